@@ -1,0 +1,19 @@
+# Compiler profiles. Wants mpicc, pkg-config and the packages of config/packages.debian.
+PKG      := petsc hdf5-openmpi yaml-0.1 libpng
+WARN     := -Wall -Wextra -Werror -Wno-unknown-pragmas -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+# --cflags-only-I: petsc's --cflags leaks -D_FORTIFY_SOURCE=2, which breaks -O0 and sanitizers
+CPPFLAGS := -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null) -DSTICKSLIP_VERSION='"$(VERSION)"'
+LIBS      = $(shell pkg-config --libs $(PKG) 2>/dev/null) -lmetis -lz -lm
+CC       := $(if $(filter tsan,$(PROFILE)),OMPI_CC=clang mpicc,mpicc)
+COMMON   := -std=gnu11 -g -fopenmp -fno-math-errno $(WARN)
+ifeq ($(PROFILE),release)
+CFLAGS   := $(COMMON) -O3 -march=$(ARCH) -fno-trapping-math
+else ifeq ($(PROFILE),debug)
+CFLAGS   := $(COMMON) -O0 -DSS_CHECKS
+else ifeq ($(PROFILE),asan)
+CFLAGS   := $(COMMON) -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSS_CHECKS
+else ifeq ($(PROFILE),tsan)
+CFLAGS   := $(COMMON) -O1 -fsanitize=thread -DSS_CHECKS
+else
+$(error PROFILE=$(PROFILE): expected release, debug, asan or tsan)
+endif

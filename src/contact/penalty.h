@@ -1,0 +1,64 @@
+/* Penalty contact with sliding attachments between contact points and level sets [DingSchroeder2020].
+ *
+ * A pair is (point of a body, level set of an object). Its force on the point is f = k (Y - Z), Y = P(X, Z), and -f acts at
+ * Y on the object. The attachment X lives in the object's frame and is state. Derivation: penalty-relaxation.md, sections
+ * 1-8. A pair that is new in this step has no X yet: it takes Y = closest point of the state being evaluated, so its force is
+ * normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
+#ifndef SS_CONTACT_PENALTY_H
+#define SS_CONTACT_PENALTY_H
+#include "core/field_table.h"
+#include "discretize/body.h"
+#include "discretize/mesh/level_set.h"
+#include "discretize/rigid/frame.h"
+
+/* A body whose points touch. For POINT_RIGID `frame` is the index of its own frame. Borrowed. */
+typedef struct {
+  body *b;
+  int   frame; /* -1 for POINT_WEIGHTED */
+  int   body_id; /* index for the pair matrix below, and in the state table */
+} contact_source;
+
+/* One level set and the frame it is fixed to. Borrowed. */
+typedef struct {
+  const level_set *phi;
+  int              frame;
+  int              body_id;
+} contact_object;
+
+/* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. */
+typedef struct {
+  double stiffness, friction;
+} contact_law;
+
+/* One step's summary for the history table. */
+typedef struct {
+  int64_t n_active, n_sliding;
+  double  max_penetration;   /* m */
+  double  max_cone_violation; /* max of (|f_t| - mu f_n)+ / max f_n over all active pairs, normal taken at Y */
+  double  power_loss_angle;  /* largest angle between f_t and -sliding direction of a sliding pair [rad] */
+} contact_summary;
+
+typedef struct penalty_contact penalty_contact;
+
+/* law [n_bodies][n_bodies], symmetric, copied. */
+PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out);
+void           penalty_contact_destroy(penalty_contact **c);
+
+/* Find every pair that may touch in this step: known attachments, and points within `margin` of a level set [m].
+ * frames0: poses at the start of the step. All arrays borrowed until end_step. n_blocks: of the global vector. */
+PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
+                                          const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt,
+                                          double margin, int64_t n_blocks);
+/* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the poses they lead to. */
+PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
+                                        bool with_tangent, step_verdict *verdict);
+/* y += H_contact x or its transpose, at the last residual(with_tangent = true). */
+PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed);
+PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d); /* [n_blocks][9] += */
+/* Accept: inactive pairs are deleted, the others get X <- Y. */
+PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
+/* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
+PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);
+/* Attachments as state (checkpoint), and contact points with forces for frames. */
+PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table);
+#endif

@@ -1,0 +1,19 @@
+/* The user's mistakes, collected so that one run reports them all, each with its place. */
+#ifndef SS_CORE_DIAGNOSTICS_H
+#define SS_CORE_DIAGNOSTICS_H
+#include "core/document.h"
+
+typedef struct diagnostics diagnostics;
+PetscErrorCode diagnostics_create(diagnostics **out);
+void           diagnostics_destroy(diagnostics **d);
+/* "file:line:column: path.to.key: message"; mark.line 0 leaves the place out, path NULL leaves the path out. */
+void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+int         diagnostics_count(const diagnostics *d);
+const char *diagnostics_text(const diagnostics *d, int i); /* sorted by file, line, column after diagnostics_sort */
+void        diagnostics_sort(diagnostics *d);
+/* Nothing if empty; else sorts, prints every line to `out` and returns PETSC_ERR_USER_INPUT (already reported). */
+PetscErrorCode diagnostics_close(diagnostics *d, FILE *out);
+/* The nearest of n names within a sensible edit distance, or NULL: for "did you mean". */
+const char *diagnostics_nearest(const char *word, int n, const char *const *names);
+#endif

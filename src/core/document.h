@@ -1,0 +1,43 @@
+/* A parsed document as a tree: what a YAML reader hands to key tables. Knows nothing of libyaml.
+ *
+ * Nodes live in the document and die with it. Every node remembers its place, so that every later complaint can name
+ * file:line:column.                                                                                                */
+#ifndef SS_CORE_DOCUMENT_H
+#define SS_CORE_DOCUMENT_H
+#include "core/error.h"
+
+typedef struct {
+  const char *file;         /* owned by the document; "--set" for overrides */
+  int         line, column; /* from 1; 0 if there is none */
+} document_mark;
+
+typedef enum { DOCUMENT_NULL, DOCUMENT_SCALAR, DOCUMENT_SEQUENCE, DOCUMENT_MAPPING } document_kind;
+
+typedef struct document_node document_node;
+struct document_node {
+  document_kind   kind;
+  document_mark   mark;
+  const char     *text;      /* scalar: its text; else NULL */
+  bool            is_quoted; /* scalar was written in quotes: "3" is a string, 3 may be a number */
+  int             n;         /* children */
+  document_node **value;     /* [n] children, in order of appearance */
+  const char    **key;       /* [n] mapping only */
+  document_mark  *key_mark;  /* [n] mapping only: where each key stands */
+};
+
+typedef struct document document;
+PetscErrorCode       document_create(document **out);
+void                 document_destroy(document **doc);
+document_node       *document_root(const document *doc);
+void                 document_set_root(document *doc, document_node *root);
+/* Builders, all storage owned by the document; texts are copied. */
+PetscErrorCode document_add_node(document *doc, document_kind kind, document_mark mark, const char *text, document_node **out);
+PetscErrorCode document_append(document *doc, document_node *parent, const char *key, document_mark key_mark, document_node *child);
+const char    *document_intern(document *doc, const char *text); /* NULL if memory is out */
+/* The child under `key`, or NULL. */
+const document_node *document_find(const document_node *mapping, const char *key);
+/* Override `dotted.path[2].to.key` by `value` (already parsed), creating mappings on the way: --set. */
+PetscErrorCode document_override(document *doc, const char *path, document_node *value);
+/* Write as YAML (block style), so that reading it back gives an equal tree. Used to embed the resolved job. */
+PetscErrorCode document_write(const document_node *node, char **text); /* memory_free(text) */
+#endif

@@ -1,0 +1,60 @@
+/* Errors: how bad news travels.
+ *
+ * Every function that can fail returns PetscErrorCode and is called through PetscCall (petscsys.h). Four channels:
+ *   the user's mistake          collected in a `diagnostics` list (core/diagnostics.h), then one PETSC_ERR_USER_INPUT
+ *   environment (disk, memory)  PetscCheck / SETERRQ, naming the file and what to do
+ *   the step failed             no error at all: a `step_verdict` (core/verdict.h), negative means retry smaller
+ *   our bug                     SS_ASSERT
+ * See error.c for the handler that turns PETSc's trace into one line for users.                                     */
+#ifndef SS_CORE_ERROR_H
+#define SS_CORE_ERROR_H
+
+#include <petscsys.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifndef PETSC_SUCCESS /* came with PETSc 3.19; Debian 12 has 3.18 */
+#define PETSC_SUCCESS ((PetscErrorCode)0)
+#endif
+
+/* Exit codes of the program: name, number, meaning. The one list behind main, --help, the man page and the tests. */
+#define EXIT_CODE_TABLE(X)                                                                                          \
+  X(EXIT_OK, 0, "everything asked for was done")                                                                   \
+  X(EXIT_BUG, 1, "an internal error: please report it with the message")                                           \
+  X(EXIT_BAD_INPUT, 2, "the command line, job or input file is wrong; nothing was written")                        \
+  X(EXIT_ENVIRONMENT, 3, "disk, memory, permission or a damaged file; what was there before is still there")       \
+  X(EXIT_STEP_FAILED, 4, "a time step failed at the smallest step allowed; a checkpoint and a report were written") \
+  X(EXIT_DIFFERENT, 5, "diff: the two checkpoints differ")                                                          \
+  X(EXIT_REQUEUE, 75, "stopped by a signal after writing a checkpoint: run `stickslip resume`, or requeue the job")
+typedef enum {
+#define X(name, number, text) SS_##name = number,
+  EXIT_CODE_TABLE(X)
+#undef X
+} exit_code;
+
+/* On in the debug, asan and tsan profiles (-DSS_CHECKS): our own bugs stop at once, with place and expression. */
+#ifdef SS_CHECKS
+#define SS_ASSERT(condition)                                                                   \
+  do {                                                                                         \
+    if (!(condition)) error_assertion_failed(#condition, __FILE__, __LINE__, __func__);       \
+  } while (0)
+#else
+#define SS_ASSERT(condition) ((void)sizeof(condition))
+#endif
+void error_assertion_failed(const char *condition, const char *file, int line, const char *function)
+    __attribute__((noreturn));
+
+/* Replace PETSc's error printer by ours: the first message and the frames go to a fixed buffer, nothing is printed.
+ * Call once after PetscInitialize. */
+PetscErrorCode error_install(void);
+
+/* Print what has been caught: one line for users; with `verbose` or for internal errors also the frames
+ * (function, file:line). Returns the exit code that fits `code`. Clears the buffer. */
+exit_code error_report(FILE *out, PetscErrorCode code, bool verbose);
+
+/* The first message caught since the last clear, "" if none. Valid until the next error. */
+const char *error_message(void);
+void        error_clear(void);
+
+#endif

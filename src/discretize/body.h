@@ -1,0 +1,76 @@
+/* A body is a small table of functions over blocks of three velocities.
+ *
+ * The unknown of a step is z = dv = v - v0, in blocks of 3 doubles: an MPM grid node is one block, a rigid body is two
+ * (linear, angular; both in world axes). All bodies of a scene share one global vector; a body sees only its own slice
+ * of it, starting at `first_block`. Backward Euler in increments (penalty-relaxation.md, section 6):
+ *
+ *   g(z) = M z - dt f(x0 + dt (v0 + z))          H = dg/dz
+ *
+ * Adding a kind of body touches its own folder and one line of the scene's registry.
+ *
+ * Contract of a step: begin_step fixes the layout and v0; residual and tangent may be called any number of times and
+ * change nothing but caches; end_step makes the step permanent. A step that is given up simply never sees end_step.   */
+#ifndef SS_DISCRETIZE_BODY_H
+#define SS_DISCRETIZE_BODY_H
+#include "core/error.h"
+#include "core/field_table.h"
+#include "core/verdict.h"
+
+typedef struct body body;
+
+/* What a point of a body's contact surface is made of. */
+typedef enum {
+  POINT_NONE,     /* no contact points */
+  POINT_WEIGHTED, /* Z = x0 + dt sum_k w_k v[block_k]: MPM particles, later FEM and cloth nodes (one weight 1) */
+  POINT_RIGID     /* Z = c + R a: a vertex of a rigid body, blocks first_block and first_block + 1 */
+} point_kind;
+
+/* Sums over a body, for the history table. Energies in J, momenta in N s and N m s about the origin. */
+typedef struct {
+  double mass, kinetic, elastic, potential; /* potential: gravity, zero at the origin */
+  double momentum[3], angular_momentum[3], center[3];
+} body_totals;
+
+typedef struct {
+  const char *kind;
+  /* Transfer, sort, fix the active blocks: *n_blocks unknown blocks. `t` is the time at the start of the step. */
+  PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict);
+  /* v0 [n_blocks][3]: velocity at the start of the step. */
+  PetscErrorCode (*velocity)(const body *b, double *v0);
+  /* scale [n_blocks][3]: diag(M), kg (or kg m^2 for angular blocks), all > 0: preconditioning, residual norms. */
+  PetscErrorCode (*mass)(const body *b, double *scale);
+  /* g += M (v - v0) - dt (f_internal + f_gravity), v = v0 + z [n_blocks][3]. With `with_tangent` also caches what
+   * tangent() needs. Not finite or inverted: sets *verdict, g is then unspecified. */
+  PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict);
+  /* y += H x, or y += H^T x, at the state of the last residual(with_tangent = true); without contact. */
+  PetscErrorCode (*tangent)(const body *b, const double *x, double *y, bool is_transposed);
+  /* d [n_blocks][9] += the 3x3 diagonal blocks of H. */
+  PetscErrorCode (*block_diagonal)(const body *b, double *d);
+  /* Accept v [n_blocks][3]. May still refuse (CFL): then nothing has changed and *verdict says why. */
+  PetscErrorCode (*end_step)(body *b, const double *v, step_verdict *verdict);
+  /* Work of gravity and of internal dissipation are not split here; see body_totals. */
+  PetscErrorCode (*totals)(const body *b, const double gravity[3], body_totals *out);
+  PetscErrorCode (*fields)(body *b, field_table *table);
+
+  /* Contact points, in clusters small enough to be culled by a sphere; valid between begin_step and end_step. */
+  point_kind points;
+  int64_t (*n_clusters)(const body *b);
+  /* Bounding sphere of the points at the start of the step, and their index range. */
+  void (*cluster)(const body *b, int64_t i, double center[3], double *radius, int64_t *first, int64_t *end);
+  /* Position of point i at the start of the step, and its persistent identity (unique in this body, kept across sorting). */
+  int64_t (*point)(const body *b, int64_t i, double x[3]);
+  /* POINT_WEIGHTED: the row of point i: n <= POINT_MAX_WEIGHTS body-local blocks with weights (sum w = 1). */
+  int (*point_row)(const body *b, int64_t i, int32_t *block, double *weight);
+  void (*destroy)(body **b);
+} body_ops;
+
+enum { POINT_MAX_WEIGHTS = 64 }; /* cubic B-splines: 4^3 */
+
+struct body {
+  const body_ops *ops;
+  const char     *name;        /* owned by the scene */
+  int64_t         first_block; /* in the global vector; set by the formulation after begin_step */
+  int64_t         n_blocks;
+};
+/* Concrete bodies start with a `body` member, so that a pointer to one is a pointer to the other. */
+#endif

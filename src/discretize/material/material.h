@@ -1,0 +1,66 @@
+/* Materials: constitutive laws, one file each, written in principal stretches.
+ *
+ * Every law here is isotropic: with the trial deformation gradient F = U diag(sigma) V^T (U, V rotations),
+ *   P = U diag(p(sigma)) V^T                 first Piola-Kirchhoff stress
+ * and its exact derivative needs only dp/dsigma [3][3] (not symmetric where a return mapping yields) and the differences
+ * and sums of penalty-relaxation.md, section 10. Laws see arrays, so that their loops vectorise; the kind of law is
+ * decided once per body, never per particle.                                                                            */
+#ifndef SS_DISCRETIZE_MATERIAL_H
+#define SS_DISCRETIZE_MATERIAL_H
+#include "core/error.h"
+#include "core/key_table.h"
+
+enum { MATERIAL_MAX_STATE = 4 };
+
+typedef struct {
+  const char      *name;  /* "drucker_prager": value of `model:` in a job */
+  const key_table *keys;  /* its parameters in a job; the struct starts with `double density` [kg/m^3] */
+  int              n_state; /* plastic history, doubles per particle */
+  const char      *state_name[MATERIAL_MAX_STATE], *state_unit[MATERIAL_MAX_STATE], *state_help[MATERIAL_MAX_STATE];
+  double           state_initial[MATERIAL_MAX_STATE];
+  /* Derived constants from the parameters read (Lame parameters, ...): *constants is memory_alloc'ed by the law. Complaints
+   * that the key table cannot express (e.g. tensile strength against cohesion) go to PETSC_ERR_USER_INPUT with a message. */
+  PetscErrorCode (*prepare)(const void *parameters, void **constants);
+  /* Principal stress p and, where dp != NULL, dp[3*i+j] = dp_i/dsigma_j, at trial stretches sigma with the history frozen.
+   * Arrays are component-major with leading dimension ld: sigma[k*ld + i], state[k*ld + i], p[k*ld + i], dp[k*ld + i].
+   * Returns the smallest i whose stretches the law cannot take (inverted), or n. */
+  int64_t (*stress)(const void *constants, int64_t n, int64_t ld, const double *sigma, const double *state, double *p, double *dp);
+  /* Energy density psi[i] [J/m^3 of undeformed volume] stored at these stretches. */
+  void (*energy)(const void *constants, int64_t n, int64_t ld, const double *sigma, const double *state, double *psi);
+  /* After the accepted step: trial stretches and history -> returned elastic stretches and updated history, in place.
+   * NULL: purely elastic. */
+  void (*plastic_return)(const void *constants, int64_t n, int64_t ld, double *sigma, double *state);
+  /* Speed of pressure waves at rest [m/s], for step advice and scaling. */
+  double (*wave_speed)(const void *constants, double density);
+} material_law;
+
+typedef struct {
+  const char         *name; /* in the job; owned by the document */
+  const material_law *law;  /* NULL: rigid, no deformation (then only density counts) */
+  double              density;
+  void               *constants; /* owned */
+} material;
+
+/* All laws, NULL-terminated: the registry behind `materials:` in a job. */
+extern const material_law *const material_laws[];
+extern const key_table           material_table; /* variants of `model:`; includes "rigid" with only density */
+
+PetscErrorCode material_create(const char *name, const material_law *law, const void *parameters, double density, material **out);
+void           material_destroy(material **m);
+
+/* From F to stress and tangent for n points, component-major arrays [k][ld]:
+ *   F [9] trial deformation gradient -> P [9] first Piola-Kirchhoff stress;
+ *   U [9], V [9] rotations, dp [9], a [3], b [3]: the spectral tangent (a, b for pairs (1,2), (0,2), (0,1)); all five NULL
+ *   if no tangent is wanted.
+ *   (U^T dP V)_ii = sum_j dp_ij M_jj, (U^T dP V)_ij = a_k (M_ij + M_ji)/2 + b_k (M_ij - M_ji)/2, M = U^T dF V, k = 3-i-j.
+ * n is at most MATERIAL_BATCH (work space is on the stack). Returns the smallest bad index, or n. */
+enum { MATERIAL_BATCH = 64 };
+int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *P, double *U,
+                        double *V, double *dp, double *a, double *b);
+/* dP = (dP/dF) : dF for one point, from the spectral tangent of point i (reference version; hot loops have their own). */
+void material_stress_differential(int64_t ld, int64_t i, const double *U, const double *V, const double *dp, const double *a,
+                                  const double *b, const double dF[9], bool is_transposed, double dP[9]);
+/* F and history after the accepted step, in place, n <= MATERIAL_BATCH. */
+int64_t material_plastic_return(const material *m, int64_t n, int64_t ld, double *F, double *state);
+void    material_energy(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *psi);
+#endif
