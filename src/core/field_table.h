@@ -49,7 +49,8 @@ void           field_table_destroy(field_table **table);
 /* The group stays owned by the table; fill in the callbacks through the returned pointer (stable). */
 PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows,
                                      void *context, field_group **out);
-/* Interleaved [n][n_components] at *array (pass &array as void **), or n_components == 1. */
+/* Interleaved [n][n_components] at *array (pass &array as void **), or n_components == 1. `unit` and `help` are borrowed for
+ * the table's life (string literals). Both adders refuse names used before, or that a file cannot carry. */
 PetscErrorCode field_table_add(field_table *table, field_group *group, const char *name, const char *unit, field_type type,
                                int n_components, void *array_address, int flags, const char *help);
 /* Structure of arrays: `arrays` is the address of an array of n_components pointers, e.g. double *x[3]. */
@@ -60,4 +61,6 @@ field_group   *field_table_group(const field_table *table, int i);
 field_group   *field_table_find_group(const field_table *table, const char *name);
 const field   *field_group_find(const field_group *group, const char *name);
 size_t         field_type_size(field_type type);
+/* First entry of component k now (arrays may have moved since); row i lies i * stride entries on. NULL while unallocated. */
+void          *field_component(const field *f, int k);
 #endif
