@@ -1,0 +1,67 @@
+/* Closed triangle surfaces: the outside of a body.
+ *
+ * Triangles are oriented so that (b - a) x (c - a) points out of the body. Everything that needs an inside (volume,
+ * sampled level sets, contact) wants a mesh without defects; triangle_mesh_check finds them and says what they are.  */
+#ifndef SS_DISCRETIZE_MESH_TRIANGLE_MESH_H
+#define SS_DISCRETIZE_MESH_TRIANGLE_MESH_H
+#include "core/error.h"
+
+typedef struct {
+  int64_t  n_vertices, n_triangles;
+  double  *x;   /* [n_vertices][3] m */
+  int32_t *tri; /* [n_triangles][3] */
+} triangle_mesh;
+
+/* Zeroed arrays of these sizes, at most INT32_MAX rows each. */
+PetscErrorCode triangle_mesh_create(int64_t n_vertices, int64_t n_triangles, triangle_mesh **out);
+PetscErrorCode triangle_mesh_copy(const triangle_mesh *m, triangle_mesh **out);
+void           triangle_mesh_destroy(triangle_mesh **m);
+
+/* x <- c + R x. */
+void triangle_mesh_transform(triangle_mesh *m, const double c[3], const double R[9]);
+void triangle_mesh_scale(triangle_mesh *m, double factor);
+void triangle_mesh_flip(triangle_mesh *m); /* turn every triangle over */
+void triangle_mesh_bounds(const triangle_mesh *m, double min[3], double max[3]);
+/* Drop vertices that no triangle uses; triangles keep their order, vertices theirs. */
+PetscErrorCode triangle_mesh_compact(triangle_mesh *m);
+/* Renumber vertices along a space-filling (Morton) curve, triangles by their smallest vertex: neighbours in space become
+ * neighbours in memory. */
+PetscErrorCode triangle_mesh_sort(triangle_mesh *m);
+
+/* What is wrong with a mesh; all counts 0 and volume > 0 for a sound one. `first_*` is an example, -1 if there is none. */
+typedef struct {
+  int64_t n_not_finite, first_not_finite;         /* vertices */
+  int64_t n_bad_index, first_bad_index;           /* triangles naming vertices that do not exist: the rest is not looked at */
+  int64_t n_degenerate, first_degenerate;         /* triangles without area (below 1e-12 of their longest edge squared) */
+  int64_t n_open, first_open[2];                  /* edges with one triangle */
+  int64_t n_crowded, first_crowded[2];            /* edges with more than two */
+  int64_t n_misoriented, first_misoriented[2];    /* edges whose two triangles disagree about outside */
+  int64_t n_pinched, first_pinched;               /* vertices where separate fans of triangles meet */
+  int64_t n_unused;                               /* vertices without a triangle: harmless, see triangle_mesh_compact */
+  int64_t n_parts;                                /* connected surfaces */
+  double  volume;                                 /* signed; negative: inside out */
+} triangle_mesh_defects;
+PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects *out);
+bool           triangle_mesh_is_sound(const triangle_mesh_defects *d);
+/* One line for users about the worst defect: what, how many, where, what to do. "" if sound. */
+void triangle_mesh_defects_text(const triangle_mesh_defects *d, size_t size, char *text);
+
+/* Volume [m^3], centre [m], and inertia about the centre for unit density [m^5]; symmetric, row-major. */
+typedef struct {
+  double volume, center[3], inertia[9];
+} mass_properties;
+/* Exact integrals over the polyhedron by the divergence theorem, about the centre of its bounds so that far-away bodies
+ * lose nothing to cancellation. Order of summation is fixed. */
+mass_properties triangle_mesh_mass(const triangle_mesh *m);
+/* The same body in another pose, x -> c + R x. */
+mass_properties mass_properties_transform(const mass_properties *p, const double c[3], const double R[9]);
+
+/* Tessellations with vertices exactly on the surface, edges about `spacing` long or shorter. spacing <= 0: as coarse as
+ * the shape allows (box: its 8 corners). Fail with PETSC_ERR_USER_INPUT beyond 10 million vertices. */
+PetscErrorCode triangle_mesh_box(const double min[3], const double max[3], double spacing, triangle_mesh **out);
+PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, double spacing, triangle_mesh **out); /* geodesic */
+PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
+PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
+PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3], double major, double minor, double spacing,
+                                   triangle_mesh **out);
+#endif
