@@ -18,7 +18,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench validate install clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build validate install clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -39,5 +39,67 @@ unit: $(UNIT_BIN)
 
 -include $(OBJECTS:.o=.d) $(UNIT_BIN:=.d)
 
+BENCH_SRC := $(wildcard validation/bench/bench_*.c)
+BENCH_BIN := $(BENCH_SRC:validation/bench/%.c=$(B)/bench/%)
+$(B)/bench/%: validation/bench/%.c $(STATIC)
+	@mkdir -p $(@D)
+	@echo "  BENCH $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -Ivalidation/bench -MMD -MP -o $@ $< $(STATIC) $(LIBS)
+$(B)/validate: validation/validate.c $(STATIC)
+	@mkdir -p $(@D)
+	@echo "  LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(STATIC) $(LIBS)
+
+# The set-up of `make run` and `make test` happens in a first, separate make: the compiler's flags come from pkg-config, which
+# may not be there yet when this file is read.
+setup-build:
+	@sh config/setup.sh build
+setup-test:
+	@sh config/setup.sh build test
+run: setup-build
+	@$(MAKE) --no-print-directory -j2 all
+	build/stickslip run jobs/quickstart.yaml --force
+	@echo; echo "Look at run/quickstart/still.png; open run/quickstart/quickstart.xdmf in ParaView;"
+	@echo "the history is run/quickstart/history.csv, the time table run/quickstart/summary.txt."
+test: setup-test
+	@$(MAKE) --no-print-directory -j2 all unit
+	@B=$(B) sh tests/run.sh
+bench: setup-build
+	@$(MAKE) --no-print-directory -j2 bench-build
+	@for b in $(BENCH_BIN); do echo "== $$(basename $$b)"; $$b || exit 1; done
+bench-build: all $(BENCH_BIN)
+# CLASS=short: what CI runs; CASES="A01 A10": these alone
+validate: setup-build
+	@$(MAKE) --no-print-directory -j2 all $(B)/validate
+	@$(B)/validate --program $(B)/stickslip --cases validation/cases --out build/validation $(if $(CLASS),--class $(CLASS)) $(CASES)
+
+install: all shared
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 755 $(B)/stickslip $(DESTDIR)$(PREFIX)/bin/stickslip
+	install -m 644 $(STATIC) $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/
+	ln -sfn $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstickslip.so.0
+	ln -sfn $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstickslip.so
+	cd src && find . -name '*.h' -exec install -D -m 644 {} $(abspath $(DESTDIR)$(PREFIX))/include/stickslip/{} \;
+	cd jobs && find . -type f -exec install -D -m 644 {} $(abspath $(DESTDIR)$(PREFIX))/share/stickslip/jobs/{} \;
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' config/stickslip.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/stickslip.pc
+	sed -e 's|@VERSION@|$(VERSION)|' docs/stickslip.1 > $(DESTDIR)$(PREFIX)/share/man/man1/stickslip.1
+	{ sed -e 's|@VERSION@|$(VERSION)|' docs/stickslip-job.5.in; $(B)/stickslip schema --format man; } > $(DESTDIR)$(PREFIX)/share/man/man5/stickslip-job.5
+
+# The arrows of the house: core <- optim, discretize <- contact <- sim; io on core alone.
+check-layers:
+	@sh config/check_layers.sh
+format:
+	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'validation/*.[ch]')
+lint:
+	cppcheck $$(grep -v '^\#' config/cppcheck.cfg) -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null | sed 's/-I/--suppress=*:/g') src
+	clang-tidy --quiet $(SOURCES) -- -std=gnu11 $(CPPFLAGS) $(shell mpicc --showme:compile 2>/dev/null)
+
 clean:
 	rm -rf build
+help:
+	@echo "make            the program, build/stickslip (PROFILE=$(PROFILE), ARCH=$(ARCH))"
+	@echo "make run        set up, build, run jobs/quickstart.yaml"
+	@echo "make test       set up, build, run all tests"
+	@echo "make bench      speed against this machine's limits"
+	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
+	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make lint, make format, make check-layers, make clean"

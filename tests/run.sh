@@ -1,0 +1,28 @@
+#!/bin/sh
+# Runs the unit tests and the integration tests of the profile in $B, quietly; prints failures whole and ends with
+# "N passed, N failed". ONLY=name runs what matches.
+B=${B:-build/release}
+export B
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+report() { # name status log
+  case $2 in
+  0) n=$(grep -c '^\[       OK \]' "$3"); [ "$n" -gt 0 ] || n=1; passed=$((passed + n)); printf 'ok    %-44s %s\n' "$1" "$n" ;;
+  77) skipped=$((skipped + 1)); printf 'skip  %-44s %s\n' "$1" "$(tail -n 1 "$3")" ;;
+  *) n=$(grep -c '^\[  FAILED  \] [0-9]* test' "$3"); bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$3" | head -n 1); [ -n "$bad" ] || bad=1
+     good=$(grep -c '^\[       OK \]' "$3"); passed=$((passed + good)); failed=$((failed + bad))
+     printf 'FAIL  %s (status %s)\n' "$1" "$2"; grep -vE '^\[ (RUN|      OK) ' "$3" | tail -n 60 ;;
+  esac
+}
+for t in "$B"/unit/test_* tests/integration/*.sh; do
+  case $t in *.d) continue ;; *"${ONLY:-}"*) ;; *) continue ;; esac
+  case $t in
+  *.sh) sh "$t" >"$log" 2>&1 ;;
+  *) "$t" >"$log" 2>&1 ;;
+  esac
+  report "$(basename "$t")" $? "$log"
+done
+rm -f "$log"
+[ "$skipped" = 0 ] || echo "$skipped skipped"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
