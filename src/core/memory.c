@@ -1,0 +1,203 @@
+#include "core/memory.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stands right before each block. `raw` is what calloc gave. */
+typedef struct {
+  void    *raw;
+  size_t   n_bytes;
+  uint64_t magic;
+} block_header;
+
+static const uint64_t BLOCK_LIVE = 0x5354494b534c4950u, BLOCK_FREED = 0xdeadbeefdeadbeefu;
+
+static int64_t live_bytes, peak_bytes;
+
+static void count(int64_t change)
+{
+  const int64_t now = __atomic_add_fetch(&live_bytes, change, __ATOMIC_RELAXED);
+  int64_t       peak = __atomic_load_n(&peak_bytes, __ATOMIC_RELAXED);
+  while (now > peak && !__atomic_compare_exchange_n(&peak_bytes, &peak, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+int64_t memory_live(void) { return __atomic_load_n(&live_bytes, __ATOMIC_RELAXED); }
+int64_t memory_peak(void) { return __atomic_load_n(&peak_bytes, __ATOMIC_RELAXED); }
+
+/* Bytes of n items, padded to the alignment; false if no address space holds that much. */
+static bool padded_bytes(int64_t n, size_t size, size_t *bytes)
+{
+  size_t product;
+  if (n < 0 || __builtin_mul_overflow((size_t)n, size, &product) || product > (size_t)PTRDIFF_MAX / 2) return false;
+  *bytes = (product + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
+  return true;
+}
+
+static block_header *header_of(void *p)
+{
+  block_header *h = (block_header *)p - 1;
+  SS_ASSERT(h->magic == BLOCK_LIVE);
+  return h;
+}
+
+/* calloc, not aligned_alloc and memset: large blocks then come as untouched zero pages, and each page lands in the memory
+ * next to the thread that first writes to it. */
+static void *block_create(size_t bytes)
+{
+  char *raw = (char *)calloc(1, bytes + sizeof(block_header) + MEMORY_ALIGNMENT);
+  if (!raw) return NULL;
+  const uintptr_t start = (uintptr_t)raw + sizeof(block_header);
+  char *p = raw + ((start + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT - (uintptr_t)raw);
+  ((block_header *)p)[-1] = (block_header){.raw = raw, .n_bytes = bytes, .magic = BLOCK_LIVE};
+  count((int64_t)bytes);
+  return p;
+}
+
+static void block_destroy(void *p)
+{
+  block_header *h = header_of(p);
+  h->magic = BLOCK_FREED;
+  count(-(int64_t)h->n_bytes);
+  free(h->raw);
+}
+
+static PetscErrorCode fail(const char *tag, int64_t n, size_t size)
+{
+  char mib[32];
+  snprintf(mib, sizeof mib, "%.1f", (double)memory_live() / 1048576.0); /* PETSc's own %f has surprises */
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
+          "out of memory: %s asked for %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag, n,
+          size, mib);
+}
+
+PetscErrorCode memory_alloc(const char *tag, int64_t n, size_t size, void *out)
+{
+  size_t bytes;
+  void  *p = NULL;
+  memcpy(out, &p, sizeof p);
+  if (!padded_bytes(n, size, &bytes)) return fail(tag, n, size);
+  if (bytes == 0) return PETSC_SUCCESS;
+  p = block_create(bytes);
+  if (!p) return fail(tag, n, size);
+  memcpy(out, &p, sizeof p);
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out)
+{
+  size_t bytes;
+  void  *old, *p = NULL;
+  memcpy(&old, out, sizeof old);
+  if (!old) return memory_alloc(tag, n, size, out);
+  if (!padded_bytes(n, size, &bytes)) return fail(tag, n, size);
+  const size_t old_bytes = header_of(old)->n_bytes, wanted = (size_t)n * size;
+  if (bytes == old_bytes) { /* same block; the tail beyond n is cleared so that growing again shows zeros */
+    memset((char *)old + wanted, 0, bytes - wanted);
+    return PETSC_SUCCESS;
+  }
+  if (bytes > 0) {
+    p = block_create(bytes);
+    if (!p) return fail(tag, n, size);
+    memcpy(p, old, wanted < old_bytes ? wanted : old_bytes);
+  }
+  block_destroy(old);
+  memcpy(out, &p, sizeof p);
+  return PETSC_SUCCESS;
+}
+
+void memory_free(void *ptr)
+{
+  void *p, *none = NULL;
+  memcpy(&p, ptr, sizeof p);
+  if (p) block_destroy(p);
+  memcpy(ptr, &none, sizeof none);
+}
+
+/* ---- arena ---- */
+
+typedef struct arena_chunk arena_chunk;
+struct arena_chunk {
+  arena_chunk *next;
+  char        *data;
+  size_t       size, used;
+  size_t       n_dirty; /* bytes that may differ from zero */
+};
+
+struct arena {
+  arena_chunk *head, *current; /* chunks before current are full, those after it are empty */
+  size_t       next_size;      /* of the next chunk: they double */
+};
+
+static PetscErrorCode chunk_create(const char *tag, size_t size, arena_chunk **out)
+{
+  arena_chunk *c;
+  PetscCall(memory_alloc("arena chunk", 1, sizeof *c, &c));
+  const PetscErrorCode code = memory_alloc(tag, (int64_t)size, 1, &c->data);
+  if (code) memory_free(&c);
+  PetscCall(code);
+  c->size = size;
+  *out = c;
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode arena_create(size_t first_chunk, arena **out)
+{
+  arena *a;
+  *out = NULL;
+  PetscCall(memory_alloc("arena", 1, sizeof *a, &a));
+  a->next_size = first_chunk < 4096 ? 4096 : (first_chunk + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
+  *out = a;
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode arena_alloc(arena *a, const char *tag, int64_t n, size_t size, void *out)
+{
+  size_t bytes;
+  void  *p = NULL;
+  memcpy(out, &p, sizeof p);
+  if (!padded_bytes(n, size, &bytes)) return fail(tag, n, size);
+  if (bytes == 0) return PETSC_SUCCESS;
+  arena_chunk *c = a->current, *previous = NULL;
+  for (; c && c->size - c->used < bytes; c = c->next) previous = c;
+  if (!c) {
+    size_t chunk_size = a->next_size;
+    while (chunk_size < bytes) chunk_size *= 2;
+    PetscCall(chunk_create(tag, chunk_size, &c));
+    a->next_size = 2 * chunk_size;
+    if (previous) previous->next = c;
+    else a->head = c;
+  }
+  a->current = c;
+  char *block = c->data + c->used;
+  if (c->used < c->n_dirty) memset(block, 0, bytes < c->n_dirty - c->used ? bytes : c->n_dirty - c->used);
+  c->used += bytes;
+  if (c->n_dirty < c->used) c->n_dirty = c->used;
+  p = block;
+  memcpy(out, &p, sizeof p);
+  return PETSC_SUCCESS;
+}
+
+void arena_reset(arena *a)
+{
+  for (arena_chunk *c = a->head; c; c = c->next) c->used = 0;
+  a->current = a->head;
+}
+
+size_t arena_used(const arena *a)
+{
+  size_t used = 0;
+  for (const arena_chunk *c = a->head; c; c = c->next) used += c->used;
+  return used;
+}
+
+void arena_destroy(arena **a)
+{
+  if (!*a) return;
+  for (arena_chunk *c = (*a)->head; c;) {
+    arena_chunk *next = c->next;
+    memory_free(&c->data);
+    memory_free(&c);
+    c = next;
+  }
+  memory_free(a);
+}

@@ -1,0 +1,145 @@
+#include "core/team.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+/* Debian's PETSc brings OpenBLAS, whose threaded dot product changes its bits with the number of threads. Weak: another
+ * BLAS has no such function. */
+extern void openblas_set_num_threads(int n) __attribute__((weak));
+
+enum { LANES = 32, PARALLEL_CHUNKS = 4 }; /* fewer chunks are summed faster than a team wakes up */
+
+void team_set_threads(int n)
+{
+  omp_set_dynamic(0);
+  omp_set_num_threads(n > 0 ? n : omp_get_num_procs());
+  if (openblas_set_num_threads) openblas_set_num_threads(1);
+}
+
+int team_threads(void) { return omp_get_max_threads(); }
+
+/* Partial sums, one per chunk. Grows, never shrinks, so that a sum costs no malloc; lives until the program ends. Only
+ * serial code reaches it: inside a parallel region the sums below run in one go and need no parts. */
+static double *scratch(int64_t n)
+{
+  static double *part;
+  static int64_t size;
+  if (n > size) {
+    double *grown = realloc(part, sizeof *part * (size_t)(2 * n));
+    if (!grown) return NULL; /* then one thread adds the chunks in the same order */
+    part = grown;
+    size = 2 * n;
+  }
+  return part;
+}
+
+static inline int64_t chunk_length(int64_t c, int64_t n) { return n - c * TEAM_CHUNK < TEAM_CHUNK ? n - c * TEAM_CHUNK : TEAM_CHUNK; }
+
+static inline double add_lanes(double *lane)
+{
+  for (int width = LANES / 2; width > 0; width /= 2)
+    for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
+  return lane[0];
+}
+
+/* 32 accumulators: one alone waits for its own last addition and reaches a third of the memory's speed. Their number is
+ * fixed, so the bits do not depend on the width of the vectors. */
+static double chunk_sum(int64_t n, const double *restrict x)
+{
+  double  lane[LANES] = {0.0}, rest = 0.0;
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    #pragma omp simd
+    for (int k = 0; k < LANES; ++k) lane[k] += x[i + k];
+  }
+  for (; i < n; ++i) rest += x[i];
+  return add_lanes(lane) + rest;
+}
+
+static double chunk_dot(int64_t n, const double *restrict x, const double *restrict y)
+{
+  double  lane[LANES] = {0.0}, rest = 0.0;
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    #pragma omp simd
+    for (int k = 0; k < LANES; ++k) lane[k] += x[i + k] * y[i + k];
+  }
+  for (; i < n; ++i) rest += x[i] * y[i];
+  return add_lanes(lane) + rest;
+}
+
+static double *parts_for(int64_t n_chunks, int m)
+{
+  return n_chunks >= PARALLEL_CHUNKS && !omp_in_parallel() ? scratch(n_chunks * m) : NULL;
+}
+
+double team_sum(int64_t n, const double *x)
+{
+  const int64_t n_chunks = team_chunks(n);
+  double       *part = parts_for(n_chunks, 1), sum = 0.0;
+  if (!part) {
+    for (int64_t c = 0; c < n_chunks; ++c) sum += chunk_sum(chunk_length(c, n), x + c * TEAM_CHUNK);
+    return sum;
+  }
+  #pragma omp parallel for schedule(static)
+  for (int64_t c = 0; c < n_chunks; ++c) part[c] = chunk_sum(chunk_length(c, n), x + c * TEAM_CHUNK);
+  for (int64_t c = 0; c < n_chunks; ++c) sum += part[c];
+  return sum;
+}
+
+double team_dot(int64_t n, const double *x, const double *y)
+{
+  double sum = 0.0;
+  team_mdot(n, 1, &x, y, &sum);
+  return sum;
+}
+
+void team_mdot(int64_t n, int m, const double *const *x, const double *y, double *out)
+{
+  const int64_t n_chunks = team_chunks(n);
+  double       *part = parts_for(n_chunks, m);
+  for (int k = 0; k < m; ++k) out[k] = 0.0;
+  if (!part) {
+    for (int64_t c = 0; c < n_chunks; ++c)
+      for (int k = 0; k < m; ++k) out[k] += chunk_dot(chunk_length(c, n), x[k] + c * TEAM_CHUNK, y + c * TEAM_CHUNK);
+    return;
+  }
+  #pragma omp parallel for schedule(static)
+  for (int64_t c = 0; c < n_chunks; ++c)
+    for (int k = 0; k < m; ++k)
+      part[c * m + k] = chunk_dot(chunk_length(c, n), x[k] + c * TEAM_CHUNK, y + c * TEAM_CHUNK);
+  for (int64_t c = 0; c < n_chunks; ++c)
+    for (int k = 0; k < m; ++k) out[k] += part[c * m + k];
+}
+
+double team_max_abs(int64_t n, const double *x)
+{
+  double max = 0.0;
+  int    is_nan = 0;
+  /* neither a maximum nor an "or" depends on the order */
+  #pragma omp parallel for simd schedule(static) reduction(max : max) reduction(| : is_nan) if (n >= PARALLEL_CHUNKS * TEAM_CHUNK)
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = fabs(x[i]);
+    max = a > max ? a : max;
+    is_nan |= a != a;
+  }
+  return is_nan ? NAN : max;
+}
+
+int64_t team_first_not_finite(int64_t n, const double *x)
+{
+  const int64_t n_chunks = team_chunks(n);
+  int64_t       chunk = n_chunks;
+  #pragma omp parallel for schedule(static) reduction(min : chunk) if (n_chunks >= PARALLEL_CHUNKS)
+  for (int64_t c = 0; c < n_chunks; ++c) {
+    const double *restrict block = x + c * TEAM_CHUNK;
+    const int64_t          length = chunk_length(c, n);
+    int                    is_bad = 0;
+    #pragma omp simd reduction(| : is_bad)
+    for (int64_t i = 0; i < length; ++i) is_bad |= !(fabs(block[i]) < INFINITY);
+    if (is_bad && c < chunk) chunk = c;
+  }
+  for (int64_t i = chunk * TEAM_CHUNK; i < n; ++i)
+    if (!isfinite(x[i])) return i;
+  return n;
+}
