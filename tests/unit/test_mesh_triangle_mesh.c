@@ -1,0 +1,236 @@
+/* Triangle meshes: defects are named, integrals are exact, tessellations are closed, lie on the surface and converge. */
+#include "core/math3.h"
+#include "discretize/mesh/level_set.h"
+#include "discretize/mesh/triangle_mesh.h"
+#include "test.h"
+
+static void assert_sound(const triangle_mesh *m, int64_t n_parts)
+{
+  triangle_mesh_defects d;
+  char                  text[256];
+  assert_ok(triangle_mesh_check(m, &d));
+  triangle_mesh_defects_text(&d, sizeof text, text);
+  assert_string_equal(text, "");
+  assert_true(triangle_mesh_is_sound(&d));
+  assert_int_equal(d.n_parts, n_parts);
+  assert_int_equal(d.n_unused, 0);
+}
+
+/* Closed, every vertex on the level set, no edge much longer than asked. */
+static void assert_fits(const triangle_mesh *m, level_set **s, double spacing)
+{
+  assert_sound(m, 1);
+  for (int64_t i = 0; i < m->n_vertices; ++i) assert_close(level_set_value(*s, &m->x[3 * i]), 0.0, 1e-14);
+  for (int64_t i = 0; i < 3 * m->n_triangles && spacing > 0.0; ++i) {
+    double e[3];
+    v3_sub(e, &m->x[3 * (int64_t)m->tri[i]], &m->x[3 * (int64_t)m->tri[i - i % 3 + (i + 1) % 3]]);
+    assert_true(v3_norm(e) < 1.6 * spacing); /* diagonals of squares are sqrt 2 */
+  }
+  level_set_destroy(s);
+}
+
+static void test_primitives(void **state)
+{
+  (void)state;
+  const double a[3] = {-0.3, 0.1, 0.2}, b[3] = {0.5, 0.9, 1.3}, c[3] = {1, 2, 3}, axis[3] = {1, -1, 2};
+  const double spacing[4] = {0.0, 0.5, 0.1, 0.037};
+  for (int i = 0; i < 4; ++i) {
+    triangle_mesh *m = NULL;
+    level_set     *s = NULL;
+    assert_ok(triangle_mesh_box(a, b, spacing[i], &m));
+    if (i == 0) assert_int_equal(m->n_vertices, 8);
+    assert_ok(level_set_box(a, b, &s));
+    assert_fits(m, &s, spacing[i]);
+    const mass_properties p = triangle_mesh_mass(m); /* a box is a polyhedron: exact */
+    assert_close(p.volume, 0.8 * 0.8 * 1.1, 1e-13 /* up to 10^4 terms */);
+    for (int k = 0; k < 3; ++k) assert_close(p.center[k], 0.5 * (a[k] + b[k]), 1e-15);
+    assert_close(p.inertia[0], 0.704 / 12 * (0.64 + 1.21), 1e-13);
+    assert_close(p.inertia[8], 0.704 / 12 * (0.64 + 0.64), 1e-13);
+    assert_close(p.inertia[1], 0.0, 1e-15);
+    triangle_mesh_destroy(&m);
+    assert_ok(triangle_mesh_sphere(c, 0.7, spacing[i], &m));
+    assert_ok(level_set_sphere(c, 0.7, &s));
+    assert_fits(m, &s, spacing[i]);
+    triangle_mesh_destroy(&m);
+    assert_ok(triangle_mesh_cylinder(a, b, 0.4, spacing[i], &m));
+    assert_ok(level_set_cylinder(a, b, 0.4, &s));
+    assert_fits(m, &s, spacing[i]);
+    triangle_mesh_destroy(&m);
+    assert_ok(triangle_mesh_capsule(a, b, 0.4, spacing[i], &m));
+    assert_ok(level_set_capsule(a, b, 0.4, &s));
+    assert_fits(m, &s, spacing[i]);
+    triangle_mesh_destroy(&m);
+    assert_ok(triangle_mesh_torus(c, axis, 0.8, 0.3, spacing[i], &m));
+    assert_ok(level_set_torus(c, axis, 0.8, 0.3, &s));
+    assert_fits(m, &s, spacing[i]);
+    triangle_mesh_destroy(&m);
+  }
+  triangle_mesh *m = NULL;
+  assert_int_not_equal(triangle_mesh_sphere(c, 1.0, 1e-5, &m), 0);
+  assert_non_null(strstr(error_message(), "larger surface spacing"));
+  error_clear();
+  assert_no_leak();
+}
+
+/* Even vertices: the longest edge of a fine geodesic sphere over the shortest (flat subdivision reaches 1.5 and more). */
+static void test_sphere_is_even(void **state)
+{
+  (void)state;
+  const double   c[3]    = {0};
+  double         longest = 0, shortest = 9;
+  triangle_mesh *m = NULL;
+  assert_ok(triangle_mesh_sphere(c, 1.0, 0.05, &m));
+  for (int64_t i = 0; i < 3 * m->n_triangles; ++i) {
+    double e[3];
+    v3_sub(e, &m->x[3 * (int64_t)m->tri[i]], &m->x[3 * (int64_t)m->tri[i - i % 3 + (i + 1) % 3]]);
+    longest = fmax(longest, v3_norm(e)), shortest = fmin(shortest, v3_norm(e));
+  }
+  assert_true(longest / shortest < 1.35);
+  triangle_mesh_destroy(&m);
+  assert_no_leak();
+}
+
+/* Integrals do not care where the body is or how it is turned; those of a tessellated sphere approach the ball's as h^2. */
+static void test_mass(void **state)
+{
+  (void)state;
+  const double   zero[3] = {0}, far[3] = {1000, -2000, 3000};
+  const double   R[9]     = {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1};
+  const double   a[3] = {0, 0, 0}, b[3] = {1, 2, 3};
+  triangle_mesh *m = NULL, *copy = NULL;
+  assert_ok(triangle_mesh_box(a, b, 0.5, &m));
+  const mass_properties p = triangle_mesh_mass(m);
+  assert_ok(triangle_mesh_copy(m, &copy));
+  triangle_mesh_transform(copy, far, R);
+  const mass_properties q = triangle_mesh_mass(copy), t = mass_properties_transform(&p, far, R);
+  /* coordinates of 3000 carry round-off 5e-13, which the integrals inherit, but none of 3000^2 or 3000^5 */
+  assert_close(q.volume, p.volume, 1e-10);
+  for (int k = 0; k < 3; ++k) assert_close(q.center[k], t.center[k], 1e-11);
+  for (int k = 0; k < 9; ++k) assert_close(q.inertia[k], t.inertia[k], 1e-10);
+  assert_close(t.inertia[0], 0.36 * p.inertia[0] + 0.64 * p.inertia[4], 1e-14);
+  triangle_mesh_scale(copy, 2.0);
+  assert_close(triangle_mesh_mass(copy).volume, 8.0 * p.volume, 1e-9);
+  triangle_mesh_destroy(&m);
+  triangle_mesh_destroy(&copy);
+  double error[2];
+  for (int i = 0; i < 2; ++i) {
+    assert_ok(triangle_mesh_sphere(zero, 1.0, i ? 0.05 : 0.1, &m));
+    const mass_properties s = triangle_mesh_mass(m);
+    error[i]                = 4.0 / 3.0 * M_PI - s.volume;
+    assert_close(s.inertia[0], 0.4 * s.volume, 1e-2 * s.volume);
+    assert_close(s.inertia[0], s.inertia[8], 1e-13); /* icosahedral symmetry */
+    for (int k = 0; k < 3; ++k) assert_close(s.center[k], 0.0, 1e-15);
+    triangle_mesh_destroy(&m);
+  }
+  assert_close(error[0] / error[1], 4.0, 0.4);
+  assert_no_leak();
+}
+
+static void assert_defect(const triangle_mesh *m, const char *expected)
+{
+  triangle_mesh_defects d;
+  char                  text[256];
+  assert_ok(triangle_mesh_check(m, &d));
+  assert_false(triangle_mesh_is_sound(&d));
+  triangle_mesh_defects_text(&d, sizeof text, text);
+  if (!strstr(text, expected)) fail_msg("\"%s\" does not contain \"%s\"", text, expected);
+}
+
+static void test_defects(void **state)
+{
+  (void)state;
+  const double   a[3] = {0}, b[3] = {1, 1, 1};
+  triangle_mesh *m = NULL, *two = NULL;
+  assert_ok(triangle_mesh_box(a, b, 0.5, &m));
+  assert_sound(m, 1);
+  const double x = m->x[7];
+  m->x[7]        = NAN;
+  assert_defect(m, "1 vertices are not finite numbers, the first is vertex 2");
+  m->x[7]         = x;
+  const int32_t v = m->tri[4];
+  m->tri[4]       = (int32_t)m->n_vertices;
+  assert_defect(m, "name vertices that do not exist, the first is triangle 1");
+  m->tri[4] = -1;
+  assert_defect(m, "do not exist");
+  m->tri[4] = v;
+  triangle_mesh_flip(m);
+  assert_defect(m, "inside out");
+  triangle_mesh_flip(m);
+  m->n_triangles -= 2;
+  assert_defect(m, "the surface is open: 4 edges");
+  m->n_triangles += 2;
+  const int32_t swap = m->tri[0];
+  m->tri[0] = m->tri[1], m->tri[1] = swap;
+  assert_defect(m, "disagree about which side is outside at 3 edges");
+  m->tri[1] = m->tri[0], m->tri[0] = swap;
+  assert_sound(m, 1);
+  /* two boxes: side by side one mesh with two parts; sharing an edge or a vertex, not a surface of a solid */
+  for (int touch = 0; touch < 3; ++touch) {
+    assert_ok(triangle_mesh_create(2 * m->n_vertices, 2 * m->n_triangles, &two));
+    for (int64_t i = 0; i < m->n_vertices; ++i)
+      for (int k = 0; k < 3; ++k) {
+        two->x[3 * i + k]                       = m->x[3 * i + k];
+        two->x[3 * (m->n_vertices + i) + k] = m->x[3 * i + k] + (touch == 0 ? 2.0 : touch == 1 || k < 2 ? 1.0 : 0.0);
+      }
+    for (int64_t i = 0; i < 3 * m->n_triangles; ++i) {
+      two->tri[i]                         = m->tri[i];
+      two->tri[3 * m->n_triangles + i] = m->tri[i] + (int32_t)m->n_vertices;
+      for (int64_t j = 0; touch && j < m->n_vertices; ++j) { /* weld */
+        double d[3];
+        v3_sub(d, &two->x[3 * j], &two->x[3 * (int64_t)two->tri[3 * m->n_triangles + i]]);
+        if (v3_norm(d) == 0.0) two->tri[3 * m->n_triangles + i] = (int32_t)j;
+      }
+    }
+    if (touch == 0) assert_sound(two, 2);
+    if (touch == 1) assert_defect(two, "touches itself at 1 vertices");
+    if (touch == 2) assert_defect(two, "more than two triangles");
+    triangle_mesh_destroy(&two);
+  }
+  /* a triangle without area between three vertices of one edge */
+  assert_ok(triangle_mesh_create(4, 4, &two));
+  const int32_t tet[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
+  memcpy(two->tri, tet, sizeof tet);
+  two->x[3] = two->x[7] = two->x[11] = 1.0;
+  assert_sound(two, 1);
+  two->x[11] = 0.0, two->x[9] = 0.5; /* on the edge 0-1 */
+  assert_defect(two, "no area");
+  triangle_mesh_destroy(&two);
+  triangle_mesh_destroy(&m);
+  assert_no_leak();
+}
+
+/* Sorting and compacting change numbers, not the body; neighbours come closer. */
+static void test_sort_and_compact(void **state)
+{
+  (void)state;
+  const double   c[3] = {0.1, 0.2, 0.3};
+  double         jump[2] = {0};
+  triangle_mesh *m = NULL, *wide = NULL;
+  assert_ok(triangle_mesh_sphere(c, 1.0, 0.05, &m));
+  const mass_properties before = triangle_mesh_mass(m);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int64_t i = 1; i < m->n_vertices; ++i) {
+      double e[3];
+      v3_sub(e, &m->x[3 * i], &m->x[3 * (i - 1)]);
+      jump[pass] = fmax(jump[pass], v3_norm(e));
+    }
+    if (pass == 0) assert_ok(triangle_mesh_sort(m));
+  }
+  assert_sound(m, 1);
+  const mass_properties after = triangle_mesh_mass(m);
+  assert_close(before.volume, after.volume, 1e-13);
+  for (int k = 0; k < 9; ++k) assert_close(before.inertia[k], after.inertia[k], 1e-13);
+  assert_ok(triangle_mesh_create(m->n_vertices + 5, m->n_triangles, &wide));
+  memcpy(wide->x + 9, m->x, 3 * (size_t)m->n_vertices * sizeof(double)); /* 3 unused before, 2 after */
+  for (int64_t i = 0; i < 3 * m->n_triangles; ++i) wide->tri[i] = m->tri[i] + 3;
+  assert_ok(triangle_mesh_compact(wide));
+  assert_int_equal(wide->n_vertices, m->n_vertices);
+  assert_memory_equal(wide->x, m->x, 3 * (size_t)m->n_vertices * sizeof(double));
+  assert_memory_equal(wide->tri, m->tri, 3 * (size_t)m->n_triangles * sizeof(int32_t));
+  triangle_mesh_destroy(&wide);
+  triangle_mesh_destroy(&m);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_sphere_is_even), cmocka_unit_test(test_mass),
+          cmocka_unit_test(test_defects), cmocka_unit_test(test_sort_and_compact))
