@@ -35,7 +35,12 @@ typedef struct {
   int64_t n_active, n_sliding;
   double  max_penetration;   /* m */
   double  max_cone_violation; /* max of (|f_t| - mu f_n)+ / max f_n over all active pairs, normal taken at Y */
-  double  power_loss_angle;  /* largest angle between f_t and -sliding direction of a sliding pair [rad] */
+  /* Largest angle of a sliding pair between its friction f_t and [rad]
+   *   slip_angle        minus the motion of the attachment over the surface during the step: the law itself
+   *   power_loss_angle  minus the tangential velocity of the point against the object at Y; differs from the former where
+   *                     a path bends, by about mu h times its curvature, and while the spring behind a contact loads up
+   * Motions of less than 1e-9 m in the step have no direction and are left out, as is friction below 1e-12 of the pull. */
+  double  power_loss_angle, slip_angle;
 } contact_summary;
 
 typedef struct penalty_contact penalty_contact;
