@@ -1,0 +1,201 @@
+#include "contact/penalty_pairs.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include <string.h>
+
+PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("penalty contact", 1, sizeof **out, out));
+  penalty_contact *c = *out;
+  c->n_bodies        = n_bodies;
+  PetscCall(memory_alloc("contact laws", (int64_t)n_bodies * n_bodies, sizeof *c->law, &c->law));
+  if (n_bodies > 0) memcpy(c->law, law, (size_t)n_bodies * (size_t)n_bodies * sizeof *law);
+  PetscCall(pair_table_create(&c->known));
+  PetscCall(contact_search_create(&c->search));
+  PetscCall(contact_rows_create(&c->rows));
+  PetscCall(contact_wrenches_create(&c->wrenches));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void penalty_contact_destroy(penalty_contact **out)
+{
+  if (!out || !*out) return;
+  penalty_contact *c = *out;
+  pair_table_destroy(&c->known);
+  contact_search_destroy(&c->search);
+  contact_rows_destroy(&c->rows);
+  contact_wrenches_destroy(&c->wrenches);
+  penalty_points_destroy(&c->points);
+  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->mu, &c->source_frame, &c->object_frame, &c->state,
+                    &c->Z, &c->Y_b, &c->f, &c->linear_active, &c->linear_Z, &c->linear_f, &c->K, &c->linear_frames, &c->force,
+                    &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->group};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
+  memory_free(out);
+}
+
+static PetscErrorCode reserve_bodies(penalty_contact *c)
+{
+  PetscFunctionBeginUser;
+  if (c->n_objects > c->object_capacity) {
+    c->object_capacity = c->n_objects;
+    PetscCall(memory_resize("contact objects", c->n_objects, sizeof *c->object_key, &c->object_key));
+  }
+  if (c->n_frames > c->frame_capacity) {
+    c->frame_capacity = c->n_frames;
+    PetscCall(memory_resize("contact frames", c->n_frames, sizeof *c->linear_frames, &c->linear_frames));
+    PetscCall(memory_resize("contact frame motion", 3 * (int64_t)c->n_frames, sizeof *c->frame_linear, &c->frame_linear));
+    PetscCall(memory_resize("contact frame turning", 3 * (int64_t)c->n_frames, sizeof *c->frame_angular, &c->frame_angular));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
+{
+  PetscFunctionBeginUser;
+  if (n <= c->capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t m = n + n / 2;
+  PetscCall(memory_resize("pair origin", 3 * m, sizeof(double), &c->origin));
+  PetscCall(memory_resize("pair X", 3 * m, sizeof(double), &c->X));
+  PetscCall(memory_resize("pair stiffness", m, sizeof(double), &c->k));
+  PetscCall(memory_resize("pair friction", m, sizeof(double), &c->mu));
+  PetscCall(memory_resize("pair source frame", m, sizeof(int32_t), &c->source_frame));
+  PetscCall(memory_resize("pair object frame", m, sizeof(int32_t), &c->object_frame));
+  PetscCall(memory_resize("pair state", m, 1, &c->state));
+  PetscCall(memory_resize("pair Z", 3 * m, sizeof(double), &c->Z));
+  PetscCall(memory_resize("pair Y", 3 * m, sizeof(double), &c->Y_b));
+  PetscCall(memory_resize("pair f", 3 * m, sizeof(double), &c->f));
+  PetscCall(memory_resize("pair linear state", m, 1, &c->linear_active));
+  PetscCall(memory_resize("pair linear Z", 3 * m, sizeof(double), &c->linear_Z));
+  PetscCall(memory_resize("pair linear f", 3 * m, sizeof(double), &c->linear_f));
+  PetscCall(memory_resize("pair K", 9 * m, sizeof(double), &c->K));
+  PetscCall(memory_resize("pair force", 3 * m, sizeof(double), &c->force));
+  PetscCall(memory_resize("pair torque on source", 3 * m, sizeof(double), &c->torque_source));
+  PetscCall(memory_resize("pair torque on object", 3 * m, sizeof(double), &c->torque_object));
+  c->capacity = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Body number, and which of that body's level sets: stays the same however a scene lists its objects. */
+static void number_objects(penalty_contact *c)
+{
+  for (int j = 0; j < c->n_objects; ++j) {
+    int earlier = 0;
+    for (int i = 0; i < j; ++i) earlier += c->objects[i].body_id == c->objects[j].body_id;
+    c->object_key[j] = c->objects[j].body_id + c->n_bodies * earlier;
+  }
+}
+
+static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frames0)
+{
+  const contact_candidate *q      = &c->candidate[i];
+  const contact_source    *source = &c->sources[q->i_source];
+  const contact_object    *object = &c->objects[q->i_object];
+  const contact_law       *law    = &c->law[(int64_t)source->body_id * c->n_bodies + object->body_id];
+  c->k[i]                         = law->stiffness;
+  c->mu[i]                        = law->friction;
+  c->object_frame[i]              = object->frame;
+  c->source_frame[i]              = source->b->ops->points == POINT_RIGID ? source->frame : -1;
+  if (c->source_frame[i] < 0) v3_copy(c->origin + 3 * i, q->x);
+  else {
+    double arm[3];
+    v3_sub(arm, q->x, frames0[source->frame].c);
+    m3_mulv_t(c->origin + 3 * i, frames0[source->frame].R, arm);
+  }
+  if (q->attachment >= 0) v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
+  else v3_set(c->X + 3 * i, 0.0, 0.0, 0.0);
+  c->linear_active[i] = 0;
+  m3_zero(c->K + 9 * i);
+}
+
+PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
+                                          const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt,
+                                          double margin, int64_t n_blocks)
+{
+  contact_candidate *found;
+  PetscFunctionBeginUser;
+  timer_begin(TIMER_CONTACT_SEARCH);
+  c->n_sources = n_sources;
+  c->sources   = sources;
+  c->n_objects = n_objects;
+  c->objects   = objects;
+  c->n_frames  = n_frames;
+  c->dt        = dt;
+  c->n_blocks  = n_blocks;
+  PetscCall(reserve_bodies(c));
+  number_objects(c);
+  const search_problem problem = {n_sources, n_objects, n_frames, c->n_bodies, sources, objects, c->object_key,
+                                  frames0,   c->law,    margin};
+  PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
+  PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs: more than can be numbered", (long long)c->n);
+  c->candidate = found;
+  PetscCall(reserve_pairs(c, c->n));
+  const int64_t n = c->n;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; ++i) prepare_pair(c, i, frames0);
+  PetscCall(contact_rows_build(c->rows, n, c->candidate, sources, n_blocks));
+  PetscCall(contact_wrenches_build(c->wrenches, n, c->candidate, sources, objects, n_frames, frames0));
+  if (n_frames > 0) memcpy(c->linear_frames, frames0, (size_t)n_frames * sizeof *frames0);
+  c->is_open = true;
+  timer_end(TIMER_CONTACT_SEARCH);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Inactive pairs are forgotten, X <- Y for the others. */
+static PetscErrorCode remember(penalty_contact *c)
+{
+  pair_key *key;
+  double   *X;
+  int64_t   m = 0;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("accepted pairs", c->n, sizeof *key, &key));
+  PetscCall(memory_alloc("accepted attachments", 3 * c->n, sizeof *X, &X));
+  for (int64_t i = 0; i < c->n; ++i) {
+    if (c->state[i] == RELAX_INACTIVE) continue;
+    key[m] = c->candidate[i].key;
+    v3_copy(X + 3 * m++, c->Y_b + 3 * i);
+  }
+  PetscCall(pair_table_replace(c->known, m, key, X));
+  memory_free(&key);
+  memory_free(&X);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out)
+{
+  PetscFunctionBeginUser;
+  SS_ASSERT(c->is_open);
+  timer_begin(TIMER_CONTACT_FORCE);
+  penalty_evaluate(c, v, frames, false);
+  PetscCheck(penalty_first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
+  PetscCall(penalty_report(c, v, frames, out));
+  PetscCall(remember(c));
+  c->is_open = false;
+  timer_end(TIMER_CONTACT_FORCE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3])
+{
+  PetscFunctionBeginUser;
+  v3_set(force, 0.0, 0.0, 0.0);
+  v3_set(moment, 0.0, 0.0, 0.0);
+  for (int64_t i = 0; i < c->n_groups; ++i) {
+    const contact_group_force *g = &c->group[i];
+    double                     sign = 0.0;
+    if (g->source_body == on && (from < 0 || g->object_body == from)) sign = 1.0;
+    if (g->object_body == on && (from < 0 || g->source_body == from)) sign = -1.0;
+    v3_axpy(force, sign, g->force);
+    v3_axpy(moment, sign, g->moment);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table)
+{
+  PetscFunctionBeginUser;
+  PetscCall(pair_table_fields(c->known, c->n_bodies, table));
+  PetscCall(penalty_points_fields(&c->points, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,88 @@
+/* Private to penalty*.c: the pairs of a step, one array per quantity.
+ *
+ * Each pair adds to the global vector through the same three numbers per evaluation or product:
+ *
+ *   force [3]          dt w_k force to block k of a weighted point, dt force to the linear block of a rigid one,
+ *                      -dt force to the linear block of the object
+ *   torque_source [3]  dt torque to the angular block of a rigid point's body
+ *   torque_object [3]  dt torque to the angular block of the object                                                    */
+#ifndef SS_CONTACT_PENALTY_PAIRS_H
+#define SS_CONTACT_PENALTY_PAIRS_H
+#include "contact/pair_table.h"
+#include "contact/penalty.h"
+#include "contact/relaxation.h"
+#include "contact/rows.h"
+#include "contact/search.h"
+#include "contact/wrenches.h"
+
+/* Sum of one (source, object) group after end_step, on the source; moment about the origin. */
+typedef struct {
+  int    source_body, object_body;
+  double force[3], moment[3];
+} contact_group_force;
+
+/* What frames show: the active pairs of the last accepted step. */
+typedef struct {
+  int64_t  n, capacity;
+  double  *position, *force, *normal; /* [n][3] */
+  double  *gap;
+  int32_t *source_body, *object_body;
+  uint8_t *is_sliding;
+} contact_points;
+
+struct penalty_contact {
+  int               n_bodies;
+  contact_law      *law; /* [n_bodies][n_bodies] */
+  pair_table       *known;
+  contact_search   *search;
+  contact_rows     *rows;
+  contact_wrenches *wrenches;
+
+  /* The step: what was handed over, and what follows from it for every pair. */
+  bool                     is_open;
+  int                      n_sources, n_objects, n_frames;
+  const contact_source    *sources;
+  const contact_object    *objects;
+  double                   dt;
+  int64_t                  n_blocks;
+  int                      object_capacity, frame_capacity;
+  int32_t                 *object_key; /* [n_objects] */
+  int64_t                  n, capacity;
+  const contact_candidate *candidate;  /* [n], the search's */
+  double                  *origin;     /* [n][3] weighted: start of the step, world; rigid: in the body's frame */
+  double                  *X;          /* [n][3] in the object's frame; only where candidate.attachment >= 0 */
+  double                  *k, *mu;
+  int32_t                 *source_frame; /* -1: weighted */
+  int32_t                 *object_frame;
+
+  /* The last evaluation. */
+  uint8_t *state;   /* relax_state */
+  double  *Z;       /* [n][3] */
+  double  *Y_b;     /* [n][3] in the object's frame */
+  double  *f;       /* [n][3] on the point */
+
+  /* The last evaluation with derivatives, which evaluations without leave alone. */
+  uint8_t     *linear_active;
+  double      *linear_Z, *linear_f; /* [n][3] */
+  double      *K;                   /* [n][9] k (dY/dZ - I), world axes; zero where inactive */
+  rigid_frame *linear_frames;       /* [n_frames] */
+
+  /* Work of one evaluation or product. */
+  double *force, *torque_source, *torque_object; /* [n][3] */
+  double *frame_linear, *frame_angular;          /* [n_frames][3] */
+
+  /* Left by end_step. */
+  int64_t              n_groups, group_capacity;
+  contact_group_force *group;
+  contact_points       points;
+};
+
+/* Positions, relaxed attachments and forces at v and frames; derivatives with `with_tangent`. */
+void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *frames, bool with_tangent);
+/* The pair with the first value that is not finite (smallest source, then smallest point), or -1. */
+int64_t penalty_first_not_finite(const penalty_contact *c);
+/* Summary, sums per body pair and contact points of the last evaluation. */
+PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
+void           penalty_points_destroy(contact_points *p);
+PetscErrorCode penalty_points_fields(contact_points *p, field_table *table);
+#endif

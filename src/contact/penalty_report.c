@@ -1,0 +1,164 @@
+/* What end_step leaves behind for the history table and for frames. */
+#include "contact/penalty_pairs.h"
+#include "core/math3.h"
+#include "core/memory.h"
+
+void penalty_points_destroy(contact_points *p)
+{
+  memory_free(&p->position);
+  memory_free(&p->force);
+  memory_free(&p->normal);
+  memory_free(&p->gap);
+  memory_free(&p->source_body);
+  memory_free(&p->object_body);
+  memory_free(&p->is_sliding);
+}
+
+static PetscErrorCode reserve_points(contact_points *p, int64_t n)
+{
+  PetscFunctionBeginUser;
+  if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t m = n + n / 2;
+  PetscCall(memory_resize("contact point position", 3 * m, sizeof(double), &p->position));
+  PetscCall(memory_resize("contact point force", 3 * m, sizeof(double), &p->force));
+  PetscCall(memory_resize("contact point normal", 3 * m, sizeof(double), &p->normal));
+  PetscCall(memory_resize("contact point gap", m, sizeof(double), &p->gap));
+  PetscCall(memory_resize("contact point source", m, sizeof(int32_t), &p->source_body));
+  PetscCall(memory_resize("contact point object", m, sizeof(int32_t), &p->object_body));
+  PetscCall(memory_resize("contact point sliding", m, 1, &p->is_sliding));
+  p->capacity = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_points_fields(contact_points *p, field_table *table)
+{
+  const int    flags = FIELD_FRAME | FIELD_DERIVED; /* kept current by end_step: no refresh */
+  field_group *group;
+  PetscFunctionBeginUser;
+  PetscCall(field_table_add_group(table, "contact/points", FIELD_GROUP_POINTS, &p->n, p, &group));
+  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &p->position, flags, "attachment on the surface"));
+  PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &p->force, flags, "force on the point"));
+  PetscCall(field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, flags, "outward normal of the object"));
+  PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, flags, "distance of the point, negative inside"));
+  PetscCall(field_table_add(table, group, "source", "1", FIELD_I32, 1, &p->source_body, flags, "body that owns the point"));
+  PetscCall(field_table_add(table, group, "object", "1", FIELD_I32, 1, &p->object_body, flags, "body that is touched"));
+  PetscCall(field_table_add(table, group, "sliding", "1", FIELD_U8, 1, &p->is_sliding, flags, "1: slides, 0: sticks"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Angle between a and -b, accurate near zero; 0 where one of them is shorter than it must be to have a direction. */
+static double angle_to_opposite(const double *a, double a_min, const double *b, double b_min)
+{
+  double t[3];
+  if (v3_norm(a) <= a_min || v3_norm(b) <= b_min) return 0.0;
+  v3_cross(t, a, b);
+  return atan2(v3_norm(t), -v3_dot(a, b));
+}
+
+static void tangential(const double *n, double *x) { v3_axpy(x, -v3_dot(n, x), n); }
+
+/* Velocity of a point that is fixed to a frame and now at x. */
+static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
+{
+  double arm[3];
+  v3_sub(arm, x, frame->c);
+  v3_cross(v, frame->w, arm);
+  v3_axpy(v, 1.0, frame->v);
+}
+
+typedef struct {
+  double penetration, f_n, f_t, slip_angle, velocity_angle;
+} pair_report;
+
+/* c->force: the velocity of a weighted point. Fills point p and returns the numbers of the summary. */
+static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const rigid_frame *frames)
+{
+  const contact_candidate *q   = &c->candidate[i];
+  const contact_object    *obj = &c->objects[q->i_object];
+  const rigid_frame       *o   = &frames[c->object_frame[i]];
+  contact_points          *out = &c->points;
+  const double            *f   = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
+  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
+
+  m3_mulv(Y, o->R, Y_b);
+  v3_axpy(Y, 1.0, o->c);
+  level_set_eval(obj->phi, Y_b, g, NULL);
+  m3_mulv(n, o->R, g);
+  const double length = v3_norm(n);
+  if (length > 0.0) v3_scale(n, 1.0 / length, n);
+  v3_sub(b, c->Z + 3 * i, o->c);
+  m3_mulv_t(Z_b, o->R, b);
+  v3_copy(out->force + 3 * p, f);
+  out->gap[p]         = level_set_value(obj->phi, Z_b);
+  out->source_body[p] = q->key.source;
+  out->object_body[p] = obj->body_id;
+  out->is_sliding[p]  = c->state[i] == RELAX_SLIDE;
+
+  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0};
+  v3_copy(f_t, f);
+  tangential(n, f_t);
+  r.f_t = v3_norm(f_t);
+  if (c->state[i] != RELAX_SLIDE) return r;
+
+  v3_sub(slip_b, Y_b, c->X + 3 * i);
+  m3_mulv(slip, o->R, slip_b);
+  tangential(n, slip);
+  if (c->source_frame[i] < 0) v3_copy(v, c->force + 3 * i);
+  else frame_velocity(&frames[c->source_frame[i]], c->Z + 3 * i, v);
+  frame_velocity(o, Y, v_o);
+  v3_sub(v, v, v_o);
+  tangential(n, v);
+  const double least_force = 1e-12 * v3_norm(f), least_motion = 1e-9;
+  r.slip_angle     = angle_to_opposite(f_t, least_force, slip, least_motion);
+  r.velocity_angle = angle_to_opposite(f_t, least_force, v, least_motion / c->dt);
+  return r;
+}
+
+/* Forces per (source, object): pairs are sorted, so each group is one run. Serial, in order. */
+static PetscErrorCode sum_groups(penalty_contact *c)
+{
+  PetscFunctionBeginUser;
+  c->n_groups = 0;
+  for (int64_t i = 0; i < c->n; ++i) {
+    const contact_candidate *q = &c->candidate[i];
+    if (i == 0 || q->key.source != q[-1].key.source || q->key.object != q[-1].key.object) {
+      if (c->n_groups == c->group_capacity) {
+        c->group_capacity = 2 * c->group_capacity + 16;
+        PetscCall(memory_resize("contact groups", c->group_capacity, sizeof *c->group, &c->group));
+      }
+      c->group[c->n_groups++] = (contact_group_force){q->key.source, c->objects[q->i_object].body_id, {0}, {0}};
+    }
+    contact_group_force *g = &c->group[c->n_groups - 1];
+    double               moment[3];
+    v3_cross(moment, c->Z + 3 * i, c->f + 3 * i);
+    v3_axpy(g->force, 1.0, c->f + 3 * i);
+    v3_axpy(g->moment, 1.0, moment);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out)
+{
+  PetscFunctionBeginUser;
+  contact_summary sum     = {0};
+  double          max_f_n = 0.0, max_excess = 0.0;
+  PetscCall(reserve_points(&c->points, c->n));
+  contact_rows_gather(c->rows, 1.0, v, NULL, c->force);
+  int64_t p = 0;
+  for (int64_t i = 0; i < c->n; ++i) {
+    if (c->state[i] == RELAX_INACTIVE) continue;
+    const pair_report r      = report_pair(c, i, p++, frames);
+    sum.n_sliding += c->state[i] == RELAX_SLIDE;
+    sum.max_penetration  = fmax(sum.max_penetration, r.penetration);
+    sum.slip_angle       = fmax(sum.slip_angle, r.slip_angle);
+    sum.power_loss_angle = fmax(sum.power_loss_angle, r.velocity_angle);
+    max_f_n              = fmax(max_f_n, r.f_n);
+    max_excess           = fmax(max_excess, r.f_t - c->mu[i] * r.f_n);
+  }
+  sum.n_active           = p;
+  sum.max_cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
+  c->points.n            = p;
+  PetscCall(sum_groups(c));
+  if (out) *out = sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
