@@ -7,7 +7,7 @@
  * BLAS has no such function. */
 extern void openblas_set_num_threads(int n) __attribute__((weak));
 
-enum { LANES = 32, PARALLEL_CHUNKS = 4 }; /* fewer chunks are summed faster than a team wakes up */
+enum { LANES = 32, PARALLEL_CHUNKS = 16 }; /* fewer chunks are summed faster than a team wakes up */
 
 void team_set_threads(int n)
 {

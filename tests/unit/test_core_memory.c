@@ -44,7 +44,7 @@ static void test_zero_items(void **state)
 static void test_resize_keeps_and_clears(void **state)
 {
   (void)state;
-  static const int64_t n[] = {10, 100, 7, 9, 100000, 3, 8, 5000, 5001};
+  static const int64_t n[] = {10, 100, 7, 9, 100000, 3, 13, 2, 13, 5000, 5001};
   int32_t *x = NULL;
   int64_t  old = 0;
   for (size_t k = 0; k < sizeof n / sizeof *n; ++k) {
@@ -65,6 +65,8 @@ static void test_impossible_sizes_are_refused(void **state)
   assert_int_equal(memory_alloc("huge grid", INT64_MAX, 24, &x), PETSC_ERR_MEM); /* n * size overflows */
   assert_null(x);
   assert_non_null(strstr(error_message(), "huge grid"));
+  error_clear();
+  assert_int_equal(memory_alloc("wraps to 8 bytes", ((int64_t)1 << 61) + 1, 8, &x), PETSC_ERR_MEM);
   error_clear();
   assert_int_equal(memory_alloc("negative", -1, 8, &x), PETSC_ERR_MEM);
   error_clear();

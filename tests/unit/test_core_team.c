@@ -6,8 +6,8 @@
 #include <omp.h>
 #include <string.h>
 
-static const int64_t SIZES[] = {0, 1, 31, 32, 33, 4095, 4096, 4097, 16384, 100003};
-enum { N_SIZES = sizeof SIZES / sizeof *SIZES, N_MAX = 100003 };
+static const int64_t SIZES[] = {0, 1, 31, 32, 33, 4095, 4096, 4097, 16384, 200003};
+enum { N_SIZES = sizeof SIZES / sizeof *SIZES, N_MAX = 200003 };
 
 static double *random_vector(uint64_t stream)
 {
