@@ -1,6 +1,6 @@
 #include "core/svd3.h"
+#include "core/lane_math.h"
 #include "core/math3.h"
-#include <float.h>
 
 /* Both versions are one-sided Jacobi (Hestenes): rotate pairs of columns of B = F V until they are orthogonal; then
  * |b_k| are the singular values and b_k/|b_k| the columns of U. No product F^T F is formed, so that small singular values
@@ -107,8 +107,6 @@ typedef struct {
   double x, y, z;
 } lane3;
 
-#define LANE static inline __attribute__((always_inline))
-
 LANE double lane3_dot(lane3 a, lane3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 LANE lane3  lane3_scale(double s, lane3 a) { return (lane3){s * a.x, s * a.y, s * a.z}; }
 LANE lane3  lane3_combine(double s, lane3 a, double t, lane3 b)
@@ -124,10 +122,7 @@ LANE double lane_max(double a, double b) { return a > b ? a : b; }
 /* |x| rounded down to a power of two, at least DBL_MIN. */
 LANE double lane_power_of_two(double x)
 {
-  union {
-    double   value;
-    uint64_t bits;
-  } pun = {.value = x > DBL_MIN ? x : DBL_MIN};
+  lane_pun pun = {.value = x > DBL_MIN ? x : DBL_MIN};
   pun.bits &= 0x7ff0000000000000u;
   return pun.value;
 }
