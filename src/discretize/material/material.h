@@ -11,25 +11,33 @@
 #include "core/key_table.h"
 
 enum { MATERIAL_MAX_STATE = 4 };
+enum { MATERIAL_BATCH = 64, MATERIAL_LANES = 8 }; /* points per call at most: work space is on the stack */
+typedef double material_row[MATERIAL_BATCH];
 
+/* The functions of a law work on rows, x[component][point], of n points, n a multiple of MATERIAL_LANES up to MATERIAL_BATCH (the
+ * callers below pad with points at rest): every point takes the same vector code, so its result has the same bits wherever it
+ * stands. sigma has svd3's order and sign; results for stretches that the law cannot take mean nothing. */
 typedef struct {
   const char      *name;  /* "drucker_prager": value of `model:` in a job */
   const key_table *keys;  /* its parameters in a job; the struct starts with `double density` [kg/m^3] */
-  int              n_state; /* plastic history, doubles per particle */
+  int              n_state; /* plastic history, doubles per point */
   const char      *state_name[MATERIAL_MAX_STATE], *state_unit[MATERIAL_MAX_STATE], *state_help[MATERIAL_MAX_STATE];
   double           state_initial[MATERIAL_MAX_STATE];
+  bool             accepts_inverted; /* the law takes sigma[2] <= 0 */
   /* Derived constants from the parameters read (Lame parameters, ...): *constants is memory_alloc'ed by the law. Complaints
-   * that the key table cannot express (e.g. tensile strength against cohesion) go to PETSC_ERR_USER_INPUT with a message. */
+   * that the key table cannot express (e.g. which keys go together) go to PETSC_ERR_USER_INPUT with a message. */
   PetscErrorCode (*prepare)(const void *parameters, void **constants);
-  /* Principal stress p and, where dp != NULL, dp[3*i+j] = dp_i/dsigma_j, at trial stretches sigma with the history frozen.
-   * Arrays are component-major with leading dimension ld: sigma[k*ld + i], state[k*ld + i], p[k*ld + i], dp[k*ld + i].
-   * Returns the smallest i whose stretches the law cannot take (inverted), or n. */
-  int64_t (*stress)(const void *constants, int64_t n, int64_t ld, const double *sigma, const double *state, double *p, double *dp);
-  /* Energy density psi[i] [J/m^3 of undeformed volume] stored at these stretches. */
-  void (*energy)(const void *constants, int64_t n, int64_t ld, const double *sigma, const double *state, double *psi);
+  /* Principal stress p at trial stretches sigma with the history frozen and, where dp != NULL, the spectral tangent:
+   * dp[3*r + c] = dp_r/dsigma_c, and for the pair (r, c) without k
+   *   a[k] = (p_r - p_c)/(sigma_r - sigma_c),   b[k] = (p_r + p_c)/(sigma_r + sigma_c) ,
+   * the law knowing how to write them without dividing by what may vanish. */
+  void (*stress)(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p,
+                 material_row *dp, material_row *a, material_row *b);
+  /* Energy density psi[i] [J/m^3 of undeformed volume] stored at these stretches, after their return. */
+  void (*energy)(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *psi);
   /* After the accepted step: trial stretches and history -> returned elastic stretches and updated history, in place.
-   * NULL: purely elastic. */
-  void (*plastic_return)(const void *constants, int64_t n, int64_t ld, double *sigma, double *state);
+   * Stretches that need no return keep every bit. NULL: purely elastic. */
+  void (*plastic_return)(const void *constants, int64_t n, material_row *sigma, material_row *state);
   /* Speed of pressure waves at rest [m/s], for step advice and scaling. */
   double (*wave_speed)(const void *constants, double density);
 } material_law;
@@ -43,8 +51,11 @@ typedef struct {
 
 /* All laws, NULL-terminated: the registry behind `materials:` in a job. */
 extern const material_law *const material_laws[];
-extern const key_table           material_table; /* variants of `model:`; includes "rigid" with only density */
+/* Variants of `model:`, in the order of material_laws, then "rigid" with only density: the law of a material that was read
+ * as variant i is material_laws[i], NULL for rigid. Every variant's struct starts with `double density`. */
+extern const key_table material_table;
 
+/* law NULL: rigid, `parameters` is not looked at. Fails for lack of memory, or with PETSC_ERR_USER_INPUT (see prepare). */
 PetscErrorCode material_create(const char *name, const material_law *law, const void *parameters, double density, material **out);
 void           material_destroy(material **m);
 
@@ -53,14 +64,17 @@ void           material_destroy(material **m);
  *   U [9], V [9] rotations, dp [9], a [3], b [3]: the spectral tangent (a, b for pairs (1,2), (0,2), (0,1)); all five NULL
  *   if no tangent is wanted.
  *   (U^T dP V)_ii = sum_j dp_ij M_jj, (U^T dP V)_ij = a_k (M_ij + M_ji)/2 + b_k (M_ij - M_ji)/2, M = U^T dF V, k = 3-i-j.
- * n is at most MATERIAL_BATCH (work space is on the stack). Returns the smallest bad index, or n. */
-enum { MATERIAL_BATCH = 64 };
+ * n is at most MATERIAL_BATCH. Returns the smallest index the law cannot take (inverted, not finite), or n; what is written
+ * for such an index means nothing. */
 int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *P, double *U,
                         double *V, double *dp, double *a, double *b);
-/* dP = (dP/dF) : dF for one point, from the spectral tangent of point i (reference version; hot loops have their own). */
+/* dP = (dP/dF) : dF for one point, from the spectral tangent of point i; transposed: (dP/dF)^T : dF. Reference version; hot
+ * loops have their own. */
 void material_stress_differential(int64_t ld, int64_t i, const double *U, const double *V, const double *dp, const double *a,
                                   const double *b, const double dF[9], bool is_transposed, double dP[9]);
-/* F and history after the accepted step, in place, n <= MATERIAL_BATCH. */
+/* F and history after the accepted step, in place, n <= MATERIAL_BATCH. Returns the smallest bad index, then nothing has
+ * changed; or n. */
 int64_t material_plastic_return(const material *m, int64_t n, int64_t ld, double *F, double *state);
-void    material_energy(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *psi);
+/* psi[i] [J/m^3 of undeformed volume]; not a number where the law cannot take F. */
+void material_energy(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *psi);
 #endif

@@ -1,0 +1,328 @@
+/* Drucker-Prager sand. Source: [Klar2016] with the volume correction of [Tampubolon2017]; penalty-relaxation.md, section 10.
+ *
+ * Trial state, with the history q (hardening) and v_c (volume gained while apart, logarithmic) frozen:
+ *   e = log sigma + v_c/3,  t = tr e - e_c,  dev = e - tr e/3,  n = dev/|dev|,  c = alpha (3 lambda + 2 mu)/(2 mu)
+ *   tip      t > 0:                 H = e_c/3
+ *   elastic  |dev| + c t <= 0:      H = e
+ *   cone     else:                  H = tr e/3 - c t n            (volume kept)
+ *   tau_i = 2 mu H_i + lambda tr H,  psi = mu |H|^2 + lambda/2 (tr H)^2
+ * which all have the form H = w + r dev with tr H = 3 w, r = 0, 1, -c t/|dev|; that is what the loops below compute.
+ *
+ * Yield surface |dev tau| + alpha (tr tau - 3 s) <= 0, s the tensile strength: e_c = 3 s/(3 lambda + 2 mu). In simple shear without
+ * dilation tau = M (sigma_n + s), M = 3 alpha/sqrt 2: the key shear_friction is M, cohesion is M s, and
+ * friction_angle_deg phi is that of triaxial compression, alpha = sqrt(2/3) 2 sin phi/(3 - sin phi).
+ *
+ * Once the step is accepted:
+ *   elastic stretches <- exp H
+ *   v_c <- v_c + tr log sigma - tr H     grains that came apart (tip) must first close by as much before they press again;
+ *                                        outside the tip volume is kept: v_c goes into H and becomes 0
+ *   q   <- q + 0 | |log sigma - H| | |dev| + c t            elastic | tip | cone
+ *   phi = h0 + (h1 q - h3) exp(-h2 q)                       where hardening_deg is given
+ * The next step starts from log sigma = H plus v_c/3: the same e, hence the same stress. Stress with frozen history and
+ * plastic_return therefore agree, and returning twice changes nothing.
+ *
+ * Departures: [Klar2016] also sends |dev| = 0 under compression to the tip, which would drop the pressure of exactly isotropic
+ * states; here they are elastic. Its tip counts |e| as hardening, which with v_c would grow on every step spent apart; here
+ * it is the strain of the step. Cohesion is ours: grains that are apart (v_c > 0) have none until they have closed again, so that
+ * no cycle of opening and closing gains energy.                                                                             */
+#include "core/memory.h"
+#include "discretize/material/law.h"
+
+typedef enum { PUSH_TRIAL, PUSH_RETURNED } push;
+static const char *const push_names[] = {"B", "A", NULL};
+
+typedef struct {
+  elastic_parameters elastic;
+  double             friction_angle_deg, shear_friction, hardening_deg[4], cohesion;
+  int                stress;
+  bool               volume_correction;
+} parameters;
+
+typedef struct {
+  elastic_constants elastic;
+  push              push;
+  bool              has_hardening, has_volume_correction;
+  double            alpha;           /* without hardening */
+  double            h0, h1, h2, h3;  /* with; h0, h1, h3 in radians */
+  double            cohesion;
+} constants_sand;
+
+enum { STATE_HARDENING, STATE_VOLUME };
+
+static const key_spec keys[] = {
+  ELASTIC_KEYS(parameters),
+  {.name = "friction_angle_deg", .type = KEY_REAL, .offset = offsetof(parameters, friction_angle_deg), .unit = "degrees",
+   .is_optional = true, .max = 90.0, .is_open = true, .help = "constant friction angle, of triaxial compression"},
+  {.name = "shear_friction", .type = KEY_REAL, .offset = offsetof(parameters, shear_friction), .unit = "1", .is_optional = true,
+   .max = INFINITY, .is_open = true,
+   .help = "instead of the angle: shear over normal stress in steady simple shear, the tangent of the slope it flows at"},
+  {.name = "hardening_deg", .type = KEY_REALS, .count = 4, .offset = offsetof(parameters, hardening_deg),
+   .unit = "degrees, degrees, 1, degrees", .is_optional = true,
+   .help = "instead of a constant angle: [h0, h1, h2, h3], angle h0 + (h1 q - h3) exp(-h2 q) of the plastic strain q"},
+  {.name = "cohesion", .type = KEY_REAL, .offset = offsetof(parameters, cohesion), .unit = "Pa", .fallback = "0", .min = 0.0,
+   .max = INFINITY, .help = "shear strength without normal stress; lost while grains are apart"},
+  {.name = "stress", .type = KEY_ENUM, .offset = offsetof(parameters, stress), .choices = push_names, .fallback = "B",
+   .help = "Piola stress of a yielding step: B pushes Kirchhoff stress with the trial gradient, A is the returned state's"},
+  {.name = "volume_correction", .type = KEY_BOOL, .offset = offsetof(parameters, volume_correction), .fallback = "true",
+   .help = "grains that came apart must close by the volume they gained before they press again"},
+  {0}};
+
+const key_table material_keys_drucker_prager = {.name = "materials.drucker_prager",
+                                .help = "Dry or slightly cohesive sand: elastic inside a friction cone, flowing on it without change of "
+                                        "volume, free where it is pulled apart. Give one of friction_angle_deg, shear_friction and "
+                                        "hardening_deg.",
+                                .size = sizeof(parameters),
+                                .keys = keys};
+
+LANE double alpha_of_sine(double s) { return 1.6329931618554521 /* 2 sqrt(2/3) */ * s / (3.0 - s); }
+
+/* The angle's largest value over q >= 0 (its least is at q = 0): where the derivative of (h1 q - h3) exp(-h2 q) vanishes. */
+static double largest_angle_deg(const double h[4])
+{
+  if (h[1] == 0.0) return h[2] > 0.0 ? h[0] : h[0] - h[3];
+  if (h[2] == 0.0) return INFINITY;
+  const double q = 1.0 / h[2] + h[3] / h[1];
+  return h[0] + (h[1] * q - h[3]) * exp(-h[2] * q);
+}
+
+static PetscErrorCode prepare(const void *from, void **out)
+{
+  const parameters *p = from;
+  const double     *h = p->hardening_deg;
+  constants_sand   *c;
+  const bool        has_angle = !isnan(p->friction_angle_deg), has_shear = !isnan(p->shear_friction), has_hardening = !isnan(h[0]);
+  PetscFunctionBeginUser;
+  PetscCheck(has_angle + has_shear + has_hardening == 1, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "drucker_prager: give exactly one of friction_angle_deg, shear_friction and hardening_deg (%d are given)",
+             has_angle + has_shear + has_hardening);
+  if (has_hardening) {
+    PetscCheck(h[0] > h[3] && h[1] >= 0.0 && h[2] >= 0.0 && h[3] >= 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "drucker_prager: hardening_deg: expected h0 > h3 >= 0, h1 >= 0, h2 >= 0, so that the angle stays positive");
+    PetscCheck(largest_angle_deg(h) < 90.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "drucker_prager: hardening_deg: the angle grows to 90 degrees or more; lower h0 or h1, or raise h2");
+  }
+  PetscCall(memory_alloc("material drucker_prager", 1, sizeof *c, &c));
+  const double degree = M_PI / 180.0;
+  *c = (constants_sand){.elastic = elastic_lame(&p->elastic),
+                        .push = (push)p->stress,
+                        .has_hardening = has_hardening,
+                        .has_volume_correction = p->volume_correction,
+                        .cohesion = p->cohesion};
+  if (has_angle) c->alpha = alpha_of_sine(sin(p->friction_angle_deg * degree));
+  if (has_shear) c->alpha = M_SQRT2 / 3.0 * p->shear_friction;
+  if (has_hardening) c->h0 = h[0] * degree, c->h1 = h[1] * degree, c->h2 = h[2], c->h3 = h[3] * degree;
+  *out = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The returned state of a batch. H = w + r dev. Per point: */
+typedef struct {
+  double log_sigma[3][MATERIAL_BATCH];
+  double dev[3][MATERIAL_BATCH], n[3][MATERIAL_BATCH]; /* trial deviator and its direction */
+  double r[MATERIAL_BATCH], w[MATERIAL_BATCH];
+  double kept[MATERIAL_BATCH];   /* 1: volume kept, tr H = tr e; 0: tip */
+  double slope[MATERIAL_BATCH];  /* c on the cone, else 0 */
+  double excess[MATERIAL_BATCH]; /* cone: |dev| + c t, else 0 */
+} returned;
+
+static void sand_alpha(const constants_sand *c, int64_t n, const material_row *restrict state, double *restrict alpha)
+{
+  if (c->has_hardening) {
+    const double *restrict q = state[STATE_HARDENING];
+    const double h0 = c->h0, h1 = c->h1, h2 = c->h2, h3 = c->h3;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i)
+      alpha[i] = alpha_of_sine(lane_sin_quarter(h0 + (h1 * q[i] - h3) * lane_exp(-h2 * q[i])));
+  } else {
+    for (int64_t i = 0; i < n; ++i) alpha[i] = c->alpha;
+  }
+}
+
+static void sand_return(const constants_sand *constants, int64_t n, const material_row *restrict sigma,
+                        const material_row *restrict state, returned *restrict out)
+{
+  const double stiff = (3.0 * constants->elastic.lambda + 2.0 * constants->elastic.mu), mu2 = 2.0 * constants->elastic.mu;
+  const double cohesion = constants->cohesion * M_SQRT2 / stiff; /* e_c = cohesion/alpha */
+  double       alpha[MATERIAL_BATCH];
+  const double *restrict volume = state[STATE_VOLUME];
+  sand_alpha(constants, n, state, alpha);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const double l0 = lane_log(sigma[0][i]), l1 = lane_log(sigma[1][i]), l2 = lane_log(sigma[2][i]);
+    const double gap = volume[i], mean = (l0 + l1 + l2) / 3.0;
+    const double d0 = l0 - mean, d1 = l1 - mean, d2 = l2 - mean, trace = 3.0 * mean + gap;
+    const double tip = gap > 0.0 ? 0.0 : cohesion / alpha[i], t = trace - tip, c = alpha[i] * stiff / mu2;
+    const double size = sqrt(d0 * d0 + d1 * d1 + d2 * d2), excess = size + c * t, inverse = 1.0 / (size > 0.0 ? size : 1.0);
+    const int    is_tip = t > 0.0, is_cone = excess > 0.0 && !is_tip;
+    out->log_sigma[0][i] = l0, out->log_sigma[1][i] = l1, out->log_sigma[2][i] = l2;
+    out->dev[0][i] = d0, out->dev[1][i] = d1, out->dev[2][i] = d2;
+    out->n[0][i] = d0 * inverse, out->n[1][i] = d1 * inverse, out->n[2][i] = d2 * inverse;
+    out->r[i]      = is_tip ? 0.0 : (is_cone ? -c * t * inverse : 1.0);
+    out->w[i]      = (is_tip ? tip : trace) / 3.0;
+    out->kept[i]   = is_tip ? 0.0 : 1.0;
+    out->slope[i]  = is_cone ? c : 0.0;
+    out->excess[i] = is_cone ? excess : 0.0;
+  }
+}
+
+/* (log x - log y)/(x - y), given both logarithms: a series of 2 atanh z, z = (x - y)/(x + y), where they are close. */
+LANE double log_slope(double x, double y, double log_x, double log_y)
+{
+  const double sum = x + y, z = (x - y) / sum, u = z * z, difference = x - y;
+  const double tail = 1.0 / 9 + u * (1.0 / 11 + u * (1.0 / 13 + u * (1.0 / 15)));
+  const double series = 1.0 + u * (1.0 / 3 + u * (1.0 / 5 + u * (1.0 / 7 + u * tail)));
+  const double far = (log_x - log_y) / (difference == 0.0 ? 1.0 : difference);
+  return u < 0.01 ? 2.0 * series / sum : far;
+}
+
+/* dH_i/dlog(sigma_j) = r (delta_ij - 1/3) - [cone] r n_i n_j + kept/3 - slope n_i; both stresses need
+ * dtau_ij = 2 mu dH_ij + lambda kept. */
+LANE double return_slope(double is_diagonal, double r, double r_cone, double ni, double nj, double w, double slope)
+{
+  return r * (is_diagonal - 1.0 / 3) - r_cone * ni * nj + w * (1.0 / 3) - slope * ni;
+}
+
+/* p_i = tau_i/sigma_i. Differences: (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu r log_slope, so that
+ * a = 2 mu r log_slope/sigma_i - tau_j/(sigma_i sigma_j): no limit to take. */
+static void stress_push_trial(const elastic_constants c, int64_t n, const material_row *restrict sigma,
+                              const returned *restrict x, material_row *restrict p, material_row *restrict dp, material_row *restrict a,
+                              material_row *restrict b)
+{
+  const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const double s0 = sigma[0][i], s1 = sigma[1][i], s2 = sigma[2][i], i0 = 1.0 / s0, i1 = 1.0 / s1, i2 = 1.0 / s2;
+    const double r = x->r[i], pressure = bulk3 * x->w[i];
+    const double p0 = (pressure + mu2 * r * x->dev[0][i]) * i0, p1 = (pressure + mu2 * r * x->dev[1][i]) * i1,
+                 p2 = (pressure + mu2 * r * x->dev[2][i]) * i2;
+    p[0][i] = p0, p[1][i] = p1, p[2][i] = p2;
+    if (dp) {
+      const double w = x->kept[i], slope = x->slope[i], rc = slope > 0.0 ? r : 0.0, lw = c.lambda * w;
+      const double n0 = x->n[0][i], n1 = x->n[1][i], n2 = x->n[2][i];
+      dp[0][i]          = ((mu2 * return_slope(1.0, r, rc, n0, n0, w, slope) + lw) * i0 - p0) * i0;
+      dp[4][i] = ((mu2 * return_slope(1.0, r, rc, n1, n1, w, slope) + lw) * i1 - p1) * i1;
+      dp[8][i] = ((mu2 * return_slope(1.0, r, rc, n2, n2, w, slope) + lw) * i2 - p2) * i2;
+      dp[1][i]     = (mu2 * return_slope(0.0, r, rc, n0, n1, w, slope) + lw) * i0 * i1;
+      dp[2][i] = (mu2 * return_slope(0.0, r, rc, n0, n2, w, slope) + lw) * i0 * i2;
+      dp[3][i] = (mu2 * return_slope(0.0, r, rc, n1, n0, w, slope) + lw) * i1 * i0;
+      dp[5][i] = (mu2 * return_slope(0.0, r, rc, n1, n2, w, slope) + lw) * i1 * i2;
+      dp[6][i] = (mu2 * return_slope(0.0, r, rc, n2, n0, w, slope) + lw) * i2 * i0;
+      dp[7][i] = (mu2 * return_slope(0.0, r, rc, n2, n1, w, slope) + lw) * i2 * i1;
+      const double l0 = x->log_sigma[0][i], l1 = x->log_sigma[1][i], l2 = x->log_sigma[2][i];
+      a[0][i]          = (mu2 * r * log_slope(s1, s2, l1, l2) - p2) * i1;
+      a[1][i]     = (mu2 * r * log_slope(s0, s2, l0, l2) - p2) * i0;
+      a[2][i] = (mu2 * r * log_slope(s0, s1, l0, l1) - p1) * i0;
+      b[0][i] = (p1 + p2) / (s1 + s2), b[1][i] = (p0 + p2) / (s0 + s2), b[2][i] = (p0 + p1) / (s0 + s1);
+    }
+  }
+}
+
+/* (exp(-x) - exp(-y))/(y - x), given both exponentials: exp(-(x + y)/2) sinh(z)/z, z = (x - y)/2, where they are close. */
+LANE double exp_slope(double x, double y, double exp_x, double exp_y)
+{
+  const double difference = y - x, u = 0.25 * difference * difference;
+  const double series = 1.0 + u / 6 * (1.0 + u / 20 * (1.0 + u / 42 * (1.0 + u / 72)));
+  const double far = (exp_x - exp_y) / (difference == 0.0 ? 1.0 : difference);
+  return u < 0.01 ? sqrt(exp_x * exp_y) * series : far;
+}
+
+/* p_i = tau_i exp(-H_i). With H_i - H_j = r (log sigma_i - log sigma_j):
+ *   a = r log_slope (2 mu exp(-H_i) - tau_j exp_slope(H_i, H_j)). */
+static void stress_push_returned(const elastic_constants c, int64_t n, const material_row *restrict sigma,
+                                 const returned *restrict x, material_row *restrict p, material_row *restrict dp, material_row *restrict a,
+                                 material_row *restrict b)
+{
+  const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const double r = x->r[i], pressure = bulk3 * x->w[i];
+    const double h0 = x->w[i] + r * x->dev[0][i], h1 = x->w[i] + r * x->dev[1][i], h2 = x->w[i] + r * x->dev[2][i];
+    const double e0 = lane_exp(-h0), e1 = lane_exp(-h1), e2 = lane_exp(-h2);
+    const double t0 = pressure + mu2 * r * x->dev[0][i], t1 = pressure + mu2 * r * x->dev[1][i],
+                 t2 = pressure + mu2 * r * x->dev[2][i];
+    p[0][i] = t0 * e0, p[1][i] = t1 * e1, p[2][i] = t2 * e2;
+    if (dp) {
+      const double s0 = sigma[0][i], s1 = sigma[1][i], s2 = sigma[2][i], i0 = 1.0 / s0, i1 = 1.0 / s1, i2 = 1.0 / s2;
+      const double w = x->kept[i], slope = x->slope[i], rc = slope > 0.0 ? r : 0.0, lw = c.lambda * w;
+      const double n0 = x->n[0][i], n1 = x->n[1][i], n2 = x->n[2][i];
+      const double m0 = mu2 - t0, m1 = mu2 - t1, m2 = mu2 - t2;
+      dp[0][i]          = (m0 * return_slope(1.0, r, rc, n0, n0, w, slope) + lw) * e0 * i0;
+      dp[4][i] = (m1 * return_slope(1.0, r, rc, n1, n1, w, slope) + lw) * e1 * i1;
+      dp[8][i] = (m2 * return_slope(1.0, r, rc, n2, n2, w, slope) + lw) * e2 * i2;
+      dp[1][i]     = (m0 * return_slope(0.0, r, rc, n0, n1, w, slope) + lw) * e0 * i1;
+      dp[2][i] = (m0 * return_slope(0.0, r, rc, n0, n2, w, slope) + lw) * e0 * i2;
+      dp[3][i] = (m1 * return_slope(0.0, r, rc, n1, n0, w, slope) + lw) * e1 * i0;
+      dp[5][i] = (m1 * return_slope(0.0, r, rc, n1, n2, w, slope) + lw) * e1 * i2;
+      dp[6][i] = (m2 * return_slope(0.0, r, rc, n2, n0, w, slope) + lw) * e2 * i0;
+      dp[7][i] = (m2 * return_slope(0.0, r, rc, n2, n1, w, slope) + lw) * e2 * i1;
+      const double l0 = x->log_sigma[0][i], l1 = x->log_sigma[1][i], l2 = x->log_sigma[2][i];
+      a[0][i]          = r * log_slope(s1, s2, l1, l2) * (mu2 * e1 - t2 * exp_slope(h1, h2, e1, e2));
+      a[1][i]     = r * log_slope(s0, s2, l0, l2) * (mu2 * e0 - t2 * exp_slope(h0, h2, e0, e2));
+      a[2][i] = r * log_slope(s0, s1, l0, l1) * (mu2 * e0 - t1 * exp_slope(h0, h1, e0, e1));
+      b[0][i]          = (t1 * e1 + t2 * e2) / (s1 + s2);
+      b[1][i]     = (t0 * e0 + t2 * e2) / (s0 + s2);
+      b[2][i] = (t0 * e0 + t1 * e1) / (s0 + s1);
+    }
+  }
+}
+
+static void stress(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p, material_row *dp,
+                   material_row *a, material_row *b)
+{
+  const constants_sand *c = constants;
+  returned              x;
+  sand_return(c, n, sigma, state, &x);
+  if (c->push == PUSH_TRIAL) stress_push_trial(c->elastic, n, sigma, &x, p, dp, a, b);
+  else stress_push_returned(c->elastic, n, sigma, &x, p, dp, a, b);
+}
+
+/* Of the returned state: what the grains give back when unloaded. */
+static void energy(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *restrict psi)
+{
+  const constants_sand *c = constants;
+  const double          mu = c->elastic.mu, lambda = c->elastic.lambda;
+  returned              x;
+  sand_return(c, n, sigma, state, &x);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const double d0 = x.r[i] * x.dev[0][i], d1 = x.r[i] * x.dev[1][i], d2 = x.r[i] * x.dev[2][i], w = x.w[i];
+    psi[i] = mu * (d0 * d0 + d1 * d1 + d2 * d2) + (3.0 * mu + 4.5 * lambda) * w * w;
+  }
+}
+
+static void plastic_return(const void *constants, int64_t n, material_row *restrict sigma, material_row *restrict state)
+{
+  const constants_sand *c = constants;
+  const bool            has_volume_correction = c->has_volume_correction;
+  double *restrict q = state[STATE_HARDENING], *restrict volume = state[STATE_VOLUME];
+  returned x;
+  sand_return(c, n, sigma, state, &x);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const double r = x.r[i], w = x.w[i], gap = volume[i];
+    const double h0 = w + r * x.dev[0][i], h1 = w + r * x.dev[1][i], h2 = w + r * x.dev[2][i];
+    const double l0 = x.log_sigma[0][i], l1 = x.log_sigma[1][i], l2 = x.log_sigma[2][i];
+    const double j0 = l0 - h0, j1 = l1 - h1, j2 = l2 - h2;
+    const double apart = gap + l0 + l1 + l2 - 3.0 * w; /* zero but for round-off where volume is kept */
+    const int    is_tip = x.kept[i] == 0.0, is_elastic = !is_tip && r == 1.0 && gap == 0.0;
+    sigma[0][i]          = is_elastic ? sigma[0][i] : lane_exp(h0); /* elastic: not a bit changes, so sand at rest cannot creep */
+    sigma[1][i]     = is_elastic ? sigma[1][i] : lane_exp(h1);
+    sigma[2][i] = is_elastic ? sigma[2][i] : lane_exp(h2);
+    q[i] += is_tip ? sqrt(j0 * j0 + j1 * j1 + j2 * j2) : x.excess[i];
+    volume[i] = is_tip && has_volume_correction ? apart : 0.0;
+  }
+}
+
+const material_law material_law_drucker_prager = {
+  .name           = "drucker_prager",
+  .keys           = &material_keys_drucker_prager,
+  .n_state        = 2,
+  .state_name     = {"plastic_strain", "volume_gain"},
+  .state_unit     = {"1", "1"},
+  .state_help     = {"q: accumulated plastic strain, drives the friction angle", "v_c: logarithm of the volume gained while grains are apart"},
+  .state_initial  = {0.0, 0.0},
+  .prepare        = prepare,
+  .stress         = stress,
+  .energy         = energy,
+  .plastic_return = plastic_return,
+  .wave_speed     = elastic_wave_speed};

@@ -1,0 +1,191 @@
+#include "discretize/material/material.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/svd3.h"
+#include "discretize/material/law.h"
+
+#define X(name) &material_law_##name,
+const material_law *const material_laws[] = {MATERIAL_LAW_TABLE(X) NULL};
+#undef X
+
+typedef struct {
+  double density;
+} rigid_parameters;
+
+static const key_spec rigid_keys[] = {{.name = "density", .type = KEY_REAL, .offset = offsetof(rigid_parameters, density),
+                                       .unit = "kg/m^3", .max = INFINITY, .is_open = true, .help = "mass per volume"},
+                                      {0}};
+static const key_table rigid_table = {.name = "materials.rigid",
+                                      .help = "Does not deform: for rigid bodies, whose mass follows from their shape.",
+                                      .size = sizeof(rigid_parameters),
+                                      .keys = rigid_keys};
+
+#define X(law) {.name = #law, .table = &material_keys_##law},
+static const key_variant variants[] = {MATERIAL_LAW_TABLE(X){.name = "rigid", .table = &rigid_table}, {0}};
+#undef X
+
+const key_table material_table = {.name        = "materials",
+                                  .help        = "What bodies are made of. The key `model` picks the constitutive law.",
+                                  .variant_key = "model",
+                                  .variants    = variants};
+
+double elastic_wave_speed(const void *constants, double density)
+{
+  const elastic_constants *c = constants;
+  return sqrt((c->lambda + 2.0 * c->mu) / density);
+}
+
+PetscErrorCode material_create(const char *name, const material_law *law, const void *parameters, double density, material **out)
+{
+  material *m;
+  PetscFunctionBeginUser;
+  *out = NULL;
+  PetscCall(memory_alloc("material", 1, sizeof *m, &m));
+  *m = (material){.name = name, .law = law, .density = density};
+  if (law) {
+    const PetscErrorCode code = law->prepare(parameters, &m->constants);
+    if (code) material_destroy(&m);
+    PetscCall(code);
+  }
+  *out = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void material_destroy(material **m)
+{
+  if (!*m) return;
+  memory_free(&(*m)->constants);
+  memory_free(m);
+}
+
+/* Work rows of a batch and their way in and out; rows are padded to a multiple of MATERIAL_LANES. */
+typedef struct {
+  int64_t      n, n_padded;
+  material_row F[9], U[9], V[9], sigma[3], state[MATERIAL_MAX_STATE];
+} batch;
+
+static void copy_in(int n_rows, int64_t n, int64_t ld, const double *from, material_row *to)
+{
+  for (int k = 0; k < n_rows; ++k) memcpy(to[k], from + k * ld, (size_t)n * sizeof(double));
+}
+
+static void copy_out(int n_rows, int64_t n, int64_t ld, const material_row *from, double *to)
+{
+  for (int k = 0; k < n_rows; ++k) memcpy(to + k * ld, from[k], (size_t)n * sizeof(double));
+}
+
+static void batch_load(batch *x, const material_law *law, int64_t n, int64_t ld, const double *F, const double *state)
+{
+  SS_ASSERT(n <= MATERIAL_BATCH);
+  x->n        = n;
+  x->n_padded = (n + MATERIAL_LANES - 1) / MATERIAL_LANES * MATERIAL_LANES;
+  copy_in(9, n, ld, F, x->F);
+  copy_in(law->n_state, n, ld, state, x->state);
+  for (int64_t i = n; i < x->n_padded; ++i) {
+    for (int k = 0; k < 9; ++k) x->F[k][i] = k % 4 == 0;
+    for (int k = 0; k < law->n_state; ++k) x->state[k][i] = law->state_initial[k];
+  }
+  svd3_batch(x->n_padded, MATERIAL_BATCH, x->F[0], x->U[0], x->sigma[0], x->V[0]);
+}
+
+/* Comparisons are false for not-a-number. */
+LANE int is_bad(double least, double smallest, double largest) { return !(smallest > least && largest < INFINITY); }
+
+static double least_stretch(const material_law *law) { return law->accepts_inverted ? -INFINITY : 0.0; }
+
+static int64_t batch_first_bad(const batch *x, const material_law *law)
+{
+  const double least = least_stretch(law);
+  int          n_bad = 0;
+#pragma omp simd reduction(+ : n_bad)
+  for (int64_t i = 0; i < x->n_padded; ++i) n_bad += is_bad(least, x->sigma[2][i], x->sigma[0][i]);
+  if (n_bad > 0)
+    for (int64_t i = 0; i < x->n; ++i)
+      if (is_bad(least, x->sigma[2][i], x->sigma[0][i])) return i;
+  return x->n;
+}
+
+/* M = U diag(s) V^T */
+static void batch_compose(const batch *x, const material_row *restrict s, material_row *restrict M)
+{
+  const material_row *restrict U = x->U, *restrict V = x->V;
+  for (int r = 0; r < 9; r += 3)
+#pragma omp simd
+    for (int64_t i = 0; i < x->n_padded; ++i) {
+      const double t0 = U[r][i] * s[0][i], t1 = U[r + 1][i] * s[1][i], t2 = U[r + 2][i] * s[2][i];
+      M[r][i]     = t0 * V[0][i] + t1 * V[1][i] + t2 * V[2][i];
+      M[r + 1][i] = t0 * V[3][i] + t1 * V[4][i] + t2 * V[5][i];
+      M[r + 2][i] = t0 * V[6][i] + t1 * V[7][i] + t2 * V[8][i];
+    }
+}
+
+int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *P, double *U,
+                        double *V, double *dp, double *a, double *b)
+{
+  batch        x;
+  material_row p[3], rows_P[9], rows_dp[9], rows_a[3], rows_b[3];
+  SS_ASSERT((!dp == !U) && (!dp == !V) && (!dp == !a) && (!dp == !b));
+  batch_load(&x, m->law, n, ld, F, state);
+  m->law->stress(m->constants, x.n_padded, x.sigma, x.state, p, dp ? rows_dp : NULL, rows_a, rows_b);
+  batch_compose(&x, p, rows_P);
+  copy_out(9, n, ld, rows_P, P);
+  if (dp) {
+    copy_out(9, n, ld, x.U, U), copy_out(9, n, ld, x.V, V);
+    copy_out(9, n, ld, rows_dp, dp), copy_out(3, n, ld, rows_a, a), copy_out(3, n, ld, rows_b, b);
+  }
+  return batch_first_bad(&x, m->law);
+}
+
+void material_stress_differential(int64_t ld, int64_t i, const double *U, const double *V, const double *dp, const double *a,
+                                  const double *b, const double dF[9], bool is_transposed, double dP[9])
+{
+  double u[9], v[9], T[9], M[9], D[9];
+  for (int k = 0; k < 9; ++k) u[k] = U[k * ld + i], v[k] = V[k * ld + i];
+  m3_mul_tn(T, u, dF);
+  m3_mul(M, T, v);
+  for (int r = 0; r < 3; ++r) {
+    D[4 * r] = 0.0;
+    for (int c = 0; c < 3; ++c) {
+      D[4 * r] += dp[(is_transposed ? 3 * c + r : 3 * r + c) * ld + i] * M[4 * c];
+      if (r == c) continue;
+      const int    k = 3 - r - c;
+      const double mean = 0.5 * (M[3 * r + c] + M[3 * c + r]), spin = 0.5 * (M[3 * r + c] - M[3 * c + r]);
+      D[3 * r + c] = a[k * ld + i] * mean + b[k * ld + i] * spin;
+    }
+  }
+  m3_mul(T, u, D);
+  m3_mul_nt(dP, T, v);
+}
+
+int64_t material_plastic_return(const material *m, int64_t n, int64_t ld, double *F, double *state)
+{
+  batch        x;
+  material_row trial[3], returned[9];
+  if (!m->law->plastic_return) return n;
+  batch_load(&x, m->law, n, ld, F, state);
+  const int64_t bad = batch_first_bad(&x, m->law);
+  if (bad < n) return bad;
+  memcpy(trial, x.sigma, sizeof trial);
+  m->law->plastic_return(m->constants, x.n_padded, x.sigma, x.state);
+  batch_compose(&x, x.sigma, returned);
+  /* Where nothing was returned F keeps its bits: at rest, decomposing and composing again would drift. */
+  for (int k = 0; k < 9; ++k)
+#pragma omp simd
+    for (int64_t i = 0; i < x.n_padded; ++i) {
+      const int is_same = x.sigma[0][i] == trial[0][i] && x.sigma[1][i] == trial[1][i] && x.sigma[2][i] == trial[2][i];
+      x.F[k][i]         = is_same ? x.F[k][i] : returned[k][i];
+    }
+  copy_out(9, n, ld, x.F, F);
+  copy_out(m->law->n_state, n, ld, x.state, state);
+  return n;
+}
+
+void material_energy(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *psi)
+{
+  batch        x;
+  material_row row;
+  batch_load(&x, m->law, n, ld, F, state);
+  m->law->energy(m->constants, x.n_padded, x.sigma, x.state, row);
+  const double least = least_stretch(m->law);
+  for (int64_t i = 0; i < n; ++i) psi[i] = is_bad(least, x.sigma[2][i], x.sigma[0][i]) ? NAN : row[i];
+}

@@ -1,0 +1,327 @@
+/* Constitutive laws: what must hold for every law, and the elastic and snow laws in each of their branches. */
+#include "test_material.h"
+
+#define ELASTIC "density: 1000 youngs_modulus: 1e5 poisson_ratio: 0.3 "
+static const double E = 1e5;
+
+/* name, further parameters, history */
+static const struct {
+  const char *name, *text;
+  double      state[2];
+} cases[] = {
+  {"fixed_corotated", ELASTIC, {0, 0}},
+  {"neo_hookean", ELASTIC, {0, 0}},
+  {"snow", ELASTIC "plasticity: explicit ", {0.97, 0}},
+  {"snow", ELASTIC "critical_compression: 0.1 critical_stretch: 0.05 ", {0.97, 0}},
+  {"drucker_prager", ELASTIC "friction_angle_deg: 30 ", {0, 0}},
+  {"drucker_prager", ELASTIC "shear_friction: 0.6 stress: A ", {0, 0.01}},
+  {"drucker_prager", ELASTIC "hardening_deg: 35,9,0.2,10 cohesion: 2000 ", {0.1, 0}},
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+static material *make(int i)
+{
+  material *m;
+  assert_ok(material_from_text(cases[i].name, cases[i].text, &m));
+  return m;
+}
+
+static void registry_matches_keys(void **state)
+{
+  (void)state;
+  int n = 0;
+  for (; material_laws[n]; ++n) {
+    assert_string_equal(material_laws[n]->name, material_table.variants[n].name);
+    assert_ptr_equal(material_laws[n]->keys, material_table.variants[n].table);
+    assert_true(material_laws[n]->n_state <= MATERIAL_MAX_STATE);
+  }
+  for (int i = 0; i <= n; ++i) /* every struct starts with the density */
+    assert_true(strcmp(material_table.variants[i].table->keys[0].name, "density") == 0 &&
+                material_table.variants[i].table->keys[0].offset == 0);
+  assert_string_equal(material_table.variants[n].name, "rigid");
+  assert_null(material_table.variants[n + 1].name);
+  material *rigid;
+  assert_ok(material_create("steel", NULL, NULL, 7800, &rigid));
+  assert_true(rigid->density == 7800 && !rigid->law);
+  material_destroy(&rigid), material_destroy(&rigid);
+  assert_null(rigid);
+}
+
+/* Rotations cost nothing: stress and energy of F = R vanish to round-off, wherever there is no history. */
+static void rest(void **state)
+{
+  (void)state;
+  for (int i = 0; i < N_CASES; ++i) {
+    material    *m = make(i);
+    const double fresh[2] = {m->law->state_initial[0], m->law->state_initial[1]};
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      double R[9], psi;
+      random_rotation(R);
+      const response r = respond(m, R, fresh);
+      for (int k = 0; k < 9; ++k) assert_close(r.P[k], 0.0, 64.0 * DBL_EPSILON * E);
+      material_energy(m, 1, 1, R, fresh, &psi);
+      assert_close(psi, 0.0, 64.0 * DBL_EPSILON * E); /* J loses half its digits to cancellation at most */
+    }
+    material_destroy(&m);
+  }
+}
+
+/* P(Q F) = Q P(F) (objectivity), P(F Q) = P(F) Q (isotropy), and P F^T symmetric (angular momentum). */
+static void objective_and_isotropic(void **state)
+{
+  (void)state;
+  for (int i = 0; i < N_CASES; ++i) {
+    material *m = make(i);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const double s[3] = {1.0 + 0.2 * random_unit(), 1.0 + 0.2 * random_unit(), 1.0 + 0.2 * random_unit()};
+      double       F[9], Q[9], QF[9], FQ[9], expected[9], T[9];
+      random_gradient(s, F), random_rotation(Q);
+      m3_mul(QF, Q, F), m3_mul(FQ, F, Q);
+      const response r = respond(m, F, cases[i].state), left = respond(m, QF, cases[i].state), right = respond(m, FQ, cases[i].state);
+      m3_mul(expected, Q, r.P);
+      for (int k = 0; k < 9; ++k) assert_close(left.P[k], expected[k], 1e-12 * E);
+      m3_mul(expected, r.P, Q);
+      for (int k = 0; k < 9; ++k) assert_close(right.P[k], expected[k], 1e-12 * E);
+      m3_mul_nt(T, r.P, F);
+      assert_close(T[1], T[3], 1e-13 * E);
+      assert_close(T[2], T[6], 1e-13 * E);
+      assert_close(T[5], T[7], 1e-13 * E);
+    }
+    material_destroy(&m);
+  }
+}
+
+/* a and b against their definition, where that does not cancel. */
+static void spectral_quotients(void **state)
+{
+  (void)state;
+  for (int i = 0; i < N_CASES; ++i) {
+    material *m = make(i);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      const double s[3] = {1.02 + 0.1 * fabs(random_unit()), 0.98 + 0.01 * random_unit(), 0.93 - 0.3 * fabs(random_unit())};
+      material_row sigma[3], history[2], p[3], dp[9], a[3], b[3];
+      for (int j = 0; j < MATERIAL_LANES; ++j) {
+        for (int k = 0; k < 3; ++k) sigma[k][j] = s[k];
+        for (int k = 0; k < 2; ++k) history[k][j] = cases[i].state[k];
+      }
+      m->law->stress(m->constants, MATERIAL_LANES, sigma, history, p, dp, a, b);
+      for (int k = 0; k < 3; ++k) {
+        const int r = k == 0, c = k == 2 ? 1 : 2;
+        assert_close(a[k][0], (p[r][0] - p[c][0]) / (s[r] - s[c]), 1e-12 * E);
+        assert_close(b[k][0], (p[r][0] + p[c][0]) / (s[r] + s[c]), 1e-12 * E);
+      }
+    }
+    material_destroy(&m);
+  }
+}
+
+/* P = dpsi/dF: fourth-order differences of the energy in random directions. */
+static void assert_stress_is_gradient(const material *m, const double s[3], const double *history, double h)
+{
+  double F[9], dF[9], work = 0.0, psi[4];
+  random_gradient(s, F);
+  for (int k = 0; k < 9; ++k) dF[k] = random_unit();
+  const response r = respond(m, F, history);
+  for (int k = 0; k < 9; ++k) work += r.P[k] * dF[k];
+  const double steps[4] = {-2, -1, 1, 2};
+  for (int e = 0; e < 4; ++e) {
+    double G[9];
+    for (int k = 0; k < 9; ++k) G[k] = F[k] + steps[e] * h * dF[k];
+    material_energy(m, 1, 1, G, history, &psi[e]);
+  }
+  assert_close((8.0 * (psi[2] - psi[1]) - (psi[3] - psi[0])) / (12.0 * h), work, 1e-8 * E);
+}
+
+static void stress_is_energy_gradient(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 3; ++i) { /* the elastic laws: no return within the step */
+    material *m = make(i);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      const double s[3] = {1.3 + 0.2 * random_unit(), 1.0 + 0.2 * random_unit(), 0.7 + 0.2 * random_unit()};
+      assert_stress_is_gradient(m, s, cases[i].state, 1e-3);
+    }
+    assert_stress_is_gradient(m, (const double[3]){1.1, 1.1, 1.1}, cases[i].state, 1e-3);
+    if (i == 0) assert_stress_is_gradient(m, (const double[3]){1.1, 0.9, -0.4}, cases[i].state, 1e-3);
+    material_destroy(&m);
+  }
+  material *m = make(3); /* snow and sand inside their elastic range */
+  assert_stress_is_gradient(m, (const double[3]){1.03, 1.01, 0.95}, cases[3].state, 1e-3);
+  material_destroy(&m);
+  m = make(4);
+  assert_stress_is_gradient(m, (const double[3]){0.91, 0.9, 0.89}, cases[4].state, 1e-4);
+  material_destroy(&m);
+}
+
+/* Stretches apart, close, equal to the last bit, all equal; and at rest. */
+static const double stretches[][3] = {{1.4, 1.1, 0.7},
+                                      {1.2, 1.0 + 1e-3, 1.0},
+                                      {1.2, 1.0 + 1e-7, 1.0},
+                                      {1.2, 1.0 + 1e-12, 1.0},
+                                      {1.2, 1.0 + DBL_EPSILON, 1.0},
+                                      {1.1, 0.8, 0.8},
+                                      {0.9, 0.9, 0.6},
+                                      {1.3, 1.3, 1.3},
+                                      {0.7, 0.7 - 1e-9, 0.7 - 2e-9},
+                                      {1.0, 1.0, 1.0},
+                                      {3.0, 0.5, 0.1}};
+
+static void derivative_elastic(void **state)
+{
+  (void)state;
+  const int n = sizeof stretches / sizeof *stretches;
+  for (int i = 0; i < 3; ++i) {
+    material *m = make(i);
+    for (int j = 0; j < n; ++j) assert_derivative(m, stretches[j], cases[i].state, 1e-3 * stretches[j][2], 1e1 * E);
+    material_destroy(&m);
+  }
+  material *m = make(0); /* inverted, where only this law goes; opposite stretches have no derivative */
+  static const double inverted[][3] = {{1.2, 0.8, -0.1}, {1.2, 0.8, -0.7}, {1.0, 1.0, -0.5}, {1.2, 0.3, 0.0}, {1.0, 1.0, 1e-9}};
+  for (int j = 0; j < 5; ++j) assert_derivative(m, inverted[j], NULL, 2e-4, E);
+  double       F[9], dP[9];
+  const double flat[3] = {1.0, 0.5, -0.5};
+  random_gradient(flat, F);
+  const response r = respond(m, F, NULL);
+  material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, F, false, dP);
+  for (int k = 0; k < 9; ++k) assert_true(isfinite(dP[k]));
+  material_destroy(&m);
+}
+
+/* Implicit snow: none, one, two, three stretches limited, on either side, equal ones too. Limits 0.9 and 1.05. */
+static void derivative_snow(void **state)
+{
+  (void)state;
+  material           *m = make(3);
+  static const double list[][3] = {{1.02, 1.0, 0.95}, {1.2, 1.0, 0.95}, {1.02, 1.0, 0.7},  {1.2, 1.0, 0.7}, {1.2, 1.1, 1.0},
+                                   {1.3, 1.2, 0.7},   {1.3, 1.2, 1.1},  {0.8, 0.7, 0.6},   {1.0, 1.0, 1.0}, {0.8, 0.8, 0.8},
+                                   {1.2, 1.2, 0.8},   {1.2, 0.8, 0.8},  {1.2, 1.2, 1.2 - 1e-9}, {1.05 + 1e-2, 1.05 - 1e-2, 1.0}};
+  for (int j = 0; j < (int)(sizeof list / sizeof *list); ++j) {
+    assert_derivative(m, list[j], cases[3].state, 5e-4, 2.0 * E);
+    assert_derivative(m, list[j], (const double[]){1.1}, 5e-4, 2.0 * E); /* softer */
+  }
+  material_destroy(&m);
+}
+
+/* Limits, plastic volume and hardening of snow by hand; returning twice does nothing; elastic states keep every bit. */
+static void snow_return(void **state)
+{
+  (void)state;
+  material    *m = make(3);
+  double       F[9] = {1.2, 0, 0, 0, 1.0, 0, 0, 0, 0.8}, packed = 1.0;
+  const double expected[3] = {1.05, 1.0, 0.9};
+  response     before = respond(m, F, &packed);
+  assert_int_equal(material_plastic_return(m, 1, 1, F, &packed), 1);
+  for (int k = 0; k < 9; ++k) assert_close(F[k], k % 4 ? 0.0 : expected[k / 4], 8 * DBL_EPSILON);
+  assert_close(packed, 1.2 * 0.8 / (1.05 * 0.9), 8 * DBL_EPSILON);
+  double unhardened = 1.0; /* the implicit stress, Kirchhoff, was that of the returned state with the history it had */
+  for (int k = 0; k < 3; ++k)
+    assert_close(before.P[4 * k] * (k == 0 ? 1.2 : k == 1 ? 1.0 : 0.8), respond(m, F, &unhardened).P[4 * k] * expected[k], 1e-12 * E);
+  double again[9], volume = packed;
+  memcpy(again, F, sizeof again);
+  assert_int_equal(material_plastic_return(m, 1, 1, again, &volume), 1);
+  for (int k = 0; k < 9; ++k) assert_close(again[k], F[k], 8 * DBL_EPSILON);
+  assert_close(volume, packed, 8 * DBL_EPSILON);
+
+  const double soft = respond(m, (const double[9]){1.01, 0, 0, 0, 1, 0, 0, 0, 1}, (const double[]){1.0}).P[0];
+  const double hard = respond(m, (const double[9]){1.01, 0, 0, 0, 1, 0, 0, 0, 1}, (const double[]){0.9}).P[0];
+  assert_close(hard / soft, exp(10.0 * 0.1), 1e-12);
+  material_destroy(&m);
+}
+
+static void elastic_states_keep_their_bits(void **state)
+{
+  (void)state;
+  for (int i = 3; i < N_CASES; ++i) {
+    material *m = make(i);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      const double s[3] = {0.96 + 2e-3 * random_unit(), 0.96 + 2e-3 * random_unit(), 0.96 + 2e-3 * random_unit()};
+      double       F[9], G[9], history[2] = {m->law->state_initial[0], m->law->state_initial[1]};
+      random_gradient(s, F);
+      memcpy(G, F, sizeof G);
+      assert_int_equal(material_plastic_return(m, 1, 1, F, history), 1);
+      for (int k = 0; k < 9; ++k) assert_true(F[k] == G[k]);
+      for (int k = 0; k < m->law->n_state; ++k) assert_true(history[k] == m->law->state_initial[k]);
+    }
+    material_destroy(&m);
+  }
+}
+
+/* The smallest bad index, on every road in; a refused return changes nothing. */
+static void bad_points_are_named(void **state)
+{
+  (void)state;
+  enum { N = 10 };
+  static const double bad[][3] = {{1, 1, -0.5}, {1, 0.5, 0}, {NAN, 1, 1}, {INFINITY, 1, 1}};
+  for (int i = 0; i < N_CASES; ++i) {
+    material *m = make(i);
+    for (int j = 0; j < 4; ++j) {
+      double F[9 * N] = {0}, P[9 * N], before[9 * N], history[2 * N], history_before[2 * N], psi[N];
+      for (int k = 0; k < N; ++k) {
+        for (int c = 0; c < 3; ++c) F[4 * c * N + k] = k == 7 || k == 4 ? bad[j][c] : 1.2; /* would yield */
+        for (int c = 0; c < 2; ++c) history[c * N + k] = m->law->state_initial[c];
+      }
+      memcpy(before, F, sizeof F), memcpy(history_before, history, sizeof history);
+      const int64_t expected = j < 2 && m->law->accepts_inverted ? N : 4;
+      assert_int_equal(material_stress(m, N, N, F, history, P, NULL, NULL, NULL, NULL, NULL), expected);
+      material_energy(m, N, N, F, history, psi);
+      assert_true(isnan(psi[4]) == (expected == 4) && isfinite(psi[0]));
+      if (m->law->plastic_return) {
+        assert_int_equal(material_plastic_return(m, N, N, F, history), 4);
+        assert_memory_equal(before, F, sizeof F);
+        assert_memory_equal(history_before, history, sizeof history);
+      }
+    }
+    material_destroy(&m);
+  }
+}
+
+/* Same bits alone and anywhere in a batch, with and without tangent. */
+static void place_does_not_matter(void **state)
+{
+  (void)state;
+  enum { N = 61 };
+  for (int i = 0; i < N_CASES; ++i) {
+    material     *m = make(i);
+    static double F[9 * N], P[9 * N], U[9 * N], V[9 * N], dp[9 * N], a[3 * N], b[3 * N], history[2 * N], Q[9 * N];
+    for (int j = 0; j < N; ++j) {
+      const double s[3] = {1.0 + 0.1 * random_unit(), 1.0 + 0.1 * random_unit(), 0.95 + 0.1 * random_unit()};
+      double       f[9];
+      random_gradient(s, f);
+      for (int k = 0; k < 9; ++k) F[k * N + j] = f[k];
+      for (int k = 0; k < 2; ++k) history[k * N + j] = cases[i].state[k];
+    }
+    assert_int_equal(material_stress(m, N, N, F, history, P, U, V, dp, a, b), N);
+    assert_int_equal(material_stress(m, N, N, F, history, Q, NULL, NULL, NULL, NULL, NULL), N);
+    assert_memory_equal(P, Q, sizeof P);
+    for (int j = 0; j < N; ++j) {
+      double f[9];
+      for (int k = 0; k < 9; ++k) f[k] = F[k * N + j];
+      const response r = respond(m, f, cases[i].state);
+      for (int k = 0; k < 9; ++k) assert_true(r.P[k] == P[k * N + j] && r.dp[k] == dp[k * N + j] && r.U[k] == U[k * N + j]);
+      for (int k = 0; k < 3; ++k) assert_true(r.a[k] == a[k * N + j] && r.b[k] == b[k * N + j]);
+    }
+    material_destroy(&m);
+  }
+}
+
+/* Small strain: stress = lambda tr(e) + 2 mu e for every law, and the speed of pressure waves follows. */
+static void small_strain(void **state)
+{
+  (void)state;
+  const double nu = 0.3, mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
+  for (int i = 0; i < N_CASES; ++i) {
+    material    *m = make(i);
+    const double fresh[2] = {m->law->state_initial[0], m->law->state_initial[1]}, e[3] = {-1e-6, -1.1e-6, -0.9e-6};
+    double       F[9] = {1 + e[0], 0, 0, 0, 1 + e[1], 0, 0, 0, 1 + e[2]};
+    const response r = respond(m, F, fresh);
+    for (int k = 0; k < 3; ++k) assert_close(r.P[4 * k], lambda * -3e-6 + 2 * mu * e[k], 1e-10 * E); /* e^2 and E eps */
+    assert_close(m->law->wave_speed(m->constants, m->density), sqrt((lambda + 2 * mu) / 1000.0), 1e-12);
+    material_destroy(&m);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
+          cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic),
+          cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return), cmocka_unit_test(elastic_states_keep_their_bits),
+          cmocka_unit_test(bad_points_are_named), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))
