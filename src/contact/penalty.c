@@ -132,7 +132,7 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   c->candidate = found;
   PetscCall(reserve_pairs(c, c->n));
   const int64_t n = c->n;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) prepare_pair(c, i, frames0);
   PetscCall(contact_rows_build(c->rows, n, c->candidate, sources, n_blocks));
   PetscCall(contact_wrenches_build(c->wrenches, n, c->candidate, sources, objects, n_frames, frames0));

@@ -59,7 +59,7 @@ void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *fr
 {
   const int64_t n = c->n;
   contact_rows_gather(c->rows, c->dt, v, NULL, c->Z);
-#pragma omp parallel for schedule(dynamic, 64)
+#pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) evaluate_pair(c, i, frames, with_tangent);
   if (with_tangent && c->n_frames > 0) memcpy(c->linear_frames, frames, (size_t)c->n_frames * sizeof *frames);
 }
@@ -76,7 +76,7 @@ int64_t penalty_first_not_finite(const penalty_contact *c)
 {
   const int64_t n     = c->n;
   int64_t       first = n;
-#pragma omp parallel for schedule(static) reduction(min : first)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL) reduction(min : first)
   for (int64_t i = 0; i < n; ++i)
     if (!is_pair_finite(c, i) && i < first) first = i;
   if (first == n) return -1;
@@ -142,7 +142,7 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
     *verdict                   = (step_verdict){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
   } else {
     const int64_t n = c->n;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
     for (int64_t i = 0; i < n; ++i) {
       double a[3] = {0.0, 0.0, 0.0}, b[3], *ts = c->torque_source + 3 * i;
       if (c->source_frame[i] >= 0) v3_sub(a, c->Z + 3 * i, frames[c->source_frame[i]].c);
@@ -258,7 +258,7 @@ PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x
   const uint8_t *const active = c->linear_active;
   frame_increments(c, x, !is_transposed);
   contact_rows_gather(c->rows, c->dt, x, active, c->force);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) {
     if (!active[i]) {
       v3_set(c->force + 3 * i, 0.0, 0.0, 0.0);

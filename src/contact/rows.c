@@ -107,7 +107,7 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
   int64_t *const start = r->start;
   /* Twice through the rows: once for their lengths, once for their entries, each straight to its place. */
   start[0] = 0;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) {
     const body *b = sources[candidates[i].i_source].b;
     int32_t     block[POINT_MAX_WEIGHTS];
@@ -119,7 +119,7 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
   PetscCall(reserve_entries(r, r->n_entries));
   int32_t *const all_blocks  = r->block;
   double *const  all_weights = r->weight;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) {
     const body *b = sources[candidates[i].i_source].b;
     if (start[i + 1] == start[i]) continue;
@@ -143,7 +143,7 @@ void contact_rows_gather(const contact_rows *r, double scale, const double *rest
   const int64_t *const restrict start  = r->start;
   const int32_t *const restrict block  = r->block;
   const double *const restrict  weight = r->weight;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) {
     if (is_wanted && !is_wanted[i]) continue;
     double sx = 0.0, sy = 0.0, sz = 0.0;
@@ -165,7 +165,7 @@ void contact_rows_scatter(const contact_rows *r, double scale, const double *res
   const int64_t *const restrict start  = r->touched_start;
   const int32_t *const restrict pair   = r->touched_pair;
   const double *const restrict  weight = r->touched_weight;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t t = 0; t < n; ++t) {
     double sx = 0.0, sy = 0.0, sz = 0.0;
     for (int64_t e = start[t]; e < start[t + 1]; ++e) {
@@ -187,7 +187,7 @@ void contact_rows_scatter_squares(const contact_rows *r, double scale, const dou
   const int64_t *const restrict start  = r->touched_start;
   const int32_t *const restrict pair   = r->touched_pair;
   const double *const restrict  weight = r->touched_weight;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t t = 0; t < n; ++t) {
     double sum[9] = {0.0};
     for (int64_t e = start[t]; e < start[t + 1]; ++e) {

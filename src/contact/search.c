@@ -63,7 +63,7 @@ static PetscErrorCode collect_clusters(contact_search *s, const body *b, int64_t
   const int64_t n       = s->n_clusters;
   cluster      *c       = s->cluster;
   int64_t       largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL_CLUSTERS) reduction(max : largest)
   for (int64_t i = 0; i < n; ++i) {
     b->ops->cluster(b, i, c[i].center, &c[i].radius, &c[i].first, &c[i].end);
     if (c[i].end > largest) largest = c[i].end;
@@ -88,7 +88,7 @@ static int64_t mark_hits(contact_search *s, const body *b, const level_set *phi,
   uint8_t *const hit = s->hit;
   double         min[3], max[3];
   level_set_bounds(phi, min, max);
-#pragma omp parallel for schedule(dynamic, 16)
+#pragma omp parallel for schedule(dynamic, 16) if (n > CONTACT_SERIAL_CLUSTERS)
   for (int64_t i = 0; i < n; ++i) {
     double x[3], x_b[3];
     c[i].n_hits = 0;
@@ -135,7 +135,7 @@ static PetscErrorCode search_pair(contact_search *s, const search_problem *q, co
   const cluster *const     c   = s->cluster;
   const uint8_t *const     hit = s->hit;
   const int64_t            n   = s->n_clusters;
-#pragma omp parallel for schedule(dynamic, 16)
+#pragma omp parallel for schedule(dynamic, 16) if (n > CONTACT_SERIAL_CLUSTERS)
   for (int64_t i = 0; i < n; ++i)
     if (c[i].n_hits > 0)
       for (int64_t p = c[i].first, at = c[i].offset; p < c[i].end; ++p)

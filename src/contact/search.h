@@ -8,6 +8,9 @@
 #include "contact/pair_table.h"
 #include "contact/penalty.h"
 
+/* Loops over no more pairs or clusters than this stay on one thread: waking the team costs more than they do. */
+enum { CONTACT_SERIAL = 256, CONTACT_SERIAL_CLUSTERS = 16 };
+
 typedef struct {
   pair_key key;            /* as in the pair table */
   int32_t  i_source, i_object; /* positions in the arrays handed to the search */

@@ -18,6 +18,7 @@ typedef struct {
   contact_source   source;
   contact_object   object;
   double           corner[4][3], v[6], down[3], along[3], n[3]; /* along: straight down the slope */
+  double           belt[3]; /* velocity of the plane, prescribed */
   int              n_newton;
 } slope;
 
@@ -71,6 +72,8 @@ static double gradient(slope *s, double dt, const double *v0, double *g)
   step_verdict verdict     = {STEP_OK, NULL, -1};
   double       sum         = 0.0;
   for (int f = 0; f < 2; ++f) mock_move_frame(&s->frames0[f], dt, s->v, &s->frames[f]);
+  v3_copy(s->frames[1].v, s->belt);
+  v3_axpy(s->frames[1].c, dt, s->belt);
   for (int i = 0; i < 6; ++i) g[i] = diagonal[i / 3] * (s->v[i] - v0[i]) - (i < 3 ? dt * MASS * GRAVITY * s->down[i] : 0.0);
   assert_ok(penalty_contact_residual(s->contact, s->v, s->frames, g, true, &verdict));
   assert_int_equal(verdict.code, STEP_OK);
@@ -227,5 +230,33 @@ static void stops_where_it_should(void **unused)
   slope_destroy(&s);
 }
 
+/* A plane that moves by decree carries its attachments along: a box dropped on a conveyor slides, against the relative
+ * motion, and then rides. */
+static void rides_on_a_conveyor(void **unused)
+{
+  (void)unused;
+  for (int is_box = 0; is_box < 2; ++is_box) {
+    slope           s;
+    contact_summary summary;
+    double          f[3], m[3];
+    slope_create(&s, is_box, 0.0, 0.3);
+    settle(&s);
+    v3_set(s.belt, 0.3, 0.4, 0.0);
+    for (int i = 0; i < 40; ++i) step(&s, 1e-3, 1e-12, &summary);
+    assert_int_equal(summary.n_sliding, is_box ? 4 : 1);
+    assert_ok(penalty_contact_force(s.contact, 0, 1, f, m));
+    assert_close(f[0], 0.3 * 0.6 * MASS * GRAVITY, is_box ? 0.05 : 1e-6); /* the box leans a little */
+    assert_close(f[1], 0.3 * 0.8 * MASS * GRAVITY, is_box ? 0.05 : 1e-6);
+    assert_close(summary.power_loss_angle, 0.0, is_box ? 0.05 : 1e-6);
+    settle(&s);
+    assert_close(s.v[0], 0.3, 1e-9);
+    assert_close(s.v[1], 0.4, 1e-9);
+    step(&s, 1e-3, 1e-13, &summary);
+    assert_int_equal(summary.n_sliding, 0);
+    slope_destroy(&s);
+  }
+}
+
 TEST_MAIN(cmocka_unit_test(rests_at_the_right_depth), cmocka_unit_test(does_not_creep),
-          cmocka_unit_test(slides_with_the_right_acceleration), cmocka_unit_test(stops_where_it_should))
+          cmocka_unit_test(slides_with_the_right_acceleration), cmocka_unit_test(stops_where_it_should),
+          cmocka_unit_test(rides_on_a_conveyor))
