@@ -46,6 +46,10 @@ bool           triangle_mesh_is_sound(const triangle_mesh_defects *d);
 /* One line for users about the worst defect: what, how many, where, what to do. "" if sound. */
 void triangle_mesh_defects_text(const triangle_mesh_defects *d, size_t size, char *text);
 
+/* Split edges longer than `spacing` at their middle until there are none; the surface stays the same. Fails with
+ * PETSC_ERR_USER_INPUT beyond 10 million vertices. */
+PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing);
+
 /* Volume [m^3], centre [m], and inertia about the centre for unit density [m^5]; symmetric, row-major. */
 typedef struct {
   double volume, center[3], inertia[9];

@@ -1,0 +1,67 @@
+/* Shapes: the `shape:` block of a job, and what bodies and obstacles need of it.
+ *
+ * A shape is one or more level sets in the coordinates of the job; bounded solids also have a closed surface and mass
+ * properties for unit density. A container is several half-spaces seen from inside, one level set per wall, so that
+ * corners push along both walls.                                                                                      */
+#ifndef SS_DISCRETIZE_MESH_SHAPE_H
+#define SS_DISCRETIZE_MESH_SHAPE_H
+#include "core/diagnostics.h"
+#include "core/key_table.h"
+#include "discretize/mesh/level_set.h"
+#include "discretize/mesh/triangle_mesh.h"
+
+/* ---- what a job says; read by shape_table ---- */
+
+typedef struct { double center[3], radius; } shape_sphere_spec;
+typedef struct { double min[3], max[3]; } shape_box_spec;
+typedef struct { double from[3], to[3], radius; } shape_segment_spec; /* cylinder, capsule */
+typedef struct { double center[3], axis[3], major_radius, minor_radius; } shape_torus_spec;
+typedef struct { double normal[3], point[3], offset, extent; } shape_plane_spec; /* NaN: not given */
+typedef struct { double min[3], max[3]; key_list open; } shape_container_spec;
+typedef struct { const char *file; double scale, spacing; } shape_mesh_spec;
+typedef struct shape_spec shape_spec;
+typedef struct { const shape_spec *from; key_list minus; } shape_difference_spec;
+struct shape_spec { /* exactly one of the first eleven, then an optional move */
+  const shape_sphere_spec     *sphere;
+  const shape_box_spec        *box;
+  const shape_segment_spec    *cylinder, *capsule;
+  const shape_torus_spec      *torus;
+  const shape_plane_spec      *plane;
+  const shape_container_spec  *container;
+  const shape_mesh_spec       *mesh;
+  const shape_difference_spec *difference;
+  key_list                     unite, intersect; /* union, intersection: of shape_spec */
+  double                       rotate_deg, axis[3], about[3], translate[3];
+};
+extern const key_table shape_table;
+
+/* ---- what comes of it ---- */
+
+typedef struct {
+  int             n_pieces;
+  level_set     **piece;      /* [n_pieces] together they are the solid: it is where any of them is negative */
+  bool            is_bounded; /* then n_pieces == 1 and the following are set */
+  double          min[3], max[3];
+  mass_properties mass;       /* unit density, in the coordinates of the job */
+  triangle_mesh  *surface;    /* closed, sorted; NULL if not bounded */
+  triangle_mesh  *outline;    /* not bounded: open surface for pictures only; else NULL */
+} shape;
+
+/* Build what `spec` says. node: its mapping in the document, for places (may be NULL); path: its dotted path in the job.
+ * surface_spacing: wanted distance of surface vertices [m], NaN: a default fit for the shape (a box has its 8 corners).
+ * The user's mistakes go to `d`, then *out is NULL and the function still succeeds.
+ * Mass properties: closed forms for primitives, exact integrals for meshes (of the given triangles), and quadrature for
+ * boolean combinations (relative error about 1e-7; see shape_quadrature.c). */
+PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                            double surface_spacing, shape **out);
+void           shape_destroy(shape **s);
+
+/* The parts behind it, for bounded level sets. */
+/* Integrals of {phi < 0} within the bounds, which must hold all of it; phi must change by at most its distance (every
+ * distance and every min/max of distances does). Fixed order of summation. */
+mass_properties level_set_mass(const level_set *phi, const double min[3], const double max[3], int cells_along_longest);
+/* A closed surface by dual contouring [JuLosassoSchaeferWarren2002]: one vertex per cell of size `spacing` that the surface
+ * crosses, where it best fits the tangent planes, so that sharp edges and corners stay sharp. Topology that a grid cannot
+ * hold gives a mesh with defects: triangle_mesh_check. PETSC_ERR_USER_INPUT beyond 30 million cells or if nothing is found. */
+PetscErrorCode level_set_contour(const level_set *phi, const double min[3], const double max[3], double spacing, triangle_mesh **out);
+#endif
