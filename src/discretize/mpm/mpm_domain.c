@@ -1,0 +1,233 @@
+#include "discretize/mpm/mpm_domain.h"
+#include <stddef.h>
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "discretize/mpm/mpm_domain_impl.h"
+
+/* ---------------------------------------------------------------- making ---------------------------------------------------------------- */
+
+PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out)
+{
+  mpm_domain *d;
+
+  PetscFunctionBeginUser;
+  PetscCheck(kernel == MPM_QUADRATIC || kernel == MPM_CUBIC, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "unknown MPM kernel");
+  PetscCheck(transfer.is_apic || (transfer.flip >= 0.0 && transfer.flip <= 1.0), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "the PIC/FLIP blend must lie between 0 and 1");
+  PetscCall(memory_alloc("mpm domain", 1, sizeof *d, &d));
+  *out         = d;
+  d->base.ops  = &mpm_domain_ops;
+  d->base.name = "mpm";
+  d->transfer  = transfer;
+  v3_copy(d->gravity, gravity);
+  PetscCall(mpm_grid_create(h, kernel, &d->grid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mpm_domain_destroy(mpm_domain **out)
+{
+  if (!*out) return;
+  mpm_domain *d = *out;
+  for (int b = 0; b < d->n_bodies; ++b) {
+    mpm_particles_destroy(&d->particles[b]);
+    memory_free(&d->facade[b]);
+  }
+  memory_free(&d->particles);
+  memory_free(&d->facade);
+  memory_free(&d->materials);
+  memory_free(&d->names);
+  memory_free(&d->acceleration);
+  memory_free(&d->walls);
+  memory_free(&d->fixed);
+  memory_free(&d->external);
+  memory_free(&d->masked);
+  memory_free(&d->internal);
+  memory_free(&d->last_v);
+  mpm_tangent_free(&d->tangent);
+  mpm_grid_destroy(&d->grid);
+  memory_free(out);
+}
+
+body           *mpm_domain_body(mpm_domain *d) { return &d->base; }
+int             mpm_domain_n_bodies(const mpm_domain *d) { return d->n_bodies; }
+body           *mpm_domain_point_body(mpm_domain *d, int index) { return &d->facade[index]->base; }
+mpm_particles  *mpm_domain_particles(mpm_domain *d, int index) { return d->particles[index]; }
+const mpm_grid *mpm_domain_grid(const mpm_domain *d) { return d->grid; }
+
+PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const mpm_seed *seed, int *index)
+{
+  const int n = d->n_bodies;
+
+  PetscFunctionBeginUser;
+  PetscCheck(m->law, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: a rigid material cannot be an MPM body", name);
+  PetscCheck(m->density > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: its material needs a density", name);
+  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->particles, &d->particles));
+  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->facade, &d->facade));
+  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->materials, &d->materials));
+  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->names, &d->names));
+  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->acceleration, &d->acceleration));
+  d->materials[n] = m;
+  d->names[n]     = name;
+  d->facade[n]    = NULL;
+  v3_set(d->acceleration[n], 0.0, 0.0, 0.0);
+  PetscCall(mpm_particles_create(m->law->n_state, &d->particles[n]));
+  ++d->n_bodies;
+  PetscCall(memory_alloc("mpm facade", 1, sizeof **d->facade, &d->facade[n]));
+  d->facade[n]->base   = (body){.ops = &mpm_facade_ops, .name = name};
+  d->facade[n]->domain = d;
+  d->facade[n]->index  = n;
+  PetscCall(mpm_domain_emit(d, n, seed));
+  *index = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const mpm_seed *seed)
+{
+  mpm_particles  *p     = d->particles[index];
+  const material *m     = d->materials[index];
+  const int64_t   first = p->n;
+  double          center[3] = {0, 0, 0}, total = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(mpm_particles_resize(p, first + seed->n));
+  for (int64_t i = 0; i < seed->n; ++i) {
+    const double volume = seed->volume ? seed->volume[i] : seed->volume_each;
+    PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: particle %lld has no volume",
+               d->names[index], (long long)i);
+    v3_axpy(center, volume, seed->x + 3 * i);
+    total += volume;
+  }
+  if (total > 0.0) v3_scale(center, 1.0 / total, center);
+  for (int64_t i = 0; i < seed->n; ++i) {
+    const int64_t at = first + i;
+    double        v[3], arm[3];
+    v3_sub(arm, seed->x + 3 * i, center);
+    v3_cross(v, seed->angular_velocity, arm);
+    v3_add(v, v, seed->velocity);
+    for (int k = 0; k < 3; ++k) p->x[k][at] = seed->x[3 * i + k], p->v[k][at] = seed->v ? seed->v[3 * i + k] : v[k];
+    if (!seed->v && d->transfer.is_apic) { /* the affine part of a spin, so that it starts exactly */
+      double spin[9];
+      m3_skew(spin, seed->angular_velocity);
+      for (int k = 0; k < 9; ++k) p->C[k][at] = spin[k];
+    }
+    p->volume[at] = seed->volume ? seed->volume[i] : seed->volume_each;
+    p->mass[at]   = m->density * p->volume[at];
+    for (int k = 0; k < p->n_state; ++k) p->state[k][at] = m->law->state_initial[k];
+    p->id[at] = seed->id ? seed->id[i] : d->next_id + i;
+  }
+  if (!seed->id) d->next_id += seed->n;
+  else
+    for (int64_t i = 0; i < seed->n; ++i) d->next_id = seed->id[i] >= d->next_id ? seed->id[i] + 1 : d->next_id;
+  d->is_laid_out = d->has_tangent = d->has_last_v = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(axis >= 0 && axis < 3 && (side == -1 || side == 1), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "MPM wall: axis 0 to 2, side -1 or 1");
+  PetscCall(memory_resize("mpm walls", d->n_walls + 1, sizeof *d->walls, &d->walls));
+  d->walls[d->n_walls++] = (mpm_wall){axis, side, coordinate, kind};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context)
+{
+  d->body_force         = force;
+  d->body_force_context = context;
+}
+
+void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]) { v3_copy(d->acceleration[index], a); }
+
+double mpm_domain_cfl_step(const mpm_domain *d)
+{
+  double fastest2 = 0.0;
+  for (int b = 0; b < d->n_bodies; ++b) {
+    const mpm_particles *p = d->particles[b];
+#pragma omp parallel for schedule(static) reduction(max : fastest2)
+    for (int64_t i = 0; i < p->n; ++i) {
+      const double v2 = p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
+      fastest2        = v2 > fastest2 ? v2 : fastest2;
+    }
+  }
+  return fastest2 > 0.0 ? d->grid->h / sqrt(fastest2) : INFINITY;
+}
+
+void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
+{
+  const mpm_grid *g = d->grid;
+  double          n = 0.0, bytes = 0.0, solver = 0.0;
+  for (int b = 0; b < d->n_bodies; ++b) {
+    n += (double)d->particles[b]->n;
+    bytes += mpm_particles_bytes(d->particles[b]) * (double)d->particles[b]->n;
+    if (b < d->tangent.n_bodies) solver += 8.0 * MPM_TANGENT * (double)d->tangent.capacity[b];
+  }
+  bytes += 8.0 * (double)g->keys_capacity + 4.0 * (double)(g->orders_capacity + g->order_scratch_capacity);
+  solver += 8.0 * (double)g->tiles_capacity + (double)g->blocks_capacity * (4.0 * BLOCK_NODES + 12.0) +
+            (double)g->dofs_capacity * 36.0 + (double)g->clusters_capacity * sizeof(mpm_cluster) + 8.0 * 12.0 * (double)d->work_capacity;
+  *state = n > 0.0 ? bytes / n : 0.0;
+  *work  = n > 0.0 ? solver / n : 0.0;
+}
+
+/* ---------------------------------------------------------------- sums ---------------------------------------------------------------- */
+
+/* Sums of one chunk of particles: mass, m x, m v, angular momentum, kinetic, elastic. Kinetic energy and angular momentum
+ * include the affine velocity, which the grid will see: 1/2 m D |C|^2 and m D axial(C). */
+enum { SUM_MASS, SUM_X, SUM_V = 4, SUM_L = 7, SUM_KINETIC = 10, SUM_ELASTIC, N_SUMS = MPM_N_SUMS };
+
+static void sum_chunk(const mpm_particles *p, const material *m, double inertia, int64_t first, int64_t n, double *sum)
+{
+  double F[9 * MATERIAL_BATCH] = {0}, state[MATERIAL_MAX_STATE * MATERIAL_BATCH] = {0}, psi[MATERIAL_BATCH];
+  for (int k = 0; k < 9; ++k) memcpy(F + k * MATERIAL_BATCH, p->F[k] + first, (size_t)n * sizeof(double));
+  for (int k = 0; k < p->n_state; ++k) memcpy(state + k * MATERIAL_BATCH, p->state[k] + first, (size_t)n * sizeof(double));
+  material_energy(m, n, MATERIAL_BATCH, F, state, psi);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t at = first + i;
+    const double  mass = p->mass[at], x[3] = {p->x[0][at], p->x[1][at], p->x[2][at]}, v[3] = {p->v[0][at], p->v[1][at], p->v[2][at]};
+    const double  spin[3] = {p->C[7][at] - p->C[5][at], p->C[2][at] - p->C[6][at], p->C[3][at] - p->C[1][at]};
+    double        l[3], c2 = 0.0;
+    v3_cross(l, x, v);
+    for (int k = 0; k < 9; ++k) c2 += p->C[k][at] * p->C[k][at];
+    sum[SUM_MASS] += mass;
+    for (int k = 0; k < 3; ++k) {
+      sum[SUM_X + k] += mass * x[k];
+      sum[SUM_V + k] += mass * v[k];
+      sum[SUM_L + k] += mass * (l[k] + inertia * spin[k]);
+    }
+    sum[SUM_KINETIC] += 0.5 * mass * (v3_dot(v, v) + inertia * c2);
+    sum[SUM_ELASTIC] += p->volume[at] * psi[i];
+  }
+}
+
+PetscErrorCode mpm_domain_add_totals(const mpm_domain *d, int b, double *sum)
+{
+  const mpm_particles *p = d->particles[b];
+  const double         inertia = d->transfer.is_apic ? kernel_inertia(d->grid->kernel, d->grid->h) : 0.0;
+  const int64_t        n_chunks = team_chunks(p->n);
+  double              *part;
+
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("mpm sums", n_chunks * N_SUMS, sizeof *part, &part));
+#pragma omp parallel for schedule(static)
+  for (int64_t c = 0; c < n_chunks; ++c) {
+    const int64_t end = (c + 1) * TEAM_CHUNK < p->n ? (c + 1) * TEAM_CHUNK : p->n;
+    for (int64_t i = c * TEAM_CHUNK; i < end; i += MATERIAL_BATCH)
+      sum_chunk(p, d->materials[b], inertia, i, end - i < MATERIAL_BATCH ? end - i : MATERIAL_BATCH, part + c * N_SUMS);
+  }
+  for (int64_t c = 0; c < n_chunks; ++c)
+    for (int k = 0; k < N_SUMS; ++k) sum[k] += part[c * N_SUMS + k];
+  memory_free(&part);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mpm_totals_from(const double *sum, const double gravity[3], body_totals *out)
+{
+  out->mass      = sum[SUM_MASS];
+  out->kinetic   = sum[SUM_KINETIC];
+  out->elastic   = sum[SUM_ELASTIC];
+  out->potential = -v3_dot(gravity, sum + SUM_X);
+  v3_copy(out->momentum, sum + SUM_V);
+  v3_copy(out->angular_momentum, sum + SUM_L);
+  v3_scale(out->center, sum[SUM_MASS] > 0.0 ? 1.0 / sum[SUM_MASS] : 0.0, sum + SUM_X);
+}

@@ -1,0 +1,55 @@
+/* An MPM domain: all MPM bodies of a scene on one sparse grid, as one `body` whose blocks are the grid nodes with mass.
+ *
+ * Each MPM body inside keeps its own particles and one material. The domain is the body that the formulation steps; it has
+ * no contact points. For contact, and for sums per body, each MPM body offers a facade (mpm_domain_point_body): a `body`
+ * with points, totals and the domain's blocks, but no unknowns of its own. Its first_block follows the domain's whenever
+ * its n_clusters() is called, so set the domain's first_block before contact search begins. The points of a facade are its
+ * particles in sorted order, valid from begin_step to end_step; identities are unique over the whole domain.
+ *
+ * Walls are constraints on grid nodes, for validation against closed forms: nodes at or beyond a plane keep zero velocity
+ * (stick) or zero normal velocity (slip). Inside the step their rows of g read m v = 0 and their rows and columns of H are
+ * m I, so v = 0 there at the solution.                                                                                  */
+#ifndef SS_DISCRETIZE_MPM_DOMAIN_H
+#define SS_DISCRETIZE_MPM_DOMAIN_H
+#include "discretize/body.h"
+#include "discretize/material/material.h"
+#include "discretize/mpm/mpm_transfer.h"
+
+typedef struct mpm_domain mpm_domain;
+typedef enum { MPM_WALL_STICK, MPM_WALL_SLIP } mpm_wall_kind;
+
+/* Particles to add, copied; x, v interleaved [n][3]. */
+typedef struct {
+  int64_t       n;
+  const double *x;             /* m */
+  const double *v;             /* NULL: `velocity` + angular x (x - centre of mass) for all */
+  const double *volume;        /* NULL: volume_each for all; m^3 */
+  const int64_t *id;           /* NULL: the next free ones; unique over the domain, >= 0 */
+  double        volume_each, velocity[3], angular_velocity[3];
+} mpm_seed;
+
+PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out);
+/* Destroys the facades too. */
+void           mpm_domain_destroy(mpm_domain **d);
+body          *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the domain */
+
+/* Add an MPM body; *index in order of adding. `name` and `m` are borrowed and must outlive the domain. */
+PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const mpm_seed *seed, int *index);
+/* Between steps: more particles for a body (a source). Undeformed, without plastic history. */
+PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const mpm_seed *seed);
+/* Nodes with coordinate <= (side < 0) or >= (side > 0) the plane [m] along axis 0, 1, 2. */
+PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
+/* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
+void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);
+/* Extra constant acceleration of one body [m/s^2]. */
+void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]);
+
+int            mpm_domain_n_bodies(const mpm_domain *d);
+body          *mpm_domain_point_body(mpm_domain *d, int index);
+mpm_particles *mpm_domain_particles(mpm_domain *d, int index);
+const mpm_grid *mpm_domain_grid(const mpm_domain *d);
+/* Largest stable explicit-like scale, for step advice: h over the fastest particle speed; infinity at rest. */
+double mpm_domain_cfl_step(const mpm_domain *d);
+/* Bytes of state per particle, and of solver work (tangents, tiles, nodes) per particle. */
+void mpm_domain_memory(const mpm_domain *d, double *state, double *work);
+#endif

@@ -1,0 +1,51 @@
+/* Inside of an MPM domain, shared by mpm_domain.c (making, sums), mpm_step.c (the step) and mpm_facade.c (contact points). */
+#ifndef SS_DISCRETIZE_MPM_DOMAIN_IMPL_H
+#define SS_DISCRETIZE_MPM_DOMAIN_IMPL_H
+#include "discretize/mpm/mpm_domain.h"
+#include "discretize/mpm/mpm_force.h"
+
+typedef struct {
+  int           axis, side;
+  double        coordinate;
+  mpm_wall_kind kind;
+} mpm_wall;
+
+typedef struct {
+  body        base;
+  mpm_domain *domain;
+  int         index;
+} mpm_facade;
+
+struct mpm_domain {
+  body             base;
+  mpm_grid        *grid;
+  mpm_transfer     transfer;
+  double           gravity[3];
+  int              n_bodies;
+  mpm_particles  **particles;
+  mpm_facade     **facade;
+  const material **materials; /* borrowed */
+  const char     **names;     /* borrowed */
+  double         (*acceleration)[3];
+  int64_t          next_id;
+  int              n_walls;
+  mpm_wall        *walls;
+  mpm_body_force   body_force;
+  void            *body_force_context;
+  /* Of the current step. */
+  double      dt;
+  bool        is_laid_out, has_tangent, has_external, has_last_v;
+  mpm_tangent tangent;
+  int64_t     work_capacity;
+  uint8_t    *fixed;    /* [n_dofs] bit d: component d is held by a wall; only if n_walls > 0 */
+  double     *external; /* [n_dofs][3] N, without gravity */
+  double     *masked;   /* [n_dofs][3] v or x with held components zero */
+  double     *internal; /* [n_dofs][3] */
+  double     *last_v;   /* [n_dofs][3]: where the last residual was good */
+};
+
+enum { MPM_N_SUMS = 12 };
+extern const body_ops mpm_domain_ops, mpm_facade_ops;
+PetscErrorCode        mpm_domain_add_totals(const mpm_domain *d, int b, double *sum); /* sum [MPM_N_SUMS] += */
+void                  mpm_totals_from(const double *sum, const double gravity[3], body_totals *out);
+#endif

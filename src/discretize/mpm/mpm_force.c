@@ -1,0 +1,376 @@
+#include "discretize/mpm/mpm_force.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+enum { BUFFER = MATERIAL_BATCH + 8 }; /* a group's vectors may reach beyond the batch */
+
+void mpm_tangent_free(mpm_tangent *t)
+{
+  for (int b = 0; b < t->n_bodies; ++b) memory_free(&t->of[b]);
+  memory_free(&t->of);
+  memory_free(&t->capacity);
+  t->n_bodies = 0;
+}
+
+PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, mpm_particles *const *bodies)
+{
+  PetscFunctionBeginUser;
+  if (n_bodies > t->n_bodies) {
+    PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->of, &t->of));
+    PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->capacity, &t->capacity));
+    for (int b = t->n_bodies; b < n_bodies; ++b) t->of[b] = NULL, t->capacity[b] = 0;
+    t->n_bodies = n_bodies;
+  }
+  for (int b = 0; b < n_bodies; ++b) {
+    if (bodies[b]->n <= t->capacity[b]) continue;
+    memory_free(&t->of[b]);
+    t->capacity[b] = 0;
+    PetscCall(memory_alloc("mpm tangents", bodies[b]->capacity * MPM_TANGENT + LANES, sizeof(double), &t->of[b]));
+    t->capacity[b] = bodies[b]->capacity;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The numbers of one batch on their way through the material, [component][BUFFER]. */
+typedef struct {
+  double F[9][BUFFER], state[MATERIAL_MAX_STATE][BUFFER], P[9][BUFFER];
+  double U[9][BUFFER], V[9][BUFFER], dp[9][BUFFER], a[3][BUFFER], b[3][BUFFER];
+} stress_batch;
+
+/* Trial deformation gradients of a batch into s->F; history into s->state. */
+LANES_INLINE void trial_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, int32_t batch, double dt,
+                              const double *tile, stress_batch *s)
+{
+  const double  inverse_h = 1.0 / g->h;
+  const int64_t first = p->batches[batch].particle, n = p->batches[batch + 1].particle - first;
+  for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
+    const mpm_group group = p->groups[q];
+    const int64_t   to    = group.first - first;
+    double          base[3];
+    const int       cell = mpm_grid_cell(K, c, group.cell, base);
+    lanes           x[3], G[9], F0[9], dF[9];
+    kernel_lanes    w;
+    mpm_grid_local(p, group.first, base, inverse_h, x);
+    kernel_at(K, KERNEL_GRADIENT, x, inverse_h, &w);
+    tile_gather(K, 3, tile + cell, &w, NULL, G);
+    for (int k = 0; k < 9; ++k) F0[k] = lanes_load(p->F[k] + group.first);
+    lanes_mul(dF, G, F0);
+    for (int k = 0; k < 9; ++k) lanes_store(&s->F[k][to], F0[k] + dt * dF[k]);
+  }
+  for (int k = 0; k < p->n_state; ++k) memcpy(s->state[k], p->state[k] + first, (size_t)n * sizeof(double));
+}
+
+/* Why the material refused a particle. */
+static step_code refusal(const stress_batch *s, int64_t i)
+{
+  double sum = 0.0;
+  for (int k = 0; k < 9; ++k) sum += fabs(s->F[k][i]);
+  return sum < INFINITY ? STEP_INVERTED : STEP_NOT_FINITE;
+}
+
+/* U, F0 V and the scaled spectral tangent of a batch into its place. */
+static void keep_tangent(const mpm_particles *p, int64_t first, int64_t n, double dt, const stress_batch *s, double *restrict t)
+{
+  const double *restrict volume = p->volume + first;
+  for (int k = 0; k < 9; ++k) memcpy(t + k * n, s->U[k], (size_t)n * sizeof(double));
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double *restrict f0 = p->F[3 * i] + first, *restrict f1 = p->F[3 * i + 1] + first, *restrict f2 = p->F[3 * i + 2] + first;
+      double *restrict out      = t + (9 + 3 * i + j) * n;
+#pragma omp simd
+      for (int64_t q = 0; q < n; ++q) out[q] = f0[q] * s->V[j][q] + f1[q] * s->V[3 + j][q] + f2[q] * s->V[6 + j][q];
+    }
+  for (int k = 0; k < 9; ++k) {
+    double *restrict out = t + (18 + k) * n;
+#pragma omp simd
+    for (int64_t q = 0; q < n; ++q) out[q] = dt * dt * volume[q] * s->dp[k][q];
+  }
+  for (int k = 0; k < 3; ++k) {
+    double *restrict plus = t + (27 + k) * n, *restrict minus = t + (30 + k) * n;
+#pragma omp simd
+    for (int64_t q = 0; q < n; ++q) {
+      const double scale = 0.5 * dt * dt * volume[q];
+      plus[q]  = scale * (s->a[k][q] + s->b[k][q]);
+      minus[q] = scale * (s->a[k][q] - s->b[k][q]);
+    }
+  }
+}
+
+/* Add dt V P F0^T of a batch to the tile. */
+LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, int32_t batch, double dt,
+                                const stress_batch *s, double *tile)
+{
+  const double  inverse_h = 1.0 / g->h;
+  const int64_t first     = p->batches[batch].particle;
+  for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
+    const mpm_group group = p->groups[q];
+    double          base[3];
+    double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
+    lanes           x[3], P[9], F0[9], Q[9];
+    kernel_lanes    w;
+    scatter_rows    rows;
+    row4            nz[LANES], ez[LANES];
+    mpm_grid_local(p, group.first, base, inverse_h, x);
+    kernel_at(K, KERNEL_GRADIENT, x, inverse_h, &w);
+    for (int k = 0; k < 9; ++k) F0[k] = lanes_load(p->F[k] + group.first), P[k] = lanes_load(&s->P[k][group.first - first]);
+    lanes_mul_nt(Q, P, F0);
+    const lanes scale = dt * lanes_load(p->volume + group.first);
+    for (int k = 0; k < 9; ++k) Q[k] *= scale;
+    scatter_rows_set(K, &w, NULL, Q, &rows);
+    for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_GRADIENT, x[2][l], inverse_h, &nz[l], &ez[l]);
+    tile_scatter(K, group.n, true, false, &rows, nz, ez, t);
+  }
+}
+
+/* Forces of one cluster; returns the smallest bad particle or c->end. */
+LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, const material *m,
+                                      double dt, const double *v, double *tangent, double *tile, step_code *code)
+{
+  stress_batch s;
+  double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  mpm_grid_load(K, g, c, v, nodes);
+  for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
+  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
+    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
+    trial_batch(K, g, c, p, b, dt, nodes, &s);
+    const int64_t bad = material_stress(m, n, BUFFER, s.F[0], s.state[0], s.P[0], tangent ? s.U[0] : NULL, tangent ? s.V[0] : NULL,
+                                        tangent ? s.dp[0] : NULL, tangent ? s.a[0] : NULL, tangent ? s.b[0] : NULL);
+    if (bad < n) {
+      *code = refusal(&s, bad);
+      return first + bad;
+    }
+    scatter_batch(K, g, c, p, b, dt, &s, tile);
+    if (tangent) keep_tangent(p, first, n, dt, &s, tangent + MPM_TANGENT * first);
+  }
+  return c->end;
+}
+
+PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const material *const *materials,
+                                  const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
+                                  step_verdict *verdict)
+{
+  int64_t   stride, *bad;
+  step_code *code;
+
+  PetscFunctionBeginUser;
+  timer_begin(TIMER_STRESS);
+  PetscCall(mpm_grid_tiles(g, 3, &stride));
+  if (tangent) PetscCall(mpm_tangent_reserve(tangent, n_bodies, bodies));
+  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *bad, &bad));
+  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *code, &code));
+#pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t q = 0; q < g->n_clusters; ++q) {
+    const mpm_cluster *c    = &g->cluster[q];
+    double            *tile = g->tiles + q * stride, *t = tangent ? tangent->of[c->body] : NULL;
+    if (g->kernel == MPM_QUADRATIC) bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, tile, &code[q]);
+    else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, tile, &code[q]);
+  }
+  /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
+  for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
+    if (bad[q] < g->cluster[q].end) *verdict = (step_verdict){code[q], names[g->cluster[q].body], bad[q]};
+  mpm_grid_reduce(g, 3, r);
+  memory_free(&bad);
+  memory_free(&code);
+  timer_end(TIMER_STRESS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* S(M): the spectral tangent of the law, or its transpose, at component stride n. */
+LANES_INLINE void spectral(const double *t, int64_t n, const bool is_transposed, const lanes M[9], lanes S[9])
+{
+  for (int i = 0; i < 3; ++i) {
+    S[4 * i] = (lanes){0};
+    for (int j = 0; j < 3; ++j) S[4 * i] += lanes_load(t + (18 + (is_transposed ? 3 * j + i : 3 * i + j)) * n) * M[4 * j];
+    for (int j = 0; j < i; ++j) {
+      const int   k    = 3 - i - j;
+      const lanes plus = lanes_load(t + (27 + k) * n), minus = lanes_load(t + (30 + k) * n);
+      S[3 * i + j] = plus * M[3 * i + j] + minus * M[3 * j + i];
+      S[3 * j + i] = plus * M[3 * j + i] + minus * M[3 * i + j];
+    }
+  }
+}
+
+LANES_INLINE void product_cluster(const int K, const bool is_transposed, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p,
+                                  const double *tangent, const double *x, double *restrict tile)
+{
+  const double inverse_h = 1.0 / g->h;
+  double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  mpm_grid_load(K, g, c, x, nodes);
+  for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
+  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
+    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
+    for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
+      const mpm_group group = p->groups[q];
+      const double   *t     = tangent + MPM_TANGENT * first + (group.first - first);
+      double          base[3];
+      const int       cell = mpm_grid_cell(K, c, group.cell, base);
+      lanes           s[3], A[9], B[9], U[9], W[9];
+      kernel_lanes    w;
+      scatter_rows    rows;
+      row4            nz[LANES], ez[LANES];
+      mpm_grid_local(p, group.first, base, inverse_h, s);
+      for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz[l], &ez[l]);
+      kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
+      tile_gather(K, 3, nodes + cell, &w, NULL, A);
+      for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * n), W[k] = lanes_load(t + (9 + k) * n);
+      lanes_mul_tn(B, U, A);
+      lanes_mul(A, B, W);
+      spectral(t, n, is_transposed, A, B);
+      lanes_mul(A, U, B);
+      lanes_mul_nt(B, A, W);
+      scatter_rows_set(K, &w, NULL, B, &rows);
+      tile_scatter(K, group.n, true, false, &rows, nz, ez, tile + cell);
+    }
+  }
+}
+
+PetscErrorCode mpm_force_product(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
+                                 const double *x, double *y)
+{
+  int64_t stride;
+  double  n = 0.0;
+
+  PetscFunctionBeginUser;
+  timer_begin(TIMER_OPERATOR);
+  PetscCall(mpm_grid_tiles(g, 3, &stride));
+#pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t q = 0; q < g->n_clusters; ++q) {
+    const mpm_cluster   *c = &g->cluster[q];
+    const mpm_particles *p = bodies[c->body];
+    const double        *t = tangent->of[c->body];
+    double              *tile = g->tiles + q * stride;
+    if (g->kernel == MPM_QUADRATIC && !is_transposed) product_cluster(3, false, g, c, p, t, x, tile);
+    else if (g->kernel == MPM_QUADRATIC) product_cluster(3, true, g, c, p, t, x, tile);
+    else if (!is_transposed) product_cluster(4, false, g, c, p, t, x, tile);
+    else product_cluster(4, true, g, c, p, t, x, tile);
+  }
+  mpm_grid_reduce(g, 3, y);
+  for (int64_t c = 0; c < g->n_clusters; ++c) n += g->cluster[c].end - g->cluster[c].first;
+  const int K = g->kernel;
+  timer_work(TIMER_OPERATOR, n * mpm_force_product_flops(K), n * 8.0 * (MPM_TANGENT + 3));
+  timer_end(TIMER_OPERATOR);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+double mpm_force_product_flops(int K)
+{
+  const double weights = 3.0 * 4 * K, gather = 2.0 * 3 * (K * K * (2 * K + 3) + 4 * K), dense = 2.0 * (4 * 27 + 9 + 12),
+               scatter = 2.0 * (3 * 2 * K * K * K + K * K * (3 + 9));
+  return weights + gather + dense + scatter;
+}
+
+/* Diagonal block of node i for one particle: D = U S U^T, with r = W^T grad w_i and S(r) linear in the six r_i r_j: D = T rr.
+ * S_ii = p'_ii r_i^2 + sum_j plus_ij r_j^2,  S_ij = (p'_ij + minus_ij) r_i r_j. Order of rr: 00 11 22 12 02 01. */
+LANES_INLINE void diagonal_map(const double *t, int64_t n, lanes T[9][6])
+{
+  lanes U[9], p[9];
+  for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * n), p[k] = lanes_load(t + (18 + k) * n);
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b) {
+      lanes *o = T[3 * a + b];
+      for (int j = 0; j < 3; ++j) {
+        o[j] = (lanes){0};
+        for (int i = 0; i < 3; ++i) o[j] += U[3 * a + i] * U[3 * b + i] * (i == j ? p[4 * i] : lanes_load(t + (27 + (3 - i - j) % 3) * n));
+      }
+      for (int k = 0; k < 3; ++k) {
+        const int   i = k == 0 ? 1 : 0, j = k == 2 ? 1 : 2;
+        const lanes minus = lanes_load(t + (30 + k) * n);
+        o[3 + k] = U[3 * a + i] * U[3 * b + j] * (p[3 * i + j] + minus) + U[3 * a + j] * U[3 * b + i] * (p[3 * j + i] + minus);
+      }
+    }
+}
+
+/* rr of the K x K rows of one particle's stencil. */
+LANES_INLINE void diagonal_rows(const int K, const kernel_lanes *w, const lanes W[9], int l, row4 nz, row4 ez, row4 rr[][6])
+{
+  for (int i = 0; i < K; ++i)
+    for (int j = 0; j < K; ++j) {
+      const double gx = w->e[0][i][l] * w->n[1][j][l], gy = w->n[0][i][l] * w->e[1][j][l], nn = w->n[0][i][l] * w->n[1][j][l];
+      row4         r[3];
+      for (int d = 0; d < 3; ++d) r[d] = (W[d][l] * gx + W[3 + d][l] * gy) * nz + W[6 + d][l] * nn * ez;
+      row4 *o = rr[K * i + j];
+      o[0] = r[0] * r[0], o[1] = r[1] * r[1], o[2] = r[2] * r[2];
+      o[3] = r[1] * r[2], o[4] = r[0] * r[2], o[5] = r[0] * r[1];
+    }
+}
+
+LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, const double *tangent,
+                                   double *restrict tile)
+{
+  const double inverse_h = 1.0 / g->h;
+  for (int q = 0; q < 9 * TILE_NODES(K); ++q) tile[q] = 0.0;
+  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
+    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
+    for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
+      const mpm_group group = p->groups[q];
+      const double   *t     = tangent + MPM_TANGENT * first + (group.first - first);
+      double          base[3];
+      double         *to = tile + mpm_grid_cell(K, c, group.cell, base);
+      lanes           s[3], W[9], T[9][6];
+      kernel_lanes    w;
+      row4            nz, ez, rr[LANES][STENCIL_MAX * STENCIL_MAX][6];
+      mpm_grid_local(p, group.first, base, inverse_h, s);
+      kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
+      for (int k = 0; k < 9; ++k) W[k] = lanes_load(t + (9 + k) * n);
+      diagonal_map(t, n, T);
+      for (int l = 0; l < group.n; ++l) {
+        kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz, &ez);
+        diagonal_rows(K, &w, W, l, nz, ez, rr[l]);
+      }
+      for (int k = 0; k < 9; ++k)
+        for (int r = 0; r < K * K; ++r) {
+          double *row = to + k * TILE_NODES(K) + ((r / K) * TILE_SIDE(K) + r % K) * TILE_Z;
+          row4    sum = row4_load(row);
+          for (int l = 0; l < group.n; ++l)
+            for (int m = 0; m < 6; ++m) sum += T[k][m][l] * rr[l][r][m];
+          row4_store(row, sum);
+        }
+    }
+  }
+}
+
+PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, double *d)
+{
+  int64_t stride;
+
+  PetscFunctionBeginUser;
+  timer_begin(TIMER_PRECONDITIONER);
+  PetscCall(mpm_grid_tiles(g, 9, &stride));
+#pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t q = 0; q < g->n_clusters; ++q) {
+    const mpm_cluster *c = &g->cluster[q];
+    if (g->kernel == MPM_QUADRATIC) diagonal_cluster(3, g, c, bodies[c->body], tangent->of[c->body], g->tiles + q * stride);
+    else diagonal_cluster(4, g, c, bodies[c->body], tangent->of[c->body], g->tiles + q * stride);
+  }
+  mpm_grid_reduce(g, 9, d);
+  timer_end(TIMER_PRECONDITIONER);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+LANES_INLINE void advance_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, mpm_particles *p, const material *m, double dt,
+                                  const double *v)
+{
+  stress_batch s;
+  double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  mpm_grid_load(K, g, c, v, nodes);
+  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
+    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
+    trial_batch(K, g, c, p, b, dt, nodes, &s);
+    if (m->law->plastic_return) material_plastic_return(m, n, BUFFER, s.F[0], s.state[0]);
+    for (int k = 0; k < 9; ++k) memcpy(p->F[k] + first, s.F[k], (size_t)n * sizeof(double));
+    for (int k = 0; k < p->n_state; ++k) memcpy(p->state[k] + first, s.state[k], (size_t)n * sizeof(double));
+  }
+}
+
+void mpm_force_advance(const mpm_grid *g, mpm_particles *const *bodies, const material *const *materials, double dt, const double *v)
+{
+  timer_begin(TIMER_STRESS);
+#pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t q = 0; q < g->n_clusters; ++q) {
+    const mpm_cluster *c = &g->cluster[q];
+    if (g->kernel == MPM_QUADRATIC) advance_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v);
+    else advance_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v);
+  }
+  timer_end(TIMER_STRESS);
+}

@@ -1,0 +1,39 @@
+/* Internal forces of MPM bodies and their exact derivative, without a matrix.
+ *
+ *   F = (I + dt grad v) F0,   f_i = -sum_p V_p P(F) F0^T grad w_ip
+ *
+ * The derivative of dt f along dv is dt^2 sum_p V_p dP F0^T grad w, dP from the spectral tangent of the law: with G = sum x_i
+ * grad w^T and W = F0 V:  M = U^T G W;  (U^T dP V) = S(M);  Q = U S(M) W^T;  y_i += Q grad w. So a product reads 33 doubles
+ * per particle (U, W, p', and the pairs (a + b)/2, (a - b)/2, all scaled by dt^2 V_p) and positions; nothing else. The
+ * transposed product takes p' transposed. Theory: penalty-relaxation.md, section 10.                                    */
+#ifndef SS_DISCRETIZE_MPM_FORCE_H
+#define SS_DISCRETIZE_MPM_FORCE_H
+#include "discretize/mpm/mpm_grid.h"
+
+enum { MPM_TANGENT = 33 };
+
+/* Tangents of all bodies: batch b of a body starts at 33 batch.particle, component k of its particle i at k n + i. */
+typedef struct {
+  int      n_bodies;
+  int64_t *capacity; /* [n_bodies] particles */
+  double **of;       /* [n_bodies] */
+} mpm_tangent;
+
+void mpm_tangent_free(mpm_tangent *t);
+/* Room for all particles of all bodies. */
+PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, mpm_particles *const *bodies);
+
+/* r [n_dofs][3] = -dt f_internal at v [n_dofs][3]; tangent NULL: not wanted. An inverted or infinite particle: *verdict. */
+PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const material *const *materials,
+                                  const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
+                                  step_verdict *verdict);
+/* y [n_dofs][3] = K x or K^T x, K = d(-dt f_internal)/dv. */
+PetscErrorCode mpm_force_product(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
+                                 const double *x, double *y);
+/* Floating-point operations of a product per particle: for benchmarks and timers. */
+double mpm_force_product_flops(int nodes_per_axis);
+/* d [n_dofs][9] = the diagonal blocks of K. */
+PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, double *d);
+/* Accept v: F = (I + dt grad v) F0, then the plastic return. Must have passed mpm_force_residual. */
+void mpm_force_advance(const mpm_grid *g, mpm_particles *const *bodies, const material *const *materials, double dt, const double *v);
+#endif

@@ -1,0 +1,197 @@
+/* B-spline kernels and the two inner operations of MPM: read a tile of nodes at particles, add particles to a tile.
+ *
+ * K nodes per axis: 3 quadratic, 4 cubic. The stencil of a particle starts at its base node, floor(x/h - 1/2) or
+ * floor(x/h) - 1; particles with the same base node form a cell, and node values are shared by all lanes of a cell.
+ * Functions take K first and are inlined with a constant, so every loop unrolls.
+ *
+ * A tile holds the nodes that particles of one 4x4x4 block of cells can touch: T = 4 + K - 1 per axis, component-major
+ * [component][T][T][TILE_Z], z padded so that a row of 4 nodes may be read from any cell.                            */
+#ifndef SS_DISCRETIZE_MPM_KERNEL_H
+#define SS_DISCRETIZE_MPM_KERNEL_H
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "discretize/mpm/mpm_lanes.h"
+
+typedef enum { MPM_QUADRATIC = 3, MPM_CUBIC = 4 } mpm_kernel; /* value: nodes per axis */
+
+enum { BLOCK_SIDE = 4, BLOCK_NODES = 64, TILE_Z = 8, TILE_MAX_SIDE = 7, STENCIL_MAX = 4 };
+#define TILE_SIDE(K) (BLOCK_SIDE + (K)-1)
+#define TILE_NODES(K) (TILE_SIDE(K) * TILE_SIDE(K) * TILE_Z) /* doubles per component */
+#define TILE_MAX_NODES (TILE_MAX_SIDE * TILE_MAX_SIDE * TILE_Z)
+
+/* floor() of the stencil's base, in nodes. */
+static inline double kernel_base(mpm_kernel kernel, double x_over_h)
+{
+  return kernel == MPM_QUADRATIC ? floor(x_over_h - 0.5) : floor(x_over_h) - 1.0;
+}
+/* sum_i w_i (x_i - x)(x_i - x)^T = D I: h^2/4 or h^2/3, for every x: the inertia of the affine transfer. */
+static inline double kernel_inertia(mpm_kernel kernel, double h) { return h * h / (kernel == MPM_QUADRATIC ? 4.0 : 3.0); }
+
+/* Weights n[k], and their derivatives g[k] in units of 1/h, at s = x/h - base, for anything with + - *: lanes or double. */
+#define KERNEL_WEIGHTS(K, s, n)                                                 \
+  do {                                                                          \
+    if ((K) == 3) {                                                             \
+      (n)[0] = 0.5 * (1.5 - (s)) * (1.5 - (s));                                 \
+      (n)[1] = 0.75 - ((s)-1.0) * ((s)-1.0);                                    \
+      (n)[2] = 0.5 * ((s)-0.5) * ((s)-0.5);                                     \
+    } else {                                                                    \
+      (n)[0] = (2.0 - (s)) * (2.0 - (s)) * (2.0 - (s)) * (1.0 / 6.0);           \
+      (n)[3] = ((s)-1.0) * ((s)-1.0) * ((s)-1.0) * (1.0 / 6.0);                 \
+      (n)[1] = (2.0 / 3.0) - ((s)-1.0) * ((s)-1.0) * (1.5 - 0.5 * (s));         \
+      (n)[2] = (2.0 / 3.0) - (2.0 - (s)) * (2.0 - (s)) * (0.5 * (s));           \
+    }                                                                           \
+  } while (0)
+#define KERNEL_DERIVATIVES(K, s, g)                                             \
+  do {                                                                          \
+    if ((K) == 3) {                                                             \
+      (g)[0] = (s)-1.5;                                                         \
+      (g)[1] = 2.0 - 2.0 * (s);                                                 \
+      (g)[2] = (s)-0.5;                                                         \
+    } else {                                                                    \
+      (g)[0] = -0.5 * (2.0 - (s)) * (2.0 - (s));                                \
+      (g)[3] = 0.5 * ((s)-1.0) * ((s)-1.0);                                     \
+      (g)[1] = ((s)-1.0) * (1.5 * (s)-3.5);                                     \
+      (g)[2] = (2.0 - (s)) * (1.5 * (s)-1.0);                                   \
+    }                                                                           \
+  } while (0)
+
+/* What multiplies the tensor product along an axis: the weight n, and a second factor e that is either the derivative
+ * (for gradients and forces, 1/m) or n (x_i - x_p) (for affine transfers, m). */
+typedef struct {
+  lanes n[3][STENCIL_MAX], e[3][STENCIL_MAX];
+} kernel_lanes;
+typedef enum { KERNEL_GRADIENT, KERNEL_AFFINE } kernel_factor;
+
+LANES_INLINE void kernel_at(const int K, const kernel_factor factor, const lanes s[3], double scale, kernel_lanes *w)
+{
+#pragma GCC unroll 3
+  for (int d = 0; d < 3; ++d) {
+    lanes g[STENCIL_MAX];
+    KERNEL_WEIGHTS(K, s[d], w->n[d]);
+    KERNEL_DERIVATIVES(K, s[d], g);
+#pragma GCC unroll 4
+    for (int k = 0; k < K; ++k) w->e[d][k] = factor == KERNEL_GRADIENT ? g[k] * scale : w->n[d][k] * ((double)k - s[d]) * scale;
+  }
+}
+
+/* value[c] = sum_i n n n t_i,  derivative[3*c + d] = the same with e along axis d; t: component 0 at the cell's base node.
+ * Contracts one axis after the other: K^2 (2K + 3) + 4K multiply-adds per component. Either output may be NULL (constant). */
+LANES_INLINE void tile_gather(const int K, const int n_components, const double *t, const kernel_lanes *w, lanes *value,
+                              lanes *derivative)
+{
+#pragma GCC unroll 3
+  for (int c = 0; c < n_components; ++c) {
+    const double *tc = t + c * TILE_NODES(K);
+    lanes         v = {0}, dx = {0}, dy = {0}, dz = {0};
+#pragma GCC unroll 4
+    for (int i = 0; i < K; ++i) {
+      lanes a = {0}, ay = {0}, az = {0};
+#pragma GCC unroll 4
+      for (int j = 0; j < K; ++j) {
+        const double *row = tc + (i * TILE_SIDE(K) + j) * TILE_Z;
+        lanes         s = row[0] * w->n[2][0], sz = row[0] * w->e[2][0];
+#pragma GCC unroll 4
+        for (int k = 1; k < K; ++k) {
+          s += row[k] * w->n[2][k];
+          sz += row[k] * w->e[2][k];
+        }
+        a += s * w->n[1][j];
+        ay += s * w->e[1][j];
+        az += sz * w->n[1][j];
+      }
+      v += a * w->n[0][i];
+      dx += a * w->e[0][i];
+      dy += ay * w->n[0][i];
+      dz += az * w->n[0][i];
+    }
+    if (value) value[c] = v;
+    if (derivative) derivative[3 * c] = dx, derivative[3 * c + 1] = dy, derivative[3 * c + 2] = dz;
+  }
+}
+
+/* The transpose: adds value and derivative of n particles, one per lane, to a tile. Sums over lanes are avoided by turning
+ * the axes: coefficients of the K x K rows in (x, y) are made for all lanes at once, then each particle adds its rows, four
+ * nodes in z wide, into registers that are flushed once per cell. */
+typedef struct {
+  double s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
+  double m[STENCIL_MAX * STENCIL_MAX][LANES];                                            /* factor of n_z, for mass */
+} scatter_rows;
+
+LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lanes *value, const lanes *derivative,
+                                   scatter_rows *r)
+{
+#pragma GCC unroll 4
+  for (int i = 0; i < K; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < K; ++j) {
+      const lanes nn = w->n[0][i] * w->n[1][j], en = w->e[0][i] * w->n[1][j], ne = w->n[0][i] * w->e[1][j];
+#pragma GCC unroll 3
+      for (int c = 0; c < 3; ++c) {
+        lanes s = {0};
+        if (value) s = nn * value[c];
+        if (derivative) {
+          s += en * derivative[3 * c] + ne * derivative[3 * c + 1];
+          lanes_store(r->t[c][K * i + j], nn * derivative[3 * c + 2]);
+        }
+        lanes_store(r->s[c][K * i + j], s);
+      }
+    }
+}
+LANES_INLINE void scatter_rows_set_mass(const int K, const kernel_lanes *w, lanes mass, scatter_rows *r)
+{
+#pragma GCC unroll 4
+  for (int i = 0; i < K; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < K; ++j) lanes_store(r->m[K * i + j], w->n[0][i] * w->n[1][j] * mass);
+}
+
+/* n_z and e_z of one particle as a row of four nodes (the fourth is 0 for K = 3). */
+LANES_INLINE void kernel_row(const int K, const kernel_factor factor, double s, double scale, row4 *n, row4 *e)
+{
+  row4 p, g; /* powers of the distance to where a piece ends: weights that vanish do so exactly, and never turn negative */
+  if (K == 3) {
+    const row4 n0 = {0.0, 0.75, 0.0, 0.0}, n2 = {0.5, -1.0, 0.5, 0.0}, g1 = {-1.0, -2.0, 1.0, 0.0};
+    p  = (row4){1.5 - s, s - 1.0, s - 0.5, 0.0};
+    *n = n0 + n2 * p * p;
+    g  = g1 * p;
+  } else {
+    const row4 n0 = {0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0}, n2 = {0.0, -1.0, -1.0, 0.0}, n3 = {1.0 / 6.0, 0.5, 0.5, 1.0 / 6.0};
+    const row4 g1 = {0.0, -2.0, 2.0, 0.0}, g2 = {-0.5, 1.5, -1.5, 0.5};
+    p  = (row4){2.0 - s, s - 1.0, 2.0 - s, s - 1.0};
+    *n = n0 + p * p * (n2 + n3 * p);
+    g  = p * (g1 + g2 * p);
+  }
+  const row4 k = {0.0, 1.0, 2.0, 3.0};
+  *e = factor == KERNEL_GRADIENT ? g * scale : *n * (k - s) * scale;
+}
+
+LANES_INLINE void scatter_component(const int K, const int n, const double (*s)[LANES], const double (*t)[LANES], const row4 *nz,
+                                    const row4 *ez, double *tile)
+{
+  row4 sum[STENCIL_MAX * STENCIL_MAX];
+#pragma GCC unroll 16
+  for (int q = 0; q < K * K; ++q) sum[q] = (row4){0};
+  for (int l = 0; l < n; ++l) {
+    const row4 nl = nz[l], el = t ? ez[l] : nl;
+#pragma GCC unroll 16
+    for (int q = 0; q < K * K; ++q) {
+      sum[q] += s[q][l] * nl;
+      if (t) sum[q] += t[q][l] * el;
+    }
+  }
+#pragma GCC unroll 16
+  for (int q = 0; q < K * K; ++q) {
+    double *row = tile + (q / K * TILE_SIDE(K) + q % K) * TILE_Z;
+    row4_store(row, row4_load(row) + sum[q]);
+  }
+}
+/* n particles; tile: component 0 at the cell's base node; has_mass: component 3 takes mass. */
+LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const bool has_mass, const scatter_rows *r,
+                               const row4 *nz, const row4 *ez, double *tile)
+{
+  for (int c = 0; c < 3; ++c) scatter_component(K, n, r->s[c], has_derivative ? r->t[c] : NULL, nz, ez, tile + c * TILE_NODES(K));
+  if (has_mass) scatter_component(K, n, r->m, NULL, nz, ez, tile + 3 * TILE_NODES(K));
+}
+#endif

@@ -1,0 +1,247 @@
+/* The step of an MPM domain: the functions behind its body_ops. */
+#include "core/math3.h"
+#include "core/memory.h"
+#include "discretize/mpm/mpm_domain_impl.h"
+
+static mpm_domain       *domain_of(body *b) { return (mpm_domain *)b; }
+static const mpm_domain *domain_of_const(const body *b) { return (const mpm_domain *)b; }
+
+static PetscErrorCode reserve_work(mpm_domain *d, int64_t n)
+{
+  PetscFunctionBeginUser;
+  if (n <= d->work_capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t capacity = n + n / 4;
+  double      **arrays[] = {&d->external, &d->masked, &d->internal, &d->last_v};
+  d->work_capacity = 0;
+  for (int a = 0; a < 4; ++a) {
+    memory_free(arrays[a]);
+    PetscCall(memory_alloc("mpm work", 3 * capacity, sizeof(double), arrays[a]));
+  }
+  memory_free(&d->fixed);
+  PetscCall(memory_alloc("mpm walls", capacity, 1, &d->fixed));
+  d->work_capacity = capacity;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void hold_walls(mpm_domain *d)
+{
+  const mpm_grid *g = d->grid;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < g->n_dofs; ++i) {
+    int64_t node[3];
+    uint8_t bits = 0;
+    mpm_grid_node(g, i, node);
+    for (int w = 0; w < d->n_walls; ++w) {
+      const mpm_wall *wall = &d->walls[w];
+      const double    beyond = (g->h * (double)node[wall->axis] - wall->coordinate) * wall->side;
+      if (beyond < -1e-9 * g->h) continue;
+      bits |= (uint8_t)(wall->kind == MPM_WALL_STICK ? 7 : 1 << wall->axis);
+    }
+    d->fixed[i] = bits;
+  }
+}
+
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+{
+  mpm_domain *d = domain_of(b);
+
+  PetscFunctionBeginUser;
+  d->dt          = dt;
+  d->is_laid_out = d->has_tangent = d->has_last_v = d->has_external = false;
+  *n_blocks      = b->n_blocks = 0;
+  PetscCall(mpm_grid_build(d->grid, d->n_bodies, d->particles, d->names, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mpm_transfer_to_grid(d->grid, d->particles, d->transfer));
+  PetscCall(reserve_work(d, d->grid->n_dofs));
+  if (d->n_walls > 0) hold_walls(d);
+  d->has_external = d->body_force != NULL;
+  for (int i = 0; i < d->n_bodies; ++i) d->has_external |= v3_dot(d->acceleration[i], d->acceleration[i]) > 0.0;
+  if (d->has_external)
+    PetscCall(mpm_transfer_body_force(d->grid, d->particles, (const double(*)[3])d->acceleration, d->body_force, d->body_force_context,
+                                      t + dt, d->external));
+  *n_blocks = b->n_blocks = d->grid->n_dofs;
+  d->is_laid_out          = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_velocity(const body *b, double *v0)
+{
+  const mpm_domain *d = domain_of_const(b);
+
+  PetscFunctionBeginUser;
+  memcpy(v0, d->grid->velocity, (size_t)(3 * d->grid->n_dofs) * sizeof *v0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_mass(const body *b, double *scale)
+{
+  const mpm_grid *g = domain_of_const(b)->grid;
+
+  PetscFunctionBeginUser;
+  for (int64_t i = 0; i < g->n_dofs; ++i) v3_set(scale + 3 * i, g->mass[i], g->mass[i], g->mass[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x with the components that walls hold set to zero; x itself if there are no walls. */
+static const double *without_held(const mpm_domain *d, const double *x)
+{
+  const int64_t n = d->grid->n_dofs;
+  if (d->n_walls == 0) return x;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k) d->masked[3 * i + k] = d->fixed[i] >> k & 1 ? 0.0 : x[3 * i + k];
+  return d->masked;
+}
+static bool is_held(const mpm_domain *d, int64_t i, int k) { return d->n_walls > 0 && (d->fixed[i] >> k & 1); }
+
+static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+{
+  mpm_domain     *d    = domain_of(b);
+  const mpm_grid *grid = d->grid;
+  const double    dt   = d->dt;
+
+  PetscFunctionBeginUser;
+  SS_ASSERT(d->is_laid_out);
+  d->has_last_v = false;
+  if (with_tangent) d->has_tangent = false;
+  PetscCall(mpm_force_residual(d->grid, d->n_bodies, d->particles, d->materials, d->names, dt, without_held(d, v), d->internal,
+                               with_tangent ? &d->tangent : NULL, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < grid->n_dofs; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const int64_t q = 3 * i + k;
+      const double  outer = grid->mass[i] * d->gravity[k] + (d->has_external ? d->external[q] : 0.0);
+      if (is_held(d, i, k)) g[q] += grid->mass[i] * v[q];
+      else g[q] += grid->mass[i] * (v[q] - grid->velocity[q]) - dt * outer + d->internal[q];
+    }
+  memcpy(d->last_v, v, (size_t)(3 * grid->n_dofs) * sizeof *v);
+  d->has_last_v = true;
+  if (with_tangent) d->has_tangent = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_tangent(const body *b, const double *x, double *y, bool is_transposed)
+{
+  const mpm_domain *d = domain_of_const(b);
+  const mpm_grid   *g = d->grid;
+
+  PetscFunctionBeginUser;
+  SS_ASSERT(d->has_tangent);
+  PetscCall(mpm_force_product(d->grid, d->particles, &d->tangent, is_transposed, without_held(d, x), d->internal));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < g->n_dofs; ++i)
+    for (int k = 0; k < 3; ++k) y[3 * i + k] += g->mass[i] * x[3 * i + k] + (is_held(d, i, k) ? 0.0 : d->internal[3 * i + k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_block_diagonal(const body *b, double *out)
+{
+  const mpm_domain *d = domain_of_const(b);
+  const mpm_grid   *g = d->grid;
+  double           *sum;
+
+  PetscFunctionBeginUser;
+  SS_ASSERT(d->has_tangent);
+  PetscCall(memory_alloc("mpm diagonal", 9 * g->n_dofs, sizeof *sum, &sum));
+  PetscCall(mpm_force_block_diagonal(d->grid, d->particles, &d->tangent, sum));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < g->n_dofs; ++i)
+    for (int r = 0; r < 3; ++r)
+      for (int c = 0; c < 3; ++c)
+        out[9 * i + 3 * r + c] += (is_held(d, i, r) || is_held(d, i, c) ? 0.0 : sum[9 * i + 3 * r + c]) + (r == c ? g->mass[i] : 0.0);
+  memory_free(&sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
+{
+  mpm_domain   *d       = domain_of(b);
+  const int64_t n_bytes = 3 * d->grid->n_dofs * (int64_t)sizeof *v;
+
+  PetscFunctionBeginUser;
+  SS_ASSERT(d->is_laid_out);
+  const double *u = without_held(d, v);
+  mpm_transfer_check_cfl(d->grid, d->n_bodies, d->particles, d->names, u, d->dt, verdict);
+  /* Particles are only ever changed if all of them can be: a residual at this very v has shown that, or one does now. */
+  if (verdict->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
+    PetscCall(mpm_force_residual(d->grid, d->n_bodies, d->particles, d->materials, d->names, d->dt, u, d->internal, NULL, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  mpm_force_advance(d->grid, d->particles, d->materials, d->dt, u);
+  mpm_transfer_to_particles(d->grid, d->particles, d->transfer, u, d->dt);
+  d->is_laid_out = d->has_tangent = d->has_last_v = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_totals(const body *b, const double gravity[3], body_totals *out)
+{
+  const mpm_domain *d = domain_of_const(b);
+  double            sum[MPM_N_SUMS] = {0};
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < d->n_bodies; ++i) PetscCall(mpm_domain_add_totals(d, i, sum));
+  mpm_totals_from(sum, gravity, out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode group_resize(void *context, int64_t n)
+{
+  mpm_facade *f = context;
+
+  PetscFunctionBeginUser;
+  PetscCall(mpm_particles_resize(f->domain->particles[f->index], n));
+  f->domain->is_laid_out = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static PetscErrorCode group_refresh(void *context)
+{
+  mpm_facade *f = context;
+
+  PetscFunctionBeginUser;
+  PetscCall(mpm_particles_derive(f->domain->particles[f->index], f->domain->materials[f->index]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static PetscErrorCode group_restored(void *context)
+{
+  mpm_facade          *f = context;
+  const mpm_particles *p = f->domain->particles[f->index];
+
+  PetscFunctionBeginUser;
+  for (int64_t i = 0; i < p->n; ++i)
+    if (p->id[i] >= f->domain->next_id) f->domain->next_id = p->id[i] + 1;
+  f->domain->is_laid_out = f->domain->has_tangent = f->domain->has_last_v = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_fields(body *b, field_table *table)
+{
+  mpm_domain *d = domain_of(b);
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < d->n_bodies; ++i) {
+    field_group *group;
+    PetscCall(mpm_particles_fields(d->particles[i], d->materials[i]->law, table, d->names[i], d->facade[i], &group));
+    group->resize   = group_resize;
+    group->refresh  = group_refresh;
+    group->restored = group_restored;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void step_destroy(body **b)
+{
+  mpm_domain_destroy((mpm_domain **)b);
+}
+
+const body_ops mpm_domain_ops = {.kind = "mpm",
+                                 .begin_step     = step_begin,
+                                 .velocity       = step_velocity,
+                                 .mass           = step_mass,
+                                 .residual       = step_residual,
+                                 .tangent        = step_tangent,
+                                 .block_diagonal = step_block_diagonal,
+                                 .end_step       = step_end,
+                                 .totals         = step_totals,
+                                 .fields         = step_fields,
+                                 .points         = POINT_NONE,
+                                 .destroy        = step_destroy};
