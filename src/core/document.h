@@ -34,9 +34,17 @@ void                 document_set_root(document *doc, document_node *root);
 PetscErrorCode document_add_node(document *doc, document_kind kind, document_mark mark, const char *text, document_node **out);
 PetscErrorCode document_append(document *doc, document_node *parent, const char *key, document_mark key_mark, document_node *child);
 const char    *document_intern(document *doc, const char *text); /* NULL if memory is out */
+/* Zeroed storage, aligned to 16 bytes, that dies with the document: for whatever is read out of it. */
+PetscErrorCode document_alloc(document *doc, size_t bytes, void *out);
+/* A copy of `node` and everything below, owned by `doc` (marks and texts stay those of the original's owner). */
+PetscErrorCode document_copy(document *doc, const document_node *node, document_node **out);
+/* Read one line of flow-style YAML, the language of defaults in key tables: 0.5, [0, 0, -9.81], {a: 1}, "text".
+ * Fails with PETSC_ERR_ARG_WRONG on anything else: defaults are ours, so a bad one is our bug. */
+PetscErrorCode document_read_flow(document *doc, const char *text, document_mark mark, document_node **out);
 /* The child under `key`, or NULL. */
 const document_node *document_find(const document_node *mapping, const char *key);
-/* Override `dotted.path[2].to.key` by `value` (already parsed), creating mappings on the way: --set. */
+/* Override `dotted.path[2].to.key` by `value` (already parsed), creating mappings on the way: --set. An index may be
+ * one past the end: that appends. A path that cannot be walked fails with PETSC_ERR_USER_INPUT and says why. */
 PetscErrorCode document_override(document *doc, const char *path, document_node *value);
 /* Write as YAML (block style), so that reading it back gives an equal tree. Used to embed the resolved job. */
 PetscErrorCode document_write(const document_node *node, char **text); /* memory_free(text) */

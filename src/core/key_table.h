@@ -9,11 +9,15 @@
  *   KEY_REAL    double                     KEY_NAMED   key_list    mapping name -> T
  *   KEY_STRING  const char *               KEY_LIST    key_list    sequence of T
  *   KEY_ENUM    int (index in choices)     KEY_TREE    const document_node * (unread; for pass-through blocks)
- *   KEY_STRINGS key_list of const char *   KEY_PATH    const char * (relative to the job file's folder, made absolute
- *                                                      or relative to cwd so that it opens; $VAR and ~ expanded)
+ *   KEY_STRINGS key_list of const char *   KEY_PATH    const char * (relative to the folder of the file it stands in,
+ *                                                      made absolute; $VAR, ${VAR} and ~/ expanded, $$ is a dollar)
  *
- * A table with `variant_key` picks the struct by the text of that key: {kind: mpm, ...}; see key_item.variant.
- * A table with is_one_of demands exactly one of its keys: {sphere: {...}} or {box: {...}}.                             */
+ * A table with `variant_key` picks the struct by the text of that key: {kind: mpm, ...}; see key_item.variant. Keys of
+ * the table itself are common to all variants, and their offsets count in the variant's struct: begin it with the common
+ * one. A KEY_TABLE whose table has variants fills a `key_item` instead of a pointer (value NULL when absent).
+ * A table with is_one_of demands exactly one of its keys: {sphere: {...}} or {box: {...}}; the others are absent.
+ *
+ * Absent: NULL pointers, empty lists, NaN for KEY_REAL and all of KEY_REALS, KEY_INT_ABSENT, -1 for KEY_ENUM, false.   */
 #ifndef SS_CORE_KEY_TABLE_H
 #define SS_CORE_KEY_TABLE_H
 #include "core/diagnostics.h"
@@ -24,6 +28,7 @@ typedef enum {
 } key_type;
 
 typedef struct key_table key_table;
+#define KEY_INT_ABSENT INT64_MIN
 
 /* One key. Designated initialisers; leave out what does not apply. */
 typedef struct {
@@ -33,10 +38,12 @@ typedef struct {
   const char        *unit;      /* SI text such as "m/s"; NULL or "" for none. A non-SI key has it in its name */
   const char        *fallback;  /* default, as YAML text ("0.5", "[0, 0, -9.81]", "quadratic"); NULL: required, unless: */
   bool               is_optional; /* may be absent without default: NULL pointer, empty list, NaN for KEY_REAL(S) */
-  double             min, max;  /* inclusive range for numbers; both 0: no limit. Use -INFINITY/INFINITY for one-sided */
+  bool               is_input;    /* KEY_PATH: must name a file that can be read, checked with the job */
+  double             min, max;  /* inclusive range for numbers; both 0: no limit. Use -INFINITY/INFINITY for one-sided.
+                                   KEY_LIST, KEY_NAMED, KEY_STRINGS: range of the number of entries */
   bool               is_open;   /* the bounds themselves are excluded, e.g. min = 0 means > 0 */
-  const char *const *choices;   /* KEY_ENUM: NULL-terminated */
-  int                count;     /* KEY_REALS */
+  const char *const *choices;   /* KEY_ENUM: NULL-terminated; KEY_STRINGS: if given, entries must be among them */
+  int                count;     /* KEY_REALS; KEY_STRINGS, KEY_LIST: if not 0, exactly so many */
   const key_table   *table;     /* KEY_TABLE, KEY_NAMED, KEY_LIST */
   const char        *help;      /* one line, no full stop at the end */
 } key_spec;
@@ -68,12 +75,20 @@ typedef struct {
   key_item *item;
 } key_list;
 
+/* Our own mistakes in a table and everything below it (defaults that do not parse or are out of range, names twice,
+ * missing choices or tables, offsets outside the struct): one complaint each. For the tests. */
+PetscErrorCode key_table_validate(const key_table *root, diagnostics *d);
 /* Read `mapping` by `table`: complaints go to `d` (unknown keys with the nearest known one, duplicates are found by the
  * YAML reader, missing required keys, wrong types, ranges, not finite); *out is always filled as far as possible with
- * defaults for what was wrong. `arena_doc` owns all storage: the struct lives as long as the document. */
+ * defaults for what was wrong (pointers to required tables are never NULL, except inside is_one_of). A NULL `mapping`
+ * (nothing could be parsed) gives the defaults without complaint. `owner` owns all storage: the struct lives as long as
+ * that document. A table with variants gives the struct of the variant; key_table_variant tells which. */
 PetscErrorCode key_table_read(const key_table *table, document *owner, const document_node *mapping, const char *path,
                               diagnostics *d, const void **out);
-/* The resolved job: the tree with every default written out, in table order, as a new tree owned by `owner`. */
+/* The variant that the mapping picks by its variant_key, or -1. */
+int key_table_variant(const key_table *table, const document_node *mapping);
+/* The resolved job: the tree with every default written out, in table order, as a new tree owned by `owner`. Paths
+ * are written absolute, so that the text means the same from another folder. */
 PetscErrorCode key_table_resolve(const key_table *table, document *owner, const document_node *mapping, document_node **out);
 /* Manual and schema, from the same tables. memory_free(*text). */
 PetscErrorCode key_table_manual_markdown(const key_table *root, char **text);

@@ -1,0 +1,163 @@
+#include "core/diagnostics.h"
+#include "core/memory.h"
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A hostile file can be wrong in 100,000 places; nobody reads more than this. */
+enum { MAX_PRINTED = 100, MAX_LINE = 2048, FIRST_CAPACITY = 16 };
+
+typedef struct {
+  char *text; /* the whole line */
+  char *file; /* NULL: no place */
+  int   line, column, order;
+} complaint;
+
+struct diagnostics {
+  int        n, capacity;
+  complaint *item;
+};
+
+PetscErrorCode diagnostics_create(diagnostics **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("diagnostics", 1, sizeof **out, out));
+  /* from the start, so that the first complaint is counted even when memory has run out */
+  PetscCall(memory_alloc("diagnostics", FIRST_CAPACITY, sizeof *(*out)->item, &(*out)->item));
+  (*out)->capacity = FIRST_CAPACITY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void diagnostics_destroy(diagnostics **d)
+{
+  if (!*d) return;
+  for (int i = 0; i < (*d)->n; ++i) {
+    memory_free(&(*d)->item[i].text);
+    memory_free(&(*d)->item[i].file);
+  }
+  memory_free(&(*d)->item);
+  memory_free(d);
+}
+
+static char *copy_text(const char *s)
+{
+  char *copy = NULL;
+  if (s && !memory_alloc("diagnostics", (int64_t)strlen(s) + 1, 1, &copy)) strcpy(copy, s);
+  return copy;
+}
+
+void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const char *format, ...)
+{
+  char    line[MAX_LINE];
+  int     n = 0;
+  va_list arguments;
+
+  if (mark.line > 0) n = snprintf(line, sizeof line, "%.500s:%d:%d: ", mark.file ? mark.file : "", mark.line, mark.column);
+  if (path && *path) n += snprintf(line + n, sizeof line - (size_t)n, "%.500s: ", path);
+  va_start(arguments, format);
+  (void)vsnprintf(line + n, sizeof line - (size_t)n, format, arguments);
+  va_end(arguments);
+  /* the text may quote the user's file: keep it to one line and away from the terminal's control codes */
+  for (unsigned char *c = (unsigned char *)line; *c; ++c)
+    if (*c < 0x20 || *c == 0x7f) *c = *c == '\n' || *c == '\t' ? ' ' : '?';
+
+  if (d->n == d->capacity) {
+    const int capacity = 2 * d->capacity;
+    if (memory_resize("diagnostics", capacity, sizeof *d->item, &d->item)) {
+      fprintf(stderr, "%s\n", line); /* out of memory: the complaint must not be lost, and the count is > 0 by now */
+      return;
+    }
+    d->capacity = capacity;
+  }
+  d->item[d->n] = (complaint){copy_text(line), mark.line > 0 ? copy_text(mark.file) : NULL, mark.line, mark.column, d->n};
+  ++d->n;
+}
+
+int diagnostics_count(const diagnostics *d) { return d->n; }
+
+const char *diagnostics_text(const diagnostics *d, int i)
+{
+  SS_ASSERT(i >= 0 && i < d->n);
+  return d->item[i].text ? d->item[i].text : "(no memory left for this message)";
+}
+
+static int compare(const void *a, const void *b)
+{
+  const complaint *x = a, *y = b;
+  const int        by_file = strcmp(x->file ? x->file : "", y->file ? y->file : "");
+  if (by_file) return by_file;
+  if (x->line != y->line) return x->line < y->line ? -1 : 1;
+  if (x->column != y->column) return x->column < y->column ? -1 : 1;
+  return x->order - y->order;
+}
+
+void diagnostics_sort(diagnostics *d)
+{
+  if (d->n > 1) qsort(d->item, (size_t)d->n, sizeof *d->item, compare);
+}
+
+PetscErrorCode diagnostics_close(diagnostics *d, FILE *out)
+{
+  if (d->n == 0) return PETSC_SUCCESS;
+  diagnostics_sort(d);
+  for (int i = 0; i < d->n && i < MAX_PRINTED; ++i) fprintf(out, "%s\n", diagnostics_text(d, i));
+  if (d->n > MAX_PRINTED) fprintf(out, "... and %d more\n", d->n - MAX_PRINTED);
+  return PETSC_ERR_USER_INPUT;
+}
+
+/* ---- did you mean ---- */
+
+enum { MAX_WORD = 64 };
+
+/* '-' and '_' and the case of letters are slips of the finger, not of the mind */
+static char fold(char c) { return c == '-' ? '_' : (char)tolower((unsigned char)c); }
+
+/* Edit distance with transpositions of neighbours (optimal string alignment). */
+static int distance(const char *a, int n, const char *b, int m)
+{
+  int row[3][MAX_WORD + 1];
+  for (int j = 0; j <= m; ++j) row[0][j] = j;
+  for (int i = 1; i <= n; ++i) {
+    int *now = row[i % 3];
+    const int *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+    now[0] = i;
+    for (int j = 1; j <= m; ++j) {
+      const int differs = fold(a[i - 1]) != fold(b[j - 1]);
+      int       best    = last[j - 1] + differs;
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]) && before[j - 2] + 1 < best)
+        best = before[j - 2] + 1;
+      now[j] = best;
+    }
+  }
+  return row[n % 3][m];
+}
+
+/* One of the two is the beginning of the other: "youngs" for "youngs_modulus". */
+static bool is_beginning(const char *a, int n, const char *b, int m)
+{
+  const int shorter = n < m ? n : m;
+  for (int i = 0; i < shorter; ++i)
+    if (fold(a[i]) != fold(b[i])) return false;
+  return shorter >= 3;
+}
+
+const char *diagnostics_nearest(const char *word, int n, const char *const *names)
+{
+  const char *best       = NULL;
+  const int   n_word     = (int)strnlen(word, MAX_WORD + 1);
+  const int   allowed    = n_word <= 2 ? 0 : n_word <= 5 ? 1 : n_word <= 8 ? 2 : 3;
+  int         best_score = 2 * allowed + 2; /* twice the distance, so that a common beginning fits in between */
+
+  if (n_word > MAX_WORD) return NULL;
+  for (int i = 0; i < n; ++i) {
+    const int n_name = (int)strnlen(names[i], MAX_WORD + 1);
+    if (n_name > MAX_WORD) continue;
+    int score = 2 * distance(word, n_word, names[i], n_name);
+    if (is_beginning(word, n_word, names[i], n_name) && score > 2 * allowed) score = 2 * allowed + 1;
+    if (score < best_score) best_score = score, best = names[i];
+  }
+  return best;
+}

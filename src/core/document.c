@@ -1,0 +1,232 @@
+#include "core/document.h"
+#include "core/memory.h"
+#include <string.h>
+
+/* Small pieces are cut from blocks, blocks are chained; nothing is freed before the document. */
+typedef struct block block;
+struct block {
+  block *next;
+  size_t used, size;
+};
+enum { BLOCK_HEADER = 64, BLOCK_SIZE = 32768 - BLOCK_HEADER, ALIGNMENT = 16, MAX_OVERRIDE_DEPTH = 64 };
+
+struct document {
+  block         *blocks; /* newest first */
+  document_node *root;
+};
+
+PetscErrorCode document_create(document **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("document", 1, sizeof **out, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void document_destroy(document **doc)
+{
+  if (!*doc) return;
+  for (block *b = (*doc)->blocks; b;) {
+    block *next = b->next;
+    memory_free(&b);
+    b = next;
+  }
+  memory_free(doc);
+}
+
+PetscErrorCode document_alloc(document *doc, size_t bytes, void *out)
+{
+  const size_t need = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  block       *b    = doc->blocks;
+
+  PetscFunctionBegin;
+  if (!b || b->size - b->used < need) {
+    const size_t size = need > BLOCK_SIZE ? need : BLOCK_SIZE;
+    block       *fresh = NULL;
+    PetscCall(memory_alloc("document block", (int64_t)(BLOCK_HEADER + size), 1, &fresh));
+    fresh->size = size;
+    /* a block for one large piece goes behind the current one, which may still have room */
+    if (b && need > BLOCK_SIZE) fresh->next = b->next, b->next = fresh;
+    else fresh->next = b, doc->blocks = fresh;
+    b = fresh;
+  }
+  *(void **)out = (char *)b + BLOCK_HEADER + b->used; /* memory_alloc zeroed it */
+  b->used += need;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+document_node *document_root(const document *doc) { return doc->root; }
+
+void document_set_root(document *doc, document_node *root) { doc->root = root; }
+
+const char *document_intern(document *doc, const char *text)
+{
+  const size_t n = strlen(text) + 1;
+  char        *copy;
+  if (document_alloc(doc, n, &copy)) return NULL;
+  memcpy(copy, text, n);
+  return copy;
+}
+
+PetscErrorCode document_add_node(document *doc, document_kind kind, document_mark mark, const char *text, document_node **out)
+{
+  PetscFunctionBegin;
+  SS_ASSERT((kind == DOCUMENT_SCALAR) == (text != NULL));
+  PetscCall(document_alloc(doc, sizeof **out, out));
+  (*out)->kind = kind;
+  (*out)->mark = mark;
+  if (text) {
+    (*out)->text = document_intern(doc, text);
+    PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a text of the document");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for one child more. Capacity is not stored: it is the power of two (at least 4) that n has filled. */
+static PetscErrorCode node_grow(document *doc, document_node *parent)
+{
+  const int n = parent->n;
+
+  PetscFunctionBegin;
+  if (n == 0 || (n >= 4 && (n & (n - 1)) == 0)) {
+    const size_t    room = n == 0 ? 4 : 2 * (size_t)n;
+    document_node **value;
+    PetscCall(document_alloc(doc, room * sizeof *value, &value));
+    if (n) memcpy(value, parent->value, (size_t)n * sizeof *value);
+    parent->value = value;
+    if (parent->kind == DOCUMENT_MAPPING) {
+      const char   **key;
+      document_mark *key_mark;
+      PetscCall(document_alloc(doc, room * sizeof *key, &key));
+      PetscCall(document_alloc(doc, room * sizeof *key_mark, &key_mark));
+      if (n) {
+        memcpy(key, parent->key, (size_t)n * sizeof *key);
+        memcpy(key_mark, parent->key_mark, (size_t)n * sizeof *key_mark);
+      }
+      parent->key      = key;
+      parent->key_mark = key_mark;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode document_append(document *doc, document_node *parent, const char *key, document_mark key_mark, document_node *child)
+{
+  PetscFunctionBegin;
+  SS_ASSERT(parent->kind == DOCUMENT_MAPPING ? key != NULL : parent->kind == DOCUMENT_SEQUENCE);
+  PetscCall(node_grow(doc, parent));
+  if (parent->kind == DOCUMENT_MAPPING) {
+    parent->key[parent->n] = document_intern(doc, key);
+    PetscCheck(parent->key[parent->n], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a key of the document");
+    parent->key_mark[parent->n] = key_mark;
+  }
+  parent->value[parent->n++] = child;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode document_copy(document *doc, const document_node *node, document_node **out)
+{
+  document_node *copy;
+
+  PetscFunctionBegin;
+  PetscCall(document_add_node(doc, node->kind, node->mark, node->text, &copy));
+  copy->is_quoted = node->is_quoted;
+  for (int i = 0; i < node->n; ++i) {
+    const bool     has_key = node->kind == DOCUMENT_MAPPING;
+    document_node *child;
+    PetscCall(document_copy(doc, node->value[i], &child));
+    PetscCall(document_append(doc, copy, has_key ? node->key[i] : NULL, has_key ? node->key_mark[i] : node->mark, child));
+  }
+  *out = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int find_index(const document_node *mapping, const char *key, size_t n_key)
+{
+  if (mapping->kind == DOCUMENT_MAPPING)
+    for (int i = 0; i < mapping->n; ++i)
+      if (!strncmp(mapping->key[i], key, n_key) && mapping->key[i][n_key] == 0) return i;
+  return -1;
+}
+
+const document_node *document_find(const document_node *mapping, const char *key)
+{
+  const int i = mapping ? find_index(mapping, key, strlen(key)) : -1;
+  return i < 0 ? NULL : mapping->value[i];
+}
+
+/* ---- overrides: one step of the path at a time ---- */
+
+/* The place in the tree that a step leads to; made (as NULL) if it was not there. */
+static PetscErrorCode step_key(document *doc, document_node *at, const char *path, const char *key, size_t n_key,
+                               document_mark mark, document_node ***slot)
+{
+  const int upto = (int)(key + n_key - path);
+
+  PetscFunctionBegin;
+  if (at->kind == DOCUMENT_NULL) at->kind = DOCUMENT_MAPPING;
+  PetscCheck(at->kind == DOCUMENT_MAPPING, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "--set %s: what stands before \"%.*s\" is not a mapping, it has no keys", path, (int)n_key, key);
+  int i = find_index(at, key, n_key);
+  if (i < 0) {
+    document_node *made;
+    char           name[256];
+    PetscCheck(n_key < sizeof name, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %.*s: this key is too long", upto, path);
+    memcpy(name, key, n_key);
+    name[n_key] = 0;
+    PetscCall(document_add_node(doc, DOCUMENT_NULL, mark, NULL, &made));
+    i = at->n;
+    PetscCall(document_append(doc, at, name, mark, made));
+  }
+  at->key_mark[i] = mark;
+  *slot           = &at->value[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_index(document *doc, document_node *at, const char *path, const char **p, document_mark mark,
+                                 document_node ***slot)
+{
+  const char *c = *p + 1;
+  int64_t     i = 0;
+
+  PetscFunctionBegin;
+  PetscCheck(*c >= '0' && *c <= '9', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected a number after \"[\"", path);
+  for (; *c >= '0' && *c <= '9'; ++c) i = i < 1000000000 ? 10 * i + (*c - '0') : i;
+  PetscCheck(*c == ']', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected \"]\" after the number", path);
+  if (at->kind == DOCUMENT_NULL) at->kind = DOCUMENT_SEQUENCE;
+  PetscCheck(at->kind == DOCUMENT_SEQUENCE, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "--set %s: \"%.*s\" is not a list, it has no entries to count", path, (int)(*p - path), path);
+  PetscCheck(i <= at->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "--set %s: the list has %d entries, counted from 0; entry %lld is beyond its end", path, at->n, (long long)i);
+  if (i == at->n) {
+    document_node *made;
+    PetscCall(document_add_node(doc, DOCUMENT_NULL, mark, NULL, &made));
+    PetscCall(document_append(doc, at, NULL, mark, made));
+  }
+  *slot = &at->value[i];
+  *p    = c + 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode document_override(document *doc, const char *path, document_node *value)
+{
+  const char     *p    = path;
+  document_node **slot = &doc->root;
+  int             depth = 0;
+
+  PetscFunctionBegin;
+  if (!doc->root) PetscCall(document_add_node(doc, DOCUMENT_NULL, value->mark, NULL, &doc->root));
+  do {
+    const size_t n_key = strcspn(p, ".[]");
+    PetscCheck(n_key > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "--set %s: expected a key at position %d; write it like time.end or contact.pairs[0].friction", path,
+               (int)(p - path) + 1);
+    PetscCall(step_key(doc, *slot, path, p, n_key, value->mark, &slot));
+    p += n_key;
+    while (*p == '[') PetscCall(step_index(doc, *slot, path, &p, value->mark, &slot));
+    PetscCheck(*p == 0 || *p == '.', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected \".\" or the end at position %d",
+               path, (int)(p - path) + 1);
+    PetscCheck(++depth <= MAX_OVERRIDE_DEPTH, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set: the path is nested too deeply");
+  } while (*p++ == '.');
+  *slot = value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,28 @@
+/* What the readers of key tables share; not for use outside key_table*.c. */
+#ifndef SS_CORE_KEY_TABLE_INTERNAL_H
+#define SS_CORE_KEY_TABLE_INTERNAL_H
+#include "core/key_table.h"
+
+enum { KEY_MAX_DEPTH = 64, KEY_MAX_NAMES = 256, KEY_WORDS = 400 };
+
+const key_spec *key_table_find(const key_table *table, const char *name); /* NULL: not a key of the table itself */
+int             key_table_n_variants(const key_table *table);
+/* Up to KEY_MAX_NAMES names of the table's keys, its variant_key and the keys of `variant` (-1: of all). */
+int key_table_names(const key_table *table, int variant, const char **names);
+
+/* Bounds as they act: "both 0" and min > max mean none; open and both 0 means > 0. */
+typedef struct {
+  double min, max;
+  bool   is_open;
+} key_range;
+key_range key_spec_range(const key_spec *spec);
+bool      key_range_has(key_range range, double x);
+void      key_range_words(key_range range, char *out, size_t size); /* "> 0", ">= 0 and <= 1", "" for none */
+
+const char *key_spec_unit(const key_spec *spec); /* "" for none */
+/* "a number in m/s", "one of a, b or c", "a list of 3 numbers in m": follows "expected". */
+void key_spec_words(const key_spec *spec, char *out, size_t size);
+/* "a, b or c" */
+void key_words_join(char *out, size_t size, int n, const char *const *names, const char *last);
+bool key_spec_is_number(const key_spec *spec);
+#endif
