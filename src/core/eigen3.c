@@ -8,7 +8,7 @@ static void rotate(double *A, double *Q, int p, int q)
   const double apq = A[3 * p + q], d = A[3 * q + q] - A[3 * p + p];
   const double t = 2.0 * apq / (d + copysign(hypot(d, 2.0 * apq), d)); /* the smaller root: |angle| <= pi/4 */
   const double c = 1.0 / sqrt(1.0 + t * t), s = c * t;
-  const int    r = 3 - p - q;
+  const int    r   = 3 - p - q;
   const double arp = A[3 * r + p], arq = A[3 * r + q];
   A[4 * p] -= t * apq;
   A[4 * q] += t * apq;
@@ -35,7 +35,7 @@ static void swap_columns(double *lambda, double *Q, int p, int q) /* negating on
 void eigen3_symmetric(const double A[9], double lambda[3], double Q[9])
 {
   enum { MAX_SWEEPS = 30 };
-  double largest = 0.0, B[9];
+  double largest  = 0.0, B[9];
   int    exponent = 0;
   for (int k = 0; k < 9; ++k) largest = fmax(largest, fabs(A[k]));
   if (largest > 0.0 && isfinite(largest)) frexp(largest, &exponent);
@@ -51,8 +51,10 @@ void eigen3_symmetric(const double A[9], double lambda[3], double Q[9])
     for (int k = 0; k < 3; ++k) {
       const int    p = pair[k][0], q = pair[k][1];
       const double b = fabs(B[3 * p + q]), least = fmin(fabs(B[4 * p]), fabs(B[4 * q]));
-      if (sweep > 3 && b <= 0.01 * DBL_EPSILON * least) B[3 * p + q] = B[3 * q + p] = 0.0;
-      else if (b != 0.0) rotate(B, Q, p, q);
+      if (sweep > 3 && b <= 0.01 * DBL_EPSILON * least)
+        B[3 * p + q] = B[3 * q + p] = 0.0;
+      else if (b != 0.0)
+        rotate(B, Q, p, q);
     }
   }
   for (int k = 0; k < 3; ++k) lambda[k] = ldexp(B[4 * k], exponent);

@@ -14,7 +14,7 @@ typedef union {
 } lane_pun;
 
 #define LANE_LN2_HIGH 0x1.62e42fee00000p-1 /* 32 bits: times any exponent it is exact */
-#define LANE_LN2_LOW  0x1.a39ef35793c76p-33
+#define LANE_LN2_LOW 0x1.a39ef35793c76p-33
 
 /* Natural logarithm of a normal positive x; not a number for everything else.
  * x = 2^k (1 + f) with 1 + f in [1/sqrt 2, sqrt 2); s = f/(2 + f); log(1 + f) = 2 atanh s = f - s (f - r), where
@@ -22,12 +22,12 @@ typedef union {
 LANE double lane_log(double x)
 {
   const uint64_t half_root = 0x3fe6a09e00000000u; /* 1/sqrt 2, roughly */
-  const lane_pun in = {.value = x};
-  const uint64_t shifted = in.bits + (0x3ff0000000000000u - half_root);
-  const lane_pun mantissa = {.bits = (shifted & 0x000fffffffffffffu) + half_root};
-  const lane_pun exponent = {.bits = (shifted >> 52) | 0x4330000000000000u}; /* 2^52 + k + 1023 */
+  const lane_pun in        = {.value = x};
+  const uint64_t shifted   = in.bits + (0x3ff0000000000000u - half_root);
+  const lane_pun mantissa  = {.bits = (shifted & 0x000fffffffffffffu) + half_root};
+  const lane_pun exponent  = {.bits = (shifted >> 52) | 0x4330000000000000u}; /* 2^52 + k + 1023 */
   const double   k = exponent.value - (0x1p52 + 1023.0), f = mantissa.value - 1.0, s = f / (2.0 + f), z = s * s;
-  const double   high = 1.0 / 11 + z * (1.0 / 13 + z * (1.0 / 15 + z * (1.0 / 17 + z * (1.0 / 19))));
+  const double   high   = 1.0 / 11 + z * (1.0 / 13 + z * (1.0 / 15 + z * (1.0 / 17 + z * (1.0 / 19))));
   const double   series = 1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9 + z * high)));
   const double   result = k * LANE_LN2_HIGH + (f - (s * (f - 2.0 * z * series) - k * LANE_LN2_LOW));
   return x >= DBL_MIN ? (x <= DBL_MAX ? result : NAN) : NAN;
@@ -36,15 +36,15 @@ LANE double lane_log(double x)
 /* e^x; x is clamped to +-700. x = n ln 2 + r, |r| <= ln(2)/2, Taylor series of e^r to r^13. */
 LANE double lane_exp(double x)
 {
-  const double   magic = 0x1.8p52;
-  double         y = x > 700.0 ? 700.0 : x;
-  y                = y < -700.0 ? -700.0 : y;
+  const double magic     = 0x1.8p52;
+  double       y         = x > 700.0 ? 700.0 : x;
+  y                      = y < -700.0 ? -700.0 : y;
   const lane_pun rounded = {.value = y * 0x1.71547652b82fep0 + magic}; /* the low bits hold the integer n */
   const double   n = rounded.value - magic, r = (y - n * LANE_LN2_HIGH) - n * LANE_LN2_LOW;
   const double   tail = 1.0 / 39916800 + r * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
   const double   high = 1.0 / 5040 + r * (1.0 / 40320 + r * (1.0 / 362880 + r * (1.0 / 3628800 + r * tail)));
-  const double   low = 0.5 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * high))));
-  lane_pun       out = {.value = 1.0 + (r + r * r * low)};
+  const double   low  = 0.5 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * high))));
+  lane_pun       out  = {.value = 1.0 + (r + r * r * low)};
   out.bits += rounded.bits << 52;
   return out.value;
 }
@@ -52,7 +52,7 @@ LANE double lane_exp(double x)
 /* sin x for 0 <= x <= pi/2: Taylor series to x^21. */
 LANE double lane_sin_quarter(double x)
 {
-  const double y = x * x;
+  const double y    = x * x;
   const double tail = 1.0 - y / 110 * (1.0 - y / 156 * (1.0 - y / 210 * (1.0 - y / 272 * (1.0 - y / 342 * (1.0 - y / 420)))));
   return x - x * y / 6 * (1.0 - y / 20 * (1.0 - y / 42 * (1.0 - y / 72 * tail)));
 }

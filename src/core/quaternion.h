@@ -7,7 +7,10 @@
 #define SS_CORE_QUATERNION_H
 #include "core/math3.h"
 
-static inline void quaternion_identity(double q[4]) { q[0] = 1.0, q[1] = q[2] = q[3] = 0.0; }
+static inline void quaternion_identity(double q[4])
+{
+  q[0] = 1.0, q[1] = q[2] = q[3] = 0.0;
+}
 
 static inline void quaternion_conjugate(double o[4], const double q[4]) /* the inverse rotation; may alias */
 {
@@ -78,7 +81,10 @@ static inline void quaternion_from_matrix(double q[4], const double R[9])
 }
 
 /* sin(x)/x */
-static inline double rotation_sinc(double x) { return fabs(x) < 1e-4 ? 1.0 - x * x / 6.0 : sin(x) / x; }
+static inline double rotation_sinc(double x)
+{
+  return fabs(x) < 1e-4 ? 1.0 - x * x / 6.0 : sin(x) / x;
+}
 
 /* Quaternion of the rotation vector theta. */
 static inline void quaternion_exp(double q[4], const double theta[3])

@@ -90,8 +90,10 @@ void svd3(const double F[9], double U[9], double sigma[3], double V[9])
 
   column(u[0], B, 0);
   const double norm0 = v3_norm(u[0]);
-  if (norm0 > 0.0) v3_scale(u[0], 1.0 / norm0, u[0]);
-  else v3_set(u[0], 1.0, 0.0, 0.0); /* F = 0 */
+  if (norm0 > 0.0)
+    v3_scale(u[0], 1.0 / norm0, u[0]);
+  else
+    v3_set(u[0], 1.0, 0.0, 0.0); /* F = 0 */
   column(bp, B, 1), column(bq, B, 2);
   second_column(u[1], u[0], bp);
   v3_cross(u[2], u[0], u[1]);
@@ -107,9 +109,15 @@ typedef struct {
   double x, y, z;
 } lane3;
 
-LANE double lane3_dot(lane3 a, lane3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-LANE lane3  lane3_scale(double s, lane3 a) { return (lane3){s * a.x, s * a.y, s * a.z}; }
-LANE lane3  lane3_combine(double s, lane3 a, double t, lane3 b)
+LANE double lane3_dot(lane3 a, lane3 b)
+{
+  return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+LANE lane3 lane3_scale(double s, lane3 a)
+{
+  return (lane3){s * a.x, s * a.y, s * a.z};
+}
+LANE lane3 lane3_combine(double s, lane3 a, double t, lane3 b)
 {
   return (lane3){s * a.x + t * b.x, s * a.y + t * b.y, s * a.z + t * b.z};
 }
@@ -117,7 +125,10 @@ LANE lane3 lane3_cross(lane3 a, lane3 b)
 {
   return (lane3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-LANE double lane_max(double a, double b) { return a > b ? a : b; }
+LANE double lane_max(double a, double b)
+{
+  return a > b ? a : b;
+}
 
 /* |x| rounded down to a power of two, at least DBL_MIN. */
 LANE double lane_power_of_two(double x)
@@ -155,8 +166,13 @@ LANE lane_state lane_load(int64_t ld, const double *F)
   largest             = lane_max(lane_max(largest, fabs(b1.x)), lane_max(fabs(b1.y), fabs(b1.z)));
   largest             = lane_max(lane_max(largest, fabs(b2.x)), lane_max(fabs(b2.y), fabs(b2.z)));
   const double scale = lane_power_of_two(largest), inverse = 1.0 / scale;
-  return (lane_state){lane3_scale(inverse, b0), lane3_scale(inverse, b1), lane3_scale(inverse, b2),
-                      {1.0, 0.0, 0.0},          {0.0, 1.0, 0.0},          {0.0, 0.0, 1.0},          scale};
+  return (lane_state){lane3_scale(inverse, b0),
+                      lane3_scale(inverse, b1),
+                      lane3_scale(inverse, b2),
+                      {1.0, 0.0, 0.0},
+                      {0.0, 1.0, 0.0},
+                      {0.0, 0.0, 1.0},
+                      scale};
 }
 
 /* Two matrices at a time: a rotation is a chain of sqrt, divide, sqrt, and a second chain fills its waits. */
@@ -170,24 +186,24 @@ LANE void lane_sweep(lane_state *x, lane_state *y)
 LANE void lane_finish(const lane_state x, int64_t ld, double *restrict U, double *restrict sigma, double *restrict V)
 {
   /* u0 = b0/|b0|, or e_x for F = 0 */
-  const double norm0 = sqrt(lane3_dot(x.b0, x.b0));
+  const double norm0   = sqrt(lane3_dot(x.b0, x.b0));
   const int    is_zero = norm0 < 0.25; /* |b0| >= max |F|/scale/sqrt(3) otherwise */
-  lane3        u0 = lane3_scale(1.0 / (is_zero ? 1.0 : norm0), x.b0);
+  lane3        u0      = lane3_scale(1.0 / (is_zero ? 1.0 : norm0), x.b0);
   u0.x = is_zero ? 1.0 : u0.x, u0.y = is_zero ? 0.0 : u0.y, u0.z = is_zero ? 0.0 : u0.z;
 
   /* u1 = the rest of b1, projected twice; without a rest, e_smallest x u0 */
-  lane3        w    = lane3_combine(1.0, x.b1, -lane3_dot(u0, x.b1), u0);
-  const double rest = lane_max(lane_max(fabs(w.x), fabs(w.y)), fabs(w.z));
-  w                 = lane3_scale(1.0 / (rest > 1e-280 ? rest : 1e-280), w);
-  w                 = lane3_scale(1.0 / sqrt(lane3_dot(w, w) + DBL_MIN), w);
-  w                 = lane3_combine(1.0, w, -lane3_dot(u0, w), u0);
-  const double kept = lane3_dot(w, w);
+  lane3        w       = lane3_combine(1.0, x.b1, -lane3_dot(u0, x.b1), u0);
+  const double rest    = lane_max(lane_max(fabs(w.x), fabs(w.y)), fabs(w.z));
+  w                    = lane3_scale(1.0 / (rest > 1e-280 ? rest : 1e-280), w);
+  w                    = lane3_scale(1.0 / sqrt(lane3_dot(w, w) + DBL_MIN), w);
+  w                    = lane3_combine(1.0, w, -lane3_dot(u0, w), u0);
+  const double kept    = lane3_dot(w, w);
   const int    is_lost = kept < 0.25;
   const int    is_x = fabs(u0.x) <= fabs(u0.y) && fabs(u0.x) <= fabs(u0.z), is_y = fabs(u0.y) <= fabs(u0.z);
   const lane3  e = {is_x ? 1.0 : 0.0, is_x ? 0.0 : (is_y ? 1.0 : 0.0), is_x ? 0.0 : (is_y ? 0.0 : 1.0)};
   const lane3  n = lane3_cross(u0, e);
   w.x = is_lost ? n.x : w.x, w.y = is_lost ? n.y : w.y, w.z = is_lost ? n.z : w.z;
-  const lane3  u1 = lane3_scale(1.0 / sqrt(lane3_dot(w, w)), w), u2 = lane3_cross(u0, u1);
+  const lane3 u1 = lane3_scale(1.0 / sqrt(lane3_dot(w, w)), w), u2 = lane3_cross(u0, u1);
 
   const double s2 = lane3_dot(u2, x.b2) * x.scale, s1 = lane_max(lane3_dot(u1, x.b1) * x.scale, fabs(s2));
   sigma[0] = lane_max(norm0 * x.scale, s1), sigma[ld] = s1, sigma[2 * ld] = s2;
@@ -201,7 +217,8 @@ LANE void lane_finish(const lane_state x, int64_t ld, double *restrict U, double
 
 enum { LANES = 8, BLOCK = 2 * LANES };
 
-/* After 3, 4, 5 sweeps the worst of 1e6 matrices was off by 2e-3, 1e-9, 2e-15 |F|: see the search for the worst matrix in tests/unit/test_core_svd3.c. */
+/* After 3, 4, 5 sweeps the worst of 1e6 matrices was off by 2e-3, 1e-9, 2e-15 |F|: see the search for the worst matrix in
+ * tests/unit/test_core_svd3.c. */
 LANE void lane_svd3_pair(int64_t ldf, const double *restrict F, int64_t ld, double *restrict U, double *restrict sigma,
                          double *restrict V)
 {
@@ -254,7 +271,7 @@ void svd3_differential(const double U[9], const double sigma[3], const double V[
     const int j = (i + 1) % 3, ij = 3 * i + j, ji = 3 * j + i;
     /* from W = Omega_U Sigma + dSigma - Sigma Omega_V: sum and difference of the two spins each see one gap */
     const double minus = sigma[j] - sigma[i], plus = sigma[j] + sigma[i];
-    const double sum = (W[ij] + W[ji]) * minus / (minus * minus + floor2);
+    const double sum        = (W[ij] + W[ji]) * minus / (minus * minus + floor2);
     const double difference = (W[ij] - W[ji]) * plus / (plus * plus + floor2);
     omega_u[ij] = 0.5 * (sum + difference), omega_u[ji] = -omega_u[ij];
     omega_v[ij] = 0.5 * (sum - difference), omega_v[ji] = -omega_v[ij];

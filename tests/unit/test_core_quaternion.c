@@ -20,8 +20,8 @@ static void random_vector(double *theta, double length)
   v3_scale(theta, length / v3_norm(theta), theta);
 }
 
-static const double angles[] = {0.0,  1e-300, 1e-160, 1e-20, 1e-12, 1e-8, 0.99e-4, 1.01e-4, 2.01e-4, 1e-3, 0.01,
-                                0.1,  0.499,  0.501,  1.0,   2.0,   3.0,  3.14159, 3.1415926535};
+static const double angles[] = {0.0,  1e-300, 1e-160, 1e-20, 1e-12, 1e-8, 0.99e-4, 1.01e-4, 2.01e-4,     1e-3,
+                                0.01, 0.1,    0.499,  0.501, 1.0,   2.0,  3.0,     3.14159, 3.1415926535};
 enum { N_ANGLES = sizeof angles / sizeof *angles };
 
 /* vector -> quaternion -> matrix = Rodrigues; matrix -> quaternion -> vector brings it back, with small angles to relative

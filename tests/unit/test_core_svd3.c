@@ -68,8 +68,10 @@ static void random_matrix(int kind, double *F)
   case KIND_CLUSTERED:
   case KIND_GRADED:
     svd3(F, U, sigma, V);
-    if (kind == KIND_CLUSTERED) v3_set(sigma, 1.0, random_unit() < 0.0 ? 1.0 - e1 : e1, sign * (1.0 - e2));
-    else v3_set(sigma, 1.0, e1, sign * e1 * e2);
+    if (kind == KIND_CLUSTERED)
+      v3_set(sigma, 1.0, random_unit() < 0.0 ? 1.0 - e1 : e1, sign * (1.0 - e2));
+    else
+      v3_set(sigma, 1.0, e1, sign * e1 * e2);
     compose(F, U, sigma, V);
     break;
   case KIND_INTEGER: /* every rank, repeated values, exact ties */
@@ -133,19 +135,19 @@ static void special_matrices(void **state)
 {
   (void)state;
   static const double list[][9] = {
-    {0},                                    /* zero */
-    {1, 0, 0, 0, 1, 0, 0, 0, 1},            /* identity */
-    {-1, 0, 0, 0, -1, 0, 0, 0, -1},         /* inverted, all equal */
-    {1, 0, 0, 0, 1, 0, 0, 0, -1},           /* reflection */
-    {0, 1, 0, 0, 0, 1, 1, 0, 0},            /* rotation */
-    {0, 0, 0, 0, 0, 0, 0, 0, 5},            /* rank 1 */
-    {1, 1, 1, 1, 1, 1, 1, 1, 1},            /* rank 1, dense */
-    {0, 2, 0, 0, 0, 0, 0, 0, 0},            /* nilpotent */
-    {1, 2, 3, 4, 5, 6, 7, 8, 9},            /* rank 2 */
-    {1, 0, 0, 1e-200, 0, 0, 0, 0, 1e-200},  /* squares underflow */
-    {1, 1e-160, 0, 0, 1e-160, 0, 0, 0, 1e-170},
-    {1, 1, 0, 1, 1 + DBL_EPSILON, 0, 0, 0, 0},
-    {3, 0, 0, 0, 3, 0, 0, 0, 3},
+      {0},                                   /* zero */
+      {1, 0, 0, 0, 1, 0, 0, 0, 1},           /* identity */
+      {-1, 0, 0, 0, -1, 0, 0, 0, -1},        /* inverted, all equal */
+      {1, 0, 0, 0, 1, 0, 0, 0, -1},          /* reflection */
+      {0, 1, 0, 0, 0, 1, 1, 0, 0},           /* rotation */
+      {0, 0, 0, 0, 0, 0, 0, 0, 5},           /* rank 1 */
+      {1, 1, 1, 1, 1, 1, 1, 1, 1},           /* rank 1, dense */
+      {0, 2, 0, 0, 0, 0, 0, 0, 0},           /* nilpotent */
+      {1, 2, 3, 4, 5, 6, 7, 8, 9},           /* rank 2 */
+      {1, 0, 0, 1e-200, 0, 0, 0, 0, 1e-200}, /* squares underflow */
+      {1, 1e-160, 0, 0, 1e-160, 0, 0, 0, 1e-170},
+      {1, 1, 0, 1, 1 + DBL_EPSILON, 0, 0, 0, 0},
+      {3, 0, 0, 0, 3, 0, 0, 0, 3},
   };
   static const double scales[] = {1.0, 1e150, 1e-150, 1e300, 1e-290};
   const int           n_list = sizeof list / sizeof *list, n_scales = sizeof scales / sizeof *scales;
@@ -173,7 +175,7 @@ static void not_finite_stays_visible(void **state)
   for (int i = 0; i < 3; ++i)
     for (int k = 0; k < 9; ++k) {
       double F[9] = {1, 2, 3, 0, 1, 4, 5, 6, 0}, U[9], V[9], sigma[3];
-      F[k] = bad[i];
+      F[k]        = bad[i];
       svd3(F, U, sigma, V);
       assert_false(isfinite(sigma[0]) && isfinite(sigma[1]) && isfinite(sigma[2]));
       svd3_batch(1, 1, F, U, sigma, V);

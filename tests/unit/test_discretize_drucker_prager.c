@@ -32,7 +32,7 @@ static void stress_stays_in_the_cone(void **state)
   (void)state;
   const double phi = 30 * M_PI / 180, alpha = sqrt(2.0 / 3) * 2 * sin(phi) / (3 - sin(phi));
   const double mu = E / (2 * (1 + NU)), lambda = E * NU / ((1 + NU) * (1 - 2 * NU));
-  material    *m = make(ELASTIC "friction_angle_deg: 30 ");
+  material    *m     = make(ELASTIC "friction_angle_deg: 30 ");
   int          n_tip = 0, n_elastic = 0, n_cone = 0;
   for (int sample = 0; sample < 2000; ++sample) {
     double e[3], tau[3], trial[3], size = 0.0;
@@ -58,27 +58,30 @@ static void stress_stays_in_the_cone(void **state)
 }
 
 static const char *const variants[] = {
-  ELASTIC "friction_angle_deg: 30 ", ELASTIC "friction_angle_deg: 30 stress: A ",
-  ELASTIC "hardening_deg: 35,9,0.2,10 ", ELASTIC "hardening_deg: 35,9,0.2,10 stress: A ",
-  ELASTIC "shear_friction: 0.6 cohesion: 2e4 ", ELASTIC "shear_friction: 0.6 cohesion: 2e4 stress: A ",
+    ELASTIC "friction_angle_deg: 30 ",
+    ELASTIC "friction_angle_deg: 30 stress: A ",
+    ELASTIC "hardening_deg: 35,9,0.2,10 ",
+    ELASTIC "hardening_deg: 35,9,0.2,10 stress: A ",
+    ELASTIC "shear_friction: 0.6 cohesion: 2e4 ",
+    ELASTIC "shear_friction: 0.6 cohesion: 2e4 stress: A ",
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
 /* Logarithmic strains: elastic, cone, tip; equal, close and distinct; small ones near the apex; large ones. */
 static const double strains[][3] = {
-  {-0.010, -0.011, -0.012},        /* elastic */
-  {-0.01, -0.01, -0.01},           /* elastic, equal: pure compression */
-  {-0.01, -0.01, -0.012},          /* elastic, two equal */
-  {0.010, -0.010, -0.020},         /* cone */
-  {0.010, -0.015, -0.015},         /* cone, two equal */
-  {0.006, 0.006, -0.030},          /* cone, two equal */
-  {0.006, 0.006 - 1e-9, -0.030},   /* cone, two close */
-  {0.006, 0.006 - 1e-6, -0.030},
-  {0.3, -0.2, -0.4},               /* cone, far */
-  {0.001, -0.0004, -0.0007},       /* cone, near the apex */
-  {0.01, 0.005, -0.002},           /* tip, or elastic with cohesion */
-  {0.03, 0.02, 0.01},              /* tip */
-  {0.02, 0.02, 0.02},              /* tip, equal */
+    {-0.010, -0.011, -0.012},      /* elastic */
+    {-0.01, -0.01, -0.01},         /* elastic, equal: pure compression */
+    {-0.01, -0.01, -0.012},        /* elastic, two equal */
+    {0.010, -0.010, -0.020},       /* cone */
+    {0.010, -0.015, -0.015},       /* cone, two equal */
+    {0.006, 0.006, -0.030},        /* cone, two equal */
+    {0.006, 0.006 - 1e-9, -0.030}, /* cone, two close */
+    {0.006, 0.006 - 1e-6, -0.030},
+    {0.3, -0.2, -0.4},         /* cone, far */
+    {0.001, -0.0004, -0.0007}, /* cone, near the apex */
+    {0.01, 0.005, -0.002},     /* tip, or elastic with cohesion */
+    {0.03, 0.02, 0.01},        /* tip */
+    {0.02, 0.02, 0.02},        /* tip, equal */
 };
 
 static void derivative(void **state)
@@ -120,12 +123,14 @@ static void asymmetry(void **state)
   (void)state;
   material *m = make(variants[0]);
   for (int i = 0; i < 4; i += 3) {
-    double F[9] = {exp(strains[i][0]), 0, 0, 0, exp(strains[i][1]), 0, 0, 0, exp(strains[i][2])}, skew = 0.0;
+    double         F[9] = {exp(strains[i][0]), 0, 0, 0, exp(strains[i][1]), 0, 0, 0, exp(strains[i][2])}, skew = 0.0;
     const response r = respond(m, F, (const double[2]){0, 0});
     for (int k = 0; k < 3; ++k)
       for (int l = 0; l < k; ++l) skew = fmax(skew, fabs(r.dp[3 * k + l] - r.dp[3 * l + k]));
-    if (i == 0) assert_close(skew, 0.0, 1e-12 * E);
-    else assert_true(skew > 0.05 * E);
+    if (i == 0)
+      assert_close(skew, 0.0, 1e-12 * E);
+    else
+      assert_true(skew > 0.05 * E);
   }
   material_destroy(&m);
 }
@@ -138,8 +143,8 @@ static void return_agrees_with_stress(void **state)
   for (int v = 0; v < N_VARIANTS; v += 2)
     for (int i = 0; i < (int)(sizeof strains / sizeof *strains); ++i)
       for (int h = 0; h < 2; ++h) {
-        material *m = make(variants[v]);
-        double    s[3], F[9], G[9], P[9], before[9], after[9], psi[2], history[2] = {0.0, h * 0.004}, again[2];
+        material    *m = make(variants[v]);
+        double       s[3], F[9], G[9], P[9], before[9], after[9], psi[2], history[2] = {0.0, h * 0.004}, again[2];
         const double q = history[0];
         for (int k = 0; k < 3; ++k) s[k] = exp(strains[i][k]);
         random_gradient(s, F);
@@ -171,21 +176,21 @@ static void return_agrees_with_stress(void **state)
  * normal strain found by Newton's method from the material's own derivative, return after each step. */
 static double sheared_friction(const char *text)
 {
-  material    *m = make(text);
+  material    *m       = make(text);
   const double sigma_n = 1.0; /* 1e-7 E: rotation of the stress by elastic strain must not show */
   double       F[9], history[2] = {0, 0}, ratio = 0.0;
   const double strain = -sigma_n / E * (1 - 2 * NU);
   m3_identity(F);
   F[0] = F[4] = F[8] = exp(strain); /* isotropic pressure sigma_n */
   for (int step = 0; step < 400; ++step) {
-    double normal = 0.0, G[9], stress[9];
+    double   normal = 0.0, G[9], stress[9];
     response r;
     for (int newton = 0; newton < 8; ++newton) {
       const double step_gradient[9] = {1, 2e-8, 0, 0, 1 + normal, 0, 0, 0, 1};
       m3_mul(G, step_gradient, F);
       r = respond(m, G, history);
       m3_mul_nt(stress, r.P, G); /* Kirchhoff; J = 1 to 1e-7 */
-      double dF[9], dP[9], d1[9], d2[9];
+      double       dF[9], dP[9], d1[9], d2[9];
       const double direction[9] = {0, 0, 0, 0, 1, 0, 0, 0, 0};
       m3_mul(dF, direction, F);
       material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, dP);
@@ -225,7 +230,7 @@ static void hardening(void **state)
   /* cone: q grows by |e - H|; tip: by |e|; elastic: not at all */
   const int branch[3] = {0, 3, 11};
   for (int i = 0; i < 3; ++i) {
-    const double *e = strains[branch[i]];
+    const double *e    = strains[branch[i]];
     double        F[9] = {exp(e[0]), 0, 0, 0, exp(e[1]), 0, 0, 0, exp(e[2])}, history[2] = {0, 0}, flow = 0.0;
     assert_int_equal(material_plastic_return(m, 1, 1, F, history), 1);
     for (int k = 0; k < 3; ++k) flow += (e[k] - log(F[4 * k])) * (e[k] - log(F[4 * k]));
@@ -252,8 +257,10 @@ static void volume_correction(void **state)
       const double d = step < 30 ? 1e-3 : -1e-3;
       stretch(F, exp(d)), log_size += d;
       assert_int_equal(material_stress(m, 1, 1, F, history, P, NULL, NULL, NULL, NULL, NULL), 1);
-      if (has || step < 30) assert_true(P[0] == 0.0 || fabs(P[0]) < 1e-12 * E);
-      else assert_true(P[0] < 0.0);
+      if (has || step < 30)
+        assert_true(P[0] == 0.0 || fabs(P[0]) < 1e-12 * E);
+      else
+        assert_true(P[0] < 0.0);
       assert_int_equal(material_plastic_return(m, 1, 1, F, history), 1);
       assert_close(history[1], has ? 3 * log_size : 0.0, 1e-14);
     }
@@ -295,12 +302,12 @@ static void bad_parameters_are_refused(void **state)
 {
   (void)state;
   static const char *const list[][2] = {
-    {ELASTIC, "exactly one"},
-    {ELASTIC "friction_angle_deg: 30 shear_friction: 0.6 ", "exactly one"},
-    {ELASTIC "hardening_deg: 10,9,0.2,10 ", "h0 > h3"},
-    {ELASTIC "hardening_deg: 35,-1,0.2,10 ", "h1 >= 0"},
-    {ELASTIC "hardening_deg: 35,90,0.2,10 ", "90 degrees"},
-    {ELASTIC "hardening_deg: 35,9,0,10 ", "90 degrees"},
+      {ELASTIC, "exactly one"},
+      {ELASTIC "friction_angle_deg: 30 shear_friction: 0.6 ", "exactly one"},
+      {ELASTIC "hardening_deg: 10,9,0.2,10 ", "h0 > h3"},
+      {ELASTIC "hardening_deg: 35,-1,0.2,10 ", "h1 >= 0"},
+      {ELASTIC "hardening_deg: 35,90,0.2,10 ", "90 degrees"},
+      {ELASTIC "hardening_deg: 35,9,0,10 ", "90 degrees"},
   };
   for (int i = 0; i < (int)(sizeof list / sizeof *list); ++i) {
     material *m = NULL;

@@ -9,13 +9,13 @@ static const struct {
   const char *name, *text;
   double      state[2];
 } cases[] = {
-  {"fixed_corotated", ELASTIC, {0, 0}},
-  {"neo_hookean", ELASTIC, {0, 0}},
-  {"snow", ELASTIC "plasticity: explicit ", {0.97, 0}},
-  {"snow", ELASTIC "critical_compression: 0.1 critical_stretch: 0.05 ", {0.97, 0}},
-  {"drucker_prager", ELASTIC "friction_angle_deg: 30 ", {0, 0}},
-  {"drucker_prager", ELASTIC "shear_friction: 0.6 stress: A ", {0, 0.01}},
-  {"drucker_prager", ELASTIC "hardening_deg: 35,9,0.2,10 cohesion: 2000 ", {0.1, 0}},
+    {"fixed_corotated", ELASTIC, {0, 0}},
+    {"neo_hookean", ELASTIC, {0, 0}},
+    {"snow", ELASTIC "plasticity: explicit ", {0.97, 0}},
+    {"snow", ELASTIC "critical_compression: 0.1 critical_stretch: 0.05 ", {0.97, 0}},
+    {"drucker_prager", ELASTIC "friction_angle_deg: 30 ", {0, 0}},
+    {"drucker_prager", ELASTIC "shear_friction: 0.6 stress: A ", {0, 0.01}},
+    {"drucker_prager", ELASTIC "hardening_deg: 35,9,0.2,10 cohesion: 2000 ", {0.1, 0}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -52,7 +52,7 @@ static void rest(void **state)
 {
   (void)state;
   for (int i = 0; i < N_CASES; ++i) {
-    material    *m = make(i);
+    material    *m        = make(i);
     const double fresh[2] = {m->law->state_initial[0], m->law->state_initial[1]};
     for (int repeat = 0; repeat < 20; ++repeat) {
       double R[9], psi;
@@ -77,7 +77,8 @@ static void objective_and_isotropic(void **state)
       double       F[9], Q[9], QF[9], FQ[9], expected[9], T[9];
       random_gradient(s, F), random_rotation(Q);
       m3_mul(QF, Q, F), m3_mul(FQ, F, Q);
-      const response r = respond(m, F, cases[i].state), left = respond(m, QF, cases[i].state), right = respond(m, FQ, cases[i].state);
+      const response r = respond(m, F, cases[i].state), left = respond(m, QF, cases[i].state),
+                     right = respond(m, FQ, cases[i].state);
       m3_mul(expected, Q, r.P);
       for (int k = 0; k < 9; ++k) assert_close(left.P[k], expected[k], 1e-12 * E);
       m3_mul(expected, r.P, Q);
@@ -154,17 +155,10 @@ static void stress_is_energy_gradient(void **state)
 }
 
 /* Stretches apart, close, equal to the last bit, all equal; and at rest. */
-static const double stretches[][3] = {{1.4, 1.1, 0.7},
-                                      {1.2, 1.0 + 1e-3, 1.0},
-                                      {1.2, 1.0 + 1e-7, 1.0},
-                                      {1.2, 1.0 + 1e-12, 1.0},
-                                      {1.2, 1.0 + DBL_EPSILON, 1.0},
-                                      {1.1, 0.8, 0.8},
-                                      {0.9, 0.9, 0.6},
-                                      {1.3, 1.3, 1.3},
-                                      {0.7, 0.7 - 1e-9, 0.7 - 2e-9},
-                                      {1.0, 1.0, 1.0},
-                                      {3.0, 0.5, 0.1}};
+static const double stretches[][3] = {
+    {1.4, 1.1, 0.7}, {1.2, 1.0 + 1e-3, 1.0}, {1.2, 1.0 + 1e-7, 1.0}, {1.2, 1.0 + 1e-12, 1.0},       {1.2, 1.0 + DBL_EPSILON, 1.0},
+    {1.1, 0.8, 0.8}, {0.9, 0.9, 0.6},        {1.3, 1.3, 1.3},        {0.7, 0.7 - 1e-9, 0.7 - 2e-9}, {1.0, 1.0, 1.0},
+    {3.0, 0.5, 0.1}};
 
 static void derivative_elastic(void **state)
 {
@@ -175,7 +169,7 @@ static void derivative_elastic(void **state)
     for (int j = 0; j < n; ++j) assert_derivative(m, stretches[j], cases[i].state, 1e-3 * stretches[j][2], 1e1 * E);
     material_destroy(&m);
   }
-  material *m = make(0); /* inverted, where only this law goes; opposite stretches have no derivative */
+  material           *m             = make(0); /* inverted, where only this law goes; opposite stretches have no derivative */
   static const double inverted[][3] = {{1.2, 0.8, -0.1}, {1.2, 0.8, -0.7}, {1.0, 1.0, -0.5}, {1.2, 0.3, 0.0}, {1.0, 1.0, 1e-9}};
   for (int j = 0; j < 5; ++j) assert_derivative(m, inverted[j], NULL, 2e-4, E);
   double       F[9], dP[9];
@@ -191,10 +185,14 @@ static void derivative_elastic(void **state)
 static void derivative_snow(void **state)
 {
   (void)state;
-  material           *m = make(3);
-  static const double list[][3] = {{1.02, 1.0, 0.95}, {1.2, 1.0, 0.95}, {1.02, 1.0, 0.7},  {1.2, 1.0, 0.7}, {1.2, 1.1, 1.0},
-                                   {1.3, 1.2, 0.7},   {1.3, 1.2, 1.1},  {0.8, 0.7, 0.6},   {1.0, 1.0, 1.0}, {0.8, 0.8, 0.8},
-                                   {1.2, 1.2, 0.8},   {1.2, 0.8, 0.8},  {1.2, 1.2, 1.2 - 1e-9}, {1.05 + 1e-2, 1.05 - 1e-2, 1.0}};
+  material           *m         = make(3);
+  static const double list[][3] = {{1.02, 1.0, 0.95},      {1.2, 1.0, 0.95},
+                                   {1.02, 1.0, 0.7},       {1.2, 1.0, 0.7},
+                                   {1.2, 1.1, 1.0},        {1.3, 1.2, 0.7},
+                                   {1.3, 1.2, 1.1},        {0.8, 0.7, 0.6},
+                                   {1.0, 1.0, 1.0},        {0.8, 0.8, 0.8},
+                                   {1.2, 1.2, 0.8},        {1.2, 0.8, 0.8},
+                                   {1.2, 1.2, 1.2 - 1e-9}, {1.05 + 1e-2, 1.05 - 1e-2, 1.0}};
   for (int j = 0; j < (int)(sizeof list / sizeof *list); ++j) {
     assert_derivative(m, list[j], cases[3].state, 5e-4, 2.0 * E);
     assert_derivative(m, list[j], (const double[]){1.1}, 5e-4, 2.0 * E); /* softer */
@@ -206,16 +204,19 @@ static void derivative_snow(void **state)
 static void snow_return(void **state)
 {
   (void)state;
-  material    *m = make(3);
+  material    *m    = make(3);
   double       F[9] = {1.2, 0, 0, 0, 1.0, 0, 0, 0, 0.8}, packed = 1.0;
   const double expected[3] = {1.05, 1.0, 0.9};
-  response     before = respond(m, F, &packed);
+  response     before      = respond(m, F, &packed);
   assert_int_equal(material_plastic_return(m, 1, 1, F, &packed), 1);
   for (int k = 0; k < 9; ++k) assert_close(F[k], k % 4 ? 0.0 : expected[k / 4], 8 * DBL_EPSILON);
   assert_close(packed, 1.2 * 0.8 / (1.05 * 0.9), 8 * DBL_EPSILON);
   double unhardened = 1.0; /* the implicit stress, Kirchhoff, was that of the returned state with the history it had */
   for (int k = 0; k < 3; ++k)
-    assert_close(before.P[4 * k] * (k == 0 ? 1.2 : k == 1 ? 1.0 : 0.8), respond(m, F, &unhardened).P[4 * k] * expected[k], 1e-12 * E);
+    assert_close(before.P[4 * k] * (k == 0   ? 1.2
+                                    : k == 1 ? 1.0
+                                             : 0.8),
+                 respond(m, F, &unhardened).P[4 * k] * expected[k], 1e-12 * E);
   double again[9], volume = packed;
   memcpy(again, F, sizeof again);
   assert_int_equal(material_plastic_return(m, 1, 1, again, &volume), 1);
@@ -310,10 +311,10 @@ static void small_strain(void **state)
   (void)state;
   const double nu = 0.3, mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
   for (int i = 0; i < N_CASES; ++i) {
-    material    *m = make(i);
-    const double fresh[2] = {m->law->state_initial[0], m->law->state_initial[1]}, e[3] = {-1e-6, -1.1e-6, -0.9e-6};
-    double       F[9] = {1 + e[0], 0, 0, 0, 1 + e[1], 0, 0, 0, 1 + e[2]};
-    const response r = respond(m, F, fresh);
+    material      *m        = make(i);
+    const double   fresh[2] = {m->law->state_initial[0], m->law->state_initial[1]}, e[3] = {-1e-6, -1.1e-6, -0.9e-6};
+    double         F[9] = {1 + e[0], 0, 0, 0, 1 + e[1], 0, 0, 0, 1 + e[2]};
+    const response r    = respond(m, F, fresh);
     for (int k = 0; k < 3; ++k) assert_close(r.P[4 * k], lambda * -3e-6 + 2 * mu * e[k], 1e-10 * E); /* e^2 and E eps */
     assert_close(m->law->wave_speed(m->constants, m->density), sqrt((lambda + 2 * mu) / 1000.0), 1e-12);
     material_destroy(&m);

@@ -52,13 +52,13 @@ static inline const char *text_value(const char *text, const char *key, char *va
 static inline PetscErrorCode material_from_text(const char *name, const char *text, material **out)
 {
   static _Alignas(16) char parameters[512];
-  const material_law *law = law_find(name);
+  const material_law      *law = law_find(name);
   assert_true(law->keys->size <= sizeof parameters);
   memset(parameters, 0, sizeof parameters);
   for (const key_spec *k = law->keys->keys; k->name; ++k) {
     char        buffer[64];
     const char *value = text_value(text, k->name, buffer);
-    void       *at = parameters + k->offset;
+    void       *at    = parameters + k->offset;
     if (!value) value = k->fallback;
     assert_true(value || k->is_optional);
     switch (k->type) {
@@ -100,7 +100,8 @@ static inline void stress_at(const material *m, const double *F, double h, const
 }
 
 /* Fourth-order central difference of P in the direction dF. */
-static inline void stress_difference(const material *m, const double *F, const double *dF, const double *state, double h, double *dP)
+static inline void stress_difference(const material *m, const double *F, const double *dF, const double *state, double h,
+                                     double *dP)
 {
   double p1[9], p2[9], m1[9], m2[9];
   stress_at(m, F, h, dF, state, p1), stress_at(m, F, -h, dF, state, m1);

@@ -43,8 +43,7 @@ static double nanoseconds(points *x, const material *m, what w)
     for (int i = 0; w != SVD && i < N; i += MATERIAL_BATCH) {
       double *F = x->F + i, *state = x->state + i, *P = x->P + i;
       if (w == STRESS) material_stress(m, MATERIAL_BATCH, LD, F, state, P, NULL, NULL, NULL, NULL, NULL);
-      if (w == TANGENT)
-        material_stress(m, MATERIAL_BATCH, LD, F, state, P, x->U + i, x->V + i, x->dp + i, x->a + i, x->b + i);
+      if (w == TANGENT) material_stress(m, MATERIAL_BATCH, LD, F, state, P, x->U + i, x->V + i, x->dp + i, x->a + i, x->b + i);
       if (w == RETURN) material_plastic_return(m, MATERIAL_BATCH, LD, F, state);
       if (w == ENERGY) material_energy(m, MATERIAL_BATCH, LD, F, state, x->psi + i);
     }

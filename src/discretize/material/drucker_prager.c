@@ -42,39 +42,71 @@ typedef struct {
   elastic_constants elastic;
   push              push;
   bool              has_hardening, has_volume_correction;
-  double            alpha;           /* without hardening */
-  double            h0, h1, h2, h3;  /* with; h0, h1, h3 in radians */
+  double            alpha;          /* without hardening */
+  double            h0, h1, h2, h3; /* with; h0, h1, h3 in radians */
   double            cohesion;
 } constants_sand;
 
 enum { STATE_HARDENING, STATE_VOLUME };
 
 static const key_spec keys[] = {
-  ELASTIC_KEYS(parameters),
-  {.name = "friction_angle_deg", .type = KEY_REAL, .offset = offsetof(parameters, friction_angle_deg), .unit = "degrees",
-   .is_optional = true, .max = 90.0, .is_open = true, .help = "constant friction angle, of triaxial compression"},
-  {.name = "shear_friction", .type = KEY_REAL, .offset = offsetof(parameters, shear_friction), .unit = "1", .is_optional = true,
-   .max = INFINITY, .is_open = true,
-   .help = "instead of the angle: shear over normal stress in steady simple shear, the tangent of the slope it flows at"},
-  {.name = "hardening_deg", .type = KEY_REALS, .count = 4, .offset = offsetof(parameters, hardening_deg),
-   .unit = "degrees, degrees, 1, degrees", .is_optional = true,
-   .help = "instead of a constant angle: [h0, h1, h2, h3], angle h0 + (h1 q - h3) exp(-h2 q) of the plastic strain q"},
-  {.name = "cohesion", .type = KEY_REAL, .offset = offsetof(parameters, cohesion), .unit = "Pa", .fallback = "0", .min = 0.0,
-   .max = INFINITY, .help = "shear strength without normal stress; lost while grains are apart"},
-  {.name = "stress", .type = KEY_ENUM, .offset = offsetof(parameters, stress), .choices = push_names, .fallback = "B",
-   .help = "Piola stress of a yielding step: B pushes Kirchhoff stress with the trial gradient, A is the returned state's"},
-  {.name = "volume_correction", .type = KEY_BOOL, .offset = offsetof(parameters, volume_correction), .fallback = "true",
-   .help = "grains that came apart must close by the volume they gained before they press again"},
-  {0}};
+    ELASTIC_KEYS(parameters),
+    {.name        = "friction_angle_deg",
+     .type        = KEY_REAL,
+     .offset      = offsetof(parameters, friction_angle_deg),
+     .unit        = "degrees",
+     .is_optional = true,
+     .max         = 90.0,
+     .is_open     = true,
+     .help        = "constant friction angle, of triaxial compression"},
+    {.name        = "shear_friction",
+     .type        = KEY_REAL,
+     .offset      = offsetof(parameters, shear_friction),
+     .unit        = "1",
+     .is_optional = true,
+     .max         = INFINITY,
+     .is_open     = true,
+     .help        = "instead of the angle: shear over normal stress in steady simple shear, the tangent of the slope it flows at"},
+    {.name        = "hardening_deg",
+     .type        = KEY_REALS,
+     .count       = 4,
+     .offset      = offsetof(parameters, hardening_deg),
+     .unit        = "degrees, degrees, 1, degrees",
+     .is_optional = true,
+     .help        = "instead of a constant angle: [h0, h1, h2, h3], angle h0 + (h1 q - h3) exp(-h2 q) of the plastic strain q"},
+    {.name     = "cohesion",
+     .type     = KEY_REAL,
+     .offset   = offsetof(parameters, cohesion),
+     .unit     = "Pa",
+     .fallback = "0",
+     .min      = 0.0,
+     .max      = INFINITY,
+     .help     = "shear strength without normal stress; lost while grains are apart"},
+    {.name     = "stress",
+     .type     = KEY_ENUM,
+     .offset   = offsetof(parameters, stress),
+     .choices  = push_names,
+     .fallback = "B",
+     .help     = "Piola stress of a yielding step: B pushes Kirchhoff stress with the trial gradient, A is the returned state's"},
+    {.name     = "volume_correction",
+     .type     = KEY_BOOL,
+     .offset   = offsetof(parameters, volume_correction),
+     .fallback = "true",
+     .help     = "grains that came apart must close by the volume they gained before they press again"},
+    {0}};
 
-const key_table material_keys_drucker_prager = {.name = "materials.drucker_prager",
-                                .help = "Dry or slightly cohesive sand: elastic inside a friction cone, flowing on it without change of "
-                                        "volume, free where it is pulled apart. Give one of friction_angle_deg, shear_friction and "
-                                        "hardening_deg.",
-                                .size = sizeof(parameters),
-                                .keys = keys};
+const key_table material_keys_drucker_prager = {
+    .name = "materials.drucker_prager",
+    .help = "Dry or slightly cohesive sand: elastic inside a friction cone, flowing on it without change of "
+            "volume, free where it is pulled apart. Give one of friction_angle_deg, shear_friction and "
+            "hardening_deg.",
+    .size = sizeof(parameters),
+    .keys = keys};
 
-LANE double alpha_of_sine(double s) { return 1.6329931618554521 /* 2 sqrt(2/3) */ * s / (3.0 - s); }
+LANE double alpha_of_sine(double s)
+{
+  return 1.6329931618554521 /* 2 sqrt(2/3) */ * s / (3.0 - s);
+}
 
 /* The angle's largest value over q >= 0 (its least is at q = 0): where the derivative of (h1 q - h3) exp(-h2 q) vanishes. */
 static double largest_angle_deg(const double h[4])
@@ -103,11 +135,11 @@ static PetscErrorCode prepare(const void *from, void **out)
   }
   PetscCall(memory_alloc("material drucker_prager", 1, sizeof *c, &c));
   const double degree = M_PI / 180.0;
-  *c = (constants_sand){.elastic = elastic_lame(&p->elastic),
-                        .push = (push)p->stress,
-                        .has_hardening = has_hardening,
-                        .has_volume_correction = p->volume_correction,
-                        .cohesion = p->cohesion};
+  *c                  = (constants_sand){.elastic               = elastic_lame(&p->elastic),
+                                         .push                  = (push)p->stress,
+                                         .has_hardening         = has_hardening,
+                                         .has_volume_correction = p->volume_correction,
+                                         .cohesion              = p->cohesion};
   if (has_angle) c->alpha = alpha_of_sine(sin(p->friction_angle_deg * degree));
   if (has_shear) c->alpha = M_SQRT2 / 3.0 * p->shear_friction;
   if (has_hardening) c->h0 = h[0] * degree, c->h1 = h[1] * degree, c->h2 = h[2], c->h3 = h[3] * degree;
@@ -131,8 +163,7 @@ static void sand_alpha(const constants_sand *c, int64_t n, const material_row *r
     const double *restrict q = state[STATE_HARDENING];
     const double h0 = c->h0, h1 = c->h1, h2 = c->h2, h3 = c->h3;
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i)
-      alpha[i] = alpha_of_sine(lane_sin_quarter(h0 + (h1 * q[i] - h3) * lane_exp(-h2 * q[i])));
+    for (int64_t i = 0; i < n; ++i) alpha[i] = alpha_of_sine(lane_sin_quarter(h0 + (h1 * q[i] - h3) * lane_exp(-h2 * q[i])));
   } else {
     for (int64_t i = 0; i < n; ++i) alpha[i] = c->alpha;
   }
@@ -169,9 +200,9 @@ static void sand_return(const constants_sand *constants, int64_t n, const materi
 LANE double log_slope(double x, double y, double log_x, double log_y)
 {
   const double sum = x + y, z = (x - y) / sum, u = z * z, difference = x - y;
-  const double tail = 1.0 / 9 + u * (1.0 / 11 + u * (1.0 / 13 + u * (1.0 / 15)));
+  const double tail   = 1.0 / 9 + u * (1.0 / 11 + u * (1.0 / 13 + u * (1.0 / 15)));
   const double series = 1.0 + u * (1.0 / 3 + u * (1.0 / 5 + u * (1.0 / 7 + u * tail)));
-  const double far = (log_x - log_y) / (difference == 0.0 ? 1.0 : difference);
+  const double far    = (log_x - log_y) / (difference == 0.0 ? 1.0 : difference);
   return u < 0.01 ? 2.0 * series / sum : far;
 }
 
@@ -184,8 +215,8 @@ LANE double return_slope(double is_diagonal, double r, double r_cone, double ni,
 
 /* p_i = tau_i/sigma_i. Differences: (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu r log_slope, so that
  * a = 2 mu r log_slope/sigma_i - tau_j/(sigma_i sigma_j): no limit to take. */
-static void stress_push_trial(const elastic_constants c, int64_t n, const material_row *restrict sigma,
-                              const returned *restrict x, material_row *restrict p, material_row *restrict dp, material_row *restrict a,
+static void stress_push_trial(const elastic_constants c, int64_t n, const material_row *restrict sigma, const returned *restrict x,
+                              material_row *restrict p, material_row *restrict dp, material_row *restrict a,
                               material_row *restrict b)
 {
   const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
@@ -199,18 +230,18 @@ static void stress_push_trial(const elastic_constants c, int64_t n, const materi
     if (dp) {
       const double w = x->kept[i], slope = x->slope[i], rc = slope > 0.0 ? r : 0.0, lw = c.lambda * w;
       const double n0 = x->n[0][i], n1 = x->n[1][i], n2 = x->n[2][i];
-      dp[0][i]          = ((mu2 * return_slope(1.0, r, rc, n0, n0, w, slope) + lw) * i0 - p0) * i0;
-      dp[4][i] = ((mu2 * return_slope(1.0, r, rc, n1, n1, w, slope) + lw) * i1 - p1) * i1;
-      dp[8][i] = ((mu2 * return_slope(1.0, r, rc, n2, n2, w, slope) + lw) * i2 - p2) * i2;
-      dp[1][i]     = (mu2 * return_slope(0.0, r, rc, n0, n1, w, slope) + lw) * i0 * i1;
-      dp[2][i] = (mu2 * return_slope(0.0, r, rc, n0, n2, w, slope) + lw) * i0 * i2;
-      dp[3][i] = (mu2 * return_slope(0.0, r, rc, n1, n0, w, slope) + lw) * i1 * i0;
-      dp[5][i] = (mu2 * return_slope(0.0, r, rc, n1, n2, w, slope) + lw) * i1 * i2;
-      dp[6][i] = (mu2 * return_slope(0.0, r, rc, n2, n0, w, slope) + lw) * i2 * i0;
-      dp[7][i] = (mu2 * return_slope(0.0, r, rc, n2, n1, w, slope) + lw) * i2 * i1;
+      dp[0][i]        = ((mu2 * return_slope(1.0, r, rc, n0, n0, w, slope) + lw) * i0 - p0) * i0;
+      dp[4][i]        = ((mu2 * return_slope(1.0, r, rc, n1, n1, w, slope) + lw) * i1 - p1) * i1;
+      dp[8][i]        = ((mu2 * return_slope(1.0, r, rc, n2, n2, w, slope) + lw) * i2 - p2) * i2;
+      dp[1][i]        = (mu2 * return_slope(0.0, r, rc, n0, n1, w, slope) + lw) * i0 * i1;
+      dp[2][i]        = (mu2 * return_slope(0.0, r, rc, n0, n2, w, slope) + lw) * i0 * i2;
+      dp[3][i]        = (mu2 * return_slope(0.0, r, rc, n1, n0, w, slope) + lw) * i1 * i0;
+      dp[5][i]        = (mu2 * return_slope(0.0, r, rc, n1, n2, w, slope) + lw) * i1 * i2;
+      dp[6][i]        = (mu2 * return_slope(0.0, r, rc, n2, n0, w, slope) + lw) * i2 * i0;
+      dp[7][i]        = (mu2 * return_slope(0.0, r, rc, n2, n1, w, slope) + lw) * i2 * i1;
       const double l0 = x->log_sigma[0][i], l1 = x->log_sigma[1][i], l2 = x->log_sigma[2][i];
-      a[0][i]          = (mu2 * r * log_slope(s1, s2, l1, l2) - p2) * i1;
-      a[1][i]     = (mu2 * r * log_slope(s0, s2, l0, l2) - p2) * i0;
+      a[0][i] = (mu2 * r * log_slope(s1, s2, l1, l2) - p2) * i1;
+      a[1][i] = (mu2 * r * log_slope(s0, s2, l0, l2) - p2) * i0;
       a[2][i] = (mu2 * r * log_slope(s0, s1, l0, l1) - p1) * i0;
       b[0][i] = (p1 + p2) / (s1 + s2), b[1][i] = (p0 + p2) / (s0 + s2), b[2][i] = (p0 + p1) / (s0 + s1);
     }
@@ -222,15 +253,15 @@ LANE double exp_slope(double x, double y, double exp_x, double exp_y)
 {
   const double difference = y - x, u = 0.25 * difference * difference;
   const double series = 1.0 + u / 6 * (1.0 + u / 20 * (1.0 + u / 42 * (1.0 + u / 72)));
-  const double far = (exp_x - exp_y) / (difference == 0.0 ? 1.0 : difference);
+  const double far    = (exp_x - exp_y) / (difference == 0.0 ? 1.0 : difference);
   return u < 0.01 ? sqrt(exp_x * exp_y) * series : far;
 }
 
 /* p_i = tau_i exp(-H_i). With H_i - H_j = r (log sigma_i - log sigma_j):
  *   a = r log_slope (2 mu exp(-H_i) - tau_j exp_slope(H_i, H_j)). */
 static void stress_push_returned(const elastic_constants c, int64_t n, const material_row *restrict sigma,
-                                 const returned *restrict x, material_row *restrict p, material_row *restrict dp, material_row *restrict a,
-                                 material_row *restrict b)
+                                 const returned *restrict x, material_row *restrict p, material_row *restrict dp,
+                                 material_row *restrict a, material_row *restrict b)
 {
   const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
 #pragma omp simd
@@ -246,40 +277,42 @@ static void stress_push_returned(const elastic_constants c, int64_t n, const mat
       const double w = x->kept[i], slope = x->slope[i], rc = slope > 0.0 ? r : 0.0, lw = c.lambda * w;
       const double n0 = x->n[0][i], n1 = x->n[1][i], n2 = x->n[2][i];
       const double m0 = mu2 - t0, m1 = mu2 - t1, m2 = mu2 - t2;
-      dp[0][i]          = (m0 * return_slope(1.0, r, rc, n0, n0, w, slope) + lw) * e0 * i0;
-      dp[4][i] = (m1 * return_slope(1.0, r, rc, n1, n1, w, slope) + lw) * e1 * i1;
-      dp[8][i] = (m2 * return_slope(1.0, r, rc, n2, n2, w, slope) + lw) * e2 * i2;
-      dp[1][i]     = (m0 * return_slope(0.0, r, rc, n0, n1, w, slope) + lw) * e0 * i1;
-      dp[2][i] = (m0 * return_slope(0.0, r, rc, n0, n2, w, slope) + lw) * e0 * i2;
-      dp[3][i] = (m1 * return_slope(0.0, r, rc, n1, n0, w, slope) + lw) * e1 * i0;
-      dp[5][i] = (m1 * return_slope(0.0, r, rc, n1, n2, w, slope) + lw) * e1 * i2;
-      dp[6][i] = (m2 * return_slope(0.0, r, rc, n2, n0, w, slope) + lw) * e2 * i0;
-      dp[7][i] = (m2 * return_slope(0.0, r, rc, n2, n1, w, slope) + lw) * e2 * i1;
+      dp[0][i]        = (m0 * return_slope(1.0, r, rc, n0, n0, w, slope) + lw) * e0 * i0;
+      dp[4][i]        = (m1 * return_slope(1.0, r, rc, n1, n1, w, slope) + lw) * e1 * i1;
+      dp[8][i]        = (m2 * return_slope(1.0, r, rc, n2, n2, w, slope) + lw) * e2 * i2;
+      dp[1][i]        = (m0 * return_slope(0.0, r, rc, n0, n1, w, slope) + lw) * e0 * i1;
+      dp[2][i]        = (m0 * return_slope(0.0, r, rc, n0, n2, w, slope) + lw) * e0 * i2;
+      dp[3][i]        = (m1 * return_slope(0.0, r, rc, n1, n0, w, slope) + lw) * e1 * i0;
+      dp[5][i]        = (m1 * return_slope(0.0, r, rc, n1, n2, w, slope) + lw) * e1 * i2;
+      dp[6][i]        = (m2 * return_slope(0.0, r, rc, n2, n0, w, slope) + lw) * e2 * i0;
+      dp[7][i]        = (m2 * return_slope(0.0, r, rc, n2, n1, w, slope) + lw) * e2 * i1;
       const double l0 = x->log_sigma[0][i], l1 = x->log_sigma[1][i], l2 = x->log_sigma[2][i];
-      a[0][i]          = r * log_slope(s1, s2, l1, l2) * (mu2 * e1 - t2 * exp_slope(h1, h2, e1, e2));
-      a[1][i]     = r * log_slope(s0, s2, l0, l2) * (mu2 * e0 - t2 * exp_slope(h0, h2, e0, e2));
+      a[0][i] = r * log_slope(s1, s2, l1, l2) * (mu2 * e1 - t2 * exp_slope(h1, h2, e1, e2));
+      a[1][i] = r * log_slope(s0, s2, l0, l2) * (mu2 * e0 - t2 * exp_slope(h0, h2, e0, e2));
       a[2][i] = r * log_slope(s0, s1, l0, l1) * (mu2 * e0 - t1 * exp_slope(h0, h1, e0, e1));
-      b[0][i]          = (t1 * e1 + t2 * e2) / (s1 + s2);
-      b[1][i]     = (t0 * e0 + t2 * e2) / (s0 + s2);
+      b[0][i] = (t1 * e1 + t2 * e2) / (s1 + s2);
+      b[1][i] = (t0 * e0 + t2 * e2) / (s0 + s2);
       b[2][i] = (t0 * e0 + t1 * e1) / (s0 + s1);
     }
   }
 }
 
-static void stress(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p, material_row *dp,
-                   material_row *a, material_row *b)
+static void stress(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p,
+                   material_row *dp, material_row *a, material_row *b)
 {
   const constants_sand *c = constants;
   returned              x;
   sand_return(c, n, sigma, state, &x);
-  if (c->push == PUSH_TRIAL) stress_push_trial(c->elastic, n, sigma, &x, p, dp, a, b);
-  else stress_push_returned(c->elastic, n, sigma, &x, p, dp, a, b);
+  if (c->push == PUSH_TRIAL)
+    stress_push_trial(c->elastic, n, sigma, &x, p, dp, a, b);
+  else
+    stress_push_returned(c->elastic, n, sigma, &x, p, dp, a, b);
 }
 
 /* Of the returned state: what the grains give back when unloaded. */
 static void energy(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *restrict psi)
 {
-  const constants_sand *c = constants;
+  const constants_sand *c  = constants;
   const double          mu = c->elastic.mu, lambda = c->elastic.lambda;
   returned              x;
   sand_return(c, n, sigma, state, &x);
@@ -292,7 +325,7 @@ static void energy(const void *constants, int64_t n, const material_row *sigma, 
 
 static void plastic_return(const void *constants, int64_t n, material_row *restrict sigma, material_row *restrict state)
 {
-  const constants_sand *c = constants;
+  const constants_sand *c                     = constants;
   const bool            has_volume_correction = c->has_volume_correction;
   double *restrict q = state[STATE_HARDENING], *restrict volume = state[STATE_VOLUME];
   returned x;
@@ -303,26 +336,26 @@ static void plastic_return(const void *constants, int64_t n, material_row *restr
     const double h0 = w + r * x.dev[0][i], h1 = w + r * x.dev[1][i], h2 = w + r * x.dev[2][i];
     const double l0 = x.log_sigma[0][i], l1 = x.log_sigma[1][i], l2 = x.log_sigma[2][i];
     const double j0 = l0 - h0, j1 = l1 - h1, j2 = l2 - h2;
-    const double apart = gap + l0 + l1 + l2 - 3.0 * w; /* zero but for round-off where volume is kept */
+    const double apart  = gap + l0 + l1 + l2 - 3.0 * w; /* zero but for round-off where volume is kept */
     const int    is_tip = x.kept[i] == 0.0, is_elastic = !is_tip && r == 1.0 && gap == 0.0;
-    sigma[0][i]          = is_elastic ? sigma[0][i] : lane_exp(h0); /* elastic: not a bit changes, so sand at rest cannot creep */
-    sigma[1][i]     = is_elastic ? sigma[1][i] : lane_exp(h1);
+    sigma[0][i] = is_elastic ? sigma[0][i] : lane_exp(h0); /* elastic: not a bit changes, so sand at rest cannot creep */
+    sigma[1][i] = is_elastic ? sigma[1][i] : lane_exp(h1);
     sigma[2][i] = is_elastic ? sigma[2][i] : lane_exp(h2);
     q[i] += is_tip ? sqrt(j0 * j0 + j1 * j1 + j2 * j2) : x.excess[i];
     volume[i] = is_tip && has_volume_correction ? apart : 0.0;
   }
 }
 
-const material_law material_law_drucker_prager = {
-  .name           = "drucker_prager",
-  .keys           = &material_keys_drucker_prager,
-  .n_state        = 2,
-  .state_name     = {"plastic_strain", "volume_gain"},
-  .state_unit     = {"1", "1"},
-  .state_help     = {"q: accumulated plastic strain, drives the friction angle", "v_c: logarithm of the volume gained while grains are apart"},
-  .state_initial  = {0.0, 0.0},
-  .prepare        = prepare,
-  .stress         = stress,
-  .energy         = energy,
-  .plastic_return = plastic_return,
-  .wave_speed     = elastic_wave_speed};
+const material_law material_law_drucker_prager = {.name           = "drucker_prager",
+                                                  .keys           = &material_keys_drucker_prager,
+                                                  .n_state        = 2,
+                                                  .state_name     = {"plastic_strain", "volume_gain"},
+                                                  .state_unit     = {"1", "1"},
+                                                  .state_help     = {"q: accumulated plastic strain, drives the friction angle",
+                                                                     "v_c: logarithm of the volume gained while grains are apart"},
+                                                  .state_initial  = {0.0, 0.0},
+                                                  .prepare        = prepare,
+                                                  .stress         = stress,
+                                                  .energy         = energy,
+                                                  .plastic_return = plastic_return,
+                                                  .wave_speed     = elastic_wave_speed};

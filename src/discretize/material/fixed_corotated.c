@@ -9,10 +9,11 @@ typedef struct {
 
 static const key_spec keys[] = {ELASTIC_KEYS(parameters), {0}};
 
-const key_table material_keys_fixed_corotated = {.name = "materials.fixed_corotated",
-                                .help = "Elastic solid for large rotations and moderate stretches; recovers from inversion.",
-                                .size = sizeof(parameters),
-                                .keys = keys};
+const key_table material_keys_fixed_corotated = {
+    .name = "materials.fixed_corotated",
+    .help = "Elastic solid for large rotations and moderate stretches; recovers from inversion.",
+    .size = sizeof(parameters),
+    .keys = keys};
 
 static PetscErrorCode prepare(const void *from, void **out)
 {
@@ -35,8 +36,8 @@ static void stress(const void *constants, int64_t n, const material_row *restric
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const double s0 = sigma[0][i], s1 = sigma[1][i], s2 = sigma[2][i], pressure = c.lambda * (s0 * s1 * s2 - 1.0);
-    p[0][i]          = 2.0 * c.mu * (s0 - 1.0) + pressure * s1 * s2;
-    p[1][i]     = 2.0 * c.mu * (s1 - 1.0) + pressure * s0 * s2;
+    p[0][i] = 2.0 * c.mu * (s0 - 1.0) + pressure * s1 * s2;
+    p[1][i] = 2.0 * c.mu * (s1 - 1.0) + pressure * s0 * s2;
     p[2][i] = 2.0 * c.mu * (s2 - 1.0) + pressure * s0 * s1;
   }
   if (!dp) return;
@@ -44,18 +45,18 @@ static void stress(const void *constants, int64_t n, const material_row *restric
   for (int64_t i = 0; i < n; ++i) {
     const double s0 = sigma[0][i], s1 = sigma[1][i], s2 = sigma[2][i], pressure = c.lambda * (s0 * s1 * s2 - 1.0);
     const double g0 = s1 * s2, g1 = s0 * s2, g2 = s0 * s1, mu2 = 2.0 * c.mu;
-    dp[0][i]          = mu2 + c.lambda * g0 * g0;
+    dp[0][i] = mu2 + c.lambda * g0 * g0;
     dp[4][i] = mu2 + c.lambda * g1 * g1;
     dp[8][i] = mu2 + c.lambda * g2 * g2;
     dp[1][i] = dp[3][i] = c.lambda * g0 * g1 + pressure * s2;
     dp[2][i] = dp[6][i] = c.lambda * g0 * g2 + pressure * s1;
     dp[5][i] = dp[7][i] = c.lambda * g1 * g2 + pressure * s0;
-    a[0][i]          = mu2 - pressure * s0;
-    a[1][i]     = mu2 - pressure * s1;
-    a[2][i] = mu2 - pressure * s2;
-    b[0][i]          = mu2 + pressure * s0 - 2.0 * mu2 / elastic_safe_sum(s1, s2);
-    b[1][i]     = mu2 + pressure * s1 - 2.0 * mu2 / elastic_safe_sum(s0, s2);
-    b[2][i] = mu2 + pressure * s2 - 2.0 * mu2 / elastic_safe_sum(s0, s1);
+    a[0][i]             = mu2 - pressure * s0;
+    a[1][i]             = mu2 - pressure * s1;
+    a[2][i]             = mu2 - pressure * s2;
+    b[0][i]             = mu2 + pressure * s0 - 2.0 * mu2 / elastic_safe_sum(s1, s2);
+    b[1][i]             = mu2 + pressure * s1 - 2.0 * mu2 / elastic_safe_sum(s0, s2);
+    b[2][i]             = mu2 + pressure * s2 - 2.0 * mu2 / elastic_safe_sum(s0, s1);
   }
 }
 

@@ -6,8 +6,8 @@
 
 /* All laws, by the name of their file: material_law_NAME and its keys material_keys_NAME. */
 #define MATERIAL_LAW_TABLE(X) X(fixed_corotated) X(neo_hookean) X(snow) X(drucker_prager)
-#define X(name)                               \
-  extern const material_law material_law_##name; \
+#define X(name)                                                                                                                    \
+  extern const material_law material_law_##name;                                                                                   \
   extern const key_table    material_keys_##name;
 MATERIAL_LAW_TABLE(X)
 #undef X
@@ -17,6 +17,7 @@ typedef struct {
   double density, youngs_modulus, poisson_ratio;
 } elastic_parameters;
 
+/* clang-format off */
 #define ELASTIC_KEYS(T)                                                                                                          \
   {.name = "density", .type = KEY_REAL, .offset = offsetof(T, elastic.density), .unit = "kg/m^3", .max = INFINITY,               \
    .is_open = true, .help = "mass per undeformed volume"},                                                                       \
@@ -24,6 +25,7 @@ typedef struct {
    .is_open = true, .help = "stiffness in uniaxial tension at small strain"},                                                    \
   {.name = "poisson_ratio", .type = KEY_REAL, .offset = offsetof(T, elastic.poisson_ratio), .unit = "1", .min = -1.0, .max = 0.5, \
    .is_open = true, .help = "sideways contraction per stretch"}
+/* clang-format on */
 
 /* First members of every law's constants. [Pa] */
 typedef struct {

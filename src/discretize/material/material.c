@@ -12,13 +12,18 @@ typedef struct {
   double density;
 } rigid_parameters;
 
-static const key_spec rigid_keys[] = {{.name = "density", .type = KEY_REAL, .offset = offsetof(rigid_parameters, density),
-                                       .unit = "kg/m^3", .max = INFINITY, .is_open = true, .help = "mass per volume"},
-                                      {0}};
-static const key_table rigid_table = {.name = "materials.rigid",
-                                      .help = "Does not deform: for rigid bodies, whose mass follows from their shape.",
-                                      .size = sizeof(rigid_parameters),
-                                      .keys = rigid_keys};
+static const key_spec  rigid_keys[] = {{.name    = "density",
+                                        .type    = KEY_REAL,
+                                        .offset  = offsetof(rigid_parameters, density),
+                                        .unit    = "kg/m^3",
+                                        .max     = INFINITY,
+                                        .is_open = true,
+                                        .help    = "mass per volume"},
+                                       {0}};
+static const key_table rigid_table  = {.name = "materials.rigid",
+                                       .help = "Does not deform: for rigid bodies, whose mass follows from their shape.",
+                                       .size = sizeof(rigid_parameters),
+                                       .keys = rigid_keys};
 
 #define X(law) {.name = #law, .table = &material_keys_##law},
 static const key_variant variants[] = {MATERIAL_LAW_TABLE(X){.name = "rigid", .table = &rigid_table}, {0}};
@@ -89,9 +94,15 @@ static void batch_load(batch *x, const material_law *law, int64_t n, int64_t ld,
 }
 
 /* Comparisons are false for not-a-number. */
-LANE int is_bad(double least, double smallest, double largest) { return !(smallest > least && largest < INFINITY); }
+LANE int is_bad(double least, double smallest, double largest)
+{
+  return !(smallest > least && largest < INFINITY);
+}
 
-static double least_stretch(const material_law *law) { return law->accepts_inverted ? -INFINITY : 0.0; }
+static double least_stretch(const material_law *law)
+{
+  return law->accepts_inverted ? -INFINITY : 0.0;
+}
 
 static int64_t batch_first_bad(const batch *x, const material_law *law)
 {
@@ -148,7 +159,7 @@ void material_stress_differential(int64_t ld, int64_t i, const double *U, const 
     for (int c = 0; c < 3; ++c) {
       D[4 * r] += dp[(is_transposed ? 3 * c + r : 3 * r + c) * ld + i] * M[4 * c];
       if (r == c) continue;
-      const int    k = 3 - r - c;
+      const int    k    = 3 - r - c;
       const double mean = 0.5 * (M[3 * r + c] + M[3 * c + r]), spin = 0.5 * (M[3 * r + c] - M[3 * c + r]);
       D[3 * r + c] = a[k * ld + i] * mean + b[k * ld + i] * spin;
     }

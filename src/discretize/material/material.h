@@ -18,8 +18,8 @@ typedef double material_row[MATERIAL_BATCH];
  * callers below pad with points at rest): every point takes the same vector code, so its result has the same bits wherever it
  * stands. sigma has svd3's order and sign; results for stretches that the law cannot take mean nothing. */
 typedef struct {
-  const char      *name;  /* "drucker_prager": value of `model:` in a job */
-  const key_table *keys;  /* its parameters in a job; the struct starts with `double density` [kg/m^3] */
+  const char      *name;    /* "drucker_prager": value of `model:` in a job */
+  const key_table *keys;    /* its parameters in a job; the struct starts with `double density` [kg/m^3] */
   int              n_state; /* plastic history, doubles per point */
   const char      *state_name[MATERIAL_MAX_STATE], *state_unit[MATERIAL_MAX_STATE], *state_help[MATERIAL_MAX_STATE];
   double           state_initial[MATERIAL_MAX_STATE];

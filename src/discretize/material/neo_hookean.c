@@ -1,5 +1,5 @@
-/* Compressible neo-Hookean elasticity, psi = mu/2 (sum sigma_i^2 - 3) - mu log J + lambda/2 log^2 J. Source: [Bonet2008],
- * eq. (6.27). Resists inversion with an infinite barrier: sigma_i > 0 only. */
+/* Compressible neo-Hookean elasticity, psi = mu/2 (sum sigma_i^2 - 3) - mu log J + lambda/2 log^2 J. Source: [Bonet2008].
+ * Resists inversion with an infinite barrier: sigma_i > 0 only. */
 #include "discretize/material/law.h"
 #include "core/memory.h"
 
@@ -9,11 +9,12 @@ typedef struct {
 
 static const key_spec keys[] = {ELASTIC_KEYS(parameters), {0}};
 
-const key_table material_keys_neo_hookean = {.name = "materials.neo_hookean",
-                                .help = "Elastic solid for large stretches, such as rubber; a step that would invert it is refused "
-                                        "and retried smaller.",
-                                .size = sizeof(parameters),
-                                .keys = keys};
+const key_table material_keys_neo_hookean = {
+    .name = "materials.neo_hookean",
+    .help = "Elastic solid for large stretches, such as rubber; a step that would invert it is refused "
+            "and retried smaller.",
+    .size = sizeof(parameters),
+    .keys = keys};
 
 static PetscErrorCode prepare(const void *from, void **out)
 {
@@ -36,12 +37,12 @@ static void stress(const void *constants, int64_t n, const material_row *restric
   for (int64_t i = 0; i < n; ++i) {
     const double s0 = sigma[0][i], s1 = sigma[1][i], s2 = sigma[2][i], J = s0 * s1 * s2;
     const double m = c.mu - c.lambda * lane_log(J), m_over_J = m / J;
-    p[0][i]          = c.mu * s0 - m_over_J * (s1 * s2);
-    p[1][i]     = c.mu * s1 - m_over_J * (s0 * s2);
+    p[0][i] = c.mu * s0 - m_over_J * (s1 * s2);
+    p[1][i] = c.mu * s1 - m_over_J * (s0 * s2);
     p[2][i] = c.mu * s2 - m_over_J * (s0 * s1);
     if (dp) {
       const double i0 = s1 * s2 / J, i1 = s0 * s2 / J, i2 = s0 * s1 / J, lm = c.lambda + m;
-      dp[0][i]          = c.mu + lm * i0 * i0;
+      dp[0][i] = c.mu + lm * i0 * i0;
       dp[4][i] = c.mu + lm * i1 * i1;
       dp[8][i] = c.mu + lm * i2 * i2;
       dp[1][i] = dp[3][i] = c.lambda * i0 * i1;

@@ -1,5 +1,5 @@
 /* Snow: fixed-corotated elasticity whose stretches are limited to [1 - theta_c, 1 + theta_s], and which hardens as it is packed.
- * Source: [Stomakhin2013], eqs. (1), (2), (6)-(9).
+ * Source: [Stomakhin2013].
  *
  *   mu, lambda -> mu h, lambda h,   h = exp(xi (1 - J_P)),   J_P = plastic volume, > 1 expanded, < 1 packed
  *
@@ -27,23 +27,45 @@ typedef struct {
   plasticity        plasticity;
 } constants_snow;
 
-static const key_spec keys[] = {
-  ELASTIC_KEYS(parameters),
-  {.name = "critical_compression", .type = KEY_REAL, .offset = offsetof(parameters, critical_compression), .unit = "1",
-   .fallback = "2.5e-2", .min = 0.0, .max = 0.9, .help = "theta_c: elastic stretches stay above 1 - theta_c"},
-  {.name = "critical_stretch", .type = KEY_REAL, .offset = offsetof(parameters, critical_stretch), .unit = "1",
-   .fallback = "7.5e-3", .min = 0.0, .max = INFINITY, .help = "theta_s: elastic stretches stay below 1 + theta_s"},
-  {.name = "hardening", .type = KEY_REAL, .offset = offsetof(parameters, hardening), .unit = "1", .fallback = "10", .min = 0.0,
-   .max = 100.0, .help = "xi: stiffness grows by exp(xi (1 - J_P)) as snow is packed"},
-  {.name = "plasticity", .type = KEY_ENUM, .offset = offsetof(parameters, plasticity), .choices = plasticity_names,
-   .fallback = "implicit", .help = "limit the stretches within the implicit step, or only after it as published"},
-  {0}};
+static const key_spec keys[] = {ELASTIC_KEYS(parameters),
+                                {.name     = "critical_compression",
+                                 .type     = KEY_REAL,
+                                 .offset   = offsetof(parameters, critical_compression),
+                                 .unit     = "1",
+                                 .fallback = "2.5e-2",
+                                 .min      = 0.0,
+                                 .max      = 0.9,
+                                 .help     = "theta_c: elastic stretches stay above 1 - theta_c"},
+                                {.name     = "critical_stretch",
+                                 .type     = KEY_REAL,
+                                 .offset   = offsetof(parameters, critical_stretch),
+                                 .unit     = "1",
+                                 .fallback = "7.5e-3",
+                                 .min      = 0.0,
+                                 .max      = INFINITY,
+                                 .help     = "theta_s: elastic stretches stay below 1 + theta_s"},
+                                {.name     = "hardening",
+                                 .type     = KEY_REAL,
+                                 .offset   = offsetof(parameters, hardening),
+                                 .unit     = "1",
+                                 .fallback = "10",
+                                 .min      = 0.0,
+                                 .max      = 100.0,
+                                 .help     = "xi: stiffness grows by exp(xi (1 - J_P)) as snow is packed"},
+                                {.name     = "plasticity",
+                                 .type     = KEY_ENUM,
+                                 .offset   = offsetof(parameters, plasticity),
+                                 .choices  = plasticity_names,
+                                 .fallback = "implicit",
+                                 .help     = "limit the stretches within the implicit step, or only after it as published"},
+                                {0}};
 
-const key_table material_keys_snow = {.name = "materials.snow",
-                                .help = "Elastic up to a critical compression and stretch, then plastic; hardens when packed, softens "
-                                        "and breaks apart when stretched.",
-                                .size = sizeof(parameters),
-                                .keys = keys};
+const key_table material_keys_snow = {
+    .name = "materials.snow",
+    .help = "Elastic up to a critical compression and stretch, then plastic; hardens when packed, softens "
+            "and breaks apart when stretched.",
+    .size = sizeof(parameters),
+    .keys = keys};
 
 static PetscErrorCode prepare(const void *from, void **out)
 {
@@ -70,7 +92,7 @@ LANE double clamp(double x, double least, double most)
 LANE double clamp_slope(double si, double sj, double ti, double tj)
 {
   const double difference = ti - tj;
-  const double inside = si == ti ? 1.0 : 0.0;
+  const double inside     = si == ti ? 1.0 : 0.0;
   return difference == 0.0 ? inside : (si - sj) / (difference == 0.0 ? 1.0 : difference);
 }
 
@@ -95,16 +117,16 @@ static void stress(const void *constants, int64_t n, const material_row *restric
     if (dp) {
       const double k0 = s0 == t0 ? 1.0 : 0.0, k1 = s1 == t1 ? 1.0 : 0.0, k2 = s2 == t2 ? 1.0 : 0.0;
       const double v = lambda * (2.0 * J - 1.0), v0 = k0 * v * s1 * s2, v1 = k1 * v * s0 * s2, v2 = k2 * v * s0 * s1;
-      dp[0][i]          = (k0 * mu2 * (2.0 * s0 - 1.0) + v0 - tau0 * i0) * i0;
+      dp[0][i] = (k0 * mu2 * (2.0 * s0 - 1.0) + v0 - tau0 * i0) * i0;
       dp[4][i] = (k1 * mu2 * (2.0 * s1 - 1.0) + v1 - tau1 * i1) * i1;
       dp[8][i] = (k2 * mu2 * (2.0 * s2 - 1.0) + v2 - tau2 * i2) * i2;
       dp[1][i] = v1 * i0, dp[2][i] = v2 * i0, dp[5][i] = v2 * i1;
       dp[3][i] = v0 * i1, dp[6][i] = v0 * i2, dp[7][i] = v1 * i2;
-      a[0][i]          = (mu2 * (s1 + s2 - 1.0) * clamp_slope(s1, s2, t1, t2) - tau2 * i2) * i1;
-      a[1][i]     = (mu2 * (s0 + s2 - 1.0) * clamp_slope(s0, s2, t0, t2) - tau2 * i2) * i0;
+      a[0][i] = (mu2 * (s1 + s2 - 1.0) * clamp_slope(s1, s2, t1, t2) - tau2 * i2) * i1;
+      a[1][i] = (mu2 * (s0 + s2 - 1.0) * clamp_slope(s0, s2, t0, t2) - tau2 * i2) * i0;
       a[2][i] = (mu2 * (s0 + s1 - 1.0) * clamp_slope(s0, s1, t0, t1) - tau1 * i1) * i0;
-      b[0][i]          = (tau1 * i1 + tau2 * i2) / (t1 + t2);
-      b[1][i]     = (tau0 * i0 + tau2 * i2) / (t0 + t2);
+      b[0][i] = (tau1 * i1 + tau2 * i2) / (t1 + t2);
+      b[1][i] = (tau0 * i0 + tau2 * i2) / (t0 + t2);
       b[2][i] = (tau0 * i0 + tau1 * i1) / (t0 + t1);
     }
   }
@@ -119,8 +141,7 @@ static void energy(const void *constants, int64_t n, const material_row *restric
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const double h  = lane_exp(c.hardening * (1.0 - state[0][i]));
-    const double s0 = clamp(sigma[0][i], least, most), s1 = clamp(sigma[1][i], least, most),
-                 s2 = clamp(sigma[2][i], least, most);
+    const double s0 = clamp(sigma[0][i], least, most), s1 = clamp(sigma[1][i], least, most), s2 = clamp(sigma[2][i], least, most);
     const double e0 = s0 - 1.0, e1 = s1 - 1.0, e2 = s2 - 1.0, volume = s0 * s1 * s2 - 1.0;
     psi[i] = h * (c.elastic.mu * (e0 * e0 + e1 * e1 + e2 * e2) + 0.5 * c.elastic.lambda * volume * volume);
   }
