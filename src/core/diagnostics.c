@@ -1,6 +1,7 @@
 #include "core/diagnostics.h"
 #include "core/memory.h"
 #include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,14 +150,18 @@ const char *diagnostics_nearest(const char *word, int n, const char *const *name
   const char *best       = NULL;
   const int   n_word     = (int)strnlen(word, MAX_WORD + 1);
   const int   allowed    = n_word <= 2 ? 0 : n_word <= 5 ? 1 : n_word <= 8 ? 2 : 3;
-  int         best_score = 2 * allowed + 2; /* twice the distance, so that a common beginning fits in between */
+  /* nearer is better; a common beginning comes behind every near name, the longest first */
+  int best_score = INT_MAX;
 
   if (n_word > MAX_WORD) return NULL;
   for (int i = 0; i < n; ++i) {
     const int n_name = (int)strnlen(names[i], MAX_WORD + 1);
     if (n_name > MAX_WORD) continue;
-    int score = 2 * distance(word, n_word, names[i], n_name);
-    if (is_beginning(word, n_word, names[i], n_name) && score > 2 * allowed) score = 2 * allowed + 1;
+    int score = distance(word, n_word, names[i], n_name);
+    if (score > allowed) {
+      if (!is_beginning(word, n_word, names[i], n_name)) continue;
+      score += MAX_WORD;
+    }
     if (score < best_score) best_score = score, best = names[i];
   }
   return best;
