@@ -14,7 +14,7 @@ report() { # name status log
      printf 'FAIL  %s (status %s)\n' "$1" "$2"; grep -vE '^\[ (RUN|      OK) ' "$3" | tail -n 60 ;;
   esac
 }
-for t in "$B"/unit/test_* tests/integration/*.sh; do
+for t in "$B"/unit/test_* tests/integration/test_*.sh; do
   case $t in *.d) continue ;; *"${ONLY:-}"*) ;; *) continue ;; esac
   case $t in
   *.sh) sh "$t" >"$log" 2>&1 ;;

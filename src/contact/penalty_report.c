@@ -67,7 +67,7 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
 }
 
 typedef struct {
-  double penetration, f_n, f_t, slip_angle, velocity_angle;
+  double penetration, f_n, f_t, slip_angle, velocity_angle, energy;
 } pair_report;
 
 /* c->force: the velocity of a weighted point. Fills point p and returns the numbers of the summary. */
@@ -94,7 +94,7 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   out->object_body[p] = obj->body_id;
   out->is_sliding[p]  = c->state[i] == RELAX_SLIDE;
 
-  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0};
+  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * v3_dot(f, f) / c->k[i]};
   v3_copy(f_t, f);
   tangential(n, f_t);
   r.f_t = v3_norm(f_t);
@@ -149,6 +149,7 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
     if (c->state[i] == RELAX_INACTIVE) continue;
     const pair_report r      = report_pair(c, i, p++, frames);
     sum.n_sliding += c->state[i] == RELAX_SLIDE;
+    sum.stored_energy += r.energy;
     sum.max_penetration  = fmax(sum.max_penetration, r.penetration);
     sum.slip_angle       = fmax(sum.slip_angle, r.slip_angle);
     sum.power_loss_angle = fmax(sum.power_loss_angle, r.velocity_angle);

@@ -1,0 +1,350 @@
+#include "core/expression.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/memory.h"
+
+#define FUNCTION_TABLE(X)                                                                                                   \
+  X(sin, 1) X(cos, 1) X(tan, 1) X(asin, 1) X(acos, 1) X(atan, 1) X(sqrt, 1) X(exp, 1) X(log, 1) X(abs, 1) X(floor, 1) X(ceil, 1) \
+  X(atan2, 2) X(min, 2) X(max, 2) X(pow, 2)
+
+typedef enum {
+  OP_CONSTANT, OP_VARIABLE, OP_ADD, OP_SUBTRACT, OP_MULTIPLY, OP_DIVIDE, OP_NEGATE, OP_LESS, OP_LESS_EQUAL, OP_GREATER, OP_GREATER_EQUAL,
+  OP_EQUAL, OP_NOT_EQUAL, OP_SELECT,
+#define X(name, n) OP_##name,
+  FUNCTION_TABLE(X)
+#undef X
+} operation;
+
+typedef struct {
+  operation op;
+  int       var;
+  double    constant;
+} instruction;
+
+struct expression {
+  int          n, capacity;
+  instruction *code; /* postfix */
+};
+
+/* --- parsing --------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  const char        *text, *at;
+  int                n_vars, depth;
+  const char *const *names;
+  expression        *e;
+  const char        *problem; /* NULL: none yet */
+  const char        *where;
+  bool               is_out_of_memory;
+} parser;
+
+static void complain(parser *p, const char *problem)
+{
+  if (p->problem) return;
+  p->problem = problem;
+  p->where   = p->at;
+}
+
+static void emit(parser *p, operation op, int var, double constant)
+{
+  expression *e = p->e;
+  if (e->n == e->capacity) {
+    const int more = e->capacity ? 2 * e->capacity : 32;
+    if (memory_resize("expression", more, sizeof(instruction), &e->code)) {
+      p->is_out_of_memory = true;
+      complain(p, "out of memory");
+      return;
+    }
+    e->capacity = more;
+  }
+  e->code[e->n++] = (instruction){op, var, constant};
+}
+
+static void skip_space(parser *p)
+{
+  while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r') ++p->at;
+}
+
+static bool take(parser *p, const char *token)
+{
+  skip_space(p);
+  const size_t n = strlen(token);
+  if (strncmp(p->at, token, n) != 0) return false;
+  p->at += n;
+  return true;
+}
+
+static void parse_choice(parser *p);
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static void parse_call(parser *p, operation op, int n_arguments)
+{
+  if (!take(p, "(")) {
+    complain(p, "expected ( after a function's name");
+    return;
+  }
+  for (int i = 0; i < n_arguments && !p->problem; ++i) {
+    if (i > 0 && !take(p, ",")) complain(p, "expected a comma and another argument");
+    else parse_choice(p);
+  }
+  if (!p->problem && !take(p, ")")) complain(p, "expected )");
+  emit(p, op, 0, 0.0);
+}
+
+static void parse_name(parser *p)
+{
+  const char *start = p->at;
+  while (is_letter(*p->at) || is_digit(*p->at)) ++p->at;
+  const size_t n = (size_t)(p->at - start);
+  for (int i = 0; i < p->n_vars; ++i)
+    if (strlen(p->names[i]) == n && strncmp(p->names[i], start, n) == 0) {
+      emit(p, OP_VARIABLE, i, 0.0);
+      return;
+    }
+#define X(name, count)                                                  \
+  if (n == strlen(#name) && strncmp(#name, start, n) == 0) {            \
+    parse_call(p, OP_##name, count);                                    \
+    return;                                                             \
+  }
+  FUNCTION_TABLE(X)
+#undef X
+  if (n == 2 && strncmp("pi", start, 2) == 0) emit(p, OP_CONSTANT, 0, 3.14159265358979323846);
+  else if (n == 1 && *start == 'e') emit(p, OP_CONSTANT, 0, 2.71828182845904523536);
+  else {
+    p->at = start;
+    complain(p, "unknown name");
+  }
+}
+
+static void parse_primary(parser *p)
+{
+  skip_space(p);
+  if (take(p, "(")) {
+    parse_choice(p);
+    if (!p->problem && !take(p, ")")) complain(p, "expected )");
+  } else if (is_digit(*p->at) || *p->at == '.') {
+    char        *end;
+    const double x = strtod(p->at, &end);
+    /* strtod would also take hexadecimal; a number here is digits, point, exponent */
+    if (end == p->at || memchr(p->at, 'x', (size_t)(end - p->at)) || memchr(p->at, 'X', (size_t)(end - p->at)) || !isfinite(x)) complain(p, "malformed number");
+    else p->at = end;
+    emit(p, OP_CONSTANT, 0, x);
+  } else if (is_letter(*p->at)) {
+    parse_name(p);
+  } else {
+    complain(p, *p->at ? "expected a number, a name or (" : "unexpected end");
+  }
+}
+
+/* Every recursion passes here: the one place to bound its depth. -x^2 is -(x^2); 2^-3 is allowed. */
+static void parse_unary(parser *p)
+{
+  if (++p->depth > EXPRESSION_MAX_DEPTH) complain(p, "nested too deeply");
+  if (!p->problem) {
+    if (take(p, "-")) {
+      parse_unary(p);
+      emit(p, OP_NEGATE, 0, 0.0);
+    } else if (take(p, "+")) {
+      parse_unary(p);
+    } else {
+      parse_primary(p);
+      if (!p->problem && take(p, "^")) {
+        parse_unary(p);
+        emit(p, OP_pow, 0, 0.0);
+      }
+    }
+  }
+  --p->depth;
+}
+
+static void parse_product(parser *p)
+{
+  parse_unary(p);
+  while (!p->problem) {
+    const operation op = take(p, "*") ? OP_MULTIPLY : take(p, "/") ? OP_DIVIDE : OP_CONSTANT;
+    if (op == OP_CONSTANT) return;
+    parse_unary(p);
+    emit(p, op, 0, 0.0);
+  }
+}
+
+static void parse_sum(parser *p)
+{
+  parse_product(p);
+  while (!p->problem) {
+    const operation op = take(p, "+") ? OP_ADD : take(p, "-") ? OP_SUBTRACT : OP_CONSTANT;
+    if (op == OP_CONSTANT) return;
+    parse_product(p);
+    emit(p, op, 0, 0.0);
+  }
+}
+
+static void parse_comparison(parser *p)
+{
+  static const struct {
+    const char *token;
+    operation   op;
+  } comparisons[] = {{"<=", OP_LESS_EQUAL}, {">=", OP_GREATER_EQUAL}, {"==", OP_EQUAL}, {"!=", OP_NOT_EQUAL}, {"<", OP_LESS}, {">", OP_GREATER}};
+  parse_sum(p);
+  for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons && !p->problem; ++i)
+    if (take(p, comparisons[i].token)) {
+      parse_sum(p);
+      emit(p, comparisons[i].op, 0, 0.0);
+      return;
+    }
+}
+
+static void parse_choice(parser *p)
+{
+  if (++p->depth > EXPRESSION_MAX_DEPTH) complain(p, "nested too deeply");
+  if (!p->problem) parse_comparison(p);
+  if (!p->problem && take(p, "?")) {
+    parse_choice(p);
+    if (!p->problem && !take(p, ":")) complain(p, "expected : after ?");
+    if (!p->problem) parse_choice(p);
+    emit(p, OP_SELECT, 0, 0.0);
+  }
+  --p->depth;
+}
+
+/* --- evaluation ------------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  double v, d;
+} dual;
+
+static dual dual_pow(dual a, dual b)
+{
+  const double v = pow(a.v, b.v);
+  /* b constant: also right for a <= 0, where log a is not */
+  double d = b.v == 0.0 ? 0.0 : b.v * pow(a.v, b.v - 1.0) * a.d;
+  if (b.d != 0.0) d += v * log(a.v) * b.d;
+  return (dual){v, d};
+}
+
+static dual apply_one(operation op, dual a)
+{
+  switch (op) {
+  case OP_NEGATE: return (dual){-a.v, -a.d};
+  case OP_sin: return (dual){sin(a.v), cos(a.v) * a.d};
+  case OP_cos: return (dual){cos(a.v), -sin(a.v) * a.d};
+  case OP_tan: return (dual){tan(a.v), a.d / (cos(a.v) * cos(a.v))};
+  case OP_asin: return (dual){asin(a.v), a.d / sqrt(1.0 - a.v * a.v)};
+  case OP_acos: return (dual){acos(a.v), -a.d / sqrt(1.0 - a.v * a.v)};
+  case OP_atan: return (dual){atan(a.v), a.d / (1.0 + a.v * a.v)};
+  case OP_sqrt: return (dual){sqrt(a.v), a.d == 0.0 ? 0.0 : a.d / (2.0 * sqrt(a.v))};
+  case OP_exp: return (dual){exp(a.v), exp(a.v) * a.d};
+  case OP_log: return (dual){log(a.v), a.d / a.v};
+  case OP_abs: return (dual){fabs(a.v), a.v < 0.0 ? -a.d : a.d};
+  case OP_floor: return (dual){floor(a.v), 0.0};
+  default: return (dual){ceil(a.v), 0.0};
+  }
+}
+
+static dual apply_two(operation op, dual a, dual b)
+{
+  switch (op) {
+  case OP_ADD: return (dual){a.v + b.v, a.d + b.d};
+  case OP_SUBTRACT: return (dual){a.v - b.v, a.d - b.d};
+  case OP_MULTIPLY: return (dual){a.v * b.v, a.d * b.v + a.v * b.d};
+  case OP_DIVIDE: return (dual){a.v / b.v, (a.d - a.v / b.v * b.d) / b.v};
+  case OP_LESS: return (dual){a.v < b.v, 0.0};
+  case OP_LESS_EQUAL: return (dual){a.v <= b.v, 0.0};
+  case OP_GREATER: return (dual){a.v > b.v, 0.0};
+  case OP_GREATER_EQUAL: return (dual){a.v >= b.v, 0.0};
+  case OP_EQUAL: return (dual){a.v == b.v, 0.0};
+  case OP_NOT_EQUAL: return (dual){a.v != b.v, 0.0};
+  case OP_atan2: return (dual){atan2(a.v, b.v), (b.v * a.d - a.v * b.d) / (a.v * a.v + b.v * b.v)};
+  case OP_min: return a.v <= b.v ? a : b;
+  case OP_max: return a.v >= b.v ? a : b;
+  default: return dual_pow(a, b);
+  }
+}
+
+static int n_operands(operation op)
+{
+  switch (op) {
+  case OP_CONSTANT:
+  case OP_VARIABLE: return 0;
+  case OP_NEGATE: return 1;
+  case OP_SELECT: return 3;
+#define X(name, n) case OP_##name: return n;
+    FUNCTION_TABLE(X)
+#undef X
+  default: return 2;
+  }
+}
+
+/* Deepest stack the code can need: what the parser may nest, a few values per level. */
+enum { STACK = 8 * EXPRESSION_MAX_DEPTH };
+
+static int stack_needed(const expression *e)
+{
+  int now = 0, most = 0;
+  for (int i = 0; i < e->n; ++i) {
+    now += 1 - n_operands(e->code[i].op);
+    most = now > most ? now : most;
+  }
+  return most;
+}
+
+static dual run(const expression *e, const double *vars, int var)
+{
+  dual stack[STACK];
+  int  top = 0;
+  for (int i = 0; i < e->n; ++i) {
+    const instruction *c = &e->code[i];
+    switch (n_operands(c->op)) {
+    case 0: stack[top++] = c->op == OP_CONSTANT ? (dual){c->constant, 0.0} : (dual){vars[c->var], c->var == var ? 1.0 : 0.0}; break;
+    case 1: stack[top - 1] = apply_one(c->op, stack[top - 1]); break;
+    case 2:
+      --top;
+      stack[top - 1] = apply_two(c->op, stack[top - 1], stack[top]);
+      break;
+    default:
+      top -= 2;
+      stack[top - 1] = stack[top - 1].v != 0.0 ? stack[top] : stack[top + 1];
+    }
+  }
+  return stack[0];
+}
+
+double expression_value(const expression *e, const double *vars) { return run(e, vars, -1).v; }
+
+double expression_derivative(const expression *e, const double *vars, int var, double *value)
+{
+  const dual r = run(e, vars, var);
+  if (value) *value = r.v;
+  return r.d;
+}
+
+PetscErrorCode expression_compile(const char *text, int n_vars, const char *const *names, expression **out, int *place, char *message,
+                                  size_t size)
+{
+  PetscFunctionBegin;
+  parser p = {.text = text, .at = text, .n_vars = n_vars, .names = names};
+  PetscCall(memory_alloc("expression", 1, sizeof(expression), out));
+  p.e = *out;
+  if (strlen(text) > EXPRESSION_MAX_LENGTH) complain(&p, "too long");
+  if (!p.problem) parse_choice(&p);
+  skip_space(&p);
+  if (!p.problem && *p.at) complain(&p, "unexpected character");
+  if (!p.problem && stack_needed(*out) > STACK) complain(&p, "nested too deeply");
+  if (p.problem) {
+    expression_destroy(out);
+    PetscCheck(!p.is_out_of_memory, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for an expression of %d characters", (int)strlen(text));
+    if (message && size) snprintf(message, size, "%s", p.problem);
+    if (place) *place = (int)(p.where - text);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void expression_destroy(expression **e)
+{
+  if (!*e) return;
+  memory_free(&(*e)->code);
+  memory_free(e);
+}

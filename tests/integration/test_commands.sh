@@ -1,0 +1,33 @@
+# Exit codes and messages of the commands; nothing is written where a command refuses.
+. tests/integration/common.sh
+job=$here/small.yaml
+cd "$work" || exit 1
+status 0 "$program" --help && says "resume" && says "75" && pass "--help lists commands and exit codes"
+status 0 "$program" --version && pass "--version"
+for c in run resume check info diff render schema completion; do status 0 "$program" $c --help; says "usage: stickslip $c"; done
+pass "every command has --help"
+status 2 "$program" rnu && says 'did you mean "run"' && pass "unknown command"
+status 2 "$program" run && says usage && pass "missing argument"
+status 2 "$program" run nothing.yaml && says nothing.yaml && pass "missing file"
+status 2 "$program" run "$job" --thredas 2 && says "unknown option" && pass "unknown option"
+status 2 "$program" run "$job" --threads zero && says "whole number" && pass "malformed number"
+status 2 "$program" run "$job" --set time.stpe=1 && says "step" && pass "--set with an unknown key"
+status 2 "$program" run "$job" --set time.step=-1 && pass "--set out of range"
+status 0 "$program" check "$job" && says ball && pass "check describes the scene"
+status 0 "$program" check "$job" --resolved && cp out resolved.yaml && status 0 "$program" check resolved.yaml --resolved
+cmp -s out resolved.yaml || fail "the resolved job does not resolve to itself"
+pass "the resolved job is a job, and resolves to itself"
+for f in markdown man json; do status 0 "$program" schema --format $f; [ "$(wc -l <out)" -gt 100 ] || fail "schema --format $f is short"; done
+says '"$schema"' || fail schema
+pass "schema in three formats"
+status 2 "$program" schema --format pdf && pass "schema in a fourth"
+status 0 "$program" completion && bash -n out && pass "completion is valid bash"
+status 2 "$program" resume nowhere && pass "resume of nothing"
+status 3 "$program" info nowhere && pass "info of nothing"
+[ ! -e run ] || fail "a refused run left something behind"
+pass "nothing was written by what was refused"
+mkdir locked && status 0 "$program" run "$job" --out done --steps 3 --no-picture
+status 0 "$program" run "$job" --out done --steps 2 --force --no-picture -snes_monitor && says "SNES Function norm" && pass "PETSc's options act"
+status 0 "$program" info done && says small && pass "info"
+status 0 "$program" render done && ls done/*.png >/dev/null || fail "render leaves no picture"
+pass render

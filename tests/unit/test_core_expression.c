@@ -1,0 +1,107 @@
+/* Expressions: values, derivatives against central differences, and refusals with their place. */
+#include "test.h"
+#include <string.h>
+#include "core/expression.h"
+
+static double value(const char *text, double t, double x)
+{
+  static const char *const names[] = {"t", "x"};
+  expression              *e;
+  char                     message[128];
+  assert_ok(expression_compile(text, 2, names, &e, NULL, message, sizeof message));
+  if (!e) fail_msg("%s: %s", text, message);
+  const double vars[] = {t, x}, v = expression_value(e, vars);
+  expression_destroy(&e);
+  return v;
+}
+
+static void test_values(void **state)
+{
+  (void)state;
+  assert_close(value("1 + 2*3^2 - 4/2", 0, 0), 17, 0);
+  assert_close(value("-2^2", 0, 0), -4, 0);
+  assert_close(value("2^3^2", 0, 0), 512, 0);
+  assert_close(value("2^-1", 0, 0), 0.5, 0);
+  assert_close(value("8 - 4 - 2", 0, 0), 2, 0);
+  assert_close(value("t < 1 ? x : -x", 0.5, 3), 3, 0);
+  assert_close(value("t < 1 ? x : t < 2 ? 7 : -x", 1.5, 3), 7, 0);
+  assert_close(value("max(t, min(x, 10)) + abs(-1)", 2, 30), 11, 0);
+  assert_close(value("atan2(1, 1)*4 - pi", 0, 0), 0, 1e-15);
+  assert_close(value("1e-3*t + .5", 1000, 0), 1.5, 1e-15);
+  assert_no_leak();
+}
+
+static void test_derivatives(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"t"};
+  static const char *const texts[] = {"sin(3*t)^2", "exp(-t)*cos(t)", "t^3/(1+t^2)", "sqrt(1+t)*log(2+t)", "atan(t)+asin(t/3)-acos(t/4)+tan(t/2)",
+                                      "atan2(t, 2)", "pow(2, t)", "t > 0.1 ? t*t : 5", "max(t, t^2) + min(3*t, 1) + abs(t - 2)", "t^t"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+    expression *e;
+    double      v;
+    assert_ok(expression_compile(texts[i], 1, names, &e, NULL, NULL, 0));
+    assert_non_null(e);
+    const double t = 0.7, h = 1e-5, lo = t - h, hi = t + h;
+    const double d = expression_derivative(e, &t, 0, &v), difference = (expression_value(e, &hi) - expression_value(e, &lo)) / (2 * h);
+    assert_close(d, difference, 1e-8 * (1 + fabs(d))); /* h^2 truncation, eps/h round-off */
+    assert_close(v, expression_value(e, &t), 0);
+    expression_destroy(&e);
+  }
+  assert_no_leak();
+}
+
+static void test_refusals(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text, *says;
+    int         place;
+  } cases[] = {{"", "unexpected end", 0}, {"1 +", "unexpected end", 3}, {"foo(1)", "unknown name", 0}, {"sin 1", "expected (", 4},
+               {"min(1)", "expected a comma", 5}, {"(1", "expected )", 2}, {"1 2", "unexpected character", 2}, {"1 ? 2", "expected :", 5},
+               {"0x10", "malformed number", 0}, {"1e999", "malformed number", 0}, {"a = 1", "unknown name", 0}, {"t $ 2", "unexpected character", 2}};
+  static const char *const names[] = {"t"};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    expression *e;
+    int         place = -1;
+    char        message[128] = "";
+    assert_ok(expression_compile(cases[i].text, 1, names, &e, &place, message, sizeof message));
+    if (e) fail_msg("%s was accepted", cases[i].text);
+    if (!strstr(message, cases[i].says)) fail_msg("%s: says \"%s\"", cases[i].text, message);
+    assert_int_equal(place, cases[i].place);
+  }
+  char deep[1001];
+  memset(deep, '(', 1000);
+  deep[1000] = '\0';
+  expression *e;
+  assert_ok(expression_compile(deep, 0, NULL, &e, NULL, NULL, 0));
+  assert_null(e);
+  memset(deep, '-', 999);
+  assert_ok(expression_compile(deep, 0, NULL, &e, NULL, NULL, 0));
+  assert_null(e);
+  assert_no_leak();
+}
+
+/* Random texts of the language's own tokens: no crash, no leak; what compiles evaluates. */
+static void test_random_texts(void **state)
+{
+  (void)state;
+  static const char *const tokens[] = {"1", "t", "(", ")", "+", "-", "*", "/", "^", "sin(", "max(", ",", "?", ":", "<", "==", ".5", "pi", " ", "e", "2e3"};
+  static const char *const names[]  = {"t"};
+  uint64_t                 seed     = 1;
+  for (int i = 0; i < 20000; ++i) {
+    char text[256] = "";
+    for (int k = 0; k < 12; ++k) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      strcat(text, tokens[(seed >> 33) % (sizeof tokens / sizeof *tokens)]);
+    }
+    expression *e;
+    assert_ok(expression_compile(text, 1, names, &e, NULL, NULL, 0));
+    const double t = 0.3;
+    if (e) (void)expression_derivative(e, &t, 0, NULL);
+    expression_destroy(&e);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_random_texts))
