@@ -51,7 +51,7 @@ typedef struct {
  * surface_spacing: wanted distance of surface vertices [m], NaN: a default fit for the shape (a box has its 8 corners).
  * The user's mistakes go to `d`, then *out is NULL and the function still succeeds.
  * Mass properties: closed forms for primitives, exact integrals for meshes (of the given triangles), and quadrature for
- * boolean combinations (relative error about 1e-7; see shape_quadrature.c). */
+ * boolean combinations (relative error below 1e-6; see shape_quadrature.c). */
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                             double surface_spacing, shape **out);
 void           shape_destroy(shape **s);

@@ -50,10 +50,11 @@ static const key_spec plane_keys[] = {
 static const key_table plane_table = {
   .name = "shape.plane", .help = "Everything behind a plane: ground and walls.", .size = sizeof(shape_plane_spec), .keys = plane_keys};
 
-static const key_spec container_keys[] = {
+static const char *const walls[] = {"left", "right", "front", "back", "bottom", "top", NULL};
+static const key_spec    container_keys[] = {
   VECTOR(shape_container_spec, min, "min", .unit = "m", .help = "Inner corner with the smallest coordinates"),
   VECTOR(shape_container_spec, max, "max", .unit = "m", .help = "Inner corner with the largest coordinates"),
-  {.name = "open", .type = KEY_STRINGS, .offset = offsetof(shape_container_spec, open), .fallback = "[top]",
+  {.name = "open", .type = KEY_STRINGS, .offset = offsetof(shape_container_spec, open), .fallback = "[top]", .choices = walls,
    .help = "Walls left out: left, right (x), front, back (y), bottom, top (z)"},
   END};
 static const key_table container_table = {

@@ -9,9 +9,18 @@
 #include "core/math3.h"
 #include "discretize/mesh/shape.h"
 
-enum { N_GAUSS = 4, N_PIECES = 4, EDGE_LEVELS = 4 };
-static const double gauss_point[N_GAUSS]  = {0.06943184420297371, 0.33000947820757187, 0.66999052179242813, 0.93056815579702629};
-static const double gauss_weight[N_GAUSS] = {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693};
+enum { MAX_GAUSS = 4, MAX_PIECES = 4, EDGE_LEVELS = 4 };
+
+/* How hard a cell is worked: Gauss points per direction and piece, intervals searched for one root each. Cells at an
+ * edge are small, those on it few. */
+typedef struct {
+  int    n_gauss, n_pieces;
+  double point[MAX_GAUSS], weight[MAX_GAUSS];
+} cell_rule;
+static const cell_rule RULE_SMOOTH = {
+  4, 4, {0.06943184420297371, 0.33000947820757187, 0.66999052179242813, 0.93056815579702629},
+  {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}};
+static const cell_rule RULE_EDGE = {2, 2, {0.21132486540518712, 0.78867513459481288}, {0.5, 0.5}};
 
 /* int 1, int x_k, int x_i x_j (xx yy zz yz xz xy), positions relative to the centre of the bounds */
 typedef struct {
@@ -70,13 +79,13 @@ static double root_along(const integrand *f, double *x, int axis, double a, doub
   return b;
 }
 
-static void add_line(moments *q, const integrand *f, double *x, int axis, double from, double h, double area)
+static void add_line(moments *q, const integrand *f, int n_pieces, double *x, int axis, double from, double h, double area)
 {
   double a = from;
   x[axis]  = a;
   double fa = value_at(f, x);
-  for (int i = 1; i <= N_PIECES; ++i) {
-    const double b = from + h * (double)i / N_PIECES;
+  for (int i = 1; i <= n_pieces; ++i) {
+    const double b = from + h * (double)i / n_pieces;
     x[axis]        = b;
     const double fb = value_at(f, x);
     if (fa < 0.0 && fb < 0.0) add_segment(q, x, axis, a, b, area);
@@ -89,17 +98,17 @@ static void add_line(moments *q, const integrand *f, double *x, int axis, double
   }
 }
 
-enum { MAX_BREAKS = 4 * N_PIECES + 2 };
+enum { MAX_BREAKS = 4 * MAX_PIECES + 2 };
 
 /* Add to list[0..n) the roots of phi along an axis through x, from a to b. */
-static int add_breaks(const integrand *f, const double *at, int axis, double a, double b, int n, double *list)
+static int add_breaks(const integrand *f, int n_pieces, const double *at, int axis, double a, double b, int n, double *list)
 {
   double x[3], t0 = a;
   v3_copy(x, at);
   x[axis]   = a;
   double f0 = value_at(f, x);
-  for (int i = 1; i <= N_PIECES; ++i) {
-    const double t1 = a + (b - a) * (double)i / N_PIECES;
+  for (int i = 1; i <= n_pieces; ++i) {
+    const double t1 = a + (b - a) * (double)i / n_pieces;
     x[axis]         = t1;
     const double f1 = value_at(f, x);
     if ((f0 < 0.0) != (f1 < 0.0)) list[n++] = root_along(f, x, axis, t0, f0, t1, f1, 1e-12 * (b - a));
@@ -117,7 +126,7 @@ static void sort_breaks(int n, double *list)
     }
 }
 
-static void add_cut_cell(moments *q, const integrand *f, const double *corner, double h)
+static void add_cut_cell(moments *q, const integrand *f, const cell_rule *rule, const double *corner, double h)
 {
   double c[3], g[3], x[3], outer[MAX_BREAKS], inner[MAX_BREAKS];
   int    w = 0, n = 2;
@@ -129,24 +138,24 @@ static void add_cut_cell(moments *q, const integrand *f, const double *corner, d
   outer[0] = corner[u], outer[1] = corner[u] + h;
   for (int i = 0; i < 4; ++i) {
     x[v] = corner[v] + h * (i & 1), x[w] = corner[w] + h * (i >> 1);
-    n    = add_breaks(f, x, u, corner[u], corner[u] + h, n, outer);
+    n    = add_breaks(f, rule->n_pieces, x, u, corner[u], corner[u] + h, n, outer);
   }
   sort_breaks(n, outer);
   for (int a = 0; a + 1 < n; ++a)
-    for (int i = 0; i < N_GAUSS && outer[a + 1] > outer[a]; ++i) {
-      const double width = (outer[a + 1] - outer[a]) * gauss_weight[i];
+    for (int i = 0; i < rule->n_gauss && outer[a + 1] > outer[a]; ++i) {
+      const double width = (outer[a + 1] - outer[a]) * rule->weight[i];
       int          m     = 2;
-      x[u]     = outer[a] + (outer[a + 1] - outer[a]) * gauss_point[i];
+      x[u]     = outer[a] + (outer[a + 1] - outer[a]) * rule->point[i];
       inner[0] = corner[v], inner[1] = corner[v] + h;
       for (int s = 0; s < 2; ++s) {
         x[w] = corner[w] + h * s;
-        m    = add_breaks(f, x, v, corner[v], corner[v] + h, m, inner);
+        m    = add_breaks(f, rule->n_pieces, x, v, corner[v], corner[v] + h, m, inner);
       }
       sort_breaks(m, inner);
       for (int b = 0; b + 1 < m; ++b)
-        for (int j = 0; j < N_GAUSS && inner[b + 1] > inner[b]; ++j) {
-          x[v] = inner[b] + (inner[b + 1] - inner[b]) * gauss_point[j];
-          add_line(q, f, x, w, corner[w], h, width * (inner[b + 1] - inner[b]) * gauss_weight[j]);
+        for (int j = 0; j < rule->n_gauss && inner[b + 1] > inner[b]; ++j) {
+          x[v] = inner[b] + (inner[b + 1] - inner[b]) * rule->point[j];
+          add_line(q, f, rule->n_pieces, x, w, corner[w], h, width * (inner[b + 1] - inner[b]) * rule->weight[j]);
         }
     }
 }
@@ -173,7 +182,8 @@ static void add_block(moments *q, const integrand *f, const double *corner, doub
   const double v = value_at(f, c), reach = 1.02 * 0.5 * sqrt(3.0) * h * size; /* 2 %: sampled level sets are not perfect */
   if (v > reach) return;
   if (v < -reach) add_cube(q, corner, h * size);
-  else if (size * (1 << EDGE_LEVELS) <= 1.0 || (size <= 1.0 && !has_edge(f, corner, h * size))) add_cut_cell(q, f, corner, h * size);
+  else if (size * (1 << EDGE_LEVELS) <= 1.0 || (size <= 1.0 && !has_edge(f, corner, h * size)))
+    add_cut_cell(q, f, size == 1.0 ? &RULE_SMOOTH : &RULE_EDGE, corner, h * size);
   else
     for (int i = 0; i < 8; ++i) {
       const double child[3] = {corner[0] + 0.5 * h * size * (i & 1), corner[1] + 0.5 * h * size * (i >> 1 & 1),

@@ -1,0 +1,319 @@
+/* Shapes: mass properties in closed form against integrals, surfaces on their level sets, boolean combinations with known
+ * volumes, walls, moves, and the text of each refusal. */
+#include "core/math3.h"
+#include "core/quaternion.h"
+#include "core/random.h"
+#include "discretize/mesh/shape.h"
+#include "test.h"
+
+/* What the key table would have filled in. */
+static shape_spec plain(void) { return (shape_spec){.axis = {0, 0, 1}}; }
+
+static shape *create(const shape_spec *spec, double spacing)
+{
+  diagnostics *d = NULL;
+  shape       *s = NULL;
+  assert_ok(diagnostics_create(&d));
+  assert_ok(shape_create(spec, NULL, "bodies.b.shape", d, spacing, &s));
+  if (diagnostics_count(d)) fail_msg("refused: %s", diagnostics_text(d, 0));
+  assert_non_null(s);
+  diagnostics_destroy(&d);
+  return s;
+}
+
+static void refuse(const shape_spec *spec, const char *expected)
+{
+  diagnostics *d = NULL;
+  shape       *s = NULL;
+  assert_ok(diagnostics_create(&d));
+  assert_ok(shape_create(spec, NULL, "bodies.b.shape", d, NAN, &s));
+  assert_null(s);
+  assert_int_equal(diagnostics_count(d), 1);
+  if (!strstr(diagnostics_text(d, 0), expected)) fail_msg("\"%s\" does not contain \"%s\"", diagnostics_text(d, 0), expected);
+  diagnostics_destroy(&d);
+}
+
+static void assert_mass(const mass_properties *a, const mass_properties *b, double relative)
+{
+  double size = 0.0;
+  for (int k = 0; k < 9; ++k) size = fmax(size, fabs(b->inertia[k]));
+  assert_close(a->volume, b->volume, relative * b->volume);
+  for (int k = 0; k < 3; ++k) assert_close(a->center[k], b->center[k], relative);
+  for (int k = 0; k < 9; ++k) assert_close(a->inertia[k], b->inertia[k], relative * size);
+}
+
+static const shape_sphere_spec  ball  = {{0.1, 0.2, 0.3}, 0.5};
+static const shape_box_spec     brick = {{-0.4, -0.3, -0.2}, {0.5, 0.3, 0.4}};
+static const shape_segment_spec rod   = {{-0.3, 0.1, 0.2}, {0.5, 0.4, 0.9}, 0.3};
+static const shape_torus_spec   ring  = {{0.1, 0.2, 0.3}, {1, 2, 2}, 0.6, 0.2};
+
+/* Closed forms agree with the integral over the level set (1e-6) and with that over a fine surface (its h^2), after a turn. */
+static void test_primitives(void **state)
+{
+  (void)state;
+  for (int kind = 0; kind < 5; ++kind) {
+    shape_spec spec = plain();
+    if (kind == 0) spec.sphere = &ball;
+    if (kind == 1) spec.box = &brick;
+    if (kind == 2) spec.cylinder = &rod;
+    if (kind == 3) spec.capsule = &rod;
+    if (kind == 4) spec.torus = &ring;
+    spec.rotate_deg = 40.0;
+    v3_set(spec.axis, 1.0, 1.0, 0.0);
+    v3_set(spec.about, 0.2, 0.0, 0.0);
+    v3_set(spec.translate, 0.3, -0.2, 0.1);
+    shape *s = create(&spec, 0.03);
+    assert_true(s->is_bounded && s->n_pieces == 1 && s->surface && !s->outline);
+    const mass_properties quadrature = level_set_mass(s->piece[0], s->min, s->max, 16), mesh = triangle_mesh_mass(s->surface);
+    assert_mass(&quadrature, &s->mass, 4e-6);
+    assert_mass(&mesh, &s->mass, 1.5e-2);
+    for (int64_t i = 0; i < s->surface->n_vertices; ++i) assert_close(level_set_value(s->piece[0], &s->surface->x[3 * i]), 0.0, 1e-14);
+    shape_destroy(&s);
+  }
+  assert_no_leak();
+}
+
+static void test_turn(void **state)
+{
+  (void)state;
+  shape_spec spec  = plain();
+  spec.box         = &brick;
+  spec.rotate_deg  = 90.0;
+  v3_set(spec.about, 1.0, 0.0, 0.0);
+  v3_set(spec.translate, 0.0, 0.0, 2.0);
+  shape *s = create(&spec, NAN); /* (x, y) -> (1 - y, x - 1) */
+  assert_int_equal(s->surface->n_vertices, 8);
+  const double lo[3] = {0.7, -1.4, 1.8}, hi[3] = {1.3, -0.5, 2.4};
+  for (int k = 0; k < 3; ++k) {
+    assert_close(s->min[k], lo[k], 1e-15);
+    assert_close(s->max[k], hi[k], 1e-15);
+    assert_close(s->mass.center[k], 0.5 * (lo[k] + hi[k]), 1e-15);
+  }
+  shape_destroy(&s);
+  assert_no_leak();
+}
+
+/* Combinations with known volumes. Lens of two balls r at distance d: pi (2r - d)^2 (d^2 + 4 d r)/(12 d). */
+static void test_booleans(void **state)
+{
+  (void)state;
+  const shape_sphere_spec left = {{-0.3, 0, 0}, 0.5}, right = {{0.3, 0, 0}, 0.5};
+  const double            each = 4.0 / 3.0 * M_PI * 0.125, lens = M_PI * 0.16 * (0.36 + 1.2) / 7.2;
+  shape_spec              a = plain(), b = plain();
+  a.sphere = &left, b.sphere = &right;
+  key_item              two[2] = {{.value = &a}, {.value = &b}};
+  shape_difference_spec cut    = {&a, {1, &two[1]}};
+  const double          expected[3] = {2 * each - lens, lens, each - lens};
+  for (int kind = 0; kind < 3; ++kind) {
+    shape_spec spec = plain();
+    if (kind == 0) spec.unite = (key_list){2, two};
+    if (kind == 1) spec.intersect = (key_list){2, two};
+    if (kind == 2) spec.difference = &cut;
+    shape *s = create(&spec, 0.04);
+    assert_close(s->mass.volume / expected[kind], 1.0, 1e-6);
+    if (kind < 2) assert_close(s->mass.center[0], 0.0, 1e-6);
+    const mass_properties mesh = triangle_mesh_mass(s->surface);
+    assert_close(mesh.volume / expected[kind], 1.0, 0.02);
+    for (int64_t i = 0; i < s->surface->n_vertices; ++i)
+      assert_close(level_set_value(s->piece[0], &s->surface->x[3 * i]), 0.0, 1e-9);
+    shape_destroy(&s);
+  }
+  assert_no_leak();
+}
+
+/* A box with a box cut out of its corner is a polyhedron: contouring keeps its edges and corners, integrals are exact. */
+static void test_sharp_edges(void **state)
+{
+  (void)state;
+  const shape_box_spec  whole = {{0, 0, 0}, {1, 1, 1}}, corner = {{0.5, 0.6, 0.7}, {2, 2, 2}};
+  shape_spec            a = plain(), b = plain(), spec = plain();
+  key_item              one = {.value = &b};
+  shape_difference_spec cut = {&a, {1, &one}};
+  a.box = &whole, b.box = &corner, spec.difference = &cut;
+  shape       *s        = create(&spec, 0.083);
+  const double expected = 1.0 - 0.5 * 0.4 * 0.3;
+  assert_close(s->mass.volume, expected, 1e-6); /* edges along the grid are the hardest case: errors add up along them */
+  for (int k = 0; k < 3; ++k) assert_close(s->mass.center[k], (0.5 - 0.06 * (0.75 + 0.05 * k)) / expected, 1e-6);
+  assert_close(triangle_mesh_mass(s->surface).volume, expected, 2e-3);
+  int n_corners = 0;
+  for (int64_t i = 0; i < s->surface->n_vertices; ++i) {
+    const double *x = &s->surface->x[3 * i];
+    assert_close(level_set_value(s->piece[0], x), 0.0, 1e-9);
+    n_corners += fabs(x[0] - 0.5) + fabs(x[1] - 0.6) + fabs(x[2] - 0.7) < 1e-6; /* the inner one */
+    n_corners += x[0] + x[1] + x[2] < 1e-6;
+  }
+  assert_int_equal(n_corners, 2);
+  shape_destroy(&s);
+  assert_no_leak();
+}
+
+static void test_unbounded(void **state)
+{
+  (void)state;
+  shape_plane_spec     ground = {{0, 0, 2}, {0, 0, 0.5}, NAN, 3.0};
+  shape_spec           spec   = plain();
+  const double         above[3] = {4, 5, 0.75}, inside[3] = {0.5, 0.25, 0.4}, low[3] = {0.5, 0.25, -0.1};
+  spec.plane                    = &ground;
+  shape *s = create(&spec, NAN);
+  assert_true(!s->is_bounded && s->n_pieces == 1 && !s->surface && s->outline);
+  assert_close(level_set_value(s->piece[0], above), 0.25, 1e-15);
+  for (int i = 0; i < 4; ++i) assert_close(s->outline->x[3 * i + 2], 0.5, 1e-15);
+  shape_destroy(&s);
+  key_item             open = {.value = "top"};
+  shape_container_spec box  = {{0, 0, 0}, {1, 2, 3}, {1, &open}};
+  spec.plane = NULL, spec.container = &box;
+  s = create(&spec, NAN);
+  assert_int_equal(s->n_pieces, 5);
+  assert_int_equal(s->outline->n_triangles, 10);
+  const double distance[5] = {0.5, 0.5, 0.25, 1.75, 0.4}; /* left, right, front, back, bottom */
+  for (int i = 0; i < 5; ++i) assert_close(level_set_value(s->piece[i], inside), distance[i], 1e-15);
+  assert_close(level_set_value(s->piece[4], low), -0.1, 1e-15);
+  for (int64_t t = 0; t < 10; ++t) { /* the outline's triangles face the room */
+    const int32_t *v = &s->outline->tri[3 * t];
+    double         e1[3], e2[3], n[3], d[3];
+    v3_sub(e1, &s->outline->x[3 * v[1]], &s->outline->x[3 * v[0]]);
+    v3_sub(e2, &s->outline->x[3 * v[2]], &s->outline->x[3 * v[0]]);
+    v3_cross(n, e1, e2);
+    v3_sub(d, inside, &s->outline->x[3 * v[0]]);
+    assert_true(v3_dot(n, d) > 0.0);
+  }
+  shape_destroy(&s);
+  assert_no_leak();
+}
+
+static void test_mesh_file(void **state)
+{
+  (void)state;
+  char  path[] = "/tmp/stickslip-test-XXXXXX.obj";
+  FILE *f      = fdopen(mkstemps(path, 4), "w");
+  fprintf(f, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
+  fclose(f);
+  shape_mesh_spec mesh = {path, 2.0, NAN};
+  shape_spec      spec = plain();
+  spec.mesh            = &mesh;
+  v3_set(spec.translate, 1.0, 0.0, 0.0);
+  shape *s = create(&spec, NAN);
+  assert_close(s->mass.volume, 8.0 / 6.0, 1e-14);
+  assert_close(s->mass.center[0], 1.5, 1e-14);
+  assert_int_equal(s->surface->n_vertices, 4);
+  for (int i = 0; i < 500; ++i) { /* the side is that of the planes, beyond the error of the grid at its edges */
+    double x[3];
+    for (int k = 0; k < 3; ++k) x[k] = random_range(3, (uint64_t)i, (uint64_t)k, -0.5, 2.5) + (k == 0);
+    const double depth = fmin(fmin(x[0] - 1.0, fmin(x[1], x[2])), (3.0 - x[0] - x[1] - x[2]) / sqrt(3.0));
+    if (fabs(depth) > 0.03) assert_int_equal(level_set_value(s->piece[0], x) < 0.0, depth > 0.0);
+  }
+  shape_destroy(&s);
+  s = create(&spec, 0.2); /* refined: same solid, more vertices */
+  assert_close(s->mass.volume, 8.0 / 6.0, 1e-14);
+  assert_close(triangle_mesh_mass(s->surface).volume, 8.0 / 6.0, 1e-13);
+  assert_true(s->surface->n_vertices > 100);
+  triangle_mesh_defects defects;
+  assert_ok(triangle_mesh_check(s->surface, &defects));
+  assert_true(triangle_mesh_is_sound(&defects));
+  shape_destroy(&s);
+  mesh.spacing = 1.0;
+  refuse(&spec, "bodies.b.shape.mesh.spacing: ");
+  f = fopen(path, "w");
+  fprintf(f, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n");
+  fclose(f);
+  refuse(&spec, "bodies.b.shape.mesh.file: the surface is open: 3 edges");
+  remove(path);
+  refuse(&spec, "cannot be opened");
+  assert_no_leak();
+}
+
+static void test_refusals(void **state)
+{
+  (void)state;
+  shape_spec         spec = plain(), far = plain(), near = plain();
+  shape_box_spec     flat = {{0, 0, 0}, {1, 0, 1}};
+  shape_segment_spec point = {{1, 1, 1}, {1, 1, 1}, 1};
+  shape_torus_spec   fat = {{0, 0, 0}, {0, 0, 1}, 1, 1}, no_axis = {{0, 0, 0}, {0, 0, 0}, 1, 0.5};
+  shape_plane_spec   nowhere = {{0, 0, 0}, {NAN, NAN, NAN}, NAN, 1}, twice = {{0, 0, 1}, {0, 0, 0}, 1, 1};
+  key_item           open = {.value = "topp"};
+  shape_container_spec room = {{0, 0, 0}, {1, 1, 1}, {1, &open}};
+  refuse(&spec, "bodies.b.shape: needs one of sphere, box");
+  spec.sphere = &ball, spec.box = &brick;
+  refuse(&spec, "is both a sphere and a box");
+  spec = plain(), spec.box = &flat;
+  refuse(&spec, "bodies.b.shape.box.max: must be above min in every direction, but y runs from 0 to 0");
+  spec = plain(), spec.capsule = &point;
+  refuse(&spec, "bodies.b.shape.capsule.to: is the same point");
+  spec = plain(), spec.torus = &fat;
+  refuse(&spec, "bodies.b.shape.torus.minor_radius: must be below");
+  spec.torus = &no_axis;
+  refuse(&spec, "bodies.b.shape.torus.axis: is the zero vector");
+  spec = plain(), spec.plane = &nowhere;
+  refuse(&spec, "bodies.b.shape.plane.normal: is the zero vector");
+  spec.plane = &twice;
+  refuse(&spec, "are both given");
+  spec = plain(), spec.container = &room;
+  refuse(&spec, "did you mean \"top\"");
+  spec = plain(), spec.sphere = &ball, spec.rotate_deg = 1.0, spec.axis[2] = 0.0;
+  refuse(&spec, "bodies.b.shape.axis: is the zero vector");
+  /* nothing in common: by bounds, and within overlapping bounds */
+  const shape_sphere_spec b1 = {{0, 0, 0}, 1}, b2 = {{5, 0, 0}, 1}, b3 = {{1.3, 1.3, 1.3}, 1};
+  near.sphere = &b1, far.sphere = &b2;
+  key_item two[2] = {{.value = &near}, {.value = &far}};
+  spec = plain(), spec.intersect = (key_list){2, two};
+  refuse(&spec, "nothing in common");
+  far.sphere = &b3;
+  refuse(&spec, "empty");
+  /* a bad part names its own place */
+  far.sphere = NULL, far.box = &flat;
+  refuse(&spec, "bodies.b.shape.intersection[1].box.max: must be above");
+  assert_no_leak();
+}
+
+/* From the text of a job to a shape: the key table is sound, nests, fills defaults, and complaints carry their place. */
+static const shape *from_text(const char *text, document *doc, diagnostics *d)
+{
+  document_node    *node = NULL;
+  const void       *spec = NULL;
+  shape            *s    = NULL;
+  document_mark     mark = {"job.yaml", 7, 3};
+  assert_ok(document_read_flow(doc, text, mark, &node));
+  assert_ok(key_table_read(&shape_table, doc, node, "bodies.b.shape", d, &spec));
+  if (diagnostics_count(d) == 0) assert_ok(shape_create(spec, node, "bodies.b.shape", d, NAN, &s));
+  return s;
+}
+
+static void test_key_table(void **state)
+{
+  (void)state;
+  document    *doc = NULL;
+  diagnostics *d   = NULL;
+  assert_ok(diagnostics_create(&d));
+  assert_ok(key_table_validate(&shape_table, d));
+  if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
+  assert_ok(document_create(&doc));
+  shape *s = (shape *)from_text("{difference: {from: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, minus: [{box: {min: [0.5, 0, 0], max: [1, 1, 1]}}, "
+                                "{union: [{box: {min: [0, 0.5, 0], max: [1, 1, 1]}}]}]}, translate: [0, 0, 2]}", doc, d);
+  if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
+  assert_close(s->mass.volume, 0.25, 1e-6);
+  assert_close(s->mass.center[2], 2.5, 1e-6);
+  shape_destroy(&s);
+  s = (shape *)from_text("{container: {min: [0, 0, 0], max: [1, 1, 1]}}", doc, d);
+  assert_int_equal(s->n_pieces, 5); /* open at the top by default */
+  shape_destroy(&s);
+  s = (shape *)from_text("{container: {min: [0, 0, 0], max: [1, 1, 1], open: []}}", doc, d);
+  assert_int_equal(s->n_pieces, 6);
+  shape_destroy(&s);
+  s = (shape *)from_text("{plane: {}}", doc, d);
+  assert_close(level_set_value(s->piece[0], (const double[3]){3, 4, 5}), 5.0, 0.0);
+  shape_destroy(&s);
+  assert_int_equal(diagnostics_count(d), 0);
+  s = (shape *)from_text("{union: [{plane: {}}, {cylinder: {from: [0, 0, 0], to: [0, 0, 0], radius: 1}}]}", doc, d);
+  assert_null(s);
+  assert_string_equal(diagnostics_text(d, 0),
+                      "job.yaml:7:3: bodies.b.shape.union[1].cylinder.to: is the same point as `from`: there is no axis");
+  s = (shape *)from_text("{sphere: {center: [0, 0, 0], radius: -1}}", doc, d);
+  assert_null(s);
+  document_destroy(&doc);
+  diagnostics_destroy(&d);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
+          cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
+          cmocka_unit_test(test_refusals))
