@@ -169,7 +169,7 @@ static bool has_edge(const integrand *f, const double *corner, double h)
   for (int i = 0; i < 8; ++i) {
     for (int k = 0; k < 3; ++k) x[k] = f->origin[k] + corner[k] + h * (i >> k & 1);
     (void)level_set_eval(f->phi, x, g_corner, NULL);
-    if (v3_dot(g, g_corner) < 0.97 * v3_norm(g) * v3_norm(g_corner)) return true; /* 14 degrees */
+    if (v3_dot(g, g_corner) < 0.94 * v3_norm(g) * v3_norm(g_corner)) return true; /* 20 degrees */
   }
   return false;
 }
@@ -183,7 +183,7 @@ static void add_block(moments *q, const integrand *f, const double *corner, doub
   if (v > reach) return;
   if (v < -reach) add_cube(q, corner, h * size);
   else if (size * (1 << EDGE_LEVELS) <= 1.0 || (size <= 1.0 && !has_edge(f, corner, h * size)))
-    add_cut_cell(q, f, size == 1.0 ? &RULE_SMOOTH : &RULE_EDGE, corner, h * size);
+    add_cut_cell(q, f, size >= 0.5 ? &RULE_SMOOTH : &RULE_EDGE, corner, h * size);
   else
     for (int i = 0; i < 8; ++i) {
       const double child[3] = {corner[0] + 0.5 * h * size * (i & 1), corner[1] + 0.5 * h * size * (i >> 1 & 1),
