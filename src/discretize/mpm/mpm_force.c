@@ -69,32 +69,45 @@ static step_code refusal(const stress_batch *s, int64_t i)
   return sum < INFINITY ? STEP_INVERTED : STEP_NOT_FINITE;
 }
 
-/* U, F0 V and the scaled spectral tangent of a batch into its place. */
-static void keep_tangent(const mpm_particles *p, int64_t first, int64_t n, double dt, const stress_batch *s, double *restrict t)
+/* U, F0 V and the scaled spectral tangent of a group, one component per vector. */
+LANES_INLINE void tangent_of_group(const mpm_particles *p, int64_t at, int64_t from, double dt, const stress_batch *s, lanes t[MPM_TANGENT])
 {
-  const double *restrict volume = p->volume + first;
-  for (int k = 0; k < 9; ++k) memcpy(t + k * n, s->U[k], (size_t)n * sizeof(double));
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const double *restrict f0 = p->F[3 * i] + first, *restrict f1 = p->F[3 * i + 1] + first, *restrict f2 = p->F[3 * i + 2] + first;
-      double *restrict out      = t + (9 + 3 * i + j) * n;
-#pragma omp simd
-      for (int64_t q = 0; q < n; ++q) out[q] = f0[q] * s->V[j][q] + f1[q] * s->V[3 + j][q] + f2[q] * s->V[6 + j][q];
-    }
-  for (int k = 0; k < 9; ++k) {
-    double *restrict out = t + (18 + k) * n;
-#pragma omp simd
-    for (int64_t q = 0; q < n; ++q) out[q] = dt * dt * volume[q] * s->dp[k][q];
-  }
+  const lanes scale = dt * dt * lanes_load(p->volume + at);
+  lanes       F0[9], V[9];
+  for (int k = 0; k < 9; ++k) F0[k] = lanes_load(p->F[k] + at), V[k] = lanes_load(&s->V[k][from]);
+  for (int k = 0; k < 9; ++k) t[k] = lanes_load(&s->U[k][from]);
+  lanes_mul(t + 9, F0, V);
+  for (int k = 0; k < 9; ++k) t[18 + k] = scale * lanes_load(&s->dp[k][from]);
   for (int k = 0; k < 3; ++k) {
-    double *restrict plus = t + (27 + k) * n, *restrict minus = t + (30 + k) * n;
-#pragma omp simd
-    for (int64_t q = 0; q < n; ++q) {
-      const double scale = 0.5 * dt * dt * volume[q];
-      plus[q]  = scale * (s->a[k][q] + s->b[k][q]);
-      minus[q] = scale * (s->a[k][q] - s->b[k][q]);
+    const lanes a = lanes_load(&s->a[k][from]), b = lanes_load(&s->b[k][from]);
+    t[27 + k] = 0.5 * scale * (a + b);
+    t[30 + k] = 0.5 * scale * (a - b);
+  }
+}
+
+LANES_INLINE void keep_tangent(const mpm_particles *p, int32_t batch, double dt, const stress_batch *s, double *tangent)
+{
+  for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
+    const mpm_group group = p->groups[q];
+    lanes           t[MPM_TANGENT];
+    double         *to = tangent + MPM_TANGENT * (int64_t)group.first;
+    tangent_of_group(p, group.first, group.first - p->batches[batch].particle, dt, s, t);
+    if (group.n == LANES) {
+      for (int k = 0; k < MPM_TANGENT; ++k) lanes_store(to + k * LANES, t[k]);
+    } else {
+      for (int k = 0; k < MPM_TANGENT; ++k)
+        for (int l = 0; l < group.n; ++l) to[k * group.n + l] = t[k][l];
     }
   }
+}
+
+/* The tangent of a group at a stride of LANES: where it is, or spread out into `room`. */
+LANES_INLINE const double *group_tangent(const double *tangent, mpm_group group, double room[MPM_TANGENT * LANES])
+{
+  const double *from = tangent + MPM_TANGENT * (int64_t)group.first;
+  if (group.n == LANES) return from;
+  for (int k = 0; k < MPM_TANGENT; ++k) lanes_store(room + k * LANES, lanes_load(from + k * group.n));
+  return room;
 }
 
 /* Add dt V P F0^T of a batch to the tile. */
@@ -141,7 +154,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
       return first + bad;
     }
     scatter_batch(K, g, c, p, b, dt, &s, tile);
-    if (tangent) keep_tangent(p, first, n, dt, &s, tangent + MPM_TANGENT * first);
+    if (tangent) keep_tangent(p, b, dt, &s, tangent);
   }
   return c->end;
 }
@@ -176,15 +189,15 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, mpm_particles *cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* S(M): the spectral tangent of the law, or its transpose, at component stride n. */
-LANES_INLINE void spectral(const double *t, int64_t n, const bool is_transposed, const lanes M[9], lanes S[9])
+/* S(M): the spectral tangent of the law, or its transpose. */
+LANES_INLINE void spectral(const double *t, const bool is_transposed, const lanes M[9], lanes S[9])
 {
   for (int i = 0; i < 3; ++i) {
     S[4 * i] = (lanes){0};
-    for (int j = 0; j < 3; ++j) S[4 * i] += lanes_load(t + (18 + (is_transposed ? 3 * j + i : 3 * i + j)) * n) * M[4 * j];
+    for (int j = 0; j < 3; ++j) S[4 * i] += lanes_load(t + (18 + (is_transposed ? 3 * j + i : 3 * i + j)) * LANES) * M[4 * j];
     for (int j = 0; j < i; ++j) {
       const int   k    = 3 - i - j;
-      const lanes plus = lanes_load(t + (27 + k) * n), minus = lanes_load(t + (30 + k) * n);
+      const lanes plus = lanes_load(t + (27 + k) * LANES), minus = lanes_load(t + (30 + k) * LANES);
       S[3 * i + j] = plus * M[3 * i + j] + minus * M[3 * j + i];
       S[3 * j + i] = plus * M[3 * j + i] + minus * M[3 * i + j];
     }
@@ -198,30 +211,28 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
   double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
   mpm_grid_load(K, g, c, x, nodes);
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
-  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
-    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
-    for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
-      const mpm_group group = p->groups[q];
-      const double   *t     = tangent + MPM_TANGENT * first + (group.first - first);
-      double          base[3];
-      const int       cell = mpm_grid_cell(K, c, group.cell, base);
-      lanes           s[3], A[9], B[9], U[9], W[9];
-      kernel_lanes    w;
-      scatter_rows    rows;
-      row4            nz[LANES], ez[LANES];
-      mpm_grid_local(p, group.first, base, inverse_h, s);
-      for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz[l], &ez[l]);
-      kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
-      tile_gather(K, 3, nodes + cell, &w, NULL, A);
-      for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * n), W[k] = lanes_load(t + (9 + k) * n);
-      lanes_mul_tn(B, U, A);
-      lanes_mul(A, B, W);
-      spectral(t, n, is_transposed, A, B);
-      lanes_mul(A, U, B);
-      lanes_mul_nt(B, A, W);
-      scatter_rows_set(K, &w, NULL, B, &rows);
-      tile_scatter(K, group.n, true, false, &rows, nz, ez, tile + cell);
-    }
+  for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
+    const mpm_group group = p->groups[q];
+    double          room[MPM_TANGENT * LANES];
+    const double   *t = group_tangent(tangent, group, room);
+    double          base[3];
+    const int       cell = mpm_grid_cell(K, c, group.cell, base);
+    lanes           s[3], A[9], B[9], U[9], W[9];
+    kernel_lanes    w;
+    scatter_rows    rows;
+    row4            nz[LANES], ez[LANES];
+    mpm_grid_local(p, group.first, base, inverse_h, s);
+    for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz[l], &ez[l]);
+    kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
+    tile_gather(K, 3, nodes + cell, &w, NULL, A);
+    for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * LANES), W[k] = lanes_load(t + (9 + k) * LANES);
+    lanes_mul_tn(B, U, A);
+    lanes_mul(A, B, W);
+    spectral(t, is_transposed, A, B);
+    lanes_mul(A, U, B);
+    lanes_mul_nt(B, A, W);
+    scatter_rows_set(K, &w, NULL, B, &rows);
+    tile_scatter(K, group.n, true, false, &rows, nz, ez, tile + cell);
   }
 }
 
@@ -262,20 +273,20 @@ double mpm_force_product_flops(int K)
 
 /* Diagonal block of node i for one particle: D = U S U^T, with r = W^T grad w_i and S(r) linear in the six r_i r_j: D = T rr.
  * S_ii = p'_ii r_i^2 + sum_j plus_ij r_j^2,  S_ij = (p'_ij + minus_ij) r_i r_j. Order of rr: 00 11 22 12 02 01. */
-LANES_INLINE void diagonal_map(const double *t, int64_t n, lanes T[9][6])
+LANES_INLINE void diagonal_map(const double *t, lanes T[9][6])
 {
   lanes U[9], p[9];
-  for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * n), p[k] = lanes_load(t + (18 + k) * n);
+  for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * LANES), p[k] = lanes_load(t + (18 + k) * LANES);
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b < 3; ++b) {
       lanes *o = T[3 * a + b];
       for (int j = 0; j < 3; ++j) {
         o[j] = (lanes){0};
-        for (int i = 0; i < 3; ++i) o[j] += U[3 * a + i] * U[3 * b + i] * (i == j ? p[4 * i] : lanes_load(t + (27 + (3 - i - j) % 3) * n));
+        for (int i = 0; i < 3; ++i) o[j] += U[3 * a + i] * U[3 * b + i] * (i == j ? p[4 * i] : lanes_load(t + (27 + (3 - i - j) % 3) * LANES));
       }
       for (int k = 0; k < 3; ++k) {
         const int   i = k == 0 ? 1 : 0, j = k == 2 ? 1 : 2;
-        const lanes minus = lanes_load(t + (30 + k) * n);
+        const lanes minus = lanes_load(t + (30 + k) * LANES);
         o[3 + k] = U[3 * a + i] * U[3 * b + j] * (p[3 * i + j] + minus) + U[3 * a + j] * U[3 * b + i] * (p[3 * j + i] + minus);
       }
     }
@@ -300,33 +311,31 @@ LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_clu
 {
   const double inverse_h = 1.0 / g->h;
   for (int q = 0; q < 9 * TILE_NODES(K); ++q) tile[q] = 0.0;
-  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
-    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
-    for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
-      const mpm_group group = p->groups[q];
-      const double   *t     = tangent + MPM_TANGENT * first + (group.first - first);
-      double          base[3];
-      double         *to = tile + mpm_grid_cell(K, c, group.cell, base);
-      lanes           s[3], W[9], T[9][6];
-      kernel_lanes    w;
-      row4            nz, ez, rr[LANES][STENCIL_MAX * STENCIL_MAX][6];
-      mpm_grid_local(p, group.first, base, inverse_h, s);
-      kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
-      for (int k = 0; k < 9; ++k) W[k] = lanes_load(t + (9 + k) * n);
-      diagonal_map(t, n, T);
-      for (int l = 0; l < group.n; ++l) {
-        kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz, &ez);
-        diagonal_rows(K, &w, W, l, nz, ez, rr[l]);
-      }
-      for (int k = 0; k < 9; ++k)
-        for (int r = 0; r < K * K; ++r) {
-          double *row = to + k * TILE_NODES(K) + ((r / K) * TILE_SIDE(K) + r % K) * TILE_Z;
-          row4    sum = row4_load(row);
-          for (int l = 0; l < group.n; ++l)
-            for (int m = 0; m < 6; ++m) sum += T[k][m][l] * rr[l][r][m];
-          row4_store(row, sum);
-        }
+  for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
+    const mpm_group group = p->groups[q];
+    double          room[MPM_TANGENT * LANES];
+    const double   *t = group_tangent(tangent, group, room);
+    double          base[3];
+    double         *to = tile + mpm_grid_cell(K, c, group.cell, base);
+    lanes           s[3], W[9], T[9][6];
+    kernel_lanes    w;
+    row4            nz, ez, rr[LANES][STENCIL_MAX * STENCIL_MAX][6];
+    mpm_grid_local(p, group.first, base, inverse_h, s);
+    kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
+    for (int k = 0; k < 9; ++k) W[k] = lanes_load(t + (9 + k) * LANES);
+    diagonal_map(t, T);
+    for (int l = 0; l < group.n; ++l) {
+      kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz, &ez);
+      diagonal_rows(K, &w, W, l, nz, ez, rr[l]);
     }
+    for (int k = 0; k < 9; ++k)
+      for (int r = 0; r < K * K; ++r) {
+        double *row = to + k * TILE_NODES(K) + ((r / K) * TILE_SIDE(K) + r % K) * TILE_Z;
+        row4    sum = row4_load(row);
+        for (int l = 0; l < group.n; ++l)
+          for (int m = 0; m < 6; ++m) sum += T[k][m][l] * rr[l][r][m];
+        row4_store(row, sum);
+      }
   }
 }
 

@@ -12,7 +12,8 @@
 
 enum { MPM_TANGENT = 33 };
 
-/* Tangents of all bodies: batch b of a body starts at 33 batch.particle, component k of its particle i at k n + i. */
+/* Tangents of all bodies, in the order in which products read them: a group of n particles starts at 33 group.first, its
+ * component k at k n. */
 typedef struct {
   int      n_bodies;
   int64_t *capacity; /* [n_bodies] particles */

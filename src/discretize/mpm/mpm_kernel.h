@@ -152,14 +152,16 @@ LANES_INLINE void kernel_row(const int K, const kernel_factor factor, double s, 
 {
   row4 p, g; /* powers of the distance to where a piece ends: weights that vanish do so exactly, and never turn negative */
   if (K == 3) {
+    const row4 p0 = {1.5, -1.0, -0.5, 0.0}, p1 = {-1.0, 1.0, 1.0, 0.0};
     const row4 n0 = {0.0, 0.75, 0.0, 0.0}, n2 = {0.5, -1.0, 0.5, 0.0}, g1 = {-1.0, -2.0, 1.0, 0.0};
-    p  = (row4){1.5 - s, s - 1.0, s - 0.5, 0.0};
+    p  = p0 + s * p1;
     *n = n0 + n2 * p * p;
     g  = g1 * p;
   } else {
     const row4 n0 = {0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0}, n2 = {0.0, -1.0, -1.0, 0.0}, n3 = {1.0 / 6.0, 0.5, 0.5, 1.0 / 6.0};
     const row4 g1 = {0.0, -2.0, 2.0, 0.0}, g2 = {-0.5, 1.5, -1.5, 0.5};
-    p  = (row4){2.0 - s, s - 1.0, 2.0 - s, s - 1.0};
+    const row4 p0 = {2.0, -1.0, 2.0, -1.0}, p1 = {-1.0, 1.0, -1.0, 1.0};
+    p  = p0 + s * p1;
     *n = n0 + p * p * (n2 + n3 * p);
     g  = p * (g1 + g2 * p);
   }
