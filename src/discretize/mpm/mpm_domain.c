@@ -38,8 +38,7 @@ void mpm_domain_destroy(mpm_domain **out)
   memory_free(&d->materials);
   memory_free(&d->names);
   memory_free(&d->acceleration);
-  memory_free(&d->walls);
-  memory_free(&d->fixed);
+  mpm_walls_free(&d->walls);
   memory_free(&d->external);
   memory_free(&d->masked);
   memory_free(&d->internal);
@@ -127,8 +126,8 @@ PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coo
 {
   PetscFunctionBeginUser;
   PetscCheck(axis >= 0 && axis < 3 && (side == -1 || side == 1), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "MPM wall: axis 0 to 2, side -1 or 1");
-  PetscCall(memory_resize("mpm walls", d->n_walls + 1, sizeof *d->walls, &d->walls));
-  d->walls[d->n_walls++] = (mpm_wall){axis, side, coordinate, kind};
+  PetscCall(memory_resize("mpm walls", d->walls.n_walls + 1, sizeof *d->walls.wall, &d->walls.wall));
+  d->walls.wall[d->walls.n_walls++] = (mpm_wall){axis, side, coordinate, kind};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,17 +6,16 @@
  * its n_clusters() is called, so set the domain's first_block before contact search begins. The points of a facade are its
  * particles in sorted order, valid from begin_step to end_step; identities are unique over the whole domain.
  *
- * Walls are constraints on grid nodes, for validation against closed forms: nodes at or beyond a plane keep zero velocity
- * (stick) or zero normal velocity (slip). Inside the step their rows of g read m v = 0 and their rows and columns of H are
- * m I, so v = 0 there at the solution.                                                                                  */
+ * Walls are mirrors on the grid (mpm_wall.h), for validation against closed forms; what contact does is real walls. A body that
+ * touches others within two cells of a mirror is not meant to. block_diagonal leaves out what couples a node to its image. */
 #ifndef SS_DISCRETIZE_MPM_DOMAIN_H
 #define SS_DISCRETIZE_MPM_DOMAIN_H
 #include "discretize/body.h"
 #include "discretize/material/material.h"
 #include "discretize/mpm/mpm_transfer.h"
+#include "discretize/mpm/mpm_wall.h"
 
 typedef struct mpm_domain mpm_domain;
-typedef enum { MPM_WALL_STICK, MPM_WALL_SLIP } mpm_wall_kind;
 
 /* Particles to add, copied; x, v interleaved [n][3]. */
 typedef struct {
@@ -37,7 +36,7 @@ body          *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the doma
 PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const mpm_seed *seed, int *index);
 /* Between steps: more particles for a body (a source). Undeformed, without plastic history. */
 PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const mpm_seed *seed);
-/* Nodes with coordinate <= (side < 0) or >= (side > 0) the plane [m] along axis 0, 1, 2. */
+/* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
 /* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);

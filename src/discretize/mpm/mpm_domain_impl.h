@@ -5,12 +5,6 @@
 #include "discretize/mpm/mpm_force.h"
 
 typedef struct {
-  int           axis, side;
-  double        coordinate;
-  mpm_wall_kind kind;
-} mpm_wall;
-
-typedef struct {
   body        base;
   mpm_domain *domain;
   int         index;
@@ -28,8 +22,7 @@ struct mpm_domain {
   const char     **names;     /* borrowed */
   double         (*acceleration)[3];
   int64_t          next_id;
-  int              n_walls;
-  mpm_wall        *walls;
+  mpm_walls        walls;
   mpm_body_force   body_force;
   void            *body_force_context;
   /* Of the current step. */
@@ -37,9 +30,8 @@ struct mpm_domain {
   bool        is_laid_out, has_tangent, has_external, has_last_v;
   mpm_tangent tangent;
   int64_t     work_capacity;
-  uint8_t    *fixed;    /* [n_dofs] bit d: component d is held by a wall; only if n_walls > 0 */
-  double     *external; /* [n_dofs][3] N, without gravity */
-  double     *masked;   /* [n_dofs][3] v or x with held components zero */
+  double     *external; /* [n_dofs][3] N, body forces; with walls gravity too, not yet folded */
+  double     *masked;   /* [n_dofs][3] v or x on all nodes, if there are walls */
   double     *internal; /* [n_dofs][3] */
   double     *last_v;   /* [n_dofs][3]: where the last residual was good */
 };

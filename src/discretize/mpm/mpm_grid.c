@@ -389,6 +389,24 @@ void mpm_grid_node(const mpm_grid *g, int64_t dof, int64_t node[3])
   node[2] = (int64_t)base[2] + (at & 3);
 }
 
+int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3])
+{
+  uint64_t key = 0;
+  int64_t  lo = 0, hi = g->n_blocks;
+  for (int d = 0; d < 3; ++d) {
+    const int64_t at = (int64_t)floor((double)node[d] / BLOCK_SIDE) - g->low[d];
+    if (at < 0 || at >= g->side[d]) return -1;
+    key = key * (uint64_t)g->side[d] + (uint64_t)at;
+  }
+  while (lo < hi) {
+    const int64_t mid = (lo + hi) / 2;
+    if (g->block_key[mid] < key) lo = mid + 1;
+    else hi = mid;
+  }
+  if (lo == g->n_blocks || g->block_key[lo] != key) return -1;
+  return g->node_dof[lo * BLOCK_NODES + ((node[0] & 3) * 4 + (node[1] & 3)) * 4 + (node[2] & 3)];
+}
+
 int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], int32_t *dof, double *weight)
 {
   const int K = g->kernel;

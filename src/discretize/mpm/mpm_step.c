@@ -17,28 +17,26 @@ static PetscErrorCode reserve_work(mpm_domain *d, int64_t n)
     memory_free(arrays[a]);
     PetscCall(memory_alloc("mpm work", 3 * capacity, sizeof(double), arrays[a]));
   }
-  memory_free(&d->fixed);
-  PetscCall(memory_alloc("mpm walls", capacity, 1, &d->fixed));
   d->work_capacity = capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void hold_walls(mpm_domain *d)
+/* What pulls on the nodes besides internal forces and (unless there are walls) gravity. */
+static PetscErrorCode find_external(mpm_domain *d, double t)
 {
   const mpm_grid *g = d->grid;
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < g->n_dofs; ++i) {
-    int64_t node[3];
-    uint8_t bits = 0;
-    mpm_grid_node(g, i, node);
-    for (int w = 0; w < d->n_walls; ++w) {
-      const mpm_wall *wall = &d->walls[w];
-      const double    beyond = (g->h * (double)node[wall->axis] - wall->coordinate) * wall->side;
-      if (beyond < -1e-9 * g->h) continue;
-      bits |= (uint8_t)(wall->kind == MPM_WALL_STICK ? 7 : 1 << wall->axis);
-    }
-    d->fixed[i] = bits;
-  }
+
+  PetscFunctionBeginUser;
+  bool has_force = d->body_force != NULL;
+  for (int i = 0; i < d->n_bodies; ++i) has_force |= v3_dot(d->acceleration[i], d->acceleration[i]) > 0.0;
+  d->has_external = has_force || d->walls.n_walls > 0;
+  if (has_force)
+    PetscCall(mpm_transfer_body_force(d->grid, d->particles, (const double(*)[3])d->acceleration, d->body_force, d->body_force_context, t,
+                                      d->external));
+  if (d->walls.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  /* gravity pulls on the mirror images too, so it must be folded with the rest */
+  for (int64_t q = 0; q < 3 * g->n_dofs; ++q) d->external[q] = (has_force ? d->external[q] : 0.0) + g->mass[q / 3] * d->gravity[q % 3];
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
@@ -53,12 +51,9 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mpm_transfer_to_grid(d->grid, d->particles, d->transfer));
   PetscCall(reserve_work(d, d->grid->n_dofs));
-  if (d->n_walls > 0) hold_walls(d);
-  d->has_external = d->body_force != NULL;
-  for (int i = 0; i < d->n_bodies; ++i) d->has_external |= v3_dot(d->acceleration[i], d->acceleration[i]) > 0.0;
-  if (d->has_external)
-    PetscCall(mpm_transfer_body_force(d->grid, d->particles, (const double(*)[3])d->acceleration, d->body_force, d->body_force_context,
-                                      t + dt, d->external));
+  PetscCall(find_external(d, t + dt));
+  PetscCall(mpm_walls_find(&d->walls, d->grid));
+  if (d->walls.n_walls > 0) mpm_walls_fold_grid(&d->walls, d->grid);
   *n_blocks = b->n_blocks = d->grid->n_dofs;
   d->is_laid_out          = true;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -82,17 +77,13 @@ static PetscErrorCode step_mass(const body *b, double *scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x with the components that walls hold set to zero; x itself if there are no walls. */
-static const double *without_held(const mpm_domain *d, const double *x)
+/* x on all nodes, mirrored ones too; x itself if there are no walls. */
+static const double *on_all_nodes(const mpm_domain *d, const double *x)
 {
-  const int64_t n = d->grid->n_dofs;
-  if (d->n_walls == 0) return x;
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < n; ++i)
-    for (int k = 0; k < 3; ++k) d->masked[3 * i + k] = d->fixed[i] >> k & 1 ? 0.0 : x[3 * i + k];
+  if (d->walls.n_walls == 0) return x;
+  mpm_walls_expand(&d->walls, d->grid, x, d->masked);
   return d->masked;
 }
-static bool is_held(const mpm_domain *d, int64_t i, int k) { return d->n_walls > 0 && (d->fixed[i] >> k & 1); }
 
 static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict)
 {
@@ -104,16 +95,20 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   SS_ASSERT(d->is_laid_out);
   d->has_last_v = false;
   if (with_tangent) d->has_tangent = false;
-  PetscCall(mpm_force_residual(d->grid, d->n_bodies, d->particles, d->materials, d->names, dt, without_held(d, v), d->internal,
+  PetscCall(mpm_force_residual(d->grid, d->n_bodies, d->particles, d->materials, d->names, dt, on_all_nodes(d, v), d->internal,
                                with_tangent ? &d->tangent : NULL, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->has_external)
+#pragma omp parallel for schedule(static)
+    for (int64_t q = 0; q < 3 * grid->n_dofs; ++q) d->internal[q] -= dt * d->external[q];
+  if (d->walls.n_walls > 0) mpm_walls_fold(&d->walls, grid, d->internal);
+  const double weight = d->walls.n_walls > 0 ? 0.0 : dt;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < grid->n_dofs; ++i)
     for (int k = 0; k < 3; ++k) {
       const int64_t q = 3 * i + k;
-      const double  outer = grid->mass[i] * d->gravity[k] + (d->has_external ? d->external[q] : 0.0);
-      if (is_held(d, i, k)) g[q] += grid->mass[i] * v[q];
-      else g[q] += grid->mass[i] * (v[q] - grid->velocity[q]) - dt * outer + d->internal[q];
+      if (mpm_walls_held(&d->walls, i, k)) g[q] += grid->mass[i] * v[q];
+      else g[q] += grid->mass[i] * (v[q] - grid->velocity[q] - weight * d->gravity[k]) + d->internal[q];
     }
   memcpy(d->last_v, v, (size_t)(3 * grid->n_dofs) * sizeof *v);
   d->has_last_v = true;
@@ -128,10 +123,11 @@ static PetscErrorCode step_tangent(const body *b, const double *x, double *y, bo
 
   PetscFunctionBeginUser;
   SS_ASSERT(d->has_tangent);
-  PetscCall(mpm_force_product(d->grid, d->particles, &d->tangent, is_transposed, without_held(d, x), d->internal));
+  PetscCall(mpm_force_product(d->grid, d->particles, &d->tangent, is_transposed, on_all_nodes(d, x), d->internal));
+  if (d->walls.n_walls > 0) mpm_walls_fold(&d->walls, g, d->internal);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < g->n_dofs; ++i)
-    for (int k = 0; k < 3; ++k) y[3 * i + k] += g->mass[i] * x[3 * i + k] + (is_held(d, i, k) ? 0.0 : d->internal[3 * i + k]);
+    for (int k = 0; k < 3; ++k) y[3 * i + k] += g->mass[i] * x[3 * i + k] + d->internal[3 * i + k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,11 +141,15 @@ static PetscErrorCode step_block_diagonal(const body *b, double *out)
   SS_ASSERT(d->has_tangent);
   PetscCall(memory_alloc("mpm diagonal", 9 * g->n_dofs, sizeof *sum, &sum));
   PetscCall(mpm_force_block_diagonal(d->grid, d->particles, &d->tangent, sum));
+  for (int64_t q = 0; q < d->walls.n_ghosts; ++q) {
+    const mpm_ghost *ghost = &d->walls.ghost[q];
+    for (int k = 0; k < 9; ++k) sum[9 * (int64_t)ghost->image + k] += ghost->sign[k / 3] * ghost->sign[k % 3] * sum[9 * (int64_t)ghost->dof + k];
+  }
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < g->n_dofs; ++i)
     for (int r = 0; r < 3; ++r)
       for (int c = 0; c < 3; ++c)
-        out[9 * i + 3 * r + c] += (is_held(d, i, r) || is_held(d, i, c) ? 0.0 : sum[9 * i + 3 * r + c]) + (r == c ? g->mass[i] : 0.0);
+        out[9 * i + 3 * r + c] += (mpm_walls_held(&d->walls, i, r) || mpm_walls_held(&d->walls, i, c) ? 0.0 : sum[9 * i + 3 * r + c]) + (r == c ? g->mass[i] : 0.0);
   memory_free(&sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,7 +161,7 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
 
   PetscFunctionBeginUser;
   SS_ASSERT(d->is_laid_out);
-  const double *u = without_held(d, v);
+  const double *u = on_all_nodes(d, v);
   mpm_transfer_check_cfl(d->grid, d->n_bodies, d->particles, d->names, u, d->dt, verdict);
   /* Particles are only ever changed if all of them can be: a residual at this very v has shown that, or one does now. */
   if (verdict->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
