@@ -1,0 +1,18 @@
+#include "optim/optim.h"
+#include "core/error.h"
+#include "optim/mat_block3.h"
+#include "optim/pc_block_diagonal.h"
+#include "optim/pc_metis_schwarz.h"
+#include "optim/snes_stabilized.h"
+#include "optim/vec_threaded.h"
+
+PetscErrorCode optim_register_all(void)
+{
+  PetscFunctionBegin; /* registering a name again replaces it by the same function */
+  PetscCall(VecRegister(VECTHREADED, VecCreate_Threaded));
+  PetscCall(MatRegister(MATBLOCK3, MatCreate_Block3));
+  PetscCall(PCRegister(PCBLOCKDIAGONAL, PCCreate_BlockDiagonal));
+  PetscCall(PCRegister(PCMETISSCHWARZ, PCCreate_MetisSchwarz));
+  PetscCall(SNESRegister(SNESSTABILIZED, SNESCreate_Stabilized));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,485 @@
+#include "optim/snes_stabilized.h"
+#include "core/math3.h"
+#include "optim/pc_block_diagonal.h"
+#include "optim/pc_metis_schwarz.h"
+#include "optim_lattice.h"
+#include <float.h>
+#include <string.h>
+
+/* A system of n unknowns: residual and tangent as plain functions of arrays; the tangent is a block3 matrix. */
+typedef struct problem problem;
+struct problem {
+  PetscInt n;
+  Mat      H;
+  void (*residual)(problem *, const double *z, double *g);
+  void (*tangent)(problem *, const double *z);
+  Vec      last;         /* where the residual was evaluated last */
+  int      n_wanted;     /* residuals that came with the hint that the tangent is wanted */
+  bool     has_domain_error;
+  const double *parameter;
+  Mat      constant;     /* for lattice problems */
+};
+
+static PetscErrorCode form_residual(SNES snes, Vec z, Vec g, void *ctx)
+{
+  problem           *p = ctx;
+  const PetscScalar *za;
+  PetscScalar       *ga;
+  PetscBool          wants;
+  PetscFunctionBegin;
+  PetscCall(VecCopy(z, p->last));
+  PetscCall(SNESStabilizedWantsTangent(snes, &wants));
+  p->n_wanted += wants;
+  p->has_domain_error = false;
+  PetscCall(VecGetArrayRead(z, &za));
+  PetscCall(VecGetArray(g, &ga));
+  p->residual(p, za, ga);
+  PetscCall(VecRestoreArray(g, &ga));
+  PetscCall(VecRestoreArrayRead(z, &za));
+  if (p->has_domain_error) PetscCall(SNESSetFunctionDomainError(snes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode form_tangent(SNES snes, Vec z, Mat A, Mat P, void *ctx)
+{
+  problem           *p = ctx;
+  const PetscScalar *za;
+  PetscFunctionBegin;
+  (void)snes, (void)A, (void)P;
+  PetscCall(VecGetArrayRead(z, &za));
+  p->tangent(p, za);
+  PetscCall(VecRestoreArrayRead(z, &za));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void solver_for(problem *p, SNES *snes, Vec *z)
+{
+  assert_ok(MatCreateVecs(p->H, z, &p->last));
+  assert_ok(SNESCreate(PETSC_COMM_SELF, snes));
+  assert_ok(SNESSetType(*snes, SNESSTABILIZED));
+  assert_ok(SNESSetFunction(*snes, NULL, form_residual, p));
+  assert_ok(SNESSetJacobian(*snes, p->H, p->H, form_tangent, p));
+}
+
+/* Ends a test: the last residual was that of the returned z; nothing is left. */
+static void finish(problem *p, SNES *snes, Vec *z)
+{
+  PetscReal d;
+  assert_ok(VecAXPY(p->last, -1.0, *z));
+  assert_ok(VecNorm(p->last, NORM_INFINITY, &d));
+  assert_close(d, 0.0, 0.0);
+  assert_ok(VecDestroy(&p->last));
+  assert_ok(VecDestroy(z));
+  assert_ok(SNESDestroy(snes));
+  assert_ok(MatDestroy(&p->H));
+  assert_ok(MatDestroy(&p->constant));
+  assert_no_leak();
+}
+
+static void set_options(const char *a, const char *b)
+{
+  assert_ok(PetscOptionsInsertString(NULL, a));
+  if (b) assert_ok(PetscOptionsInsertString(NULL, b));
+}
+static void clear_options(void) { assert_ok(PetscOptionsClear(NULL)); }
+
+/* One dense 3x3 block. */
+static Mat one_block(void)
+{
+  Mat           A;
+  const int64_t start[] = {0, 1};
+  const int32_t col[]   = {0};
+  assert_ok(mat_block3_create(PETSC_COMM_SELF, 1, start, col, NULL, false, &A));
+  return A;
+}
+
+/* g = A z + 0.3 z^3 - b on a lattice, A asymmetric. */
+static void cubic_residual(problem *p, const double *z, double *g)
+{
+  Vec x, y;
+  assert_ok(MatCreateVecs(p->constant, &x, &y));
+  assert_ok(VecPlaceArray(x, z));
+  assert_ok(VecPlaceArray(y, g));
+  assert_ok(MatMult(p->constant, x, y));
+  assert_ok(VecResetArray(x));
+  assert_ok(VecResetArray(y));
+  assert_ok(VecDestroy(&x));
+  assert_ok(VecDestroy(&y));
+  for (PetscInt i = 0; i < p->n; ++i) g[i] += 0.3 * z[i] * z[i] * z[i] - random_range(8, (uint64_t)i, 0, -3, 3);
+}
+static void cubic_tangent(problem *p, const double *z)
+{
+  block3_view v;
+  assert_ok(MatCopy(p->constant, p->H, SAME_NONZERO_PATTERN));
+  assert_ok(mat_block3_get(p->H, &v));
+  for (PetscInt i = 0; i < p->n; ++i) v.value[9 * v.diagonal[i / 3] + 4 * (i % 3)] += 0.9 * z[i] * z[i];
+}
+static problem cubic(int m)
+{
+  problem p = {.n = 3 * m * m * m, .residual = cubic_residual, .tangent = cubic_tangent};
+  assert_ok(lattice_create(m, m, m, 0.5, 0.2, 0.1, &p.constant));
+  assert_ok(MatDuplicate(p.constant, MAT_COPY_VALUES, &p.H));
+  return p;
+}
+
+/* With exact linear solves the residual squares: r[k+1] <= C r[k]^2 with one C, down to round-off. */
+static void converges_quadratically(void **state)
+{
+  problem   p = cubic(4);
+  SNES      snes;
+  Vec       z;
+  PetscReal r[51];
+  PetscInt  n;
+  SNESStabilizedStatistics s;
+  (void)state;
+  set_options("-snes_atol 1e-12 -snes_stabilized_eta 1e-13 -ksp_max_it 200 -ksp_gmres_restart 200", "-pc_type metisschwarz");
+  solver_for(&p, &snes, &z);
+  assert_ok(SNESSetFromOptions(snes));
+  assert_ok(SNESSetConvergenceHistory(snes, r, NULL, 51, PETSC_TRUE));
+  assert_ok(SNESSolve(snes, NULL, z));
+  SNESConvergedReason reason;
+  assert_ok(SNESGetConvergedReason(snes, &reason));
+  assert_int_equal(reason, SNES_CONVERGED_FNORM_ABS);
+  assert_ok(SNESGetConvergenceHistory(snes, NULL, NULL, &n));
+  assert_true(n <= 9);
+  int n_squared = 0;
+  for (PetscInt k = 1; k < n; ++k)
+    if (r[k - 1] < 1.0 && r[k] > 1e-12) {
+      assert_true(r[k] <= 1.0 * r[k - 1] * r[k - 1]);
+      ++n_squared;
+    }
+  assert_true(n_squared >= 1);
+  assert_ok(SNESStabilizedGetStatistics(snes, &s));
+  assert_int_equal(s.n_newton, n - 1);
+  assert_int_equal(s.n_fallbacks, 0);
+  assert_int_equal(s.n_residuals, n); /* full steps all the way, each evaluated once */
+  assert_int_equal(s.n_tangents, n);
+  assert_int_equal(p.n_wanted, n);
+  clear_options();
+  finish(&p, &snes, &z);
+}
+
+static void same_bits_on_any_team(void **state)
+{
+  double *first = NULL;
+  (void)state;
+  for (int n_threads = 1; n_threads <= 3; ++n_threads)
+    for (int pc = 0; pc < 2; ++pc) {
+      SNES               snes;
+      Vec                z, dinv;
+      const PetscScalar *a;
+      team_set_threads(n_threads);
+      problem p = cubic(14); /* 8232 unknowns: three chunks; 2744 blocks: three Schwarz parts */
+      set_options("-snes_atol 1e-8 -pc_metisschwarz_parts 5", pc ? "-pc_type metisschwarz" : "-pc_type blockdiagonal");
+      solver_for(&p, &snes, &z);
+      assert_ok(SNESSetFromOptions(snes));
+      assert_ok(VecDuplicate(z, &dinv));
+      assert_ok(lattice_random(dinv, 3));
+      assert_ok(VecShift(dinv, 1.5));
+      assert_ok(SNESStabilizedSetScaling(snes, dinv));
+      assert_ok(SNESSolve(snes, NULL, z));
+      assert_ok(VecGetArrayRead(z, &a));
+      if (!first) first = calloc((size_t)p.n, 2 * sizeof *first);
+      if (n_threads == 1) memcpy(first + pc * p.n, a, sizeof *a * (size_t)p.n);
+      else assert_memory_equal(first + pc * p.n, a, sizeof *a * (size_t)p.n);
+      assert_ok(VecRestoreArrayRead(z, &a));
+      assert_ok(VecDestroy(&dinv));
+      clear_options();
+      finish(&p, &snes, &z);
+    }
+  free(first);
+  team_set_threads(0);
+}
+
+/* A point mass on the plane z = 0 held by a penalty force with a sliding attachment, one backward Euler step;
+ * penalty-relaxation.md, sections 2 and 6, written out for the plane. */
+enum { MASS, DT, STIFFNESS, FRICTION, GRAVITY, POSITION = GRAVITY + 3, VELOCITY = POSITION + 3, ATTACHMENT = VELOCITY + 3, N_BLOCK = ATTACHMENT + 3 };
+
+static bool relax(const double *q, const double *z, double Z[3], double Y[3], double A[9]) /* true: sliding */
+{
+  for (int i = 0; i < 3; ++i) Z[i] = q[POSITION + i] + q[DT] * (q[VELOCITY + i] + z[i]);
+  const double h = -Z[2], limit = q[FRICTION] * h, x = q[ATTACHMENT] - Z[0], y = q[ATTACHMENT + 1] - Z[1], r = hypot(x, y);
+  m3_zero(A);
+  v3_set(Y, q[ATTACHMENT], q[ATTACHMENT + 1], 0.0);
+  if (h < 0.0 || r <= limit) return false;
+  const double d[2] = {x / r, y / r};
+  for (int i = 0; i < 2; ++i) {
+    Y[i] = Z[i] + limit * d[i];
+    for (int j = 0; j < 2; ++j) A[3 * i + j] = (i == j) - limit / r * ((i == j) - d[i] * d[j]);
+    A[3 * i + 2] = -q[FRICTION] * d[i];
+  }
+  return true;
+}
+static void block_residual(problem *p, const double *z, double *g)
+{
+  const double *q = p->parameter;
+  double        Z[3], Y[3], A[9];
+  relax(q, z, Z, Y, A);
+  for (int i = 0; i < 3; ++i)
+    g[i] = q[MASS] * z[i] - q[DT] * (q[MASS] * q[GRAVITY + i] + (Z[2] < 0.0 ? q[STIFFNESS] * (Y[i] - Z[i]) : 0.0));
+}
+static void block_tangent(problem *p, const double *z)
+{
+  const double *q = p->parameter;
+  double        Z[3], Y[3], A[9], *H;
+  relax(q, z, Z, Y, A);
+  assert_ok(mat_block3_values(p->H, &H));
+  for (int e = 0; e < 9; ++e)
+    H[e] = q[MASS] * (e % 4 == 0) - (Z[2] < 0.0 ? q[DT] * q[DT] * q[STIFFNESS] * (A[e] - (e % 4 == 0)) : 0.0);
+}
+
+/* Newton counts on the slope: 1 while sliding or sticking, 2 at the transition; deceleration g (sin - mu cos). */
+static void block_on_a_slope(void **state)
+{
+  const double g = 9.81, tan_theta = 0.11, c = 1.0 / sqrt(1.0 + tan_theta * tan_theta);
+  double       q[N_BLOCK] = {[MASS] = 1.0, [DT] = 1e-3, [STIFFNESS] = 1e6, [FRICTION] = 0.125};
+  problem      p = {.n = 3, .residual = block_residual, .tangent = block_tangent, .parameter = q, .H = one_block()};
+  SNES         snes;
+  Vec          z;
+  SNESStabilizedStatistics s;
+  int          n_steps[4] = {0}, n_stopped_at = -1;
+  (void)state;
+  v3_set(q + GRAVITY, g * tan_theta * c, 0.0, -g * c);
+  v3_set(q + POSITION, 0.0, 0.0, -g * c / q[STIFFNESS]); /* at rest across the plane, friction fully mobilised */
+  v3_set(q + VELOCITY, 0.1, 0.0, 0.0);
+  v3_set(q + ATTACHMENT, -q[FRICTION] * g * c / q[STIFFNESS], 0.0, 0.0);
+  set_options("-snes_atol 1e-10 -snes_stabilized_eta 1e-12", NULL);
+  solver_for(&p, &snes, &z);
+  assert_ok(SNESSetFromOptions(snes));
+  for (int step = 0; step < 1500; ++step) {
+    double             Z[3], Y[3], A[9];
+    const PetscScalar *a;
+    PetscInt           n;
+    assert_ok(VecSet(z, 0.0));
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESGetIterationNumber(snes, &n));
+    assert_ok(SNESStabilizedGetStatistics(snes, &s));
+    assert_true(n <= 2);
+    /* at rest g is round-off, which no step lowers: then z = 0 stays, after a short search */
+    if (n == 0) assert_true(s.norm < 8 * DBL_EPSILON * q[DT] * q[STIFFNESS] * q[POSITION] && s.n_residuals <= 6);
+    ++n_steps[n];
+    assert_ok(VecGetArrayRead(z, &a));
+    const bool is_sliding = relax(q, a, Z, Y, A);
+    for (int i = 0; i < 3; ++i) q[VELOCITY + i] += a[i];
+    assert_ok(VecRestoreArrayRead(z, &a));
+    v3_copy(q + POSITION, Z);
+    v3_copy(q + ATTACHMENT, Y);
+    if (!is_sliding && n_stopped_at < 0) n_stopped_at = step;
+  }
+  /* v = 0.1 - g (mu cos - sin) t ends at t = 0.6837 s; afterwards the spring rings down, sticking: at most a few transitions */
+  assert_close(n_stopped_at * q[DT], 0.1 / (g * c * (0.125 - tan_theta)), 5 * q[DT]);
+  assert_close(q[POSITION], 0.5 * 0.01 / (g * c * (0.125 - tan_theta)), 2e-4);
+  print_message("steps with 0, 1 and 2 iterations: %d, %d, %d\n", n_steps[0], n_steps[1], n_steps[2]);
+  assert_true(n_steps[2] <= 5);
+  clear_options();
+  finish(&p, &snes, &z);
+}
+
+/* Section 9: a block held by friction must not creep at any tolerance, thanks to the one forced iteration. */
+static void no_creep_at_any_tolerance(void **state)
+{
+  const double g = 9.81, c = 1.0 / sqrt(1.0 + 0.01);
+  (void)state;
+  for (int forced = 0; forced <= 1; ++forced)
+    for (double tolerance = 1e-6; tolerance < 1.0; tolerance *= 1e2) {
+      double  q[N_BLOCK] = {[MASS] = 1.0, [DT] = 1e-2, [STIFFNESS] = 1e4, [FRICTION] = 0.3};
+      problem p = {.n = 3, .residual = block_residual, .tangent = block_tangent, .parameter = q, .H = one_block()};
+      SNES    snes;
+      Vec     z;
+      v3_set(q + GRAVITY, g * 0.1 * c, 0.0, -g * c);
+      v3_set(q + POSITION, 0.0, 0.0, -g * c / q[STIFFNESS]);
+      v3_set(q + ATTACHMENT, -0.1 * g * c / q[STIFFNESS], 0.0, 0.0);
+      v3_set(q + VELOCITY, 1e-4, 0.0, 0.0); /* a push */
+      solver_for(&p, &snes, &z);
+      assert_ok(SNESSetTolerances(snes, tolerance, 0.0, 0.0, 50, 10000));
+      set_options("-snes_stabilized_eta 1e-12", forced ? NULL : "-snes_stabilized_min_it 0");
+      assert_ok(SNESSetFromOptions(snes));
+      clear_options();
+      double halfway = 0.0;
+      for (int step = 0; step < 1000; ++step) {
+        double             Z[3], Y[3], A[9];
+        const PetscScalar *a;
+        if (step == 500) halfway = q[POSITION];
+        assert_ok(VecSet(z, 0.0));
+        assert_ok(SNESSolve(snes, NULL, z));
+        assert_ok(VecGetArrayRead(z, &a));
+        relax(q, a, Z, Y, A);
+        for (int i = 0; i < 3; ++i) q[VELOCITY + i] += a[i];
+        assert_ok(VecRestoreArrayRead(z, &a));
+        v3_copy(q + POSITION, Z);
+        v3_copy(q + ATTACHMENT, Y);
+      }
+      if (forced) assert_close(q[POSITION] - halfway, 0.0, 1e-15);
+      else if (tolerance > 1e-2 / 2) assert_true(fabs(q[POSITION] - halfway) > 1e-5); /* the drift the forced iteration prevents */
+      finish(&p, &snes, &z);
+    }
+}
+
+/* g = P z - e, P the cyclic shift: GMRES(2) makes no progress, the step is zero. The gradient step is the root, as P is orthogonal. */
+static void shift_residual(problem *p, const double *z, double *g)
+{
+  (void)p;
+  v3_set(g, z[1] - 1.0, z[2], z[0]);
+}
+static void shift_tangent(problem *p, const double *z)
+{
+  double *H;
+  (void)z;
+  assert_ok(mat_block3_values(p->H, &H));
+  m3_zero(H);
+  H[1] = H[5] = H[6] = 1.0;
+}
+static void falls_back_when_gmres_stagnates(void **state)
+{
+  problem p = {.n = 3, .residual = shift_residual, .tangent = shift_tangent, .H = one_block()};
+  SNES    snes;
+  Vec     z;
+  SNESStabilizedStatistics s;
+  SNESConvergedReason      reason;
+  (void)state;
+  set_options("-pc_type none -ksp_max_it 2", NULL);
+  solver_for(&p, &snes, &z);
+  assert_ok(SNESSetFromOptions(snes));
+  assert_ok(SNESSolve(snes, NULL, z));
+  assert_ok(SNESStabilizedGetStatistics(snes, &s));
+  assert_int_equal(s.n_fallbacks, 1);
+  assert_int_equal(s.n_newton, 1);
+  assert_close(s.norm, 0.0, 1e-15);
+  assert_ok(SNESGetConvergedReason(snes, &reason));
+  assert_int_equal(reason, SNES_CONVERGED_FNORM_ABS);
+  clear_options();
+  finish(&p, &snes, &z);
+}
+
+/* g = (z0^2 + 1, z1 - 1, 2 z2): no root; E has its minimum at (0, 1, 0), where H^T g = 0. */
+static void rootless_residual(problem *p, const double *z, double *g)
+{
+  (void)p;
+  v3_set(g, z[0] * z[0] + 1.0, z[1] - 1.0, 2.0 * z[2]);
+}
+static void rootless_tangent(problem *p, const double *z)
+{
+  double *H;
+  assert_ok(mat_block3_values(p->H, &H));
+  m3_zero(H);
+  H[0] = 2.0 * z[0], H[4] = 1.0, H[8] = 2.0;
+}
+static void finds_the_stationary_point(void **state)
+{
+  (void)state;
+  for (int with_test = 0; with_test <= 1; ++with_test)
+    for (int start_on_it = 0; start_on_it <= 1; ++start_on_it) {
+      problem p = {.n = 3, .residual = rootless_residual, .tangent = rootless_tangent, .H = one_block()};
+      SNES    snes;
+      Vec     z, c;
+      SNESStabilizedStatistics s;
+      SNESConvergedReason      reason;
+      double                  *a;
+      solver_for(&p, &snes, &z);
+      assert_ok(VecDuplicate(z, &c));
+      assert_ok(VecSet(c, 1.0));
+      if (with_test) assert_ok(SNESStabilizedSetColumnScaling(snes, c));
+      assert_ok(VecGetArray(z, &a));
+      v3_set(a, start_on_it ? 0.0 : 0.7, 3.0, -1.0);
+      assert_ok(VecRestoreArray(z, &a));
+      assert_ok(SNESSetTolerances(snes, 1e-6, 0.0, 0.0, 200, 10000));
+      assert_ok(SNESSetFromOptions(snes));
+      assert_ok(SNESSolve(snes, NULL, z));
+      assert_ok(SNESStabilizedGetStatistics(snes, &s));
+      assert_ok(SNESGetConvergedReason(snes, &reason));
+      assert_int_equal(s.is_stationary, with_test);
+      assert_int_equal(reason > 0, with_test);
+      assert_close(s.norm, 1.0, 1e-6);
+      assert_close(s.gradient_norm, 0.0, with_test ? 1e-6 : 1e-3);
+      assert_ok(VecDestroy(&c));
+      finish(&p, &snes, &z);
+    }
+}
+
+/* g = log(z/a): the full Newton step from above leaves the domain. */
+static void log_residual(problem *p, const double *z, double *g)
+{
+  for (int i = 0; i < 3; ++i) {
+    if (z[i] <= 0.0 && p->parameter[3] > 0.0) p->has_domain_error = true;
+    g[i] = z[i] > 0.0 || p->parameter[3] > 0.0 ? log(fabs(z[i]) / p->parameter[i]) : NAN;
+  }
+}
+static void log_tangent(problem *p, const double *z)
+{
+  double *H;
+  assert_ok(mat_block3_values(p->H, &H));
+  m3_zero(H);
+  for (int i = 0; i < 3; ++i) H[4 * i] = 1.0 / z[i];
+}
+static void backtracks_from_states_that_do_not_exist(void **state)
+{
+  (void)state;
+  for (int by_domain_error = 0; by_domain_error <= 1; ++by_domain_error) {
+    const double a[4] = {0.01, 3.0, 1e-3, by_domain_error};
+    problem      p    = {.n = 3, .residual = log_residual, .tangent = log_tangent, .parameter = a, .H = one_block()};
+    SNES         snes;
+    Vec          z;
+    const PetscScalar *za;
+    SNESStabilizedStatistics s;
+    SNESConvergedReason      reason;
+    solver_for(&p, &snes, &z);
+    assert_ok(VecSet(z, 5.0));
+    assert_ok(SNESSetTolerances(snes, 1e-10, 0.0, 0.0, 50, 10000));
+    assert_ok(SNESSetFromOptions(snes));
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESGetConvergedReason(snes, &reason));
+    assert_int_equal(reason, SNES_CONVERGED_FNORM_ABS);
+    assert_ok(SNESStabilizedGetStatistics(snes, &s));
+    assert_true(s.n_rejected >= 1);
+    assert_ok(VecGetArrayRead(z, &za));
+    for (int i = 0; i < 3; ++i) assert_close(za[i], a[i], 1e-9 * a[i]);
+    assert_ok(VecRestoreArrayRead(z, &za));
+    assert_ok(VecSet(z, -1.0)); /* a start outside the domain */
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESGetConvergedReason(snes, &reason));
+    assert_int_equal(reason, by_domain_error ? SNES_DIVERGED_FUNCTION_DOMAIN : SNES_DIVERGED_FNORM_NAN);
+    finish(&p, &snes, &z);
+  }
+}
+
+/* A tangent of the wrong sign: nothing is downhill, z must stay. */
+static void liar_tangent(problem *p, const double *z)
+{
+  log_tangent(p, z);
+  assert_ok(MatScale(p->H, -1.0));
+}
+static void keeps_z_when_the_search_fails(void **state)
+{
+  const double a[4] = {1.0, 2.0, 3.0, 0.0};
+  problem      p    = {.n = 3, .residual = log_residual, .tangent = liar_tangent, .parameter = a, .H = one_block()};
+  SNES         snes;
+  Vec          z;
+  PetscReal    norm;
+  SNESConvergedReason      reason;
+  SNESStabilizedStatistics s;
+  (void)state;
+  solver_for(&p, &snes, &z);
+  assert_ok(VecSet(z, 5.0));
+  assert_ok(SNESSetFromOptions(snes));
+  assert_ok(SNESSolve(snes, NULL, z));
+  assert_ok(SNESGetConvergedReason(snes, &reason));
+  assert_int_equal(reason, SNES_DIVERGED_LINE_SEARCH);
+  assert_ok(VecShift(z, -5.0));
+  assert_ok(VecNorm(z, NORM_INFINITY, &norm));
+  assert_close(norm, 0.0, 0.0);
+  assert_ok(VecShift(z, 5.0));
+  assert_ok(SNESStabilizedGetStatistics(snes, &s));
+  assert_int_equal(s.n_fallbacks, 1);
+  finish(&p, &snes, &z);
+}
+
+static void registers(void **state)
+{
+  (void)state;
+  assert_ok(optim_register_all());
+}
+
+TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically), cmocka_unit_test(same_bits_on_any_team),
+          cmocka_unit_test(block_on_a_slope), cmocka_unit_test(no_creep_at_any_tolerance),
+          cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
+          cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails))
