@@ -521,6 +521,7 @@ PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, c
   place  p = {.node = node, .d = d};
   PetscFunctionBegin;
   *out = NULL;
+  if (!spec) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
   (void)snprintf(p.path, sizeof p.path, "%.200s", path ? path : "shape");
   const int before = diagnostics_count(d);
   PetscCall(memory_alloc("shape", 1, sizeof *s, &s));

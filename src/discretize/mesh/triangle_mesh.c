@@ -95,11 +95,11 @@ PetscErrorCode triangle_mesh_compact(triangle_mesh *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- sorting along a Morton curve ---- */
+/* ---- sorting ---- */
 
 typedef struct {
-  uint64_t key;
-  int32_t  index;
+  double  key;
+  int32_t index;
 } sort_item;
 
 static int compare_items(const void *a, const void *b)
@@ -109,43 +109,48 @@ static int compare_items(const void *a, const void *b)
   return (p->index > q->index) - (p->index < q->index);
 }
 
-static uint64_t spread_bits(uint64_t v) /* 21 bits, two zeros after each */
+/* Cut n vertices across their longest side into halves of whole blocks, and so on: a surface winds through space, so that runs
+ * along a space-filling curve jump between its sheets (measured on a torus: spheres around runs of 128 nearly twice as large). */
+static void sort_by_halves(const double *x, sort_item *item, int64_t n)
 {
-  v &= 0x1fffff;
-  v = (v | v << 32) & 0x1f00000000ffffULL;
-  v = (v | v << 16) & 0x1f0000ff0000ffULL;
-  v = (v | v << 8) & 0x100f00f00f00f00fULL;
-  v = (v | v << 4) & 0x10c30c30c30c30c3ULL;
-  v = (v | v << 2) & 0x1249249249249249ULL;
-  return v;
+  double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
+  int    axis  = 0;
+  if (n <= 4) return;
+  for (int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k) {
+      lo[k] = fmin(lo[k], x[3 * (int64_t)item[i].index + k]);
+      hi[k] = fmax(hi[k], x[3 * (int64_t)item[i].index + k]);
+    }
+  for (int k = 1; k < 3; ++k)
+    if (hi[k] - lo[k] > hi[axis] - lo[axis]) axis = k;
+  for (int64_t i = 0; i < n; ++i) item[i].key = x[3 * (int64_t)item[i].index + axis];
+  qsort(item, (size_t)n, sizeof *item, compare_items);
+  int64_t block = 4; /* the largest power of two up to 256 that fits; halves are multiples of it */
+  while (block < 256 && 2 * block < n) block *= 2;
+  const int64_t half = (n / block + 1) / 2 * block;
+  sort_by_halves(x, item, half);
+  sort_by_halves(x, item + half, n - half);
 }
 
 PetscErrorCode triangle_mesh_sort(triangle_mesh *m)
 {
   sort_item *item      = NULL;
   int32_t   *new_index = NULL, *tri = NULL;
-  double    *x = NULL, lo[3], hi[3], size = 0.0;
+  double    *x = NULL;
   PetscFunctionBegin;
   if (m->n_vertices == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("mesh sorting", m->n_vertices > m->n_triangles ? m->n_vertices : m->n_triangles, sizeof *item, &item));
   PetscCall(memory_alloc("mesh sorting", m->n_vertices, sizeof *new_index, &new_index));
   PetscCall(memory_alloc("mesh sorting", 3 * m->n_vertices, sizeof *x, &x));
   PetscCall(memory_alloc("mesh sorting", 3 * m->n_triangles, sizeof *tri, &tri));
-  triangle_mesh_bounds(m, lo, hi);
-  for (int k = 0; k < 3; ++k) size = fmax(size, hi[k] - lo[k]);
-  const double scale = size > 0.0 ? 2097151.0 / size : 0.0;
-  for (int64_t i = 0; i < m->n_vertices; ++i) {
-    item[i].key = 0;
-    for (int k = 0; k < 3; ++k) item[i].key |= spread_bits((uint64_t)((m->x[3 * i + k] - lo[k]) * scale)) << k;
-    item[i].index = (int32_t)i;
-  }
-  qsort(item, (size_t)m->n_vertices, sizeof *item, compare_items);
+  for (int64_t i = 0; i < m->n_vertices; ++i) item[i].index = (int32_t)i;
+  sort_by_halves(m->x, item, m->n_vertices);
   for (int64_t i = 0; i < m->n_vertices; ++i) new_index[item[i].index] = (int32_t)i;
   renumber(m, new_index, x);
   for (int64_t t = 0; t < m->n_triangles; ++t) {
     const int32_t *v     = &m->tri[3 * t];
     const int32_t  least = v[0] < v[1] ? (v[0] < v[2] ? v[0] : v[2]) : (v[1] < v[2] ? v[1] : v[2]);
-    item[t]              = (sort_item){(uint64_t)least, (int32_t)t};
+    item[t]              = (sort_item){(double)least, (int32_t)t};
   }
   qsort(item, (size_t)m->n_triangles, sizeof *item, compare_items);
   for (int64_t t = 0; t < m->n_triangles; ++t) memcpy(&tri[3 * t], &m->tri[3 * (int64_t)item[t].index], 3 * sizeof *tri);

@@ -24,8 +24,8 @@ void triangle_mesh_flip(triangle_mesh *m); /* turn every triangle over */
 void triangle_mesh_bounds(const triangle_mesh *m, double min[3], double max[3]);
 /* Drop vertices that no triangle uses; triangles keep their order, vertices theirs. */
 PetscErrorCode triangle_mesh_compact(triangle_mesh *m);
-/* Renumber vertices along a space-filling (Morton) curve, triangles by their smallest vertex: neighbours in space become
- * neighbours in memory. */
+/* Renumber vertices by repeated halving of space, so that runs of 2^k of them (k up to 8, starting at multiples of 2^k) are
+ * compact, and triangles by their smallest vertex. */
 PetscErrorCode triangle_mesh_sort(triangle_mesh *m);
 
 /* What is wrong with a mesh; all counts 0 and volume > 0 for a sound one. `first_*` is an example, -1 if there is none. */

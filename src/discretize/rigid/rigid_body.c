@@ -44,7 +44,7 @@ static const key_spec rigid_keys[] = {
 const key_table rigid_body_table = {.name = "bodies.rigid", .help = "A rigid body that moves by the forces on it.", .size = sizeof(rigid_body_spec), .keys = rigid_keys};
 
 static const key_spec kinematic_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "", .help = "only to name it in contact.pairs"},
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
   SHAPE_KEY,
   SPACING_KEY,
   {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, motion), .table = &motion_table, .help = "how it moves"},
@@ -52,7 +52,7 @@ static const key_spec kinematic_keys[] = {
 const key_table kinematic_body_table = {.name = "bodies.kinematic", .help = "An obstacle that moves as prescribed.", .size = sizeof(rigid_body_spec), .keys = kinematic_keys};
 
 static const key_spec static_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "", .help = "only to name it in contact.pairs"},
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
   SHAPE_KEY,
   SPACING_KEY,
   {.name = NULL}};

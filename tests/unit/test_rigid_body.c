@@ -1,0 +1,375 @@
+/* Rigid bodies: mass, derivatives, conservation, springs, and the two classical tops. */
+#include "rigid_fixture.h"
+
+static double sample(int i, double size) /* some numbers without pattern */ { return size * sin(12.9898 * (i + 1) + 0.3 * i * i); }
+
+static void test_tables(void **state)
+{
+  (void)state;
+  const key_table *table[] = {&rigid_body_table, &kinematic_body_table, &static_body_table, &motion_table};
+  diagnostics     *d       = NULL;
+  assert_ok(diagnostics_create(&d));
+  for (int i = 0; i < 4; ++i) assert_ok(key_table_validate(table[i], d));
+  if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
+  diagnostics_destroy(&d);
+  assert_no_leak();
+}
+
+static void test_mass(void **state)
+{
+  (void)state;
+  document   *doc = NULL;
+  const double zero[3] = {0, 0, -9.81};
+  body_totals totals;
+  assert_ok(document_create(&doc));
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [1, 2, 3], radius: 0.5}}, velocity: [1, 0, 0], angular_velocity: [0, 0, 2]}", 1000.0, doc, NULL);
+  const double m = 1000.0 * M_PI / 6.0;
+  assert_close(b->mass, m, 1e-12 * m);
+  for (int k = 0; k < 9; ++k) assert_close(b->inertia[k], k % 4 ? 0.0 : 0.1 * m, 1e-13 * m);
+  assert_ok(b->base.ops->totals(&b->base, zero, &totals));
+  assert_close(totals.kinetic, 0.5 * m + 0.5 * 0.1 * m * 4.0, 1e-12 * m);
+  assert_close(totals.potential, m * 9.81 * 3.0, 1e-11 * m);
+  assert_close(totals.momentum[0], m, 1e-12 * m);
+  assert_close(totals.angular_momentum[0], 0.0, 1e-12 * m);
+  assert_close(totals.angular_momentum[1], 3.0 * m, 1e-12 * m); /* z p_x */
+  assert_close(totals.angular_momentum[2], -2.0 * m + 0.2 * m, 1e-12 * m);
+  /* surface and level set are in the body frame, about the centre of mass */
+  assert_close(b->radius, 0.5, 1e-12);
+  assert_close(level_set_value(b->level_sets[0], (const double[3]){0, 0, 0.75}), 0.25, 1e-15);
+  rigid_body_destroy(&b);
+  b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, inertia: [1, 2, 3], shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", 5.0, doc, NULL);
+  assert_close(b->mass, 2.0, 0.0);
+  for (int k = 0; k < 9; ++k) assert_close(b->inertia[k], k % 4 ? 0.0 : 1.0 + k / 4, 0.0);
+  assert_int_equal(b->n_vertices, 8);
+  rigid_body_destroy(&b);
+  b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, shape: {box: {min: [0, 0, 0], max: [1, 2, 3]}}}", 5.0, doc, NULL);
+  assert_close(b->inertia[0], 2.0 / 12.0 * 13.0, 1e-14); /* given mass, the shape's inertia */
+  rigid_body_destroy(&b);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+static void test_refusals(void **state)
+{
+  (void)state;
+  static const struct {
+    rigid_kind  kind;
+    const char *text, *expected;
+  } bad[] = {
+    {RIGID_DYNAMIC, "{material: m, shape: {plane: {}}}", "job.yaml:3:1: bodies.b.shape: has no volume"},
+    {RIGID_DYNAMIC, "{material: m, shape: {box: {min: [0, 0, 0], max: [1, 1, 0]}}}", "bodies.b.shape.box.max"},
+    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, inertia: [1, 1, 3]}", "inertia: no body has these moments"},
+    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, mass: 0}", "bodies.b.mass"},
+    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, rotation: mid}", "bodies.b.rotation"},
+    {RIGID_DYNAMIC, "{material: m}", "shape"},
+    {RIGID_STATIC, "{shape: {plane: {}}, velocity: [0, 0, 1]}", "velocity"},
+    {RIGID_KINEMATIC, "{shape: {plane: {}}}", "motion"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    document    *doc = NULL;
+    diagnostics *d   = NULL;
+    assert_ok(document_create(&doc));
+    assert_ok(diagnostics_create(&d));
+    rigid_body *b = rigid_from_text(bad[i].kind, bad[i].text, 1.0, doc, d);
+    assert_null(b);
+    assert_true(diagnostics_count(d) >= 1);
+    if (!strstr(diagnostics_text(d, 0), bad[i].expected)) fail_msg("\"%s\" does not contain \"%s\"", diagnostics_text(d, 0), bad[i].expected);
+    diagnostics_destroy(&d);
+    document_destroy(&doc);
+  }
+  assert_no_leak();
+}
+
+static const char *const rotation_names[] = {"backward_euler", "midpoint"};
+
+static rigid_body *tumbling(int rotation, bool has_anchors, document *doc)
+{
+  char text[1024];
+  snprintf(text, sizeof text, "{material: m, rotation: %s, mass: 1.7, inertia: [0.2, 0.3, 0.4], shape: {box: {min: [0, 0, 0], max: [0.4, 0.7, 0.9]}}, "
+           "velocity: [0.3, -0.2, 0.5], angular_velocity: [2, -3, 1.5], force: [1, 2, -1], torque: [0.3, -0.1, 0.2]%s}", rotation_names[rotation],
+           has_anchors ? ", anchors: [{point: [0, 0, 0], stiffness: 40}, {point: [0.4, 0.1, 0.2], to: [1, 0, 0.5], stiffness: 25, damping: 3}]" : "");
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, text, 1.0, doc, NULL);
+  const double gravity[3] = {0.1, 0.2, -9.81};
+  rigid_body_set_gravity(b, gravity);
+  return b;
+}
+
+/* H against central differences of g, whose error must fall as h^2; transposed products and diagonal blocks agree with H. */
+static void test_tangent(void **state)
+{
+  (void)state;
+  for (int rotation = 0; rotation < 2; ++rotation)
+    for (int has_anchors = 0; has_anchors < 2; ++has_anchors) {
+      document       *doc = NULL;
+      step_verdict    verdict = {0};
+      int64_t         n;
+      double          v[6], H[6][6], error[2] = {0}, size = 0.0, diagonal[18] = {0};
+      assert_ok(document_create(&doc));
+      rigid_body     *b   = tumbling(rotation, has_anchors, doc);
+      const body_ops *ops = b->base.ops;
+      for (int i = 0; i < 3; ++i) (void)rigid_advance(b, 0.0, 0.05); /* away from the identity */
+      assert_ok(ops->begin_step(&b->base, 0.0, 0.1, &n, &verdict));
+      for (int i = 0; i < 6; ++i) v[i] = sample(i, 3.0);
+      double g[6] = {0};
+      assert_ok(ops->residual(&b->base, v, g, true, &verdict));
+      for (int j = 0; j < 6; ++j) {
+        double x[6] = {0}, y[6] = {0}, yt[6] = {0};
+        x[j] = 1.0;
+        assert_ok(ops->tangent(&b->base, x, y, false));
+        assert_ok(ops->tangent(&b->base, x, yt, true));
+        for (int i = 0; i < 6; ++i) H[i][j] = y[i], size = fmax(size, fabs(y[i]));
+        for (int i = 0; i < j; ++i) assert_close(yt[i], H[j][i], 0.0);
+      }
+      assert_ok(ops->block_diagonal(&b->base, diagonal));
+      for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j)
+          if (i / 3 == j / 3) assert_close(diagonal[9 * (i / 3) + 3 * (i % 3) + j % 3], H[i][j], 0.0);
+      for (int pass = 0; pass < 2; ++pass) {
+        const double h = pass ? 5e-3 : 1e-2;
+        for (int j = 0; j < 6; ++j) {
+          double p[6], m[6], gp[6] = {0}, gm[6] = {0};
+          memcpy(p, v, sizeof v), memcpy(m, v, sizeof v);
+          p[j] += h, m[j] -= h;
+          assert_ok(ops->residual(&b->base, p, gp, false, &verdict));
+          assert_ok(ops->residual(&b->base, m, gm, false, &verdict));
+          for (int i = 0; i < 6; ++i) error[pass] = fmax(error[pass], fabs((gp[i] - gm[i]) / (2 * h) - H[i][j]) / size);
+        }
+      }
+      assert_true(error[1] < 1e-6);
+      assert_close(error[0] / error[1], 4.0, 0.1);
+      rigid_body_destroy(&b);
+      document_destroy(&doc);
+    }
+  assert_no_leak();
+}
+
+/* Jl turns a change of u into a turn of R, and the frame at the end of a step is where end_step goes. */
+static void test_frame(void **state)
+{
+  (void)state;
+  for (int rotation = 0; rotation < 2; ++rotation) {
+    document    *doc = NULL;
+    const double dt = 0.1, h = 1e-6;
+    double       vu[6];
+    rigid_frame  f, p, m;
+    assert_ok(document_create(&doc));
+    rigid_body *b = tumbling(rotation, false, doc);
+    (void)rigid_advance(b, 0.0, 0.05);
+    for (int i = 0; i < 6; ++i) vu[i] = sample(i, 3.0);
+    rigid_body_frame(b, vu, dt, &f);
+    for (int j = 0; j < 3; ++j) {
+      double up[6], um[6], dR[9], turn[9];
+      memcpy(up, vu, sizeof vu), memcpy(um, vu, sizeof vu);
+      up[3 + j] += h, um[3 + j] -= h;
+      rigid_body_frame(b, up, dt, &p);
+      rigid_body_frame(b, um, dt, &m);
+      for (int i = 0; i < 9; ++i) dR[i] = (p.R[i] - m.R[i]) / (2 * h * dt);
+      m3_mul_nt(turn, dR, f.R); /* = [Jl e_j] */
+      assert_close(turn[7], f.Jl[j], 1e-8);
+      assert_close(turn[2], f.Jl[3 + j], 1e-8);
+      assert_close(turn[3], f.Jl[6 + j], 1e-8);
+    }
+    step_verdict verdict = {0};
+    int64_t      n;
+    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n, &verdict));
+    assert_ok(b->base.ops->end_step(&b->base, vu, &verdict));
+    rigid_body_frame(b, NULL, 0.0, &p);
+    for (int i = 0; i < 9; ++i) assert_close(p.R[i], f.R[i], 1e-15);
+    for (int i = 0; i < 3; ++i) assert_close(p.c[i], f.c[i], 0.0);
+    assert_close(quaternion_dot(b->q, b->q), 1.0, 1e-15);
+    rigid_body_destroy(&b);
+    document_destroy(&doc);
+  }
+  assert_no_leak();
+}
+
+/* Without forces linear and angular momentum stay to round-off, which adds up like the number of steps at worst; backward Euler
+ * loses energy, midpoint keeps it. With a constant force momentum grows by exactly dt times it. */
+static void test_momentum(void **state)
+{
+  (void)state;
+  const double none[3] = {0};
+  for (int rotation = 0; rotation < 2; ++rotation) {
+    document   *doc = NULL;
+    body_totals first, last;
+    assert_ok(document_create(&doc));
+    rigid_body *b = tumbling(rotation, false, doc);
+    for (int k = 0; k < 3; ++k) b->force[k] = b->torque[k] = b->gravity[k] = 0.0;
+    assert_ok(b->base.ops->totals(&b->base, none, &first));
+    for (int i = 0; i < 1000; ++i) (void)rigid_advance(b, 0.0, 0.02);
+    assert_ok(b->base.ops->totals(&b->base, none, &last));
+    for (int k = 0; k < 3; ++k) {
+      assert_close(last.momentum[k], first.momentum[k], 1e-14);
+      assert_close(last.angular_momentum[k], first.angular_momentum[k], 1e-12); /* 1000 steps of 1e-15; orbital part x p included */
+    }
+    if (rotation == RIGID_MIDPOINT) assert_close(last.kinetic, first.kinetic, 1e-12);
+    else assert_true(last.kinetic < 0.999 * first.kinetic);
+    b->force[1] = 2.0, b->gravity[2] = -10.0;
+    (void)rigid_advance(b, 0.0, 0.02);
+    assert_close(b->mass * b->v[1], last.momentum[1] + 0.04, 1e-14);
+    assert_close(b->mass * b->v[2], last.momentum[2] - 0.2 * b->mass, 1e-14);
+    rigid_body_destroy(&b);
+    document_destroy(&doc);
+  }
+  assert_no_leak();
+}
+
+/* E01: backward Euler on a spring shrinks the amplitude by (1 + (omega dt)^2)^(-1/2) a step and turns the phase by atan(omega dt). */
+static void test_oscillator(void **state)
+{
+  (void)state;
+  document *doc = NULL;
+  assert_ok(document_create(&doc));
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 1, shape: {sphere: {center: [1, 0, 0], radius: 0.1}}, "
+                                  "anchors: [{point: [1, 0, 0], to: [0, 0, 0], stiffness: 1}]}", 1.0, doc, NULL);
+  /* the discrete solution is the real part of z^n, z = 1/(1 - i omega dt), if it starts on it: v_0 = (x_0 - x_-1)/dt, x_-1 = 1 */
+  body_totals totals;
+  const double none[3] = {0};
+  assert_ok(b->base.ops->totals(&b->base, none, &totals));
+  assert_close(totals.elastic, 0.5, 1e-15);
+  b->v[0] = 0.0;
+  for (int i = 0; i < 100; ++i) (void)rigid_advance(b, 0.1 * i, 0.1);
+  /* x_n = Re(A z^n) with v_0 = 0: A = 1 (x - i v follows z exactly) */
+  const double amplitude = pow(1.01, -50.0), phase = 100.0 * atan(0.1);
+  assert_close(amplitude, 0.608039, 1e-6);
+  assert_close(b->c[0], amplitude * cos(phase), 1e-10);
+  assert_close(b->v[0], -amplitude * sin(phase), 1e-10);
+  rigid_body_destroy(&b);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+/* A27: I = (1, 2, 3), omega = (0.01, 1, 0.01): the middle axis turns over every 19.553 s; energy and momentum stay. */
+static void test_free_spin(void **state)
+{
+  (void)state;
+  document    *doc = NULL;
+  const double dt = 0.01, none[3] = {0};
+  double       flip[8], worst = 0.0, before = 1.0;
+  int          n_flips = 0;
+  body_totals  totals;
+  assert_ok(document_create(&doc));
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, rotation: midpoint, mass: 1, inertia: [1, 2, 3], angular_velocity: [0.01, 1, 0.01], "
+                                  "shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", 1.0, doc, NULL);
+  for (int i = 0; i < 10000; ++i) {
+    double R[9], W[3];
+    (void)rigid_advance(b, i * dt, dt);
+    quaternion_to_matrix(R, b->q);
+    m3_mulv_t(W, R, b->w);
+    if (W[1] * before < 0.0 && n_flips < 8) flip[n_flips++] = (i + W[1] / (before - W[1]) + 1.0) * dt;
+    before = W[1];
+    assert_ok(b->base.ops->totals(&b->base, none, &totals));
+    worst = fmax(worst, fabs(totals.kinetic - 1.0002) / 1.0002);
+  }
+  const double L = 2.00025; /* to the digits given: sqrt(0.01^2 + 2^2 + 0.03^2) */
+  assert_true(n_flips >= 4);
+  for (int i = 1; i < n_flips; ++i) assert_close(flip[i] - flip[i - 1], 19.553, 0.005 * 19.553);
+  assert_true(worst < 1e-10);
+  double R[9], spin[3], turned[3], world[3];
+  quaternion_to_matrix(R, b->q);
+  m3_mulv_t(spin, R, b->w);
+  m3_mulv(turned, b->inertia, spin);
+  m3_mulv(world, R, turned);
+  assert_close(v3_norm(world), L, 1e-5);
+  assert_close(world[0], 0.01, 1e-10);
+  assert_close(world[1], 2.0, 1e-10);
+  assert_close(world[2], 0.03, 1e-10);
+  rigid_body_destroy(&b);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+/* A28: disc m = 1, R = 0.05 on an arm of 0.1, spin 300 rad/s about its axis tilted by 30 degrees: steady precession at the smaller
+ * root of I1 cos(t) P^2 - I3 w3 P + m g l = 0, I1 about the pivot. The pivot is a stiff spring. */
+static double precession(int rotation, double dt, double seconds, double *tilt)
+{
+  document    *doc = NULL;
+  char         text[512];
+  const double theta = M_PI / 6.0, e[3] = {sin(theta), 0.0, cos(theta)}, half = 5e-4, arm = 0.1, spin = 300.0, rate = 2.8097;
+  const double gravity[3] = {0, 0, -9.81};
+  assert_ok(document_create(&doc));
+  snprintf(text, sizeof text, "{material: m, rotation: %s, mass: 1, shape: {cylinder: {from: [%.17g, 0, %.17g], to: [%.17g, 0, %.17g], radius: 0.05}}, "
+           "anchors: [{point: [0, 0, 0], stiffness: 1e6}]}", rotation_names[rotation], (arm - half) * e[0], (arm - half) * e[2], (arm + half) * e[0], (arm + half) * e[2]);
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, text, 1.0, doc, NULL);
+  rigid_body_set_gravity(b, gravity);
+  for (int k = 0; k < 3; ++k) b->w[k] = (spin - rate * cos(theta)) * e[k] + (k == 2 ? rate : 0.0);
+  v3_cross(b->v, b->w, b->c);
+  double      angle = 0.0, last = 0.0;
+  const int   n     = (int)lround(seconds / dt);
+  for (int i = 0; i < n; ++i) {
+    (void)rigid_advance(b, i * dt, dt);
+    const double now = atan2(b->c[1], b->c[0]);
+    angle += remainder(now - last, 2.0 * M_PI);
+    last = now;
+  }
+  *tilt = acos(b->c[2] / v3_norm(b->c)) * 180.0 / M_PI;
+  rigid_body_destroy(&b);
+  document_destroy(&doc);
+  return angle / seconds;
+}
+
+static void test_heavy_top(void **state)
+{
+  (void)state;
+  double       tilt;
+  const double rate = precession(RIGID_MIDPOINT, 5e-4, 2.0, &tilt);
+  assert_close(rate, 2.8097, 0.005 * 2.8097);
+  assert_close(tilt, 30.0, 0.3);
+  assert_no_leak();
+}
+
+/* Points: clusters hold them all within their spheres, at their places; identities are distinct; frames follow the body. */
+static void test_points_and_fields(void **state)
+{
+  (void)state;
+  document    *doc = NULL;
+  field_table *table = NULL;
+  step_verdict verdict = {0};
+  int64_t      n, at = 0;
+  double       mean_radius = 0.0;
+  assert_ok(document_create(&doc));
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, surface_spacing: 0.1, shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}, "
+                                  "angular_velocity: [1, 2, 3]}", 1.0, doc, NULL);
+  for (int i = 0; i < 5; ++i) (void)rigid_advance(b, 0.0, 0.1);
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.1, &n, &verdict));
+  assert_ok(field_table_create(&table));
+  assert_ok(b->base.ops->fields(&b->base, table));
+  field_group *g = field_table_find_group(table, "bodies/b");
+  assert_non_null(g);
+  assert_ok(g->refresh(g->context));
+  for (int64_t i = 0; i < b->base.ops->n_clusters(&b->base); ++i) {
+    double  center[3], radius, x[3], d[3];
+    int64_t first, end;
+    b->base.ops->cluster(&b->base, i, center, &radius, &first, &end);
+    assert_int_equal(first, at);
+    mean_radius += radius / (double)b->base.ops->n_clusters(&b->base);
+    for (at = first; at < end; ++at) {
+      assert_int_equal(b->base.ops->point(&b->base, at, x), at);
+      v3_sub(d, x, center);
+      assert_true(v3_norm(d) <= radius * (1.0 + 1e-12));
+      for (int k = 0; k < 3; ++k) assert_close(b->position[3 * at + k], x[k], 1e-15);
+      double  back[3], local[3], R[9];
+      rigid_body_follow(b, (const double[3]){b->surface->x[3 * at] + 1, b->surface->x[3 * at + 1] + 2, b->surface->x[3 * at + 2] + 3}, back);
+      for (int k = 0; k < 3; ++k) assert_close(back[k], x[k], 1e-14);
+      v3_sub(d, x, b->c);
+      quaternion_to_matrix(R, b->q);
+      m3_mulv_t(local, R, d);
+      assert_close(level_set_value(b->level_sets[0], local), 0.0, 1e-14);
+    }
+  }
+  assert_int_equal(at, b->n_vertices);
+  assert_true(mean_radius < 0.55); /* the whole torus has 1.3 */
+  double v[6] = {0, 0, NAN, 0, 0, 0}, residual[6] = {0};
+  assert_ok(b->base.ops->residual(&b->base, v, residual, false, &verdict));
+  assert_int_equal(verdict.code, STEP_NOT_FINITE);
+  assert_string_equal(verdict.body, "b");
+  field_table_destroy(&table);
+  body *base = &b->base;
+  base->ops->destroy(&base);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_refusals), cmocka_unit_test(test_tangent),
+          cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin),
+          cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields))

@@ -1,0 +1,143 @@
+/* Prescribed motions: poses in closed form, velocities as derivatives of poses, the text of each refusal. */
+#include "rigid_fixture.h"
+
+/* What `motion:` says about a body drawn anywhere. */
+static motion *motion_from_text(const char *text, document *doc, diagnostics *d)
+{
+  document_node *node = NULL;
+  const void    *spec = NULL;
+  motion        *m    = NULL;
+  assert_ok(document_read_flow(doc, text, (document_mark){"job.yaml", 3, 1}, &node));
+  assert_ok(key_table_read(&motion_table, doc, node, "bodies.b.motion", d, &spec));
+  if (diagnostics_count(d) == 0) assert_ok(motion_create(spec, node, "bodies.b.motion", d, &m));
+  return m;
+}
+
+/* Where the point of the body is that is at X in its drawing. */
+static void place(const motion *m, double t, const double X[3], double x[3])
+{
+  rigid_frame f;
+  motion_frame(m, t, &f);
+  m3_mulv(x, f.R, X);
+  v3_add(x, x, f.c);
+}
+
+/* v + w x (x - c) is dx/dt of every point: central differences of a smooth motion, error h^2/6 |x'''|. */
+static void check_velocity(const motion *m, double t)
+{
+  const double X[4][3] = {{0, 0, 0}, {1, 0, 0}, {0.3, -2, 1}, {0, 0, 3}}, h = 1e-5;
+  rigid_frame  f;
+  motion_frame(m, t, &f);
+  assert_int_equal(f.block, -1);
+  for (int i = 0; i < 4; ++i) {
+    double a[3], b[3], x[3], arm[3], spin[3];
+    place(m, t + h, X[i], a);
+    place(m, t - h, X[i], b);
+    place(m, t, X[i], x);
+    v3_sub(arm, x, f.c);
+    v3_cross(spin, f.w, arm);
+    for (int k = 0; k < 3; ++k) assert_close(f.v[k] + spin[k], (a[k] - b[k]) / (2 * h), 2e-7);
+  }
+}
+
+static void test_motions(void **state)
+{
+  (void)state;
+  static const char *const text[] = {
+    "{velocity: [1, 2, -1], angular_velocity: [0.5, -1, 2], pivot: [1, 0, 2]}",
+    "{pivot: [1, 0, 2], keyframes: [{time: 0}, {time: 1, translate: [1, 0, 0], rotate_deg: 90}, {time: 3, translate: [1, 2, 0], rotate_deg: 100, axis: [1, 1, 0]}]}",
+    "{pivot: [1, 0, 2], expressions: {translate: [\"0.1*sin(2*pi*t)\", \"t^2\", \"0\"], rotate_deg: \"30*t + 20*cos(t)\", axis: [1, 2, 2]}}",
+  };
+  const double pivot[3] = {1, 0, 2}, at[3] = {0.4, 1.7, 2.2};
+  for (int i = 0; i < 3; ++i) {
+    document    *doc = NULL;
+    diagnostics *d   = NULL;
+    double       x[3];
+    assert_ok(document_create(&doc));
+    assert_ok(diagnostics_create(&d));
+    motion *m = motion_from_text(text[i], doc, d);
+    if (!m) fail_msg("refused: %s", diagnostics_text(d, 0));
+    for (int j = 0; j < 3; ++j) check_velocity(m, at[j]);
+    place(m, 0.5, pivot, x); /* rotation leaves the pivot alone */
+    const double expected[3][3] = {{0.5, 1.0, -0.5}, {0.5, 0, 0}, {0.0, 0.25, 0}};
+    for (int k = 0; k < 3; ++k) assert_close(x[k], pivot[k] + expected[i][k], 1e-14);
+    if (i == 1) { /* half of 90 degrees about z through the pivot; held before and after */
+      const double X[3] = {2, 0, 0};
+      rigid_frame  f;
+      place(m, 0.5, X, x);
+      assert_close(x[0], 1.5 + sqrt(0.5), 1e-14);
+      assert_close(x[1], sqrt(0.5), 1e-14);
+      place(m, -5.0, X, x);
+      for (int k = 0; k < 3; ++k) assert_close(x[k], X[k], 1e-15);
+      motion_frame(m, 99.0, &f);
+      assert_close(v3_norm(f.v) + v3_norm(f.w), 0.0, 0.0);
+      place(m, 99.0, pivot, x);
+      assert_close(x[1], 2.0, 1e-14);
+    }
+    motion_destroy(&m);
+    diagnostics_destroy(&d);
+    document_destroy(&doc);
+  }
+  assert_no_leak();
+}
+
+static void test_refusals(void **state)
+{
+  (void)state;
+  static const char *const bad[][2] = {
+    {"{keyframes: [{time: 1}, {time: 1}]}", "bodies.b.motion: keyframes: times must ascend"},
+    {"{keyframes: [{time: 1, axis: [0, 0, 0]}]}", "axis must not be zero"},
+    {"{keyframes: [{translate: [0, 0, 0]}]}", "time"},
+    {"{velocity: [1, 0, 0], keyframes: [{time: 0}]}", "not several of them"},
+    {"{expressions: {translate: [\"t\", \"0\"]}}", "expected three expressions, got 2"},
+    {"{expressions: {rotate_deg: \"sin(t\"}}", "\"sin(t\": "},
+    {"{expressions: {rotate_deg: \"x\"}}", "\"x\": "},
+    {"{expressions: {rotate_deg: \"t\", axis: [0, 0, 0]}}", "axis must not be zero"},
+    {"{velocty: [1, 0, 0]}", "did you mean \"velocity\""},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    document    *doc = NULL;
+    diagnostics *d   = NULL;
+    assert_ok(document_create(&doc));
+    assert_ok(diagnostics_create(&d));
+    motion *m = motion_from_text(bad[i][0], doc, d);
+    assert_null(m);
+    if (diagnostics_count(d) < 1) fail_msg("accepted: %s", bad[i][0]);
+    if (!strstr(diagnostics_text(d, 0), bad[i][1])) fail_msg("\"%s\" does not contain \"%s\"", diagnostics_text(d, 0), bad[i][1]);
+    diagnostics_destroy(&d);
+    document_destroy(&doc);
+  }
+  assert_no_leak();
+}
+
+/* Kinematic and static bodies: the level set moves with the frame, the surface is where move_to takes it. */
+static void test_prescribed_bodies(void **state)
+{
+  (void)state;
+  document   *doc = NULL;
+  rigid_frame f;
+  double      local[3], d[3];
+  assert_ok(document_create(&doc));
+  rigid_body *b = rigid_from_text(RIGID_KINEMATIC, "{shape: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}, motion: {velocity: [0, 0, 2]}}", 0.0, doc, NULL);
+  rigid_body_prescribed_frame(b, 0.25, &f);
+  const double x[3] = {0.3, 0.2, 0.75};
+  v3_sub(d, x, f.c);
+  m3_mulv_t(local, f.R, d);
+  assert_close(level_set_value(b->level_sets[0], local), 0.25, 1e-15); /* its top is at 0.5 */
+  assert_close(f.v[2], 2.0, 0.0);
+  rigid_body_move_to(b, 0.25);
+  assert_close(b->c[2], 0.5, 1e-16);
+  rigid_body_follow(b, (const double[3]){1, 1, 0}, d);
+  assert_close(d[2], 0.5, 1e-16);
+  rigid_body_destroy(&b);
+  b = rigid_from_text(RIGID_STATIC, "{shape: {container: {min: [0, 0, 0], max: [1, 1, 1]}}}", 0.0, doc, NULL);
+  assert_int_equal(b->n_level_sets, 5);
+  rigid_body_prescribed_frame(b, 7.0, &f);
+  for (int i = 0; i < 9; ++i) assert_close(f.R[i], i % 4 == 0, 0.0);
+  for (int k = 0; k < 3; ++k) assert_close(fabs(f.c[k]) + fabs(f.v[k]) + fabs(f.w[k]), 0.0, 0.0);
+  rigid_body_destroy(&b);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_refusals), cmocka_unit_test(test_prescribed_bodies))
