@@ -280,6 +280,53 @@ static void test_bvh(void **state)
   assert_no_leak();
 }
 
+/* The sign at a vertex needs normals weighted by angle: a slender pyramid with one side cut into fifty slivers at its apex, which
+ * outvote the other sides if every triangle counts alike. Convex: outside means beyond the plane of some side. */
+static void test_bvh_uneven_fan(void **state)
+{
+  (void)state;
+  enum { N = 50 };
+  const double   b[3][3] = {{-0.2, -0.1, 0}, {0.2, -0.1, 0}, {0, 0.25, 0}}, apex[3] = {0, 0, 1};
+  triangle_mesh *m       = NULL;
+  triangle_bvh  *tree    = NULL;
+  int64_t        at = 0, n_outside = 0;
+  assert_ok(triangle_mesh_create(N + 3, 2 * N + 2, &m)); /* vertices: N + 1 along side 0-1, then corner 2, then the apex */
+  for (int i = 0; i <= N; ++i)
+    for (int k = 0; k < 3; ++k) m->x[3 * i + k] = b[0][k] + (b[1][k] - b[0][k]) * i / N;
+  v3_copy(&m->x[3 * (N + 1)], b[2]);
+  v3_copy(&m->x[3 * (N + 2)], apex);
+  for (int i = 0; i < N; ++i) {
+    const int32_t two[6] = {i, i + 1, N + 2, i + 1, i, N + 1};
+    memcpy(&m->tri[at], two, sizeof two), at += 6;
+  }
+  const int32_t sides[6] = {N, N + 1, N + 2, N + 1, 0, N + 2};
+  memcpy(&m->tri[at], sides, sizeof sides);
+  triangle_mesh_defects defects;
+  assert_ok(triangle_mesh_check(m, &defects));
+  assert_true(triangle_mesh_is_sound(&defects));
+  assert_ok(triangle_bvh_create(m, &tree));
+  for (int i = 0; i < 3000; ++i) {
+    double  x[3], worst = -INFINITY;
+    int32_t none = -1;
+    random_point(x, -0.1, 0.1);
+    x[2] += 1.0;
+    for (int q = 0; q < 3; ++q) {
+      double u[3], v[3], n[3], d[3];
+      v3_sub(u, b[(q + 1) % 3], b[q]);
+      v3_sub(v, apex, b[q]);
+      v3_cross(n, u, v);
+      v3_sub(d, x, apex);
+      worst = fmax(worst, v3_dot(n, d) / v3_norm(n));
+    }
+    n_outside += worst > 0.0;
+    if (fabs(worst) > 1e-12) assert_int_equal(triangle_bvh_distance(tree, x, &none, NULL) > 0.0, worst > 0.0);
+  }
+  assert_true(n_outside > 2000 && n_outside < 3000);
+  triangle_bvh_destroy(&tree);
+  triangle_mesh_destroy(&m);
+  assert_no_leak();
+}
+
 static void test_from_mesh(void **state)
 {
   (void)state;
@@ -323,4 +370,4 @@ static void test_from_mesh(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_csg_and_pose),
-          cmocka_unit_test(test_sampled_order), cmocka_unit_test(test_bvh), cmocka_unit_test(test_from_mesh))
+          cmocka_unit_test(test_sampled_order), cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan), cmocka_unit_test(test_from_mesh))
