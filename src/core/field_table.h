@@ -10,7 +10,8 @@ typedef enum { FIELD_F64, FIELD_I32, FIELD_I64, FIELD_U64, FIELD_U8 } field_type
 enum {
   FIELD_CHECKPOINT = 1, /* state: saved and restored */
   FIELD_FRAME      = 2, /* written to frames */
-  FIELD_DERIVED    = 4  /* frame only, recomputed by the group's refresh() before a frame is written */
+  FIELD_DERIVED    = 4, /* frame only, recomputed by the group's refresh() before a frame is written */
+  FIELD_ANY_BITS   = 8  /* infinities and NaN (with their payload) are legal state; without it checkpoints refuse them */
 };
 enum { FIELD_MAX_COMPONENTS = 9 };
 

@@ -1,0 +1,364 @@
+#include "io/catalog.h"
+#include "core/memory.h"
+#include "io/checksum.h"
+#include "io/sealed_file.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 8, MAX_GROUPS = 4096, MAX_FIELDS = 4096, MAX_TEXT = 1 << 28 };
+
+/* Every complaint names the file, the place in it, and the remedy once. */
+#define REFUSE(c, place, format, ...)                                                                                       \
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: %s " format "; use another file", (c)->path, place, __VA_ARGS__)
+
+PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name,
+                                  const char *formulation, const char *job_text, int64_t step, double time)
+{
+  H5_SCOPE(scope);
+  hid_t         type, dataset;
+  const hsize_t one = 1;
+
+  PetscFunctionBegin;
+  PetscCall(h5_put_text(path, file, "kind", kind));
+  PetscCall(h5_put_text(path, file, "program", "stickslip " STICKSLIP_VERSION));
+  PetscCall(h5_put_text(path, file, "job", job_name ? job_name : ""));
+  PetscCall(h5_put_text(path, file, "formulation", formulation ? formulation : ""));
+  PetscCall(h5_put_numbers(path, file, "step", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &step));
+  PetscCall(h5_put_numbers(path, file, "time", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, 1, &time));
+  if (job_text) {
+    H5_CALL(path, type = h5_keep(&scope, H5Tcopy(H5T_C_S1)));
+    H5_CALL(path, H5Tset_size(type, strlen(job_text) + 1));
+    PetscCall(h5_make_dataset(&scope, path, file, "job", type, 1, &one, false, &dataset, NULL));
+    PetscCall(h5_write_rows(path, dataset, type, 0, 1, job_text));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A dataset whose bytes are where they should be: no links elsewhere, no surprises on the way in, not larger than the file. */
+static PetscErrorCode dataset_check(const catalog *c, hid_t dataset, const char *place, hsize_t n, size_t size, bool is_packed)
+{
+  H5_SCOPE(scope);
+  hid_t create;
+  int   n_foreign = 0;
+
+  PetscFunctionBegin;
+  H5_CALL(c->path, create = h5_keep(&scope, H5Dget_create_plist(dataset)));
+  if (H5Pget_layout(create) != H5D_CHUNKED) REFUSE(c, place, "is %s", "not stored in chunks");
+  const int n_filters = H5Pget_nfilters(create);
+  for (int i = 0; i < n_filters; ++i) {
+    unsigned           flags, values[8];
+    size_t             n_values = 8;
+    const H5Z_filter_t filter   = H5Pget_filter2(create, (unsigned)i, &flags, &n_values, values, 0, NULL, NULL);
+    const bool         is_ours  = filter == H5Z_FILTER_FLETCHER32 ||
+                         (is_packed && (filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_DEFLATE));
+    n_foreign += !is_ours;
+  }
+  if (n_foreign) REFUSE(c, place, "has %d filters that are not ours", n_foreign);
+  /* Packed indices shrink by at most a factor of a thousand (deflate's limit); plain data do not shrink at all. */
+  const double stored = (double)H5Dget_storage_size(dataset) * (is_packed ? 1032.0 : 1.0);
+  if ((double)n * (double)size > stored || H5Dget_storage_size(dataset) > (hsize_t)c->bytes)
+    REFUSE(c, place, "claims %.0f bytes but the file holds fewer", (double)n * (double)size);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_job_text(catalog *c)
+{
+  H5_SCOPE(scope);
+  hid_t dataset, type, space;
+
+  PetscFunctionBegin;
+  H5O_info_t about;
+  if (H5Lexists(c->file, "job", H5P_DEFAULT) <= 0) {
+    H5Eclear2(H5E_DEFAULT);
+    PetscCall(file_format(&c->job_text, "%s", ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  H5_CALL(c->path, H5Oget_info_by_name2(c->file, "job", &about, H5O_INFO_BASIC, H5P_DEFAULT));
+  if (about.type != H5O_TYPE_DATASET) REFUSE(c, "/job", "is %s", "not a dataset");
+  H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, "job", H5P_DEFAULT)));
+  H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
+  H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
+  const size_t size = H5Tget_size(type);
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) || H5Sget_simple_extent_npoints(space) != 1 ||
+      size < 1 || size > MAX_TEXT)
+    REFUSE(c, "/job", "is %s", "not a text");
+  PetscCall(dataset_check(c, dataset, "/job", 1, size, false));
+  PetscCall(memory_alloc("job text", (int64_t)size + 1, 1, &c->job_text));
+  H5_CALL(c->path, H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c->job_text));
+  c->job_text[size] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_head(catalog *c, const char *kind)
+{
+  char is_kind[32];
+
+  PetscFunctionBegin;
+  PetscCall(h5_get_text(c->path, c->file, "kind", sizeof is_kind, is_kind));
+  if (strcmp(is_kind, kind)) REFUSE(c, "the file", "says it is a %s", is_kind);
+  PetscCall(h5_get_text(c->path, c->file, "program", sizeof c->program, c->program));
+  PetscCall(h5_get_text(c->path, c->file, "job", sizeof c->job_name, c->job_name));
+  PetscCall(h5_get_text(c->path, c->file, "formulation", sizeof c->formulation, c->formulation));
+  PetscCall(h5_get_numbers(c->path, c->file, "step", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &c->step));
+  PetscCall(h5_get_numbers(c->path, c->file, "time", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, 1, &c->time));
+  if (c->step < 0) REFUSE(c, "attribute \"step\"", "is negative: %lld", (long long)c->step);
+  if (!isfinite(c->time)) REFUSE(c, "attribute \"time\"", "is %s", "not finite");
+  PetscCall(read_job_text(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_field(catalog *c, catalog_group *group, hid_t dataset, const char *name)
+{
+  H5_SCOPE(scope);
+  hid_t   type, space;
+  hsize_t dims[2] = {0, 1};
+  char    place[192];
+
+  PetscFunctionBegin;
+  snprintf(place, sizeof place, "%s/%s", group->name, name);
+  PetscCall(memory_resize("catalog", group->n_fields + 1, sizeof *group->fields, &group->fields));
+  catalog_field *f = &group->fields[group->n_fields];
+  memset(f, 0, sizeof *f);
+  snprintf(f->name, sizeof f->name, "%s", name);
+  H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
+  H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
+  for (f->type = STORE_F64; f->type < STORE_N_TYPES; ++f->type)
+    if (H5Tequal(type, store_file_type(f->type)) > 0) break;
+  if (f->type == STORE_N_TYPES) REFUSE(c, place, "has a type that is %s", "none of ours");
+  const int rank = H5Sget_simple_extent_ndims(space);
+  if (rank < 1 || rank > 2 || H5Sget_simple_extent_dims(space, dims, NULL) < 0) REFUSE(c, place, "has rank %d", rank);
+  if (dims[0] != (hsize_t)group->n_rows)
+    REFUSE(c, place, "has %llu rows, its group has %lld", (unsigned long long)dims[0], (long long)group->n_rows);
+  if (dims[1] < 1 || dims[1] > FIELD_MAX_COMPONENTS) REFUSE(c, place, "has %llu components", (unsigned long long)dims[1]);
+  f->n_components = (int)dims[1];
+  PetscCall(dataset_check(c, dataset, place, dims[0] * dims[1], store_size(f->type), false));
+  PetscCall(h5_get_text(c->path, dataset, "unit", sizeof f->unit, f->unit));
+  PetscCall(h5_get_numbers(c->path, dataset, "checksum", H5T_NATIVE_UINT64, H5T_STD_U64LE, CHECKSUM_WORDS, f->checksum));
+  ++group->n_fields;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Number of triangles of a surface, from /topology/G. */
+static PetscErrorCode read_topology_size(catalog *c, catalog_group *group)
+{
+  H5_SCOPE(scope);
+  hid_t   dataset, type, space;
+  hsize_t dims[2] = {0, 0};
+  char    place[128];
+
+  PetscFunctionBegin;
+  snprintf(place, sizeof place, "topology/%s", group->name);
+  H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, place, H5P_DEFAULT)));
+  H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
+  H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
+  if (H5Tequal(type, H5T_STD_I32LE) <= 0 || H5Sget_simple_extent_ndims(space) != 2 ||
+      H5Sget_simple_extent_dims(space, dims, NULL) < 0 || dims[1] != 3)
+    REFUSE(c, place, "is %s", "not a list of triangles");
+  PetscCall(dataset_check(c, dataset, place, 3 * dims[0], sizeof(int32_t), true));
+  group->n_triangles = (int64_t)dims[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int depth);
+
+/* The members of one HDF5 group: datasets are fields of `group`; groups are walked in turn. */
+static PetscErrorCode walk_members(catalog *c, hid_t location, const char *prefix, int i_group, int depth)
+{
+  H5G_info_t about;
+
+  PetscFunctionBegin;
+  H5_CALL(c->path, H5Gget_info(location, &about));
+  if (about.nlinks > MAX_FIELDS) REFUSE(c, prefix, "has %llu members", (unsigned long long)about.nlinks);
+  for (hsize_t i = 0; i < about.nlinks; ++i) {
+    H5_SCOPE(scope);
+    char       name[96] = "", below[96];
+    H5L_info_t link;
+    hid_t      member;
+    ssize_t    length;
+    H5_CALL(c->path,
+            length = H5Lget_name_by_idx(location, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT));
+    const int full = snprintf(below, sizeof below, "%s%s%s", prefix, *prefix ? "/" : "", name);
+    if (length >= (ssize_t)sizeof name || full >= (int)sizeof below) REFUSE(c, prefix, "has the too long name \"%s\"", name);
+    H5_CALL(c->path, H5Lget_info(location, name, &link, H5P_DEFAULT));
+    if (link.type != H5L_TYPE_HARD) REFUSE(c, below, "is %s", "a link to elsewhere");
+    H5_CALL(c->path, member = h5_keep(&scope, H5Oopen(location, name, H5P_DEFAULT)));
+    const H5I_type_t kind = H5Iget_type(member);
+    if (kind == H5I_GROUP) {
+      PetscCall(walk(c, member, below, depth + 1));
+    } else if (kind == H5I_DATASET && i_group >= 0) {
+      if (strlen(name) >= sizeof c->groups->fields->name) REFUSE(c, prefix, "has the too long name \"%s\"", name);
+      PetscCall(read_field(c, &c->groups[i_group], member, name));
+    } else {
+      REFUSE(c, below, "is %s", "neither a group nor a field of one");
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int depth)
+{
+  int     i_group = -1;
+  int32_t numbers[2]; /* geometry, n_fields */
+
+  PetscFunctionBegin;
+  if (depth > MAX_DEPTH) REFUSE(c, prefix, "is nested deeper than %d", MAX_DEPTH);
+  if (h5_has_attribute(location, "n_rows")) {
+    if (c->n_groups >= MAX_GROUPS) REFUSE(c, prefix, "is one group too many: %d", c->n_groups);
+    PetscCall(memory_resize("catalog", c->n_groups + 1, sizeof *c->groups, &c->groups));
+    i_group           = c->n_groups++;
+    catalog_group *g = &c->groups[i_group];
+    memset(g, 0, sizeof *g);
+    snprintf(g->name, sizeof g->name, "%s", prefix);
+    PetscCall(h5_get_numbers(c->path, location, "n_rows", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &g->n_rows));
+    PetscCall(h5_get_numbers(c->path, location, "geometry", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[0]));
+    PetscCall(h5_get_numbers(c->path, location, "n_fields", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[1]));
+    if (g->n_rows < 0 || g->n_rows > INT64_MAX / 256) REFUSE(c, prefix, "has %lld rows", (long long)g->n_rows);
+    if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_SURFACE)
+      REFUSE(c, prefix, "has the unknown geometry %d", (int)numbers[0]);
+    g->geometry = (field_geometry)numbers[0];
+  }
+  PetscCall(walk_members(c, location, prefix, i_group, depth));
+  if (i_group >= 0 && c->groups[i_group].n_fields != numbers[1])
+    REFUSE(c, prefix, "has %d fields, %d were written", c->groups[i_group].n_fields, (int)numbers[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int by_name(const void *a, const void *b)
+{
+  return strcmp(((const catalog_group *)a)->name, ((const catalog_group *)b)->name);
+}
+
+static PetscErrorCode fill(catalog *c, const char *kind, int newest_format, bool is_quick)
+{
+  char    why[SEALED_WHY];
+  hid_t   fields;
+  hsize_t bytes;
+
+  PetscFunctionBegin;
+  PetscCheck(sealed_file_check(c->path, kind, newest_format, is_quick, why), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s",
+             c->path, why);
+  PetscCall(h5_open(&c->scope, c->path, &c->file));
+  H5_CALL(c->path, H5Fget_filesize(c->file, &bytes));
+  c->bytes = (int64_t)bytes;
+  PetscCall(read_head(c, kind));
+  if (H5Lexists(c->file, "fields", H5P_DEFAULT) <= 0) REFUSE(c, "group", "\"%s\" is missing", "fields");
+  H5_CALL(c->path, fields = h5_keep(&c->scope, H5Gopen2(c->file, "fields", H5P_DEFAULT)));
+  PetscCall(walk(c, fields, "", 0));
+  if (c->n_groups) qsort(c->groups, (size_t)c->n_groups, sizeof *c->groups, by_name);
+  for (int i = 0; i < c->n_groups; ++i)
+    if (c->groups[i].geometry == FIELD_GROUP_SURFACE && !strcmp(kind, "frame")) PetscCall(read_topology_size(c, &c->groups[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode catalog_open(const char *path, const char *kind, int newest_format, bool is_quick, catalog **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("catalog", 1, sizeof **out, out));
+  PetscErrorCode code = file_format(&(*out)->path, "%s", path);
+  if (!code) code = fill(*out, kind, newest_format, is_quick);
+  if (code) catalog_close(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void catalog_close(catalog **c)
+{
+  if (!*c) return;
+  h5_scope_close(&(*c)->scope);
+  for (int i = 0; i < (*c)->n_groups; ++i) memory_free(&(*c)->groups[i].fields);
+  memory_free(&(*c)->groups);
+  memory_free(&(*c)->job_text);
+  memory_free(&(*c)->path);
+  memory_free(c);
+}
+
+int catalog_find_group(const catalog *c, const char *name)
+{
+  for (int i = 0; i < c->n_groups; ++i)
+    if (!strcmp(c->groups[i].name, name)) return i;
+  return -1;
+}
+
+int catalog_find_field(const catalog_group *group, const char *name)
+{
+  for (int i = 0; i < group->n_fields; ++i)
+    if (!strcmp(group->fields[i].name, name)) return i;
+  return -1;
+}
+
+PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **rows)
+{
+  H5_SCOPE(scope);
+  const catalog_group *g = &c->groups[i_group];
+  const catalog_field *f = &g->fields[i_field];
+  const int64_t        n = g->n_rows * f->n_components;
+  char                 place[192];
+  hid_t                dataset;
+  checksum             sum;
+  uint64_t             words[CHECKSUM_WORDS];
+  void *data __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  *rows = NULL;
+  snprintf(place, sizeof place, "fields/%s/%s", g->name, f->name);
+  H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, place, H5P_DEFAULT)));
+  PetscCall(memory_alloc("catalog", n, store_size(f->type), &data));
+  if (n) H5_CALL(c->path, H5Dread(dataset, store_memory_type(f->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+  checksum_begin(&sum);
+  if (n) checksum_add(&sum, data, (size_t)n * store_size(f->type));
+  checksum_end(&sum, words);
+  if (memcmp(words, f->checksum, sizeof words)) REFUSE(c, place + 7, "is damaged: %s", "its checksum does not fit its data");
+  *rows = data;
+  data  = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, double **rows)
+{
+  const catalog_field *f = &c->groups[i_group].fields[i_field];
+  const int64_t        n = c->groups[i_group].n_rows * f->n_components;
+  void *data __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  *rows = NULL;
+  PetscCall(catalog_read(c, i_group, i_field, &data));
+  if (f->type == STORE_F64) {
+    *rows = data;
+    data  = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(memory_alloc("catalog", n, sizeof **rows, rows));
+  double *x = *rows;
+  switch (f->type) {
+  case STORE_F32: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const float *)data)[i]; break;
+  case STORE_I32: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const int32_t *)data)[i]; break;
+  case STORE_I64: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const int64_t *)data)[i]; break;
+  case STORE_U64: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const uint64_t *)data)[i]; break;
+  default:        for (int64_t i = 0; i < n; ++i) x[i] = (double)((const uint8_t *)data)[i]; break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode catalog_read_triangles(const catalog *c, int i_group, int32_t **triangles)
+{
+  H5_SCOPE(scope);
+  const catalog_group *g = &c->groups[i_group];
+  hid_t                dataset;
+  char                 place[128];
+  int32_t *data __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  *triangles = NULL;
+  snprintf(place, sizeof place, "topology/%s", g->name);
+  PetscCall(memory_alloc("catalog", 3 * g->n_triangles, sizeof *data, &data));
+  H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, place, H5P_DEFAULT)));
+  if (g->n_triangles) H5_CALL(c->path, H5Dread(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+  for (int64_t i = 0; i < 3 * g->n_triangles; ++i)
+    if (data[i] < 0 || data[i] >= g->n_rows)
+      REFUSE(c, place, "names vertex %d in triangle %lld, there are %lld", (int)data[i], (long long)(i / 3),
+             (long long)g->n_rows);
+  *triangles = data;
+  data       = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

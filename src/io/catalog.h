@@ -1,0 +1,55 @@
+/* What one sealed HDF5 file of ours (checkpoint or frame) holds: the one reader of files from outside.
+ *
+ * Layout:  /            attributes kind, program, job, formulation, step, time
+ *          /job         the resolved job as text (checkpoints)
+ *          /fields/G    attributes n_rows, geometry, n_fields; G may be nested: bodies/bed
+ *          /fields/G/F  dataset [n_rows] or [n_rows][n_components]; attributes unit, help, checksum
+ *          /topology/G  int32, [n_rows] vertices or [n_triangles][3] (frames)
+ * Only what this layout knows is accepted: hard links, these types, chunked storage with at most Fletcher-32, sizes that fit in
+ * the file, checksums that agree. Whatever else is there is refused by name. */
+#ifndef SS_IO_CATALOG_H
+#define SS_IO_CATALOG_H
+#include "io/field_store.h"
+
+typedef struct {
+  char       name[48], unit[32];
+  store_type type;
+  int        n_components;
+  uint64_t   checksum[4];
+} catalog_field;
+
+typedef struct {
+  char           name[96];
+  field_geometry geometry;
+  int64_t        n_rows, n_triangles;
+  int            n_fields;
+  catalog_field *fields;
+} catalog_group;
+
+typedef struct {
+  char          *path, *job_text; /* job_text: "" if there is none */
+  char           program[64], job_name[128], formulation[32];
+  int64_t        step, bytes;
+  double         time;
+  int            n_groups;
+  catalog_group *groups; /* sorted by name */
+  h5_scope       scope;
+  hid_t          file;
+} catalog;
+
+/* Check the seal (`is_quick`: without the checksum of the whole), open, read everything but the data. */
+PetscErrorCode catalog_open(const char *path, const char *kind, int newest_format, bool is_quick, catalog **out);
+void           catalog_close(catalog **c);
+/* Indices by name, -1 if missing. */
+int catalog_find_group(const catalog *c, const char *name);
+int catalog_find_field(const catalog_group *group, const char *name);
+/* All rows, interleaved, in the file's type; the checksum of the data must agree. memory_free(*rows). */
+PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **rows);
+/* The same as doubles (64-bit integers beyond 2^53 are rounded). */
+PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, double **rows);
+/* [n_triangles][3], each vertex below n_rows. */
+PetscErrorCode catalog_read_triangles(const catalog *c, int i_group, int32_t **triangles);
+/* Write the root attributes and the job text of a new file. */
+PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name,
+                                  const char *formulation, const char *job_text, int64_t step, double time);
+#endif

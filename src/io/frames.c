@@ -1,0 +1,364 @@
+#include "io/frames.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "io/catalog.h"
+#include "io/sealed_file.h"
+#include "io/xdmf.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FRAME_FORMAT = 1 };
+static const char KIND[] = "frame";
+
+struct frames {
+  char          *directory, *xdmf_path;
+  frames_options options;
+  char          *job_name;
+  xdmf          *series;
+};
+struct frame {
+  catalog *c;
+};
+
+/* ---- The folder ------------------------------------------------------------------------------------------------------ */
+
+PetscErrorCode frames_path(const char *directory, int64_t index, char **path)
+{
+  PetscFunctionBegin;
+  PetscCall(file_format(path, "%s/frames/frame_%06lld.h5", directory, (long long)index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int64_t index_of(const char *name)
+{
+  long long index = -1;
+  char      again[64];
+
+  if (sscanf(name, "frame_%18lld.h5", &index) != 1 || index < 0) return -1;
+  snprintf(again, sizeof again, "frame_%06lld.h5", index);
+  return strcmp(again, name) ? -1 : (int64_t)index;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices)
+{
+  const struct dirent *entry;
+  int64_t              capacity                      = 0;
+  PetscErrorCode       code                          = PETSC_SUCCESS;
+  char *path __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  *n = 0, *indices = NULL;
+  PetscCall(file_format(&path, "%s/frames", directory));
+  DIR *folder = opendir(path);
+  PetscCheck(folder || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot look into %s: %s", path, strerror(errno));
+  while (folder && !code && (entry = readdir(folder))) {
+    const int64_t index = index_of(entry->d_name);
+    if (index < 0) continue;
+    if (*n == capacity) code = memory_resize("frames", capacity = 2 * capacity + 64, sizeof **indices, indices);
+    if (!code) (*indices)[(*n)++] = index;
+  }
+  if (folder) closedir(folder);
+  if (code) memory_free(indices);
+  PetscCall(code);
+  if (*n) qsort(*indices, (size_t)*n, sizeof **indices, ascending);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a killed writer left half done. */
+static void remove_leftovers(const char *directory)
+{
+  const struct dirent *entry;
+  char                *path = NULL;
+
+  if (file_format(&path, "%s/frames", directory)) return;
+  DIR *folder = opendir(path);
+  while (folder && (entry = readdir(folder))) {
+    const size_t length = strlen(entry->d_name);
+    if (!strncmp(entry->d_name, ".frame_", 7) && length > 4 && !strcmp(entry->d_name + length - 4, ".tmp"))
+      unlinkat(dirfd(folder), entry->d_name, 0);
+  }
+  if (folder) closedir(folder);
+  memory_free(&path);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------------- */
+
+/* A frame that went wrong is no reason to stop: the picture misses it, the state does not. */
+static PetscErrorCode continue_with(frames *f, int64_t index)
+{
+  char     why[SEALED_WHY];
+  char *path __attribute__((cleanup(memory_free)))   = NULL;
+  catalog *c __attribute__((cleanup(catalog_close))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(frames_path(f->directory, index, &path));
+  if (!sealed_file_check(path, KIND, FRAME_FORMAT, false, why)) {
+    log_warn("%s %s; the time series goes on without it", path, why);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(catalog_open(path, KIND, FRAME_FORMAT, true, &c));
+  PetscCall(xdmf_add(f->series, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode take_up(frames *f, int64_t next_index)
+{
+  int64_t n;
+  int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  remove_leftovers(f->directory);
+  PetscCall(frames_list(f->directory, &n, &indices));
+  for (int64_t i = 0; i < n; ++i) {
+    char *path __attribute__((cleanup(memory_free))) = NULL;
+    if (indices[i] < next_index) {
+      PetscCall(continue_with(f, indices[i]));
+      continue;
+    }
+    PetscCall(frames_path(f->directory, indices[i], &path));
+    PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s", path, strerror(errno));
+  }
+  PetscCall(xdmf_write(f->series, f->xdmf_path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_up(frames *f, const char *directory, int64_t next_index, const frames_options *options)
+{
+  char *folder __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  if (options) f->options = *options;
+  PetscCall(file_format(&f->directory, "%s", directory));
+  PetscCall(file_format(&f->xdmf_path, "%s/frames.xmf", directory));
+  PetscCall(file_format(&f->job_name, "%s", f->options.job_name ? f->options.job_name : "stickslip"));
+  PetscCall(file_format(&folder, "%s/frames", directory));
+  PetscCall(file_make_directory(folder));
+  PetscCall(xdmf_create(f->job_name, &f->series));
+  PetscCall(take_up(f, next_index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode frames_open(const char *directory, int64_t next_index, const frames_options *options, frames **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("frames", 1, sizeof **out, out));
+  const PetscErrorCode code = set_up(*out, directory, next_index, options);
+  if (code) frames_close(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void frames_close(frames **f)
+{
+  if (!*f) return;
+  xdmf_destroy(&(*f)->series);
+  memory_free(&(*f)->directory);
+  memory_free(&(*f)->xdmf_path);
+  memory_free(&(*f)->job_name);
+  memory_free(f);
+}
+
+PetscErrorCode frames_check_names(const field_table *table, int n_names, const char *const *names)
+{
+  char   list[512] = "";
+  size_t length    = 0;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < n_names; ++k) {
+    bool is_there = false;
+    for (int i = 0; i < field_table_n_groups(table) && !is_there; ++i) {
+      const field *f = field_group_find(field_table_group(table, i), names[k]);
+      is_there       = f && f->flags & FIELD_FRAME;
+    }
+    if (is_there) continue;
+    for (int i = 0; i < field_table_n_groups(table); ++i) {
+      const field_group *g = field_table_group(table, i);
+      for (int j = 0; j < g->n_fields; ++j) {
+        char word[64];
+        snprintf(word, sizeof word, "%s%s", length ? ", " : "", g->fields[j].name);
+        if (!(g->fields[j].flags & FIELD_FRAME) || strstr(list, g->fields[j].name) || length + strlen(word) >= sizeof list) continue;
+        strcpy(list + length, word);
+        length += strlen(word);
+      }
+    }
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "output.fields: nothing in this scene has \"%s\"; there are: %s", names[k], list);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool is_wanted(const frames *f, const field_group *group, const field *x)
+{
+  if (group->geometry != FIELD_GROUP_PLAIN && !strcmp(x->name, "position")) return true;
+  if (!(x->flags & FIELD_FRAME)) return false;
+  for (int k = 0; k < f->options.n_names; ++k)
+    if (!strcmp(f->options.names[k], x->name)) return true;
+  return f->options.n_names == 0;
+}
+
+static PetscErrorCode write_topology(const char *path, hid_t file, const field_group *group)
+{
+  H5_SCOPE(scope);
+  const bool    is_surface = group->geometry == FIELD_GROUP_SURFACE;
+  const hsize_t dims[2]    = {(hsize_t)(is_surface ? group->n_triangles : *group->n_rows), is_surface ? 3 : 1};
+  hid_t         parent, dataset;
+  char          name[128];
+  int32_t *index __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  /* The dataset carries the last part of the name; the groups before it may exist. */
+  snprintf(name, sizeof name, "topology/%s", group->name);
+  char *slash = strrchr(name, '/');
+  *slash      = 0;
+  PetscCall(h5_make_group(&scope, path, file, name, &parent));
+  PetscCall(h5_make_dataset(&scope, path, parent, slash + 1, H5T_STD_I32LE, 2, dims, true, &dataset, NULL));
+  if (!is_surface) {
+    PetscCall(memory_alloc("frame index", *group->n_rows, sizeof *index, &index));
+    for (int64_t i = 0; i < *group->n_rows; ++i) index[i] = (int32_t)i;
+  }
+  PetscCall(h5_write_rows(path, dataset, H5T_NATIVE_INT32, 0, dims[0], is_surface ? group->triangles : index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_group(const frames *f, const char *path, hid_t file, hid_t fields, const field_group *group)
+{
+  H5_SCOPE(scope);
+  const int32_t geometry = (int32_t)group->geometry;
+  int32_t       n        = 0;
+  hid_t         location;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < group->n_fields; ++i) n += is_wanted(f, group, &group->fields[i]);
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (group->geometry != FIELD_GROUP_PLAIN) {
+    const field *x = field_group_find(group, "position");
+    PetscCheck(x && x->n_components == 3 && x->type == FIELD_F64, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "group %s has a geometry, but no \"position\" of 3 reals", group->name);
+    PetscCheck(*group->n_rows <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "group %s has too many rows for a frame",
+               group->name);
+    PetscCall(write_topology(path, file, group));
+  }
+  PetscCall(h5_make_group(&scope, path, fields, group->name, &location));
+  PetscCall(h5_put_numbers(path, location, "n_rows", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, group->n_rows));
+  PetscCall(h5_put_numbers(path, location, "geometry", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &geometry));
+  PetscCall(h5_put_numbers(path, location, "n_fields", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &n));
+  for (int i = 0; i < group->n_fields; ++i)
+    if (is_wanted(f, group, &group->fields[i]))
+      PetscCall(field_store_write(path, location, group, &group->fields[i], *group->n_rows, !f->options.is_double, false));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_file(const frames *f, const char *path, int64_t step, double time, const field_table *table)
+{
+  H5_SCOPE(scope);
+  hid_t file, fields;
+
+  PetscFunctionBegin;
+  PetscCall(h5_create(&scope, path, SEAL_BYTES, &file));
+  PetscCall(catalog_write_head(path, file, KIND, f->job_name, NULL, NULL, step, time));
+  PetscCall(h5_make_group(&scope, path, file, "fields", &fields));
+  for (int i = 0; i < field_table_n_groups(table); ++i) PetscCall(write_group(f, path, file, fields, field_table_group(table, i)));
+  H5_CALL(path, h5_release(&scope, fields));
+  H5_CALL(path, h5_release(&scope, file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int64_t frame_bytes(const frames *f, const field_table *table)
+{
+  int64_t bytes = 0;
+
+  for (int i = 0; i < field_table_n_groups(table); ++i) {
+    const field_group *g = field_table_group(table, i);
+    bytes += 12 * g->n_triangles + 4 * *g->n_rows;
+    for (int j = 0; j < g->n_fields; ++j)
+      if (is_wanted(f, g, &g->fields[j]))
+        bytes += *g->n_rows * g->fields[j].n_components * (int64_t)field_type_size(g->fields[j].type);
+  }
+  return bytes;
+}
+
+PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time, field_table *table)
+{
+  char *path __attribute__((cleanup(memory_free)))      = NULL;
+  char *temporary __attribute__((cleanup(memory_free))) = NULL;
+  catalog *c __attribute__((cleanup(catalog_close)))    = NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(index >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "frame %lld cannot be written", (long long)index);
+  for (int i = 0; i < field_table_n_groups(table); ++i) {
+    field_group *group = field_table_group(table, i);
+    if (group->refresh) PetscCall(group->refresh(group->context));
+  }
+  PetscCall(file_check_space(f->directory, frame_bytes(f, table) + (1 << 20)));
+  PetscCall(frames_path(f->directory, index, &path));
+  PetscCall(sealed_file_temporary(path, &temporary));
+  const PetscErrorCode code = write_file(f, temporary, step, time, table);
+  if (code) unlink(temporary);
+  PetscCall(code);
+  PetscCall(sealed_file_publish(temporary, path, KIND, FRAME_FORMAT));
+  PetscCall(catalog_open(path, KIND, FRAME_FORMAT, true, &c));
+  PetscCall(xdmf_add(f->series, c));
+  PetscCall(xdmf_write(f->series, f->xdmf_path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------------- */
+
+PetscErrorCode frame_open(const char *path, frame **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("frame", 1, sizeof **out, out));
+  const PetscErrorCode code = catalog_open(path, KIND, FRAME_FORMAT, false, &(*out)->c);
+  if (code) frame_close(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void frame_close(frame **f)
+{
+  if (!*f) return;
+  catalog_close(&(*f)->c);
+  memory_free(f);
+}
+
+double         frame_time(const frame *f) { return f->c->time; }
+int64_t        frame_step(const frame *f) { return f->c->step; }
+const char    *frame_job_name(const frame *f) { return f->c->job_name; }
+int            frame_n_groups(const frame *f) { return f->c->n_groups; }
+const char    *frame_group_name(const frame *f, int i_group) { return f->c->groups[i_group].name; }
+field_geometry frame_group_geometry(const frame *f, int i_group) { return f->c->groups[i_group].geometry; }
+int64_t        frame_group_rows(const frame *f, int i_group) { return f->c->groups[i_group].n_rows; }
+int            frame_n_fields(const frame *f, int i_group) { return f->c->groups[i_group].n_fields; }
+
+const char *frame_field_name(const frame *f, int i_group, int i_field) { return f->c->groups[i_group].fields[i_field].name; }
+const char *frame_field_unit(const frame *f, int i_group, int i_field) { return f->c->groups[i_group].fields[i_field].unit; }
+
+PetscErrorCode frame_read(const frame *f, int i_group, const char *name, int *n_components, double **values)
+{
+  const int i_field = catalog_find_field(&f->c->groups[i_group], name);
+
+  PetscFunctionBegin;
+  *n_components = 0, *values = NULL;
+  if (i_field < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(catalog_read_f64(f->c, i_group, i_field, values));
+  *n_components = f->c->groups[i_group].fields[i_field].n_components;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode frame_read_triangles(const frame *f, int i_group, int64_t *n_triangles, int32_t **triangles)
+{
+  PetscFunctionBegin;
+  *n_triangles = 0, *triangles = NULL;
+  if (f->c->groups[i_group].geometry != FIELD_GROUP_SURFACE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(catalog_read_triangles(f->c, i_group, triangles));
+  *n_triangles = f->c->groups[i_group].n_triangles;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,249 @@
+#include "io/h5.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BYTES = 1 << 20, CACHE_BYTES = 8 << 20 };
+
+PetscErrorCode h5_start(void)
+{
+  PetscFunctionBegin;
+  setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0); /* locks fail on some network file systems; read when a file is opened */
+  PetscCheck(H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "HDF5 does not start");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HDF5's stack goes from the cause (last upward) to the call; the cause is what helps. */
+static herr_t first_reason(unsigned n, const H5E_error2_t *error, void *text)
+{
+  if (n == 0 && error->desc) snprintf(text, 256, "%s", error->desc);
+  return 0;
+}
+
+PetscErrorCode h5_failed(const char *path, const char *expression)
+{
+  char        reason[256] = "no reason given", call[64];
+  const char *start       = strstr(expression, "H5");
+  size_t      n           = 0;
+
+  PetscFunctionBegin;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_reason, reason);
+  H5Eclear2(H5E_DEFAULT);
+  if (!start) start = expression;
+  for (; n + 1 < sizeof call && (isalnum((unsigned char)start[n]) || start[n] == '_'); ++n) call[n] = start[n];
+  call[n] = 0;
+  const bool is_writing = strstr(call, "rite") || strstr(call, "reate") || strstr(call, "release");
+  SETERRQ(PETSC_COMM_SELF, is_writing ? PETSC_ERR_FILE_WRITE : PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call,
+          reason);
+}
+
+hid_t h5_keep(h5_scope *scope, hid_t id)
+{
+  SS_ASSERT(scope->n < (int)(sizeof scope->id / sizeof *scope->id));
+  if (id >= 0) scope->id[scope->n++] = id;
+  return id;
+}
+
+herr_t h5_release(h5_scope *scope, hid_t id)
+{
+  for (int i = scope->n - 1; i >= 0; --i)
+    if (scope->id[i] == id) {
+      memmove(scope->id + i, scope->id + i + 1, (size_t)(scope->n - i - 1) * sizeof *scope->id);
+      --scope->n;
+      break;
+    }
+  return H5Idec_ref(id) < 0 ? -1 : 0;
+}
+
+void h5_scope_close(h5_scope *scope)
+{
+  while (scope->n) H5Idec_ref(scope->id[--scope->n]);
+}
+
+static PetscErrorCode access_list(h5_scope *scope, const char *path, hid_t *list)
+{
+  PetscFunctionBegin;
+  PetscCall(h5_start());
+  H5_CALL(path, *list = h5_keep(scope, H5Pcreate(H5P_FILE_ACCESS)));
+  H5_CALL(path, H5Pset_fclose_degree(*list, H5F_CLOSE_STRONG));
+  H5_CALL(path, H5Pset_libver_bounds(*list, H5F_LIBVER_V110, H5F_LIBVER_LATEST));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_create(h5_scope *scope, const char *path, hsize_t user_block, hid_t *file)
+{
+  H5_SCOPE(mine);
+  hid_t access, create;
+
+  PetscFunctionBegin;
+  PetscCall(access_list(&mine, path, &access));
+  H5_CALL(path, create = h5_keep(&mine, H5Pcreate(H5P_FILE_CREATE)));
+  H5_CALL(path, H5Pset_userblock(create, user_block));
+  H5_CALL(path, H5Pset_obj_track_times(create, false));
+  H5_CALL(path, *file = h5_keep(scope, H5Fcreate(path, H5F_ACC_TRUNC, create, access)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_open(h5_scope *scope, const char *path, hid_t *file)
+{
+  H5_SCOPE(mine);
+  hid_t access;
+
+  PetscFunctionBegin;
+  PetscCall(access_list(&mine, path, &access));
+  H5_CALL(path, *file = h5_keep(scope, H5Fopen(path, H5F_ACC_RDONLY, access)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_make_group(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *group)
+{
+  H5_SCOPE(mine);
+  hid_t links, create;
+
+  PetscFunctionBegin;
+  if (H5Lexists(location, name, H5P_DEFAULT) > 0) { /* a parent of a group made before */
+    H5_CALL(path, *group = h5_keep(scope, H5Gopen2(location, name, H5P_DEFAULT)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  H5Eclear2(H5E_DEFAULT);
+  H5_CALL(path, links = h5_keep(&mine, H5Pcreate(H5P_LINK_CREATE)));
+  H5_CALL(path, H5Pset_create_intermediate_group(links, 1));
+  H5_CALL(path, create = h5_keep(&mine, H5Pcreate(H5P_GROUP_CREATE)));
+  H5_CALL(path, H5Pset_obj_track_times(create, false));
+  H5_CALL(path, *group = h5_keep(scope, H5Gcreate2(location, name, links, create, H5P_DEFAULT)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_make_dataset(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t type, int rank,
+                               const hsize_t *dims, bool is_packed, hid_t *dataset, hsize_t *chunk_rows)
+{
+  H5_SCOPE(mine);
+  hid_t   space, create, access;
+  hsize_t chunk[2] = {1, 1}, most[2] = {1, 1};
+  size_t  row = H5Tget_size(type);
+
+  PetscFunctionBegin;
+  SS_ASSERT(rank == 1 || rank == 2);
+  if (rank == 2) row *= dims[1], chunk[1] = most[1] = dims[1];
+  most[0] = dims[0] > 0 ? dims[0] : 1; /* a chunk may not be larger than the most there can be */
+  if (row < CHUNK_BYTES) chunk[0] = CHUNK_BYTES / row;
+  if (chunk[0] > most[0]) chunk[0] = most[0];
+  H5_CALL(path, space = h5_keep(&mine, H5Screate_simple(rank, dims, most)));
+  H5_CALL(path, create = h5_keep(&mine, H5Pcreate(H5P_DATASET_CREATE)));
+  H5_CALL(path, H5Pset_chunk(create, rank, chunk));
+  H5_CALL(path, H5Pset_obj_track_times(create, false));
+  H5_CALL(path, H5Pset_fill_time(create, H5D_FILL_TIME_NEVER));
+  if (is_packed) {
+    H5_CALL(path, H5Pset_shuffle(create));
+    H5_CALL(path, H5Pset_deflate(create, 1));
+  }
+  H5_CALL(path, H5Pset_fletcher32(create));
+  H5_CALL(path, access = h5_keep(&mine, H5Pcreate(H5P_DATASET_ACCESS)));
+  H5_CALL(path, H5Pset_chunk_cache(access, 13, CACHE_BYTES, 1.0)); /* full chunks leave at once */
+  H5_CALL(path, *dataset = h5_keep(scope, H5Dcreate2(location, name, type, space, H5P_DEFAULT, create, access)));
+  if (chunk_rows) *chunk_rows = chunk[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_write_rows(const char *path, hid_t dataset, hid_t memory_type, hsize_t first, hsize_t n, const void *data)
+{
+  H5_SCOPE(mine);
+  hid_t   all, memory;
+  hsize_t dims[2] = {0, 0}, start[2] = {first, 0}, count[2];
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  H5_CALL(path, all = h5_keep(&mine, H5Dget_space(dataset)));
+  const int rank = H5Sget_simple_extent_dims(all, dims, NULL);
+  H5_CALL(path, rank);
+  count[0] = n, count[1] = dims[1];
+  H5_CALL(path, H5Sselect_hyperslab(all, H5S_SELECT_SET, start, NULL, count, NULL));
+  H5_CALL(path, memory = h5_keep(&mine, H5Screate_simple(rank, count, NULL)));
+  H5_CALL(path, H5Dwrite(dataset, memory_type, memory, all, H5P_DEFAULT, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_put_text(const char *path, hid_t object, const char *name, const char *text)
+{
+  H5_SCOPE(mine);
+  hid_t type, space, attribute;
+
+  PetscFunctionBegin;
+  H5_CALL(path, type = h5_keep(&mine, H5Tcopy(H5T_C_S1)));
+  H5_CALL(path, H5Tset_size(type, strlen(text) + 1));
+  H5_CALL(path, space = h5_keep(&mine, H5Screate(H5S_SCALAR)));
+  H5_CALL(path, attribute = h5_keep(&mine, H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT)));
+  H5_CALL(path, H5Awrite(attribute, type, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_put_numbers(const char *path, hid_t object, const char *name, hid_t memory_type, hid_t file_type, int n,
+                              const void *values)
+{
+  H5_SCOPE(mine);
+  hid_t         space, attribute;
+  const hsize_t dims = (hsize_t)n;
+
+  PetscFunctionBegin;
+  H5_CALL(path, space = h5_keep(&mine, n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &dims, NULL)));
+  H5_CALL(path, attribute = h5_keep(&mine, H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT)));
+  H5_CALL(path, H5Awrite(attribute, memory_type, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool h5_has_attribute(hid_t object, const char *name)
+{
+  const htri_t has = H5Aexists(object, name);
+  if (has < 0) H5Eclear2(H5E_DEFAULT);
+  return has > 0;
+}
+
+static PetscErrorCode open_attribute(h5_scope *scope, const char *path, hid_t object, const char *name, hid_t *attribute,
+                                     hid_t *type, hssize_t *n)
+{
+  hid_t space;
+
+  PetscFunctionBegin;
+  PetscCheck(h5_has_attribute(object, name), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is missing", path,
+             name);
+  H5_CALL(path, *attribute = h5_keep(scope, H5Aopen(object, name, H5P_DEFAULT)));
+  H5_CALL(path, *type = h5_keep(scope, H5Aget_type(*attribute)));
+  H5_CALL(path, space = h5_keep(scope, H5Aget_space(*attribute)));
+  H5_CALL(path, *n = H5Sget_simple_extent_npoints(space));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_get_text(const char *path, hid_t object, const char *name, size_t room, char *text)
+{
+  H5_SCOPE(mine);
+  hid_t    attribute, type;
+  hssize_t n;
+
+  PetscFunctionBegin;
+  text[0] = 0;
+  PetscCall(open_attribute(&mine, path, object, name, &attribute, &type, &n));
+  PetscCheck(n == 1 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 && H5Tget_size(type) <= room,
+             PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is not a text of at most %d bytes", path, name,
+             (int)room);
+  H5_CALL(path, H5Aread(attribute, type, text));
+  text[H5Tget_size(type) < room ? H5Tget_size(type) : room - 1] = 0;
+  for (char *c = text; *c; ++c)
+    if (iscntrl((unsigned char)*c)) *c = '?'; /* it may end on a terminal */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, hid_t memory_type, hid_t file_type, int n,
+                              void *values)
+{
+  H5_SCOPE(mine);
+  hid_t    attribute, type;
+  hssize_t found;
+
+  PetscFunctionBegin;
+  PetscCall(open_attribute(&mine, path, object, name, &attribute, &type, &found));
+  PetscCheck(found == n && H5Tequal(type, file_type) > 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s: attribute \"%s\" has another type or length than expected", path, name);
+  H5_CALL(path, H5Aread(attribute, memory_type, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,197 @@
+#include "io/history.h"
+#include "core/memory.h"
+#include "io/sealed_file.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct history {
+  char *path;
+  FILE *out;
+  int   n_columns;
+};
+
+static PetscErrorCode header_text(int n, const char *const *names, const char *const *units, char **text)
+{
+  PetscFunctionBegin;
+  PetscCall(file_format(text, "%s", ""));
+  for (int i = 0; i < n; ++i) {
+    char      *was    = *text;
+    const bool united = units[i] && *units[i] && strcmp(units[i], "1");
+    PetscCheck(names[i] && *names[i] && !strpbrk(names[i], ",\n\"") && !(united && strpbrk(units[i], ",\n\"")), PETSC_COMM_SELF,
+               PETSC_ERR_ARG_WRONG, "history column %d cannot be named \"%s\"", i, names[i] ? names[i] : "");
+    PetscCall(file_format(text, "%s%s%s%s%s%s", was, i ? "," : "", names[i], united ? " [" : "", united ? units[i] : "",
+                          united ? "]" : ""));
+    memory_free(&was);
+  }
+  char *was = *text;
+  PetscCall(file_format(text, "%s\n", was));
+  memory_free(&was);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole file, with a 0 at the end; *text = NULL if there is none. */
+static PetscErrorCode read_text(const char *path, char **text, size_t *n)
+{
+  FILE *in = fopen(path, "rbe");
+
+  PetscFunctionBegin;
+  *text = NULL, *n = 0;
+  if (!in && errno == ENOENT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
+  PetscErrorCode code = PETSC_SUCCESS;
+  bool           good = !fseeko(in, 0, SEEK_END);
+  const int64_t  size = good ? (int64_t)ftello(in) : -1;
+  good                = good && size >= 0 && !fseeko(in, 0, SEEK_SET);
+  if (good) code = memory_alloc("history", size + 1, 1, text);
+  if (good && !code) good = fread(*text, 1, (size_t)size, in) == (size_t)size;
+  fclose(in);
+  if (code || !good) memory_free(text);
+  PetscCall(code);
+  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read %s", path);
+  *n = (size_t)size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Parse one row of n numbers ending in a newline; the next row, or NULL if this is not one. */
+static char *parse_row(char *row, int n, double *values)
+{
+  for (int i = 0; i < n; ++i) {
+    char *end;
+    values[i] = strtod(row, &end);
+    if (end == row || *end != (i + 1 < n ? ',' : '\n')) return NULL;
+    row = end + 1;
+  }
+  return row;
+}
+
+/* The bytes to keep: whole rows up to resume_step. An unfinished last row goes; anything else unreadable is an error. */
+static PetscErrorCode keep_until(const char *path, char *text, size_t n, const char *header, int n_columns, int64_t resume_step,
+                                 size_t *n_keep)
+{
+  const size_t n_header = strlen(header);
+  int64_t      line     = 1;
+  double *values __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  *n_keep = 0;
+  if (n < n_header && !memcmp(text, header, n)) PetscFunctionReturn(PETSC_SUCCESS); /* killed within the header */
+  PetscCheck(n >= n_header && !memcmp(text, header, n_header), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s:1: other columns than this run's; move the file away, a new one will be started", path);
+  PetscCall(memory_alloc("history", n_columns, sizeof *values, &values));
+  for (char *row = text + n_header;;) {
+    *n_keep = (size_t)(row - text);
+    ++line;
+    if (!memchr(row, '\n', n - *n_keep)) PetscFunctionReturn(PETSC_SUCCESS);
+    row = parse_row(row, n_columns, values);
+    PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+               "%s:%lld: not a row of %d numbers; repair it, or move the file away and a new one will be started", path,
+               (long long)line, n_columns);
+    if (values[0] > (double)resume_step) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+}
+
+PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units,
+                            int64_t resume_step, history **out)
+{
+  size_t n = 0, n_keep = 0;
+  char *header __attribute__((cleanup(memory_free))) = NULL;
+  char *text __attribute__((cleanup(memory_free)))   = NULL;
+
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCheck(n_columns > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a history needs columns");
+  PetscCall(header_text(n_columns, names, units, &header));
+  if (resume_step >= 0) PetscCall(read_text(path, &text, &n));
+  if (text) PetscCall(keep_until(path, text, n, header, n_columns, resume_step, &n_keep));
+  /* Never cut in place: a kill in between must not cost the rows before. */
+  if (n_keep == 0) PetscCall(file_replace_text(path, strlen(header), header));
+  else if (n_keep < n) PetscCall(file_replace_text(path, n_keep, text));
+  PetscCall(memory_alloc("history", 1, sizeof **out, out));
+  (*out)->n_columns   = n_columns;
+  (*out)->out         = fopen(path, "ae");
+  PetscErrorCode code = file_format(&(*out)->path, "%s", path);
+  if (!(*out)->out || code) {
+    const int error = errno;
+    (void)history_close(out);
+    PetscCall(code);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
+  }
+  setvbuf((*out)->out, NULL, _IOLBF, 1 << 14);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The fewest digits that read back to the same number. */
+static void print_real(FILE *out, double x)
+{
+  char text[40];
+
+  for (int digits = 15; digits <= 17; ++digits) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) break;
+  }
+  fputs(text, out);
+}
+
+PetscErrorCode history_row(history *h, const double *values)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < h->n_columns; ++i) {
+    if (i) fputc(',', h->out);
+    if (values[i] == floor(values[i]) && fabs(values[i]) < 9007199254740992.0 && (values[i] != 0.0 || !signbit(values[i])))
+      fprintf(h->out, "%.0f", values[i]);
+    else print_real(h->out, values[i]);
+  }
+  fputc('\n', h->out);
+  PetscCheck(!ferror(h->out), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", h->path, strerror(errno));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode history_flush(history *h)
+{
+  PetscFunctionBegin;
+  PetscCheck(!fflush(h->out) && !fsync(fileno(h->out)), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s", h->path,
+             strerror(errno));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode history_close(history **h)
+{
+  PetscFunctionBegin;
+  if (!*h) PetscFunctionReturn(PETSC_SUCCESS);
+  const int failed = (*h)->out ? fclose((*h)->out) : 0, error = errno;
+  memory_free(&(*h)->path);
+  memory_free(h);
+  PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot finish the history table: %s", strerror(error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode history_read(const char *path, int *n_columns, int64_t *n_rows, double **values)
+{
+  size_t  n;
+  int64_t capacity                                 = 0;
+  char *text __attribute__((cleanup(memory_free))) = NULL;
+  double *v __attribute__((cleanup(memory_free)))  = NULL;
+
+  PetscFunctionBegin;
+  *n_columns = 1, *n_rows = 0, *values = NULL;
+  PetscCall(read_text(path, &text, &n));
+  PetscCheck(text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: there is no such file", path);
+  char *row = strchr(text, '\n');
+  PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:1: no header; is it a history table?", path);
+  for (const char *c = text; c < row; ++c) *n_columns += *c == ',';
+  for (++row; strchr(row, '\n'); ++*n_rows) {
+    if (*n_rows == capacity) {
+      capacity = 2 * capacity + 64;
+      PetscCall(memory_resize("history", capacity * *n_columns, sizeof *v, &v));
+    }
+    row = parse_row(row, *n_columns, v + *n_rows * *n_columns);
+    PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:%lld: not a row of %d numbers", path, (long long)*n_rows + 2,
+               *n_columns);
+  }
+  *values = v;
+  v       = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,21 @@
+/* The history of a run: one CSV row per step, readable while the run goes on.
+ *
+ * The header names each column with its unit, "energy [J]" ("1" or "" for none); column 0 is the step. Reals are written with the
+ * fewest digits that read back to the same bits, whole numbers as integers. */
+#ifndef SS_IO_HISTORY_H
+#define SS_IO_HISTORY_H
+#include "core/error.h"
+
+typedef struct history history;
+/* resume_step < 0: a new table (an old one is replaced). Otherwise rows after that step are cut off, and a row that a killed
+ * writer left unfinished; the columns must be the same ones. Names, units and path are borrowed for the call. */
+PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units,
+                            int64_t resume_step, history **out);
+/* [n_columns] values, the step first. */
+PetscErrorCode history_row(history *h, const double *values);
+/* Onto the disk: before a checkpoint that relies on these rows. */
+PetscErrorCode history_flush(history *h);
+PetscErrorCode history_close(history **h);
+/* Read a table back: *values [n_rows][n_columns], memory_free. For reports and tests. */
+PetscErrorCode history_read(const char *path, int *n_columns, int64_t *n_rows, double **values);
+#endif

@@ -1,0 +1,136 @@
+#include "io/run_lock.h"
+#include "core/memory.h"
+#include "io/sealed_file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct run_lock {
+  char *path;
+  int   fd;
+};
+
+typedef struct {
+  long pid;
+  char host[256], since[32];
+} holder;
+
+/* Who the file says holds it; false if it says nothing readable. */
+static bool read_holder(const char *path, holder *who)
+{
+  FILE *in = fopen(path, "re");
+
+  memset(who, 0, sizeof *who);
+  if (!in) return false;
+  const int n = fscanf(in, "pid %ld\nhost %255s\nsince %31[^\n]", &who->pid, who->host, who->since);
+  fclose(in);
+  return n == 3;
+}
+
+static void own_host(char host[256])
+{
+  if (gethostname(host, 256)) strcpy(host, "unknown");
+  host[255] = 0;
+}
+
+static bool write_holder(int fd)
+{
+  char         host[256], since[32], text[512];
+  const time_t now = time(NULL);
+  struct tm    t;
+
+  own_host(host);
+  strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &t));
+  const int n = snprintf(text, sizeof text, "pid %ld\nhost %s\nsince %s\n", (long)getpid(), host, since);
+  return !ftruncate(fd, 0) && pwrite(fd, text, (size_t)n, 0) == n;
+}
+
+/* Without locks: a holder of this host that is no more cannot mind. */
+static bool is_dead(const holder *who)
+{
+  char host[256];
+
+  own_host(host);
+  return !strcmp(host, who->host) && who->pid > 0 && kill((pid_t)who->pid, 0) && errno == ESRCH;
+}
+
+static PetscErrorCode refuse(const char *directory, const char *path)
+{
+  holder who;
+
+  PetscFunctionBegin;
+  if (read_holder(path, &who))
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
+            "%s is being written by process %ld on %s since %s; wait for it, stop it, or choose another --out", directory,
+            who.pid, who.host, who.since);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
+          "%s is being written by another process (lock %s); wait for it, stop it, or choose another --out", directory, path);
+}
+
+/* One try. *fd < 0 and no error: the file changed under us, try again. */
+static PetscErrorCode try_lock(const char *directory, const char *path, int *fd)
+{
+  struct stat opened, named;
+  holder      who;
+
+  PetscFunctionBegin;
+  *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+  if (flock(*fd, LOCK_EX | LOCK_NB)) {
+    const int error = errno;
+    close(*fd);
+    *fd = -1;
+    if (error == EWOULDBLOCK) PetscCall(refuse(directory, path));
+    /* No locks here: making the file anew is the lock. */
+    if (read_holder(path, &who) && !is_dead(&who)) PetscCall(refuse(directory, path));
+    unlink(path);
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  /* Its last holder may have removed the file between our open and our lock: then we hold a lock on nothing. */
+  if (fstat(*fd, &opened) || stat(path, &named) || opened.st_ino != named.st_ino || opened.st_dev != named.st_dev) {
+    close(*fd);
+    *fd = -1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
+{
+  char *path __attribute__((cleanup(memory_free))) = NULL;
+  int   fd                                         = -1;
+
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(file_make_directory(directory));
+  PetscCall(file_format(&path, "%s/run.lock", directory));
+  for (int i = 0; i < 100 && fd < 0; ++i) PetscCall(try_lock(directory, path, &fd));
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: it keeps changing hands", directory);
+  if (!write_holder(fd)) {
+    const int error = errno;
+    unlink(path);
+    close(fd);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
+  }
+  const PetscErrorCode code = memory_alloc("run lock", 1, sizeof **out, out);
+  if (code) close(fd);
+  PetscCall(code);
+  (*out)->path = path;
+  (*out)->fd   = fd;
+  path         = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void run_lock_release(run_lock **lock)
+{
+  if (!*lock) return;
+  unlink((*lock)->path); /* while it is still ours */
+  close((*lock)->fd);
+  memory_free(&(*lock)->path);
+  memory_free(lock);
+}

@@ -1,0 +1,278 @@
+#include "io/sealed_file.h"
+#include "core/memory.h"
+#include "io/checksum.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 20 };
+
+static void close_file(const int *fd)
+{
+  if (*fd >= 0) close(*fd);
+}
+#define CLOSED_AT_END __attribute__((cleanup(close_file)))
+#define FREED_AT_END  __attribute__((cleanup(memory_free)))
+
+PetscErrorCode file_format(char **out, const char *format, ...)
+{
+  va_list args;
+
+  PetscFunctionBegin;
+  *out = NULL;
+  va_start(args, format);
+  const int n = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  PetscCall(memory_alloc("file name", n + 1, 1, out));
+  va_start(args, format);
+  vsnprintf(*out, (size_t)n + 1, format, args);
+  va_end(args);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode file_make_directory(const char *path)
+{
+  FREED_AT_END char *part = NULL;
+  struct stat        about;
+
+  PetscFunctionBegin;
+  PetscCall(file_format(&part, "%s", path));
+  for (char *c = part + 1;; ++c) {
+    const char was = *c;
+    if (was && was != '/') continue;
+    *c = 0;
+    PetscCheck(!mkdir(part, 0777) || errno == EEXIST, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+               "cannot make the folder %s: %s", part, strerror(errno));
+    *c = was;
+    if (!was) break;
+  }
+  PetscCheck(!stat(path, &about) && S_ISDIR(about.st_mode), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+             "%s is in the way: it is not a folder", path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode file_sync_directory_of(const char *path)
+{
+  FREED_AT_END char *folder = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(file_format(&folder, "%s", path));
+  char *slash = strrchr(folder, '/');
+  if (slash) slash[slash == folder] = 0;
+  CLOSED_AT_END const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  /* Some network file systems cannot flush a folder (EINVAL): the rename itself was fine. */
+  PetscCheck(fd >= 0 && (!fsync(fd) || errno == EINVAL || errno == EROFS), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+             "cannot flush the folder of %s: %s", path, strerror(errno));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode file_check_space(const char *directory, int64_t bytes)
+{
+  struct statvfs disk;
+
+  PetscFunctionBegin;
+  if (statvfs(directory, &disk)) PetscFunctionReturn(PETSC_SUCCESS); /* not known: let the write itself tell */
+  const double room = (double)disk.f_bavail * (double)disk.f_frsize;
+  if (room < (double)bytes) {
+    char text[64]; /* PETSc's own %g would print "3." */
+    snprintf(text, sizeof text, "%.1f MB are needed, %.1f MB are free", 1e-6 * (double)bytes, 1e-6 * room);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "the disk of %s is full: %s; make room, or set another --out", directory,
+            text);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sealed_file_temporary(const char *path, char **temporary)
+{
+  const char *slash = strrchr(path, '/');
+  const int   n     = slash ? (int)(slash - path) + 1 : 0;
+
+  PetscFunctionBegin;
+  PetscCall(file_format(temporary, "%.*s.%s.tmp", n, path, path + n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole seal; fixed for given numbers, so that comparing 512 bytes checks every byte of it. */
+static void seal_text(char seal[SEAL_BYTES], const char *kind, int format, const char *program, long long bytes,
+                      const char *sum)
+{
+  memset(seal, 0, SEAL_BYTES);
+  snprintf(seal, SEAL_BYTES, "stickslip %s\nformat %d\nprogram %.60s\nbytes %lld\nchecksum %s\n", kind, format, program, bytes,
+           sum);
+}
+
+static bool read_all(int fd, void *buffer, size_t n, off_t offset)
+{
+  for (size_t done = 0; done < n;) {
+    const ssize_t got = pread(fd, (char *)buffer + done, n - done, offset + (off_t)done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = EIO; /* it became shorter under us */
+    if (got <= 0) return false;
+    done += (size_t)got;
+  }
+  return true;
+}
+
+/* Checksum of the seal's text (with an empty checksum line) and of all bytes behind it. False with errno. */
+static bool sum_file(int fd, const char seal[SEAL_BYTES], off_t bytes, char *piece, char text[CHECKSUM_TEXT])
+{
+  checksum c;
+  uint64_t sum[CHECKSUM_WORDS];
+
+  checksum_begin(&c);
+  checksum_add(&c, seal, SEAL_BYTES);
+  for (off_t at = SEAL_BYTES; at < bytes;) {
+    const size_t n = bytes - at < PIECE ? (size_t)(bytes - at) : PIECE;
+    if (!read_all(fd, piece, n, at)) return false;
+    checksum_add(&c, piece, n);
+    at += (off_t)n;
+  }
+  checksum_end(&c, sum);
+  checksum_text(sum, text);
+  return true;
+}
+
+static PetscErrorCode seal_and_flush(const char *path, const char *kind, int format)
+{
+  char               seal[SEAL_BYTES], sum[CHECKSUM_TEXT];
+  struct stat        about;
+  FREED_AT_END char *piece = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("seal", PIECE, 1, &piece));
+  CLOSED_AT_END const int fd = open(path, O_RDWR | O_CLOEXEC);
+  PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path,
+             strerror(errno));
+  seal_text(seal, kind, format, STICKSLIP_VERSION, about.st_size, "");
+  PetscCheck(sum_file(fd, seal, about.st_size, piece, sum), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot read back %s: %s",
+             path, strerror(errno));
+  seal_text(seal, kind, format, STICKSLIP_VERSION, about.st_size, sum);
+  PetscCheck(pwrite(fd, seal, SEAL_BYTES, 0) == SEAL_BYTES && !fsync(fd), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+             "cannot flush %s to the disk: %s", path, strerror(errno));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format)
+{
+  PetscFunctionBegin;
+  const PetscErrorCode code = seal_and_flush(temporary, kind, format);
+  if (code) unlink(temporary);
+  PetscCall(code);
+  if (rename(temporary, path)) {
+    const int error = errno;
+    unlink(temporary);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s in place: %s", path, strerror(error));
+  }
+  PetscCall(file_sync_directory_of(path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An open regular file with room for a seal, or why not. */
+static int open_for_check(const char *path, struct stat *about, char why[SEALED_WHY])
+{
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe in its place must not hold us up */
+
+  if (fd < 0 || fstat(fd, about)) {
+    snprintf(why, SEALED_WHY, "cannot be opened: %s", strerror(errno));
+  } else if (!S_ISREG(about->st_mode)) {
+    snprintf(why, SEALED_WHY, "is %s, not a file", S_ISDIR(about->st_mode) ? "a folder" : "something special");
+  } else if (about->st_size == 0) {
+    snprintf(why, SEALED_WHY, "is empty");
+  } else if (about->st_size < SEAL_BYTES) {
+    snprintf(why, SEALED_WHY, "was cut off: only %lld bytes are left, not even its header", (long long)about->st_size);
+  } else {
+    return fd;
+  }
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+bool sealed_file_check(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY])
+{
+  char      seal[SEAL_BYTES + 1] = {0}, again[SEAL_BYTES], is_kind[32], program[64], sum[CHECKSUM_TEXT], found[CHECKSUM_TEXT];
+  int       format = 0;
+  long long bytes  = 0;
+  struct stat             about;
+  CLOSED_AT_END const int fd = open_for_check(path, &about, why);
+
+  if (fd < 0) return false;
+  if (!read_all(fd, seal, SEAL_BYTES, 0)) {
+    snprintf(why, SEALED_WHY, "cannot be read: %s", strerror(errno));
+    return false;
+  }
+  if (sscanf(seal, "stickslip %31[a-z]", is_kind) != 1) {
+    snprintf(why, SEALED_WHY, "is not a stickslip %s (its first bytes are something else), or its start is damaged", kind);
+    return false;
+  }
+  if (strcmp(is_kind, kind)) {
+    snprintf(why, SEALED_WHY, "is a stickslip %s, not a %s", is_kind, kind);
+    return false;
+  }
+  if (sscanf(seal, "stickslip %*31[a-z]\nformat %9d\nprogram %60[^\n]\nbytes %18lld\nchecksum %64[0-9a-f]\n", &format, program,
+             &bytes, sum) != 4) {
+    snprintf(why, SEALED_WHY, "is damaged: its header cannot be read");
+    return false;
+  }
+  seal_text(again, kind, format, program, bytes, sum);
+  if (memcmp(seal, again, SEAL_BYTES)) {
+    snprintf(why, SEALED_WHY, "is damaged: bytes of its header have changed");
+    return false;
+  }
+  if (bytes != (long long)about.st_size) {
+    snprintf(why, SEALED_WHY, "%s: it has %lld bytes, but had %lld when it was written",
+             about.st_size < bytes ? "was cut off" : "is damaged", (long long)about.st_size, bytes);
+    return false;
+  }
+  if (!is_quick) {
+    char *piece = NULL;
+    if (memory_alloc("seal", PIECE, 1, &piece)) {
+      snprintf(why, SEALED_WHY, "cannot be checked: no memory");
+      return false;
+    }
+    seal_text(again, kind, format, program, bytes, "");
+    const bool is_read = sum_file(fd, again, about.st_size, piece, found);
+    memory_free(&piece);
+    if (!is_read) {
+      snprintf(why, SEALED_WHY, "cannot be read: %s", strerror(errno));
+      return false;
+    }
+    if (strcmp(sum, found)) {
+      snprintf(why, SEALED_WHY, "is damaged: its bytes have changed since it was written (checksum %.16s..., now %.16s...)",
+               sum, found);
+      return false;
+    }
+  }
+  if (format < 1 || format > newest_format) {
+    snprintf(why, SEALED_WHY, "has format %d (written by stickslip %s), this program reads up to format %d: use a newer stickslip",
+             format, program, newest_format);
+    return false;
+  }
+  return true;
+}
+
+PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text)
+{
+  FREED_AT_END char *temporary = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(sealed_file_temporary(path, &temporary));
+  CLOSED_AT_END const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", temporary, strerror(errno));
+  bool is_written = true;
+  for (size_t done = 0; done < n_bytes && is_written;) {
+    const ssize_t n = write(fd, text + done, n_bytes - done);
+    if (n > 0) done += (size_t)n;
+    is_written = n > 0 || errno == EINTR;
+  }
+  if (!is_written || fsync(fd) || rename(temporary, path)) {
+    const int error = errno;
+    unlink(temporary);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
+  }
+  PetscCall(file_sync_directory_of(path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,31 @@
+/* Sealed files: written beside, sealed, flushed, renamed into place; and checked as a whole before any parser sees them.
+ *
+ * The seal is the first 512 bytes, plain text that `head -6 FILE` shows: kind, format, program, length and a checksum of the
+ * whole file. HDF5 skips it as a user block. Because the seal is checked first, a truncated file or a flipped bit anywhere never
+ * reaches libhdf5, which does not survive all damaged files. */
+#ifndef SS_IO_SEALED_FILE_H
+#define SS_IO_SEALED_FILE_H
+#include "core/error.h"
+
+enum { SEAL_BYTES = 512, SEALED_WHY = 1024 };
+
+/* Room for `path`'s name while it is being written: the same folder, a name that listings skip. */
+PetscErrorCode sealed_file_temporary(const char *path, char **temporary); /* memory_free(*temporary) */
+/* Seal `temporary` (whose first 512 bytes are free), flush it to the disk, rename it to `path`, flush the folder.
+ * On failure the temporary is removed and what stood at `path` is still there. */
+PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format);
+/* Is `path` an unharmed file of this kind, of a format from 1 to `newest_format`? If not, `why` completes the sentence
+ * "PATH ..." with what is wrong and what to do. `is_quick` leaves out the checksum (one read instead of all). */
+bool sealed_file_check(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY]);
+
+/* Write text the same way, without a seal: temporary, flush, rename. */
+PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text);
+/* mkdir -p. */
+PetscErrorCode file_make_directory(const char *path);
+/* Flush a folder, so that renames in it survive a power cut. */
+PetscErrorCode file_sync_directory_of(const char *path);
+/* Refuse early, with a message that says so, if the disk has less than `bytes` free. */
+PetscErrorCode file_check_space(const char *directory, int64_t bytes);
+/* printf into fresh memory; memory_free(*out). */
+PetscErrorCode file_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#endif

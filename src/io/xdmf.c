@@ -1,0 +1,158 @@
+#include "io/xdmf.h"
+#include "core/memory.h"
+#include "io/sealed_file.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct xdmf {
+  char  *job_name;
+  char  *text; /* the frames so far */
+  size_t n, capacity;
+};
+
+PetscErrorCode xdmf_create(const char *job_name, xdmf **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("xdmf", 1, sizeof **out, out));
+  const PetscErrorCode code = file_format(&(*out)->job_name, "%s", job_name);
+  if (code) xdmf_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void xdmf_destroy(xdmf **x)
+{
+  if (!*x) return;
+  memory_free(&(*x)->job_name);
+  memory_free(&(*x)->text);
+  memory_free(x);
+}
+
+/* Names may come from files: escape what is markup. Slashes of block names would look like paths to ParaView. */
+static void put_name(FILE *out, const char *name, bool is_block)
+{
+  for (; *name; ++name) switch (*name) {
+    case '&': fputs("&amp;", out); break;
+    case '<': fputs("&lt;", out); break;
+    case '>': fputs("&gt;", out); break;
+    case '"': fputs("&quot;", out); break;
+    case '/': fputc(is_block ? '.' : '/', out); break;
+    default:  fputc(*name, out);
+    }
+}
+
+/* <DataItem> of the dataset /TREE/GROUP[/FIELD]: [n] for 0 columns, else [n][columns]. */
+static void put_data(FILE *out, const char *file, const char *tree, const char *group, const char *field_name, int64_t n,
+                     int columns, const char *number, int precision)
+{
+  fprintf(out, "<DataItem Format=\"HDF\" NumberType=\"%s\" Precision=\"%d\" Dimensions=\"%lld", number, precision, (long long)n);
+  if (columns) fprintf(out, " %d", columns);
+  fputs("\">frames/", out);
+  put_name(out, file, false);
+  fprintf(out, ":/%s/", tree);
+  put_name(out, group, false);
+  if (field_name) fputc('/', out), put_name(out, field_name, false);
+  fputs("</DataItem>\n", out);
+}
+
+static void put_field_data(FILE *out, const char *file, const catalog_group *g, const catalog_field *f)
+{
+  const char *number = f->type == STORE_F64 || f->type == STORE_F32 ? "Float" : f->type == STORE_U8 ? "UChar" : "Int";
+
+  put_data(out, file, "fields", g->name, f->name, g->n_rows, f->n_components > 1 ? f->n_components : 0, number,
+           (int)store_size(f->type));
+}
+
+static void put_attribute(FILE *out, const char *file, const catalog_group *g, const catalog_field *f)
+{
+  const char *kind = f->n_components == 1 ? "Scalar" : f->n_components == 3 ? "Vector" : f->n_components == 9 ? "Tensor" : "Matrix";
+
+  fputs("        <Attribute Name=\"", out);
+  put_name(out, f->name, false);
+  fprintf(out, "\" AttributeType=\"%s\" Center=\"Node\">\n          ", kind);
+  put_field_data(out, file, g, f);
+  fputs("        </Attribute>\n", out);
+}
+
+static void put_block(FILE *out, const char *file, const catalog_group *g)
+{
+  const bool is_surface = g->geometry == FIELD_GROUP_SURFACE;
+  const int  position   = catalog_find_field(g, "position");
+
+  fputs("      <Grid Name=\"", out);
+  put_name(out, g->name, true);
+  fputs("\" GridType=\"Uniform\">\n        <Topology TopologyType=\"", out);
+  if (is_surface) fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_triangles);
+  else fprintf(out, "Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\">\n          ", (long long)g->n_rows);
+  put_data(out, file, "topology", g->name, NULL, is_surface ? g->n_triangles : g->n_rows, is_surface ? 3 : 1, "Int", 4);
+  fputs("        </Topology>\n        <Geometry GeometryType=\"XYZ\">\n          ", out);
+  put_field_data(out, file, g, &g->fields[position]);
+  fputs("        </Geometry>\n", out);
+  for (int i = 0; i < g->n_fields; ++i)
+    if (i != position) put_attribute(out, file, g, &g->fields[i]);
+  fputs("      </Grid>\n", out);
+}
+
+static bool is_block(const catalog_group *g)
+{
+  const int position = catalog_find_field(g, "position");
+
+  return g->geometry != FIELD_GROUP_PLAIN && g->n_rows > 0 && position >= 0 && g->fields[position].n_components == 3 &&
+         (g->geometry != FIELD_GROUP_SURFACE || g->n_triangles > 0);
+}
+
+PetscErrorCode xdmf_add(xdmf *x, const catalog *frame)
+{
+  const char *slash    = strrchr(frame->path, '/');
+  char       *text     = NULL;
+  size_t      n        = 0;
+  int         n_blocks = 0;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < frame->n_groups; ++i) n_blocks += is_block(&frame->groups[i]);
+  if (!n_blocks) PetscFunctionReturn(PETSC_SUCCESS); /* ParaView cannot show an empty collection */
+  FILE *out = open_memstream(&text, &n);
+  PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  fprintf(out, "    <Grid Name=\"step %lld\" GridType=\"Collection\" CollectionType=\"Spatial\">\n      <Time Value=\"%.17g\"/>\n",
+          (long long)frame->step, frame->time);
+  for (int i = 0; i < frame->n_groups; ++i)
+    if (is_block(&frame->groups[i])) put_block(out, slash ? slash + 1 : frame->path, &frame->groups[i]);
+  fputs("    </Grid>\n", out);
+  bool           good = !ferror(out);
+  PetscErrorCode code = PETSC_SUCCESS;
+  good                = !fclose(out) && good;
+  if (good && x->n + n > x->capacity) {
+    x->capacity = 2 * (x->n + n);
+    code        = memory_resize("xdmf", (int64_t)x->capacity, 1, &x->text);
+  }
+  if (good && !code) {
+    memcpy(x->text + x->n, text, n);
+    x->n += n;
+  }
+  free(text);
+  PetscCall(code);
+  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode xdmf_write(const xdmf *x, const char *path)
+{
+  char  *text = NULL;
+  size_t n    = 0;
+
+  PetscFunctionBegin;
+  FILE *out = open_memstream(&text, &n);
+  PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  fputs("<?xml version=\"1.0\"?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\" []>\n<Xdmf Version=\"3.0\">\n<Domain>\n  <Grid Name=\"", out);
+  put_name(out, x->job_name, true);
+  fputs("\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", out);
+  if (x->n) fwrite(x->text, 1, x->n, out);
+  fputs("  </Grid>\n</Domain>\n</Xdmf>\n", out);
+  bool good           = !ferror(out);
+  good                = !fclose(out) && good;
+  PetscErrorCode code = good ? file_replace_text(path, n, text) : PETSC_SUCCESS;
+  free(text);
+  PetscCall(code);
+  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,243 @@
+/* Checkpoints: every bit comes back, the same state gives the same bytes, retention, and writers killed at any moment. */
+#include "io/checkpoint.h"
+#include "io_fixture.h"
+#include "core/log.h"
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const char JOB[] = "name: bed\ntime: {end: 1.0}\n";
+
+static checkpoint_head head_of(int64_t step) { return (checkpoint_head){"bed", "penalty", JOB, step, 0.1 * (double)step}; }
+
+static void write_step(const char *folder, const fixture *s, int64_t step, int keep)
+{
+  const checkpoint_head head = head_of(step);
+  assert_ok(checkpoint_write(folder, &head, s->table, keep));
+}
+
+static bool exists(const char *folder, int64_t step)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s/checkpoint_%09lld.h5", folder, (long long)step);
+  return access(path, F_OK) == 0;
+}
+
+static void every_bit_comes_back(void **state)
+{
+  (void)state;
+  static const uint64_t odd_bits[] = {0x7ff8000000001234u, 0xfff0000000000000u, 0x7ff0000000000000u, 0x8000000000000000u,
+                                      0x0000000000000001u, 0x000fffffffffffffu, 0x7ff4dead0000beefu};
+  const double denormal = 4.9406564584124654e-324, time = 0.1 + 0.2;
+  char         folder[256], *path = NULL;
+  int64_t      step;
+  double       t;
+
+  folder_make(folder);
+  fixture *a = fixture_create(20000, 3.0), *b = fixture_create(7, 0.0); /* several chunks; a count to be resized */
+  memcpy(a->odd, odd_bits, sizeof odd_bits);
+  a->x[1][3] = -0.0, a->x[2][4] = denormal, a->turn[8] = -denormal;
+  const checkpoint_head head = {"bed", NULL, JOB, 12, time};
+  assert_ok(checkpoint_write(folder, &head, a->table, 0));
+  assert_ok(checkpoint_newest(folder, &path));
+  assert_non_null(path);
+  assert_ok(checkpoint_read(path, "bed", b->table, &step, &t));
+  assert_true(fixture_equal(a, b));
+  assert_int_equal(step, 12);
+  assert_memory_equal(&t, &time, sizeof t);
+  assert_int_equal(b->n_resized, 1);
+  assert_int_equal(b->n_restored, 1);
+
+  checkpoint_origin origin;
+  assert_ok(checkpoint_read_head(path, &origin));
+  assert_string_equal(origin.job_text, JOB);
+  assert_string_equal(origin.job_name, "bed");
+  assert_int_equal(origin.step, 12);
+  checkpoint_origin_destroy(&origin);
+
+  memory_free(&path);
+  fixture_destroy(&a), fixture_destroy(&b);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void no_rows_and_no_folder_are_fine(void **state)
+{
+  (void)state;
+  char  folder[256], deep[300], *path = NULL;
+  folder_make(folder);
+  snprintf(deep, sizeof deep, "%s/a/b", folder);
+  fixture *a = fixture_create(0, 1.0), *b = fixture_create(5, 2.0);
+  assert_ok(checkpoint_newest(deep, &path));
+  assert_null(path);
+  write_step(deep, a, 0, 3);
+  assert_ok(checkpoint_newest(deep, &path));
+  assert_ok(checkpoint_read(path, NULL, b->table, NULL, NULL));
+  assert_true(fixture_equal(a, b));
+  memory_free(&path);
+  fixture_destroy(&a), fixture_destroy(&b);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void the_same_state_gives_the_same_bytes(void **state)
+{
+  (void)state;
+  char        text[2][2048], folder[256], path[512];
+  fixture    *a = fixture_create(1000, 1.0);
+  struct stat about[2];
+
+  folder_make(folder);
+  for (int i = 0; i < 2; ++i) {
+    write_step(folder, a, 4, 1);
+    snprintf(path, sizeof path, "%s/checkpoint_000000004.h5", folder);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_int_equal(fread(text[i], 1, sizeof text[i], in), sizeof text[i]); /* the seal holds a checksum of the rest */
+    fclose(in);
+    stat(path, &about[i]);
+  }
+  assert_memory_equal(text[0], text[1], sizeof text[0]);
+  assert_int_equal(about[0].st_size, about[1].st_size);
+  fixture_destroy(&a);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void a_state_that_cannot_be_resumed_is_not_written(void **state)
+{
+  (void)state;
+  char folder[256], *path = NULL;
+  folder_make(folder);
+  fixture *a = fixture_create(30, 1.0);
+  write_step(folder, a, 1, 1);
+  a->x[1][17] = NAN;
+  const checkpoint_head head = head_of(2);
+  expect_message(checkpoint_write(folder, &head, a->table, 1), "bodies/bed/position is not finite in row 17, component 1");
+  assert_true(exists(folder, 1));
+  assert_false(exists(folder, 2));
+  assert_ok(checkpoint_newest(folder, &path));
+  assert_non_null(strstr(path, "000000001"));
+  memory_free(&path);
+  fixture_destroy(&a);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void retention_keeps_the_newest_good_ones(void **state)
+{
+  (void)state;
+  char folder[256], path[512];
+  folder_make(folder);
+  fixture *a = fixture_create(10, 1.0);
+  for (int64_t step = 1; step <= 5; ++step) write_step(folder, a, step, 3);
+  for (int64_t step = 1; step <= 5; ++step) assert_int_equal(exists(folder, step), step > 2);
+  /* A damaged one does not count towards the good ones. */
+  snprintf(path, sizeof path, "%s/checkpoint_000000004.h5", folder);
+  assert_int_equal(truncate(path, 700), 0);
+  write_step(folder, a, 6, 3);
+  for (int64_t step = 3; step <= 6; ++step) assert_true(exists(folder, step));
+  /* Back to step 3: the later ones go when asked to, and only then. */
+  write_step(folder, a, 3, 1);
+  assert_true(exists(folder, 6));
+  assert_ok(checkpoint_drop_after(folder, 3));
+  for (int64_t step = 4; step <= 6; ++step) assert_false(exists(folder, step));
+  assert_true(exists(folder, 3));
+  fixture_destroy(&a);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static double seconds(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Write checkpoints whose state tells their step, until killed. */
+static void write_forever(const char *folder, fixture *s, int64_t step)
+{
+  for (;; ++step) {
+    const checkpoint_head head = head_of(step);
+    fixture_fill(s, (double)step);
+    if (checkpoint_write(folder, &head, s->table, 2)) _exit(1);
+  }
+}
+
+static void kill_at_any_moment_leaves_a_good_one(void **state)
+{
+  (void)state;
+  enum { N_KILLS = 60 };
+  char     folder[256];
+  int64_t  last = 1;
+  uint64_t random = 12345;
+  folder_make(folder);
+  fixture *s = fixture_create(3000, 1.0), *expected = fixture_create(3000, 0.0);
+
+  write_step(folder, s, last, 2);
+  const double start = seconds();
+  for (int i = 0; i < N_KILLS; ++i) {
+    char   *path = NULL;
+    int64_t step;
+    int     status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) write_forever(folder, s, last + 1);
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    usleep((useconds_t)(1000 + (random >> 33) % 40000));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_ok(checkpoint_newest(folder, &path));
+    assert_non_null(path);
+    fixture_fill(s, -1.0);
+    assert_ok(checkpoint_read(path, "bed", s->table, &step, NULL));
+    assert_true(step >= last);
+    fixture_fill(expected, (double)step);
+    assert_true(fixture_equal(s, expected));
+    last = step;
+    memory_free(&path);
+  }
+  print_message("%d kills, %lld checkpoints, %.2f s\n", N_KILLS, (long long)last, seconds() - start);
+  assert_true(last > N_KILLS / 4); /* the kills hit writers at work */
+  fixture_destroy(&s), fixture_destroy(&expected);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+/* A disk that fills up while writing: file sizes limited to 100 kB. */
+static void a_full_disk_costs_nothing(void **state)
+{
+  (void)state;
+  char folder[256], *path = NULL;
+  int  status;
+  folder_make(folder);
+  fixture *s = fixture_create(3000, 1.0);
+  write_step(folder, s, 1, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    const struct rlimit   limit = {100000, 100000};
+    const checkpoint_head head  = head_of(2);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const PetscErrorCode code = checkpoint_write(folder, &head, s->table, 1);
+    _exit(code == PETSC_ERR_FILE_WRITE && strstr(error_message(), "checkpoint_000000002") ? 0 : 1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  assert_ok(checkpoint_newest(folder, &path));
+  assert_non_null(strstr(path, "000000001"));
+  assert_false(exists(folder, 2));
+  memory_free(&path);
+  fixture_destroy(&s);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(every_bit_comes_back), cmocka_unit_test(no_rows_and_no_folder_are_fine),
+          cmocka_unit_test(the_same_state_gives_the_same_bytes), cmocka_unit_test(a_state_that_cannot_be_resumed_is_not_written),
+          cmocka_unit_test(retention_keeps_the_newest_good_ones), cmocka_unit_test(kill_at_any_moment_leaves_a_good_one),
+          cmocka_unit_test(a_full_disk_costs_nothing))
