@@ -89,6 +89,11 @@ PetscErrorCode document_read_flow(document *doc, const char *text, document_mark
   flow f = {.doc = doc, .all = text, .p = text, .mark = mark};
 
   PetscFunctionBegin;
+  if (!*text) { /* nothing at all is the empty text */
+    PetscCall(document_add_node(doc, DOCUMENT_SCALAR, mark, text, out));
+    (*out)->is_quoted = true;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(flow_value(&f, out));
   flow_skip(&f);
   PetscCheck(*f.p == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "default \"%s\": something follows its end", text);

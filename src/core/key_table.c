@@ -101,3 +101,48 @@ void key_spec_words(const key_spec *spec, char *out, size_t size)
   }
   (void)snprintf(out, size, "something else");
 }
+
+void key_spec_type_words(const key_spec *spec, const char *quote, char *out, size_t size)
+{
+  switch (spec->type) {
+  case KEY_BOOL: (void)snprintf(out, size, "%strue%s or %sfalse%s", quote, quote, quote, quote); return;
+  case KEY_INT: (void)snprintf(out, size, "whole number"); return;
+  case KEY_REAL: (void)snprintf(out, size, "number"); return;
+  case KEY_REALS: (void)snprintf(out, size, "%d numbers", spec->count); return;
+  case KEY_STRING: (void)snprintf(out, size, "text"); return;
+  case KEY_PATH: (void)snprintf(out, size, "path of a file"); return;
+  case KEY_TABLE: (void)snprintf(out, size, "mapping"); return;
+  case KEY_NAMED: (void)snprintf(out, size, "names with a mapping each"); return;
+  case KEY_TREE: (void)snprintf(out, size, "mapping, passed on"); return;
+  case KEY_LIST:
+    if (spec->count) (void)snprintf(out, size, "list of %d mappings", spec->count);
+    else (void)snprintf(out, size, "list of mappings");
+    return;
+  case KEY_STRINGS:
+  case KEY_ENUM: break;
+  }
+  size_t n = 0;
+  if (spec->type == KEY_ENUM) n = (size_t)snprintf(out, size, "one of ");
+  else if (spec->count) n = (size_t)snprintf(out, size, "list of %d texts%s", spec->count, spec->choices ? " out of " : "");
+  else n = (size_t)snprintf(out, size, "list of texts%s", spec->choices ? " out of " : "");
+  for (int i = 0; spec->choices && spec->choices[i] && n < size; ++i)
+    n += (size_t)snprintf(out + n, size - n, "%s%s%s%s", i ? ", " : "", quote, spec->choices[i], quote);
+}
+
+static void collect(const key_table *table, const key_table **tables, int *n)
+{
+  for (int i = 0; i < *n; ++i)
+    if (tables[i] == table) return;
+  if (*n == KEY_MAX_NAMES) return;
+  tables[(*n)++] = table;
+  for (int v = 0; v < key_table_n_variants(table); ++v) collect(table->variants[v].table, tables, n);
+  for (const key_spec *k = table->keys; k && k->name; ++k)
+    if (k->table) collect(k->table, tables, n);
+}
+
+int key_table_collect(const key_table *root, const key_table **tables)
+{
+  int n = 0;
+  collect(root, tables, &n);
+  return n;
+}

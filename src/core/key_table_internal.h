@@ -24,5 +24,10 @@ const char *key_spec_unit(const key_spec *spec); /* "" for none */
 void key_spec_words(const key_spec *spec, char *out, size_t size);
 /* "a, b or c" */
 void key_words_join(char *out, size_t size, int n, const char *const *names, const char *last);
+/* "number", "3 numbers", "one of `a`, `b`" with `quote` around each choice: what a manual calls the type. */
+void key_spec_type_words(const key_spec *spec, const char *quote, char *out, size_t size);
+/* Every table below the root, itself first, in the order a reader meets them; at most KEY_MAX_NAMES, each once. Variants'
+ * tables follow the table they belong to. */
+int  key_table_collect(const key_table *root, const key_table **tables);
 bool key_spec_is_number(const key_spec *spec);
 #endif
