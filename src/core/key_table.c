@@ -51,7 +51,8 @@ bool key_range_has(key_range r, double x) { return r.is_open ? x > r.min && x < 
 void key_range_words(key_range r, char *out, size_t size)
 {
   const char *equal = r.is_open ? "" : "=";
-  if (isfinite(r.min) && isfinite(r.max)) (void)snprintf(out, size, ">%s %.9g and <%s %.9g", equal, r.min, equal, r.max);
+  if (r.min == r.max) (void)snprintf(out, size, "%.9g", r.min);
+  else if (isfinite(r.min) && isfinite(r.max)) (void)snprintf(out, size, ">%s %.9g and <%s %.9g", equal, r.min, equal, r.max);
   else if (isfinite(r.min)) (void)snprintf(out, size, ">%s %.9g", equal, r.min);
   else if (isfinite(r.max)) (void)snprintf(out, size, "<%s %.9g", equal, r.max);
   else out[0] = 0;

@@ -27,6 +27,7 @@ static void test_flow_reads_every_form_of_default(void **state)
   assert_string_equal(flow(doc, "0.5")->text, "0.5");
   assert_string_equal(flow(doc, "two words")->text, "two words");
   assert_true(flow(doc, "\"3\"")->is_quoted);
+  assert_string_equal(flow(doc, "")->text, "");
   assert_int_equal(flow(doc, "{}")->kind, DOCUMENT_MAPPING);
   assert_int_equal(flow(doc, "[]")->n, 0);
   const document_node *list = flow(doc, "[0, 0 , -9.81]");
@@ -36,7 +37,7 @@ static void test_flow_reads_every_form_of_default(void **state)
   assert_string_equal(document_find(document_find(mapping, "b"), "c")->value[0]->text, "x");
   assert_string_equal(document_find(mapping, "d")->text, "e, f");
   assert_null(document_find(mapping, "z"));
-  static const char *const wrong[] = {"[1", "{a 1}", "[1] 2", "", "\"x", "[1 [2]]", "{a: }"};
+  static const char *const wrong[] = {"[1", "{a 1}", "[1] 2", " ", "\"x", "[1 [2]]", "{a: }"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
     document_node *node;
     if (!document_read_flow(doc, wrong[i], MARK, &node)) fail_msg("accepted %s", wrong[i]);

@@ -1,0 +1,318 @@
+#include "test.h"
+#include <string.h>
+#include <unistd.h>
+#include "core/key_table.h"
+#include "io/yaml.h"
+#include "job_table.h"
+#include "malformed_jobs.h"
+
+static document    *doc;
+static diagnostics *d;
+
+static void begin(void)
+{
+  assert_ok(document_create(&doc));
+  assert_ok(diagnostics_create(&d));
+}
+static void end(void)
+{
+  document_destroy(&doc);
+  diagnostics_destroy(&d);
+  assert_no_leak();
+}
+static void good_job(char *out, int line, const char *text)
+{
+  *out = 0;
+  for (int i = 0; i < JOB_LINES; ++i) {
+    const char *use = i + 1 == line ? text : job_lines[i];
+    if (use) strcat(strcat(out, use), "\n");
+  }
+}
+static const job_spec *read_job(const char *text)
+{
+  const void *job;
+  assert_ok(yaml_read_text("job.yaml", text, strlen(text), doc, d));
+  assert_ok(key_table_read(&job_table, doc, document_root(doc), "", d, &job));
+  diagnostics_sort(d);
+  return job;
+}
+static void assert_clean(void)
+{
+  if (diagnostics_count(d)) fail_msg("complains: %s", diagnostics_text(d, 0));
+}
+
+static void test_tables_are_sound(void **state)
+{
+  (void)state;
+  begin();
+  assert_ok(key_table_validate(&job_table, d));
+  assert_clean();
+  end();
+}
+
+static void test_unsound_tables_are_found(void **state)
+{
+  static const key_spec broken[] = {
+    {.name = "a", .type = KEY_REAL, .offset = 0, .fallback = "-1", .min = 0, .max = 1, .help = "x"},
+    {.name = "a", .type = KEY_ENUM, .offset = 0, .help = "x"},
+    {.name = "b", .type = KEY_TABLE, .offset = 0, .help = "x"},
+    {.name = "c", .type = KEY_REALS, .count = 3, .offset = 0, .help = "x."},
+    {.name = "e", .type = KEY_REALS, .count = 2, .offset = 0, .fallback = "[1", .help = "x"},
+    {0}};
+  static const key_table table = {.name = "broken", .help = "x", .size = 16, .keys = broken};
+  static const char *const says[] = {"-1 is out of range", "declared twice", "has no choices", "table and should not", "outside the struct",
+                                     "full stop", "does not parse"};
+  (void)state;
+  begin();
+  assert_ok(key_table_validate(&table, d));
+  error_clear();
+  for (size_t s = 0; s < sizeof says / sizeof *says; ++s) {
+    bool is_said = false;
+    for (int i = 0; i < diagnostics_count(d); ++i) is_said |= strstr(diagnostics_text(d, i), says[s]) != NULL;
+    if (!is_said) fail_msg("did not say %s", says[s]);
+  }
+  end();
+}
+
+static void test_every_type_reaches_its_member(void **state)
+{
+  char text[4000];
+  (void)state;
+  begin();
+  good_job(text, 0, NULL);
+  const job_spec *job = read_job(text);
+  assert_clean();
+  assert_int_equal(job->stickslip, 1);
+  assert_string_equal(job->name, "ball-on-sand");
+  assert_int_equal(job->formulation, 0);
+  assert_close(job->gravity[2], -9.81, 0);
+  assert_close(job->time->step, 1e-3, 0);
+  assert_int_equal(job->time->retry->halvings, 6);
+
+  assert_int_equal(job->materials.n, 2);
+  assert_string_equal(job->materials.item[0].name, "sand");
+  assert_int_equal(job->materials.item[0].variant, 0);
+  assert_int_equal(job->materials.item[1].variant, 1);
+  assert_int_equal(job->materials.item[1].node->mark.line, 8);
+  const sand_spec *sand = job->materials.item[0].value;
+  assert_close(sand->youngs_modulus, 3.537e7, 0);
+  assert_close(sand->poisson_ratio, 0.3, 0); /* default */
+  assert_false(sand->has_hardening);
+
+  const mpm_spec *bed = job->bodies.item[0].value;
+  assert_string_equal(bed->material, "sand");
+  assert_close(bed->body.shape->box->max[2], 0.2, 0); /* the common part begins the variant's struct */
+  assert_null(bed->body.shape->sphere);
+  assert_int_equal(bed->particles_per_cell, 8);
+  assert_close(bed->velocity[2], 0, 0);
+  const rigid_spec *ball = job->bodies.item[1].value;
+  assert_close(ball->velocity[2], -1, 0);
+  assert_true(isnan(ball->angular_velocity[1])); /* optional and absent */
+  assert_int_equal(job->bodies.item[2].variant, 2);
+
+  assert_int_equal(job->contact->pairs.n, 1);
+  const pair_spec *pair = job->contact->pairs.item[0].value;
+  assert_null(job->contact->pairs.item[0].name);
+  assert_string_equal(pair->between.item[1].value, "bed");
+  assert_int_equal(job->solver->linear.variant, 0);
+  assert_int_equal(((const gmres_spec *)job->solver->linear.value)->restart, 20);
+  assert_string_equal(job->solver->petsc->key[0], "ksp_monitor");
+  assert_int_equal(job->output->fields.n, 2);
+  assert_null(job->output->folder);
+  const measure_spec *depth = job->measure.item[0].value;
+  assert_string_equal(depth->into, "bed");
+  end();
+}
+
+static void test_defaults_fill_what_is_absent(void **state)
+{
+  (void)state;
+  begin();
+  const job_spec *job = read_job("{stickslip: 1, name: 3, formulation: exact, time: {end: 1e0, step: +.5}, materials: {m: {model: rigid, density: 1}},\n"
+                                 "bodies: {b: {kind: static, shape: {union: [{sphere: {center: [0, 0, 0], radius: 1.}}, {difference:\n"
+                                 "{from: {container: {min: [0, 0, 0], max: [1, 1, 1]}}, minus: {sphere: {center: [0, 0, 0], radius: 1}}}}]}}},\n"
+                                 "output: {keep: 1e6}, contact: , measure: {a: {quantity: energy, body: b}}}");
+  assert_clean();
+  assert_string_equal(job->name, "3");
+  assert_int_equal(job->formulation, 2);
+  assert_close(job->gravity[2], -9.81, 0);
+  assert_close(job->time->step, 0.5, 0);
+  assert_true(isnan(job->time->frame));
+  assert_int_equal(job->time->retry->halvings, 6);
+  assert_close(job->contact->friction, 0.3, 0);
+  assert_int_equal(job->contact->pairs.n, 0);
+  assert_int_equal(((const gmres_spec *)job->solver->linear.value)->restart, 20);
+  assert_null(job->solver->petsc);
+  assert_int_equal(job->output->keep, 1000000);
+  assert_string_equal(job->output->fields.item[0].value, "velocity");
+  assert_null(((const measure_spec *)job->measure.item[0].value)->into);
+  const body_spec *b = job->bodies.item[0].value;
+  assert_int_equal(b->shape->unite.n, 2);
+  assert_close(((const shape_spec *)b->shape->unite.item[1].value)->difference->minus->sphere->radius, 1, 0);
+  end();
+}
+
+/* Whatever is wrong, what was promised not to be NULL is not. */
+static void assert_walkable(const job_spec *job)
+{
+  assert_non_null(job);
+  assert_non_null(job->name);
+  assert_non_null(job->time);
+  assert_non_null(job->time->retry);
+  assert_in_range(job->formulation, 0, 4);
+  for (int i = 0; i < job->materials.n; ++i) assert_non_null(job->materials.item[i].value);
+  for (int i = 0; i < job->bodies.n; ++i) {
+    const body_spec *b = job->bodies.item[i].value;
+    assert_non_null(b->shape);
+    if (b->shape->difference) assert_non_null(b->shape->difference->minus);
+  }
+  for (int i = 0; i < job->contact->pairs.n; ++i) {
+    const pair_spec *p = job->contact->pairs.item[i].value;
+    assert_true(p->between.n == 0 || p->between.n >= 2);
+    for (int k = 0; k < p->between.n; ++k) assert_non_null(p->between.item[k].value);
+  }
+  assert_non_null(job->solver->linear.value);
+  for (int i = 0; i < job->output->fields.n; ++i) assert_non_null(job->output->fields.item[i].value);
+  for (int i = 0; i < job->measure.n; ++i) assert_non_null(((const measure_spec *)job->measure.item[i].value)->body);
+}
+
+static void test_malformed_jobs_are_refused_with_their_place(void **state)
+{
+  char text[6000];
+  int  n_bad = 0;
+  (void)state;
+  assert_true(N_MALFORMED >= 60);
+  for (int i = 0; i < N_MALFORMED; ++i) {
+    const malformed_job *m = &malformed_jobs[i];
+    const char          *shown = m->text ? m->text : "(line left out)";
+    int                  n = 0;
+    begin();
+    if (m->line) good_job(text, m->line, m->text);
+    else strcpy(text, m->text);
+    const job_spec *job = read_job(text);
+    assert_walkable(job);
+    for (; n < 4 && m->says[n]; ++n) {
+      char place[32] = "";
+      const char *line = n < diagnostics_count(d) ? diagnostics_text(d, n) : "nothing", *rest = strstr(m->says[n], ": ");
+      snprintf(place, sizeof place, "job.yaml:%.*s: ", (int)(rest - m->says[n]), m->says[n]);
+      if (strncmp(line, place, strlen(place)) || strncmp(line + strlen(place), rest + 2, strlen(rest + 2)))
+        ++n_bad, print_error("case %d, %s:\n  says     \"%s\"\n  expected \"%s\"\n", i, shown, line, m->says[n]);
+    }
+    if (n < diagnostics_count(d)) ++n_bad, print_error("case %d, %s: says also \"%s\"\n", i, shown, diagnostics_text(d, n));
+    end();
+  }
+  assert_int_equal(n_bad, 0);
+}
+
+static void test_paths(void **state)
+{
+  char cwd[2000], expected[2100];
+  (void)state;
+  assert_non_null(getcwd(cwd, sizeof cwd));
+  static const struct {
+    const char *file, *text, *is, *resolved;
+  } cases[] = {
+    {"/a/b/job.yaml", "out", "/a/b/out", "/a/b/out"},       {"/a/b/job.yaml", "../out", "/a/b/../out", "/a/b/../out"},
+    {"/a/b/job.yaml", "/out", "/out", "/out"},              {"/a/b/job.yaml", "$STICKSLIP_X/out", "/x/out", "/x/out"},
+    {"/a/b/job.yaml", "p${STICKSLIP_Y}q", "/a/b/pyq", "/a/b/pyq"}, {"/a/b/job.yaml", "~/out", "/home/me/out", "/home/me/out"},
+    {"/a/b/job.yaml", "c$$d", "/a/b/c$d", "/a/b/c$$d"},     {"job.yaml", "out", "<cwd>/out", "<cwd>/out"},
+    {"jobs/job.yaml", "out", "<cwd>/jobs/out", "<cwd>/jobs/out"}, {"/a/b/job.yaml", "~", "/home/me", "/home/me"},
+  };
+  setenv("STICKSLIP_X", "/x", 1);
+  setenv("STICKSLIP_Y", "y", 1);
+  setenv("HOME", "/home/me", 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char           text[200];
+    const void    *out;
+    document_node *resolved;
+    begin();
+    snprintf(text, sizeof text, "folder: \"%s\"\n", cases[i].text);
+    assert_ok(yaml_read_text(cases[i].file, text, strlen(text), doc, d));
+    assert_ok(key_table_read(&output_table, doc, document_root(doc), "", d, &out));
+    assert_clean();
+    for (int k = 0; k < 2; ++k) {
+      const char *want = k ? cases[i].resolved : cases[i].is;
+      snprintf(expected, sizeof expected, "%s%s", *want == '<' ? cwd : "", *want == '<' ? want + 5 : want);
+      if (k) assert_ok(key_table_resolve(&output_table, doc, document_root(doc), &resolved));
+      assert_string_equal(k ? document_find(resolved, "folder")->text : ((const output_spec *)out)->folder, expected);
+    }
+    end();
+  }
+}
+
+static void test_resolved_job_says_everything_and_means_the_same(void **state)
+{
+  char           text[4000], *once, *twice;
+  document_node *resolved, *again;
+  (void)state;
+  begin();
+  good_job(text, 0, NULL);
+  read_job(text);
+  assert_ok(key_table_resolve(&job_table, doc, document_root(doc), &resolved));
+  assert_ok(document_write(resolved, &once));
+  /* what was left out is there, in table order */
+  assert_string_equal(document_find(document_find(document_find(resolved, "materials"), "sand"), "poisson_ratio")->text, "0.3");
+  assert_string_equal(document_find(document_find(document_find(resolved, "bodies"), "bed"), "particles_per_cell")->text, "8");
+  assert_string_equal(document_find(document_find(resolved, "bodies"), "bed")->key[0], "kind");
+  assert_string_equal(document_find(document_find(resolved, "solver"), "petsc")->key[0], "ksp_monitor");
+  assert_null(document_find(document_find(document_find(resolved, "bodies"), "ball"), "angular_velocity"));
+  /* reading it gives no complaint and the same text again */
+  const job_spec *job = read_job(once);
+  assert_clean();
+  assert_close(((const sand_spec *)job->materials.item[0].value)->poisson_ratio, 0.3, 0);
+  assert_ok(key_table_resolve(&job_table, doc, document_root(doc), &again));
+  assert_ok(document_write(again, &twice));
+  assert_string_equal(once, twice);
+  memory_free(&once);
+  memory_free(&twice);
+  end();
+}
+
+/* Mutated jobs: read to the end, never crash, never hang, and never accept what cannot be written and read again. */
+static void test_mutated_jobs_do_no_harm(void **state)
+{
+  static const char *const pieces[] = {"[", "]", "{", "}", ": ", ", ", "\n", "- ", "&a ", "*a", "<<: ", "!include x", "\"", "'", "#", "1e999", "null", "~", "\t", "\xff", "|", ">", "?", "-", "\\", "%", "é"};
+  uint64_t                 r = 42;
+  char                     good[4000], text[8000];
+  int                      n_accepted = 0;
+  (void)state;
+  good_job(good, 0, NULL);
+  for (int round = 0; round < 3000; ++round) {
+    size_t n = strlen(good);
+    memcpy(text, good, n);
+    for (int k = 0; k <= round % 4; ++k) {
+#define RANDOM(limit) (r = r * 6364136223846793005u + 1442695040888963407u, (size_t)(r >> 33) % (limit))
+      const size_t at = RANDOM(n), length = 1 + RANDOM(12), kind = RANDOM(4);
+      const char  *piece = pieces[RANDOM(sizeof pieces / sizeof *pieces)];
+      const size_t m = kind == 0 ? 0 : strlen(piece), gone = kind == 1 ? 0 : at + length < n ? length : n - at;
+      if (kind == 3) text[at] = (char)RANDOM(256);
+      else {
+        memmove(text + at + m, text + at + gone, n - at - gone);
+        memcpy(text + at, piece, m);
+        n += m - gone;
+      }
+    }
+    const void    *job;
+    document_node *resolved;
+    char          *written;
+    begin();
+    assert_ok(yaml_read_text("job.yaml", text, n, doc, d));
+    assert_ok(key_table_read(&job_table, doc, document_root(doc), "", d, &job));
+    assert_walkable(job);
+    if (diagnostics_count(d) == 0) {
+      ++n_accepted;
+      assert_ok(key_table_resolve(&job_table, doc, document_root(doc), &resolved));
+      assert_ok(document_write(resolved, &written));
+      (void)read_job(written);
+      assert_clean();
+      memory_free(&written);
+    }
+    end();
+  }
+  assert_in_range(n_accepted, 10, 2000); /* both ways are walked */
+}
+
+TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_unsound_tables_are_found),
+          cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
+          cmocka_unit_test(test_malformed_jobs_are_refused_with_their_place), cmocka_unit_test(test_paths),
+          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_mutated_jobs_do_no_harm))
