@@ -1,6 +1,7 @@
 #include "io/history.h"
 #include "core/memory.h"
 #include "io/sealed_file.h"
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +62,8 @@ static char *parse_row(char *row, int n, double *values)
   for (int i = 0; i < n; ++i) {
     char *end;
     values[i] = strtod(row, &end);
-    if (end == row || *end != (i + 1 < n ? ',' : '\n')) return NULL;
+    if (isspace((unsigned char)*row) || end == row || /* strtod would skip to the next line */
+        *end != (i + 1 < n ? ',' : '\n')) return NULL;
     row = end + 1;
   }
   return row;

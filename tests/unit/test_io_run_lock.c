@@ -1,0 +1,105 @@
+/* One writer per run directory: refused with a name while the other lives, free as soon as it is gone, however it went. */
+#include "io/run_lock.h"
+#include "io_fixture.h"
+#include <signal.h>
+#include <sys/wait.h>
+
+static void a_second_writer_is_refused_by_name(void **state)
+{
+  (void)state;
+  char      folder[256], run[300], expected[64];
+  run_lock *first = NULL, *second = NULL;
+  folder_make(folder);
+  snprintf(run, sizeof run, "%s/run/deep", folder);
+  assert_ok(run_lock_acquire(run, &first));
+  snprintf(expected, sizeof expected, "is being written by process %ld on ", (long)getpid());
+  expect_message(run_lock_acquire(run, &second), expected);
+  assert_null(second);
+  run_lock_release(&first);
+  assert_null(first);
+  assert_ok(run_lock_acquire(run, &second));
+  run_lock_release(&second);
+  run_lock_release(&second);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void the_lock_of_a_killed_process_is_free(void **state)
+{
+  (void)state;
+  char      folder[256], byte;
+  int       ready[2];
+  run_lock *lock = NULL;
+  folder_make(folder);
+  assert_int_equal(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (run_lock_acquire(folder, &lock) || write(ready[1], "x", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  char expected[64];
+  snprintf(expected, sizeof expected, "is being written by process %ld on ", (long)child);
+  expect_message(run_lock_acquire(folder, &lock), expected);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  assert_ok(run_lock_acquire(folder, &lock)); /* its file is still there */
+  run_lock_release(&lock);
+  close(ready[0]), close(ready[1]);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+/* Many at once: never two inside. Each holder makes a file that must not be there. */
+static void only_one_of_many_gets_in(void **state)
+{
+  (void)state;
+  enum { N = 6 };
+  char  folder[256], inside[300];
+  pid_t child[N];
+  int   status;
+  folder_make(folder);
+  snprintf(inside, sizeof inside, "%s/inside", folder);
+  for (int k = 0; k < N; ++k)
+    if ((child[k] = fork()) == 0) {
+      for (int taken = 0; taken < 20;) {
+        run_lock *lock = NULL;
+        if (run_lock_acquire(folder, &lock)) {
+          error_clear();
+          usleep(50);
+          continue;
+        }
+        FILE *out = fopen(inside, "wx");
+        if (!out) _exit(1);
+        fclose(out);
+        unlink(inside);
+        run_lock_release(&lock);
+        ++taken;
+      }
+      _exit(0);
+    }
+  for (int k = 0; k < N; ++k) {
+    waitpid(child[k], &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void a_file_in_the_way_is_named(void **state)
+{
+  (void)state;
+  char      folder[256], path[300];
+  run_lock *lock = NULL;
+  folder_make(folder);
+  snprintf(path, sizeof path, "%s/run", folder);
+  fclose(fopen(path, "w"));
+  expect_message(run_lock_acquire(path, &lock), "it is not a folder");
+  expect_message(run_lock_acquire("/proc/nothing/here", &lock), "cannot make the folder /proc/nothing");
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(a_second_writer_is_refused_by_name), cmocka_unit_test(the_lock_of_a_killed_process_is_free),
+          cmocka_unit_test(only_one_of_many_gets_in), cmocka_unit_test(a_file_in_the_way_is_named))
