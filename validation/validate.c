@@ -211,7 +211,7 @@ static const char *program = "build/stickslip", *cases_dir = "validation/cases",
 
 static int run_job(const char *folder, const case_run *r, const char *out, double *seconds)
 {
-  char        job[4096];
+  char        job[8400];
   const char *argv[64];
   int         n = 0;
   snprintf(job, sizeof job, "%s/%s", folder, r->job);
