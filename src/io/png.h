@@ -1,0 +1,21 @@
+/* PNG pictures and animated PNG (APNG: plays in any browser, shows its first frame elsewhere).
+ *
+ * 8-bit RGB, rows from top to bottom, [height][width][3]. Files appear whole or not at all: written beside, flushed,
+ * renamed. Written on zlib alone. Sources: W3C PNG, second edition; Mozilla's APNG specification 1.0.               */
+#ifndef SS_IO_PNG_H
+#define SS_IO_PNG_H
+#include "core/error.h"
+
+/* Fails with PETSC_ERR_FILE_WRITE, naming the file; an older file of that name is then untouched. */
+PetscErrorCode png_file_write(const char *path, int width, int height, const uint8_t *rgb);
+
+typedef struct png_animation png_animation;
+/* Nothing stands under `path` before the close. n_plays: 0 for ever. */
+PetscErrorCode png_animation_open(const char *path, int width, int height, int n_plays, png_animation **out);
+/* Show rgb for so many seconds (1 ms ... 65 s). From the second frame on only the changed rectangle is stored. */
+PetscErrorCode png_animation_add(png_animation *a, const uint8_t *rgb, double seconds);
+/* Finish and rename. *a is NULL afterwards, also if it fails. At least one frame must have been added. */
+PetscErrorCode png_animation_close(png_animation **a);
+/* Give up: removes what has been written. Accepts NULL. */
+void png_animation_abandon(png_animation **a);
+#endif
