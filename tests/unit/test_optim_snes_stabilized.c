@@ -473,6 +473,169 @@ static void keeps_z_when_the_search_fails(void **state)
   finish(&p, &snes, &z);
 }
 
+/* Section 9: after GMRES from zero, preconditioned from the right, g^T H dz = -(|g|^2 - |rho|^2) <= 0 however bad the
+ * preconditioner; from the left it minimises another norm, and some of these go uphill. */
+static void right_preconditioned_gmres_is_downhill(void **state)
+{
+  enum { N_TRIALS = 60, N_ROWS = 30 };
+  int n_uphill[2] = {0};
+  (void)state;
+  for (int trial = 0; trial < N_TRIALS; ++trial)
+    for (int is_right = 0; is_right <= 1; ++is_right) {
+      Mat          H, M;
+      Vec          g, dz, r;
+      KSP          ksp;
+      PC           pc;
+      PetscScalar *a, m, g2, r2;
+      assert_ok(MatCreateSeqDense(PETSC_COMM_SELF, N_ROWS, N_ROWS, NULL, &H));
+      assert_ok(MatCreateSeqDense(PETSC_COMM_SELF, N_ROWS, N_ROWS, NULL, &M));
+      for (int k = 0; k < 2; ++k) {
+        assert_ok(MatDenseGetArray(k ? M : H, &a));
+        for (int i = 0; i < N_ROWS * N_ROWS; ++i)
+          a[i] = random_range((uint64_t)trial, (uint64_t)i, (uint64_t)k, -1, 1) * (k && i % N_ROWS < 5 ? 100.0 : 1.0);
+        assert_ok(MatDenseRestoreArray(k ? M : H, &a));
+      }
+      assert_ok(MatCreateVecs(H, &g, &dz));
+      assert_ok(VecDuplicate(g, &r));
+      assert_ok(lattice_random(g, (uint64_t)trial));
+      assert_ok(KSPCreate(PETSC_COMM_SELF, &ksp));
+      assert_ok(KSPSetOperators(ksp, H, M));
+      assert_ok(KSPSetType(ksp, KSPGMRES));
+      assert_ok(KSPSetPCSide(ksp, is_right ? PC_RIGHT : PC_LEFT));
+      assert_ok(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, 5));
+      assert_ok(KSPGetPC(ksp, &pc));
+      assert_ok(PCSetType(pc, PCMAT)); /* multiplies by M: a bad idea on purpose */
+      assert_ok(VecScale(g, -1.0));
+      assert_ok(KSPSolve(ksp, g, dz));
+      assert_ok(VecScale(g, -1.0));
+      assert_ok(MatMult(H, dz, r));
+      assert_ok(VecDot(g, r, &m));
+      assert_ok(VecAXPY(r, 1.0, g));
+      assert_ok(VecDot(g, g, &g2));
+      assert_ok(VecDot(r, r, &r2));
+      if (is_right) assert_close(m, -(g2 - r2), 1e-12 * g2);
+      n_uphill[is_right] += m > 0.0;
+      assert_ok(KSPDestroy(&ksp));
+      assert_ok(MatDestroy(&H));
+      assert_ok(MatDestroy(&M));
+      assert_ok(VecDestroy(&g));
+      assert_ok(VecDestroy(&dz));
+      assert_ok(VecDestroy(&r));
+    }
+  print_message("uphill from the left %d, from the right %d of %d\n", n_uphill[0], n_uphill[1], N_TRIALS);
+  assert_true(n_uphill[0] > 0);
+  assert_int_equal(n_uphill[1], 0);
+}
+
+/* g = S (z + 0.1 z^3) - 1 with S = diag(1, 1e2, 1e4), as stiff contacts have: the exact Newton step makes an angle of almost 90
+ * degrees with the steepest descent. It must be taken; the angle test alone wastes iterations. */
+static void stiff_residual(problem *p, const double *z, double *g)
+{
+  (void)p;
+  for (int i = 0; i < 3; ++i) g[i] = pow(100.0, i) * (z[i] + 0.1 * z[i] * z[i] * z[i]) - 1.0;
+}
+static void stiff_tangent(problem *p, const double *z)
+{
+  double *H;
+  assert_ok(mat_block3_values(p->H, &H));
+  m3_zero(H);
+  for (int i = 0; i < 3; ++i) H[4 * i] = pow(100.0, i) * (1.0 + 0.3 * z[i] * z[i]);
+}
+static void takes_newton_steps_of_stiff_systems(void **state)
+{
+  SNESStabilizedStatistics s[2];
+  (void)state;
+  for (int is_strict = 0; is_strict <= 1; ++is_strict) {
+    problem p = {.n = 3, .residual = stiff_residual, .tangent = stiff_tangent, .H = one_block()};
+    SNES    snes;
+    Vec     z;
+    set_options("-snes_atol 1e-9", is_strict ? "-snes_stabilized_strict" : NULL);
+    solver_for(&p, &snes, &z);
+    assert_ok(SNESSetFromOptions(snes));
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESStabilizedGetStatistics(snes, &s[is_strict]));
+    assert_true(s[is_strict].norm < 1e-9);
+    clear_options();
+    finish(&p, &snes, &z);
+  }
+  print_message("iterations %d, by the angle test alone %d with %d gradient steps\n", (int)s[0].n_newton, (int)s[1].n_newton,
+                (int)s[1].n_fallbacks);
+  assert_int_equal(s[0].n_fallbacks, 0);
+  assert_true(s[0].n_newton <= 5 && s[1].n_fallbacks >= 1 && s[1].n_newton > s[0].n_newton);
+}
+
+static PetscErrorCode count_calls(SNES snes, PetscInt it, PetscReal norm, void *ctx)
+{
+  (void)snes, (void)it, (void)norm;
+  ++*(int *)ctx;
+  return PETSC_SUCCESS;
+}
+
+/* Reached by name and steered by options and prefixes, like PETSc's own. */
+static void is_steered_by_options(void **state)
+{
+  problem   p = cubic(3);
+  SNES      snes;
+  KSP       ksp;
+  Vec       z;
+  SNESType  type;
+  PetscReal rtol;
+  PetscInt  max_it, n_its, n_linear, restart;
+  PCSide    side;
+  int       n_calls = 0;
+  SNESConvergedReason      reason;
+  SNESStabilizedStatistics s;
+  (void)state;
+  set_options("-step_snes_type stabilized -step_snes_monitor ascii:/dev/null -step_ksp_monitor ascii:/dev/null "
+              "-step_snes_view ascii:/dev/null -step_snes_converged_reason ascii:/dev/null",
+              "-step_snes_stabilized_eta 1e-2 -step_ksp_max_it 7 -step_snes_max_it 2 -step_snes_atol 1e-12");
+  assert_ok(MatCreateVecs(p.H, &z, &p.last));
+  assert_ok(SNESCreate(PETSC_COMM_SELF, &snes));
+  assert_ok(SNESSetOptionsPrefix(snes, "step_"));
+  assert_ok(SNESSetFunction(snes, NULL, form_residual, &p));
+  assert_ok(SNESSetJacobian(snes, p.H, p.H, form_tangent, &p));
+  assert_ok(SNESMonitorSet(snes, count_calls, &n_calls, NULL));
+  assert_ok(SNESSetFromOptions(snes));
+  assert_ok(SNESGetType(snes, &type));
+  assert_string_equal(type, SNESSTABILIZED);
+  assert_ok(SNESGetKSP(snes, &ksp));
+  assert_ok(KSPGetTolerances(ksp, &rtol, NULL, NULL, &max_it));
+  assert_ok(KSPGetPCSide(ksp, &side));
+  assert_ok(KSPGMRESGetRestart(ksp, &restart));
+  assert_close(rtol, 1e-2, 0.0);
+  assert_int_equal(max_it, 7);
+  assert_int_equal(restart, 20);
+  assert_int_equal(side, PC_RIGHT);
+  assert_ok(SNESSolve(snes, NULL, z));
+  assert_ok(SNESGetConvergedReason(snes, &reason));
+  assert_int_equal(reason, SNES_DIVERGED_MAX_IT);
+  assert_ok(SNESGetIterationNumber(snes, &n_its));
+  assert_int_equal(n_its, 2);
+  assert_int_equal(n_calls, 3);
+  assert_ok(SNESStabilizedGetStatistics(snes, &s));
+  assert_ok(SNESGetLinearSolveIterations(snes, &n_linear));
+  assert_int_equal(n_linear, s.n_linear);
+  assert_true(n_linear <= 14);
+  PetscInt left;
+  assert_ok(PetscOptionsLeftGet(NULL, &left, NULL, NULL));
+  assert_int_equal(left, 0);
+  clear_options();
+  /* Eisenstat-Walker: PETSc's own, loose at first: fewer linear iterations, same answer */
+  set_options("-step_snes_ksp_ew -step_snes_atol 1e-9 -step_snes_max_it 50", NULL);
+  assert_ok(SNESSetFromOptions(snes));
+  assert_ok(VecSet(z, 0.0));
+  assert_ok(SNESSolve(snes, NULL, z));
+  assert_ok(SNESGetConvergedReason(snes, &reason));
+  assert_int_equal(reason, SNES_CONVERGED_FNORM_ABS);
+  clear_options();
+  set_options("-step_snes_stabilized_wolfe_c1 0.95", NULL);
+  assert_int_not_equal(SNESSetFromOptions(snes), 0);
+  assert_non_null(strstr(error_message(), "c1 < c2"));
+  error_clear();
+  clear_options();
+  finish(&p, &snes, &z);
+}
+
 static void registers(void **state)
 {
   (void)state;
@@ -482,4 +645,6 @@ static void registers(void **state)
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically), cmocka_unit_test(same_bits_on_any_team),
           cmocka_unit_test(block_on_a_slope), cmocka_unit_test(no_creep_at_any_tolerance),
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
-          cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails))
+          cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
+          cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
+          cmocka_unit_test(is_steered_by_options))
