@@ -3,18 +3,21 @@
 #include "core/sort.h"
 #include "optim/mat_block3.h"
 
-enum { CHUNK_BLOCKS = 2048 }; /* 150 kB of values: long enough to amortise a loop, short enough to balance */
+enum {
+  CHUNK_BLOCKS = 2048,  /* 150 kB of values: long enough to amortise a loop, short enough to balance */
+  TILE_BLOCKS  = 16384, /* 1.2 MB: a column is met several times in a tile; its private sums stay in the second-level cache */
+};
 
-/* Cut [0, n) where the running number of entries passes multiples of CHUNK_BLOCKS. */
-static PetscErrorCode cut_chunks(int64_t n, const int64_t *start, int64_t *n_chunks, int64_t **chunk)
+/* Cut [0, n) where the running number of entries passes multiples of `blocks`. */
+static PetscErrorCode cut_chunks(int64_t n, const int64_t *start, int64_t blocks, int64_t *n_chunks, int64_t **chunk)
 {
   int64_t count = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("block3 chunks", start[n] / CHUNK_BLOCKS + 2, sizeof **chunk, chunk));
+  PetscCall(memory_alloc("block3 chunks", start[n] / blocks + 2, sizeof **chunk, chunk));
   for (int64_t i = 0, next = 0; i < n; ++i)
     if (start[i] >= next) {
       (*chunk)[count++] = i;
-      next              = start[i] + CHUNK_BLOCKS;
+      next              = start[i] + blocks;
     }
   (*chunk)[count] = n;
   *n_chunks       = count;
@@ -57,7 +60,7 @@ PetscErrorCode block3_pattern_create(int64_t n, const int64_t *row_start, const 
   for (int64_t i = 0; i <= n; ++i) p->row_start[i] = row_start[i];
   for (int64_t s = 0; s < p->nnz; ++s) p->col[s] = col[s];
   for (int64_t i = 0; i < n; ++i) p->diagonal[i] = block3_pattern_find(p, i, (int32_t)i);
-  PetscCall(cut_chunks(n, p->row_start, &p->n_chunks, &p->chunk_row));
+  PetscCall(cut_chunks(n, p->row_start, CHUNK_BLOCKS, &p->n_chunks, &p->chunk_row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,34 +72,64 @@ void block3_pattern_destroy(block3_pattern **p)
     memory_free(&(*p)->col);
     memory_free(&(*p)->diagonal);
     memory_free(&(*p)->chunk_row);
-    memory_free(&(*p)->column_start);
-    memory_free(&(*p)->column_row);
-    memory_free(&(*p)->column_slot);
-    memory_free(&(*p)->column_chunk);
+    memory_free(&(*p)->tile_row);
+    memory_free(&(*p)->tile_start);
+    memory_free(&(*p)->tile_col);
+    memory_free(&(*p)->entry_start);
+    memory_free(&(*p)->entry);
+    memory_free(&(*p)->private_sums);
     memory_free(p);
   }
   *p = NULL;
 }
 
-PetscErrorCode block3_pattern_need_columns(block3_pattern *p)
+/* Number the columns of each tile in the order they are met; list them in column[] (grows). */
+static PetscErrorCode number_tiles(block3_pattern *p, int32_t **column)
 {
-  int64_t *start;
+  int32_t *number; /* 1 + private number in the current tile, 0: not met */
+  int64_t  n_entries = 0, capacity = p->nnz / 2 + p->n + 1;
   PetscFunctionBegin;
-  if (p->column_start) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("block3 column starts", p->n + 2, sizeof *start, &start));
-  PetscCall(memory_alloc("block3 column rows", p->nnz, sizeof *p->column_row, &p->column_row));
-  PetscCall(memory_alloc("block3 column slots", p->nnz, sizeof *p->column_slot, &p->column_slot));
-  /* counting sort: start[j+1] runs from the begin of column j to its end while the entries are placed */
-  for (int64_t s = 0; s < p->nnz; ++s) ++start[p->col[s] + 2];
-  for (int64_t j = 0; j < p->n; ++j) start[j + 2] += start[j + 1];
-  for (int64_t i = 0; i < p->n; ++i)
-    for (int64_t s = p->row_start[i]; s < p->row_start[i + 1]; ++s) {
-      const int64_t t   = start[p->col[s] + 1]++;
-      p->column_row[t]  = (int32_t)i;
-      p->column_slot[t] = s;
+  PetscCall(memory_alloc("block3 tile numbers", p->n, sizeof *number, &number));
+  PetscCall(memory_alloc("block3 tile columns", capacity, sizeof **column, column));
+  for (int64_t t = 0; t < p->n_tiles; ++t) {
+    const int64_t first = n_entries, from = p->row_start[p->tile_row[t]], to = p->row_start[p->tile_row[t + 1]];
+    if (n_entries + to - from > capacity) {
+      capacity = 2 * (n_entries + to - from);
+      PetscCall(memory_resize("block3 tile columns", capacity, sizeof **column, column));
     }
-  p->column_start = start;
-  PetscCall(cut_chunks(p->n, start, &p->n_column_chunks, &p->column_chunk));
+    for (int64_t s = from; s < to; ++s) {
+      const int32_t j = p->col[s];
+      if (!number[j]) {
+        (*column)[n_entries++] = j;
+        number[j]              = (int32_t)(n_entries - first);
+      }
+      p->tile_col[s] = number[j] - 1;
+    }
+    for (int64_t e = first; e < n_entries; ++e) number[(*column)[e]] = 0;
+    p->tile_start[t + 1] = n_entries;
+  }
+  memory_free(&number);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode block3_pattern_need_tiles(block3_pattern *p)
+{
+  int32_t *column;
+  PetscFunctionBegin;
+  if (p->entry_start) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(cut_chunks(p->n, p->row_start, TILE_BLOCKS, &p->n_tiles, &p->tile_row));
+  PetscCall(memory_alloc("block3 tile starts", p->n_tiles + 1, sizeof *p->tile_start, &p->tile_start));
+  PetscCall(memory_alloc("block3 tile columns", p->nnz, sizeof *p->tile_col, &p->tile_col));
+  PetscCall(number_tiles(p, &column));
+  const int64_t n_entries = p->tile_start[p->n_tiles];
+  PetscCall(memory_alloc("block3 private sums", 3 * n_entries, sizeof *p->private_sums, &p->private_sums));
+  PetscCall(memory_alloc("block3 tile entries", n_entries, sizeof *p->entry, &p->entry));
+  PetscCall(memory_alloc("block3 entry starts", p->n + 2, sizeof *p->entry_start, &p->entry_start));
+  /* counting sort: start[j+1] runs from the begin of column j to its end while the entries are placed, tile by tile */
+  for (int64_t e = 0; e < n_entries; ++e) ++p->entry_start[column[e] + 2];
+  for (int64_t j = 0; j < p->n; ++j) p->entry_start[j + 2] += p->entry_start[j + 1];
+  for (int64_t e = 0; e < n_entries; ++e) p->entry[p->entry_start[column[e] + 1]++] = e;
+  memory_free(&column);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

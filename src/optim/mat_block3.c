@@ -41,25 +41,33 @@ static void multiply(const block3_pattern *p, const double *restrict value, cons
     }
 }
 
+/* y = A^T x, or y = b + A^T x: tile by tile into private sums, streaming A once, then column by column. Gathering the blocks of
+ * a column from their rows instead took six times as long (Zen 3, 2026): nothing to prefetch. */
 static void multiply_transposed(const block3_pattern *p, const double *restrict value, const double *restrict x, const double *b,
                                 double *y)
 {
-  const int64_t *restrict start = p->column_start, *restrict slot = p->column_slot;
-  const int32_t *restrict row   = p->column_row;
-  #pragma omp parallel for schedule(static) if (p->n_column_chunks >= PARALLEL_CHUNKS)
-  for (int64_t c = 0; c < p->n_column_chunks; ++c)
-    for (int64_t j = p->column_chunk[c]; j < p->column_chunk[c + 1]; ++j) {
-      double s0 = 0.0, s1 = 0.0, s2 = 0.0;
-      for (int64_t k = start[j]; k < start[j + 1]; ++k) {
-        const double *restrict a = value + BLOCK * slot[k], *restrict v = x + 3 * (int64_t)row[k];
-        s0 += a[0] * v[0] + a[3] * v[1] + a[6] * v[2];
-        s1 += a[1] * v[0] + a[4] * v[1] + a[7] * v[2];
-        s2 += a[2] * v[0] + a[5] * v[1] + a[8] * v[2];
+  #pragma omp parallel for schedule(static) if (p->n_tiles > 1)
+  for (int64_t t = 0; t < p->n_tiles; ++t) {
+    double *restrict sum = p->private_sums + 3 * p->tile_start[t];
+    memset(sum, 0, sizeof *sum * 3 * (size_t)(p->tile_start[t + 1] - p->tile_start[t]));
+    for (int64_t i = p->tile_row[t]; i < p->tile_row[t + 1]; ++i) {
+      const double v0 = x[3 * i], v1 = x[3 * i + 1], v2 = x[3 * i + 2];
+      for (int64_t k = p->row_start[i]; k < p->row_start[i + 1]; ++k) {
+        const double *restrict a = value + BLOCK * k;
+        double *restrict s       = sum + 3 * (int64_t)p->tile_col[k];
+        s[0] += a[0] * v0 + a[3] * v1 + a[6] * v2;
+        s[1] += a[1] * v0 + a[4] * v1 + a[7] * v2;
+        s[2] += a[2] * v0 + a[5] * v1 + a[8] * v2;
       }
-      y[3 * j]     = (b ? b[3 * j] : 0.0) + s0;
-      y[3 * j + 1] = (b ? b[3 * j + 1] : 0.0) + s1;
-      y[3 * j + 2] = (b ? b[3 * j + 2] : 0.0) + s2;
     }
+  }
+  #pragma omp parallel for schedule(static) if (p->n_tiles > 1)
+  for (int64_t j = 0; j < p->n; ++j) {
+    double s[3] = {0.0, 0.0, 0.0};
+    for (int64_t k = p->entry_start[j]; k < p->entry_start[j + 1]; ++k)
+      for (int e = 0; e < 3; ++e) s[e] += p->private_sums[3 * p->entry[k] + e];
+    for (int e = 0; e < 3; ++e) y[3 * j + e] = (b ? b[3 * j + e] : 0.0) + s[e];
+  }
 }
 
 /* y = [b +] A x or A^T x for any Vec type; b NULL: none. b may be y. */
@@ -69,7 +77,7 @@ static PetscErrorCode product(Mat A, Vec x, Vec b, Vec y, bool is_transposed)
   const PetscScalar *xa, *ba = NULL;
   PetscScalar       *ya;
   PetscFunctionBegin;
-  if (is_transposed) PetscCall(block3_pattern_need_columns(a->p));
+  if (is_transposed) PetscCall(block3_pattern_need_tiles(a->p));
   PetscCall(VecGetArrayRead(x, &xa));
   if (b && b != y) PetscCall(VecGetArrayRead(b, &ba));
   PetscCall(VecGetArray(y, &ya));

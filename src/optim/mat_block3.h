@@ -1,7 +1,7 @@
 /* Mat type "block3": square 3x3-block compressed rows, products on the team of threads. One process; n block rows < 2^31.
  *
- * A row is summed by one thread in the order of its columns, a column (transposed product) in the order of its rows, so
- * products have the same bits on any number of threads. Columns are sorted within a row, without repetition.
+ * Sums run in an order set by the pattern alone, so products, also transposed ones, have the same bits on any number of
+ * threads. Columns are sorted within a row, without repetition.
  *
  * Assemble: build the pattern once from lists of (row, column) pairs (mat_block3_pattern), which also tells each pair its
  * slot; then add 3x3 blocks to mat_block3_values()[9*slot] and call MatAssemblyBegin/End. MatSetValues and

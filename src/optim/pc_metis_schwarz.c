@@ -266,8 +266,8 @@ PetscErrorCode PCCreate_MetisSchwarz(PC pc)
   PC_MetisSchwarz *s;
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
-  s->part_size            = 1024;
-  s->overlap              = 1;
+  s->part_size            = 2048;
+  s->overlap              = 0;
   pc->data                = s;
   pc->ops->setup          = PCSetUp_MetisSchwarz;
   pc->ops->apply          = PCApply_MetisSchwarz;
