@@ -123,15 +123,15 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
     lanes           x[3], P[9], F0[9], Q[9];
     kernel_lanes    w;
     scatter_rows    rows;
-    row4            nz[LANES], ez[LANES];
+    rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
     mpm_grid_local(p, group.first, base, inverse_h, x);
     kernel_at(K, KERNEL_GRADIENT, x, inverse_h, &w);
     for (int k = 0; k < 9; ++k) F0[k] = lanes_load(p->F[k] + group.first), P[k] = lanes_load(&s->P[k][group.first - first]);
     lanes_mul_nt(Q, P, F0);
     const lanes scale = dt * lanes_load(p->volume + group.first);
-    for (int k = 0; k < 9; ++k) Q[k] *= scale;
+    for (int k = 0; k < 9; ++k) Q[k] = lanes_first(Q[k] * scale, group.n);
     scatter_rows_set(K, &w, NULL, Q, &rows);
-    for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_GRADIENT, x[2][l], inverse_h, &nz[l], &ez[l]);
+    kernel_rows(K, KERNEL_GRADIENT, x[2], inverse_h, nz, ez);
     tile_scatter(K, group.n, true, false, &rows, nz, ez, t);
   }
 }
@@ -220,9 +220,9 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
     lanes           s[3], A[9], B[9], U[9], W[9];
     kernel_lanes    w;
     scatter_rows    rows;
-    row4            nz[LANES], ez[LANES];
+    rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
     mpm_grid_local(p, group.first, base, inverse_h, s);
-    for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz[l], &ez[l]);
+    kernel_rows(K, KERNEL_GRADIENT, s[2], inverse_h, nz, ez);
     kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
     tile_gather(K, 3, nodes + cell, &w, NULL, A);
     for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * LANES), W[k] = lanes_load(t + (9 + k) * LANES);
@@ -231,6 +231,7 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
     spectral(t, is_transposed, A, B);
     lanes_mul(A, U, B);
     lanes_mul_nt(B, A, W);
+    for (int k = 0; k < 9; ++k) B[k] = lanes_first(B[k], group.n);
     scatter_rows_set(K, &w, NULL, B, &rows);
     tile_scatter(K, group.n, true, false, &rows, nz, ez, tile + cell);
   }
@@ -319,13 +320,14 @@ LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_clu
     double         *to = tile + mpm_grid_cell(K, c, group.cell, base);
     lanes           s[3], W[9], T[9][6];
     kernel_lanes    w;
-    row4            nz, ez, rr[LANES][STENCIL_MAX * STENCIL_MAX][6];
+    row4            rr[LANES][STENCIL_MAX * STENCIL_MAX][6];
     mpm_grid_local(p, group.first, base, inverse_h, s);
     kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
     for (int k = 0; k < 9; ++k) W[k] = lanes_load(t + (9 + k) * LANES);
     diagonal_map(t, T);
     for (int l = 0; l < group.n; ++l) {
-      kernel_row(K, KERNEL_GRADIENT, s[2][l], inverse_h, &nz, &ez);
+      row4 nz = {0}, ez = {0};
+      for (int k = 0; k < K; ++k) nz[k] = w.n[2][k][l], ez[k] = w.e[2][k][l];
       diagonal_rows(K, &w, W, l, nz, ez, rr[l]);
     }
     for (int k = 0; k < 9; ++k)

@@ -112,8 +112,8 @@ LANES_INLINE void tile_gather(const int K, const int n_components, const double 
 }
 
 /* The transpose: adds value and derivative of n particles, one per lane, to a tile. Sums over lanes are avoided by turning
- * the axes: coefficients of the K x K rows in (x, y) are made for all lanes at once, then each particle adds its rows, four
- * nodes in z wide, into registers that are flushed once per cell. */
+ * the axes: coefficients of the K x K rows in (x, y) are made for all lanes at once, then each particle (or pair) adds its
+ * rows, four nodes in z wide, into registers that are flushed once per group. Lanes without a particle must hold 0. */
 typedef struct {
   double s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
   double m[STENCIL_MAX * STENCIL_MAX][LANES];                                            /* factor of n_z, for mass */
@@ -147,51 +147,57 @@ LANES_INLINE void scatter_rows_set_mass(const int K, const kernel_lanes *w, lane
     for (int j = 0; j < K; ++j) lanes_store(r->m[K * i + j], w->n[0][i] * w->n[1][j] * mass);
 }
 
-/* n_z and e_z of one particle as a row of four nodes (the fourth is 0 for K = 3). */
-LANES_INLINE void kernel_row(const int K, const kernel_factor factor, double s, double scale, row4 *n, row4 *e)
+/* n_z and e_z at s[0 ... ROW_PARTICLES - 1] for four nodes each (the fourth is 0 for K = 3). In powers of the distance to
+ * where a piece ends: weights that vanish do so exactly, and never turn negative. */
+LANES_INLINE void kernel_row(const int K, const kernel_factor factor, const double *s_, double scale, rowz *n, rowz *e)
 {
-  row4 p, g; /* powers of the distance to where a piece ends: weights that vanish do so exactly, and never turn negative */
+  const rowz s = rowz_spread(s_);
+  rowz       p, g;
   if (K == 3) {
-    const row4 p0 = {1.5, -1.0, -0.5, 0.0}, p1 = {-1.0, 1.0, 1.0, 0.0};
-    const row4 n0 = {0.0, 0.75, 0.0, 0.0}, n2 = {0.5, -1.0, 0.5, 0.0}, g1 = {-1.0, -2.0, 1.0, 0.0};
-    p  = p0 + s * p1;
-    *n = n0 + n2 * p * p;
-    g  = g1 * p;
+    p  = ROWZ(1.5, -1.0, -0.5, 0.0) + s * ROWZ(-1.0, 1.0, 1.0, 0.0);
+    *n = ROWZ(0.0, 0.75, 0.0, 0.0) + ROWZ(0.5, -1.0, 0.5, 0.0) * p * p;
+    g  = ROWZ(-1.0, -2.0, 1.0, 0.0) * p;
   } else {
-    const row4 n0 = {0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0}, n2 = {0.0, -1.0, -1.0, 0.0}, n3 = {1.0 / 6.0, 0.5, 0.5, 1.0 / 6.0};
-    const row4 g1 = {0.0, -2.0, 2.0, 0.0}, g2 = {-0.5, 1.5, -1.5, 0.5};
-    const row4 p0 = {2.0, -1.0, 2.0, -1.0}, p1 = {-1.0, 1.0, -1.0, 1.0};
-    p  = p0 + s * p1;
-    *n = n0 + p * p * (n2 + n3 * p);
-    g  = p * (g1 + g2 * p);
+    p  = ROWZ(2.0, -1.0, 2.0, -1.0) + s * ROWZ(-1.0, 1.0, -1.0, 1.0);
+    *n = ROWZ(0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0) + p * p * (ROWZ(0.0, -1.0, -1.0, 0.0) + ROWZ(1.0 / 6.0, 0.5, 0.5, 1.0 / 6.0) * p);
+    g  = p * (ROWZ(0.0, -2.0, 2.0, 0.0) + ROWZ(-0.5, 1.5, -1.5, 0.5) * p);
   }
-  const row4 k = {0.0, 1.0, 2.0, 3.0};
-  *e = factor == KERNEL_GRADIENT ? g * scale : *n * (k - s) * scale;
+  *e = factor == KERNEL_GRADIENT ? g * scale : *n * (ROWZ(0.0, 1.0, 2.0, 3.0) - s) * scale;
 }
 
-LANES_INLINE void scatter_component(const int K, const int n, const double (*s)[LANES], const double (*t)[LANES], const row4 *nz,
-                                    const row4 *ez, double *tile)
+/* All rows of a group whose positions in z are s. */
+enum { GROUP_ROWS = LANES / ROW_PARTICLES };
+LANES_INLINE void kernel_rows(const int K, const kernel_factor factor, lanes s, double scale, rowz n[GROUP_ROWS], rowz e[GROUP_ROWS])
 {
-  row4 sum[STENCIL_MAX * STENCIL_MAX];
+  double at[LANES];
+  lanes_store(at, s);
+#pragma GCC unroll 8
+  for (int q = 0; q < GROUP_ROWS; ++q) kernel_row(K, factor, at + q * ROW_PARTICLES, scale, &n[q], &e[q]);
+}
+
+LANES_INLINE void scatter_component(const int K, const int n, const double (*s)[LANES], const double (*t)[LANES], const rowz *nz,
+                                    const rowz *ez, double *tile)
+{
+  rowz sum[STENCIL_MAX * STENCIL_MAX];
 #pragma GCC unroll 16
-  for (int q = 0; q < K * K; ++q) sum[q] = (row4){0};
-  for (int l = 0; l < n; ++l) {
-    const row4 nl = nz[l], el = t ? ez[l] : nl;
+  for (int q = 0; q < K * K; ++q) sum[q] = (rowz){0};
+  for (int l = 0; l < n; l += ROW_PARTICLES) {
+    const rowz nl = nz[l / ROW_PARTICLES], el = t ? ez[l / ROW_PARTICLES] : nl;
 #pragma GCC unroll 16
     for (int q = 0; q < K * K; ++q) {
-      sum[q] += s[q][l] * nl;
-      if (t) sum[q] += t[q][l] * el;
+      sum[q] += rowz_spread(&s[q][l]) * nl;
+      if (t) sum[q] += rowz_spread(&t[q][l]) * el;
     }
   }
 #pragma GCC unroll 16
   for (int q = 0; q < K * K; ++q) {
     double *row = tile + (q / K * TILE_SIDE(K) + q % K) * TILE_Z;
-    row4_store(row, row4_load(row) + sum[q]);
+    row4_store(row, row4_load(row) + rowz_fold(sum[q]));
   }
 }
 /* n particles; tile: component 0 at the cell's base node; has_mass: component 3 takes mass. */
 LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const bool has_mass, const scatter_rows *r,
-                               const row4 *nz, const row4 *ez, double *tile)
+                               const rowz *nz, const rowz *ez, double *tile)
 {
   for (int c = 0; c < 3; ++c) scatter_component(K, n, r->s[c], has_derivative ? r->t[c] : NULL, nz, ez, tile + c * TILE_NODES(K));
   if (has_mass) scatter_component(K, n, r->m, NULL, nz, ez, tile + 3 * TILE_NODES(K));

@@ -25,16 +25,16 @@ LANES_INLINE void to_grid_cluster(const int K, const bool is_apic, const mpm_gri
     lanes           s[3], value[3], derivative[9];
     kernel_lanes    w;
     scatter_rows    rows;
-    row4            nz[LANES], ez[LANES];
+    rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
     mpm_grid_local(p, at, base, inverse_h, s);
     kernel_at(K, KERNEL_AFFINE, s, h, &w);
-    const lanes mass = lanes_load(p->mass + at);
+    const lanes mass = lanes_first(lanes_load(p->mass + at), group.n); /* so that empty lanes add nothing */
     for (int a = 0; a < 3; ++a) value[a] = mass * lanes_load(p->v[a] + at);
     if (is_apic)
       for (int a = 0; a < 9; ++a) derivative[a] = mass * lanes_load(p->C[a] + at);
     scatter_rows_set(K, &w, value, is_apic ? derivative : NULL, &rows);
     scatter_rows_set_mass(K, &w, mass, &rows);
-    for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_AFFINE, s[2][l], h, &nz[l], &ez[l]);
+    kernel_rows(K, KERNEL_AFFINE, s[2], h, nz, ez);
     tile_scatter(K, group.n, is_apic, true, &rows, nz, ez, t);
   }
 }
@@ -181,12 +181,13 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
       lanes           s[3], value[3];
       kernel_lanes    w;
       scatter_rows    rows;
-      row4            nz[LANES], ez;
+      rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
       mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
       kernel_at(K, KERNEL_AFFINE, s, g->h, &w);
-      for (int d = 0; d < 3; ++d) value[d] = lanes_load(p->mass + group.first) * (lanes_load(a[d] + (group.first - first)) + constant[d]);
+      const lanes mass = lanes_first(lanes_load(p->mass + group.first), group.n);
+      for (int d = 0; d < 3; ++d) value[d] = mass * (lanes_load(a[d] + (group.first - first)) + constant[d]);
       scatter_rows_set(K, &w, value, NULL, &rows);
-      for (int l = 0; l < group.n; ++l) kernel_row(K, KERNEL_AFFINE, s[2][l], g->h, &nz[l], &ez);
+      kernel_rows(K, KERNEL_AFFINE, s[2], g->h, nz, ez);
       tile_scatter(K, group.n, false, false, &rows, nz, NULL, t);
     }
   }
