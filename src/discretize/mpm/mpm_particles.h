@@ -36,6 +36,10 @@ typedef struct {
   mpm_batch *batches; /* [n_batches + 1] */
 } mpm_particles;
 
+/* Ask for particles to come, in one array: many short streams at once are more than the hardware looks ahead for. */
+enum { MPM_LOOK_AHEAD = 64 }; /* particles; 24 ... 96 measure the same, Zen 5, 2026-11 */
+#define MPM_PREFETCH(array, i) __builtin_prefetch((array) + (i) + MPM_LOOK_AHEAD)
+
 PetscErrorCode mpm_particles_create(int n_state, mpm_particles **out);
 void           mpm_particles_destroy(mpm_particles **p);
 /* Keeps the first min(old, new) particles; new ones are zero with F = identity. Invalidates the layout. */

@@ -26,6 +26,9 @@ LANES_INLINE void to_grid_cluster(const int K, const bool is_apic, const mpm_gri
     kernel_lanes    w;
     scatter_rows    rows;
     rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
+    for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], at), MPM_PREFETCH(p->v[a], at);
+    for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], at);
+    MPM_PREFETCH(p->mass, at);
     mpm_grid_local(p, at, base, inverse_h, s);
     kernel_at(K, KERNEL_AFFINE, s, h, &w);
     const lanes mass = lanes_first(lanes_load(p->mass + at), group.n); /* so that empty lanes add nothing */
@@ -85,6 +88,8 @@ LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mp
       const int       cell = mpm_grid_cell(K, c, group.cell, base);
       lanes           s[3], value[3], old[3], affine[9];
       kernel_lanes    w;
+      for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], group.first), MPM_PREFETCH(p->v[a], group.first);
+      for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], group.first);
       mpm_grid_local(p, group.first, base, inverse_h, s);
       kernel_at(K, KERNEL_AFFINE, s, affine_scale, &w);
       tile_gather(K, 3, tile + cell, &w, value, is_apic ? affine : NULL);
