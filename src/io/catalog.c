@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 8, MAX_GROUPS = 4096, MAX_FIELDS = 4096, MAX_TEXT = 1 << 28 };
+enum { MAX_DEPTH = 8, MAX_GROUPS = 4096, MAX_FIELDS = 4096, MAX_VISITED = 1 << 16, MAX_TEXT = 1 << 28 };
 
 /* Every complaint names the file, the place in it, and the remedy once. */
 #define REFUSE(c, place, format, ...)                                                                                       \
@@ -120,7 +120,7 @@ static PetscErrorCode read_field(catalog *c, catalog_group *group, hid_t dataset
   PetscCall(memory_resize("catalog", group->n_fields + 1, sizeof *group->fields, &group->fields));
   catalog_field *f = &group->fields[group->n_fields];
   memset(f, 0, sizeof *f);
-  snprintf(f->name, sizeof f->name, "%s", name);
+  memcpy(f->name, name, strnlen(name, sizeof f->name - 1)); /* the caller knows that it fits */
   H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
   H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
   for (f->type = STORE_F64; f->type < STORE_N_TYPES; ++f->type)
@@ -176,6 +176,7 @@ static PetscErrorCode walk_members(catalog *c, hid_t location, const char *prefi
     H5L_info_t link;
     hid_t      member;
     ssize_t    length;
+    if (++c->n_visited > MAX_VISITED) REFUSE(c, prefix, "is one of more than %d objects", MAX_VISITED);
     H5_CALL(c->path,
             length = H5Lget_name_by_idx(location, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT));
     const int full = snprintf(below, sizeof below, "%s%s%s", prefix, *prefix ? "/" : "", name);

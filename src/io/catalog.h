@@ -31,8 +31,8 @@ typedef struct {
   char           program[64], job_name[128], formulation[32];
   int64_t        step, bytes;
   double         time;
-  int            n_groups;
-  catalog_group *groups; /* sorted by name */
+  int            n_groups, n_visited; /* visited: objects walked, bounded against cycles of links */
+  catalog_group *groups;              /* sorted by name */
   h5_scope       scope;
   hid_t          file;
 } catalog;

@@ -177,8 +177,9 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
   folder_make(folder);
   fixture *s = fixture_create(3000, 1.0), *expected = fixture_create(3000, 0.0);
 
-  write_step(folder, s, last, 2);
   const double start = seconds();
+  write_step(folder, s, last, 2);
+  double span = 3.0 * (seconds() - start); /* of the random delay: about two checkpoints, on whatever machine */
   for (int i = 0; i < N_KILLS; ++i) {
     char   *path = NULL;
     int64_t step;
@@ -187,7 +188,7 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
     assert_true(child >= 0);
     if (child == 0) write_forever(folder, s, last + 1);
     random = random * 6364136223846793005u + 1442695040888963407u;
-    usleep((useconds_t)(1000 + (random >> 33) % 40000));
+    usleep((useconds_t)(1e6 * span * (double)(random >> 33) * 0x1p-31));
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
@@ -198,11 +199,13 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
     assert_true(step >= last);
     fixture_fill(expected, (double)step);
     assert_true(fixture_equal(s, expected));
+    span *= step == last ? 1.2 : 0.95; /* other loads come and go */
+    if (span > 0.1) span = 0.1;
     last = step;
     memory_free(&path);
   }
   print_message("%d kills, %lld checkpoints, %.2f s\n", N_KILLS, (long long)last, seconds() - start);
-  assert_true(last > N_KILLS / 4); /* the kills hit writers at work */
+  assert_true(last > N_KILLS / 6); /* the kills hit writers at work */
   fixture_destroy(&s), fixture_destroy(&expected);
   folder_remove(folder);
   assert_no_leak();

@@ -189,6 +189,20 @@ static void external_link(void)
   H5Lcreate_external("/etc/hostname", "/", file, ODD, H5P_DEFAULT, H5P_DEFAULT);
 }
 static void a_cycle(void) { assert_true(H5Lcreate_hard(file, "/fields", file, "/fields/round", H5P_DEFAULT, H5P_DEFAULT) >= 0); }
+/* Each level shows the one below twenty times: 20^6 paths, not too deep, if nobody counted. */
+static void a_maze(void)
+{
+  char path[16], name[2][32];
+  for (int i = 0; i < 7; ++i) {
+    snprintf(path, sizeof path, "/maze%d", i);
+    H5Gclose(H5Gcreate2(file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    for (int k = 0; k < 20 && i; ++k) {
+      snprintf(name[0], sizeof name[0], "/maze%d/%d", i, k), snprintf(name[1], sizeof name[1], "/maze%d", i - 1);
+      assert_true(H5Lcreate_hard(file, name[1], file, name[0], H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    }
+  }
+  assert_true(H5Lcreate_hard(file, "/maze6", file, "/fields/maze", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+}
 static void a_named_type(void)
 {
   const hid_t t = H5Tcopy(H5T_NATIVE_INT);
@@ -241,6 +255,7 @@ static const damage inside[] = {
   DAMAGE(other_data, "checksum does not fit its data"), DAMAGE(extra_field, "bodies/bed has 8 fields, 7 were written"),
   DAMAGE(huge_claim, "but the file holds fewer"), DAMAGE(extra_group, "group walk is unknown to this job"), DAMAGE(soft_link, "bodies/bed/odd is a link to elsewhere"),
   DAMAGE(external_link, "bodies/bed/odd is a link to elsewhere"), DAMAGE(a_cycle, "is nested deeper than 8"),
+  DAMAGE(a_maze, "is one of more than 65536 objects"),
   DAMAGE(a_named_type, "bodies/bed/type is neither a group nor a field"), DAMAGE(job_is_a_group, "/job is not a dataset"), DAMAGE(job_is_numbers, "/job is not a text"),
   DAMAGE(long_kind, "attribute \"kind\" is not a text of at most"), DAMAGE(another_kind, "says it is a frame"),
 };
