@@ -57,7 +57,7 @@ setup-test:
 run: setup-build
 	@$(MAKE) --no-print-directory -j2 all
 	build/stickslip run jobs/quickstart.yaml --force
-	@echo; echo "Look at run/quickstart/still.png; open run/quickstart/quickstart.xdmf in ParaView;"
+	@echo; echo "Look at run/quickstart/still.png; open run/quickstart/frames.xmf in ParaView;"
 	@echo "the history is run/quickstart/history.csv, the time table run/quickstart/summary.txt."
 test: setup-test
 	@$(MAKE) --no-print-directory -j2 all unit

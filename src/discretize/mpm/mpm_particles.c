@@ -110,7 +110,7 @@ PetscErrorCode mpm_particles_fields(mpm_particles *p, const material_law *law, f
   PetscCall(field_table_add_soa(table, g, "deformation_gradient", "1", FIELD_F64, 9, p->F, STATE,
                                 "elastic deformation gradient, row-major"));
   PetscCall(field_table_add(table, g, "mass", "kg", FIELD_F64, 1, &p->mass, STATE, "mass"));
-  PetscCall(field_table_add(table, g, "volume", "m^3", FIELD_F64, 1, &p->volume, STATE, "undeformed volume"));
+  PetscCall(field_table_add(table, g, "volume", "m^3", FIELD_F64, 1, &p->volume, BOTH, "undeformed volume"));
   PetscCall(field_table_add(table, g, "id", "1", FIELD_I64, 1, &p->id, BOTH, "persistent identity"));
   for (int k = 0; k < p->n_state; ++k)
     PetscCall(field_table_add(table, g, law->state_name[k], law->state_unit[k], FIELD_F64, 1, &p->state[k], BOTH, law->state_help[k]));

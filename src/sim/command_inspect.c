@@ -1,0 +1,111 @@
+/* info, diff, schema, completion: commands that only read. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "core/memory.h"
+#include "io/checkpoint.h"
+#include "sim/command.h"
+#include "sim/command_list.h"
+#include "sim/job.h"
+
+/* A checkpoint file, or a run directory that stands for its newest valid one. memory_free(*path). */
+static PetscErrorCode checkpoint_of(const char *text, char **path)
+{
+  PetscFunctionBegin;
+  struct stat status;
+  PetscCheck(stat(text, &status) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such file or directory", text);
+  *path = NULL;
+  if (S_ISDIR(status.st_mode)) {
+    char dir[4200];
+    snprintf(dir, sizeof dir, "%s/checkpoints", text);
+    PetscCall(checkpoint_newest(stat(dir, &status) == 0 ? dir : text, path));
+    PetscCheck(*path, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: holds no valid checkpoint", text);
+  } else {
+    PetscCall(memory_alloc("path", (int64_t)strlen(text) + 1, 1, path));
+    strcpy(*path, text);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const command_option no_options[] = {{NULL, NULL, false, NULL}};
+
+static PetscErrorCode command_info(const command_line *line, exit_code *code)
+{
+  PetscFunctionBegin;
+  char *path;
+  (void)code;
+  PetscCall(checkpoint_of(line->positional[0], &path));
+  PetscCall(checkpoint_info(path, stdout));
+  memory_free(&path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+const command command_info_entry = {"info", "DIR|CHECKPOINT.h5", "what a checkpoint holds",
+  "Prints job, step, time, versions and every field with its shape, range and checksum state.", 1, 1, no_options, command_info};
+
+static const command_option diff_options[] = {{"--tolerance", "X", false, "relative differences up to X count as equal; default 0: bit for bit"},
+                                              {NULL, NULL, false, NULL}};
+static PetscErrorCode command_diff(const command_line *line, exit_code *code)
+{
+  PetscFunctionBegin;
+  const char *text = command_value(line, "--tolerance");
+  char       *end  = NULL, *a, *b;
+  double      tolerance = text ? strtod(text, &end) : 0.0;
+  int         n;
+  if (text && (*end || !(tolerance >= 0))) {
+    fprintf(stderr, "stickslip diff: --tolerance %s: expected a number >= 0\n", text);
+    *code = SS_EXIT_BAD_INPUT;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(checkpoint_of(line->positional[0], &a));
+  PetscCall(checkpoint_of(line->positional[1], &b));
+  PetscCall(checkpoint_diff(a, b, tolerance, stdout, &n));
+  if (n) *code = SS_EXIT_DIFFERENT;
+  memory_free(&a);
+  memory_free(&b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+const command command_diff_entry = {"diff", "A B", "compare two checkpoints, field by field",
+  "A and B are checkpoint files or run directories. Leaves with code 5 if anything differs.", 2, 2, diff_options, command_diff};
+
+static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "default: markdown"}, {NULL, NULL, false, NULL}};
+static PetscErrorCode command_schema(const command_line *line, exit_code *code)
+{
+  PetscFunctionBegin;
+  const char *format = command_value(line, "--format");
+  char       *text   = NULL;
+  if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(&job_table, &text));
+  else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(&job_table, &text));
+  else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(&job_table, &text));
+  if (text) {
+    fputs(text, stdout);
+  } else {
+    fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
+    *code = SS_EXIT_BAD_INPUT;
+  }
+  memory_free(&text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+const command command_schema_entry = {"schema", "", "the reference of all job keys",
+  "Printed from the tables that the program itself reads jobs with: as Markdown, a man page, or JSON Schema for editors.", 0, 0,
+  schema_options, command_schema};
+
+static PetscErrorCode command_completion(const command_line *line, exit_code *code)
+{
+  PetscFunctionBegin;
+  (void)line, (void)code;
+  printf("# bash completion of stickslip: stickslip completion > /etc/bash_completion.d/stickslip\n_stickslip()\n{\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]}\n  if [ $COMP_CWORD -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"");
+  for (const command *const *k = commands; *k; ++k) printf("%s%s", k == commands ? "" : " ", (*k)->name);
+  printf(" --help --version\" -- \"$word\"))\n    return\n  fi\n  local options=\n  case ${COMP_WORDS[1]} in\n");
+  for (const command *const *k = commands; *k; ++k) {
+    printf("    %s) options=\"--help --verbose --quiet --threads", (*k)->name);
+    for (const command_option *o = (*k)->options; o->name; ++o) printf(" %s", o->name);
+    printf("\" ;;\n");
+  }
+  printf("  esac\n  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+         "  else COMPREPLY=($(compgen -f -- \"$word\")); fi\n}\ncomplete -o filenames -F _stickslip stickslip\n");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+const command command_completion_entry = {"completion", "", "print a completion script for bash",
+  "eval \"$(stickslip completion)\" in a shell, or put the output where your shell looks for completions.", 0, 0, no_options,
+  command_completion};

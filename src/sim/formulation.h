@@ -1,0 +1,34 @@
+/* A formulation advances a scene by one step: the five published systems each become one file with this face. */
+#ifndef SS_SIM_FORMULATION_H
+#define SS_SIM_FORMULATION_H
+#include "contact/penalty.h"
+#include "core/field_table.h"
+#include "core/verdict.h"
+
+typedef struct scene scene;
+
+/* What one accepted (or refused) step cost and found, for the history table. */
+typedef struct {
+  int64_t         newton_iterations, linear_iterations, evaluations, fallbacks;
+  double          residual, gradient; /* |D^-1 g|, |H^T g| in the solver's scaling, at the last state */
+  contact_summary contact;
+} step_report;
+
+typedef struct formulation formulation;
+typedef struct {
+  const char *name; /* value of `formulation:` in a job */
+  PetscErrorCode (*create)(scene *s, formulation **out);
+  /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. */
+  PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);
+  /* Force [N] and moment about the origin [N m] that body `from` (-1: all) exerts on body `on`, in the last accepted step. */
+  PetscErrorCode (*contact_force)(const formulation *f, int on, int from, double force[3], double moment[3]);
+  PetscErrorCode (*fields)(formulation *f, field_table *table);
+  void (*destroy)(formulation **f);
+} formulation_ops;
+
+struct formulation {
+  const formulation_ops *ops;
+};
+
+extern const formulation_ops penalty_formulation;
+#endif

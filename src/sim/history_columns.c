@@ -1,0 +1,45 @@
+#include "sim/history_columns.h"
+
+const char *const history_names[] = {
+#define X(name, unit) #name,
+  HISTORY_COLUMN_TABLE(X)
+#undef X
+};
+const char *const history_units[] = {
+#define X(name, unit) unit,
+  HISTORY_COLUMN_TABLE(X)
+#undef X
+};
+
+PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
+                              double seconds, double values[HISTORY_N_COLUMNS])
+{
+  PetscFunctionBegin;
+  body_totals sum;
+  PetscCall(scene_totals(s, &sum));
+  values[HISTORY_step]             = (double)step;
+  values[HISTORY_time]             = t;
+  values[HISTORY_dt]               = dt;
+  values[HISTORY_kinetic_energy]   = sum.kinetic;
+  values[HISTORY_elastic_energy]   = sum.elastic;
+  values[HISTORY_potential_energy] = sum.potential;
+  values[HISTORY_contact_energy]   = report->contact.stored_energy;
+  for (int k = 0; k < 3; ++k) {
+    values[HISTORY_momentum_x + k]         = sum.momentum[k];
+    values[HISTORY_angular_momentum_x + k] = sum.angular_momentum[k];
+  }
+  values[HISTORY_contacts]             = (double)report->contact.n_active;
+  values[HISTORY_sliding]              = (double)report->contact.n_sliding;
+  values[HISTORY_penetration]          = report->contact.max_penetration;
+  values[HISTORY_cone_violation]       = report->contact.max_cone_violation;
+  values[HISTORY_friction_angle_error] = report->contact.power_loss_angle;
+  values[HISTORY_newton_iterations]    = (double)report->newton_iterations;
+  values[HISTORY_linear_iterations]    = (double)report->linear_iterations;
+  values[HISTORY_evaluations]          = (double)report->evaluations;
+  values[HISTORY_fallbacks]            = (double)report->fallbacks;
+  values[HISTORY_residual]             = report->residual;
+  values[HISTORY_gradient]             = report->gradient;
+  values[HISTORY_retries]              = (double)retries;
+  values[HISTORY_seconds]              = seconds;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,29 @@
+/* The columns of history.csv, one table for names, units and the order of the values. */
+#ifndef SS_SIM_HISTORY_COLUMNS_H
+#define SS_SIM_HISTORY_COLUMNS_H
+#include "sim/formulation.h"
+#include "sim/scene.h"
+
+#define HISTORY_COLUMN_TABLE(X)                      \
+  X(step, "1") X(time, "s") X(dt, "s")               \
+  X(kinetic_energy, "J") X(elastic_energy, "J")      \
+  X(potential_energy, "J") X(contact_energy, "J")    \
+  X(momentum_x, "N s") X(momentum_y, "N s") X(momentum_z, "N s") \
+  X(angular_momentum_x, "N m s") X(angular_momentum_y, "N m s") X(angular_momentum_z, "N m s") \
+  X(contacts, "1") X(sliding, "1") X(penetration, "m") \
+  X(cone_violation, "1") X(friction_angle_error, "rad") \
+  X(newton_iterations, "1") X(linear_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \
+  X(residual, "1") X(gradient, "1") X(retries, "1") X(seconds, "s")
+
+enum {
+#define X(name, unit) HISTORY_##name,
+  HISTORY_COLUMN_TABLE(X)
+#undef X
+  HISTORY_N_COLUMNS
+};
+extern const char *const history_names[];
+extern const char *const history_units[];
+
+PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
+                              double seconds, double values[HISTORY_N_COLUMNS]);
+#endif

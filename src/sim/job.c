@@ -1,0 +1,317 @@
+#include "sim/job.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "discretize/material/material.h"
+#include "discretize/mpm/sampling.h"
+#include "discretize/rigid/rigid_body.h"
+#include "io/yaml.h"
+#include "sim/formulation.h"
+#include "sim/measure.h"
+#include "sim/scene.h"
+
+#define KEYS_END {.name = NULL}
+
+/* --- time ---------------------------------------------------------------------------------------------------------- */
+
+static const key_spec retry_keys[] = {
+  {.name = "halvings", .type = KEY_INT, .offset = offsetof(job_retry, halvings), .fallback = "6", .min = 0, .max = 20,
+   .help = "how often a failed step may be halved before the run gives up"},
+  KEYS_END};
+static const key_table retry_table = {.name = "time.retry", .help = "What happens when a step fails: it is rolled back and taken in halves.",
+                                      .size = sizeof(job_retry), .keys = retry_keys};
+static const key_spec time_keys[] = {
+  {.name = "end", .type = KEY_REAL, .offset = offsetof(job_time, end), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "simulated time at which the run ends"},
+  {.name = "step", .type = KEY_REAL, .offset = offsetof(job_time, step), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "time step"},
+  {.name = "frame", .type = KEY_REAL, .offset = offsetof(job_time, frame), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "time between frames for ParaView and pictures, a multiple of step; 0: only the first and the last"},
+  {.name = "retry", .type = KEY_TABLE, .offset = offsetof(job_time, retry), .fallback = "{}", .table = &retry_table,
+   .help = "what happens when a step fails"},
+  KEYS_END};
+static const key_table time_table = {.name = "time", .help = "How long to run and in which steps.", .size = sizeof(job_time), .keys = time_keys};
+
+/* --- MPM ----------------------------------------------------------------------------------------------------------- */
+
+static const char *const kernels[]   = {"quadratic", "cubic", NULL};
+static const char *const transfers[] = {"apic", "pic_flip", NULL};
+static const char *const axes[]      = {"x", "y", "z", NULL};
+static const char *const sides[]     = {"lower", "upper", NULL};
+static const char *const walls[]     = {"stick", "slip", NULL};
+
+static const key_spec wall_keys[] = {
+  {.name = "axis", .type = KEY_ENUM, .offset = offsetof(job_wall, axis), .choices = axes, .help = "the wall is normal to this axis"},
+  {.name = "side", .type = KEY_ENUM, .offset = offsetof(job_wall, side), .choices = sides,
+   .help = "lower: nodes with coordinate <= at are held; upper: those with >= at"},
+  {.name = "at", .type = KEY_REAL, .offset = offsetof(job_wall, at), .unit = "m", .help = "coordinate of the wall"},
+  {.name = "kind", .type = KEY_ENUM, .offset = offsetof(job_wall, kind), .choices = walls, .fallback = "slip",
+   .help = "stick: all components are held; slip: only the one along the axis"},
+  KEYS_END};
+static const key_table wall_table = {.name = "mpm.walls",
+  .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed answer. Frictional walls are bodies.",
+  .size = sizeof(job_wall), .keys = wall_keys};
+static const key_spec mpm_keys[] = {
+  {.name = "kernel", .type = KEY_ENUM, .offset = offsetof(job_mpm, kernel), .choices = kernels, .fallback = "quadratic",
+   .help = "B-spline between particles and grid"},
+  {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(job_mpm, transfer), .choices = transfers, .fallback = "apic",
+   .help = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
+  {.name = "flip", .type = KEY_REAL, .offset = offsetof(job_mpm, flip), .fallback = "0.95", .min = 0, .max = 1,
+   .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
+  {.name = "walls", .type = KEY_LIST, .offset = offsetof(job_mpm, walls), .table = &wall_table, .is_optional = true,
+   .help = "grid boundary conditions"},
+  KEYS_END};
+static const key_table mpm_table = {.name = "mpm", .help = "The grid shared by all bodies of kind mpm.", .size = sizeof(job_mpm), .keys = mpm_keys};
+
+static const key_spec pour_keys[] = {
+  {.name = "start", .type = KEY_REAL, .offset = offsetof(job_pour, start), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "first release"},
+  {.name = "end", .type = KEY_REAL, .offset = offsetof(job_pour, end), .unit = "s", .min = 0, .max = INFINITY, .help = "no release at or after this time"},
+  {.name = "every", .type = KEY_REAL, .offset = offsetof(job_pour, every), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "time between releases; one shape full of particles each, so height of the shape / falling speed makes a closed stream"},
+  KEYS_END};
+static const key_table pour_table = {.name = "bodies.mpm.pour", .help = "Fill the shape again and again, as a spout does.", .size = sizeof(job_pour),
+                                     .keys = pour_keys};
+static const key_spec mpm_body_keys[] = {
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(job_mpm_body, material), .help = "name of an entry of materials"},
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(job_mpm_body, shape), .table = &shape_table, .help = "what is filled with particles"},
+  {.name = "spacing", .type = KEY_REAL, .offset = offsetof(job_mpm_body, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "grid spacing; the same for all MPM bodies of a job"},
+  {.name = "particles_per_cell", .type = KEY_REAL, .offset = offsetof(job_mpm_body, particles_per_cell), .fallback = "8", .min = 0.1, .max = 1000,
+   .help = "mean number of particles in a grid cell"},
+  {.name = "seeding", .type = KEY_ENUM, .offset = offsetof(job_mpm_body, seeding), .choices = sampling_names, .fallback = "blue_noise",
+   .help = "how the shape is filled"},
+  {.name = "jitter", .type = KEY_REAL, .offset = offsetof(job_mpm_body, jitter), .fallback = "0", .min = 0, .max = 1,
+   .help = "of seeding: lattice, random shift in units of the lattice constant"},
+  {.name = "seed", .type = KEY_INT, .offset = offsetof(job_mpm_body, seed), .fallback = "1", .min = 0, .max = 4294967295.0,
+   .help = "of the random numbers behind blue_noise and jitter"},
+  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(job_mpm_body, velocity), .unit = "m/s", .fallback = "[0, 0, 0]",
+   .help = "initial velocity"},
+  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(job_mpm_body, angular_velocity), .unit = "rad/s",
+   .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},
+  {.name = "pour", .type = KEY_TABLE, .offset = offsetof(job_mpm_body, pour), .table = &pour_table, .is_optional = true,
+   .help = "release particles over time"},
+  KEYS_END};
+static const key_table mpm_body_table = {.name = "bodies.mpm", .help = "A deformable body of material points on the shared grid.",
+                                         .size = sizeof(job_mpm_body), .keys = mpm_body_keys};
+
+static const key_variant body_variants[] = {{"mpm", &mpm_body_table},
+                                            {"rigid", &rigid_body_table},
+                                            {"kinematic", &kinematic_body_table},
+                                            {"static", &static_body_table},
+                                            {NULL, NULL}};
+static const key_table   body_table      = {.name = "bodies", .help = "What is in the scene, by name.", .variant_key = "kind", .variants = body_variants};
+
+/* --- contact ------------------------------------------------------------------------------------------------------- */
+
+static const key_spec pair_keys[] = {
+  {.name = "between", .type = KEY_STRINGS, .offset = offsetof(job_pair, between),
+   .help = "two names, each of a body or of a material; a later entry overrides an earlier one"},
+  {.name = "friction", .type = KEY_REAL, .offset = offsetof(job_pair, friction), .min = 0, .max = INFINITY, .is_optional = true,
+   .help = "coefficient of friction of this pair"},
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(job_pair, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
+   .help = "penalty stiffness of this pair, per contact point; 0: the two never touch"},
+  KEYS_END};
+static const key_table pair_table = {.name = "contact.pairs", .help = "Exceptions from the defaults.", .size = sizeof(job_pair), .keys = pair_keys};
+static const key_spec contact_keys[] = {
+  {.name = "friction", .type = KEY_REAL, .offset = offsetof(job_contact, friction), .min = 0, .max = INFINITY, .is_optional = true,
+   .help = "coefficient of friction where no pair says otherwise"},
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(job_contact, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
+   .help = "penalty stiffness per contact point; a body of weight W on n points sinks W/(n k)"},
+  {.name = "pairs", .type = KEY_LIST, .offset = offsetof(job_contact, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},
+  KEYS_END};
+static const key_table contact_table = {.name = "contact", .help = "How bodies touch.", .size = sizeof(job_contact), .keys = contact_keys};
+
+/* --- solver -------------------------------------------------------------------------------------------------------- */
+
+static const key_spec newton_keys[] = {
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1e6, .is_open = true,
+   .help = "rms acceleration error of a body in units of acceleration_scale, at which a step counts as solved"},
+  {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, stall_tolerance), .fallback = "0.1", .min = 0, .max = INFINITY,
+   .help = "a line search that cannot go on is accepted below this error, else the step is retried smaller"},
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(job_newton, max_iterations), .fallback = "100", .min = 1, .max = 100000,
+   .help = "Newton iterations per step"},
+  {.name = "acceleration_scale", .type = KEY_REAL, .offset = offsetof(job_newton, acceleration_scale), .unit = "m/s^2", .is_optional = true,
+   .min = 0, .max = INFINITY, .is_open = true, .help = "reference acceleration of the tolerance; |gravity| if not given, 9.81 without gravity"},
+  KEYS_END};
+static const key_table newton_table = {.name = "solver.newton", .help = "The stabilised Newton method.", .size = sizeof(job_newton), .keys = newton_keys};
+const char *const job_linear_methods[] = {"gmres", "fgmres", "bcgs", "tfqmr", NULL};
+static const char *const preconditioners[] = {"block_diagonal", "none", NULL};
+static const key_spec linear_keys[] = {
+  {.name = "method", .type = KEY_ENUM, .offset = offsetof(job_linear, method), .choices = job_linear_methods, .fallback = "gmres",
+   .help = "Krylov method (any other of PETSc's through petsc: {ksp_type: ...})"},
+  {.name = "restart", .type = KEY_INT, .offset = offsetof(job_linear, restart), .fallback = "20", .min = 1, .max = 1000, .help = "of GMRES"},
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(job_linear, max_iterations), .fallback = "20", .min = 1, .max = 100000,
+   .help = "per Newton iteration; Newton goes on with whatever direction that gives"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_linear, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
+   .help = "relative residual of the linear solve"},
+  {.name = "preconditioner", .type = KEY_ENUM, .offset = offsetof(job_linear, preconditioner), .choices = preconditioners,
+   .fallback = "block_diagonal", .help = "applied from the right"},
+  KEYS_END};
+static const key_table linear_table = {.name = "solver.linear", .help = "The linear solves inside Newton.", .size = sizeof(job_linear), .keys = linear_keys};
+static const key_spec solver_keys[] = {
+  {.name = "newton", .type = KEY_TABLE, .offset = offsetof(job_solver, newton), .fallback = "{}", .table = &newton_table, .help = "nonlinear solver"},
+  {.name = "linear", .type = KEY_TABLE, .offset = offsetof(job_solver, linear), .fallback = "{}", .table = &linear_table, .help = "linear solver"},
+  {.name = "petsc", .type = KEY_TREE, .offset = offsetof(job_solver, petsc), .is_optional = true,
+   .help = "any PETSc options, key by key, without the leading dash; nested keys join with _"},
+  KEYS_END};
+static const key_table solver_table = {.name = "solver", .help = "How a step is solved.", .size = sizeof(job_solver), .keys = solver_keys};
+
+/* --- output -------------------------------------------------------------------------------------------------------- */
+
+static const char *const precisions[] = {"single", "double", NULL};
+static const key_spec output_keys[] = {
+  {.name = "checkpoint", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "simulated time between checkpoints; 0: by wall time and at the end alone"},
+  {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s", .fallback = "600", .min = 0,
+   .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
+  {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000, .help = "checkpoints kept"},
+  {.name = "fields", .type = KEY_STRINGS, .offset = offsetof(job_output, fields), .is_optional = true, .help = "fields in frames; all if not given"},
+  {.name = "precision", .type = KEY_ENUM, .offset = offsetof(job_output, precision), .choices = precisions, .fallback = "single", .help = "of frames"},
+  {.name = "history_every", .type = KEY_INT, .offset = offsetof(job_output, history_every), .fallback = "1", .min = 1, .max = 1000000000,
+   .help = "steps between rows of the history table"},
+  KEYS_END};
+static const key_table output_table = {.name = "output", .help = "What is written, and how often.", .size = sizeof(job_output), .keys = output_keys};
+
+static const key_spec picture_keys[] = {
+  {.name = "eye", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, eye), .unit = "m", .is_optional = true, .help = "where the camera stands; chosen if not given"},
+  {.name = "target", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, target), .unit = "m", .is_optional = true, .help = "what it looks at; chosen if not given"},
+  {.name = "field", .type = KEY_STRING, .offset = offsetof(job_picture, field), .fallback = "speed", .help = "particle field that gives the colour"},
+  {.name = "range", .type = KEY_REALS, .count = 2, .offset = offsetof(job_picture, range), .is_optional = true, .help = "of the colour bar; from the data if not given"},
+  {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192, .help = "pixels"},
+  {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192, .help = "pixels"},
+  KEYS_END};
+static const key_table picture_table = {.name = "picture", .help = "How `stickslip render` shows the run unless told otherwise.",
+                                        .size = sizeof(job_picture), .keys = picture_keys};
+
+/* --- the job ------------------------------------------------------------------------------------------------------- */
+
+static const char *const formulations[] = {"penalty", NULL};
+static const key_spec job_keys[] = {
+  {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT, .help = "job format version: 1"},
+  {.name = "name", .type = KEY_STRING, .offset = offsetof(job, name), .help = "of the run; its folder is run/NAME unless --out says otherwise"},
+  {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"", .help = "for people"},
+  {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulations, .fallback = "penalty",
+   .help = "how contact enters the equations"},
+  {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]", .help = "acceleration of gravity"},
+  {.name = "time", .type = KEY_TABLE, .offset = offsetof(job, time), .table = &time_table, .help = "how long to run and in which steps"},
+  {.name = "materials", .type = KEY_NAMED, .offset = offsetof(job, materials), .table = &material_table, .is_optional = true, .help = "what bodies are made of, by name"},
+  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, mpm), .fallback = "{}", .table = &mpm_table, .help = "the shared grid"},
+  {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, bodies), .table = &body_table, .help = "what is in the scene, by name"},
+  {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, contact), .fallback = "{}", .table = &contact_table, .help = "how bodies touch"},
+  {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, solver), .fallback = "{}", .table = &solver_table, .help = "how a step is solved"},
+  {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table, .help = "what is written, and how often"},
+  {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table, .help = "the default view"},
+  {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true, .help = "quantities to record, by name"},
+  KEYS_END};
+const key_table job_table = {.name = "job", .help = "A job file says what is in a scene, how contact is formulated, and what is to be written. SI units throughout.",
+                             .size = sizeof(job), .keys = job_keys};
+
+/* A name becomes a folder: no path separators, nothing hidden, nothing a shell would mangle. */
+static void check_name(const job *j, const document_node *root, diagnostics *d)
+{
+  const document_node *node = document_find(root, "name");
+  if (!node || !j->name) return;
+  const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.";
+  if (!*j->name || *j->name == '.' || strspn(j->name, allowed) != strlen(j->name) || strlen(j->name) > 100)
+    diagnostics_add(d, node->mark, "name", "expected 1 to 100 letters, digits, or any of _ - + . (it names a folder), got \"%s\"", j->name);
+}
+
+static void check_time(const job *j, const document_node *root, diagnostics *d)
+{
+  const document_node *time = document_find(root, "time");
+  const job_time      *t    = j->time;
+  if (!time || !t || !(t->step > 0) || !(t->end > 0)) return;
+  const document_node *end = document_find(time, "end"), *frame = document_find(time, "frame");
+  if (end && t->end < t->step * (1 - 1e-9)) diagnostics_add(d, end->mark, "time.end", "%g s is less than one step of %g s", t->end, t->step);
+  if (end && t->end / t->step > 1e12) diagnostics_add(d, end->mark, "time.end", "more than 1e12 steps of %g s", t->step);
+  const double ratio = t->frame / t->step;
+  if (frame && t->frame > 0 && fabs(ratio - nearbyint(ratio)) > 1e-6 * fmax(1.0, ratio))
+    diagnostics_add(d, frame->mark, "time.frame", "expected a multiple of time.step = %g s, got %g s", t->step, t->frame);
+}
+
+static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const document_node *root = document_root(doc);
+  check_name(j, root, d);
+  check_time(j, root, d);
+  if (j->solver && j->solver->newton) {
+    const double g = v3_norm(j->gravity), a = j->solver->newton->acceleration_scale;
+    j->acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;
+  }
+  if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
+  document_node *resolved;
+  PetscCall(key_table_resolve(&job_table, doc, root, &resolved));
+  PetscCall(document_write(resolved, &j->resolved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* "a.b=c": the value is YAML, so lists and mappings can be set, too. */
+static PetscErrorCode apply_override(document *doc, const char *text, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const document_mark nowhere = {"--set", 0, 0};
+  const char         *equals  = strchr(text, '=');
+  if (!equals || equals == text) {
+    diagnostics_add(d, nowhere, NULL, "--set %s: expected key.path=value", text);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  char *path;
+  PetscCall(memory_alloc("override", equals - text + 1, 1, &path));
+  memcpy(path, text, (size_t)(equals - text));
+  document_node *value = NULL;
+  PetscCall(yaml_read_text_into("--set", equals + 1, strlen(equals + 1), doc, d, &value));
+  if (value) PetscCall(document_override(doc, path, value));
+  memory_free(&path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode job_from_document(document *doc, int n_overrides, const char *const *overrides, diagnostics *d, job **out)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < n_overrides; ++i) PetscCall(apply_override(doc, overrides[i], d));
+  const void *read = NULL;
+  if (!diagnostics_count(d)) PetscCall(key_table_read(&job_table, doc, document_root(doc), "", d, &read));
+  if (!read) {
+    document_destroy(&doc);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  job *j;
+  PetscCall(memory_alloc("job", 1, sizeof *j, &j));
+  *j          = *(const job *)read;
+  j->document = doc;
+  PetscCall(job_finish(j, doc, d));
+  if (diagnostics_count(d)) job_destroy(&j);
+  *out = j;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode job_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, job **out)
+{
+  PetscFunctionBegin;
+  document *doc;
+  *out = NULL;
+  PetscCall(document_create(&doc));
+  PetscCall(yaml_read_file(path, doc, d));
+  PetscCall(job_from_document(doc, n_overrides, overrides, d, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode job_read_text(const char *name, const char *text, int n_overrides, const char *const *overrides, diagnostics *d, job **out)
+{
+  PetscFunctionBegin;
+  document *doc;
+  *out = NULL;
+  PetscCall(document_create(&doc));
+  PetscCall(yaml_read_text(name, text, strlen(text), doc, d));
+  PetscCall(job_from_document(doc, n_overrides, overrides, d, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void job_destroy(job **j)
+{
+  if (!*j) return;
+  memory_free(&(*j)->resolved);
+  document_destroy(&(*j)->document);
+  memory_free(j);
+}

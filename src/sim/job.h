@@ -1,0 +1,123 @@
+/* A job: everything a YAML file says, read by key tables, checked as a whole. Names SI units throughout. */
+#ifndef SS_SIM_JOB_H
+#define SS_SIM_JOB_H
+#include "core/key_table.h"
+#include "discretize/mesh/shape.h"
+
+enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
+
+typedef struct {
+  int64_t halvings;
+} job_retry;
+typedef struct {
+  double           end, step, frame;
+  const job_retry *retry;
+} job_time;
+
+/* bodies.NAME with kind: mpm */
+typedef struct {
+  const char       *material;
+  const shape_spec *shape;
+  double            spacing;
+  double            particles_per_cell;
+  int               seeding;
+  double            jitter;
+  int64_t           seed;
+  double            velocity[3], angular_velocity[3];
+  const struct job_pour *pour;
+} job_mpm_body;
+/* Particles that are released over time instead of at the start. */
+typedef struct job_pour {
+  double start, end;      /* s */
+  double every;           /* s between two releases of the shape's particles */
+} job_pour;
+
+typedef struct {
+  int    kernel, transfer;
+  double flip;
+  key_list walls;
+} job_mpm;
+typedef struct {
+  int    axis, side, kind;
+  double at;
+} job_wall;
+
+typedef struct {
+  key_list between; /* two names: bodies or materials */
+  double   friction, stiffness; /* NaN: the default */
+} job_pair;
+typedef struct {
+  double   friction, stiffness; /* NaN: not given */
+  key_list pairs;
+} job_contact;
+
+typedef struct {
+  double  tolerance, stall_tolerance, acceleration_scale;
+  int64_t max_iterations;
+} job_newton;
+enum { JOB_PRECONDITIONER_BLOCK_DIAGONAL, JOB_PRECONDITIONER_NONE };
+typedef struct {
+  int     method, preconditioner;
+  double  tolerance;
+  int64_t restart, max_iterations;
+} job_linear;
+typedef struct {
+  const job_newton    *newton;
+  const job_linear    *linear;
+  const document_node *petsc;
+} job_solver;
+extern const char *const job_linear_methods[]; /* PETSc's own names */
+
+typedef struct {
+  double   checkpoint;       /* s of simulated time; 0: only at the end and on signals */
+  double   checkpoint_wall;  /* s of wall time between checkpoints; 0: off */
+  int64_t  keep;
+  key_list fields;           /* of frames; empty: all */
+  int      precision;
+  int64_t  history_every;
+} job_output;
+
+/* measure.NAME */
+typedef struct {
+  int         quantity, axis, side;
+  const char *body, *other;
+  double      point[3], direction[3], fraction, every;
+} job_measure;
+
+/* picture: how `render` looks at the run by default. */
+typedef struct {
+  double      eye[3], target[3]; /* NaN: chosen from the bounds */
+  const char *field;             /* colour of particles; "" chosen */
+  double      range[2];
+  int64_t     width, height;
+} job_picture;
+
+typedef struct {
+  int64_t            stickslip;
+  const char        *name;
+  const char        *description;
+  int                formulation;
+  double             gravity[3];
+  const job_time    *time;
+  key_list           materials, bodies, measure;
+  const job_mpm     *mpm;
+  const job_contact *contact;
+  const job_solver  *solver;
+  const job_output  *output;
+  const job_picture *picture;
+  /* not read from a key: */
+  double             acceleration_scale; /* g0 of the residual norm, resolved */
+  document          *document;           /* owns everything above */
+  char              *resolved;           /* YAML text with every default written out; owned */
+} job;
+
+/* The root of all key tables: the reference manual and the schema are printed from here. */
+extern const key_table job_table;
+
+/* Read FILE, apply the overrides "key.path=value" in order, validate. Every complaint goes to `d`; *out is NULL if there were
+ * any that make the job unusable. Nothing is written anywhere. */
+PetscErrorCode job_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, job **out);
+/* The same from text: the job embedded in a checkpoint. `name` stands for the file in messages. */
+PetscErrorCode job_read_text(const char *name, const char *text, int n_overrides, const char *const *overrides, diagnostics *d, job **out);
+void           job_destroy(job **j);
+#endif

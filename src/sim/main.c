@@ -1,0 +1,72 @@
+/* stickslip: start up, pick the command, turn what went wrong into one line and an exit code. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "core/error.h"
+#include "core/log.h"
+#include "core/team.h"
+#include "optim/optim.h"
+#include "sim/command.h"
+#include "sim/run.h"
+
+/* A serial run needs no network or launcher of MPI: without these OpenMPI spends half a second looking for them. Set only
+ * where nobody has launched us and nobody has decided otherwise. */
+static void quiet_mpi(void)
+{
+  if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK")) return;
+  setenv("OMPI_MCA_pml", "ob1", 0);
+  setenv("OMPI_MCA_btl", "self", 0);
+  setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+}
+
+/* Threads that wait at a barrier spin for milliseconds by default, which on a shared node steals the time of those that still
+ * work: with two jobs on two cores a step took 40 times longer. A short spin costs nothing on a quiet node. libgomp reads this
+ * when it is loaded, so the program starts itself again, once. */
+static void restart_with_short_spins(char **argv)
+{
+  if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+  setenv("GOMP_SPINCOUNT", "1000", 1);
+  execv("/proc/self/exe", argv);
+  /* no /proc: go on as we are */
+}
+
+static int threads_wanted(const command_line *line, int64_t *n)
+{
+  const char *allocation = getenv("SLURM_CPUS_PER_TASK"), *omp = getenv("OMP_NUM_THREADS");
+  const int64_t fallback = omp ? strtoll(omp, NULL, 10) : allocation ? strtoll(allocation, NULL, 10) : 0;
+  return command_integer(line, "--threads", 1, 4096, fallback, n);
+}
+
+int main(int argc, char **argv)
+{
+  restart_with_short_spins(argv);
+  static command_line line;
+  exit_code           code;
+  int                 petsc_argc;
+  char              **petsc_argv = calloc((size_t)argc + 1, sizeof *petsc_argv);
+  if (!petsc_argv) return SS_EXIT_ENVIRONMENT;
+  const command *c = command_parse(argc, argv, &line, &petsc_argc, petsc_argv, &code);
+  int64_t        threads;
+  if (c && !threads_wanted(&line, &threads)) c = NULL, code = SS_EXIT_BAD_INPUT;
+  if (!c) {
+    free(petsc_argv);
+    return (int)code;
+  }
+  quiet_mpi();
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);
+  char         **petsc_args = petsc_argv;
+  PetscErrorCode error      = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);
+  if (error) return SS_EXIT_ENVIRONMENT;
+  const bool is_verbose = command_value(&line, "--verbose");
+  log_open(command_value(&line, "--quiet"), is_verbose);
+  team_set_threads((int)threads);
+  error = error_install();
+  run_install_signals();
+  if (!error) error = optim_register_all();
+  code = SS_EXIT_OK;
+  if (!error) error = c->run(&line, &code);
+  if (error) code = error_report(stderr, error, is_verbose);
+  if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
+  free(petsc_argv);
+  return (int)code;
+}

@@ -1,0 +1,255 @@
+#include "sim/measure.h"
+#include <string.h>
+#include <stdlib.h>
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/quaternion.h"
+#include "io/history.h"
+#include "sim/scene.h"
+
+#define QUANTITY_TABLE(X)                                                                             \
+  X(position, "m", "centre of mass")                                                                  \
+  X(velocity, "m/s", "velocity of the centre of mass: momentum / mass")                               \
+  X(point, "m", "where the point of a rigid body now is that was at `point` when the run began")      \
+  X(angular_velocity, "rad/s", "of a rigid body")                                                     \
+  X(angular_momentum, "N m s", "about the origin; of all bodies if none is named")                    \
+  X(momentum, "N s", "of a body; of all if none is named")                                            \
+  X(kinetic_energy, "J", "of a body; of all if none is named")                                        \
+  X(mechanical_energy, "J", "kinetic, elastic, gravitational and contact springs, of everything")     \
+  X(contact_force, "N", "on a body, from `other` or from all")                                        \
+  X(contact_moment, "N m", "about the origin, on a body, from `other` or from all")                   \
+  X(penetration, "m", "deepest penetration of any active contact")                                    \
+  X(contacts, "1", "active contacts")                                                                 \
+  X(extent, "m", "quantile `fraction` of a body's particles along `direction`: 1 is the front")       \
+  X(mass_beyond, "kg", "mass of a body's particles with direction . (x - point) > 0")                 \
+  X(tilt, "rad", "angle between `direction` fixed in a rigid body and the same direction at the start")
+typedef enum {
+#define X(name, unit, help) QUANTITY_##name,
+  QUANTITY_TABLE(X)
+#undef X
+  N_QUANTITIES
+} quantity;
+static const char *const quantity_names[] = {
+#define X(name, unit, help) #name,
+  QUANTITY_TABLE(X)
+#undef X
+  NULL};
+static const char *const quantity_units[] = {
+#define X(name, unit, help) unit,
+  QUANTITY_TABLE(X)
+#undef X
+};
+
+static const key_spec measure_keys[] = {
+  {.name = "quantity", .type = KEY_ENUM, .offset = offsetof(job_measure, quantity), .choices = quantity_names,
+   .help = "what is recorded; a vector is recorded along direction, or as its norm if none is given"},
+  {.name = "body", .type = KEY_STRING, .offset = offsetof(job_measure, body), .fallback = "\"\"", .help = "of which body"},
+  {.name = "other", .type = KEY_STRING, .offset = offsetof(job_measure, other), .fallback = "\"\"", .help = "the other body, where two matter"},
+  {.name = "direction", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure, direction), .is_optional = true, .help = "made a unit vector"},
+  {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure, point), .unit = "m", .fallback = "[0, 0, 0]", .help = "see the quantity"},
+  {.name = "fraction", .type = KEY_REAL, .offset = offsetof(job_measure, fraction), .fallback = "1", .min = 0, .max = 1, .help = "of extent"},
+  {.name = "every", .type = KEY_REAL, .offset = offsetof(job_measure, every), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "time between records; 0: every step"},
+  {.name = NULL}};
+const key_table measure_table = {.name = "measure", .help = "A quantity of the run, recorded as a table measure/NAME.csv of time and value.",
+                                 .size = sizeof(job_measure), .keys = measure_keys};
+
+typedef struct {
+  const job_measure *spec;
+  int                body, other;
+  double             direction[3];
+  bool               has_direction;
+  history           *table;
+} measure;
+
+struct measures {
+  scene       *scene;
+  formulation *formulation;
+  int          n;
+  measure     *m;
+  double      *scratch; /* for quantiles */
+  int64_t      n_scratch;
+};
+
+/* What each quantity cannot do without. */
+static bool wants_rigid(int q) { return q == QUANTITY_point || q == QUANTITY_angular_velocity || q == QUANTITY_tilt; }
+static bool wants_particles(int q) { return q == QUANTITY_extent || q == QUANTITY_mass_beyond; }
+static bool wants_body(int q)
+{
+  return wants_rigid(q) || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
+         q == QUANTITY_contact_moment;
+}
+static bool wants_direction(int q) { return wants_particles(q) || q == QUANTITY_tilt; }
+
+PetscErrorCode measures_check(const scene *s, diagnostics *d)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < s->job->measure.n; ++i) {
+    const key_item    *item = &s->job->measure.item[i];
+    const job_measure *spec = item->value;
+    const int          q    = spec->quantity;
+    const int          b    = *spec->body ? scene_find_body(s, spec->body) : -1;
+    char               path[256];
+    snprintf(path, sizeof path, "measure.%s", item->name);
+    if (*spec->body && b < 0) diagnostics_add(d, item->node->mark, path, "no body is called \"%s\"", spec->body);
+    if (*spec->other && scene_find_body(s, spec->other) < 0) diagnostics_add(d, item->node->mark, path, "no body is called \"%s\"", spec->other);
+    if (wants_body(q) && !*spec->body) diagnostics_add(d, item->node->mark, path, "quantity %s wants a body", quantity_names[q]);
+    if (b >= 0 && wants_rigid(q) && !s->bodies[b].rigid) diagnostics_add(d, item->node->mark, path, "quantity %s wants a rigid body", quantity_names[q]);
+    if (b >= 0 && wants_particles(q) && s->bodies[b].mpm_index < 0)
+      diagnostics_add(d, item->node->mark, path, "quantity %s wants a body of kind mpm", quantity_names[q]);
+    if (wants_direction(q) && !isfinite(spec->direction[0])) diagnostics_add(d, item->node->mark, path, "quantity %s wants a direction", quantity_names[q]);
+    if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0) diagnostics_add(d, item->node->mark, path, "direction must not be zero");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t resume_step, measures **out)
+{
+  PetscFunctionBegin;
+  measures *m;
+  PetscCall(memory_alloc("measures", 1, sizeof *m, &m));
+  *out           = m;
+  m->scene       = s;
+  m->formulation = f;
+  m->n           = s->job->measure.n;
+  PetscCall(memory_alloc("measures", m->n, sizeof *m->m, &m->m));
+  for (int i = 0; i < m->n; ++i) {
+    const key_item *item    = &s->job->measure.item[i];
+    measure        *k       = &m->m[i];
+    char            path[4400];
+    k->spec          = item->value;
+    k->body          = *k->spec->body ? scene_find_body(s, k->spec->body) : -1;
+    k->other         = *k->spec->other ? scene_find_body(s, k->spec->other) : -1;
+    k->has_direction = isfinite(k->spec->direction[0]);
+    if (k->has_direction) v3_scale(k->direction, 1.0 / v3_norm(k->spec->direction), k->spec->direction);
+    snprintf(path, sizeof path, "%s/measure/%s.csv", dir, item->name);
+    const char *names[] = {"step", "time", item->name}, *units[] = {"1", "s", quantity_units[k->spec->quantity]};
+    PetscCall(history_open(path, 3, names, units, resume_step, &k->table));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measures_flush(measures *m)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < m->n; ++i) PetscCall(history_flush(m->m[i].table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measures_close(measures **m)
+{
+  PetscFunctionBegin;
+  if (!*m) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < (*m)->n; ++i) PetscCall(history_close(&(*m)->m[i].table));
+  memory_free(&(*m)->m);
+  memory_free(&(*m)->scratch);
+  memory_free(m);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double along(const measure *k, const double v[3]) { return k->has_direction ? v3_dot(k->direction, v) : v3_norm(v); }
+
+static int compare_doubles(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Linear interpolation between order statistics, so that 1 is the maximum and 0 the minimum. */
+static PetscErrorCode extent(measures *m, const measure *k, double *value)
+{
+  PetscFunctionBegin;
+  const mpm_particles *p = mpm_domain_particles(m->scene->domain, m->scene->bodies[k->body].mpm_index);
+  *value                 = NAN;
+  if (p->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->n > m->n_scratch) {
+    PetscCall(memory_resize("measure", p->n, sizeof(double), &m->scratch));
+    m->n_scratch = p->n;
+  }
+  for (int64_t i = 0; i < p->n; ++i)
+    m->scratch[i] = k->direction[0] * p->x[0][i] + k->direction[1] * p->x[1][i] + k->direction[2] * p->x[2][i];
+  qsort(m->scratch, (size_t)p->n, sizeof(double), compare_doubles);
+  const double  at = k->spec->fraction * (double)(p->n - 1);
+  const int64_t lo = (int64_t)at, hi = lo + 1 < p->n ? lo + 1 : lo;
+  *value           = m->scratch[lo] + (at - (double)lo) * (m->scratch[hi] - m->scratch[lo]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double mass_beyond(const measures *m, const measure *k)
+{
+  const mpm_particles *p   = mpm_domain_particles(m->scene->domain, m->scene->bodies[k->body].mpm_index);
+  double               sum = 0.0;
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double x[3] = {p->x[0][i] - k->spec->point[0], p->x[1][i] - k->spec->point[1], p->x[2][i] - k->spec->point[2]};
+    if (v3_dot(k->direction, x) > 0) sum += p->mass[i];
+  }
+  return sum;
+}
+
+static double rigid_value(const measure *k, const rigid_body *b)
+{
+  double R[9], w[3];
+  switch ((quantity)k->spec->quantity) {
+  case QUANTITY_angular_velocity: return along(k, b->w);
+  case QUANTITY_point:
+    rigid_body_follow(b, k->spec->point, w);
+    return along(k, w);
+  default: /* tilt: every body starts unrotated */
+    quaternion_to_matrix(R, b->q);
+    m3_mulv(w, R, k->direction);
+    const double c[3] = {k->direction[1] * w[2] - k->direction[2] * w[1], k->direction[2] * w[0] - k->direction[0] * w[2],
+                         k->direction[0] * w[1] - k->direction[1] * w[0]};
+    return atan2(v3_norm(c), v3_dot(k->direction, w));
+  }
+}
+
+static PetscErrorCode value_of(measures *m, const measure *k, const step_report *report, double *value)
+{
+  PetscFunctionBegin;
+  const quantity q = (quantity)k->spec->quantity;
+  body_totals    sum;
+  double         force[3], moment[3];
+  *value = NAN;
+  switch (q) {
+  case QUANTITY_penetration: *value = report->contact.max_penetration; break;
+  case QUANTITY_contacts: *value = (double)report->contact.n_active; break;
+  case QUANTITY_contact_force:
+  case QUANTITY_contact_moment:
+    PetscCall(m->formulation->ops->contact_force(m->formulation, k->body, k->other, force, moment));
+    *value = along(k, q == QUANTITY_contact_force ? force : moment);
+    break;
+  case QUANTITY_extent: PetscCall(extent(m, k, value)); break;
+  case QUANTITY_mass_beyond: *value = mass_beyond(m, k); break;
+  case QUANTITY_point:
+  case QUANTITY_angular_velocity:
+  case QUANTITY_tilt: *value = rigid_value(k, m->scene->bodies[k->body].rigid); break;
+  default:
+    if (k->body >= 0) PetscCall(scene_body_totals(m->scene, k->body, &sum));
+    else PetscCall(scene_totals(m->scene, &sum));
+    if (q == QUANTITY_position) *value = along(k, sum.center);
+    if (q == QUANTITY_velocity) {
+      v3_scale(force, 1.0 / sum.mass, sum.momentum);
+      *value = along(k, force);
+    }
+    if (q == QUANTITY_momentum) *value = along(k, sum.momentum);
+    if (q == QUANTITY_angular_momentum) *value = along(k, sum.angular_momentum);
+    if (q == QUANTITY_kinetic_energy) *value = sum.kinetic;
+    if (q == QUANTITY_mechanical_energy) *value = sum.kinetic + sum.elastic + sum.potential + report->contact.stored_energy;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measures_record(measures *m, int64_t step, double t, const step_report *report)
+{
+  PetscFunctionBegin;
+  const double dt = m->scene->job->time->step;
+  for (int i = 0; i < m->n; ++i) {
+    const measure *k     = &m->m[i];
+    const int64_t  every = k->spec->every > 0 ? (int64_t)llround(k->spec->every / dt) : 1;
+    if (every > 1 && step % every != 0) continue;
+    double value;
+    PetscCall(value_of(m, k, report, &value));
+    PetscCall(history_row(k->table, (const double[]){(double)step, t, value}));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

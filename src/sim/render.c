@@ -1,0 +1,296 @@
+#include "sim/render.h"
+#include <math.h>
+#include <string.h>
+#include "core/math3.h"
+#include "core/memory.h"
+#include "io/frames.h"
+#include "io/picture.h"
+#include "io/png.h"
+
+PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owner)
+{
+  PetscFunctionBegin;
+  char         path[4300];
+  diagnostics *d;
+  snprintf(path, sizeof path, "%s/job.yaml", dir);
+  PetscCall(diagnostics_create(&d));
+  PetscCall(job_read(path, 0, NULL, d, owner));
+  PetscCall(diagnostics_close(d, stderr));
+  diagnostics_destroy(&d);
+  const job_picture *p = (*owner)->picture;
+  memcpy(view->eye, p->eye, sizeof view->eye);
+  memcpy(view->target, p->target, sizeof view->target);
+  memcpy(view->range, p->range, sizeof view->range);
+  view->field  = p->field;
+  view->width  = (int)p->width;
+  view->height = (int)p->height;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What stays the same from frame to frame. */
+typedef struct {
+  render_view view;
+  double      min[3], max[3], radius, lo, hi;
+  char        label[64], unit[32];
+  bool        has_scalar;
+} scene_look;
+
+static void grow_bounds(scene_look *look, int64_t n, const double *x)
+{
+  for (int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k) {
+      look->min[k] = fmin(look->min[k], x[3 * i + k]);
+      look->max[k] = fmax(look->max[k], x[3 * i + k]);
+    }
+}
+
+static bool is_contact(const frame *f, int g) { return strncmp(frame_group_name(f, g), "contact/", 8) == 0; }
+
+/* Norm of a vector field, the value of a scalar one. */
+static PetscErrorCode read_scalar(const frame *f, int g, const char *name, double **scalar)
+{
+  PetscFunctionBegin;
+  int n_components;
+  PetscCall(frame_read(f, g, name, &n_components, scalar));
+  const int64_t n = frame_group_rows(f, g);
+  if (*scalar && n_components > 1)
+    for (int64_t i = 0; i < n; ++i) {
+      double sum = 0.0;
+      for (int k = 0; k < n_components; ++k) sum += (*scalar)[i * n_components + k] * (*scalar)[i * n_components + k];
+      (*scalar)[i] = sqrt(sum);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Particles are drawn as large as their share of the volume; where frames do not hold volumes, of the box around them. */
+static PetscErrorCode particle_radius(const frame *f, int g, const scene_look *look, double *radius)
+{
+  PetscFunctionBegin;
+  double       *volume;
+  int           n_components;
+  const int64_t n = frame_group_rows(f, g);
+  PetscCall(frame_read(f, g, "volume", &n_components, &volume));
+  if (volume && n > 0) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; ++i) sum += volume[i];
+    *radius = 0.62 * cbrt(sum / (double)n);
+  } else if (n > 0 && *radius == 0.0) {
+    double box = 1.0;
+    for (int k = 0; k < 3; ++k) box *= fmax(look->max[k] - look->min[k], 1e-6);
+    *radius = 0.62 * cbrt(box / (double)n);
+  }
+  memory_free(&volume);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bounds, radius and colour range of one frame, added to what `look` already holds. Open outlines (floors, containers) would
+ * make everything small, so only particles and closed bodies count, unless there is nothing else. */
+static PetscErrorCode survey(const frame *f, scene_look *look, bool with_surfaces)
+{
+  PetscFunctionBegin;
+  for (int g = 0; g < frame_n_groups(f); ++g) {
+    const field_geometry kind = frame_group_geometry(f, g);
+    if (kind == FIELD_GROUP_PLAIN || is_contact(f, g) || (kind == FIELD_GROUP_SURFACE && !with_surfaces)) continue;
+    double *x, *scalar = NULL;
+    int     n_components;
+    PetscCall(frame_read(f, g, "position", &n_components, &x));
+    if (x) grow_bounds(look, frame_group_rows(f, g), x);
+    memory_free(&x);
+    if (kind != FIELD_GROUP_POINTS) continue;
+    PetscCall(particle_radius(f, g, look, &look->radius));
+    PetscCall(read_scalar(f, g, look->view.field, &scalar));
+    for (int64_t i = 0; scalar && i < frame_group_rows(f, g); ++i) {
+      look->lo = fmin(look->lo, scalar[i]);
+      look->hi = fmax(look->hi, scalar[i]);
+    }
+    for (int k = 0; scalar && k < frame_n_fields(f, g); ++k)
+      if (strcmp(frame_field_name(f, g, k), look->view.field) == 0) {
+        look->has_scalar = true;
+        snprintf(look->label, sizeof look->label, "%s", look->view.field);
+        snprintf(look->unit, sizeof look->unit, "%s", frame_field_unit(f, g, k));
+      }
+    memory_free(&scalar);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void settle_range(scene_look *look)
+{
+  const double *given = look->view.range;
+  if (isfinite(given[0])) look->lo = given[0], look->hi = given[1];
+  else if (look->lo >= 0.0) look->lo = 0.0; /* speeds and the like: zero is a colour */
+  if (!(look->hi > look->lo)) look->hi = look->lo + 1.0;
+}
+
+/* A mesh that is not closed (the outline of a container or a floor) is drawn by its edges. */
+static bool is_closed(int64_t n_vertices, int64_t n_triangles) { return n_triangles >= 4 && n_triangles >= 2 * n_vertices - 4; }
+
+static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangles, const int32_t *t)
+{
+  PetscFunctionBegin;
+  double       *lines;
+  const uint8_t grey[3] = {90, 96, 104};
+  int64_t       n       = 0;
+  PetscCall(memory_alloc("outline", 18 * n_triangles, sizeof(double), &lines));
+  for (int64_t i = 0; i < n_triangles; ++i)
+    for (int e = 0; e < 3; ++e) {
+      const double *a = x + 3 * t[3 * i + e], *b = x + 3 * t[3 * i + (e + 1) % 3];
+      int           off_axis = 0;
+      for (int k = 0; k < 3; ++k) off_axis += fabs(a[k] - b[k]) > 1e-9;
+      if (off_axis != 1) continue; /* the diagonals of rectangles */
+      v3_copy(lines + 6 * n, a);
+      v3_copy(lines + 6 * n + 3, b);
+      ++n;
+    }
+  PetscCall(picture_add_lines(p, n, lines, grey, 1.5, 0.5));
+  memory_free(&lines);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_look *look, int *i_body)
+{
+  PetscFunctionBegin;
+  const field_geometry kind = frame_group_geometry(f, g);
+  const int64_t        n    = frame_group_rows(f, g);
+  double              *x, *scalar = NULL;
+  int                  n_components;
+  if (kind == FIELD_GROUP_PLAIN || is_contact(f, g)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(frame_read(f, g, "position", &n_components, &x));
+  if (x && kind == FIELD_GROUP_POINTS) {
+    PetscCall(read_scalar(f, g, look->view.field, &scalar));
+    PetscCall(picture_add_points(p, n, x, look->radius, scalar, look->lo, look->hi, picture_palette(0)));
+  } else if (x) {
+    int64_t  n_triangles;
+    int32_t *triangles;
+    PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
+    if (is_closed(n, n_triangles)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
+    else PetscCall(add_outline(p, x, n_triangles, triangles));
+    memory_free(&triangles);
+  }
+  memory_free(&x);
+  memory_free(&scalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode draw(picture *p, const frame *f, const scene_look *look, uint8_t *rgb)
+{
+  PetscFunctionBegin;
+  char caption[64];
+  int  i_body = 0;
+  picture_clear(p);
+  for (int g = 0; g < frame_n_groups(f); ++g) PetscCall(add_group(p, f, g, look, &i_body));
+  picture_title(p, frame_job_name(f));
+  snprintf(caption, sizeof caption, "t = %.4g s", frame_time(f));
+  picture_caption(p, caption);
+  if (look->has_scalar) picture_colour_bar(p, look->label, strcmp(look->unit, "1") ? look->unit : "", look->lo, look->hi);
+  PetscCall(picture_render(p, rgb));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_up(const render_view *view, const scene_look *look, picture **out, uint8_t **rgb)
+{
+  PetscFunctionBegin;
+  const double up[3] = {0, 0, 1};
+  PetscCall(picture_create(view->width, view->height, out));
+  PetscCall(memory_alloc("picture", 3 * (int64_t)view->width * view->height, 1, rgb));
+  picture_ground(*out, look->min[2]);
+  picture_frame(*out, look->min, look->max, 30.0, 24.0);
+  if (isfinite(view->eye[0])) {
+    double middle[3];
+    for (int k = 0; k < 3; ++k) middle[k] = isfinite(view->target[0]) ? view->target[k] : 0.5 * (look->min[k] + look->max[k]);
+    picture_camera(*out, view->eye, middle, up, 35.0);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bounds and range over the given frames. */
+static PetscErrorCode survey_all(const char *dir, const render_view *view, int64_t n, const int64_t *indices, scene_look *look)
+{
+  PetscFunctionBegin;
+  memset(look, 0, sizeof *look);
+  look->view = *view;
+  for (int with_surfaces = 0; with_surfaces < 2; ++with_surfaces) {
+    v3_set(look->min, INFINITY, INFINITY, INFINITY);
+    v3_set(look->max, -INFINITY, -INFINITY, -INFINITY);
+    look->lo = INFINITY, look->hi = -INFINITY;
+    for (int64_t i = 0; i < n; ++i) {
+      char  *path;
+      frame *f;
+      PetscCall(frames_path(dir, indices[i], &path));
+      PetscCall(frame_open(path, &f));
+      PetscCall(survey(f, look, with_surfaces));
+      frame_close(&f);
+      memory_free(&path);
+    }
+    if (isfinite(look->min[0])) break;
+  }
+  if (!isfinite(look->min[0])) {
+    v3_set(look->min, -1, -1, 0);
+    v3_set(look->max, 1, 1, 1);
+  }
+  settle_range(look);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode render_still(const char *dir, const render_view *view, int64_t index, const char *path, bool *is_written)
+{
+  PetscFunctionBegin;
+  int64_t  n, *indices, at = -1;
+  *is_written = false;
+  PetscCall(frames_list(dir, &n, &indices));
+  for (int64_t i = 0; i < n; ++i)
+    if (indices[i] == index || (index < 0 && i == n - 1)) at = i;
+  if (at >= 0) {
+    scene_look look;
+    picture   *p;
+    uint8_t   *rgb;
+    char      *frame_file;
+    frame     *f;
+    PetscCall(survey_all(dir, view, 1, indices + at, &look));
+    PetscCall(set_up(view, &look, &p, &rgb));
+    PetscCall(frames_path(dir, indices[at], &frame_file));
+    PetscCall(frame_open(frame_file, &f));
+    PetscCall(draw(p, f, &look, rgb));
+    PetscCall(png_file_write(path, view->width, view->height, rgb));
+    frame_close(&f);
+    memory_free(&frame_file);
+    memory_free(&rgb);
+    picture_destroy(&p);
+    *is_written = true;
+  }
+  memory_free(&indices);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode render_animation(const char *dir, const render_view *view, double frames_per_second, const char *path, bool *is_written)
+{
+  PetscFunctionBegin;
+  int64_t n, *indices;
+  *is_written = false;
+  PetscCall(frames_list(dir, &n, &indices));
+  if (n > 0) {
+    scene_look     look;
+    picture       *p;
+    uint8_t       *rgb;
+    png_animation *a;
+    PetscCall(survey_all(dir, view, n, indices, &look));
+    PetscCall(set_up(view, &look, &p, &rgb));
+    PetscCall(png_animation_open(path, view->width, view->height, 0, &a));
+    for (int64_t i = 0; i < n; ++i) {
+      char  *frame_file;
+      frame *f;
+      PetscCall(frames_path(dir, indices[i], &frame_file));
+      PetscCall(frame_open(frame_file, &f));
+      PetscCall(draw(p, f, &look, rgb));
+      PetscCall(png_animation_add(a, rgb, 1.0 / frames_per_second));
+      frame_close(&f);
+      memory_free(&frame_file);
+    }
+    PetscCall(png_animation_close(&a));
+    memory_free(&rgb);
+    picture_destroy(&p);
+    *is_written = true;
+  }
+  memory_free(&indices);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

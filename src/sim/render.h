@@ -1,0 +1,19 @@
+/* Pictures of a run: stills and animations from its frames, without a display. */
+#ifndef SS_SIM_RENDER_H
+#define SS_SIM_RENDER_H
+#include "sim/job.h"
+
+/* How to look; NaN, NULL or 0 where the job's `picture:` block, or what is in the frame, shall decide. */
+typedef struct {
+  double      eye[3], target[3], range[2];
+  const char *field;
+  int         width, height;
+} render_view;
+
+/* View of the run in `dir`: what its job.yaml says. `owner` keeps the texts alive; destroy it afterwards. */
+PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owner);
+/* Frame `index` (-1: the last) as a PNG. *is_written is false, and nothing is wrong, if the run has no such frame. */
+PetscErrorCode render_still(const char *dir, const render_view *view, int64_t index, const char *path, bool *is_written);
+/* All frames as an animated PNG at so many per second; range and camera stay the same throughout. */
+PetscErrorCode render_animation(const char *dir, const render_view *view, double frames_per_second, const char *path, bool *is_written);
+#endif

@@ -1,0 +1,29 @@
+/* A run: one job advancing in one directory, with everything it leaves there.
+ *
+ *   DIR/job.yaml           the job with every default written out
+ *   DIR/checkpoints/       state; the newest valid one is what `resume` continues
+ *   DIR/frames/, DIR/frames.xmf   for ParaView and `render`
+ *   DIR/history.csv, DIR/measure/NAME.csv
+ *   DIR/summary.txt        time by stage, written at the end                                                          */
+#ifndef SS_SIM_RUN_H
+#define SS_SIM_RUN_H
+#include "sim/job.h"
+
+typedef struct {
+  const char *dir;     /* run directory */
+  bool        force;   /* start over in a directory that already holds a run */
+  int64_t     max_steps; /* stop (as finished) after so many steps; 0: no limit */
+} run_options;
+
+typedef struct run run;
+/* Start at time 0. Takes the job over. PETSC_ERR_USER_INPUT if the directory already holds a run and not `force`. */
+PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out);
+/* Continue from the newest valid checkpoint in options->dir. `overrides` apply to the embedded job. */
+PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out);
+/* Step until the end, a signal or a failure; writes everything. */
+PetscErrorCode run_loop(run *r, exit_code *code);
+void           run_destroy(run **r);
+const char    *run_directory(const run *r);
+/* SIGINT, SIGTERM, SIGUSR1: finish the step, checkpoint, leave with EXIT_REQUEUE. Install after PetscInitialize. */
+void run_install_signals(void);
+#endif

@@ -1,0 +1,66 @@
+/* A scene: the bodies of a job, what they are made of, and which of them may touch how. Built from a job, advanced by a
+ * formulation, seen by output through its field table. */
+#ifndef SS_SIM_SCENE_H
+#define SS_SIM_SCENE_H
+#include "contact/penalty.h"
+#include "core/field_table.h"
+#include "discretize/body.h"
+#include "discretize/material/material.h"
+#include "discretize/mpm/mpm_domain.h"
+#include "discretize/rigid/frame.h"
+#include "discretize/rigid/rigid_body.h"
+#include "sim/formulation.h"
+#include "sim/job.h"
+
+typedef enum { SCENE_MPM, SCENE_RIGID, SCENE_KINEMATIC, SCENE_STATIC } scene_kind;
+
+/* One entry of `bodies:` in the job, in the job's order. */
+typedef struct {
+  const char *name;
+  scene_kind  kind;
+  material   *material;  /* borrowed; NULL for obstacles without one */
+  rigid_body *rigid;     /* owned; NULL for MPM */
+  int         mpm_index; /* index inside the domain, -1 otherwise */
+  int         frame;     /* index of its pose among the frames, -1 for MPM */
+  /* MPM: what one release of `pour:` holds; NULL if nothing is poured. */
+  const job_mpm_body *spec;
+  int64_t             n_poured;
+  double             *poured, volume_each; /* [n_poured][3] */
+} scene_body;
+
+struct scene {
+  const job   *job; /* borrowed */
+  double       gravity[3];
+  int          n_materials;
+  material   **materials;
+  int          n_bodies;
+  scene_body  *bodies;
+  mpm_domain  *domain;       /* all MPM bodies; NULL if none */
+  double       spacing;      /* of its grid [m] */
+  double       length_scale; /* smallest spacing or body size, for margins [m] */
+  /* Everything with unknowns, in the order of the global vector: the domain first, then dynamic rigid bodies. */
+  int    n_systems;
+  body **systems;
+  /* Contact. */
+  int             n_frames, n_sources, n_objects;
+  contact_source *sources;
+  contact_object *objects;
+  contact_law    *laws;   /* [n_bodies][n_bodies] */
+  field_table    *fields; /* bodies; the formulation adds its own */
+};
+
+/* Complaints about the job go to `d`; then *out is NULL and the return is still 0. */
+PetscErrorCode scene_create(const job *j, diagnostics *d, scene **out);
+void           scene_destroy(scene **s);
+int            scene_find_body(const scene *s, const char *name); /* -1: none */
+/* Poses of all frames: at the start of the step (v == NULL) or for trial velocities v [n_blocks][3] at t + dt. */
+PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames);
+/* What the job's sources pour in at time t: called before the step that starts there. */
+PetscErrorCode scene_emit(scene *s, double t, double dt);
+/* Move what has a prescribed motion to its pose at time t. */
+PetscErrorCode scene_set_time(scene *s, double t);
+/* One line per body: what `check` prints. */
+PetscErrorCode scene_describe(const scene *s, FILE *out);
+PetscErrorCode scene_totals(const scene *s, body_totals *sum);
+PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum);
+#endif
