@@ -30,9 +30,14 @@ static void inverse_of_blocks(void **state)
     for (int e = 0; e < 9; ++e) a[e] = 4.0 * n[e / 3] * n[e % 3];
     assert_int_equal(block3_inverse(a, 1.0, inverse), 1);
     for (int e = 0; e < 9; ++e) assert_close(inverse[e], e % 4 == 0 ? 0.25 : 0.0, 1e-14);
-    for (int e = 0; e < 9; ++e) a[e] += b[e / 3] * b[e % 3];
+    const double sign = k % 2 ? 1.0 : -1.0; /* indefinite too */
+    for (int e = 0; e < 9; ++e) a[e] += sign * b[e / 3] * b[e % 3];
     assert_int_equal(block3_inverse(a, 1.0, inverse), 1);
     m3_mul(product, a, inverse);
+    double across[3], image[3]; /* the null space maps to itself by +1/largest */
+    v3_cross(across, n, b);
+    m3_mulv(image, inverse, across);
+    assert_close(v3_dot(across, image), 0.25 * v3_dot(across, across), 1e-12);
     for (int e = 0; e < 9; ++e) {
       assert_close(inverse[e], inverse[3 * (e % 3) + e / 3], 1e-13 / v3_dot(b, b));
       assert_close(product[e], n[e / 3] * n[e % 3] + b[e / 3] * b[e % 3] / v3_dot(b, b), 1e-13 / v3_dot(b, b));
