@@ -75,6 +75,23 @@ static void test_places_and_depth(void **state)
   assert_no_leak();
 }
 
+static void test_near_sphere_hides_far_one(void **state)
+{
+  (void)state;
+  const double near[3] = {0, -1, 0}, far[3] = {0, 1, 0};
+  for (int order = 0; order < 2; ++order) {
+    picture *p = front_view();
+    assert_ok(picture_add_points(p, 1, order ? near : far, 0.5, NULL, 0, 0, order ? RED : BLUE));
+    assert_ok(picture_add_points(p, 1, order ? far : near, 0.5, NULL, 0, 0, order ? BLUE : RED));
+    assert_ok(picture_render(p, rgb));
+    for (int j = 0; j < H; ++j)
+      for (int i = 0; i < W; ++i) assert_true(is_red(i, j) || !is_blue(i, j)); /* the far one is seen under a smaller angle */
+    assert_true(is_red(W / 2, H / 2));
+    picture_destroy(&p);
+  }
+  assert_no_leak();
+}
+
 /* What reaches behind the camera is cut, not mirrored to the front. */
 static void test_near_plane_cuts(void **state)
 {
@@ -124,7 +141,7 @@ static void test_framing_fits(void **state)
       picture *p;
       assert_ok(picture_create(W, H, &p));
       picture_frame(p, box[b][0], box[b][1], azimuth, 25.0);
-      double look[3], right[3], down[3], reach = 0.0;
+      double look[3], right[3], down[3], reach = 0.0, side[2] = {INFINITY, -INFINITY};
       v3_sub(look, p->target, p->eye);
       v3_scale(look, 1.0 / v3_norm(look), look);
       v3_cross(right, look, p->up);
@@ -134,9 +151,11 @@ static void test_framing_fits(void **state)
         for (int k = 0; k < 3; ++k) d[k] = box[b][c >> k & 1][k] - p->eye[k];
         const double z = v3_dot(d, look), half = tan(0.5 * p->fov);
         assert_true(z > 0.0);
+        side[0] = fmin(side[0], v3_dot(d, down) / z / half), side[1] = fmax(side[1], v3_dot(d, down) / z / half);
         reach = fmax(reach, fmax(fabs(v3_dot(d, right)) / z / half * H / W, fabs(v3_dot(d, down)) / z / half));
       }
       assert_true(reach < 0.95 && reach > 0.7);
+      assert_close(side[0] + side[1], 0.0, 0.02); /* centred to a hundredth of the picture's height */
       picture_destroy(&p);
     }
   assert_no_leak();
@@ -247,5 +266,6 @@ static void test_colour_map(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_sphere_has_its_outline), cmocka_unit_test(test_places_and_depth), cmocka_unit_test(test_near_plane_cuts),
+          cmocka_unit_test(test_near_sphere_hides_far_one),
           cmocka_unit_test(test_light_and_shadow), cmocka_unit_test(test_framing_fits), cmocka_unit_test(test_bits_do_not_depend_on_threads),
           cmocka_unit_test(test_bad_input), cmocka_unit_test(test_text), cmocka_unit_test(test_colour_map))
