@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/key_text.h"
 #include "core/memory.h"
 
 #define FUNCTION_TABLE(X)                                                                                                   \
@@ -126,10 +127,9 @@ static void parse_primary(parser *p)
     parse_choice(p);
     if (!p->problem && !take(p, ")")) complain(p, "expected )");
   } else if (is_digit(*p->at) || *p->at == '.') {
-    char        *end;
-    const double x = strtod(p->at, &end);
-    /* strtod would also take hexadecimal; a number here is digits, point, exponent */
-    if (end == p->at || memchr(p->at, 'x', (size_t)(end - p->at)) || memchr(p->at, 'X', (size_t)(end - p->at)) || !isfinite(x)) complain(p, "malformed number");
+    const char  *end;
+    const double x = key_text_strtod(p->at, &end); /* in any locale */
+    if (end == p->at || *end == 'x' || *end == 'X' || !isfinite(x)) complain(p, "malformed number");
     else p->at = end;
     emit(p, OP_CONSTANT, 0, x);
   } else if (is_letter(*p->at)) {
