@@ -63,16 +63,16 @@ static void only_one_of_many_gets_in(void **state)
   snprintf(inside, sizeof inside, "%s/inside", folder);
   for (int k = 0; k < N; ++k)
     if ((child[k] = fork()) == 0) {
-      for (int taken = 0; taken < 20;) {
+      for (int taken = 0; taken < 25;) {
         run_lock *lock = NULL;
         if (run_lock_acquire(folder, &lock)) {
           error_clear();
-          usleep(50);
           continue;
         }
         FILE *out = fopen(inside, "wx");
         if (!out) _exit(1);
         fclose(out);
+        usleep(200);
         unlink(inside);
         run_lock_release(&lock);
         ++taken;
