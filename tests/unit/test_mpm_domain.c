@@ -346,7 +346,14 @@ static void refused_steps_change_nothing(void **state)
   assert_no_leak();
 }
 
-/* A constant body force on one body acts like gravity on it; a source adds its mass and momentum. */
+static void clock_force(void *context, double t, int64_t n, const double *const x[3], const int64_t *id, double *const a[3])
+{
+  (void)context, (void)x, (void)id;
+  for (int64_t i = 0; i < n; ++i) a[1][i] = t;
+}
+
+/* A constant body force on one body acts like gravity on it, a varying one is taken at the end of the step; a source adds its
+ * mass and momentum. */
 static void forces_and_sources(void **state)
 {
   (void)state;
@@ -370,6 +377,9 @@ static void forces_and_sources(void **state)
   assert_int_equal(p->n, 25);
   for (int64_t i = 0; i < 25; ++i)
     if (p->id[i] == 24) assert_close(p->v[2][i], -2.01, 1e-13);
+  mpm_domain_set_body_force(d, clock_force, NULL);
+  run_step(mpm_domain_body(d), 0.3, 1e-2);
+  assert_close(p->v[1][3], 1e-2 * 0.31, 1e-14);
   memory_free(&x);
   mpm_domain_destroy(&d);
   assert_no_leak();
