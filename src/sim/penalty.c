@@ -39,7 +39,7 @@ static PetscErrorCode trial_velocity(penalty *p, const double *z)
   const int64_t n  = 3 * p->n_blocks;
   const double *v0 = p->v0;
   double       *v  = p->v;
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n >= 4096)
   for (int64_t i = 0; i < n; ++i) v[i] = v0[i] + z[i];
   PetscCall(scene_frames(p->scene, p->t, p->dt, v, p->frames));
   PetscFunctionReturn(PETSC_SUCCESS);
