@@ -109,7 +109,7 @@ void contact_wrenches_sum(const contact_wrenches *w, int n_sums, const void *con
 {
   SS_ASSERT(n_sums <= WRENCH_MAX_SUMS);
   const int64_t n_chunks = w->n_chunks;
-#pragma omp parallel for schedule(static) if (n_chunks > 1)
+#pragma omp parallel for schedule(static) if (n_chunks > 1 && w->n_sides > CONTACT_SERIAL)
   for (int64_t c = 0; c < n_chunks; ++c) {
     const int     f  = w->chunk_frame[c];
     const int64_t lo = w->start[f] + (c - w->chunk_start[f]) * WRENCH_CHUNK;
