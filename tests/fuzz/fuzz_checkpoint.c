@@ -61,6 +61,12 @@ static bool is_untouched(void)
   return true;
 }
 
+static void clean_up(void)
+{
+  remove(path);
+  remove(folder);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
   const checkpoint_head head = {"fuzz", "none", "name: fuzz\n", 3, 0.25};
@@ -71,6 +77,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
   MUST(!PetscInitializeNoArguments() && !error_install());
   snprintf(folder, sizeof folder, "%s/stickslip-fuzz-XXXXXX", base ? base : "/tmp");
   MUST(mkdtemp(folder));
+  atexit(clean_up);
   snprintf(path, sizeof path, "%s/checkpoint_000000003.h5", folder);
   MUST(!field_table_create(&table) && !field_table_add_group(table, "bodies/bed", FIELD_GROUP_POINTS, &n_rows, NULL, &g));
   g->resize = resize;
