@@ -31,3 +31,5 @@ status 0 "$program" run "$job" --out done --steps 2 --force --no-picture -snes_m
 status 0 "$program" info done && says small && pass "info"
 status 0 "$program" render done && ls done/*.png >/dev/null || fail "render leaves no picture"
 pass render
+"$program" schema | cmp -s - "$here/../../docs/job.md" || fail "docs/job.md is not what \`stickslip schema\` prints; write it anew"
+pass "docs/job.md is current"
