@@ -13,8 +13,7 @@
   X(TIMER_PRECONDITIONER, "preconditioner")                 \
   X(TIMER_CONTACT_SEARCH, "contact search")                 \
   X(TIMER_CONTACT_FORCE, "contact force")                   \
-  X(TIMER_NEWTON, "Newton (rest)")                          \
-  X(TIMER_LINEAR, "linear solver (rest)")                   \
+  X(TIMER_NEWTON, "Newton and Krylov")                      \
   X(TIMER_CHECKPOINT, "checkpoint")                         \
   X(TIMER_FRAME, "frames and history")                      \
   X(TIMER_OTHER, "other")
