@@ -76,7 +76,7 @@ static PetscErrorCode bench(const char *path, int n_steps)
   for (int r = 0; r < REPEATS; ++r)
     for (int k = 0; k < n; ++k) {
       step_cost cost;
-      double    mb;
+      double    mb = 0.0;
       PetscCall(time_steps(j, counts[k], n_steps, &cost, &mb, &state, &work));
       if (r == 0 || cost.seconds < best[k].seconds) best[k] = cost;
       if (mb > rate[k]) rate[k] = mb;
