@@ -66,7 +66,9 @@ static PetscErrorCode finish(run *r, const command_line *line, exit_code *code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode command_run(const command_line *line, exit_code *code)
+/* What run and resume share: options, a diagnostics list, then the loop. `dir` NULL: read and start the job of the command line;
+ * else continue there. */
+static PetscErrorCode start(const command_line *line, const char *dir, exit_code *code)
 {
   PetscFunctionBegin;
   run_options  o;
@@ -80,8 +82,13 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(diagnostics_create(&d));
-  PetscCall(job_read(line->positional[0], n_overrides, overrides, d, &j));
-  if (j) PetscCall(run_create(&j, &o, d, &r));
+  if (dir) {
+    o.dir = dir;
+    PetscCall(run_resume(&o, n_overrides, overrides, d, &r));
+  } else {
+    PetscCall(job_read(line->positional[0], n_overrides, overrides, d, &j));
+    if (j) PetscCall(run_create(&j, &o, d, &r));
+  }
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   PetscCall(finish(r, line, code));
@@ -89,27 +96,8 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode command_resume(const command_line *line, exit_code *code)
-{
-  PetscFunctionBegin;
-  run_options  o;
-  const char  *overrides[COMMAND_MAX_VALUES];
-  int          n_overrides;
-  diagnostics *d;
-  run         *r = NULL;
-  if (!read_options(line, &o, &n_overrides, overrides)) {
-    *code = SS_EXIT_BAD_INPUT;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  o.dir = line->positional[0];
-  PetscCall(diagnostics_create(&d));
-  PetscCall(run_resume(&o, n_overrides, overrides, d, &r));
-  PetscCall(diagnostics_close(d, stderr));
-  diagnostics_destroy(&d);
-  PetscCall(finish(r, line, code));
-  run_destroy(&r);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static PetscErrorCode command_run(const command_line *line, exit_code *code) { return start(line, NULL, code); }
+static PetscErrorCode command_resume(const command_line *line, exit_code *code) { return start(line, line->positional[0], code); }
 
 /* Everything `run` would refuse, without writing anything. */
 static PetscErrorCode command_check(const command_line *line, exit_code *code)

@@ -15,17 +15,6 @@ const key_table material_keys_fixed_corotated = {
     .size = sizeof(parameters),
     .keys = keys};
 
-static PetscErrorCode prepare(const void *from, void **out)
-{
-  const parameters  *p = from;
-  elastic_constants *c;
-  PetscFunctionBeginUser;
-  PetscCall(memory_alloc("material fixed_corotated", 1, sizeof *c, &c));
-  *c   = elastic_lame(&p->elastic);
-  *out = c;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* p_i = 2 mu (sigma_i - 1) + lambda (J - 1) g_i, g_i = J/sigma_i. The differences of p factor, so that a and b need no limit:
  *   a = 2 mu - lambda (J - 1) sigma_k,   b = 2 mu + lambda (J - 1) sigma_k - 4 mu/(sigma_i + sigma_j).              */
 static void stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
@@ -76,7 +65,7 @@ static void energy(const void *constants, int64_t n, const material_row *restric
 const material_law material_law_fixed_corotated = {.name             = "fixed_corotated",
                                                    .keys             = &material_keys_fixed_corotated,
                                                    .accepts_inverted = true,
-                                                   .prepare          = prepare,
+                                                   .prepare = elastic_prepare,
                                                    .stress           = stress,
                                                    .energy           = energy,
                                                    .wave_speed       = elastic_wave_speed};

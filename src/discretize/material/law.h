@@ -38,6 +38,8 @@ static inline elastic_constants elastic_lame(const elastic_parameters *e)
   return (elastic_constants){.mu = E / (2.0 * (1.0 + nu)), .lambda = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))};
 }
 
+/* material_law.prepare of laws with these constants alone; their parameters start with elastic_parameters. */
+PetscErrorCode elastic_prepare(const void *parameters, void **constants);
 /* material_law.wave_speed of every law: its constants start with elastic_constants. */
 double elastic_wave_speed(const void *constants, double density);
 

@@ -34,6 +34,16 @@ const key_table material_table = {.name        = "materials",
                                   .variant_key = "model",
                                   .variants    = variants};
 
+PetscErrorCode elastic_prepare(const void *parameters, void **constants)
+{
+  elastic_constants *c;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("elastic constants", 1, sizeof *c, &c));
+  *c         = elastic_lame(parameters);
+  *constants = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 double elastic_wave_speed(const void *constants, double density)
 {
   const elastic_constants *c = constants;

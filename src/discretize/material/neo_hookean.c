@@ -16,17 +16,6 @@ const key_table material_keys_neo_hookean = {
     .size = sizeof(parameters),
     .keys = keys};
 
-static PetscErrorCode prepare(const void *from, void **out)
-{
-  const parameters  *p = from;
-  elastic_constants *c;
-  PetscFunctionBeginUser;
-  PetscCall(memory_alloc("material neo_hookean", 1, sizeof *c, &c));
-  *c   = elastic_lame(&p->elastic);
-  *out = c;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* p_i = mu sigma_i - m/sigma_i with m = mu - lambda log J; a = mu + m/(sigma_i sigma_j), b = mu - m/(sigma_i sigma_j). */
 static void stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
                    material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
@@ -71,7 +60,7 @@ static void energy(const void *constants, int64_t n, const material_row *restric
 
 const material_law material_law_neo_hookean = {.name       = "neo_hookean",
                                                .keys       = &material_keys_neo_hookean,
-                                               .prepare    = prepare,
+                                               .prepare = elastic_prepare,
                                                .stress     = stress,
                                                .energy     = energy,
                                                .wave_speed = elastic_wave_speed};
