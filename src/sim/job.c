@@ -59,6 +59,8 @@ static const key_spec mpm_keys[] = {
    .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
   {.name = "walls", .type = KEY_LIST, .offset = offsetof(job_mpm, walls), .table = &wall_table, .is_optional = true,
    .help = "grid boundary conditions"},
+  {.name = "body_force", .type = KEY_STRINGS, .offset = offsetof(job_mpm, body_force), .unit = "m/s^2", .is_optional = true,
+   .help = "acceleration besides gravity: three expressions in x, y, z (position), X, Y, Z (initial position) and t; not with pour"},
   KEYS_END};
 static const key_table mpm_table = {.name = "mpm", .help = "The grid shared by all bodies of kind mpm.", .size = sizeof(job_mpm), .keys = mpm_keys};
 
@@ -88,6 +90,8 @@ static const key_spec mpm_body_keys[] = {
    .help = "initial velocity"},
   {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(job_mpm_body, angular_velocity), .unit = "rad/s",
    .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},
+  {.name = "velocity_field", .type = KEY_STRINGS, .offset = offsetof(job_mpm_body, velocity_field), .unit = "m/s", .is_optional = true,
+   .help = "instead of both: initial velocity as three expressions in x, y and z; not with pour"},
   {.name = "pour", .type = KEY_TABLE, .offset = offsetof(job_mpm_body, pour), .table = &pour_table, .is_optional = true,
    .help = "release particles over time"},
   KEYS_END};

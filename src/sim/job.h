@@ -24,6 +24,7 @@ typedef struct {
   double            jitter;
   int64_t           seed;
   double            velocity[3], angular_velocity[3];
+  key_list          velocity_field; /* of const char *: expressions, see particle_field.h; empty: none */
   const struct job_pour *pour;
 } job_mpm_body;
 /* Particles that are released over time instead of at the start. */
@@ -35,7 +36,7 @@ typedef struct job_pour {
 typedef struct {
   int    kernel, transfer;
   double flip;
-  key_list walls;
+  key_list walls, body_force;
 } job_mpm;
 typedef struct {
   int    axis, side, kind;
@@ -82,6 +83,7 @@ typedef struct {
   int         quantity, axis, side;
   const char *body, *other;
   double      point[3], direction[3], fraction, every;
+  key_list    expected;
 } job_measure;
 
 /* picture: how `render` looks at the run by default. */

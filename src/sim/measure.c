@@ -21,6 +21,8 @@
   X(penetration, "m", "deepest penetration of any active contact")                                    \
   X(contacts, "1", "active contacts")                                                                 \
   X(extent, "m", "quantile `fraction` of a body's particles along `direction`: 1 is the front")       \
+  X(velocity_error, "m/s", "rms over a body's particles of velocity - `expected`")                    \
+  X(displacement_error, "m", "rms over a body's particles of displacement - `expected`")              \
   X(mass_beyond, "kg", "mass of a body's particles with direction . (x - point) > 0")                 \
   X(tilt, "rad", "angle between `direction` fixed in a rigid body and the same direction at the start")
 typedef enum {
@@ -48,6 +50,8 @@ static const key_spec measure_keys[] = {
   {.name = "direction", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure, direction), .is_optional = true, .help = "made a unit vector"},
   {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure, point), .unit = "m", .fallback = "[0, 0, 0]", .help = "see the quantity"},
   {.name = "fraction", .type = KEY_REAL, .offset = offsetof(job_measure, fraction), .fallback = "1", .min = 0, .max = 1, .help = "of extent"},
+  {.name = "expected", .type = KEY_STRINGS, .offset = offsetof(job_measure, expected), .is_optional = true,
+   .help = "three expressions in X, Y, Z (initial position), x, y, z (position) and t"},
   {.name = "every", .type = KEY_REAL, .offset = offsetof(job_measure, every), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "time between records; 0: every step"},
   {.name = NULL}};
@@ -59,6 +63,7 @@ typedef struct {
   int                body, other;
   double             direction[3];
   bool               has_direction;
+  particle_field    *expected;
   history           *table;
 } measure;
 
@@ -73,13 +78,14 @@ struct measures {
 
 /* What each quantity cannot do without. */
 static bool wants_rigid(int q) { return q == QUANTITY_point || q == QUANTITY_angular_velocity || q == QUANTITY_tilt; }
-static bool wants_particles(int q) { return q == QUANTITY_extent || q == QUANTITY_mass_beyond; }
+static bool wants_expected(int q) { return q == QUANTITY_velocity_error || q == QUANTITY_displacement_error; }
+static bool wants_particles(int q) { return q == QUANTITY_extent || q == QUANTITY_mass_beyond || wants_expected(q); }
 static bool wants_body(int q)
 {
   return wants_rigid(q) || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
          q == QUANTITY_contact_moment;
 }
-static bool wants_direction(int q) { return wants_particles(q) || q == QUANTITY_tilt; }
+static bool wants_direction(int q) { return q == QUANTITY_extent || q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
 
 PetscErrorCode measures_check(const scene *s, diagnostics *d)
 {
@@ -98,6 +104,11 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     if (b >= 0 && wants_particles(q) && s->bodies[b].mpm_index < 0)
       diagnostics_add(d, item->node->mark, path, "quantity %s wants a body of kind mpm", quantity_names[q]);
     if (wants_direction(q) && !isfinite(spec->direction[0])) diagnostics_add(d, item->node->mark, path, "quantity %s wants a direction", quantity_names[q]);
+    if (wants_expected(q)) {
+      particle_field *compiled;
+      PetscCall(particle_field_create(&spec->expected, item->node, path, d, &compiled));
+      particle_field_destroy(&compiled);
+    } else if (spec->expected.n > 0) diagnostics_add(d, item->node->mark, path, "quantity %s does not use expected", quantity_names[q]);
     if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0) diagnostics_add(d, item->node->mark, path, "direction must not be zero");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,6 +132,12 @@ PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t 
     k->body          = *k->spec->body ? scene_find_body(s, k->spec->body) : -1;
     k->other         = *k->spec->other ? scene_find_body(s, k->spec->other) : -1;
     k->has_direction = isfinite(k->spec->direction[0]);
+    if (k->spec->expected.n > 0) {
+      diagnostics *none;
+      PetscCall(diagnostics_create(&none));
+      PetscCall(particle_field_create(&k->spec->expected, item->node, item->name, none, &k->expected));
+      diagnostics_destroy(&none);
+    }
     if (k->has_direction) v3_scale(k->direction, 1.0 / v3_norm(k->spec->direction), k->spec->direction);
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, item->name);
     const char *names[] = {"step", "time", item->name}, *units[] = {"1", "s", quantity_units[k->spec->quantity]};
@@ -140,7 +157,10 @@ PetscErrorCode measures_close(measures **m)
 {
   PetscFunctionBegin;
   if (!*m) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < (*m)->n; ++i) PetscCall(history_close(&(*m)->m[i].table));
+  for (int i = 0; i < (*m)->n; ++i) {
+    PetscCall(history_close(&(*m)->m[i].table));
+    particle_field_destroy(&(*m)->m[i].expected);
+  }
   memory_free(&(*m)->m);
   memory_free(&(*m)->scratch);
   memory_free(m);
@@ -203,7 +223,7 @@ static double rigid_value(const measure *k, const rigid_body *b)
   }
 }
 
-static PetscErrorCode value_of(measures *m, const measure *k, const step_report *report, double *value)
+static PetscErrorCode value_of(measures *m, const measure *k, double t, const step_report *report, double *value)
 {
   PetscFunctionBegin;
   const quantity q = (quantity)k->spec->quantity;
@@ -220,6 +240,10 @@ static PetscErrorCode value_of(measures *m, const measure *k, const step_report 
     break;
   case QUANTITY_extent: PetscCall(extent(m, k, value)); break;
   case QUANTITY_mass_beyond: *value = mass_beyond(m, k); break;
+  case QUANTITY_velocity_error:
+  case QUANTITY_displacement_error:
+    *value = particle_field_error(k->expected, &m->scene->origins, m->scene->domain, m->scene->bodies[k->body].mpm_index, t, q == QUANTITY_velocity_error);
+    break;
   case QUANTITY_point:
   case QUANTITY_angular_velocity:
   case QUANTITY_tilt: *value = rigid_value(k, m->scene->bodies[k->body].rigid); break;
@@ -248,7 +272,7 @@ PetscErrorCode measures_record(measures *m, int64_t step, double t, const step_r
     const int64_t  every = k->spec->every > 0 ? (int64_t)llround(k->spec->every / dt) : 1;
     if (every > 1 && step % every != 0) continue;
     double value;
-    PetscCall(value_of(m, k, report, &value));
+    PetscCall(value_of(m, k, t, report, &value));
     PetscCall(history_row(k->table, (const double[]){(double)step, t, value}));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

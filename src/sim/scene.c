@@ -84,13 +84,36 @@ static mpm_seed seed_of(const scene_body *b)
   return seed;
 }
 
-static PetscErrorCode fill_with_particles(scene *s, scene_body *b, const job_mpm_body *spec, const shape *filled, document_mark mark,
+/* Initial velocities from expressions, with their gradient as the affine part. */
+static PetscErrorCode set_velocity_field(scene *s, const scene_body *b, const document_node *node, const char *path, diagnostics *d)
+{
+  PetscFunctionBegin;
+  particle_field *velocity;
+  if (b->spec->velocity_field.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->spec->pour) diagnostics_add(d, node->mark, path, "velocity_field cannot be given with pour");
+  if (v3_norm(b->spec->velocity) > 0 || v3_norm(b->spec->angular_velocity) > 0)
+    diagnostics_add(d, node->mark, path, "give velocity and angular_velocity, or velocity_field, not both");
+  PetscCall(particle_field_create(&b->spec->velocity_field, node, path, d, &velocity));
+  if (!velocity) PetscFunctionReturn(PETSC_SUCCESS);
+  mpm_particles *p = mpm_domain_particles(s->domain, b->mpm_index);
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+    double       v[3], gradient[9];
+    particle_field_at(velocity, x, x, 0.0, v, gradient);
+    for (int k = 0; k < 3; ++k) p->v[k][i] = v[k];
+    for (int k = 0; k < 9 && s->job->mpm->transfer == 0; ++k) p->C[k][i] = gradient[k];
+  }
+  particle_field_destroy(&velocity);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode fill_with_particles(scene *s, scene_body *b, const job_mpm_body *spec, const shape *filled, const document_node *node,
                                           const char *path, diagnostics *d)
 {
   PetscFunctionBegin;
   const double wanted = filled->mass.volume / pow(spec->spacing, 3) * spec->particles_per_cell;
   if (wanted < 1 || wanted > 2e9) {
-    diagnostics_add(d, mark, path, "would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted, spec->spacing);
+    diagnostics_add(d, node->mark, path, "would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted, spec->spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const sampling_options o = {.kind               = (sampling_kind)spec->seeding,
@@ -111,6 +134,11 @@ static PetscErrorCode fill_with_particles(scene *s, scene_body *b, const job_mpm
   const mpm_seed none = {.volume_each = seed.volume_each};
   PetscCall(mpm_domain_add_body(s->domain, b->name, b->material, spec->pour && spec->pour->start > 0 ? &none : &seed, &b->mpm_index));
   if (!spec->pour) memory_free(&b->poured);
+  if (spec->velocity_field.n > 0) {
+    char key[300];
+    snprintf(key, sizeof key, "bodies.%s.velocity_field", b->name);
+    PetscCall(set_velocity_field(s, b, document_find(node, "velocity_field"), key, d));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,7 +155,7 @@ static PetscErrorCode build_mpm(scene *s, const key_item *item, scene_body *b, d
   PetscCall(shape_create(spec->shape, document_find(item->node, "shape"), path, d, NAN, &filled));
   if (!filled) PetscFunctionReturn(PETSC_SUCCESS);
   if (!filled->is_bounded) diagnostics_add(d, item->node->mark, path, "has no volume to fill with particles");
-  else PetscCall(fill_with_particles(s, b, spec, filled, item->node->mark, path, d));
+  else PetscCall(fill_with_particles(s, b, spec, filled, item->node, path, d));
   shape_destroy(&filled);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,6 +280,38 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void body_force(void *context, double t, int64_t n, const double *const x[3], const int64_t *id, double *const a[3])
+{
+  const scene *s = context;
+  for (int64_t i = 0; i < n; ++i) {
+    const double here[3] = {x[0][i], x[1][i], x[2][i]};
+    double       value[3];
+    particle_field_at(s->body_force, s->origins.x + 3 * id[i], here, t, value, NULL);
+    for (int k = 0; k < 3; ++k) a[k][i] = value[k];
+  }
+}
+
+/* The origins of particles are kept only where something asks for them. */
+static PetscErrorCode build_body_force(scene *s, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const job *j         = s->job;
+  bool       is_wanted = j->mpm->body_force.n > 0;
+  for (int i = 0; i < j->measure.n; ++i) is_wanted |= ((const job_measure *)j->measure.item[i].value)->expected.n > 0;
+  if (!is_wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  const document_node *mpm = document_find(document_root(j->document), "mpm"), *node = mpm ? document_find(mpm, "body_force") : NULL;
+  if (!node) node = document_root(j->document);
+  if (j->mpm->body_force.n > 0 && !s->domain) diagnostics_add(d, node->mark, "mpm.body_force", "there is no body of kind mpm");
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (s->bodies[i].poured) diagnostics_add(d, node->mark, "mpm.body_force", "initial positions (body_force, expected) cannot be used with pour");
+  if (!s->domain || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(particle_origins_create(s->domain, &s->origins));
+  if (j->mpm->body_force.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(particle_field_create(&j->mpm->body_force, node, "mpm.body_force", d, &s->body_force));
+  if (s->body_force) mpm_domain_set_body_force(s->domain, body_force, s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode build_systems(scene *s)
 {
   PetscFunctionBegin;
@@ -285,6 +345,7 @@ PetscErrorCode scene_create(const job *j, diagnostics *d, scene **out)
   PetscCall(build_materials(s, d));
   PetscCall(build_bodies(s, d));
   PetscCall(build_laws(s, d));
+  PetscCall(build_body_force(s, d));
   if (diagnostics_count(d)) {
     scene_destroy(&s);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -305,6 +366,8 @@ void scene_destroy(scene **s)
     memory_free(&(*s)->bodies[i].poured);
   }
   mpm_domain_destroy(&(*s)->domain);
+  particle_field_destroy(&(*s)->body_force);
+  memory_free(&(*s)->origins.x);
   for (int i = 0; i < (*s)->n_materials; ++i) material_destroy(&(*s)->materials[i]);
   memory_free(&(*s)->materials);
   memory_free(&(*s)->bodies);

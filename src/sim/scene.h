@@ -11,6 +11,7 @@
 #include "discretize/rigid/rigid_body.h"
 #include "sim/formulation.h"
 #include "sim/job.h"
+#include "sim/particle_field.h"
 
 typedef enum { SCENE_MPM, SCENE_RIGID, SCENE_KINEMATIC, SCENE_STATIC } scene_kind;
 
@@ -37,6 +38,8 @@ struct scene {
   scene_body  *bodies;
   mpm_domain  *domain;       /* all MPM bodies; NULL if none */
   double       spacing;      /* of its grid [m] */
+  particle_field  *body_force; /* NULL: none */
+  particle_origins origins;    /* of MPM particles, where body_force or a measure asks for them */
   double       length_scale; /* smallest spacing or body size, for margins [m] */
   /* Everything with unknowns, in the order of the global vector: the domain first, then dynamic rigid bodies. */
   int    n_systems;
