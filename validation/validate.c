@@ -42,7 +42,7 @@ typedef struct {
   X(first_below, "first time the series is <= level") X(first_above, "first time the series is >= level") \
   X(rise, "largest rise above any earlier value")    X(period, "mean time between upward crossings of level") \
   X(change, "last - first in the window")            X(sum, "sum of all rows")                           \
-  X(argmax, "time of the largest value in the window")
+  X(argmax, "time of the largest value in the window") X(settled, "time after which it stays within level * (last - first) of the last value")
 enum {
 #define X(name, help) REDUCE_##name,
   REDUCE_TABLE(X)
@@ -190,6 +190,11 @@ static double reduce(const series *s, const case_check *c)
   case REDUCE_change: return last - first;
   case REDUCE_sum: return sum;
   case REDUCE_argmax: return t_max;
+  case REDUCE_settled: {
+    double settled = NAN;
+    for (int64_t i = s->n; i-- > 0 && fabs(s->y[i] - last) <= c->level * fabs(last - first);) settled = s->t[i];
+    return settled;
+  }
   case REDUCE_period: {
     double from = lo, begin = NAN, end = NAN;
     int    count = -1;
