@@ -83,18 +83,37 @@ static PetscErrorCode particle_radius(const frame *f, int g, const scene_look *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A mesh that is not closed (the outline of a container or a floor) is drawn by its edges. */
+static bool is_closed(int64_t n_vertices, int64_t n_triangles) { return n_triangles >= 4 && n_triangles >= 2 * n_vertices - 4; }
+
+static PetscErrorCode counts_for_bounds(const frame *f, int g, bool with_outlines, bool *counts)
+{
+  PetscFunctionBegin;
+  *counts = frame_group_geometry(f, g) == FIELD_GROUP_POINTS || with_outlines;
+  if (!*counts) {
+    int64_t  n_triangles;
+    int32_t *triangles;
+    PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
+    *counts = is_closed(frame_group_rows(f, g), n_triangles);
+    memory_free(&triangles);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bounds, radius and colour range of one frame, added to what `look` already holds. Open outlines (floors, containers) would
  * make everything small, so only particles and closed bodies count, unless there is nothing else. */
-static PetscErrorCode survey(const frame *f, scene_look *look, bool with_surfaces)
+static PetscErrorCode survey(const frame *f, scene_look *look, bool with_outlines)
 {
   PetscFunctionBegin;
   for (int g = 0; g < frame_n_groups(f); ++g) {
     const field_geometry kind = frame_group_geometry(f, g);
-    if (kind == FIELD_GROUP_PLAIN || is_contact(f, g) || (kind == FIELD_GROUP_SURFACE && !with_surfaces)) continue;
+    if (kind == FIELD_GROUP_PLAIN || is_contact(f, g)) continue;
     double *x, *scalar = NULL;
     int     n_components;
+    bool    counts;
+    PetscCall(counts_for_bounds(f, g, with_outlines, &counts));
     PetscCall(frame_read(f, g, "position", &n_components, &x));
-    if (x) grow_bounds(look, frame_group_rows(f, g), x);
+    if (x && counts) grow_bounds(look, frame_group_rows(f, g), x);
     memory_free(&x);
     if (kind != FIELD_GROUP_POINTS) continue;
     PetscCall(particle_radius(f, g, look, &look->radius));
@@ -121,9 +140,6 @@ static void settle_range(scene_look *look)
   else if (look->lo >= 0.0) look->lo = 0.0; /* speeds and the like: zero is a colour */
   if (!(look->hi > look->lo)) look->hi = look->lo + 1.0;
 }
-
-/* A mesh that is not closed (the outline of a container or a floor) is drawn by its edges. */
-static bool is_closed(int64_t n_vertices, int64_t n_triangles) { return n_triangles >= 4 && n_triangles >= 2 * n_vertices - 4; }
 
 static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangles, const int32_t *t)
 {
@@ -209,7 +225,7 @@ static PetscErrorCode survey_all(const char *dir, const render_view *view, int64
   PetscFunctionBegin;
   memset(look, 0, sizeof *look);
   look->view = *view;
-  for (int with_surfaces = 0; with_surfaces < 2; ++with_surfaces) {
+  for (int with_outlines = 0; with_outlines < 2; ++with_outlines) {
     v3_set(look->min, INFINITY, INFINITY, INFINITY);
     v3_set(look->max, -INFINITY, -INFINITY, -INFINITY);
     look->lo = INFINITY, look->hi = -INFINITY;
@@ -218,7 +234,7 @@ static PetscErrorCode survey_all(const char *dir, const render_view *view, int64
       frame *f;
       PetscCall(frames_path(dir, indices[i], &path));
       PetscCall(frame_open(path, &f));
-      PetscCall(survey(f, look, with_surfaces));
+      PetscCall(survey(f, look, with_outlines));
       frame_close(&f);
       memory_free(&path);
     }
