@@ -29,7 +29,7 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_wrenches_destroy(&c->wrenches);
   penalty_points_destroy(&c->points);
   void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->mu, &c->source_frame, &c->object_frame, &c->state,
-                    &c->Z, &c->Y_b, &c->f, &c->linear_active, &c->linear_Z, &c->linear_f, &c->K, &c->linear_frames, &c->force,
+                    &c->Z, &c->Y_b, &c->f, &c->has_X, &c->linear_active, &c->linear_Z, &c->linear_f, &c->K, &c->linear_frames, &c->force,
                     &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->group};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
@@ -66,6 +66,7 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   PetscCall(memory_resize("pair Z", 3 * m, sizeof(double), &c->Z));
   PetscCall(memory_resize("pair Y", 3 * m, sizeof(double), &c->Y_b));
   PetscCall(memory_resize("pair f", 3 * m, sizeof(double), &c->f));
+  PetscCall(memory_resize("pair has X", m, 1, &c->has_X));
   PetscCall(memory_resize("pair linear state", m, 1, &c->linear_active));
   PetscCall(memory_resize("pair linear Z", 3 * m, sizeof(double), &c->linear_Z));
   PetscCall(memory_resize("pair linear f", 3 * m, sizeof(double), &c->linear_f));
@@ -103,8 +104,17 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
     v3_sub(arm, q->x, frames0[source->frame].c);
     m3_mulv_t(c->origin + 3 * i, frames0[source->frame].R, arm);
   }
-  if (q->attachment >= 0) v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
-  else v3_set(c->X + 3 * i, 0.0, 0.0, 0.0);
+  c->has_X[i] = q->attachment >= 0;
+  if (c->has_X[i]) v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
+  else {
+    /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
+     * from the start, and friction in its first step. */
+    const rigid_frame *o = &frames0[object->frame];
+    double             b[3], x_b[3];
+    v3_sub(b, q->x, o->c);
+    m3_mulv_t(x_b, o->R, b);
+    c->has_X[i] = relax_level_set(object->phi, law->friction, NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
+  }
   c->linear_active[i] = 0;
   m3_zero(c->K + 9 * i);
 }

@@ -2,8 +2,9 @@
  *
  * A pair is (point of a body, level set of an object). Its force on the point is f = k (Y - Z), Y = P(X, Z), and -f acts at
  * Y on the object. The attachment X lives in the object's frame and is state. Derivation: penalty-relaxation.md, sections
- * 1-8. A pair that is new in this step has no X yet: it takes Y = closest point of the state being evaluated, so its force is
- * normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
+ * 1-8. A point that starts the step inside an object takes
+ * the closest surface point there as its X. One that gets inside during the step has no X yet: it takes Y = closest point of
+ * the state being evaluated, so its force is normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
 #ifndef SS_CONTACT_PENALTY_H
 #define SS_CONTACT_PENALTY_H
 #include "core/field_table.h"

@@ -42,7 +42,7 @@ static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *fram
   }
   v3_sub(b, Z, o->c);
   m3_mulv_t(Z_b, o->R, b);
-  const double     *X     = c->candidate[i].attachment >= 0 ? c->X + 3 * i : NULL;
+  const double     *X     = c->has_X[i] ? c->X + 3 * i : NULL;
   const relax_state state = relax_level_set(phi, c->mu[i], X, Z_b, Y_b, with_tangent ? A : NULL, NULL);
   c->state[i]             = (uint8_t)state;
   for (int j = 0; j < 3; ++j) pull[j] = c->k[i] * (Y_b[j] - Z_b[j]);

@@ -50,7 +50,8 @@ struct penalty_contact {
   int64_t                  n, capacity;
   const contact_candidate *candidate;  /* [n], the search's */
   double                  *origin;     /* [n][3] weighted: start of the step, world; rigid: in the body's frame */
-  double                  *X;          /* [n][3] in the object's frame; only where candidate.attachment >= 0 */
+  double                  *X;          /* [n][3] in the object's frame; only where has_X */
+  uint8_t                 *has_X;      /* known, or inside at the start of the step */
   double                  *k, *mu;
   int32_t                 *source_frame; /* -1: weighted */
   int32_t                 *object_frame;

@@ -291,10 +291,16 @@ static PetscErrorCode report(SNES snes, double phi)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Steps in a row that took next to nothing off |g| before the search counts as failed: the floor of round-off, where a tolerance
+ * below it would otherwise cost every iteration and trial there is. Kinks make Newton crawl, too, but by more than this. */
+enum { STALLED_STEPS = 5 };
+#define STALLED_RATIO (1.0 - 1e-3)
+
 static PetscErrorCode iterate(SNES snes, double phi)
 {
   SNES_Stabilized *s = data_of(snes);
   bool             has_moved;
+  int              n_stalled = 0;
   PetscFunctionBegin;
   PetscCall(compute_gradient(snes));
   PetscCall(report(snes, phi));
@@ -314,8 +320,11 @@ static PetscErrorCode iterate(SNES snes, double phi)
     ++snes->iter;
     ++s->count.n_newton;
     PetscCall(compute_gradient(snes));
+    const PetscReal before = s->count.norm;
     PetscCall(report(snes, phi));
     PetscCall(test_convergence(snes, false));
+    n_stalled = s->count.norm > STALLED_RATIO * before ? n_stalled + 1 : 0;
+    if (!snes->reason && n_stalled == STALLED_STEPS) snes->reason = SNES_DIVERGED_LINE_SEARCH;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,8 @@
  *
  * Reasons: SNES_CONVERGED_FNORM_ABS (|g| < tau), SNES_CONVERGED_SNORM_RELATIVE (|H^T g| < tau': a
  * stationary point of E, see is_stationary below; PETSc has no reason of this meaning that counts as converged),
- * SNES_DIVERGED_LINE_SEARCH (z is kept: the best known), SNES_DIVERGED_MAX_IT, _FUNCTION_DOMAIN, _FNORM_NAN (start only).
+ * SNES_DIVERGED_LINE_SEARCH (z is kept: the best known; also after five
+ * steps in a row that reduced |g| by less than a thousandth), SNES_DIVERGED_MAX_IT, _FUNCTION_DOMAIN, _FNORM_NAN (start only).
  * Promise: when SNESSolve returns, the last residual that was evaluated is that of the returned z, so state that callbacks keep
  * (contacts, stresses) belongs to it; an accepted point is not evaluated a second time.                                    */
 #ifndef SS_OPTIM_SNES_STABILIZED_H

@@ -11,7 +11,7 @@
   X(momentum_x, "N s") X(momentum_y, "N s") X(momentum_z, "N s") \
   X(angular_momentum_x, "N m s") X(angular_momentum_y, "N m s") X(angular_momentum_z, "N m s") \
   X(contacts, "1") X(sliding, "1") X(penetration, "m") \
-  X(cone_violation, "1") X(friction_angle_error, "rad") \
+  X(cone_violation, "1") X(friction_angle_error, "rad") X(slip_angle_error, "rad") \
   X(newton_iterations, "1") X(linear_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \
   X(residual, "1") X(gradient, "1") X(retries, "1") X(seconds, "s")
 
