@@ -229,15 +229,15 @@ static PetscErrorCode begin_systems(penalty *p, step_verdict *verdict)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How far a point may come towards an object within the step: what it moves now, what gravity adds, and a length for what
- * neighbours push. A point that still gets past is found at the start of the next step, being inside by then. */
+/* How far a point may come towards an object within the step: twice what the fastest thing moves now, what gravity adds, and a
+ * little for what neighbours push. A point that still gets past is found at the start of the next step, being inside by then. */
 static double search_margin(const penalty *p)
 {
   const scene *s     = p->scene;
   double       speed = 0.0;
   for (int64_t i = 0; i < p->n_blocks; ++i) speed = fmax(speed, v3_norm(p->v0 + 3 * i));
   for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(p->frames0[i].v));
-  return fmin(2.0 * p->dt * (speed + p->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + s->length_scale;
+  return fmin(2.0 * p->dt * (speed + p->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
 }
 
 static PetscErrorCode copy_to(Vec to, const double *from, int64_t n_blocks)
