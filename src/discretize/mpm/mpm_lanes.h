@@ -16,8 +16,6 @@ enum { LANES = 4 };
 #else
 enum { LANES = 2 };
 #endif
-/* Everything here is inlined, so how vectors would be passed does not matter. */
-#pragma GCC diagnostic ignored "-Wpsabi"
 #define LANES_INLINE static inline __attribute__((always_inline))
 
 typedef double lanes __attribute__((vector_size(8 * LANES)));
