@@ -205,11 +205,11 @@ static PetscErrorCode write_text(const char *path, const char *text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The caller holds the lock. */
 static PetscErrorCode open_outputs(run *r, int64_t resume_step)
 {
   PetscFunctionBegin;
   char path[4300];
-  PetscCall(run_lock_acquire(r->dir, &r->lock));
   PetscCall(make_directory(r->checkpoint_dir));
   snprintf(path, sizeof path, "%s/job.yaml", r->dir);
   PetscCall(write_text(path, r->job->resolved));
@@ -241,6 +241,7 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   PetscCheck(!is_used || options->force, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "%s already holds a run; continue it with `stickslip resume %s`, choose another place with --out, or start over with --force",
              r->dir, r->dir);
+  PetscCall(run_lock_acquire(r->dir, &r->lock));
   if (is_used) PetscCall(checkpoint_drop_after(r->checkpoint_dir, -1));
   PetscCall(open_outputs(r, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -251,8 +252,13 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
   PetscFunctionBegin;
   char              dir[4300], *newest = NULL;
   checkpoint_origin origin;
+  run_lock         *lock;
   job              *j;
   snprintf(dir, sizeof dir, "%s/checkpoints", options->dir);
+  PetscCheck(access(options->dir, F_OK) == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no such run directory; start the run with `stickslip run`",
+             options->dir);
+  /* First of all: nobody else may be writing what is about to be read and cut back. */
+  PetscCall(run_lock_acquire(options->dir, &lock));
   PetscCall(checkpoint_newest(dir, &newest));
   PetscCheck(newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no valid checkpoint to resume from; start the run with `stickslip run`", dir);
   PetscCall(checkpoint_read_head(newest, &origin));
@@ -260,7 +266,9 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
   PetscCall(job_read_text(newest, origin.job_text, n_overrides, overrides, d, &j));
   *out = NULL;
   if (j) PetscCall(run_build(&j, options, d, out));
+  if (!*out) run_lock_release(&lock);
   if (*out) {
+    (*out)->lock = lock;
     int64_t step;
     double  time;
     PetscCall(checkpoint_read(newest, (*out)->job->name, (*out)->fields, &step, &time));
