@@ -1,0 +1,160 @@
+/* The penalty formulation's equations, put together from the systems of a scene and the contact between them.
+ *
+ * Residual scaling. With D_i = sqrt(m_i M_b) dt g0 (m_i: lumped mass of the degree of freedom, M_b: mass of its system, g0: a
+ * reference acceleration) the norm |D^-1 g| of a system's slice is its mass-weighted root-mean-square acceleration error in
+ * units of g0, so the Newton tolerance is a relative force error. For a rigid body this is the note's diag(M) dt g0 (its angular
+ * rows measured at the radius of gyration). On a grid diag(M) itself would let the almost empty nodes at a body's edge
+ * rule the norm: there internal force over mass grows without bound as the weight goes to zero, over sqrt(mass) it does not. */
+#include "sim/penalty_system.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
+{
+  PetscFunctionBegin;
+  memset(p, 0, sizeof *p);
+  p->scene = s;
+  PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &p->frames0));
+  PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &p->frames));
+  PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void penalty_system_destroy(penalty_system *p)
+{
+  penalty_contact_destroy(&p->contact);
+  void *arrays[] = {&p->frames0, &p->frames, &p->v0, &p->v, &p->scale, &p->inverse_scale, &p->column_scale};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+}
+
+static PetscErrorCode trial_velocity(penalty_system *p, const double *z)
+{
+  PetscFunctionBegin;
+  const int64_t n  = 3 * p->n_blocks;
+  const double *v0 = p->v0;
+  double       *v  = p->v;
+#pragma omp parallel for simd schedule(static) if (n >= 4096)
+  for (int64_t i = 0; i < n; ++i) v[i] = v0[i] + z[i];
+  PetscCall(scene_frames(p->scene, p->t, p->dt, v, p->frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent)
+{
+  PetscFunctionBegin;
+  scene *s   = p->scene;
+  p->verdict     = (step_verdict){STEP_OK, NULL, -1};
+  p->has_tangent = with_tangent;
+  PetscCall(trial_velocity(p, z));
+  memset(g, 0, (size_t)(3 * p->n_blocks) * sizeof *g);
+  for (int i = 0; i < s->n_systems && p->verdict.code == STEP_OK; ++i) {
+    body         *b      = s->systems[i];
+    const int64_t offset = 3 * b->first_block;
+    PetscCall(b->ops->residual(b, p->v + offset, g + offset, with_tangent, &p->verdict));
+  }
+  if (p->verdict.code == STEP_OK) PetscCall(penalty_contact_residual(p->contact, p->v, p->frames, g, with_tangent, &p->verdict));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed)
+{
+  PetscFunctionBegin;
+  memset(y, 0, (size_t)(3 * p->n_blocks) * sizeof *y);
+  for (int i = 0; i < p->scene->n_systems; ++i) {
+    const body *b = p->scene->systems[i];
+    PetscCall(b->ops->tangent(b, x + 3 * b->first_block, y + 3 * b->first_block, is_transposed));
+  }
+  PetscCall(penalty_contact_tangent(p->contact, x, y, is_transposed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
+{
+  PetscFunctionBegin;
+  memset(d, 0, (size_t)(9 * p->n_blocks) * sizeof *d);
+  for (int i = 0; i < p->scene->n_systems; ++i) {
+    const body *b = p->scene->systems[i];
+    PetscCall(b->ops->block_diagonal(b, d + 9 * b->first_block));
+  }
+  PetscCall(penalty_contact_block_diagonal(p->contact, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lay out the global vector, gather v0 and the scaling. */
+static PetscErrorCode begin_systems(penalty_system *p, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  scene  *s = p->scene;
+  int64_t n = 0;
+  for (int i = 0; i < s->n_systems; ++i) {
+    body *b        = s->systems[i];
+    b->first_block = n;
+    PetscCall(b->ops->begin_step(b, p->t, p->dt, &b->n_blocks, verdict));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    n += b->n_blocks;
+  }
+  p->n_blocks = n;
+  if (n > p->capacity) {
+    p->capacity = n + n / 8;
+    double **arrays[] = {&p->v0, &p->v, &p->scale, &p->inverse_scale, &p->column_scale};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) {
+      memory_free(arrays[k]);
+      PetscCall(memory_alloc("global vectors", 3 * p->capacity, sizeof(double), arrays[k]));
+    }
+  }
+  const double g0 = s->job->acceleration_scale;
+  for (int i = 0; i < s->n_systems; ++i) {
+    const body   *b      = s->systems[i];
+    const int64_t offset = 3 * b->first_block, m = 3 * b->n_blocks;
+    body_totals   totals;
+    PetscCall(b->ops->velocity(b, p->v0 + offset));
+    PetscCall(b->ops->mass(b, p->scale + offset));
+    PetscCall(b->ops->totals(b, s->gravity, &totals));
+    for (int64_t k = offset; k < offset + m; ++k) {
+      p->inverse_scale[k] = 1.0 / (sqrt(p->scale[k] * totals.mass) * p->dt * g0);
+      p->column_scale[k]  = sqrt(totals.mass / p->scale[k]) * p->dt * g0; /* makes D^-1 H C = I + dt^2 M^-1/2 K M^-1/2 */
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How far a point may come towards an object within the step: twice what the fastest thing moves now, what gravity adds, and a
+ * little for what neighbours push. A point that still gets past is found at the start of the next step, being inside by then. */
+static double search_margin(const penalty_system *p)
+{
+  const scene *s     = p->scene;
+  double       speed = 0.0;
+  for (int64_t i = 0; i < p->n_blocks; ++i) speed = fmax(speed, v3_norm(p->v0 + 3 * i));
+  for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(p->frames0[i].v));
+  return fmin(2.0 * p->dt * (speed + p->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
+}
+
+PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  scene *s = p->scene;
+  p->t = t, p->dt = dt;
+  PetscCall(begin_systems(p, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(scene_frames(s, t, dt, NULL, p->frames0));
+  PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, p->frames0, dt,
+                                       search_margin(p), p->n_blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out)
+{
+  PetscFunctionBegin;
+  scene *s = p->scene;
+  if (p->n_blocks > 0) PetscCall(trial_velocity(p, z));
+  /* The grid comes first in the list and alone may refuse (CFL), before anything has changed. */
+  for (int i = 0; i < s->n_systems; ++i) {
+    body *b = s->systems[i];
+    PetscCall(b->ops->end_step(b, p->v + 3 * b->first_block, verdict));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(penalty_contact_end_step(p->contact, p->v, p->frames, out));
+  PetscCall(scene_set_time(s, p->t + p->dt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,36 @@
+/* The equations of one step of the penalty formulation, g(z) = 0 with z = v - v0, and their exact tangent: no solver in here.
+ *
+ * The global vector holds the blocks of the scene's systems one after the other. Order of calls in a step: begin; evaluate any
+ * number of times, product, block_diagonal at the last evaluation with tangent; then end, or nothing if the step is given up. */
+#ifndef SS_SIM_PENALTY_SYSTEM_H
+#define SS_SIM_PENALTY_SYSTEM_H
+#include "contact/penalty.h"
+#include "sim/scene.h"
+
+typedef struct {
+  scene           *scene; /* borrowed */
+  penalty_contact *contact;
+  rigid_frame     *frames0, *frames;
+  double           t, dt; /* of the step under way */
+  /* The global vector of this step, [n_blocks][3] each; arrays grow and are kept. */
+  int64_t n_blocks, capacity;
+  double *v0, *v, *scale;
+  double *inverse_scale, *column_scale; /* D^-1 and C, see penalty_system.c */
+  bool         has_tangent; /* the tangent belongs to the last evaluation */
+  step_verdict verdict;     /* of the last evaluation */
+} penalty_system;
+
+/* *p is filled in place; destroy copes with zeros. */
+PetscErrorCode penalty_system_create(scene *s, penalty_system *p);
+void           penalty_system_destroy(penalty_system *p);
+/* Lay out the global vector for the step from t to t + dt, gather v0 and the scaling, find contact candidates. */
+PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict);
+/* g(z), with what the tangent needs if wanted; p->verdict says whether it means anything. */
+PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
+/* y = H x or H^T x. */
+PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed);
+/* d [n_blocks][9] = diagonal blocks of H. */
+PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d);
+/* Make the step to z permanent. A negative verdict: nothing has changed. */
+PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out);
+#endif

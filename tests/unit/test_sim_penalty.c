@@ -1,0 +1,269 @@
+/* The equations of a whole penalty step, with sand, walls, a ball, and a block that both meet: H against finite differences of
+ * g, its adjoint, and the same bits on any number of threads. */
+#include "test.h"
+#include <stdio.h>
+#include <string.h>
+#include "contact/penalty_pairs.h"
+#include "core/random.h"
+#include "core/team.h"
+#include "sim/penalty_system.h"
+
+static const double DT = 2.0e-3;
+
+/* A bed that stands on the floor of a tank; a ball half a centimetre deep in the bed, the wall and a block, which turns by the
+ * other rotation rule and hangs on a spring. */
+static void write_job(const char *model, const char *extra, char *text, size_t size)
+{
+  snprintf(text, size,
+           "stickslip: 1\n"
+           "name: test\n"
+           "gravity: [0, 0, -9.81]\n"
+           "time: {end: 0.1, step: 2.0e-3}\n"
+           "materials:\n"
+           "  sand:  {density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, model: %s}\n"
+           "  steel: {model: rigid, density: 2000}\n"
+           "bodies:\n"
+           "  bed:   {kind: mpm, material: sand, spacing: 0.1, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [0.5, 0.4, 0.2]}}}\n"
+           "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.095, 0.15, 0.265], radius: 0.1}}, angular_velocity: [1, -2, 3]}\n"
+           "  block: {kind: rigid, material: steel, rotation: midpoint, shape: {box: {min: [0.17, 0.05, 0.18], max: [0.37, 0.25, 0.3]}},\n"
+           "          anchors: [{point: [0.37, 0.25, 0.3], stiffness: 1000, damping: 3}], angular_velocity: [0.5, 1, -1]}\n"
+           "  tank:  {kind: static, shape: {container: {min: [0.02, 0, 0.02], max: [0.5, 0.4, 2]}}}\n"
+           "contact: {friction: 0.3, stiffness: 1.0e4}\n"
+           "%s\n",
+           model, extra);
+}
+#define SAND "drucker_prager, friction_angle_deg: 30"
+
+typedef struct {
+  diagnostics   *d;
+  job           *j;
+  scene         *s;
+  penalty_system p;
+  int64_t        n; /* numbers in the global vector */
+  double        *z, *g;
+} world;
+
+static double *numbers(int64_t n)
+{
+  double *x;
+  assert_ok(memory_alloc("test", n, sizeof *x, &x));
+  return x;
+}
+
+static double *random_numbers(int64_t n, uint64_t stream, double scale)
+{
+  double *x = numbers(n);
+  for (int64_t i = 0; i < n; ++i) x[i] = random_range(7, (uint64_t)i, stream, -scale, scale);
+  return x;
+}
+
+/* z so that v = v0 + shift + noise for every node and linear block; angular blocks get the noise alone. */
+static void set_velocity(world *w, const double shift[3], double noise, uint64_t stream)
+{
+  w->n = 3 * w->p.n_blocks;
+  memory_free(&w->z);
+  memory_free(&w->g);
+  w->z = random_numbers(w->n, stream, noise);
+  w->g = numbers(w->n);
+  for (int k = 0; k < w->s->n_systems; ++k) {
+    const body *b = w->s->systems[k];
+    const bool  is_rigid = b->ops->points == POINT_RIGID;
+    for (int64_t i = 0; i < (is_rigid ? 1 : b->n_blocks); ++i)
+      for (int c = 0; c < 3; ++c) w->z[3 * (b->first_block + i) + c] += shift[c];
+  }
+}
+
+static void begin(world *w, double t)
+{
+  step_verdict verdict = {STEP_OK, NULL, -1};
+  assert_ok(penalty_system_begin(&w->p, t, DT, &verdict));
+  assert_int_equal(verdict.code, STEP_OK);
+}
+
+static void evaluate(world *w, const double *z, double *g, bool with_tangent)
+{
+  assert_ok(penalty_system_evaluate(&w->p, z, g, with_tangent));
+  assert_int_equal(w->p.verdict.code, STEP_OK);
+}
+
+/* One step into everything that is near, so that there are attachments and plastic strain; then to the middle of the next. */
+static void open_world(const char *text, world *w)
+{
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  contact_summary summary;
+  const double    down[3] = {-1.5, -0.5, -2.5}, on[3] = {1.5, 0.4, 6.0};
+  memset(w, 0, sizeof *w);
+  assert_ok(diagnostics_create(&w->d));
+  assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
+  if (w->j) assert_ok(scene_create(w->j, w->d, &w->s));
+  if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
+  assert_ok(penalty_system_create(w->s, &w->p));
+  begin(w, 0.0);
+  set_velocity(w, down, 0.5, 1);
+  evaluate(w, w->z, w->g, false);
+  assert_ok(penalty_system_end(&w->p, w->z, &verdict, &summary));
+  assert_int_equal(verdict.code, STEP_OK);
+  begin(w, DT);
+  set_velocity(w, on, 1.0, 2);
+  evaluate(w, w->z, w->g, true);
+}
+
+static void close_world(world *w)
+{
+  memory_free(&w->z);
+  memory_free(&w->g);
+  penalty_system_destroy(&w->p);
+  scene_destroy(&w->s);
+  job_destroy(&w->j);
+  diagnostics_destroy(&w->d);
+  assert_no_leak();
+}
+
+/* Pairs of the last evaluation by state; separated: attached, but now outside. */
+typedef struct {
+  int64_t first, stick, slide, separated;
+} state_count;
+static state_count count_states(const world *w, bool of_weighted_points)
+{
+  const penalty_contact *c   = w->p.contact;
+  state_count            sum = {0, 0, 0, 0};
+  for (int64_t i = 0; i < c->n; ++i) {
+    if ((c->source_frame[i] < 0) != of_weighted_points) continue;
+    sum.first += c->state[i] == RELAX_FIRST;
+    sum.stick += c->state[i] == RELAX_STICK;
+    sum.slide += c->state[i] == RELAX_SLIDE;
+    sum.separated += c->state[i] == RELAX_INACTIVE && c->candidate[i].attachment >= 0;
+  }
+  return sum;
+}
+
+static double norm(int64_t n, const double *x) { return sqrt(team_dot(n, x, x)); }
+
+/* |H x - (g(z + e x) - g(z - e x)) / 2e| / |H x|, for x on all systems (only < 0) or one of them. */
+static double slope_error(world *w, double e, int only)
+{
+  double *x = random_numbers(w->n, 3, 1.0), *y = numbers(w->n), *plus = numbers(w->n), *minus = numbers(w->n), *z = numbers(w->n);
+  for (int k = 0; k < w->s->n_systems && only >= 0; ++k) {
+    const body *b = w->s->systems[k];
+    if (k != only) memset(x + 3 * b->first_block, 0, (size_t)(3 * b->n_blocks) * sizeof *x);
+  }
+  evaluate(w, w->z, w->g, true);
+  assert_ok(penalty_system_product(&w->p, x, y, false));
+  for (int64_t i = 0; i < w->n; ++i) z[i] = w->z[i] + e * x[i];
+  evaluate(w, z, plus, false);
+  for (int64_t i = 0; i < w->n; ++i) z[i] = w->z[i] - e * x[i];
+  evaluate(w, z, minus, false);
+  for (int64_t i = 0; i < w->n; ++i) plus[i] = (plus[i] - minus[i]) / (2.0 * e) - y[i];
+  const double error = norm(w->n, plus) / norm(w->n, y);
+  memory_free(&x);
+  memory_free(&y);
+  memory_free(&plus);
+  memory_free(&minus);
+  memory_free(&z);
+  return error;
+}
+
+/* |H x - H^T x| / |H x| of the first system alone: sand, whose law has a symmetric derivative until it yields. */
+static double asymmetry(const world *w)
+{
+  const body   *b = w->s->systems[0];
+  const int64_t n = 3 * b->n_blocks;
+  double       *x = random_numbers(n, 3, 1.0), *y = numbers(n), *yt = numbers(n);
+  assert_ok(b->ops->tangent(b, x, y, false));
+  assert_ok(b->ops->tangent(b, x, yt, true));
+  for (int64_t i = 0; i < n; ++i) yt[i] -= y[i];
+  const double ratio = norm(n, yt) / norm(n, y);
+  memory_free(&x);
+  memory_free(&y);
+  memory_free(&yt);
+  return ratio;
+}
+
+/* Speeds are of order 1 m/s, so the step moves points by 1e-3 m and strains by 1e-2; +- 1e-5 of that is far from the curvature of
+ * every law and far above round-off (1e-16 / 1e-5). The states are fixed by the seeds: no pair of them has a kink in between. */
+static void check_slopes(const char *model, const char *extra, bool is_plastic)
+{
+  char  text[4096];
+  world w;
+  write_job(model, extra, text, sizeof text);
+  open_world(text, &w);
+  const state_count sand = count_states(&w, true), rigid = count_states(&w, false);
+  print_message("sand:  %d first, %d stick, %d slide, %d separated\nrigid: %d first, %d stick, %d slide, %d separated\n", (int)sand.first,
+                (int)sand.stick, (int)sand.slide, (int)sand.separated, (int)rigid.first, (int)rigid.stick, (int)rigid.slide, (int)rigid.separated);
+  assert_true(sand.stick > 3 && sand.slide > 3 && sand.separated > 3);
+  assert_true(rigid.stick > 5 && rigid.slide > 5 && rigid.separated > 0);
+  assert_true(is_plastic ? asymmetry(&w) > 1.0e-3 : asymmetry(&w) < 1.0e-13);
+  for (int only = -1; only < w.s->n_systems; ++only) {
+    const double error = slope_error(&w, 1.0e-5, only);
+    print_message("%s, system %d: %.2e\n", model, only, error);
+    assert_close(error, 0.0, 1.0e-6);
+  }
+  close_world(&w);
+}
+static void test_slope_elastic(void **state) { (void)state, check_slopes("fixed_corotated", "", false); }
+static void test_slope_sand(void **state) { (void)state, check_slopes(SAND, "", true); }
+static void test_slope_walls(void **state)
+{
+  (void)state;
+  check_slopes(SAND, "mpm: {kernel: cubic, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
+}
+
+static void test_adjoint(void **state)
+{
+  (void)state;
+  char  text[4096];
+  world w;
+  write_job(SAND, "", text, sizeof text);
+  open_world(text, &w);
+  double *x = random_numbers(w.n, 4, 1.0), *y = random_numbers(w.n, 5, 1.0), *Hx = numbers(w.n), *Hty = numbers(w.n);
+  assert_ok(penalty_system_product(&w.p, x, Hx, false));
+  assert_ok(penalty_system_product(&w.p, y, Hty, true));
+  assert_close(team_dot(w.n, y, Hx), team_dot(w.n, x, Hty), 1.0e-13 * norm(w.n, y) * norm(w.n, Hx));
+  memory_free(&x);
+  memory_free(&y);
+  memory_free(&Hx);
+  memory_free(&Hty);
+  close_world(&w);
+}
+
+/* g, H x, H^T x, one after the other. */
+static double *everything(const char *text, int n_threads, int64_t *n)
+{
+  world w;
+  team_set_threads(n_threads);
+  open_world(text, &w);
+  double *all = numbers(3 * w.n), *x = random_numbers(w.n, 6, 1.0);
+  memcpy(all, w.g, (size_t)w.n * sizeof *all);
+  assert_ok(penalty_system_product(&w.p, x, all + w.n, false));
+  assert_ok(penalty_system_product(&w.p, x, all + 2 * w.n, true));
+  memory_free(&x);
+  *n = 3 * w.n;
+  memory_free(&w.z);
+  memory_free(&w.g);
+  penalty_system_destroy(&w.p);
+  scene_destroy(&w.s);
+  job_destroy(&w.j);
+  diagnostics_destroy(&w.d);
+  return all;
+}
+
+static void test_threads(void **state)
+{
+  (void)state;
+  char    text[4096];
+  int64_t n, m;
+  write_job(SAND, "", text, sizeof text);
+  double *one = everything(text, 1, &n);
+  for (int t = 2; t <= 3; ++t) {
+    double *more = everything(text, t, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(one, more, (size_t)n * sizeof *one);
+    memory_free(&more);
+  }
+  memory_free(&one);
+  team_set_threads(0);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls),
+          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_threads))
