@@ -291,10 +291,12 @@ static PetscErrorCode report(SNES snes, double phi)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Steps in a row that took next to nothing off |g| before the search counts as failed: the floor of round-off, where a tolerance
- * below it would otherwise cost every iteration and trial there is. Kinks make Newton crawl, too, but by more than this. */
+/* Steps in a row that took next to nothing off |g|, nor off its gradient, before the search counts as failed: the floor of
+ * round-off, where a tolerance below it would otherwise cost every iteration and trial there is. Kinks make Newton crawl, too,
+ * but by more than this; on the way to a stationary point |g| settles, but the gradient falls. */
 enum { STALLED_STEPS = 5 };
 #define STALLED_RATIO (1.0 - 1e-3)
+#define STALLED_GRADIENT 0.9
 
 static PetscErrorCode iterate(SNES snes, double phi)
 {
@@ -319,11 +321,11 @@ static PetscErrorCode iterate(SNES snes, double phi)
     }
     ++snes->iter;
     ++s->count.n_newton;
+    const PetscReal before = s->count.norm, gradient_before = s->count.gradient_norm;
     PetscCall(compute_gradient(snes));
-    const PetscReal before = s->count.norm;
     PetscCall(report(snes, phi));
     PetscCall(test_convergence(snes, false));
-    n_stalled = s->count.norm > STALLED_RATIO * before ? n_stalled + 1 : 0;
+    n_stalled = s->count.norm > STALLED_RATIO * before && s->count.gradient_norm > STALLED_GRADIENT * gradient_before ? n_stalled + 1 : 0;
     if (!snes->reason && n_stalled == STALLED_STEPS) snes->reason = SNES_DIVERGED_LINE_SEARCH;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
