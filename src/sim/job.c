@@ -37,7 +37,7 @@ static const char *const kernels[]   = {"quadratic", "cubic", NULL};
 static const char *const transfers[] = {"apic", "pic_flip", NULL};
 static const char *const axes[]      = {"x", "y", "z", NULL};
 static const char *const sides[]     = {"lower", "upper", NULL};
-static const char *const walls[]     = {"stick", "slip", NULL};
+static const char *const walls[]     = {"stick", "slip", "periodic", NULL};
 
 static const key_spec wall_keys[] = {
   {.name = "axis", .type = KEY_ENUM, .offset = offsetof(job_wall, axis), .choices = axes, .help = "the wall is normal to this axis"},
@@ -45,7 +45,7 @@ static const key_spec wall_keys[] = {
    .help = "lower: nodes with coordinate <= at are held; upper: those with >= at"},
   {.name = "at", .type = KEY_REAL, .offset = offsetof(job_wall, at), .unit = "m", .help = "coordinate of the wall"},
   {.name = "kind", .type = KEY_ENUM, .offset = offsetof(job_wall, kind), .choices = walls, .fallback = "slip",
-   .help = "stick: all components are held; slip: only the one along the axis"},
+   .help = "stick: all components are held; slip: only the one along the axis; periodic: joined with its partner on the other side, whole cells apart"},
   KEYS_END};
 static const key_table wall_table = {.name = "mpm.walls",
   .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed answer. Frictional walls are bodies.",

@@ -53,6 +53,22 @@ static material *material_of(const scene *s, const key_item *item, const char *n
 
 /* --- MPM ------------------------------------------------------------------------------------------------------------- */
 
+/* A periodic wall wants one partner on the other side of its axis, at least four whole cells away. */
+static void check_periodic(const job_mpm *o, int i, double spacing, diagnostics *d)
+{
+  const job_wall *w = o->walls.item[i].value;
+  int             n = 0;
+  double          cells = 0;
+  for (int k = 0; k < o->walls.n && w->kind == MPM_WALL_PERIODIC; ++k) {
+    const job_wall *other = o->walls.item[k].value;
+    if (k == i || other->axis != w->axis) continue;
+    n += other->kind == MPM_WALL_PERIODIC && other->side != w->side ? 1 : 2;
+    cells = (w->side == 0 ? other->at - w->at : w->at - other->at) / spacing;
+  }
+  if (w->kind == MPM_WALL_PERIODIC && (n != 1 || cells < 4 - 1e-6 || fabs(cells - nearbyint(cells)) > 1e-6))
+    diagnostics_add(d, o->walls.item[i].node->mark, "mpm.walls", "a periodic wall wants one other on the opposite side of its axis, a whole number of cells (4 or more) away");
+}
+
 /* One grid for all: the first body's spacing, the others must agree. */
 static PetscErrorCode ensure_domain(scene *s, const key_item *item, const job_mpm_body *spec, diagnostics *d)
 {
@@ -71,7 +87,8 @@ static PetscErrorCode ensure_domain(scene *s, const key_item *item, const job_mp
   PetscCall(mpm_domain_create(spec->spacing, o->kernel == 0 ? MPM_QUADRATIC : MPM_CUBIC, transfer, s->gravity, &s->domain));
   for (int i = 0; i < o->walls.n; ++i) {
     const job_wall *w = o->walls.item[i].value;
-    PetscCall(mpm_domain_add_wall(s->domain, w->axis, w->side == 0 ? -1 : 1, w->at, w->kind == 0 ? MPM_WALL_STICK : MPM_WALL_SLIP));
+    check_periodic(o, i, spec->spacing, d);
+    PetscCall(mpm_domain_add_wall(s->domain, w->axis, w->side == 0 ? -1 : 1, w->at, (mpm_wall_kind)w->kind));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

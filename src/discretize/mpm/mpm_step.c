@@ -47,6 +47,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   d->dt          = dt;
   d->is_laid_out = d->has_tangent = d->has_last_v = d->has_external = false;
   *n_blocks      = b->n_blocks = 0;
+  for (int i = 0; i < d->n_bodies; ++i) mpm_walls_wrap(&d->walls, d->particles[i]);
   PetscCall(mpm_grid_build(d->grid, d->n_bodies, d->particles, d->names, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mpm_transfer_to_grid(d->grid, d->particles, d->transfer));

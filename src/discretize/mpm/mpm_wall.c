@@ -16,6 +16,16 @@ static int64_t depth_of(const mpm_wall *wall, double h, const int64_t node[3], b
   return (int64_t)(*on_nodes ? rint(twice) - 2.0 * (double)node[wall->axis] : floor(twice) - 2.0 * (double)node[wall->axis]) * -wall->side;
 }
 
+/* From a periodic plane to its partner, along the axis [m]; 0 if it has none. */
+static double period_of(const mpm_walls *w, const mpm_wall *wall)
+{
+  for (int q = 0; q < w->n_walls; ++q) {
+    const mpm_wall *other = &w->wall[q];
+    if (other->kind == MPM_WALL_PERIODIC && other->axis == wall->axis && other->side == -wall->side) return other->coordinate - wall->coordinate;
+  }
+  return 0.0;
+}
+
 /* Reflect a node until it is behind no wall. Returns the components that are held on planes met, 7 if it finds no way out. */
 static uint8_t reflect(const mpm_walls *w, double h, int64_t node[3], double sign[3], bool *is_behind)
 {
@@ -29,6 +39,12 @@ static uint8_t reflect(const mpm_walls *w, double h, int64_t node[3], double sig
       bool            on_nodes;
       const int64_t   depth = depth_of(wall, h, node, &on_nodes);
       if (depth < 0) continue;
+      if (wall->kind == MPM_WALL_PERIODIC) { /* the upper plane's nodes are the lower one's */
+        if (depth == 0 && wall->side < 0) continue;
+        node[wall->axis] += llrint(period_of(w, wall) / h);
+        moved = *is_behind = true;
+        continue;
+      }
       if (depth == 0 && on_nodes) {
         held |= (uint8_t)(wall->kind == MPM_WALL_STICK ? 7 : 1 << wall->axis);
         continue;
@@ -71,6 +87,18 @@ PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g)
     w->ghost[w->n_ghosts++] = ghost;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mpm_walls_wrap(const mpm_walls *w, mpm_particles *p)
+{
+  for (int q = 0; q < w->n_walls; ++q) {
+    const mpm_wall *wall = &w->wall[q];
+    if (wall->kind != MPM_WALL_PERIODIC) continue;
+    const double period = period_of(w, wall), plane = wall->coordinate;
+    double      *x      = p->x[wall->axis];
+    for (int64_t i = 0; i < p->n; ++i)
+      if (wall->side < 0 ? x[i] < plane : x[i] >= plane) x[i] += period;
+  }
 }
 
 void mpm_walls_expand(const mpm_walls *w, const mpm_grid *g, const double *x, double *full)

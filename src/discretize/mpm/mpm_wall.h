@@ -4,12 +4,14 @@
  * component reversed (slip) or all of them (stick); nodes on the plane keep these components zero. So linear fields are exact
  * up to the plane, and the error stays second order. With R the map from free nodes to all nodes, forces become R^T f,
  * masses m_i + m_image, and H = R^T H R: symmetric if it was. Mirrored and held rows are decoupled: g = m v, H = m I.
- * A plane must pass through nodes or halfway between them; nodes beyond any other plane are held instead, to first order. */
+ * A plane must pass through nodes or halfway between them; nodes beyond any other plane are held instead, to first order.
+ * Two periodic planes on one axis, whole cells apart, are one and the same: what leaves through one comes in through the other, and
+ * nodes beyond move as their copies inside, without change of sign.                                                     */
 #ifndef SS_DISCRETIZE_MPM_WALL_H
 #define SS_DISCRETIZE_MPM_WALL_H
 #include "discretize/mpm/mpm_grid.h"
 
-typedef enum { MPM_WALL_STICK, MPM_WALL_SLIP } mpm_wall_kind;
+typedef enum { MPM_WALL_STICK, MPM_WALL_SLIP, MPM_WALL_PERIODIC } mpm_wall_kind;
 
 typedef struct {
   int           axis, side; /* side -1: the wall fills coordinates below, 1: above */
@@ -39,6 +41,8 @@ void mpm_walls_expand(const mpm_walls *w, const mpm_grid *g, const double *x, do
 void mpm_walls_fold(const mpm_walls *w, const mpm_grid *g, double *f);
 /* Masses and velocities of the grid as seen by free nodes; mirrored nodes get the velocity of their image. */
 void mpm_walls_fold_grid(const mpm_walls *w, mpm_grid *g);
+/* Put particles that left through a periodic plane back in on the other side. */
+void mpm_walls_wrap(const mpm_walls *w, mpm_particles *p);
 /* Is component k of dof i held or mirrored? */
 static inline bool mpm_walls_held(const mpm_walls *w, int64_t i, int k) { return w->n_walls > 0 && (w->held[i] >> k & 1); }
 #endif
