@@ -62,6 +62,12 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
 /* y += H_contact x or its transpose, at the last residual(with_tangent = true). */
 PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed);
 PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d); /* [n_blocks][9] += */
+/* Couplings (row, col) of global blocks that pairs of this step may add to the tangent, with rigid blocks on at least one side
+ * (the others are couplings of the bodies, see body.h); unordered, may repeat. Allocated: free both with memory_free. */
+PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, int32_t **row, int32_t **col);
+/* H += the tangent at the last residual(with_tangent = true); its pattern holds the couplings of bodies and contact. Same bits on
+ * any number of threads. */
+PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H);
 /* Accept: inactive pairs are deleted, the others get X <- Y. */
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
 /* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */

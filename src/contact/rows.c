@@ -38,6 +38,10 @@ void contact_rows_destroy(contact_rows **r)
 
 int64_t contact_rows_n_touched(const contact_rows *r) { return r->n_touched; }
 int64_t contact_rows_n_entries(const contact_rows *r) { return r->n_entries; }
+contact_rows_view contact_rows_get(const contact_rows *r)
+{
+  return (contact_rows_view){r->n_touched, r->start, r->touched_start, r->block, r->touched, r->touched_pair, r->weight, r->touched_weight};
+}
 
 static PetscErrorCode reserve_pairs(contact_rows *r, int64_t n, int64_t n_blocks)
 {

@@ -17,6 +17,14 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
                                   int64_t n_blocks);
 int64_t contact_rows_n_touched(const contact_rows *r);
 int64_t contact_rows_n_entries(const contact_rows *r);
+/* The map itself and its transpose, borrowed until the next build: entries of pair i, and of each touched block. */
+typedef struct {
+  int64_t        n_touched;
+  const int64_t *start, *touched_start; /* [n + 1], [n_touched + 1] */
+  const int32_t *block, *touched, *touched_pair; /* blocks are global, touched ascends, pairs ascend within a block */
+  const double  *weight, *touched_weight;
+} contact_rows_view;
+contact_rows_view contact_rows_get(const contact_rows *r);
 
 /* out [n][3] = scale sum_k w_k v[block_k], v [n_blocks][3]; zero for an empty row. Where is_wanted[i] == 0 out is not
  * touched; is_wanted NULL: all. */

@@ -31,6 +31,32 @@ typedef struct {
   double momentum[3], angular_momentum[3], center[3];
 } body_totals;
 
+/* A matrix of 3x3 blocks in compressed rows, for bodies and contacts to add to. Borrowed arrays. */
+typedef struct {
+  int64_t        n;
+  const int64_t *row_start; /* [n + 1] */
+  const int32_t *col;       /* [row_start[n]] ascending within a row */
+  double        *value;     /* [row_start[n]][9] row-major */
+} block_rows;
+/* Block (row, col); NULL if it is not in the pattern. */
+static inline double *block_rows_find(const block_rows *H, int64_t row, int64_t col)
+{
+  int64_t lo = H->row_start[row], hi = H->row_start[row + 1];
+  while (hi - lo > 1) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (H->col[mid] <= col) lo = mid;
+    else hi = mid;
+  }
+  return hi > lo && H->col[lo] == col ? H->value + 9 * lo : NULL;
+}
+/* Block (row, col), which must be in the pattern. */
+static inline double *block_rows_at(const block_rows *H, int64_t row, int64_t col)
+{
+  double *block = block_rows_find(H, row, col);
+  SS_ASSERT(block);
+  return block;
+}
+
 typedef struct {
   const char *kind;
   /* Transfer, sort, fix the active blocks: *n_blocks unknown blocks. `t` is the time at the start of the step. */
@@ -62,9 +88,17 @@ typedef struct {
   /* POINT_WEIGHTED: the row of point i: n <= POINT_MAX_WEIGHTS body-local blocks with weights (sum w = 1). */
   int (*point_row)(const body *b, int64_t i, int32_t *block, double *weight);
   void (*destroy)(body **b);
+
+  /* For preconditioners that want a matrix; both or none (NULL). All indices of couplings are body-local, those of H global. */
+  /* Blocks that H couples with `block`, ascending, itself included; also those that share a point_row with it. Returns how many,
+   * at most BODY_MAX_COUPLINGS. Holds for the whole step; called by many threads. */
+  int (*couplings)(const body *b, int64_t block, int32_t *other);
+  /* H += the tangent at the last residual(with_tangent = true), without contact; the pattern holds all couplings. */
+  PetscErrorCode (*assemble)(const body *b, const block_rows *H);
 } body_ops;
 
-enum { POINT_MAX_WEIGHTS = 64 }; /* cubic B-splines: 4^3 */
+enum { POINT_MAX_WEIGHTS = 64 };   /* cubic B-splines: 4^3 */
+enum { BODY_MAX_COUPLINGS = 686 }; /* 7^3, twice where planes are mirrors or periodic */
 
 struct body {
   const body_ops *ops;

@@ -20,6 +20,7 @@ typedef struct {
   Vec           work;
   Mat           scaled_jacobian;  /* shell for D^-1 H */
   row_scaled_copy scaled_pre;
+  PetscObjectId   scaled_from; /* the Pmat that scaled_jacobian was made with */
   PetscBool     wants_tangent;
   double        phi_trial;
   SNESStabilizedStatistics count;
@@ -111,9 +112,18 @@ static PetscErrorCode newton_direction(SNES snes, Vec dz)
   PetscInt         n_its;
   PetscFunctionBegin;
   if (s->dinv) {
+    PetscObjectId pre;
+    PetscBool     is_reused;
+    PC            pc;
+    PetscCall(PetscObjectGetId((PetscObject)snes->jacobian_pre, &pre));
+    if (s->scaled_from != pre) PetscCall(MatDestroy(&s->scaled_jacobian)); /* another Pmat since the last solve */
+    s->scaled_from = pre;
     if (!s->scaled_jacobian) PetscCall(mat_row_scaled_create(snes->jacobian, snes->jacobian_pre, s->dinv, &s->scaled_jacobian));
     A = s->scaled_jacobian;
-    PetscCall(mat_row_scaled_for_preconditioner(A, snes->jacobian_pre, s->dinv, &s->scaled_pre, &P));
+    PetscCall(KSPGetPC(snes->ksp, &pc));
+    PetscCall(PCGetReusePreconditioner(pc, &is_reused));
+    if (is_reused && s->scaled_pre.copy) P = s->scaled_pre.copy; /* nobody will look at its values */
+    else PetscCall(mat_row_scaled_for_preconditioner(A, snes->jacobian_pre, s->dinv, &s->scaled_pre, &P));
   }
   PetscCall(KSPSetOperators(snes->ksp, A, P));
   PetscCall(VecCopy(residual_at_z(snes), s->work));

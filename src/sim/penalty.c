@@ -3,8 +3,10 @@
 #include "core/memory.h"
 #include "core/timer.h"
 #include "optim/optim.h"
+#include "optim/pc_metis_schwarz.h"
 #include "optim/snes_stabilized.h"
 #include "sim/formulation.h"
+#include "sim/penalty_matrix.h"
 #include "sim/penalty_system.h"
 
 typedef struct {
@@ -16,6 +18,8 @@ typedef struct {
   SNES    snes;
   Vec     z, g, dinv, columns;
   Mat     H;
+  Mat     P;            /* the assembled tangent, if the preconditioner wants one */
+  bool    is_assembled; /* P has been filled in this step */
   int64_t n_petsc;
 } penalty;
 
@@ -36,6 +40,21 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool wants_matrix(const penalty *p) { return p->system.scene->job->solver->linear->preconditioner == JOB_PRECONDITIONER_METIS_SCHWARZ; }
+
+/* P follows the tangent as often as the job says; in between the preconditioner stays as it is. */
+static PetscErrorCode refresh_matrix(penalty *p)
+{
+  PetscFunctionBegin;
+  const bool keep = p->is_assembled && p->system.scene->job->solver->linear->refresh == JOB_REFRESH_STEP;
+  KSP        ksp;
+  PetscCall(SNESGetKSP(p->snes, &ksp));
+  PetscCall(KSPSetReusePreconditioner(ksp, keep ? PETSC_TRUE : PETSC_FALSE));
+  if (!keep) PetscCall(penalty_matrix_assemble(&p->system, p->P));
+  p->is_assembled = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The solver asks for H only where it has just evaluated g; usually that evaluation knew and prepared it. */
 static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *context)
 {
@@ -53,6 +72,7 @@ static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *con
     PetscCall(penalty_system_evaluate(&p->system, z_array, p->work, true));
     PetscCall(VecRestoreArrayRead(z, &z_array));
   }
+  if (wants_matrix(p) && p->system.verdict.code == STEP_OK) PetscCall(refresh_matrix(p));
   PetscCall(MatAssemblyBegin(H, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(H, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -103,7 +123,8 @@ static PetscErrorCode petsc_destroy(penalty *p)
 static PetscErrorCode petsc_create(penalty *p)
 {
   PetscFunctionBegin;
-  const job_solver *o = p->system.scene->job->solver;
+  static const char *const pc_types[] = {"blockdiagonal", PCMETISSCHWARZ, PCNONE}; /* by JOB_PRECONDITIONER_... */
+  const job_solver        *o          = p->system.scene->job->solver;
   PetscInt          n;
   PetscCall(PetscIntCast(3 * p->system.n_blocks, &n));
   PetscCall(VecCreate(PETSC_COMM_SELF, &p->z));
@@ -123,7 +144,6 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(SNESCreate(PETSC_COMM_SELF, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
-  PetscCall(SNESSetJacobian(p->snes, p->H, p->H, penalty_jacobian, p));
   PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
   PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
   PetscCall(SNESStabilizedSetForcing(p->snes, o->linear->tolerance));
@@ -136,7 +156,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(KSPSetTolerances(ksp, o->linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)o->linear->max_iterations));
   PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)o->linear->restart));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, o->linear->preconditioner == JOB_PRECONDITIONER_NONE ? PCNONE : "blockdiagonal"));
+  PetscCall(PCSetType(pc, pc_types[o->linear->preconditioner]));
   PetscCall(SNESSetFromOptions(p->snes));
   p->n_petsc = p->system.n_blocks;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,6 +179,9 @@ static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *repo
     PetscCall(petsc_destroy(p));
     PetscCall(petsc_create(p));
   }
+  if (wants_matrix(p)) PetscCall(penalty_matrix_lay_out(&p->system, &p->P));
+  p->is_assembled = false;
+  PetscCall(SNESSetJacobian(p->snes, p->H, p->P ? p->P : p->H, penalty_jacobian, p));
   PetscCall(copy_to(p->dinv, p->system.inverse_scale, p->system.n_blocks));
   PetscCall(copy_to(p->columns, p->system.column_scale, p->system.n_blocks));
   PetscCall(VecZeroEntries(p->z));
@@ -218,6 +241,7 @@ static void penalty_destroy(formulation **f)
   penalty *p = (penalty *)*f;
   if (!p) return;
   (void)petsc_destroy(p);
+  (void)MatDestroy(&p->P);
   penalty_system_destroy(&p->system);
   memory_free(&p->work);
   memory_free(&p);

@@ -6,7 +6,9 @@
 #include "contact/penalty_pairs.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "sim/penalty_system.h"
+#include "optim/mat_block3.h"
+#include "optim/optim.h"
+#include "sim/penalty_matrix.h"
 
 static const double DT = 2.0e-3;
 
@@ -226,18 +228,74 @@ static void test_adjoint(void **state)
   close_world(&w);
 }
 
-/* g, H x, H^T x, one after the other. */
+/* The assembled matrix and the products that need none are the same map. */
+static void check_matrix(const char *model, const char *extra)
+{
+  char  text[4096];
+  world w;
+  Mat   P = NULL;
+  Vec   in, out;
+  write_job(model, extra, text, sizeof text);
+  open_world(text, &w);
+  double *x = random_numbers(w.n, 8, 1.0), *y = numbers(w.n), *z = numbers(w.n);
+  assert_ok(optim_register_all());
+  for (int repeat = 0; repeat < 2; ++repeat) { /* the second time into the first one's matrix */
+    Mat before = P;
+    assert_ok(penalty_matrix_lay_out(&w.p, &P));
+    assert_true(repeat == 0 || P == before);
+    assert_ok(penalty_matrix_assemble(&w.p, P));
+  }
+  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w.n, x, &in));
+  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w.n, z, &out));
+  for (int is_transposed = 0; is_transposed < 2; ++is_transposed) {
+    assert_ok(penalty_system_product(&w.p, x, y, is_transposed));
+    assert_ok(is_transposed ? MatMultTranspose(P, in, out) : MatMult(P, in, out));
+    for (int k = -1; k < w.s->n_systems; ++k) { /* all rows, then those of each system */
+      const int64_t first = k < 0 ? 0 : 3 * w.s->systems[k]->first_block, n = k < 0 ? w.n : 3 * w.s->systems[k]->n_blocks;
+      double        difference = 0.0;
+      for (int64_t i = first; i < first + n; ++i) difference += (z[i] - y[i]) * (z[i] - y[i]);
+      const double error = sqrt(difference) / norm(n, y + first);
+      print_message("%s%s system %d: %.2e\n", model, is_transposed ? ", transposed," : ",", k, error);
+      assert_close(error, 0.0, 1.0e-12);
+    }
+  }
+  assert_ok(VecDestroy(&in));
+  assert_ok(VecDestroy(&out));
+  assert_ok(MatDestroy(&P));
+  memory_free(&x);
+  memory_free(&y);
+  memory_free(&z);
+  close_world(&w);
+}
+#define PERIODIC "walls: [{axis: y, side: lower, at: 0, kind: periodic}, {axis: y, side: upper, at: 0.4, kind: periodic}, {axis: z, side: lower, at: 0}]"
+static void test_matrix_periodic(void **state) { (void)state, check_matrix(SAND, "mpm: {" PERIODIC "}"), check_matrix(SAND, "mpm: {kernel: cubic, " PERIODIC "}"); }
+#define WALLS "walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]"
+static void test_matrix_elastic(void **state) { (void)state, check_matrix("fixed_corotated", ""); }
+static void test_matrix_sand(void **state) { (void)state, check_matrix(SAND, ""); }
+static void test_matrix_cubic(void **state) { (void)state, check_matrix(SAND, "mpm: {kernel: cubic}"); }
+static void test_matrix_walls(void **state) { (void)state, check_matrix(SAND, "mpm: {" WALLS "}"), check_matrix(SAND, "mpm: {kernel: cubic, " WALLS "}"); }
+
+/* g, H x, H^T x, and the matrix, one after the other. */
 static double *everything(const char *text, int n_threads, int64_t *n)
 {
   world w;
   team_set_threads(n_threads);
   open_world(text, &w);
-  double *all = numbers(3 * w.n), *x = random_numbers(w.n, 6, 1.0);
+  Mat         P = NULL;
+  block3_view view;
+  assert_ok(optim_register_all());
+  assert_ok(penalty_matrix_lay_out(&w.p, &P));
+  assert_ok(penalty_matrix_assemble(&w.p, P));
+  assert_ok(mat_block3_get(P, &view));
+  const int64_t n_values = 9 * view.row_start[view.n];
+  double *all = numbers(3 * w.n + n_values), *x = random_numbers(w.n, 6, 1.0);
+  memcpy(all + 3 * w.n, view.value, (size_t)n_values * sizeof *all);
+  assert_ok(MatDestroy(&P));
   memcpy(all, w.g, (size_t)w.n * sizeof *all);
   assert_ok(penalty_system_product(&w.p, x, all + w.n, false));
   assert_ok(penalty_system_product(&w.p, x, all + 2 * w.n, true));
   memory_free(&x);
-  *n = 3 * w.n;
+  *n = 3 * w.n + n_values;
   memory_free(&w.z);
   memory_free(&w.g);
   penalty_system_destroy(&w.p);
@@ -265,5 +323,57 @@ static void test_threads(void **state)
   assert_no_leak();
 }
 
+/* GMRES iterations of three steps in which a stiff bed settles under a ball. */
+static int64_t iterations(const char *preconditioner, const char *refresh)
+{
+  char         text[4096];
+  diagnostics *d;
+  job         *j = NULL;
+  scene       *s = NULL;
+  formulation *f = NULL;
+  int64_t      sum = 0;
+  snprintf(text, sizeof text,
+           "stickslip: 1\n"
+           "name: test\n"
+           "time: {end: 0.1, step: 1.0e-3}\n"
+           "materials:\n"
+           "  sand:  {density: 1600, youngs_modulus: 3.537e7, poisson_ratio: 0.3, model: " SAND "}\n"
+           "  steel: {model: rigid, density: 7800}\n"
+           "bodies:\n"
+           "  bed:   {kind: mpm, material: sand, spacing: 0.02, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [0.12, 0.12, 0.08]}}}\n"
+           "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.06, 0.06, 0.125], radius: 0.05}}, velocity: [0, 0, -1]}\n"
+           "  tank:  {kind: static, shape: {container: {min: [0, 0, 0.001], max: [0.12, 0.12, 2]}}}\n"
+           "contact: {friction: 0.3, stiffness: 1.0e4}\n"
+           "solver: {linear: {preconditioner: %s, refresh: %s, max_iterations: 400, restart: 100}}\n",
+           preconditioner, refresh);
+  assert_ok(diagnostics_create(&d));
+  assert_ok(job_read_text("job", text, 0, NULL, d, &j));
+  if (j) assert_ok(scene_create(j, d, &s));
+  if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
+  assert_ok(penalty_formulation.create(s, &f));
+  for (int step = 0; step < 3; ++step) {
+    step_verdict verdict;
+    step_report  report;
+    assert_ok(f->ops->step(f, 1.0e-3 * step, 1.0e-3, &verdict, &report));
+    assert_int_equal(verdict.code, STEP_OK);
+    sum += report.linear_iterations;
+  }
+  f->ops->destroy(&f);
+  scene_destroy(&s);
+  job_destroy(&j);
+  diagnostics_destroy(&d);
+  assert_no_leak();
+  return sum;
+}
+
+static void test_iterations(void **state)
+{
+  (void)state;
+  const int64_t block = iterations("block_diagonal", "step"), step = iterations("metis_schwarz", "step"), newton = iterations("metis_schwarz", "newton");
+  print_message("GMRES iterations: block_diagonal %d, metis_schwarz per step %d, per Newton iteration %d\n", (int)block, (int)step, (int)newton);
+  assert_true(newton < block);
+}
+
 TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls),
-          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_threads))
+          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
+          cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations))

@@ -389,7 +389,7 @@ void mpm_grid_node(const mpm_grid *g, int64_t dof, int64_t node[3])
   node[2] = (int64_t)base[2] + (at & 3);
 }
 
-int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3])
+int64_t mpm_grid_find_block(const mpm_grid *g, const int64_t node[3])
 {
   uint64_t key = 0;
   int64_t  lo = 0, hi = g->n_blocks;
@@ -403,8 +403,13 @@ int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3])
     if (g->block_key[mid] < key) lo = mid + 1;
     else hi = mid;
   }
-  if (lo == g->n_blocks || g->block_key[lo] != key) return -1;
-  return g->node_dof[lo * BLOCK_NODES + ((node[0] & 3) * 4 + (node[1] & 3)) * 4 + (node[2] & 3)];
+  return lo == g->n_blocks || g->block_key[lo] != key ? -1 : lo;
+}
+
+int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3])
+{
+  const int64_t block = mpm_grid_find_block(g, node);
+  return block < 0 ? -1 : g->node_dof[block * BLOCK_NODES + ((node[0] & 3) * 4 + (node[1] & 3)) * 4 + (node[2] & 3)];
 }
 
 int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], int32_t *dof, double *weight)

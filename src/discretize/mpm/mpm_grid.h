@@ -57,6 +57,8 @@ void mpm_grid_reduce(const mpm_grid *g, int n_components, double *out);
 
 /* Where dof i is, in units of h. */
 void mpm_grid_node(const mpm_grid *g, int64_t dof, int64_t node[3]);
+/* The block that holds a node, or -1 if it does not exist. */
+int64_t mpm_grid_find_block(const mpm_grid *g, const int64_t node[3]);
 /* The dof at a node, or -1 if there is none. */
 int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3]);
 /* The stencil of a point in a cluster of this step: dofs and weights, sum w = 1; returns how many (<= 64). */

@@ -1,6 +1,7 @@
 /* The step of an MPM domain: the functions behind its body_ops. */
 #include "core/math3.h"
 #include "core/memory.h"
+#include "discretize/mpm/mpm_assemble.h"
 #include "discretize/mpm/mpm_domain_impl.h"
 
 static mpm_domain       *domain_of(body *b) { return (mpm_domain *)b; }
@@ -155,6 +156,22 @@ static PetscErrorCode step_block_diagonal(const body *b, double *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int step_couplings(const body *b, int64_t block, int32_t *other)
+{
+  const mpm_domain *d = domain_of_const(b);
+  return mpm_couplings(d->grid, &d->walls, block, other);
+}
+
+static PetscErrorCode step_assemble(const body *b, const block_rows *H)
+{
+  const mpm_domain *d = domain_of_const(b);
+
+  PetscFunctionBeginUser;
+  SS_ASSERT(d->has_tangent);
+  PetscCall(mpm_assemble(d->grid, d->n_bodies, d->particles, &d->tangent, &d->walls, b->first_block, H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
 {
   mpm_domain   *d       = domain_of(b);
@@ -241,6 +258,8 @@ const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .residual       = step_residual,
                                  .tangent        = step_tangent,
                                  .block_diagonal = step_block_diagonal,
+                                 .couplings      = step_couplings,
+                                 .assemble       = step_assemble,
                                  .end_step       = step_end,
                                  .totals         = step_totals,
                                  .fields         = step_fields,

@@ -200,6 +200,24 @@ static PetscErrorCode rigid_block_diagonal(const body *base, double *d)
   return PETSC_SUCCESS;
 }
 
+static int rigid_couplings(const body *base, int64_t block, int32_t *other)
+{
+  (void)base, (void)block;
+  other[0] = 0, other[1] = 1;
+  return 2;
+}
+
+static PetscErrorCode rigid_assemble(const body *base, const block_rows *H)
+{
+  const rigid_body *b = (const rigid_body *)base;
+  for (int row = 0; row < 2; ++row)
+    for (int col = 0; col < 2; ++col) {
+      double *to = block_rows_at(H, base->first_block + row, base->first_block + col);
+      for (int e = 0; e < 9; ++e) to[e] += b->H[6 * (3 * row + e / 3) + 3 * col + e % 3];
+    }
+  return PETSC_SUCCESS;
+}
+
 static PetscErrorCode rigid_end_step(body *base, const double *v, step_verdict *verdict)
 {
   PetscFunctionBegin;
@@ -294,5 +312,7 @@ const body_ops rigid_body_ops = {
   .n_clusters     = rigid_n_clusters,
   .cluster        = rigid_cluster,
   .point          = rigid_point,
+  .couplings      = rigid_couplings,
+  .assemble       = rigid_assemble,
   .destroy        = rigid_destroy,
 };
