@@ -4,6 +4,10 @@
 B=${B:-build/release}
 export B
 export GOMP_SPINCOUNT=1000 # other work may share the cores
+# The tests count their own blocks; what MPI leaves behind at the end is not ours.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
+# Archer tells ThreadSanitizer what OpenMP orders; PETSc and MPI were built without its marks.
+export TSAN_OPTIONS="${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}" OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES:-libarcher.so}"
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 report() { # name status log

@@ -16,6 +16,9 @@ enum { LANES = 4 };
 #else
 enum { LANES = 2 };
 #endif
+/* Everything here is inlined, so how vectors would be passed does not matter. For those who include this from elsewhere;
+ * our own profiles say -Wno-psabi, as gcc also asks at the end of the file, where pragmas no longer reach.            */
+#pragma GCC diagnostic ignored "-Wpsabi"
 #define LANES_INLINE static inline __attribute__((always_inline))
 
 typedef double lanes __attribute__((vector_size(8 * LANES)));
