@@ -25,9 +25,13 @@ static void quiet_mpi(void)
 static void restart_with_short_spins(char **argv)
 {
   if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+  /* By its real path, or process lists would call it "exe". */
+  char          path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (n <= 0) return; /* no /proc: go on as we are */
+  path[n] = '\0';
   setenv("GOMP_SPINCOUNT", "1000", 1);
-  execv("/proc/self/exe", argv);
-  /* no /proc: go on as we are */
+  execv(path, argv);
 }
 
 static int threads_wanted(const command_line *line, int64_t *n)
