@@ -91,7 +91,7 @@ format:
 	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'validation/*.[ch]')
 lint:
 	cppcheck $$(grep -v '^\#' config/cppcheck.cfg) -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null | sed 's/-I/--suppress=*:/g') src
-	clang-tidy --quiet $(SOURCES) -- -std=gnu11 $(CPPFLAGS) $(shell mpicc --showme:compile 2>/dev/null)
+	printf '%s\n' $(SOURCES) | xargs -P 2 -I@ clang-tidy --quiet @ -- -std=gnu11 -Wno-unknown-pragmas $(CPPFLAGS) $(shell mpicc --showme:compile 2>/dev/null)
 
 clean:
 	rm -rf build

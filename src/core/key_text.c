@@ -174,6 +174,7 @@ PetscErrorCode key_text_path(document *doc, const char *text, document_mark mark
   *out = *problem = NULL;
   PetscCall(expand(&expanded, text, why, sizeof why));
   if (!why[0] && (!expanded.data || !expanded.data[0])) (void)snprintf(why, sizeof why, "the path is empty");
+  /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no data has set why */
   if (!why[0] && expanded.data[0] != '/') {
     if (!slash || mark.file[0] != '/') {
       PetscCheck(getcwd(cwd, sizeof cwd), PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot tell the current folder: %s", strerror(errno));

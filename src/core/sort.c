@@ -41,7 +41,7 @@ static void move(int64_t lo, int64_t hi, int shift, uint64_t mask, const uint64_
 static void one_pass(int64_t n, int shift, uint64_t mask, const uint64_t *key_in, const int32_t *perm_in, uint64_t *key, int32_t *perm)
 {
   static int32_t next[MAX_THREADS][N_DIGITS]; /* sorts are called by serial code; 256 KiB would be much for the stack */
-  const int      want = n < SERIAL_LIMIT || omp_in_parallel() ? 1 : omp_get_max_threads();
+  const int      want = n < SERIAL_LIMIT || omp_in_parallel() ? 1 : omp_get_max_threads(); /* NOLINT(clang-analyzer-deadcode.DeadStores): the pragma reads it */
   #pragma omp parallel num_threads(want < MAX_THREADS ? want : MAX_THREADS)
   {
     const int     t = omp_get_thread_num(), n_threads = omp_get_num_threads();
@@ -81,9 +81,11 @@ void sort_keys_with(int64_t n, int n_bits, uint64_t *key, int32_t *perm, uint64_
     to = swap;
   }
   if (!perm_from)
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only n = 0 comes without arrays */
     for (int64_t i = 0; i < n; ++i) perm[i] = (int32_t)i;
   if (from != key) {
     memcpy(key, from, sizeof *key * (size_t)n);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only n = 0 comes without arrays */
     memcpy(perm, perm_from, sizeof *perm * (size_t)n);
   }
 }

@@ -348,6 +348,7 @@ PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_tab
   for (int i = 0; i < field_table_n_groups(table); ++i) {
     const field_group *group = field_table_group(table, i);
     for (int j = 0; j < group->n_fields; ++j)
+      /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): match_all counted these fields */
       if (group->fields[j].flags & FIELD_CHECKPOINT) field_store_scatter(&group->fields[j], *group->n_rows, s.rows[i_row++]);
   }
   if (step) *step = c->step;

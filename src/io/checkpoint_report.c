@@ -97,6 +97,7 @@ static PetscErrorCode field_diff(const catalog *a, const catalog *b, const int g
     PetscCall(catalog_read(b, group[1], at[1], &q));
   }
   for (int64_t i = 0; i < g->n_rows * f->n_components; ++i) {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): read above with n_rows rows */
     const bool differs = tolerance == 0.0 ? memcmp((const char *)p + (size_t)i * size, (const char *)q + (size_t)i * size, size) != 0
                                           : entries_differ(x[i], y[i], tolerance);
     if (differs) difference_add(d, i / f->n_components, x[i], y[i]);

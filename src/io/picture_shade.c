@@ -110,7 +110,7 @@ static void ground_point(const shader *s, sample_point *f)
     world[k] = v->origin[k] + s->to_world[k][0] * f->q[0] + s->to_world[k][1] * f->q[1] + s->to_world[k][2] * f->q[2];
     distance += (world[k] - s->p->target[k]) * (world[k] - s->p->target[k]);
   }
-  const double scale = s->p->scale, slant = fmax(fabs(dot(f->e, s->up)), 0.03);
+  const double scale = s->p->scale, slant = fmax(fabs((double)dot(f->e, s->up)), 0.03);
   const double footprint = (v->is_orthographic ? 1.0 : f->q[2]) / v->focal * PICTURE_SAMPLES / sqrt(slant);
   const double half = 0.0010 * scale;
   const float  fine = fmaxf(grid_line(world[0], s->grid, half, footprint), grid_line(world[1], s->grid, half, footprint));
@@ -138,7 +138,7 @@ static void triangle_normal(const view_triangle *t, const float q[3], const floa
 static void fetch(const shader *s, int x, int y, uint32_t id, float z, sample_point *f)
 {
   const scene_view *v = &s->seen->view;
-  const uint8_t    *rgb, none[3] = {0};
+  const uint8_t    *rgb;
   position(v, (float)x + 0.5f, (float)y + 0.5f, z, f->q);
   for (int k = 0; k < 3; ++k) f->e[k] = v->is_orthographic ? (k == 2 ? -1.0f : 0.0f) : -f->q[k];
   normalise(f->e);
@@ -148,7 +148,6 @@ static void fetch(const shader *s, int x, int y, uint32_t id, float z, sample_po
     return;
   }
   const int64_t i = (int64_t)id - SURFACE_FIRST;
-  rgb = none;
   if (i < s->seen->n_spheres) {
     const float *c = s->seen->sphere[i];
     for (int k = 0; k < 3; ++k) f->n[k] = f->q[k] - c[k];

@@ -35,6 +35,7 @@ static void multiply(const block3_pattern *p, const double *restrict value, cons
         s1 += a[3] * v[0] + a[4] * v[1] + a[5] * v[2];
         s2 += a[6] * v[0] + a[7] * v[1] + a[8] * v[2];
       }
+      /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): VecGetArray fails or gives one */
       y[3 * i]     = (b ? b[3 * i] : 0.0) + s0;
       y[3 * i + 1] = (b ? b[3 * i + 1] : 0.0) + s1;
       y[3 * i + 2] = (b ? b[3 * i + 2] : 0.0) + s2;
@@ -66,6 +67,7 @@ static void multiply_transposed(const block3_pattern *p, const double *restrict 
     double s[3] = {0.0, 0.0, 0.0};
     for (int64_t k = p->entry_start[j]; k < p->entry_start[j + 1]; ++k)
       for (int e = 0; e < 3; ++e) s[e] += p->private_sums[3 * p->entry[k] + e];
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): VecGetArray fails or gives one */
     for (int e = 0; e < 3; ++e) y[3 * j + e] = (b ? b[3 * j + e] : 0.0) + s[e];
   }
 }

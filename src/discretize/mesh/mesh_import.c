@@ -114,7 +114,7 @@ static PetscErrorCode read_point(line_reader *r, double *x)
   for (int k = 0; k < 3; ++k) {
     char *w = next_word(r), *end = NULL;
     if (!w) PetscCall(bad_line(r, "a vertex needs three coordinates", NULL));
-    x[k] = strtod(w, &end);
+    x[k] = strtod(w, &end); /* cppcheck-suppress nullPointerRedundantCheck; bad_line returned */
     if (end == w || *end != '\0' || !isfinite(x[k])) PetscCall(bad_line(r, "not a finite number:", w));
     if (fabs(x[k]) > 1e30) PetscCall(bad_line(r, "a coordinate beyond 1e30:", w));
   }
@@ -377,7 +377,7 @@ static PetscErrorCode read_file(const char *path, char **bytes, size_t *size)
   }
   PetscErrorCode code = memory_alloc("mesh file", n, 1, bytes);
   *size               = code ? 0 : fread(*bytes, 1, (size_t)n, f);
-  fclose(f);
+  fclose(f); /* cppcheck-suppress doubleFree; SETERRQ returned above */
   if (!code && (int64_t)*size != n) memory_free(bytes);
   PetscCall(code);
   PetscCheck((int64_t)*size == n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: could not be read to its end", path);

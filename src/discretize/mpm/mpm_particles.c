@@ -71,7 +71,7 @@ bool mpm_particles_permute(mpm_particles *p, const int32_t *order)
   int64_t       moved = n;
 #pragma omp parallel for reduction(min : moved) schedule(static)
   for (int64_t i = 0; i < n; ++i)
-    if (order[i] != i && i < moved) moved = i;
+    if (i < moved && order[i] != i) moved = i;
   if (moved == n) return false; /* a pile at rest */
   void    **arrays[MPM_PARTICLES_MAX_ARRAYS];
   const int n_arrays = mpm_particles_arrays(p, arrays);
