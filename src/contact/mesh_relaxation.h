@@ -1,0 +1,55 @@
+/* Relaxation on a triangle mesh: an attachment slides over the triangles until friction holds it.
+ *
+ * The attachment is kept in barycentric coordinates, so that it is carried along by a deforming surface. It is pulled
+ * straight towards the point nearest to Z in the plane of its triangle, on the line of its edge, or nowhere (vertex), and
+ * changes triangle, edge or vertex on the way: the machine of four states of [DingSchroeder2020], sec. 2.1.3, with the
+ * derivatives of penalty-relaxation.md, section 4. Pure geometry, no state, thread-safe.                               */
+#ifndef SS_CONTACT_MESH_RELAXATION_H
+#define SS_CONTACT_MESH_RELAXATION_H
+#include "contact/relaxation.h"
+#include "discretize/mesh/triangle_topology.h"
+
+enum {
+  RELAX_MESH_MAX_MOVES = 64,                             /* then static where it is; the paper saw 5 at most */
+  RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move brings at most two new nodes */
+};
+
+/* Where an attachment is on a surface: a triangle and the weights of its corners, >= 0, sum 1. State (checkpoint). */
+typedef struct {
+  int32_t triangle;
+  double  weight[3];
+} mesh_attachment;
+
+typedef enum {
+  ON_TRIANGLE   = 1,
+  ENTERED       = 2, /* in a triangle, having come over one of its edges or from a corner */
+  ALONG_EDGE    = 3,
+  AT_VERTEX     = 4
+} mesh_relax_place;
+
+typedef struct {
+  relax_state     state; /* RELAX_INACTIVE: Z pulls Y off the surface, the rest is still filled; RELAX_STICK: Y is X; else RELAX_SLIDE */
+  mesh_attachment at;    /* of Y */
+  double          Y[3];
+  double          normal[3]; /* outward unit normal at Y: of the triangle, or the mean over the edge or vertex (angle-weighted) */
+
+  /* The chain of places, the first always ON_TRIANGLE; the last one is where it ended. */
+  int     n_places;
+  uint8_t place[RELAX_MESH_MAX_MOVES + 1];
+  bool    is_capped; /* gave up after RELAX_MESH_MAX_MOVES */
+
+  /* Derivatives, if asked for: dY = sum_i weight_i dP_i + sum_i P_i dweight_i, where i runs over the corners of at.triangle and
+   *   dweight_i = sum_j d_weight[i][3 j ... 3 j + 2] . d(q_j),   q_0 = Z,  q_j = x[node[j - 1]],  j <= n_nodes
+   * node: mesh vertices, each once, the three corners of at.triangle among them. */
+  int     n_nodes;
+  int32_t node[RELAX_MESH_MAX_NODES];
+  double  d_weight[3][3 * (RELAX_MESH_MAX_NODES + 1)];
+} mesh_relaxation;
+
+/* Relax the attachment X for a point at Z against the surface `mesh` with vertices at x [n_vertices][3]; mu >= 0.
+ * Degenerate triangles, and numbers that are not finite, stop the attachment where it is. */
+void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const mesh_attachment *X, const double Z[3],
+                bool with_derivatives, mesh_relaxation *out);
+/* dY/d(q_j) [9] of a relaxation with derivatives, j = 0 for Z, else node j - 1. */
+void mesh_relaxation_block(const triangle_topology *mesh, const double *x, const mesh_relaxation *r, int j, double block[9]);
+#endif

@@ -1,0 +1,311 @@
+/* Relaxation on triangle meshes against penalty-relaxation.md, section 4 and its rows of section 11. */
+#include "test.h"
+#include "contact/mesh_relaxation.h"
+#include "core/math3.h"
+#include "core/random.h"
+#include "discretize/mesh/triangle_mesh.h"
+#include <float.h>
+#include <string.h>
+
+static uint64_t state = 1;
+static double   uniform(double lo, double hi) /* splitmix64 */
+{
+  uint64_t x = (state += 0x9e3779b97f4a7c15ull);
+  x          = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x          = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return lo + (hi - lo) * (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
+}
+
+/* Meshes: a bumpy ball (convex and concave edges and corners), a bumpy sheet with a border. */
+static void bumpy_ball(double spacing, double noise, triangle_mesh **m, triangle_topology **t)
+{
+  const double center[3] = {0.1, -0.2, 0.3};
+  assert_ok(triangle_mesh_sphere(center, 1.0, spacing, m));
+  for (int64_t i = 0; i < 3 * (*m)->n_vertices; ++i) (*m)->x[i] += noise * uniform(-1.0, 1.0);
+  assert_ok(triangle_topology_create((*m)->n_vertices, (*m)->n_triangles, (*m)->tri, t));
+}
+static void bumpy_sheet(int n, double noise, triangle_mesh **m, triangle_topology **t)
+{
+  assert_ok(triangle_mesh_create((n + 1) * (n + 1), 2 * n * n, m));
+  for (int j = 0; j <= n; ++j)
+    for (int i = 0; i <= n; ++i)
+      v3_set((*m)->x + 3 * (j * (n + 1) + i), (double)i / n, (double)j / n, noise * uniform(-1.0, 1.0));
+  for (int j = 0, k = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      const int32_t a = j * (n + 1) + i, b = a + 1, c = a + n + 1, d = c + 1;
+      const int32_t quad[6] = {a, b, d, a, d, c};
+      for (int l = 0; l < 6; ++l) (*m)->tri[k++] = quad[l];
+    }
+  assert_ok(triangle_topology_create((*m)->n_vertices, (*m)->n_triangles, (*m)->tri, t));
+}
+
+static void random_attachment(const triangle_topology *t, mesh_attachment *X)
+{
+  X->triangle    = (int32_t)uniform(0.0, (double)t->n_triangles);
+  const double a = uniform(0.0, 1.0), b = uniform(0.0, 1.0);
+  X->weight[0]   = fmin(a, b);
+  X->weight[1]   = fabs(a - b);
+  X->weight[2]   = 1.0 - X->weight[0] - X->weight[1];
+  if (uniform(0.0, 1.0) < 0.05) { /* on an edge, or at a corner, as steps leave them */
+    const int i  = (int)uniform(0.0, 3.0);
+    X->weight[(i + 1) % 3] += X->weight[i];
+    X->weight[i] = 0.0;
+    if (uniform(0.0, 1.0) < 0.3) {
+      X->weight[(i + 1) % 3] = 1.0;
+      X->weight[(i + 2) % 3] = 0.0;
+    }
+  }
+}
+static void point_of(const triangle_topology *t, const double *x, const mesh_attachment *X, double Y[3])
+{
+  v3_set(Y, 0.0, 0.0, 0.0);
+  for (int i = 0; i < 3; ++i) v3_axpy(Y, X->weight[i], x + 3 * (int64_t)t->tri[3 * (int64_t)X->triangle + i]);
+}
+static void random_near(const double Y[3], double size, double Z[3])
+{
+  for (int j = 0; j < 3; ++j) Z[j] = Y[j] + size * uniform(-1.0, 1.0);
+}
+static bool same_way(const mesh_relaxation *a, const mesh_relaxation *b)
+{
+  return a->n_places == b->n_places && memcmp(a->place, b->place, (size_t)a->n_places) == 0 && a->at.triangle == b->at.triangle;
+}
+static double distance(const double *a, const double *b)
+{
+  double d[3];
+  v3_sub(d, a, b);
+  return v3_norm(d);
+}
+
+/* In a single large triangle the mesh is a plane: the same Y, state and derivative as the plane's closed form. */
+static void test_plane(void **unused)
+{
+  (void)unused;
+  const double       x[9] = {-50.0, -40.0, 0.7, 60.0, -45.0, 0.7, 3.0, 70.0, 0.7}, n[3] = {0.0, 0.0, 1.0};
+  const int32_t      tri[3] = {0, 1, 2};
+  triangle_topology *t;
+  mesh_relaxation    r;
+  int                counts[4] = {0};
+  assert_ok(triangle_topology_create(3, 1, tri, &t));
+  for (int k = 0; k < 1000; ++k) {
+    mesh_attachment X = {0, {uniform(0.3, 0.35), uniform(0.3, 0.35), 0.0}};
+    double          X0[3], Z[3], Y[3], A[9], B[9];
+    X.weight[2] = 1.0 - X.weight[0] - X.weight[1];
+    point_of(t, x, &X, X0);
+    random_near(X0, 1.0, Z);
+    const double      mu       = uniform(0.0, 1.5);
+    const relax_state expected = relax_plane(n, 0.7, mu, X0, Z, Y, A, NULL);
+    relax_mesh(t, x, mu, &X, Z, true, &r);
+    assert_int_equal(r.state, expected);
+    ++counts[expected];
+    if (expected == RELAX_INACTIVE) continue;
+    for (int j = 0; j < 3; ++j) assert_close(r.Y[j], Y[j], 1e-13); /* positions are up to 70 */
+    mesh_relaxation_block(t, x, &r, 0, B);
+    for (int j = 0; j < 9; ++j) assert_close(B[j], A[j], 1e-11);
+    mesh_relaxation again;
+    relax_mesh(t, x, mu, &r.at, Z, false, &again); /* idempotent on a plane, up to the round-off of the cone */
+    assert_close(distance(again.Y, r.Y), 0.0, 1e-13);
+  }
+  if (getenv("STICKSLIP_VERBOSE")) printf("inactive %d stick %d slide %d\n", counts[RELAX_INACTIVE], counts[RELAX_STICK], counts[RELAX_SLIDE]);
+  assert_true(counts[RELAX_INACTIVE] > 50 && counts[RELAX_STICK] > 50 && counts[RELAX_SLIDE] > 50);
+  triangle_topology_destroy(&t);
+  assert_no_leak();
+}
+
+/* Derivatives by central differences with respect to Z and all nodes at once, in random directions. Relaxations whose chain
+ * of places changes within the difference are kinks and say nothing. */
+static int check_derivatives(const triangle_mesh *m, const triangle_topology *t, double mu, double size, uint64_t *seen)
+{
+  static mesh_relaxation r, p, q;
+  mesh_attachment        X;
+  double                 X0[3], Z[3], scale = 0.0;
+  double                *x = malloc((size_t)(3 * m->n_vertices) * sizeof *x), *dx = malloc((size_t)(3 * m->n_vertices) * sizeof *dx);
+  int                    checked = 0;
+  random_attachment(t, &X);
+  point_of(t, m->x, &X, X0);
+  random_near(X0, size, Z);
+  relax_mesh(t, m->x, mu, &X, Z, true, &r);
+  for (int direction = 0; direction < 4; ++direction) {
+    double dZ[3], Y[2][3], predicted[3] = {0.0}, block[9], term[3];
+    const double h = 1e-7;
+    for (int j = 0; j < 3; ++j) dZ[j] = uniform(-1.0, 1.0);
+    for (int64_t j = 0; j < 3 * m->n_vertices; ++j) dx[j] = uniform(-1.0, 1.0);
+    for (int side = 0; side < 2; ++side) {
+      const double s = side ? h : -h;
+      double       Zs[3];
+      for (int64_t j = 0; j < 3 * m->n_vertices; ++j) x[j] = m->x[j] + s * dx[j];
+      v3_copy(Zs, Z);
+      v3_axpy(Zs, s, dZ);
+      relax_mesh(t, x, mu, &X, Zs, false, side ? &q : &p);
+      v3_copy(Y[side], side ? q.Y : p.Y);
+    }
+    if (!same_way(&p, &r) || !same_way(&q, &r) || (p.state == RELAX_STICK) != (q.state == RELAX_STICK)) continue;
+    for (int j = 0; j <= r.n_nodes; ++j) {
+      mesh_relaxation_block(t, m->x, &r, j, block);
+      m3_mulv(term, block, j == 0 ? dZ : dx + 3 * (int64_t)r.node[j - 1]);
+      v3_axpy(predicted, 1.0, term);
+      for (int k = 0; k < 9; ++k) scale = fmax(scale, fabs(block[k]));
+    }
+    for (int j = 0; j < 3; ++j) assert_close((Y[1][j] - Y[0][j]) / (2.0 * h), predicted[j], 1e-6 * (1.0 + scale * scale));
+    ++checked;
+  }
+  if (checked) {
+    uint64_t chain = 0;
+    for (int k = 0; k < r.n_places && k < 20; ++k) chain = chain * 5 + r.place[k];
+    for (int k = 0; k < 256; ++k) {
+      if (seen[k] == chain) break;
+      if (seen[k]) continue;
+      seen[k] = chain;
+      break;
+    }
+  }
+  free(x);
+  free(dx);
+  return checked;
+}
+
+static void test_derivatives(void **unused)
+{
+  (void)unused;
+  triangle_mesh     *ball, *sheet;
+  triangle_topology *ball_t, *sheet_t;
+  uint64_t           seen[256] = {0};
+  int                checked = 0, chains = 0;
+  state = 2;
+  bumpy_ball(0.7, 0.3, &ball, &ball_t);
+  bumpy_sheet(4, 0.3, &sheet, &sheet_t);
+  for (int k = 0; k < 8000; ++k) {
+    const double mu = k % 3 == 0 ? 0.0 : uniform(0.0, 0.6), size = uniform(0.05, 0.9);
+    if (k % 2) checked += check_derivatives(ball, ball_t, mu, size, seen);
+    else checked += check_derivatives(sheet, sheet_t, mu, 0.5 * size, seen);
+  }
+  while (chains < 256 && seen[chains]) ++chains;
+  if (getenv("STICKSLIP_VERBOSE")) printf("%d derivatives, %d distinct chains\n", checked, chains);
+  assert_true(checked > 25000);
+  assert_true(chains >= 40); /* 1, 1-2, 1-2-3, 1-4, 1-2-3-4-2 ...: all of them met */
+  triangle_mesh_destroy(&ball);
+  triangle_mesh_destroy(&sheet);
+  triangle_topology_destroy(&ball_t);
+  triangle_topology_destroy(&sheet_t);
+  assert_no_leak();
+}
+
+/* A million relaxations: they end, come nearer, stay on the surface, keep the cone where they end in a triangle. */
+static void test_fuzz(void **unused)
+{
+  (void)unused;
+  triangle_mesh     *m;
+  triangle_topology *t;
+  static mesh_relaxation r;
+  const char        *number = getenv("STICKSLIP_FUZZ");
+  const int          n      = number ? atoi(number) : 1000000;
+  int                longest = 0, n_capped = 0;
+  state = 3;
+  for (int part = 0; part < 10; ++part) {
+    if (part % 3 == 2) bumpy_sheet(6, 0.1 * uniform(0.0, 2.0), &m, &t);
+    else bumpy_ball(uniform(0.3, 0.8), uniform(0.0, 0.2), &m, &t);
+    for (int k = 0; k < n / 10; ++k) {
+      mesh_attachment X;
+      double          X0[3], Z[3], Y[3], d[3];
+      const double    mu = k % 4 == 0 ? 0.0 : uniform(0.0, 1.2);
+      random_attachment(t, &X);
+      point_of(t, m->x, &X, X0);
+      random_near(X0, uniform(0.0, 1.0), Z);
+      relax_mesh(t, m->x, mu, &X, Z, false, &r);
+      if (r.n_places > longest) longest = r.n_places;
+      n_capped += r.is_capped;
+      assert_true(distance(r.Y, Z) <= distance(X0, Z) + 1e-14);
+      for (int i = 0; i < 3; ++i) assert_true(r.at.weight[i] >= 0.0);
+      assert_close(r.at.weight[0] + r.at.weight[1] + r.at.weight[2], 1.0, 8 * DBL_EPSILON);
+      point_of(t, m->x, &r.at, Y);
+      assert_true(distance(Y, r.Y) == 0.0);
+      const int last = r.place[r.n_places - 1];
+      if (r.state == RELAX_INACTIVE || (last != ON_TRIANGLE && last != ENTERED)) continue;
+      v3_sub(d, r.Y, Z); /* pull: normal and tangential parts at the triangle it ended in */
+      const double normal = v3_dot(d, r.normal);
+      v3_axpy(d, -normal, r.normal);
+      assert_true(v3_norm(d) <= mu * normal + 1e-13);
+    }
+    triangle_mesh_destroy(&m);
+    triangle_topology_destroy(&t);
+  }
+  if (getenv("STICKSLIP_VERBOSE")) printf("longest chain %d, %d given up of %d\n", longest, n_capped, n);
+  assert_int_equal(n_capped, 0);
+  assert_no_leak();
+}
+
+/* Without friction the end is a local minimum of the distance: on a convex body the nearest point itself, and the separation test
+ * is inside or outside. */
+static void test_closest_point(void **unused)
+{
+  (void)unused;
+  const double       center[3] = {0.0, 0.0, 0.0};
+  triangle_mesh     *m;
+  triangle_topology *t;
+  static mesh_relaxation r;
+  state = 4;
+  assert_ok(triangle_mesh_sphere(center, 1.0, 0.5, &m));
+  assert_ok(triangle_topology_create(m->n_vertices, m->n_triangles, m->tri, &t));
+  for (int k = 0; k < 3000; ++k) {
+    double          Z[3], best = INFINITY;
+    mesh_attachment X;
+    for (int j = 0; j < 3; ++j) Z[j] = uniform(-1.2, 1.2);
+    if (v3_norm(Z) < 0.99) continue; /* outside: the nearest point of a convex body is the only local minimum */
+    double X0[3];
+    do { /* seen from the far side there are others: the feet of perpendiculars onto faces that look away */
+      random_attachment(t, &X);
+      point_of(t, m->x, &X, X0);
+    } while (v3_dot(X0, Z) < 0.5 * v3_norm(Z));
+    relax_mesh(t, m->x, 0.0, &X, Z, false, &r);
+    double deepest = -INFINITY;
+    for (int64_t i = 0; i < t->n_triangles; ++i) {
+      const double *P = m->x + 3 * (int64_t)t->tri[3 * i], *Q = m->x + 3 * (int64_t)t->tri[3 * i + 1], *R = m->x + 3 * (int64_t)t->tri[3 * i + 2];
+      double        e1[3], e2[3], n[3], z[3];
+      v3_sub(e1, Q, P);
+      v3_sub(e2, R, P);
+      v3_cross(n, e1, e2);
+      v3_sub(z, Z, P);
+      deepest = fmax(deepest, v3_dot(z, n) / v3_norm(n));
+      for (int s = 0; s < 200; ++s) { /* the distance to a triangle from above: dense samples */
+        const double a = (s % 15) / 14.0, b = (s / 15) / 14.0 * (1.0 - a);
+        double       y[3];
+        v3_copy(y, P);
+        v3_axpy(y, a, e1);
+        v3_axpy(y, b, e2);
+        best = fmin(best, distance(y, Z));
+      }
+    }
+    if (deepest > 1e-9) {
+      assert_true(distance(r.Y, Z) <= best + 1e-12);
+      assert_int_equal(r.state, RELAX_INACTIVE);
+    } else if (deepest < -1e-9) assert_int_not_equal(r.state, RELAX_INACTIVE);
+  }
+  triangle_mesh_destroy(&m);
+  triangle_topology_destroy(&t);
+  assert_no_leak();
+}
+
+/* On a wire of two triangles (a ridge) the attachment may end along the ridge: Coulomb against the whole pull across it. */
+static void test_ridge(void **unused)
+{
+  (void)unused;
+  /* a long valley along x, open to +z: triangles meet in the concave edge 0-1 */
+  const double       x[12] = {0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, -5.0, 5.0};
+  const int32_t      tri[6] = {0, 1, 2, 1, 0, 3};
+  triangle_topology *t;
+  mesh_relaxation    r;
+  assert_ok(triangle_topology_create(4, 2, tri, &t));
+  const mesh_attachment X = {0, {0.6, 0.2, 0.2}};
+  const double          Z[3] = {6.0, 0.0, -1.0}, mu = 0.3; /* below the valley: both triangles pull back to it */
+  relax_mesh(t, x, mu, &X, Z, true, &r);
+  assert_int_equal(r.place[r.n_places - 1], ALONG_EDGE);
+  assert_close(r.Y[0], 6.0 - mu * 1.0, 1e-14); /* from the left, stops where mu h = r */
+  assert_close(r.Y[1], 0.0, 0.0);
+  assert_close(r.Y[2], 0.0, 0.0);
+  assert_close(fabs(r.normal[2]), 1.0, 1e-15); /* of both sides together */
+  assert_int_equal(r.state, RELAX_SLIDE);
+  triangle_topology_destroy(&t);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_plane), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_fuzz),
+          cmocka_unit_test(test_closest_point), cmocka_unit_test(test_ridge))
