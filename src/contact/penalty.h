@@ -43,6 +43,9 @@ typedef struct {
    *                     a path bends, by about mu h times its curvature, and while the spring behind a contact loads up
    * Motions of less than 1e-9 m in the step have no direction and are left out, as is friction below 1e-12 of the pull. */
   double  power_loss_angle, slip_angle;
+  /* Largest distance of a force from the Coulomb return of its trial force, over max f_n: pairs on flat and on curved parts of a
+   * surface. The law is the plane's: what flat pairs show is round-off; curved ones show the bend over the slip, see penalty_report.c. */
+  double  natural_map, natural_map_curved;
 } contact_summary;
 
 typedef struct penalty_contact penalty_contact;

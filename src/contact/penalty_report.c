@@ -66,8 +66,35 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
   v3_axpy(v, 1.0, frame->v);
 }
 
+/* How far the force of a pair is from the law, with the force of the attachment before the step as trial:
+ *
+ *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc of radius mu k |phi|, nothing without an X
+ *
+ * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W), this is the natural map f_t = P(f_t + k slip) of Coulomb's law
+ * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
+ * and the chord the attachment moves along elsewhere (penalty-relaxation.md, section 3). *is_curved: the surface bends at Z, and
+ * bringing Y back to it from the chord adds up to k curvature |X - W|^2 / 8. */
+static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], bool *is_curved)
+{
+  const double *Y_b = c->Y_b + 3 * i, k = c->k[i];
+  double        n[3], hessian[9], W[3], t[3] = {0.0, 0.0, 0.0}, miss[3];
+  const double  phi = level_set_eval(c->objects[c->candidate[i].i_object].phi, Z_b, n, hessian), length = v3_norm(n);
+  double        bend = 0.0;
+  for (int j = 0; j < 9; ++j) bend = fmax(bend, fabs(hessian[j]));
+  *is_curved = bend > 0.0;
+  if (length > 0.0) v3_scale(n, 1.0 / length, n);
+  v3_copy(W, Z_b);
+  v3_axpy(W, -phi, n);
+  if (c->has_X[i]) v3_sub(t, c->X + 3 * i, W);
+  const double r = v3_norm(t), limit = c->mu[i] * fabs(phi);
+  if (r > limit) v3_scale(t, limit / r, t);
+  for (int j = 0; j < 3; ++j) miss[j] = k * (Y_b[j] - W[j] - t[j]);
+  return v3_norm(miss);
+}
+
 typedef struct {
-  double penetration, f_n, f_t, slip_angle, velocity_angle, energy;
+  double penetration, f_n, f_t, slip_angle, velocity_angle, energy, natural_map;
+  bool   is_curved;
 } pair_report;
 
 /* c->force: the velocity of a weighted point. Fills point p and returns the numbers of the summary. */
@@ -94,7 +121,8 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   out->object_body[p] = obj->body_id;
   out->is_sliding[p]  = c->state[i] == RELAX_SLIDE;
 
-  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * v3_dot(f, f) / c->k[i]};
+  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * v3_dot(f, f) / c->k[i], 0.0, false};
+  r.natural_map = natural_map(c, i, Z_b, &r.is_curved);
   v3_copy(f_t, f);
   tangential(n, f_t);
   r.f_t = v3_norm(f_t);
@@ -155,9 +183,12 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
     sum.power_loss_angle = fmax(sum.power_loss_angle, r.velocity_angle);
     max_f_n              = fmax(max_f_n, r.f_n);
     max_excess           = fmax(max_excess, r.f_t - c->mu[i] * r.f_n);
+    double *const miss   = r.is_curved ? &sum.natural_map_curved : &sum.natural_map;
+    *miss                = fmax(*miss, r.natural_map);
   }
   sum.n_active           = p;
   sum.max_cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
+  if (max_f_n > 0.0) sum.natural_map /= max_f_n, sum.natural_map_curved /= max_f_n;
   c->points.n            = p;
   PetscCall(sum_groups(c));
   if (out) *out = sum;

@@ -34,6 +34,8 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_cone_violation]       = report->contact.max_cone_violation;
   values[HISTORY_friction_angle_error] = report->contact.power_loss_angle;
   values[HISTORY_slip_angle_error]     = report->contact.slip_angle;
+  values[HISTORY_natural_map]          = report->contact.natural_map;
+  values[HISTORY_natural_map_curved]   = report->contact.natural_map_curved;
   values[HISTORY_newton_iterations]    = (double)report->newton_iterations;
   values[HISTORY_linear_iterations]    = (double)report->linear_iterations;
   values[HISTORY_evaluations]          = (double)report->evaluations;

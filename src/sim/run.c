@@ -378,6 +378,8 @@ static void add_report(step_report *sum, const step_report *part)
   sum->contact.max_cone_violation = fmax(before.contact.max_cone_violation, part->contact.max_cone_violation);
   sum->contact.slip_angle         = fmax(before.contact.slip_angle, part->contact.slip_angle);
   sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);
+  sum->contact.natural_map        = fmax(before.contact.natural_map, part->contact.natural_map);
+  sum->contact.natural_map_curved = fmax(before.contact.natural_map_curved, part->contact.natural_map_curved);
 }
 
 /* One whole step, in 2^level equal parts; a part that fails is halved again, within the job's limit. The next step starts one

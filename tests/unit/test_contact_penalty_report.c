@@ -1,0 +1,139 @@
+/* The summary of a step against the Coulomb return written out by hand: a point on a plane and on a sphere that sticks, slides or
+ * has just arrived, and what the natural map says of a force that is not the law's. */
+#include "test.h"
+#include <float.h>
+#include "contact/penalty_pairs.h"
+#include "contact_bodies.h"
+
+enum { POINT, GROUND };
+static const double K = 1e4, MU = 0.4, DT = 0.01, DEPTH = 2e-3, RADIUS = 0.5;
+
+typedef struct {
+  mock_body        point;
+  level_set       *phi;
+  contact_source   source;
+  contact_object   object;
+  rigid_frame      frame;
+  penalty_contact *contact;
+  double           n[3], along[3], v[3];
+} world;
+
+static void begin(world *w)
+{
+  assert_ok(penalty_contact_begin_step(w->contact, 1, &w->source, 1, &w->object, 1, &w->frame, DT, 0.05, 1));
+}
+static contact_summary end(world *w)
+{
+  contact_summary out;
+  assert_ok(penalty_contact_end_step(w->contact, w->v, &w->frame, &out));
+  v3_axpy(w->point.x, DT, w->v);
+  return out;
+}
+
+/* The point lies DEPTH below the surface, its attachment right above it, in a frame that is turned and moved. */
+static void world_create(world *w, bool is_curved)
+{
+  const double t[3] = {0.3, -0.7, 1.1}, up[3] = {0, 0, 1}, side[3] = {0.6, 0.8, 0};
+  double       J[9], b[3];
+  memset(w, 0, sizeof *w);
+  mock_create(&w->point, "point", false, 1, 1, 1);
+  w->point.weight[0] = 1.0;
+  w->frame           = mock_frame((double[3]){0.2, -0.4, 0.1}, -1);
+  mock_exponential(t, w->frame.R, J);
+  if (is_curved) assert_ok(level_set_sphere((double[3]){0, 0, -RADIUS}, RADIUS, &w->phi));
+  else assert_ok(level_set_plane(up, 0.0, &w->phi));
+  m3_mulv(w->n, w->frame.R, up);
+  m3_mulv(w->along, w->frame.R, side);
+  v3_scale(b, -DEPTH, w->n);
+  v3_add(w->point.x, w->frame.c, b);
+  w->source = (contact_source){&w->point.base, -1, POINT};
+  w->object = (contact_object){w->phi, 0, GROUND};
+  const contact_law law[4] = {{0, 0}, {K, MU}, {K, MU}, {0, 0}};
+  assert_ok(penalty_contact_create(2, law, &w->contact));
+  begin(w);
+  end(w);
+}
+static void world_destroy(world *w)
+{
+  penalty_contact_destroy(&w->contact);
+  level_set_destroy(&w->phi);
+  mock_destroy(&w->point);
+}
+
+/* Moves by `down` against the normal and `aside` along the surface; the force must be the trial's, cut off at the cone. */
+static void check_plane(double aside, double down)
+{
+  world w;
+  world_create(&w, false);
+  v3_scale(w.v, aside / DT, w.along);
+  v3_axpy(w.v, -down / DT, w.n);
+  begin(&w);
+  const contact_summary s   = end(&w);
+  const double          f_n = K * (DEPTH + down), trial = K * aside, f_t = fmin(trial, MU * f_n);
+  double                expected[3], miss[3];
+  v3_scale(expected, f_n, w.n);
+  v3_axpy(expected, -f_t, w.along);
+  v3_sub(miss, w.contact->f, expected);
+  assert_close(v3_norm(miss), 0.0, 1e-12 * f_n);
+  assert_close(s.natural_map, 0.0, 1e-12);
+  assert_true(s.natural_map_curved == 0.0);
+  assert_int_equal(s.n_sliding, trial > MU * f_n);
+  assert_close(s.stored_energy, 0.5 * (f_n * f_n + f_t * f_t) / K, 1e-12 * f_n);
+  assert_close(s.max_penetration, DEPTH + down, 1e-15);
+  world_destroy(&w);
+}
+
+static void force_is_the_coulomb_return(void **unused)
+{
+  (void)unused;
+  for (int i = 0; i < 20; ++i) check_plane(1e-4 * i, 5e-5 * (i % 3));
+  assert_no_leak();
+}
+
+/* On a sphere the chord between X and W sags by s (1 - s) r^2 / 2 R below it, to leading order; K minus that is Y. */
+static void sphere_shows_its_bend(void **unused)
+{
+  (void)unused;
+  for (int i = 1; i <= 3; ++i) {
+    world w;
+    world_create(&w, true);
+    const double r = 0.01 * i; /* along a great circle, at constant depth */
+    const double turn = r / RADIUS, below = RADIUS - DEPTH;
+    v3_scale(w.v, below * sin(turn) / DT, w.along);
+    v3_axpy(w.v, -below * (1.0 - cos(turn)) / DT, w.n);
+    begin(&w);
+    const contact_summary s = end(&w);
+    const double          share = MU * DEPTH / r;
+    assert_int_equal(s.n_sliding, 1);
+    assert_true(s.natural_map == 0.0);
+    assert_close(s.natural_map_curved / (share * (1.0 - share) * r * r / (2.0 * RADIUS) / DEPTH), 1.0, 0.02);
+    world_destroy(&w);
+  }
+  assert_no_leak();
+}
+
+/* A force that is off by delta is off by delta: nothing hides behind the projection. Along the cone, too, where the cone says nothing. */
+static void foreign_force_is_seen(void **unused)
+{
+  (void)unused;
+  const double offset[3][3] = {{1e-6, 0, 0}, {0, 1e-6, 0}, {0, 0, 1e-6}};
+  for (int i = 0; i < 3; ++i)
+    for (int is_sliding = 0; is_sliding < 2; ++is_sliding) {
+      world           w;
+      contact_summary s;
+      world_create(&w, false);
+      v3_scale(w.v, (is_sliding ? 3e-3 : 3e-4) / DT, w.along);
+      begin(&w);
+      penalty_evaluate(w.contact, w.v, &w.frame, false);
+      assert_ok(penalty_report(w.contact, w.v, &w.frame, &s));
+      assert_int_equal(s.n_sliding, is_sliding);
+      assert_close(s.natural_map, 0.0, 1e-12);
+      v3_axpy(w.contact->Y_b, 1.0, offset[i]);
+      assert_ok(penalty_report(w.contact, w.v, &w.frame, &s));
+      assert_close(s.natural_map, 1e-6 / DEPTH, 1e-9);
+      world_destroy(&w);
+    }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(sphere_shows_its_bend), cmocka_unit_test(foreign_force_is_seen))
