@@ -6,7 +6,7 @@
  *
  *   g(z) = M z - dt f(x0 + dt (v0 + z))          H = dg/dz
  *
- * Adding a kind of body touches its own folder and one line of the scene's registry.
+ * Adding a kind of body touches its own folder and one line of the registry, body_kinds.h.
  *
  * Contract of a step: begin_step fixes the layout and v0; residual and tangent may be called any number of times and
  * change nothing but caches; end_step makes the step permanent. A step that is given up simply never sees end_step.   */
@@ -15,6 +15,9 @@
 #include "core/error.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
+#include "discretize/mesh/level_set.h"
+#include "discretize/rigid/frame.h"
+#include <stdio.h>
 
 typedef struct body body;
 
@@ -89,6 +92,23 @@ typedef struct {
   int (*point_row)(const body *b, int64_t i, int32_t *block, double *weight);
   void (*destroy)(body **b);
 
+  /* What a scene asks of its bodies; each NULL where it does not apply. */
+  /* The body that carries this one's unknowns, if it is another: a grid shared by several. See body_system. */
+  body *(*carrier)(const body *b);
+  /* What the points of others may touch: *n level sets, borrowed, all fixed to the pose that `frame` gives. */
+  level_set *const *(*level_sets)(const body *b, int *n);
+  /* Pose of something rigid, obstacles included: at time t (v == NULL), or at t + dt for trial velocities v (the body's own slice,
+   * if it has one). */
+  void (*frame)(const body *b, double t, double dt, const double *v, rigid_frame *frame);
+  /* Prescribed motion: be where time t wants you. */
+  void (*move_to)(body *b, double t);
+  /* Between two steps, the one that ended at t having been dt long: take in what comes from outside. */
+  PetscErrorCode (*emit)(body *b, double t, double dt);
+  /* A length below which things are close to this body: grid spacing, a part of its size [m]. Of systems only. */
+  double (*length)(const body *b);
+  /* A few words, no line break: what `check` prints of it. */
+  void (*describe)(const body *b, FILE *out);
+
   /* For preconditioners that want a matrix; both or none (NULL). All indices of couplings are body-local, those of H global. */
   /* Blocks that H couples with `block`, ascending, itself included; also those that share a point_row with it. Returns how many,
    * at most BODY_MAX_COUPLINGS. Holds for the whole step; called by many threads. */
@@ -106,5 +126,11 @@ struct body {
   int64_t         first_block; /* in the global vector; set by the formulation after begin_step */
   int64_t         n_blocks;
 };
+/* What carries the unknowns of b: itself, a body shared with others, or nothing (NULL: an obstacle). */
+static inline body *body_system(body *b)
+{
+  if (b->ops->carrier) return b->ops->carrier(b);
+  return b->ops->residual ? b : NULL;
+}
 /* Concrete bodies start with a `body` member, so that a pointer to one is a pointer to the other. */
 #endif

@@ -1,9 +1,9 @@
 #include "sim/job.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "discretize/body_kinds.h"
 #include "discretize/material/material.h"
-#include "discretize/mpm/sampling.h"
-#include "discretize/rigid/rigid_body.h"
+#include "discretize/mpm/mpm_keys.h"
 #include "io/yaml.h"
 #include "sim/formulation.h"
 #include "sim/measure.h"
@@ -30,80 +30,6 @@ static const key_spec time_keys[] = {
    .help = "what happens when a step fails"},
   KEYS_END};
 static const key_table time_table = {.name = "time", .help = "How long to run and in which steps.", .size = sizeof(job_time), .keys = time_keys};
-
-/* --- MPM ----------------------------------------------------------------------------------------------------------- */
-
-static const char *const kernels[]   = {"quadratic", "cubic", NULL};
-static const char *const transfers[] = {"apic", "pic_flip", NULL};
-static const char *const axes[]      = {"x", "y", "z", NULL};
-static const char *const sides[]     = {"lower", "upper", NULL};
-static const char *const walls[]     = {"stick", "slip", "periodic", NULL};
-
-static const key_spec wall_keys[] = {
-  {.name = "axis", .type = KEY_ENUM, .offset = offsetof(job_wall, axis), .choices = axes, .help = "the wall is normal to this axis"},
-  {.name = "side", .type = KEY_ENUM, .offset = offsetof(job_wall, side), .choices = sides,
-   .help = "lower: nodes with coordinate <= at are held; upper: those with >= at"},
-  {.name = "at", .type = KEY_REAL, .offset = offsetof(job_wall, at), .unit = "m", .help = "coordinate of the wall"},
-  {.name = "kind", .type = KEY_ENUM, .offset = offsetof(job_wall, kind), .choices = walls, .fallback = "slip",
-   .help = "stick: all components are held; slip: only the one along the axis; periodic: joined with its partner on the other side, whole cells apart"},
-  KEYS_END};
-static const key_table wall_table = {.name = "mpm.walls",
-  .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed answer. Frictional walls are bodies.",
-  .size = sizeof(job_wall), .keys = wall_keys};
-static const key_spec mpm_keys[] = {
-  {.name = "kernel", .type = KEY_ENUM, .offset = offsetof(job_mpm, kernel), .choices = kernels, .fallback = "quadratic",
-   .help = "B-spline between particles and grid"},
-  {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(job_mpm, transfer), .choices = transfers, .fallback = "apic",
-   .help = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
-  {.name = "flip", .type = KEY_REAL, .offset = offsetof(job_mpm, flip), .fallback = "0.95", .min = 0, .max = 1,
-   .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
-  {.name = "walls", .type = KEY_LIST, .offset = offsetof(job_mpm, walls), .table = &wall_table, .is_optional = true,
-   .help = "grid boundary conditions"},
-  {.name = "body_force", .type = KEY_STRINGS, .offset = offsetof(job_mpm, body_force), .unit = "m/s^2", .is_optional = true,
-   .help = "acceleration besides gravity: three expressions in x, y, z (position), X, Y, Z (initial position) and t; not with pour"},
-  KEYS_END};
-static const key_table mpm_table = {.name = "mpm", .help = "The grid shared by all bodies of kind mpm.", .size = sizeof(job_mpm), .keys = mpm_keys};
-
-static const key_spec pour_keys[] = {
-  {.name = "start", .type = KEY_REAL, .offset = offsetof(job_pour, start), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "first release"},
-  {.name = "end", .type = KEY_REAL, .offset = offsetof(job_pour, end), .unit = "s", .min = 0, .max = INFINITY, .help = "no release at or after this time"},
-  {.name = "every", .type = KEY_REAL, .offset = offsetof(job_pour, every), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
-   .help = "time between releases; one shape full of particles each, so height of the shape / falling speed makes a closed stream"},
-  KEYS_END};
-static const key_table pour_table = {.name = "bodies.mpm.pour", .help = "Fill the shape again and again, as a spout does.", .size = sizeof(job_pour),
-                                     .keys = pour_keys};
-static const key_spec mpm_body_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(job_mpm_body, material), .help = "name of an entry of materials"},
-  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(job_mpm_body, shape), .table = &shape_table, .help = "what is filled with particles"},
-  {.name = "spacing", .type = KEY_REAL, .offset = offsetof(job_mpm_body, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
-   .help = "grid spacing; the same for all MPM bodies of a job"},
-  {.name = "particles_per_cell", .type = KEY_REAL, .offset = offsetof(job_mpm_body, particles_per_cell), .fallback = "8", .min = 0.1, .max = 1000,
-   .help = "mean number of particles in a grid cell"},
-  {.name = "seeding", .type = KEY_ENUM, .offset = offsetof(job_mpm_body, seeding), .choices = sampling_names, .fallback = "blue_noise",
-   .help = "how the shape is filled"},
-  {.name = "jitter", .type = KEY_REAL, .offset = offsetof(job_mpm_body, jitter), .fallback = "0", .min = 0, .max = 1,
-   .help = "of seeding: lattice, random shift in units of the lattice constant"},
-  {.name = "seed", .type = KEY_INT, .offset = offsetof(job_mpm_body, seed), .fallback = "1", .min = 0, .max = 4294967295.0,
-   .help = "of the random numbers behind blue_noise and jitter"},
-  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(job_mpm_body, velocity), .unit = "m/s", .fallback = "[0, 0, 0]",
-   .help = "initial velocity"},
-  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(job_mpm_body, angular_velocity), .unit = "rad/s",
-   .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},
-  {.name = "velocity_field", .type = KEY_STRINGS, .offset = offsetof(job_mpm_body, velocity_field), .unit = "m/s", .is_optional = true,
-   .help = "instead of both: initial velocity as three expressions in x, y and z; not with pour"},
-  {.name = "pour", .type = KEY_TABLE, .offset = offsetof(job_mpm_body, pour), .table = &pour_table, .is_optional = true,
-   .help = "release particles over time"},
-  KEYS_END};
-static const key_table mpm_body_table = {.name = "bodies.mpm", .help = "A deformable body of material points on the shared grid.",
-                                         .size = sizeof(job_mpm_body), .keys = mpm_body_keys};
-
-static const key_variant body_variants[] = {{"mpm", &mpm_body_table},
-                                            {"rigid", &rigid_body_table},
-                                            {"kinematic", &kinematic_body_table},
-                                            {"static", &static_body_table},
-                                            {NULL, NULL}};
-static const key_table   body_table      = {.name = "bodies", .help = "What is in the scene, by name.", .variant_key = "kind", .variants = body_variants};
 
 /* --- contact ------------------------------------------------------------------------------------------------------- */
 
@@ -203,7 +129,7 @@ static const key_spec job_keys[] = {
   {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]", .help = "acceleration of gravity"},
   {.name = "time", .type = KEY_TABLE, .offset = offsetof(job, time), .table = &time_table, .help = "how long to run and in which steps"},
   {.name = "materials", .type = KEY_NAMED, .offset = offsetof(job, materials), .table = &material_table, .is_optional = true, .help = "what bodies are made of, by name"},
-  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, mpm), .fallback = "{}", .table = &mpm_table, .help = "the shared grid"},
+  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, mpm), .fallback = "{}", .table = &mpm_options_table, .help = "the shared grid"},
   {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, bodies), .table = &body_table, .help = "what is in the scene, by name"},
   {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, contact), .fallback = "{}", .table = &contact_table, .help = "how bodies touch"},
   {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, solver), .fallback = "{}", .table = &solver_table, .help = "how a step is solved"},

@@ -2,7 +2,7 @@
 #ifndef SS_SIM_JOB_H
 #define SS_SIM_JOB_H
 #include "core/key_table.h"
-#include "discretize/mesh/shape.h"
+#include "discretize/mpm/mpm_keys.h"
 
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
 
@@ -13,35 +13,6 @@ typedef struct {
   double           end, step, frame;
   const job_retry *retry;
 } job_time;
-
-/* bodies.NAME with kind: mpm */
-typedef struct {
-  const char       *material;
-  const shape_spec *shape;
-  double            spacing;
-  double            particles_per_cell;
-  int               seeding;
-  double            jitter;
-  int64_t           seed;
-  double            velocity[3], angular_velocity[3];
-  key_list          velocity_field; /* of const char *: expressions, see particle_field.h; empty: none */
-  const struct job_pour *pour;
-} job_mpm_body;
-/* Particles that are released over time instead of at the start. */
-typedef struct job_pour {
-  double start, end;      /* s */
-  double every;           /* s between two releases of the shape's particles */
-} job_pour;
-
-typedef struct {
-  int    kernel, transfer;
-  double flip;
-  key_list walls, body_force;
-} job_mpm;
-typedef struct {
-  int    axis, side, kind;
-  double at;
-} job_wall;
 
 typedef struct {
   key_list between; /* two names: bodies or materials */
@@ -103,7 +74,7 @@ typedef struct {
   double             gravity[3];
   const job_time    *time;
   key_list           materials, bodies, measure;
-  const job_mpm     *mpm;
+  const mpm_options *mpm; /* what bodies of kind mpm share */
   const job_contact *contact;
   const job_solver  *solver;
   const job_output  *output;

@@ -4,6 +4,8 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
+#include "discretize/mpm/mpm_body.h"
+#include "discretize/rigid/rigid_body.h"
 #include "io/history.h"
 #include "sim/scene.h"
 
@@ -100,8 +102,8 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     if (*spec->body && b < 0) diagnostics_add(d, item->node->mark, path, "no body is called \"%s\"", spec->body);
     if (*spec->other && scene_find_body(s, spec->other) < 0) diagnostics_add(d, item->node->mark, path, "no body is called \"%s\"", spec->other);
     if (wants_body(q) && !*spec->body) diagnostics_add(d, item->node->mark, path, "quantity %s wants a body", quantity_names[q]);
-    if (b >= 0 && wants_rigid(q) && !s->bodies[b].rigid) diagnostics_add(d, item->node->mark, path, "quantity %s wants a rigid body", quantity_names[q]);
-    if (b >= 0 && wants_particles(q) && s->bodies[b].mpm_index < 0)
+    if (b >= 0 && wants_rigid(q) && !rigid_body_of(s->bodies[b].body)) diagnostics_add(d, item->node->mark, path, "quantity %s wants a rigid body", quantity_names[q]);
+    if (b >= 0 && wants_particles(q) && !mpm_particles_of(s->bodies[b].body))
       diagnostics_add(d, item->node->mark, path, "quantity %s wants a body of kind mpm", quantity_names[q]);
     if (wants_direction(q) && !isfinite(spec->direction[0])) diagnostics_add(d, item->node->mark, path, "quantity %s wants a direction", quantity_names[q]);
     if (wants_expected(q)) {
@@ -179,7 +181,7 @@ static int compare_doubles(const void *a, const void *b)
 static PetscErrorCode extent(measures *m, const measure *k, double *value)
 {
   PetscFunctionBegin;
-  const mpm_particles *p = mpm_domain_particles(m->scene->domain, m->scene->bodies[k->body].mpm_index);
+  const mpm_particles *p = mpm_particles_of(m->scene->bodies[k->body].body);
   *value                 = NAN;
   if (p->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->n > m->n_scratch) {
@@ -197,7 +199,7 @@ static PetscErrorCode extent(measures *m, const measure *k, double *value)
 
 static double mass_beyond(const measures *m, const measure *k)
 {
-  const mpm_particles *p   = mpm_domain_particles(m->scene->domain, m->scene->bodies[k->body].mpm_index);
+  const mpm_particles *p   = mpm_particles_of(m->scene->bodies[k->body].body);
   double               sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const double x[3] = {p->x[0][i] - k->spec->point[0], p->x[1][i] - k->spec->point[1], p->x[2][i] - k->spec->point[2]};
@@ -242,11 +244,11 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
   case QUANTITY_mass_beyond: *value = mass_beyond(m, k); break;
   case QUANTITY_velocity_error:
   case QUANTITY_displacement_error:
-    *value = particle_field_error(k->expected, &m->scene->origins, m->scene->domain, m->scene->bodies[k->body].mpm_index, t, q == QUANTITY_velocity_error);
+    *value = particle_field_error(k->expected, &m->scene->world.mpm->origins, mpm_particles_of(m->scene->bodies[k->body].body), t, q == QUANTITY_velocity_error);
     break;
   case QUANTITY_point:
   case QUANTITY_angular_velocity:
-  case QUANTITY_tilt: *value = rigid_value(k, m->scene->bodies[k->body].rigid); break;
+  case QUANTITY_tilt: *value = rigid_value(k, rigid_body_of(m->scene->bodies[k->body].body)); break;
   default:
     if (k->body >= 0) PetscCall(scene_body_totals(m->scene, k->body, &sum));
     else PetscCall(scene_totals(m->scene, &sum));

@@ -4,29 +4,17 @@
 #define SS_SIM_SCENE_H
 #include "contact/penalty.h"
 #include "core/field_table.h"
-#include "discretize/body.h"
-#include "discretize/material/material.h"
-#include "discretize/mpm/mpm_domain.h"
-#include "discretize/rigid/frame.h"
-#include "discretize/rigid/rigid_body.h"
+#include "discretize/body_kind.h"
 #include "sim/formulation.h"
 #include "sim/job.h"
-#include "sim/particle_field.h"
-
-typedef enum { SCENE_MPM, SCENE_RIGID, SCENE_KINEMATIC, SCENE_STATIC } scene_kind;
 
 /* One entry of `bodies:` in the job, in the job's order. */
 typedef struct {
-  const char *name;
-  scene_kind  kind;
-  material   *material;  /* borrowed; NULL for obstacles without one */
-  rigid_body *rigid;     /* owned; NULL for MPM */
-  int         mpm_index; /* index inside the domain, -1 otherwise */
-  int         frame;     /* index of its pose among the frames, -1 for MPM */
-  /* MPM: what one release of `pour:` holds; NULL if nothing is poured. */
-  const job_mpm_body *spec;
-  int64_t             n_poured;
-  double             *poured, volume_each; /* [n_poured][3] */
+  const char      *name;
+  const body_kind *kind;
+  const material  *material; /* borrowed; NULL for obstacles without one */
+  body            *body;     /* owned if its ops have destroy, else by the world; what it is: body.h */
+  int              frame;    /* index of its pose among the frames, -1: has none */
 } scene_body;
 
 struct scene {
@@ -36,12 +24,9 @@ struct scene {
   material   **materials;
   int          n_bodies;
   scene_body  *bodies;
-  mpm_domain  *domain;       /* all MPM bodies; NULL if none */
-  double       spacing;      /* of its grid [m] */
-  particle_field  *body_force; /* NULL: none */
-  particle_origins origins;    /* of MPM particles, where body_force or a measure asks for them */
+  body_world   world;        /* what bodies share */
   double       length_scale; /* smallest spacing or body size, for margins [m] */
-  /* Everything with unknowns, in the order of the global vector: the domain first, then dynamic rigid bodies. */
+  /* Everything with unknowns, in the order of the global vector: by kind as in the registry, then as in the job. */
   int    n_systems;
   body **systems;
   /* Contact. */
@@ -58,7 +43,7 @@ void           scene_destroy(scene **s);
 int            scene_find_body(const scene *s, const char *name); /* -1: none */
 /* Poses of all frames: at the start of the step (v == NULL) or for trial velocities v [n_blocks][3] at t + dt. */
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames);
-/* What the job's sources pour in at time t: called before the step that starts there. */
+/* What comes from outside between two steps, the last of which ended at t: called before the step that starts there. */
 PetscErrorCode scene_emit(scene *s, double t, double dt);
 /* Move what has a prescribed motion to its pose at time t. */
 PetscErrorCode scene_set_time(scene *s, double t);

@@ -3,6 +3,7 @@
 #include "test.h"
 #include <string.h>
 #include "core/key_table.h"
+#include "discretize/rigid/rigid_body.h"
 #include "sim/measure.h"
 #include "sim/scene.h"
 

@@ -31,6 +31,7 @@ void mpm_domain_destroy(mpm_domain **out)
   mpm_domain *d = *out;
   for (int b = 0; b < d->n_bodies; ++b) {
     mpm_particles_destroy(&d->particles[b]);
+    if (d->facade[b]) mpm_source_destroy(&d->facade[b]->source);
     memory_free(&d->facade[b]);
   }
   memory_free(&d->particles);

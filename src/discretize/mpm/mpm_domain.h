@@ -27,6 +27,11 @@ typedef struct {
   double        volume_each, velocity[3], angular_velocity[3];
 } mpm_seed;
 
+/* Particles released over time: at start, start + every, ... before end [s]. */
+typedef struct {
+  double start, end, every;
+} mpm_pour;
+
 PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out);
 /* Destroys the facades too. */
 void           mpm_domain_destroy(mpm_domain **d);
@@ -36,6 +41,10 @@ body          *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the doma
 PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const mpm_seed *seed, int *index);
 /* Between steps: more particles for a body (a source). Undeformed, without plastic history. */
 PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const mpm_seed *seed);
+/* A source: the body's ops->emit adds `seed` (copied, with its x) on this schedule; what is due at the start is not its business.
+ * Counted by time alone, so that a resumed run pours what an uninterrupted one does. At most one per body. */
+PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const mpm_seed *seed, const mpm_pour *schedule);
+bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
 /* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
@@ -46,6 +55,8 @@ void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]);
 int            mpm_domain_n_bodies(const mpm_domain *d);
 body          *mpm_domain_point_body(mpm_domain *d, int index);
 mpm_particles *mpm_domain_particles(mpm_domain *d, int index);
+/* The particles behind a facade; NULL for any other body. */
+mpm_particles *mpm_particles_of(const body *b);
 const mpm_grid *mpm_domain_grid(const mpm_domain *d);
 /* Largest stable explicit-like scale, for step advice: h over the fastest particle speed; infinity at rest. */
 double mpm_domain_cfl_step(const mpm_domain *d);

@@ -1,4 +1,4 @@
-/* The contact points of one MPM body: its particles, clustered by grid block. */
+/* One MPM body as others see it: its contact points, which are its particles, clustered by grid block; its sums; its source. */
 #include "core/math3.h"
 #include "discretize/mpm/mpm_domain_impl.h"
 
@@ -77,10 +77,22 @@ static PetscErrorCode facade_totals(const body *b, const double gravity[3], body
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static body *facade_carrier(const body *b) { return &facade_of(b)->domain->base; }
+
+static void facade_describe(const body *b, FILE *out) { fprintf(out, "%lld particles", (long long)mpm_particles_of(b)->n); }
+
+mpm_particles *mpm_particles_of(const body *b)
+{
+  return b->ops == &mpm_facade_ops ? facade_of(b)->domain->particles[facade_of(b)->index] : NULL;
+}
+
 const body_ops mpm_facade_ops = {.kind = "mpm points",
                                  .points     = POINT_WEIGHTED,
                                  .n_clusters = facade_n_clusters,
                                  .cluster    = facade_cluster,
                                  .point      = facade_point,
                                  .point_row  = facade_point_row,
-                                 .totals     = facade_totals};
+                                 .totals     = facade_totals,
+                                 .carrier    = facade_carrier,
+                                 .emit       = mpm_facade_emit,
+                                 .describe   = facade_describe};

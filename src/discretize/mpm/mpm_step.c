@@ -251,6 +251,8 @@ static void step_destroy(body **b)
   mpm_domain_destroy((mpm_domain **)b);
 }
 
+static double step_length(const body *b) { return domain_of_const(b)->grid->h; }
+
 const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .begin_step     = step_begin,
                                  .velocity       = step_velocity,
@@ -263,5 +265,6 @@ const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .end_step       = step_end,
                                  .totals         = step_totals,
                                  .fields         = step_fields,
+                                 .length         = step_length,
                                  .points         = POINT_NONE,
                                  .destroy        = step_destroy};

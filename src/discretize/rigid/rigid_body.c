@@ -4,60 +4,6 @@
 #include "core/memory.h"
 #include "core/quaternion.h"
 
-/* --- keys ------------------------------------------------------------------------------------------------------------ */
-
-static const char *const rotations[] = {"backward_euler", "midpoint", NULL};
-
-static const key_spec anchor_keys[] = {
-  {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, point), .unit = "m", .help = "on the body, as it stands at the start"},
-  {.name = "to", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, to), .unit = "m", .is_optional = true,
-   .help = "point of the world it is tied to; the same point if not given"},
-  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .help = "of the spring"},
-  {.name = "damping", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, damping), .unit = "N s/m", .fallback = "0", .min = 0, .max = INFINITY, .help = "of the spring"},
-  {.name = NULL}};
-static const key_table anchor_table = {.name = "bodies.rigid.anchors", .help = "Zero-length springs between points of the body and of the world.",
-                                       .size = sizeof(rigid_anchor_spec), .keys = anchor_keys};
-
-#define SHAPE_KEY                                                                                                                  \
-  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, shape), .table = &shape_table, .help = "its surface"}
-#define SPACING_KEY                                                                                                                \
-  {.name = "surface_spacing", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, surface_spacing), .unit = "m", .min = 0, .max = INFINITY, \
-   .is_open = true, .is_optional = true,                                                                                           \
-   .help = "distance of surface vertices, which are the contact points of a rigid body and the picture of an obstacle; chosen if not given"}
-static const key_spec rigid_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .help = "name of an entry of materials"},
-  SHAPE_KEY,
-  SPACING_KEY,
-  {.name = "mass", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, mass), .unit = "kg", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
-   .help = "instead of density times volume"},
-  {.name = "inertia", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, inertia), .unit = "kg m^2", .min = 0, .max = INFINITY, .is_open = true,
-   .is_optional = true, .help = "principal moments along the axes of the job, instead of the shape's"},
-  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial"},
-  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
-   .help = "initial"},
-  {.name = "force", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "constant, at the centre of mass"},
-  {.name = "torque", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, torque), .unit = "N m", .fallback = "[0, 0, 0]", .help = "constant"},
-  {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, rotation), .choices = rotations, .fallback = "backward_euler",
-   .help = "integrator of the rotation; midpoint conserves energy of a free spin"},
-  {.name = "anchors", .type = KEY_LIST, .offset = offsetof(rigid_body_spec, anchors), .table = &anchor_table, .is_optional = true, .help = "springs to the world"},
-  {.name = NULL}};
-const key_table rigid_body_table = {.name = "bodies.rigid", .help = "A rigid body that moves by the forces on it.", .size = sizeof(rigid_body_spec), .keys = rigid_keys};
-
-static const key_spec kinematic_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
-  SHAPE_KEY,
-  SPACING_KEY,
-  {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, motion), .table = &motion_table, .help = "how it moves"},
-  {.name = NULL}};
-const key_table kinematic_body_table = {.name = "bodies.kinematic", .help = "An obstacle that moves as prescribed.", .size = sizeof(rigid_body_spec), .keys = kinematic_keys};
-
-static const key_spec static_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
-  SHAPE_KEY,
-  SPACING_KEY,
-  {.name = NULL}};
-const key_table static_body_table = {.name = "bodies.static", .help = "An obstacle that never moves.", .size = sizeof(rigid_body_spec), .keys = static_keys};
-
 /* --- building -------------------------------------------------------------------------------------------------------- */
 
 /* Bounding spheres of runs of vertices; the surface comes sorted along a space-filling curve, so runs are compact. */
@@ -166,7 +112,7 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
   const int   before = diagnostics_count(d);
   PetscCall(memory_alloc("rigid body", 1, sizeof *b, &b));
   *out            = b;
-  b->base.ops     = &rigid_body_ops;
+  b->base.ops     = kind == RIGID_DYNAMIC ? &rigid_body_ops : &rigid_obstacle_ops;
   b->base.name    = name;
   b->kind         = kind;
   b->rotation     = spec->rotation;
@@ -206,8 +152,14 @@ void rigid_body_destroy(rigid_body **out)
   memory_free(out);
 }
 
-void   rigid_body_set_gravity(rigid_body *b, const double gravity[3]) { v3_copy(b->gravity, gravity); }
-double rigid_body_radius(const rigid_body *b) { return b->radius; }
+void rigid_body_destroy_base(body **base)
+{
+  rigid_body *b = (rigid_body *)*base;
+  rigid_body_destroy(&b);
+  *base = NULL;
+}
+
+void rigid_body_set_gravity(rigid_body *b, const double gravity[3]) { v3_copy(b->gravity, gravity); }
 
 void rigid_body_prescribed_frame(const rigid_body *b, double t, rigid_frame *frame) { motion_frame(b->motion, t, frame); }
 
@@ -220,6 +172,8 @@ void rigid_body_move_to(rigid_body *b, double t)
   v3_copy(b->w, f.w);
   quaternion_from_matrix(b->q, f.R);
 }
+
+rigid_body *rigid_body_of(body *b) { return b->ops == &rigid_body_ops || b->ops == &rigid_obstacle_ops ? (rigid_body *)b : NULL; }
 
 void rigid_body_follow(const rigid_body *b, const double x0[3], double x[3])
 {
@@ -246,9 +200,10 @@ static PetscErrorCode refresh(void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode rigid_body_fields(rigid_body *b, field_table *table)
+PetscErrorCode rigid_body_fields(body *base, field_table *table)
 {
   PetscFunctionBegin;
+  rigid_body  *b = (rigid_body *)base;
   field_group *g;
   char         name[96];
   const int    kept = b->kind == RIGID_DYNAMIC ? FIELD_CHECKPOINT : 0;

@@ -32,7 +32,7 @@ typedef struct {
 
 /* bodies.NAME of kind rigid, kinematic or static: one struct, three tables. */
 typedef struct {
-  const char        *material;
+  const char        *material; /* first, as in every kind */
   const shape_spec  *shape;
   double             surface_spacing; /* m; NaN: fit for the shape */
   double             mass;            /* kg; NaN: from the material's density */
@@ -80,7 +80,6 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
                                  const char *path, diagnostics *d, rigid_body **out);
 void           rigid_body_destroy(rigid_body **b);
 void           rigid_body_set_gravity(rigid_body *b, const double gravity[3]);
-double         rigid_body_radius(const rigid_body *b);
 /* Pose of a dynamic body: at the start of the step (vu NULL), or where trial unknowns vu [6] lead to in dt. block is not set. */
 void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_frame *frame);
 /* Pose of a kinematic or static body at time t; and moving it there for output. */
@@ -88,7 +87,13 @@ void rigid_body_prescribed_frame(const rigid_body *b, double t, rigid_frame *fra
 void rigid_body_move_to(rigid_body *b, double t);
 /* Where the point is now that was at x0 (job coordinates) at the start. */
 void           rigid_body_follow(const rigid_body *b, const double x0[3], double x[3]);
-PetscErrorCode rigid_body_fields(rigid_body *b, field_table *table);
+/* The rigid body or obstacle that b is; NULL if it is none. */
+rigid_body *rigid_body_of(body *b);
 
-extern const body_ops rigid_body_ops; /* rigid_step.c */
+extern const body_ops rigid_body_ops, rigid_obstacle_ops; /* rigid_step.c, rigid_kinds.c */
+/* What both share of them. */
+PetscErrorCode    rigid_body_fields(body *b, field_table *table);
+level_set *const *rigid_body_level_sets(const body *b, int *n);
+void              rigid_body_describe(const body *b, FILE *out);
+void              rigid_body_destroy_base(body **b);
 #endif

@@ -252,7 +252,6 @@ static PetscErrorCode rigid_totals(const body *base, const double gravity[3], bo
   memset(out, 0, sizeof *out);
   out->mass = b->mass;
   v3_copy(out->center, b->c);
-  if (b->kind != RIGID_DYNAMIC) return PETSC_SUCCESS;
   quaternion_to_matrix(R, b->q);
   inertia_times(b, R, b->w, L);
   out->kinetic   = 0.5 * b->mass * v3_dot(b->v, b->v) + 0.5 * v3_dot(b->w, L);
@@ -289,13 +288,15 @@ static int64_t rigid_point(const body *base, int64_t i, double x[3])
   return i;
 }
 
-static PetscErrorCode rigid_fields(body *base, field_table *table) { return rigid_body_fields((rigid_body *)base, table); }
-static void rigid_destroy(body **base)
+static void rigid_pose(const body *base, double t, double dt, const double *v, rigid_frame *frame)
 {
-  rigid_body *b = (rigid_body *)*base;
-  rigid_body_destroy(&b);
-  *base = NULL;
+  (void)t;
+  rigid_body_frame((const rigid_body *)base, v, dt, frame);
+  frame->block = base->first_block;
 }
+
+/* A quarter of its size: contact within this is near. */
+static double rigid_length(const body *base) { return 0.25 * ((const rigid_body *)base)->radius; }
 
 const body_ops rigid_body_ops = {
   .kind           = "rigid",
@@ -307,12 +308,16 @@ const body_ops rigid_body_ops = {
   .block_diagonal = rigid_block_diagonal,
   .end_step       = rigid_end_step,
   .totals         = rigid_totals,
-  .fields         = rigid_fields,
+  .fields         = rigid_body_fields,
   .points         = POINT_RIGID,
   .n_clusters     = rigid_n_clusters,
   .cluster        = rigid_cluster,
   .point          = rigid_point,
   .couplings      = rigid_couplings,
   .assemble       = rigid_assemble,
-  .destroy        = rigid_destroy,
+  .destroy        = rigid_body_destroy_base,
+  .level_sets     = rigid_body_level_sets,
+  .frame          = rigid_pose,
+  .length         = rigid_length,
+  .describe       = rigid_body_describe,
 };

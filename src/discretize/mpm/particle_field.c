@@ -1,4 +1,4 @@
-#include "sim/particle_field.h"
+#include "discretize/mpm/particle_field.h"
 #include "core/expression.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -69,10 +69,9 @@ PetscErrorCode particle_origins_create(mpm_domain *d, particle_origins *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double particle_field_error(const particle_field *f, const particle_origins *o, mpm_domain *d, int b, double t, bool is_velocity)
+double particle_field_error(const particle_field *f, const particle_origins *o, const mpm_particles *p, double t, bool is_velocity)
 {
-  const mpm_particles *p    = mpm_domain_particles(d, b);
-  double               mass = 0.0, sum = 0.0;
+  double mass = 0.0, sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const double *X = o->x + 3 * p->id[i], x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
     double        expected[3];

@@ -1,8 +1,8 @@
 /* Vector fields over particles, written as three expressions in a job: initial velocities, body forces, expected answers.
  *
  * Variables: x y z where the particle is, X Y Z where it was when the run began [m], t [s].                              */
-#ifndef SS_SIM_PARTICLE_FIELD_H
-#define SS_SIM_PARTICLE_FIELD_H
+#ifndef SS_DISCRETIZE_MPM_PARTICLE_FIELD_H
+#define SS_DISCRETIZE_MPM_PARTICLE_FIELD_H
 #include "core/diagnostics.h"
 #include "core/key_table.h"
 #include "discretize/mpm/mpm_domain.h"
@@ -22,6 +22,6 @@ typedef struct {
 } particle_origins;
 /* Fresh domain, before its first step. Free x with memory_free. */
 PetscErrorCode particle_origins_create(mpm_domain *d, particle_origins *out);
-/* Root of the mean square, by mass, of |v - field| (is_velocity) or |x - X - field| over the particles of body b. */
-double particle_field_error(const particle_field *f, const particle_origins *o, mpm_domain *d, int b, double t, bool is_velocity);
+/* Root of the mean square, by mass, of |v - field| (is_velocity) or |x - X - field| over particles p. */
+double particle_field_error(const particle_field *f, const particle_origins *o, const mpm_particles *p, double t, bool is_velocity);
 #endif

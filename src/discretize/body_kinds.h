@@ -1,0 +1,18 @@
+/* The registry of bodies. A new kind has a folder with its key table NAME_body_table and its row NAME_body_kind, and one entry here;
+ * the manual, the schema and every command then know it. */
+#ifndef SS_DISCRETIZE_BODY_KINDS_H
+#define SS_DISCRETIZE_BODY_KINDS_H
+#include "discretize/body_kind.h"
+
+/* The unknowns of a scene are laid out in this order: kinds that may refuse a step as it ends come first (see body.h, end_step). */
+#define BODY_KIND_TABLE(X) X(mpm) X(rigid) X(kinematic) X(static)
+
+#define X(name)                            \
+  extern const body_kind name##_body_kind; \
+  extern const key_table name##_body_table;
+BODY_KIND_TABLE(X)
+#undef X
+
+extern const body_kind *const body_kinds[]; /* in that order, NULL-terminated; key_item.variant is the index */
+extern const key_table        body_table;   /* `bodies:` of a job */
+#endif

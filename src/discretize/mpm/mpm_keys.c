@@ -1,0 +1,67 @@
+#include "discretize/mpm/mpm_keys.h"
+#include "discretize/mpm/sampling.h"
+
+static const char *const kernels[]   = {"quadratic", "cubic", NULL};
+static const char *const transfers[] = {"apic", "pic_flip", NULL};
+static const char *const axes[]      = {"x", "y", "z", NULL};
+static const char *const sides[]     = {"lower", "upper", NULL};
+static const char *const walls[]     = {"stick", "slip", "periodic", NULL};
+
+static const key_spec wall_keys[] = {
+  {.name = "axis", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, axis), .choices = axes, .help = "the wall is normal to this axis"},
+  {.name = "side", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, side), .choices = sides,
+   .help = "lower: nodes with coordinate <= at are held; upper: those with >= at"},
+  {.name = "at", .type = KEY_REAL, .offset = offsetof(mpm_wall_spec, at), .unit = "m", .help = "coordinate of the wall"},
+  {.name = "kind", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, kind), .choices = walls, .fallback = "slip",
+   .help = "stick: all components are held; slip: only the one along the axis; periodic: joined with its partner on the other side, whole cells apart"},
+  {.name = NULL}};
+static const key_table wall_table = {.name = "mpm.walls",
+  .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed answer. Frictional walls are bodies.",
+  .size = sizeof(mpm_wall_spec), .keys = wall_keys};
+static const key_spec mpm_keys[] = {
+  {.name = "kernel", .type = KEY_ENUM, .offset = offsetof(mpm_options, kernel), .choices = kernels, .fallback = "quadratic",
+   .help = "B-spline between particles and grid"},
+  {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(mpm_options, transfer), .choices = transfers, .fallback = "apic",
+   .help = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
+  {.name = "flip", .type = KEY_REAL, .offset = offsetof(mpm_options, flip), .fallback = "0.95", .min = 0, .max = 1,
+   .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
+  {.name = "walls", .type = KEY_LIST, .offset = offsetof(mpm_options, walls), .table = &wall_table, .is_optional = true,
+   .help = "grid boundary conditions"},
+  {.name = "body_force", .type = KEY_STRINGS, .offset = offsetof(mpm_options, body_force), .unit = "m/s^2", .is_optional = true,
+   .help = "acceleration besides gravity: three expressions in x, y, z (position), X, Y, Z (initial position) and t; not with pour"},
+  {.name = NULL}};
+const key_table mpm_options_table = {.name = "mpm", .help = "The grid shared by all bodies of kind mpm.", .size = sizeof(mpm_options), .keys = mpm_keys};
+
+static const key_spec pour_keys[] = {
+  {.name = "start", .type = KEY_REAL, .offset = offsetof(mpm_pour, start), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "first release"},
+  {.name = "end", .type = KEY_REAL, .offset = offsetof(mpm_pour, end), .unit = "s", .min = 0, .max = INFINITY, .help = "no release at or after this time"},
+  {.name = "every", .type = KEY_REAL, .offset = offsetof(mpm_pour, every), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "time between releases; one shape full of particles each, so height of the shape / falling speed makes a closed stream"},
+  {.name = NULL}};
+static const key_table pour_table = {.name = "bodies.mpm.pour", .help = "Fill the shape again and again, as a spout does.", .size = sizeof(mpm_pour),
+                                     .keys = pour_keys};
+static const key_spec mpm_body_keys[] = {
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(mpm_body_spec, material), .help = "name of an entry of materials"},
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(mpm_body_spec, shape), .table = &shape_table, .help = "what is filled with particles"},
+  {.name = "spacing", .type = KEY_REAL, .offset = offsetof(mpm_body_spec, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "grid spacing; the same for all MPM bodies of a job"},
+  {.name = "particles_per_cell", .type = KEY_REAL, .offset = offsetof(mpm_body_spec, particles_per_cell), .fallback = "8", .min = 0.1, .max = 1000,
+   .help = "mean number of particles in a grid cell"},
+  {.name = "seeding", .type = KEY_ENUM, .offset = offsetof(mpm_body_spec, seeding), .choices = sampling_names, .fallback = "blue_noise",
+   .help = "how the shape is filled"},
+  {.name = "jitter", .type = KEY_REAL, .offset = offsetof(mpm_body_spec, jitter), .fallback = "0", .min = 0, .max = 1,
+   .help = "of seeding: lattice, random shift in units of the lattice constant"},
+  {.name = "seed", .type = KEY_INT, .offset = offsetof(mpm_body_spec, seed), .fallback = "1", .min = 0, .max = 4294967295.0,
+   .help = "of the random numbers behind blue_noise and jitter"},
+  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(mpm_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]",
+   .help = "initial velocity"},
+  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(mpm_body_spec, angular_velocity), .unit = "rad/s",
+   .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},
+  {.name = "velocity_field", .type = KEY_STRINGS, .offset = offsetof(mpm_body_spec, velocity_field), .unit = "m/s", .is_optional = true,
+   .help = "instead of both: initial velocity as three expressions in x, y and z; not with pour"},
+  {.name = "pour", .type = KEY_TABLE, .offset = offsetof(mpm_body_spec, pour), .table = &pour_table, .is_optional = true,
+   .help = "release particles over time"},
+  {.name = NULL}};
+const key_table mpm_body_table = {.name = "bodies.mpm", .help = "A deformable body of material points on the shared grid.",
+                                         .size = sizeof(mpm_body_spec), .keys = mpm_body_keys};

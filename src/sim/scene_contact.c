@@ -1,0 +1,92 @@
+/* Which bodies of a scene may touch how, and who brings points and who level sets. */
+#include "sim/scene_impl.h"
+#include <string.h>
+#include "core/memory.h"
+
+/* Does `name` mean body i: by its own name, or by its material's? */
+static bool is_meant(const scene *s, int i, const char *name)
+{
+  return strcmp(s->bodies[i].name, name) == 0 || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
+}
+
+static void check_pair_name(const scene *s, const key_item *item, const char *name, diagnostics *d)
+{
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (is_meant(s, i, name)) return;
+  diagnostics_add(d, item->node->mark, "contact.pairs", "no body or material in use is called \"%s\"", name);
+}
+
+/* Points of one against level sets of the other; whoever brings points can move. Bodies of one grid meet there. */
+static bool can_touch(const scene *s, int a, int b)
+{
+  const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
+  return a != b && ((one->points != POINT_NONE && two->level_sets) || (two->points != POINT_NONE && one->level_sets));
+}
+
+PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const job_contact *c = s->job->contact;
+  const int          n = s->n_bodies;
+  PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
+  for (int i = 0; i < n * n; ++i) s->laws[i] = (contact_law){c->stiffness, c->friction};
+  for (int k = 0; k < c->pairs.n; ++k) {
+    const key_item *item = &c->pairs.item[k];
+    const job_pair *p    = item->value;
+    if (p->between.n != 2) {
+      diagnostics_add(d, item->node->mark, "contact.pairs.between", "expected two names, got %d", p->between.n);
+      continue;
+    }
+    const char *one = p->between.item[0].value, *two = p->between.item[1].value;
+    check_pair_name(s, item, one, d);
+    check_pair_name(s, item, two, d);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) {
+        if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;
+        if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
+        if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
+      }
+  }
+  const document_node *where = document_find(document_root(s->job->document), "contact");
+  if (!where) where = document_root(s->job->document);
+  for (int i = 0; i < n; ++i)
+    for (int j = i + 1; j < n; ++j) {
+      contact_law *law = &s->laws[i * n + j];
+      if (!can_touch(s, i, j)) {
+        law->stiffness = s->laws[j * n + i].stiffness = 0.0;
+        law->friction = s->laws[j * n + i].friction = 0.0;
+      } else if (isnan(law->stiffness)) {
+        diagnostics_add(d, where->mark, "contact.stiffness", "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all or for this pair (0: never)",
+                        s->bodies[i].name, s->bodies[j].name);
+      } else if (law->stiffness > 0 && isnan(law->friction)) {
+        diagnostics_add(d, where->mark, "contact.friction", "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all or for this pair",
+                        s->bodies[i].name, s->bodies[j].name);
+      }
+    }
+  for (int i = 0; i < n; ++i) s->laws[i * n + i] = (contact_law){0.0, 0.0};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_build_contact(scene *s)
+{
+  PetscFunctionBegin;
+  int n_objects = 0;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const body *b = s->bodies[i].body;
+    int         n = 0;
+    if (b->ops->level_sets) (void)b->ops->level_sets(b, &n);
+    n_objects += n;
+  }
+  PetscCall(memory_alloc("contact sources", s->n_bodies, sizeof(contact_source), &s->sources));
+  PetscCall(memory_alloc("contact objects", n_objects, sizeof(contact_object), &s->objects));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    scene_body *b = &s->bodies[i];
+    b->frame      = b->body->ops->frame ? s->n_frames++ : -1;
+    if (b->body->ops->points != POINT_NONE) s->sources[s->n_sources++] = (contact_source){b->body, b->frame, i};
+    if (!b->body->ops->level_sets) continue;
+    int               n;
+    level_set *const *phi = b->body->ops->level_sets(b->body, &n);
+    for (int k = 0; k < n; ++k) s->objects[s->n_objects++] = (contact_object){phi[k], b->frame, i};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
