@@ -1,24 +1,30 @@
-# Resumed = uninterrupted, 1 = 2 threads, bit for bit, from every checkpoint.
+# Resumed = uninterrupted, 1 = 2 = 3 = 4 threads, bit for bit, from every checkpoint. (More threads than cores are slow, nothing else.)
 . tests/integration/common.sh
 job=$here/small.yaml
 status 0 "$program" run "$job" --out "$work/whole" --threads 1 --no-picture
-status 0 "$program" run "$job" --out "$work/two" --threads 2 --no-picture
-status 0 "$program" diff "$work/whole" "$work/two" && pass "1 and 2 threads agree bit for bit"
-[ "$(history_of "$work/whole")" = "$(history_of "$work/two")" ] || fail "histories differ between 1 and 2 threads"
-pass "histories agree, too"
-status 0 "$program" run "$job" --out "$work/three" --threads 3 --no-picture
-status 0 "$program" diff "$work/whole" "$work/three" && pass "so do 3 threads"
+for n in 2 3 4; do
+  status 0 "$program" run "$job" --out "$work/threads$n" --threads $n --no-picture
+  status 0 "$program" diff "$work/whole" "$work/threads$n"
+  [ "$(history_of "$work/whole")" = "$(history_of "$work/threads$n")" ] || fail "histories differ between 1 and $n threads"
+  pass "1 and $n threads agree bit for bit, state and history"
+done
 
+n=0
 for checkpoint in "$work"/whole/checkpoints/*.h5; do
+  n=$((n % 4 + 1)) # each on another number of threads
   rm -rf "$work/part"; cp -r "$work/whole" "$work/part"
   for later in "$work"/part/checkpoints/*.h5; do [ "$(basename "$later")" \> "$(basename "$checkpoint")" ] && rm "$later"; done
-  status 0 "$program" resume "$work/part" --threads 2 --no-picture
+  status 0 "$program" resume "$work/part" --threads $n --no-picture
   status 0 "$program" diff "$work/whole" "$work/part"
   [ "$(history_of "$work/whole")" = "$(history_of "$work/part")" ] || fail "history differs after resuming $(basename "$checkpoint")"
   cmp -s "$work/whole/measure/height.csv" "$work/part/measure/height.csv" || fail "measure differs after resuming $(basename "$checkpoint")"
   [ "$(ls "$work/whole/frames")" = "$(ls "$work/part/frames")" ] || fail "frames differ after resuming $(basename "$checkpoint")"
-  pass "resumed from $(basename "$checkpoint") equals the uninterrupted run"
+  pass "resumed from $(basename "$checkpoint") on $n threads equals the uninterrupted run"
 done
+status 0 "$program" run "$job" --out "$work/four" --threads 4 --steps 11 --no-picture
+status 0 "$program" resume "$work/four" --threads 1 --steps 7 --no-picture
+status 0 "$program" resume "$work/four" --threads 4 --no-picture
+status 0 "$program" diff "$work/whole" "$work/four" && pass "from 4 threads to 1 and back"
 
 status 0 "$program" run "$job" --out "$work/steps" --steps 7 --no-picture
 status 0 "$program" resume "$work/steps" --no-picture
