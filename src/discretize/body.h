@@ -109,6 +109,10 @@ typedef struct {
   /* A few words, no line break: what `check` prints of it. */
   void (*describe)(const body *b, FILE *out);
 
+  /* Components whose velocity at the end of the step is prescribed: *dof [n] body-local, ascending, *velocity [n]; borrowed until
+   * end_step. Whoever adds up all forces replaces their equations by mass (v - velocity) = 0. NULL: none. */
+  int64_t (*prescribed)(const body *b, const int64_t **dof, const double **velocity);
+
   /* For preconditioners that want a matrix; both or none (NULL). All indices of couplings are body-local, those of H global. */
   /* Blocks that H couples with `block`, ascending, itself included; also those that share a point_row with it. Returns how many,
    * at most BODY_MAX_COUPLINGS. Holds for the whole step; called by many threads. */

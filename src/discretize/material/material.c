@@ -73,6 +73,13 @@ void material_destroy(material **m)
   memory_free(m);
 }
 
+void material_small_strain(const material *m, double *mu, double *lambda)
+{
+  const elastic_constants *c = m->constants; /* every law's constants start with them */
+  *mu                        = c->mu;
+  *lambda                    = c->lambda;
+}
+
 /* Work rows of a batch and their way in and out; rows are padded to a multiple of MATERIAL_LANES. */
 typedef struct {
   int64_t      n, n_padded;

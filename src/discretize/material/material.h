@@ -75,6 +75,8 @@ void material_stress_differential(int64_t ld, int64_t i, const double *U, const 
 /* F and history after the accepted step, in place, n <= MATERIAL_BATCH. Returns the smallest bad index, then nothing has
  * changed; or n. */
 int64_t material_plastic_return(const material *m, int64_t n, int64_t ld, double *F, double *state);
+/* Lame's parameters at small strains [Pa]; m must have a law. */
+void material_small_strain(const material *m, double *mu, double *lambda);
 /* psi[i] [J/m^3 of undeformed volume]; not a number where the law cannot take F. */
 void material_energy(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *psi);
 #endif

@@ -1,0 +1,261 @@
+#include "discretize/fem/tetrahedra.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+typedef struct {
+  const material *material;
+  double          beta, mu, lambda;
+  int64_t         n;
+  double         *volume;      /* [n] */
+  double         *gradient[9]; /* gradients of the shape functions of corners 1, 2, 3 (corner 0: minus their sum), [3 corner + k][n] */
+  double         *viscous_volume, *viscous_gradient[9]; /* the same at the start of the step, if beta > 0 */
+} tetrahedra;
+
+/* Volume and gradients from corner positions x [12]; the determinant of the edges is 6 V. */
+static double shape_gradients(const double x[12], double gradient[9])
+{
+  double edge[9], inverse[9];
+  for (int a = 0; a < 3; ++a)
+    for (int k = 0; k < 3; ++k) edge[3 * k + a] = x[3 * (a + 1) + k] - x[k];
+  const double det = m3_inverse(inverse, edge);
+  for (int k = 0; k < 9; ++k) gradient[k] = inverse[k]; /* row a of the inverse is grad N_(a+1) */
+  return det / 6.0;
+}
+
+static void corners(const int32_t *node, const double *x, double out[12])
+{
+  for (int a = 0; a < 4; ++a) v3_copy(out + 3 * a, x + 3 * (int64_t)node[a]);
+}
+
+void tetrahedra_lump(int64_t n, const int32_t *node, const double *x, double density, double *mass)
+{
+  for (int64_t e = 0; e < n; ++e) {
+    double c[12], gradient[9];
+    corners(node + 4 * e, x, c);
+    const double quarter = 0.25 * density * fabs(shape_gradients(c, gradient));
+    for (int a = 0; a < 4; ++a) mass[node[4 * e + a]] += quarter;
+  }
+}
+
+/* ---- one batch --------------------------------------------------------------------------------------------------------- */
+
+/* F = 1 + sum_a (u_a - u_0) grad N_a would lose nothing near rest, but needs displacements; differences of positions do as well. */
+static void deformation_gradients(const tetrahedra *t, int64_t first, int64_t n, const element_row *x, element_row *F)
+{
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double *restrict g0 = t->gradient[j] + first, *restrict g1 = t->gradient[3 + j] + first, *restrict g2 = t->gradient[6 + j] + first;
+#pragma omp simd
+      for (int64_t e = 0; e < n; ++e)
+        F[3 * i + j][e] = (x[3 + i][e] - x[i][e]) * g0[e] + (x[6 + i][e] - x[i][e]) * g1[e] + (x[9 + i][e] - x[i][e]) * g2[e];
+    }
+}
+
+/* f of corners 1, 2, 3 from -volume P gradient; corner 0 balances them. */
+static void corner_forces(int64_t n, const double *restrict volume, double *const *gradient, int64_t first, const element_row *P, element_row *f)
+{
+  for (int i = 0; i < 3; ++i) {
+    for (int a = 0; a < 3; ++a) {
+      const double *restrict g0 = gradient[3 * a] + first, *restrict g1 = gradient[3 * a + 1] + first, *restrict g2 = gradient[3 * a + 2] + first;
+#pragma omp simd
+      for (int64_t e = 0; e < n; ++e)
+        f[3 * (a + 1) + i][e] -= volume[first + e] * (P[3 * i][e] * g0[e] + P[3 * i + 1][e] * g1[e] + P[3 * i + 2][e] * g2[e]);
+    }
+  }
+}
+
+static void balance_forces(int64_t n, element_row *f)
+{
+  for (int i = 0; i < 3; ++i)
+    for (int64_t e = 0; e < n; ++e) f[i][e] = -(f[3 + i][e] + f[6 + i][e] + f[9 + i][e]);
+}
+
+/* The blocks among corners 1, 2, 3 give those with corner 0: rows and columns sum to zero. */
+static void balance_stiffness(int64_t n, element_row *S)
+{
+  for (int k = 0; k < 9; ++k)
+    for (int64_t e = 0; e < n; ++e) {
+      double total = 0.0;
+      for (int a = 1; a < 4; ++a) {
+        double row = 0.0, col = 0.0;
+        for (int b = 1; b < 4; ++b) {
+          row += S[9 * (4 * a + b) + k][e];
+          col += S[9 * (4 * b + a) + k][e];
+        }
+        S[9 * (4 * a) + k][e] = -row;
+        S[9 * a + k][e]       = -col;
+        total += row;
+      }
+      S[k][e] = total;
+    }
+}
+
+/* S_(ai)(bj) += dt^2 V e_i . dP(e_j (x) grad N_b) grad N_a, in principal axes: with h_a = V^T grad N_a and M = U^T dF V,
+ * M_rc = U_jr (h_b)_c and e_i . U X V^T grad N_a = sum_r U_ir (X h_a)_r. */
+static void add_stiffness(const tetrahedra *t, int64_t first, int64_t n, double dt, const element_row *U, const element_row *V, const element_row *dp,
+                          const element_row *ta, const element_row *tb, element_row *S)
+{
+#pragma omp simd
+  for (int64_t e = 0; e < n; ++e) {
+    const double scale = dt * dt * t->volume[first + e];
+    double       u[9], h[9], d[9], mean[3], half[3];
+    for (int k = 0; k < 9; ++k) u[k] = U[k][e], d[k] = dp[k][e];
+    for (int a = 0; a < 3; ++a)
+      for (int c = 0; c < 3; ++c)
+        h[3 * a + c] = V[c][e] * t->gradient[3 * a][first + e] + V[3 + c][e] * t->gradient[3 * a + 1][first + e] +
+                       V[6 + c][e] * t->gradient[3 * a + 2][first + e];
+    for (int k = 0; k < 3; ++k) mean[k] = 0.5 * (ta[k][e] + tb[k][e]), half[k] = 0.5 * (ta[k][e] - tb[k][e]);
+    for (int b = 0; b < 3; ++b)
+      for (int j = 0; j < 3; ++j) {
+        const double *uj = u + 3 * j, *hb = h + 3 * b;
+        double        X[9];
+        for (int r = 0; r < 3; ++r) X[4 * r] = d[3 * r] * uj[0] * hb[0] + d[3 * r + 1] * uj[1] * hb[1] + d[3 * r + 2] * uj[2] * hb[2];
+        for (int r = 0; r < 3; ++r)
+          for (int c = 0; c < 3; ++c)
+            if (r != c) X[3 * r + c] = mean[3 - r - c] * uj[r] * hb[c] + half[3 - r - c] * uj[c] * hb[r];
+        for (int a = 0; a < 3; ++a) {
+          double y[3];
+          for (int r = 0; r < 3; ++r) y[r] = X[3 * r] * h[3 * a] + X[3 * r + 1] * h[3 * a + 1] + X[3 * r + 2] * h[3 * a + 2];
+          for (int i = 0; i < 3; ++i)
+            S[9 * (4 * (a + 1) + b + 1) + 3 * i + j][e] = scale * (u[3 * i] * y[0] + u[3 * i + 1] * y[1] + u[3 * i + 2] * y[2]);
+        }
+      }
+  }
+}
+
+static void viscous_stress(const tetrahedra *t, int64_t first, int64_t n, const element_row *v, element_row *stress)
+{
+#pragma omp simd
+  for (int64_t e = 0; e < n; ++e) {
+    double L[9];
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        L[3 * i + j] = 0.0;
+        for (int a = 0; a < 3; ++a) L[3 * i + j] += (v[3 * (a + 1) + i][e] - v[i][e]) * t->viscous_gradient[3 * a + j][first + e];
+      }
+    const double bulk = t->beta * t->lambda * (L[0] + L[4] + L[8]);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) stress[3 * i + j][e] = t->beta * t->mu * (L[3 * i + j] + L[3 * j + i]) + (i == j ? bulk : 0.0);
+  }
+}
+
+/* S += dt beta v ( mu (g_a.g_b 1 + g_b g_a^T) + lambda g_a g_b^T ) */
+static void add_viscosity(const tetrahedra *t, int64_t first, int64_t n, double dt, element_row *S)
+{
+#pragma omp simd
+  for (int64_t e = 0; e < n; ++e) {
+    const double scale = dt * t->beta * t->viscous_volume[first + e];
+    double       g[9];
+    for (int k = 0; k < 9; ++k) g[k] = t->viscous_gradient[k][first + e];
+    for (int a = 0; a < 3; ++a)
+      for (int b = 0; b < 3; ++b) {
+        const double *ga = g + 3 * a, *gb = g + 3 * b, dot = ga[0] * gb[0] + ga[1] * gb[1] + ga[2] * gb[2];
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 3; ++j)
+            S[9 * (4 * (a + 1) + b + 1) + 3 * i + j][e] += scale * (t->mu * ((i == j ? dot : 0.0) + gb[i] * ga[j]) + t->lambda * ga[i] * gb[j]);
+      }
+  }
+}
+
+static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
+                        element_row *S)
+{
+  const tetrahedra *t = context;
+  element_row       F[9], P[9], U[9], V[9], dp[9], a[3], b[3];
+  deformation_gradients(t, first, n, x, F);
+  const int64_t bad = material_stress(t->material, n, ELEMENT_BATCH, F[0], NULL, P[0], S ? U[0] : NULL, S ? V[0] : NULL, S ? dp[0] : NULL,
+                                      S ? a[0] : NULL, S ? b[0] : NULL);
+  if (bad < n) return bad;
+  memset(f, 0, 12 * sizeof *f);
+  corner_forces(n, t->volume, t->gradient, first, (const element_row *)P, f);
+  if (S)
+    add_stiffness(t, first, n, dt, (const element_row *)U, (const element_row *)V, (const element_row *)dp, (const element_row *)a,
+                  (const element_row *)b, S);
+  if (t->beta > 0.0) {
+    viscous_stress(t, first, n, v, P);
+    corner_forces(n, t->viscous_volume, t->viscous_gradient, first, (const element_row *)P, f);
+    if (S) add_viscosity(t, first, n, dt, S);
+  }
+  balance_forces(n, f);
+  if (S) balance_stiffness(n, S);
+  return n;
+}
+
+static void energy(const void *context, int64_t first, int64_t n, const element_row *x, double *out)
+{
+  const tetrahedra *t = context;
+  element_row       F[9];
+  deformation_gradients(t, first, n, x, F);
+  material_energy(t->material, n, ELEMENT_BATCH, F[0], NULL, out);
+  for (int64_t e = 0; e < n; ++e) out[e] *= t->volume[first + e];
+}
+
+static void begin_step(void *context, int64_t n, const int32_t *node, const double *x, const double *v)
+{
+  tetrahedra *t = context;
+  (void)v;
+  if (!(t->beta > 0.0)) return;
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < n; ++e) {
+    double c[12], gradient[9];
+    corners(node + 4 * e, x, c);
+    t->viscous_volume[e] = fabs(shape_gradients(c, gradient)); /* an inverted element still only loses energy */
+    for (int k = 0; k < 9; ++k) t->viscous_gradient[k][e] = gradient[k];
+  }
+}
+
+static void destroy(void **context)
+{
+  tetrahedra *t = *context;
+  memory_free(&t->volume);
+  memory_free(&t->viscous_volume);
+  for (int k = 0; k < 9; ++k) {
+    memory_free(&t->gradient[k]);
+    memory_free(&t->viscous_gradient[k]);
+  }
+  memory_free(context);
+}
+
+static const element_ops ops = {.name       = "tetrahedra",
+                                .n_nodes    = 4,
+                                .begin_step = begin_step,
+                                .evaluate   = evaluate,
+                                .energy     = energy,
+                                .destroy    = destroy};
+
+/* ---- making them --------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode allocate(tetrahedra *t)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->volume));
+  for (int k = 0; k < 9; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->gradient[k]));
+  if (!(t->beta > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->viscous_volume));
+  for (int k = 0; k < 9; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->viscous_gradient[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, double beta, int64_t n, const int32_t *node)
+{
+  element_set *set;
+  tetrahedra  *t;
+  PetscFunctionBegin;
+  SS_ASSERT(m->law && m->law->n_state == 0);
+  PetscCall(nodal_body_add_set(b, &ops, n, node, &set));
+  PetscCall(memory_alloc("tetrahedra", 1, sizeof *t, &t));
+  set->context = t;
+  *t           = (tetrahedra){.material = m, .beta = beta, .n = n};
+  material_small_strain(m, &t->mu, &t->lambda);
+  PetscCall(allocate(t));
+  for (int64_t e = 0; e < n; ++e) {
+    double c[12], gradient[9];
+    corners(set->node + 4 * e, b->rest, c);
+    t->volume[e] = shape_gradients(c, gradient);
+    PetscCheck(t->volume[e] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "tetrahedron %d of %s has volume %g m^3: expected more than 0",
+               (int)set->original[e], b->base.name, t->volume[e]);
+    for (int k = 0; k < 9; ++k) t->gradient[k][e] = gradient[k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,158 @@
+#include "discretize/nodal/element_set.h"
+#include "core/memory.h"
+#include <string.h>
+
+enum { SERIAL_ELEMENTS = 64 }; /* sets no larger than this stay on one thread */
+
+/* Greedy: the first colour that none of the element's nodes has yet. used [n_all] holds a bit per colour. */
+static PetscErrorCode color_greedily(const element_set *set, const int32_t *node, int64_t n_all, int32_t *color, int *n_colors)
+{
+  const int n_nodes = set->ops->n_nodes;
+  uint64_t *used;
+  int64_t   n_left = set->n;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("element colours", n_all, sizeof *used, &used));
+  *n_colors = 0;
+  /* 64 colours at a time: a node with more elements than that sends the rest into the next round. */
+  for (int64_t e = 0; e < set->n; ++e) color[e] = -1;
+  for (int base = 0; n_left > 0; base += 64) {
+    memset(used, 0, (size_t)n_all * sizeof *used);
+    for (int64_t e = 0; e < set->n; ++e) {
+      uint64_t taken = 0;
+      if (color[e] >= 0) continue;
+      for (int a = 0; a < n_nodes; ++a) taken |= used[node[n_nodes * e + a]];
+      if (taken == UINT64_MAX) continue;
+      const int bit = __builtin_ctzll(~taken);
+      color[e]      = base + bit;
+      --n_left;
+      if (base + bit >= *n_colors) *n_colors = base + bit + 1;
+      for (int a = 0; a < n_nodes; ++a) used[node[n_nodes * e + a]] |= (uint64_t)1 << bit;
+    }
+  }
+  memory_free(&used);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32_t *node, int64_t n_all, element_set *set)
+{
+  int32_t *color;
+  PetscFunctionBegin;
+  PetscCheck(n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %s are too many", (long long)n, ops->name);
+  *set = (element_set){.ops = ops, .n = n};
+  PetscCall(memory_alloc("element nodes", n * ops->n_nodes, sizeof *set->node, &set->node));
+  PetscCall(memory_alloc("element order", n, sizeof *set->original, &set->original));
+  PetscCall(memory_alloc("element colours", n, sizeof *color, &color));
+  PetscCall(color_greedily(set, node, n_all, color, &set->n_colors));
+  PetscCall(memory_alloc("colour starts", set->n_colors + 2, sizeof *set->color_start, &set->color_start));
+  for (int64_t e = 0; e < n; ++e) ++set->color_start[color[e] + 2];
+  for (int c = 0; c < set->n_colors; ++c) set->color_start[c + 2] += set->color_start[c + 1];
+  for (int64_t e = 0; e < n; ++e) {
+    const int64_t at  = set->color_start[color[e] + 1]++;
+    set->original[at] = (int32_t)e;
+    memcpy(set->node + ops->n_nodes * at, node + ops->n_nodes * e, (size_t)ops->n_nodes * sizeof *node);
+  }
+  memory_free(&color);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void element_set_destroy(element_set *set)
+{
+  if (!set->ops) return;
+  if (set->context) set->ops->destroy(&set->context);
+  memory_free(&set->node);
+  memory_free(&set->original);
+  memory_free(&set->color_start);
+  memory_free(&set->slot);
+  *set = (element_set){0};
+}
+
+static int64_t find_block(const int64_t *row_start, const int32_t *col, int32_t row, int32_t wanted)
+{
+  int64_t lo = row_start[row], hi = row_start[row + 1];
+  while (hi - lo > 1) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (col[mid] <= wanted) lo = mid;
+    else hi = mid;
+  }
+  SS_ASSERT(hi > lo && col[lo] == wanted);
+  return lo;
+}
+
+PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, const int32_t *col)
+{
+  const int n_nodes = set->ops->n_nodes;
+  PetscFunctionBegin;
+  memory_free(&set->slot);
+  PetscCall(memory_alloc("element slots", set->n * n_nodes * n_nodes, sizeof *set->slot, &set->slot));
+  for (int64_t e = 0; e < set->n; ++e)
+    for (int a = 0; a < n_nodes; ++a)
+      for (int b = 0; b < n_nodes; ++b) {
+        const int32_t *node = set->node + n_nodes * e;
+        set->slot[(e * n_nodes + a) * n_nodes + b] = (int32_t)find_block(row_start, col, node[a], node[b]);
+      }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void gather(const element_set *set, int64_t first, int64_t n, const double *from, element_row *to)
+{
+  const int      n_nodes = set->ops->n_nodes;
+  const int32_t *node    = set->node + n_nodes * first;
+  for (int64_t e = 0; e < n; ++e)
+    for (int a = 0; a < n_nodes; ++a)
+      for (int k = 0; k < 3; ++k) to[3 * a + k][e] = from[3 * (int64_t)node[n_nodes * e + a] + k];
+}
+
+/* One batch; the caller's number of the first bad element, or INT64_MAX. */
+static int64_t add_batch(const element_set *set, int64_t first, int64_t n, double dt, const double *x, const double *v, double *g,
+                         double *value)
+{
+  element_row   X[3 * ELEMENT_MAX_NODES], V[3 * ELEMENT_MAX_NODES], F[3 * ELEMENT_MAX_NODES], S[9 * ELEMENT_MAX_NODES * ELEMENT_MAX_NODES];
+  const int     n_nodes = set->ops->n_nodes;
+  gather(set, first, n, x, X);
+  gather(set, first, n, v, V);
+  const int64_t bad = set->ops->evaluate(set->context, first, n, dt, (const element_row *)X, (const element_row *)V, F, value ? S : NULL);
+  if (bad < n) return set->original[first + bad]; /* the smallest of the batch: a colour keeps the caller's order */
+  const int32_t *node = set->node + n_nodes * first;
+  for (int64_t e = 0; e < n; ++e)
+    for (int a = 0; a < n_nodes; ++a)
+      for (int k = 0; k < 3; ++k) g[3 * (int64_t)node[n_nodes * e + a] + k] -= dt * F[3 * a + k][e];
+  if (!value) return INT64_MAX;
+  const int32_t *slot = set->slot + n_nodes * n_nodes * first;
+  for (int64_t e = 0; e < n; ++e)
+    for (int ab = 0; ab < n_nodes * n_nodes; ++ab) {
+      double *to = value + 9 * (int64_t)slot[n_nodes * n_nodes * e + ab];
+      for (int k = 0; k < 9; ++k) to[k] += S[9 * ab + k][e];
+    }
+  return INT64_MAX;
+}
+
+int64_t element_set_add(const element_set *set, double dt, const double *x, const double *v, double *g, double *value)
+{
+  int64_t bad = INT64_MAX;
+#pragma omp parallel reduction(min : bad) if (set->n > SERIAL_ELEMENTS)
+  for (int c = 0; c < set->n_colors; ++c) {
+    const int64_t start = set->color_start[c], n_batches = (set->color_start[c + 1] - start + ELEMENT_BATCH - 1) / ELEMENT_BATCH;
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < n_batches; ++i) {
+      const int64_t first = start + i * ELEMENT_BATCH, left = set->color_start[c + 1] - first;
+      const int64_t worst = add_batch(set, first, left < ELEMENT_BATCH ? left : ELEMENT_BATCH, dt, x, v, g, value);
+      if (worst < bad) bad = worst;
+    }
+  }
+  return bad == INT64_MAX ? -1 : bad;
+}
+
+double element_set_energy(const element_set *set, const double *x)
+{
+  double sum = 0.0;
+  if (!set->ops->energy) return 0.0;
+  for (int64_t first = 0; first < set->n; first += ELEMENT_BATCH) {
+    element_row   X[3 * ELEMENT_MAX_NODES];
+    double        energy[ELEMENT_BATCH];
+    const int64_t n = set->n - first < ELEMENT_BATCH ? set->n - first : ELEMENT_BATCH;
+    gather(set, first, n, x, X);
+    set->ops->energy(set->context, first, n, (const element_row *)X, energy);
+    for (int64_t e = 0; e < n; ++e) sum += energy[e];
+  }
+  return sum;
+}

@@ -1,0 +1,49 @@
+/* Elements: small groups of nodes that pull at each other (tetrahedra, springs, hinges, loaded faces), and their loops.
+ *
+ * A kind of element says what its forces are; this file adds them up. Elements are coloured so that two of one colour share no
+ * node: a colour's elements add straight into the global arrays from all threads, without atomics, and every sum runs in the order of
+ * colours, whatever the number of threads. Within a batch numbers are stored row[component][element].                  */
+#ifndef SS_DISCRETIZE_NODAL_ELEMENT_SET_H
+#define SS_DISCRETIZE_NODAL_ELEMENT_SET_H
+#include "core/error.h"
+
+enum { ELEMENT_BATCH = 32, ELEMENT_MAX_NODES = 4 };
+typedef double element_row[ELEMENT_BATCH];
+
+/* All on n <= ELEMENT_BATCH elements from `first` on (in the set's own order, see element_set.original). */
+typedef struct {
+  const char *name;    /* "tetrahedra" */
+  int         n_nodes; /* of one element */
+  /* Before the first evaluation of a step: what stays the same during it. x, v: of all nodes at its start. NULL: nothing. */
+  void (*begin_step)(void *context, int64_t n_elements, const int32_t *node, const double *x, const double *v);
+  /* Forces f [3 n_nodes] [N] at positions x [3 n_nodes] and velocities v [3 n_nodes]; rows S [9 n_nodes^2], unless NULL: block (a, b) is
+   * S[9 (n_nodes a + b) + 3 i + j] = -(dt^2 df_ai/dx_bj + dt df_ai/dv_bj). Returns the smallest index that it cannot take, or n. */
+  int64_t (*evaluate)(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
+                      element_row *S);
+  /* Energy stored in each element [J]; NULL: none. */
+  void (*energy)(const void *context, int64_t first, int64_t n, const element_row *x, double *energy);
+  void (*destroy)(void **context);
+} element_ops;
+
+typedef struct {
+  const element_ops *ops;
+  void              *context; /* owned */
+  int64_t            n;
+  int32_t           *node;        /* [n][n_nodes] */
+  int32_t           *original;    /* [n] number in the caller's list */
+  int                n_colors;
+  int64_t           *color_start; /* [n_colors + 1] */
+  int32_t           *slot;        /* [n][n_nodes^2] where each block lies in the matrix; see element_set_locate */
+} element_set;
+
+/* Colour n elements node [n][n_nodes] of n_all nodes. *set is filled in place; the caller arranges its own data in the order
+ * of set->original and hands it over as set->context. */
+PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32_t *node, int64_t n_all, element_set *set);
+void           element_set_destroy(element_set *set);
+/* Fill set->slot for a matrix with these rows [n_all + 1] and ascending columns, which must contain every block. */
+PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, const int32_t *col);
+/* g [n_all][3] -= dt f, and value [blocks][9] += S unless NULL, at x, v [n_all][3]. Returns the caller's number of the first element
+ * that could not be evaluated, or -1; g and value then mean nothing. */
+int64_t element_set_add(const element_set *set, double dt, const double *x, const double *v, double *g, double *value);
+double  element_set_energy(const element_set *set, const double *x); /* on one thread */
+#endif

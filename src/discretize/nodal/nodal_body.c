@@ -1,0 +1,469 @@
+#include "discretize/nodal/nodal_body.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/sort.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Loops over no more nodes than this stay on one thread. */
+enum { SERIAL_NODES = 1024 };
+
+static const nodal_body *const_nodal(const body *b) { return (const nodal_body *)b; }
+
+/* ---- making one -------------------------------------------------------------------------------------------------------- */
+
+PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out)
+{
+  nodal_body *b;
+  PetscFunctionBegin;
+  PetscCheck(n > 0 && n <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld nodes: expected 1 to 715 million", (long long)n);
+  PetscCall(memory_alloc("nodal body", 1, sizeof *b, out));
+  b           = *out;
+  b->base.ops  = &nodal_body_ops;
+  b->base.name = name;
+  b->n_nodes   = n;
+  double **arrays[] = {&b->x, &b->v, &b->rest, &b->trial};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) PetscCall(memory_alloc("node state", 3 * n, sizeof(double), arrays[k]));
+  PetscCall(memory_alloc("node masses", n, sizeof *b->mass, &b->mass));
+  memcpy(b->x, x, (size_t)(3 * n) * sizeof *x);
+  memcpy(b->rest, x, (size_t)(3 * n) * sizeof *x);
+  memcpy(b->mass, mass, (size_t)n * sizeof *mass);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set)
+{
+  PetscFunctionBegin;
+  SS_ASSERT(b->n_sets < NODAL_MAX_SETS);
+  *set = &b->sets[b->n_sets];
+  PetscCall(element_set_create(ops, n, node, b->n_nodes, *set));
+  ++b->n_sets;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode nodal_body_add_hold(nodal_body *b, int64_t n, int32_t *node, const bool axis[3], motion *m)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_resize("holds", b->n_holds + 1, sizeof *b->holds, &b->holds));
+  b->holds[b->n_holds++] = (nodal_hold){n, node, {axis[0], axis[1], axis[2]}, m};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Position on a coarse curve through the bounding box: near in the curve is near in space. */
+static uint64_t curve_key(const double x[3], const double min[3], double scale)
+{
+  uint64_t key = 0;
+  for (int bit = 15; bit >= 0; --bit)
+    for (int k = 0; k < 3; ++k) key = key << 1 | (((uint64_t)((x[k] - min[k]) * scale) >> bit) & 1u);
+  return key;
+}
+
+static PetscErrorCode sort_surface(nodal_body *b)
+{
+  double    min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0.0;
+  uint64_t *key;
+  int32_t  *perm, *old;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < b->n_surface; ++i)
+    for (int k = 0; k < 3; ++k) {
+      min[k] = fmin(min[k], b->rest[3 * (int64_t)b->surface[i] + k]);
+      max[k] = fmax(max[k], b->rest[3 * (int64_t)b->surface[i] + k]);
+    }
+  for (int k = 0; k < 3; ++k) size = fmax(size, max[k] - min[k]);
+  PetscCall(memory_alloc("surface order", b->n_surface, sizeof *key, &key));
+  PetscCall(memory_alloc("surface order", b->n_surface, sizeof *perm, &perm));
+  PetscCall(memory_alloc("surface order", b->n_surface, sizeof *old, &old));
+  for (int64_t i = 0; i < b->n_surface; ++i)
+    key[i] = size > 0.0 ? curve_key(b->rest + 3 * (int64_t)b->surface[i], min, 65535.0 / size) : 0;
+  PetscCall(sort_keys(b->n_surface, 48, key, perm));
+  memcpy(old, b->surface, (size_t)b->n_surface * sizeof *old);
+  for (int64_t i = 0; i < b->n_surface; ++i) b->surface[i] = old[perm[i]];
+  memory_free(&key);
+  memory_free(&perm);
+  memory_free(&old);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles)
+{
+  uint8_t *is_on;
+  PetscFunctionBegin;
+  b->n_triangles = n_triangles;
+  PetscCall(memory_alloc("surface triangles", 3 * n_triangles, sizeof *b->triangles, &b->triangles));
+  PetscCall(memory_alloc("surface nodes", b->n_nodes, 1, &is_on));
+  for (int64_t i = 0; i < 3 * n_triangles; ++i) {
+    b->triangles[i]     = triangles[i];
+    is_on[triangles[i]] = 1;
+  }
+  for (int64_t i = 0; i < b->n_nodes; ++i) b->n_surface += is_on[i];
+  PetscCall(memory_alloc("surface nodes", b->n_surface, sizeof *b->surface, &b->surface));
+  for (int64_t i = 0, j = 0; i < b->n_nodes; ++i)
+    if (is_on[i]) b->surface[j++] = (int32_t)i;
+  memory_free(&is_on);
+  PetscCall(sort_surface(b));
+  const int64_t n_clusters = (b->n_surface + NODAL_CLUSTER - 1) / NODAL_CLUSTER;
+  PetscCall(memory_alloc("surface clusters", 3 * n_clusters, sizeof(double), &b->cluster_center));
+  PetscCall(memory_alloc("surface clusters", n_clusters, sizeof(double), &b->cluster_radius));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int compare(const void *a, const void *b)
+{
+  const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+  return (p > q) - (p < q);
+}
+
+/* Blocks (row, column) of all sets and the diagonal, each once, ascending. */
+static PetscErrorCode lay_out_matrix(nodal_body *b)
+{
+  int64_t   n = b->n_nodes, m = 0;
+  uint64_t *pair;
+  PetscFunctionBegin;
+  for (int s = 0; s < b->n_sets; ++s) n += b->sets[s].n * b->sets[s].ops->n_nodes * b->sets[s].ops->n_nodes;
+  PetscCall(memory_alloc("matrix pattern", n, sizeof *pair, &pair));
+  int64_t at = 0;
+  for (int64_t i = 0; i < b->n_nodes; ++i) pair[at++] = (uint64_t)i << 32 | (uint64_t)i;
+  for (int s = 0; s < b->n_sets; ++s) {
+    const int c = b->sets[s].ops->n_nodes;
+    for (int64_t e = 0; e < b->sets[s].n; ++e)
+      for (int i = 0; i < c * c; ++i) {
+        const int32_t *node = b->sets[s].node + c * e;
+        pair[at++]          = (uint64_t)node[i / c] << 32 | (uint64_t)node[i % c];
+      }
+  }
+  qsort(pair, (size_t)n, sizeof *pair, compare);
+  for (int64_t i = 0; i < n; ++i)
+    if (m == 0 || pair[i] != pair[m - 1]) pair[m++] = pair[i];
+  PetscCheck(m <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld matrix blocks: more than can be numbered", (long long)m);
+  PetscCall(memory_alloc("matrix rows", b->n_nodes + 1, sizeof *b->row_start, &b->row_start));
+  PetscCall(memory_alloc("matrix columns", m, sizeof *b->col, &b->col));
+  PetscCall(memory_alloc("matrix transposition", m, sizeof *b->transposed, &b->transposed));
+  PetscCall(memory_alloc("matrix", 9 * m, sizeof *b->value, &b->value));
+  for (int64_t i = 0; i < m; ++i) {
+    b->col[i] = (int32_t)(pair[i] & UINT32_MAX);
+    ++b->row_start[(pair[i] >> 32) + 1];
+  }
+  memory_free(&pair);
+  for (int64_t i = 0; i < b->n_nodes; ++i) b->row_start[i + 1] += b->row_start[i];
+  /* The pattern is symmetric: going through rows in order meets the entries of each column in order. */
+  int64_t *next;
+  PetscCall(memory_alloc("matrix transposition", b->n_nodes, sizeof *next, &next));
+  memcpy(next, b->row_start, (size_t)b->n_nodes * sizeof *next);
+  for (int64_t i = 0; i < m; ++i) b->transposed[i] = (int32_t)next[b->col[i]]++;
+  memory_free(&next);
+  for (int s = 0; s < b->n_sets; ++s) PetscCall(element_set_locate(&b->sets[s], b->row_start, b->col));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode lay_out_holds(nodal_body *b)
+{
+  uint8_t *is_held;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("held components", 3 * b->n_nodes, 1, &is_held));
+  for (int h = 0; h < b->n_holds; ++h)
+    for (int64_t i = 0; i < b->holds[h].n; ++i)
+      for (int k = 0; k < 3; ++k) is_held[3 * (int64_t)b->holds[h].node[i] + k] |= b->holds[h].axis[k];
+  for (int64_t i = 0; i < 3 * b->n_nodes; ++i) b->n_prescribed += is_held[i];
+  PetscCall(memory_alloc("held components", b->n_prescribed, sizeof *b->prescribed, &b->prescribed));
+  PetscCall(memory_alloc("held velocities", b->n_prescribed, sizeof *b->prescribed_velocity, &b->prescribed_velocity));
+  for (int64_t i = 0, j = 0; i < 3 * b->n_nodes; ++i)
+    if (is_held[i]) b->prescribed[j++] = i;
+  memory_free(&is_held);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode nodal_body_finish(nodal_body *b)
+{
+  PetscFunctionBegin;
+  PetscCall(lay_out_matrix(b));
+  PetscCall(lay_out_holds(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void nodal_destroy(body **out)
+{
+  if (!out || !*out) return;
+  nodal_body *b = (nodal_body *)*out;
+  for (int s = 0; s < b->n_sets; ++s) element_set_destroy(&b->sets[s]);
+  for (int h = 0; h < b->n_holds; ++h) {
+    memory_free(&b->holds[h].node);
+    motion_destroy(&b->holds[h].motion);
+  }
+  void *arrays[] = {&b->x, &b->v, &b->rest, &b->mass, &b->load, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
+                    &b->value, &b->prescribed, &b->prescribed_velocity, &b->trial, &b->cluster_center, &b->cluster_radius};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
+  memory_free(out);
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------------- */
+
+/* Velocities that take held components from where they are to where their motion has them at t + dt. */
+static PetscErrorCode prescribe(nodal_body *b, double t, double dt)
+{
+  double *wanted;
+  PetscFunctionBegin;
+  if (b->n_prescribed == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("held velocities", 3 * b->n_nodes, sizeof *wanted, &wanted));
+  for (int h = 0; h < b->n_holds; ++h) {
+    const nodal_hold *hold = &b->holds[h];
+    rigid_frame       frame;
+    if (hold->motion) motion_frame(hold->motion, t + dt, &frame);
+    for (int64_t i = 0; i < hold->n; ++i) {
+      const int64_t at = 3 * (int64_t)hold->node[i];
+      double        to[3];
+      v3_copy(to, b->rest + at);
+      if (hold->motion) {
+        m3_mulv(to, frame.R, b->rest + at);
+        v3_axpy(to, 1.0, frame.c);
+      }
+      for (int k = 0; k < 3; ++k)
+        if (hold->axis[k]) wanted[at + k] = (to[k] - b->x[at + k]) / dt;
+    }
+  }
+  for (int64_t i = 0; i < b->n_prescribed; ++i) b->prescribed_velocity[i] = wanted[b->prescribed[i]];
+  memory_free(&wanted);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void bound_clusters(nodal_body *b)
+{
+  const int64_t n = (b->n_surface + NODAL_CLUSTER - 1) / NODAL_CLUSTER;
+#pragma omp parallel for schedule(static) if (b->n_surface > SERIAL_NODES)
+  for (int64_t c = 0; c < n; ++c) {
+    const int64_t first = c * NODAL_CLUSTER, end = first + NODAL_CLUSTER < b->n_surface ? first + NODAL_CLUSTER : b->n_surface;
+    double        min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY}, radius = 0.0;
+    double       *center = b->cluster_center + 3 * c, arm[3];
+    for (int64_t i = first; i < end; ++i)
+      for (int k = 0; k < 3; ++k) {
+        min[k] = fmin(min[k], b->x[3 * (int64_t)b->surface[i] + k]);
+        max[k] = fmax(max[k], b->x[3 * (int64_t)b->surface[i] + k]);
+      }
+    for (int k = 0; k < 3; ++k) center[k] = 0.5 * (min[k] + max[k]);
+    for (int64_t i = first; i < end; ++i) {
+      v3_sub(arm, b->x + 3 * (int64_t)b->surface[i], center);
+      radius = fmax(radius, v3_dot(arm, arm));
+    }
+    b->cluster_radius[c] = sqrt(radius) * (1.0 + 1e-12);
+  }
+}
+
+static PetscErrorCode nodal_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+{
+  nodal_body *b = (nodal_body *)base;
+  PetscFunctionBegin;
+  (void)verdict;
+  b->dt     = dt;
+  *n_blocks = b->n_nodes;
+  PetscCall(prescribe(b, t, dt));
+  bound_clusters(b);
+  for (int s = 0; s < b->n_sets; ++s)
+    if (b->sets[s].ops->begin_step) b->sets[s].ops->begin_step(b->sets[s].context, b->sets[s].n, b->sets[s].node, b->x, b->v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode nodal_velocity(const body *base, double *v0)
+{
+  const nodal_body *b = const_nodal(base);
+  memcpy(v0, b->v, (size_t)(3 * b->n_nodes) * sizeof *v0);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode nodal_mass(const body *base, double *scale)
+{
+  const nodal_body *b = const_nodal(base);
+  for (int64_t i = 0; i < 3 * b->n_nodes; ++i) scale[i] = b->mass[i / 3];
+  return PETSC_SUCCESS;
+}
+
+static int64_t nodal_prescribed(const body *base, const int64_t **dof, const double **velocity)
+{
+  const nodal_body *b = const_nodal(base);
+  *dof                = b->prescribed;
+  *velocity           = b->prescribed_velocity;
+  return b->n_prescribed;
+}
+
+static PetscErrorCode nodal_residual(body *base, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+{
+  nodal_body   *b = (nodal_body *)base;
+  const int64_t n = b->n_nodes;
+  const double  dt = b->dt, damping = 1.0 + dt * b->mass_damping;
+  int64_t       bad = n;
+  PetscFunctionBegin;
+#pragma omp parallel for schedule(static) reduction(min : bad) if (n > SERIAL_NODES)
+  for (int64_t i = 0; i < n; ++i) {
+    double sum = 0.0;
+    for (int k = 0; k < 3; ++k) {
+      const int64_t j = 3 * i + k;
+      b->trial[j]     = b->x[j] + dt * v[j];
+      g[j] += b->mass[i] * (damping * v[j] - b->v[j] - dt * b->gravity[k]) - (b->load ? dt * b->load[j] : 0.0);
+      sum += 0.0 * b->trial[j];
+    }
+    if (sum != 0.0 && i < bad) bad = i;
+  }
+  if (bad < n) {
+    *verdict = (step_verdict){STEP_NOT_FINITE, base->name, bad};
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (with_tangent) {
+    const int64_t m = 9 * b->row_start[n];
+#pragma omp parallel for simd schedule(static) if (n > SERIAL_NODES)
+    for (int64_t i = 0; i < m; ++i) b->value[i] = 0.0;
+  }
+  for (int s = 0; s < b->n_sets; ++s) {
+    const int64_t failed = element_set_add(&b->sets[s], dt, b->trial, v, g, with_tangent ? b->value : NULL);
+    if (failed < 0) continue;
+    *verdict = (step_verdict){STEP_INVERTED, base->name, failed};
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode nodal_tangent(const body *base, const double *x, double *y, bool is_transposed)
+{
+  const nodal_body *b       = const_nodal(base);
+  const double      damping = 1.0 + b->dt * b->mass_damping;
+#pragma omp parallel for schedule(static) if (b->n_nodes > SERIAL_NODES)
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    double sum[3] = {0.0, 0.0, 0.0}, term[3];
+    for (int64_t j = b->row_start[i]; j < b->row_start[i + 1]; ++j) {
+      const double *from = x + 3 * (int64_t)b->col[j];
+      if (is_transposed) m3_mulv_t(term, b->value + 9 * (int64_t)b->transposed[j], from);
+      else m3_mulv(term, b->value + 9 * j, from);
+      for (int k = 0; k < 3; ++k) sum[k] += term[k];
+    }
+    for (int k = 0; k < 3; ++k) y[3 * i + k] += sum[k] + b->mass[i] * damping * x[3 * i + k];
+  }
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode nodal_block_diagonal(const body *base, double *d)
+{
+  const nodal_body *b       = const_nodal(base);
+  const double      damping = 1.0 + b->dt * b->mass_damping;
+  const block_rows  own     = {b->n_nodes, b->row_start, b->col, b->value};
+#pragma omp parallel for schedule(static) if (b->n_nodes > SERIAL_NODES)
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    m3_axpy(d + 9 * i, 1.0, block_rows_at(&own, i, i));
+    for (int k = 0; k < 9; k += 4) d[9 * i + k] += b->mass[i] * damping;
+  }
+  return PETSC_SUCCESS;
+}
+
+static int nodal_couplings(const body *base, int64_t block, int32_t *other)
+{
+  const nodal_body *b = const_nodal(base);
+  const int64_t     n = b->row_start[block + 1] - b->row_start[block];
+  memcpy(other, b->col + b->row_start[block], (size_t)n * sizeof *other);
+  return (int)n;
+}
+
+static PetscErrorCode nodal_assemble(const body *base, const block_rows *H)
+{
+  const nodal_body *b       = const_nodal(base);
+  const double      damping = 1.0 + b->dt * b->mass_damping;
+#pragma omp parallel for schedule(static) if (b->n_nodes > SERIAL_NODES)
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    for (int64_t j = b->row_start[i]; j < b->row_start[i + 1]; ++j)
+      m3_axpy(block_rows_at(H, base->first_block + i, base->first_block + b->col[j]), 1.0, b->value + 9 * j);
+    double *diagonal = block_rows_at(H, base->first_block + i, base->first_block + i);
+    for (int k = 0; k < 9; k += 4) diagonal[k] += b->mass[i] * damping;
+  }
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode nodal_end_step(body *base, const double *v, step_verdict *verdict)
+{
+  nodal_body *b = (nodal_body *)base;
+  (void)verdict;
+#pragma omp parallel for simd schedule(static) if (b->n_nodes > SERIAL_NODES)
+  for (int64_t i = 0; i < 3 * b->n_nodes; ++i) {
+    b->x[i] += b->dt * v[i];
+    b->v[i] = v[i];
+  }
+  return PETSC_SUCCESS;
+}
+
+/* ---- looking at it ------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode nodal_totals(const body *base, const double gravity[3], body_totals *out)
+{
+  const nodal_body *b = const_nodal(base);
+  memset(out, 0, sizeof *out);
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    const double *x = b->x + 3 * i, *v = b->v + 3 * i, m = b->mass[i];
+    double        moment[3];
+    out->mass += m;
+    out->kinetic += 0.5 * m * v3_dot(v, v);
+    out->potential -= m * v3_dot(gravity, x);
+    v3_cross(moment, x, v);
+    v3_axpy(out->momentum, m, v);
+    v3_axpy(out->angular_momentum, m, moment);
+    v3_axpy(out->center, m, x);
+  }
+  v3_scale(out->center, 1.0 / out->mass, out->center);
+  for (int s = 0; s < b->n_sets; ++s) out->elastic += element_set_energy(&b->sets[s], b->x);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode nodal_fields(body *base, field_table *table)
+{
+  nodal_body  *b = (nodal_body *)base;
+  field_group *group;
+  char         name[96];
+  PetscFunctionBegin;
+  snprintf(name, sizeof name, "bodies/%s", base->name);
+  PetscCall(field_table_add_group(table, name, b->n_triangles > 0 ? FIELD_GROUP_SURFACE : FIELD_GROUP_POINTS, &b->n_nodes, b, &group));
+  group->triangles   = b->triangles;
+  group->n_triangles = b->n_triangles;
+  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_CHECKPOINT | FIELD_FRAME, "where the nodes are"));
+  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &b->v, FIELD_CHECKPOINT | FIELD_FRAME, "velocity of the nodes"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- contact points -------------------------------------------------------------------------------------------------------- */
+
+static int64_t nodal_n_clusters(const body *base) { return (const_nodal(base)->n_surface + NODAL_CLUSTER - 1) / NODAL_CLUSTER; }
+
+static void nodal_cluster(const body *base, int64_t i, double center[3], double *radius, int64_t *first, int64_t *end)
+{
+  const nodal_body *b = const_nodal(base);
+  v3_copy(center, b->cluster_center + 3 * i);
+  *radius = b->cluster_radius[i];
+  *first  = i * NODAL_CLUSTER;
+  *end    = *first + NODAL_CLUSTER < b->n_surface ? *first + NODAL_CLUSTER : b->n_surface;
+}
+
+static int64_t nodal_point(const body *base, int64_t i, double x[3])
+{
+  const nodal_body *b = const_nodal(base);
+  v3_copy(x, b->x + 3 * (int64_t)b->surface[i]);
+  return b->surface[i];
+}
+
+static int nodal_point_row(const body *base, int64_t i, int32_t *block, double *weight)
+{
+  block[0]  = const_nodal(base)->surface[i];
+  weight[0] = 1.0;
+  return 1;
+}
+
+const body_ops nodal_body_ops = {.kind           = "nodes",
+                                 .begin_step     = nodal_begin_step,
+                                 .velocity       = nodal_velocity,
+                                 .mass           = nodal_mass,
+                                 .residual       = nodal_residual,
+                                 .tangent        = nodal_tangent,
+                                 .block_diagonal = nodal_block_diagonal,
+                                 .end_step       = nodal_end_step,
+                                 .totals         = nodal_totals,
+                                 .fields         = nodal_fields,
+                                 .points         = POINT_WEIGHTED,
+                                 .n_clusters     = nodal_n_clusters,
+                                 .cluster        = nodal_cluster,
+                                 .point          = nodal_point,
+                                 .point_row      = nodal_point_row,
+                                 .destroy        = nodal_destroy,
+                                 .prescribed     = nodal_prescribed,
+                                 .couplings      = nodal_couplings,
+                                 .assemble       = nodal_assemble};

@@ -1,0 +1,66 @@
+/* Bodies made of mass points: finite element solids and cloth. One block of three unknowns per node.
+ *
+ *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i gravity - alpha m_i v_i + load_i)
+ *
+ * What pulls at the nodes are element sets (element_set.h); the tangent is one matrix of 3x3 blocks. Components of nodes may be
+ * prescribed; the equations of those are m_i (v_i - wanted velocity) = 0, put in place by whoever adds up all
+ * forces (body_ops.prescribed).                                                                                         */
+#ifndef SS_DISCRETIZE_NODAL_NODAL_BODY_H
+#define SS_DISCRETIZE_NODAL_NODAL_BODY_H
+#include "discretize/body.h"
+#include "discretize/nodal/element_set.h"
+#include "discretize/rigid/motion.h"
+
+enum { NODAL_CLUSTER = 128, NODAL_MAX_SETS = 6 };
+
+/* Nodes held in some of their components, where a motion moves them. */
+typedef struct {
+  int64_t  n;
+  int32_t *node;     /* [n] owned */
+  bool     axis[3];  /* which components */
+  motion  *motion;   /* of the rest positions; owned; NULL: they stay where they are at the start */
+} nodal_hold;
+
+typedef struct nodal_body nodal_body;
+struct nodal_body {
+  body     base;   /* first: a nodal_body is a body */
+  int64_t  n_nodes;
+  double  *x, *v;  /* [n_nodes][3] state, m and m/s */
+  double  *rest;   /* [n_nodes][3] where the job drew them */
+  double  *mass;   /* [n_nodes] kg, > 0 */
+  double   gravity[3], mass_damping; /* m/s^2; alpha, 1/s */
+  double  *load;   /* [n_nodes][3] constant force [N]; NULL: none */
+  int      n_sets;
+  element_set sets[NODAL_MAX_SETS];
+  int      n_holds;
+  nodal_hold *holds;
+  /* Its surface: the contact points, and what others touch. Triangles name nodes of this body. */
+  int64_t  n_surface, n_triangles;
+  int32_t *surface;   /* [n_surface] nodes in an order that keeps neighbours together */
+  int32_t *triangles; /* [n_triangles][3] */
+  /* The matrix. */
+  int64_t *row_start;  /* [n_nodes + 1] */
+  int32_t *col;        /* ascending, diagonal included */
+  int32_t *transposed; /* slot of block (col, row) */
+  double  *value;      /* [blocks][9] -dt^2 df/dx - dt df/dv of the element sets, at the last residual with tangent */
+  /* The step under way. */
+  double   dt;
+  int64_t  n_prescribed;
+  int64_t *prescribed;          /* component 3 node + axis, ascending */
+  double  *prescribed_velocity;
+  double  *trial;               /* [n_nodes][3] */
+  double  *cluster_center, *cluster_radius;
+};
+
+/* n nodes at x [n][3] with masses; everything copied. Sets, holds and the surface are added before nodal_body_finish, which builds the
+ * matrix. `name` is borrowed. The body is destroyed through its ops, also when it is unfinished. */
+PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out);
+/* Elements node [n][ops->n_nodes]; then sort the context's data by (*set)->original and hand it over as (*set)->context. */
+PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set);
+/* Takes `node` (memory_alloc'ed) and `m`. A component held twice follows the later hold. */
+PetscErrorCode nodal_body_add_hold(nodal_body *b, int64_t n, int32_t *node, const bool axis[3], motion *m);
+/* Triangles over nodes, copied; contact points are their corners. */
+PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
+PetscErrorCode nodal_body_finish(nodal_body *b);
+extern const body_ops nodal_body_ops;
+#endif
