@@ -167,34 +167,6 @@ void frames_close(frames **f)
   memory_free(f);
 }
 
-PetscErrorCode frames_check_names(const field_table *table, int n_names, const char *const *names)
-{
-  char   list[512] = "";
-  size_t length    = 0;
-
-  PetscFunctionBegin;
-  for (int k = 0; k < n_names; ++k) {
-    bool is_there = false;
-    for (int i = 0; i < field_table_n_groups(table) && !is_there; ++i) {
-      const field *f = field_group_find(field_table_group(table, i), names[k]);
-      is_there       = f && f->flags & FIELD_FRAME;
-    }
-    if (is_there) continue;
-    for (int i = 0; i < field_table_n_groups(table); ++i) {
-      const field_group *g = field_table_group(table, i);
-      for (int j = 0; j < g->n_fields; ++j) {
-        char word[64];
-        snprintf(word, sizeof word, "%s%s", length ? ", " : "", g->fields[j].name);
-        if (!(g->fields[j].flags & FIELD_FRAME) || strstr(list, g->fields[j].name) || length + strlen(word) >= sizeof list) continue;
-        strcpy(list + length, word);
-        length += strlen(word);
-      }
-    }
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "output.fields: nothing in this scene has \"%s\"; there are: %s", names[k], list);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static bool is_wanted(const frames *f, const field_group *group, const field *x)
 {
   if (group->geometry != FIELD_GROUP_PLAIN && !strcmp(x->name, "position")) return true;

@@ -23,8 +23,6 @@ PetscErrorCode frames_open(const char *directory, int64_t next_index, const fram
 /* Call refresh() of all groups, write frame `index` and the XDMF. */
 PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time, field_table *table);
 void           frames_close(frames **f);
-/* PETSC_ERR_USER_INPUT naming the first of `names` that no group offers, and the ones there are. */
-PetscErrorCode frames_check_names(const field_table *table, int n_names, const char *const *names);
 
 /* ---- Reading ---- */
 PetscErrorCode frames_path(const char *directory, int64_t index, char **path); /* memory_free(*path) */

@@ -14,6 +14,7 @@ typedef struct {
 
 /* What the command line said: positional arguments, and (option, value) in order. */
 typedef struct {
+  MPI_Comm              comm; /* set by main: the processes that run this command together */
   int                   n_positional, n_options;
   const char           *positional[COMMAND_MAX_VALUES];
   const command_option *option[COMMAND_MAX_VALUES];

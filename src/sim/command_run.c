@@ -30,6 +30,7 @@ static const command_option check_options_table[] = {
 static bool read_options(const command_line *line, run_options *o, int *n_overrides, const char **overrides)
 {
   memset(o, 0, sizeof *o);
+  o->comm      = line->comm;
   *n_overrides = command_values(line, "--set", overrides);
   o->dir       = command_value(line, "--out");
   o->force     = command_value(line, "--force");
@@ -110,7 +111,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
   (void)code;
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, &j));
-  if (j) PetscCall(scene_create(j, d, &s));
+  if (j) PetscCall(scene_create(line->comm, j, d, &s));
   if (s) PetscCall(measures_check(s, d));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);

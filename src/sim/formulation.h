@@ -30,5 +30,11 @@ struct formulation {
   const formulation_ops *ops;
 };
 
-extern const formulation_ops penalty_formulation;
+/* All of them; a new one is a file of its own and an entry here. job.formulation is the index. */
+#define FORMULATION_TABLE(X) X(penalty)
+#define X(name) extern const formulation_ops name##_formulation;
+FORMULATION_TABLE(X)
+#undef X
+extern const formulation_ops *const formulations[];
+extern const char *const            formulation_names[]; /* for KEY_ENUM, NULL-terminated */
 #endif

@@ -119,12 +119,11 @@ static const key_table picture_table = {.name = "picture", .help = "How `sticksl
 
 /* --- the job ------------------------------------------------------------------------------------------------------- */
 
-static const char *const formulations[] = {"penalty", NULL};
 static const key_spec job_keys[] = {
   {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT, .help = "job format version: 1"},
   {.name = "name", .type = KEY_STRING, .offset = offsetof(job, name), .help = "of the run; its folder is run/NAME unless --out says otherwise"},
   {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"", .help = "for people"},
-  {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulations, .fallback = "penalty",
+  {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulation_names, .fallback = "penalty",
    .help = "how contact enters the equations"},
   {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]", .help = "acceleration of gravity"},
   {.name = "time", .type = KEY_TABLE, .offset = offsetof(job, time), .table = &time_table, .help = "how long to run and in which steps"},

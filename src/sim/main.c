@@ -68,6 +68,7 @@ int main(int argc, char **argv)
   run_install_signals();
   if (!error) error = optim_register_all();
   code = SS_EXIT_OK;
+  line.comm = PETSC_COMM_SELF; /* every process is a run of its own */
   if (!error) error = c->run(&line, &code);
   if (error) code = error_report(stderr, error, is_verbose);
   if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;

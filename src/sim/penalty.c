@@ -127,7 +127,7 @@ static PetscErrorCode petsc_create(penalty *p)
   const job_solver        *o          = p->system.scene->job->solver;
   PetscInt          n;
   PetscCall(PetscIntCast(3 * p->system.n_blocks, &n));
-  PetscCall(VecCreate(PETSC_COMM_SELF, &p->z));
+  PetscCall(VecCreate(p->system.scene->comm, &p->z));
   PetscCall(VecSetSizes(p->z, n, n));
   PetscCall(VecSetBlockSize(p->z, 3));
   PetscCall(VecSetType(p->z, "threaded"));
@@ -135,13 +135,13 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(VecDuplicate(p->z, &p->g));
   PetscCall(VecDuplicate(p->z, &p->dinv));
   PetscCall(VecDuplicate(p->z, &p->columns));
-  PetscCall(MatCreateShell(PETSC_COMM_SELF, n, n, n, n, p, &p->H));
+  PetscCall(MatCreateShell(p->system.scene->comm, n, n, n, n, p, &p->H));
   PetscCall(MatShellSetOperation(p->H, MATOP_MULT, (void (*)(void))tangent_mult));
   PetscCall(MatShellSetOperation(p->H, MATOP_MULT_TRANSPOSE, (void (*)(void))tangent_mult_transpose));
   PetscCall(PetscObjectComposeFunction((PetscObject)p->H, SS_MAT_GET_BLOCK_DIAGONAL3, tangent_block_diagonal));
   PetscCall(MatShellSetVecType(p->H, "threaded"));
 
-  PetscCall(SNESCreate(PETSC_COMM_SELF, &p->snes));
+  PetscCall(SNESCreate(p->system.scene->comm, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
   PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));

@@ -95,7 +95,7 @@ PetscErrorCode penalty_matrix_lay_out(const penalty_system *p, Mat *P)
   PetscCall(has_pattern(*P, p->n_blocks, row_start, col, &same));
   if (!same) {
     PetscCall(MatDestroy(P));
-    PetscCall(mat_block3_create(PETSC_COMM_SELF, p->n_blocks, row_start, col, NULL, false, P));
+    PetscCall(mat_block3_create(p->scene->comm, p->n_blocks, row_start, col, NULL, false, P));
   }
   memory_free(&row_start);
   memory_free(&col);

@@ -10,6 +10,7 @@
 #include "sim/job.h"
 
 typedef struct {
+  MPI_Comm    comm;    /* of the processes that run it together */
   const char *dir;     /* run directory */
   bool        force;   /* start over in a directory that already holds a run */
   int64_t     max_steps; /* stop (as finished) after so many steps; 0: no limit */

@@ -118,13 +118,14 @@ static PetscErrorCode build_systems(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode scene_create(const job *j, diagnostics *d, scene **out)
+PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene **out)
 {
   PetscFunctionBegin;
   scene *s;
   *out = NULL;
   PetscCall(memory_alloc("scene", 1, sizeof *s, &s));
-  s->job = j;
+  s->comm = comm;
+  s->job  = j;
   v3_copy(s->gravity, j->gravity);
   PetscCall(build_materials(s));
   PetscCall(build_bodies(s, d));

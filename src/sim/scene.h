@@ -18,6 +18,7 @@ typedef struct {
 } scene_body;
 
 struct scene {
+  MPI_Comm     comm; /* on which solvers are created */
   const job   *job; /* borrowed */
   double       gravity[3];
   int          n_materials;
@@ -37,8 +38,9 @@ struct scene {
   field_table    *fields; /* bodies; the formulation adds its own */
 };
 
-/* Complaints about the job go to `d`; then *out is NULL and the return is still 0. */
-PetscErrorCode scene_create(const job *j, diagnostics *d, scene **out);
+/* Complaints about the job go to `d`; then *out is NULL and the return is still 0. comm: whoever steps this scene together, of which
+ * each process holds its part; one process so far. */
+PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene **out);
 void           scene_destroy(scene **s);
 int            scene_find_body(const scene *s, const char *name); /* -1: none */
 /* Poses of all frames: at the start of the step (v == NULL) or for trial velocities v [n_blocks][3] at t + dt. */

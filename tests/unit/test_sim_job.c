@@ -138,7 +138,7 @@ static void complaints_of(const char *text, char *out, size_t size)
   out[0]         = '\0';
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-  if (j) assert_ok(scene_create(j, d, &s));
+  if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
   if (s) assert_ok(measures_check(s, d));
   diagnostics_sort(d);
   for (int i = 0; i < diagnostics_count(d); ++i) {

@@ -97,7 +97,7 @@ static void open_world(const char *text, world *w)
   memset(w, 0, sizeof *w);
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
-  if (w->j) assert_ok(scene_create(w->j, w->d, &w->s));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
   if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
   assert_ok(penalty_system_create(w->s, &w->p));
   begin(w, 0.0);
@@ -348,7 +348,7 @@ static int64_t iterations(const char *preconditioner, const char *refresh)
            preconditioner, refresh);
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-  if (j) assert_ok(scene_create(j, d, &s));
+  if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
   assert_ok(penalty_formulation.create(s, &f));
   for (int step = 0; step < 3; ++step) {

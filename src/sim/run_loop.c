@@ -1,0 +1,134 @@
+/* A run in time: whole steps, failed ones again in parts, until the end, a signal or a failure for good. */
+#include "sim/run_impl.h"
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include "core/log.h"
+#include "core/math3.h"
+#include "core/timer.h"
+
+/* --- signals ------------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signal_caught;
+
+static void on_signal(int number)
+{
+  /* A second Ctrl-C means now: the last checkpoint stays good whatever is under way. */
+  if (signal_caught && number == SIGINT) _exit(SS_EXIT_REQUEUE);
+  signal_caught = number;
+}
+
+void run_install_signals(void)
+{
+  struct sigaction action = {.sa_handler = on_signal};
+  sigemptyset(&action.sa_mask);
+  action.sa_flags     = SA_RESTART;
+  const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) sigaction(numbers[i], &action, NULL);
+}
+
+/* --- stepping ------------------------------------------------------------------------------------------------------ */
+
+static void add_report(step_report *sum, const step_report *part)
+{
+  const step_report before = *sum;
+  *sum                     = *part; /* contact state and residual: of the last part */
+  sum->newton_iterations += before.newton_iterations;
+  sum->linear_iterations += before.linear_iterations;
+  sum->evaluations += before.evaluations;
+  sum->fallbacks += before.fallbacks;
+  sum->contact.max_cone_violation = fmax(before.contact.max_cone_violation, part->contact.max_cone_violation);
+  sum->contact.slip_angle         = fmax(before.contact.slip_angle, part->contact.slip_angle);
+  sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);
+  sum->contact.natural_map        = fmax(before.contact.natural_map, part->contact.natural_map);
+  sum->contact.natural_map_curved = fmax(before.contact.natural_map_curved, part->contact.natural_map_curved);
+}
+
+/* One whole step, in 2^level equal parts; a part that fails is halved again, within the job's limit. The next step starts one
+ * level lower. The position inside the step is kept in units of the smallest part, so it is exact. */
+static PetscErrorCode take_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
+{
+  PetscFunctionBegin;
+  const double  t0 = run_time(r), dt = r->job->time->step;
+  const int64_t max_level = r->job->time->retry->halvings, whole = (int64_t)1 << max_level;
+  int64_t       level = *r->state.level > 0 ? *r->state.level - 1 : 0, at = 0;
+  memset(report, 0, sizeof *report);
+  *retries = 0;
+  if (level > max_level) level = max_level;
+  while (at < whole) {
+    const int64_t part = whole >> level;
+    const double  t = t0 + dt * ((double)at / (double)whole), h = dt * ((double)part / (double)whole);
+    step_report   one;
+    if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
+    PetscCall(r->formulation->ops->step(r->formulation, t, h, verdict, &one));
+    if (verdict->code == STEP_OK) {
+      add_report(report, &one);
+      at += part;
+      continue;
+    }
+    log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(verdict->code),
+              verdict->body ? " in " : "", verdict->body ? verdict->body : "", 0.5 * h);
+    ++*retries;
+    if (level == max_level) {
+      /* Parts already taken are given back, so that what is saved is the state before this step. */
+      if (at > 0) PetscCall(field_snapshot_restore(r->snapshot, r->fields));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    ++level;
+  }
+  *r->state.level = level;
+  *r->state.retries += *retries;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void show_progress(const run *r, int64_t first, int64_t last, const step_report *report)
+{
+  const int64_t step = *r->state.step;
+  const double  wall = timer_now() - r->output.wall_start, eta = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
+  log_progress("t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  newton %lld  gmres %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
+               run_time(r), r->job->time->end, (long long)step, (long long)last, (long long)*r->state.frame,
+               (long long)report->contact.n_active, (long long)report->newton_iterations, (long long)report->linear_iterations,
+               step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
+}
+
+PetscErrorCode run_loop(run *r, exit_code *code)
+{
+  PetscFunctionBegin;
+  const double  dt    = r->job->time->step;
+  const int64_t first = *r->state.step;
+  const double  left  = (r->job->time->end - *r->state.base_time) / dt * (1 - 1e-12);
+  const int64_t last  = left > 0 ? *r->state.base_step + (int64_t)ceil(left) : first;
+  int64_t       stop  = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
+  step_report   report = {0};
+  *code                = SS_EXIT_OK;
+  timer_reset();
+  if (*r->state.frame == 0) PetscCall(run_write_start(r));
+  while (*r->state.step < stop && !signal_caught) {
+    step_verdict verdict = {STEP_OK, NULL, -1};
+    int64_t      retries;
+    const double begun = timer_now();
+    PetscCall(take_step(r, &verdict, &report, &retries));
+    if (verdict.code != STEP_OK) {
+      log_progress_end();
+      PetscCall(run_write_checkpoint(r));
+      PetscCall(run_write_failure(r, &verdict));
+      *code = SS_EXIT_STEP_FAILED;
+      break;
+    }
+    ++*r->state.step;
+    PetscCall(scene_emit(r->scene, run_time(r), dt));
+    PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
+    show_progress(r, first, last, &report);
+  }
+  log_progress_end();
+  if (*code == SS_EXIT_OK) {
+    if (*r->state.step == last && !run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+    PetscCall(run_write_checkpoint(r));
+    if (*r->state.step < last && signal_caught) {
+      log_info("stopped by signal %d after step %lld; continue with `stickslip resume %s`", (int)signal_caught, (long long)*r->state.step, r->dir);
+      *code = SS_EXIT_REQUEUE;
+    }
+  }
+  PetscCall(run_write_summary(r, *r->state.step - first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,166 @@
+#include "sim/run_impl.h"
+#include <errno.h>
+#include <string.h>
+#include "core/log.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "core/timer.h"
+#include "io/checkpoint.h"
+#include "io/sealed_file.h"
+#include "sim/history_columns.h"
+
+/* --- opening and closing --------------------------------------------------------------------------------------------- */
+
+PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const key_list *names = &r->job->output->fields;
+  for (int i = 0; i < names->n; ++i) {
+    const char *known[256];
+    int         n       = 0;
+    bool        is_known = false;
+    for (int k = 0; k < field_table_n_groups(r->fields); ++k) {
+      const field_group *g = field_table_group(r->fields, k);
+      for (int m = 0; m < g->n_fields; ++m) {
+        if (!(g->fields[m].flags & FIELD_FRAME)) continue;
+        is_known |= strcmp(g->fields[m].name, names->item[i].value) == 0;
+        if (n < 256) known[n++] = g->fields[m].name;
+      }
+    }
+    if (is_known) continue;
+    const char *nearest = diagnostics_nearest(names->item[i].value, n, known);
+    diagnostics_add(d, names->item[i].node->mark, "output.fields", "no frame has a field \"%s\"%s%s%s", (const char *)names->item[i].value,
+                    nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
+{
+  PetscFunctionBegin;
+  run_output *o = &r->output;
+  char        path[4300];
+  PetscCall(file_make_directory(r->checkpoint_dir));
+  snprintf(path, sizeof path, "%s/job.yaml", r->dir);
+  PetscCall(file_replace_text(path, strlen(r->job->resolved), r->job->resolved));
+  snprintf(path, sizeof path, "%s/history.csv", r->dir);
+  PetscCall(history_open(path, HISTORY_N_COLUMNS, history_names, history_units, resume_step, &o->history));
+  const key_list *names = &r->job->output->fields;
+  PetscCall(memory_alloc("frame fields", names->n, sizeof(char *), &o->frame_fields));
+  for (int i = 0; i < names->n; ++i) o->frame_fields[i] = names->item[i].value;
+  const frames_options options = {r->job->name, r->job->output->precision == 1, names->n, o->frame_fields};
+  PetscCall(frames_open(r->dir, *r->state.frame, &options, &o->frames));
+  snprintf(path, sizeof path, "%s/measure", r->dir);
+  if (r->job->measure.n) PetscCall(file_make_directory(path));
+  PetscCall(measures_open(r->scene, r->formulation, r->dir, resume_step, &o->measures));
+  o->wall_start = o->last_checkpoint_wall = timer_now();
+  o->last_checkpoint_step                 = resume_step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void run_close_outputs(run *r)
+{
+  run_output *o = &r->output;
+  (void)measures_close(&o->measures);
+  (void)history_close(&o->history);
+  frames_close(&o->frames);
+  memory_free(&o->frame_fields);
+}
+
+/* --- while it runs --------------------------------------------------------------------------------------------------- */
+
+PetscErrorCode run_write_checkpoint(run *r)
+{
+  PetscFunctionBegin;
+  if (r->output.last_checkpoint_step == *r->state.step) PetscFunctionReturn(PETSC_SUCCESS);
+  timer_begin(TIMER_CHECKPOINT);
+  const checkpoint_head head = {r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
+  PetscCall(history_flush(r->output.history));
+  PetscCall(measures_flush(r->output.measures));
+  PetscCall(checkpoint_write(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep));
+  r->output.last_checkpoint_wall = timer_now();
+  r->output.last_checkpoint_step = *r->state.step;
+  timer_end(TIMER_CHECKPOINT);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_write_frame(run *r)
+{
+  PetscFunctionBegin;
+  timer_begin(TIMER_FRAME);
+  PetscCall(frames_write(r->output.frames, *r->state.frame, *r->state.step, run_time(r), r->fields));
+  ++*r->state.frame;
+  timer_end(TIMER_FRAME);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool run_is_due(const run *r, double every)
+{
+  if (!(every > 0)) return false;
+  int64_t steps = (int64_t)llround(every / r->job->time->step);
+  if (steps < 1) steps = 1;
+  return (*r->state.step - *r->state.base_step) % steps == 0;
+}
+
+PetscErrorCode run_write_start(run *r)
+{
+  PetscFunctionBegin;
+  const step_report nothing = {0};
+  PetscCall(run_write_frame(r));
+  PetscCall(measures_record(r->output.measures, 0, 0.0, &nothing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
+{
+  PetscFunctionBegin;
+  const job_output *o = r->job->output;
+  timer_begin(TIMER_FRAME);
+  if (*r->state.step % o->history_every == 0) {
+    double values[HISTORY_N_COLUMNS];
+    PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->time->step, report, retries, seconds, values));
+    PetscCall(history_row(r->output.history, values));
+  }
+  PetscCall(measures_record(r->output.measures, *r->state.step, run_time(r), report));
+  timer_end(TIMER_FRAME);
+  if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+  const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;
+  if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_checkpoint(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- at the end ------------------------------------------------------------------------------------------------------ */
+
+PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  char path[4300], text[8192];
+  snprintf(text, sizeof text,
+           "step %lld (t = %g s, dt = %g s) failed at the smallest part allowed, dt/%lld: %s%s%s%s\n"
+           "the state before this step is in the newest checkpoint; a smaller time.step, more time.retry.halvings or a softer\n"
+           "contact.stiffness may carry it on: stickslip resume %s --set time.step=...\n",
+           (long long)*r->state.step + 1, run_time(r), r->job->time->step, (long long)((int64_t)1 << r->job->time->retry->halvings),
+           step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "",
+           verdict->where >= 0 ? " (see below)" : "", r->dir);
+  size_t n = strlen(text);
+  if (verdict->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)verdict->where);
+  snprintf(path, sizeof path, "%s/failure.txt", r->dir);
+  PetscCall(file_replace_text(path, strlen(text), text));
+  log_warn("%s", text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
+{
+  PetscFunctionBegin;
+  char path[4300];
+  snprintf(path, sizeof path, "%s/summary.txt", r->dir);
+  FILE *f = fopen(path, "w");
+  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: cannot write: %s", path, strerror(errno));
+  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", STICKSLIP_VERSION, r->job->name,
+          (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries, (double)memory_peak() / 1e6);
+  timer_table(f);
+  fclose(f);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
