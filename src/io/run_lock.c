@@ -73,10 +73,9 @@ static PetscErrorCode refuse(const char *directory, const char *path)
 }
 
 /* One try. *fd < 0 and no error: the file changed under us, try again. */
-static PetscErrorCode try_lock(const char *directory, const char *path, int *fd)
+static PetscErrorCode try_flock(const char *directory, const char *path, int *fd)
 {
   struct stat opened, named;
-  holder      who;
 
   PetscFunctionBegin;
   *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -86,37 +85,86 @@ static PetscErrorCode try_lock(const char *directory, const char *path, int *fd)
     close(*fd);
     *fd = -1;
     if (error == EWOULDBLOCK) PetscCall(refuse(directory, path));
-    /* No locks here: making the file anew is the lock. */
-    if (read_holder(path, &who) && !is_dead(&who)) PetscCall(refuse(directory, path));
-    unlink(path);
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    PetscFunctionReturn(PETSC_SUCCESS);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: %s", path, strerror(error));
   }
   /* Its last holder may have removed the file between our open and our lock: then we hold a lock on nothing. */
   if (fstat(*fd, &opened) || stat(path, &named) || opened.st_ino != named.st_ino || opened.st_dev != named.st_dev) {
     close(*fd);
     *fd = -1;
+  } else if (!write_holder(*fd)) {
+    const int error = errno;
+    unlink(path);
+    close(*fd);
+    *fd = -1;
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without locks the name is the lock: `own` (ours alone, open as fd, with our name in it) is linked to it, which fails if it is taken.
+ * So a lock is never seen half written. What a dead process left is moved out of the way first and looked at again there: another
+ * may have taken it over in between, and gets it back. */
+static PetscErrorCode try_link(const char *directory, const char *path, const char *own, const char *stale, bool *is_ours)
+{
+  holder who;
+
+  PetscFunctionBegin;
+  *is_ours = !link(own, path);
+  if (*is_ours || errno != EEXIST) {
+    PetscCheck(*is_ours, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (access(path, F_OK)) PetscFunctionReturn(PETSC_SUCCESS); /* just released */
+  if (read_holder(path, &who) && !is_dead(&who)) PetscCall(refuse(directory, path));
+  if (rename(path, stale)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (read_holder(stale, &who) && !is_dead(&who)) (void)!link(stale, path);
+  unlink(stale);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The lock, or a refusal; `own` is our file beside it. */
+static PetscErrorCode take(const char *directory, const char *path, const char *own, int *fd)
+{
+  char *stale __attribute__((cleanup(memory_free))) = NULL;
+  bool  is_ours                                     = false;
+
+  PetscFunctionBegin;
+  *fd = open(own, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", own, strerror(errno));
+  if (!flock(*fd, LOCK_EX | LOCK_NB)) { /* there are locks */
+    close(*fd);
+    *fd = -1;
+    for (int i = 0; i < 100 && *fd < 0; ++i) PetscCall(try_flock(directory, path, fd));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscErrorCode code = file_format(&stale, "%s.stale", own);
+  if (!code && !write_holder(*fd)) code = PetscError(PETSC_COMM_SELF, __LINE__, __func__, __FILE__, PETSC_ERR_FILE_WRITE, PETSC_ERROR_INITIAL,
+                                                     "cannot write %s: %s", own, strerror(errno));
+  for (int i = 0; i < 100 && !code && !is_ours; ++i) code = try_link(directory, path, own, stale, &is_ours);
+  if (!is_ours) {
+    close(*fd);
+    *fd = -1;
+  }
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
 {
-  char *path __attribute__((cleanup(memory_free))) = NULL;
-  int   fd                                         = -1;
+  char *path __attribute__((cleanup(memory_free))) = NULL, *own __attribute__((cleanup(memory_free))) = NULL;
+  char  host[256];
+  int   fd = -1;
 
   PetscFunctionBegin;
   *out = NULL;
+  own_host(host);
   PetscCall(file_make_directory(directory));
   PetscCall(file_format(&path, "%s/run.lock", directory));
-  for (int i = 0; i < 100 && fd < 0; ++i) PetscCall(try_lock(directory, path, &fd));
+  PetscCall(file_format(&own, "%s.%s.%ld", path, host, (long)getpid()));
+  const PetscErrorCode taken = take(directory, path, own, &fd);
+  unlink(own);
+  PetscCall(taken);
   PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: it keeps changing hands", directory);
-  if (!write_holder(fd)) {
-    const int error = errno;
-    unlink(path);
-    close(fd);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
-  }
   const PetscErrorCode code = memory_alloc("run lock", 1, sizeof **out, out);
   if (code) close(fd);
   PetscCall(code);

@@ -1,0 +1,111 @@
+/* Where the file system has no locks, the file itself is the lock: the same promises, with flock() refusing as it does there. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include "io/run_lock.h"
+#include "io_fixture.h"
+
+/* Stands in for the C library's. */
+int flock(int fd, int operation)
+{
+  (void)fd, (void)operation;
+  errno = ENOLCK;
+  return -1;
+}
+
+static void put_holder(const char *folder, const char *text)
+{
+  char path[300];
+  snprintf(path, sizeof path, "%s/run.lock", folder);
+  FILE *out = fopen(path, "w");
+  assert_non_null(out);
+  fputs(text, out);
+  fclose(out);
+}
+
+static void a_second_writer_is_refused_by_name(void **state)
+{
+  (void)state;
+  char      folder[256], expected[64];
+  run_lock *first = NULL, *second = NULL;
+  folder_make(folder);
+  assert_ok(run_lock_acquire(folder, &first));
+  snprintf(expected, sizeof expected, "is being written by process %ld on ", (long)getpid());
+  expect_message(run_lock_acquire(folder, &second), expected);
+  assert_null(second);
+  run_lock_release(&first);
+  assert_ok(run_lock_acquire(folder, &second));
+  run_lock_release(&second);
+  assert_int_equal(rmdir(folder), 0); /* nothing is left in it */
+  assert_no_leak();
+}
+
+/* A process of this host that is no more cannot mind; one of another host may live: nobody can tell from here. */
+static void what_is_left_behind(void **state)
+{
+  (void)state;
+  char      folder[256], host[256], text[400];
+  run_lock *lock = NULL;
+  folder_make(folder);
+  const pid_t child = fork();
+  if (child == 0) _exit(run_lock_acquire(folder, &lock) ? 1 : 0); /* leaves without a word */
+  int status;
+  waitpid(child, &status, 0);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  assert_ok(run_lock_acquire(folder, &lock));
+  run_lock_release(&lock);
+
+  put_holder(folder, "pid 1\nhost another-host\nsince 2020-01-01 00:00:00\n");
+  expect_message(run_lock_acquire(folder, &lock), "is being written by process 1 on another-host since 2020-01-01 00:00:00");
+  assert_int_equal(gethostname(host, sizeof host), 0);
+  snprintf(text, sizeof text, "pid %ld\nhost %s\nsince 2020-01-01 00:00:00\n", (long)getppid(), host); /* alive */
+  put_holder(folder, text);
+  expect_message(run_lock_acquire(folder, &lock), "is being written by process ");
+  put_holder(folder, ""); /* nobody's */
+  assert_ok(run_lock_acquire(folder, &lock));
+  run_lock_release(&lock);
+  assert_int_equal(rmdir(folder), 0);
+  assert_no_leak();
+}
+
+/* Many at once, never two inside: each holder makes a file that must not be there. */
+static void only_one_of_many_gets_in(void **state)
+{
+  (void)state;
+  enum { N = 6 };
+  char  folder[256], inside[300];
+  pid_t child[N];
+  int   status;
+  folder_make(folder);
+  snprintf(inside, sizeof inside, "%s/inside", folder);
+  for (int k = 0; k < N; ++k)
+    if ((child[k] = fork()) == 0) {
+      for (int taken = 0; taken < 25;) {
+        run_lock *lock = NULL;
+        if (run_lock_acquire(folder, &lock)) {
+          error_clear();
+          usleep(50);
+          continue;
+        }
+        FILE *out = fopen(inside, "wx");
+        if (!out) _exit(1);
+        fclose(out);
+        usleep(200);
+        unlink(inside);
+        run_lock_release(&lock);
+        ++taken;
+      }
+      _exit(0);
+    }
+  for (int k = 0; k < N; ++k) {
+    waitpid(child[k], &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  assert_int_equal(rmdir(folder), 0);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(a_second_writer_is_refused_by_name), cmocka_unit_test(what_is_left_behind),
+          cmocka_unit_test(only_one_of_many_gets_in))
