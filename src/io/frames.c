@@ -12,6 +12,7 @@
 
 enum { FRAME_FORMAT = 1 };
 static const char KIND[] = "frame";
+#define FRAME_NAME "frame_%06lld.h5"
 
 struct frames {
   char          *directory, *xdmf_path;
@@ -28,7 +29,7 @@ struct frame {
 PetscErrorCode frames_path(const char *directory, int64_t index, char **path)
 {
   PetscFunctionBegin;
-  PetscCall(file_format(path, "%s/frames/frame_%06lld.h5", directory, (long long)index));
+  PetscCall(file_format(path, "%s/frames/" FRAME_NAME, directory, (long long)index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,7 +39,7 @@ static int64_t index_of(const char *name)
   char      again[64];
 
   if (sscanf(name, "frame_%18lld.h5", &index) != 1 || index < 0) return -1;
-  snprintf(again, sizeof again, "frame_%06lld.h5", index);
+  snprintf(again, sizeof again, FRAME_NAME, index);
   return strcmp(again, name) ? -1 : (int64_t)index;
 }
 
@@ -93,7 +94,7 @@ static void remove_leftovers(const char *directory)
 /* ---- Writing --------------------------------------------------------------------------------------------------------- */
 
 /* A frame that went wrong is no reason to stop: the picture misses it, the state does not. */
-static PetscErrorCode continue_with(frames *f, int64_t index)
+static PetscErrorCode check_and_add(frames *f, int64_t index)
 {
   char     why[SEALED_WHY];
   char *path __attribute__((cleanup(memory_free)))   = NULL;
@@ -110,18 +111,34 @@ static PetscErrorCode continue_with(frames *f, int64_t index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a killed writer can have spoilt is the last frame: that one is checked as a whole. Those before it are taken over from the
+ * old series, unopened; frame_open still checks whatever it reads. */
+static PetscErrorCode continue_with(frames *f, xdmf *old, int64_t index, bool is_last)
+{
+  char name[64];
+  bool is_there = false;
+
+  PetscFunctionBegin;
+  snprintf(name, sizeof name, FRAME_NAME, (long long)index);
+  if (old && !is_last) PetscCall(xdmf_copy(f->series, old, name, &is_there));
+  if (!is_there) PetscCall(check_and_add(f, index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode take_up(frames *f, int64_t next_index)
 {
   int64_t n;
   int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
+  xdmf *old __attribute__((cleanup(xdmf_destroy)))       = NULL;
 
   PetscFunctionBegin;
   remove_leftovers(f->directory);
   PetscCall(frames_list(f->directory, &n, &indices));
+  if (next_index > 0) PetscCall(xdmf_read(f->xdmf_path, f->job_name, &old));
   for (int64_t i = 0; i < n; ++i) {
     char *path __attribute__((cleanup(memory_free))) = NULL;
     if (indices[i] < next_index) {
-      PetscCall(continue_with(f, indices[i]));
+      PetscCall(continue_with(f, old, indices[i], i + 1 == n || indices[i + 1] >= next_index));
       continue;
     }
     PetscCall(frames_path(f->directory, indices[i], &path));

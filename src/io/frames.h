@@ -17,7 +17,9 @@ typedef struct {
 } frames_options;
 
 typedef struct frames frames;
-/* Frames below `next_index` stay and go on in the XDMF (damaged ones are named by log_warn and left out); later ones are dropped.
+/* Frames below `next_index` stay and go on in the XDMF; later ones are dropped. The last to stay is checked as a whole, named by log_warn
+ * and left out if it is damaged; so are all of which the XDMF knows nothing. The others are taken over from it unopened: resuming costs
+ * the same however many there are, but for reading that text.
  * 0 starts anew. `options` NULL: defaults. The caller holds the run's lock. */
 PetscErrorCode frames_open(const char *directory, int64_t next_index, const frames_options *options, frames **out);
 /* Call refresh() of all groups, write frame `index` and the XDMF. */

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "io/xdmf.h"
 #include "core/memory.h"
 #include "io/sealed_file.h"
@@ -8,7 +9,11 @@ struct xdmf {
   char  *job_name;
   char  *text; /* the frames so far */
   size_t n, capacity;
+  size_t at; /* of xdmf_copy: where the next frame is expected */
 };
+
+/* Frames stand between these, indented by four; what is in them by more. */
+static const char FRAME_BEGIN[] = "    <Grid Name=\"step ", FRAME_END[] = "\n    </Grid>\n", TAIL[] = "  </Grid>\n</Domain>\n</Xdmf>\n";
 
 PetscErrorCode xdmf_create(const char *job_name, xdmf **out)
 {
@@ -101,6 +106,18 @@ static bool is_block(const catalog_group *g)
          (g->geometry != FIELD_GROUP_SURFACE || g->n_triangles > 0);
 }
 
+static PetscErrorCode append(xdmf *x, const char *text, size_t n)
+{
+  PetscFunctionBegin;
+  if (x->n + n > x->capacity) {
+    x->capacity = 2 * (x->n + n);
+    PetscCall(memory_resize("xdmf", (int64_t)x->capacity, 1, &x->text));
+  }
+  memcpy(x->text + x->n, text, n);
+  x->n += n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode xdmf_add(xdmf *x, const catalog *frame)
 {
   const char *slash    = strrchr(frame->path, '/');
@@ -113,26 +130,25 @@ PetscErrorCode xdmf_add(xdmf *x, const catalog *frame)
   if (!n_blocks) PetscFunctionReturn(PETSC_SUCCESS); /* ParaView cannot show an empty collection */
   FILE *out = open_memstream(&text, &n);
   PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
-  fprintf(out, "    <Grid Name=\"step %lld\" GridType=\"Collection\" CollectionType=\"Spatial\">\n      <Time Value=\"%.17g\"/>\n",
-          (long long)frame->step, frame->time);
+  fprintf(out, "%s%lld\" GridType=\"Collection\" CollectionType=\"Spatial\">\n      <Time Value=\"%.17g\"/>\n",
+          FRAME_BEGIN, (long long)frame->step, frame->time);
   for (int i = 0; i < frame->n_groups; ++i)
     if (is_block(&frame->groups[i])) put_block(out, slash ? slash + 1 : frame->path, &frame->groups[i]);
   fputs("    </Grid>\n", out);
-  bool           good = !ferror(out);
-  PetscErrorCode code = PETSC_SUCCESS;
-  good                = !fclose(out) && good;
-  if (good && x->n + n > x->capacity) {
-    x->capacity = 2 * (x->n + n);
-    code        = memory_resize("xdmf", (int64_t)x->capacity, 1, &x->text);
-  }
-  if (good && !code) {
-    memcpy(x->text + x->n, text, n);
-    x->n += n;
-  }
+  bool good                 = !ferror(out);
+  good                      = !fclose(out) && good;
+  const PetscErrorCode code = good ? append(x, text, n) : PETSC_SUCCESS;
   free(text);
   PetscCall(code);
   PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void put_head(FILE *out, const char *job_name)
+{
+  fputs("<?xml version=\"1.0\"?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\" []>\n<Xdmf Version=\"3.0\">\n<Domain>\n  <Grid Name=\"", out);
+  put_name(out, job_name, true);
+  fputs("\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", out);
 }
 
 PetscErrorCode xdmf_write(const xdmf *x, const char *path)
@@ -143,16 +159,86 @@ PetscErrorCode xdmf_write(const xdmf *x, const char *path)
   PetscFunctionBegin;
   FILE *out = open_memstream(&text, &n);
   PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
-  fputs("<?xml version=\"1.0\"?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\" []>\n<Xdmf Version=\"3.0\">\n<Domain>\n  <Grid Name=\"", out);
-  put_name(out, x->job_name, true);
-  fputs("\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", out);
+  put_head(out, x->job_name);
   if (x->n) fwrite(x->text, 1, x->n, out);
-  fputs("  </Grid>\n</Domain>\n</Xdmf>\n", out);
+  fputs(TAIL, out);
   bool good           = !ferror(out);
   good                = !fclose(out) && good;
   PetscErrorCode code = good ? file_replace_text(path, n, text) : PETSC_SUCCESS;
   free(text);
   PetscCall(code);
   PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Taking up --------------------------------------------------------------------------------------------------------- */
+
+/* The whole file, or NULL if it cannot be read. free() it. */
+static char *read_whole(const char *path, size_t *n)
+{
+  char  *text = NULL, piece[1 << 16];
+  size_t got;
+  FILE  *in = fopen(path, "r");
+
+  *n = 0;
+  if (!in) return NULL;
+  FILE *out = open_memstream(&text, n);
+  while (out && (got = fread(piece, 1, sizeof piece, in)) > 0) fwrite(piece, 1, got, out);
+  bool good = out && !ferror(in) && !ferror(out);
+  good      = out && !fclose(out) && good;
+  fclose(in);
+  if (!good) free(text), text = NULL;
+  return text;
+}
+
+static bool has(const char *text, size_t n, const char *word, size_t n_word) { return n >= n_word && !memcmp(text, word, n_word); }
+
+PetscErrorCode xdmf_read(const char *path, const char *job_name, xdmf **out)
+{
+  char          *head = NULL;
+  size_t         n_head = 0, n;
+  const size_t   n_tail = strlen(TAIL);
+  PetscErrorCode code   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *out       = NULL;
+  char *text = read_whole(path, &n);
+  FILE *o    = open_memstream(&head, &n_head);
+  PetscCheck(o, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  put_head(o, job_name);
+  fclose(o);
+  if (text && has(text, n, head, n_head) && n >= n_head + n_tail && !memcmp(text + n - n_tail, TAIL, n_tail)) {
+    code = xdmf_create(job_name, out);
+    if (!code && n > n_head + n_tail) code = append(*out, text + n_head, n - n_head - n_tail);
+    if (code) xdmf_destroy(out);
+  }
+  free(head), free(text);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Length of the frame that begins at x->text + at, 0 if none does. */
+static size_t frame_length(const xdmf *x, size_t at)
+{
+  if (at >= x->n || !has(x->text + at, x->n - at, FRAME_BEGIN, strlen(FRAME_BEGIN))) return 0;
+  const char *end = memmem(x->text + at, x->n - at, FRAME_END, strlen(FRAME_END));
+  return end ? (size_t)(end - x->text) - at + strlen(FRAME_END) : 0;
+}
+
+PetscErrorCode xdmf_copy(xdmf *x, xdmf *old, const char *name, bool *is_there)
+{
+  char word[300];
+
+  PetscFunctionBegin;
+  *is_there    = false;
+  const int  m = snprintf(word, sizeof word, "\">frames/%s:/", name);
+  for (size_t at = old->at, n; (n = frame_length(old, at)); at += n) {
+    const char *first = memmem(old->text + at, n, "\">frames/", strlen("\">frames/"));
+    if (!first || !has(first, (size_t)(old->text + at + n - first), word, (size_t)m)) continue;
+    PetscCall(append(x, old->text + at, n));
+    old->at   = at + n;
+    *is_there = true;
+    break;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

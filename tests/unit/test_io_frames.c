@@ -231,25 +231,84 @@ static void a_resumed_series_goes_on(void **state)
   assert_string_equal(again, whole);
   free(whole), free(part), free(again);
 
-  /* A damaged frame is named and left out. */
-  char  *said = NULL;
-  size_t size = 0;
-  FILE  *log  = open_memstream(&said, &size);
-  snprintf(path, sizeof path, "%s/frames/frame_000001.h5", folder);
-  assert_int_equal(truncate(path, 3000), 0);
+  fixture_destroy(&s);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+/* What frames_open says by log_warn; the number of frames in the series that results. */
+static int reopen(const char *folder, int64_t next_index, char **said)
+{
+  size_t  size = 0;
+  frames *f    = NULL;
+  FILE   *log  = open_memstream(said, &size);
   log_redirect(log, false);
-  assert_ok(frames_open(folder, 6, NULL, &f));
+  assert_ok(frames_open(folder, next_index, NULL, &f));
   log_redirect(NULL, false);
   fclose(log);
-  assert_non_null(strstr(said, "frame_000001.h5 was cut off"));
-  free(said);
   frames_close(&f);
-  part = read_text(folder, "frames.xmf");
-  assert_int_equal(count(part, "<Time "), 5);
-  free(part);
-  frame *r = NULL;
+  char     *text = read_text(folder, "frames.xmf");
+  const int n    = count(text, "<Time ");
+  expect_well_formed(text);
+  free(text);
+  return n;
+}
+
+static void frame_cut(const char *folder, int index, int64_t bytes)
+{
+  char *path = NULL;
+  assert_ok(frames_path(folder, index, &path));
+  assert_int_equal(truncate(path, bytes), 0);
+  memory_free(&path);
+}
+
+/* Resuming looks into the last frame alone: it is found if it is damaged; the others may even be empty. Without a series that can
+ * be trusted all are looked into. */
+static void a_resume_looks_at_the_last_frame(void **state)
+{
+  (void)state;
+  char    folder[256], xmf[300], *said, *path = NULL;
+  frames *f = NULL;
+  frame  *r = NULL;
+  folder_make(folder);
+  snprintf(xmf, sizeof xmf, "%s/frames.xmf", folder);
+  fixture *s = fixture_create(5, 1.0);
+  assert_ok(frames_open(folder, 0, NULL, &f));
+  for (int i = 0; i < 6; ++i) assert_ok(frames_write(f, i, i, 0.1 * i, s->table));
+  frames_close(&f);
+
+  frame_cut(folder, 1, 0);
+  assert_int_equal(reopen(folder, 6, &said), 6);
+  assert_string_equal(said, "");
+  free(said);
+
+  frame_cut(folder, 5, 3000);
+  assert_int_equal(reopen(folder, 6, &said), 5);
+  assert_non_null(strstr(said, "frame_000005.h5 was cut off"));
+  assert_null(strstr(said, "frame_000001"));
+  free(said);
+  assert_ok(frames_path(folder, 5, &path));
   expect_message(frame_open(path, &r), "was cut off");
   assert_null(r);
+  memory_free(&path);
+
+  /* A frame that has gone is no longer named; what the resume drops is not the last frame. */
+  assert_ok(frames_path(folder, 2, &path));
+  assert_int_equal(unlink(path), 0);
+  memory_free(&path);
+  assert_int_equal(reopen(folder, 5, &said), 4);
+  assert_string_equal(said, "");
+  free(said);
+
+  static const char *const spoilt[] = {"", "<?xml version=\"1.0\"?>\n", NULL};
+  for (int k = 0; k < 3; ++k) {
+    FILE *x = spoilt[k] ? fopen(xmf, "w") : NULL;
+    if (x) fputs(spoilt[k], x), fclose(x);
+    else assert_int_equal(unlink(xmf), 0);
+    assert_int_equal(reopen(folder, 5, &said), 3);
+    assert_non_null(strstr(said, "frame_000001.h5 is empty"));
+    free(said);
+  }
   fixture_destroy(&s);
   folder_remove(folder);
   assert_no_leak();
@@ -282,4 +341,5 @@ static void only_the_fields_asked_for(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(the_series_names_what_is_there), cmocka_unit_test(values_come_back),
-          cmocka_unit_test(a_resumed_series_goes_on), cmocka_unit_test(only_the_fields_asked_for))
+          cmocka_unit_test(a_resumed_series_goes_on), cmocka_unit_test(a_resume_looks_at_the_last_frame),
+          cmocka_unit_test(only_the_fields_asked_for))
