@@ -42,7 +42,8 @@ typedef struct {
   X(first_below, "first time the series is <= level") X(first_above, "first time the series is >= level") \
   X(rise, "largest rise above any earlier value")    X(period, "mean time between upward crossings of level") \
   X(change, "last - first in the window")            X(sum, "sum of all rows")                           \
-  X(argmax, "time of the largest value in the window") X(settled, "time after which it stays within level * (last - first) of the last value")
+  X(argmax, "time of the largest value in the window") X(settled, "time after which it stays within level * (last - first) of the last value") \
+  X(onset, "time when a change sets in: its rate, extended to zero in a line from where it first is 50 % of the largest through 10 %")
 enum {
 #define X(name, help) REDUCE_##name,
   REDUCE_TABLE(X)
@@ -153,6 +154,23 @@ static double crossing(const series *s, double level, bool upward, double from, 
   return NAN;
 }
 
+/* Read off the rate as a force is read off a velocity: by the line that its first rise follows. */
+static double onset(const series *s)
+{
+  double largest = 0.0, t[2] = {NAN, NAN};
+  for (int64_t i = 1; i < s->n; ++i) largest = fmax(largest, fabs(s->y[i] - s->y[i - 1]) / (s->t[i] - s->t[i - 1]));
+  double before = 0.0, t_before = s->t[0];
+  for (int64_t i = 1; i < s->n && isnan(t[1]); ++i) {
+    const double now = fabs(s->y[i] - s->y[i - 1]) / (s->t[i] - s->t[i - 1]) / largest, t_now = 0.5 * (s->t[i] + s->t[i - 1]);
+    for (int k = 0; k < 2; ++k) {
+      const double level = k == 0 ? 0.1 : 0.5;
+      if (isnan(t[k]) && now >= level) t[k] = t_before + (t_now - t_before) * (level - before) / (now - before);
+    }
+    before = now, t_before = t_now;
+  }
+  return 1.25 * t[0] - 0.25 * t[1];
+}
+
 static double reduce(const series *s, const case_check *c)
 {
   const double lo = isfinite(c->window[0]) ? c->window[0] : -INFINITY, hi = isfinite(c->window[1]) ? c->window[1] : INFINITY;
@@ -188,6 +206,7 @@ static double reduce(const series *s, const case_check *c)
   case REDUCE_first_above: return s->y[0] >= c->level ? s->t[0] : crossing(s, c->level, true, -INFINITY, NULL);
   case REDUCE_rise: return rise;
   case REDUCE_change: return last - first;
+  case REDUCE_onset: return onset(s);
   case REDUCE_sum: return sum;
   case REDUCE_argmax: return t_max;
   case REDUCE_settled: {
