@@ -7,6 +7,7 @@
 #include "discretize/mpm/mpm_body.h"
 #include "discretize/rigid/rigid_body.h"
 #include "io/history.h"
+#include "sim/flank.h"
 #include "sim/scene.h"
 
 #define QUANTITY_TABLE(X)                                                                             \
@@ -22,7 +23,10 @@
   X(contact_moment, "N m", "about the origin, on a body, from `other` or from all")                   \
   X(penetration, "m", "deepest penetration of any active contact")                                    \
   X(contacts, "1", "active contacts")                                                                 \
-  X(extent, "m", "quantile `fraction` of a body's particles along `direction`: 1 is the front")       \
+  X(extent, "m", "quantile `fraction` of a body's particles along `direction`; without one, of their distance from the vertical axis " \
+                    "through `point`: 1 is the front")                                                \
+  X(slope, "rad", "of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis " \
+                     "through `point`, which is on the ground")                                       \
   X(velocity_error, "m/s", "rms over a body's particles of velocity - `expected`")                    \
   X(displacement_error, "m", "rms over a body's particles of displacement - `expected`")              \
   X(mass_beyond, "kg", "mass of a body's particles with direction . (x - point) > 0")                 \
@@ -57,8 +61,14 @@ static const key_spec measure_keys[] = {
   {.name = "every", .type = KEY_REAL, .offset = offsetof(job_measure, every), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "time between records; 0: every step"},
   {.name = NULL}};
-const key_table measure_table = {.name = "measure", .help = "A quantity of the run, recorded as a table measure/NAME.csv of time and value.",
-                                 .size = sizeof(job_measure), .keys = measure_keys};
+const key_table measure_table = {.name = "measure",
+                                 .help = "A quantity of the run, recorded as a table measure/NAME.csv of time and value:"
+#define X(name, unit, help) " `" #name "` [" unit "]: " help ";"
+                                         QUANTITY_TABLE(X)
+#undef X
+                                         " particles lie a quarter of a grid cell or so inside the surface of what they stand for.",
+                                 .size = sizeof(job_measure),
+                                 .keys = measure_keys};
 
 typedef struct {
   const job_measure *spec;
@@ -81,13 +91,13 @@ struct measures {
 /* What each quantity cannot do without. */
 static bool wants_rigid(int q) { return q == QUANTITY_point || q == QUANTITY_angular_velocity || q == QUANTITY_tilt; }
 static bool wants_expected(int q) { return q == QUANTITY_velocity_error || q == QUANTITY_displacement_error; }
-static bool wants_particles(int q) { return q == QUANTITY_extent || q == QUANTITY_mass_beyond || wants_expected(q); }
+static bool wants_particles(int q) { return q == QUANTITY_extent || q == QUANTITY_slope || q == QUANTITY_mass_beyond || wants_expected(q); }
 static bool wants_body(int q)
 {
   return wants_rigid(q) || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
          q == QUANTITY_contact_moment;
 }
-static bool wants_direction(int q) { return q == QUANTITY_extent || q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
+static bool wants_direction(int q) { return q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
 
 PetscErrorCode measures_check(const scene *s, diagnostics *d)
 {
@@ -177,19 +187,52 @@ static int compare_doubles(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
+static void up_of(const scene *s, double up[3])
+{
+  const double g = v3_norm(s->gravity);
+  v3_set(up, 0.0, 0.0, 1.0);
+  if (g > 0.0) v3_scale(up, -1.0 / g, s->gravity);
+}
+
+static PetscErrorCode slope(const measures *m, const measure *k, double *value)
+{
+  PetscFunctionBegin;
+  body                *b    = m->scene->bodies[k->body].body, *grid = body_system(b);
+  const mpm_particles *p    = mpm_particles_of(b);
+  flank_frame          f    = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
+  up_of(m->scene, f.up);
+  v3_copy(f.point, k->spec->point);
+  v3_copy(f.along, k->direction);
+  PetscCall(flank_slope(p->n, p->x, &f, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Distance from the vertical axis through the measure's point. */
+static double distance_from_axis(const measure *k, const double up[3], const double x[3])
+{
+  double d[3];
+  v3_sub(d, x, k->spec->point);
+  v3_axpy(d, -v3_dot(d, up), up);
+  return v3_norm(d);
+}
+
 /* Linear interpolation between order statistics, so that 1 is the maximum and 0 the minimum. */
 static PetscErrorCode extent(measures *m, const measure *k, double *value)
 {
   PetscFunctionBegin;
   const mpm_particles *p = mpm_particles_of(m->scene->bodies[k->body].body);
-  *value                 = NAN;
+  double               up[3];
+  *value = NAN;
   if (p->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->n > m->n_scratch) {
     PetscCall(memory_resize("measure", p->n, sizeof(double), &m->scratch));
     m->n_scratch = p->n;
   }
-  for (int64_t i = 0; i < p->n; ++i)
-    m->scratch[i] = k->direction[0] * p->x[0][i] + k->direction[1] * p->x[1][i] + k->direction[2] * p->x[2][i];
+  up_of(m->scene, up);
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+    m->scratch[i]     = k->has_direction ? v3_dot(k->direction, x) : distance_from_axis(k, up, x);
+  }
   qsort(m->scratch, (size_t)p->n, sizeof(double), compare_doubles);
   const double  at = k->spec->fraction * (double)(p->n - 1);
   const int64_t lo = (int64_t)at, hi = lo + 1 < p->n ? lo + 1 : lo;
@@ -241,6 +284,7 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
     *value = along(k, q == QUANTITY_contact_force ? force : moment);
     break;
   case QUANTITY_extent: PetscCall(extent(m, k, value)); break;
+  case QUANTITY_slope: PetscCall(slope(m, k, value)); break;
   case QUANTITY_mass_beyond: *value = mass_beyond(m, k); break;
   case QUANTITY_velocity_error:
   case QUANTITY_displacement_error:

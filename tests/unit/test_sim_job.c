@@ -114,6 +114,7 @@ static const bad_job bad[] = {
   {18, "  z: {quantity: position, body: bal}", "18:", "no body is called \"bal\""},
   {18, "  z: {quantity: position}", "18:", "wants a body"},
   {18, "  z: {quantity: extent, body: ball, direction: [1, 0, 0]}", "18:", "kind mpm"},
+  {18, "  z: {quantity: slope, body: ball}", "18:", "kind mpm"},
   {18, "  z: {quantity: angular_velocity, body: bed}", "18:", "rigid"},
   {18, "  z: {quantity: tilt, body: ball}", "18:", "wants a direction"},
   {18, "  z: {quantity: tilt, body: ball, direction: [0, 0, 0]}", "18:", "zero"},
