@@ -70,9 +70,10 @@ static const char *const refreshes[] = {"step", "newton", NULL};
 static const key_spec linear_keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(job_linear, method), .choices = job_linear_methods, .fallback = "gmres",
    .help = "Krylov method (any other of PETSc's through petsc: {ksp_type: ...})"},
-  {.name = "restart", .type = KEY_INT, .offset = offsetof(job_linear, restart), .fallback = "20", .min = 1, .max = 1000, .help = "of GMRES"},
-  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(job_linear, max_iterations), .fallback = "20", .min = 1, .max = 100000,
-   .help = "per Newton iteration; Newton goes on with whatever direction that gives"},
+  {.name = "restart", .type = KEY_INT, .offset = offsetof(job_linear, restart), .fallback = "100", .min = 1, .max = 1000,
+   .help = "of GMRES, which keeps as many vectors when it needs them; below the iterations that stiff sand takes it stalls"},
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(job_linear, max_iterations), .fallback = "200", .min = 1, .max = 100000,
+   .help = "per Newton iteration; Newton goes on with whatever direction that gives, but directions cut short cost many more iterations"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_linear, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
    .help = "relative residual of the linear solve"},
   {.name = "preconditioner", .type = KEY_ENUM, .offset = offsetof(job_linear, preconditioner), .choices = preconditioners,
