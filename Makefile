@@ -89,7 +89,8 @@ check-layers:
 	@sh config/check_layers.sh
 format:
 	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'validation/*.[ch]')
-lint:
+lint: check-layers
+	@sh config/check_references.sh
 	cppcheck $$(grep -v '^\#' config/cppcheck.cfg) -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null | sed 's/-I/--suppress=*:/g') src
 	printf '%s\n' $(SOURCES) | xargs -P 2 -I@ clang-tidy --quiet @ -- -std=gnu11 -Wno-unknown-pragmas $(CPPFLAGS) $(shell mpicc --showme:compile 2>/dev/null)
 

@@ -93,6 +93,8 @@ static void test_refusals(void **state)
     {"{expressions: {rotate_deg: \"sin(t\"}}", "\"sin(t\": "},
     {"{expressions: {rotate_deg: \"x\"}}", "\"x\": "},
     {"{expressions: {rotate_deg: \"t\", axis: [0, 0, 0]}}", "axis must not be zero"},
+    {"{velocity: [1, 0, 0], interpolation: smooth}", "smooth is for keyframes"},
+    {"{keyframes: [{time: 0}], interpolation: cubic}", "linear or smooth"},
     {"{velocty: [1, 0, 0]}", "did you mean \"velocity\""},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
@@ -107,6 +109,57 @@ static void test_refusals(void **state)
     diagnostics_destroy(&d);
     document_destroy(&doc);
   }
+  assert_no_leak();
+}
+
+/* Smooth keyframes: at the keys what they say; velocities are derivatives of positions, and have no jump at the keys; no overshoot. */
+static void test_smooth(void **state)
+{
+  (void)state;
+  static const char text[] =
+    "{pivot: [1, 0, 2], interpolation: smooth, keyframes: [{time: 1}, {time: 2, translate: [1, 0, 0.1], rotate_deg: 90}, {time: 4, translate: [1.5, 2, 0.5], rotate_deg: 150},"
+    " {time: 4.5, translate: [0.5, 2.5, 5], rotate_deg: 30, axis: [1, 1, 0]}, {time: 6, translate: [0.5, 3, 5.1], rotate_deg: -20, axis: [1, 1, 0]}]}";
+  const double key[5] = {1, 2, 4, 4.5, 6}, at[5][3] = {{0, 0, 0}, {1, 0, 0.1}, {1.5, 2, 0.5}, {0.5, 2.5, 5}, {0.5, 3, 5.1}}, pivot[3] = {1, 0, 2};
+  document    *doc = NULL;
+  diagnostics *d   = NULL;
+  assert_ok(document_create(&doc));
+  assert_ok(diagnostics_create(&d));
+  motion *m = motion_from_text(text, doc, d);
+  if (!m) fail_msg("refused: %s", diagnostics_text(d, 0));
+  for (int i = 0; i < 5; ++i) {
+    rigid_frame before, after;
+    double      x[3];
+    place(m, key[i], pivot, x);
+    for (int k = 0; k < 3; ++k) assert_close(x[k], pivot[k] + at[i][k], 1e-14);
+    const double h = 1e-7; /* accelerations are below 1000 */
+    motion_frame(m, key[i] - h, &before);
+    motion_frame(m, key[i] + h, &after);
+    for (int k = 0; k < 3; ++k) {
+      assert_close(before.v[k], after.v[k], 2000 * h);
+      assert_close(before.w[k], after.w[k], 2000 * h);
+    }
+    if (i < 4)
+      for (int j = 1; j < 8; ++j) check_velocity(m, key[i] + (key[i + 1] - key[i]) * j / 8.0);
+  }
+  rigid_frame f;
+  motion_frame(m, 2.0, &f); /* the same hinge before and after: it goes on, at the weighted harmonic mean of 90 and 30 degrees/s */
+  assert_close(f.w[2], 9 / (5 / (M_PI / 2) + 4 / (M_PI / 6)), 1e-14);
+  for (int i = 2; i <= 4; ++i) { /* another axis, and another, and the end */
+    motion_frame(m, key[i], &f);
+    assert_close(v3_norm(f.w), 0.0, 0.0);
+  }
+  double last[3];
+  place(m, 0.0, pivot, last);
+  for (int j = 0; j <= 3000; ++j) { /* y and z never fall; x goes up, comes down, stays */
+    double x[3];
+    place(m, 0.0 + 7.0 * j / 3000, pivot, x);
+    for (int k = 1; k < 3; ++k) assert_true(x[k] >= last[k] - 1e-14);
+    assert_true(x[0] >= 1 - 1e-14 && x[0] <= 2.5 + 1e-14);
+    v3_copy(last, x);
+  }
+  motion_destroy(&m);
+  diagnostics_destroy(&d);
+  document_destroy(&doc);
   assert_no_leak();
 }
 
@@ -140,4 +193,4 @@ static void test_prescribed_bodies(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_refusals), cmocka_unit_test(test_prescribed_bodies))
+TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_smooth), cmocka_unit_test(test_refusals), cmocka_unit_test(test_prescribed_bodies))

@@ -9,10 +9,13 @@ static const double DEGREE = 0.017453292519943295;
 
 typedef struct {
   double t, d[3], q[4];
+  double turn[3];        /* rotation vector that takes q to the next key's */
+  double slope[3], spin; /* smooth: dd/dt here, and the rate of rotation [rad/s] */
 } pose_key;
 struct motion {
   double      pivot[3], velocity[3], angular_velocity[3];
   int         n_keys;
+  bool        is_smooth;
   pose_key   *keys;
   expression *translate[3], *rotate;
   double      axis[3];
@@ -26,7 +29,31 @@ static bool unit_axis(const double axis[3], double out[3])
   return true;
 }
 
-static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, const char *path, diagnostics *d)
+/* Slope of a monotone cubic at a point between intervals of lengths h and secants s: a harmonic mean, 0 where the sign changes, so at
+ * most three times the smaller secant. [FritschButland1984] */
+static double monotone_slope(double h0, double s0, double h1, double s1)
+{
+  if (!(s0 * s1 > 0)) return 0.0;
+  const double w0 = 2 * h1 + h0, w1 = h1 + 2 * h0;
+  return (w0 + w1) / (w0 / s0 + w1 / s1);
+}
+
+/* Rates at the inner keys; those at the ends stay 0, as before and after nothing moves. */
+static void smooth_keyframes(motion *m)
+{
+  for (int i = 1; i + 1 < m->n_keys; ++i) {
+    pose_key       *k = &m->keys[i];
+    const pose_key *a = k - 1, *b = k + 1;
+    const double    h0 = k->t - a->t, h1 = b->t - k->t, angle0 = v3_norm(a->turn), angle1 = v3_norm(k->turn);
+    double          bend[3];
+    for (int c = 0; c < 3; ++c) k->slope[c] = monotone_slope(h0, (k->d[c] - a->d[c]) / h0, h1, (b->d[c] - k->d[c]) / h1);
+    v3_cross(bend, a->turn, k->turn);
+    const bool is_same_axis = v3_dot(a->turn, k->turn) > 0 && v3_norm(bend) <= 1e-8 * angle0 * angle1;
+    k->spin                 = is_same_axis ? monotone_slope(h0, angle0 / h0, h1, angle1 / h1) : 0.0;
+  }
+}
+
+static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, document_mark mark, const char *path, diagnostics *d)
 {
   PetscFunctionBegin;
   m->n_keys = spec->keyframes.n;
@@ -42,6 +69,15 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, const c
     v3_copy(m->keys[i].d, k->translate);
     quaternion_exp(m->keys[i].q, theta);
   }
+  for (int i = 0; i + 1 < m->n_keys; ++i) {
+    double inverse[4], turn[4];
+    quaternion_conjugate(inverse, m->keys[i].q);
+    quaternion_multiply(turn, m->keys[i + 1].q, inverse);
+    quaternion_log(m->keys[i].turn, turn);
+  }
+  m->is_smooth = spec->interpolation == MOTION_SMOOTH;
+  if (m->is_smooth && m->n_keys == 0) diagnostics_add(d, mark, path, "interpolation: smooth is for keyframes, and there are none");
+  else if (m->is_smooth) smooth_keyframes(m);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +107,7 @@ PetscErrorCode motion_create(const motion_spec *spec, const document_node *node,
   const document_mark mark        = node ? node->mark : (document_mark){NULL, 0, 0};
   if (is_constant + (spec->keyframes.n > 0) + (spec->expressions != NULL) > 1)
     diagnostics_add(d, mark, path, "give constant velocities, keyframes or expressions, not several of them");
-  PetscCall(read_keyframes(m, spec, path, d));
+  PetscCall(read_keyframes(m, spec, mark, path, d));
   if (spec->expressions) {
     const motion_expression_spec *e = spec->expressions;
     if (e->translate.n != 0 && e->translate.n != 3) diagnostics_add(d, mark, path, "expressions.translate: expected three expressions, got %d", e->translate.n);
@@ -92,6 +128,18 @@ void motion_destroy(motion **m)
   memory_free(m);
 }
 
+/* Between y0 and y1, a share s of h seconds on; with rates r0 and r1 at the ends if smooth. */
+static double between(bool is_smooth, double s, double h, double y0, double y1, double r0, double r1, double *rate)
+{
+  if (!is_smooth) {
+    *rate = (y1 - y0) * (1.0 / h);
+    return y0 + s * (y1 - y0);
+  }
+  const double z = 1 - s;
+  *rate          = 6 * s * z * (y1 - y0) / h + z * (1 - 3 * s) * r0 + s * (3 * s - 2) * r1;
+  return y0 + s * s * (3 - 2 * s) * (y1 - y0) + h * s * z * (z * r0 - s * r1);
+}
+
 /* Displacement, rotation and their rates. */
 static void keyframe_pose(const motion *m, double t, double d[3], double q[4], double d_rate[3], double w[3])
 {
@@ -101,14 +149,11 @@ static void keyframe_pose(const motion *m, double t, double d[3], double q[4], d
   v3_copy(d, a->d);
   memcpy(q, a->q, 4 * sizeof *q);
   if (t < a->t || a == b) return;
-  const double s = (t - a->t) / (b->t - a->t), rate = 1.0 / (b->t - a->t);
-  double       inverse[4], turn[4], theta[3];
-  for (int k = 0; k < 3; ++k) d_rate[k] = (b->d[k] - a->d[k]) * rate, d[k] = a->d[k] + s * (b->d[k] - a->d[k]);
-  quaternion_conjugate(inverse, a->q);
-  quaternion_multiply(turn, b->q, inverse);
-  quaternion_log(theta, turn);
-  v3_scale(w, rate, theta);
-  v3_scale(theta, s, theta);
+  const double h = b->t - a->t, s = (t - a->t) / h, angle = v3_norm(a->turn), per_angle = angle > 0 ? 1 / angle : 0.0;
+  double       turn[4], theta[3], rate;
+  for (int k = 0; k < 3; ++k) d[k] = between(m->is_smooth, s, h, a->d[k], b->d[k], a->slope[k], b->slope[k], &d_rate[k]);
+  v3_scale(theta, between(m->is_smooth, s, h, 0.0, 1.0, a->spin * per_angle, b->spin * per_angle, &rate), a->turn);
+  v3_scale(w, rate, a->turn);
   quaternion_exp(turn, theta);
   quaternion_multiply(q, turn, a->q);
 }

@@ -1,13 +1,16 @@
 /* Prescribed motion of kinematic bodies: pose and velocity as functions of time.
  *
  * A body drawn in the job at its place at rest moves by x -> p + d(t) + R(t) (x - p), p the pivot. d and R come from constant
- * velocities, from keyframes (linear, rotations by the shortest arc at constant rate), or from expressions in t.            */
+ * velocities, from keyframes, or from expressions in t. Between keyframes rotations go by the shortest arc. Linear: at constant rates.
+ * Smooth: without jumps in velocity, without overshoot; d by monotone cubics [FritschButland1984], component by component, R likewise
+ * in the angle where the axis of rotation stays the same from one interval to the next, else pausing there; from and to rest. */
 #ifndef SS_DISCRETIZE_RIGID_MOTION_H
 #define SS_DISCRETIZE_RIGID_MOTION_H
 #include "core/diagnostics.h"
 #include "core/key_table.h"
 #include "discretize/rigid/frame.h"
 
+enum { MOTION_LINEAR, MOTION_SMOOTH };
 typedef struct {
   double time, translate[3], rotate_deg, axis[3];
 } motion_key_spec;
@@ -18,6 +21,7 @@ typedef struct {
 } motion_expression_spec;
 typedef struct {
   double                        pivot[3], velocity[3], angular_velocity[3];
+  int                           interpolation;
   key_list                      keyframes; /* of motion_key_spec */
   const motion_expression_spec *expressions;
 } motion_spec;

@@ -1,6 +1,7 @@
 /* Job keys of rigid bodies, of obstacles, and of how obstacles move. */
 #include "discretize/rigid/rigid_body.h"
 
+static const char *const interpolations[] = {"linear", "smooth", NULL};
 static const key_spec key_keys[] = {
   {.name = "time", .type = KEY_REAL, .offset = offsetof(motion_key_spec, time), .unit = "s", .help = "when; ascending"},
   {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, translate), .unit = "m", .fallback = "[0, 0, 0]",
@@ -8,7 +9,7 @@ static const key_spec key_keys[] = {
   {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(motion_key_spec, rotate_deg), .unit = "deg", .fallback = "0", .help = "rotation from the pose at rest"},
   {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .help = "of the rotation"},
   {.name = NULL}};
-static const key_table key_table_ = {.name = "motion.keyframes", .help = "A pose at a time; in between, linear; before and after, at rest.",
+static const key_table key_table_ = {.name = "motion.keyframes", .help = "A pose at a time; in between, see interpolation; before and after, at rest.",
                                      .size = sizeof(motion_key_spec), .keys = key_keys};
 static const key_spec expression_keys[] = {
   {.name = "translate", .type = KEY_STRINGS, .offset = offsetof(motion_expression_spec, translate), .is_optional = true,
@@ -24,6 +25,8 @@ static const key_spec motion_keys[] = {
   {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
    .help = "constant angular velocity"},
   {.name = "keyframes", .type = KEY_LIST, .offset = offsetof(motion_spec, keyframes), .table = &key_table_, .is_optional = true, .help = "poses at times"},
+  {.name = "interpolation", .type = KEY_ENUM, .offset = offsetof(motion_spec, interpolation), .choices = interpolations, .fallback = "linear",
+   .help = "between keyframes; linear: constant rates, velocity jumps at each; smooth: velocity is continuous, nothing overshoots, from and to rest"},
   {.name = "expressions", .type = KEY_TABLE, .offset = offsetof(motion_spec, expressions), .table = &expression_table, .is_optional = true, .help = "pose as formulas"},
   {.name = NULL}};
 const key_table motion_table = {.name = "motion", .help = "How a kinematic body moves: constant velocities, keyframes, or expressions; only one of the three.",
