@@ -18,7 +18,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build validate install clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-ccd validate install clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -66,6 +66,10 @@ bench: setup-build
 	@$(MAKE) --no-print-directory -j2 bench-build
 	@for b in $(BENCH_BIN); do echo "== $$(basename $$b)"; $$b || exit 1; done
 bench-build: all $(BENCH_BIN)
+# DATA: a folder of queries with known answers, in the format of the header of validation/bench/bench_ccd.c; a missed one fails
+bench-ccd: setup-build
+	@$(MAKE) --no-print-directory $(B)/bench/bench_ccd
+	@$(if $(DATA),$(B)/bench/bench_ccd "$(DATA)",echo "make bench-ccd DATA=FOLDER"; exit 2)
 # CLASS=short: what CI runs; CASES="A01 A10": these alone
 validate: setup-build
 	@$(MAKE) --no-print-directory -j2 all $(B)/validate
@@ -101,6 +105,7 @@ help:
 	@echo "make run        set up, build, run jobs/quickstart.yaml"
 	@echo "make test       set up, build, run all tests"
 	@echo "make bench      speed against this machine's limits"
+	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make lint, make format, make check-layers, make clean"
