@@ -28,9 +28,9 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_rows_destroy(&c->rows);
   contact_wrenches_destroy(&c->wrenches);
   penalty_points_destroy(&c->points);
-  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->arm_source, &c->arm_object, &c->X, &c->k, &c->mu, &c->source_frame, &c->object_frame, &c->state,
+  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->mu, &c->source_frame, &c->object_frame, &c->state,
                     &c->Z, &c->Y_b, &c->f, &c->has_X, &c->linear_active, &c->linear_Z, &c->linear_f, &c->K, &c->linear_frames, &c->force,
-                    &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->frame_arm, &c->group};
+                    &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->group};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -47,7 +47,6 @@ static PetscErrorCode reserve_bodies(penalty_contact *c)
     PetscCall(memory_resize("contact frames", c->n_frames, sizeof *c->linear_frames, &c->linear_frames));
     PetscCall(memory_resize("contact frame motion", 3 * (int64_t)c->n_frames, sizeof *c->frame_linear, &c->frame_linear));
     PetscCall(memory_resize("contact frame turning", 3 * (int64_t)c->n_frames, sizeof *c->frame_angular, &c->frame_angular));
-    PetscCall(memory_resize("contact frame arms", 9 * (int64_t)c->n_frames, sizeof *c->frame_arm, &c->frame_arm));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,8 +57,6 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   if (n <= c->capacity) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t m = n + n / 2;
   PetscCall(memory_resize("pair origin", 3 * m, sizeof(double), &c->origin));
-  PetscCall(memory_resize("pair arm of source", 3 * m, sizeof(double), &c->arm_source));
-  PetscCall(memory_resize("pair arm of object", 3 * m, sizeof(double), &c->arm_object));
   PetscCall(memory_resize("pair X", 3 * m, sizeof(double), &c->X));
   PetscCall(memory_resize("pair stiffness", m, sizeof(double), &c->k));
   PetscCall(memory_resize("pair friction", m, sizeof(double), &c->mu));
@@ -101,13 +98,11 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   c->mu[i]                        = law->friction;
   c->object_frame[i]              = object->frame;
   c->source_frame[i]              = source->b->ops->points == POINT_RIGID ? source->frame : -1;
-  v3_sub(c->arm_object + 3 * i, q->x, frames0[object->frame].c);
-  if (c->source_frame[i] < 0) {
-    v3_copy(c->origin + 3 * i, q->x);
-    v3_set(c->arm_source + 3 * i, 0.0, 0.0, 0.0);
-  } else {
-    v3_sub(c->arm_source + 3 * i, q->x, frames0[source->frame].c);
-    m3_mulv_t(c->origin + 3 * i, frames0[source->frame].R, c->arm_source + 3 * i);
+  if (c->source_frame[i] < 0) v3_copy(c->origin + 3 * i, q->x);
+  else {
+    double arm[3];
+    v3_sub(arm, q->x, frames0[source->frame].c);
+    m3_mulv_t(c->origin + 3 * i, frames0[source->frame].R, arm);
   }
   c->has_X[i] = q->attachment >= 0;
   if (c->has_X[i]) v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));

@@ -1,10 +1,10 @@
 /* The tangent of the pairs as blocks of a matrix. A pair couples up to four blocks, or rows of them: the point (blocks of a weighted
  * point, or the linear block of its rigid body), the turning of the point's body, the object's linear block and its turning. With
- * the increments p, t', c, t of these, and a, b, a_m, b_m, K, f as in penalty_force.c:
+ * the increments p, t', c, t of these, and a, b, K, f as in penalty_force.c:
  *
  *   df = K p - K [a] t' - K c + (K [b] - [f]) t
  *
- *   rows:  point -df,   point's body -[a_m] df + [f] da_m,   object df,   object's turning [b_m] df - [f] db_m
+ *   rows:  point -df,   point's body -[a] df - [f][a] t',   object df,   object's turning [b] df - [f] (p - [a] t' - c)
  *
  * all times dt^2, turnings through J_l. Rows of weighted blocks are summed block by block, in parallel, over the pairs at each in
  * ascending order; rows of rigid blocks pair by pair, serially.                                                              */
@@ -23,24 +23,20 @@ static void pair_blocks(const penalty_contact *c, int64_t i, double B[N_SIDES][N
 {
   const rigid_frame *o = &c->linear_frames[c->object_frame[i]], *s = c->source_frame[i] >= 0 ? &c->linear_frames[c->source_frame[i]] : NULL;
   const double      *K = c->K + 9 * i;
-  double             arm[3], A[9], A_m[9], Bk[9], B_m[9], f[9], D[N_SIDES][9], change[9], M[9];
+  double             arm[3], A[9], Bm[9], f[9], D[N_SIDES][9], fA[9];
   m3_zero(A);
-  m3_zero(A_m);
   if (s) {
     v3_sub(arm, c->linear_Z + 3 * i, s->c);
     m3_skew(A, arm);
-    m3_mulv(arm, s->Jl, c->arm_source + 3 * i);
-    m3_skew(A_m, arm);
   }
   v3_sub(arm, c->linear_Z + 3 * i, o->c);
-  m3_skew(Bk, arm);
-  m3_mulv(arm, o->Jl, c->arm_object + 3 * i);
-  m3_skew(B_m, arm);
+  m3_skew(Bm, arm);
   m3_skew(f, c->linear_f + 3 * i);
+  m3_mul(fA, f, A);
   /* df by column */
   m3_copy(D[POINT], K);
   m3_mul(D[POINT_TURN], K, A);
-  m3_mul(D[OBJECT_TURN], K, Bk);
+  m3_mul(D[OBJECT_TURN], K, Bm);
   for (int e = 0; e < 9; ++e) {
     D[POINT_TURN][e] = -D[POINT_TURN][e];
     D[OBJECT][e]     = -K[e];
@@ -48,33 +44,28 @@ static void pair_blocks(const penalty_contact *c, int64_t i, double B[N_SIDES][N
   }
   for (int col = 0; col < N_SIDES; ++col) {
     double AD[9];
-    m3_mul(AD, A_m, D[col]);
-    m3_mul(B[OBJECT_TURN][col], B_m, D[col]);
+    m3_mul(AD, A, D[col]);
+    m3_mul(B[OBJECT_TURN][col], Bm, D[col]);
     for (int e = 0; e < 9; ++e) {
       B[POINT][col][e]      = -D[col][e];
-      B[POINT_TURN][col][e] = -AD[e];
+      B[POINT_TURN][col][e] = -AD[e] - (col == POINT_TURN ? fA[e] : 0.0);
       B[OBJECT][col][e]     = D[col][e];
     }
   }
+  m3_axpy(B[OBJECT_TURN][POINT], -1.0, f);
+  m3_axpy(B[OBJECT_TURN][POINT_TURN], 1.0, fA);
+  m3_axpy(B[OBJECT_TURN][OBJECT], 1.0, f);
   for (int row = 0; row < N_SIDES; ++row) {
+    double M[9];
     if (s) {
       m3_mul(M, B[row][POINT_TURN], s->Jl);
       m3_copy(B[row][POINT_TURN], M);
     }
     m3_mul(M, B[row][OBJECT_TURN], o->Jl);
     m3_copy(B[row][OBJECT_TURN], M);
-  }
-  if (s) {
-    penalty_arm_change(s, c->arm_source + 3 * i, change);
-    m3_mul(M, f, change);
-    m3_axpy(B[POINT_TURN][POINT_TURN], 1.0, M);
-  }
-  penalty_arm_change(o, c->arm_object + 3 * i, change);
-  m3_mul(M, f, change);
-  m3_axpy(B[OBJECT_TURN][OBJECT_TURN], -1.0, M);
-  for (int row = 0; row < N_SIDES; ++row)
     for (int col = 0; col < N_SIDES; ++col)
       for (int e = 0; e < 9; ++e) B[row][col][e] *= c->dt * c->dt;
+  }
 }
 
 /* First rigid block of a pair's point and object, or -1. */

@@ -4,26 +4,19 @@
  * the point's body, and K = k (dY/dZ - I) in world axes:
  *
  *   df          = K (dZ - dc - dt x b) + dt x f                the force turns with the object
+ *   d(a x f)    = a x df + (dt' x a) x f
+ *   d(b x f)    = b x df + (dZ - dc) x f                       b x f = (Y - c) x f, because f is along Y - Z
  *
- * Arms. The note (section 5) takes both torques at the end of the step, (Z - c') x f and -(Z - c) x f. Over a finite step their work is
- * not what the spring gets: with theta = dt w, arm a0 at the start and a at the end, a - a0 = theta x (Jl a0), not theta x a, and
+ * The arm of both torques is taken to Z: the moments of a pair then cancel to round-off whatever k is.
  *
- *   f.(a - a0) - theta.(a x f) = |theta|^2 f.a_perp / 2 + O(theta^3)
+ * Energy. With W = f.(motion of the point against the object) what springs, bodies and backward Euler share out in a step is
  *
- * is missing from the bodies: a force that points towards the centre, as contact does, feeds energy in every step, at a rate
- * proportional to dt (a cube that spins at 60/s on a frictionless plane gained 1.5 % in one bounce). So the torques here are
+ *   E1 - E0 = sum k (Y - Z).(Y - X) - k/2 |change of Y - Z|^2 - m/2 |dv|^2 - dw.I0 dw/2 - sum |dt w|^2 f.a_perp/2 + O(dt^3)
  *
- *   a_m x f,  a_m = Jl' (Z0 - c0')       and       -b_m x f,  b_m = Jl (Z0 - c0)
- *
- * with Z0, c0 at the start of the step and Jl of the body in question: the mean arm. Then dt v'.f + theta'.(a_m x f) is f times the
- * motion of the point, and likewise for the object with the motion of its material at Z0, exactly. With the kinetic energy of
- * backward Euler, 1/2 m |dv|^2 + 1/2 dw.I0 dw below the work, and a spring that never gives more than it has, E = kinetic +
- * springs only falls, for any step, where surfaces are flat:
- *
- *   E1 - E0 = sum k (Y - Z).(Y - X) - k/2 |change of Y - Z|^2 - 1/2 m |dv|^2 - 1/2 dw.I0 dw,     (Y - Z).(Y - X) <= 0 on a plane
- *
- * Angular momentum of a pair about a fixed point balances exactly where nothing turns; else it is out by
- * dt^2 (w' x a0 - w x b0) x f / 2 in a step, of the order of what backward Euler loses anyway.                             */
+ * where surfaces are flat: (Y - Z).(Y - X) <= 0 is friction, the next three are lost in any case, and the last one is the arm's: a body
+ * turns by a1 - a0 = dt w x (Jl a0), not dt w x a1. It feeds in where f points towards the centre of what turns, as contact does. Arms Jl a0
+ * make it vanish, but then a ball that rolls is braked by f w dt r/2, which is the energy its springs lose as points come and go; with
+ * the arm at the end the two are equal, and it rolls on. Rolling matters more; a spin without friction shows the rest (case E12-spin). */
 #include "contact/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/team.h"
@@ -129,42 +122,20 @@ static void add_wrench(const void *context, int frame, const double *sum, double
 /* The row of a rotation in H^T carries J_l^T, because its column in H carries J_l. */
 static void add_wrench_transposed(const void *context, int frame, const double *sum, double *y)
 {
-  const penalty_contact *c   = context;
-  const rigid_frame     *at  = &c->linear_frames[frame];
-  double *const          o   = y + 3 * at->block;
-  const double          *arm = sum + 6;
+  const penalty_contact *c = context;
+  double *const          o = y + 3 * c->linear_frames[frame].block;
   double                 turned[3];
-  m3_mulv_t(turned, at->Jl, sum + 3);
+  m3_mulv_t(turned, c->linear_frames[frame].Jl, sum + 3);
   for (int j = 0; j < 3; ++j) {
-    for (int e = 0; e < 9; ++e) turned[j] += at->dJl[9 * j + e] * arm[e];
     o[j] += c->dt * sum[j];
     o[3 + j] += c->dt * turned[j];
-  }
-}
-
-/* Besides the six sums: w a0^T, w = +- f x q with q the rows that x weighs, for the change of the mean arm. */
-static void sum_wrenches_transposed(const void *context, const wrench_side *restrict side, int64_t n, double *restrict sum)
-{
-  const penalty_contact *c = context;
-  sum_wrenches(context, side, n, sum);
-  for (int64_t s = 0; s < n; ++s) {
-    const int64_t i     = side[s].pair;
-    const double  sign  = side[s].is_object ? 1.0 : -1.0;
-    const double *q     = c->frame_angular + 3 * (side[s].is_object ? c->object_frame[i] : c->source_frame[i]);
-    const double *arm   = (side[s].is_object ? c->arm_object : c->arm_source) + 3 * i;
-    double        w[3];
-    if (!c->linear_active[i]) continue;
-    v3_cross(w, c->linear_f + 3 * i, q);
-    for (int j = 0; j < 3; ++j)
-      for (int k = 0; k < 3; ++k) sum[6 + 3 * j + k] += sign * w[j] * arm[k];
   }
 }
 
 static void scatter(const penalty_contact *c, bool is_transposed, double *y)
 {
   contact_rows_scatter(c->rows, c->dt, c->force, y);
-  if (is_transposed) contact_wrenches_sum(c->wrenches, 15, c, sum_wrenches_transposed, add_wrench_transposed, y);
-  else contact_wrenches_sum(c->wrenches, 6, c, sum_wrenches, add_wrench, y);
+  contact_wrenches_sum(c->wrenches, 6, c, sum_wrenches, is_transposed ? add_wrench_transposed : add_wrench, y);
 }
 
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
@@ -183,8 +154,8 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
     for (int64_t i = 0; i < n; ++i) {
       double a[3] = {0.0, 0.0, 0.0}, b[3], *ts = c->torque_source + 3 * i;
-      if (c->source_frame[i] >= 0) m3_mulv(a, frames[c->source_frame[i]].Jl, c->arm_source + 3 * i);
-      m3_mulv(b, frames[c->object_frame[i]].Jl, c->arm_object + 3 * i);
+      if (c->source_frame[i] >= 0) v3_sub(a, c->Z + 3 * i, frames[c->source_frame[i]].c);
+      v3_sub(b, c->Z + 3 * i, frames[c->object_frame[i]].c);
       v3_scale(c->force + 3 * i, -1.0, c->f + 3 * i);
       v3_cross(ts, a, c->f + 3 * i);
       v3_scale(ts, -1.0, ts);
@@ -208,9 +179,7 @@ static void frame_increments(const penalty_contact *c, const double *x, bool wit
     double *const      linear = c->frame_linear + 3 * j, *const angular = c->frame_angular + 3 * j;
     v3_set(linear, 0.0, 0.0, 0.0);
     v3_set(angular, 0.0, 0.0, 0.0);
-    m3_zero(c->frame_arm + 9 * j);
     if (frame->block < 0) continue;
-    for (int k = 0; k < 3; ++k) m3_axpy(c->frame_arm + 9 * j, c->dt * x[3 * frame->block + 3 + k], frame->dJl + 9 * k);
     v3_scale(linear, c->dt, x + 3 * frame->block);
     if (with_turning) m3_mulv(angular, frame->Jl, x + 3 * frame->block + 3);
     else v3_copy(angular, x + 3 * frame->block + 3);
@@ -218,9 +187,9 @@ static void frame_increments(const penalty_contact *c, const double *x, bool wit
   }
 }
 
-/* Arms of a pair, at the end of the step and their means, and the increments of the bodies on both sides (zero for a weighted point). */
+/* Arms of a pair, and the increments of the bodies on both sides (zero for a weighted point). */
 typedef struct {
-  double        a[3], b[3], a_m[3], b_m[3];
+  double        a[3], b[3];
   const double *source_linear, *source_angular, *object_linear, *object_angular;
 } pair_motion;
 
@@ -228,12 +197,10 @@ static pair_motion motion_of(const penalty_contact *c, int64_t i)
 {
   static const double zero[3] = {0.0, 0.0, 0.0};
   const int           s = c->source_frame[i], o = c->object_frame[i];
-  pair_motion         m = {{0.0}, {0.0}, {0.0}, {0.0}, zero, zero, c->frame_linear + 3 * o, c->frame_angular + 3 * o};
+  pair_motion         m = {{0.0}, {0.0}, zero, zero, c->frame_linear + 3 * o, c->frame_angular + 3 * o};
   v3_sub(m.b, c->linear_Z + 3 * i, c->linear_frames[o].c);
-  m3_mulv(m.b_m, c->linear_frames[o].Jl, c->arm_object + 3 * i);
   if (s >= 0) {
     v3_sub(m.a, c->linear_Z + 3 * i, c->linear_frames[s].c);
-    m3_mulv(m.a_m, c->linear_frames[s].Jl, c->arm_source + 3 * i);
     m.source_linear  = c->frame_linear + 3 * s;
     m.source_angular = c->frame_angular + 3 * s;
   }
@@ -246,7 +213,7 @@ static void product(const penalty_contact *c, int64_t i)
   const pair_motion m = motion_of(c, i);
   const double     *f = c->linear_f + 3 * i;
   double           *force = c->force + 3 * i, *ts = c->torque_source + 3 * i, *to = c->torque_object + 3 * i;
-  double            dZ[3], da[3], rel[3], turn[3], df[3], t[3], dm[3] = {0.0, 0.0, 0.0};
+  double            dZ[3], da[3], rel[3], turn[3], df[3], t[3];
   v3_cross(da, m.source_angular, m.a);
   if (c->source_frame[i] >= 0) v3_add(dZ, m.source_linear, da);
   else v3_copy(dZ, force);
@@ -257,38 +224,40 @@ static void product(const penalty_contact *c, int64_t i)
   v3_cross(turn, m.object_angular, f);
   v3_axpy(df, 1.0, turn);
   v3_scale(force, -1.0, df);
-  v3_cross(ts, m.a_m, df);
-  if (c->source_frame[i] >= 0) m3_mulv(dm, c->frame_arm + 9 * (int64_t)c->source_frame[i], c->arm_source + 3 * i);
-  v3_cross(t, dm, f);
+  v3_cross(ts, m.a, df);
+  v3_cross(t, da, f);
   for (int j = 0; j < 3; ++j) ts[j] = -(ts[j] + t[j]);
-  v3_cross(to, m.b_m, df);
-  m3_mulv(dm, c->frame_arm + 9 * (int64_t)c->object_frame[i], c->arm_object + 3 * i);
-  v3_cross(t, dm, f);
+  v3_cross(to, m.b, df);
+  v3_cross(t, dZ, f);
   v3_axpy(to, 1.0, t);
 }
 
 /* The adjoint of product(): u, q below are the rows that x weighs.
- *   p = u' + q' x a_m - u - q x b_m,   m = K^T p
- *   -m to the point, m to dc,   b x m - f x p to the object's turning,   -a x m to the source's; mean arms: sum_wrenches_transposed. */
+ *   p = u' + q' x a - u - q x b,   m = K^T p,   F = f x q - m
+ *   F to the point, -F to dc,   b x m - f x p to the object's turning,   a x (F - f x q') to the source's. */
 static void product_transposed(const penalty_contact *c, int64_t i)
 {
   const pair_motion r = motion_of(c, i);
   const double     *f = c->linear_f + 3 * i;
   double           *force = c->force + 3 * i, *ts = c->torque_source + 3 * i, *to = c->torque_object + 3 * i;
-  double            p[3], t[3], m[3];
+  double            p[3], t[3], m[3], F[3];
   if (c->source_frame[i] >= 0) v3_copy(p, r.source_linear);
   else v3_copy(p, force);
-  v3_cross(t, r.source_angular, r.a_m);
+  v3_cross(t, r.source_angular, r.a);
   v3_axpy(p, 1.0, t);
   v3_sub(p, p, r.object_linear);
-  v3_cross(t, r.object_angular, r.b_m);
+  v3_cross(t, r.object_angular, r.b);
   v3_sub(p, p, t);
   m3_mulv_t(m, c->K + 9 * i, p);
+  v3_cross(F, f, r.object_angular);
+  v3_sub(F, F, m);
   v3_cross(to, r.b, m);
   v3_cross(t, f, p);
   v3_sub(to, to, t);
-  v3_cross(ts, m, r.a);
-  v3_scale(force, -1.0, m);
+  v3_cross(t, f, r.source_angular);
+  v3_sub(t, F, t);
+  v3_cross(ts, r.a, t);
+  v3_copy(force, F);
 }
 
 PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed)
@@ -313,37 +282,25 @@ PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x
 
 /* ---- diagonal blocks ------------------------------------------------------------------------------------------------- */
 
-/* Columns: what the mean arm of a pair changes by with the components of dt w. */
-void penalty_arm_change(const rigid_frame *frame, const double *arm0, double *B)
-{
-  for (int k = 0; k < 3; ++k)
-    for (int i = 0; i < 3; ++i) B[3 * i + k] = v3_dot(frame->dJl + 9 * k + 3 * i, arm0);
-}
-
-/* -K for the linear block; for the angular one [a_m] K [a] J_l + [f] B (point) or [b_m] (K [b] - [f]) J_l - [f] B (object). */
+/* -K for the linear block; for the angular one, before J_l: [a] K [a] - [f] [a] (point) or [b] K [b] - [b] [f] (object). */
 static void sum_diagonals(const void *context, const wrench_side *side, int64_t n, double *sum)
 {
   const penalty_contact *c = context;
   for (int64_t s = 0; s < n; ++s) {
     const int64_t i     = side[s].pair;
     const int     frame = side[s].is_object ? c->object_frame[i] : c->source_frame[i];
-    const double *arm0  = (side[s].is_object ? c->arm_object : c->arm_source) + 3 * i;
-    double        arm[3], A[9], mean[9], f[9], D[9], m[9], B[9];
+    double        arm[3], A[9], f[9], AK[9], m[9];
     if (!c->linear_active[i]) continue;
     v3_sub(arm, c->linear_Z + 3 * i, c->linear_frames[frame].c);
     m3_skew(A, arm);
-    m3_mulv(arm, c->linear_frames[frame].Jl, arm0);
-    m3_skew(mean, arm);
     m3_skew(f, c->linear_f + 3 * i);
     m3_axpy(sum, -1.0, c->K + 9 * i);
-    m3_mul(D, c->K + 9 * i, A);
-    if (side[s].is_object) m3_axpy(D, -1.0, f);
-    m3_mul(m, mean, D);
-    m3_mul(D, m, c->linear_frames[frame].Jl);
-    m3_axpy(sum + 9, 1.0, D);
-    penalty_arm_change(&c->linear_frames[frame], arm0, B);
-    m3_mul(m, f, B);
-    m3_axpy(sum + 9, side[s].is_object ? -1.0 : 1.0, m);
+    m3_mul(AK, A, c->K + 9 * i);
+    m3_mul(m, AK, A);
+    m3_axpy(sum + 9, 1.0, m);
+    if (side[s].is_object) m3_mul(m, A, f);
+    else m3_mul(m, f, A);
+    m3_axpy(sum + 9, -1.0, m);
   }
 }
 
@@ -351,8 +308,10 @@ static void add_diagonal(const void *context, int frame, const double *sum, doub
 {
   const penalty_contact *c = context;
   double *const          o = d + 9 * c->linear_frames[frame].block;
+  double                 m[9];
+  m3_mul(m, sum + 9, c->linear_frames[frame].Jl);
   m3_axpy(o, c->dt * c->dt, sum);
-  m3_axpy(o + 9, c->dt * c->dt, sum + 9);
+  m3_axpy(o + 9, c->dt * c->dt, m);
 }
 
 PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d)

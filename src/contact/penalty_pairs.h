@@ -53,7 +53,6 @@ struct penalty_contact {
   double                  *X;          /* [n][3] in the object's frame; only where has_X */
   uint8_t                 *has_X;      /* known, or inside at the start of the step */
   double                  *k, *mu;
-  double                  *arm_source, *arm_object; /* [n][3] from the bodies' centres to the point at the start of the step, world */
   int32_t                 *source_frame; /* -1: weighted */
   int32_t                 *object_frame;
 
@@ -72,7 +71,6 @@ struct penalty_contact {
   /* Work of one evaluation or product. */
   double *force, *torque_source, *torque_object; /* [n][3] */
   double *frame_linear, *frame_angular;          /* [n_frames][3] */
-  double *frame_arm;                             /* [n_frames][9] change of Jl */
 
   /* Left by end_step. */
   int64_t              n_groups, group_capacity;
@@ -82,8 +80,6 @@ struct penalty_contact {
 
 /* Positions, relaxed attachments and forces at v and frames; derivatives with `with_tangent`. */
 void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *frames, bool with_tangent);
-/* B [9]: column k is the change of the mean arm Jl arm0 by component k of dt w. */
-void penalty_arm_change(const rigid_frame *frame, const double *arm0, double *B);
 /* The pair with the first value that is not finite (smallest source, then smallest point), or -1. */
 int64_t penalty_first_not_finite(const penalty_contact *c);
 /* Summary, sums per body pair and contact points of the last evaluation. */

@@ -155,37 +155,4 @@ static inline void rotation_left_jacobian(double J[9], const double theta[3])
   m3_axpy(J, c1, K);
   m3_axpy(J, c2, K2);
 }
-
-/* The derivatives of c1 and c2 of rotation_coefficients() over x: c1'(x)/x and c2'(x)/x. */
-static inline void rotation_coefficient_slopes(double x, double *d1, double *d2)
-{
-  const double y = x * x;
-  if (y < 0.25) {
-    *d1 = -1.0 / 12 * (1 - y / 15 * (1 - y / 112 * 3 * (1 - y / 135 * 2 * (1 - y / 528 * 5 * (1 - y / 910 * 6)))));
-    *d2 = -1.0 / 60 * (1 - y / 21 * (1 - y / 144 * 3 * (1 - y / 165 * 2 * (1 - y / 624 * 5 * (1 - y / 1050 * 6)))));
-  } else {
-    *d1 = (x * sin(x) - 2.0 * (1.0 - cos(x))) / (y * y);
-    *d2 = (x * (1.0 - cos(x)) - 3.0 * (x - sin(x))) / (y * y * x);
-  }
-}
-
-/* dJ [3][9]: derivative of the left Jacobian by each component of theta. */
-static inline void rotation_left_jacobian_derivative(double dJ[27], const double theta[3])
-{
-  double       K[9], K2[9], c1, c2, d1, d2;
-  const double x = v3_norm(theta);
-  rotation_coefficients(x, &c1, &c2);
-  rotation_coefficient_slopes(x, &d1, &d2);
-  m3_skew(K, theta);
-  m3_mul(K2, K, K);
-  for (int k = 0; k < 3; ++k) {
-    const double e[3] = {k == 0, k == 1, k == 2};
-    double *const D = dJ + 9 * k;
-    double        E[9], EK[9], KE[9];
-    m3_skew(E, e);
-    m3_mul(EK, E, K);
-    m3_mul(KE, K, E);
-    for (int i = 0; i < 9; ++i) D[i] = theta[k] * (d1 * K[i] + d2 * K2[i]) + c1 * E[i] + c2 * (EK[i] + KE[i]);
-  }
-}
 #endif

@@ -147,49 +147,5 @@ static void coefficients_meet(void **state)
   assert_close(a2, 0.16658335317184770, DBL_EPSILON);
 }
 
-/* dJ against differences of J, of order 2; J as the mean of the turn: exp(theta) a - a = theta x (J a), whatever the angle. */
-static void left_jacobian_slope(void **state)
-{
-  (void)state;
-  for (int i = 0; i < N_ANGLES; ++i) {
-    double theta[3], a[3], R[9], J[9], dJ[27], turned[3], mean[3], cross[3];
-    random_vector(theta, angles[i]), random_vector(a, 1.0);
-    rotation_exp(R, theta);
-    rotation_left_jacobian(J, theta);
-    rotation_left_jacobian_derivative(dJ, theta);
-    m3_mulv(turned, R, a);
-    m3_mulv(mean, J, a);
-    v3_cross(cross, theta, mean);
-    for (int k = 0; k < 3; ++k) assert_close(turned[k] - a[k], cross[k], 4 * ROUND_OFF);
-    for (int k = 0; k < 3; ++k) {
-      double error[2] = {0.0, 0.0};
-      for (int e = 0; e < 2; ++e) {
-        const double h = e == 0 ? 4e-3 : 2e-3;
-        double       plus[3], minus[3], Jp[9], Jm[9];
-        v3_copy(plus, theta), v3_copy(minus, theta);
-        plus[k] += h, minus[k] -= h;
-        rotation_left_jacobian(Jp, plus), rotation_left_jacobian(Jm, minus);
-        for (int j = 0; j < 9; ++j) error[e] = fmax(error[e], fabs((Jp[j] - Jm[j]) / (2.0 * h) - dJ[9 * k + j]));
-      }
-      assert_close(error[1], 0.0, 1e-6);
-      if (error[1] > 1e-10) assert_close(error[0] / error[1], 4.0, 0.1);
-    }
-  }
-}
-
-/* As for the coefficients: the series meets the closed form at 1/2 (which cancels there to 1e-14 of what is subtracted). */
-static void slopes_meet(void **state)
-{
-  (void)state;
-  double a1, a2, b1, b2;
-  rotation_coefficient_slopes(nextafter(0.5, 0.0), &a1, &a2);
-  rotation_coefficient_slopes(0.5, &b1, &b2);
-  assert_close(a1, b1, 64 * DBL_EPSILON);
-  assert_close(a2, b2, 256 * DBL_EPSILON);
-  rotation_coefficient_slopes(0.0, &a1, &a2);
-  assert_true(a1 == -1.0 / 12 && a2 == -1.0 / 60);
-}
-
 TEST_MAIN(cmocka_unit_test(roads_agree), cmocka_unit_test(products_compose), cmocka_unit_test(slerp_is_uniform),
-          cmocka_unit_test(left_jacobian), cmocka_unit_test(coefficients_meet),
-          cmocka_unit_test(left_jacobian_slope), cmocka_unit_test(slopes_meet))
+          cmocka_unit_test(left_jacobian), cmocka_unit_test(coefficients_meet))

@@ -3,8 +3,6 @@
  *   c [3]  origin (centre of mass for dynamic bodies)          R [9]  body to world
  *   v, w   velocity and angular velocity, world axes (for sliding directions and work)
  *   Jl [9] left Jacobian of the exponential map at dt w: world rotation increment per change of dt w
- *   dJl [3][9] derivative of Jl by the components of dt w
- * Jl is also the mean of the rotation over the step, in this sense: an arm a0 at its start turns by dt w x (Jl a0), whatever the angle.
  * World, static bodies: identity, or the prescribed pose at the end of the step. block < 0: no unknowns.             */
 #ifndef SS_DISCRETIZE_RIGID_FRAME_H
 #define SS_DISCRETIZE_RIGID_FRAME_H
@@ -12,6 +10,5 @@
 typedef struct {
   double  c[3], R[9], v[3], w[3], Jl[9];
   int64_t block; /* global index of the linear block (angular is block + 1), or -1 */
-  double  dJl[27];
 } rigid_frame;
 #endif

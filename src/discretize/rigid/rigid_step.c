@@ -13,9 +13,8 @@ static void inertia_times(const rigid_body *b, const double R[9], const double x
   m3_mulv(y, R, body_y);
 }
 
-/* cay(theta) = (1 - [theta]/2)^-1 (1 + [theta]/2), J with cay(theta + d) cay(theta)^-1 = 1 + [J d] to first order, and its
- * derivatives. As for the exponential map, (cay(theta) - 1) a = theta x (J a). */
-static void cayley(const double theta[3], double Q[9], double J[9], double dJ[27])
+/* cay(theta) = (1 - [theta]/2)^-1 (1 + [theta]/2), and J with cay(theta + d) cay(theta)^-1 = 1 + [J d] to first order. */
+static void cayley(const double theta[3], double Q[9], double J[9])
 {
   const double s = 1.0 / (1.0 + 0.25 * v3_dot(theta, theta));
   double       K[9], K2[9];
@@ -27,11 +26,6 @@ static void cayley(const double theta[3], double Q[9], double J[9], double dJ[27
   m3_identity(J);
   m3_axpy(J, 0.5, K);
   for (int i = 0; i < 9; ++i) J[i] *= s;
-  for (int k = 0; k < 3; ++k) {
-    const double e[3] = {k == 0, k == 1, k == 2};
-    m3_skew(dJ + 9 * k, e);
-    for (int i = 0; i < 9; ++i) dJ[9 * k + i] = 0.5 * s * (dJ[9 * k + i] - theta[k] * J[i]);
-  }
 }
 
 void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_frame *f)
@@ -53,11 +47,10 @@ void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_fr
   v3_copy(f->w, vu + 3);
   v3_scale(theta, dt, vu + 3);
   if (b->rotation == RIGID_MIDPOINT) {
-    cayley(theta, Q, f->Jl, f->dJl);
+    cayley(theta, Q, f->Jl);
   } else {
     rotation_exp(Q, theta);
     rotation_left_jacobian(f->Jl, theta);
-    rotation_left_jacobian_derivative(f->dJl, theta);
   }
   m3_mul(f->R, Q, R0);
 }
