@@ -1,4 +1,4 @@
-/* How a kind of level set plugs into level_set.c; only files named level_set*.c include this. */
+/* How a kind of level set plugs into level_set.c; only files named level_set*.c, and tests, include this. */
 #ifndef SS_DISCRETIZE_MESH_LEVEL_SET_KIND_H
 #define SS_DISCRETIZE_MESH_LEVEL_SET_KIND_H
 #include "discretize/mesh/level_set.h"

@@ -1,9 +1,11 @@
-/* Triangle meshes from files: Wavefront .obj, and .stl in its text and binary forms. Nothing in a file is trusted. */
+/* Triangle meshes from files: Wavefront .obj, .stl in its text and binary forms, and the triangles of Gmsh .msh (2.2, 4.1), VTK
+ * .vtu and TetGen .face files. Nothing in a file is trusted. Tetrahedra: tet_mesh_import in tet_mesh.h. */
 #ifndef SS_DISCRETIZE_MESH_IMPORT_H
 #define SS_DISCRETIZE_MESH_IMPORT_H
+#include "discretize/mesh/tet_mesh.h"
 #include "discretize/mesh/triangle_mesh.h"
 
-/* Read a file; the form is told from its content (an .obj from its ending). Polygons are cut into fans; vertices of an .stl
+/* Read a file; the form is told from its ending, and then its content. Polygons are cut into fans; vertices of an .stl
  * closer than 1e-6 of the mesh's size are merged, triangles that collapse are dropped; vertices no triangle uses are dropped.
  * The result has finite vertices and valid indices but need not be closed: triangle_mesh_check. On a bad file
  * PETSC_ERR_USER_INPUT with "file:line: what is wrong". */
@@ -12,4 +14,10 @@ PetscErrorCode mesh_import(const char *path, triangle_mesh **out);
 /* The same from memory: size bytes, `name` for messages. */
 PetscErrorCode mesh_parse_obj(const char *name, size_t size, const char *bytes, triangle_mesh **out);
 PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, triangle_mesh **out);
+/* Formats that may hold both: exactly one of the outputs is not NULL. */
+PetscErrorCode mesh_parse_msh(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface, tet_mesh **solid);
+PetscErrorCode mesh_parse_vtu(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface, tet_mesh **solid);
+/* cell: the .face file if a surface is wanted, else the .ele file. */
+PetscErrorCode mesh_parse_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,
+                                 const char *cell, bool allow_parts, triangle_mesh **surface, tet_mesh **solid);
 #endif

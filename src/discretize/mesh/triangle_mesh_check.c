@@ -74,7 +74,7 @@ static void check_edges(const triangle_mesh *m, edge_use *use, int32_t *fan, int
     fan[i] = (int32_t)i;
   }
   for (int64_t t = 0; t < m->n_triangles; ++t) part[t] = (int32_t)t;
-  qsort(use, (size_t)n, sizeof *use, compare_uses);
+  if (n) qsort(use, (size_t)n, sizeof *use, compare_uses); /* no triangles, no array */
   for (int64_t i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && use[end].low == use[i].low && use[end].high == use[i].high;) ++end;
     int64_t *first = NULL;
