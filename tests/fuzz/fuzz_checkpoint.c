@@ -4,24 +4,13 @@
  * a file through HDF5, with whatever types, shapes, links and attributes, and seals it. Only the last reaches HDF5 with contents of
  * the fuzzer: what the seal lets through must be harmless in the catalog. (Bytes forged behind a right seal would find the
  * faults of libhdf5 itself, which the seal is there to keep away.)                                                        */
+#include "fuzz.h"
 #include "core/memory.h"
 #include "io/checkpoint.h"
 #include "io/h5.h"
 #include "io/sealed_file.h"
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define MUST(condition)                                                             \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);     \
-      abort();                                                                      \
-    }                                                                               \
-  } while (0)
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static char           folder[256], path[300];
 static unsigned char *good;
@@ -67,14 +56,11 @@ static void clean_up(void)
   remove(folder);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+static void fuzz_set_up(void)
 {
   const checkpoint_head head = {"fuzz", "none", "name: fuzz\n", 3, 0.25};
   const char           *base = getenv("TMPDIR");
   field_group          *g;
-  (void)argc;
-  (void)argv;
-  MUST(!PetscInitializeNoArguments() && !error_install());
   snprintf(folder, sizeof folder, "%s/stickslip-fuzz-XXXXXX", base ? base : "/tmp");
   MUST(mkdtemp(folder));
   atexit(clean_up);
@@ -92,7 +78,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
   MUST(fread(good, 1, (size_t)n_good, in) == (size_t)n_good);
   fclose(in);
   nowhere = fopen("/dev/null", "w");
-  return nowhere ? 0 : 1;
+  MUST(nowhere);
 }
 
 static void write_bytes(const void *bytes, size_t n)

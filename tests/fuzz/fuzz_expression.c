@@ -1,28 +1,10 @@
 /* Any bytes as an expression: refused with a place inside the text, or evaluated without harm, value and derivative alike. */
-#include <stdlib.h>
+#include "fuzz.h"
 #include <string.h>
 #include "core/expression.h"
 #include "core/memory.h"
 
-#define MUST(condition)                                                             \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);     \
-      abort();                                                                      \
-    }                                                                               \
-  } while (0)
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-  (void)argc;
-  (void)argv;
-  MUST(!PetscInitializeNoArguments());
-  MUST(!error_install());
-  return 0;
-}
+static void fuzz_set_up(void) {}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

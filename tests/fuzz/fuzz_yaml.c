@@ -1,29 +1,11 @@
 /* Any bytes through the YAML reader and a job table. Whatever is accepted must survive being resolved, written and read again. */
-#include <stdlib.h>
+#include "fuzz.h"
 #include <string.h>
 #include "core/memory.h"
 #include "io/yaml.h"
 #include "job_table.h"
 
-#define MUST(condition)                                                             \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);     \
-      abort();                                                                      \
-    }                                                                               \
-  } while (0)
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-  (void)argc;
-  (void)argv;
-  MUST(!PetscInitializeNoArguments());
-  MUST(!error_install());
-  return 0;
-}
+static void fuzz_set_up(void) {}
 
 static void read_again(const char *text)
 {

@@ -1,4 +1,4 @@
-#include "test.h"
+#include "document_fixture.h"
 #include <string.h>
 #include <unistd.h>
 #include "core/key_table.h"
@@ -6,20 +6,6 @@
 #include "job_table.h"
 #include "malformed_jobs.h"
 
-static document    *doc;
-static diagnostics *d;
-
-static void begin(void)
-{
-  assert_ok(document_create(&doc));
-  assert_ok(diagnostics_create(&d));
-}
-static void end(void)
-{
-  document_destroy(&doc);
-  diagnostics_destroy(&d);
-  assert_no_leak();
-}
 static void good_job(char *out, int line, const char *text)
 {
   *out = 0;

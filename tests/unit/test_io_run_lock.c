@@ -1,6 +1,5 @@
 /* One writer per run directory: refused with a name while the other lives, free as soon as it is gone, however it went. */
-#include "io/run_lock.h"
-#include "io_fixture.h"
+#include "run_lock_crowd.h"
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -51,38 +50,12 @@ static void the_lock_of_a_killed_process_is_free(void **state)
   assert_no_leak();
 }
 
-/* Many at once: never two inside. Each holder makes a file that must not be there. */
 static void only_one_of_many_gets_in(void **state)
 {
   (void)state;
-  enum { N = 6 };
-  char  folder[256], inside[300];
-  pid_t child[N];
-  int   status;
+  char folder[256];
   folder_make(folder);
-  snprintf(inside, sizeof inside, "%s/inside", folder);
-  for (int k = 0; k < N; ++k)
-    if ((child[k] = fork()) == 0) {
-      for (int taken = 0; taken < 25;) {
-        run_lock *lock = NULL;
-        if (run_lock_acquire(folder, &lock)) {
-          error_clear();
-          continue;
-        }
-        FILE *out = fopen(inside, "wx");
-        if (!out) _exit(1);
-        fclose(out);
-        usleep(200);
-        unlink(inside);
-        run_lock_release(&lock);
-        ++taken;
-      }
-      _exit(0);
-    }
-  for (int k = 0; k < N; ++k) {
-    waitpid(child[k], &status, 0);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  }
+  run_lock_crowd(folder);
   folder_remove(folder);
   assert_no_leak();
 }

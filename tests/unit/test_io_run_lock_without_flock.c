@@ -4,8 +4,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include "io/run_lock.h"
-#include "io_fixture.h"
+#include "run_lock_crowd.h"
 
 /* Stands in for the C library's. */
 int flock(int fd, int operation)
@@ -70,39 +69,12 @@ static void what_is_left_behind(void **state)
   assert_no_leak();
 }
 
-/* Many at once, never two inside: each holder makes a file that must not be there. */
 static void only_one_of_many_gets_in(void **state)
 {
   (void)state;
-  enum { N = 6 };
-  char  folder[256], inside[300];
-  pid_t child[N];
-  int   status;
+  char folder[256];
   folder_make(folder);
-  snprintf(inside, sizeof inside, "%s/inside", folder);
-  for (int k = 0; k < N; ++k)
-    if ((child[k] = fork()) == 0) {
-      for (int taken = 0; taken < 25;) {
-        run_lock *lock = NULL;
-        if (run_lock_acquire(folder, &lock)) {
-          error_clear();
-          usleep(50);
-          continue;
-        }
-        FILE *out = fopen(inside, "wx");
-        if (!out) _exit(1);
-        fclose(out);
-        usleep(200);
-        unlink(inside);
-        run_lock_release(&lock);
-        ++taken;
-      }
-      _exit(0);
-    }
-  for (int k = 0; k < N; ++k) {
-    waitpid(child[k], &status, 0);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  }
+  run_lock_crowd(folder);
   assert_int_equal(rmdir(folder), 0);
   assert_no_leak();
 }

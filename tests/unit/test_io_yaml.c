@@ -1,4 +1,4 @@
-#include "test.h"
+#include "document_fixture.h"
 #include "io/yaml.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -6,20 +6,6 @@
 
 /* ---- helpers ---- */
 
-static document    *doc;
-static diagnostics *d;
-
-static void begin(void)
-{
-  assert_ok(document_create(&doc));
-  assert_ok(diagnostics_create(&d));
-}
-static void end(void)
-{
-  document_destroy(&doc);
-  diagnostics_destroy(&d);
-  assert_no_leak();
-}
 static const document_node *read_text(const char *text)
 {
   assert_ok(yaml_read_text("job.yaml", text, strlen(text), doc, d));
