@@ -50,10 +50,7 @@ static PetscErrorCode reserve_pairs(contact_rows *r, int64_t n, int64_t n_blocks
     r->pair_capacity = n + n / 2 + 1;
     PetscCall(memory_resize("contact row starts", r->pair_capacity, sizeof *r->start, &r->start));
   }
-  if (n_blocks > r->count_capacity) {
-    r->count_capacity = n_blocks + n_blocks / 2;
-    PetscCall(memory_resize("contact block counts", r->count_capacity, sizeof *r->count, &r->count));
-  }
+  PetscCall(memory_reserve("contact block counts", n_blocks, sizeof *r->count, &r->count_capacity, &r->count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -38,16 +38,6 @@ void contact_search_destroy(contact_search **s)
   memory_free(s);
 }
 
-/* Half as much again as needed, so that a slowly growing contact does not reallocate in every step. */
-static PetscErrorCode grow(const char *tag, int64_t n, size_t size, int64_t *capacity, void *out)
-{
-  PetscFunctionBeginUser;
-  if (n <= *capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_resize(tag, n + n / 2, size, out));
-  *capacity = n + n / 2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static void to_frame(const rigid_frame *f, const double x[3], double out[3])
 {
   double d[3];
@@ -59,7 +49,7 @@ static PetscErrorCode collect_clusters(contact_search *s, const body *b, int64_t
 {
   PetscFunctionBeginUser;
   s->n_clusters = b->ops->n_clusters(b);
-  PetscCall(grow("contact clusters", s->n_clusters, sizeof *s->cluster, &s->cluster_capacity, &s->cluster));
+  PetscCall(memory_reserve("contact clusters", s->n_clusters, sizeof *s->cluster, &s->cluster_capacity, &s->cluster));
   const int64_t n       = s->n_clusters;
   cluster      *c       = s->cluster;
   int64_t       largest = 0;
@@ -69,7 +59,7 @@ static PetscErrorCode collect_clusters(contact_search *s, const body *b, int64_t
     if (c[i].end > largest) largest = c[i].end;
   }
   *n_points = largest;
-  PetscCall(grow("contact hits", largest, sizeof *s->hit, &s->hit_capacity, &s->hit));
+  PetscCall(memory_reserve("contact hits", largest, sizeof *s->hit, &s->hit_capacity, &s->hit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,7 +120,7 @@ static PetscErrorCode search_pair(contact_search *s, const search_problem *q, co
   const body           *b      = q->sources[i_source].b;
   PetscFunctionBeginUser;
   const int64_t total = mark_hits(s, b, object->phi, &q->frames[object->frame], q->margin);
-  PetscCall(grow("contact candidates", s->n + total, sizeof *s->candidate, &s->capacity, &s->candidate));
+  PetscCall(memory_reserve("contact candidates", s->n + total, sizeof *s->candidate, &s->capacity, &s->candidate));
   contact_candidate *const out = s->candidate + s->n;
   const cluster *const     c   = s->cluster;
   const uint8_t *const     hit = s->hit;
@@ -156,12 +146,12 @@ static PetscErrorCode add_unseen(contact_search *s, const search_problem *q, con
   PetscFunctionBeginUser;
   const int64_t n_known = pair_table_size(known);
   int64_t       n_seen  = 0;
-  PetscCall(grow("known contacts", n_known, sizeof *s->is_seen, &s->known_capacity, &s->is_seen));
+  PetscCall(memory_reserve("known contacts", n_known, sizeof *s->is_seen, &s->known_capacity, &s->is_seen));
   for (int64_t i = 0; i < n_known; ++i) s->is_seen[i] = 0;
   for (int64_t i = 0; i < s->n; ++i)
     if (s->candidate[i].attachment >= 0) ++n_seen, s->is_seen[s->candidate[i].attachment] = 1;
   if (n_seen == n_known) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(grow("contact candidates", s->n + n_known - n_seen, sizeof *s->candidate, &s->capacity, &s->candidate));
+  PetscCall(memory_reserve("contact candidates", s->n + n_known - n_seen, sizeof *s->candidate, &s->capacity, &s->candidate));
   for (int i = 0; i < q->n_sources; ++i) {
     const body *b = q->sources[i].b;
     if (b->ops->points == POINT_NONE) continue;

@@ -95,10 +95,7 @@ PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const cont
     if (pass == 1) break;
     for (int f = 0; f < w->n_listed; ++f) start[f + 2] += start[f + 1];
     w->n_sides = start[w->n_listed + 1];
-    if (w->n_sides > w->side_capacity) {
-      w->side_capacity = w->n_sides + w->n_sides / 2;
-      PetscCall(memory_resize("wrench sides", w->side_capacity, sizeof *w->side, &w->side));
-    }
+    PetscCall(memory_reserve("wrench sides", w->n_sides, sizeof *w->side, &w->side_capacity, &w->side));
   }
   PetscCall(cut_into_chunks(w));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -105,6 +105,16 @@ PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out)
   return PETSC_SUCCESS;
 }
 
+PetscErrorCode memory_reserve(const char *tag, int64_t n, size_t size, int64_t *capacity, void *out)
+{
+  PetscFunctionBegin;
+  if (n <= *capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t roomy = n <= INT64_MAX / 2 ? n + n / 2 : n;
+  PetscCall(memory_resize(tag, roomy, size, out));
+  *capacity = roomy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 void memory_free(void *ptr)
 {
   void *p, *none = NULL;

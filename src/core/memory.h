@@ -11,6 +11,9 @@ enum { MEMORY_ALIGNMENT = 64 };
 PetscErrorCode memory_alloc(const char *tag, int64_t n, size_t size, void *out);
 /* Grow or shrink to n items, keeping the first min(old, new); `out` points to the pointer. */
 PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out);
+/* Room for at least n items, keeping what is there: nothing if *capacity is enough, else half as much again as asked for, so that
+ * what grows by little and little is not moved each time. */
+PetscErrorCode memory_reserve(const char *tag, int64_t n, size_t size, int64_t *capacity, void *out);
 /* Free and set to NULL. Accepts NULL. `ptr` points to the pointer. */
 void memory_free(void *ptr);
 /* Bytes now live, and the most there ever were. Tests end by asserting that live is back to zero. */

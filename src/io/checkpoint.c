@@ -58,7 +58,7 @@ static PetscErrorCode list_steps(const char *directory, bool remove_leftovers, i
         !strcmp(entry->d_name + length - 4, ".tmp"))
       unlinkat(dirfd(folder), entry->d_name, 0);
     if (step < 0) continue;
-    if (*n == capacity) code = memory_resize("checkpoints", capacity = 2 * capacity + 16, sizeof **steps, steps);
+    code = memory_reserve("checkpoints", *n + 1, sizeof **steps, &capacity, steps);
     if (!code) (*steps)[(*n)++] = step;
   }
   if (folder) closedir(folder);

@@ -64,7 +64,7 @@ PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices)
   while (folder && !code && (entry = readdir(folder))) {
     const int64_t index = index_of(entry->d_name);
     if (index < 0) continue;
-    if (*n == capacity) code = memory_resize("frames", capacity = 2 * capacity + 64, sizeof **indices, indices);
+    code = memory_reserve("frames", *n + 1, sizeof **indices, &capacity, indices);
     if (!code) (*indices)[(*n)++] = index;
   }
   if (folder) closedir(folder);

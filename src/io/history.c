@@ -185,10 +185,7 @@ PetscErrorCode history_read(const char *path, int *n_columns, int64_t *n_rows, d
   PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:1: no header; is it a history table?", path);
   for (const char *c = text; c < row; ++c) *n_columns += *c == ',';
   for (++row; strchr(row, '\n'); ++*n_rows) {
-    if (*n_rows == capacity) {
-      capacity = 2 * capacity + 64;
-      PetscCall(memory_resize("history", capacity * *n_columns, sizeof *v, &v));
-    }
+    PetscCall(memory_reserve("history", *n_rows + 1, sizeof *v * (size_t)*n_columns, &capacity, &v));
     row = parse_row(row, *n_columns, v + *n_rows * *n_columns);
     PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:%lld: not a row of %d numbers", path, (long long)*n_rows + 2,
                *n_columns);

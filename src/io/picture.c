@@ -63,15 +63,6 @@ int picture_height(const picture *p) { return p->height; }
 
 /* ---- what is in the scene ---- */
 
-static PetscErrorCode reserve(const char *tag, int64_t wanted, size_t size, int64_t *max, void *array)
-{
-  if (wanted <= *max) return PETSC_SUCCESS;
-  const int64_t grown = wanted > 2 * *max ? wanted : 2 * *max;
-  PetscCall(memory_resize(tag, grown, size, array));
-  *max = grown;
-  return PETSC_SUCCESS;
-}
-
 static void stretch(picture *p, const double x[3], double radius)
 {
   for (int k = 0; k < 3; ++k) {
@@ -94,7 +85,7 @@ PetscErrorCode picture_add_points(picture *p, int64_t n, const double *x, double
 {
   PetscCheck(radius > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "points need a radius above 0");
   PetscCheck(n >= 0 && n < INT32_MAX - p->n_spheres, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "too many points in one picture");
-  PetscCall(reserve("picture points", p->n_spheres + n, sizeof *p->sphere, &p->max_spheres, &p->sphere));
+  PetscCall(memory_reserve("picture points", p->n_spheres + n, sizeof *p->sphere, &p->max_spheres, &p->sphere));
   for (int64_t i = 0; i < n; ++i) {
     scene_sphere *s = &p->sphere[p->n_spheres];
     if (!is_finite3(x + 3 * i)) continue;
@@ -160,8 +151,8 @@ PetscErrorCode picture_add_mesh(picture *p, int64_t n_vertices, const double *x,
 {
   double *normal = NULL;
   PetscCall(check_mesh(n_vertices, x, n_triangles, triangles));
-  if (paint.opacity < 1.0f) PetscCall(reserve("picture veils", p->n_veils + n_triangles, sizeof *p->veil, &p->max_veils, &p->veil));
-  else PetscCall(reserve("picture mesh", p->n_triangles + n_triangles, sizeof *p->triangle, &p->max_triangles, &p->triangle));
+  if (paint.opacity < 1.0f) PetscCall(memory_reserve("picture veils", p->n_veils + n_triangles, sizeof *p->veil, &p->max_veils, &p->veil));
+  else PetscCall(memory_reserve("picture mesh", p->n_triangles + n_triangles, sizeof *p->triangle, &p->max_triangles, &p->triangle));
   if (is_smooth) PetscCall(memory_alloc("picture normals", 3 * n_vertices, sizeof *normal, &normal));
   for (int64_t i = 0; is_smooth && i < n_triangles; ++i) {
     double face[3];
@@ -181,7 +172,7 @@ PetscErrorCode picture_add_mesh(picture *p, int64_t n_vertices, const double *x,
 
 PetscErrorCode picture_add_lines(picture *p, int64_t n, const double *x, const uint8_t rgb[3], double width, double opacity)
 {
-  PetscCall(reserve("picture lines", p->n_lines + n, sizeof *p->line, &p->max_lines, &p->line));
+  PetscCall(memory_reserve("picture lines", p->n_lines + n, sizeof *p->line, &p->max_lines, &p->line));
   for (int64_t i = 0; i < n; ++i) {
     scene_line *l = &p->line[p->n_lines];
     if (!is_finite3(x + 6 * i) || !is_finite3(x + 6 * i + 3)) continue;

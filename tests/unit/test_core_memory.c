@@ -58,6 +58,31 @@ static void test_resize_keeps_and_clears(void **state)
   assert_no_leak();
 }
 
+/* Room is made only when there is too little, with the old items in it, and rarely when it grows one by one. */
+static void test_reserve_leaves_room(void **state)
+{
+  (void)state;
+  int64_t capacity = 0, moved = 0, *a = NULL;
+  for (int64_t n = 1; n <= 1000; ++n) {
+    const int64_t before = capacity;
+    assert_ok(memory_reserve("test", n, sizeof *a, &capacity, &a));
+    assert_true(capacity >= n && capacity <= n + n / 2);
+    moved += capacity != before;
+    a[n - 1] = n;
+    assert_int_equal(a[n / 2], n / 2 + 1);
+  }
+  assert_true(moved < 20);
+  const int64_t before = capacity;
+  assert_ok(memory_reserve("test", 3, sizeof *a, &capacity, &a));
+  assert_int_equal(capacity, before);
+  assert_true(memory_reserve("test", INT64_MAX / 4, sizeof *a, &capacity, &a));
+  error_clear();
+  assert_int_equal(capacity, before);
+  assert_int_equal(a[999], 1000);
+  memory_free(&a);
+  assert_no_leak();
+}
+
 static void test_impossible_sizes_are_refused(void **state)
 {
   (void)state;
@@ -141,7 +166,7 @@ static void test_arena_reuses_its_chunks(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_blocks_are_aligned_zeroed_and_counted), cmocka_unit_test(test_zero_items),
+TEST_MAIN(cmocka_unit_test(test_blocks_are_aligned_zeroed_and_counted), cmocka_unit_test(test_zero_items), cmocka_unit_test(test_reserve_leaves_room),
           cmocka_unit_test(test_resize_keeps_and_clears), cmocka_unit_test(test_impossible_sizes_are_refused),
           cmocka_unit_test(test_counts_are_right_with_threads), cmocka_unit_test(test_arena_gives_disjoint_zeroed_blocks),
           cmocka_unit_test(test_arena_reuses_its_chunks))

@@ -185,10 +185,7 @@ static PetscErrorCode add_clusters(mpm_grid *g, int body, mpm_particles *p)
 
   PetscFunctionBeginUser;
   PetscCall(find_starts(g, p->n, 6, &n_new));
-  if (first + n_new > g->clusters_capacity) {
-    PetscCall(memory_resize("mpm clusters", (first + n_new) * 5 / 4, sizeof *g->cluster, &g->cluster));
-    g->clusters_capacity = (first + n_new) * 5 / 4;
-  }
+  PetscCall(memory_reserve("mpm clusters", first + n_new, sizeof *g->cluster, &g->clusters_capacity, &g->cluster));
   mpm_cluster   *cluster = g->cluster + first;
   const int32_t *start   = g->start;
 #pragma omp parallel for schedule(static)

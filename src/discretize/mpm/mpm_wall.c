@@ -80,10 +80,7 @@ PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g)
     w->held[i]  = 7;
     ghost.image = mpm_grid_find(g, node);
     if (ghost.image < 0) continue; /* nothing is before the wall there: held */
-    if (w->n_ghosts == w->ghosts_capacity) {
-      w->ghosts_capacity = 2 * w->ghosts_capacity + 64;
-      PetscCall(memory_resize("mpm mirrors", w->ghosts_capacity, sizeof *w->ghost, &w->ghost));
-    }
+    PetscCall(memory_reserve("mpm mirrors", w->n_ghosts + 1, sizeof *w->ghost, &w->ghosts_capacity, &w->ghost));
     w->ghost[w->n_ghosts++] = ghost;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
