@@ -155,8 +155,21 @@ static PetscErrorCode PCSetUp_MetisSchwarz(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = sum over parts of (own restriction)^T A_p^-1 (overlapping restriction) x: each entry of y is written by its owner. */
-static PetscErrorCode PCApply_MetisSchwarz(PC pc, Vec x, Vec y)
+/* What the overlaps of the parts add up to in each block, in the order of the parts. */
+static void sum_copies(const PC_MetisSchwarz *s, double *out)
+{
+  #pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < s->n; ++i) {
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int64_t k = s->copy_start[i]; k < s->copy_start[i + 1]; ++k)
+      for (int e = 0; e < 3; ++e) sum[e] += s->local[3 * s->copy[k] + e];
+    for (int e = 0; e < 3; ++e) out[3 * i + e] = sum[e];
+  }
+}
+
+/* y = sum over parts of (own restriction)^T A_p^-1 (overlapping restriction) x: each entry of y is written by its owner.
+ * Transposed, the same read backwards: parts take what they own and add into their overlap. */
+static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
 {
   PC_MetisSchwarz   *s = pc->data;
   const PetscScalar *in;
@@ -171,49 +184,25 @@ static PetscErrorCode PCApply_MetisSchwarz(PC pc, Vec x, Vec y)
     const int32_t   *member = s->parts.member + first;
     double          *v      = s->local + 3 * first;
     for (int64_t k = 0; k < f.n; ++k)
-      for (int e = 0; e < 3; ++e) v[3 * k + e] = in[3 * (int64_t)member[k] + e];
+      for (int e = 0; e < 3; ++e) v[3 * k + e] = is_transposed && !s->parts.is_owned[first + k] ? 0.0 : in[3 * (int64_t)member[k] + e];
+    if (is_transposed) {
+      block3_ilu_solve_transposed(&f, v);
+      continue;
+    }
     block3_ilu_solve(&f, v);
     for (int64_t k = 0; k < f.n; ++k)
       if (s->parts.is_owned[first + k])
         for (int e = 0; e < 3; ++e) out[3 * (int64_t)member[k] + e] = v[3 * k + e];
   }
+  if (is_transposed) sum_copies(s, out);
   PetscCall(VecRestoreArrayWrite(y, &out));
   PetscCall(VecRestoreArrayRead(x, &in));
   PetscCall(PetscLogFlops(18.0 * (double)s->part_slot[s->parts.n_parts]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same read backwards: parts take what they own and add into their overlap, summed in the order of the parts. */
-static PetscErrorCode PCApplyTranspose_MetisSchwarz(PC pc, Vec x, Vec y)
-{
-  PC_MetisSchwarz   *s = pc->data;
-  const PetscScalar *in;
-  PetscScalar       *out;
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &in));
-  PetscCall(VecGetArrayWrite(y, &out));
-  #pragma omp parallel for schedule(dynamic)
-  for (int64_t p = 0; p < s->parts.n_parts; ++p) {
-    const block3_ilu f     = factor_of(s, p);
-    const int64_t    first = s->parts.start[p];
-    double          *v     = s->local + 3 * first;
-    for (int64_t k = 0; k < f.n; ++k)
-      for (int e = 0; e < 3; ++e)
-        v[3 * k + e] = s->parts.is_owned[first + k] ? in[3 * (int64_t)s->parts.member[first + k] + e] : 0.0;
-    block3_ilu_solve_transposed(&f, v);
-  }
-  #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < s->n; ++i) {
-    double sum[3] = {0.0, 0.0, 0.0};
-    for (int64_t k = s->copy_start[i]; k < s->copy_start[i + 1]; ++k)
-      for (int e = 0; e < 3; ++e) sum[e] += s->local[3 * s->copy[k] + e];
-    for (int e = 0; e < 3; ++e) out[3 * i + e] = sum[e];
-  }
-  PetscCall(VecRestoreArrayWrite(y, &out));
-  PetscCall(VecRestoreArrayRead(x, &in));
-  PetscCall(PetscLogFlops(18.0 * (double)s->part_slot[s->parts.n_parts]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static PetscErrorCode PCApply_MetisSchwarz(PC pc, Vec x, Vec y) { return apply(pc, x, y, false); }
+static PetscErrorCode PCApplyTranspose_MetisSchwarz(PC pc, Vec x, Vec y) { return apply(pc, x, y, true); }
 
 static PetscErrorCode PCSetFromOptions_MetisSchwarz(PC pc, PetscOptionItems *PetscOptionsObject)
 {
