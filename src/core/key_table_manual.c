@@ -21,6 +21,18 @@ static void range_words(const key_spec *k, char *out, size_t size)
   else (void)snprintf(out, size, "%s", bounds);
 }
 
+static PetscErrorCode all_sections(const key_table *root, PetscErrorCode (*section)(text_buffer *b, const key_table *table), char **text)
+{
+  const key_table *tables[KEY_MAX_NAMES];
+  const int        n = key_table_collect(root, tables);
+  text_buffer      b = {0};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < n; ++i) PetscCall(section(&b, tables[i]));
+  *text = b.data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- Markdown ---- */
 
 /* Text inside a table's cell. */
@@ -92,17 +104,7 @@ static PetscErrorCode markdown_section(text_buffer *b, const key_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode key_table_manual_markdown(const key_table *root, char **text)
-{
-  const key_table *tables[KEY_MAX_NAMES];
-  const int        n = key_table_collect(root, tables);
-  text_buffer      b = {0};
-
-  PetscFunctionBegin;
-  for (int i = 0; i < n; ++i) PetscCall(markdown_section(&b, tables[i]));
-  *text = b.data;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PetscErrorCode key_table_manual_markdown(const key_table *root, char **text) { return all_sections(root, markdown_section, text); }
 
 /* ---- man page ---- */
 
@@ -179,14 +181,4 @@ static PetscErrorCode troff_section(text_buffer *b, const key_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode key_table_man_page(const key_table *root, char **text)
-{
-  const key_table *tables[KEY_MAX_NAMES];
-  const int        n = key_table_collect(root, tables);
-  text_buffer      b = {0};
-
-  PetscFunctionBegin;
-  for (int i = 0; i < n; ++i) PetscCall(troff_section(&b, tables[i]));
-  *text = b.data;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PetscErrorCode key_table_man_page(const key_table *root, char **text) { return all_sections(root, troff_section, text); }

@@ -50,7 +50,7 @@ typedef struct {
 enum { STATE_HARDENING, STATE_VOLUME };
 
 static const key_spec keys[] = {
-    ELASTIC_KEYS(parameters),
+    ELASTIC_KEYS,
     {.name        = "friction_angle_deg",
      .type        = KEY_REAL,
      .offset      = offsetof(parameters, friction_angle_deg),

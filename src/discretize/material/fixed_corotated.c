@@ -1,19 +1,12 @@
 /* Fixed-corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (J - 1)^2. Source: [Stomakhin2012].
  * A polynomial in the stretches: defined, and pushing back, also for inverted ones. */
 #include "discretize/material/law.h"
-#include "core/memory.h"
-
-typedef struct {
-  elastic_parameters elastic;
-} parameters;
-
-static const key_spec keys[] = {ELASTIC_KEYS(parameters), {0}};
 
 const key_table material_keys_fixed_corotated = {
     .name = "materials.fixed_corotated",
     .help = "Elastic solid for large rotations and moderate stretches; recovers from inversion.",
-    .size = sizeof(parameters),
-    .keys = keys};
+    .size = sizeof(elastic_parameters),
+    .keys = elastic_keys};
 
 /* p_i = 2 mu (sigma_i - 1) + lambda (J - 1) g_i, g_i = J/sigma_i. The differences of p factor, so that a and b need no limit:
  *   a = 2 mu - lambda (J - 1) sigma_k,   b = 2 mu + lambda (J - 1) sigma_k - 4 mu/(sigma_i + sigma_j).              */

@@ -18,14 +18,18 @@ typedef struct {
 } elastic_parameters;
 
 /* clang-format off */
-#define ELASTIC_KEYS(T)                                                                                                          \
-  {.name = "density", .type = KEY_REAL, .offset = offsetof(T, elastic.density), .unit = "kg/m^3", .max = INFINITY,               \
+#define ELASTIC_KEYS                                                                                                             \
+  {.name = "density", .type = KEY_REAL, .offset = offsetof(elastic_parameters, density), .unit = "kg/m^3", .max = INFINITY,      \
    .is_open = true, .help = "mass per undeformed volume"},                                                                       \
-  {.name = "youngs_modulus", .type = KEY_REAL, .offset = offsetof(T, elastic.youngs_modulus), .unit = "Pa", .max = INFINITY,     \
+  {.name = "youngs_modulus", .type = KEY_REAL, .offset = offsetof(elastic_parameters, youngs_modulus), .unit = "Pa",         \
+   .max = INFINITY,                                                                                                              \
    .is_open = true, .help = "stiffness in uniaxial tension at small strain"},                                                    \
-  {.name = "poisson_ratio", .type = KEY_REAL, .offset = offsetof(T, elastic.poisson_ratio), .unit = "1", .min = -1.0, .max = 0.5, \
+  {.name = "poisson_ratio", .type = KEY_REAL, .offset = offsetof(elastic_parameters, poisson_ratio), .unit = "1", .min = -1.0, \
+   .max = 0.5,                                                                                                                   \
    .is_open = true, .help = "sideways contraction per stretch"}
 /* clang-format on */
+
+extern const key_spec elastic_keys[]; /* these and no others: laws without further parameters */
 
 /* First members of every law's constants. [Pa] */
 typedef struct {

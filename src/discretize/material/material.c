@@ -34,6 +34,8 @@ const key_table material_table = {.name        = "materials",
                                   .variant_key = "model",
                                   .variants    = variants};
 
+const key_spec elastic_keys[] = {ELASTIC_KEYS, {0}};
+
 PetscErrorCode elastic_prepare(const void *parameters, void **constants)
 {
   elastic_constants *c;

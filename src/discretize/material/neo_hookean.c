@@ -1,20 +1,13 @@
 /* Compressible neo-Hookean elasticity, psi = mu/2 (sum sigma_i^2 - 3) - mu log J + lambda/2 log^2 J. Source: [Bonet2008].
  * Resists inversion with an infinite barrier: sigma_i > 0 only. */
 #include "discretize/material/law.h"
-#include "core/memory.h"
-
-typedef struct {
-  elastic_parameters elastic;
-} parameters;
-
-static const key_spec keys[] = {ELASTIC_KEYS(parameters), {0}};
 
 const key_table material_keys_neo_hookean = {
     .name = "materials.neo_hookean",
     .help = "Elastic solid for large stretches, such as rubber; a step that would invert it is refused "
             "and retried smaller.",
-    .size = sizeof(parameters),
-    .keys = keys};
+    .size = sizeof(elastic_parameters),
+    .keys = elastic_keys};
 
 /* p_i = mu sigma_i - m/sigma_i with m = mu - lambda log J; a = mu + m/(sigma_i sigma_j), b = mu - m/(sigma_i sigma_j). */
 static void stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,

@@ -27,7 +27,7 @@ typedef struct {
   plasticity        plasticity;
 } constants_snow;
 
-static const key_spec keys[] = {ELASTIC_KEYS(parameters),
+static const key_spec keys[] = {ELASTIC_KEYS,
                                 {.name     = "critical_compression",
                                  .type     = KEY_REAL,
                                  .offset   = offsetof(parameters, critical_compression),
