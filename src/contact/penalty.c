@@ -23,6 +23,7 @@ void penalty_contact_destroy(penalty_contact **out)
 {
   if (!out || !*out) return;
   penalty_contact *c = *out;
+  mesh_contact_destroy(&c->mesh);
   pair_table_destroy(&c->known);
   contact_search_destroy(&c->search);
   contact_rows_destroy(&c->rows);
@@ -33,6 +34,13 @@ void penalty_contact_destroy(penalty_contact **out)
                     &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->group};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
+}
+
+PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes)
+{
+  PetscFunctionBeginUser;
+  if (n > 0) PetscCall(mesh_contact_create(c->n_bodies, c->law, n, meshes, &c->mesh));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode reserve_bodies(penalty_contact *c)
@@ -147,6 +155,7 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   PetscCall(contact_rows_build(c->rows, n, c->candidate, sources, n_blocks));
   PetscCall(contact_wrenches_build(c->wrenches, n, c->candidate, sources, objects, n_frames, frames0));
   if (n_frames > 0) memcpy(c->linear_frames, frames0, (size_t)n_frames * sizeof *frames0);
+  if (c->mesh) PetscCall(mesh_contact_begin_step(c->mesh, n_sources, sources, n_frames, frames0, dt, margin, n_blocks));
   c->is_open = true;
   timer_end(TIMER_CONTACT_SEARCH);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,6 +188,7 @@ PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, con
   timer_begin(TIMER_CONTACT_FORCE);
   penalty_evaluate(c, v, frames, false);
   PetscCheck(penalty_first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
+  if (c->mesh) PetscCall(mesh_contact_end_step(c->mesh, v, frames));
   PetscCall(penalty_report(c, v, frames, out));
   PetscCall(remember(c));
   c->is_open = false;
@@ -206,6 +216,7 @@ PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table)
 {
   PetscFunctionBeginUser;
   PetscCall(pair_table_fields(c->known, c->n_bodies, table));
+  if (c->mesh) PetscCall(mesh_contact_fields(c->mesh, table));
   PetscCall(penalty_points_fields(&c->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

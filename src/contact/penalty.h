@@ -26,6 +26,12 @@ typedef struct {
   int              body_id;
 } contact_object;
 
+/* A body with a deforming surface (body_ops.surface). Borrowed. */
+typedef struct {
+  body *b;
+  int   body_id;
+} contact_mesh;
+
 /* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. */
 typedef struct {
   double stiffness, friction;
@@ -53,6 +59,9 @@ typedef struct penalty_contact penalty_contact;
 /* law [n_bodies][n_bodies], symmetric, copied. */
 PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out);
 void           penalty_contact_destroy(penalty_contact **c);
+
+/* Surfaces that points may touch, too: see mesh_contact.h. Once, before fields and the first step. */
+PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
 
 /* Find every pair that may touch in this step: known attachments, and points within `margin` of a level set [m].
  * frames0: poses at the start of the step. All arrays borrowed until end_step. n_blocks: of the global vector. */

@@ -90,6 +90,24 @@ static void couple(int64_t *n, int32_t *row, int32_t *col, int64_t block, int64_
   }
 }
 
+static PetscErrorCode append_mesh_couplings(const mesh_contact *m, int64_t *n, int32_t **row, int32_t **col)
+{
+  int64_t  n_more;
+  int32_t *more_row, *more_col;
+  PetscFunctionBeginUser;
+  PetscCall(mesh_contact_couplings(m, &n_more, &more_row, &more_col));
+  PetscCall(memory_resize("contact couplings", *n + n_more, sizeof **row, row));
+  PetscCall(memory_resize("contact couplings", *n + n_more, sizeof **col, col));
+  for (int64_t i = 0; i < n_more; ++i) {
+    (*row)[*n + i] = more_row[i];
+    (*col)[*n + i] = more_col[i];
+  }
+  *n += n_more;
+  memory_free(&more_row);
+  memory_free(&more_col);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, int32_t **row, int32_t **col)
 {
   const contact_rows_view rows = contact_rows_get(c->rows);
@@ -120,6 +138,7 @@ PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, i
     PetscCall(memory_alloc("contact couplings", *n, sizeof **col, col));
   }
   memory_free(&last);
+  if (c->mesh) PetscCall(append_mesh_couplings(c->mesh, n, row, col));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,5 +197,6 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
   for (int64_t t = 0; t < rows.n_touched; ++t) assemble_touched(c, &rows, t, H, place + omp_get_thread_num() * c->n_blocks);
   for (int64_t i = 0; i < c->n; ++i) assemble_rigid(c, &rows, i, H);
   memory_free(&place);
+  if (c->mesh) PetscCall(mesh_contact_assemble(c->mesh, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

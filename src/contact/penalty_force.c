@@ -138,6 +138,18 @@ static void scatter(const penalty_contact *c, bool is_transposed, double *y)
   contact_wrenches_sum(c->wrenches, 6, c, sum_wrenches, is_transposed ? add_wrench_transposed : add_wrench, y);
 }
 
+static PetscErrorCode add_mesh_forces(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
+                                      step_verdict *verdict)
+{
+  int     source;
+  int64_t point;
+  PetscFunctionBeginUser;
+  if (!c->mesh) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mesh_contact_residual(c->mesh, v, frames, g, with_tangent, &source, &point));
+  if (source >= 0) *verdict = (step_verdict){STEP_NOT_FINITE, c->sources[source].b->name, point};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
                                         bool with_tangent, step_verdict *verdict)
 {
@@ -162,6 +174,7 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
       v3_cross(c->torque_object + 3 * i, b, c->f + 3 * i);
     }
     scatter(c, false, g);
+    PetscCall(add_mesh_forces(c, v, frames, g, with_tangent, verdict));
   }
   const double entries = (double)contact_rows_n_entries(c->rows);
   timer_work(TIMER_CONTACT_FORCE, 12.0 * entries + 300.0 * (double)c->n, 72.0 * entries + 600.0 * (double)c->n);
@@ -277,6 +290,7 @@ PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x
     else product(c, i);
   }
   scatter(c, is_transposed, y);
+  if (c->mesh) PetscCall(mesh_contact_tangent(c->mesh, x, y, is_transposed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -319,5 +333,6 @@ PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *
   PetscFunctionBeginUser;
   contact_rows_scatter_squares(c->rows, -c->dt * c->dt, c->K, d);
   contact_wrenches_sum(c->wrenches, 18, c, sum_diagonals, add_diagonal, d);
+  if (c->mesh) PetscCall(mesh_contact_block_diagonal(c->mesh, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

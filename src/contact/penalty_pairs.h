@@ -8,6 +8,7 @@
  *   torque_object [3]  dt torque to the angular block of the object                                                    */
 #ifndef SS_CONTACT_PENALTY_PAIRS_H
 #define SS_CONTACT_PENALTY_PAIRS_H
+#include "contact/mesh_contact.h"
 #include "contact/pair_table.h"
 #include "contact/penalty.h"
 #include "contact/relaxation.h"
@@ -33,6 +34,7 @@ typedef struct {
 struct penalty_contact {
   int               n_bodies;
   contact_law      *law; /* [n_bodies][n_bodies] */
+  mesh_contact     *mesh; /* the other half: points against deforming surfaces; NULL: there are none */
   pair_table       *known;
   contact_search   *search;
   contact_rows     *rows;

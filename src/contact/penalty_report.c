@@ -165,12 +165,63 @@ static PetscErrorCode sum_groups(penalty_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode add_to_group(penalty_contact *c, const mesh_pair_view *q)
+{
+  int64_t i = 0;
+  double  moment[3];
+  PetscFunctionBeginUser;
+  while (i < c->n_groups && !(c->group[i].source_body == q->source_body && c->group[i].object_body == q->object_body)) ++i;
+  if (i == c->n_groups) {
+    if (c->n_groups == c->group_capacity) {
+      c->group_capacity = 2 * c->group_capacity + 16;
+      PetscCall(memory_resize("contact groups", c->group_capacity, sizeof *c->group, &c->group));
+    }
+    c->group[c->n_groups++] = (contact_group_force){q->source_body, q->object_body, {0}, {0}};
+  }
+  v3_cross(moment, q->Z, q->f);
+  v3_axpy(c->group[i].force, 1.0, q->f);
+  v3_axpy(c->group[i].moment, 1.0, moment);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pairs with deforming surfaces, after the others: points from *p on, groups, and their share of the summary. */
+static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summary *sum, double *max_f_n, double *max_excess)
+{
+  PetscFunctionBeginUser;
+  for (int64_t i = 0; i < mesh_contact_n_pairs(c->mesh); ++i) {
+    mesh_pair_view q;
+    double         f_t[3], gap[3];
+    mesh_contact_pair(c->mesh, i, &q);
+    if (!q.is_active) continue;
+    contact_points *out = &c->points;
+    v3_sub(gap, q.Z, q.Y);
+    v3_copy(out->position + 3 * *p, q.Y);
+    v3_copy(out->force + 3 * *p, q.f);
+    v3_copy(out->normal + 3 * *p, q.normal);
+    out->gap[*p]         = v3_dot(gap, q.normal);
+    out->source_body[*p] = q.source_body;
+    out->object_body[*p] = q.object_body;
+    out->is_sliding[*p]  = q.is_sliding;
+    const double f_n     = v3_dot(q.f, q.normal);
+    v3_copy(f_t, q.f);
+    tangential(q.normal, f_t);
+    sum->n_sliding += q.is_sliding;
+    sum->stored_energy += 0.5 * v3_dot(q.f, q.f) / q.stiffness;
+    sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
+    *max_f_n             = fmax(*max_f_n, f_n);
+    if (q.is_on_triangle) *max_excess = fmax(*max_excess, v3_norm(f_t) - q.friction * f_n); /* edges and corners press with the whole pull */
+    PetscCall(add_to_group(c, &q));
+    ++*p;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out)
 {
   PetscFunctionBeginUser;
   contact_summary sum     = {0};
   double          max_f_n = 0.0, max_excess = 0.0;
-  PetscCall(reserve_points(&c->points, c->n));
+  PetscCall(reserve_points(&c->points, c->n + (c->mesh ? mesh_contact_n_pairs(c->mesh) : 0)));
   contact_rows_gather(c->rows, 1.0, v, NULL, c->force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
@@ -186,11 +237,12 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
     double *const miss   = r.is_curved ? &sum.natural_map_curved : &sum.natural_map;
     *miss                = fmax(*miss, r.natural_map);
   }
+  PetscCall(sum_groups(c));
+  if (c->mesh) PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
   sum.n_active           = p;
   sum.max_cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
   if (max_f_n > 0.0) sum.natural_map /= max_f_n, sum.natural_map_curved /= max_f_n;
   c->points.n            = p;
-  PetscCall(sum_groups(c));
   if (out) *out = sum;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,6 +60,13 @@ static inline double *block_rows_at(const block_rows *H, int64_t row, int64_t co
   return block;
 }
 
+/* A surface of triangles over nodes, node i being block i of its body; orientation: outwards. Borrowed from the body. */
+typedef struct {
+  int64_t        n_nodes, n_triangles;
+  const int32_t *triangles; /* [n_triangles][3] never changes */
+  const double  *x;         /* [n_nodes][3] at the start of the step [m] */
+} body_surface;
+
 typedef struct {
   const char *kind;
   /* Transfer, sort, fix the active blocks: *n_blocks unknown blocks. `t` is the time at the start of the step. */
@@ -97,6 +104,8 @@ typedef struct {
   body *(*carrier)(const body *b);
   /* What the points of others may touch: *n level sets, borrowed, all fixed to the pose that `frame` gives. */
   level_set *const *(*level_sets)(const body *b, int *n);
+  /* ... or a deforming surface. Contact points of such a body have the number of their node as identity. */
+  void (*surface)(const body *b, body_surface *out);
   /* Pose of something rigid, obstacles included: at time t (v == NULL), or at t + dt for trial velocities v (the body's own slice,
    * if it has one). */
   void (*frame)(const body *b, double t, double dt, const double *v, rigid_frame *frame);

@@ -114,6 +114,7 @@ PetscErrorCode penalty_matrix_assemble(const penalty_system *p, Mat P)
   const block_rows H = {view.n, view.row_start, view.col, view.value};
   for (int k = 0; k < p->scene->n_systems; ++k) PetscCall(p->scene->systems[k]->ops->assemble(p->scene->systems[k], &H));
   PetscCall(penalty_contact_assemble(p->contact, &H));
+  for (int64_t i = 0; i < p->n_prescribed; ++i) penalty_system_prescribe_row(p, i, &H);
   PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
   timer_end(TIMER_PRECONDITIONER);

@@ -18,13 +18,14 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &p->frames0));
   PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &p->frames));
   PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
+  PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void penalty_system_destroy(penalty_system *p)
 {
   penalty_contact_destroy(&p->contact);
-  void *arrays[] = {&p->frames0, &p->frames, &p->v0, &p->v, &p->scale, &p->inverse_scale, &p->column_scale};
+  void *arrays[] = {&p->prescribed, &p->prescribed_velocity, &p->masked, &p->frames0, &p->frames, &p->v0, &p->v, &p->scale, &p->inverse_scale, &p->column_scale};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -40,6 +41,59 @@ static PetscErrorCode trial_velocity(penalty_system *p, const double *z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- prescribed components ------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode reserve_prescribed(penalty_system *p, int64_t n)
+{
+  PetscFunctionBegin;
+  if (n <= p->prescribed_capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  p->prescribed_capacity = n + n / 2;
+  PetscCall(memory_resize("prescribed components", p->prescribed_capacity, sizeof *p->prescribed, &p->prescribed));
+  PetscCall(memory_resize("prescribed velocities", p->prescribed_capacity, sizeof *p->prescribed_velocity, &p->prescribed_velocity));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode gather_prescribed(penalty_system *p)
+{
+  PetscFunctionBegin;
+  p->n_prescribed = 0;
+  for (int i = 0; i < p->scene->n_systems; ++i) {
+    const body    *b = p->scene->systems[i];
+    const int64_t *dof;
+    const double  *velocity;
+    if (!b->ops->prescribed) continue;
+    const int64_t n = b->ops->prescribed(b, &dof, &velocity);
+    PetscCall(reserve_prescribed(p, p->n_prescribed + n));
+    for (int64_t k = 0; k < n; ++k) {
+      p->prescribed[p->n_prescribed]            = 3 * b->first_block + dof[k];
+      p->prescribed_velocity[p->n_prescribed++] = velocity[k];
+    }
+  }
+  if (p->n_prescribed > 0) {
+    memory_free(&p->masked);
+    PetscCall(memory_alloc("prescribed components", 3 * p->n_blocks, sizeof *p->masked, &p->masked));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whatever pulls at them: the rest of the system sees them move as told, and their own equations say so. */
+static void prescribe_residual(const penalty_system *p, double *g)
+{
+  for (int64_t i = 0; i < p->n_prescribed; ++i) {
+    const int64_t k = p->prescribed[i];
+    g[k]            = p->scale[k] * (p->v[k] - p->prescribed_velocity[i]);
+  }
+}
+
+void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H)
+{
+  const int64_t k = p->prescribed[i], row = k / 3, axis = k % 3;
+  for (int64_t j = H->row_start[row]; j < H->row_start[row + 1]; ++j)
+    for (int64_t c = 0; c < 3; ++c) H->value[9 * j + 3 * axis + c] = H->col[j] == row && c == axis ? p->scale[k] : 0.0;
+}
+
+/* ---- equations ------------------------------------------------------------------------------------------------------- */
+
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent)
 {
   PetscFunctionBegin;
@@ -54,6 +108,7 @@ PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, doubl
     PetscCall(b->ops->residual(b, p->v + offset, g + offset, with_tangent, &p->verdict));
   }
   if (p->verdict.code == STEP_OK) PetscCall(penalty_contact_residual(p->contact, p->v, p->frames, g, with_tangent, &p->verdict));
+  prescribe_residual(p, g);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,11 +116,21 @@ PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, 
 {
   PetscFunctionBegin;
   memset(y, 0, (size_t)(3 * p->n_blocks) * sizeof *y);
+  const double *from = x;
+  if (p->n_prescribed > 0 && is_transposed) { /* their rows weigh nothing */
+    memcpy(p->masked, x, (size_t)(3 * p->n_blocks) * sizeof *x);
+    for (int64_t i = 0; i < p->n_prescribed; ++i) p->masked[p->prescribed[i]] = 0.0;
+    from = p->masked;
+  }
   for (int i = 0; i < p->scene->n_systems; ++i) {
     const body *b = p->scene->systems[i];
-    PetscCall(b->ops->tangent(b, x + 3 * b->first_block, y + 3 * b->first_block, is_transposed));
+    PetscCall(b->ops->tangent(b, from + 3 * b->first_block, y + 3 * b->first_block, is_transposed));
   }
-  PetscCall(penalty_contact_tangent(p->contact, x, y, is_transposed));
+  PetscCall(penalty_contact_tangent(p->contact, from, y, is_transposed));
+  for (int64_t i = 0; i < p->n_prescribed; ++i) {
+    const int64_t k = p->prescribed[i];
+    y[k]            = (is_transposed ? y[k] : 0.0) + p->scale[k] * x[k];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,6 +143,11 @@ PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
     PetscCall(b->ops->block_diagonal(b, d + 9 * b->first_block));
   }
   PetscCall(penalty_contact_block_diagonal(p->contact, d));
+  for (int64_t i = 0; i < p->n_prescribed; ++i) {
+    const int64_t k   = p->prescribed[i];
+    double       *row = d + 9 * (k / 3) + 3 * (k % 3);
+    for (int64_t c = 0; c < 3; ++c) row[c] = c == k % 3 ? p->scale[k] : 0.0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,6 +207,7 @@ PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step
   p->t = t, p->dt = dt;
   PetscCall(begin_systems(p, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(gather_prescribed(p));
   PetscCall(scene_frames(s, t, dt, NULL, p->frames0));
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, p->frames0, dt,
                                        search_margin(p), p->n_blocks));

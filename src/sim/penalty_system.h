@@ -16,6 +16,11 @@ typedef struct {
   int64_t n_blocks, capacity;
   double *v0, *v, *scale;
   double *inverse_scale, *column_scale; /* D^-1 and C, see penalty_system.c */
+  /* Components whose velocity is prescribed in this step: their equations are m (v - velocity) = 0. */
+  int64_t  n_prescribed, prescribed_capacity;
+  int64_t *prescribed; /* ascending */
+  double  *prescribed_velocity;
+  double  *masked;     /* [n_blocks][3] work of transposed products, if anything is prescribed */
   bool         has_tangent; /* the tangent belongs to the last evaluation */
   step_verdict verdict;     /* of the last evaluation */
 } penalty_system;
@@ -31,6 +36,8 @@ PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, doubl
 PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed);
 /* d [n_blocks][9] = diagonal blocks of H. */
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d);
+/* Replace row i of the prescribed components in an assembled H by its own equation. */
+void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H);
 /* Make the step to z permanent. A negative verdict: nothing has changed. */
 PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out);
 #endif

@@ -83,8 +83,13 @@ static PetscErrorCode particle_radius(const frame *f, int g, const scene_look *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A mesh that is not closed (the outline of a container or a floor) is drawn by its edges. */
-static bool is_closed(int64_t n_vertices, int64_t n_triangles) { return n_triangles >= 4 && n_triangles >= 2 * n_vertices - 4; }
+/* A mesh that is neither closed nor has vertices with a velocity (the outline of a container or a floor) is drawn by its edges. */
+static bool is_solid(const frame *f, int g, int64_t n_triangles)
+{
+  for (int k = 0; k < frame_n_fields(f, g); ++k)
+    if (strcmp(frame_field_name(f, g, k), "velocity") == 0) return true;
+  return n_triangles >= 4 && n_triangles >= 2 * frame_group_rows(f, g) - 4;
+}
 
 static PetscErrorCode counts_for_bounds(const frame *f, int g, bool with_outlines, bool *counts)
 {
@@ -94,7 +99,7 @@ static PetscErrorCode counts_for_bounds(const frame *f, int g, bool with_outline
     int64_t  n_triangles;
     int32_t *triangles;
     PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
-    *counts = is_closed(frame_group_rows(f, g), n_triangles);
+    *counts = is_solid(f, g, n_triangles);
     memory_free(&triangles);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,7 +184,7 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
     int64_t  n_triangles;
     int32_t *triangles;
     PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
-    if (is_closed(n, n_triangles)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
+    if (is_solid(f, g, n_triangles)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
     else PetscCall(add_outline(p, x, n_triangles, triangles));
     memory_free(&triangles);
   }

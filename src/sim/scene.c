@@ -158,6 +158,7 @@ void scene_destroy(scene **s)
   memory_free(&(*s)->systems);
   memory_free(&(*s)->sources);
   memory_free(&(*s)->objects);
+  memory_free(&(*s)->meshes);
   memory_free(&(*s)->laws);
   memory_free(s);
 }

@@ -34,6 +34,8 @@ struct scene {
   int             n_frames, n_sources, n_objects;
   contact_source *sources;
   contact_object *objects;
+  int             n_meshes;
+  contact_mesh   *meshes; /* deforming surfaces */
   contact_law    *laws;   /* [n_bodies][n_bodies] */
   field_table    *fields; /* bodies; the formulation adds its own */
 };

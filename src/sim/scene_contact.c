@@ -16,11 +16,14 @@ static void check_pair_name(const scene *s, const key_item *item, const char *na
   diagnostics_add(d, item->node->mark, "contact.pairs", "no body or material in use is called \"%s\"", name);
 }
 
-/* Points of one against level sets of the other; whoever brings points can move. Bodies of one grid meet there. */
+static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
+
+/* Points of one against level sets or the surface of the other; whoever brings points can move. Bodies of one grid meet there. */
 static bool can_touch(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
-  return a != b && ((one->points != POINT_NONE && two->level_sets) || (two->points != POINT_NONE && one->level_sets));
+  if (a == b) return one->surface != NULL;
+  return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
 
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
@@ -28,6 +31,8 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscFunctionBegin;
   const job_contact *c = s->job->contact;
   const int          n = s->n_bodies;
+  bool              *meets_itself; /* only if it says so: [cloth, cloth] */
+  PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
   for (int i = 0; i < n * n; ++i) s->laws[i] = (contact_law){c->stiffness, c->friction};
   for (int k = 0; k < c->pairs.n; ++k) {
@@ -43,6 +48,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) {
         if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;
+        if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
       }
@@ -50,9 +56,9 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   const document_node *where = document_find(document_root(s->job->document), "contact");
   if (!where) where = document_root(s->job->document);
   for (int i = 0; i < n; ++i)
-    for (int j = i + 1; j < n; ++j) {
+    for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j];
-      if (!can_touch(s, i, j)) {
+      if (!can_touch(s, i, j) || (i == j && !meets_itself[i])) {
         law->stiffness = s->laws[j * n + i].stiffness = 0.0;
         law->friction = s->laws[j * n + i].friction = 0.0;
       } else if (isnan(law->stiffness)) {
@@ -63,7 +69,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
                         s->bodies[i].name, s->bodies[j].name);
       }
     }
-  for (int i = 0; i < n; ++i) s->laws[i * n + i] = (contact_law){0.0, 0.0};
+  memory_free(&meets_itself);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,10 +85,12 @@ PetscErrorCode scene_build_contact(scene *s)
   }
   PetscCall(memory_alloc("contact sources", s->n_bodies, sizeof(contact_source), &s->sources));
   PetscCall(memory_alloc("contact objects", n_objects, sizeof(contact_object), &s->objects));
+  PetscCall(memory_alloc("contact surfaces", s->n_bodies, sizeof(contact_mesh), &s->meshes));
   for (int i = 0; i < s->n_bodies; ++i) {
     scene_body *b = &s->bodies[i];
     b->frame      = b->body->ops->frame ? s->n_frames++ : -1;
     if (b->body->ops->points != POINT_NONE) s->sources[s->n_sources++] = (contact_source){b->body, b->frame, i};
+    if (b->body->ops->surface) s->meshes[s->n_meshes++] = (contact_mesh){b->body, i};
     if (!b->body->ops->level_sets) continue;
     int               n;
     level_set *const *phi = b->body->ops->level_sets(b->body, &n);

@@ -3,7 +3,9 @@
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
+#include "contact/mesh_contact.h"
 #include "contact/penalty_pairs.h"
+#include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
 #include "optim/mat_block3.h"
@@ -275,6 +277,139 @@ static void test_matrix_sand(void **state) { (void)state, check_matrix(SAND, "")
 static void test_matrix_cubic(void **state) { (void)state, check_matrix(SAND, "mpm: {kernel: cubic}"); }
 static void test_matrix_walls(void **state) { (void)state, check_matrix(SAND, "mpm: {" WALLS "}"), check_matrix(SAND, "mpm: {kernel: cubic, " WALLS "}"); }
 
+/* ---- deforming surfaces ---------------------------------------------------------------------------------------------- */
+
+/* A soft block whose bottom is moved, and, just above it, another one (turned), a ball and sand. */
+static const char mesh_job[] =
+  "stickslip: 1\n"
+  "name: test\n"
+  "gravity: [0, 0, -9.81]\n"
+  "time: {end: 0.1, step: 2.0e-3}\n"
+  "materials:\n"
+  "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
+  "  steel: {model: rigid, density: 2000}\n"
+  "bodies:\n"
+  "  low:  {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1, damping: {mass: 1, stiffness: 1.0e-3},\n"
+  "         hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}, axes: [x, z], motion: {velocity: [0.1, 0, 0.2]}}]}\n"
+  "  high: {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, 0.2015], max: [0.21, 0.23, 0.3]}, rotate_deg: 20, about: [0.1, 0.1, 0]}, spacing: 0.06}\n"
+  "  sand: {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
+  "  ball: {kind: rigid, material: steel, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], radius: 0.05}}, angular_velocity: [1, -2, 3]}\n"
+  "contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [low, low]}]}\n";
+
+/* z so that v = v0 + noise, and what is not `low` also moves by shift. */
+static void set_upper_velocity(world *w, const double shift[3], double noise, uint64_t stream)
+{
+  set_velocity(w, shift, noise, stream);
+  const body *low = w->s->bodies[0].body;
+  for (int64_t i = 0; i < low->n_blocks; ++i)
+    for (int c = 0; c < 3; ++c) w->z[3 * (low->first_block + i) + c] -= shift[c];
+}
+
+static void open_mesh_world(world *w)
+{
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  contact_summary summary;
+  const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
+  memset(w, 0, sizeof *w);
+  assert_ok(diagnostics_create(&w->d));
+  assert_ok(job_read_text("job", mesh_job, 0, NULL, w->d, &w->j));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
+  assert_ok(penalty_system_create(w->s, &w->p));
+  begin(w, 0.0);
+  set_upper_velocity(w, down, 0.1, 1);
+  evaluate(w, w->z, w->g, false);
+  assert_ok(penalty_system_end(&w->p, w->z, &verdict, &summary));
+  assert_int_equal(verdict.code, STEP_OK);
+  begin(w, DT);
+  set_upper_velocity(w, aside, 0.4, 2);
+  evaluate(w, w->z, w->g, true);
+}
+
+/* Active pairs by kind of point, and how many of them slide. */
+static void count_mesh_pairs(const world *w, int by_source[4], int *n_sliding)
+{
+  const mesh_contact *m = w->p.contact->mesh;
+  *n_sliding = 0;
+  for (int i = 0; i < 4; ++i) by_source[i] = 0;
+  for (int64_t i = 0; i < mesh_contact_n_pairs(m); ++i) {
+    mesh_pair_view q;
+    mesh_contact_pair(m, i, &q);
+    if (!q.is_active) continue;
+    ++by_source[q.source_body];
+    *n_sliding += q.is_sliding;
+  }
+}
+
+static void test_slope_meshes(void **state)
+{
+  (void)state;
+  world w;
+  int   pairs[4], n_sliding;
+  open_mesh_world(&w);
+  count_mesh_pairs(&w, pairs, &n_sliding);
+  print_message("active: low %d, high %d, sand %d, ball %d; %d slide\n", pairs[0], pairs[1], pairs[2], pairs[3], n_sliding);
+  assert_true(pairs[1] > 0 && pairs[2] > 3 && pairs[3] > 3 && n_sliding > 3);
+  assert_true(w.p.n_prescribed > 20);
+  for (int only = -1; only < w.s->n_systems; ++only) {
+    const double error = slope_error(&w, 1.0e-5, only);
+    print_message("system %d: %.2e\n", only, error);
+    assert_close(error, 0.0, 1.0e-6);
+  }
+  double *x = random_numbers(w.n, 4, 1.0), *y = random_numbers(w.n, 5, 1.0), *Hx = numbers(w.n), *Hty = numbers(w.n), *d = numbers(3 * w.n);
+  evaluate(&w, w.z, w.g, true);
+  assert_ok(penalty_system_product(&w.p, x, Hx, false));
+  assert_ok(penalty_system_product(&w.p, y, Hty, true));
+  assert_close(team_dot(w.n, y, Hx), team_dot(w.n, x, Hty), 1.0e-13 * norm(w.n, y) * norm(w.n, Hx));
+  /* diagonal blocks: columns of H one by one */
+  assert_ok(penalty_system_block_diagonal(&w.p, d));
+  const double scale = norm(w.n, Hx) / norm(w.n, x);
+  for (int64_t i = 0; i < w.n; i += 5) {
+    memset(x, 0, (size_t)w.n * sizeof *x);
+    x[i] = 1.0;
+    assert_ok(penalty_system_product(&w.p, x, Hx, false));
+    for (int k = 0; k < 3; ++k) assert_close(d[9 * (i / 3) + 3 * k + i % 3], Hx[3 * (i / 3) + k], 1.0e-12 * scale);
+  }
+  memory_free(&x);
+  memory_free(&y);
+  memory_free(&Hx);
+  memory_free(&Hty);
+  memory_free(&d);
+  close_world(&w);
+}
+
+/* Contact alone changes neither momentum nor angular momentum: sums of g with and without it over what may move freely. */
+static void test_mesh_momentum(void **state)
+{
+  (void)state;
+  world  w;
+  double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
+  open_mesh_world(&w);
+  const penalty_contact *c = w.p.contact;
+  double                *g = numbers(w.n);
+  step_verdict           verdict = {STEP_OK, NULL, -1};
+  assert_ok(penalty_contact_residual(w.p.contact, w.p.v, w.p.frames, g, false, &verdict));
+  for (int64_t i = 0; i < w.n; ++i) size += fabs(g[i]);
+  for (int k = 0; k < w.s->n_systems; ++k) {
+    const body *b = w.s->systems[k];
+    for (int64_t i = 0; i < (b->ops->points == POINT_RIGID ? 1 : b->n_blocks); ++i) v3_axpy(sum, 1.0, g + 3 * (b->first_block + i));
+  }
+  assert_true(size > 1e-4);
+  for (int k = 0; k < 3; ++k) assert_close(sum[k], 0.0, 1e-14 * size);
+  /* pair by pair: f at Z and -f spread over the corners around Y, f along Y - Z */
+  for (int64_t i = 0; i < mesh_contact_n_pairs(c->mesh); ++i) {
+    mesh_pair_view q;
+    double         arm[3], t[3];
+    mesh_contact_pair(c->mesh, i, &q);
+    v3_sub(arm, q.Z, q.Y);
+    v3_cross(t, arm, q.f);
+    v3_axpy(moment, 1.0, t);
+  }
+  for (int k = 0; k < 3; ++k) assert_close(moment[k], 0.0, 1e-14 * size);
+  memory_free(&g);
+  close_world(&w);
+}
+
 /* g, H x, H^T x, and the matrix, one after the other. */
 static double *everything(const char *text, int n_threads, int64_t *n)
 {
@@ -375,5 +510,5 @@ static void test_iterations(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls),
-          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
+          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
           cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations))

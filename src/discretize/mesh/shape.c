@@ -137,8 +137,7 @@ static double plane_offset(const shape_plane_spec *s)
   return isnan(s->offset) ? 0.0 : s->offset;
 }
 
-/* The pose of the shape's optional turn and move: x -> c + R x; true if it is not the identity. */
-static bool shape_pose(const shape_spec *s, double *c, double *R)
+bool shape_pose(const shape_spec *s, double c[3], double R[9])
 {
   double theta[3], about[3];
   m3_identity(R);

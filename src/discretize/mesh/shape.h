@@ -34,6 +34,8 @@ struct shape_spec { /* exactly one of the first eleven, then an optional move */
   double                       rotate_deg, axis[3], about[3], translate[3];
 };
 extern const key_table shape_table;
+/* The pose of a shape's optional turn and move, x -> c + R x; true if it is not the identity. */
+bool shape_pose(const shape_spec *s, double c[3], double R[9]);
 
 /* ---- what comes of it ---- */
 

@@ -172,9 +172,20 @@ static PetscErrorCode lay_out_holds(nodal_body *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static double shortest_edge(const nodal_body *b)
+{
+  double shortest = INFINITY, edge[3];
+  for (int64_t i = 0; i < 3 * b->n_triangles; ++i) {
+    v3_sub(edge, b->rest + 3 * (int64_t)b->triangles[i], b->rest + 3 * (int64_t)b->triangles[i - i % 3 + (i + 1) % 3]);
+    shortest = fmin(shortest, v3_norm(edge));
+  }
+  return shortest;
+}
+
 PetscErrorCode nodal_body_finish(nodal_body *b)
 {
   PetscFunctionBegin;
+  b->length = shortest_edge(b);
   PetscCall(lay_out_matrix(b));
   PetscCall(lay_out_holds(b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,7 +200,7 @@ static void nodal_destroy(body **out)
     memory_free(&b->holds[h].node);
     motion_destroy(&b->holds[h].motion);
   }
-  void *arrays[] = {&b->x, &b->v, &b->rest, &b->mass, &b->load, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
+  void *arrays[] = {&b->x, &b->v, &b->rest, &b->mass, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
                     &b->value, &b->prescribed, &b->prescribed_velocity, &b->trial, &b->cluster_center, &b->cluster_radius};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
@@ -296,7 +307,7 @@ static PetscErrorCode nodal_residual(body *base, const double *v, double *g, boo
     for (int k = 0; k < 3; ++k) {
       const int64_t j = 3 * i + k;
       b->trial[j]     = b->x[j] + dt * v[j];
-      g[j] += b->mass[i] * (damping * v[j] - b->v[j] - dt * b->gravity[k]) - (b->load ? dt * b->load[j] : 0.0);
+      g[j] += b->mass[i] * (damping * v[j] - b->v[j] - dt * (b->gravity[k] + b->extra[k]));
       sum += 0.0 * b->trial[j];
     }
     if (sum != 0.0 && i < bad) bad = i;
@@ -406,6 +417,17 @@ static PetscErrorCode nodal_totals(const body *base, const double gravity[3], bo
   return PETSC_SUCCESS;
 }
 
+static double nodal_length(const body *base) { return const_nodal(base)->length; }
+
+static void nodal_describe(const body *base, FILE *out)
+{
+  const nodal_body *b = const_nodal(base);
+  fprintf(out, "%lld nodes, ", (long long)b->n_nodes);
+  for (int s = 0; s < b->n_sets; ++s) fprintf(out, "%lld %s, ", (long long)b->sets[s].n, b->sets[s].ops->name);
+  fprintf(out, "%lld surface triangles", (long long)b->n_triangles);
+  if (b->n_prescribed) fprintf(out, ", %lld components held", (long long)b->n_prescribed);
+}
+
 static PetscErrorCode nodal_fields(body *base, field_table *table)
 {
   nodal_body  *b = (nodal_body *)base;
@@ -448,6 +470,12 @@ static int nodal_point_row(const body *base, int64_t i, int32_t *block, double *
   return 1;
 }
 
+static void nodal_surface(const body *base, body_surface *out)
+{
+  const nodal_body *b = const_nodal(base);
+  *out                = (body_surface){b->n_nodes, b->n_triangles, b->triangles, b->x};
+}
+
 const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .begin_step     = nodal_begin_step,
                                  .velocity       = nodal_velocity,
@@ -464,6 +492,9 @@ const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .point          = nodal_point,
                                  .point_row      = nodal_point_row,
                                  .destroy        = nodal_destroy,
+                                 .surface        = nodal_surface,
+                                 .length         = nodal_length,
+                                 .describe       = nodal_describe,
                                  .prescribed     = nodal_prescribed,
                                  .couplings      = nodal_couplings,
                                  .assemble       = nodal_assemble};

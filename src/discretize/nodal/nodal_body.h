@@ -1,6 +1,6 @@
 /* Bodies made of mass points: finite element solids and cloth. One block of three unknowns per node.
  *
- *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i gravity - alpha m_i v_i + load_i)
+ *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i (gravity + extra) - alpha m_i v_i)
  *
  * What pulls at the nodes are element sets (element_set.h); the tangent is one matrix of 3x3 blocks. Components of nodes may be
  * prescribed; the equations of those are m_i (v_i - wanted velocity) = 0, put in place by whoever adds up all
@@ -28,8 +28,8 @@ struct nodal_body {
   double  *x, *v;  /* [n_nodes][3] state, m and m/s */
   double  *rest;   /* [n_nodes][3] where the job drew them */
   double  *mass;   /* [n_nodes] kg, > 0 */
-  double   gravity[3], mass_damping; /* m/s^2; alpha, 1/s */
-  double  *load;   /* [n_nodes][3] constant force [N]; NULL: none */
+  double   length; /* shortest edge of the surface at rest; infinite without a surface [m] */
+  double   gravity[3], extra[3], mass_damping; /* m/s^2, the second not part of the potential energy; alpha, 1/s */
   int      n_sets;
   element_set sets[NODAL_MAX_SETS];
   int      n_holds;

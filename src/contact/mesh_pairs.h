@@ -1,0 +1,118 @@
+/* Private to mesh_contact*.c: surfaces, the pairs of a step, and what is remembered between steps. */
+#ifndef SS_CONTACT_MESH_PAIRS_H
+#define SS_CONTACT_MESH_PAIRS_H
+#include "contact/broad_phase.h"
+#include "contact/mesh_contact.h"
+#include "contact/rows.h"
+
+/* Nodes kept in place per pair: four triangles in a row. Longer chains, seen in one pair of 10^5, have memory of their own. */
+enum { MESH_NODES = 6 };
+
+typedef struct {
+  body              *b;
+  int                body_id;
+  bool               is_closed;
+  triangle_topology *topology;
+  double            *x0, *x; /* [n_nodes][3] nodes at the start of the step, and of the last evaluation; */
+  double            *linear_x; /* ... with derivatives */
+  int64_t            first_vertex; /* of the broad phase */
+} contact_surface;
+
+/* What lives on: sorted by (source, point, object). */
+typedef struct {
+  int32_t         source, object; /* body ids */
+  int64_t         point;
+  mesh_attachment at;
+  int32_t         side; /* 1: the point came from outside; -1: through the back of an open surface */
+} mesh_memory;
+
+/* A point near a triangle that is not a pair yet. */
+typedef struct {
+  int32_t i_source, i_mesh, triangle;
+  int64_t i_point, id;
+  double  x0[3];
+  bool    is_paired;
+} mesh_candidate;
+
+/* Derivatives of one pair, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j. Numbers are kept in place,
+ * or in `spilled` where a chain met more nodes than fit. */
+typedef struct {
+  bool    is_active;
+  int     n_nodes;
+  int32_t mesh, corner[3]; /* nodes of the final triangle */
+  double  weight[3], Z[3], f[3];
+  int32_t own_node[MESH_NODES];
+  double  own[18 * (MESH_NODES + 1)];
+  int32_t *spilled_node; /* NULL: own */
+  double  *spilled;
+} mesh_linear;
+static inline const int32_t *mesh_linear_node(const mesh_linear *l) { return l->spilled_node ? l->spilled_node : l->own_node; }
+/* B_j [9], and the gradient of weight i by q_j [3]. */
+static inline const double *mesh_linear_B(const mesh_linear *l, int j) { return (l->spilled ? l->spilled : l->own) + 9 * j; }
+static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
+{
+  return (l->spilled ? l->spilled : l->own) + 9 * (l->n_nodes + 1) + 3 * (i * (l->n_nodes + 1) + j);
+}
+
+typedef struct {
+  contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
+  mesh_attachment   X;
+  int32_t           side, source_frame;
+  double            k, mu, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
+  /* the last evaluation */
+  double            Z[3], Y[3], f[3], normal[3];
+  mesh_attachment   at;
+  bool              is_active, is_sliding, is_on_triangle, is_capped;
+  uint8_t           n_places, last_place;
+} mesh_pair;
+
+struct mesh_contact {
+  int                n_bodies, n_meshes;
+  const contact_law *law;
+  contact_surface   *mesh;
+  int64_t            n_known, known_capacity;
+  mesh_memory       *known;
+  /* The same, array by array, for checkpoints: [n_known]. */
+  int32_t *stored_source, *stored_object, *stored_triangle, *stored_side;
+  int64_t *stored_point;
+  double  *stored_weight; /* [n_known][3] */
+  bool               is_fresh; /* no step has been accepted: what starts inside is looked for */
+
+  /* The step. */
+  int                   n_sources, n_frames, frame_capacity;
+  const contact_source *sources;
+  rigid_frame          *frames0, *linear_frames;
+  double                dt, margin;
+  int64_t               n_blocks;
+  int64_t               n_candidates, candidate_capacity;
+  mesh_candidate       *candidate;
+  double               *hit_time, *hit; /* [n_candidates], infinite: none; [n_candidates][4]: side, weights */
+  int64_t               n, capacity;
+  mesh_pair            *pair;
+  mesh_linear          *linear; /* [n] */
+  contact_candidate    *row_list; /* [n] what rows are built from */
+  contact_rows         *rows;
+  double               *force; /* [n][3] work of rows */
+  /* The broad phase and what its points are. */
+  broad_phase *broad;
+  int64_t      n_vertices, n_points, vertex_capacity, point_capacity;
+  double      *vertex_x;     /* [n_vertices][3] */
+  int32_t     *vertex_body;
+  int32_t     *point_vertex; /* [n_points] */
+  int32_t     *point_source;
+  int64_t     *point_index, *point_id;
+};
+
+/* mesh_contact_search.c: fill candidate[] for margins up to c->margin around the start of the step. */
+PetscErrorCode mesh_contact_search(mesh_contact *c);
+/* Pairs for points that are inside closed surfaces already: at the very first step. */
+PetscErrorCode mesh_contact_find_inside(mesh_contact *c);
+/* New pairs on the way to v. mesh[].x must hold the nodes there. */
+PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames);
+/* Append a pair. */
+PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
+                                const mesh_attachment *X, int32_t side);
+/* Where a point is at velocities v. */
+void mesh_contact_point_at(const mesh_contact *c, int32_t i_source, int64_t i_point, const double x0[3], const double *v,
+                           const rigid_frame *frames, double Z[3]);
+#endif

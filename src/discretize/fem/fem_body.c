@@ -1,0 +1,181 @@
+/* Kind `fem`: a solid of linear tetrahedra, meshed from a shape or read from a file. */
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/quaternion.h"
+#include "discretize/body_kinds.h"
+#include "discretize/fem/tetrahedra.h"
+#include "discretize/material/material.h"
+#include "discretize/mesh/tet_mesh.h"
+#include "discretize/nodal/nodal_keys.h"
+
+typedef struct {
+  const char *path;
+  double      scale, rotate_deg, axis[3], about[3], translate[3];
+  bool        allow_parts;
+} file_spec;
+typedef struct {
+  const char       *material;
+  const shape_spec *shape;
+  const file_spec  *mesh;
+  double            spacing;
+  int               mesher;
+  nodal_spec        nodal;
+} fem_body_spec;
+enum { MESHER_AUTO, MESHER_STRUCTURED, MESHER_STUFFING };
+
+static const char *const meshers[] = {"auto", "structured", "stuffing", NULL};
+static const key_spec    file_keys[] = {
+  {.name = "path", .type = KEY_PATH, .offset = offsetof(file_spec, path), .help = "Gmsh .msh (2.2, 4.1), TetGen .node or .ele, VTK .vtu"},
+  {.name = "scale", .type = KEY_REAL, .offset = offsetof(file_spec, scale), .min = 0, .max = INFINITY, .is_open = true, .fallback = "1",
+   .help = "factor from the file's unit of length to metres"},
+  {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(file_spec, rotate_deg), .unit = "deg", .fallback = "0", .help = "then turn by this angle"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, axis), .fallback = "[0, 0, 1]", .help = "axis of that turn, of any length"},
+  {.name = "about", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, about), .unit = "m", .fallback = "[0, 0, 0]", .help = "a point on that axis"},
+  {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, translate), .unit = "m", .fallback = "[0, 0, 0]", .help = "then move by this"},
+  {.name = "allow_parts", .type = KEY_BOOL, .offset = offsetof(file_spec, allow_parts), .fallback = "false", .help = "the file may hold several separate solids"},
+  {.name = NULL}};
+static const key_table file_table = {.name = "bodies.fem.mesh", .help = "A mesh of tetrahedra from a file.", .size = sizeof(file_spec), .keys = file_keys};
+static const key_spec  fem_keys[] = {
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(fem_body_spec, material), .help = "name of an entry of materials; elastic"},
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, shape), .table = &shape_table, .is_optional = true, .help = "what is meshed; or give mesh"},
+  {.name = "mesh", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, mesh), .table = &file_table, .is_optional = true, .help = "a mesh from a file; or give shape"},
+  {.name = "spacing", .type = KEY_REAL, .offset = offsetof(fem_body_spec, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
+   .help = "length of edges, with shape"},
+  {.name = "mesher", .type = KEY_ENUM, .offset = offsetof(fem_body_spec, mesher), .choices = meshers, .fallback = "auto",
+   .help = "structured: for box, sphere, cylinder and torus, keeps sharp edges; stuffing: any bounded shape, with angles between 10.7 and 164.8 "
+           "degrees, sharp edges cut off; auto: structured where there is one"},
+  NODAL_KEYS(fem_body_spec),
+  {.name = NULL}};
+const key_table fem_body_table = {.name = "bodies.fem", .help = "A deformable solid of finite elements: linear tetrahedra.",
+                                  .size = sizeof(fem_body_spec), .keys = fem_keys};
+
+/* ---- meshing -------------------------------------------------------------------------------------------------------------- */
+
+/* A structured mesh of a primitive in its own axes, or NULL. */
+static PetscErrorCode mesh_primitive(const shape_spec *s, double spacing, tet_mesh **out)
+{
+  PetscFunctionBegin;
+  *out = NULL;
+  if (s->box) PetscCall(tet_mesh_box(s->box->min, s->box->max, spacing, out));
+  if (s->sphere) PetscCall(tet_mesh_sphere(s->sphere->center, s->sphere->radius, spacing, out));
+  if (s->cylinder) PetscCall(tet_mesh_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius, spacing, out));
+  if (s->torus) PetscCall(tet_mesh_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius, spacing, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, const body_request *r, const char *path, diagnostics *d, tet_mesh **out)
+{
+  double c[3], R[9];
+  PetscFunctionBegin;
+  *out = NULL;
+  if (spec->mesher != MESHER_STUFFING) PetscCall(mesh_primitive(spec->shape, spec->spacing, out));
+  if (*out) {
+    if (shape_pose(spec->shape, c, R)) tet_mesh_transform(*out, c, R);
+  } else if (spec->mesher == MESHER_STRUCTURED) {
+    diagnostics_add(d, r->node->mark, path, "there is no structured mesh of this shape: only of box, sphere, cylinder and torus; use mesher: stuffing");
+  } else PetscCall(tet_mesh_from_level_set(s->piece[0], s->min, s->max, spec->spacing, NULL, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mesh_file(const file_spec *f, tet_mesh **out)
+{
+  double     c[3], R[9];
+  shape_spec pose = {.rotate_deg = f->rotate_deg};
+  PetscFunctionBegin;
+  PetscCall(tet_mesh_import(f->path, f->allow_parts, out));
+  tet_mesh_scale(*out, f->scale);
+  v3_copy(pose.axis, f->axis);
+  v3_copy(pose.about, f->about);
+  v3_copy(pose.translate, f->translate);
+  if (shape_pose(&pose, c, R)) tet_mesh_transform(*out, c, R);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_mesh(const fem_body_spec *spec, const body_request *r, diagnostics *d, tet_mesh **out)
+{
+  char           path[300];
+  shape         *s = NULL;
+  PetscErrorCode code;
+  PetscFunctionBegin;
+  *out = NULL;
+  snprintf(path, sizeof path, "%s.shape", r->path);
+  if (!spec->shape == !spec->mesh) {
+    diagnostics_add(d, r->node->mark, r->path, "expected one of `shape` (to be meshed) and `mesh` (a file)");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (spec->mesh) {
+    snprintf(path, sizeof path, "%s.mesh.path", r->path);
+    if (!spec->mesh->path) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
+    if (spec->mesh->rotate_deg != 0.0 && !(v3_norm(spec->mesh->axis) > 0.0)) {
+      diagnostics_add(d, r->node->mark, path, "the axis of the turn has no direction");
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    code = mesh_file(spec->mesh, out);
+  } else {
+    if (isnan(spec->spacing)) {
+      diagnostics_add(d, r->node->mark, r->path, "`spacing` is missing: the length of edges in m");
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &s));
+    if (!s) PetscFunctionReturn(PETSC_SUCCESS);
+    if (s->is_bounded) code = mesh_shape(spec, s, r, path, d, out);
+    else {
+      code = PETSC_SUCCESS;
+      diagnostics_add(d, r->node->mark, path, "has no volume to mesh");
+    }
+    shape_destroy(&s);
+  }
+  if (code == PETSC_ERR_USER_INPUT || code == PETSC_ERR_FILE_OPEN || code == PETSC_ERR_FILE_READ) {
+    diagnostics_add(d, r->node->mark, path, "%s", error_message());
+    error_clear();
+    tet_mesh_destroy(out);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode make_body(const body_request *r, const body_world *w, const tet_mesh *mesh, diagnostics *d, body **out)
+{
+  const fem_body_spec *spec = r->spec;
+  const int64_t        n    = mesh->n_vertices, n_triangles = mesh->surface->n_triangles;
+  double              *mass;
+  int32_t             *triangles;
+  nodal_body          *b;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("node masses", n, sizeof *mass, &mass));
+  for (int64_t i = 0; i < n; ++i) mass[i] = r->material->density * mesh->vertex_volume[i];
+  PetscCall(nodal_body_create(r->name, n, mesh->x, mass, &b));
+  *out = &b->base;
+  memory_free(&mass);
+  v3_copy(b->gravity, w->gravity);
+  PetscCall(memory_alloc("surface triangles", 3 * n_triangles, sizeof *triangles, &triangles));
+  for (int64_t i = 0; i < 3 * n_triangles; ++i) triangles[i] = mesh->surface_vertex[mesh->surface->tri[i]];
+  PetscCall(nodal_body_set_surface(b, n_triangles, triangles));
+  memory_free(&triangles);
+  PetscCall(tetrahedra_add(b, r->material, spec->nodal.damping->stiffness, mesh->n_tets, mesh->tet));
+  PetscCall(nodal_body_configure(b, &spec->nodal, r->node, r->path, d));
+  PetscCall(nodal_body_finish(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode fem_create(const body_request *r, body_world *w, diagnostics *d, body **out)
+{
+  tet_mesh *mesh;
+  PetscFunctionBegin;
+  *out = NULL;
+  if (!r->material) PetscFunctionReturn(PETSC_SUCCESS);
+  if (r->material->law->n_state > 0 || r->material->law->plastic_return) {
+    diagnostics_add(d, r->node->mark, r->path, "material \"%s\" (%s) yields; a body of kind fem wants an elastic one", r->material->name, r->material->law->name);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(make_mesh(r->spec, r, d, &mesh));
+  if (!mesh) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(make_body(r, w, mesh, d, out));
+  tet_mesh_destroy(&mesh);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const body_kind fem_body_kind = {.name = "fem", .keys = &fem_body_table, .ops = &nodal_body_ops, .material = BODY_MATERIAL_WITH_LAW, .create = fem_create};

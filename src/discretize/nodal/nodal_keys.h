@@ -1,0 +1,50 @@
+/* What jobs say of bodies made of nodes, whatever their elements: start, damping, holds, loads. */
+#ifndef SS_DISCRETIZE_NODAL_NODAL_KEYS_H
+#define SS_DISCRETIZE_NODAL_NODAL_KEYS_H
+#include "core/diagnostics.h"
+#include "core/key_table.h"
+#include "discretize/mesh/shape.h"
+#include "discretize/nodal/nodal_body.h"
+
+typedef struct {
+  double mass, stiffness; /* alpha [1/s], beta [s] */
+} nodal_damping_spec;
+typedef struct {
+  const shape_spec  *inside;
+  key_list           axes; /* texts; all three if empty */
+  const motion_spec *motion;
+} nodal_hold_spec;
+typedef struct {
+  const shape_spec *inside; /* NULL: everywhere */
+  double            value;  /* Pa */
+} nodal_pressure_spec;
+
+/* Part of every kind's spec. */
+typedef struct {
+  double                    velocity[3], angular_velocity[3];
+  const nodal_damping_spec *damping; /* never NULL */
+  key_list                  hold;    /* of nodal_hold_spec */
+  key_list                  pressure; /* of nodal_pressure_spec */
+  double                    load[3]; /* N/kg besides gravity */
+} nodal_spec;
+
+extern const key_table nodal_damping_table, nodal_hold_table, nodal_pressure_table;
+/* Keys of a spec T with a nodal_spec called `nodal`. */
+/* clang-format off */
+#define NODAL_KEYS(T)                                                                                                              \
+  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(T, nodal.velocity), .unit = "m/s", .fallback = "[0, 0, 0]", \
+   .help = "initial velocity"},                                                                                                    \
+  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(T, nodal.angular_velocity), .unit = "rad/s",      \
+   .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},                                                  \
+  {.name = "damping", .type = KEY_TABLE, .offset = offsetof(T, nodal.damping), .table = &nodal_damping_table, .fallback = "{}", .help = "Rayleigh damping"}, \
+  {.name = "hold", .type = KEY_LIST, .offset = offsetof(T, nodal.hold), .table = &nodal_hold_table, .is_optional = true,           \
+   .help = "nodes that are held, or moved as prescribed"},                                                                         \
+  {.name = "pressure", .type = KEY_LIST, .offset = offsetof(T, nodal.pressure), .table = &nodal_pressure_table, .is_optional = true, \
+   .help = "pressure on parts of the surface, following it as it deforms"},                                                        \
+  {.name = "load", .type = KEY_REALS, .count = 3, .offset = offsetof(T, nodal.load), .unit = "m/s^2", .fallback = "[0, 0, 0]",     \
+   .help = "force per mass besides gravity"}
+/* clang-format on */
+
+/* Apply start, holds, pressures and mass damping to an unfinished body with a surface. node, path: of bodies.NAME. Mistakes go to `d`. */
+PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const document_node *node, const char *path, diagnostics *d);
+#endif
