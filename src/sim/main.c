@@ -17,6 +17,7 @@ static void quiet_mpi(void)
   setenv("OMPI_MCA_pml", "ob1", 0);
   setenv("OMPI_MCA_btl", "self", 0);
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+  setenv("OMPI_MCA_orte_create_session_dirs", "0", 0); /* one folder for all of a user's processes: they fail when one that ends removes it */
 }
 
 /* Threads that wait at a barrier spin for milliseconds by default, which on a shared node steals the time of those that still

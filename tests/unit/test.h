@@ -38,6 +38,7 @@ static inline double test_tolerance_scale(void)
     setenv("OMPI_MCA_pml", "ob1", 0);                                        \
     setenv("OMPI_MCA_btl", "self", 0);                                       \
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);                       \
+    setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);                     \
     setenv("OPENBLAS_NUM_THREADS", "1", 0);                                  \
     if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;                 \
     if (error_install()) return 1;                                           \
