@@ -410,6 +410,54 @@ static void test_mesh_momentum(void **state)
   close_world(&w);
 }
 
+/* A ball that crosses a block's face within one step, from farther away than anything moves at first: its vertices are found where
+ * they come in. One that leaves is not. */
+static int pairs_of_ball(double z, double speed)
+{
+  static const char *const format =
+    "stickslip: 1\nname: test\ngravity: [0, 0, 0]\ntime: {end: 0.1, step: 2.0e-3}\n"
+    "solver: {newton: {acceleration_scale: 10}}\n"
+    "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}, steel: {model: rigid, density: 2000}}\n"
+    "bodies:\n"
+    "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1}\n"
+    "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}}\n"
+    "contact: {friction: 0.3, stiffness: 1.0e4}\n";
+  char   text[2048];
+  world  w;
+  int    n = 0;
+  snprintf(text, sizeof text, format, z);
+  memset(&w, 0, sizeof w);
+  assert_ok(diagnostics_create(&w.d));
+  assert_ok(job_read_text("job", text, 0, NULL, w.d, &w.j));
+  if (w.j) assert_ok(scene_create(PETSC_COMM_SELF, w.j, w.d, &w.s));
+  if (diagnostics_count(w.d)) fail_msg("%s", diagnostics_text(w.d, 0));
+  assert_ok(penalty_system_create(w.s, &w.p));
+  begin(&w, 0.0);
+  w.n = 3 * w.p.n_blocks;
+  w.z = numbers(w.n);
+  w.g = numbers(w.n);
+  w.z[3 * w.s->bodies[1].body->first_block + 2] = speed;
+  evaluate(&w, w.z, w.g, true);
+  const mesh_contact *m = w.p.contact->mesh;
+  for (int64_t i = 0; i < mesh_contact_n_pairs(m); ++i) {
+    mesh_pair_view q;
+    mesh_contact_pair(m, i, &q);
+    n += q.source_body == 1 && q.is_active;
+  }
+  close_world(&w);
+  return n;
+}
+
+static void test_detects_fast_bodies(void **state)
+{
+  (void)state;
+  assert_int_equal(pairs_of_ball(0.35, -40.0), 0);  /* 0.08 m: stays 0.02 m above */
+  assert_true(pairs_of_ball(0.35, -55.0) > 3);      /* 0.01 m deep */
+  assert_true(pairs_of_ball(0.35, -90.0) > 50);     /* altogether inside */
+  assert_true(pairs_of_ball(0.249, 0.0) > 0);       /* inside from the start */
+  assert_int_equal(pairs_of_ball(-0.06, -50.0), 0); /* below, going away */
+}
+
 /* g, H x, H^T x, and the matrix, one after the other. */
 static double *everything(const char *text, int n_threads, int64_t *n)
 {
@@ -510,5 +558,5 @@ static void test_iterations(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls),
-          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
+          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
           cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations))
