@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/quaternion.h"
 #include "discretize/mpm/mpm_body.h"
+#include "discretize/nodal/nodal_body.h"
 #include "discretize/rigid/rigid_body.h"
 #include "io/history.h"
 #include "sim/flank.h"
@@ -13,7 +14,8 @@
 #define QUANTITY_TABLE(X)                                                                             \
   X(position, "m", "centre of mass")                                                                  \
   X(velocity, "m/s", "velocity of the centre of mass: momentum / mass")                               \
-  X(point, "m", "where the point of a rigid body now is that was at `point` when the run began")      \
+  X(point, "m", "where the point of a rigid body now is that was at `point` when the run began; of a body made of nodes: of the node " \
+                   "that was closest to it")                                                          \
   X(angular_velocity, "rad/s", "of a rigid body")                                                     \
   X(angular_momentum, "N m s", "about the origin; of all bodies if none is named")                    \
   X(momentum, "N s", "of a body; of all if none is named")                                            \
@@ -23,7 +25,7 @@
   X(contact_moment, "N m", "about the origin, on a body, from `other` or from all")                   \
   X(penetration, "m", "deepest penetration of any active contact")                                    \
   X(contacts, "1", "active contacts")                                                                 \
-  X(extent, "m", "quantile `fraction` of a body's particles along `direction`; without one, of their distance from the vertical axis " \
+  X(extent, "m", "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis " \
                     "through `point`: 1 is the front")                                                \
   X(slope, "rad", "of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis " \
                      "through `point`, which is on the ground")                                       \
@@ -75,6 +77,7 @@ typedef struct {
   int                body, other;
   double             direction[3];
   bool               has_direction;
+  int64_t            node; /* of quantity point, on a body made of nodes */
   particle_field    *expected;
   history           *table;
 } measure;
@@ -89,12 +92,12 @@ struct measures {
 };
 
 /* What each quantity cannot do without. */
-static bool wants_rigid(int q) { return q == QUANTITY_point || q == QUANTITY_angular_velocity || q == QUANTITY_tilt; }
+static bool wants_rigid(int q) { return q == QUANTITY_angular_velocity || q == QUANTITY_tilt; }
 static bool wants_expected(int q) { return q == QUANTITY_velocity_error || q == QUANTITY_displacement_error; }
-static bool wants_particles(int q) { return q == QUANTITY_extent || q == QUANTITY_slope || q == QUANTITY_mass_beyond || wants_expected(q); }
+static bool wants_particles(int q) { return q == QUANTITY_slope || q == QUANTITY_mass_beyond || wants_expected(q); }
 static bool wants_body(int q)
 {
-  return wants_rigid(q) || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
+  return wants_rigid(q) || q == QUANTITY_point || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
          q == QUANTITY_contact_moment;
 }
 static bool wants_direction(int q) { return q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
@@ -115,6 +118,10 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     if (b >= 0 && wants_rigid(q) && !rigid_body_of(s->bodies[b].body)) diagnostics_add(d, item->node->mark, path, "quantity %s wants a rigid body", quantity_names[q]);
     if (b >= 0 && wants_particles(q) && !mpm_particles_of(s->bodies[b].body))
       diagnostics_add(d, item->node->mark, path, "quantity %s wants a body of kind mpm", quantity_names[q]);
+    if (b >= 0 && q == QUANTITY_point && !rigid_body_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
+      diagnostics_add(d, item->node->mark, path, "quantity point wants a rigid body, or one made of nodes");
+    if (b >= 0 && q == QUANTITY_extent && !mpm_particles_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
+      diagnostics_add(d, item->node->mark, path, "quantity extent wants a body made of particles or nodes");
     if (wants_direction(q) && !isfinite(spec->direction[0])) diagnostics_add(d, item->node->mark, path, "quantity %s wants a direction", quantity_names[q]);
     if (wants_expected(q)) {
       particle_field *compiled;
@@ -124,6 +131,18 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0) diagnostics_add(d, item->node->mark, path, "direction must not be zero");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where bodies rest is known at a resume, too. */
+static int64_t node_closest_to(const nodal_body *b, const double x[3])
+{
+  int64_t best = 0;
+  double  near = INFINITY, d[3];
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    v3_sub(d, b->rest + 3 * i, x);
+    if (v3_dot(d, d) < near) near = v3_dot(d, d), best = i;
+  }
+  return best;
 }
 
 PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t resume_step, measures **out)
@@ -151,6 +170,8 @@ PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t 
       diagnostics_destroy(&none);
     }
     if (k->has_direction) v3_scale(k->direction, 1.0 / v3_norm(k->spec->direction), k->spec->direction);
+    if (k->spec->quantity == QUANTITY_point && nodal_body_of(s->bodies[k->body].body))
+      k->node = node_closest_to(nodal_body_of(s->bodies[k->body].body), k->spec->point);
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, item->name);
     const char *names[] = {"step", "time", item->name}, *units[] = {"1", "s", quantity_units[k->spec->quantity]};
     PetscCall(history_open(path, 3, names, units, resume_step, &k->table));
@@ -220,22 +241,26 @@ static double distance_from_axis(const measure *k, const double up[3], const dou
 static PetscErrorCode extent(measures *m, const measure *k, double *value)
 {
   PetscFunctionBegin;
-  const mpm_particles *p = mpm_particles_of(m->scene->bodies[k->body].body);
+  const body          *b = m->scene->bodies[k->body].body;
+  const nodal_body    *s = nodal_body_of(b);
+  const mpm_particles *p = s ? NULL : mpm_particles_of(b);
+  const int64_t        n = s ? s->n_nodes : p->n;
   double               up[3];
   *value = NAN;
-  if (p->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->n > m->n_scratch) {
-    PetscCall(memory_resize("measure", p->n, sizeof(double), &m->scratch));
-    m->n_scratch = p->n;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n > m->n_scratch) {
+    PetscCall(memory_resize("measure", n, sizeof(double), &m->scratch));
+    m->n_scratch = n;
   }
   up_of(m->scene, up);
-  for (int64_t i = 0; i < p->n; ++i) {
-    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
-    m->scratch[i]     = k->has_direction ? v3_dot(k->direction, x) : distance_from_axis(k, up, x);
+  for (int64_t i = 0; i < n; ++i) {
+    double x[3];
+    for (int q = 0; q < 3; ++q) x[q] = s ? s->x[3 * i + q] : p->x[q][i];
+    m->scratch[i] = k->has_direction ? v3_dot(k->direction, x) : distance_from_axis(k, up, x);
   }
-  qsort(m->scratch, (size_t)p->n, sizeof(double), compare_doubles);
-  const double  at = k->spec->fraction * (double)(p->n - 1);
-  const int64_t lo = (int64_t)at, hi = lo + 1 < p->n ? lo + 1 : lo;
+  qsort(m->scratch, (size_t)n, sizeof(double), compare_doubles);
+  const double  at = k->spec->fraction * (double)(n - 1);
+  const int64_t lo = (int64_t)at, hi = lo + 1 < n ? lo + 1 : lo;
   *value           = m->scratch[lo] + (at - (double)lo) * (m->scratch[hi] - m->scratch[lo]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -256,9 +281,6 @@ static double rigid_value(const measure *k, const rigid_body *b)
   double R[9], w[3];
   switch ((quantity)k->spec->quantity) {
   case QUANTITY_angular_velocity: return along(k, b->w);
-  case QUANTITY_point:
-    rigid_body_follow(b, k->spec->point, w);
-    return along(k, w);
   default: /* tilt: every body starts unrotated */
     quaternion_to_matrix(R, b->q);
     m3_mulv(w, R, k->direction);
@@ -266,6 +288,15 @@ static double rigid_value(const measure *k, const rigid_body *b)
                          k->direction[0] * w[1] - k->direction[1] * w[0]};
     return atan2(v3_norm(c), v3_dot(k->direction, w));
   }
+}
+
+static double point_value(const measure *k, body *b)
+{
+  const nodal_body *nodal = nodal_body_of(b);
+  double            x[3];
+  if (nodal) return along(k, nodal->x + 3 * k->node);
+  rigid_body_follow(rigid_body_of(b), k->spec->point, x);
+  return along(k, x);
 }
 
 static PetscErrorCode value_of(measures *m, const measure *k, double t, const step_report *report, double *value)
@@ -290,7 +321,7 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
   case QUANTITY_displacement_error:
     *value = particle_field_error(k->expected, &m->scene->world.mpm->origins, mpm_particles_of(m->scene->bodies[k->body].body), t, q == QUANTITY_velocity_error);
     break;
-  case QUANTITY_point:
+  case QUANTITY_point: *value = point_value(k, m->scene->bodies[k->body].body); break;
   case QUANTITY_angular_velocity:
   case QUANTITY_tilt: *value = rigid_value(k, rigid_body_of(m->scene->bodies[k->body].body)); break;
   default:

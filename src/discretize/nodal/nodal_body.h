@@ -63,4 +63,6 @@ PetscErrorCode nodal_body_add_hold(nodal_body *b, int64_t n, int32_t *node, cons
 PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
 PetscErrorCode nodal_body_finish(nodal_body *b);
 extern const body_ops nodal_body_ops;
+/* NULL if b is of another kind. */
+static inline const nodal_body *nodal_body_of(const body *b) { return b->ops == &nodal_body_ops ? (const nodal_body *)b : NULL; }
 #endif
