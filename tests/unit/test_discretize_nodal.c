@@ -1,20 +1,10 @@
 /* Nodal bodies and tetrahedra against finite differences, patch tests and conservation. */
-#include "test.h"
+#include "nodal_fixture.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/law.h"
-#include <string.h>
-
-static uint64_t state;
-static double   uniform(double lo, double hi) /* splitmix64 */
-{
-  uint64_t x = (state += 0x9e3779b97f4a7c15ull);
-  x          = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x          = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return lo + (hi - lo) * (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
-}
 
 /* m^3 cubes of size h, five or six tetrahedra do not matter here: six around the diagonal of each. */
 static void block_mesh(int m, double h, double jitter, int64_t *n_nodes, double **x, int64_t *n_tets, int32_t **tet)
@@ -69,61 +59,15 @@ static void make(const material_law *law, int m, double jitter, double beta, mat
   free(tet);
 }
 
-static void random_state(nodal_body *b, double stretch, double speed)
-{
-  for (int64_t i = 0; i < 3 * b->n_nodes; ++i) {
-    b->x[i] = b->rest[i] + stretch * uniform(-1.0, 1.0);
-    b->v[i] = speed * uniform(-1.0, 1.0);
-  }
-}
-
-static void residual(nodal_body *b, const double *v, double *g, bool with_tangent)
-{
-  step_verdict verdict = {STEP_OK, NULL, -1};
-  memset(g, 0, (size_t)(3 * b->n_nodes) * sizeof *g);
-  assert_ok(b->base.ops->residual(&b->base, v, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
-}
-
-/* H x and H^T x against central differences of g, the matrix and its diagonal against the product. */
 static void check_tangent(const material_law *law, double beta)
 {
-  material    *mat;
-  nodal_body  *b;
-  int64_t      n_blocks;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  material   *mat;
+  nodal_body *b;
   make(law, 2, 0.1, beta, &mat, &b);
   b->mass_damping = beta > 0.0 ? 0.7 : 0.0;
   assert_ok(nodal_body_finish(b));
   random_state(b, 0.02, 1.0);
-  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.01, &n_blocks, &verdict));
-  const int n = 3 * (int)n_blocks;
-  double   *v = malloc(sizeof *v * (size_t)n), *w = malloc(sizeof *v * (size_t)n), *y = calloc((size_t)n, sizeof *v), *d = malloc(sizeof *v * (size_t)n);
-  double   *g0 = malloc(sizeof *v * (size_t)n), *g1 = malloc(sizeof *v * (size_t)n), *yt = calloc((size_t)n, sizeof *v), scale = 0.0, left = 0.0, right = 0.0;
-  for (int i = 0; i < n; ++i) v[i] = b->v[i] + 0.1 * uniform(-1.0, 1.0), d[i] = uniform(-1.0, 1.0);
-  residual(b, v, g0, true);
-  assert_ok(b->base.ops->tangent(&b->base, d, y, false));
-  const double h = 1e-6;
-  for (int i = 0; i < n; ++i) w[i] = v[i] - h * d[i];
-  residual(b, w, g0, false);
-  for (int i = 0; i < n; ++i) w[i] = v[i] + h * d[i];
-  residual(b, w, g1, false);
-  for (int i = 0; i < n; ++i) scale = fmax(scale, fabs(y[i]));
-  for (int i = 0; i < n; ++i) assert_close((g1[i] - g0[i]) / (2.0 * h), y[i], 2e-8 * scale);
-  for (int i = 0; i < n; ++i) w[i] = uniform(-1.0, 1.0);
-  assert_ok(b->base.ops->tangent(&b->base, w, yt, true)); /* w.(H d) = (H^T w).d */
-  for (int i = 0; i < n; ++i) left += w[i] * y[i], right += yt[i] * d[i];
-  assert_close(left, right, 1e-12 * n * scale);
-  double *diagonal = calloc((size_t)(3 * n), sizeof *diagonal);
-  assert_ok(b->base.ops->block_diagonal(&b->base, diagonal));
-  for (int i = 0; i < n; i += 7) {
-    memset(w, 0, sizeof *w * (size_t)n);
-    memset(g1, 0, sizeof *w * (size_t)n);
-    w[i] = 1.0;
-    assert_ok(b->base.ops->tangent(&b->base, w, g1, false));
-    for (int k = 0; k < 3; ++k) assert_close(diagonal[9 * (i / 3) + 3 * k + i % 3], g1[3 * (i / 3) + k], 1e-14 * scale);
-  }
-  free(diagonal), free(v), free(w), free(y), free(d), free(g0), free(g1), free(yt);
+  check_derivatives(b);
   body *base = &b->base;
   base->ops->destroy(&base);
   material_destroy(&mat);
@@ -151,29 +95,10 @@ static void test_forces(void **unused)
   make(&material_law_neo_hookean, 3, 0.1, 0.0, &mat, &b);
   assert_ok(nodal_body_finish(b));
   const int n = 3 * (int)b->n_nodes;
-  double   *zero = calloc((size_t)n, sizeof *zero), *g = malloc(sizeof *g * (size_t)n), *d = malloc(sizeof *g * (size_t)n);
+  double   *zero = calloc((size_t)n, sizeof *zero), *g = malloc(sizeof *g * (size_t)n);
   random_state(b, 0.01, 0.0);
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, 1.0, &n_blocks, &verdict));
-  residual(b, zero, g, false); /* dt = 1, v = v0 = 0: g = -f */
-  double work = 0.0, sum[3] = {0.0}, moment[3] = {0.0}, scale = 0.0;
-  for (int i = 0; i < n; ++i) d[i] = uniform(-1.0, 1.0), work += g[i] * d[i], scale = fmax(scale, fabs(g[i]));
-  for (int i = 0; i < n; i += 3) {
-    double arm[3];
-    v3_axpy(sum, 1.0, g + i);
-    v3_cross(arm, b->x + i, g + i);
-    v3_axpy(moment, 1.0, arm);
-  }
-  for (int k = 0; k < 3; ++k) {
-    assert_close(sum[k], 0.0, 1e-13 * scale);
-    assert_close(moment[k], 0.0, 1e-13 * scale);
-  }
-  body_totals  plus, minus;
-  const double h = 1e-6, none[3] = {0.0};
-  for (int i = 0; i < n; ++i) b->x[i] += h * d[i];
-  assert_ok(b->base.ops->totals(&b->base, none, &plus));
-  for (int i = 0; i < n; ++i) b->x[i] -= 2.0 * h * d[i];
-  assert_ok(b->base.ops->totals(&b->base, none, &minus));
-  assert_close((plus.elastic - minus.elastic) / (2.0 * h), work, 1e-6 * fabs(work));
+  check_balance(b);
   /* E03: uniform strain leaves inner nodes in balance, a rotation all of them. */
   const double A[9] = {1.1, 0.2, -0.1, 0.0, 0.9, 0.15, 0.05, 0.1, 1.05};
   double       R[9];
@@ -190,7 +115,7 @@ static void test_forces(void **unused)
         for (int k = 0; k < 3; ++k) assert_close(g[i + k], 0.0, pass ? 1e-12 : 1e-11); /* E h^2 = 100 N */
     }
   }
-  free(zero), free(g), free(d);
+  free(zero), free(g);
   body *base = &b->base;
   base->ops->destroy(&base);
   material_destroy(&mat);

@@ -52,7 +52,7 @@ static void deformation_gradients(const tetrahedra *t, int64_t first, int64_t n,
     }
 }
 
-/* f of corners 1, 2, 3 from -volume P gradient; corner 0 balances them. */
+/* f of corners 1, 2, 3 from -volume P gradient. */
 static void corner_forces(int64_t n, const double *restrict volume, double *const *gradient, int64_t first, const element_row *P, element_row *f)
 {
   for (int i = 0; i < 3; ++i) {
@@ -63,32 +63,6 @@ static void corner_forces(int64_t n, const double *restrict volume, double *cons
         f[3 * (a + 1) + i][e] -= volume[first + e] * (P[3 * i][e] * g0[e] + P[3 * i + 1][e] * g1[e] + P[3 * i + 2][e] * g2[e]);
     }
   }
-}
-
-static void balance_forces(int64_t n, element_row *f)
-{
-  for (int i = 0; i < 3; ++i)
-    for (int64_t e = 0; e < n; ++e) f[i][e] = -(f[3 + i][e] + f[6 + i][e] + f[9 + i][e]);
-}
-
-/* The blocks among corners 1, 2, 3 give those with corner 0: rows and columns sum to zero. */
-static void balance_stiffness(int64_t n, element_row *S)
-{
-  for (int k = 0; k < 9; ++k)
-    for (int64_t e = 0; e < n; ++e) {
-      double total = 0.0;
-      for (int a = 1; a < 4; ++a) {
-        double row = 0.0, col = 0.0;
-        for (int b = 1; b < 4; ++b) {
-          row += S[9 * (4 * a + b) + k][e];
-          col += S[9 * (4 * b + a) + k][e];
-        }
-        S[9 * (4 * a) + k][e] = -row;
-        S[9 * a + k][e]       = -col;
-        total += row;
-      }
-      S[k][e] = total;
-    }
 }
 
 /* S_(ai)(bj) += dt^2 V e_i . dP(e_j (x) grad N_b) grad N_a, in principal axes: with h_a = V^T grad N_a and M = U^T dF V,
@@ -177,8 +151,7 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
     corner_forces(n, t->viscous_volume, t->viscous_gradient, first, (const element_row *)P, f);
     if (S) add_viscosity(t, first, n, dt, S);
   }
-  balance_forces(n, f);
-  if (S) balance_stiffness(n, S);
+  element_balance(4, n, f, S);
   return n;
 }
 

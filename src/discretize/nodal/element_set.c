@@ -142,6 +142,31 @@ int64_t element_set_add(const element_set *set, double dt, const double *x, cons
   return bad == INT64_MAX ? -1 : bad;
 }
 
+void element_balance(int n_nodes, int64_t n, element_row *f, element_row *S)
+{
+  for (int i = 0; i < 3; ++i)
+    for (int64_t e = 0; e < n; ++e) {
+      double sum = 0.0;
+      for (int a = 1; a < n_nodes; ++a) sum += f[3 * a + i][e];
+      f[i][e] = -sum;
+    }
+  for (int k = 0; k < 9 && S; ++k)
+    for (int64_t e = 0; e < n; ++e) {
+      double total = 0.0;
+      for (int a = 1; a < n_nodes; ++a) {
+        double row = 0.0, col = 0.0;
+        for (int b = 1; b < n_nodes; ++b) {
+          row += S[9 * (n_nodes * a + b) + k][e];
+          col += S[9 * (n_nodes * b + a) + k][e];
+        }
+        S[9 * (n_nodes * a) + k][e] = -row;
+        S[9 * a + k][e]             = -col;
+        total += row;
+      }
+      S[k][e] = total;
+    }
+}
+
 double element_set_energy(const element_set *set, const double *x)
 {
   double sum = 0.0;

@@ -45,5 +45,8 @@ PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, co
 /* g [n_all][3] -= dt f, and value [blocks][9] += S unless NULL, at x, v [n_all][3]. Returns the caller's number of the first element
  * that could not be evaluated, or -1; g and value then mean nothing. */
 int64_t element_set_add(const element_set *set, double dt, const double *x, const double *v, double *g, double *value);
+/* For kinds of elements that a translation leaves alone: the force on node 0, and all blocks with it, from those among the other
+ * nodes, so that forces, rows and columns sum to zero. S: may be NULL. */
+void    element_balance(int n_nodes, int64_t n, element_row *f, element_row *S);
 double  element_set_energy(const element_set *set, const double *x); /* on one thread */
 #endif

@@ -11,7 +11,7 @@
 #include "discretize/nodal/element_set.h"
 #include "discretize/rigid/motion.h"
 
-enum { NODAL_CLUSTER = 128, NODAL_MAX_SETS = 6 };
+enum { NODAL_CLUSTER = 128, NODAL_MAX_SETS = 16 };
 
 /* Nodes held in some of their components, where a motion moves them. */
 typedef struct {

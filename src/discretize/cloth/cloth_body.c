@@ -1,0 +1,248 @@
+/* Kind `cloth`: a surface of springs and hinges, drawn as a sheet, taken from a shape or read from a file. */
+#include "core/math3.h"
+#include "core/memory.h"
+#include "discretize/body_kinds.h"
+#include "discretize/cloth/cloth_mesh.h"
+#include "discretize/cloth/hinges.h"
+#include "discretize/cloth/springs.h"
+#include "discretize/mesh/mesh_import.h"
+#include "discretize/mesh/shape.h"
+#include "discretize/nodal/nodal_keys.h"
+
+#define MAX_CELLS 1e7
+
+typedef struct {
+  double corner[3], u[3], v[3], cells[2];
+} sheet_spec;
+typedef struct {
+  const char       *material;
+  const sheet_spec *sheet;
+  const shape_spec *shape;
+  double            spacing, mass_per_area, stretch, shear, across, bending;
+  nodal_spec        nodal;
+} cloth_body_spec;
+
+static const key_spec sheet_keys[] = {
+    {.name = "corner", .type = KEY_REALS, .count = 3, .offset = offsetof(sheet_spec, corner), .unit = "m", .help = "one corner"},
+    {.name   = "u",
+     .type   = KEY_REALS,
+     .count  = 3,
+     .offset = offsetof(sheet_spec, u),
+     .unit   = "m",
+     .help   = "from there to a next corner"},
+    {.name   = "v",
+     .type   = KEY_REALS,
+     .count  = 3,
+     .offset = offsetof(sheet_spec, v),
+     .unit   = "m",
+     .help   = "from there to the other next corner"},
+    {.name   = "cells",
+     .type   = KEY_REALS,
+     .count  = 2,
+     .offset = offsetof(sheet_spec, cells),
+     .min    = 1,
+     .max    = MAX_CELLS,
+     .help   = "how many along u and v"},
+    {.name = NULL}};
+static const key_table sheet_table = {.name = "bodies.cloth.sheet",
+                                      .help = "A parallelogram of cells, each cut into two triangles with alternating diagonals.",
+                                      .size = sizeof(sheet_spec),
+                                      .keys = sheet_keys};
+
+#define STIFFNESS(member, key, u, ...)                                                                                             \
+  {                                                                                                                                \
+    .name = key, .type = KEY_REAL, .offset = offsetof(cloth_body_spec, member), .unit = u, .min = 0, .max = INFINITY, __VA_ARGS__  \
+  }
+static const key_spec cloth_keys[] = {
+    {.name     = "material",
+     .type     = KEY_STRING,
+     .offset   = offsetof(cloth_body_spec, material),
+     .fallback = "",
+     .help     = "name of an entry of materials, to be meant in contact.pairs; nothing else of it is used"},
+    {.name        = "sheet",
+     .type        = KEY_TABLE,
+     .offset      = offsetof(cloth_body_spec, sheet),
+     .table       = &sheet_table,
+     .is_optional = true,
+     .help        = "a flat sheet; or give shape"},
+    {.name        = "shape",
+     .type        = KEY_TABLE,
+     .offset      = offsetof(cloth_body_spec, shape),
+     .table       = &shape_table,
+     .is_optional = true,
+     .help        = "whose surface is the cloth; a mesh from a file may be open here; or give sheet"},
+    {.name        = "spacing",
+     .type        = KEY_REAL,
+     .offset      = offsetof(cloth_body_spec, spacing),
+     .unit        = "m",
+     .min         = 0,
+     .max         = INFINITY,
+     .is_open     = true,
+     .is_optional = true,
+     .help        = "length of edges, with a shape that is not a mesh"},
+    {.name    = "mass_per_area",
+     .type    = KEY_REAL,
+     .offset  = offsetof(cloth_body_spec, mass_per_area),
+     .unit    = "kg/m^2",
+     .min     = 0,
+     .max     = INFINITY,
+     .is_open = true,
+     .help    = "mass per area"},
+    STIFFNESS(stretch, "stretch", "N",
+              .help = "force per strain of every spring along an edge; of a sheet: along its rows and columns"),
+    STIFFNESS(shear, "shear", "N", .is_optional = true,
+              .help = "the same of the springs along both diagonals of a sheet's cells; as stretch if not given"),
+    STIFFNESS(across, "bending_springs", "N", .fallback = "0",
+              .help =
+                  "the same of springs over an edge, between the corners opposite to it, that resist folds to either side alike"),
+    STIFFNESS(bending, "bending", "J", .fallback = "0",
+              .help = "flexural rigidity: of hinges that resist a change of the angle between triangles"),
+    NODAL_KEYS(cloth_body_spec),
+    {.name = NULL}};
+const key_table cloth_body_table = {.name = "bodies.cloth",
+                                    .help =
+                                        "Cloth: a surface of springs and hinges that are relaxed as drawn. Both its sides touch.",
+                                    .size = sizeof(cloth_body_spec),
+                                    .keys = cloth_keys};
+
+/* ---- its surface ------------------------------------------------------------------------------------------------------------ */
+
+static PetscErrorCode make_sheet(const sheet_spec *spec, const body_request *r, diagnostics *d, triangle_mesh **out)
+{
+  const int64_t cells[2] = {(int64_t)spec->cells[0], (int64_t)spec->cells[1]};
+  double        normal[3];
+  char          path[300];
+  PetscFunctionBegin;
+  snprintf(path, sizeof path, "%s.sheet", r->path);
+  v3_cross(normal, spec->u, spec->v);
+  if ((double)cells[0] != spec->cells[0] || (double)cells[1] != spec->cells[1] || spec->cells[0] * spec->cells[1] > MAX_CELLS)
+    diagnostics_add(d, r->node->mark, path, "cells: expected two whole numbers, at most %g cells in all", MAX_CELLS);
+  else if (!(v3_norm(normal) > 1e-9 * v3_dot(spec->u, spec->u) && v3_norm(normal) > 1e-9 * v3_dot(spec->v, spec->v)))
+    diagnostics_add(d, r->node->mark, path, "u and v span no area");
+  else
+    PetscCall(cloth_sheet(spec->corner, spec->u, spec->v, cells, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An open surface has no shape: a file is read here, not by shape_create. */
+static PetscErrorCode import_mesh(const shape_spec *spec, triangle_mesh **out)
+{
+  double c[3], R[9];
+  PetscFunctionBegin;
+  PetscCall(mesh_import(spec->mesh->file, out));
+  triangle_mesh_scale(*out, spec->mesh->scale);
+  if (shape_pose(spec, c, R)) triangle_mesh_transform(*out, c, R);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_surface(const cloth_body_spec *spec, const body_request *r, diagnostics *d, triangle_mesh **out)
+{
+  char   path[300];
+  shape *s;
+  PetscFunctionBegin;
+  snprintf(path, sizeof path, "%s.shape", r->path);
+  if (spec->shape->mesh && spec->shape->mesh->file) {
+    if (spec->shape->rotate_deg != 0.0 && !(v3_norm(spec->shape->axis) > 0.0))
+      diagnostics_add(d, r->node->mark, path, "the axis of the turn has no direction");
+    else
+      PetscCall(import_mesh(spec->shape, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, spec->spacing, &s));
+  if (s && s->surface)
+    PetscCall(triangle_mesh_copy(s->surface, out));
+  else if (s)
+    diagnostics_add(d, r->node->mark, path, "has no closed surface to make cloth of");
+  shape_destroy(&s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------------------- */
+
+/* A third of each triangle's mass for each of its corners. */
+static PetscErrorCode lump_masses(const triangle_mesh *m, double per_area, double **mass)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("node masses", m->n_vertices, sizeof **mass, mass));
+  for (int64_t t = 0; t < m->n_triangles; ++t) {
+    const int32_t *c = m->tri + 3 * t;
+    double         e1[3], e2[3], normal[3];
+    v3_sub(e1, m->x + 3 * (int64_t)c[1], m->x + 3 * (int64_t)c[0]);
+    v3_sub(e2, m->x + 3 * (int64_t)c[2], m->x + 3 * (int64_t)c[0]);
+    v3_cross(normal, e1, e2);
+    for (int k = 0; k < 3; ++k) (*mass)[c[k]] += per_area * v3_norm(normal) / 6.0;
+  }
+  for (int64_t i = 0; i < m->n_vertices; ++i)
+    if (!((*mass)[i] > 0.0)) {
+      memory_free(mass);
+      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the triangles around vertex %lld have no area: the cloth has no mass there",
+              (long long)i);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode add_forces(nodal_body *b, const cloth_body_spec *spec, const cloth_links *l)
+{
+  const double beta  = spec->nodal.damping->stiffness;
+  const double shear = isnan(spec->shear) ? spec->stretch : spec->shear;
+  PetscFunctionBegin;
+  if (spec->stretch > 0.0) PetscCall(springs_add(b, "springs", spec->stretch, beta, l->n_stretch, l->stretch));
+  if (shear > 0.0 && l->n_shear > 0) PetscCall(springs_add(b, "shear springs", shear, beta, l->n_shear, l->shear));
+  if (spec->across > 0.0) PetscCall(springs_add(b, "bending springs", spec->across, beta, l->n_across, l->across));
+  if (spec->bending > 0.0) PetscCall(hinges_add(b, spec->bending, beta, l->n_hinges, l->hinge));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_body(const body_request *r, const body_world *w, const triangle_mesh *m, diagnostics *d, body **out)
+{
+  const cloth_body_spec *spec = r->spec;
+  const int64_t cells[2] = {spec->sheet ? (int64_t)spec->sheet->cells[0] : 0, spec->sheet ? (int64_t)spec->sheet->cells[1] : 0};
+  cloth_links   links;
+  double       *mass;
+  nodal_body   *b;
+  PetscFunctionBegin;
+  PetscCall(lump_masses(m, spec->mass_per_area, &mass));
+  PetscCall(nodal_body_create(r->name, m->n_vertices, m->x, mass, &b));
+  memory_free(&mass);
+  *out = &b->base;
+  v3_copy(b->gravity, w->gravity);
+  PetscCall(nodal_body_set_surface(b, m->n_triangles, m->tri));
+  PetscCall(cloth_links_create(m, spec->sheet ? cells : NULL, &links));
+  const PetscErrorCode code = add_forces(b, spec, &links);
+  cloth_links_destroy(&links);
+  PetscCall(code);
+  PetscCall(nodal_body_configure(b, &spec->nodal, r->node, r->path, d));
+  PetscCall(nodal_body_finish(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool is_the_users(PetscErrorCode code)
+{
+  return code == PETSC_ERR_USER_INPUT || code == PETSC_ERR_FILE_OPEN || code == PETSC_ERR_FILE_READ;
+}
+
+static PetscErrorCode cloth_create(const body_request *r, body_world *w, diagnostics *d, body **out)
+{
+  const cloth_body_spec *spec = r->spec;
+  triangle_mesh         *m    = NULL;
+  PetscFunctionBegin;
+  *out = NULL;
+  if (!spec->sheet == !spec->shape) {
+    diagnostics_add(d, r->node->mark, r->path, "expected one of `sheet` and `shape`");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscErrorCode code = spec->sheet ? make_sheet(spec->sheet, r, d, &m) : make_surface(spec, r, d, &m);
+  if (!code && m) code = make_body(r, w, m, d, out);
+  triangle_mesh_destroy(&m);
+  if (is_the_users(code)) {
+    diagnostics_add(d, r->node->mark, r->path, "%s", error_message());
+    error_clear();
+    if (*out) (*out)->ops->destroy(out);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const body_kind cloth_body_kind = {
+    .name = "cloth", .keys = &cloth_body_table, .ops = &nodal_body_ops, .material = BODY_MATERIAL_OPTIONAL, .create = cloth_create};

@@ -1,0 +1,19 @@
+/* Hinges: pairs of triangles that resist a change of the angle between them, as an element set.
+ *
+ *   E = c (theta - theta0)^2 / 2,   c = B |e|^2 / (A_1 + A_2)          e, A of the undeformed triangles
+ *
+ * theta: signed angle between the normals, 0 where flat; theta0 of the rest positions. Forces are minus the gradient of E and the stiffness is
+ * its second derivative, so that bending conserves energy; the damping force -beta c (grad theta) (d theta / dt), with the gradient of the
+ * start of the step, takes nothing from a rigid motion. The modes of bending are those of the element of
+ * [BridsonMarinoFedkiw2003], whose force k_e |E|^2 / (|N_1| + |N_2|) sin(theta / 2) u is ours for k_e = 4 B and small angles; theirs is not
+ * the gradient of an energy in the lengths of the deformed edges, hence this form (that of discrete shells, [GrinspunEtAl2003]).
+ * Scale: a grid of squares bent to a cylinder about one of its directions has the energy of a plate of flexural rigidity B [J], exactly.
+ * theta jumps where a hinge closes by more than 180 degrees, through itself. */
+#ifndef SS_DISCRETIZE_CLOTH_HINGES_H
+#define SS_DISCRETIZE_CLOTH_HINGES_H
+#include "discretize/nodal/nodal_body.h"
+
+/* Add hinges node [n][4] to an unfinished body: triangles (0, 1, 2) and (1, 0, 3) along the edge from node 0 to node 1. B >= 0 [J],
+ * beta >= 0 [s]. Fails with PETSC_ERR_USER_INPUT for a triangle without area. */
+PetscErrorCode hinges_add(nodal_body *b, double bending, double beta, int64_t n, const int32_t *node);
+#endif
