@@ -195,15 +195,20 @@ static PetscErrorCode apply_override(document *doc, const char *text, diagnostic
   memcpy(path, text, (size_t)(equals - text));
   document_node *value = NULL;
   PetscCall(yaml_read_text_into("--set", equals + 1, strlen(equals + 1), doc, d, &value));
-  if (value) PetscCall(document_override(doc, path, value));
+  const PetscErrorCode code = value ? document_override(doc, path, value) : PETSC_SUCCESS;
   memory_free(&path);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode job_from_document(document *doc, int n_overrides, const char *const *overrides, diagnostics *d, job **out)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < n_overrides; ++i) PetscCall(apply_override(doc, overrides[i], d));
+  for (int i = 0; i < n_overrides; ++i) {
+    const PetscErrorCode code = apply_override(doc, overrides[i], d);
+    if (code) document_destroy(&doc);
+    PetscCall(code);
+  }
   const void *read = NULL;
   if (!diagnostics_count(d)) PetscCall(key_table_read(&job_table, doc, document_root(doc), "", d, &read));
   if (!read) {

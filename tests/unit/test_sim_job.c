@@ -197,6 +197,13 @@ static void test_overrides(void **state)
   assert_close(((const rigid_body_spec *)j->bodies.item[1].value)->velocity[2], 3, 0);
   assert_close(((const job_pair *)j->contact->pairs.item[0].value)->friction, 0.8, 0);
   job_destroy(&j);
+  /* a path that leads nowhere is refused, and nothing of the job stays behind (found by fuzz_yaml) */
+  static const char *const astray[] = {"time..step=1", "time.step[=1", "[0]=1"};
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(job_read_text("job", text, 1, astray + i, d, &j), PETSC_ERR_USER_INPUT);
+    assert_null(j);
+    error_clear();
+  }
   diagnostics_destroy(&d);
   assert_no_leak();
 }
