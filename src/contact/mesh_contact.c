@@ -29,6 +29,8 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme) { c->scheme = scheme; }
+
 static void forget_spilled(mesh_contact *c, int64_t i)
 {
   memory_free(&c->linear[i].spilled);
@@ -168,6 +170,7 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   PetscCall(recall(c));
   PetscCall(mesh_contact_search(c));
   if (c->is_fresh) PetscCall(mesh_contact_find_inside(c));
+  for (int64_t i = 0; i < c->n && c->scheme != CONTACT_IMPLICIT; ++i) mesh_contact_start(c, i);
   PetscCall(contact_rows_build(c->rows, c->n, c->row_list, c->sources, c->n_blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -220,7 +223,7 @@ int64_t mesh_contact_n_pairs(const mesh_contact *c) { return c->n; }
 void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
 {
   const mesh_pair *p = &c->pair[i];
-  *out = (mesh_pair_view){p->q.key.source, p->q.key.object, p->q.key.point, p->is_active, p->is_sliding, p->is_on_triangle, p->k, p->mu,
+  *out = (mesh_pair_view){p->q.key.source, p->q.key.object, p->q.key.point, p->is_active || v3_dot(p->f, p->f) > 0.0, p->is_sliding, p->is_on_triangle, p->k, p->mu,
                           {0.0}, {0.0}, {0.0}, {0.0}};
   v3_copy(out->Z, p->Z);
   v3_copy(out->Y, p->Y);

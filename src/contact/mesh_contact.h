@@ -16,6 +16,8 @@ typedef struct mesh_contact mesh_contact;
 /* law [n_bodies][n_bodies]: borrowed; the diagonal says which bodies meet themselves. meshes [n]: copied, bodies with ops->surface. */
 PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, const contact_mesh *meshes, mesh_contact **out);
 void           mesh_contact_destroy(mesh_contact **c);
+/* As penalty_contact_set_scheme. Where contact lags, surfaces are looked at once per step, not in every evaluation. */
+void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme);
 /* As penalty_contact_begin_step. */
 PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const contact_source *sources, int n_frames,
                                        const rigid_frame *frames0, double dt, double margin, int64_t n_blocks);

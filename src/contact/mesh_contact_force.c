@@ -5,6 +5,8 @@
  *
  *   df = k ( sum_j B_j q_j - q_0 ),   dp = -sum_i u_i sum_j d_ij . q_j,   u . dg = -dt ( p . df + f . dp )
  *
+ * Where friction or all of f lags, that part is constant and acts at a constant place: f in dp is the spring that is left.
+ *
  * Rigid points: u_0 = u + t x a, a = Z - c; their turning adds f . (t x (dtheta x a)).                                       */
 #include "contact/mesh_pairs.h"
 #include "core/math3.h"
@@ -58,6 +60,12 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, const mesh_re
   PetscFunctionBegin;
   memory_free(&l->spilled);
   memory_free(&l->spilled_node);
+  l->n_nodes = 0;
+  if (l->is_constant) { /* df = 0: dY = dZ, weights stay */
+    m3_identity(l->own);
+    memset(l->own + 9, 0, 9 * sizeof(double));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   l->n_nodes = r->n_nodes;
   if (r->n_nodes > MESH_NODES) {
     PetscCall(memory_alloc("long chains", r->n_nodes, sizeof(int32_t), &l->spilled_node));
@@ -71,37 +79,78 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, const mesh_re
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The spring of a pair at a relaxed attachment; false if the point has left. */
+static bool spring_force(const mesh_pair *p, const double Z[3], const mesh_relaxation *r, double f[3])
+{
+  double pull[3], normal[3];
+  v3_scale(normal, p->side, r->normal);
+  v3_sub(pull, Z, r->Y);
+  const bool is_active = v3_dot(pull, normal) < 0.0;
+  v3_scale(f, is_active ? -p->k : 0.0, pull);
+  return is_active;
+}
+
+void mesh_contact_start(mesh_contact *c, int64_t i)
+{
+  mesh_pair             *p = &c->pair[i];
+  const contact_surface *s = &c->mesh[p->q.i_object];
+  mesh_relaxation        r;
+  double                 f[3];
+  v3_set(p->lagged, 0.0, 0.0, 0.0);
+  relax_mesh(s->topology, s->x0, p->mu, &p->X, p->q.x, false, &r);
+  if (!spring_force(p, p->q.x, &r, p->lagged)) return;
+  p->X = r.at;
+  if (c->scheme == CONTACT_LAGGED_CONTACT) return;
+  relax_mesh(s->topology, s->x0, 0.0, &p->X, p->q.x, false, &r);
+  spring_force(p, p->q.x, &r, f);
+  v3_sub(p->lagged, p->lagged, f);
+}
+
+/* The spring of this evaluation. In: relaxed with friction; out: relaxed as the spring is, and whether its derivatives count. */
+static bool find_spring(const mesh_contact *c, mesh_pair *p, bool with_tangent, mesh_relaxation *r, double f[3])
+{
+  const contact_surface *s = &c->mesh[p->q.i_object];
+  v3_set(f, 0.0, 0.0, 0.0);
+  p->grip = p->X;
+  if (c->scheme == CONTACT_LAGGED_CONTACT) return false;
+  if (c->scheme == CONTACT_LAGGED_FRICTION) relax_mesh(s->topology, s->x, 0.0, &p->X, p->Z, with_tangent, r);
+  p->grip = r->at;
+  return spring_force(p, p->Z, r, f);
+}
+
 /* displacement [3] of a weighted point. Long chains are left to the caller: they need memory. */
 static void evaluate_pair(mesh_contact *c, int64_t i, const double *displacement, const rigid_frame *frames, bool with_tangent, mesh_relaxation *r)
 {
   mesh_pair             *p = &c->pair[i];
   const contact_surface *s = &c->mesh[p->q.i_object];
-  double                 pull[3];
+  double                 spring[3];
   if (p->source_frame < 0) v3_add(p->Z, p->origin, displacement);
   else {
     m3_mulv(p->Z, frames[p->source_frame].R, p->origin);
     v3_axpy(p->Z, 1.0, frames[p->source_frame].c);
   }
-  relax_mesh(s->topology, s->x, p->mu, &p->X, p->Z, with_tangent, r);
+  relax_mesh(s->topology, s->x, p->mu, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
   v3_copy(p->Y, r->Y);
   v3_scale(p->normal, p->side, r->normal);
-  v3_sub(pull, p->Z, p->Y);
-  p->is_active      = v3_dot(pull, p->normal) < 0.0;
+  p->is_active      = spring_force(p, p->Z, r, spring);
   p->at             = r->at;
   p->n_places       = (uint8_t)r->n_places;
   p->last_place     = r->place[r->n_places - 1];
   p->is_capped      = r->is_capped;
   p->is_on_triangle = p->last_place == ON_TRIANGLE || p->last_place == ENTERED;
   p->is_sliding     = p->is_active && (r->at.triangle != p->X.triangle || memcmp(r->at.weight, p->X.weight, sizeof r->at.weight) != 0);
-  for (int k = 0; k < 3; ++k) p->f[k] = p->is_active ? p->k * (p->Y[k] - p->Z[k]) : 0.0;
+  const bool is_spring = find_spring(c, p, with_tangent, r, spring);
+  v3_add(p->f, spring, p->lagged);
   if (!with_tangent) return;
   mesh_linear *l = &c->linear[i];
-  l->is_active   = p->is_active;
+  l->is_active   = is_spring || v3_dot(p->f, p->f) > 0.0;
+  l->is_constant = !is_spring;
   l->mesh        = p->q.i_object;
-  for (int k = 0; k < 3; ++k) l->corner[k] = s->topology->tri[3 * (int64_t)r->at.triangle + k];
-  v3_copy(l->weight, r->at.weight);
+  for (int k = 0; k < 3; ++k) l->corner[k] = s->topology->tri[3 * (int64_t)p->grip.triangle + k];
+  v3_copy(l->weight, p->grip.weight);
   v3_copy(l->Z, p->Z);
   v3_copy(l->f, p->f);
+  v3_copy(l->spring, spring);
 }
 
 static PetscErrorCode evaluate(mesh_contact *c, const double *v, const rigid_frame *frames, bool with_tangent)
@@ -114,8 +163,8 @@ static PetscErrorCode evaluate(mesh_contact *c, const double *v, const rigid_fra
   for (int64_t i = 0; i < n; ++i) {
     mesh_relaxation r;
     evaluate_pair(c, i, c->force + 3 * i, frames, with_tangent, &r);
-    if (!with_tangent || !c->pair[i].is_active) continue;
-    if (r.n_nodes > MESH_NODES) c->linear[i].n_nodes = -1;
+    if (!with_tangent || !c->linear[i].is_active) continue;
+    if (!c->linear[i].is_constant && r.n_nodes > MESH_NODES) c->linear[i].n_nodes = -1;
     else if (keep_derivatives(c, i, &r)) failed = PETSC_ERR_LIB;
   }
   PetscCall(failed);
@@ -127,6 +176,12 @@ static PetscErrorCode evaluate(mesh_contact *c, const double *v, const rigid_fra
   }
   if (with_tangent && c->n_frames > 0) memcpy(c->linear_frames, frames, (size_t)c->n_frames * sizeof *frames);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void add_to_corners(const contact_surface *s, const mesh_attachment *at, double dt, const double f[3], double *g)
+{
+  for (int k = 0; k < 3; ++k)
+    v3_axpy(g + 3 * (s->b->first_block + s->topology->tri[3 * (int64_t)at->triangle + k]), dt * at->weight[k], f);
 }
 
 PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
@@ -146,7 +201,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
         if (c->pair[i].q.i_source == c->candidate[k].i_source && c->pair[i].q.key.point == c->candidate[k].id && c->pair[i].q.i_object == c->candidate[k].i_mesh)
           c->candidate[k].is_paired = true;
   }
-  PetscCall(mesh_contact_detect(c, v, frames));
+  if (c->scheme != CONTACT_LAGGED_CONTACT || !g) PetscCall(mesh_contact_detect(c, v, frames));
   PetscCall(evaluate(c, v, frames, with_tangent));
   for (int64_t i = 0; i < c->n && *bad_source < 0; ++i) {
     const mesh_pair *p   = &c->pair[i];
@@ -159,10 +214,12 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   contact_rows_scatter(c->rows, -c->dt, c->force, g);
   for (int64_t i = 0; i < c->n; ++i) {
     const mesh_pair *p = &c->pair[i];
-    if (!p->is_active) continue;
+    if (v3_dot(p->f, p->f) == 0.0) continue;
     const contact_surface *s = &c->mesh[p->q.i_object];
-    for (int k = 0; k < 3; ++k)
-      v3_axpy(g + 3 * (s->b->first_block + s->topology->tri[3 * (int64_t)p->at.triangle + k]), c->dt * p->at.weight[k], p->f);
+    double                 spring[3];
+    v3_sub(spring, p->f, p->lagged);
+    add_to_corners(s, &p->grip, c->dt, spring, g);
+    if (c->scheme != CONTACT_IMPLICIT) add_to_corners(s, &p->X, c->dt, p->lagged, g);
     if (p->source_frame < 0 || frames[p->source_frame].block < 0) continue;
     double *to = g + 3 * frames[p->source_frame].block, arm[3], torque[3];
     v3_sub(arm, p->Z, frames[p->source_frame].c);
@@ -216,7 +273,7 @@ static void product(const mesh_contact *c, int64_t i, const double *x, double *y
   for (int k = 0; k < 3; ++k) {
     double *to = y + 3 * node_block(c, l, l->corner[k]);
     v3_axpy(to, c->dt * l->weight[k], df);
-    v3_axpy(to, c->dt * dw[k], l->f);
+    v3_axpy(to, c->dt * dw[k], l->spring);
   }
   if (!frame) return;
   double *to = y + 3 * frame->block;
@@ -244,7 +301,7 @@ static void product_transposed(const mesh_contact *c, int64_t i, const double *x
   for (int k = 0; k < 3; ++k) {
     const double *u = x + 3 * node_block(c, l, l->corner[k]);
     v3_axpy(p, -l->weight[k], u);
-    uf[k] = v3_dot(u, l->f);
+    uf[k] = v3_dot(u, l->spring);
   }
   for (int j = 0; j <= l->n_nodes; ++j) {
     double out[3];
@@ -290,7 +347,7 @@ static void pair_block(const mesh_contact *c, int64_t i, int row, int j, double 
   for (int e = 0; e < 9; ++e) block[e] = scale * (mesh_linear_B(l, j)[e] - (j == 0 && e % 4 == 0 ? 1.0 : 0.0));
   if (row == 0) return;
   double outer[9];
-  m3_outer(outer, l->f, mesh_linear_d(l, row - 1, j));
+  m3_outer(outer, l->spring, mesh_linear_d(l, row - 1, j));
   m3_axpy(block, c->dt * c->dt, outer);
 }
 

@@ -37,10 +37,10 @@ typedef struct {
 /* Derivatives of one pair, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j. Numbers are kept in place,
  * or in `spilled` where a chain met more nodes than fit. */
 typedef struct {
-  bool    is_active;
+  bool    is_active, is_constant; /* constant: a force that only turns with the arm of a rigid point */
   int     n_nodes;
   int32_t mesh, corner[3]; /* nodes of the final triangle */
-  double  weight[3], Z[3], f[3];
+  double  weight[3], Z[3], f[3], spring[3]; /* weights at the spring's grip */
   int32_t own_node[MESH_NODES];
   double  own[18 * (MESH_NODES + 1)];
   int32_t *spilled_node; /* NULL: own */
@@ -59,9 +59,11 @@ typedef struct {
   mesh_attachment   X;
   int32_t           side, source_frame;
   double            k, mu, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
+  double            lagged[3]; /* the part of the force that lags; it acts at X */
   /* the last evaluation */
   double            Z[3], Y[3], f[3], normal[3];
-  mesh_attachment   at;
+  mesh_attachment   at;   /* of Y */
+  mesh_attachment   grip; /* where the spring, f - lagged, acts: at, or the closest point where friction lags */
   bool              is_active, is_sliding, is_on_triangle, is_capped;
   uint8_t           n_places, last_place;
 } mesh_pair;
@@ -69,6 +71,7 @@ typedef struct {
 struct mesh_contact {
   int                n_bodies, n_meshes;
   const contact_law *law;
+  contact_scheme     scheme;
   contact_surface   *mesh;
   int64_t            n_known, known_capacity;
   mesh_memory       *known;
@@ -109,6 +112,8 @@ PetscErrorCode mesh_contact_search(mesh_contact *c);
 PetscErrorCode mesh_contact_find_inside(mesh_contact *c);
 /* New pairs on the way to v. mesh[].x must hold the nodes there. */
 PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames);
+/* What lags of pair i, from the positions the step starts from; X relaxes there. */
+void mesh_contact_start(mesh_contact *c, int64_t i);
 /* Append a pair. */
 PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
                                 const mesh_attachment *X, int32_t side);

@@ -29,7 +29,7 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_rows_destroy(&c->rows);
   contact_wrenches_destroy(&c->wrenches);
   penalty_points_destroy(&c->points);
-  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->mu, &c->source_frame, &c->object_frame, &c->state,
+  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->mu, &c->lagged, &c->source_frame, &c->object_frame, &c->state,
                     &c->Z, &c->Y_b, &c->f, &c->has_X, &c->linear_active, &c->linear_Z, &c->linear_f, &c->K, &c->linear_frames, &c->force,
                     &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->group};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
@@ -41,6 +41,12 @@ PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const conta
   PetscFunctionBeginUser;
   if (n > 0) PetscCall(mesh_contact_create(c->n_bodies, c->law, n, meshes, &c->mesh));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme)
+{
+  c->scheme = scheme;
+  if (c->mesh) mesh_contact_set_scheme(c->mesh, scheme);
 }
 
 static PetscErrorCode reserve_bodies(penalty_contact *c)
@@ -68,6 +74,7 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   PetscCall(memory_resize("pair X", 3 * m, sizeof(double), &c->X));
   PetscCall(memory_resize("pair stiffness", m, sizeof(double), &c->k));
   PetscCall(memory_resize("pair friction", m, sizeof(double), &c->mu));
+  PetscCall(memory_resize("pair lagged force", 3 * m, sizeof(double), &c->lagged));
   PetscCall(memory_resize("pair source frame", m, sizeof(int32_t), &c->source_frame));
   PetscCall(memory_resize("pair object frame", m, sizeof(int32_t), &c->object_frame));
   PetscCall(memory_resize("pair state", m, 1, &c->state));
@@ -112,17 +119,16 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
     v3_sub(arm, q->x, frames0[source->frame].c);
     m3_mulv_t(c->origin + 3 * i, frames0[source->frame].R, arm);
   }
+  const rigid_frame *o = &frames0[object->frame];
+  double             b[3], x_b[3];
+  v3_sub(b, q->x, o->c);
+  m3_mulv_t(x_b, o->R, b);
   c->has_X[i] = q->attachment >= 0;
   if (c->has_X[i]) v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
-  else {
-    /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
-     * from the start, and friction in its first step. */
-    const rigid_frame *o = &frames0[object->frame];
-    double             b[3], x_b[3];
-    v3_sub(b, q->x, o->c);
-    m3_mulv_t(x_b, o->R, b);
-    c->has_X[i] = relax_level_set(object->phi, law->friction, NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
-  }
+  /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
+   * from the start, and friction in its first step. */
+  else c->has_X[i] = relax_level_set(object->phi, law->friction, NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
+  penalty_law_start(c, i, x_b);
   c->linear_active[i] = 0;
   m3_zero(c->K + 9 * i);
 }

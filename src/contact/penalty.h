@@ -37,6 +37,16 @@ typedef struct {
   double stiffness, friction;
 } contact_law;
 
+/* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,
+ * prmd_dd_lagfr]: they lag the forces of this formulation, where the paper lagged those of [YamaneNakamura2006]. What lags is the force at
+ * the positions the step starts from, fixed to the object's axes (to the world's on a deforming surface), whatever becomes of the pair
+ * during the step; attachments relax at the end of the step in every scheme. */
+typedef enum {
+  CONTACT_IMPLICIT,       /* everything at the end of the step */
+  CONTACT_LAGGED_FRICTION, /* normal forces at the end of the step, friction from its start */
+  CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step feels it in the next one. Stable for dt < 2 sqrt(m/k) */
+} contact_scheme;
+
 /* One step's summary for the history table. */
 typedef struct {
   int64_t n_active, n_sliding;
@@ -62,6 +72,9 @@ void           penalty_contact_destroy(penalty_contact **c);
 
 /* Surfaces that points may touch, too: see mesh_contact.h. Once, before fields and the first step. */
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
+
+/* CONTACT_IMPLICIT unless set. After add_meshes, before the first step. */
+void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
 
 /* Find every pair that may touch in this step: known attachments, and points within `margin` of a level set [m].
  * frames0: poses at the start of the step. All arrays borrowed until end_step. n_blocks: of the global vector. */

@@ -1,7 +1,7 @@
 /* Forces of the pairs, their exact linearisation, and both on the global vector. penalty-relaxation.md, sections 5 and 6.
  *
  * With a = Z - c' (rigid point), b = Z - c (object), increments dZ of the point, dc, dt (turning) of the object and dt' of
- * the point's body, and K = k (dY/dZ - I) in world axes:
+ * the point's body, and K = df/dZ of penalty_law.c in world axes:
  *
  *   df          = K (dZ - dc - dt x b) + dt x f                the force turns with the object
  *   d(a x f)    = a x df + (dt' x a) x f
@@ -25,24 +25,11 @@
 
 /* ---- forces ---------------------------------------------------------------------------------------------------------- */
 
-/* K = k (R A R^T - I) */
-static void world_stiffness(double k, const double *R, const double *A, double *K)
-{
-  double RA[9];
-  m3_mul(RA, R, A);
-  m3_mul_nt(K, RA, R);
-  K[0] -= 1.0;
-  K[4] -= 1.0;
-  K[8] -= 1.0;
-  for (int j = 0; j < 9; ++j) K[j] *= k;
-}
-
 /* Z of a weighted point holds its displacement when this is called. */
 static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *frames, bool with_tangent)
 {
   const rigid_frame *o = &frames[c->object_frame[i]];
-  const level_set   *phi = c->objects[c->candidate[i].i_object].phi;
-  double            *Z = c->Z + 3 * i, *Y_b = c->Y_b + 3 * i, b[3], Z_b[3], pull[3], A[9];
+  double            *Z = c->Z + 3 * i, b[3], Z_b[3], f_b[3], K_b[9], RK[9];
   if (c->source_frame[i] < 0) v3_axpy(Z, 1.0, c->origin + 3 * i);
   else {
     const rigid_frame *s = &frames[c->source_frame[i]];
@@ -51,17 +38,15 @@ static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *fram
   }
   v3_sub(b, Z, o->c);
   m3_mulv_t(Z_b, o->R, b);
-  const double     *X     = c->has_X[i] ? c->X + 3 * i : NULL;
-  const relax_state state = relax_level_set(phi, c->mu[i], X, Z_b, Y_b, with_tangent ? A : NULL, NULL);
+  const relax_state state = penalty_law(c, i, Z_b, c->Y_b + 3 * i, f_b, with_tangent ? K_b : NULL);
   c->state[i]             = (uint8_t)state;
-  for (int j = 0; j < 3; ++j) pull[j] = c->k[i] * (Y_b[j] - Z_b[j]);
-  m3_mulv(c->f + 3 * i, o->R, pull);
+  m3_mulv(c->f + 3 * i, o->R, f_b);
   if (!with_tangent) return;
-  c->linear_active[i] = state != RELAX_INACTIVE;
+  c->linear_active[i] = state != RELAX_INACTIVE || v3_dot(f_b, f_b) > 0.0;
   v3_copy(c->linear_Z + 3 * i, Z);
   v3_copy(c->linear_f + 3 * i, c->f + 3 * i);
-  if (state != RELAX_INACTIVE) world_stiffness(c->k[i], o->R, A, c->K + 9 * i);
-  else m3_zero(c->K + 9 * i);
+  m3_mul(RK, o->R, K_b);
+  m3_mul_nt(c->K + 9 * i, RK, o->R);
 }
 
 void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *frames, bool with_tangent)

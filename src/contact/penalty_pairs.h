@@ -34,6 +34,7 @@ typedef struct {
 struct penalty_contact {
   int               n_bodies;
   contact_law      *law; /* [n_bodies][n_bodies] */
+  contact_scheme    scheme;
   mesh_contact     *mesh; /* the other half: points against deforming surfaces; NULL: there are none */
   pair_table       *known;
   contact_search   *search;
@@ -55,6 +56,7 @@ struct penalty_contact {
   double                  *X;          /* [n][3] in the object's frame; only where has_X */
   uint8_t                 *has_X;      /* known, or inside at the start of the step */
   double                  *k, *mu;
+  double                  *lagged;     /* [n][3] in the object's frame: the force, or the friction, at the start of the step; unless implicit */
   int32_t                 *source_frame; /* -1: weighted */
   int32_t                 *object_frame;
 
@@ -67,7 +69,7 @@ struct penalty_contact {
   /* The last evaluation with derivatives, which evaluations without leave alone. */
   uint8_t     *linear_active;
   double      *linear_Z, *linear_f; /* [n][3] */
-  double      *K;                   /* [n][9] k (dY/dZ - I), world axes; zero where inactive */
+  double      *K;                   /* [n][9] df/dZ where the object stands still, world axes; zero where inactive */
   rigid_frame *linear_frames;       /* [n_frames] */
 
   /* Work of one evaluation or product. */
@@ -80,6 +82,11 @@ struct penalty_contact {
   contact_points       points;
 };
 
+/* penalty_law.c: the force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (NULL: not wanted). Y_b: the
+ * attachment relaxed at Z_b, and its state, in every scheme. The force may outlive the contact where it lags: f_b is what counts. */
+relax_state penalty_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b);
+/* What lags of pair i, from where its point starts the step. */
+void penalty_law_start(penalty_contact *c, int64_t i, const double Z_b[3]);
 /* Positions, relaxed attachments and forces at v and frames; derivatives with `with_tangent`. */
 void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *frames, bool with_tangent);
 /* The pair with the first value that is not finite (smallest source, then smallest point), or -1. */

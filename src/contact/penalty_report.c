@@ -66,7 +66,7 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
   v3_axpy(v, 1.0, frame->v);
 }
 
-/* How far the force of a pair is from the law, with the force of the attachment before the step as trial:
+/* How far the force of a pair on its point, f_b in the object's axes, is from the law, with the force of the attachment before the step as trial:
  *
  *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc of radius mu k |phi|, nothing without an X
  *
@@ -74,9 +74,9 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
  * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
  * and the chord the attachment moves along elsewhere (penalty-relaxation.md, section 3). *is_curved: the surface bends at Z, and
  * bringing Y back to it from the chord adds up to k curvature |X - W|^2 / 8. */
-static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], bool *is_curved)
+static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], const double f_b[3], bool *is_curved)
 {
-  const double *Y_b = c->Y_b + 3 * i, k = c->k[i];
+  const double k = c->k[i];
   double        n[3], hessian[9], W[3], t[3] = {0.0, 0.0, 0.0}, miss[3];
   const double  phi = level_set_eval(c->objects[c->candidate[i].i_object].phi, Z_b, n, hessian), length = v3_norm(n);
   double        bend = 0.0;
@@ -88,7 +88,7 @@ static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[
   if (c->has_X[i]) v3_sub(t, c->X + 3 * i, W);
   const double r = v3_norm(t), limit = c->mu[i] * fabs(phi);
   if (r > limit) v3_scale(t, limit / r, t);
-  for (int j = 0; j < 3; ++j) miss[j] = k * (Y_b[j] - W[j] - t[j]);
+  for (int j = 0; j < 3; ++j) miss[j] = f_b[j] - k * (W[j] - Z_b[j] + t[j]);
   return v3_norm(miss);
 }
 
@@ -105,7 +105,7 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   const rigid_frame       *o   = &frames[c->object_frame[i]];
   contact_points          *out = &c->points;
   const double            *f   = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
-  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
+  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
 
   m3_mulv(Y, o->R, Y_b);
   v3_axpy(Y, 1.0, o->c);
@@ -121,8 +121,10 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   out->object_body[p] = obj->body_id;
   out->is_sliding[p]  = c->state[i] == RELAX_SLIDE;
 
-  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * v3_dot(f, f) / c->k[i], 0.0, false};
-  r.natural_map = natural_map(c, i, Z_b, &r.is_curved);
+  v3_sub(spring, Y_b, Z_b);
+  m3_mulv_t(f_b, o->R, f);
+  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * c->k[i] * v3_dot(spring, spring), 0.0, false};
+  if (out->gap[p] < 0.0) r.natural_map = natural_map(c, i, Z_b, f_b, &r.is_curved);
   v3_copy(f_t, f);
   tangential(n, f_t);
   r.f_t = v3_norm(f_t);
@@ -206,7 +208,7 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     v3_copy(f_t, q.f);
     tangential(q.normal, f_t);
     sum->n_sliding += q.is_sliding;
-    sum->stored_energy += 0.5 * v3_dot(q.f, q.f) / q.stiffness;
+    sum->stored_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
     if (q.is_on_triangle) *max_excess = fmax(*max_excess, v3_norm(f_t) - q.friction * f_n); /* edges and corners press with the whole pull */
@@ -225,7 +227,7 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
   contact_rows_gather(c->rows, 1.0, v, NULL, c->force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
-    if (c->state[i] == RELAX_INACTIVE) continue;
+    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* what lags may have left */
     const pair_report r      = report_pair(c, i, p++, frames);
     sum.n_sliding += c->state[i] == RELAX_SLIDE;
     sum.stored_energy += r.energy;

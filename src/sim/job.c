@@ -42,11 +42,15 @@ static const key_spec pair_keys[] = {
    .help = "penalty stiffness of this pair, per contact point; 0: the two never touch"},
   KEYS_END};
 static const key_table pair_table = {.name = "contact.pairs", .help = "Exceptions from the defaults.", .size = sizeof(job_pair), .keys = pair_keys};
+static const char *const contact_schemes[] = {[CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction",
+                                              [CONTACT_LAGGED_CONTACT] = "lagged_contact", NULL};
 static const key_spec contact_keys[] = {
   {.name = "friction", .type = KEY_REAL, .offset = offsetof(job_contact, friction), .min = 0, .max = INFINITY, .is_optional = true,
    .help = "coefficient of friction where no pair says otherwise"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(job_contact, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
    .help = "penalty stiffness per contact point; a body of weight W on n points sinks W/(n k)"},
+  {.name = "scheme", .type = KEY_ENUM, .offset = offsetof(job_contact, scheme), .choices = contact_schemes, .fallback = "implicit",
+   .help = "for comparison: lagged_friction takes friction from the start of each step, lagged_contact all of the contact forces; stacks creep, and steps beyond 2 sqrt(m/k) explode"},
   {.name = "pairs", .type = KEY_LIST, .offset = offsetof(job_contact, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},
   KEYS_END};
 static const key_table contact_table = {.name = "contact", .help = "How bodies touch.", .size = sizeof(job_contact), .keys = contact_keys};

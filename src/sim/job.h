@@ -20,6 +20,7 @@ typedef struct {
 } job_pair;
 typedef struct {
   double   friction, stiffness; /* NaN: not given */
+  int      scheme;              /* contact_scheme */
   key_list pairs;
 } job_contact;
 

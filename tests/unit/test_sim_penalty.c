@@ -305,7 +305,7 @@ static void set_upper_velocity(world *w, const double shift[3], double noise, ui
     for (int c = 0; c < 3; ++c) w->z[3 * (low->first_block + i) + c] -= shift[c];
 }
 
-static void open_mesh_world(world *w)
+static void open_mesh_world(world *w, contact_scheme scheme)
 {
   step_verdict    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
@@ -316,6 +316,7 @@ static void open_mesh_world(world *w)
   if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
   if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
   assert_ok(penalty_system_create(w->s, &w->p));
+  penalty_contact_set_scheme(w->p.contact, scheme);
   begin(w, 0.0);
   set_upper_velocity(w, down, 0.1, 1);
   evaluate(w, w->z, w->g, false);
@@ -341,12 +342,11 @@ static void count_mesh_pairs(const world *w, int by_source[4], int *n_sliding)
   }
 }
 
-static void test_slope_meshes(void **state)
+static void check_slope_meshes(contact_scheme scheme)
 {
-  (void)state;
   world w;
   int   pairs[4], n_sliding;
-  open_mesh_world(&w);
+  open_mesh_world(&w, scheme);
   count_mesh_pairs(&w, pairs, &n_sliding);
   print_message("active: low %d, high %d, sand %d, ball %d; %d slide\n", pairs[0], pairs[1], pairs[2], pairs[3], n_sliding);
   assert_true(pairs[1] > 0 && pairs[2] > 3 && pairs[3] > 3 && n_sliding > 3);
@@ -378,13 +378,19 @@ static void test_slope_meshes(void **state)
   close_world(&w);
 }
 
+static void test_slope_meshes(void **state)
+{
+  (void)state;
+  for (int scheme = CONTACT_IMPLICIT; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) check_slope_meshes((contact_scheme)scheme);
+}
+
 /* Contact alone changes neither momentum nor angular momentum: sums of g with and without it over what may move freely. */
 static void test_mesh_momentum(void **state)
 {
   (void)state;
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
-  open_mesh_world(&w);
+  open_mesh_world(&w, CONTACT_IMPLICIT);
   const penalty_contact *c = w.p.contact;
   double                *g = numbers(w.n);
   step_verdict           verdict = {STEP_OK, NULL, -1};
