@@ -60,7 +60,7 @@ run: setup-build
 	@echo; echo "Look at run/quickstart/still.png; open run/quickstart/frames.xmf in ParaView;"
 	@echo "the history is run/quickstart/history.csv, the time table run/quickstart/summary.txt."
 test: setup-test
-	@$(MAKE) --no-print-directory -j2 all unit
+	@$(MAKE) --no-print-directory -j2 all unit $(BENCH_BIN) $(B)/validate
 	@B=$(B) sh tests/run.sh
 bench: setup-build
 	@$(MAKE) --no-print-directory -j2 bench-build

@@ -13,7 +13,8 @@ struct xdmf {
 };
 
 /* Frames stand between these, indented by four; what is in them by more. */
-static const char FRAME_BEGIN[] = "    <Grid Name=\"step ", FRAME_END[] = "\n    </Grid>\n", TAIL[] = "  </Grid>\n</Domain>\n</Xdmf>\n";
+static const char FRAME_BEGIN[] = "    <Grid Name=\"step ", FRAME_END[] = "\n    </Grid>\n",
+                  TAIL[] = "  </Grid>\n</Domain>\n</Xdmf>\n";
 
 PetscErrorCode xdmf_create(const char *job_name, xdmf **out)
 {
@@ -42,7 +43,7 @@ static void put_name(FILE *out, const char *name, bool is_block)
     case '>': fputs("&gt;", out); break;
     case '"': fputs("&quot;", out); break;
     case '/': fputc(is_block ? '.' : '/', out); break;
-    default:  fputc(*name, out);
+    default: fputc(*name, out);
     }
 }
 
@@ -87,8 +88,10 @@ static void put_block(FILE *out, const char *file, const catalog_group *g)
   fputs("      <Grid Name=\"", out);
   put_name(out, g->name, true);
   fputs("\" GridType=\"Uniform\">\n        <Topology TopologyType=\"", out);
-  if (is_surface) fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_triangles);
-  else fprintf(out, "Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\">\n          ", (long long)g->n_rows);
+  if (is_surface)
+    fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_triangles);
+  else
+    fprintf(out, "Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\">\n          ", (long long)g->n_rows);
   put_data(out, file, "topology", g->name, NULL, is_surface ? g->n_triangles : g->n_rows, is_surface ? 3 : 1, "Int", 4);
   fputs("        </Topology>\n        <Geometry GeometryType=\"XYZ\">\n          ", out);
   put_field_data(out, file, g, &g->fields[position]);
@@ -130,8 +133,8 @@ PetscErrorCode xdmf_add(xdmf *x, const catalog *frame)
   if (!n_blocks) PetscFunctionReturn(PETSC_SUCCESS); /* ParaView cannot show an empty collection */
   FILE *out = open_memstream(&text, &n);
   PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
-  fprintf(out, "%s%lld\" GridType=\"Collection\" CollectionType=\"Spatial\">\n      <Time Value=\"%.17g\"/>\n",
-          FRAME_BEGIN, (long long)frame->step, frame->time);
+  fprintf(out, "%s%lld\" GridType=\"Collection\" CollectionType=\"Spatial\">\n      <Time Value=\"%.17g\"/>\n", FRAME_BEGIN,
+          (long long)frame->step, frame->time);
   for (int i = 0; i < frame->n_groups; ++i)
     if (is_block(&frame->groups[i])) put_block(out, slash ? slash + 1 : frame->path, &frame->groups[i]);
   fputs("    </Grid>\n", out);
@@ -195,7 +198,7 @@ static bool has(const char *text, size_t n, const char *word, size_t n_word) { r
 
 PetscErrorCode xdmf_read(const char *path, const char *job_name, xdmf **out)
 {
-  char          *head = NULL;
+  char          *head   = NULL;
   size_t         n_head = 0, n;
   const size_t   n_tail = strlen(TAIL);
   PetscErrorCode code   = PETSC_SUCCESS;
@@ -230,8 +233,8 @@ PetscErrorCode xdmf_copy(xdmf *x, xdmf *old, const char *name, bool *is_there)
   char word[300];
 
   PetscFunctionBegin;
-  *is_there    = false;
-  const int  m = snprintf(word, sizeof word, "\">frames/%s:/", name);
+  *is_there   = false;
+  const int m = snprintf(word, sizeof word, "\">frames/%s:/", name);
   for (size_t at = old->at, n; (n = frame_length(old, at)); at += n) {
     const char *first = memmem(old->text + at, n, "\">frames/", strlen("\">frames/"));
     if (!first || !has(first, (size_t)(old->text + at + n - first), word, (size_t)m)) continue;

@@ -11,16 +11,16 @@ typedef struct {
   PetscObjectState pattern_state;
   PetscObjectId    pattern_of;
   block3_parts     parts;
-  int64_t         *part_slot; /* [n_parts+1] first slot of each part in the arrays below */
-  int64_t         *source;    /* [slots] where the block stands in the matrix */
-  int64_t         *row_start; /* [members + n_parts] local rows of all parts, each part counting from 0 */
-  int32_t         *col;       /* [slots] local columns */
-  int64_t         *diagonal;  /* [members] */
+  int64_t         *part_slot;         /* [n_parts+1] first slot of each part in the arrays below */
+  int64_t         *source;            /* [slots] where the block stands in the matrix */
+  int64_t         *row_start;         /* [members + n_parts] local rows of all parts, each part counting from 0 */
+  int32_t         *col;               /* [slots] local columns */
+  int64_t         *diagonal;          /* [members] */
   int64_t         *copy_start, *copy; /* [n+1], [members]: places of each block among the members, by part */
   int64_t          n;
   /* by the values */
-  double *value;  /* [slots][9] factors */
-  double *local;  /* [members][3] */
+  double *value; /* [slots][9] factors */
+  double *local; /* [members][3] */
   int64_t n_regularised;
 } PC_MetisSchwarz;
 
@@ -135,19 +135,22 @@ static PetscErrorCode PCSetUp_MetisSchwarz(PC pc)
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATBLOCK3, &is_block3));
   PetscCheck(is_block3, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PC metisschwarz needs an assembled matrix of type block3, not %s; use -pc_type blockdiagonal for operators without "
-             "a matrix, -pc_type asm for PETSc's own formats", ((PetscObject)pc->pmat)->type_name);
+             "a matrix, -pc_type asm for PETSc's own formats",
+             ((PetscObject)pc->pmat)->type_name);
   PetscCall(mat_block3_get(pc->pmat, &a));
   PetscCall(set_up_pattern(pc, &a));
   const int64_t n_parts = bad = s->parts.n_parts;
   const double  largest = team_max_abs(9 * a.row_start[a.n], a.value), scale = largest > 0.0 ? largest : 1.0;
-  #pragma omp parallel for schedule(dynamic) reduction(+ : n_regularised) reduction(min : bad)
+#pragma omp parallel for schedule(dynamic) reduction(+ : n_regularised) reduction(min : bad)
   for (int64_t p = 0; p < n_parts; ++p) {
     block3_ilu f = factor_of(s, p);
     for (int64_t k = 0; k < f.row_start[f.n]; ++k)
       for (int e = 0; e < 9; ++e) f.value[9 * k + e] = a.value[9 * s->source[s->part_slot[p] + k] + e];
     const int64_t status = block3_ilu_factor(&f, scale);
-    if (status >= 0) n_regularised += status;
-    else if (p < bad) bad = p;
+    if (status >= 0)
+      n_regularised += status;
+    else if (p < bad)
+      bad = p;
   }
   s->n_regularised = n_regularised;
   if (bad < n_parts) PetscCall(PetscInfo(pc, "part %lld has values that are not finite\n", (long long)bad));
@@ -158,7 +161,7 @@ static PetscErrorCode PCSetUp_MetisSchwarz(PC pc)
 /* What the overlaps of the parts add up to in each block, in the order of the parts. */
 static void sum_copies(const PC_MetisSchwarz *s, double *out)
 {
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < s->n; ++i) {
     double sum[3] = {0.0, 0.0, 0.0};
     for (int64_t k = s->copy_start[i]; k < s->copy_start[i + 1]; ++k)
@@ -177,14 +180,15 @@ static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(x, &in));
   PetscCall(VecGetArrayWrite(y, &out));
-  #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
   for (int64_t p = 0; p < s->parts.n_parts; ++p) {
     const block3_ilu f      = factor_of(s, p);
     const int64_t    first  = s->parts.start[p];
     const int32_t   *member = s->parts.member + first;
     double          *v      = s->local + 3 * first;
     for (int64_t k = 0; k < f.n; ++k)
-      for (int e = 0; e < 3; ++e) v[3 * k + e] = is_transposed && !s->parts.is_owned[first + k] ? 0.0 : in[3 * (int64_t)member[k] + e];
+      for (int e = 0; e < 3; ++e)
+        v[3 * k + e] = is_transposed && !s->parts.is_owned[first + k] ? 0.0 : in[3 * (int64_t)member[k] + e];
     if (is_transposed) {
       block3_ilu_solve_transposed(&f, v);
       continue;
@@ -206,7 +210,7 @@ static PetscErrorCode PCApplyTranspose_MetisSchwarz(PC pc, Vec x, Vec y) { retur
 
 static PetscErrorCode PCSetFromOptions_MetisSchwarz(PC pc, PetscOptionItems *PetscOptionsObject)
 {
-  PC_MetisSchwarz *s   = pc->data;
+  PC_MetisSchwarz *s      = pc->data;
   const PetscInt   old[3] = {s->n_parts_wanted, s->part_size, s->overlap};
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Schwarz over METIS parts");
@@ -230,7 +234,8 @@ static PetscErrorCode PCView_MetisSchwarz(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
   if (is_ascii && s->parts.n_parts)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  parts: %lld, overlap: %d, blocks with overlap: %lld of %lld, regularised pivots: %lld\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  parts: %lld, overlap: %d, blocks with overlap: %lld of %lld, regularised pivots: %lld\n",
                                      (long long)s->parts.n_parts, (int)s->overlap, (long long)s->parts.start[s->parts.n_parts],
                                      (long long)s->n, (long long)s->n_regularised));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -20,12 +20,16 @@ static PetscErrorCode register_state(run *r)
   PetscCall(memory_alloc("run state", 1, sizeof(int64_t), &r->state.retries));
   PetscCall(field_table_add_group(r->fields, "run", FIELD_GROUP_PLAIN, &r->one, r, &g));
   PetscCall(field_table_add(r->fields, g, "step", "1", FIELD_I64, 1, &r->state.step, FIELD_CHECKPOINT, "whole steps done"));
-  PetscCall(field_table_add(r->fields, g, "base_step", "1", FIELD_I64, 1, &r->state.base_step, FIELD_CHECKPOINT, "step at which the present time step began"));
-  PetscCall(field_table_add(r->fields, g, "base_time", "s", FIELD_F64, 1, &r->state.base_time, FIELD_CHECKPOINT, "time at base_step"));
+  PetscCall(field_table_add(r->fields, g, "base_step", "1", FIELD_I64, 1, &r->state.base_step, FIELD_CHECKPOINT,
+                            "step at which the present time step began"));
+  PetscCall(
+      field_table_add(r->fields, g, "base_time", "s", FIELD_F64, 1, &r->state.base_time, FIELD_CHECKPOINT, "time at base_step"));
   PetscCall(field_table_add(r->fields, g, "time_step", "s", FIELD_F64, 1, &r->state.dt, FIELD_CHECKPOINT, "time step in use"));
-  PetscCall(field_table_add(r->fields, g, "level", "1", FIELD_I64, 1, &r->state.level, FIELD_CHECKPOINT, "halvings of the last step"));
+  PetscCall(
+      field_table_add(r->fields, g, "level", "1", FIELD_I64, 1, &r->state.level, FIELD_CHECKPOINT, "halvings of the last step"));
   PetscCall(field_table_add(r->fields, g, "frame", "1", FIELD_I64, 1, &r->state.frame, FIELD_CHECKPOINT, "frames written"));
-  PetscCall(field_table_add(r->fields, g, "retries", "1", FIELD_I64, 1, &r->state.retries, FIELD_CHECKPOINT, "steps that were retried"));
+  PetscCall(
+      field_table_add(r->fields, g, "retries", "1", FIELD_I64, 1, &r->state.retries, FIELD_CHECKPOINT, "steps that were retried"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,8 +64,10 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   r->job       = *j;
   *j           = NULL;
   r->max_steps = options->max_steps;
-  if (options->dir) snprintf(r->dir, sizeof r->dir, "%s", options->dir);
-  else snprintf(r->dir, sizeof r->dir, "run/%s", r->job->name);
+  if (options->dir)
+    snprintf(r->dir, sizeof r->dir, "%s", options->dir);
+  else
+    snprintf(r->dir, sizeof r->dir, "run/%s", r->job->name);
   snprintf(r->checkpoint_dir, sizeof r->checkpoint_dir, "%s/checkpoints", r->dir);
   PetscCall(set_petsc_options(r->job->solver->petsc, "-"));
   PetscCall(scene_create(options->comm, r->job, d, &r->scene));
@@ -90,9 +96,10 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   char path[4300];
   snprintf(path, sizeof path, "%s/job.yaml", r->dir);
   const bool is_used = access(path, F_OK) == 0;
-  PetscCheck(!is_used || options->force, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s already holds a run; continue it with `stickslip resume %s`, choose another place with --out, or start over with --force",
-             r->dir, r->dir);
+  PetscCheck(
+      !is_used || options->force, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+      "%s already holds a run; continue it with `stickslip resume %s`, choose another place with --out, or start over with --force",
+      r->dir, r->dir);
   PetscCall(run_lock_acquire(r->dir, &r->lock));
   if (is_used) PetscCall(checkpoint_drop_after(r->checkpoint_dir, -1));
   PetscCall(run_open_outputs(r, -1));
@@ -107,12 +114,13 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
   run_lock         *lock;
   job              *j;
   snprintf(dir, sizeof dir, "%s/checkpoints", options->dir);
-  PetscCheck(access(options->dir, F_OK) == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no such run directory; start the run with `stickslip run`",
-             options->dir);
+  PetscCheck(access(options->dir, F_OK) == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s: no such run directory; start the run with `stickslip run`", options->dir);
   /* First of all: nobody else may be writing what is about to be read and cut back. */
   PetscCall(run_lock_acquire(options->dir, &lock));
   PetscCall(checkpoint_newest(dir, &newest));
-  PetscCheck(newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no valid checkpoint to resume from; start the run with `stickslip run`", dir);
+  PetscCheck(newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s: no valid checkpoint to resume from; start the run with `stickslip run`", dir);
   PetscCall(checkpoint_read_head(newest, &origin));
   PetscCheck(origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: holds no job to resume", newest);
   PetscCall(job_read_text(newest, origin.job_text, n_overrides, overrides, d, &j));

@@ -13,7 +13,7 @@
 /* The clockwork's own state, a one-row group of the field table. Times are never accumulated: base_time + (step - base_step) dt,
  * where the base is the start of the run, or the last resume that changed time.step. */
 typedef struct {
-  int64_t *step;  /* whole steps done */
+  int64_t *step; /* whole steps done */
   int64_t *base_step;
   double  *base_time, *dt;
   int64_t *level; /* the last step was taken in 2^level parts */
@@ -32,20 +32,23 @@ typedef struct {
 } run_output;
 
 struct run {
-  job           *job;
-  scene         *scene;
-  formulation   *formulation;
-  field_table   *fields;
-  run_lock      *lock;
-  run_output     output;
+  job            *job;
+  scene          *scene;
+  formulation    *formulation;
+  field_table    *fields;
+  run_lock       *lock;
+  run_output      output;
   field_snapshot *snapshot; /* the state at the start of a step that is taken in parts */
-  char           dir[4096], checkpoint_dir[4200];
-  run_state      state;
-  int64_t        one; /* row count of the state group */
-  int64_t        max_steps;
+  char            dir[4096], checkpoint_dir[4200];
+  run_state       state;
+  int64_t         one; /* row count of the state group */
+  int64_t         max_steps;
 };
 
-static inline double run_time(const run *r) { return *r->state.base_time + (double)(*r->state.step - *r->state.base_step) * *r->state.dt; }
+static inline double run_time(const run *r)
+{
+  return *r->state.base_time + (double)(*r->state.step - *r->state.base_step) * *r->state.dt;
+}
 /* Is `every` (simulated seconds) due at the end of this step? Counted in steps: no drift. */
 bool run_is_due(const run *r, double every);
 

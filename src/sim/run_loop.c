@@ -84,21 +84,23 @@ static PetscErrorCode take_step(run *r, step_verdict *verdict, step_report *repo
 static void show_progress(const run *r, int64_t first, int64_t last, const step_report *report)
 {
   const int64_t step = *r->state.step;
-  const double  wall = timer_now() - r->output.wall_start, eta = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
-  log_progress("t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  newton %lld  gmres %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
-               run_time(r), r->job->time->end, (long long)step, (long long)last, (long long)*r->state.frame,
-               (long long)report->contact.n_active, (long long)report->newton_iterations, (long long)report->linear_iterations,
-               step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
+  const double  wall = timer_now() - r->output.wall_start,
+               eta   = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
+  log_progress(
+      "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  newton %lld  gmres %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
+      run_time(r), r->job->time->end, (long long)step, (long long)last, (long long)*r->state.frame,
+      (long long)report->contact.n_active, (long long)report->newton_iterations, (long long)report->linear_iterations,
+      step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
 }
 
 PetscErrorCode run_loop(run *r, exit_code *code)
 {
   PetscFunctionBegin;
-  const double  dt    = r->job->time->step;
-  const int64_t first = *r->state.step;
-  const double  left  = (r->job->time->end - *r->state.base_time) / dt * (1 - 1e-12);
-  const int64_t last  = left > 0 ? *r->state.base_step + (int64_t)ceil(left) : first;
-  int64_t       stop  = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
+  const double  dt     = r->job->time->step;
+  const int64_t first  = *r->state.step;
+  const double  left   = (r->job->time->end - *r->state.base_time) / dt * (1 - 1e-12);
+  const int64_t last   = left > 0 ? *r->state.base_step + (int64_t)ceil(left) : first;
+  int64_t       stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
   step_report   report = {0};
   *code                = SS_EXIT_OK;
   timer_reset();
@@ -125,7 +127,8 @@ PetscErrorCode run_loop(run *r, exit_code *code)
     if (*r->state.step == last && !run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
     PetscCall(run_write_checkpoint(r));
     if (*r->state.step < last && signal_caught) {
-      log_info("stopped by signal %d after step %lld; continue with `stickslip resume %s`", (int)signal_caught, (long long)*r->state.step, r->dir);
+      log_info("stopped by signal %d after step %lld; continue with `stickslip resume %s`", (int)signal_caught,
+               (long long)*r->state.step, r->dir);
       *code = SS_EXIT_REQUEUE;
     }
   }

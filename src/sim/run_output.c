@@ -18,7 +18,7 @@ PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
   const key_list *names = &r->job->output->fields;
   for (int i = 0; i < names->n; ++i) {
     const char *known[256];
-    int         n       = 0;
+    int         n        = 0;
     bool        is_known = false;
     for (int k = 0; k < field_table_n_groups(r->fields); ++k) {
       const field_group *g = field_table_group(r->fields, k);
@@ -30,8 +30,9 @@ PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
     }
     if (is_known) continue;
     const char *nearest = diagnostics_nearest(names->item[i].value, n, known);
-    diagnostics_add(d, names->item[i].node->mark, "output.fields", "no frame has a field \"%s\"%s%s%s", (const char *)names->item[i].value,
-                    nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+    diagnostics_add(d, names->item[i].node->mark, "output.fields", "no frame has a field \"%s\"%s%s%s",
+                    (const char *)names->item[i].value, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                    nearest ? "\"?" : "");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -158,8 +159,9 @@ PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   snprintf(path, sizeof path, "%s/summary.txt", r->dir);
   FILE *f = fopen(path, "w");
   PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: cannot write: %s", path, strerror(errno));
-  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", STICKSLIP_VERSION, r->job->name,
-          (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries, (double)memory_peak() / 1e6);
+  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", STICKSLIP_VERSION,
+          r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
+          (double)memory_peak() / 1e6);
   timer_table(f);
   fclose(f);
   PetscFunctionReturn(PETSC_SUCCESS);

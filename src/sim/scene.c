@@ -41,8 +41,8 @@ static const material *material_of(const scene *s, const key_item *item, const b
     int         n = 0;
     for (; n < s->n_materials && n < 256; ++n) names[n] = s->materials[n]->name;
     const char *nearest = diagnostics_nearest(name, n, names);
-    diagnostics_add(d, mark, at, "no material is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-                    nearest ? "\"?" : "; define it under materials:");
+    diagnostics_add(d, mark, at, "no material is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
+                    nearest ? nearest : "", nearest ? "\"?" : "; define it under materials:");
     return NULL;
   }
   if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) {
@@ -59,9 +59,9 @@ static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, 
   PetscFunctionBegin;
   char path[256];
   snprintf(path, sizeof path, "bodies.%s", item->name);
-  b->name     = item->name;
-  b->kind     = body_kinds[item->variant];
-  b->material = material_of(s, item, b->kind, path, d);
+  b->name                    = item->name;
+  b->kind                    = body_kinds[item->variant];
+  b->material                = material_of(s, item, b->kind, path, d);
   const body_request request = {.name = item->name, .path = path, .spec = item->value, .material = b->material, .node = item->node};
   PetscCall(b->kind->create(&request, &s->world, d, &b->body));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -74,7 +74,8 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   s->world.job         = document_root(s->job->document);
   s->world.mpm_options = s->job->mpm;
   v3_copy(s->world.gravity, s->gravity);
-  for (int i = 0; i < s->job->measure.n; ++i) s->world.keeps_origins |= ((const job_measure *)s->job->measure.item[i].value)->expected.n > 0;
+  for (int i = 0; i < s->job->measure.n; ++i)
+    s->world.keeps_origins |= ((const job_measure *)s->job->measure.item[i].value)->expected.n > 0;
   PetscCall(memory_alloc("bodies", list->n, sizeof(scene_body), &s->bodies));
   for (int i = 0; i < list->n; ++i) PetscCall(build_body(s, &list->item[i], &s->bodies[s->n_bodies++], d));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,15 +18,15 @@ typedef struct {
 } scene_body;
 
 struct scene {
-  MPI_Comm     comm; /* on which solvers are created */
-  const job   *job; /* borrowed */
-  double       gravity[3];
-  int          n_materials;
-  material   **materials;
-  int          n_bodies;
-  scene_body  *bodies;
-  body_world   world;        /* what bodies share */
-  double       length_scale; /* smallest spacing or body size, for margins [m] */
+  MPI_Comm    comm; /* on which solvers are created */
+  const job  *job;  /* borrowed */
+  double      gravity[3];
+  int         n_materials;
+  material  **materials;
+  int         n_bodies;
+  scene_body *bodies;
+  body_world  world;        /* what bodies share */
+  double      length_scale; /* smallest spacing or body size, for margins [m] */
   /* Everything with unknowns, in the order of the global vector: by kind as in the registry, then as in the job. */
   int    n_systems;
   body **systems;

@@ -62,10 +62,12 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         law->stiffness = s->laws[j * n + i].stiffness = 0.0;
         law->friction = s->laws[j * n + i].friction = 0.0;
       } else if (isnan(law->stiffness)) {
-        diagnostics_add(d, where->mark, "contact.stiffness", "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all or for this pair (0: never)",
+        diagnostics_add(d, where->mark, "contact.stiffness",
+                        "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all or for this pair (0: never)",
                         s->bodies[i].name, s->bodies[j].name);
       } else if (law->stiffness > 0 && isnan(law->friction)) {
-        diagnostics_add(d, where->mark, "contact.friction", "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all or for this pair",
+        diagnostics_add(d, where->mark, "contact.friction",
+                        "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all or for this pair",
                         s->bodies[i].name, s->bodies[j].name);
       }
     }

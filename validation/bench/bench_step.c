@@ -10,6 +10,7 @@
 #include "core/timer.h"
 #include "io/checkpoint.h"
 #include "sim/formulation.h"
+#include "discretize/mpm/mpm_body.h"
 #include "sim/scene.h"
 
 enum { MAX_COUNTS = 8, REPEATS = 3 };
@@ -27,7 +28,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   formulation *f;
   team_set_threads(threads);
   PetscCall(diagnostics_create(&d));
-  PetscCall(scene_create(j, d, &s));
+  PetscCall(scene_create(PETSC_COMM_SELF, j, d, &s));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   PetscCall(penalty_formulation.create(s, &f));
@@ -54,7 +55,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   PetscCall(checkpoint_newest("build/bench-checkpoint", &path));
   if (path && stat(path, &status) == 0) *checkpoint_rate = (double)status.st_size / seconds * 1e-6;
   memory_free(&path);
-  if (s->domain) mpm_domain_memory(s->domain, state, work);
+  if (s->world.mpm) mpm_domain_memory(s->world.mpm->domain, state, work);
   f->ops->destroy(&f);
   scene_destroy(&s);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -20,7 +20,8 @@ static void check_periodic(const mpm_options *o, int i, double spacing, diagnost
     cells = (w->side == 0 ? other->at - w->at : w->at - other->at) / spacing;
   }
   if (w->kind == MPM_WALL_PERIODIC && (n != 1 || cells < 4 - 1e-6 || fabs(cells - nearbyint(cells)) > 1e-6))
-    diagnostics_add(d, o->walls.item[i].node->mark, "mpm.walls", "a periodic wall wants one other on the opposite side of its axis, a whole number of cells (4 or more) away");
+    diagnostics_add(d, o->walls.item[i].node->mark, "mpm.walls",
+                    "a periodic wall wants one other on the opposite side of its axis, a whole number of cells (4 or more) away");
 }
 
 /* The first body's spacing, the others must agree. */
@@ -119,23 +120,25 @@ static PetscErrorCode set_velocity_field(const body_request *r, bool is_apic, mp
 }
 
 /* Particles in `filled`: now, or as a source, or both. */
-static PetscErrorCode fill_with_particles(const body_request *r, mpm_domain *domain, const shape *filled, const char *path, diagnostics *d, body **out)
+static PetscErrorCode fill_with_particles(const body_request *r, mpm_domain *domain, const shape *filled, const char *path,
+                                          diagnostics *d, body **out)
 {
   PetscFunctionBegin;
   const mpm_body_spec *spec   = r->spec;
   const double         wanted = filled->mass.volume / pow(spec->spacing, 3) * spec->particles_per_cell;
   if (wanted < 1 || wanted > 2e9) {
-    diagnostics_add(d, r->node->mark, path, "would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted, spec->spacing);
+    diagnostics_add(d, r->node->mark, path, "would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted,
+                    spec->spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  const sampling_options o = {.kind               = (sampling_kind)spec->seeding,
-                              .spacing            = spec->spacing,
-                              .particles_per_cell = spec->particles_per_cell,
-                              .jitter             = spec->jitter,
-                              .seed               = (uint64_t)spec->seed};
-  mpm_seed seed = {0};
-  double  *x[3] = {NULL}, *points;
-  int      index;
+  const sampling_options o    = {.kind               = (sampling_kind)spec->seeding,
+                                 .spacing            = spec->spacing,
+                                 .particles_per_cell = spec->particles_per_cell,
+                                 .jitter             = spec->jitter,
+                                 .seed               = (uint64_t)spec->seed};
+  mpm_seed               seed = {0};
+  double                *x[3] = {NULL}, *points;
+  int                    index;
   PetscCall(sampling_fill(filled->piece[0], filled->min, filled->max, filled->mass.volume, &o, &seed.n, x, &seed.volume_each));
   PetscCall(memory_alloc("seeded particles", 3 * seed.n, sizeof(double), &points));
   for (int k = 0; k < 3; ++k) {
@@ -166,8 +169,10 @@ static PetscErrorCode mpm_create(const body_request *r, body_world *world, diagn
   if (!r->material || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &filled));
   if (!filled) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!filled->is_bounded) diagnostics_add(d, r->node->mark, path, "has no volume to fill with particles");
-  else PetscCall(fill_with_particles(r, world->mpm->domain, filled, path, d, out));
+  if (!filled->is_bounded)
+    diagnostics_add(d, r->node->mark, path, "has no volume to fill with particles");
+  else
+    PetscCall(fill_with_particles(r, world->mpm->domain, filled, path, d, out));
   shape_destroy(&filled);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,8 +59,8 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
   m->n_keys = spec->keyframes.n;
   PetscCall(memory_alloc("keyframes", m->n_keys, sizeof(pose_key), &m->keys));
   for (int i = 0; i < m->n_keys; ++i) {
-    const key_item        *item = &spec->keyframes.item[i];
-    const motion_key_spec *k    = item->value;
+    const key_item        *item    = &spec->keyframes.item[i];
+    const motion_key_spec *k       = item->value;
     double                 axis[3] = {0, 0, 1}, theta[3];
     if (i > 0 && !(k->time > m->keys[i - 1].t)) diagnostics_add(d, item->node->mark, path, "keyframes: times must ascend");
     if (!unit_axis(k->axis, axis)) diagnostics_add(d, item->node->mark, path, "keyframes: axis must not be zero");
@@ -76,19 +76,24 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
     quaternion_log(m->keys[i].turn, turn);
   }
   m->is_smooth = spec->interpolation == MOTION_SMOOTH;
-  if (m->is_smooth && m->n_keys == 0) diagnostics_add(d, mark, path, "interpolation: smooth is for keyframes, and there are none");
-  else if (m->is_smooth) smooth_keyframes(m);
+  if (m->is_smooth && m->n_keys == 0)
+    diagnostics_add(d, mark, path, "interpolation: smooth is for keyframes, and there are none");
+  else if (m->is_smooth)
+    smooth_keyframes(m);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode read_expression(const char *text, const document_node *node, const char *path, diagnostics *d, expression **out)
+static PetscErrorCode read_expression(const char *text, const document_node *node, const char *path, diagnostics *d,
+                                      expression **out)
 {
   PetscFunctionBegin;
   static const char *const names[] = {"t"};
   int                      place;
   char                     message[256] = "";
   PetscCall(expression_compile(text, 1, names, out, &place, message, sizeof message));
-  if (!*out) diagnostics_add(d, node ? node->mark : (document_mark){NULL, 0, 0}, path, "\"%s\": %s at character %d", text, message, place + 1);
+  if (!*out)
+    diagnostics_add(d, node ? node->mark : (document_mark){NULL, 0, 0}, path, "\"%s\": %s at character %d", text, message,
+                    place + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,8 +115,10 @@ PetscErrorCode motion_create(const motion_spec *spec, const document_node *node,
   PetscCall(read_keyframes(m, spec, mark, path, d));
   if (spec->expressions) {
     const motion_expression_spec *e = spec->expressions;
-    if (e->translate.n != 0 && e->translate.n != 3) diagnostics_add(d, mark, path, "expressions.translate: expected three expressions, got %d", e->translate.n);
-    for (int k = 0; k < 3 && e->translate.n == 3; ++k) PetscCall(read_expression(e->translate.item[k].value, node, path, d, &m->translate[k]));
+    if (e->translate.n != 0 && e->translate.n != 3)
+      diagnostics_add(d, mark, path, "expressions.translate: expected three expressions, got %d", e->translate.n);
+    for (int k = 0; k < 3 && e->translate.n == 3; ++k)
+      PetscCall(read_expression(e->translate.item[k].value, node, path, d, &m->translate[k]));
     PetscCall(read_expression(e->rotate_deg, node, path, d, &m->rotate));
     if (!unit_axis(e->axis, m->axis)) diagnostics_add(d, mark, path, "expressions.axis must not be zero");
   }
@@ -169,7 +176,7 @@ void motion_frame(const motion *m, double t, rigid_frame *f)
       if (!m->translate[k]) continue;
       d_rate[k] = expression_derivative(m->translate[k], &t, 0, &d[k]);
     }
-    double angle;
+    double       angle;
     const double rate = expression_derivative(m->rotate, &t, 0, &angle);
     v3_scale(theta, angle * DEGREE, m->axis);
     v3_scale(w, rate * DEGREE, m->axis);

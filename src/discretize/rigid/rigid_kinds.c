@@ -7,7 +7,7 @@
 level_set *const *rigid_body_level_sets(const body *base, int *n)
 {
   const rigid_body *b = (const rigid_body *)base;
-  *n = b->n_level_sets;
+  *n                  = b->n_level_sets;
   return b->level_sets;
 }
 
@@ -35,15 +35,15 @@ static PetscErrorCode obstacle_totals(const body *base, const double gravity[3],
 }
 
 const body_ops rigid_obstacle_ops = {
-  .kind       = "obstacle",
-  .points     = POINT_NONE,
-  .totals     = obstacle_totals,
-  .fields     = rigid_body_fields,
-  .level_sets = rigid_body_level_sets,
-  .frame      = obstacle_frame,
-  .move_to    = obstacle_move_to,
-  .describe   = rigid_body_describe,
-  .destroy    = rigid_body_destroy_base,
+    .kind       = "obstacle",
+    .points     = POINT_NONE,
+    .totals     = obstacle_totals,
+    .fields     = rigid_body_fields,
+    .level_sets = rigid_body_level_sets,
+    .frame      = obstacle_frame,
+    .move_to    = obstacle_move_to,
+    .describe   = rigid_body_describe,
+    .destroy    = rigid_body_destroy_base,
 };
 
 /* --- making ---------------------------------------------------------------------------------------------------------- */
@@ -61,10 +61,22 @@ static PetscErrorCode create(rigid_kind kind, const body_request *r, const body_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_rigid(const body_request *r, body_world *w, diagnostics *d, body **out) { return create(RIGID_DYNAMIC, r, w, d, out); }
-static PetscErrorCode create_kinematic(const body_request *r, body_world *w, diagnostics *d, body **out) { return create(RIGID_KINEMATIC, r, w, d, out); }
-static PetscErrorCode create_static(const body_request *r, body_world *w, diagnostics *d, body **out) { return create(RIGID_STATIC, r, w, d, out); }
+static PetscErrorCode create_rigid(const body_request *r, body_world *w, diagnostics *d, body **out)
+{
+  return create(RIGID_DYNAMIC, r, w, d, out);
+}
+static PetscErrorCode create_kinematic(const body_request *r, body_world *w, diagnostics *d, body **out)
+{
+  return create(RIGID_KINEMATIC, r, w, d, out);
+}
+static PetscErrorCode create_static(const body_request *r, body_world *w, diagnostics *d, body **out)
+{
+  return create(RIGID_STATIC, r, w, d, out);
+}
 
-const body_kind rigid_body_kind     = {.name = "rigid", .keys = &rigid_body_table, .ops = &rigid_body_ops, .material = BODY_MATERIAL_ANY, .create = create_rigid};
-const body_kind kinematic_body_kind = {.name = "kinematic", .keys = &kinematic_body_table, .ops = &rigid_obstacle_ops, .create = create_kinematic};
-const body_kind static_body_kind    = {.name = "static", .keys = &static_body_table, .ops = &rigid_obstacle_ops, .create = create_static};
+const body_kind rigid_body_kind = {
+    .name = "rigid", .keys = &rigid_body_table, .ops = &rigid_body_ops, .material = BODY_MATERIAL_ANY, .create = create_rigid};
+const body_kind kinematic_body_kind = {
+    .name = "kinematic", .keys = &kinematic_body_table, .ops = &rigid_obstacle_ops, .create = create_kinematic};
+const body_kind static_body_kind = {
+    .name = "static", .keys = &static_body_table, .ops = &rigid_obstacle_ops, .create = create_static};
