@@ -81,7 +81,7 @@ PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_poi
   const contact_source *source = &c->sources[i_source];
   const contact_law    *law    = &c->law[(int64_t)source->body_id * c->n_bodies + c->mesh[i_mesh].body_id];
   mesh_pair            *p      = &c->pair[c->n];
-  *p   = (mesh_pair){.X = *X, .at = *X, .side = side, .k = law->stiffness, .mu = law->friction};
+  *p   = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .mu = law->friction};
   p->q = (contact_candidate){.key      = {source->body_id, c->mesh[i_mesh].body_id, id},
                              .i_source = i_source,
                              .i_object = i_mesh,
@@ -150,7 +150,7 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   c->sources   = sources;
   c->n_frames  = n_frames;
   c->dt        = dt;
-  c->margin    = margin;
+  c->margin = c->first_margin = margin;
   c->n_blocks  = n_blocks;
   c->n         = 0;
   if (n_frames > c->frame_capacity) {

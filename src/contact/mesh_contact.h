@@ -21,7 +21,9 @@ void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme);
 /* As penalty_contact_begin_step. */
 PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const contact_source *sources, int n_frames,
                                        const rigid_frame *frames0, double dt, double margin, int64_t n_blocks);
-/* Find what begins to touch on the way to v, then g -= dt forces. *bad_source, *bad_point: of a pair that is not finite, else -1. */
+/* Find what begins to touch on the way to v, then g -= dt forces. *bad_source, *bad_point: of a pair that is not finite, else -1.
+ * *bad_source MESH_TOO_FAR: a trial (no tangent wanted) moves things so far that looking for contacts is pointless; nothing was added. */
+enum { MESH_TOO_FAR = -2 };
 PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
                                      int *bad_source, int64_t *bad_point);
 /* The following as their namesakes in penalty.h. */

@@ -13,6 +13,10 @@
 #include "core/memory.h"
 #include <string.h>
 
+/* A line search that jumps this many times farther than anything could move as the step began is turned back unseen: it would try nearly
+ * all points against all triangles. */
+#define REFUSED_MARGINS 32.0
+
 /* ---- evaluation ---------------------------------------------------------------------------------------------------------------- */
 
 static void move_surfaces(mesh_contact *c, const double *v)
@@ -132,14 +136,15 @@ static void evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   relax_mesh(s->topology, s->x, p->mu, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
   v3_copy(p->Y, r->Y);
   v3_scale(p->normal, p->side, r->normal);
-  p->is_active      = spring_force(p, p->Z, r, spring);
+  p->is_active      = spring_force(p, p->Z, r, spring) && p->is_reached;
   p->at             = r->at;
   p->n_places       = (uint8_t)r->n_places;
   p->last_place     = r->place[r->n_places - 1];
   p->is_capped      = r->is_capped;
   p->is_on_triangle = p->last_place == ON_TRIANGLE || p->last_place == ENTERED;
   p->is_sliding     = p->is_active && (r->at.triangle != p->X.triangle || memcmp(r->at.weight, p->X.weight, sizeof r->at.weight) != 0);
-  const bool is_spring = find_spring(c, p, with_tangent, r, spring);
+  const bool is_spring = find_spring(c, p, with_tangent, r, spring) && p->is_reached;
+  if (!is_spring) v3_set(spring, 0.0, 0.0, 0.0);
   v3_add(p->f, spring, p->lagged);
   if (!with_tangent) return;
   mesh_linear *l = &c->linear[i];
@@ -192,14 +197,14 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   *bad_point  = -1;
   move_surfaces(c, v);
   const double far = farthest(c, v, frames);
+  if (g && !with_tangent && far > REFUSED_MARGINS * c->first_margin) {
+    *bad_source = MESH_TOO_FAR;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (2.0 * far > c->margin && far < INFINITY) { /* something may come from farther away than was looked */
-    const int64_t n = c->n;
-    c->margin       = 4.0 * far;
+    c->margin = 4.0 * far;
     PetscCall(mesh_contact_search(c));
-    for (int64_t k = 0; k < c->n_candidates; ++k) /* those found since the step began */
-      for (int64_t i = 0; i < n; ++i)
-        if (c->pair[i].q.i_source == c->candidate[k].i_source && c->pair[i].q.key.point == c->candidate[k].id && c->pair[i].q.i_object == c->candidate[k].i_mesh)
-          c->candidate[k].is_paired = true;
+    mesh_contact_relink(c);
   }
   if (c->scheme != CONTACT_LAGGED_CONTACT || !g) PetscCall(mesh_contact_detect(c, v, frames));
   PetscCall(evaluate(c, v, frames, with_tangent));

@@ -191,11 +191,11 @@ PetscErrorCode mesh_contact_search(mesh_contact *c)
     while (triangle >= c->mesh[m].topology->n_triangles) triangle -= c->mesh[m++].topology->n_triangles;
     const int32_t   p = near[i].first;
     mesh_candidate *q = &c->candidate[i];
-    *q = (mesh_candidate){c->point_source[p], m, (int32_t)triangle, c->point_index[p], c->point_id[p], {0.0, 0.0, 0.0}, false};
+    *q = (mesh_candidate){c->point_source[p], m, (int32_t)triangle, c->point_index[p], c->point_id[p], {0.0, 0.0, 0.0}, false, -1};
     v3_copy(q->x0, c->vertex_x + 3 * (int64_t)c->point_vertex[p]);
     const mesh_candidate *last = q - 1; /* the same point and surface come in runs */
     const bool is_same = i > 0 && last->i_source == q->i_source && last->id == q->id && last->i_mesh == q->i_mesh;
-    q->is_paired       = is_same ? last->is_paired : is_known(c, c->sources[q->i_source].body_id, q->id, c->mesh[m].body_id);
+    q->is_known        = is_same ? last->is_known : is_known(c, c->sources[q->i_source].body_id, q->id, c->mesh[m].body_id);
   }
   c->n_candidates = n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -222,7 +222,7 @@ static void try_candidate(mesh_contact *c, int64_t i, const double *v, const rig
   double                x0[12], x1[12], e1[3], e2[3], n[3], longest = 0.0, w[3], motion[3];
   ccd_hit               hit;
   c->hit_time[i] = INFINITY;
-  if (q->is_paired) return;
+  if (q->is_known) return;
   candidate_path(c, q, v, frames, x0, x1);
   v3_sub(e1, x0 + 6, x0 + 3);
   v3_sub(e2, x0 + 9, x0 + 3);
@@ -256,6 +256,30 @@ static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
   return a->i_source == b->i_source && a->id == b->id && a->i_mesh == b->i_mesh;
 }
 
+/* The candidates [i, end) are those of one point and one surface, `first` the earliest that collides, infinite time: none does. */
+static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t first)
+{
+  const mesh_candidate *q = &c->candidate[first];
+  const double         *h = c->hit + 4 * first;
+  PetscFunctionBegin;
+  mesh_pair *before = q->pair >= 0 ? &c->pair[q->pair] : NULL;
+  if (!(c->hit_time[first] <= 1.0)) {
+    if (before) before->is_reached = false;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  const mesh_attachment X    = {q->triangle, {h[1], h[2], h[3]}};
+  const int32_t         side = h[0] > 0.0 ? 1 : -1;
+  if (before) { /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
+    before->is_reached = true;
+    if (before->side != side) before->X = X, before->side = side;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int64_t k = i; k < end; ++k) c->candidate[k].pair = (int32_t)c->n;
+  PetscCall(mesh_contact_add(c, q->i_source, q->i_point, q->id, q->x0, q->i_mesh, &X, side));
+  c->pair[c->n - 1].is_new = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames)
 {
   const int64_t n      = c->n_candidates;
@@ -267,15 +291,24 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
     int64_t first = i;
     for (end = i; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end)
       if (c->hit_time[end] < c->hit_time[first]) first = end;
-    if (!(c->hit_time[first] <= 1.0)) continue;
-    const mesh_candidate *q = &c->candidate[first];
-    const double         *h = c->hit + 4 * first;
-    const mesh_attachment X = {q->triangle, {h[1], h[2], h[3]}};
-    PetscCall(mesh_contact_add(c, q->i_source, q->i_point, q->id, q->x0, q->i_mesh, &X, h[0] > 0.0 ? 1 : -1));
-    for (int64_t k = i; k < end; ++k) c->candidate[k].is_paired = true;
+    if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first));
   }
   if (c->n > before) PetscCall(contact_rows_build(c->rows, c->n, c->row_list, c->sources, c->n_blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pairs keep their places when the candidates are listed anew. */
+void mesh_contact_relink(mesh_contact *c)
+{
+  for (int64_t i = 0; i < c->n; ++i) {
+    const contact_candidate *q = &c->pair[i].q;
+    for (int64_t k = 0; k < c->n_candidates; ++k) {
+      mesh_candidate *near = &c->candidate[k];
+      if (near->i_source != q->i_source || near->id != q->key.point || near->i_mesh != q->i_object) continue;
+      if (c->pair[i].is_new) near->pair = (int32_t)i;
+      else near->is_known = true;
+    }
+  }
 }
 
 /* ---- those that are inside from the start -------------------------------------------------------------------------------------------- */
@@ -315,7 +348,7 @@ PetscErrorCode mesh_contact_find_inside(mesh_contact *c)
       PetscCall(mesh_contact_add(c, c->point_source[p], c->point_index[p], c->point_id[p], x, m, &X, 1));
       for (int64_t k = 0; k < c->n_candidates; ++k)
         if (c->candidate[k].i_source == c->point_source[p] && c->candidate[k].id == c->point_id[p] && c->candidate[k].i_mesh == m)
-          c->candidate[k].is_paired = true;
+          c->candidate[k].is_known = true;
     }
     triangle_bvh_destroy(&tree);
   }

@@ -31,7 +31,8 @@ typedef struct {
   int32_t i_source, i_mesh, triangle;
   int64_t i_point, id;
   double  x0[3];
-  bool    is_paired;
+  bool    is_known; /* a pair from earlier steps: nothing to look for */
+  int32_t pair;     /* found in this step, in an evaluation before; -1: not */
 } mesh_candidate;
 
 /* Derivatives of one pair, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j. Numbers are kept in place,
@@ -58,6 +59,8 @@ typedef struct {
   contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
   mesh_attachment   X;
   int32_t           side, source_frame;
+  bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
+  bool              is_reached; /* does the path to the last state? Always, if not new */
   double            k, mu, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
   double            lagged[3]; /* the part of the force that lags; it acts at X */
   /* the last evaluation */
@@ -85,7 +88,7 @@ struct mesh_contact {
   int                   n_sources, n_frames, frame_capacity;
   const contact_source *sources;
   rigid_frame          *frames0, *linear_frames;
-  double                dt, margin;
+  double                dt, margin, first_margin; /* the latter as the step began */
   int64_t               n_blocks;
   int64_t               n_candidates, candidate_capacity;
   mesh_candidate       *candidate;
@@ -110,10 +113,12 @@ struct mesh_contact {
 PetscErrorCode mesh_contact_search(mesh_contact *c);
 /* Pairs for points that are inside closed surfaces already: at the very first step. */
 PetscErrorCode mesh_contact_find_inside(mesh_contact *c);
-/* New pairs on the way to v. mesh[].x must hold the nodes there. */
+/* New pairs on the way to v, and which of those found before are there. mesh[].x must hold the nodes there. */
 PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames);
 /* What lags of pair i, from the positions the step starts from; X relaxes there. */
 void mesh_contact_start(mesh_contact *c, int64_t i);
+/* After another search within the step: which candidates are pairs of this step already. */
+void mesh_contact_relink(mesh_contact *c);
 /* Append a pair. */
 PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
                                 const mesh_attachment *X, int32_t side);

@@ -131,6 +131,7 @@ static PetscErrorCode add_mesh_forces(penalty_contact *c, const double *v, const
   PetscFunctionBeginUser;
   if (!c->mesh) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mesh_contact_residual(c->mesh, v, frames, g, with_tangent, &source, &point));
+  if (source == MESH_TOO_FAR) *verdict = (step_verdict){STEP_CFL, NULL, -1};
   if (source >= 0) *verdict = (step_verdict){STEP_NOT_FINITE, c->sources[source].b->name, point};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
