@@ -29,7 +29,7 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_rows_destroy(&c->rows);
   contact_wrenches_destroy(&c->wrenches);
   penalty_points_destroy(&c->points);
-  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->mu, &c->lagged, &c->source_frame, &c->object_frame, &c->state,
+  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->lagged, &c->source_frame, &c->object_frame, &c->state,
                     &c->Z, &c->Y_b, &c->f, &c->has_X, &c->linear_active, &c->linear_Z, &c->linear_f, &c->K, &c->linear_frames, &c->force,
                     &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->group};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
@@ -73,7 +73,7 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   PetscCall(memory_resize("pair origin", 3 * m, sizeof(double), &c->origin));
   PetscCall(memory_resize("pair X", 3 * m, sizeof(double), &c->X));
   PetscCall(memory_resize("pair stiffness", m, sizeof(double), &c->k));
-  PetscCall(memory_resize("pair friction", m, sizeof(double), &c->mu));
+  PetscCall(memory_resize("pair friction", m, sizeof *c->cone, &c->cone));
   PetscCall(memory_resize("pair lagged force", 3 * m, sizeof(double), &c->lagged));
   PetscCall(memory_resize("pair source frame", m, sizeof(int32_t), &c->source_frame));
   PetscCall(memory_resize("pair object frame", m, sizeof(int32_t), &c->object_frame));
@@ -110,7 +110,7 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   const contact_object    *object = &c->objects[q->i_object];
   const contact_law       *law    = &c->law[(int64_t)source->body_id * c->n_bodies + object->body_id];
   c->k[i]                         = law->stiffness;
-  c->mu[i]                        = law->friction;
+  c->cone[i]                      = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   c->object_frame[i]              = object->frame;
   c->source_frame[i]              = source->b->ops->points == POINT_RIGID ? source->frame : -1;
   if (c->source_frame[i] < 0) v3_copy(c->origin + 3 * i, q->x);
@@ -127,7 +127,7 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   if (c->has_X[i]) v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
   /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
    * from the start, and friction in its first step. */
-  else c->has_X[i] = relax_level_set(object->phi, law->friction, NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
+  else c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
   penalty_law_start(c, i, x_b);
   c->linear_active[i] = 0;
   m3_zero(c->K + 9 * i);

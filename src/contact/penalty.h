@@ -32,9 +32,10 @@ typedef struct {
   int   body_id;
 } contact_mesh;
 
-/* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. */
+/* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. friction_across > 0: an ellipse, `friction` along the
+ * direction, an axis of whatever level set is touched, see relax_cone; deforming surfaces take `friction` alone. */
 typedef struct {
-  double stiffness, friction;
+  double stiffness, friction, friction_across, direction[3];
 } contact_law;
 
 /* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,

@@ -6,6 +6,8 @@
 #include "contact/penalty_pairs.h"
 #include "core/math3.h"
 
+static const relax_cone frictionless = {.mu = 0.0};
+
 /* f += k (Y - Z), K += k (dY/dZ - I) */
 static void add_spring(double k, const double *Y, const double *Z, const double *Y_Z, double *f, double *K)
 {
@@ -19,13 +21,13 @@ relax_state penalty_law(const penalty_contact *c, int64_t i, const double Z_b[3]
   const level_set  *phi = c->objects[c->candidate[i].i_object].phi;
   const double     *X   = c->has_X[i] ? c->X + 3 * i : NULL;
   double            A[9], W[3];
-  const relax_state state = relax_level_set(phi, c->mu[i], X, Z_b, Y_b, K_b ? A : NULL, NULL);
+  const relax_state state = relax_level_set(phi, &c->cone[i], X, Z_b, Y_b, K_b ? A : NULL, NULL);
   if (c->scheme == CONTACT_IMPLICIT) v3_set(f_b, 0.0, 0.0, 0.0);
   else v3_copy(f_b, c->lagged + 3 * i);
   if (K_b) m3_zero(K_b);
   if (state == RELAX_INACTIVE || c->scheme == CONTACT_LAGGED_CONTACT) return state;
   if (c->scheme == CONTACT_IMPLICIT) add_spring(c->k[i], Y_b, Z_b, A, f_b, K_b);
-  else if (relax_level_set(phi, 0.0, NULL, Z_b, W, K_b ? A : NULL, NULL) != RELAX_INACTIVE)
+  else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, K_b ? A : NULL, NULL) != RELAX_INACTIVE)
     add_spring(c->k[i], W, Z_b, A, f_b, K_b);
   return state;
 }
@@ -36,7 +38,7 @@ void penalty_law_start(penalty_contact *c, int64_t i, const double Z_b[3])
   double          *f   = c->lagged + 3 * i, Y[3], W[3];
   v3_set(f, 0.0, 0.0, 0.0);
   if (c->scheme == CONTACT_IMPLICIT || !c->has_X[i]) return;
-  if (relax_level_set(phi, c->mu[i], c->X + 3 * i, Z_b, Y, NULL, NULL) == RELAX_INACTIVE) return;
+  if (relax_level_set(phi, &c->cone[i], c->X + 3 * i, Z_b, Y, NULL, NULL) == RELAX_INACTIVE) return;
   if (c->scheme == CONTACT_LAGGED_CONTACT) add_spring(c->k[i], Y, Z_b, NULL, f, NULL);
-  else if (relax_level_set(phi, 0.0, NULL, Z_b, W, NULL, NULL) != RELAX_INACTIVE) add_spring(c->k[i], Y, W, NULL, f, NULL);
+  else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, NULL, NULL) != RELAX_INACTIVE) add_spring(c->k[i], Y, W, NULL, f, NULL);
 }

@@ -55,7 +55,8 @@ struct penalty_contact {
   double                  *origin;     /* [n][3] weighted: start of the step, world; rigid: in the body's frame */
   double                  *X;          /* [n][3] in the object's frame; only where has_X */
   uint8_t                 *has_X;      /* known, or inside at the start of the step */
-  double                  *k, *mu;
+  double                  *k;
+  relax_cone              *cone;
   double                  *lagged;     /* [n][3] in the object's frame: the force, or the friction, at the start of the step; unless implicit */
   int32_t                 *source_frame; /* -1: weighted */
   int32_t                 *object_frame;

@@ -68,7 +68,7 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
 
 /* How far the force of a pair on its point, f_b in the object's axes, is from the law, with the force of the attachment before the step as trial:
  *
- *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc of radius mu k |phi|, nothing without an X
+ *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc (ellipse) of radius mu k |phi|, nothing without an X
  *
  * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W), this is the natural map f_t = P(f_t + k slip) of Coulomb's law
  * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
@@ -86,14 +86,14 @@ static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[
   v3_copy(W, Z_b);
   v3_axpy(W, -phi, n);
   if (c->has_X[i]) v3_sub(t, c->X + 3 * i, W);
-  const double r = v3_norm(t), limit = c->mu[i] * fabs(phi);
+  const double r = relax_cone_length(&c->cone[i], n, t), limit = c->cone[i].mu * fabs(phi);
   if (r > limit) v3_scale(t, limit / r, t);
   for (int j = 0; j < 3; ++j) miss[j] = f_b[j] - k * (W[j] - Z_b[j] + t[j]);
   return v3_norm(miss);
 }
 
 typedef struct {
-  double penetration, f_n, f_t, slip_angle, velocity_angle, energy, natural_map;
+  double penetration, f_n, f_t /* in the metric of the cone */, slip_angle, velocity_angle, energy, natural_map;
   bool   is_curved;
 } pair_report;
 
@@ -105,7 +105,7 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   const rigid_frame       *o   = &frames[c->object_frame[i]];
   contact_points          *out = &c->points;
   const double            *f   = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
-  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
+  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], n_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
 
   m3_mulv(Y, o->R, Y_b);
   v3_axpy(Y, 1.0, o->c);
@@ -127,7 +127,9 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   if (out->gap[p] < 0.0) r.natural_map = natural_map(c, i, Z_b, f_b, &r.is_curved);
   v3_copy(f_t, f);
   tangential(n, f_t);
-  r.f_t = v3_norm(f_t);
+  m3_mulv_t(n_b, o->R, n);
+  m3_mulv_t(f_b, o->R, f_t);
+  r.f_t = relax_cone_length(&c->cone[i], n_b, f_b);
   if (c->state[i] != RELAX_SLIDE) return r;
 
   v3_sub(slip_b, Y_b, c->X + 3 * i);
@@ -235,7 +237,7 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
     sum.slip_angle       = fmax(sum.slip_angle, r.slip_angle);
     sum.power_loss_angle = fmax(sum.power_loss_angle, r.velocity_angle);
     max_f_n              = fmax(max_f_n, r.f_n);
-    max_excess           = fmax(max_excess, r.f_t - c->mu[i] * r.f_n);
+    max_excess           = fmax(max_excess, r.f_t - c->cone[i].mu * r.f_n);
     double *const miss   = r.is_curved ? &sum.natural_map_curved : &sum.natural_map;
     *miss                = fmax(*miss, r.natural_map);
   }

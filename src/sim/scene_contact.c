@@ -1,6 +1,7 @@
 /* Which bodies of a scene may touch how, and who brings points and who level sets. */
 #include "sim/scene_impl.h"
 #include <string.h>
+#include "core/math3.h"
 #include "core/memory.h"
 
 /* Does `name` mean body i: by its own name, or by its material's? */
@@ -26,6 +27,31 @@ static bool can_touch(const scene *s, int a, int b)
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
 
+static void check_ellipse(const key_item *item, diagnostics *d)
+{
+  const job_pair *p = item->value;
+  if (isfinite(p->friction_transverse) != isfinite(p->friction_direction[0]))
+    diagnostics_add(d, item->node->mark, "contact.pairs", "friction_direction and friction_transverse belong together: give both or neither");
+  else if (isfinite(p->friction_transverse) && !(v3_norm(p->friction_direction) > 0.0))
+    diagnostics_add(d, item->node->mark, "contact.pairs.friction_direction", "expected a direction, got a vector without length");
+}
+
+/* Friction of the pair is set. */
+static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostics *d)
+{
+  const job_pair *p   = item->value;
+  contact_law    *law = &s->laws[i * s->n_bodies + j];
+  if (s->bodies[i].kind->ops->surface || s->bodies[j].kind->ops->surface) {
+    if (i <= j)
+      diagnostics_add(d, item->node->mark, "contact.pairs.friction_direction", "\"%s\" and \"%s\": deforming surfaces have no axis to turn with; leave it out",
+                      s->bodies[i].name, s->bodies[j].name);
+  } else if (!(law->friction > 0.0)) {
+    if (i <= j) diagnostics_add(d, item->node->mark, "contact.pairs.friction", "must be > 0 where friction depends on the direction");
+  }
+  law->friction_across = p->friction_transverse;
+  v3_copy(law->direction, p->friction_direction);
+}
+
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -34,7 +60,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   bool              *meets_itself; /* only if it says so: [cloth, cloth] */
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
-  for (int i = 0; i < n * n; ++i) s->laws[i] = (contact_law){c->stiffness, c->friction};
+  for (int i = 0; i < n * n; ++i) s->laws[i] = (contact_law){.stiffness = c->stiffness, .friction = c->friction};
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item *item = &c->pairs.item[k];
     const job_pair *p    = item->value;
@@ -45,12 +71,14 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     const char *one = p->between.item[0].value, *two = p->between.item[1].value;
     check_pair_name(s, item, one, d);
     check_pair_name(s, item, two, d);
+    check_ellipse(item, d);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) {
         if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;
         if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
+        if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }
   const document_node *where = document_find(document_root(s->job->document), "contact");

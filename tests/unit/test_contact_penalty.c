@@ -36,7 +36,7 @@ static void near_surface(uint64_t *state, const level_set *s, const rigid_frame 
 }
 
 /* Only `point` bodies meet only `object` bodies, unless -1. */
-static void world_create(world *w, int64_t n_points, int n_weights, int point, int object, double mu, uint64_t seed)
+static void world_create_cone(world *w, int64_t n_points, int n_weights, int point, int object, double mu, double mu_across, uint64_t seed)
 {
   uint64_t      state = seed;
   const int64_t n_cloud_blocks = n_weights == 1 ? n_points : 10;
@@ -75,12 +75,17 @@ static void world_create(world *w, int64_t n_points, int n_weights, int point, i
   for (int a = 0; a < N_BODIES; ++a)
     for (int b = 0; b < N_BODIES; ++b)
       if ((point < 0 || a == point || b == point) && (object < 0 || a == object || b == object))
-        w->law[N_BODIES * a + b] = (contact_law){900.0 + 40.0 * (a + b), mu};
+        w->law[N_BODIES * a + b] = (contact_law){900.0 + 40.0 * (a + b), mu, mu_across, {0.3, -1.0, 0.2}};
   assert_ok(penalty_contact_create(N_BODIES, w->law, &w->contact));
   assert_ok(memory_alloc("v", 3 * w->n_blocks, sizeof(double), &w->v));
   assert_ok(memory_alloc("g", 3 * w->n_blocks, sizeof(double), &w->g));
   assert_ok(memory_alloc("x", 3 * w->n_blocks, sizeof(double), &w->x));
   assert_ok(memory_alloc("y", 3 * w->n_blocks, sizeof(double), &w->y));
+}
+
+static void world_create(world *w, int64_t n_points, int n_weights, int point, int object, double mu, uint64_t seed)
+{
+  world_create_cone(w, n_points, n_weights, point, object, mu, 0.0, seed);
 }
 
 static void world_destroy(world *w)
@@ -159,12 +164,12 @@ static double column_error(world *w, int64_t j, double step, const double *colum
   return is_smooth ? worst : -1.0;
 }
 
-static void check_derivative(contact_scheme scheme, int point, int object, double mu, const int least[4])
+static void check_derivative(contact_scheme scheme, int point, int object, double mu, double mu_across, const int least[4])
 {
   world   w;
   int     count[4] = {0}, n_smooth = 0, n_order = 0;
   double *column, *unit, scale = 0.0, coarse = 0.0, fine = 0.0;
-  world_create(&w, 48, 5, point, object, mu, 11);
+  world_create_cone(&w, 48, 5, point, object, mu, mu_across, 11);
   penalty_contact_set_scheme(w.contact, scheme);
   world_settle(&w, 5);
   const int64_t n = 3 * w.n_blocks;
@@ -205,10 +210,11 @@ static void derivative(void **unused)
   const int all[4] = {3, 1, 3, 3}, frictionless[4] = {3, 1, 0, 3};
   for (int point = CLOUD; point <= VERTICES; ++point)
     for (int object = BALL; object <= GROUND; ++object) {
-      check_derivative(CONTACT_IMPLICIT, point, object, 0.9, all);
-      check_derivative(CONTACT_IMPLICIT, point, object, 0.0, frictionless);
-      check_derivative(CONTACT_LAGGED_FRICTION, point, object, 0.9, all);
-      check_derivative(CONTACT_LAGGED_CONTACT, point, object, 0.9, all);
+      check_derivative(CONTACT_IMPLICIT, point, object, 0.9, 0.0, all);
+      check_derivative(CONTACT_IMPLICIT, point, object, 0.0, 0.0, frictionless);
+      check_derivative(CONTACT_IMPLICIT, point, object, 0.9, 2.0, all);
+      check_derivative(CONTACT_LAGGED_FRICTION, point, object, 0.9, 0.0, all);
+      check_derivative(CONTACT_LAGGED_CONTACT, point, object, 0.9, 0.0, all);
     }
   assert_no_leak();
 }

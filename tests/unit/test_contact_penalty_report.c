@@ -48,7 +48,7 @@ static void world_create(world *w, bool is_curved)
   v3_add(w->point.x, w->frame.c, b);
   w->source = (contact_source){&w->point.base, -1, POINT};
   w->object = (contact_object){w->phi, 0, GROUND};
-  const contact_law law[4] = {{0, 0}, {K, MU}, {K, MU}, {0, 0}};
+  const contact_law law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
   assert_ok(penalty_contact_create(2, law, &w->contact));
   begin(w);
   end(w);

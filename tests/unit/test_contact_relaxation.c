@@ -69,6 +69,13 @@ static relax_state by_implicit(const void *s, double mu, const double *X, const 
   return relax_implicit(s, mu, X, Z, Y, Y_Z, Y_X);
 }
 
+static const relax_cone ellipse = {.mu_across = 1.8, .direction = {0.4, 0.9, -0.5}}; /* mu: by_cone's */
+static relax_state by_cone(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
+{
+  const relax_cone cone = {mu, ellipse.mu_across, {ellipse.direction[0], ellipse.direction[1], ellipse.direction[2]}};
+  return relax_implicit_cone(s, &cone, X, Z, Y, Y_Z, Y_X);
+}
+
 /* Largest entry of |central difference - derivative|; `tangent` projects variations of X. -1: the branch changed. */
 static double difference_error(relax_fn relax, const void *s, double mu, const double *X, const double *Z, bool in_X,
                                const double *n, double step)
@@ -141,6 +148,9 @@ static void derivatives(void **unused)
     check_derivatives(by_implicit, &flat, true, first);
     check_derivatives(by_implicit, &sphere, false, first);
     check_derivatives(by_implicit, &wavy, false, first);
+    check_derivatives(by_cone, &flat, true, first);
+    check_derivatives(by_cone, &sphere, false, first);
+    check_derivatives(by_cone, &wavy, false, first);
   }
   assert_no_leak();
 }
@@ -196,6 +206,57 @@ static void plane_is_exact(void **unused)
       assert_close(m3_det(B), 0.0, tolerance);
     }
   }
+  assert_no_leak();
+}
+
+/* On a plane: (f_1/mu_1)^2 + (f_2/mu_2)^2 against f_n^2, with axes of our own; friction points from Y to X; what has slid sticks. A circle
+ * written as an ellipse, and one whose direction is normal to the surface. 64 eps as above, over the smaller mu. */
+static void elliptical_cone(void **unused)
+{
+  (void)unused;
+  int n_stick = 0, n_slide = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    double              p[4], mu, X[3], Z[3], Y[3], Y2[3], f[3], along[3], across[3], d[3];
+    random_pair(p, &p[3], &mu, X, Z);
+    const relax_surface s = {eval_plane, p};
+    relax_cone          cone = {uniform(0.05, 4.0), uniform(0.05, 4.0), {0}};
+    random_unit(cone.direction);
+    v3_copy(along, cone.direction);
+    v3_axpy(along, -v3_dot(along, p), p);
+    if (v3_norm(along) < 0.1) continue;
+    v3_scale(along, 1.0 / v3_norm(along), along);
+    v3_cross(across, p, along);
+    const double      tolerance = 64.0 * DBL_EPSILON / fmin(cone.mu, cone.mu_across);
+    const relax_state state_here = relax_implicit_cone(&s, &cone, X, Z, Y, NULL, NULL);
+    v3_sub(f, Y, Z);
+    const double f_n = v3_dot(f, p), share = hypot(v3_dot(f, along) / cone.mu, v3_dot(f, across) / cone.mu_across);
+    n_stick += state_here == RELAX_STICK;
+    n_slide += state_here == RELAX_SLIDE;
+    assert_close(v3_dot(Y, p), p[3], 64.0 * DBL_EPSILON);
+    if (state_here == RELAX_STICK) {
+      assert_memory_equal(Y, X, sizeof Y);
+      assert_true(share <= f_n + tolerance);
+    } else {
+      assert_close(share, f_n, tolerance);
+      v3_axpy(f, -f_n, p);
+      v3_sub(d, X, Y);
+      v3_cross(Y2, f, d);
+      assert_close(v3_norm(Y2), 0.0, 64.0 * DBL_EPSILON);
+      assert_true(v3_dot(f, d) >= 0.0);
+      relax_implicit_cone(&s, &cone, Y, Z, Y2, NULL, NULL);
+      for (int i = 0; i < 3; ++i) assert_close(Y2[i], Y[i], tolerance);
+    }
+    relax_implicit(&s, fmin(cone.mu, cone.mu_across), X, Z, Y, NULL, NULL);
+    v3_copy(cone.direction, p);
+    relax_implicit_cone(&s, &cone, X, Z, Y2, NULL, NULL);
+    for (int i = 0; i < 3; ++i) assert_close(Y2[i], Y[i], tolerance);
+    relax_implicit(&s, cone.mu, X, Z, Y, NULL, NULL);
+    v3_copy(cone.direction, along);
+    cone.mu_across = cone.mu;
+    relax_implicit_cone(&s, &cone, X, Z, Y2, NULL, NULL);
+    assert_memory_equal(Y, Y2, sizeof Y);
+  }
+  assert_true(n_stick > 100 && n_slide > 200);
   assert_no_leak();
 }
 
@@ -330,6 +391,6 @@ static void odd_cases(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(plane_is_exact), cmocka_unit_test(level_set_agrees_with_plane),
+TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(plane_is_exact), cmocka_unit_test(elliptical_cone), cmocka_unit_test(level_set_agrees_with_plane),
           cmocka_unit_test(continuous), cmocka_unit_test(curved_surface), cmocka_unit_test(frictionless),
           cmocka_unit_test(odd_cases))

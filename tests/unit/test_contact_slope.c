@@ -34,7 +34,7 @@ static void place(slope *s)
 static void slope_create(slope *s, bool is_box, double tangent, double mu)
 {
   const double      cosine = 1.0 / sqrt(1.0 + tangent * tangent), sine = tangent * cosine, zero[3] = {0.0, 0.0, 0.0};
-  const contact_law law[4] = {{0, 0}, {STIFFNESS, mu}, {STIFFNESS, mu}, {0, 0}};
+  const contact_law law[4] = {{.stiffness = 0}, {.stiffness = STIFFNESS, .friction = mu}, {.stiffness = STIFFNESS, .friction = mu}, {.stiffness = 0}};
   memset(s, 0, sizeof *s);
   s->is_box = is_box;
   v3_set(s->n, sine, 0.0, cosine);
