@@ -196,8 +196,9 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   *bad_source = -1;
   *bad_point  = -1;
   move_surfaces(c, v);
-  const double far = farthest(c, v, frames);
-  if (g && !with_tangent && far > REFUSED_MARGINS * c->first_margin) {
+  /* As the step ends (no g) bodies have moved on; whatever state is accepted has been evaluated, and looked around, before. */
+  const double far = g ? farthest(c, v, frames) : 0.0;
+  if (!with_tangent && far > REFUSED_MARGINS * c->first_margin) {
     *bad_source = MESH_TOO_FAR;
     PetscFunctionReturn(PETSC_SUCCESS);
   }

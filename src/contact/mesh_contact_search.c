@@ -10,24 +10,21 @@
 /* Collisions closer than this part of a triangle's longest edge count: well above round-off, far below any penetration. */
 #define CCD_TOLERANCE 1e-10
 
-void mesh_contact_point_at(const mesh_contact *c, int32_t i_source, int64_t i_point, const double x0[3], const double *v,
-                           const rigid_frame *frames, double Z[3])
+/* Where the point of a candidate is at velocities v. */
+static void point_at(const mesh_contact *c, const mesh_candidate *q, const double *v, const rigid_frame *frames, double Z[3])
 {
-  const contact_source *s = &c->sources[i_source];
+  const contact_source *s = &c->sources[q->i_source];
   if (s->b->ops->points == POINT_RIGID) {
     const rigid_frame *before = &c->frames0[s->frame], *now = &frames[s->frame];
     double             arm[3], own[3];
-    v3_sub(arm, x0, before->c);
+    v3_sub(arm, q->x0, before->c);
     m3_mulv_t(own, before->R, arm);
     m3_mulv(Z, now->R, own);
     v3_axpy(Z, 1.0, now->c);
     return;
   }
-  int32_t   block[POINT_MAX_WEIGHTS];
-  double    weight[POINT_MAX_WEIGHTS];
-  const int n = s->b->ops->point_row(s->b, i_point, block, weight);
-  v3_copy(Z, x0);
-  for (int k = 0; k < n; ++k) v3_axpy(Z, c->dt * weight[k], v + 3 * (s->b->first_block + block[k]));
+  v3_copy(Z, q->x0);
+  for (int64_t k = c->point_row[q->point]; k < c->point_row[q->point + 1]; ++k) v3_axpy(Z, c->dt * c->row_weight[k], v + 3 * (int64_t)c->row_block[k]);
 }
 
 /* ---- near ones --------------------------------------------------------------------------------------------------------------- */
@@ -45,6 +42,25 @@ static PetscErrorCode add_vertex(mesh_contact *c, const double x[3], int32_t bod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The row of the next point. */
+static PetscErrorCode add_row(mesh_contact *c, int32_t i_source, int64_t i_point)
+{
+  const body   *b  = c->sources[i_source].b;
+  const int64_t at = c->n_points > 0 ? c->point_row[c->n_points] : 0;
+  PetscFunctionBegin;
+  c->point_row[c->n_points] = c->point_row[c->n_points + 1] = at;
+  if (b->ops->points == POINT_RIGID) PetscFunctionReturn(PETSC_SUCCESS);
+  if (at + POINT_MAX_WEIGHTS > c->row_capacity) {
+    c->row_capacity = 2 * c->row_capacity + 1024;
+    PetscCall(memory_resize("surface point rows", c->row_capacity, sizeof(int32_t), &c->row_block));
+    PetscCall(memory_resize("surface point rows", c->row_capacity, sizeof(double), &c->row_weight));
+  }
+  const int n = b->ops->point_row(b, i_point, c->row_block + at, c->row_weight + at);
+  for (int k = 0; k < n; ++k) c->row_block[at + k] += (int32_t)b->first_block;
+  c->point_row[c->n_points + 1] = at + n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode add_point(mesh_contact *c, int64_t vertex, int32_t i_source, int64_t i_point, int64_t id)
 {
   PetscFunctionBegin;
@@ -54,7 +70,9 @@ static PetscErrorCode add_point(mesh_contact *c, int64_t vertex, int32_t i_sourc
     PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int32_t), &c->point_source));
     PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int64_t), &c->point_index));
     PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int64_t), &c->point_id));
+    PetscCall(memory_resize("surface points", c->point_capacity + 1, sizeof(int64_t), &c->point_row));
   }
+  PetscCall(add_row(c, i_source, i_point));
   c->point_vertex[c->n_points]  = (int32_t)vertex;
   c->point_source[c->n_points]  = i_source;
   c->point_index[c->n_points]   = i_point;
@@ -191,7 +209,7 @@ PetscErrorCode mesh_contact_search(mesh_contact *c)
     while (triangle >= c->mesh[m].topology->n_triangles) triangle -= c->mesh[m++].topology->n_triangles;
     const int32_t   p = near[i].first;
     mesh_candidate *q = &c->candidate[i];
-    *q = (mesh_candidate){c->point_source[p], m, (int32_t)triangle, c->point_index[p], c->point_id[p], {0.0, 0.0, 0.0}, false, -1};
+    *q = (mesh_candidate){c->point_source[p], m, (int32_t)triangle, p, c->point_index[p], c->point_id[p], {0.0, 0.0, 0.0}, false, -1};
     v3_copy(q->x0, c->vertex_x + 3 * (int64_t)c->point_vertex[p]);
     const mesh_candidate *last = q - 1; /* the same point and surface come in runs */
     const bool is_same = i > 0 && last->i_source == q->i_source && last->id == q->id && last->i_mesh == q->i_mesh;
@@ -208,7 +226,7 @@ static void candidate_path(const mesh_contact *c, const mesh_candidate *q, const
   const contact_surface *s      = &c->mesh[q->i_mesh];
   const int32_t         *corner = s->topology->tri + 3 * (int64_t)q->triangle;
   v3_copy(x0, q->x0);
-  mesh_contact_point_at(c, q->i_source, q->i_point, q->x0, v, frames, x1);
+  point_at(c, q, v, frames, x1);
   for (int k = 0; k < 3; ++k) {
     v3_copy(x0 + 3 + 3 * k, s->x0 + 3 * (int64_t)corner[k]);
     v3_copy(x1 + 3 + 3 * k, s->x + 3 * (int64_t)corner[k]);

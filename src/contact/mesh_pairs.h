@@ -29,6 +29,7 @@ typedef struct {
 /* A point near a triangle that is not a pair yet. */
 typedef struct {
   int32_t i_source, i_mesh, triangle;
+  int32_t point; /* of the list of points below */
   int64_t i_point, id;
   double  x0[3];
   bool    is_known; /* a pair from earlier steps: nothing to look for */
@@ -107,6 +108,11 @@ struct mesh_contact {
   int32_t     *point_vertex; /* [n_points] */
   int32_t     *point_source;
   int64_t     *point_index, *point_id;
+  /* Rows of those that are weighted: asked for while bodies stand as the step began, good until it has ended. */
+  int64_t     *point_row; /* [n_points + 1] */
+  int64_t      row_capacity;
+  int32_t     *row_block; /* global */
+  double      *row_weight;
 };
 
 /* mesh_contact_search.c: fill candidate[] for margins up to c->margin around the start of the step. */
@@ -122,7 +128,4 @@ void mesh_contact_relink(mesh_contact *c);
 /* Append a pair. */
 PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
                                 const mesh_attachment *X, int32_t side);
-/* Where a point is at velocities v. */
-void mesh_contact_point_at(const mesh_contact *c, int32_t i_source, int64_t i_point, const double x0[3], const double *v,
-                           const rigid_frame *frames, double Z[3]);
 #endif
