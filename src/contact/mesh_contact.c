@@ -188,7 +188,7 @@ static PetscErrorCode reserve_known(mesh_contact *c, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mesh_contact_end_step(mesh_contact *c, const double *v, const rigid_frame *frames)
+PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid_frame *frames)
 {
   double *unused = NULL;
   int     bad_source;
@@ -196,6 +196,12 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c, const double *v, const rig
   PetscFunctionBegin;
   PetscCall(mesh_contact_residual(c, v, frames, unused, false, &bad_source, &bad_point));
   PetscCheck(bad_source < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_contact_end_step(mesh_contact *c)
+{
+  PetscFunctionBegin;
   PetscCall(reserve_known(c, c->n));
   c->n_known = 0;
   for (int64_t i = 0; i < c->n; ++i) {

@@ -32,7 +32,8 @@ PetscErrorCode mesh_contact_block_diagonal(const mesh_contact *c, double *d);
 /* Adds what the pattern of H holds: a preconditioner loses little without the rest. */
 PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H);
 PetscErrorCode mesh_contact_couplings(const mesh_contact *c, int64_t *n, int32_t **row, int32_t **col);
-PetscErrorCode mesh_contact_end_step(mesh_contact *c, const double *v, const rigid_frame *frames);
+PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid_frame *frames);
+PetscErrorCode mesh_contact_end_step(mesh_contact *c);
 PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table);
 
 /* After end_step or residual: the pairs of the last evaluation, for summaries. */

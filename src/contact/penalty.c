@@ -187,14 +187,24 @@ static PetscErrorCode remember(penalty_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out)
+PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames)
 {
   PetscFunctionBeginUser;
   SS_ASSERT(c->is_open);
   timer_begin(TIMER_CONTACT_FORCE);
   penalty_evaluate(c, v, frames, false);
   PetscCheck(penalty_first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
-  if (c->mesh) PetscCall(mesh_contact_end_step(c->mesh, v, frames));
+  if (c->mesh) PetscCall(mesh_contact_settle(c->mesh, v, frames));
+  timer_end(TIMER_CONTACT_FORCE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out)
+{
+  PetscFunctionBeginUser;
+  SS_ASSERT(c->is_open);
+  timer_begin(TIMER_CONTACT_FORCE);
+  if (c->mesh) PetscCall(mesh_contact_end_step(c->mesh));
   PetscCall(penalty_report(c, v, frames, out));
   PetscCall(remember(c));
   c->is_open = false;

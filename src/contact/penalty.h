@@ -94,7 +94,10 @@ PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, i
 /* H += the tangent at the last residual(with_tangent = true); its pattern holds the couplings of bodies and contact. Same bits on
  * any number of threads. */
 PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H);
-/* Accept: inactive pairs are deleted, the others get X <- Y. */
+/* Evaluate the state that is about to be accepted. Before the bodies' end_step: until then their points are where the step found them,
+ * afterwards they may have moved on. Changes nothing that outlasts the step, which may still be refused. */
+PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames);
+/* Accept the state that was settled: inactive pairs are deleted, the others get X <- Y. */
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
 /* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
 PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);

@@ -220,6 +220,7 @@ PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdi
   PetscFunctionBegin;
   scene *s = p->scene;
   if (p->n_blocks > 0) PetscCall(trial_velocity(p, z));
+  PetscCall(penalty_contact_settle(p->contact, p->v, p->frames));
   /* The grid comes first in the list and alone may refuse (CFL), before anything has changed. */
   for (int i = 0; i < s->n_systems; ++i) {
     body *b = s->systems[i];

@@ -121,6 +121,7 @@ static void residual(world *w, bool with_tangent, double *g)
 static void end(world *w, contact_summary *out)
 {
   pose(w);
+  assert_ok(penalty_contact_settle(w->contact, w->v, w->frames));
   assert_ok(penalty_contact_end_step(w->contact, w->v, w->frames, out));
 }
 static void random_velocity(world *w, uint64_t seed, double size)

@@ -25,6 +25,7 @@ static void begin(world *w)
 static contact_summary end(world *w)
 {
   contact_summary out;
+  assert_ok(penalty_contact_settle(w->contact, w->v, &w->frame));
   assert_ok(penalty_contact_end_step(w->contact, w->v, &w->frame, &out));
   v3_axpy(w->point.x, DT, w->v);
   return out;

@@ -128,6 +128,7 @@ static void step(slope *s, double dt, double tolerance, contact_summary *summary
     }
     norm = next;
   }
+  assert_ok(penalty_contact_settle(s->contact, s->v, s->frames));
   assert_ok(penalty_contact_end_step(s->contact, s->v, s->frames, summary));
   memcpy(s->frames0, s->frames, sizeof s->frames);
   if (s->is_box) place(s);
@@ -221,6 +222,7 @@ static void stops_where_it_should(void **unused)
   slope_create(&s, false, tangent, mu);
   v3_axpy(s.body.x, -h, s.n);
   assert_ok(penalty_contact_begin_step(s.contact, 1, &s.source, 1, &s.object, 2, s.frames0, 1e-3, 0.05, 1));
+  assert_ok(penalty_contact_settle(s.contact, s.v, s.frames0));
   assert_ok(penalty_contact_end_step(s.contact, s.v, s.frames0, NULL));
   v3_axpy(s.body.x, mu * h, s.along);
   v3_scale(s.v, 0.1, s.along);
