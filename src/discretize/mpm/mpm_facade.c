@@ -34,6 +34,7 @@ static void facade_cluster(const body *b, int64_t i, double center[3], double *r
 {
   const mpm_facade *f = facade_of(b);
   int64_t           first, end;
+  SS_ASSERT(f->domain->is_laid_out);
   own_clusters(f, &first, &end);
   const mpm_cluster *c = &f->domain->grid->cluster[first + i];
   v3_copy(center, c->center);
@@ -46,6 +47,7 @@ static int64_t facade_point(const body *b, int64_t i, double x[3])
 {
   const mpm_facade    *f = facade_of(b);
   const mpm_particles *p = f->domain->particles[f->index];
+  SS_ASSERT(f->domain->is_laid_out);
   v3_set(x, p->x[0][i], p->x[1][i], p->x[2][i]);
   return p->id[i];
 }
@@ -57,6 +59,7 @@ static int facade_point_row(const body *b, int64_t i, int32_t *block, double *we
   const mpm_grid      *g = f->domain->grid;
   const double         x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
   int64_t              lo, hi;
+  SS_ASSERT(f->domain->is_laid_out);
   own_clusters(f, &lo, &hi);
   while (hi - lo > 1) {
     const int64_t mid = (lo + hi) / 2;
