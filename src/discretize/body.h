@@ -67,6 +67,12 @@ typedef struct {
   const double  *x;         /* [n_nodes][3] at the start of the step [m] */
 } body_surface;
 
+/* Block `block` moves as weight times block `leader`, plus what other entries of the same block say. */
+typedef struct {
+  int32_t block, leader;
+  double  weight;
+} body_follower;
+
 typedef struct {
   const char *kind;
   /* Transfer, sort, fix the active blocks: *n_blocks unknown blocks. `t` is the time at the start of the step. */
@@ -121,6 +127,10 @@ typedef struct {
   /* Components whose velocity at the end of the step is prescribed: *dof [n] body-local, ascending, *velocity [n]; borrowed until
    * end_step. Whoever adds up all forces replaces their equations by mass (v - velocity) = 0. NULL: none. */
   int64_t (*prescribed)(const body *b, const int64_t **dof, const double **velocity);
+
+  /* Blocks that move, in this step, as sums of others: *follower [n] body-local, those of one block together, who leads does not follow;
+   * borrowed until end_step. Whoever adds up all forces gives leaders those of their followers; see sim/followers.h. NULL: none. */
+  int64_t (*followers)(const body *b, const body_follower **follower);
 
   /* For preconditioners that want a matrix; both or none (NULL). All indices of couplings are body-local, those of H global. */
   /* Blocks that H couples with `block`, ascending, itself included; also those that share a point_row with it. Returns how many,

@@ -171,12 +171,21 @@ static void check_time(const job *j, const document_node *root, diagnostics *d)
     diagnostics_add(d, frame->mark, "time.frame", "expected a multiple of time.step = %g s, got %g s", t->step, t->frame);
 }
 
+static void check_light_nodes(const job *j, const document_node *root, diagnostics *d)
+{
+  const document_node *mpm = document_find(root, "mpm"), *light = mpm ? document_find(mpm, "light_nodes") : NULL;
+  if (!light || !j->mpm || !(j->mpm->light_nodes > 0) || !j->solver || !j->solver->linear) return;
+  if (j->solver->linear->preconditioner == JOB_PRECONDITIONER_METIS_SCHWARZ)
+    diagnostics_add(d, light->mark, "mpm.light_nodes", "cannot be given with preconditioner: metis_schwarz, whose matrix leaves it out; take block_diagonal");
+}
+
 static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
 {
   PetscFunctionBegin;
   const document_node *root = document_root(doc);
   check_name(j, root, d);
   check_time(j, root, d);
+  check_light_nodes(j, root, d);
   if (j->solver && j->solver->newton) {
     const double g = v3_norm(j->gravity), a = j->solver->newton->acceleration_scale;
     j->acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;

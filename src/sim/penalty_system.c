@@ -4,7 +4,9 @@
  * reference acceleration) the norm |D^-1 g| of a system's slice is its mass-weighted root-mean-square acceleration error in
  * units of g0, so the Newton tolerance is a relative force error. For a rigid body this is the note's diag(M) dt g0 (its angular
  * rows measured at the radius of gyration). On a grid diag(M) itself would let the almost empty nodes at a body's edge
- * rule the norm: there internal force over mass grows without bound as the weight goes to zero, over sqrt(mass) it does not. */
+ * rule the norm: there internal force over mass grows without bound as the weight goes to zero, over sqrt(mass) it does not.
+ *
+ * Followers are set from their leaders in every trial velocity, their equations added to their leaders'; their own read m z = 0. */
 #include "sim/penalty_system.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -26,6 +28,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
 void penalty_system_destroy(penalty_system *p)
 {
   penalty_contact_destroy(&p->contact);
+  followers_free(&p->led);
   void *arrays[] = {&p->prescribed, &p->prescribed_velocity, &p->masked, &p->frames0, &p->frames, &p->v0, &p->v, &p->scale, &p->inverse_scale, &p->column_scale};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
@@ -38,6 +41,7 @@ static PetscErrorCode trial_velocity(penalty_system *p, const double *z)
   double       *v  = p->v;
 #pragma omp parallel for simd schedule(static) if (n >= 4096)
   for (int64_t i = 0; i < n; ++i) v[i] = v0[i] + z[i];
+  followers_expand(&p->led, v);
   PetscCall(scene_frames(p->scene, p->t, p->dt, v, p->frames));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,7 +74,7 @@ static PetscErrorCode gather_prescribed(penalty_system *p)
       p->prescribed_velocity[p->n_prescribed++] = velocity[k];
     }
   }
-  if (p->n_prescribed > 0) {
+  if (p->n_prescribed > 0 || p->led.n > 0) {
     memory_free(&p->masked);
     PetscCall(memory_alloc("prescribed components", 3 * p->n_blocks, sizeof *p->masked, &p->masked));
   }
@@ -93,6 +97,18 @@ void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const bloc
     for (int64_t c = 0; c < 3; ++c) H->value[9 * j + 3 * axis + c] = H->col[j] == row && c == axis ? p->scale[k] : 0.0;
 }
 
+/* ---- followers --------------------------------------------------------------------------------------------------------- */
+
+/* y = R^T y, and m x for the followers themselves. */
+static void fold_followers(const penalty_system *p, const double *x, double *y)
+{
+  followers_fold(&p->led, y);
+  for (int64_t i = 0; i < p->led.n; ++i) {
+    const int64_t f = 3 * (int64_t)p->led.entry[i].block;
+    for (int64_t k = f; k < f + 3; ++k) y[k] = p->scale[k] * x[k];
+  }
+}
+
 /* ---- equations ------------------------------------------------------------------------------------------------------- */
 
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent)
@@ -109,6 +125,7 @@ PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, doubl
     PetscCall(b->ops->residual(b, p->v + offset, g + offset, with_tangent, &p->verdict));
   }
   if (p->verdict.code == STEP_OK) PetscCall(penalty_contact_residual(p->contact, p->v, p->frames, g, with_tangent, &p->verdict));
+  fold_followers(p, z, g);
   prescribe_residual(p, g);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,9 +135,10 @@ PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, 
   PetscFunctionBegin;
   memset(y, 0, (size_t)(3 * p->n_blocks) * sizeof *y);
   const double *from = x;
-  if (p->n_prescribed > 0 && is_transposed) { /* their rows weigh nothing */
+  if ((p->n_prescribed > 0 && is_transposed) || p->led.n > 0) {
     memcpy(p->masked, x, (size_t)(3 * p->n_blocks) * sizeof *x);
-    for (int64_t i = 0; i < p->n_prescribed; ++i) p->masked[p->prescribed[i]] = 0.0;
+    for (int64_t i = 0; i < p->n_prescribed && is_transposed; ++i) p->masked[p->prescribed[i]] = 0.0; /* their rows weigh nothing */
+    followers_expand(&p->led, p->masked);
     from = p->masked;
   }
   for (int i = 0; i < p->scene->n_systems; ++i) {
@@ -128,6 +146,7 @@ PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, 
     PetscCall(b->ops->tangent(b, from + 3 * b->first_block, y + 3 * b->first_block, is_transposed));
   }
   PetscCall(penalty_contact_tangent(p->contact, from, y, is_transposed));
+  fold_followers(p, x, y);
   for (int64_t i = 0; i < p->n_prescribed; ++i) {
     const int64_t k = p->prescribed[i];
     y[k]            = (is_transposed ? y[k] : 0.0) + p->scale[k] * x[k];
@@ -144,6 +163,11 @@ PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
     PetscCall(b->ops->block_diagonal(b, d + 9 * b->first_block));
   }
   PetscCall(penalty_contact_block_diagonal(p->contact, d));
+  followers_fold_squares(&p->led, 9, d);
+  for (int64_t i = 0; i < p->led.n; ++i) {
+    const int64_t f = p->led.entry[i].block;
+    for (int k = 0; k < 9; ++k) d[9 * f + k] = k % 4 == 0 ? p->scale[3 * f + k / 4] : 0.0;
+  }
   for (int64_t i = 0; i < p->n_prescribed; ++i) {
     const int64_t k   = p->prescribed[i];
     double       *row = d + 9 * (k / 3) + 3 * (k % 3);
@@ -174,6 +198,7 @@ static PetscErrorCode begin_systems(penalty_system *p, step_verdict *verdict)
       PetscCall(memory_alloc("global vectors", 3 * p->capacity, sizeof(double), arrays[k]));
     }
   }
+  PetscCall(followers_gather(&p->led, s->n_systems, s->systems));
   const double g0 = s->job->acceleration_scale;
   for (int i = 0; i < s->n_systems; ++i) {
     const body   *b      = s->systems[i];

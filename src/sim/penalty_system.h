@@ -5,6 +5,7 @@
 #ifndef SS_SIM_PENALTY_SYSTEM_H
 #define SS_SIM_PENALTY_SYSTEM_H
 #include "contact/penalty.h"
+#include "sim/followers.h"
 #include "sim/scene.h"
 
 typedef struct {
@@ -20,7 +21,8 @@ typedef struct {
   int64_t  n_prescribed, prescribed_capacity;
   int64_t *prescribed; /* ascending */
   double  *prescribed_velocity;
-  double  *masked;     /* [n_blocks][3] work of transposed products, if anything is prescribed */
+  double  *masked;     /* [n_blocks][3] work of products, if anything is prescribed or follows */
+  followers led;
   bool         has_tangent; /* the tangent belongs to the last evaluation */
   step_verdict verdict;     /* of the last evaluation */
 } penalty_system;

@@ -105,6 +105,8 @@ static const bad_job bad[] = {
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball]}]}", "13:", "two names"},
   {14, "mpm: {kernel: linear}", "14:15", "quadratic or cubic"},
   {14, "mpm: {flip: 1.5}", "14:13", "1"},
+  {14, "mpm: {light_nodes: 1.5}", "14:20", "1"},
+  {14, "mpm: {light_nodes: 0.1, walls: [{axis: x, side: lower, at: 0}]}", "14:33", "mpm.light_nodes: cannot be given with mpm.walls"},
   {14, "mpm: {walls: [{axis: w, side: lower, at: 0}]}", "14:22", "x, y or z"},
   {15, "solver: {newton: {tolerance: 0}}", "15:30", "> 0"},
   {15, "solver: {linear: {method: cg}}", "15:27", "gmres"},
@@ -181,6 +183,23 @@ static void test_bad_jobs(void **state)
   assert_int_equal(missed, 0);
 }
 
+static void test_light_nodes_need_no_matrix(void **state)
+{
+  (void)state;
+  char                     text[8192];
+  diagnostics             *d;
+  job                     *j;
+  static const char *const overrides[] = {"mpm.light_nodes=0.1", "solver.linear.preconditioner=metis_schwarz"};
+  compose(0, NULL, text, sizeof text);
+  assert_ok(diagnostics_create(&d));
+  assert_ok(job_read_text("job", text, 2, overrides, d, &j));
+  assert_int_equal(diagnostics_count(d), 1);
+  assert_non_null(strstr(diagnostics_text(d, 0), "mpm.light_nodes: cannot be given with preconditioner: metis_schwarz"));
+  job_destroy(&j);
+  diagnostics_destroy(&d);
+  assert_no_leak();
+}
+
 static void test_overrides(void **state)
 {
   (void)state;
@@ -208,4 +227,4 @@ static void test_overrides(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_good_job), cmocka_unit_test(test_bad_jobs), cmocka_unit_test(test_overrides))
+TEST_MAIN(cmocka_unit_test(test_good_job), cmocka_unit_test(test_bad_jobs), cmocka_unit_test(test_light_nodes_need_no_matrix), cmocka_unit_test(test_overrides))

@@ -212,6 +212,14 @@ static void test_slope_walls(void **state)
   check_slopes(SAND, "mpm: {kernel: cubic, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
 }
 
+/* A loose heap of edges: most nodes there follow others. */
+static void test_slope_light(void **state)
+{
+  (void)state;
+  check_slopes(SAND, "mpm: {light_nodes: 0.3}", true);
+  check_slopes("fixed_corotated", "mpm: {light_nodes: 0.3}", false);
+}
+
 static void test_adjoint(void **state)
 {
   (void)state;
@@ -563,6 +571,7 @@ static void test_iterations(void **state)
   assert_true(newton < block);
 }
 
-TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls),
-          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
+TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light),
+          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum),
+          cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
           cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations))

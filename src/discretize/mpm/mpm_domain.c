@@ -44,6 +44,7 @@ void mpm_domain_destroy(mpm_domain **out)
   memory_free(&d->masked);
   memory_free(&d->internal);
   memory_free(&d->last_v);
+  memory_free(&d->follower);
   mpm_tangent_free(&d->tangent);
   mpm_grid_destroy(&d->grid);
   memory_free(out);
@@ -131,6 +132,8 @@ PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coo
   d->walls.wall[d->walls.n_walls++] = (mpm_wall){axis, side, coordinate, kind};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+void mpm_domain_set_light_share(mpm_domain *d, double share) { d->light_share = share; }
 
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context)
 {

@@ -47,6 +47,8 @@ PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const mpm_seed *s
 bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
+/* Nodes lighter than this share of their heaviest neighbour follow it from the next step on (mpm_light.h); 0: none. Not with walls. */
+void mpm_domain_set_light_share(mpm_domain *d, double share);
 /* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);
 /* Extra constant acceleration of one body [m/s^2]. */

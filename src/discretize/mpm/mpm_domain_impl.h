@@ -31,6 +31,7 @@ struct mpm_domain {
   double         (*acceleration)[3];
   int64_t          next_id;
   mpm_walls        walls;
+  double           light_share; /* see mpm_light.h */
   mpm_body_force   body_force;
   void            *body_force_context;
   /* Of the current step. */
@@ -42,6 +43,8 @@ struct mpm_domain {
   double     *masked;   /* [n_dofs][3] v or x on all nodes, if there are walls */
   double     *internal; /* [n_dofs][3] */
   double     *last_v;   /* [n_dofs][3]: where the last residual was good */
+  int64_t        n_followers, followers_capacity;
+  body_follower *follower; /* light nodes of this step */
 };
 
 enum { MPM_N_SUMS = 12 };

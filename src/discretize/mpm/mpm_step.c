@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "discretize/mpm/mpm_assemble.h"
 #include "discretize/mpm/mpm_domain_impl.h"
+#include "discretize/mpm/mpm_light.h"
 
 static mpm_domain       *domain_of(body *b) { return (mpm_domain *)b; }
 static const mpm_domain *domain_of_const(const body *b) { return (const mpm_domain *)b; }
@@ -56,6 +57,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   PetscCall(find_external(d, t + dt));
   PetscCall(mpm_walls_find(&d->walls, d->grid));
   if (d->walls.n_walls > 0) mpm_walls_fold_grid(&d->walls, d->grid);
+  if (d->light_share > 0.0) PetscCall(mpm_light_find(d->grid, d->light_share, &d->n_followers, &d->followers_capacity, &d->follower));
   *n_blocks = b->n_blocks = d->grid->n_dofs;
   d->is_laid_out          = true;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,6 +156,12 @@ static PetscErrorCode step_block_diagonal(const body *b, double *out)
         out[9 * i + 3 * r + c] += (mpm_walls_held(&d->walls, i, r) || mpm_walls_held(&d->walls, i, c) ? 0.0 : sum[9 * i + 3 * r + c]) + (r == c ? g->mass[i] : 0.0);
   memory_free(&sum);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int64_t step_followers(const body *b, const body_follower **follower)
+{
+  *follower = domain_of_const(b)->follower;
+  return domain_of_const(b)->n_followers;
 }
 
 static int step_couplings(const body *b, int64_t block, int32_t *other)
@@ -260,6 +268,7 @@ const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .residual       = step_residual,
                                  .tangent        = step_tangent,
                                  .block_diagonal = step_block_diagonal,
+                                 .followers      = step_followers,
                                  .couplings      = step_couplings,
                                  .assemble       = step_assemble,
                                  .end_step       = step_end,

@@ -1,0 +1,130 @@
+/* Light nodes: who follows whom, that linear velocities survive it, and that threads change nothing. */
+#include "mpm_fixture.h"
+#include "discretize/mpm/mpm_light.h"
+
+static const double       no_gravity[3] = {0, 0, 0};
+static const mpm_transfer apic = {.is_apic = true};
+static const mpm_kernel   kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
+enum { N = 300 };
+static const double  SHARE = 0.3;
+static toy_constants constants;
+static material      stuff;
+
+static int setup(void **state)
+{
+  (void)state;
+  stuff = toy_material(1300.0, 1e5, 2e5, 0.0, &constants);
+  return 0;
+}
+
+static mpm_domain *cloud(int c, double share)
+{
+  mpm_domain *d = fixture_cloud(&stuff, 2, N, 0.1, kernels[c], apic, no_gravity);
+  mpm_domain_set_light_share(d, share);
+  fixture_begin(&d->base, 0.0, 1e-3);
+  return d;
+}
+
+static bool is_light(const mpm_grid *g, int64_t i)
+{
+  int64_t node[3], near[3];
+  double  heaviest = 0.0;
+  mpm_grid_node(g, i, node);
+  for (int q = 0; q < 27; ++q) {
+    for (int k = 0; k < 3; ++k) near[k] = node[k] + (k == 0 ? q / 9 : k == 1 ? q / 3 % 3 : q % 3) - 1;
+    const int32_t other = mpm_grid_find(g, near);
+    if (other >= 0) heaviest = fmax(heaviest, g->mass[other]);
+  }
+  return g->mass[i] < SHARE * heaviest;
+}
+
+/* Only light nodes follow, only others lead, and nobody who could follow is left out. */
+static void the_light_follow_the_heavy(void **state)
+{
+  (void)state;
+  for (int c = 0; c < 2; ++c) {
+    mpm_domain          *d = cloud(c, SHARE);
+    const mpm_grid      *g = d->grid;
+    const body_follower *f;
+    const int64_t        n = d->base.ops->followers(&d->base, &f);
+    double              *sum = fixture_vector(g->n_dofs);
+    int64_t              n_light = 0, n_follow = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      assert_true(is_light(g, f[k].block) && !is_light(g, f[k].leader));
+      sum[f[k].block] += f[k].weight;
+    }
+    for (int64_t i = 0; i < g->n_dofs; ++i) {
+      n_light += is_light(g, i);
+      n_follow += sum[i] != 0.0;
+      if (sum[i] != 0.0) assert_close(sum[i], 1.0, 1e-15);
+    }
+    assert_in_range(n_light, g->n_dofs / 10, g->n_dofs);
+    assert_in_range(n_follow, n_light * 9 / 10, n_light);
+    memory_free(&sum);
+    mpm_domain_destroy(&d);
+    assert_no_leak();
+  }
+}
+
+/* Where two lead, a linear velocity is what the follower would have had; where one does, a constant is. */
+static void linear_velocities_survive(void **state)
+{
+  (void)state;
+  for (int c = 0; c < 2; ++c) {
+    mpm_domain          *d = cloud(c, SHARE);
+    const mpm_grid      *g = d->grid;
+    const body_follower *f;
+    const int64_t        n = d->base.ops->followers(&d->base, &f);
+    int64_t              n_pairs = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      int64_t own[3], near[3], far[3];
+      if (k + 1 == n || f[k + 1].block != f[k].block) {
+        assert_true(f[k].weight == 1.0);
+        continue;
+      }
+      mpm_grid_node(g, f[k].block, own);
+      mpm_grid_node(g, f[k].leader, near);
+      mpm_grid_node(g, f[k + 1].leader, far);
+      for (int a = 0; a < 3; ++a) assert_true(f[k].weight * (double)near[a] + f[k + 1].weight * (double)far[a] == (double)own[a]);
+      ++k, ++n_pairs;
+    }
+    assert_in_range(n_pairs, n / 3, n);
+    mpm_domain_destroy(&d);
+    assert_no_leak();
+  }
+}
+
+static void nobody_follows_unless_asked(void **state)
+{
+  (void)state;
+  const body_follower *f;
+  mpm_domain          *d = cloud(0, 0.0);
+  assert_int_equal(d->base.ops->followers(&d->base, &f), 0);
+  mpm_domain_destroy(&d);
+  assert_no_leak();
+}
+
+static void threads_change_nothing(void **state)
+{
+  (void)state;
+  mpm_domain          *one, *three;
+  const body_follower *a, *b;
+  team_set_threads(1);
+  one = cloud(0, SHARE);
+  team_set_threads(3);
+  three = cloud(0, SHARE);
+  const int64_t n = one->base.ops->followers(&one->base, &a);
+  assert_int_equal(n, three->base.ops->followers(&three->base, &b));
+  assert_memory_equal(a, b, (size_t)n * sizeof *a);
+  mpm_domain_destroy(&one);
+  mpm_domain_destroy(&three);
+  team_set_threads(2);
+  assert_no_leak();
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_light_follow_the_heavy), cmocka_unit_test(linear_velocities_survive),
+                                     cmocka_unit_test(nobody_follows_unless_asked), cmocka_unit_test(threads_change_nothing)};
+  return cmocka_run_group_tests(tests, setup, NULL);
+}
