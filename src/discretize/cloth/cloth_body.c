@@ -231,6 +231,10 @@ static PetscErrorCode cloth_create(const body_request *r, body_world *w, diagnos
     diagnostics_add(d, r->node->mark, r->path, "expected one of `sheet` and `shape`");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (spec->shape && !isnan(spec->shear)) {
+    diagnostics_add(d, r->node->mark, r->path, "`shear` is for a `sheet`: other surfaces have no cells with diagonals");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscErrorCode code = spec->sheet ? make_sheet(spec->sheet, r, d, &m) : make_surface(spec, r, d, &m);
   if (!code && m) code = make_body(r, w, m, d, out);
   triangle_mesh_destroy(&m);

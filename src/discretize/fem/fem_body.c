@@ -103,6 +103,10 @@ static PetscErrorCode make_mesh(const fem_body_spec *spec, const body_request *r
     diagnostics_add(d, r->node->mark, r->path, "expected one of `shape` (to be meshed) and `mesh` (a file)");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (spec->mesh && (!isnan(spec->spacing) || spec->mesher != MESHER_AUTO)) {
+    diagnostics_add(d, r->node->mark, r->path, "`spacing` and `mesher` are for a `shape`: a mesh from a file is taken as it is");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (spec->mesh) {
     snprintf(path, sizeof path, "%s.mesh.path", r->path);
     if (!spec->mesh->path) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
