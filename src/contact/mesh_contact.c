@@ -153,6 +153,7 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   c->margin = c->first_margin = margin;
   c->n_blocks  = n_blocks;
   c->n         = 0;
+  c->statistics = (relax_statistics){0};
   if (n_frames > c->frame_capacity) {
     c->frame_capacity = n_frames;
     PetscCall(memory_resize("frames", n_frames, sizeof *c->frames0, &c->frames0));
@@ -237,18 +238,7 @@ void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
   v3_copy(out->normal, p->normal);
 }
 
-mesh_relax_statistics mesh_contact_statistics(const mesh_contact *c)
-{
-  mesh_relax_statistics s = {.n = c->n};
-  for (int64_t i = 0; i < c->n; ++i) {
-    const mesh_pair *p = &c->pair[i];
-    s.ended_at_start += p->n_places == 1;
-    s.n_capped += p->is_capped;
-    ++s.ended[p->last_place];
-    if (p->n_places > s.longest) s.longest = p->n_places;
-  }
-  return s;
-}
+const relax_statistics *mesh_contact_statistics(const mesh_contact *c) { return &c->statistics; }
 
 static PetscErrorCode resize(void *context, int64_t n)
 {

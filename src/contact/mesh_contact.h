@@ -45,9 +45,6 @@ typedef struct {
 } mesh_pair_view;
 int64_t mesh_contact_n_pairs(const mesh_contact *c);
 void    mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out);
-/* How relaxations of this step's last evaluation ended, by length of chain and by last place; see mesh_relaxation.h. */
-typedef struct {
-  int64_t n, ended_at_start, n_capped, ended[5], longest;
-} mesh_relax_statistics;
-mesh_relax_statistics mesh_contact_statistics(const mesh_contact *c);
+/* Relaxations since begin_step, of all evaluations: pairs whose path touches. */
+const relax_statistics *mesh_contact_statistics(const mesh_contact *c);
 #endif

@@ -11,6 +11,7 @@
 #include "contact/mesh_pairs.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/timer.h"
 #include <string.h>
 
 /* A line search that jumps this many times farther than anything could move as the step began is turned back unseen: it would try nearly
@@ -140,6 +141,7 @@ static void evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   p->at             = r->at;
   p->n_places       = (uint8_t)r->n_places;
   p->last_place     = r->place[r->n_places - 1];
+  p->chain          = relax_chain_of(r);
   p->is_capped      = r->is_capped;
   p->is_on_triangle = p->last_place == ON_TRIANGLE || p->last_place == ENTERED;
   p->is_sliding     = p->is_active && (r->at.triangle != p->X.triangle || memcmp(r->at.weight, p->X.weight, sizeof r->at.weight) != 0);
@@ -202,13 +204,17 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
     *bad_source = MESH_TOO_FAR;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  timer_begin(TIMER_CONTACT_SEARCH);
   if (2.0 * far > c->margin && far < INFINITY) { /* something may come from farther away than was looked */
     c->margin = 4.0 * far;
     PetscCall(mesh_contact_search(c));
     mesh_contact_relink(c);
   }
   if (c->scheme != CONTACT_LAGGED_CONTACT || !g) PetscCall(mesh_contact_detect(c, v, frames));
+  timer_end(TIMER_CONTACT_SEARCH);
   PetscCall(evaluate(c, v, frames, with_tangent));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (c->pair[i].is_reached) relax_statistics_add(&c->statistics, c->pair[i].chain, c->pair[i].n_places, c->pair[i].is_capped);
   for (int64_t i = 0; i < c->n && *bad_source < 0; ++i) {
     const mesh_pair *p   = &c->pair[i];
     double           sum = 0.0;

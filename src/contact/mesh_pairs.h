@@ -70,6 +70,7 @@ typedef struct {
   mesh_attachment   grip; /* where the spring, f - lagged, acts: at, or the closest point where friction lags */
   bool              is_active, is_sliding, is_on_triangle, is_capped;
   uint8_t           n_places, last_place;
+  relax_chain       chain;
 } mesh_pair;
 
 struct mesh_contact {
@@ -100,6 +101,7 @@ struct mesh_contact {
   contact_candidate    *row_list; /* [n] what rows are built from */
   contact_rows         *rows;
   double               *force; /* [n][3] work of rows */
+  relax_statistics      statistics;
   /* The broad phase and what its points are. */
   broad_phase *broad;
   int64_t      n_vertices, n_points, vertex_capacity, point_capacity;

@@ -7,6 +7,7 @@
  * the state being evaluated, so its force is normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
 #ifndef SS_CONTACT_PENALTY_H
 #define SS_CONTACT_PENALTY_H
+#include "contact/relax_statistics.h"
 #include "core/field_table.h"
 #include "discretize/body.h"
 #include "discretize/mesh/level_set.h"
@@ -63,6 +64,7 @@ typedef struct {
   /* Largest distance of a force from the Coulomb return of its trial force, over max f_n: pairs on flat and on curved parts of a
    * surface. The law is the plane's: what flat pairs show is round-off; curved ones show the bend over the slip, see penalty_report.c. */
   double  natural_map, natural_map_curved;
+  relax_statistics relaxations; /* on deforming surfaces, in all evaluations of the step */
 } contact_summary;
 
 typedef struct penalty_contact penalty_contact;

@@ -243,6 +243,7 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
   }
   PetscCall(sum_groups(c));
   if (c->mesh) PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
+  if (c->mesh) sum.relaxations = *mesh_contact_statistics(c->mesh);
   sum.n_active           = p;
   sum.max_cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
   if (max_f_n > 0.0) sum.natural_map /= max_f_n, sum.natural_map_curved /= max_f_n;

@@ -36,6 +36,9 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_slip_angle_error]     = report->contact.slip_angle;
   values[HISTORY_natural_map]          = report->contact.natural_map;
   values[HISTORY_natural_map_curved]   = report->contact.natural_map_curved;
+  values[HISTORY_relaxations]          = (double)report->contact.relaxations.n;
+  values[HISTORY_relaxations_moved_on] = (double)(report->contact.relaxations.n - report->contact.relaxations.n_at_start);
+  values[HISTORY_relaxation_places]    = (double)report->contact.relaxations.longest;
   values[HISTORY_newton_iterations]    = (double)report->newton_iterations;
   values[HISTORY_linear_iterations]    = (double)report->linear_iterations;
   values[HISTORY_evaluations]          = (double)report->evaluations;

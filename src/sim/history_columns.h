@@ -13,6 +13,7 @@
   X(contacts, "1") X(sliding, "1") X(penetration, "m") \
   X(cone_violation, "1") X(friction_angle_error, "rad") X(slip_angle_error, "rad") \
   X(natural_map, "1") X(natural_map_curved, "1")     \
+  X(relaxations, "1") X(relaxations_moved_on, "1") X(relaxation_places, "1") \
   X(newton_iterations, "1") X(linear_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \
   X(residual, "1") X(gradient, "1") X(retries, "1") X(seconds, "s")
 

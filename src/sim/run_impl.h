@@ -8,6 +8,7 @@
 #include "sim/formulation.h"
 #include "sim/measure.h"
 #include "sim/run.h"
+#include "sim/run_tally.h"
 #include "sim/scene.h"
 
 /* The clockwork's own state, a one-row group of the field table. Times are never accumulated: base_time + (step - base_step) dt,
@@ -41,6 +42,7 @@ struct run {
   field_snapshot *snapshot; /* the state at the start of a step that is taken in parts */
   char            dir[4096], checkpoint_dir[4200];
   run_state       state;
+  run_tally       tally; /* since it was started or resumed */
   int64_t         one; /* row count of the state group */
   int64_t         max_steps;
 };
@@ -66,6 +68,6 @@ PetscErrorCode run_write_frame(run *r);
 PetscErrorCode run_write_checkpoint(run *r);
 /* failure.txt and the log: which step, why, where, what may help. */
 PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict);
-/* summary.txt: time by stage. */
+/* summary.txt: what its steps took and found, and time by stage. */
 PetscErrorCode run_write_summary(const run *r, int64_t n_steps);
 #endif

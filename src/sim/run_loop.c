@@ -42,6 +42,8 @@ static void add_report(step_report *sum, const step_report *part)
   sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);
   sum->contact.natural_map        = fmax(before.contact.natural_map, part->contact.natural_map);
   sum->contact.natural_map_curved = fmax(before.contact.natural_map_curved, part->contact.natural_map_curved);
+  sum->contact.relaxations        = before.contact.relaxations;
+  relax_statistics_merge(&sum->contact.relaxations, &part->contact.relaxations);
 }
 
 /* One whole step, in 2^level equal parts; a part that fails is halved again, within the job's limit. The next step starts one
@@ -104,6 +106,7 @@ PetscErrorCode run_loop(run *r, exit_code *code)
   step_report   report = {0};
   *code                = SS_EXIT_OK;
   timer_reset();
+  run_tally_begin(&r->tally);
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   while (*r->state.step < stop && !signal_caught) {
     step_verdict verdict = {STEP_OK, NULL, -1};
@@ -118,6 +121,7 @@ PetscErrorCode run_loop(run *r, exit_code *code)
       break;
     }
     ++*r->state.step;
+    run_tally_add(&r->tally, dt, &report, retries);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
     show_progress(r, first, last, &report);

@@ -386,6 +386,28 @@ static void check_slope_meshes(contact_scheme scheme)
   close_world(&w);
 }
 
+/* Each evaluation counts, and the step's summary has them all. */
+static void test_mesh_statistics(void **state)
+{
+  (void)state;
+  world           w;
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  contact_summary summary;
+  open_mesh_world(&w, CONTACT_IMPLICIT);
+  const relax_statistics once = *mesh_contact_statistics(w.p.contact->mesh);
+  assert_true(once.n > 0 && once.n_at_start > 0 && once.n_at_start < once.n && once.longest > 1);
+  evaluate(&w, w.z, w.g, false);
+  assert_int_equal(mesh_contact_statistics(w.p.contact->mesh)->n, 2 * once.n);
+  assert_ok(penalty_system_end(&w.p, w.z, &verdict, &summary)); /* evaluates once more */
+  assert_int_equal(verdict.code, STEP_OK);
+  assert_int_equal(summary.relaxations.n, 3 * once.n);
+  assert_int_equal(summary.relaxations.n_at_start, 3 * once.n_at_start);
+  assert_int_equal(summary.relaxations.longest, once.longest);
+  begin(&w, 2.0 * DT);
+  assert_int_equal(mesh_contact_statistics(w.p.contact->mesh)->n, 0);
+  close_world(&w);
+}
+
 static void test_slope_meshes(void **state)
 {
   (void)state;
@@ -572,6 +594,6 @@ static void test_iterations(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light),
-          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum),
+          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum),
           cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
           cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations))

@@ -1,0 +1,61 @@
+#include "sim/run_tally.h"
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static double user_seconds(void)
+{
+  struct rusage u;
+  if (getrusage(RUSAGE_SELF, &u)) return 0.0;
+  return (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec;
+}
+
+void run_tally_begin(run_tally *t)
+{
+  memset(t, 0, sizeof *t);
+  t->user_seconds = user_seconds();
+}
+
+void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n_retries)
+{
+  const contact_summary *c = &report->contact;
+  ++t->n_steps;
+  t->n_retries += n_retries;
+  t->seconds += dt;
+  t->newton += report->newton_iterations;
+  t->linear += report->linear_iterations;
+  t->evaluations += report->evaluations;
+  if (report->newton_iterations > t->most_newton) t->most_newton = report->newton_iterations;
+  t->contacts += c->n_active;
+  if (c->n_active > t->most_contacts) t->most_contacts = c->n_active;
+  t->max_penetration = fmax(t->max_penetration, c->max_penetration);
+  relax_statistics_merge(&t->relaxations, &c->relaxations);
+}
+
+static void print_relaxations(const relax_statistics *s, FILE *out)
+{
+  char text[32];
+  if (s->n == 0) return;
+  fprintf(out, "%-22s %lld, %.4f %% ended where they began, most places %lld, given up %lld\n", "relaxations", (long long)s->n,
+          100.0 * (double)s->n_at_start / (double)s->n, (long long)s->longest, (long long)s->n_capped);
+  for (int i = 0; i < s->n_chains; ++i) {
+    relax_chain_text(s->kind[i].chain, text);
+    fprintf(out, "  %-20s %lld\n", text, (long long)s->kind[i].n);
+  }
+  if (s->n_other > 0) fprintf(out, "  %-20s %lld\n", "other", (long long)s->n_other);
+}
+
+void run_tally_print(const run_tally *t, FILE *out)
+{
+  if (t->n_steps == 0) return;
+  const double n = (double)t->n_steps, user = user_seconds() - t->user_seconds;
+  fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps, (long long)t->n_retries);
+  fprintf(out, "%-22s %.3f s, %.4g s for every 1/24 s simulated\n", "user CPU time", user, user / (24.0 * t->seconds));
+  fprintf(out, "%-22s %.3f a step, most %lld\n", "Newton iterations", (double)t->newton / n, (long long)t->most_newton);
+  fprintf(out, "%-22s %.2f a step\n", "GMRES iterations", (double)t->linear / n);
+  fprintf(out, "%-22s %.2f a step\n", "evaluations", (double)t->evaluations / n);
+  fprintf(out, "%-22s %.1f in the mean, most %lld\n", "contacts", (double)t->contacts / n, (long long)t->most_contacts);
+  fprintf(out, "%-22s %.4g m\n", "deepest penetration", t->max_penetration);
+  print_relaxations(&t->relaxations, out);
+  fputc('\n', out);
+}

@@ -1,0 +1,21 @@
+/* What a run did in its steps altogether, for summary.txt. */
+#ifndef SS_SIM_RUN_TALLY_H
+#define SS_SIM_RUN_TALLY_H
+#include <stdio.h>
+#include "sim/formulation.h"
+
+typedef struct {
+  double           user_seconds; /* of this process, as the steps began */
+  double           seconds;      /* simulated */
+  int64_t          n_steps, n_retries;
+  int64_t          newton, linear, evaluations, most_newton;
+  int64_t          contacts, most_contacts; /* the first summed over steps */
+  double           max_penetration;         /* m */
+  relax_statistics relaxations;
+} run_tally;
+
+void run_tally_begin(run_tally *t);
+void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n_retries);
+/* Lines of a name and its numbers; "for every 1/24 s simulated" is what films call a frame. */
+void run_tally_print(const run_tally *t, FILE *out);
+#endif
