@@ -10,6 +10,7 @@ static const struct {
   double      state[2];
 } cases[] = {
     {"fixed_corotated", ELASTIC, {0, 0}},
+    {"linear_corotated", ELASTIC, {0, 0}},
     {"neo_hookean", ELASTIC, {0, 0}},
     {"snow", ELASTIC "plasticity: explicit ", {0.97, 0}},
     {"snow", ELASTIC "critical_compression: 0.1 critical_stretch: 0.05 ", {0.97, 0}},
@@ -18,6 +19,7 @@ static const struct {
     {"drucker_prager", ELASTIC "hardening_deg: 35,9,0.2,10 cohesion: 2000 ", {0.1, 0}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
+enum { FIXED_COROTATED, LINEAR_COROTATED, NEO_HOOKEAN, SNOW_EXPLICIT, SNOW, SAND, N_UNRETURNED = SNOW };
 
 static material *make(int i)
 {
@@ -136,21 +138,21 @@ static void assert_stress_is_gradient(const material *m, const double s[3], cons
 static void stress_is_energy_gradient(void **state)
 {
   (void)state;
-  for (int i = 0; i < 3; ++i) { /* the elastic laws: no return within the step */
+  for (int i = 0; i < N_UNRETURNED; ++i) { /* the elastic laws: no return within the step */
     material *m = make(i);
     for (int repeat = 0; repeat < 50; ++repeat) {
       const double s[3] = {1.3 + 0.2 * random_unit(), 1.0 + 0.2 * random_unit(), 0.7 + 0.2 * random_unit()};
       assert_stress_is_gradient(m, s, cases[i].state, 1e-3);
     }
     assert_stress_is_gradient(m, (const double[3]){1.1, 1.1, 1.1}, cases[i].state, 1e-3);
-    if (i == 0) assert_stress_is_gradient(m, (const double[3]){1.1, 0.9, -0.4}, cases[i].state, 1e-3);
+    if (m->law->accepts_inverted) assert_stress_is_gradient(m, (const double[3]){1.1, 0.9, -0.4}, cases[i].state, 1e-3);
     material_destroy(&m);
   }
-  material *m = make(3); /* snow and sand inside their elastic range */
-  assert_stress_is_gradient(m, (const double[3]){1.03, 1.01, 0.95}, cases[3].state, 1e-3);
+  material *m = make(SNOW); /* snow and sand inside their elastic range */
+  assert_stress_is_gradient(m, (const double[3]){1.03, 1.01, 0.95}, cases[SNOW].state, 1e-3);
   material_destroy(&m);
-  m = make(4);
-  assert_stress_is_gradient(m, (const double[3]){0.91, 0.9, 0.89}, cases[4].state, 1e-4);
+  m = make(SAND);
+  assert_stress_is_gradient(m, (const double[3]){0.91, 0.9, 0.89}, cases[SAND].state, 1e-4);
   material_destroy(&m);
 }
 
@@ -164,20 +166,45 @@ static void derivative_elastic(void **state)
 {
   (void)state;
   const int n = sizeof stretches / sizeof *stretches;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < N_UNRETURNED; ++i) {
     material *m = make(i);
     for (int j = 0; j < n; ++j) assert_derivative(m, stretches[j], cases[i].state, 1e-3 * stretches[j][2], 1e1 * E);
     material_destroy(&m);
   }
-  material           *m             = make(0); /* inverted, where only this law goes; opposite stretches have no derivative */
+}
+
+/* Inverted, where only these laws go; opposite stretches have no derivative. */
+static void derivative_inverted(void **state)
+{
+  (void)state;
   static const double inverted[][3] = {{1.2, 0.8, -0.1}, {1.2, 0.8, -0.7}, {1.0, 1.0, -0.5}, {1.2, 0.3, 0.0}, {1.0, 1.0, 1e-9}};
-  for (int j = 0; j < 5; ++j) assert_derivative(m, inverted[j], NULL, 2e-4, E);
-  double       F[9], dP[9];
-  const double flat[3] = {1.0, 0.5, -0.5};
-  random_gradient(flat, F);
-  const response r = respond(m, F, NULL);
-  material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, F, false, dP);
-  for (int k = 0; k < 9; ++k) assert_true(isfinite(dP[k]));
+  const double        flat[3]       = {1.0, 0.5, -0.5};
+  for (int i = FIXED_COROTATED; i <= LINEAR_COROTATED; ++i) {
+    material *m = make(i);
+    double    F[9], dP[9];
+    for (int j = 0; j < 5; ++j) assert_derivative(m, inverted[j], NULL, 2e-4, E);
+    random_gradient(flat, F);
+    const response r = respond(m, F, NULL);
+    material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, F, false, dP);
+    for (int k = 0; k < 9; ++k) assert_true(isfinite(dP[k]));
+    material_destroy(&m);
+  }
+}
+
+/* Hooke's law at any stretch: s - 1 = p/E along a pull p per undeformed area, and -nu times that across it. */
+static void linear_corotated_is_hooke(void **state)
+{
+  (void)state;
+  material *m = make(LINEAR_COROTATED);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const double e = 0.5 * random_unit(), pull = e * E;
+    double       R[9], F[9], P[9];
+    random_rotation(R);
+    const double D[9] = {1.0 + e, 0, 0, 0, 1.0 - 0.3 * e, 0, 0, 0, 1.0 - 0.3 * e}, S[9] = {pull, 0, 0, 0, 0, 0, 0, 0, 0};
+    m3_mul(F, R, D), m3_mul(P, R, S);
+    const response r = respond(m, F, NULL);
+    for (int k = 0; k < 9; ++k) assert_close(r.P[k], P[k], 64.0 * DBL_EPSILON * E);
+  }
   material_destroy(&m);
 }
 
@@ -185,7 +212,7 @@ static void derivative_elastic(void **state)
 static void derivative_snow(void **state)
 {
   (void)state;
-  material           *m         = make(3);
+  material           *m         = make(SNOW);
   static const double list[][3] = {{1.02, 1.0, 0.95},      {1.2, 1.0, 0.95},
                                    {1.02, 1.0, 0.7},       {1.2, 1.0, 0.7},
                                    {1.2, 1.1, 1.0},        {1.3, 1.2, 0.7},
@@ -194,7 +221,7 @@ static void derivative_snow(void **state)
                                    {1.2, 1.2, 0.8},        {1.2, 0.8, 0.8},
                                    {1.2, 1.2, 1.2 - 1e-9}, {1.05 + 1e-2, 1.05 - 1e-2, 1.0}};
   for (int j = 0; j < (int)(sizeof list / sizeof *list); ++j) {
-    assert_derivative(m, list[j], cases[3].state, 5e-4, 2.0 * E);
+    assert_derivative(m, list[j], cases[SNOW].state, 5e-4, 2.0 * E);
     assert_derivative(m, list[j], (const double[]){1.1}, 5e-4, 2.0 * E); /* softer */
   }
   material_destroy(&m);
@@ -204,7 +231,7 @@ static void derivative_snow(void **state)
 static void snow_return(void **state)
 {
   (void)state;
-  material    *m    = make(3);
+  material    *m    = make(SNOW);
   double       F[9] = {1.2, 0, 0, 0, 1.0, 0, 0, 0, 0.8}, packed = 1.0;
   const double expected[3] = {1.05, 1.0, 0.9};
   response     before      = respond(m, F, &packed);
@@ -232,7 +259,7 @@ static void snow_return(void **state)
 static void elastic_states_keep_their_bits(void **state)
 {
   (void)state;
-  for (int i = 3; i < N_CASES; ++i) {
+  for (int i = SNOW; i < N_CASES; ++i) {
     material *m = make(i);
     for (int repeat = 0; repeat < 50; ++repeat) {
       const double s[3] = {0.96 + 2e-3 * random_unit(), 0.96 + 2e-3 * random_unit(), 0.96 + 2e-3 * random_unit()};
@@ -323,6 +350,6 @@ static void small_strain(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
-          cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic),
+          cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted), cmocka_unit_test(linear_corotated_is_hooke),
           cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return), cmocka_unit_test(elastic_states_keep_their_bits),
           cmocka_unit_test(bad_points_are_named), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))

@@ -77,6 +77,7 @@ static void test_tangent(void **unused)
 {
   (void)unused;
   state = 1;
+  check_tangent(&material_law_linear_corotated, 0.02);
   check_tangent(&material_law_fixed_corotated, 0.0);
   check_tangent(&material_law_neo_hookean, 0.0);
   check_tangent(&material_law_fixed_corotated, 0.02);

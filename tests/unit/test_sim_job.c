@@ -63,6 +63,8 @@ static const bad_job bad[] = {
   {6, "  sand:  {model: drucker_prager, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, friction_angle_deg: 120}", "6:112", "120"},
   {6, "  sand:  {model: rigid, density: 1600, youngs_modulus: 3}", "6:40", "youngs_modulus"},
   {6, "  sand:  {model: rigid, density: 1600}", "9:31", "is rigid"},
+  {6, "  sand:  {model: linear_corotated, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: -1}", "6:89", "> -1"},
+  {6, "  sand:  {model: linear_corotated, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, friction_angle_deg: 30}", "6:94", "model \"linear_corotated\" has no such key"},
   {6, "  gravel: {model: fixed_corotated, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3}", "9:31", "no material is called \"sand\""},
   {7, "  steel: 7800", "7:10", "mapping"},
   {12, "  door: open", "12:9", "mapping"},

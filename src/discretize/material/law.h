@@ -5,7 +5,7 @@
 #include "discretize/material/material.h"
 
 /* All laws, by the name of their file: material_law_NAME and its keys material_keys_NAME. */
-#define MATERIAL_LAW_TABLE(X) X(fixed_corotated) X(neo_hookean) X(snow) X(drucker_prager)
+#define MATERIAL_LAW_TABLE(X) X(fixed_corotated) X(linear_corotated) X(neo_hookean) X(snow) X(drucker_prager)
 #define X(name)                                                                                                                    \
   extern const material_law material_law_##name;                                                                                   \
   extern const key_table    material_keys_##name;
