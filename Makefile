@@ -18,7 +18,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-ccd validate install clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-ccd validate plots install clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -74,6 +74,11 @@ bench-ccd: setup-build
 validate: setup-build
 	@$(MAKE) --no-print-directory -j2 all $(B)/validate
 	@$(B)/validate --program $(B)/stickslip --cases validation/cases --out build/validation $(if $(CLASS),--class $(CLASS)) $(CASES)
+# Figures of the cases that have a plot.sh, in their folders below build/validation; CASES: these alone
+PLOTS = $(patsubst validation/cases/%/plot.sh,%,$(wildcard validation/cases/*/plot.sh))
+plots: setup-test
+	@$(MAKE) --no-print-directory validate CASES="$(or $(CASES),$(PLOTS))"
+	@for c in $(or $(CASES),$(PLOTS)); do sh validation/cases/$$c/plot.sh build/validation/$$c || exit 1; done
 
 install: all shared
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
@@ -107,5 +112,6 @@ help:
 	@echo "make bench      speed against this machine's limits"
 	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
+	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make lint, make format, make check-layers, make clean"
