@@ -15,7 +15,7 @@ static double   uniform(double lo, double hi) /* splitmix64 */
   return lo + (hi - lo) * (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
 }
 
-static void random_state(nodal_body *b, double stretch, double speed)
+static inline void random_state(nodal_body *b, double stretch, double speed)
 {
   for (int64_t i = 0; i < 3 * b->n_nodes; ++i) {
     b->x[i] = b->rest[i] + stretch * uniform(-1.0, 1.0);
@@ -23,7 +23,7 @@ static void random_state(nodal_body *b, double stretch, double speed)
   }
 }
 
-static void residual(nodal_body *b, const double *v, double *g, bool with_tangent)
+static inline void residual(nodal_body *b, const double *v, double *g, bool with_tangent)
 {
   step_verdict verdict = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)(3 * b->n_nodes) * sizeof *g);
@@ -32,7 +32,7 @@ static void residual(nodal_body *b, const double *v, double *g, bool with_tangen
 }
 
 /* At a body whose x and v are set: H x and H^T x against central differences of g, the matrix and its diagonal against the product. */
-static void check_derivatives(nodal_body *b)
+static inline void check_derivatives(nodal_body *b)
 {
   int64_t      n_blocks;
   step_verdict verdict = {STEP_OK, NULL, -1};
@@ -69,7 +69,7 @@ static void check_derivatives(nodal_body *b)
 }
 
 /* Forces balance, and are minus the gradient of the energy. x may be set, v = 0, and a step of dt = 1 has begun: then g = -f. */
-static void check_balance(nodal_body *b)
+static inline void check_balance(nodal_body *b)
 {
   const int n    = 3 * (int)b->n_nodes;
   double   *zero = calloc((size_t)n, sizeof *zero), *g = malloc(sizeof *g * (size_t)n), *d = malloc(sizeof *g * (size_t)n);
