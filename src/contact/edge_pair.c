@@ -1,0 +1,120 @@
+#include "contact/edge_pair.h"
+#include "contact/ccd.h"
+#include "core/math3.h"
+#include <float.h>
+
+/* Collisions closer than this part of the longer edge count: well above round-off, far below any penetration. */
+static const double ccd_tolerance = 1e-10;
+/* Closer to an end than this part of an edge, the end itself meets a triangle. */
+static const double end_tolerance = 1e-6;
+/* Sine: edges that are closer to parallel lie along each other, and the ends of one meet triangles next to the other. */
+static const double parallel_tolerance = 1e-3;
+/* Sine of the angle by which a triangle may rise beside an edge that counts as outermost, or must fall if the edge is not to be flat:
+ * what is missed by that is shallower than 1/4000 of an edge. */
+static const double flat_tolerance = 1e-3;
+
+PetscErrorCode edge_pair_topology(triangle_topology **out)
+{
+  static const int32_t tri[6] = {0, 1, 2, 3, 2, 1};
+  PetscFunctionBegin;
+  PetscCall(triangle_topology_create(EDGE_PAIR_CORNERS, 2, tri, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void edge_pair_corners(const double a[6], const double b[6], double P[12])
+{
+  for (int c = 0; c < EDGE_PAIR_CORNERS; ++c) v3_sub(P + 3 * c, b + 3 * edge_pair_end_b(c), a + 3 * edge_pair_end_a(c));
+}
+
+void edge_pair_fractions(const mesh_attachment *X, double *s, double *t)
+{
+  const double *w = X->weight;
+  *s              = X->triangle == 0 ? w[2] : 1.0 - w[2];
+  *t              = X->triangle == 0 ? w[1] : 1.0 - w[1];
+}
+
+mesh_attachment edge_pair_attachment(double s, double t)
+{
+  if (s + t <= 1.0) return (mesh_attachment){0, {1.0 - s - t, t, s}};
+  return (mesh_attachment){1, {(s + t) - 1.0, 1.0 - t, 1.0 - s}};
+}
+
+void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, edge_star *out)
+{
+  *out = (edge_star){.node = {-1, -1, -1, -1}, .is_closed = is_closed};
+  for (int k = 0; k < 2; ++k) {
+    const int64_t triangle = t->edge_triangle[2 * (int64_t)edge + k];
+    if (triangle < 0) continue;
+    const int32_t *v    = t->tri + 3 * triangle;
+    const int      side = t->side_edge[3 * triangle] == edge ? 0 : t->side_edge[3 * triangle + 1] == edge ? 1 : 2;
+    if (k == 0) out->node[0] = v[(side + 1) % 3], out->node[1] = v[(side + 2) % 3];
+    out->node[2 + k] = v[side];
+  }
+}
+
+/* How far the triangles at an edge rise along n at most and at least [sine]; false: n points into a closed surface. */
+static bool rise_of(const edge_star *star, const double x[12], const double n[3], double *most, double *least)
+{
+  double e[3], out[3] = {0.0, 0.0, 0.0};
+  v3_sub(e, x + 3, x);
+  const double ee = v3_dot(e, e);
+  *most           = -INFINITY;
+  *least          = INFINITY;
+  for (int k = 0; k < 2; ++k) {
+    double m[3], normal[3];
+    if (star->node[2 + k] < 0) continue;
+    v3_sub(m, x + 6 + 3 * k, x);
+    v3_axpy(m, -v3_dot(m, e) / ee, e);
+    const double length = v3_norm(m), rise = v3_dot(m, n) / length;
+    if (!(length * sqrt(ee) > DBL_MIN)) return false;
+    v3_cross(normal, e, m);
+    v3_axpy(out, (k == 0 ? 1.0 : -1.0) / (sqrt(ee) * length), normal);
+    *most  = fmax(*most, rise);
+    *least = fmin(*least, rise);
+  }
+  return *most <= flat_tolerance && (!star->is_closed || v3_dot(out, n) > 0.0);
+}
+
+bool edge_star_is_outermost(const edge_star *star, const double x[12], const double n[3])
+{
+  double most, least;
+  return rise_of(star, x, n, &most, &least);
+}
+
+bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const double n[3])
+{
+  const double down[3] = {-n[0], -n[1], -n[2]};
+  double       most, least_a, least_b;
+  return rise_of(&star[0], x, down, &most, &least_a) && rise_of(&star[1], x + 12, n, &most, &least_b) &&
+         fmin(least_a, least_b) < -flat_tolerance;
+}
+
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], int32_t *side, mesh_attachment *X)
+{
+  double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0, longest = 0.0;
+  ccd_hit hit;
+  for (int k = 0; k < 6; ++k) from[k] = x0[k], to[k] = x1[k], from[6 + k] = x0[12 + k], to[6 + k] = x1[12 + k];
+  for (int k = 0; k < 2; ++k) {
+    v3_sub(n, from + 6 * k + 3, from + 6 * k);
+    longest = fmax(longest, v3_norm(n));
+  }
+  const ccd_limits limits = {.separation = 0.0, .tolerance = ccd_tolerance * longest};
+  if (!ccd_edge_edge(from, to, &limits, &hit)) return false;
+  if (!(fmin(hit.u, 1.0 - hit.u) > end_tolerance && fmin(hit.v, 1.0 - hit.v) > end_tolerance)) return false;
+  for (int k = 0; k < 24; ++k) x[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
+  v3_sub(d_a, x + 3, x);
+  v3_sub(d_b, x + 15, x + 12);
+  v3_cross(n, d_a, d_b);
+  const double length = v3_norm(n);
+  if (!(length > parallel_tolerance * v3_norm(d_a) * v3_norm(d_b))) return false;
+  for (int k = 0; k < 3; ++k) {
+    const double move_a = (1.0 - hit.u) * (to[k] - from[k]) + hit.u * (to[3 + k] - from[3 + k]);
+    const double move_b = (1.0 - hit.v) * (to[6 + k] - from[6 + k]) + hit.v * (to[9 + k] - from[9 + k]);
+    inward -= (move_a - move_b) * n[k];
+  }
+  if (inward == 0.0) return false;
+  *side = inward > 0.0 ? 1 : -1;
+  *X    = edge_pair_attachment(hit.u, hit.v);
+  v3_scale(n, *side / length, n);
+  return edge_pair_is_outermost(star, x, n);
+}

@@ -1,0 +1,211 @@
+/* Two edges as the origin and a parallelogram: against closed forms, against themselves the other way round, and when a crossing is a
+ * contact at all. */
+#include "test.h"
+#include "contact/edge_pair.h"
+#include "core/math3.h"
+#include "core/random.h"
+#include <float.h>
+#include <string.h>
+
+static const double origin[3] = {0.0, 0.0, 0.0};
+
+static void relax(const double a[6], const double b[6], double mu, double s, double t, mesh_relaxation *out)
+{
+  static triangle_topology *parallelogram = NULL;
+  double                    corners[12];
+  if (!a) {
+    triangle_topology_destroy(&parallelogram);
+    return;
+  }
+  if (!parallelogram) assert_ok(edge_pair_topology(&parallelogram));
+  const mesh_attachment X = edge_pair_attachment(s, t);
+  edge_pair_corners(a, b, corners);
+  relax_mesh(parallelogram, corners, mu, &X, origin, false, out);
+}
+
+static void test_fractions(void **unused)
+{
+  (void)unused;
+  for (uint64_t i = 0; i < 10000; ++i) {
+    double st[2], back[2], again[2];
+    for (uint64_t k = 0; k < 2; ++k) {
+      st[k] = random_range(1, i, k, -0.1, 1.1);
+      st[k] = st[k] < 0.0 ? 0.0 : st[k] > 1.0 ? 1.0 : st[k];
+    }
+    mesh_attachment X = edge_pair_attachment(st[0], st[1]);
+    for (int k = 0; k < 3; ++k) assert_true(X.weight[k] >= 0.0);
+    edge_pair_fractions(&X, &back[0], &back[1]);
+    X = edge_pair_attachment(back[0], back[1]);
+    edge_pair_fractions(&X, &again[0], &again[1]);
+    for (int k = 0; k < 2; ++k) {
+      assert_close(back[k], st[k], DBL_EPSILON);
+      assert_true(again[k] == back[k]); /* what rests does not creep by round-off */
+      if (st[k] == 0.0 || st[k] == 1.0) assert_true(back[k] == st[k]);
+    }
+  }
+}
+
+/* Edge a along x at height -h, b along y at 0, met at (s, t) of the middle, now moved by (x, y): Coulomb in the plane of both. */
+static void test_cone(void **unused)
+{
+  (void)unused;
+  const double h = 0.01, mu = 0.4;
+  for (int k = 0; k < 60; ++k) {
+    const double    angle = 0.1 * k, way = k % 2 ? 0.0035 : 0.02, x = way * cos(angle), y = way * sin(angle); /* of a against b */
+    const double    a[6] = {-0.7 + x, 0.1 + y, -h, 0.3 + x, 0.1 + y, -h}, b[6] = {0.0, -0.4, 0.0, 0.0, 0.6, 0.0};
+    mesh_relaxation r;
+    double          s, t;
+    relax(a, b, mu, 0.7, 0.5, &r); /* first met at x = 0 of both, y = 0.1 */
+    edge_pair_fractions(&r.at, &s, &t);
+    const double left = way > mu * h ? mu * h / way : 1.0; /* of the way, held by friction */
+    assert_close(r.Y[0], -left * x, 1e-15);                /* b(t) - a(s), away from the motion of a */
+    assert_close(r.Y[1], -left * y, 1e-15);
+    assert_close(r.Y[2], h, 1e-16);
+    assert_close(s, 0.7 - (1.0 - left) * x, 1e-15);
+    assert_close(t, 0.5 + (1.0 - left) * y, 1e-15);
+    if (left == 1.0) assert_true(s == 0.7 && t == 0.5);
+    assert_close(fabs(r.normal[2]), 1.0, 1e-15);
+  }
+}
+
+/* a is b and b is a: the same places and forces, with the other sign. */
+static void test_exchange(void **unused)
+{
+  (void)unused;
+  int n_rim = 0;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    double          ends[12], s[2], t[2];
+    mesh_relaxation r, q;
+    for (uint64_t k = 0; k < 12; ++k) ends[k] = random_range(2, i, k, -1.0, 1.0);
+    const double mu = random_range(2, i, 20, -0.3, 1.0), at[2] = {random_range(2, i, 21, 0.0, 1.0), random_range(2, i, 22, 0.0, 1.0)};
+    relax(ends, ends + 6, fmax(mu, 0.0), at[0], at[1], &r);
+    relax(ends + 6, ends, fmax(mu, 0.0), at[1], at[0], &q);
+    edge_pair_fractions(&r.at, &s[0], &t[0]);
+    edge_pair_fractions(&q.at, &t[1], &s[1]);
+    n_rim += s[0] == 0.0 || s[0] == 1.0 || t[0] == 0.0 || t[0] == 1.0;
+    assert_close(s[0], s[1], 1e-9);
+    assert_close(t[0], t[1], 1e-9);
+    for (int k = 0; k < 3; ++k) {
+      assert_close(r.Y[k], -q.Y[k], 1e-9);
+      assert_close(r.normal[k], -q.normal[k], 1e-9);
+    }
+  }
+  assert_true(n_rim > 300 && n_rim < 2900);
+}
+
+/* ---- which crossings are contacts ------------------------------------------------------------------------------------------------ */
+
+/* Edge along x (a) or y (b), triangles beside it falling by `slope` to the left and right, a's roof pointing down: positions [4][3]. */
+static void roof(double *x, bool is_a, double left, double right, double height)
+{
+  const double sign = is_a ? 1.0 : -1.0; /* a's sides rise, b's fall */
+  const double along[4][3] = {{-0.5, 0, 0}, {0.5, 0, 0}, {0.1, 1, sign * left}, {-0.1, -1, sign * right}};
+  for (int i = 0; i < 4; ++i) {
+    v3_copy(x + 3 * i, along[i]);
+    if (!is_a) v3_set(x + 3 * i, -along[i][1], along[i][0], along[i][2]);
+    x[3 * i + 2] += height;
+  }
+}
+
+static bool meets(const edge_star star[2], double left_a, double right_a, double left_b, double right_b, double from, double to, int *side)
+{
+  double          x0[24], x1[24];
+  mesh_attachment X;
+  roof(x0, true, left_a, right_a, from);
+  roof(x1, true, left_a, right_a, to);
+  roof(x0 + 12, false, left_b, right_b, 0.0);
+  roof(x1 + 12, false, left_b, right_b, 0.0);
+  x0[2] += 1e-3, x1[2] += 1e-3; /* not quite level */
+  if (!edge_pair_collides(star, x0, x1, side, &X)) return false;
+  double s, t;
+  edge_pair_fractions(&X, &s, &t);
+  assert_close(s, 0.5, 1e-8);
+  assert_close(t, 0.5, 1e-8);
+  return true;
+}
+
+static void test_outermost(void **unused)
+{
+  (void)unused;
+  const edge_star open = {{0, 1, 2, 3}, false}, border = {{0, 1, 2, -1}, false}, open2[2] = {open, open}, borders[2] = {border, border};
+  const edge_star low[2] = {open, {{0, 1, 2, 3}, true}}; /* b's first triangle runs 0, 1, 2: its outside is above */
+  int             up, down;
+  assert_true(meets(open2, 1, 1, 1, 1, 0.1, -0.1, &up));     /* ridge on ridge, from above */
+  assert_false(meets(open2, 1, 1, 1, 1, -0.1, 0.1, &down));  /* from below: valleys */
+  assert_true(meets(open2, -1, -1, -1, -1, -0.1, 0.1, &down));
+  assert_int_equal(up, -down);
+  assert_false(meets(open2, 1, 1, -1, -1, 0.1, -0.1, &up)); /* into a valley */
+  assert_false(meets(open2, -1, -1, 1, 1, 0.1, -0.1, &up));
+  assert_false(meets(open2, 1, -1, 1, 1, 0.1, -0.1, &up)); /* a is a slope */
+  assert_true(meets(open2, 0, 0, 1, 1, 0.1, -0.1, &up));   /* a sheet on a ridge */
+  assert_true(meets(open2, 0, 1, 0, 1, 0.1, -0.1, &up));   /* rims of flat faces */
+  assert_false(meets(open2, 0, 0, 0, 0, 0.1, -0.1, &up));  /* within flat faces */
+  assert_true(meets(borders, 1, 5, 1, 5, 0.1, -0.1, &up)); /* borders have one side */
+  assert_true(meets(borders, -1, 5, -1, 5, -0.1, 0.1, &up));
+  assert_false(meets(borders, -1, 5, 1, 5, 0.1, -0.1, &up));
+  assert_true(meets(low, 1, 1, 1, 1, 0.1, -0.1, &up));
+  assert_false(meets(low, -1, -1, -1, -1, -0.1, 0.1, &up)); /* from inside of b */
+}
+
+static void test_ends_and_parallels(void **unused)
+{
+  (void)unused;
+  const edge_star star[2] = {{{0, 1, 2, 3}, false}, {{0, 1, 2, 3}, false}};
+  double          x0[24], x1[24];
+  int             side, n = 0;
+  mesh_attachment X;
+  for (int k = 0; k < 5; ++k) { /* b's middle meets a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 0, -1e-3 */
+    const double at[] = {0.5, 1e-3, 1e-7, 0.0, -1e-3};
+    roof(x0, true, 1, 1, 0.1);
+    roof(x1, true, 1, 1, -0.1);
+    roof(x0 + 12, false, 1, 1, 0.0);
+    roof(x1 + 12, false, 1, 1, 0.0);
+    for (int i = 0; i < 4; ++i) x0[3 * i] += 0.5 - at[k], x1[3 * i] += 0.5 - at[k];
+    const bool meets = edge_pair_collides(star, x0, x1, &side, &X);
+    assert_int_equal(meets, k < 2);
+    n += meets;
+  }
+  assert_int_equal(n, 2);
+  for (int k = 0; k < 2; ++k) { /* turned towards each other to an angle of 0.01 and of 1e-4 */
+    const double angle = k == 0 ? 0.01 : 1e-4;
+    roof(x0 + 12, false, 1, 1, 0.0);
+    for (int i = 0; i < 4; ++i) {
+      const double *p = x0 + 12 + 3 * i;
+      v3_set(x0 + 3 * i, cos(angle) * p[0] - sin(angle) * p[1], sin(angle) * p[0] + cos(angle) * p[1], -p[2]);
+    }
+    memcpy(x1, x0, sizeof x1);
+    for (int i = 0; i < 4; ++i) x0[3 * i + 2] += 0.1, x1[3 * i + 2] -= 0.1;
+    assert_int_equal(edge_pair_collides(star, x0, x1, &side, &X), k == 0);
+  }
+}
+
+static void test_star(void **unused)
+{
+  (void)unused;
+  const int32_t      tri[6] = {0, 1, 2, 2, 1, 3};
+  triangle_topology *t;
+  assert_ok(triangle_topology_create(4, 2, tri, &t));
+  int n_inner = 0;
+  for (int32_t e = 0; e < t->n_edges; ++e) {
+    edge_star star;
+    edge_star_fill(t, false, e, &star);
+    const int32_t *v = t->edge + 2 * e;
+    assert_true((star.node[0] == v[0] && star.node[1] == v[1]) || (star.node[0] == v[1] && star.node[1] == v[0]));
+    /* the first triangle runs along it */
+    const int32_t *c = tri + 3 * (int64_t)t->edge_triangle[2 * e];
+    bool           runs = false;
+    for (int i = 0; i < 3; ++i) runs |= c[i] == star.node[0] && c[(i + 1) % 3] == star.node[1] && c[(i + 2) % 3] == star.node[2];
+    assert_true(runs);
+    if (star.node[3] < 0) continue;
+    ++n_inner;
+    assert_int_equal(star.node[2], 0);
+    assert_int_equal(star.node[3], 3);
+  }
+  assert_int_equal(n_inner, 1);
+  triangle_topology_destroy(&t);
+  relax(NULL, NULL, 0.0, 0.0, 0.0, NULL);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_fractions), cmocka_unit_test(test_cone), cmocka_unit_test(test_exchange), cmocka_unit_test(test_outermost),
+          cmocka_unit_test(test_ends_and_parallels), cmocka_unit_test(test_star))
