@@ -5,6 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void fix_to_frame(contact_surface *s, const body_surface *b)
+{
+  double min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY}, arm[3];
+  s->own = b->x;
+  for (int64_t i = 0; i < 3 * b->n_nodes; ++i) min[i % 3] = fmin(min[i % 3], b->x[i]), max[i % 3] = fmax(max[i % 3], b->x[i]);
+  for (int k = 0; k < 3; ++k) s->center[k] = 0.5 * (min[k] + max[k]);
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    v3_sub(arm, b->x + 3 * i, s->center);
+    s->radius = fmax(s->radius, v3_norm(arm));
+  }
+}
+
 PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, const contact_mesh *meshes, mesh_contact **out)
 {
   PetscFunctionBegin;
@@ -15,16 +27,19 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
   c->is_fresh     = true;
   PetscCall(memory_alloc("contact surfaces", n, sizeof *c->mesh, &c->mesh));
   PetscCall(contact_rows_create(&c->rows));
+  PetscCall(rigid_sides_create(&c->sides));
   for (int m = 0; m < n; ++m) {
     contact_surface *s = &c->mesh[c->n_meshes++];
     body_surface     b;
     s->b       = meshes[m].b;
     s->body_id = meshes[m].body_id;
+    s->frame   = meshes[m].frame;
     s->b->ops->surface(s->b, &b);
     PetscCall(triangle_topology_create(b.n_nodes, b.n_triangles, b.triangles, &s->topology));
     s->is_closed = 2 * s->topology->n_edges == 3 * s->topology->n_triangles;
-    double **arrays[] = {&s->x0, &s->x, &s->linear_x};
-    for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("surface nodes", 3 * b.n_nodes, sizeof(double), arrays[k]));
+    PetscCall(memory_alloc("surface nodes", 3 * b.n_nodes, sizeof(double), &s->x0));
+    PetscCall(memory_alloc("surface nodes", 3 * b.n_nodes, sizeof(double), &s->x));
+    if (s->frame >= 0) fix_to_frame(s, &b);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -45,14 +60,14 @@ void mesh_contact_destroy(mesh_contact **out)
     triangle_topology_destroy(&c->mesh[m].topology);
     memory_free(&c->mesh[m].x0);
     memory_free(&c->mesh[m].x);
-    memory_free(&c->mesh[m].linear_x);
   }
   for (int64_t i = 0; i < c->capacity; ++i) forget_spilled(c, i);
   contact_rows_destroy(&c->rows);
+  rigid_sides_destroy(&c->sides);
   broad_phase_destroy(&c->broad);
   void *arrays[] = {&c->mesh, &c->known, &c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side, &c->stored_point,
-                    &c->stored_weight, &c->frames0, &c->linear_frames, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
-                    &c->row_list, &c->force, &c->vertex_x, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id, &c->point_row, &c->row_block, &c->row_weight};
+                    &c->stored_weight, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
+                    &c->row_list, &c->vertex_x, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id, &c->point_row, &c->row_block, &c->row_weight};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -62,12 +77,12 @@ void mesh_contact_destroy(mesh_contact **out)
 static PetscErrorCode reserve_pairs(mesh_contact *c, int64_t n)
 {
   PetscFunctionBegin;
+  PetscCall(rigid_sides_reserve(&c->sides, n));
   if (n <= c->capacity) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t m = n + n / 2 + 16;
   PetscCall(memory_resize("mesh pairs", m, sizeof *c->pair, &c->pair));
   PetscCall(memory_resize("mesh pair derivatives", m, sizeof *c->linear, &c->linear));
   PetscCall(memory_resize("mesh pair rows", m, sizeof *c->row_list, &c->row_list));
-  PetscCall(memory_resize("mesh pair forces", 3 * m, sizeof *c->force, &c->force));
   for (int64_t i = c->capacity; i < m; ++i) c->linear[i] = (mesh_linear){0};
   c->capacity = m;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,6 +104,7 @@ PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_poi
                              .attachment = -1};
   v3_copy(p->q.x, x0);
   p->source_frame = source->b->ops->points == POINT_RIGID ? source->frame : -1;
+  p->object_frame = c->mesh[i_mesh].frame;
   v3_copy(p->origin, x0);
   if (p->source_frame >= 0) {
     const rigid_frame *frame = &c->frames0[p->source_frame];
@@ -97,9 +113,27 @@ PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_poi
     m3_mulv_t(p->origin, frame->R, arm);
   }
   forget_spilled(c, c->n);
-  c->linear[c->n].is_active = false;
+  rigid_sides_add(&c->sides, c->n, p->source_frame, p->object_frame);
   c->row_list[c->n++]       = p->q;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_contact_list(mesh_contact *c)
+{
+  PetscFunctionBegin;
+  PetscCall(contact_rows_build(c->rows, c->n, c->row_list, c->sources, c->n_blocks));
+  PetscCall(rigid_sides_list(&c->sides, c->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mesh_contact_pose(const contact_surface *s, const rigid_frame *frame, double *x)
+{
+  const int64_t n = s->topology->n_vertices;
+#pragma omp parallel for schedule(static) if (n > 4096)
+  for (int64_t i = 0; i < n; ++i) {
+    m3_mulv(x + 3 * i, frame->R, s->own + 3 * i);
+    v3_axpy(x + 3 * i, 1.0, frame->c);
+  }
 }
 
 static int compare_memory(const void *a, const void *b)
@@ -157,22 +191,21 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   if (n_frames > c->frame_capacity) {
     c->frame_capacity = n_frames;
     PetscCall(memory_resize("frames", n_frames, sizeof *c->frames0, &c->frames0));
-    PetscCall(memory_resize("frames", n_frames, sizeof *c->linear_frames, &c->linear_frames));
   }
-  if (n_frames > 0) {
-    memcpy(c->frames0, frames0, (size_t)n_frames * sizeof *frames0);
-    memcpy(c->linear_frames, frames0, (size_t)n_frames * sizeof *frames0);
-  }
+  if (n_frames > 0) memcpy(c->frames0, frames0, (size_t)n_frames * sizeof *frames0);
+  PetscCall(rigid_sides_begin(&c->sides, dt, n_frames, frames0));
   for (int m = 0; m < c->n_meshes; ++m) {
-    body_surface s;
-    c->mesh[m].b->ops->surface(c->mesh[m].b, &s);
-    memcpy(c->mesh[m].x0, s.x, (size_t)(3 * s.n_nodes) * sizeof(double));
+    contact_surface *to = &c->mesh[m];
+    body_surface     s;
+    to->b->ops->surface(to->b, &s);
+    if (to->frame < 0) memcpy(to->x0, s.x, (size_t)(3 * s.n_nodes) * sizeof(double));
+    else mesh_contact_pose(to, &frames0[to->frame], to->x0);
   }
   PetscCall(recall(c));
   PetscCall(mesh_contact_search(c));
   if (c->is_fresh) PetscCall(mesh_contact_find_inside(c));
   for (int64_t i = 0; i < c->n && c->scheme != CONTACT_IMPLICIT; ++i) mesh_contact_start(c, i);
-  PetscCall(contact_rows_build(c->rows, c->n, c->row_list, c->sources, c->n_blocks));
+  PetscCall(mesh_contact_list(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

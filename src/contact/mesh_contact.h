@@ -1,7 +1,7 @@
-/* Penalty contact between points and deforming triangle surfaces, with sliding attachments [DingSchroeder2020], sec. 2.1.3.
+/* Penalty contact between points and triangle surfaces, deforming or rigid, with sliding attachments [DingSchroeder2020], sec. 2.1.3.
  *
  * A pair is (point of a body, surface of a body; the same body if it meets itself). Its force on the point is f = k (Y - Z), and
- * -weight_i f acts on the corners of the triangle that carries Y. Pairs are found by continuous collision detection in every evaluation
+ * -weight_i f acts on the corners of the triangle that carries Y, or -f at Y on a rigid body. Pairs are found by continuous collision detection in every evaluation
  * of the forces and then kept for the rest of the step; attachments that are still active at its end are state. Derivation:
  * penalty-relaxation.md, sections 4 to 6.
  *
@@ -31,7 +31,7 @@ PetscErrorCode mesh_contact_tangent(const mesh_contact *c, const double *x, doub
 PetscErrorCode mesh_contact_block_diagonal(const mesh_contact *c, double *d);
 /* Adds what the pattern of H holds: a preconditioner loses little without the rest. */
 PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H);
-PetscErrorCode mesh_contact_couplings(const mesh_contact *c, int64_t *n, int32_t **row, int32_t **col);
+PetscErrorCode mesh_contact_couplings(const mesh_contact *c, int64_t *n, int32_t **row, int32_t **col); /* appended */
 PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid_frame *frames);
 PetscErrorCode mesh_contact_end_step(mesh_contact *c);
 PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table);

@@ -311,7 +311,7 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
       if (c->hit_time[end] < c->hit_time[first]) first = end;
     if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first));
   }
-  if (c->n > before) PetscCall(contact_rows_build(c->rows, c->n, c->row_list, c->sources, c->n_blocks));
+  if (c->n > before) PetscCall(mesh_contact_list(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,7 +3,7 @@
 #define SS_CONTACT_MESH_PAIRS_H
 #include "contact/broad_phase.h"
 #include "contact/mesh_contact.h"
-#include "contact/rows.h"
+#include "contact/rigid_sides.h"
 
 /* Nodes kept in place per pair: four triangles in a row. Longer chains, seen in one pair of 10^5, have memory of their own. */
 enum { MESH_NODES = 6 };
@@ -11,10 +11,12 @@ enum { MESH_NODES = 6 };
 typedef struct {
   body              *b;
   int                body_id;
+  int                frame;  /* of a rigid surface; -1: it deforms */
+  const double      *own;    /* [n_nodes][3] of a rigid surface: in its frame, borrowed from the body */
+  double             center[3], radius; /* ... and a ball around them */
   bool               is_closed;
   triangle_topology *topology;
-  double            *x0, *x; /* [n_nodes][3] nodes at the start of the step, and of the last evaluation; */
-  double            *linear_x; /* ... with derivatives */
+  double            *x0, *x; /* [n_nodes][3] nodes at the start of the step, and of the last evaluation */
   int64_t            first_vertex; /* of the broad phase */
 } contact_surface;
 
@@ -36,34 +38,33 @@ typedef struct {
   int32_t pair;     /* found in this step, in an evaluation before; -1: not */
 } mesh_candidate;
 
-/* Derivatives of one pair, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j. Numbers are kept in place,
- * or in `spilled` where a chain met more nodes than fit. */
+/* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j; what
+ * B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than fit. */
 typedef struct {
-  bool    is_active, is_constant; /* constant: a force that only turns with the arm of a rigid point */
   int     n_nodes;
   int32_t mesh, corner[3]; /* nodes of the final triangle */
-  double  weight[3], Z[3], f[3], spring[3]; /* weights at the spring's grip */
+  double  weight[3], spring[3]; /* weights at the spring's grip */
   int32_t own_node[MESH_NODES];
-  double  own[18 * (MESH_NODES + 1)];
+  double  own[18 * MESH_NODES + 9];
   int32_t *spilled_node; /* NULL: own */
   double  *spilled;
 } mesh_linear;
 static inline const int32_t *mesh_linear_node(const mesh_linear *l) { return l->spilled_node ? l->spilled_node : l->own_node; }
-/* B_j [9], and the gradient of weight i by q_j [3]. */
-static inline const double *mesh_linear_B(const mesh_linear *l, int j) { return (l->spilled ? l->spilled : l->own) + 9 * j; }
+/* B_j [9], j > 0, and the gradient of weight i by q_j [3]. */
+static inline const double *mesh_linear_B(const mesh_linear *l, int j) { return (l->spilled ? l->spilled : l->own) + 9 * (j - 1); }
 static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
 {
-  return (l->spilled ? l->spilled : l->own) + 9 * (l->n_nodes + 1) + 3 * (i * (l->n_nodes + 1) + j);
+  return (l->spilled ? l->spilled : l->own) + 9 * l->n_nodes + 3 * (i * (l->n_nodes + 1) + j);
 }
 
 typedef struct {
   contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
   mesh_attachment   X;
-  int32_t           side, source_frame;
+  int32_t           side, source_frame, object_frame; /* -1: weighted, deforming */
   bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
   bool              is_reached; /* does the path to the last state? Always, if not new */
   double            k, mu, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
-  double            lagged[3]; /* the part of the force that lags; it acts at X */
+  double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
   /* the last evaluation */
   double            Z[3], Y[3], f[3], normal[3];
   mesh_attachment   at;   /* of Y */
@@ -89,7 +90,7 @@ struct mesh_contact {
   /* The step. */
   int                   n_sources, n_frames, frame_capacity;
   const contact_source *sources;
-  rigid_frame          *frames0, *linear_frames;
+  rigid_frame          *frames0;
   double                dt, margin, first_margin; /* the latter as the step began */
   int64_t               n_blocks;
   int64_t               n_candidates, candidate_capacity;
@@ -100,7 +101,7 @@ struct mesh_contact {
   mesh_linear          *linear; /* [n] */
   contact_candidate    *row_list; /* [n] what rows are built from */
   contact_rows         *rows;
-  double               *force; /* [n][3] work of rows */
+  rigid_sides           sides; /* of the pairs; tangent */
   relax_statistics      statistics;
   /* The broad phase and what its points are. */
   broad_phase *broad;
@@ -127,6 +128,10 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
 void mesh_contact_start(mesh_contact *c, int64_t i);
 /* After another search within the step: which candidates are pairs of this step already. */
 void mesh_contact_relink(mesh_contact *c);
+/* The nodes of a rigid surface [n_nodes][3] in a pose. */
+void mesh_contact_pose(const contact_surface *s, const rigid_frame *frame, double *x);
+/* All pairs are there: their rows and their rigid bodies. */
+PetscErrorCode mesh_contact_list(mesh_contact *c);
 /* Append a pair. */
 PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
                                 const mesh_attachment *X, int32_t side);

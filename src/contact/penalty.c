@@ -15,7 +15,7 @@ PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, pena
   PetscCall(pair_table_create(&c->known));
   PetscCall(contact_search_create(&c->search));
   PetscCall(contact_rows_create(&c->rows));
-  PetscCall(contact_wrenches_create(&c->wrenches));
+  PetscCall(rigid_sides_create(&c->sides));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -27,11 +27,9 @@ void penalty_contact_destroy(penalty_contact **out)
   pair_table_destroy(&c->known);
   contact_search_destroy(&c->search);
   contact_rows_destroy(&c->rows);
-  contact_wrenches_destroy(&c->wrenches);
+  rigid_sides_destroy(&c->sides);
   penalty_points_destroy(&c->points);
-  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->lagged, &c->source_frame, &c->object_frame, &c->state,
-                    &c->Z, &c->Y_b, &c->f, &c->has_X, &c->linear_active, &c->linear_Z, &c->linear_f, &c->K, &c->linear_frames, &c->force,
-                    &c->torque_source, &c->torque_object, &c->frame_linear, &c->frame_angular, &c->group};
+  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, &c->group};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -49,18 +47,12 @@ void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme)
   if (c->mesh) mesh_contact_set_scheme(c->mesh, scheme);
 }
 
-static PetscErrorCode reserve_bodies(penalty_contact *c)
+static PetscErrorCode reserve_objects(penalty_contact *c)
 {
   PetscFunctionBeginUser;
   if (c->n_objects > c->object_capacity) {
     c->object_capacity = c->n_objects;
     PetscCall(memory_resize("contact objects", c->n_objects, sizeof *c->object_key, &c->object_key));
-  }
-  if (c->n_frames > c->frame_capacity) {
-    c->frame_capacity = c->n_frames;
-    PetscCall(memory_resize("contact frames", c->n_frames, sizeof *c->linear_frames, &c->linear_frames));
-    PetscCall(memory_resize("contact frame motion", 3 * (int64_t)c->n_frames, sizeof *c->frame_linear, &c->frame_linear));
-    PetscCall(memory_resize("contact frame turning", 3 * (int64_t)c->n_frames, sizeof *c->frame_angular, &c->frame_angular));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,20 +67,11 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   PetscCall(memory_resize("pair stiffness", m, sizeof(double), &c->k));
   PetscCall(memory_resize("pair friction", m, sizeof *c->cone, &c->cone));
   PetscCall(memory_resize("pair lagged force", 3 * m, sizeof(double), &c->lagged));
-  PetscCall(memory_resize("pair source frame", m, sizeof(int32_t), &c->source_frame));
-  PetscCall(memory_resize("pair object frame", m, sizeof(int32_t), &c->object_frame));
   PetscCall(memory_resize("pair state", m, 1, &c->state));
   PetscCall(memory_resize("pair Z", 3 * m, sizeof(double), &c->Z));
   PetscCall(memory_resize("pair Y", 3 * m, sizeof(double), &c->Y_b));
   PetscCall(memory_resize("pair f", 3 * m, sizeof(double), &c->f));
   PetscCall(memory_resize("pair has X", m, 1, &c->has_X));
-  PetscCall(memory_resize("pair linear state", m, 1, &c->linear_active));
-  PetscCall(memory_resize("pair linear Z", 3 * m, sizeof(double), &c->linear_Z));
-  PetscCall(memory_resize("pair linear f", 3 * m, sizeof(double), &c->linear_f));
-  PetscCall(memory_resize("pair K", 9 * m, sizeof(double), &c->K));
-  PetscCall(memory_resize("pair force", 3 * m, sizeof(double), &c->force));
-  PetscCall(memory_resize("pair torque on source", 3 * m, sizeof(double), &c->torque_source));
-  PetscCall(memory_resize("pair torque on object", 3 * m, sizeof(double), &c->torque_object));
   c->capacity = m;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,9 +94,8 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   const contact_law       *law    = &c->law[(int64_t)source->body_id * c->n_bodies + object->body_id];
   c->k[i]                         = law->stiffness;
   c->cone[i]                      = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
-  c->object_frame[i]              = object->frame;
-  c->source_frame[i]              = source->b->ops->points == POINT_RIGID ? source->frame : -1;
-  if (c->source_frame[i] < 0) v3_copy(c->origin + 3 * i, q->x);
+  rigid_sides_add(&c->sides, i, source->b->ops->points == POINT_RIGID ? source->frame : -1, object->frame);
+  if (c->sides.source[i] < 0) v3_copy(c->origin + 3 * i, q->x);
   else {
     double arm[3];
     v3_sub(arm, q->x, frames0[source->frame].c);
@@ -129,8 +111,6 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
    * from the start, and friction in its first step. */
   else c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
   penalty_law_start(c, i, x_b);
-  c->linear_active[i] = 0;
-  m3_zero(c->K + 9 * i);
 }
 
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
@@ -147,7 +127,7 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   c->n_frames  = n_frames;
   c->dt        = dt;
   c->n_blocks  = n_blocks;
-  PetscCall(reserve_bodies(c));
+  PetscCall(reserve_objects(c));
   number_objects(c);
   const search_problem problem = {n_sources, n_objects, n_frames, c->n_bodies, sources, objects, c->object_key,
                                   frames0,   c->law,    margin};
@@ -155,12 +135,13 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs: more than can be numbered", (long long)c->n);
   c->candidate = found;
   PetscCall(reserve_pairs(c, c->n));
+  PetscCall(rigid_sides_begin(&c->sides, dt, n_frames, frames0));
+  PetscCall(rigid_sides_reserve(&c->sides, c->n));
   const int64_t n = c->n;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) prepare_pair(c, i, frames0);
   PetscCall(contact_rows_build(c->rows, n, c->candidate, sources, n_blocks));
-  PetscCall(contact_wrenches_build(c->wrenches, n, c->candidate, sources, objects, n_frames, frames0));
-  if (n_frames > 0) memcpy(c->linear_frames, frames0, (size_t)n_frames * sizeof *frames0);
+  PetscCall(rigid_sides_list(&c->sides, n));
   if (c->mesh) PetscCall(mesh_contact_begin_step(c->mesh, n_sources, sources, n_frames, frames0, dt, margin, n_blocks));
   c->is_open = true;
   timer_end(TIMER_CONTACT_SEARCH);

@@ -27,14 +27,15 @@ typedef struct {
   int              body_id;
 } contact_object;
 
-/* A body with a deforming surface (body_ops.surface). Borrowed. */
+/* A body with a surface of triangles (body_ops.surface): a deforming one, or one that is fixed to a frame. Borrowed. */
 typedef struct {
   body *b;
+  int   frame; /* -1: it deforms */
   int   body_id;
 } contact_mesh;
 
 /* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. friction_across > 0: an ellipse, `friction` along the
- * direction, an axis of whatever level set is touched, see relax_cone; deforming surfaces take `friction` alone. */
+ * direction, an axis of whatever level set is touched, see relax_cone; surfaces of triangles take `friction` alone. */
 typedef struct {
   double stiffness, friction, friction_across, direction[3];
 } contact_law;

@@ -1,20 +1,13 @@
-/* Private to penalty*.c: the pairs of a step, one array per quantity.
- *
- * Each pair adds to the global vector through the same three numbers per evaluation or product:
- *
- *   force [3]          dt w_k force to block k of a weighted point, dt force to the linear block of a rigid one,
- *                      -dt force to the linear block of the object
- *   torque_source [3]  dt torque to the angular block of a rigid point's body
- *   torque_object [3]  dt torque to the angular block of the object                                                    */
+/* Private to penalty*.c: the pairs of a step, one array per quantity. */
 #ifndef SS_CONTACT_PENALTY_PAIRS_H
 #define SS_CONTACT_PENALTY_PAIRS_H
 #include "contact/mesh_contact.h"
 #include "contact/pair_table.h"
 #include "contact/penalty.h"
 #include "contact/relaxation.h"
+#include "contact/rigid_sides.h"
 #include "contact/rows.h"
 #include "contact/search.h"
-#include "contact/wrenches.h"
 
 /* Sum of one (source, object) group after end_step, on the source; moment about the origin. */
 typedef struct {
@@ -39,7 +32,7 @@ struct penalty_contact {
   pair_table       *known;
   contact_search   *search;
   contact_rows     *rows;
-  contact_wrenches *wrenches;
+  rigid_sides       sides; /* of the pairs; tangent */
 
   /* The step: what was handed over, and what follows from it for every pair. */
   bool                     is_open;
@@ -48,7 +41,7 @@ struct penalty_contact {
   const contact_object    *objects;
   double                   dt;
   int64_t                  n_blocks;
-  int                      object_capacity, frame_capacity;
+  int                      object_capacity;
   int32_t                 *object_key; /* [n_objects] */
   int64_t                  n, capacity;
   const contact_candidate *candidate;  /* [n], the search's */
@@ -58,24 +51,12 @@ struct penalty_contact {
   double                  *k;
   relax_cone              *cone;
   double                  *lagged;     /* [n][3] in the object's frame: the force, or the friction, at the start of the step; unless implicit */
-  int32_t                 *source_frame; /* -1: weighted */
-  int32_t                 *object_frame;
 
   /* The last evaluation. */
   uint8_t *state;   /* relax_state */
   double  *Z;       /* [n][3] */
   double  *Y_b;     /* [n][3] in the object's frame */
   double  *f;       /* [n][3] on the point */
-
-  /* The last evaluation with derivatives, which evaluations without leave alone. */
-  uint8_t     *linear_active;
-  double      *linear_Z, *linear_f; /* [n][3] */
-  double      *K;                   /* [n][9] df/dZ where the object stands still, world axes; zero where inactive */
-  rigid_frame *linear_frames;       /* [n_frames] */
-
-  /* Work of one evaluation or product. */
-  double *force, *torque_source, *torque_object; /* [n][3] */
-  double *frame_linear, *frame_angular;          /* [n_frames][3] */
 
   /* Left by end_step. */
   int64_t              n_groups, group_capacity;

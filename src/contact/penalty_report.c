@@ -97,12 +97,12 @@ typedef struct {
   bool   is_curved;
 } pair_report;
 
-/* c->force: the velocity of a weighted point. Fills point p and returns the numbers of the summary. */
+/* c->sides.force: the velocity of a weighted point. Fills point p and returns the numbers of the summary. */
 static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const rigid_frame *frames)
 {
   const contact_candidate *q   = &c->candidate[i];
   const contact_object    *obj = &c->objects[q->i_object];
-  const rigid_frame       *o   = &frames[c->object_frame[i]];
+  const rigid_frame       *o   = &frames[c->sides.object[i]];
   contact_points          *out = &c->points;
   const double            *f   = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
   double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], n_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
@@ -135,8 +135,8 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   v3_sub(slip_b, Y_b, c->X + 3 * i);
   m3_mulv(slip, o->R, slip_b);
   tangential(n, slip);
-  if (c->source_frame[i] < 0) v3_copy(v, c->force + 3 * i);
-  else frame_velocity(&frames[c->source_frame[i]], c->Z + 3 * i, v);
+  if (c->sides.source[i] < 0) v3_copy(v, c->sides.force + 3 * i);
+  else frame_velocity(&frames[c->sides.source[i]], c->Z + 3 * i, v);
   frame_velocity(o, Y, v_o);
   v3_sub(v, v, v_o);
   tangential(n, v);
@@ -226,7 +226,7 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
   contact_summary sum     = {0};
   double          max_f_n = 0.0, max_excess = 0.0;
   PetscCall(reserve_points(&c->points, c->n + (c->mesh ? mesh_contact_n_pairs(c->mesh) : 0)));
-  contact_rows_gather(c->rows, 1.0, v, NULL, c->force);
+  contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
     if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* what lags may have left */

@@ -71,8 +71,7 @@ static PetscErrorCode cut_into_chunks(contact_wrenches *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const contact_candidate *candidates,
-                                      const contact_source *sources, const contact_object *objects, int n_frames,
+PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const int32_t *source, const int32_t *object, int n_frames,
                                       const rigid_frame *frames)
 {
   PetscFunctionBeginUser;
@@ -82,10 +81,7 @@ PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const cont
   /* Counting sort; start[f + 2] counts frame f, then start[f + 1] is where it is being filled. */
   for (int pass = 0; pass < 2; ++pass) {
     for (int64_t i = 0; i < n; ++i) {
-      const contact_source *s       = &sources[candidates[i].i_source];
-      const int             mine    = s->b->ops->points == POINT_RIGID ? w->place[s->frame] : -1;
-      const int             theirs  = w->place[objects[candidates[i].i_object].frame];
-      const int             at[2]   = {mine, theirs};
+      const int at[2] = {source[i] >= 0 ? w->place[source[i]] : -1, object[i] >= 0 ? w->place[object[i]] : -1};
       for (int side = 0; side < 2; ++side) {
         if (at[side] < 0) continue;
         if (pass == 0) ++start[at[side] + 2];

@@ -9,7 +9,7 @@
 /* One pair seen from one of its rigid bodies. */
 typedef struct {
   int32_t pair;
-  int8_t  is_object; /* the body carries the level set, not the point */
+  int8_t  is_object; /* the body is what is touched, not the point's */
 } wrench_side;
 
 enum { WRENCH_MAX_SUMS = 18, WRENCH_CHUNK = 256 };
@@ -18,9 +18,8 @@ typedef struct contact_wrenches contact_wrenches;
 PetscErrorCode contact_wrenches_create(contact_wrenches **out);
 void           contact_wrenches_destroy(contact_wrenches **w);
 
-/* Lists for every frame that has unknowns (frames[i].block >= 0). */
-PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const contact_candidate *candidates,
-                                      const contact_source *sources, const contact_object *objects, int n_frames,
+/* Lists for every frame that has unknowns (frames[i].block >= 0). source, object [n]: the frames of each pair, -1: not rigid. */
+PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const int32_t *source, const int32_t *object, int n_frames,
                                       const rigid_frame *frames);
 /* For every frame that has sides: the sum of `term` over them. term adds what n sides contribute to sum [n_sums] and runs in
  * parallel; done is then called once per frame, serially and in order, and puts the sum where it belongs in `out`. */

@@ -17,13 +17,21 @@ static void check_pair_name(const scene *s, const key_item *item, const char *na
   diagnostics_add(d, item->node->mark, "contact.pairs", "no body or material in use is called \"%s\"", name);
 }
 
+/* Is body i touched as a surface of triangles? Rigid ones say so one by one. */
+static bool has_surface(const scene_body *b)
+{
+  body_surface s = {0};
+  if (b->body && b->body->ops->surface) b->body->ops->surface(b->body, &s);
+  return s.n_triangles > 0;
+}
+
 static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
 
 /* Points of one against level sets or the surface of the other; whoever brings points can move. Bodies of one grid meet there. */
 static bool can_touch(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
-  if (a == b) return one->surface != NULL;
+  if (a == b) return one->surface && !one->frame; /* what is rigid does not */
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
 
@@ -41,9 +49,9 @@ static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostic
 {
   const job_pair *p   = item->value;
   contact_law    *law = &s->laws[i * s->n_bodies + j];
-  if (s->bodies[i].kind->ops->surface || s->bodies[j].kind->ops->surface) {
+  if (has_surface(&s->bodies[i]) || has_surface(&s->bodies[j])) {
     if (i <= j)
-      diagnostics_add(d, item->node->mark, "contact.pairs.friction_direction", "\"%s\" and \"%s\": deforming surfaces have no axis to turn with; leave it out",
+      diagnostics_add(d, item->node->mark, "contact.pairs.friction_direction", "\"%s\" and \"%s\": surfaces of triangles know no axis; leave it out",
                       s->bodies[i].name, s->bodies[j].name);
   } else if (!(law->friction > 0.0)) {
     if (i <= j) diagnostics_add(d, item->node->mark, "contact.pairs.friction", "must be > 0 where friction depends on the direction");
@@ -120,7 +128,7 @@ PetscErrorCode scene_build_contact(scene *s)
     scene_body *b = &s->bodies[i];
     b->frame      = b->body->ops->frame ? s->n_frames++ : -1;
     if (b->body->ops->points != POINT_NONE) s->sources[s->n_sources++] = (contact_source){b->body, b->frame, i};
-    if (b->body->ops->surface) s->meshes[s->n_meshes++] = (contact_mesh){b->body, i};
+    if (has_surface(b)) s->meshes[s->n_meshes++] = (contact_mesh){b->body, b->frame, i};
     if (!b->body->ops->level_sets) continue;
     int               n;
     level_set *const *phi = b->body->ops->level_sets(b->body, &n);

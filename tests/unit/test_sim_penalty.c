@@ -132,7 +132,7 @@ static state_count count_states(const world *w, bool of_weighted_points)
   const penalty_contact *c   = w->p.contact;
   state_count            sum = {0, 0, 0, 0};
   for (int64_t i = 0; i < c->n; ++i) {
-    if ((c->source_frame[i] < 0) != of_weighted_points) continue;
+    if ((c->sides.source[i] < 0) != of_weighted_points) continue;
     sum.first += c->state[i] == RELAX_FIRST;
     sum.stick += c->state[i] == RELAX_STICK;
     sum.slide += c->state[i] == RELAX_SLIDE;
