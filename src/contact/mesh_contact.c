@@ -264,7 +264,16 @@ void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
 {
   const mesh_pair *p = &c->pair[i];
   *out = (mesh_pair_view){p->q.key.source, p->q.key.object, p->q.key.point, p->is_active || v3_dot(p->f, p->f) > 0.0, p->is_sliding, p->is_on_triangle, p->k, p->mu,
-                          {0.0}, {0.0}, {0.0}, {0.0}};
+                          {0.0}, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}};
+  const contact_surface *s = &c->mesh[p->q.i_object];
+  const int32_t         *X = s->topology->tri + 3 * (int64_t)p->X.triangle, *Y = s->topology->tri + 3 * (int64_t)p->at.triangle;
+  double                 e1[3], e2[3];
+  for (int k = 0; k < 3; ++k) v3_axpy(out->X, p->X.weight[k], s->x + 3 * (int64_t)X[k]);
+  v3_sub(e1, s->x + 3 * (int64_t)Y[1], s->x + 3 * (int64_t)Y[0]);
+  v3_sub(e2, s->x + 3 * (int64_t)Y[2], s->x + 3 * (int64_t)Y[0]);
+  v3_cross(out->plane, e1, e2);
+  const double length = v3_norm(out->plane);
+  if (length > 0.0) v3_scale(out->plane, p->side / length, out->plane);
   v3_copy(out->Z, p->Z);
   v3_copy(out->Y, p->Y);
   v3_copy(out->f, p->f);

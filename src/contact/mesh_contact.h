@@ -42,6 +42,8 @@ typedef struct {
   int64_t point;
   bool    is_active, is_sliding, is_on_triangle; /* the last: Coulomb's cone is about this normal */
   double  stiffness, friction, Z[3], Y[3], f[3], normal[3];
+  double  X[3];           /* the attachment that this step began with, where its place on the surface is now */
+  double  plane[3];       /* unit normal of the triangle Y is in */
 } mesh_pair_view;
 int64_t mesh_contact_n_pairs(const mesh_contact *c);
 void    mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out);

@@ -188,7 +188,42 @@ static PetscErrorCode add_to_group(penalty_contact *c, const mesh_pair_view *q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pairs with deforming surfaces, after the others: points from *p on, groups, and their share of the summary. */
+/* As natural_map above, in the plane of the triangle that the attachment ended on. *is_curved: it came from outside that plane, over an
+ * edge where the surface bends; the law then starts anew from the edge. */
+static double natural_map_mesh(const mesh_pair_view *q, bool *is_curved)
+{
+  double pull[3], t[3], W[3], miss[3];
+  v3_sub(pull, q->Z, q->Y);
+  const double phi = v3_dot(pull, q->plane);
+  v3_copy(W, q->Z);
+  v3_axpy(W, -phi, q->plane);
+  v3_sub(t, q->X, W);
+  const double above = v3_dot(t, q->plane);
+  *is_curved         = fabs(above) > 1e-9 * (v3_norm(t) + fabs(phi));
+  v3_axpy(t, -above, q->plane);
+  const double r = v3_norm(t), limit = q->friction * fabs(phi);
+  if (r > limit) v3_scale(t, limit / r, t);
+  for (int j = 0; j < 3; ++j) miss[j] = q->f[j] - q->stiffness * (W[j] - q->Z[j] + t[j]);
+  return v3_norm(miss);
+}
+
+/* What a pair on a triangle says of the law. Edges and corners press with the whole pull, whatever its direction: they are not asked. */
+static void judge_mesh_pair(const mesh_pair_view *q, const double f_t[3], double f_n, contact_summary *sum, double *max_excess)
+{
+  bool   is_curved;
+  double slip[3];
+  if (!q->is_on_triangle) return;
+  *max_excess         = fmax(*max_excess, v3_norm(f_t) - q->friction * f_n);
+  const double miss   = natural_map_mesh(q, &is_curved);
+  double *const worst = is_curved ? &sum->natural_map_curved : &sum->natural_map;
+  *worst              = fmax(*worst, miss);
+  if (!q->is_sliding || is_curved) return;
+  v3_sub(slip, q->Y, q->X);
+  tangential(q->normal, slip);
+  sum->slip_angle = fmax(sum->slip_angle, angle_to_opposite(f_t, 1e-12 * v3_norm(q->f), slip, 1e-9));
+}
+
+/* Pairs with surfaces of triangles, after the others: points from *p on, groups, and their share of the summary. */
 static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summary *sum, double *max_f_n, double *max_excess)
 {
   PetscFunctionBeginUser;
@@ -213,7 +248,7 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     sum->stored_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
-    if (q.is_on_triangle) *max_excess = fmax(*max_excess, v3_norm(f_t) - q.friction * f_n); /* edges and corners press with the whole pull */
+    judge_mesh_pair(&q, f_t, f_n, sum, max_excess);
     PetscCall(add_to_group(c, &q));
     ++*p;
   }

@@ -60,11 +60,12 @@ static inline double *block_rows_at(const block_rows *H, int64_t row, int64_t co
   return block;
 }
 
-/* A surface of triangles over nodes, node i being block i of its body; orientation: outwards. Borrowed from the body. */
+/* A surface of triangles over nodes; orientation: outwards. Borrowed from the body. Node i is block i of a body that deforms; the surface of
+ * one with a `frame` is closed and fixed to it. */
 typedef struct {
   int64_t        n_nodes, n_triangles;
   const int32_t *triangles; /* [n_triangles][3] never changes */
-  const double  *x;         /* [n_nodes][3] at the start of the step [m] */
+  const double  *x;         /* [n_nodes][3] at the start of the step, or in the frame for ever [m] */
 } body_surface;
 
 /* Block `block` moves as weight times block `leader`, plus what other entries of the same block say. */
@@ -110,7 +111,7 @@ typedef struct {
   body *(*carrier)(const body *b);
   /* What the points of others may touch: *n level sets, borrowed, all fixed to the pose that `frame` gives. */
   level_set *const *(*level_sets)(const body *b, int *n);
-  /* ... or a deforming surface. Contact points of such a body have the number of their node as identity. */
+  /* ... or a surface; no triangles: not this body's. Contact points of such a body have the number of their node as identity. */
   void (*surface)(const body *b, body_surface *out);
   /* Pose of something rigid, obstacles included: at time t (v == NULL), or at t + dt for trial velocities v (the body's own slice,
    * if it has one). */

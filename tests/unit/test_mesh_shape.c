@@ -21,17 +21,18 @@ static shape *create(const shape_spec *spec, double spacing)
   return s;
 }
 
-static void refuse(const shape_spec *spec, const char *expected)
+static void refuse_as(bool is_surface_only, const shape_spec *spec, const char *expected)
 {
   diagnostics *d = NULL;
   shape       *s = NULL;
   assert_ok(diagnostics_create(&d));
-  assert_ok(shape_create(spec, NULL, "bodies.b.shape", d, NAN, &s));
+  assert_ok((is_surface_only ? shape_create_surface : shape_create)(spec, NULL, "bodies.b.shape", d, NAN, &s));
   assert_null(s);
   assert_int_equal(diagnostics_count(d), 1);
   if (!strstr(diagnostics_text(d, 0), expected)) fail_msg("\"%s\" does not contain \"%s\"", diagnostics_text(d, 0), expected);
   diagnostics_destroy(&d);
 }
+static void refuse(const shape_spec *spec, const char *expected) { refuse_as(false, spec, expected); }
 
 static void assert_mass(const mass_properties *a, const mass_properties *b, double relative)
 {
@@ -181,6 +182,25 @@ static void test_unbounded(void **state)
   assert_no_leak();
 }
 
+/* The corner of a cube of side 2 at x = 1 (test_mesh_file), whose level set needs a finer grid than it asks for. */
+static void check_surface_only(const shape_spec *spec)
+{
+  diagnostics *d = NULL;
+  shape       *s = NULL;
+  assert_ok(diagnostics_create(&d));
+  assert_ok(shape_create_surface(spec, NULL, "bodies.b.shape", d, NAN, &s));
+  assert_int_equal(diagnostics_count(d), 0);
+  assert_true(s->is_bounded && s->n_pieces == 0);
+  assert_close(s->mass.volume, 8.0 / 6.0, 1e-14);
+  assert_int_equal(s->surface->n_triangles, 4);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(s->min[k], k == 0 ? 1.0 : 0.0, 1e-15);
+    assert_close(s->max[k], k == 0 ? 3.0 : 2.0, 1e-15);
+  }
+  shape_destroy(&s);
+  diagnostics_destroy(&d);
+}
+
 static void test_mesh_file(void **state)
 {
   (void)state;
@@ -213,10 +233,12 @@ static void test_mesh_file(void **state)
   shape_destroy(&s);
   mesh.spacing = 1.0;
   refuse(&spec, "bodies.b.shape.mesh.spacing: ");
+  check_surface_only(&spec);
   f = fopen(path, "w");
   fprintf(f, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n");
   fclose(f);
   refuse(&spec, "bodies.b.shape.mesh.file: the surface is open: 3 edges");
+  refuse_as(true, &spec, "bodies.b.shape.mesh.file: the surface is open: 3 edges");
   remove(path);
   refuse(&spec, "cannot be opened");
   assert_no_leak();

@@ -64,6 +64,11 @@ static void test_refusals(void **state)
     {RIGID_DYNAMIC, "{material: m}", "shape"},
     {RIGID_STATIC, "{shape: {plane: {}}, velocity: [0, 0, 1]}", "velocity"},
     {RIGID_KINEMATIC, "{shape: {plane: {}}}", "motion"},
+    {RIGID_STATIC, "{contact_surface: mesh, shape: {plane: {}}}", "job.yaml:3:1: bodies.b.contact_surface: mesh: this shape goes on without end"},
+    {RIGID_KINEMATIC, "{contact_surface: mesh, motion: {}, shape: {container: {min: [0, 0, 0], max: [1, 1, 1]}}}", "bodies.b.contact_surface: mesh"},
+    {RIGID_STATIC, "{contact_surface: mesh, shape: {difference: {from: {plane: {}}, minus: [{sphere: {center: [0, 0, 0], radius: 1}}]}}}", "give a box instead"},
+    {RIGID_DYNAMIC, "{material: m, contact_surface: mesh, shape: {plane: {}}}", "bodies.b.shape: has no volume"},
+    {RIGID_STATIC, "{contact_surface: meshes, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", "did you mean \"mesh\""},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     document    *doc = NULL;
@@ -77,6 +82,35 @@ static void test_refusals(void **state)
     diagnostics_destroy(&d);
     document_destroy(&doc);
   }
+  assert_no_leak();
+}
+
+/* Either level sets or triangles, the latter in the body's frame; a box has twelve if it is not told to have more. */
+static void test_contact_surface(void **state)
+{
+  (void)state;
+  for (rigid_kind kind = RIGID_DYNAMIC; kind <= RIGID_STATIC; ++kind)
+    for (int is_mesh = 0; is_mesh < 2; ++is_mesh) {
+      document    *doc = NULL;
+      body_surface s;
+      char         text[256];
+      int          n;
+      double       low[3] = {INFINITY, INFINITY, INFINITY};
+      snprintf(text, sizeof text, "{%s%s%sshape: {box: {min: [1, 2, 3], max: [2, 4, 6]}}}", kind == RIGID_DYNAMIC ? "material: m, " : "",
+               kind == RIGID_KINEMATIC ? "motion: {}, " : "", is_mesh ? "contact_surface: mesh, " : "");
+      assert_ok(document_create(&doc));
+      rigid_body *b = rigid_from_text(kind, text, 1.0, doc, NULL);
+      (void)b->base.ops->level_sets(&b->base, &n);
+      b->base.ops->surface(&b->base, &s);
+      assert_int_equal(n, !is_mesh);
+      assert_int_equal(s.n_triangles, is_mesh ? 12 : 0);
+      assert_int_equal(s.n_nodes, is_mesh ? 8 : 0);
+      for (int64_t i = 0; i < s.n_nodes; ++i)
+        for (int k = 0; k < 3; ++k) low[k] = fmin(low[k], s.x[3 * i + k]);
+      for (int k = 0; k < 3 && is_mesh; ++k) assert_close(low[k], kind == RIGID_DYNAMIC ? -0.5 * (k + 1) : 1.0 + k, 1e-15);
+      rigid_body_destroy(&b);
+      document_destroy(&doc);
+    }
   assert_no_leak();
 }
 
@@ -370,6 +404,6 @@ static void test_points_and_fields(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_refusals), cmocka_unit_test(test_tangent),
+TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_refusals), cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_tangent),
           cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin),
           cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields))

@@ -480,13 +480,29 @@ static PetscErrorCode build_container(const shape_spec *spec, const place *p, sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A mesh from a file, its level set left alone. */
+static PetscErrorCode build_mesh_surface(const shape_spec *spec, const place *p, double spacing, shape *s)
+{
+  PetscFunctionBegin;
+  if (!check_kind(spec, KIND_MESH, p)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(add_surface(spec, KIND_MESH, spacing, p, s));
+  if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
+  s->is_bounded = true;
+  triangle_mesh_bounds(s->surface, s->min, s->max);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* n_pieces stays 0, or surface NULL, after complaints. */
-static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double spacing, shape *s)
+static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double spacing, bool is_surface_only, shape *s)
 {
   double c[3], R[9];
   PetscFunctionBegin;
   const int kind = shape_kind(spec, p);
   if (kind < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kind == KIND_MESH && is_surface_only) {
+    PetscCall(build_mesh_surface(spec, p, spacing, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (kind == KIND_CONTAINER) {
     if (check_kind(spec, kind, p)) PetscCall(build_container(spec, p, s));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -513,8 +529,8 @@ static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
-                            double surface_spacing, shape **out)
+static PetscErrorCode create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
+                             bool is_surface_only, shape **out)
 {
   shape *s = NULL;
   place  p = {.node = node, .d = d};
@@ -524,9 +540,21 @@ PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, c
   (void)snprintf(p.path, sizeof p.path, "%.200s", path ? path : "shape");
   const int before = diagnostics_count(d);
   PetscCall(memory_alloc("shape", 1, sizeof *s, &s));
-  const PetscErrorCode code = shape_build(spec, &p, surface_spacing, s);
+  const PetscErrorCode code = shape_build(spec, &p, surface_spacing, is_surface_only, s);
   if (code || diagnostics_count(d) > before) shape_destroy(&s);
   PetscCall(code);
   *out = s;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                            double surface_spacing, shape **out)
+{
+  return create(spec, node, path, d, surface_spacing, false, out);
+}
+
+PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                    double surface_spacing, shape **out)
+{
+  return create(spec, node, path, d, surface_spacing, true, out);
 }

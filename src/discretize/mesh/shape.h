@@ -42,7 +42,7 @@ bool shape_pose(const shape_spec *s, double c[3], double R[9]);
 typedef struct {
   int             n_pieces;
   level_set     **piece;      /* [n_pieces] together they are the solid: it is where any of them is negative */
-  bool            is_bounded; /* then n_pieces == 1 and the following are set */
+  bool            is_bounded; /* then n_pieces == 1 (but see shape_create_surface) and the following are set */
   double          min[3], max[3];
   mass_properties mass;       /* unit density, in the coordinates of the job */
   triangle_mesh  *surface;    /* closed, sorted; NULL if not bounded */
@@ -56,6 +56,10 @@ typedef struct {
  * boolean combinations (relative error below 1e-6; see shape_quadrature.c). */
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                             double surface_spacing, shape **out);
+/* The same for who wants nothing but the surface: meshes from files are not sampled, which thin and sharp ones would not survive;
+ * n_pieces is 0 then. Shapes that are not bounded come as they are. */
+PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                    double surface_spacing, shape **out);
 void           shape_destroy(shape **s);
 
 /* The parts behind it, for bounded level sets. */

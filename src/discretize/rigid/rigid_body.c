@@ -50,7 +50,7 @@ static PetscErrorCode take_shape(rigid_body *b, shape *s)
   PetscFunctionBegin;
   const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, back[3] = {-b->c[0], -b->c[1], -b->c[2]};
   PetscCall(memory_alloc("level sets", s->n_pieces, sizeof(level_set *), &b->level_sets));
-  for (int i = 0; i < s->n_pieces; ++i) {
+  for (int i = 0; i < s->n_pieces && b->contact_surface == RIGID_CONTACT_LEVEL_SET; ++i) {
     if (b->kind == RIGID_DYNAMIC) PetscCall(level_set_transform(s->piece[i], back, identity, &b->level_sets[i]));
     else b->level_sets[i] = s->piece[i];
     s->piece[i] = NULL;
@@ -78,6 +78,16 @@ static PetscErrorCode take_anchors(rigid_body *b, const rigid_body_spec *spec)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Planes and containers have no closed surface. */
+static void refuse_open(const document_node *node, const char *path, diagnostics *d)
+{
+  const document_node *key = document_find(node, "contact_surface");
+  char                 key_path[300];
+  snprintf(key_path, sizeof key_path, "%s.contact_surface", path);
+  diagnostics_add(d, key ? key->mark : node->mark, key_path,
+                  "mesh: this shape goes on without end, so no triangles enclose it; give a box instead of a plane, or contact_surface: level_set");
+}
+
 static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double density, const document_node *node, const char *path, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -85,11 +95,14 @@ static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double de
   char   shape_path[300], motion_path[300];
   snprintf(shape_path, sizeof shape_path, "%s.shape", path);
   snprintf(motion_path, sizeof motion_path, "%s.motion", path);
-  PetscCall(shape_create(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
+  const bool is_mesh = b->contact_surface == RIGID_CONTACT_MESH;
+  PetscCall((is_mesh ? shape_create_surface : shape_create)(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
   if (b->kind != RIGID_DYNAMIC) PetscCall(motion_create(spec->motion, document_find(node, "motion"), motion_path, d, &b->motion));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   if (b->kind == RIGID_DYNAMIC && !s->is_bounded) {
     diagnostics_add(d, node->mark, shape_path, "has no volume, so a rigid body cannot be made of it; kind: static can");
+  } else if (is_mesh && !s->surface) {
+    refuse_open(node, path, d);
   } else {
     if (b->kind == RIGID_DYNAMIC) {
       set_mass(b, spec, density, &s->mass, node, path, d);
@@ -116,6 +129,7 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
   b->base.name    = name;
   b->kind         = kind;
   b->rotation     = spec->rotation;
+  b->contact_surface = (rigid_contact)spec->contact_surface;
   b->one          = 1;
   PetscCall(memory_alloc("rigid state", 3, sizeof(double), &b->c));
   PetscCall(memory_alloc("rigid state", 4, sizeof(double), &b->q));

@@ -21,6 +21,7 @@
 
 typedef enum { RIGID_DYNAMIC, RIGID_KINEMATIC, RIGID_STATIC } rigid_kind;
 enum { RIGID_BACKWARD_EULER, RIGID_MIDPOINT };
+typedef enum { RIGID_CONTACT_LEVEL_SET, RIGID_CONTACT_MESH } rigid_contact; /* what points of others touch */
 enum { RIGID_CLUSTER = 128 }; /* surface vertices culled together by contact search */
 
 /* A spring between a point of the body and a point of the world. */
@@ -35,6 +36,7 @@ typedef struct {
   const char        *material; /* first, as in every kind */
   const shape_spec  *shape;
   double             surface_spacing; /* m; NaN: fit for the shape */
+  int                contact_surface; /* rigid_contact */
   double             mass;            /* kg; NaN: from the material's density */
   double             inertia[3];      /* kg m^2 about the axes of the job; NaN: from the shape */
   double             velocity[3], angular_velocity[3], force[3], torque[3];
@@ -53,6 +55,7 @@ typedef struct rigid_body rigid_body;
 struct rigid_body {
   body       base; /* first: a rigid_body is a body */
   rigid_kind kind;
+  rigid_contact contact_surface;
   int        rotation;
   double     origin[3];              /* of the body frame, in job coordinates, at the start of the run */
   double     mass, inertia[9];       /* body frame, about the centre of mass */
@@ -60,7 +63,7 @@ struct rigid_body {
   double     gravity[3], force[3], torque[3];
   motion    *motion;                 /* not for dynamic bodies */
   int        n_level_sets;
-  level_set **level_sets;            /* in the body frame */
+  level_set **level_sets;            /* in the body frame; none if contact_surface is the mesh */
   triangle_mesh *surface;            /* vertices in the body frame; contact points of dynamic bodies; NULL: none */
   double     radius;                 /* of the surface about the body frame's origin */
   int        n_clusters;
@@ -94,6 +97,7 @@ extern const body_ops rigid_body_ops, rigid_obstacle_ops; /* rigid_step.c, rigid
 /* What both share of them. */
 PetscErrorCode    rigid_body_fields(body *b, field_table *table);
 level_set *const *rigid_body_level_sets(const body *b, int *n);
+void              rigid_body_surface(const body *b, body_surface *out);
 void              rigid_body_describe(const body *b, FILE *out);
 void              rigid_body_destroy_base(body **b);
 #endif

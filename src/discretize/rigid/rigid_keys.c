@@ -49,11 +49,19 @@ static const key_table anchor_table = {.name = "bodies.rigid.anchors", .help = "
 #define SPACING_KEY                                                                                                                \
   {.name = "surface_spacing", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, surface_spacing), .unit = "m", .min = 0, .max = INFINITY, \
    .is_open = true, .is_optional = true,                                                                                           \
-   .help = "distance of surface vertices, which are the contact points of a rigid body and the picture of an obstacle; chosen if not given"}
+   .help = "distance of surface vertices, which are the contact points of a rigid body, the triangles of contact_surface: mesh, and the picture of an obstacle; " \
+           "chosen if not given (a box: its 8 corners, 12 triangles)"}
+static const char *const contact_surfaces[] = {"level_set", "mesh", NULL}; /* rigid_contact */
+#define CONTACT_SURFACE_KEY                                                                                                        \
+  {.name = "contact_surface", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, contact_surface), .choices = contact_surfaces, \
+   .fallback = "level_set",                                                                                                        \
+   .help = "what points of others touch; level_set: the exact shape (a file's mesh sampled on a grid), fit for smooth and thick bodies; mesh: " \
+           "the triangles of its surface, found by continuous collision detection, fit for sharp, thin and hollow ones"}
 static const key_spec rigid_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .help = "name of an entry of materials"},
   SHAPE_KEY,
   SPACING_KEY,
+  CONTACT_SURFACE_KEY,
   {.name = "mass", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, mass), .unit = "kg", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
    .help = "instead of density times volume"},
   {.name = "inertia", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, inertia), .unit = "kg m^2", .min = 0, .max = INFINITY, .is_open = true,
@@ -73,6 +81,7 @@ static const key_spec kinematic_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
   SHAPE_KEY,
   SPACING_KEY,
+  CONTACT_SURFACE_KEY,
   {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, motion), .table = &motion_table, .help = "how it moves"},
   {.name = NULL}};
 const key_table kinematic_body_table = {.name = "bodies.kinematic", .help = "An obstacle that moves as prescribed.", .size = sizeof(rigid_body_spec), .keys = kinematic_keys};
@@ -81,5 +90,6 @@ static const key_spec static_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
   SHAPE_KEY,
   SPACING_KEY,
+  CONTACT_SURFACE_KEY,
   {.name = NULL}};
 const key_table static_body_table = {.name = "bodies.static", .help = "An obstacle that never moves.", .size = sizeof(rigid_body_spec), .keys = static_keys};

@@ -11,10 +11,20 @@ level_set *const *rigid_body_level_sets(const body *base, int *n)
   return b->level_sets;
 }
 
+/* Fixed in the body frame; no triangles where level sets are what is touched. */
+void rigid_body_surface(const body *base, body_surface *out)
+{
+  const rigid_body *b = (const rigid_body *)base;
+  if (b->contact_surface == RIGID_CONTACT_MESH) *out = (body_surface){b->surface->n_vertices, b->surface->n_triangles, b->surface->tri, b->surface->x};
+  else *out = (body_surface){0, 0, NULL, NULL};
+}
+
 void rigid_body_describe(const body *base, FILE *out)
 {
   const rigid_body *b = (const rigid_body *)base;
-  fprintf(out, "%d level sets, %lld surface vertices", b->n_level_sets, (long long)b->n_vertices);
+  if (b->contact_surface == RIGID_CONTACT_MESH)
+    fprintf(out, "%lld triangles to touch, %lld surface vertices", (long long)b->surface->n_triangles, (long long)b->n_vertices);
+  else fprintf(out, "%d level sets, %lld surface vertices", b->n_level_sets, (long long)b->n_vertices);
 }
 
 /* --- obstacles ------------------------------------------------------------------------------------------------------- */
@@ -40,6 +50,7 @@ const body_ops rigid_obstacle_ops = {
     .totals     = obstacle_totals,
     .fields     = rigid_body_fields,
     .level_sets = rigid_body_level_sets,
+    .surface    = rigid_body_surface,
     .frame      = obstacle_frame,
     .move_to    = obstacle_move_to,
     .describe   = rigid_body_describe,

@@ -1,0 +1,367 @@
+/* The equations of a whole penalty step where points touch surfaces of triangles, deforming and rigid: H against finite differences of g,
+ * its adjoint, momentum, and the same bits on any number of threads. */
+#include "penalty_fixture.h"
+
+/* ---- deforming surfaces ---------------------------------------------------------------------------------------------- */
+
+/* A soft block whose bottom is moved, and, just above it, another one (turned), a ball and sand. */
+static const char mesh_job[] =
+  "stickslip: 1\n"
+  "name: test\n"
+  "gravity: [0, 0, -9.81]\n"
+  "time: {end: 0.1, step: 2.0e-3}\n"
+  "materials:\n"
+  "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
+  "  steel: {model: rigid, density: 2000}\n"
+  "bodies:\n"
+  "  low:  {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1, damping: {mass: 1, stiffness: 1.0e-3},\n"
+  "         hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}, axes: [x, z], motion: {velocity: [0.1, 0, 0.2]}}]}\n"
+  "  high: {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, 0.2015], max: [0.21, 0.23, 0.3]}, rotate_deg: 20, about: [0.1, 0.1, 0]}, spacing: 0.06}\n"
+  "  sand: {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
+  "  ball: {kind: rigid, material: steel, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], radius: 0.05}}, angular_velocity: [1, -2, 3]}\n"
+  "contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [low, low]}]}\n";
+
+enum { N_BODIES = 8 }; /* at most */
+
+/* z so that v = v0 + noise, and what is not the first body also moves by shift. */
+static void set_upper_velocity(world *w, const double shift[3], double noise, uint64_t stream)
+{
+  set_velocity(w, shift, noise, stream);
+  const body *low = w->s->bodies[0].body;
+  for (int64_t i = 0; i < (low->ops->points == POINT_RIGID ? 1 : low->n_blocks); ++i)
+    for (int c = 0; c < 3; ++c) w->z[3 * (low->first_block + i) + c] -= shift[c];
+}
+
+/* What lies above comes down in a step, and is on its way up and aside in the next. */
+static void open_world(const char *text, contact_scheme scheme, world *w)
+{
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  contact_summary summary;
+  const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
+  read_world(text, w);
+  penalty_contact_set_scheme(w->p.contact, scheme);
+  begin(w, 0.0);
+  set_upper_velocity(w, down, 0.1, 1);
+  evaluate(w, w->z, w->g, false);
+  assert_ok(penalty_system_end(&w->p, w->z, &verdict, &summary));
+  assert_int_equal(verdict.code, STEP_OK);
+  begin(w, DT);
+  set_upper_velocity(w, aside, 0.4, 2);
+  evaluate(w, w->z, w->g, true);
+}
+
+/* Active pairs by kind of point, and how many of them slide. */
+static void count_mesh_pairs(const world *w, int by_source[N_BODIES], int *n_sliding)
+{
+  const mesh_contact *m = w->p.contact->mesh;
+  *n_sliding = 0;
+  for (int i = 0; i < N_BODIES; ++i) by_source[i] = 0;
+  for (int64_t i = 0; i < mesh_contact_n_pairs(m); ++i) {
+    mesh_pair_view q;
+    mesh_contact_pair(m, i, &q);
+    if (!q.is_active) continue;
+    ++by_source[q.source_body];
+    *n_sliding += q.is_sliding;
+  }
+}
+
+static void check_slope_meshes(contact_scheme scheme)
+{
+  world w;
+  int   pairs[N_BODIES], n_sliding;
+  open_world(mesh_job, scheme, &w);
+  count_mesh_pairs(&w, pairs, &n_sliding);
+  print_message("active: low %d, high %d, sand %d, ball %d; %d slide\n", pairs[0], pairs[1], pairs[2], pairs[3], n_sliding);
+  assert_true(pairs[1] > 0 && pairs[2] > 3 && pairs[3] > 3 && n_sliding > 3);
+  assert_true(w.p.n_prescribed > 20);
+  for (int only = -1; only < w.s->n_systems; ++only) {
+    const double error = slope_error(&w, 1.0e-5, only);
+    print_message("system %d: %.2e\n", only, error);
+    assert_close(error, 0.0, 1.0e-6);
+  }
+  evaluate(&w, w.z, w.g, true);
+  check_adjoint(&w, 5);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* Each evaluation counts, and the step's summary has them all. */
+static void test_mesh_statistics(void **state)
+{
+  (void)state;
+  world           w;
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  contact_summary summary;
+  open_world(mesh_job, CONTACT_IMPLICIT, &w);
+  const relax_statistics once = *mesh_contact_statistics(w.p.contact->mesh);
+  assert_true(once.n > 0 && once.n_at_start > 0 && once.n_at_start < once.n && once.longest > 1);
+  evaluate(&w, w.z, w.g, false);
+  assert_int_equal(mesh_contact_statistics(w.p.contact->mesh)->n, 2 * once.n);
+  assert_ok(penalty_system_end(&w.p, w.z, &verdict, &summary)); /* evaluates once more */
+  assert_int_equal(verdict.code, STEP_OK);
+  assert_int_equal(summary.relaxations.n, 3 * once.n);
+  assert_int_equal(summary.relaxations.n_at_start, 3 * once.n_at_start);
+  assert_int_equal(summary.relaxations.longest, once.longest);
+  begin(&w, 2.0 * DT);
+  assert_int_equal(mesh_contact_statistics(w.p.contact->mesh)->n, 0);
+  close_world(&w);
+  assert_no_leak();
+}
+
+static void test_slope_meshes(void **state)
+{
+  (void)state;
+  for (int scheme = CONTACT_IMPLICIT; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) check_slope_meshes((contact_scheme)scheme);
+}
+
+/* Contact alone changes neither momentum nor angular momentum: sums of g with and without it over what may move freely. */
+static void test_mesh_momentum(void **state)
+{
+  (void)state;
+  world  w;
+  double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
+  open_world(mesh_job, CONTACT_IMPLICIT, &w);
+  const penalty_contact *c = w.p.contact;
+  double                *g = numbers(w.n);
+  step_verdict           verdict = {STEP_OK, NULL, -1};
+  assert_ok(penalty_contact_residual(w.p.contact, w.p.v, w.p.frames, g, false, &verdict));
+  for (int64_t i = 0; i < w.n; ++i) size += fabs(g[i]);
+  for (int k = 0; k < w.s->n_systems; ++k) {
+    const body *b = w.s->systems[k];
+    for (int64_t i = 0; i < (b->ops->points == POINT_RIGID ? 1 : b->n_blocks); ++i) v3_axpy(sum, 1.0, g + 3 * (b->first_block + i));
+  }
+  assert_true(size > 1e-4);
+  for (int k = 0; k < 3; ++k) assert_close(sum[k], 0.0, 1e-14 * size);
+  /* pair by pair: f at Z and -f spread over the corners around Y, f along Y - Z */
+  for (int64_t i = 0; i < mesh_contact_n_pairs(c->mesh); ++i) {
+    mesh_pair_view q;
+    double         arm[3], t[3];
+    mesh_contact_pair(c->mesh, i, &q);
+    v3_sub(arm, q.Z, q.Y);
+    v3_cross(t, arm, q.f);
+    v3_axpy(moment, 1.0, t);
+  }
+  for (int k = 0; k < 3; ++k) assert_close(moment[k], 0.0, 1e-14 * size);
+  memory_free(&g);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* A ball that crosses a block's face within one step, from farther away than anything moves at first: its vertices are found where
+ * they come in. One that leaves is not. */
+static int pairs_of_ball(double z, double speed)
+{
+  static const char *const format =
+    "stickslip: 1\nname: test\ngravity: [0, 0, 0]\ntime: {end: 0.1, step: 2.0e-3}\n"
+    "solver: {newton: {acceleration_scale: 10}}\n"
+    "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}, steel: {model: rigid, density: 2000}}\n"
+    "bodies:\n"
+    "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1}\n"
+    "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}}\n"
+    "contact: {friction: 0.3, stiffness: 1.0e4}\n";
+  char   text[2048];
+  world  w;
+  int    n = 0;
+  snprintf(text, sizeof text, format, z);
+  read_world(text, &w);
+  begin(&w, 0.0);
+  w.n = 3 * w.p.n_blocks;
+  w.z = numbers(w.n);
+  w.g = numbers(w.n);
+  w.z[3 * w.s->bodies[1].body->first_block + 2] = speed;
+  evaluate(&w, w.z, w.g, true);
+  const mesh_contact *m = w.p.contact->mesh;
+  for (int64_t i = 0; i < mesh_contact_n_pairs(m); ++i) {
+    mesh_pair_view q;
+    mesh_contact_pair(m, i, &q);
+    n += q.source_body == 1 && q.is_active;
+  }
+  close_world(&w);
+  assert_no_leak();
+  return n;
+}
+
+static void test_detects_fast_bodies(void **state)
+{
+  (void)state;
+  assert_int_equal(pairs_of_ball(0.35, -40.0), 0);  /* 0.08 m: stays 0.02 m above */
+  assert_true(pairs_of_ball(0.35, -55.0) > 3);      /* 0.01 m deep */
+  assert_true(pairs_of_ball(0.35, -90.0) > 50);     /* altogether inside */
+  assert_true(pairs_of_ball(0.249, 0.0) > 0);       /* inside from the start */
+  assert_int_equal(pairs_of_ball(-0.06, -50.0), 0); /* below, going away */
+}
+
+/* ---- rigid surfaces -------------------------------------------------------------------------------------------------- */
+
+/* The same on a rigid block of small triangles that turns and stands on a table; the ball is of triangles as well. %s: how the block is held. */
+static const char rigid_job[] =
+  "stickslip: 1\n"
+  "name: test\n"
+  "gravity: [0, 0, -9.81]\n"
+  "time: {end: 0.1, step: 2.0e-3}\n"
+  "materials:\n"
+  "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
+  "  steel: {model: rigid, density: 2000}\n"
+  "bodies:\n"
+  "  rock:  {%s, contact_surface: mesh, surface_spacing: 0.025, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}}\n"
+  "  high:  {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, 0.2015], max: [0.21, 0.23, 0.3]}, rotate_deg: 20, about: [0.1, 0.1, 0]}, spacing: 0.06}\n"
+  "  ball:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], radius: 0.05}},\n"
+  "          angular_velocity: [1, -2, 3]}\n"
+  "%s"
+  "contact: {friction: %g, stiffness: 1.0e4}\n";
+#define MOVING "kind: rigid, material: steel, angular_velocity: [0.5, -0.3, 2]"
+#define DRIVEN "kind: kinematic, motion: {velocity: [0.1, 0, 0.2], angular_velocity: [0.2, 0.1, -0.5], pivot: [0.2, 0.2, 0.1]}"
+#define SAND "  sand:  {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
+#define TABLE "  table: {kind: static, contact_surface: mesh, shape: {box: {min: [-1, -1, -0.3], max: [1, 1, 0.001]}}}\n"
+static void open_rigid_world(const char *held, const char *more, double friction, contact_scheme scheme, world *w)
+{
+  char text[4096];
+  snprintf(text, sizeof text, rigid_job, held, more, friction);
+  open_world(text, scheme, w);
+}
+
+static void check_slope_rigid(const char *held, const char *more, double friction, contact_scheme scheme)
+{
+  world w;
+  int   pairs[N_BODIES], n_sliding, n_active = 0;
+  open_rigid_world(held, more, friction, scheme, &w);
+  count_mesh_pairs(&w, pairs, &n_sliding);
+  for (int i = 0; i < N_BODIES; ++i) n_active += pairs[i];
+  const int longest = (int)mesh_contact_statistics(w.p.contact->mesh)->longest;
+  print_message("friction %g: active: rock %d, high %d, ball %d, sand %d; %d slide; %d places at most\n", friction, pairs[0], pairs[1], pairs[2], pairs[3], n_sliding,
+                longest);
+  assert_true(pairs[1] > 3 && pairs[2] > 3 && pairs[3] > 3);
+  assert_true(friction > 10.0 ? n_sliding == 0 : friction == 0.0 ? n_sliding > 10 : n_sliding > 3 && n_active - n_sliding > 3);
+  assert_true(friction > 0.0 || longest > 1);
+  for (int only = -1; only < w.s->n_systems; ++only) {
+    const double error = slope_error(&w, 1.0e-5, only);
+    print_message("system %d: %.2e\n", only, error);
+    assert_close(error, 0.0, 1.0e-6);
+  }
+  evaluate(&w, w.z, w.g, true);
+  check_adjoint(&w, 31);
+  close_world(&w);
+  assert_no_leak();
+}
+
+static void test_slope_rigid(void **state)
+{
+  (void)state;
+  static const double frictions[] = {0.3, 100.0, 0.0};
+  for (int i = 0; i < 3; ++i) {
+    check_slope_rigid(MOVING, SAND TABLE, frictions[i], CONTACT_IMPLICIT);
+    check_slope_rigid(DRIVEN, SAND, frictions[i], CONTACT_IMPLICIT);
+  }
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_FRICTION);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_CONTACT);
+}
+
+/* A block, a ball and jelly, all free: the sums of what contact adds to g, moments about the origin taken where things are now. */
+static void test_rigid_momentum(void **state)
+{
+  (void)state;
+  world  w;
+  double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
+  open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, &w);
+  double      *g = numbers(w.n);
+  step_verdict verdict = {STEP_OK, NULL, -1};
+  assert_ok(penalty_contact_residual(w.p.contact, w.p.v, w.p.frames, g, false, &verdict));
+  for (int k = 0; k < w.s->n_bodies; ++k) {
+    const body  *b = w.s->bodies[k].body;
+    const int    frame = w.s->bodies[k].frame;
+    body_surface s;
+    b->ops->surface(b, &s);
+    for (int64_t i = 0; i < (frame >= 0 ? 1 : b->n_blocks); ++i) {
+      const double *f = g + 3 * (b->first_block + i);
+      double        x[3], m[3];
+      if (frame >= 0) v3_copy(x, w.p.frames[frame].c);
+      else {
+        v3_copy(x, s.x + 3 * i);
+        v3_axpy(x, DT, w.p.v + 3 * (b->first_block + i));
+      }
+      v3_cross(m, x, f);
+      v3_axpy(sum, 1.0, f);
+      v3_axpy(moment, 1.0, m);
+      if (frame >= 0) v3_axpy(moment, 1.0, f + 3);
+      size += v3_norm(f);
+    }
+  }
+  assert_true(size > 1e-4);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(sum[k], 0.0, 1e-14 * size);
+    assert_close(moment[k], 0.0, 1e-14 * size);
+  }
+  memory_free(&g);
+  close_world(&w);
+  assert_no_leak();
+}
+
+static double *everything_rigid(int n_threads, int64_t *n)
+{
+  world w;
+  team_set_threads(n_threads);
+  open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, &w);
+  double *all = everything_of(&w, n);
+  assert_true(mesh_contact_n_pairs(w.p.contact->mesh) > CONTACT_SERIAL); /* enough to be shared out */
+  close_world(&w);
+  return all;
+}
+
+static void test_rigid_threads(void **state)
+{
+  (void)state;
+  int64_t n, m;
+  double *one = everything_rigid(1, &n);
+  for (int t = 2; t <= 3; ++t) {
+    double *more = everything_rigid(t, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(one, more, (size_t)n * sizeof *one);
+    memory_free(&more);
+  }
+  memory_free(&one);
+  team_set_threads(0);
+  assert_no_leak();
+}
+
+/* Of rigid bodies alone the matrix lacks nothing, as long as every pair was known when it was laid out. */
+static void test_rigid_matrix(void **state)
+{
+  (void)state;
+  static const char text[] =
+    "stickslip: 1\nname: test\ngravity: [0, 0, -9.81]\ntime: {end: 0.1, step: 2.0e-3}\n"
+    "materials: {steel: {model: rigid, density: 2000}}\n"
+    "bodies:\n"
+    "  low:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, angular_velocity: [0.5, -0.3, 2]}\n"
+    "  high: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0.05, 0.05, 0.199], max: [0.3, 0.3, 0.3]}}}\n"
+    TABLE "contact: {friction: 0.3, stiffness: 1.0e4}\n";
+  const double still[3] = {0.0, 0.0, 0.0};
+  world        w;
+  Mat          P = NULL;
+  Vec          in, out;
+  read_world(text, &w);
+  begin(&w, 0.0);
+  set_velocity(&w, still, 0.05, 1);
+  evaluate(&w, w.z, w.g, true);
+  double *x = random_numbers(w.n, 8, 1.0), *y = numbers(w.n), *z = numbers(w.n);
+  assert_ok(optim_register_all());
+  assert_ok(penalty_matrix_lay_out(&w.p, &P));
+  assert_ok(penalty_matrix_assemble(&w.p, P));
+  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w.n, x, &in));
+  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w.n, z, &out));
+  for (int is_transposed = 0; is_transposed < 2; ++is_transposed) {
+    assert_ok(penalty_system_product(&w.p, x, y, is_transposed));
+    assert_ok(is_transposed ? MatMultTranspose(P, in, out) : MatMult(P, in, out));
+    for (int64_t i = 0; i < w.n; ++i) assert_close(z[i], y[i], 1.0e-13 * norm(w.n, y));
+  }
+  assert_ok(VecDestroy(&in));
+  assert_ok(VecDestroy(&out));
+  assert_ok(MatDestroy(&P));
+  memory_free(&x);
+  memory_free(&y);
+  memory_free(&z);
+  close_world(&w);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_slope_rigid),
+          cmocka_unit_test(test_rigid_momentum), cmocka_unit_test(test_rigid_threads), cmocka_unit_test(test_rigid_matrix))
