@@ -148,6 +148,80 @@ static void test_sharp_edges(void **state)
   assert_no_leak();
 }
 
+/* Intersections of boxes and half-spaces are polyhedra: corners and integrals to round-off at any spacing, wherever they are turned. */
+static void test_polyhedra(void **state)
+{
+  (void)state;
+  /* A box of 2 x 2 x 1 cut by a plane through four of its edges: a prism of half its volume; two planes that cut nothing off, one of them on a face. */
+  const shape_box_spec   whole = {{-1, -1, 0}, {1, 1, 1}};
+  const shape_plane_spec slope = {{1, 0, 2}, {0, 0, 0.5}, NAN, 1.0}, beyond = {{0, 0, 3}, {NAN, 0, 0}, 5.0, 1.0}, face = {{0, 2, 0}, {0, 1, 0}, NAN, 1.0};
+  shape_spec             a = plain(), b = plain(), c = plain(), d = plain(), inner = plain(), spec = plain();
+  a.box = &whole, b.plane = &slope, c.plane = &beyond, d.plane = &face;
+  key_item two[2] = {{.value = &a}, {.value = &b}}, three[3] = {{.value = &inner}, {.value = &c}, {.value = &d}};
+  inner.intersect = (key_list){2, two}, spec.intersect = (key_list){3, three};
+  const double turn[2] = {0.0, 0.73};
+  for (int i = 0; i < 2; ++i) {
+    for (int k = 0; k < 3; ++k) spec.axis[k] = 1.0 + k, spec.translate[k] = i * (3.0 - k);
+    spec.rotate_deg = turn[i] * 180.0 / M_PI;
+    double at[3], R[9];
+    (void)shape_pose(&spec, at, R);
+    for (int n = 0; n < 2; ++n) {
+      shape *s = create(&spec, n ? 0.17 : 10.0);
+      if (!n) assert_int_equal(s->surface->n_vertices, 6);
+      assert_close(s->mass.volume, 2.0, 1e-13);
+      const double expected[3] = {-1.0 / 3.0, 0.0, 1.0 / 3.0}; /* of the triangle (-1, 0), (1, 0), (-1, 1) */
+      double       x[3];
+      m3_mulv(x, R, expected);
+      for (int k = 0; k < 3; ++k) assert_close(s->mass.center[k], x[k] + at[k], 1e-13);
+      const double corner[6][3] = {{-1, -1, 0}, {1, -1, 0}, {-1, -1, 1}, {-1, 1, 0}, {1, 1, 0}, {-1, 1, 1}};
+      int          n_found = 0;
+      for (int q = 0; q < 6; ++q) {
+        m3_mulv(x, R, corner[q]);
+        v3_axpy(x, 1.0, at);
+        for (int64_t v = 0; v < s->surface->n_vertices; ++v) {
+          double gap[3];
+          v3_sub(gap, x, s->surface->x + 3 * v);
+          n_found += v3_norm(gap) < 1e-13;
+        }
+      }
+      assert_int_equal(n_found, 6);
+      triangle_mesh_defects defects;
+      assert_ok(triangle_mesh_check(s->surface, &defects));
+      assert_true(triangle_mesh_is_sound(&defects));
+      shape_destroy(&s);
+    }
+  }
+  /* nothing in common, and what is round is left to the grid */
+  const shape_plane_spec    away = {{0, 0, 1}, {0, 0, -1e-3}, NAN, 1.0};
+  const double              lo[3] = {-1, -1, 0}, hi[3] = {1, 1, 1};
+  triangle_mesh            *m = NULL;
+  b.plane = &away;
+  refuse(&inner, "is empty");
+  b.plane = NULL, b.sphere = &ball;
+  assert_ok(shape_polyhedron(&inner, lo, hi, &m));
+  assert_null(m);
+  assert_no_leak();
+}
+
+/* Slices of a ring, turned: three corners of a quadrilateral may lie on a sharp edge, and both its triangles still have an area. */
+static void test_sharp_slices(void **state)
+{
+  (void)state;
+  const shape_segment_spec outer = {{0, -0.052, 0}, {0, 0.052, 0}, 1.062}, bore = {{0, -1, 0}, {0, 1, 0}, 0.938};
+  for (int i = 0; i < 15; ++i) {
+    const double           low = M_PI * i / 15.0, high = M_PI * (i + 1) / 15.0;
+    const shape_plane_spec below = {{sin(low), 0, -cos(low)}, {NAN, 0, 0}, NAN, 1.0}, above = {{-sin(high), 0, cos(high)}, {NAN, 0, 0}, NAN, 1.0};
+    shape_spec             o = plain(), p = plain(), q = plain(), n = plain(), wedge = plain(), spec = plain();
+    o.cylinder = &outer, n.cylinder = &bore, p.plane = &below, q.plane = &above;
+    key_item              three[3] = {{.value = &o}, {.value = &p}, {.value = &q}}, one = {.value = &n};
+    shape_difference_spec cut = {&wedge, {1, &one}};
+    wedge.intersect = (key_list){3, three}, spec.difference = &cut;
+    shape *s = create(&spec, 0.05);
+    shape_destroy(&s);
+  }
+  assert_no_leak();
+}
+
 static void test_unbounded(void **state)
 {
   (void)state;
@@ -337,5 +411,6 @@ static void test_key_table(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
-          cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
+          cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra), cmocka_unit_test(test_sharp_slices),
+          cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
           cmocka_unit_test(test_refusals))

@@ -131,7 +131,7 @@ static bool check_kind(const shape_spec *s, int kind, const place *p)
   }
 }
 
-static double plane_offset(const shape_plane_spec *s)
+double shape_plane_offset(const shape_plane_spec *s)
 {
   if (!isnan(s->point[0])) return v3_dot(s->point, s->normal) / v3_norm(s->normal);
   return isnan(s->offset) ? 0.0 : s->offset;
@@ -264,7 +264,7 @@ static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int de
   case KIND_CYLINDER: PetscCall(level_set_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius, &l)); break;
   case KIND_CAPSULE: PetscCall(level_set_capsule(s->capsule->from, s->capsule->to, s->capsule->radius, &l)); break;
   case KIND_TORUS: PetscCall(level_set_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius, &l)); break;
-  case KIND_PLANE: PetscCall(level_set_plane(s->plane->normal, plane_offset(s->plane), &l)); break;
+  case KIND_PLANE: PetscCall(level_set_plane(s->plane->normal, shape_plane_offset(s->plane), &l)); break;
   case KIND_CONTAINER: complain(p, "container", "cannot be part of another shape: a container is several walls, not one solid"); break;
   case KIND_MESH:
     PetscCall(load_mesh(s->mesh, &own, &m));
@@ -344,6 +344,17 @@ static PetscErrorCode primitive_surface(const shape_spec *s, int kind, double sp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An intersection of flat-sided things, with the spacing that a grid would have had. *out NULL: it is not one. */
+static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const shape *s, triangle_mesh **out)
+{
+  double size = 0.0;
+  PetscFunctionBegin;
+  PetscCall(shape_polyhedron(spec, s->min, s->max, out));
+  for (int k = 0; k < 3; ++k) size = fmax(size, s->max[k] - s->min[k]);
+  if (*out && (*out)->n_triangles > 0) PetscCall(triangle_mesh_refine(*out, isnan(spacing) ? size / 40.0 : spacing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Finer grids until the surface is one: where parts nearly touch, a coarse one cannot tell them apart. */
 static PetscErrorCode boolean_surface(const shape *s, double spacing, const place *p, triangle_mesh **out)
 {
@@ -379,8 +390,10 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
     code    = primitive_surface(spec, kind, spacing, &s->surface);
     s->mass = primitive_mass(spec, kind);
   } else {
-    code    = boolean_surface(s, spacing, p, &s->surface);
-    s->mass = level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
+    if (kind == KIND_INTERSECTION) PetscCall(flat_surface(spec, spacing, s, &s->surface));
+    const bool is_flat = s->surface != NULL;
+    code               = is_flat ? PETSC_SUCCESS : boolean_surface(s, spacing, p, &s->surface);
+    s->mass            = is_flat ? triangle_mesh_mass(s->surface) : level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
     if (!code && s->surface && !(s->mass.volume > 0.0)) complain(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
   }
   if (code == PETSC_ERR_USER_INPUT) {
@@ -417,7 +430,7 @@ static PetscErrorCode plane_outline(const shape_spec *spec, triangle_mesh **out)
   v3_cross(v, n, u);
   for (int i = 0; i < 4; ++i)
     for (int q = 0; q < 3; ++q) {
-      const double base = isnan(spec->plane->point[0]) ? plane_offset(spec->plane) * n[q] : spec->plane->point[q];
+      const double base = isnan(spec->plane->point[0]) ? shape_plane_offset(spec->plane) * n[q] : spec->plane->point[q];
       (*out)->x[3 * i + q] = base + spec->plane->extent * ((i == 1 || i == 2 ? 1.0 : -1.0) * u[q] + (i >= 2 ? 1.0 : -1.0) * v[q]);
     }
   PetscFunctionReturn(PETSC_SUCCESS);

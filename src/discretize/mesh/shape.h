@@ -52,8 +52,8 @@ typedef struct {
 /* Build what `spec` says. node: its mapping in the document, for places (may be NULL); path: its dotted path in the job.
  * surface_spacing: wanted distance of surface vertices [m], NaN: a default fit for the shape (a box has its 8 corners).
  * The user's mistakes go to `d`, then *out is NULL and the function still succeeds.
- * Mass properties: closed forms for primitives, exact integrals for meshes (of the given triangles), and quadrature for
- * boolean combinations (relative error below 1e-6; see shape_quadrature.c). */
+ * Mass properties: closed forms for primitives, exact integrals for meshes (of the given triangles) and convex polyhedra, and quadrature
+ * for other boolean combinations (relative error below 1e-6; see shape_quadrature.c). */
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                             double surface_spacing, shape **out);
 /* The same for who wants nothing but the surface: meshes from files are not sampled, which thin and sharp ones would not survive;
@@ -62,7 +62,13 @@ PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node 
                                     double surface_spacing, shape **out);
 void           shape_destroy(shape **s);
 
+/* The distance of the plane from the origin along its normal, however it is given. */
+double shape_plane_offset(const shape_plane_spec *s);
+
 /* The parts behind it, for bounded level sets. */
+/* The exact surface, one fan of triangles per face, of an intersection of boxes, half-spaces and intersections of such, within these finite
+ * bounds; *out stays NULL for anything else, or beyond 64 faces. Without corners (an empty solid) it has no triangles. */
+PetscErrorCode shape_polyhedron(const shape_spec *spec, const double min[3], const double max[3], triangle_mesh **out);
 /* Integrals of {phi < 0} within the bounds, which must hold all of it; phi must change by at most its distance (every
  * distance and every min/max of distances does). Fixed order of summation. */
 mass_properties level_set_mass(const level_set *phi, const double min[3], const double max[3], int cells_along_longest);

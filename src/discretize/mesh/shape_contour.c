@@ -175,7 +175,22 @@ static void sheet_vertex(const contour *c, int64_t i, int64_t j, int64_t k, cons
 
 /* ---- triangles ---- */
 
-/* The four cells around every crossed edge make a quadrilateral; it is cut along the diagonal that is nearer the surface. */
+/* Twice the smaller area of the triangles that a quadrilateral is cut into from corner s to corner s + 2. */
+static double smaller_area(const double *x, const int32_t q[4], int s)
+{
+  double least = INFINITY;
+  for (int side = 1; side <= 3; side += 2) {
+    double a[3], b[3], across[3];
+    v3_sub(a, x + 3 * (int64_t)q[(s + 2) & 3], x + 3 * (int64_t)q[s]);
+    v3_sub(b, x + 3 * (int64_t)q[(s + side) & 3], x + 3 * (int64_t)q[s]);
+    v3_cross(across, a, b);
+    least = fmin(least, v3_norm(across));
+  }
+  return least;
+}
+
+/* The four cells around every crossed edge make a quadrilateral; it is cut along the diagonal that is nearer the surface, unless a triangle
+ * would have no area then: three of its corners may lie on a sharp edge. */
 static int64_t add_quads(const contour *c, const double *x, int32_t *tri)
 {
   int64_t n = 0;
@@ -205,8 +220,10 @@ static int64_t add_quads(const contour *c, const double *x, int32_t *tri)
               for (int d = 0; d < 3; ++d) middle[d] = 0.5 * (x[3 * (int64_t)q[s] + d] + x[3 * (int64_t)q[s + 2] + d]);
               off[s] = fabs(level_set_value(c->phi, middle));
             }
-            const int     s      = off[1] < off[0];
-            const int32_t two[6] = {q[s], q[s + 1], q[s + 2], q[s], q[s + 2], q[(s + 3) % 4]};
+            const double  area[2] = {smaller_area(x, q, 0), smaller_area(x, q, 1)};
+            const bool    is_flat = fmin(area[0], area[1]) < 1e-3 * fmax(area[0], area[1]);
+            const int     s       = is_flat ? area[1] > area[0] : off[1] < off[0];
+            const int32_t two[6]  = {q[s], q[s + 1], q[s + 2], q[s], q[s + 2], q[(s + 3) % 4]};
             memcpy(&tri[3 * n], two, sizeof two);
           }
           n += 2;
