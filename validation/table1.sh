@@ -1,0 +1,82 @@
+#!/bin/sh
+# The rows of Table 1 of [DingSchroeder2020] at full size, on one thread each.
+#
+#   sh validation/table1.sh run [ROW ...]   runs rows (all if none is named: a day) into build/table1, again if they are there already:
+#                                           the quicker of the two runs is kept, as other work on the machine only slows it down
+#   sh validation/table1.sh table           the Markdown table of what has been run
+#
+# A row is named as its job, see validation/table1.csv. ROW=SECONDS runs that row for so many simulated seconds.
+cd "$(dirname "$0")/.." || exit 1
+program=${PROGRAM:-build/release/stickslip} out=${OUT:-build/table1} paper=validation/table1.csv
+export OMP_NUM_THREADS=1 GOMP_SPINCOUNT=1000
+
+user_time() { sed -n 's/^user CPU time *\([0-9.e+-]*\) s.*/\1/p' "$1/summary.txt" 2>/dev/null; }
+
+run_row() { # row, seconds ("-": as the job says)
+  mkdir -p "$out"
+  rm -rf "$out/$1.new"
+  set -- "$1" "$2" run "jobs/penalty/$1.yaml" --threads 1 --out "$out/$1.new"
+  row=$1 seconds=$2
+  shift 2
+  [ "$seconds" = - ] || set -- "$@" --set "time.end=$seconds"
+  "$program" "$@" >"$out/$row.log" 2>&1 || { echo "$row: failed, see $out/$row.log"; return 1; }
+  before=$(user_time "$out/$row") now=$(user_time "$out/$row.new")
+  echo "$row: $now s of user time${before:+, $before s before}"
+  if [ -n "$before" ] && cmp -s "$out/$row/job.yaml" "$out/$row.new/job.yaml" && awk "BEGIN { exit !($before <= $now) }"; then
+    rm -rf "$out/$row.new"
+  else
+    rm -rf "${out:?}/$row"
+    mv "$out/$row.new" "$out/$row"
+  fi
+}
+
+case ${1:-} in
+run)
+  shift
+  failed=0
+  [ $# -gt 0 ] || set -- $(grep -v '^#' $paper | cut -d, -f2)
+  for row in "$@"; do
+    seconds=${row#*=} row=${row%%=*}
+    line=$(grep -v '^#' $paper | awk -F, -v row="$row" '$2 == row')
+    [ -n "$line" ] || { echo "$row: no row of $paper"; failed=1; continue; }
+    [ "$seconds" != "$row" ] || seconds=$(echo "$line" | cut -d, -f10)
+    run_row "$row" "$seconds" || failed=1
+  done
+  exit $failed ;;
+table)
+  echo "| scene | dt | mu | k | simulated | paper, s/frame | here, s/frame | ratio | Newton a step | GMRES a step | contacts | penetration, mm | collision search | moved on, longest chain |"
+  echo "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+  grep -v '^#' $paper | while IFS=, read -r name job dt seconds threads mu k grid points window; do
+    d=$out/$job
+    if [ ! -f "$d/summary.txt" ]; then echo "| $name | | | | not run | $seconds | | | | | | | | |"; continue; fi
+    awk -v name="$name" -v dt="$dt" -v seconds="$seconds" -v threads="$threads" -v mu="$mu" -v k="$k" '
+      FILENAME ~ /job.yaml$/ {
+        if (/^[a-z]/) part = $1
+        if (part == "time:" && $1 == "step:") step = $2
+        if (part == "contact:" && $1 == "friction:") friction = $2
+        if (part == "contact:" && $1 == "stiffness:") stiffness = $2
+        next
+      }
+      /^simulated/ { simulated = $2; retries = $7 }
+      /^user CPU time/ { here = $6 }
+      /^Newton iterations/ { newton = $3 }
+      /^GMRES/ { gmres = $3 }
+      /^contacts/ { contacts = $2; most = $7 }
+      /^deepest/ { deepest = 1000 * $3 }
+      /^relaxations/ { relaxed = sprintf("%.2f %%, %d", 100 - $3, $11) }
+      /^contact search/ { search = $3 " %" }
+      function mark(ours, theirs) { return (theirs == "-" || ours + 0 == theirs + 0) ? ours : ours " (paper " theirs ")" }
+      END {
+        if (seconds == "-") ratio = ""
+        else ratio = sprintf("%.3g", seconds / here)
+        said = (retries + 0 > 0) ? ", retries " retries : ""
+        on = (threads > 1) ? " (" threads " threads)" : ""
+        printf "| %s | %s | %s | %s | %s s%s ", name, mark(step, dt), mark(friction, mu), mark(stiffness, k), simulated, said
+        printf "| %s%s | %.3g | %s | %s | %s ", seconds, on, here, ratio, newton, gmres
+        printf "| %s, most %s | %.3g | %s | %s |\n", contacts, most, deepest, search, relaxed
+      }' "$d/job.yaml" "$d/summary.txt"
+  done ;;
+*)
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  exit 2 ;;
+esac
