@@ -1,5 +1,5 @@
 #include "contact/broad_phase.h"
-#include "contact/box_tree.h"
+#include "core/box_tree.h"
 #include "core/memory.h"
 #include "core/team.h"
 #include <math.h>

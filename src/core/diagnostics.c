@@ -48,17 +48,14 @@ static char *copy_text(const char *s)
   return copy;
 }
 
-void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const char *format, ...)
+static void add(diagnostics *d, document_mark mark, const char *path, const char *format, va_list arguments)
 {
-  char    line[MAX_LINE];
-  int     n = 0;
-  va_list arguments;
+  char line[MAX_LINE];
+  int  n = 0;
 
   if (mark.line > 0) n = snprintf(line, sizeof line, "%.500s:%d:%d: ", mark.file ? mark.file : "", mark.line, mark.column);
   if (path && *path) n += snprintf(line + n, sizeof line - (size_t)n, "%.500s: ", path);
-  va_start(arguments, format);
   (void)vsnprintf(line + n, sizeof line - (size_t)n, format, arguments);
-  va_end(arguments);
   /* the text may quote the user's file: keep it to one line and away from the terminal's control codes */
   for (unsigned char *c = (unsigned char *)line; *c; ++c)
     if (*c < 0x20 || *c == 0x7f) *c = *c == '\n' || *c == '\t' ? ' ' : '?';
@@ -73,6 +70,51 @@ void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const
   }
   d->item[d->n] = (complaint){copy_text(line), mark.line > 0 ? copy_text(mark.file) : NULL, mark.line, mark.column, d->n};
   ++d->n;
+}
+
+void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  add(d, mark, path, format, arguments);
+  va_end(arguments);
+}
+
+/* The deepest node on the way along dotted keys; NULL if there is none at all. */
+static const document_node *descend(const document_node *node, const char *key)
+{
+  char name[128];
+  while (node && key && *key) {
+    const size_t n = strcspn(key, ".");
+    if (n >= sizeof name) return node;
+    memcpy(name, key, n);
+    name[n] = '\0';
+    const document_node *child = document_find(node, name);
+    if (!child) return node;
+    node = child;
+    key += n + (key[n] == '.');
+  }
+  return node;
+}
+
+void diagnostics_add_under(diagnostics *d, const document_node *node, const char *path, const char *key, const char *format, ...)
+{
+  const document_mark  none  = {0};
+  const document_node *place = descend(node, key);
+  char                 full[512];
+  va_list              arguments;
+  (void)snprintf(full, sizeof full, "%.300s%s%.200s", path, key ? "." : "", key ? key : "");
+  va_start(arguments, format);
+  add(d, place ? place->mark : none, full, format, arguments);
+  va_end(arguments);
+}
+
+bool diagnostics_take(diagnostics *d, const document_node *node, const char *path, const char *key, PetscErrorCode code)
+{
+  if (code != PETSC_ERR_USER_INPUT && code != PETSC_ERR_FILE_OPEN && code != PETSC_ERR_FILE_READ) return false;
+  diagnostics_add_under(d, node, path, key, "%s", error_message());
+  error_clear();
+  return true;
 }
 
 int diagnostics_count(const diagnostics *d) { return d->n; }

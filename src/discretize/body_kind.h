@@ -24,7 +24,7 @@ typedef enum {
 /* What the bodies of one scene share: filled by the scene, then by the kinds whose bodies share more. Borrows from the job. */
 typedef struct {
   const document_node      *job; /* its root, for complaints that are nobody's in particular */
-  double                    gravity[3];
+  double                    gravity[3], time_step;
   bool                      keeps_origins; /* something wants to know where every particle was when the run began */
   const struct mpm_options *mpm_options;   /* `mpm:` of the job */
   struct mpm_world         *mpm;           /* owned by the kind; NULL: there is no MPM body */

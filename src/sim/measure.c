@@ -102,6 +102,16 @@ static bool wants_body(int q)
 }
 static bool wants_direction(int q) { return q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
 
+static void complain_about_name(const scene *s, const key_item *item, const char *path, const char *key, const char *name, diagnostics *d)
+{
+  const char *names[256];
+  int         n = 0;
+  for (; n < s->n_bodies && n < 256; ++n) names[n] = s->bodies[n].name;
+  const char *nearest = diagnostics_nearest(name, n, names);
+  diagnostics_add_under(d, item->node, path, key, "no body is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                        nearest ? "\"?" : "; give a name of bodies:");
+}
+
 PetscErrorCode measures_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -112,23 +122,23 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     const int          b    = *spec->body ? scene_find_body(s, spec->body) : -1;
     char               path[256];
     snprintf(path, sizeof path, "measure.%s", item->name);
-    if (*spec->body && b < 0) diagnostics_add(d, item->node->mark, path, "no body is called \"%s\"", spec->body);
-    if (*spec->other && scene_find_body(s, spec->other) < 0) diagnostics_add(d, item->node->mark, path, "no body is called \"%s\"", spec->other);
-    if (wants_body(q) && !*spec->body) diagnostics_add(d, item->node->mark, path, "quantity %s wants a body", quantity_names[q]);
-    if (b >= 0 && wants_rigid(q) && !rigid_body_of(s->bodies[b].body)) diagnostics_add(d, item->node->mark, path, "quantity %s wants a rigid body", quantity_names[q]);
+    if (*spec->body && b < 0) complain_about_name(s, item, path, "body", spec->body, d);
+    if (*spec->other && scene_find_body(s, spec->other) < 0) complain_about_name(s, item, path, "other", spec->other, d);
+    if (wants_body(q) && !*spec->body) diagnostics_add_under(d, item->node, path, NULL, "missing required key \"body\": quantity %s wants a body", quantity_names[q]);
+    if (b >= 0 && wants_rigid(q) && !rigid_body_of(s->bodies[b].body)) diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a rigid body", quantity_names[q]);
     if (b >= 0 && wants_particles(q) && !mpm_particles_of(s->bodies[b].body))
-      diagnostics_add(d, item->node->mark, path, "quantity %s wants a body of kind mpm", quantity_names[q]);
+      diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a body of kind mpm", quantity_names[q]);
     if (b >= 0 && q == QUANTITY_point && !rigid_body_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
-      diagnostics_add(d, item->node->mark, path, "quantity point wants a rigid body, or one made of nodes");
+      diagnostics_add_under(d, item->node, path, "body", "quantity point wants a rigid body, or one made of nodes");
     if (b >= 0 && q == QUANTITY_extent && !mpm_particles_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
-      diagnostics_add(d, item->node->mark, path, "quantity extent wants a body made of particles or nodes");
-    if (wants_direction(q) && !isfinite(spec->direction[0])) diagnostics_add(d, item->node->mark, path, "quantity %s wants a direction", quantity_names[q]);
+      diagnostics_add_under(d, item->node, path, "body", "quantity extent wants a body made of particles or nodes");
+    if (wants_direction(q) && !isfinite(spec->direction[0])) diagnostics_add_under(d, item->node, path, "direction", "missing: quantity %s wants a direction", quantity_names[q]);
     if (wants_expected(q)) {
       particle_field *compiled;
       PetscCall(particle_field_create(&spec->expected, item->node, path, d, &compiled));
       particle_field_destroy(&compiled);
-    } else if (spec->expected.n > 0) diagnostics_add(d, item->node->mark, path, "quantity %s does not use expected", quantity_names[q]);
-    if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0) diagnostics_add(d, item->node->mark, path, "direction must not be zero");
+    } else if (spec->expected.n > 0) diagnostics_add_under(d, item->node, path, "expected", "quantity %s does not use it; leave it out", quantity_names[q]);
+    if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0) diagnostics_add_under(d, item->node, path, "direction", "must not be the zero vector");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -54,6 +54,22 @@ static const material *material_of(const scene *s, const key_item *item, const b
 
 /* --- building -------------------------------------------------------------------------------------------------------- */
 
+/* Masses beyond these bounds overflow or vanish in products of a few numbers; nothing real is near them. */
+static const double smallest_mass = 1e-30, largest_mass = 1e30;
+
+static PetscErrorCode check_mass(const scene *s, body *b, const body_request *r, diagnostics *d)
+{
+  PetscFunctionBegin;
+  body_totals sum;
+  if (!body_system(b) || !b->ops->totals) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(b->ops->totals(b, s->gravity, &sum));
+  const bool is_empty_source = b->ops->emit && sum.mass == 0.0; /* poured later */
+  if (!is_empty_source && !(sum.mass >= smallest_mass && sum.mass <= largest_mass))
+    diagnostics_add_under(d, r->node, r->path, NULL, "has a mass of %g kg: expected %g to %g kg; check the unit of length and the density", sum.mass, smallest_mass,
+                          largest_mass);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -63,7 +79,9 @@ static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, 
   b->kind                    = body_kinds[item->variant];
   b->material                = material_of(s, item, b->kind, path, d);
   const body_request request = {.name = item->name, .path = path, .spec = item->value, .material = b->material, .node = item->node};
+  const int          before  = diagnostics_count(d);
   PetscCall(b->kind->create(&request, &s->world, d, &b->body));
+  if (b->body && diagnostics_count(d) == before) PetscCall(check_mass(s, b->body, &request, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,6 +92,7 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   s->world.job         = document_root(s->job->document);
   s->world.mpm_options = s->job->mpm;
   v3_copy(s->world.gravity, s->gravity);
+  s->world.time_step = s->job->time->step;
   for (int i = 0; i < s->job->measure.n; ++i)
     s->world.keeps_origins |= ((const job_measure *)s->job->measure.item[i].value)->expected.n > 0;
   PetscCall(memory_alloc("bodies", list->n, sizeof(scene_body), &s->bodies));

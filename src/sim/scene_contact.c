@@ -10,11 +10,29 @@ static bool is_meant(const scene *s, int i, const char *name)
   return strcmp(s->bodies[i].name, name) == 0 || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
 }
 
+/* "contact.pairs[k]": where complaints about an entry belong. */
+typedef struct {
+  char text[64];
+} pair_path;
+static pair_path path_of(const scene *s, const key_item *item)
+{
+  pair_path p;
+  (void)snprintf(p.text, sizeof p.text, "contact.pairs[%d]", (int)(item - s->job->contact->pairs.item));
+  return p;
+}
+
 static void check_pair_name(const scene *s, const key_item *item, const char *name, diagnostics *d)
 {
-  for (int i = 0; i < s->n_bodies; ++i)
+  const char *names[256];
+  int         n = 0;
+  for (int i = 0; i < s->n_bodies; ++i) {
     if (is_meant(s, i, name)) return;
-  diagnostics_add(d, item->node->mark, "contact.pairs", "no body or material in use is called \"%s\"", name);
+    if (n < 255) names[n++] = s->bodies[i].name;
+    if (n < 255 && s->bodies[i].material) names[n++] = s->bodies[i].material->name;
+  }
+  const char *nearest = diagnostics_nearest(name, n, names);
+  diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "no body or material in use is called \"%s\"%s%s%s", name,
+                        nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "; give two names of bodies or materials");
 }
 
 /* Is body i touched as a surface of triangles? Rigid ones say so one by one. */
@@ -35,13 +53,30 @@ static bool can_touch(const scene *s, int a, int b)
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
 
-static void check_ellipse(const key_item *item, diagnostics *d)
+/* An entry that names two bodies, or one of them twice, that no contact law can be between is a slip: nothing would come of it. */
+static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
 {
-  const job_pair *p = item->value;
+  const job_pair *p   = item->value;
+  const char     *one = p->between.item[0].value, *two = p->between.item[1].value;
+  const int       a = scene_find_body(s, one), b = scene_find_body(s, two);
+  if (a < 0 || b < 0 || can_touch(s, a, b)) return;
+  if (a == b)
+    diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
+                          "\"%s\" is of kind %s; only bodies of kind fem and cloth can touch themselves: leave the entry out", one, s->bodies[a].kind->name);
+  else
+    diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
+                          "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not meet each other, and bodies of kind mpm meet on their grid; "
+                          "leave the entry out", one, s->bodies[a].kind->name, two, s->bodies[b].kind->name);
+}
+
+static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
+{
+  const job_pair *p    = item->value;
+  const pair_path path = path_of(s, item);
   if (isfinite(p->friction_transverse) != isfinite(p->friction_direction[0]))
-    diagnostics_add(d, item->node->mark, "contact.pairs", "friction_direction and friction_transverse belong together: give both or neither");
+    diagnostics_add_under(d, item->node, path.text, NULL, "friction_direction and friction_transverse belong together: give both or neither");
   else if (isfinite(p->friction_transverse) && !(v3_norm(p->friction_direction) > 0.0))
-    diagnostics_add(d, item->node->mark, "contact.pairs.friction_direction", "expected a direction, got a vector without length");
+    diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got a vector without length");
 }
 
 /* Friction of the pair is set. */
@@ -51,10 +86,10 @@ static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostic
   contact_law    *law = &s->laws[i * s->n_bodies + j];
   if (has_surface(&s->bodies[i]) || has_surface(&s->bodies[j])) {
     if (i <= j)
-      diagnostics_add(d, item->node->mark, "contact.pairs.friction_direction", "\"%s\" and \"%s\": surfaces of triangles know no axis; leave it out",
-                      s->bodies[i].name, s->bodies[j].name);
+      diagnostics_add_under(d, item->node, path_of(s, item).text, "friction_direction",
+                            "\"%s\" and \"%s\": surfaces of triangles know no axis; leave it out", s->bodies[i].name, s->bodies[j].name);
   } else if (!(law->friction > 0.0)) {
-    if (i <= j) diagnostics_add(d, item->node->mark, "contact.pairs.friction", "must be > 0 where friction depends on the direction");
+    if (i <= j) diagnostics_add_under(d, item->node, path_of(s, item).text, "friction", "must be > 0 where friction depends on the direction");
   }
   law->friction_across = p->friction_transverse;
   v3_copy(law->direction, p->friction_direction);
@@ -73,13 +108,14 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     const key_item *item = &c->pairs.item[k];
     const job_pair *p    = item->value;
     if (p->between.n != 2) {
-      diagnostics_add(d, item->node->mark, "contact.pairs.between", "expected two names, got %d", p->between.n);
+      diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "expected two names, got %d", p->between.n);
       continue;
     }
     const char *one = p->between.item[0].value, *two = p->between.item[1].value;
     check_pair_name(s, item, one, d);
     check_pair_name(s, item, two, d);
-    check_ellipse(item, d);
+    check_can_meet(s, item, d);
+    check_ellipse(s, item, d);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) {
         if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;

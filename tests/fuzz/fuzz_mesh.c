@@ -32,7 +32,7 @@ static void check_surface(triangle_mesh *m)
   char                  text[1024];
   MUST(!triangle_mesh_check(m, &d));
   MUST(m->n_triangles > 0 && !d.n_not_finite && !d.n_bad_index && !d.n_unused);
-  triangle_mesh_defects_text(&d, sizeof text, text);
+  triangle_mesh_defects_text(m, &d, sizeof text, text);
   triangle_mesh_destroy(&m);
 }
 

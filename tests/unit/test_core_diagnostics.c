@@ -33,6 +33,35 @@ static void test_sorted_by_place_and_stable(void **state)
   assert_no_leak();
 }
 
+/* The nearest place there is on the way to the key; a user's error becomes a complaint, others stay errors. */
+static void test_places_under_a_node(void **state)
+{
+  document            *doc;
+  document_node       *root;
+  diagnostics         *d;
+  const document_mark  mark = {"a.yaml", 3, 7};
+  (void)state;
+  assert_ok(document_create(&doc));
+  assert_ok(diagnostics_create(&d));
+  assert_ok(document_read_flow(doc, "{mesh: {path: x}, spacing: 2}", mark, &root));
+  ((document_node *)document_find(root, "mesh"))->mark.column                        = 11;
+  ((document_node *)document_find(document_find(root, "mesh"), "path"))->mark.column = 22;
+  diagnostics_add_under(d, root, "b", NULL, "itself");
+  diagnostics_add_under(d, root, "b", "mesh.path", "deep");
+  diagnostics_add_under(d, root, "b", "mesh.scale.x", "half way");
+  diagnostics_add_under(d, root, "b", "mes", "not there");
+  diagnostics_add_under(d, NULL, "b", "mesh", "nowhere");
+  assert_false(diagnostics_take(d, root, "b", "mesh", PETSC_SUCCESS));
+  assert_false(diagnostics_take(d, root, "b", "mesh", PETSC_ERR_MEM));
+  static const char *const lines[] = {"a.yaml:3:7: b: itself", "a.yaml:3:22: b.mesh.path: deep", "a.yaml:3:11: b.mesh.scale.x: half way", "a.yaml:3:7: b.mes: not there",
+                                      "b.mesh: nowhere"};
+  assert_int_equal(diagnostics_count(d), 5);
+  for (int i = 0; i < 5; ++i) assert_string_equal(diagnostics_text(d, i), lines[i]);
+  diagnostics_destroy(&d);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
 static void test_hostile_text_stays_on_its_line(void **state)
 {
   diagnostics *d;
@@ -73,5 +102,5 @@ static void test_nearest(void **state)
   assert_null(diagnostics_nearest(huge, 8, names));
 }
 
-TEST_MAIN(cmocka_unit_test(test_sorted_by_place_and_stable), cmocka_unit_test(test_hostile_text_stays_on_its_line),
+TEST_MAIN(cmocka_unit_test(test_sorted_by_place_and_stable), cmocka_unit_test(test_places_under_a_node), cmocka_unit_test(test_hostile_text_stays_on_its_line),
           cmocka_unit_test(test_nearest))

@@ -3,13 +3,14 @@
 #include "discretize/mesh/level_set.h"
 #include "discretize/mesh/triangle_mesh.h"
 #include "test.h"
+#include <string.h>
 
 static void assert_sound(const triangle_mesh *m, int64_t n_parts)
 {
   triangle_mesh_defects d;
   char                  text[256];
   assert_ok(triangle_mesh_check(m, &d));
-  triangle_mesh_defects_text(&d, sizeof text, text);
+  triangle_mesh_defects_text(m, &d, sizeof text, text);
   assert_string_equal(text, "");
   assert_true(triangle_mesh_is_sound(&d));
   assert_int_equal(d.n_parts, n_parts);
@@ -132,7 +133,7 @@ static void assert_defect(const triangle_mesh *m, const char *expected)
   char                  text[256];
   assert_ok(triangle_mesh_check(m, &d));
   assert_false(triangle_mesh_is_sound(&d));
-  triangle_mesh_defects_text(&d, sizeof text, text);
+  triangle_mesh_defects_text(m, &d, sizeof text, text);
   if (!strstr(text, expected)) fail_msg("\"%s\" does not contain \"%s\"", text, expected);
 }
 
@@ -232,5 +233,58 @@ static void test_sort_and_compact(void **state)
   assert_no_leak();
 }
 
+/* Two boxes: apart, touching, one inside the other, overlapping on the same lattice and off it; a fold at a shared vertex. */
+static int64_t crossings_of_boxes(const double shift[3], double factor)
+{
+  const double   a[3] = {0}, b[3] = {1, 1, 1}, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  triangle_mesh *m = NULL, *two = NULL;
+  int64_t        n;
+  int32_t        first[2];
+  assert_ok(triangle_mesh_box(a, b, 0.0, &m)); /* its corners alone */
+  const int64_t n_vertices = m->n_vertices, n_triangles = m->n_triangles;
+  assert_ok(triangle_mesh_create(2 * n_vertices, 2 * n_triangles, &two));
+  for (int part = 0; part < 2; ++part) {
+    memcpy(two->x + 3 * part * n_vertices, m->x, 3 * (size_t)n_vertices * sizeof(double));
+    for (int64_t i = 0; i < 3 * n_triangles; ++i) two->tri[3 * part * n_triangles + i] = m->tri[i] + part * (int32_t)n_vertices;
+    triangle_mesh_scale(m, factor);
+    triangle_mesh_transform(m, shift, identity);
+  }
+  assert_ok(triangle_mesh_crossings(two, &n, first));
+  if (n > 0) assert_true(first[0] >= 0 && first[0] < n_triangles && first[1] >= n_triangles); /* no box crosses itself */
+  else assert_int_equal(first[0], -1);
+  triangle_mesh_destroy(&m);
+  triangle_mesh_destroy(&two);
+  return n;
+}
+
+static void test_crossings(void **state)
+{
+  (void)state;
+  char           text[256];
+  const double   a[3] = {0}, b[3] = {1, 1, 1};
+  triangle_mesh *m = NULL;
+  int64_t        n;
+  int32_t        first[2];
+  assert_int_equal(crossings_of_boxes((const double[3]){2.0, 0.0, 0.0}, 1.0), 0);
+  assert_int_equal(crossings_of_boxes((const double[3]){1.0, 0.0, 0.0}, 1.0), 0);     /* face on face */
+  assert_int_equal(crossings_of_boxes((const double[3]){0.25, 0.25, 0.25}, 0.5), 0); /* inside */
+  assert_int_equal(crossings_of_boxes((const double[3]){0.0, 0.0, 0.0}, 1.0), 0);    /* the same place */
+  assert_true(crossings_of_boxes((const double[3]){0.5, 0.5, 0.5}, 1.0) > 0);        /* edges through edges */
+  assert_true(crossings_of_boxes((const double[3]){0.37, 0.21, 0.73}, 1.0) > 0);
+  assert_true(crossings_of_boxes((const double[3]){0.4, 0.3, 0.999999}, 0.1) > 0);
+  /* a box through whose top its own bottom is pushed */
+  assert_ok(triangle_mesh_box(a, b, 0.5, &m));
+  assert_ok(triangle_mesh_crossings_text(m, sizeof text, text));
+  assert_string_equal(text, "");
+  for (int64_t i = 0; i < m->n_vertices; ++i)
+    if (m->x[3 * i] == 0.5 && m->x[3 * i + 1] == 0.5 && m->x[3 * i + 2] == 0.0) m->x[3 * i + 2] = 1.25;
+  assert_ok(triangle_mesh_crossings(m, &n, first));
+  assert_true(n > 0);
+  assert_ok(triangle_mesh_crossings_text(m, sizeof text, text));
+  assert_non_null(strstr(text, "passes through itself"));
+  triangle_mesh_destroy(&m);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_sphere_is_even), cmocka_unit_test(test_mass),
-          cmocka_unit_test(test_defects), cmocka_unit_test(test_sort_and_compact))
+          cmocka_unit_test(test_defects), cmocka_unit_test(test_crossings), cmocka_unit_test(test_sort_and_compact))

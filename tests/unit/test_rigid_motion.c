@@ -85,8 +85,8 @@ static void test_refusals(void **state)
 {
   (void)state;
   static const char *const bad[][2] = {
-    {"{keyframes: [{time: 1}, {time: 1}]}", "bodies.b.motion: keyframes: times must ascend"},
-    {"{keyframes: [{time: 1, axis: [0, 0, 0]}]}", "axis must not be zero"},
+    {"{keyframes: [{time: 1}, {time: 1}]}", "bodies.b.motion.keyframes[1].time: times must ascend"},
+    {"{keyframes: [{time: 1, axis: [0, 0, 0]}]}", "keyframes[0].axis: must not be the zero vector"},
     {"{keyframes: [{translate: [0, 0, 0]}]}", "time"},
     {"{velocity: [1, 0, 0], keyframes: [{time: 0}]}", "not several of them"},
     {"{expressions: {translate: [\"t\", \"0\"]}}", "expected three expressions, got 2"},

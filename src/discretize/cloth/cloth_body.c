@@ -111,16 +111,29 @@ static PetscErrorCode make_sheet(const sheet_spec *spec, const body_request *r, 
 {
   const int64_t cells[2] = {(int64_t)spec->cells[0], (int64_t)spec->cells[1]};
   double        normal[3];
-  char          path[300];
   PetscFunctionBegin;
-  snprintf(path, sizeof path, "%s.sheet", r->path);
   v3_cross(normal, spec->u, spec->v);
   if ((double)cells[0] != spec->cells[0] || (double)cells[1] != spec->cells[1] || spec->cells[0] * spec->cells[1] > MAX_CELLS)
-    diagnostics_add(d, r->node->mark, path, "cells: expected two whole numbers, at most %g cells in all", MAX_CELLS);
+    diagnostics_add_under(d, r->node, r->path, "sheet.cells", "expected two whole numbers, at most %g cells in all, got %g and %g", MAX_CELLS, spec->cells[0],
+                          spec->cells[1]);
   else if (!(v3_norm(normal) > 1e-9 * v3_dot(spec->u, spec->u) && v3_norm(normal) > 1e-9 * v3_dot(spec->v, spec->v)))
-    diagnostics_add(d, r->node->mark, path, "u and v span no area");
+    diagnostics_add_under(d, r->node, r->path, "sheet.v", "spans no area with u: give two directions that are not parallel");
   else
     PetscCall(cloth_sheet(spec->corner, spec->u, spec->v, cells, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cloth may be open, meet itself in a vertex and have either side outside. */
+static PetscErrorCode check_mesh(const char *file, const triangle_mesh *m)
+{
+  triangle_mesh_defects defects;
+  char                  text[512];
+  PetscFunctionBegin;
+  PetscCall(triangle_mesh_check(m, &defects));
+  defects.n_open = defects.n_pinched = 0;
+  defects.volume                     = 1.0;
+  triangle_mesh_defects_text(m, &defects, sizeof text, text);
+  PetscCheck(!*text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s", file, text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,6 +144,7 @@ static PetscErrorCode import_mesh(const shape_spec *spec, triangle_mesh **out)
   PetscFunctionBegin;
   PetscCall(mesh_import(spec->mesh->file, out));
   triangle_mesh_scale(*out, spec->mesh->scale);
+  PetscCall(check_mesh(spec->mesh->file, *out));
   if (shape_pose(spec, c, R)) triangle_mesh_transform(*out, c, R);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,19 +154,19 @@ static PetscErrorCode make_surface(const cloth_body_spec *spec, const body_reque
   char   path[300];
   shape *s;
   PetscFunctionBegin;
-  snprintf(path, sizeof path, "%s.shape", r->path);
   if (spec->shape->mesh && spec->shape->mesh->file) {
     if (spec->shape->rotate_deg != 0.0 && !(v3_norm(spec->shape->axis) > 0.0))
-      diagnostics_add(d, r->node->mark, path, "the axis of the turn has no direction");
+      diagnostics_add_under(d, r->node, r->path, "shape.axis", "is the zero vector: there is no direction to turn about");
     else
       PetscCall(import_mesh(spec->shape, out));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  snprintf(path, sizeof path, "%s.shape", r->path);
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, spec->spacing, &s));
   if (s && s->surface)
     PetscCall(triangle_mesh_copy(s->surface, out));
   else if (s)
-    diagnostics_add(d, r->node->mark, path, "has no closed surface to make cloth of");
+    diagnostics_add_under(d, r->node, r->path, "shape", "has no closed surface to make cloth of: give a bounded shape, or a sheet");
   shape_destroy(&s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,35 +230,37 @@ static PetscErrorCode make_body(const body_request *r, const body_world *w, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_the_users(PetscErrorCode code)
+/* Both keys, neither, or some that go with the other one: false after a complaint. */
+static bool check_keys(const cloth_body_spec *spec, const body_request *r, diagnostics *d)
 {
-  return code == PETSC_ERR_USER_INPUT || code == PETSC_ERR_FILE_OPEN || code == PETSC_ERR_FILE_READ;
+  const int  before  = diagnostics_count(d);
+  const bool is_mesh = spec->shape && spec->shape->mesh;
+  if (!spec->sheet == !spec->shape)
+    diagnostics_add_under(d, r->node, r->path, spec->sheet ? "sheet" : NULL, "expected one of `sheet` and `shape`");
+  if (spec->shape && !isnan(spec->shear))
+    diagnostics_add_under(d, r->node, r->path, "shear", "is for a `sheet`: other surfaces have no cells with diagonals; leave it out");
+  if (spec->sheet && !isnan(spec->spacing))
+    diagnostics_add_under(d, r->node, r->path, "spacing", "is for a `shape`: the cells of a sheet say how long its edges are; leave it out");
+  if (is_mesh && !isnan(spec->spacing))
+    diagnostics_add_under(d, r->node, r->path, "spacing", "a mesh from a file is taken as it is; leave it out");
+  if (is_mesh && !isnan(spec->shape->mesh->spacing))
+    diagnostics_add_under(d, r->node, r->path, "shape.mesh.spacing", "cloth has no distance to sample; leave it out");
+  return diagnostics_count(d) == before;
 }
 
 static PetscErrorCode cloth_create(const body_request *r, body_world *w, diagnostics *d, body **out)
 {
   const cloth_body_spec *spec = r->spec;
   triangle_mesh         *m    = NULL;
+  const char            *key  = spec->sheet ? "sheet" : spec->shape && spec->shape->mesh ? "shape.mesh.file" : "shape";
   PetscFunctionBegin;
   *out = NULL;
-  if (!spec->sheet == !spec->shape) {
-    diagnostics_add(d, r->node->mark, r->path, "expected one of `sheet` and `shape`");
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (spec->shape && !isnan(spec->shear)) {
-    diagnostics_add(d, r->node->mark, r->path, "`shear` is for a `sheet`: other surfaces have no cells with diagonals");
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (!check_keys(spec, r, d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = spec->sheet ? make_sheet(spec->sheet, r, d, &m) : make_surface(spec, r, d, &m);
   if (!code && m) code = make_body(r, w, m, d, out);
   triangle_mesh_destroy(&m);
-  if (is_the_users(code)) {
-    diagnostics_add(d, r->node->mark, r->path, "%s", error_message());
-    error_clear();
-    if (*out) (*out)->ops->destroy(out);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(code);
+  if (!diagnostics_take(d, r->node, r->path, key, code)) PetscCall(code);
+  else if (*out) (*out)->ops->destroy(out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -63,7 +63,7 @@ static PetscErrorCode mesh_primitive(const shape_spec *s, double spacing, tet_me
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, const body_request *r, const char *path, diagnostics *d, tet_mesh **out)
+static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, const body_request *r, diagnostics *d, tet_mesh **out)
 {
   double c[3], R[9];
   PetscFunctionBegin;
@@ -72,7 +72,7 @@ static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, cons
   if (*out) {
     if (shape_pose(spec->shape, c, R)) tet_mesh_transform(*out, c, R);
   } else if (spec->mesher == MESHER_STRUCTURED) {
-    diagnostics_add(d, r->node->mark, path, "there is no structured mesh of this shape: only of box, sphere, cylinder and torus; use mesher: stuffing");
+    diagnostics_add_under(d, r->node, r->path, "mesher", "there is no structured mesh of this shape: only of box, sphere, cylinder and torus; use mesher: stuffing");
   } else PetscCall(tet_mesh_from_level_set(s->piece[0], s->min, s->max, spec->spacing, NULL, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,9 +80,12 @@ static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, cons
 static PetscErrorCode mesh_file(const file_spec *f, tet_mesh **out)
 {
   double     c[3], R[9];
+  char       text[256];
   shape_spec pose = {.rotate_deg = f->rotate_deg};
   PetscFunctionBegin;
   PetscCall(tet_mesh_import(f->path, f->allow_parts, out));
+  PetscCall(triangle_mesh_crossings_text((*out)->surface, sizeof text, text));
+  PetscCheck(!*text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s", f->path, text);
   tet_mesh_scale(*out, f->scale);
   v3_copy(pose.axis, f->axis);
   v3_copy(pose.about, f->about);
@@ -91,51 +94,42 @@ static PetscErrorCode mesh_file(const file_spec *f, tet_mesh **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Both keys, neither, or some that go with the other one: false after a complaint. */
+static bool check_keys(const fem_body_spec *spec, const body_request *r, diagnostics *d)
+{
+  const int before = diagnostics_count(d);
+  if (!spec->shape == !spec->mesh)
+    diagnostics_add_under(d, r->node, r->path, spec->mesh ? "mesh" : NULL, "expected one of `shape` (to be meshed) and `mesh` (a file)");
+  else if (spec->mesh) {
+    const char *astray = !isnan(spec->spacing) ? "spacing" : "mesher";
+    if (!isnan(spec->spacing) || spec->mesher != MESHER_AUTO)
+      diagnostics_add_under(d, r->node, r->path, astray, "is for a `shape`: a mesh from a file is taken as it is; leave it out");
+    if (spec->mesh->rotate_deg != 0.0 && !(v3_norm(spec->mesh->axis) > 0.0))
+      diagnostics_add_under(d, r->node, r->path, "mesh.axis", "is the zero vector: there is no direction to turn about");
+  } else if (isnan(spec->spacing))
+    diagnostics_add_under(d, r->node, r->path, NULL, "missing required key \"spacing\" (a number in m): the length of edges of a meshed shape");
+  return diagnostics_count(d) == before;
+}
+
 static PetscErrorCode make_mesh(const fem_body_spec *spec, const body_request *r, diagnostics *d, tet_mesh **out)
 {
   char           path[300];
-  shape         *s = NULL;
-  PetscErrorCode code;
+  shape         *s    = NULL;
+  PetscErrorCode code = PETSC_SUCCESS;
   PetscFunctionBegin;
   *out = NULL;
-  snprintf(path, sizeof path, "%s.shape", r->path);
-  if (!spec->shape == !spec->mesh) {
-    diagnostics_add(d, r->node->mark, r->path, "expected one of `shape` (to be meshed) and `mesh` (a file)");
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (spec->mesh && (!isnan(spec->spacing) || spec->mesher != MESHER_AUTO)) {
-    diagnostics_add(d, r->node->mark, r->path, "`spacing` and `mesher` are for a `shape`: a mesh from a file is taken as it is");
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (!check_keys(spec, r, d)) PetscFunctionReturn(PETSC_SUCCESS);
   if (spec->mesh) {
-    snprintf(path, sizeof path, "%s.mesh.path", r->path);
-    if (!spec->mesh->path) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
-    if (spec->mesh->rotate_deg != 0.0 && !(v3_norm(spec->mesh->axis) > 0.0)) {
-      diagnostics_add(d, r->node->mark, path, "the axis of the turn has no direction");
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    code = mesh_file(spec->mesh, out);
+    if (spec->mesh->path) code = mesh_file(spec->mesh, out); /* else the key table has complained */
   } else {
-    if (isnan(spec->spacing)) {
-      diagnostics_add(d, r->node->mark, r->path, "`spacing` is missing: the length of edges in m");
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    snprintf(path, sizeof path, "%s.shape", r->path);
     PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &s));
-    if (!s) PetscFunctionReturn(PETSC_SUCCESS);
-    if (s->is_bounded) code = mesh_shape(spec, s, r, path, d, out);
-    else {
-      code = PETSC_SUCCESS;
-      diagnostics_add(d, r->node->mark, path, "has no volume to mesh");
-    }
+    if (s && s->is_bounded) code = mesh_shape(spec, s, r, d, out);
+    else if (s) diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to mesh: fem wants a shape that ends on every side");
     shape_destroy(&s);
   }
-  if (code == PETSC_ERR_USER_INPUT || code == PETSC_ERR_FILE_OPEN || code == PETSC_ERR_FILE_READ) {
-    diagnostics_add(d, r->node->mark, path, "%s", error_message());
-    error_clear();
-    tet_mesh_destroy(out);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(code);
+  if (diagnostics_take(d, r->node, r->path, spec->mesh ? "mesh.path" : "shape", code)) tet_mesh_destroy(out);
+  else PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,13 +166,15 @@ static PetscErrorCode fem_create(const body_request *r, body_world *w, diagnosti
   *out = NULL;
   if (!r->material) PetscFunctionReturn(PETSC_SUCCESS);
   if (r->material->law->n_state > 0 || r->material->law->plastic_return) {
-    diagnostics_add(d, r->node->mark, r->path, "material \"%s\" (%s) yields; a body of kind fem wants an elastic one", r->material->name, r->material->law->name);
+    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields; a body of kind fem wants an elastic one", r->material->name, r->material->law->name);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(make_mesh(r->spec, r, d, &mesh));
   if (!mesh) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(make_body(r, w, mesh, d, out));
+  const PetscErrorCode code = make_body(r, w, mesh, d, out);
   tet_mesh_destroy(&mesh);
+  if (!diagnostics_take(d, r->node, r->path, ((const fem_body_spec *)r->spec)->mesh ? "mesh" : "shape", code)) PetscCall(code);
+  else if (*out) (*out)->ops->destroy(out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

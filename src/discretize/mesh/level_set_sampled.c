@@ -242,7 +242,7 @@ PetscErrorCode level_set_from_mesh(const triangle_mesh *mesh, double spacing, le
   char                  text[256];
   PetscFunctionBegin;
   PetscCall(triangle_mesh_check(mesh, &defects));
-  triangle_mesh_defects_text(&defects, sizeof text, text);
+  triangle_mesh_defects_text(mesh, &defects, sizeof text, text);
   PetscCheck(triangle_mesh_is_sound(&defects), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no distance from this mesh: %s", text);
   PetscCheck(isfinite(spacing) && spacing > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the spacing must be positive");
   triangle_mesh_bounds(mesh, lo, hi);

@@ -38,9 +38,7 @@ static place place_child(const place *p, const char *key, int index)
 
 static void complain(const place *p, const char *key, const char *text)
 {
-  const place         c    = key ? place_child(p, key, -1) : *p;
-  const document_mark none = {0};
-  diagnostics_add(c.d, c.node ? c.node->mark : none, c.path, "%s", text);
+  diagnostics_add_under(p->d, p->node, p->path, key, "%s", text);
 }
 
 /* ---- one kind after the other: checks, then level set, surface, mass ---- */
@@ -159,11 +157,7 @@ static PetscErrorCode load_mesh(const shape_mesh_spec *s, const place *p, triang
   *out = NULL;
   if (!s->file) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
   const PetscErrorCode code = mesh_import(s->file, out);
-  if (code == PETSC_ERR_USER_INPUT || code == PETSC_ERR_FILE_OPEN || code == PETSC_ERR_FILE_READ) {
-    complain(p, "file", error_message());
-    error_clear();
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (diagnostics_take(p->d, p->node, p->path, "file", code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
   triangle_mesh_scale(*out, s->scale);
   PetscCall(triangle_mesh_check(*out, &defects));
@@ -171,9 +165,10 @@ static PetscErrorCode load_mesh(const shape_mesh_spec *s, const place *p, triang
     triangle_mesh_flip(*out);
     defects.volume = -defects.volume;
   }
-  triangle_mesh_defects_text(&defects, sizeof text, text);
-  if (!triangle_mesh_is_sound(&defects)) {
-    complain(p, "file", text);
+  triangle_mesh_defects_text(*out, &defects, sizeof text, text);
+  if (!*text) PetscCall(triangle_mesh_crossings_text(*out, sizeof text, text));
+  if (*text) {
+    diagnostics_add_under(p->d, p->node, p->path, "file", "%s: %s", s->file, text);
     triangle_mesh_destroy(out);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,11 +183,7 @@ static PetscErrorCode mesh_level_set(const shape_mesh_spec *s, const triangle_me
   for (int k = 0; k < 3; ++k) size = fmax(size, hi[k] - lo[k]);
   const double         spacing = isnan(s->spacing) ? size / 64.0 : s->spacing;
   const PetscErrorCode code    = level_set_from_mesh(m, spacing, out);
-  if (code == PETSC_ERR_USER_INPUT) {
-    complain(p, "spacing", error_message());
-    error_clear();
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (diagnostics_take(p->d, p->node, p->path, "spacing", code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
   /* Contact needs |grad phi| = 1 near the surface. Sharp edges spoil it in the cells along them, which are few if the grid
    * resolves the body at all. */
@@ -368,7 +359,7 @@ static PetscErrorCode boolean_surface(const shape *s, double spacing, const plac
     PetscCall(level_set_contour(s->piece[0], s->min, s->max, h, out));
     PetscCall(triangle_mesh_check(*out, &defects));
     if (triangle_mesh_is_sound(&defects)) PetscFunctionReturn(PETSC_SUCCESS);
-    triangle_mesh_defects_text(&defects, sizeof text, text);
+    triangle_mesh_defects_text(*out, &defects, sizeof text, text);
     triangle_mesh_destroy(out);
   }
   complain(p, NULL, text);
@@ -396,11 +387,7 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
     s->mass            = is_flat ? triangle_mesh_mass(s->surface) : level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
     if (!code && s->surface && !(s->mass.volume > 0.0)) complain(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
   }
-  if (code == PETSC_ERR_USER_INPUT) {
-    complain(p, NULL, error_message());
-    error_clear();
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (diagnostics_take(p->d, p->node, p->path, NULL, code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
   if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
   if (is_moved && kind <= KIND_MESH) { /* combinations were built where they end up */

@@ -43,8 +43,13 @@ typedef struct {
 } triangle_mesh_defects;
 PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects *out);
 bool           triangle_mesh_is_sound(const triangle_mesh_defects *d);
-/* One line for users about the worst defect: what, how many, where, what to do. "" if sound. */
-void triangle_mesh_defects_text(const triangle_mesh_defects *d, size_t size, char *text);
+/* One line for users about the worst defect: what, how many, where in space, what to do. "" if sound. */
+void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defects *d, size_t size, char *text);
+/* Pairs of triangles of a mesh with finite vertices that pass through each other: an edge of one begins and ends on different sides of
+ * the other, beyond doubt by round-off, and does not miss it. Those that lie on each other, or touch with a corner, do not count. first [2]: the pair with the smallest numbers, -1 if there is none. */
+PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32_t first[2]);
+/* The same as a line for users; "" if there is none. */
+PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size, char *text);
 
 /* Split edges longer than `spacing` at their middle until there are none; the surface stays the same. Fails with
  * PETSC_ERR_USER_INPUT beyond 10 million vertices. */

@@ -134,18 +134,33 @@ bool triangle_mesh_is_sound(const triangle_mesh_defects *d)
          !d->n_pinched && d->volume > 0.0;
 }
 
-void triangle_mesh_defects_text(const triangle_mesh_defects *d, size_t size, char *text)
+/* "(0.1, 0, 2)": files count from 0, from 1, or not at all, and unused vertices are gone by now; a place can be looked up. */
+typedef struct {
+  char text[80];
+} place_text;
+static place_text place_of(const triangle_mesh *m, int64_t vertex)
+{
+  place_text p;
+  (void)snprintf(p.text, sizeof p.text, "(%.7g, %.7g, %.7g)", m->x[3 * vertex], m->x[3 * vertex + 1], m->x[3 * vertex + 2]);
+  return p;
+}
+
+void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defects *d, size_t size, char *text)
 {
 #define SAY(...) ((void)snprintf(text, size, __VA_ARGS__))
+#define AT(vertex) place_of(m, vertex).text
+#define N(n) ((long long)d->n)
   if (size) text[0] = '\0';
-  if (d->n_not_finite) SAY("%lld vertices are not finite numbers, the first is vertex %lld", (long long)d->n_not_finite, (long long)d->first_not_finite);
-  else if (d->n_bad_index) SAY("%lld triangles name vertices that do not exist, the first is triangle %lld", (long long)d->n_bad_index, (long long)d->first_bad_index);
-  else if (d->n_crowded) SAY("%lld edges have more than two triangles, the first is between vertices %lld and %lld: not the surface of one solid", (long long)d->n_crowded, (long long)d->first_crowded[0], (long long)d->first_crowded[1]);
-  else if (d->n_open) SAY("the surface is open: %lld edges have only one triangle, the first is between vertices %lld and %lld; close the holes", (long long)d->n_open, (long long)d->first_open[0], (long long)d->first_open[1]);
-  else if (d->n_misoriented) SAY("neighbouring triangles disagree about which side is outside at %lld edges, the first is between vertices %lld and %lld; make the orientation consistent", (long long)d->n_misoriented, (long long)d->first_misoriented[0], (long long)d->first_misoriented[1]);
-  else if (d->n_degenerate) SAY("%lld triangles have no area, the first is triangle %lld; remove them or merge their vertices", (long long)d->n_degenerate, (long long)d->first_degenerate);
-  else if (d->n_pinched) SAY("the surface touches itself at %lld vertices, the first is vertex %lld; separate the parts", (long long)d->n_pinched, (long long)d->first_pinched);
+  if (d->n_not_finite) SAY("%lld vertices are not finite numbers, the first is vertex %lld", N(n_not_finite), N(first_not_finite));
+  else if (d->n_bad_index) SAY("%lld triangles name vertices that do not exist, the first is triangle %lld", N(n_bad_index), N(first_bad_index));
+  else if (d->n_degenerate) SAY("%lld triangles have no area, the first has a corner at %s; remove them or merge their vertices", N(n_degenerate), AT(m->tri[3 * d->first_degenerate]));
+  else if (d->n_crowded) SAY("%lld edges have more than two triangles, the first is from %s to %s: not the surface of one solid; remove what is listed twice or lies inside", N(n_crowded), AT(d->first_crowded[0]), AT(d->first_crowded[1]));
+  else if (d->n_open) SAY("the surface is open: %lld edges have only one triangle, the first is from %s to %s; close the holes", N(n_open), AT(d->first_open[0]), AT(d->first_open[1]));
+  else if (d->n_misoriented) SAY("neighbouring triangles disagree about which side is outside at %lld edges, the first is from %s to %s; make the orientation consistent", N(n_misoriented), AT(d->first_misoriented[0]), AT(d->first_misoriented[1]));
+  else if (d->n_pinched) SAY("the surface touches itself at %lld vertices, the first is at %s; separate the parts", N(n_pinched), AT(d->first_pinched));
   else if (d->volume < 0.0) SAY("the surface is inside out (volume %g m^3): turn its triangles over", d->volume);
   else if (!(d->volume > 0.0)) SAY("the surface encloses nothing");
+#undef N
+#undef AT
 #undef SAY
 }

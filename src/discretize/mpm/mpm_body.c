@@ -31,11 +31,9 @@ static PetscErrorCode ensure_domain(const body_request *r, body_world *world, di
   const mpm_options *o       = world->mpm_options;
   const double       spacing = ((const mpm_body_spec *)r->spec)->spacing;
   if (world->mpm) {
-    char         path[256];
     const double before = world->mpm->domain->grid->h;
-    snprintf(path, sizeof path, "%s.spacing", r->path);
     if (fabs(before / spacing - 1) > 1e-12)
-      diagnostics_add(d, r->node->mark, path, "all MPM bodies share one grid: expected %g m as before, got %g m", before, spacing);
+      diagnostics_add_under(d, r->node, r->path, "spacing", "all MPM bodies share one grid: expected %g m as before, got %g m", before, spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const mpm_transfer transfer = {.is_apic = o->transfer == 0, .flip = o->flip};
@@ -122,16 +120,40 @@ static PetscErrorCode set_velocity_field(const body_request *r, bool is_apic, mp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Releases that would fall into each other are a slip: how far one moves until the next comes is known, in free fall at least. */
+static void check_pour(const body_request *r, const body_world *world, const level_set *spout, int64_t n, const double *x, diagnostics *d)
+{
+  const mpm_body_spec *spec = r->spec;
+  const mpm_pour      *pour = spec->pour;
+  int64_t              n_left = 0;
+  if (!(pour->end > pour->start))
+    diagnostics_add_under(d, r->node, r->path, "pour.end", "%g s is not after the start, %g s: nothing would be poured", pour->end, pour->start);
+  if (pour->every < (1.0 - 1e-9) * world->time_step)
+    diagnostics_add_under(d, r->node, r->path, "pour.every", "%g s is less than time.step, %g s, and there is one release a step at most; pour a higher shape less often",
+                          pour->every, world->time_step);
+  if (pour->start + pour->every >= pour->end) return;
+  for (int64_t i = 0; i < n; ++i) {
+    double moved[3];
+    for (int k = 0; k < 3; ++k)
+      moved[k] = x[3 * i + k] + pour->every * (spec->velocity[k] + 0.5 * (pour->every + world->time_step) * world->gravity[k]);
+    n_left += level_set_value(spout, moved) < 0.0;
+  }
+  if ((double)n_left > MPM_POUR_OVERLAP * (double)n)
+    diagnostics_add_under(d, r->node, r->path, "pour.every",
+                          "%g s after a release %lld of its %lld particles are still in the shape, where the next would be put; pour less often, faster, or a shape that is "
+                          "less high", pour->every, (long long)n_left, (long long)n);
+}
+
 /* Particles in `filled`: now, or as a source, or both. */
-static PetscErrorCode fill_with_particles(const body_request *r, mpm_domain *domain, const shape *filled, const char *path,
-                                          diagnostics *d, body **out)
+static PetscErrorCode fill_with_particles(const body_request *r, const body_world *world, shape *filled, diagnostics *d, body **out)
 {
   PetscFunctionBegin;
+  mpm_domain          *domain = world->mpm->domain;
   const mpm_body_spec *spec   = r->spec;
   const double         wanted = filled->mass.volume / pow(spec->spacing, 3) * spec->particles_per_cell;
   if (wanted < 1 || wanted > 2e9) {
-    diagnostics_add(d, r->node->mark, path, "would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted,
-                    spec->spacing);
+    diagnostics_add_under(d, r->node, r->path, "spacing", "the shape would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted,
+                          spec->spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const sampling_options o    = {.kind               = (sampling_kind)spec->seeding,
@@ -151,9 +173,10 @@ static PetscErrorCode fill_with_particles(const body_request *r, mpm_domain *dom
   seed.x = points;
   v3_copy(seed.velocity, spec->velocity);
   v3_copy(seed.angular_velocity, spec->angular_velocity);
+  if (spec->pour) check_pour(r, world, filled->piece[0], seed.n, points, d);
   const mpm_seed none = {.volume_each = seed.volume_each};
   PetscCall(mpm_domain_add_body(domain, r->name, r->material, spec->pour && spec->pour->start > 0 ? &none : &seed, &index));
-  if (spec->pour) PetscCall(mpm_domain_set_source(domain, index, &seed, spec->pour));
+  if (spec->pour) PetscCall(mpm_domain_set_source(domain, index, &seed, spec->pour, &filled->piece[0]));
   memory_free(&points);
   PetscCall(set_velocity_field(r, domain->transfer.is_apic, mpm_domain_particles(domain, index), d));
   *out = mpm_domain_point_body(domain, index);
@@ -173,9 +196,9 @@ static PetscErrorCode mpm_create(const body_request *r, body_world *world, diagn
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &filled));
   if (!filled) PetscFunctionReturn(PETSC_SUCCESS);
   if (!filled->is_bounded)
-    diagnostics_add(d, r->node->mark, path, "has no volume to fill with particles");
+    diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to fill with particles");
   else
-    PetscCall(fill_with_particles(r, world->mpm->domain, filled, path, d, out));
+    PetscCall(fill_with_particles(r, world, filled, d, out));
   shape_destroy(&filled);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

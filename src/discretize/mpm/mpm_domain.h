@@ -11,6 +11,7 @@
 #ifndef SS_DISCRETIZE_MPM_DOMAIN_H
 #define SS_DISCRETIZE_MPM_DOMAIN_H
 #include "discretize/body.h"
+#include "discretize/mesh/level_set.h"
 #include "discretize/material/material.h"
 #include "discretize/mpm/mpm_transfer.h"
 #include "discretize/mpm/mpm_wall.h"
@@ -42,8 +43,10 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
 /* Between steps: more particles for a body (a source). Undeformed, without plastic history. */
 PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const mpm_seed *seed);
 /* A source: the body's ops->emit adds `seed` (copied, with its x) on this schedule; what is due at the start is not its business.
- * Counted by time alone, so that a resumed run pours what an uninterrupted one does. At most one per body. */
-PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const mpm_seed *seed, const mpm_pour *schedule);
+ * Counted by time alone, so that a resumed run pours what an uninterrupted one does. At most one per body. Takes *spout, the shape that
+ * is filled: as long as particles of any body are in it, more than MPM_POUR_OVERLAP of those to come, releases are left out. */
+#define MPM_POUR_OVERLAP 0.05
+PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const mpm_seed *seed, const mpm_pour *schedule, level_set **spout);
 bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);

@@ -9,6 +9,8 @@
 typedef struct {
   mpm_pour schedule;
   mpm_seed seed; /* owns x */
+  level_set *spout; /* owned: the shape that is filled */
+  bool      has_warned;
 } mpm_source;
 
 typedef struct {

@@ -76,9 +76,10 @@ static PetscErrorCode add_hold(nodal_body *b, const key_item *item, const char *
   if (!done) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < b->n_nodes; ++i) n += is_in[i];
   if (n == 0) {
-    diagnostics_add(d, item->node->mark, at, "no node of the body is in this shape: nothing would be held");
+    diagnostics_add_under(d, item->node, path, "inside", "no node of the body is in this shape: nothing would be held");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (spec->axes.n == 0) diagnostics_add_under(d, item->node, path, "axes", "is empty: nothing would be held; give some of x, y and z");
   for (int i = 0; i < spec->axes.n; ++i) axis[*(const char *)spec->axes.item[i].value - 'x'] = true;
   if (spec->motion) {
     snprintf(at, sizeof at, "%s.motion", path);
@@ -110,7 +111,7 @@ static PetscErrorCode add_pressure(nodal_body *b, const key_item *item, const ch
       ++n;
     }
   }
-  if (n == 0) diagnostics_add(d, item->node->mark, at, "no triangle of the body's surface is in this shape: the pressure would act on nothing");
+  if (n == 0) diagnostics_add_under(d, item->node, path, "inside", "no triangle of the body's surface is in this shape: the pressure would act on nothing");
   else PetscCall(pressure_add(b, spec->value, n, chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,6 +53,13 @@ static void smooth_keyframes(motion *m)
   }
 }
 
+static void complain(const key_item *item, int i, const char *path, const char *key, const char *text, diagnostics *d)
+{
+  char at[400];
+  (void)snprintf(at, sizeof at, "%.300s.keyframes[%d]", path, i);
+  diagnostics_add_under(d, item->node, at, key, "%s", text);
+}
+
 static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, document_mark mark, const char *path, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -62,8 +69,8 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
     const key_item        *item    = &spec->keyframes.item[i];
     const motion_key_spec *k       = item->value;
     double                 axis[3] = {0, 0, 1}, theta[3];
-    if (i > 0 && !(k->time > m->keys[i - 1].t)) diagnostics_add(d, item->node->mark, path, "keyframes: times must ascend");
-    if (!unit_axis(k->axis, axis)) diagnostics_add(d, item->node->mark, path, "keyframes: axis must not be zero");
+    if (i > 0 && !(k->time > m->keys[i - 1].t)) complain(item, i, path, "time", "times must ascend", d);
+    if (!unit_axis(k->axis, axis)) complain(item, i, path, "axis", "must not be the zero vector", d);
     v3_scale(theta, k->rotate_deg * DEGREE, axis);
     m->keys[i].t = k->time;
     v3_copy(m->keys[i].d, k->translate);

@@ -38,7 +38,7 @@ static void set_mass(rigid_body *b, const rigid_body_spec *spec, double density,
   if (isfinite(spec->inertia[0])) {
     const double *moment = spec->inertia;
     if (moment[0] > moment[1] + moment[2] || moment[1] > moment[0] + moment[2] || moment[2] > moment[0] + moment[1])
-      diagnostics_add(d, node->mark, path, "inertia: no body has these moments (%g, %g, %g): each must be at most the sum of the others", moment[0], moment[1], moment[2]);
+      diagnostics_add_under(d, node, path, "inertia", "no body has these moments (%g, %g, %g): each must be at most the sum of the others", moment[0], moment[1], moment[2]);
     m3_zero(b->inertia);
     for (int i = 0; i < 3; ++i) b->inertia[4 * i] = moment[i];
   }
@@ -78,16 +78,6 @@ static PetscErrorCode take_anchors(rigid_body *b, const rigid_body_spec *spec)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Planes and containers have no closed surface. */
-static void refuse_open(const document_node *node, const char *path, diagnostics *d)
-{
-  const document_node *key = document_find(node, "contact_surface");
-  char                 key_path[300];
-  snprintf(key_path, sizeof key_path, "%s.contact_surface", path);
-  diagnostics_add(d, key ? key->mark : node->mark, key_path,
-                  "mesh: this shape goes on without end, so no triangles enclose it; give a box instead of a plane, or contact_surface: level_set");
-}
-
 static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double density, const document_node *node, const char *path, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -100,9 +90,10 @@ static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double de
   if (b->kind != RIGID_DYNAMIC) PetscCall(motion_create(spec->motion, document_find(node, "motion"), motion_path, d, &b->motion));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   if (b->kind == RIGID_DYNAMIC && !s->is_bounded) {
-    diagnostics_add(d, node->mark, shape_path, "has no volume, so a rigid body cannot be made of it; kind: static can");
+    diagnostics_add_under(d, node, path, "shape", "has no volume, so a rigid body cannot be made of it; kind: static can");
   } else if (is_mesh && !s->surface) {
-    refuse_open(node, path, d);
+    diagnostics_add_under(d, node, path, "contact_surface",
+                          "mesh: this shape goes on without end, so no triangles enclose it; give a box instead of a plane, or contact_surface: level_set");
   } else {
     if (b->kind == RIGID_DYNAMIC) {
       set_mass(b, spec, density, &s->mass, node, path, d);

@@ -1,7 +1,7 @@
 /* A tree of boxes that move: eight children a node, over the boxes in the order of their middles along a Z-curve. It is stored
  * level by level without pointers, so that refitting is a loop over arrays.                                              */
-#ifndef SS_CONTACT_BOX_TREE_H
-#define SS_CONTACT_BOX_TREE_H
+#ifndef SS_CORE_BOX_TREE_H
+#define SS_CORE_BOX_TREE_H
 #include "core/error.h"
 
 enum { BOX_TREE_WIDTH = 8, BOX_TREE_LEVELS = 12, BOX_TREE_STACK = (BOX_TREE_WIDTH - 1) * BOX_TREE_LEVELS + 2 };

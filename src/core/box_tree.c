@@ -1,4 +1,4 @@
-#include "contact/box_tree.h"
+#include "core/box_tree.h"
 #include "core/memory.h"
 #include "core/sort.h"
 #include "core/team.h"
