@@ -89,6 +89,46 @@ bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const d
          fmin(least_a, least_b) < -flat_tolerance;
 }
 
+static double volume(const double *p, const double *q, const double *r, const double *x)
+{
+  double e1[3], e2[3], e3[3], n[3];
+  v3_sub(e1, q, p);
+  v3_sub(e2, r, p);
+  v3_sub(e3, x, p);
+  v3_cross(n, e1, e2);
+  return v3_dot(n, e3);
+}
+
+/* Does the edge p go through a triangle at edge q, both with the nodes of their stars? */
+static bool pierces(const double *p, const edge_star *star, const double *q)
+{
+  for (int k = 2; k < 4; ++k) {
+    if (star->node[k] < 0 || !(volume(q, q + 3, q + 3 * k, p) * volume(q, q + 3, q + 3 * k, p + 3) < 0.0)) continue;
+    const double a = volume(p, p + 3, q, q + 3), b = volume(p, p + 3, q + 3, q + 3 * k), c = volume(p, p + 3, q + 3 * k, q);
+    if ((a > 0.0 && b > 0.0 && c > 0.0) || (a < 0.0 && b < 0.0 && c < 0.0)) return true;
+  }
+  return false;
+}
+
+bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *side, mesh_attachment *X, double *depth)
+{
+  double d_a[3], d_b[3], w[3], n[3];
+  v3_sub(d_a, x + 3, x);
+  v3_sub(d_b, x + 15, x + 12);
+  v3_sub(w, x + 12, x);
+  v3_cross(n, d_a, d_b);
+  const double length = v3_norm(n), aa = v3_dot(d_a, d_a), ab = v3_dot(d_a, d_b), bb = v3_dot(d_b, d_b);
+  if (!(length > parallel_tolerance * sqrt(aa * bb))) return false;
+  const double s = (bb * v3_dot(d_a, w) - ab * v3_dot(d_b, w)) / (length * length), t = (ab * v3_dot(d_a, w) - aa * v3_dot(d_b, w)) / (length * length);
+  if (!(fmin(s, 1.0 - s) > end_tolerance && fmin(t, 1.0 - t) > end_tolerance)) return false;
+  const double height = v3_dot(w, n) / length; /* of b above a along n */
+  *side  = height > 0.0 ? 1 : -1;
+  *depth = fabs(height);
+  *X     = edge_pair_attachment(s, t);
+  v3_scale(n, *side / length, n);
+  return *depth > 0.0 && edge_pair_is_outermost(star, x, n) && (pierces(x, &star[1], x + 12) || pierces(x + 12, &star[0], x));
+}
+
 bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], int32_t *side, mesh_attachment *X)
 {
   double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0, longest = 0.0;

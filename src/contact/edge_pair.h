@@ -42,4 +42,7 @@ bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const d
 /* Do the edges, all nodes on straight lines from x0 to x1 [8][3], come through each other, outermost against outermost? *side: the sign of
  * the parallelogram's normal that points from b to a before. What happens at the ends of edges is left to points. */
 bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], int32_t *side, mesh_attachment *X);
+/* Have the edges, nodes at x [8][3], come through each other already: one goes through a triangle beside the other, outermost against
+ * outermost as above? *depth: how far [m]; X: where they are closest. */
+bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *side, mesh_attachment *X, double *depth);
 #endif

@@ -46,6 +46,13 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
 
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme) { c->scheme = scheme; }
 
+PetscErrorCode mesh_contact_add_edges(mesh_contact *c)
+{
+  PetscFunctionBegin;
+  PetscCall(mesh_edges_create(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static void forget_spilled(mesh_contact *c, int64_t i)
 {
   memory_free(&c->linear[i].spilled);
@@ -56,6 +63,7 @@ void mesh_contact_destroy(mesh_contact **out)
 {
   if (!out || !*out) return;
   mesh_contact *c = *out;
+  mesh_edges_destroy(&c->edges);
   for (int m = 0; m < c->n_meshes; ++m) {
     triangle_topology_destroy(&c->mesh[m].topology);
     memory_free(&c->mesh[m].x0);
@@ -206,6 +214,7 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   if (c->is_fresh) PetscCall(mesh_contact_find_inside(c));
   for (int64_t i = 0; i < c->n && c->scheme != CONTACT_IMPLICIT; ++i) mesh_contact_start(c, i);
   PetscCall(mesh_contact_list(c));
+  if (c->edges) PetscCall(mesh_edges_begin_step(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,15 +262,20 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c)
     v3_copy(c->stored_weight + 3 * i, k->at.weight);
   }
   c->is_fresh = false;
+  if (c->edges) PetscCall(mesh_edges_end_step(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- looking at it ------------------------------------------------------------------------------------------------------------- */
 
-int64_t mesh_contact_n_pairs(const mesh_contact *c) { return c->n; }
+int64_t mesh_contact_n_pairs(const mesh_contact *c) { return c->n + (c->edges ? c->edges->n : 0); }
 
 void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
 {
+  if (i >= c->n) {
+    mesh_edges_pair(c, i - c->n, out);
+    return;
+  }
   const mesh_pair *p = &c->pair[i];
   *out = (mesh_pair_view){p->q.key.source, p->q.key.object, p->q.key.point, p->is_active || v3_dot(p->f, p->f) > 0.0, p->is_sliding, p->is_on_triangle, p->k, p->mu,
                           {0.0}, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}};
@@ -332,5 +346,6 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
   PetscCall(field_table_add(table, g, "triangle", "1", FIELD_I32, 1, &c->stored_triangle, flags, "triangle of the surface"));
   PetscCall(field_table_add(table, g, "weights", "1", FIELD_F64, 3, &c->stored_weight, flags, "of the triangle's corners"));
   PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &c->stored_side, flags, "1: came from outside, -1: from the back"));
+  if (c->edges) PetscCall(mesh_edges_fields(c, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,6 +16,8 @@ typedef struct mesh_contact mesh_contact;
 /* law [n_bodies][n_bodies]: borrowed; the diagonal says which bodies meet themselves. meshes [n]: copied, bodies with ops->surface. */
 PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, const contact_mesh *meshes, mesh_contact **out);
 void           mesh_contact_destroy(mesh_contact **c);
+/* Edges of the surfaces meet each other, too. Once, before the first step; under CONTACT_IMPLICIT alone. */
+PetscErrorCode mesh_contact_add_edges(mesh_contact *c);
 /* As penalty_contact_set_scheme. Where contact lags, surfaces are looked at once per step, not in every evaluation. */
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme);
 /* As penalty_contact_begin_step. */
@@ -36,14 +38,15 @@ PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid
 PetscErrorCode mesh_contact_end_step(mesh_contact *c);
 PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table);
 
-/* After end_step or residual: the pairs of the last evaluation, for summaries. */
+/* After end_step or residual: the pairs of the last evaluation, for summaries. Of two edges: point -1, Z and Y on the source's and the
+ * object's edge. */
 typedef struct {
   int     source_body, object_body;
   int64_t point;
   bool    is_active, is_sliding, is_on_triangle; /* the last: Coulomb's cone is about this normal */
   double  stiffness, friction, Z[3], Y[3], f[3], normal[3];
   double  X[3];           /* the attachment that this step began with, where its place on the surface is now */
-  double  plane[3];       /* unit normal of the triangle Y is in */
+  double  plane[3];       /* unit normal of the triangle Y is in, or of both edges */
 } mesh_pair_view;
 int64_t mesh_contact_n_pairs(const mesh_contact *c);
 void    mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out);

@@ -264,10 +264,13 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
     c->margin = 4.0 * far;
     PetscCall(mesh_contact_search(c));
     mesh_contact_relink(c);
+    if (c->edges) PetscCall(mesh_edges_search(c));
   }
   if (c->scheme != CONTACT_LAGGED_CONTACT || !g) PetscCall(mesh_contact_detect(c, v, frames));
+  if (c->edges) PetscCall(mesh_edges_detect(c));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscCall(evaluate(c, v, frames, with_tangent));
+  if (c->edges) mesh_edges_evaluate(c, frames, with_tangent);
   for (int64_t i = 0; i < c->n; ++i)
     if (c->pair[i].is_reached) relax_statistics_add(&c->statistics, c->pair[i].chain, c->pair[i].n_places, c->pair[i].is_capped);
   for (int64_t i = 0; i < c->n && *bad_source < 0; ++i) {
@@ -276,7 +279,10 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
     for (int k = 0; k < 3; ++k) sum += 0.0 * p->Z[k] + 0.0 * p->f[k];
     if (sum != 0.0) *bad_source = p->q.i_source, *bad_point = p->q.i_point;
   }
+  for (int m = 0; c->edges && m < c->n_sources && *bad_source < 0; ++m) /* nodes of surfaces are points of their bodies */
+    if (c->sources[m].body_id == mesh_edges_not_finite(c)) *bad_source = m;
   if (*bad_source >= 0 || !g) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->edges) mesh_edges_residual(c, g);
   for (int64_t i = 0; i < c->n; ++i) rigid_sides_apply(&c->sides, i, frames, c->pair[i].Z, c->pair[i].f);
   rigid_sides_scatter(&c->sides, c->rows, false, g);
   for (int64_t i = 0; i < c->n; ++i) {
@@ -350,6 +356,7 @@ PetscErrorCode mesh_contact_tangent(const mesh_contact *c, const double *x, doub
 {
   const rigid_sides *s = &c->sides;
   PetscFunctionBegin;
+  if (c->edges) mesh_edges_tangent(c, x, y, is_transposed);
   if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   rigid_sides_gather(s, c->rows, x, is_transposed);
   for (int64_t i = 0; i < c->n; ++i) {
@@ -384,6 +391,7 @@ static bool deforms(const mesh_contact *c, int64_t i) { return c->sides.is_activ
 PetscErrorCode mesh_contact_block_diagonal(const mesh_contact *c, double *d)
 {
   PetscFunctionBegin;
+  if (c->edges) mesh_edges_block_diagonal(c, d);
   if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   rigid_sides_block_diagonal(&c->sides, c->rows, d);
   for (int64_t i = 0; i < c->n; ++i) {
@@ -412,6 +420,7 @@ PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H)
   const contact_rows_view rows = contact_rows_get(c->rows);
   PetscFunctionBegin;
   PetscCall(rigid_sides_assemble(&c->sides, c->rows, c->n_blocks, H));
+  if (c->edges) mesh_edges_assemble(c, H);
   for (int64_t i = 0; i < c->n; ++i) {
     const mesh_linear *l    = &c->linear[i];
     const int32_t     *node = mesh_linear_node(l);
@@ -436,11 +445,12 @@ PetscErrorCode mesh_contact_couplings(const mesh_contact *c, int64_t *n, int32_t
   const contact_rows_view rows = contact_rows_get(c->rows);
   PetscFunctionBegin;
   PetscCall(rigid_sides_couplings(&c->sides, c->rows, c->n_blocks, n, row, col));
-  int64_t room = *n, m = *n;
+  int64_t room = *n + (c->edges ? 16 * c->edges->n : 0), m = *n;
   for (int64_t i = 0; i < c->n; ++i)
     if (c->sides.object[i] < 0) room += 6 * (rows.start[i + 1] - rows.start[i]) + 9;
   PetscCall(memory_resize("mesh couplings", room, sizeof **row, row));
   PetscCall(memory_resize("mesh couplings", room, sizeof **col, col));
+  if (c->edges) mesh_edges_couplings(c, &m, *row, *col);
   for (int64_t i = 0; i < c->n; ++i) {
     const contact_surface *s      = &c->mesh[c->pair[i].q.i_object];
     const int32_t         *corner = s->topology->tri + 3 * (int64_t)c->pair[i].X.triangle;

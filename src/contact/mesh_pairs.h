@@ -3,6 +3,7 @@
 #define SS_CONTACT_MESH_PAIRS_H
 #include "contact/broad_phase.h"
 #include "contact/mesh_contact.h"
+#include "contact/mesh_edges.h"
 #include "contact/rigid_sides.h"
 
 /* Nodes kept in place per pair: four triangles in a row. Longer chains, seen in one pair of 10^5, have memory of their own. */
@@ -86,6 +87,7 @@ struct mesh_contact {
   int64_t *stored_point;
   double  *stored_weight; /* [n_known][3] */
   bool               is_fresh; /* no step has been accepted: what starts inside is looked for */
+  mesh_edges        *edges;    /* NULL: edges do not meet */
 
   /* The step. */
   int                   n_sources, n_frames, frame_capacity;

@@ -41,6 +41,13 @@ PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const conta
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode penalty_contact_add_edges(penalty_contact *c)
+{
+  PetscFunctionBeginUser;
+  if (c->mesh) PetscCall(mesh_contact_add_edges(c->mesh));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme)
 {
   c->scheme = scheme;

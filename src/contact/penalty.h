@@ -77,6 +77,10 @@ void           penalty_contact_destroy(penalty_contact **c);
 /* Surfaces that points may touch, too: see mesh_contact.h. Once, before fields and the first step. */
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
 
+/* Edges of those surfaces meet each other, too: see mesh_edges.h. Once, after add_meshes, before fields and the first step; under
+ * CONTACT_IMPLICIT alone. */
+PetscErrorCode penalty_contact_add_edges(penalty_contact *c);
+
 /* CONTACT_IMPLICIT unless set. After add_meshes, before the first step. */
 void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
 

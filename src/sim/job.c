@@ -53,6 +53,8 @@ static const key_spec contact_keys[] = {
    .help = "coefficient of friction where no pair says otherwise"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(job_contact, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
    .help = "penalty stiffness per contact point; a body of weight W on n points sinks W/(n k)"},
+  {.name = "edges", .type = KEY_BOOL, .offset = offsetof(job_contact, edges), .fallback = "false",
+   .help = "edges of surfaces of triangles meet edges of others, not only points triangles: for corners, bars and folds that cross"},
   {.name = "scheme", .type = KEY_ENUM, .offset = offsetof(job_contact, scheme), .choices = contact_schemes, .fallback = "implicit",
    .help = "for comparison: lagged_friction takes friction from the start of each step, lagged_contact all of the contact forces; stacks creep, and steps beyond 2 sqrt(m/k) explode"},
   {.name = "pairs", .type = KEY_LIST, .offset = offsetof(job_contact, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},

@@ -21,6 +21,7 @@ typedef struct {
 } job_pair;
 typedef struct {
   double   friction, stiffness; /* NaN: not given */
+  bool     edges;               /* of surfaces meet */
   int      scheme;              /* contact_scheme */
   key_list pairs;
 } job_contact;

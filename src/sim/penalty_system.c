@@ -21,6 +21,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &p->frames));
   PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
+  if (s->job->contact->edges) PetscCall(penalty_contact_add_edges(p->contact));
   penalty_contact_set_scheme(p->contact, (contact_scheme)s->job->contact->scheme);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -95,6 +95,19 @@ static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostic
   v3_copy(law->direction, p->friction_direction);
 }
 
+/* Laws are complete. */
+static void check_edges(const scene *s, diagnostics *d)
+{
+  const document_node *where = document_find(document_find(document_root(s->job->document), "contact"), "edges");
+  bool                 is_met = false;
+  for (int i = 0; i < s->n_bodies; ++i)
+    for (int j = 0; j < s->n_bodies; ++j)
+      is_met |= s->laws[i * s->n_bodies + j].stiffness > 0.0 && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j]);
+  if (!is_met) diagnostics_add(d, where->mark, "contact.edges", "no two surfaces of triangles may touch here: of fem, cloth, or a rigid body with contact_surface: mesh; leave it out");
+  if (s->job->contact->scheme != CONTACT_IMPLICIT)
+    diagnostics_add(d, where->mark, "contact.edges", "edges meet at the end of a step alone; leave it out, or contact.scheme");
+}
+
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -144,6 +157,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
       }
     }
   memory_free(&meets_itself);
+  if (c->edges) check_edges(s, d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

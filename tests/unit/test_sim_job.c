@@ -108,6 +108,7 @@ static const bad_job bad[] = {
   {12, "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}, motion: {velocity: [1, 0, 0], keyframes: [{time: 1}]}}", "12:", "not several"},
   {13, "contact: {friction: -0.3, stiffness: 1.0e3}", "13:21", ">= 0"},
   {13, "contact: {friction: 0.3}", "13:", "contact.stiffness: missing"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true}", "13:51", "contact.edges: no two surfaces of triangles"},
   {13, "contact: {stiffness: 1.0e3}", "13:", "contact.friction: missing"},
   {13, "", "1:1", "contact.stiffness: missing"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bde]}]}", "13:", "\"bde\""},

@@ -1,0 +1,460 @@
+#include "contact/mesh_edges.h"
+#include "contact/mesh_pairs.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Edges that are found crossed may be so much deeper than the longest spring of the two bodies; before the first step, than the shorter. */
+static const double CROSSED_SPRINGS = 2.0, CROSSED_AT_START = 0.1;
+
+/* ---- creation ------------------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
+{
+  int32_t *edge, *owner;
+  bool    *meets;
+  int64_t  vertex = 0, n = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("edges that may meet", 2 * e->n_edges, sizeof *edge, &edge));
+  PetscCall(memory_alloc("edges that may meet", e->n_vertices, sizeof *owner, &owner));
+  PetscCall(memory_alloc("meetings", (int64_t)c->n_bodies * c->n_bodies, sizeof *meets, &meets));
+  for (int m = 0; m < c->n_meshes; ++m) {
+    const triangle_topology *t = c->mesh[m].topology;
+    for (int64_t i = 0; i < 2 * t->n_edges; ++i) edge[n++] = (int32_t)(vertex + t->edge[i]);
+    for (int64_t i = 0; i < t->n_vertices; ++i) owner[vertex++] = c->mesh[m].body_id;
+  }
+  for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) meets[i] = c->law[i].stiffness > 0.0;
+  const broad_phase_surfaces s = {.n_vertices = e->n_vertices, .n_edges = e->n_edges, .edge = edge, .n_bodies = c->n_bodies, .body = owner, .meets = meets};
+  const PetscErrorCode       code = broad_phase_create(&s, &e->broad);
+  memory_free(&edge);
+  memory_free(&owner);
+  memory_free(&meets);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_edges_create(mesh_contact *c)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("edges that may meet", 1, sizeof *c->edges, &c->edges));
+  mesh_edges *e = c->edges;
+  PetscCall(edge_pair_topology(&e->parallelogram));
+  for (int m = 0; m < c->n_meshes; ++m) {
+    e->n_vertices += c->mesh[m].topology->n_vertices;
+    e->n_edges += c->mesh[m].topology->n_edges;
+  }
+  PetscCall(memory_alloc("edges that may meet", 3 * e->n_vertices, sizeof(double), &e->x));
+  PetscCall(create_broad_phase(c, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mesh_edges_destroy(mesh_edges **out)
+{
+  if (!out || !*out) return;
+  mesh_edges *e = *out;
+  triangle_topology_destroy(&e->parallelogram);
+  broad_phase_destroy(&e->broad);
+  void *arrays[] = {&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at, &e->candidate, &e->hit_side, &e->hit_X, &e->pair};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
+  memory_free(out);
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
+
+static int compare_names(const edge_name *p, const edge_name *q)
+{
+  for (int k = 0; k < 2; ++k)
+    if (p->mesh[k] != q->mesh[k]) return p->mesh[k] < q->mesh[k] ? -1 : 1;
+  for (int k = 0; k < 2; ++k)
+    if (p->edge[k] != q->edge[k]) return p->edge[k] < q->edge[k] ? -1 : 1;
+  return 0;
+}
+static int compare_memory(const void *a, const void *b)
+{
+  const edge_memory *p = a, *q = b;
+  const int          c = compare_names(&p->name, &q->name);
+  for (int k = 0; k < 2 && c == 0; ++k)
+    if (p->at[k] != q->at[k]) return p->at[k] < q->at[k] ? -1 : 1;
+  return c ? c : (p->side > q->side) - (p->side < q->side);
+}
+
+static void fill_stars(const mesh_contact *c, const edge_name *name, edge_star star[2])
+{
+  for (int k = 0; k < 2; ++k) edge_star_fill(c->mesh[name->mesh[k]].topology, c->mesh[name->mesh[k]].is_closed, name->edge[k], &star[k]);
+}
+
+static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const mesh_attachment *X, int32_t side, bool is_new)
+{
+  mesh_edges        *e   = c->edges;
+  const contact_law *law = &c->law[(int64_t)c->mesh[name->mesh[0]].body_id * c->n_bodies + c->mesh[name->mesh[1]].body_id];
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("pairs of edges", e->n + 1, sizeof *e->pair, &e->capacity, &e->pair));
+  edge_contact *p = &e->pair[e->n++];
+  *p = (edge_contact){.name = *name, .X = *X, .at = *X, .side = side, .is_new = is_new, .is_reached = true, .k = law->stiffness, .mu = law->friction};
+  fill_stars(c, name, p->star);
+  for (int r = 0; r < 4; ++r) {
+    const contact_surface *s = &c->mesh[name->mesh[r / 2]];
+    if (s->frame < 0) p->block[r] = s->b->first_block + p->star[r / 2].node[r % 2];
+    else p->block[r] = c->frames0[s->frame].block < 0 ? -1 : c->frames0[s->frame].block + r % 2;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- near ones --------------------------------------------------------------------------------------------------------------------- */
+
+static void name_edge(const mesh_contact *c, int64_t edge, int32_t *mesh, int32_t *own)
+{
+  *mesh = 0;
+  while (edge >= c->mesh[*mesh].topology->n_edges) edge -= c->mesh[(*mesh)++].topology->n_edges;
+  *own = (int32_t)edge;
+}
+
+static int64_t find_pair(const mesh_edges *e, const edge_name *name)
+{
+  int64_t lo = 0, hi = e->n_recalled;
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (compare_names(&e->pair[mid].name, name) < 0) lo = mid + 1;
+    else hi = mid;
+  }
+  if (lo < e->n_recalled && compare_names(&e->pair[lo].name, name) == 0) return lo;
+  for (int64_t i = e->n_recalled; i < e->n; ++i)
+    if (compare_names(&e->pair[i].name, name) == 0) return i;
+  return -1;
+}
+
+PetscErrorCode mesh_edges_search(mesh_contact *c)
+{
+  mesh_edges             *e = c->edges;
+  const broad_phase_pair *near;
+  int64_t                 n, bad, at = 0;
+  PetscFunctionBegin;
+  e->n_candidates = 0;
+  for (int m = 0; m < c->n_meshes; ++m) {
+    const int64_t n_numbers = 3 * c->mesh[m].topology->n_vertices;
+    memcpy(e->x + at, c->mesh[m].x0, (size_t)n_numbers * sizeof *e->x);
+    at += n_numbers;
+  }
+  PetscCall(broad_phase_update(e->broad, e->x, e->x, c->margin, &bad));
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems will say so */
+  PetscCall(broad_phase_edge_edge(e->broad, &n, &near));
+  if (n > e->candidate_capacity) {
+    e->candidate_capacity = n + n / 2;
+    PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->candidate, &e->candidate));
+    PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->hit_side, &e->hit_side));
+    PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->hit_X, &e->hit_X));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    edge_candidate *q = &e->candidate[i];
+    name_edge(c, near[i].first, &q->name.mesh[0], &q->name.edge[0]);
+    name_edge(c, near[i].second, &q->name.mesh[1], &q->name.edge[1]);
+    fill_stars(c, &q->name, q->star);
+    q->is_known = false;
+    q->pair     = -1;
+    const int64_t pair = find_pair(e, &q->name);
+    if (pair < 0) continue;
+    q->is_known = !e->pair[pair].is_new;
+    q->pair     = e->pair[pair].is_new ? (int32_t)pair : -1;
+  }
+  e->n_candidates = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- those that have crossed ------------------------------------------------------------------------------------------------------------ */
+
+/* Nodes of two stars, [8][3]; zero where a star has none. */
+static void positions(const mesh_contact *c, const edge_name *name, const edge_star star[2], bool at_start, double x[24])
+{
+  for (int i = 0; i < 8; ++i) {
+    const contact_surface *s    = &c->mesh[name->mesh[i / 4]];
+    const int64_t          node = star[i / 4].node[i % 4];
+    if (node < 0) v3_set(x + 3 * i, 0.0, 0.0, 0.0);
+    else v3_copy(x + 3 * i, (at_start ? s->x0 : s->x) + 3 * node);
+  }
+}
+
+/* How long the springs between bodies are as the step begins: [n_bodies][n_bodies], symmetric. */
+static void measure_springs(mesh_contact *c, double *length)
+{
+  static const double origin[3] = {0.0, 0.0, 0.0};
+  memset(length, 0, (size_t)(c->n_bodies * c->n_bodies) * sizeof *length);
+  for (int64_t i = 0; i < c->n + c->edges->n; ++i) {
+    int    one, two;
+    double pull[3];
+    if (i < c->n) {
+      const mesh_pair       *p = &c->pair[i];
+      const contact_surface *s = &c->mesh[p->q.i_object];
+      one = p->q.key.source, two = s->body_id;
+      v3_copy(pull, p->q.x);
+      for (int k = 0; k < 3; ++k) v3_axpy(pull, -p->X.weight[k], s->x0 + 3 * (int64_t)s->topology->tri[3 * (int64_t)p->X.triangle + k]);
+    } else {
+      const edge_contact *p = &c->edges->pair[i - c->n];
+      double              x[24], P[12];
+      one = c->mesh[p->name.mesh[0]].body_id, two = c->mesh[p->name.mesh[1]].body_id;
+      positions(c, &p->name, p->star, true, x);
+      edge_pair_corners(x, x + 12, P);
+      v3_copy(pull, origin);
+      for (int k = 0; k < 3; ++k) v3_axpy(pull, p->X.weight[k], P + 3 * c->edges->parallelogram->tri[3 * p->X.triangle + k]);
+    }
+    double *const to = &length[one * c->n_bodies + two], *const back = &length[two * c->n_bodies + one];
+    *to = *back = fmax(*to, v3_norm(pull));
+  }
+}
+
+/* Edges that points have taken along into a surface: where the end of an edge has slid in over one side of a ridge and out over the other,
+ * nothing has collided, and the edge lies across. Also those that a job puts there. Only as deep as other contacts of the two bodies are, or
+ * all that has come through from the far side would be pulled on. */
+static PetscErrorCode find_crossed(mesh_contact *c)
+{
+  mesh_edges *e = c->edges;
+  double     *spring;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("springs between bodies", (int64_t)c->n_bodies * c->n_bodies, sizeof *spring, &spring));
+  measure_springs(c, spring);
+  for (int64_t i = 0; i < e->n_candidates; ++i) {
+    edge_candidate *q     = &e->candidate[i];
+    double          reach = CROSSED_SPRINGS * spring[c->mesh[q->name.mesh[0]].body_id * c->n_bodies + c->mesh[q->name.mesh[1]].body_id];
+    double          x[24], d_a[3], d_b[3], depth;
+    int32_t         side;
+    mesh_attachment X;
+    if (q->is_known || !(reach > 0.0 || c->is_fresh)) continue;
+    positions(c, &q->name, q->star, true, x);
+    v3_sub(d_a, x + 3, x);
+    v3_sub(d_b, x + 15, x + 12);
+    if (c->is_fresh) reach = CROSSED_AT_START * fmin(v3_norm(d_a), v3_norm(d_b));
+    if (!edge_pair_is_crossed(q->star, x, &side, &X, &depth) || depth > reach) continue;
+    PetscCall(add_pair(c, &q->name, &X, side, false));
+    q->is_known = true;
+  }
+  memory_free(&spring);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_edges_begin_step(mesh_contact *c)
+{
+  mesh_edges *e = c->edges;
+  PetscFunctionBegin;
+  e->n = e->n_recalled = 0;
+  for (int64_t i = 0; i < e->n_known; ++i, ++e->n_recalled) {
+    const edge_memory    *k = &e->known[i];
+    const mesh_attachment X = edge_pair_attachment(k->at[0], k->at[1]);
+    PetscCall(add_pair(c, &k->name, &X, k->side, false));
+  }
+  PetscCall(mesh_edges_search(c));
+  PetscCall(find_crossed(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- those that collide --------------------------------------------------------------------------------------------------------------- */
+
+static void try_candidate(mesh_contact *c, int64_t i)
+{
+  mesh_edges           *e = c->edges;
+  const edge_candidate *q = &e->candidate[i];
+  double                x0[24], x1[24];
+  e->hit_side[i] = 0;
+  if (q->is_known) return;
+  positions(c, &q->name, q->star, true, x0);
+  positions(c, &q->name, q->star, false, x1);
+  if (!edge_pair_collides(q->star, x0, x1, &e->hit_side[i], &e->hit_X[i])) e->hit_side[i] = 0;
+}
+
+PetscErrorCode mesh_edges_detect(mesh_contact *c)
+{
+  mesh_edges   *e = c->edges;
+  const int64_t n = e->n_candidates;
+  PetscFunctionBegin;
+#pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
+  for (int64_t i = 0; i < n; ++i) try_candidate(c, i);
+  for (int64_t i = 0; i < n; ++i) {
+    edge_candidate *q    = &e->candidate[i];
+    const int32_t   side = e->hit_side[i];
+    if (q->pair < 0 && side != 0) {
+      q->pair = (int32_t)e->n;
+      PetscCall(add_pair(c, &q->name, &e->hit_X[i], side, true));
+    } else if (q->pair >= 0) { /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
+      edge_contact *p = &e->pair[q->pair];
+      p->is_reached   = side != 0;
+      if (side != 0 && side != p->side) p->side = side, p->X = e->hit_X[i];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what lives on ----------------------------------------------------------------------------------------------------------------- */
+
+/* Edges of one surface: the lower one first. Exchanging them turns both the cross product and the direction from b to a. */
+static void put_in_order(edge_memory *m)
+{
+  if (m->name.mesh[0] != m->name.mesh[1] || m->name.edge[0] < m->name.edge[1]) return;
+  *m = (edge_memory){{{m->name.mesh[0], m->name.mesh[1]}, {m->name.edge[1], m->name.edge[0]}}, m->side, {m->at[1], m->at[0]}};
+}
+
+static bool share_a_node(const edge_memory *m, const edge_star star[2])
+{
+  const int32_t *a = star[0].node, *b = star[1].node;
+  return m->name.mesh[0] == m->name.mesh[1] && (a[0] == b[0] || a[0] == b[1] || a[1] == b[0] || a[1] == b[1]);
+}
+
+/* Edge `edge` in place of edge k of a pair that is at an end of that: does it take the attachment in, towards its middle? */
+static bool takes_over(const mesh_contact *c, const edge_contact *p, int k, int32_t edge, const double at[2], edge_memory *out)
+{
+  static const double origin[3] = {0.0, 0.0, 0.0};
+  edge_memory         m         = {.name = p->name, .at = {at[0], at[1]}};
+  edge_star           star[2];
+  double              x[24], corners[12], n[3];
+  mesh_relaxation     r;
+  m.name.edge[k] = edge;
+  fill_stars(c, &m.name, star);
+  if (share_a_node(&m, star)) return false;
+  m.at[k] = star[k].node[0] == p->star[k].node[at[k] > 0.5] ? 0.0 : 1.0;
+  positions(c, &m.name, star, false, x);
+  edge_pair_corners(x, x + 12, corners);
+  const mesh_attachment X = edge_pair_attachment(m.at[0], m.at[1]);
+  relax_mesh(c->edges->parallelogram, corners, p->mu, &X, origin, false, &r);
+  edge_pair_fractions(&r.at, &m.at[0], &m.at[1]);
+  if (!(m.at[k] > 0.0 && m.at[k] < 1.0)) return false;
+  m.side = v3_dot(r.Y, r.normal) > 0.0 ? 1 : -1;
+  v3_scale(n, m.side, r.normal);
+  if (!(v3_dot(n, p->normal) > 0.0) || !edge_pair_is_outermost(star, x, n)) return false;
+  put_in_order(&m);
+  *out = m;
+  return true;
+}
+
+/* Hand a pair that is at end of edge k on to the first other edge at that end that takes it. */
+static bool hand_on(const mesh_contact *c, const edge_contact *p, int k, const double at[2], edge_memory *out)
+{
+  const triangle_topology *t     = c->mesh[p->name.mesh[k]].topology;
+  const int32_t            node  = p->star[k].node[at[k] > 0.5];
+  int32_t                  best  = -1;
+  for (int32_t j = t->fan_start[node]; j < t->fan_start[node + 1]; ++j)
+    for (int i = 0; i < 3; ++i) {
+      const int64_t side = 3 * (int64_t)t->fan[j] + i;
+      const int32_t edge = t->side_edge[side];
+      edge_memory   found;
+      if (t->tri[side] == node || edge == p->name.edge[k] || (best >= 0 && edge >= best)) continue;
+      if (takes_over(c, p, k, edge, at, &found)) *out = found, best = edge;
+    }
+  return best >= 0;
+}
+
+/* Does an end of one edge press against the outside of the other, k, still, more down than friction and as much again would hold it aside?
+ * The border of a sheet has no other side that would say so. */
+static bool is_outside_of(const mesh_contact *c, const edge_contact *p, int k)
+{
+  double x[24], pull[3];
+  positions(c, &p->name, p->star, false, x);
+  v3_sub(pull, p->Q, p->P);
+  const double length = v3_norm(pull), down = v3_dot(pull, p->normal);
+  v3_scale(pull, (k == 1 ? 1.0 : -1.0) / length, pull);
+  return length <= hypot(1.0, 1.0 + p->mu) * down && edge_star_is_outermost(&p->star[k], x + 12 * k, pull);
+}
+
+/* What of a pair is remembered; false: nothing. */
+static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
+{
+  if (!p->is_active) return false;
+  *out = (edge_memory){.name = p->name, .side = p->side};
+  edge_pair_fractions(&p->at, &out->at[0], &out->at[1]);
+  bool is_at_end[2];
+  for (int k = 0; k < 2; ++k) is_at_end[k] = out->at[k] == 0.0 || out->at[k] == 1.0;
+  const double at[2] = {out->at[0], out->at[1]};
+  for (int k = 0; k < 2; ++k)
+    if (is_at_end[k] && hand_on(c, p, k, at, out)) return true;
+  for (int k = 0; k < 2; ++k)
+    if (is_at_end[k] && !is_outside_of(c, p, 1 - k)) return false;
+  return true;
+}
+
+static PetscErrorCode reserve_known(mesh_edges *e, int64_t n)
+{
+  PetscFunctionBegin;
+  if (n <= e->known_capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  e->known_capacity = n + n / 2;
+  PetscCall(memory_resize("edge attachments", e->known_capacity, sizeof *e->known, &e->known));
+  PetscCall(memory_resize("edge attachments", 2 * e->known_capacity, sizeof(int32_t), &e->stored_body));
+  PetscCall(memory_resize("edge attachments", 2 * e->known_capacity, sizeof(int32_t), &e->stored_edge));
+  PetscCall(memory_resize("edge attachments", e->known_capacity, sizeof(int32_t), &e->stored_side));
+  PetscCall(memory_resize("edge attachments", 2 * e->known_capacity, sizeof(double), &e->stored_at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_edges_end_step(mesh_contact *c)
+{
+  mesh_edges *e = c->edges;
+  int64_t     n = 0;
+  PetscFunctionBegin;
+  PetscCall(reserve_known(e, e->n));
+  for (int64_t i = 0; i < e->n; ++i) n += keep(c, &e->pair[i], &e->known[n]);
+  qsort(e->known, (size_t)n, sizeof *e->known, compare_memory);
+  e->n_known = 0;
+  for (int64_t i = 0; i < n; ++i) { /* two may have come to the same edges */
+    if (e->n_known > 0 && compare_names(&e->known[e->n_known - 1].name, &e->known[i].name) == 0) continue;
+    e->known[e->n_known++] = e->known[i];
+  }
+  for (int64_t i = 0; i < e->n_known; ++i) {
+    const edge_memory *k = &e->known[i];
+    for (int j = 0; j < 2; ++j) {
+      e->stored_body[2 * i + j] = c->mesh[k->name.mesh[j]].body_id;
+      e->stored_edge[2 * i + j] = k->name.edge[j];
+      e->stored_at[2 * i + j]   = k->at[j];
+    }
+    e->stored_side[i] = k->side;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode resize(void *context, int64_t n)
+{
+  mesh_contact *c = context;
+  PetscFunctionBegin;
+  PetscCall(reserve_known(c->edges, n));
+  c->edges->n_known = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Files are not trusted. */
+static bool makes_sense(const mesh_contact *c, int64_t i)
+{
+  const edge_memory *k = &c->edges->known[i];
+  for (int j = 0; j < 2; ++j) {
+    if (k->name.mesh[j] < 0 || !(k->at[j] >= 0.0 && k->at[j] <= 1.0)) return false;
+    if (k->name.edge[j] < 0 || k->name.edge[j] >= c->mesh[k->name.mesh[j]].topology->n_edges) return false;
+  }
+  return (k->side == 1 || k->side == -1) && (i == 0 || compare_names(&k[-1].name, &k->name) < 0);
+}
+
+static PetscErrorCode restored(void *context)
+{
+  mesh_contact *c = context;
+  mesh_edges   *e = c->edges;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < e->n_known; ++i) {
+    e->known[i] = (edge_memory){.name = {{-1, -1}, {e->stored_edge[2 * i], e->stored_edge[2 * i + 1]}},
+                                .side = e->stored_side[i],
+                                .at   = {e->stored_at[2 * i], e->stored_at[2 * i + 1]}};
+    for (int m = 0; m < c->n_meshes; ++m)
+      for (int j = 0; j < 2; ++j)
+        if (c->mesh[m].body_id == e->stored_body[2 * i + j]) e->known[i].name.mesh[j] = m;
+    PetscCheck(makes_sense(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld of edges makes no sense", (long long)i);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
+{
+  const int    flags = FIELD_CHECKPOINT;
+  mesh_edges  *e     = c->edges;
+  field_group *g;
+  PetscFunctionBegin;
+  PetscCall(field_table_add_group(table, "contact/edge_attachments", FIELD_GROUP_PLAIN, &e->n_known, c, &g));
+  g->resize   = resize;
+  g->restored = restored;
+  PetscCall(field_table_add(table, g, "bodies", "1", FIELD_I32, 2, &e->stored_body, flags, "that the two edges are of"));
+  PetscCall(field_table_add(table, g, "edges", "1", FIELD_I32, 2, &e->stored_edge, flags, "of their surfaces"));
+  PetscCall(field_table_add(table, g, "fractions", "1", FIELD_F64, 2, &e->stored_at, flags, "of the way along each edge"));
+  PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &e->stored_side, flags, "sign of the edges' cross product that points from the second"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

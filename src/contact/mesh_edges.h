@@ -1,0 +1,93 @@
+/* Private to mesh_contact*.c and mesh_edges*.c: contacts of edges with edges, beside those of points with triangles.
+ *
+ * A pair is (edge of a surface, edge of a surface), contact/edge_pair.h: its force acts on the two nodes of each. It is found, kept through
+ * the step and remembered as points are. One that has come to the end of an edge is handed on to another edge there, if that lies outermost
+ * and takes the attachment in; else it stays as long as it presses against the outside of the other edge, and is then forgotten: the end has
+ * long been a point inside the other surface.
+ *
+ * In the global vector a pair has at most four blocks, two for each edge: its nodes, or the two blocks of its rigid body.      */
+#ifndef SS_CONTACT_MESH_EDGES_H
+#define SS_CONTACT_MESH_EDGES_H
+#include "contact/edge_pair.h"
+#include "contact/mesh_contact.h"
+#include "contact/broad_phase.h"
+
+/* Which edges, a and b, the former of the lower surface, or the lower edge of one. */
+typedef struct {
+  int32_t mesh[2], edge[2];
+} edge_name;
+
+/* What lives on, sorted by name. */
+typedef struct {
+  edge_name name;
+  int32_t   side;
+  double    at[2]; /* s and t */
+} edge_memory;
+
+typedef struct {
+  edge_name name;
+  edge_star star[2];
+  bool      is_known; /* a pair from earlier steps: nothing to look for */
+  int32_t   pair;     /* found in this step, in an evaluation before; -1: not */
+} edge_candidate;
+
+typedef struct {
+  edge_name       name;
+  edge_star       star[2];
+  mesh_attachment X;
+  int32_t         side;
+  bool            is_new, is_reached; /* as in mesh_pair */
+  double          k, mu;
+  int64_t         block[4]; /* global; -1: nothing moves there */
+  /* the last evaluation */
+  double          ends[12], P[3], Q[3], f[3], normal[3]; /* f acts at P, on edge a, against Q on b */
+  double          push[4][3];                            /* on each block */
+  mesh_attachment at;
+  bool            is_active, is_sliding, is_on_face; /* the last: neither edge at its end */
+  /* the last evaluation with derivatives */
+  bool   is_linear;  /* it was active then */
+  double T[4][4][9]; /* of H */
+} edge_contact;
+
+typedef struct {
+  triangle_topology *parallelogram;
+  broad_phase       *broad;
+  int64_t            n_vertices, n_edges;
+  double            *x;       /* [n_vertices][3] of all surfaces */
+  int64_t            n_known, known_capacity;
+  edge_memory       *known;
+  int32_t           *stored_body, *stored_edge, *stored_side; /* [n_known][2], [n_known][2], [n_known]: for checkpoints */
+  double            *stored_at;                               /* [n_known][2] */
+  int64_t            n_candidates, candidate_capacity;
+  edge_candidate    *candidate;
+  int32_t           *hit_side; /* [n_candidates] 0: none */
+  mesh_attachment   *hit_X;
+  int64_t            n, capacity, n_recalled;
+  edge_contact      *pair; /* [n], the first n_recalled of them sorted by name */
+} mesh_edges;
+
+/* For the surfaces of c. */
+PetscErrorCode mesh_edges_create(mesh_contact *c);
+void           mesh_edges_destroy(mesh_edges **e);
+/* Pairs that are remembered, and edges near each other. */
+PetscErrorCode mesh_edges_begin_step(mesh_contact *c);
+/* Edges within the margin of c; pairs keep their places. */
+PetscErrorCode mesh_edges_search(mesh_contact *c);
+/* New pairs on the way to where surfaces are now, and which of those found before are there. */
+PetscErrorCode mesh_edges_detect(mesh_contact *c);
+/* Active pairs are remembered, on whatever edges they are by now. */
+PetscErrorCode mesh_edges_end_step(mesh_contact *c);
+PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table);
+
+/* mesh_edges_force.c */
+void mesh_edges_evaluate(mesh_contact *c, const rigid_frame *frames, bool with_tangent);
+/* Body of the first pair with a number that is not finite, or -1. */
+int  mesh_edges_not_finite(const mesh_contact *c);
+void mesh_edges_residual(const mesh_contact *c, double *g);
+void mesh_edges_tangent(const mesh_contact *c, const double *x, double *y, bool is_transposed);
+void mesh_edges_block_diagonal(const mesh_contact *c, double *d);
+void mesh_edges_assemble(const mesh_contact *c, const block_rows *H);
+/* Appends to *row, *col [*n], which must have room for 16 a pair. */
+void mesh_edges_couplings(const mesh_contact *c, int64_t *n, int32_t *row, int32_t *col);
+void mesh_edges_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out);
+#endif
