@@ -25,6 +25,7 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
   c->n_bodies     = n_bodies;
   c->law          = law;
   c->is_fresh     = true;
+  c->acceleration = 9.81;
   PetscCall(memory_alloc("contact surfaces", n, sizeof *c->mesh, &c->mesh));
   PetscCall(contact_rows_create(&c->rows));
   PetscCall(rigid_sides_create(&c->sides));
@@ -45,6 +46,8 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
 }
 
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme) { c->scheme = scheme; }
+
+void mesh_contact_set_acceleration(mesh_contact *c, double g0) { c->acceleration = g0; }
 
 PetscErrorCode mesh_contact_add_edges(mesh_contact *c)
 {
@@ -74,7 +77,7 @@ void mesh_contact_destroy(mesh_contact **out)
   rigid_sides_destroy(&c->sides);
   broad_phase_destroy(&c->broad);
   void *arrays[] = {&c->mesh, &c->known, &c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side, &c->stored_point,
-                    &c->stored_weight, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
+                    &c->stored_weight, &c->stored_speed, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
                     &c->row_list, &c->vertex_x, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id, &c->point_row, &c->row_block, &c->row_weight};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
@@ -104,7 +107,8 @@ PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_poi
   const contact_source *source = &c->sources[i_source];
   const contact_law    *law    = &c->law[(int64_t)source->body_id * c->n_bodies + c->mesh[i_mesh].body_id];
   mesh_pair            *p      = &c->pair[c->n];
-  *p   = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .mu = law->friction};
+  *p   = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .mu = law->friction, .gain = 1.0};
+  p->bounce.damping = law->damping;
   p->q = (contact_candidate){.key      = {source->body_id, c->mesh[i_mesh].body_id, id},
                              .i_source = i_source,
                              .i_object = i_mesh,
@@ -176,8 +180,10 @@ static PetscErrorCode recall(mesh_contact *c)
         }
         for (; lo < end && c->known[lo].point == key.point; ++lo)
           for (int m = 0; m < c->n_meshes; ++m)
-            if (c->mesh[m].body_id == c->known[lo].object)
+            if (c->mesh[m].body_id == c->known[lo].object) {
               PetscCall(mesh_contact_add(c, s, i, key.point, x, m, &c->known[lo].at, c->known[lo].side));
+              c->pair[c->n - 1].bounce.speed = c->known[lo].speed;
+            }
       }
     }
   }
@@ -228,6 +234,7 @@ static PetscErrorCode reserve_known(mesh_contact *c, int64_t n)
   for (int k = 0; k < 4; ++k) PetscCall(memory_resize("mesh attachments", c->known_capacity, sizeof(int32_t), numbers[k]));
   PetscCall(memory_resize("mesh attachments", c->known_capacity, sizeof(int64_t), &c->stored_point));
   PetscCall(memory_resize("mesh attachments", 3 * c->known_capacity, sizeof(double), &c->stored_weight));
+  PetscCall(memory_resize("mesh attachments", c->known_capacity, sizeof(double), &c->stored_speed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,7 +256,7 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c)
   c->n_known = 0;
   for (int64_t i = 0; i < c->n; ++i) {
     const mesh_pair *p = &c->pair[i];
-    if (p->is_active) c->known[c->n_known++] = (mesh_memory){p->q.key.source, p->q.key.object, p->q.key.point, p->at, p->side};
+    if (p->is_active) c->known[c->n_known++] = (mesh_memory){p->q.key.source, p->q.key.object, p->q.key.point, p->at, p->side, restitution_speed(&p->bounce)};
   }
   qsort(c->known, (size_t)c->n_known, sizeof *c->known, compare_memory);
   for (int64_t i = 0; i < c->n_known; ++i) {
@@ -259,6 +266,7 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c)
     c->stored_triangle[i] = k->at.triangle;
     c->stored_side[i]     = k->side;
     c->stored_point[i]    = k->point;
+    c->stored_speed[i]    = k->speed;
     v3_copy(c->stored_weight + 3 * i, k->at.weight);
   }
   c->is_fresh = false;
@@ -315,7 +323,8 @@ static bool makes_sense(const mesh_contact *c, int64_t i)
     if (c->mesh[m].body_id == k->object) mesh = m;
   return mesh >= 0 && k->source >= 0 && k->source < c->n_bodies && k->at.triangle >= 0 &&
          k->at.triangle < c->mesh[mesh].topology->n_triangles && w[0] >= 0.0 && w[1] >= 0.0 && w[2] >= 0.0 &&
-         fabs(w[0] + w[1] + w[2] - 1.0) < 1e-9 && (k->side == 1 || k->side == -1) && (i == 0 || compare_memory(k - 1, k) < 0);
+         fabs(w[0] + w[1] + w[2] - 1.0) < 1e-9 && isfinite(k->speed) &&
+         (k->side == 1 || k->side == -1) && (i == 0 || compare_memory(k - 1, k) < 0);
 }
 
 static PetscErrorCode restored(void *context)
@@ -326,7 +335,7 @@ static PetscErrorCode restored(void *context)
   for (int64_t i = 0; i < c->n_known; ++i) {
     const double *w = c->stored_weight + 3 * i;
     c->known[i] = (mesh_memory){c->stored_source[i], c->stored_object[i], c->stored_point[i], {c->stored_triangle[i], {w[0], w[1], w[2]}},
-                                c->stored_side[i]};
+                                c->stored_side[i], c->stored_speed[i]};
     PetscCheck(makes_sense(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld to a surface makes no sense", (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -346,6 +355,7 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
   PetscCall(field_table_add(table, g, "triangle", "1", FIELD_I32, 1, &c->stored_triangle, flags, "triangle of the surface"));
   PetscCall(field_table_add(table, g, "weights", "1", FIELD_F64, 3, &c->stored_weight, flags, "of the triangle's corners"));
   PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &c->stored_side, flags, "1: came from outside, -1: from the back"));
+  PetscCall(field_table_add(table, g, "speed", "m/s", FIELD_F64, 1, &c->stored_speed, flags, "fastest approach since the pair came to be; 0 without restitution"));
   if (c->edges) PetscCall(mesh_edges_fields(c, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,7 @@
 /* Penalty contact between points and triangle surfaces, deforming or rigid, with sliding attachments [DingSchroeder2020], sec. 2.1.3.
  *
- * A pair is (point of a body, surface of a body; the same body if it meets itself). Its force on the point is f = k (Y - Z), and
+ * A pair is (point of a body, surface of a body; the same body if it meets itself). Its force on the point is f = k (Y - Z), times the gain of
+ * restitution.h where wanted, and
  * -weight_i f acts on the corners of the triangle that carries Y, or -f at Y on a rigid body. Pairs are found by continuous collision detection in every evaluation
  * of the forces and then kept for the rest of the step; attachments that are still active at its end are state. Derivation:
  * penalty-relaxation.md, sections 4 to 6.
@@ -20,6 +21,8 @@ void           mesh_contact_destroy(mesh_contact **c);
 PetscErrorCode mesh_contact_add_edges(mesh_contact *c);
 /* As penalty_contact_set_scheme. Where contact lags, surfaces are looked at once per step, not in every evaluation. */
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme);
+/* As penalty_contact_set_acceleration. */
+void mesh_contact_set_acceleration(mesh_contact *c, double g0);
 /* As penalty_contact_begin_step. */
 PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const contact_source *sources, int n_frames,
                                        const rigid_frame *frames0, double dt, double margin, int64_t n_blocks);

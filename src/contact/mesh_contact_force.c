@@ -5,6 +5,9 @@
  *
  *   df = k ( sum_j B_j q_j - q_0 ),   dp = -sum_i u_i sum_j d_ij . q_j,   u . dg = -dt ( p . df + f . dp )
  *
+ * With a gain of the spring (restitution.h), whose gradient by the motion of the point against the place it hung on first is s, k has that gain,
+ * and df has k (Y - Z)/gain s . (q_0 - sum_i w0_i q_i) as well: B_j takes it in.
+ *
  * Where friction or all of f lags, that part is constant and acts at a constant place: f in dp is the spring that is left.
  *
  * Rigid points, and rigid surfaces, whose nodes move as one so that B_0 says it all: rigid_sides.h.                            */
@@ -92,13 +95,26 @@ static double farthest(const mesh_contact *c, const double *v, const rigid_frame
   return fmax(far, prescribed);
 }
 
+/* What the gain adds at the corners of the first triangle, which are among the nodes, to B_1 and so on. */
+static void add_gain(const contact_surface *s, const mesh_pair *p, mesh_relaxation *r, double *B)
+{
+  double pull[3], outer[9];
+  v3_sub(pull, r->Y, p->Z);
+  m3_outer(outer, pull, p->gain_slope);
+  for (int k = 0; k < 3; ++k) {
+    const int j = mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->X.triangle + k]);
+    m3_axpy(B + 9 * (j - 1), -p->X.weight[k] / p->gain, outer);
+  }
+}
+
 /* K of the pair's rigid_sides, and what else a deforming surface says. */
-static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, const mesh_relaxation *r, bool is_spring)
+static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxation *r, bool is_spring)
 {
   mesh_linear           *l = &c->linear[i];
   const mesh_pair       *p = &c->pair[i];
   const contact_surface *s = &c->mesh[p->q.i_object];
   double                *K = c->sides.K + 9 * i;
+  const bool             is_damped = v3_dot(p->gain_slope, p->gain_slope) > 0.0;
   PetscFunctionBegin;
   memory_free(&l->spilled);
   memory_free(&l->spilled_node);
@@ -109,7 +125,9 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, const mesh_re
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   mesh_relaxation_block(s->topology, s->x, r, 0, K);
-  for (int e = 0; e < 9; ++e) K[e] = p->k * (K[e] - (e % 4 == 0));
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b)
+      K[3 * a + b] = l->k * (K[3 * a + b] - (a == b)) + (is_damped ? p->k * (r->Y[a] - p->Z[a]) * p->gain_slope[b] : 0.0);
   if (s->frame >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   const int n = r->n_nodes + 1;
   l->n_nodes  = r->n_nodes;
@@ -122,6 +140,7 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, const mesh_re
   memcpy(node, r->node, (size_t)r->n_nodes * sizeof *node);
   for (int j = 1; j < n; ++j) mesh_relaxation_block(s->topology, s->x, r, j, to + 9 * (j - 1));
   for (int k = 0; k < 3; ++k) memcpy(to + 9 * r->n_nodes + 3 * k * n, r->d_weight[k], (size_t)(3 * n) * sizeof(double));
+  if (is_damped) add_gain(s, p, r, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,7 +151,7 @@ static bool spring_force(const mesh_pair *p, const double Z[3], const mesh_relax
   v3_scale(normal, p->side, r->normal);
   v3_sub(pull, Z, r->Y);
   const bool is_active = v3_dot(pull, normal) < 0.0;
-  v3_scale(f, is_active ? -p->k : 0.0, pull);
+  v3_scale(f, is_active ? -p->gain * p->k : 0.0, pull);
   return is_active;
 }
 
@@ -167,6 +186,39 @@ static bool find_spring(const mesh_contact *c, mesh_pair *p, bool with_tangent, 
   return spring_force(p, p->Z, r, f);
 }
 
+/* The rate of the spring, and what follows from it: before the spring. The point is compared with where it would be had it moved with the place it
+ * hung on first, along the triangle's normal there: for a rigid object the one that turns with it, so that f is a function of Z in its axes; for
+ * others the one the step began with, which leaves a second order of its turning. */
+static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *frames)
+{
+  const contact_surface *s    = &c->mesh[p->q.i_object];
+  const int32_t         *v    = s->topology->tri + 3 * (int64_t)p->X.triangle;
+  const int              o    = p->object_frame;
+  const double          *from = o < 0 ? s->x0 : s->x;
+  double                 e1[3], e2[3], n[3], carried[3], slope;
+  v3_sub(e1, from + 3 * (int64_t)v[1], from + 3 * (int64_t)v[0]);
+  v3_sub(e2, from + 3 * (int64_t)v[2], from + 3 * (int64_t)v[0]);
+  v3_cross(n, e1, e2);
+  const double twice_area = v3_norm(n);
+  v3_scale(n, twice_area > 0.0 ? p->side / twice_area : 0.0, n);
+  if (o >= 0) {
+    double arm[3], own[3];
+    v3_sub(arm, p->q.x, c->frames0[o].c);
+    m3_mulv_t(own, c->frames0[o].R, arm);
+    m3_mulv(carried, frames[o].R, own);
+    v3_axpy(carried, 1.0, frames[o].c);
+  } else {
+    v3_copy(carried, p->q.x);
+    for (int k = 0; k < 3; ++k) {
+      v3_axpy(carried, p->X.weight[k], s->x + 3 * (int64_t)v[k]);
+      v3_axpy(carried, -p->X.weight[k], s->x0 + 3 * (int64_t)v[k]);
+    }
+  }
+  p->bounce.rate = (v3_dot(n, carried) - v3_dot(n, p->Z)) / c->dt;
+  p->gain        = restitution_gain(&p->bounce, c->acceleration * c->dt, &slope);
+  v3_scale(p->gain_slope, -slope / c->dt, n);
+}
+
 /* displacement [3] of a weighted point. True if the spring's derivatives count. */
 static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement, const rigid_frame *frames, bool with_tangent, mesh_relaxation *r)
 {
@@ -179,6 +231,10 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
     v3_axpy(p->Z, 1.0, frames[p->source_frame].c);
   }
   relax_mesh(s->topology, s->x, p->mu, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
+  if (p->bounce.damping > 0.0 && c->scheme == CONTACT_IMPLICIT) {
+    find_gain(c, p, frames);
+    for (int k = 0; k < 3 && with_tangent && p->object_frame < 0; ++k) mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->X.triangle + k]);
+  }
   v3_copy(p->Y, r->Y);
   v3_scale(p->normal, p->side, r->normal);
   p->is_active      = spring_force(p, p->Z, r, spring) && p->is_reached;
@@ -201,6 +257,7 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   m3_zero(c->sides.K + 9 * i);
   mesh_linear *l = &c->linear[i];
   l->mesh        = p->q.i_object;
+  l->k           = p->gain * p->k;
   for (int k = 0; k < 3; ++k) l->corner[k] = s->topology->tri[3 * (int64_t)p->grip.triangle + k];
   v3_copy(l->weight, p->grip.weight);
   v3_copy(l->spring, spring);
@@ -318,7 +375,7 @@ static void product(const mesh_contact *c, int64_t i, const double *x, double *y
     for (int k = 0; k < 3; ++k) dw[k] += v3_dot(mesh_linear_d(l, k, j), move);
   }
   m3_mulv(df, c->sides.K + 9 * i, q);
-  v3_axpy(df, c->pair[i].k, nodes);
+  v3_axpy(df, l->k, nodes);
   rigid_sides_react(&c->sides, i, &m, q, df);
   for (int k = 0; k < 3; ++k) {
     double *to = y + 3 * node_block(c, l, l->corner[k]);
@@ -346,7 +403,7 @@ static void product_transposed(const mesh_contact *c, int64_t i, const double *x
   for (int j = 1; j <= l->n_nodes; ++j) {
     double out[3];
     m3_mulv_t(out, mesh_linear_B(l, j), p);
-    v3_scale(out, c->pair[i].k, out);
+    v3_scale(out, l->k, out);
     for (int k = 0; k < 3; ++k) v3_axpy(out, -uf[k], mesh_linear_d(l, k, j));
     v3_axpy(y + 3 * node_block(c, l, node[j - 1]), -c->dt, out);
   }
@@ -379,7 +436,7 @@ static void pair_block(const mesh_contact *c, int64_t i, int row, int j, double 
   const double       scale = c->dt * c->dt * (row == 0 ? -1.0 : l->weight[row - 1]);
   if (j == 0) m3_copy(block, c->sides.K + 9 * i);
   else m3_copy(block, mesh_linear_B(l, j));
-  for (int e = 0; e < 9; ++e) block[e] *= scale * (j == 0 ? 1.0 : c->pair[i].k);
+  for (int e = 0; e < 9; ++e) block[e] *= scale * (j == 0 ? 1.0 : l->k);
   if (row == 0) return;
   double outer[9];
   m3_outer(outer, l->spring, mesh_linear_d(l, row - 1, j));

@@ -3,6 +3,7 @@
 #define SS_CONTACT_MESH_PAIRS_H
 #include "contact/broad_phase.h"
 #include "contact/mesh_contact.h"
+#include "contact/restitution.h"
 #include "contact/mesh_edges.h"
 #include "contact/rigid_sides.h"
 
@@ -27,6 +28,7 @@ typedef struct {
   int64_t         point;
   mesh_attachment at;
   int32_t         side; /* 1: the point came from outside; -1: through the back of an open surface */
+  double          speed; /* of approach, see restitution.h */
 } mesh_memory;
 
 /* A point near a triangle that is not a pair yet. */
@@ -44,7 +46,7 @@ typedef struct {
 typedef struct {
   int     n_nodes;
   int32_t mesh, corner[3]; /* nodes of the final triangle */
-  double  weight[3], spring[3]; /* weights at the spring's grip */
+  double  k, weight[3], spring[3]; /* stiffness with its gain; weights at the spring's grip */
   int32_t own_node[MESH_NODES];
   double  own[18 * MESH_NODES + 9];
   int32_t *spilled_node; /* NULL: own */
@@ -65,9 +67,10 @@ typedef struct {
   bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
   bool              is_reached; /* does the path to the last state? Always, if not new */
   double            k, mu, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
+  restitution       bounce;
   double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
   /* the last evaluation */
-  double            Z[3], Y[3], f[3], normal[3];
+  double            Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* of the spring, and its gradient by the motion of the point */
   mesh_attachment   at;   /* of Y */
   mesh_attachment   grip; /* where the spring, f - lagged, acts: at, or the closest point where friction lags */
   bool              is_active, is_sliding, is_on_triangle, is_capped;
@@ -79,6 +82,7 @@ struct mesh_contact {
   int                n_bodies, n_meshes;
   const contact_law *law;
   contact_scheme     scheme;
+  double             acceleration; /* for restitution [m/s^2] */
   contact_surface   *mesh;
   int64_t            n_known, known_capacity;
   mesh_memory       *known;
@@ -86,6 +90,7 @@ struct mesh_contact {
   int32_t *stored_source, *stored_object, *stored_triangle, *stored_side;
   int64_t *stored_point;
   double  *stored_weight; /* [n_known][3] */
+  double  *stored_speed;
   bool               is_fresh; /* no step has been accepted: what starts inside is looked for */
   mesh_edges        *edges;    /* NULL: edges do not meet */
 

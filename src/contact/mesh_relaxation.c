@@ -24,10 +24,8 @@ static const double *corner(const walk *w, int i)
   return w->x + 3 * (int64_t)w->mesh->tri[3 * (int64_t)w->out->at.triangle + i];
 }
 
-/* Number of a node's column block, new ones with zero gradients. */
-static int column(walk *w, int32_t node)
+int mesh_relaxation_column(mesh_relaxation *r, int32_t node)
 {
-  mesh_relaxation *r = w->out;
   for (int j = 0; j < r->n_nodes; ++j)
     if (r->node[j] == node) return j + 1;
   r->node[r->n_nodes] = node;
@@ -37,7 +35,7 @@ static int column(walk *w, int32_t node)
 
 static void corner_columns(walk *w, int col[3])
 {
-  for (int i = 0; i < 3; ++i) col[i] = column(w, w->mesh->tri[3 * (int64_t)w->out->at.triangle + i]);
+  for (int i = 0; i < 3; ++i) col[i] = mesh_relaxation_column(w->out, w->mesh->tri[3 * (int64_t)w->out->at.triangle + i]);
 }
 
 /* At a vertex the attachment is a material point: its weights depend on nothing. */

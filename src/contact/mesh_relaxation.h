@@ -11,7 +11,7 @@
 
 enum {
   RELAX_MESH_MAX_MOVES = 64,                             /* then static where it is; the paper saw 5 at most */
-  RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move brings at most two new nodes */
+  RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move brings at most two new nodes; three more: mesh_relaxation_column */
 };
 
 /* Where an attachment is on a surface: a triangle and the weights of its corners, >= 0, sum 1. State (checkpoint). */
@@ -50,6 +50,8 @@ typedef struct {
  * Degenerate triangles, and numbers that are not finite, stop the attachment where it is. */
 void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const mesh_attachment *X, const double Z[3],
                 bool with_derivatives, mesh_relaxation *out);
+/* Number j of a vertex among the nodes, which it joins with zero gradients if it is not one of them. At most the corners of one more triangle. */
+int mesh_relaxation_column(mesh_relaxation *r, int32_t node);
 /* dY/d(q_j) [9] of a relaxation with derivatives, j = 0 for Z, else node j - 1. */
 void mesh_relaxation_block(const triangle_topology *mesh, const double *x, const mesh_relaxation *r, int j, double block[9]);
 #endif

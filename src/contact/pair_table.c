@@ -10,6 +10,7 @@ struct pair_table {
   int32_t *source, *object;
   int64_t *point;
   double  *X;         /* [n][3] */
+  double  *speed;     /* [n] */
   int64_t *slot;      /* [n_slots] row + 1, 0 is free */
   int32_t  n_bodies; /* what a restored file may name */
 };
@@ -48,6 +49,7 @@ static void forget(pair_table *t)
   memory_free(&t->object);
   memory_free(&t->point);
   memory_free(&t->X);
+  memory_free(&t->speed);
   memory_free(&t->slot);
   t->n = t->n_slots = 0;
 }
@@ -71,6 +73,12 @@ const double *pair_table_attachment(const pair_table *t, int64_t row)
 {
   SS_ASSERT(row >= 0 && row < t->n);
   return t->X + 3 * row;
+}
+
+double pair_table_speed(const pair_table *t, int64_t row)
+{
+  SS_ASSERT(row >= 0 && row < t->n);
+  return t->speed[row];
 }
 
 int64_t pair_table_find(const pair_table *t, pair_key key)
@@ -116,6 +124,7 @@ static PetscErrorCode allocate_rows(pair_table *t, int64_t n)
   PetscCall(memory_alloc("attachment objects", n, sizeof *t->object, &t->object));
   PetscCall(memory_alloc("attachment points", n, sizeof *t->point, &t->point));
   PetscCall(memory_alloc("attachments", 3 * n, sizeof *t->X, &t->X));
+  PetscCall(memory_alloc("attachment speeds", n, sizeof *t->speed, &t->speed));
   t->n = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,7 +139,7 @@ static int compare_items(const void *a, const void *b)
   return pair_key_compare(&((const sort_item *)a)->key, &((const sort_item *)b)->key);
 }
 
-PetscErrorCode pair_table_replace(pair_table *t, int64_t n, const pair_key *keys, const double *X)
+PetscErrorCode pair_table_replace(pair_table *t, int64_t n, const pair_key *keys, const double *X, const double *speed)
 {
   sort_item *item;
   int64_t    twice;
@@ -147,6 +156,7 @@ PetscErrorCode pair_table_replace(pair_table *t, int64_t n, const pair_key *keys
     t->source[i] = item[i].key.source;
     t->object[i] = item[i].key.object;
     t->point[i]  = item[i].key.point;
+    t->speed[i]  = speed[item[i].from];
     memcpy(t->X + 3 * i, X + 3 * item[i].from, 3 * sizeof *X);
   }
   memory_free(&item);
@@ -170,7 +180,8 @@ static PetscErrorCode restored(void *context)
   PetscFunctionBeginUser;
   for (int64_t i = 0; i < t->n; ++i) {
     const bool is_known = t->source[i] >= 0 && t->source[i] < t->n_bodies && t->object[i] >= 0;
-    const bool is_finite = isfinite(t->X[3 * i]) && isfinite(t->X[3 * i + 1]) && isfinite(t->X[3 * i + 2]);
+    const bool is_finite = isfinite(t->X[3 * i]) && isfinite(t->X[3 * i + 1]) && isfinite(t->X[3 * i + 2]) &&
+                           isfinite(t->speed[i]);
     PetscCheck(is_known, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
                "contact/attachments: row %lld joins body %d to object %d, which this job does not have", (long long)i,
                t->source[i], t->object[i]);
@@ -198,5 +209,7 @@ PetscErrorCode pair_table_fields(pair_table *t, int32_t n_bodies, field_table *f
                             "identity of the point in its body"));
   PetscCall(field_table_add(fields, group, "attachment", "m", FIELD_F64, 3, &t->X, FIELD_CHECKPOINT,
                             "attachment in the frame of the object"));
+  PetscCall(field_table_add(fields, group, "speed", "m/s", FIELD_F64, 1, &t->speed, FIELD_CHECKPOINT,
+                            "fastest approach since the pair came to be; 0 without restitution"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,11 +22,12 @@ void           pair_table_destroy(pair_table **t);
 int64_t       pair_table_size(const pair_table *t);
 pair_key      pair_table_key(const pair_table *t, int64_t row);
 const double *pair_table_attachment(const pair_table *t, int64_t row); /* X [3], in the object's frame [m] */
+double        pair_table_speed(const pair_table *t, int64_t row); /* of approach, see restitution.h [m/s] */
 /* Row of a key, or -1. Thread-safe. */
 int64_t pair_table_find(const pair_table *t, pair_key key);
-/* Forget everything, then know these: keys [n] in any order, each once; X [n][3]. Both copied; on failure t is empty. */
-PetscErrorCode pair_table_replace(pair_table *t, int64_t n, const pair_key *keys, const double *X);
+/* Forget everything, then know these: keys [n] in any order, each once; X [n][3], speed [n]. All copied; on failure t is empty. */
+PetscErrorCode pair_table_replace(pair_table *t, int64_t n, const pair_key *keys, const double *X, const double *speed);
 /* Group "contact/attachments" (checkpoint). Restoring rebuilds the hash, and refuses sources outside [0, n_bodies), negative
- * objects, attachments that are not finite, and keys that occur twice. */
+ * objects, attachments or speeds that are not finite, and keys that occur twice. */
 PetscErrorCode pair_table_fields(pair_table *t, int32_t n_bodies, field_table *fields);
 #endif

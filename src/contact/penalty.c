@@ -10,6 +10,7 @@ PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, pena
   PetscCall(memory_alloc("penalty contact", 1, sizeof **out, out));
   penalty_contact *c = *out;
   c->n_bodies        = n_bodies;
+  c->acceleration    = 9.81;
   PetscCall(memory_alloc("contact laws", (int64_t)n_bodies * n_bodies, sizeof *c->law, &c->law));
   if (n_bodies > 0) memcpy(c->law, law, (size_t)n_bodies * (size_t)n_bodies * sizeof *law);
   PetscCall(pair_table_create(&c->known));
@@ -29,7 +30,7 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_rows_destroy(&c->rows);
   rigid_sides_destroy(&c->sides);
   penalty_points_destroy(&c->points);
-  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, &c->group};
+  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, &c->group};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -54,6 +55,12 @@ void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme)
   if (c->mesh) mesh_contact_set_scheme(c->mesh, scheme);
 }
 
+void penalty_contact_set_acceleration(penalty_contact *c, double g0)
+{
+  c->acceleration = g0;
+  if (c->mesh) mesh_contact_set_acceleration(c->mesh, g0);
+}
+
 static PetscErrorCode reserve_objects(penalty_contact *c)
 {
   PetscFunctionBeginUser;
@@ -73,6 +80,9 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   PetscCall(memory_resize("pair X", 3 * m, sizeof(double), &c->X));
   PetscCall(memory_resize("pair stiffness", m, sizeof(double), &c->k));
   PetscCall(memory_resize("pair friction", m, sizeof *c->cone, &c->cone));
+  PetscCall(memory_resize("pair restitution", m, sizeof *c->bounce, &c->bounce));
+  PetscCall(memory_resize("pair level set", m, sizeof(double), &c->phi0));
+  PetscCall(memory_resize("pair gain", m, sizeof(double), &c->gain));
   PetscCall(memory_resize("pair lagged force", 3 * m, sizeof(double), &c->lagged));
   PetscCall(memory_resize("pair state", m, 1, &c->state));
   PetscCall(memory_resize("pair Z", 3 * m, sizeof(double), &c->Z));
@@ -101,6 +111,7 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   const contact_law       *law    = &c->law[(int64_t)source->body_id * c->n_bodies + object->body_id];
   c->k[i]                         = law->stiffness;
   c->cone[i]                      = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
+  c->bounce[i]                    = (restitution){.damping = law->damping};
   rigid_sides_add(&c->sides, i, source->b->ops->points == POINT_RIGID ? source->frame : -1, object->frame);
   if (c->sides.source[i] < 0) v3_copy(c->origin + 3 * i, q->x);
   else {
@@ -113,7 +124,10 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   v3_sub(b, q->x, o->c);
   m3_mulv_t(x_b, o->R, b);
   c->has_X[i] = q->attachment >= 0;
-  if (c->has_X[i]) v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
+  if (c->has_X[i]) {
+    v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
+    c->bounce[i].speed = pair_table_speed(c->known, q->attachment);
+  }
   /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
    * from the start, and friction in its first step. */
   else c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
@@ -159,17 +173,20 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
 static PetscErrorCode remember(penalty_contact *c)
 {
   pair_key *key;
-  double   *X;
+  double   *X, *speed;
   int64_t   m = 0;
   PetscFunctionBeginUser;
   PetscCall(memory_alloc("accepted pairs", c->n, sizeof *key, &key));
   PetscCall(memory_alloc("accepted attachments", 3 * c->n, sizeof *X, &X));
+  PetscCall(memory_alloc("accepted speeds", c->n, sizeof *speed, &speed));
   for (int64_t i = 0; i < c->n; ++i) {
     if (c->state[i] == RELAX_INACTIVE) continue;
-    key[m] = c->candidate[i].key;
+    key[m]   = c->candidate[i].key;
+    speed[m] = restitution_speed(&c->bounce[i]);
     v3_copy(X + 3 * m++, c->Y_b + 3 * i);
   }
-  PetscCall(pair_table_replace(c->known, m, key, X));
+  PetscCall(pair_table_replace(c->known, m, key, X, speed));
+  memory_free(&speed);
   memory_free(&key);
   memory_free(&X);
   PetscFunctionReturn(PETSC_SUCCESS);

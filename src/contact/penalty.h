@@ -37,7 +37,7 @@ typedef struct {
 /* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. friction_across > 0: an ellipse, `friction` along the
  * direction, an axis of whatever level set is touched, see relax_cone; surfaces of triangles take `friction` alone. */
 typedef struct {
-  double stiffness, friction, friction_across, direction[3];
+  double stiffness, friction, friction_across, direction[3], damping;
 } contact_law;
 
 /* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,
@@ -81,8 +81,12 @@ PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const conta
  * CONTACT_IMPLICIT alone. */
 PetscErrorCode penalty_contact_add_edges(penalty_contact *c);
 
-/* CONTACT_IMPLICIT unless set. After add_meshes, before the first step. */
+/* CONTACT_IMPLICIT unless set; restitution acts in it alone. After add_meshes, before the first step. */
 void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
+
+/* What bodies gain in speed within a second without contact, 9.81 m/s^2 unless set: approaching more slowly than with this times the step counts as
+ * resting, see restitution.h. > 0. After add_meshes, before the first step. */
+void penalty_contact_set_acceleration(penalty_contact *c, double g0);
 
 /* Find every pair that may touch in this step: known attachments, and points within `margin` of a level set [m].
  * frames0: poses at the start of the step. All arrays borrowed until end_step. n_blocks: of the global vector. */

@@ -5,6 +5,7 @@
 #include "contact/pair_table.h"
 #include "contact/penalty.h"
 #include "contact/relaxation.h"
+#include "contact/restitution.h"
 #include "contact/rigid_sides.h"
 #include "contact/rows.h"
 #include "contact/search.h"
@@ -28,6 +29,7 @@ struct penalty_contact {
   int               n_bodies;
   contact_law      *law; /* [n_bodies][n_bodies] */
   contact_scheme    scheme;
+  double            acceleration; /* for restitution [m/s^2] */
   mesh_contact     *mesh; /* the other half: points against deforming surfaces; NULL: there are none */
   pair_table       *known;
   contact_search   *search;
@@ -50,6 +52,8 @@ struct penalty_contact {
   uint8_t                 *has_X;      /* known, or inside at the start of the step */
   double                  *k;
   relax_cone              *cone;
+  restitution             *bounce;
+  double                  *phi0;       /* [n] level set at the start of the step; only where bounce has a damping */
   double                  *lagged;     /* [n][3] in the object's frame: the force, or the friction, at the start of the step; unless implicit */
 
   /* The last evaluation. */
@@ -57,6 +61,7 @@ struct penalty_contact {
   double  *Z;       /* [n][3] */
   double  *Y_b;     /* [n][3] in the object's frame */
   double  *f;       /* [n][3] on the point */
+  double  *gain;    /* [n] of the spring, by its rate: f = gain k (Y - Z), see restitution.h; 1 without */
 
   /* Left by end_step. */
   int64_t              n_groups, group_capacity;
@@ -67,7 +72,7 @@ struct penalty_contact {
 /* penalty_law.c: the force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (NULL: not wanted). Y_b: the
  * attachment relaxed at Z_b, and its state, in every scheme. The force may outlive the contact where it lags: f_b is what counts. */
 relax_state penalty_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b);
-/* What lags of pair i, from where its point starts the step. */
+/* What lags of pair i, and the rate of its spring, are measured from where its point starts the step. */
 void penalty_law_start(penalty_contact *c, int64_t i, const double Z_b[3]);
 /* Positions, relaxed attachments and forces at v and frames; derivatives with `with_tangent`. */
 void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *frames, bool with_tangent);

@@ -68,7 +68,7 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
 
 /* How far the force of a pair on its point, f_b in the object's axes, is from the law, with the force of the attachment before the step as trial:
  *
- *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc (ellipse) of radius mu k |phi|, nothing without an X
+ *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc (ellipse) of radius mu k |phi|, nothing without an X; k: with its gain
  *
  * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W), this is the natural map f_t = P(f_t + k slip) of Coulomb's law
  * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
@@ -76,7 +76,7 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
  * bringing Y back to it from the chord adds up to k curvature |X - W|^2 / 8. */
 static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], const double f_b[3], bool *is_curved)
 {
-  const double k = c->k[i];
+  const double k = c->gain[i] * c->k[i];
   double        n[3], hessian[9], W[3], t[3] = {0.0, 0.0, 0.0}, miss[3];
   const double  phi = level_set_eval(c->objects[c->candidate[i].i_object].phi, Z_b, n, hessian), length = v3_norm(n);
   double        bend = 0.0;

@@ -44,6 +44,8 @@ static const key_spec pair_keys[] = {
    .is_optional = true, .help = "coefficient of friction across friction_direction"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(job_pair, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
    .help = "penalty stiffness of this pair, per contact point; 0: the two never touch"},
+  {.name = "restitution", .type = KEY_REAL, .offset = offsetof(job_pair, restitution), .min = 0, .max = 1, .is_optional = true,
+   .help = "coefficient of restitution of this pair"},
   KEYS_END};
 static const key_table pair_table = {.name = "contact.pairs", .help = "Exceptions from the defaults.", .size = sizeof(job_pair), .keys = pair_keys};
 static const char *const contact_schemes[] = {[CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction",
@@ -53,6 +55,8 @@ static const key_spec contact_keys[] = {
    .help = "coefficient of friction where no pair says otherwise"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(job_contact, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
    .help = "penalty stiffness per contact point; a body of weight W on n points sinks W/(n k)"},
+  {.name = "restitution", .type = KEY_REAL, .offset = offsetof(job_contact, restitution), .min = 0, .max = 1, .fallback = "0",
+   .help = "speed of leaving over speed of arriving, in [0.01, 1): a damper beside each spring takes the rest; reached from below as the step gets short against sqrt(m/stiffness). 0: no damper, the step alone damps, to exp(-pi/2 step sqrt(stiffness/m))"},
   {.name = "edges", .type = KEY_BOOL, .offset = offsetof(job_contact, edges), .fallback = "false",
    .help = "edges of surfaces of triangles meet edges of others, not only points triangles: for corners, bars and folds that cross"},
   {.name = "scheme", .type = KEY_ENUM, .offset = offsetof(job_contact, scheme), .choices = contact_schemes, .fallback = "implicit",

@@ -16,11 +16,12 @@ typedef struct {
 
 typedef struct {
   key_list between; /* two names: bodies or materials */
-  double   friction, stiffness; /* NaN: the default */
+  double   friction, stiffness, restitution; /* NaN: the default */
   double   friction_transverse, friction_direction[3]; /* NaN: not given */
 } job_pair;
 typedef struct {
   double   friction, stiffness; /* NaN: not given */
+  double   restitution;
   bool     edges;               /* of surfaces meet */
   int      scheme;              /* contact_scheme */
   key_list pairs;

@@ -23,6 +23,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
   if (s->job->contact->edges) PetscCall(penalty_contact_add_edges(p->contact));
   penalty_contact_set_scheme(p->contact, (contact_scheme)s->job->contact->scheme);
+  penalty_contact_set_acceleration(p->contact, s->job->acceleration_scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

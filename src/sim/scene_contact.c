@@ -1,6 +1,7 @@
 /* Which bodies of a scene may touch how, and who brings points and who level sets. */
 #include "sim/scene_impl.h"
 #include <string.h>
+#include "contact/restitution.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
@@ -79,6 +80,16 @@ static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
     diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got a vector without length");
 }
 
+/* `where`: the mapping that may hold the key, at `path`. */
+static void check_restitution(const scene *s, double e, const document_node *where, const char *path, diagnostics *d)
+{
+  if (!where || !(e > 0.0) || !document_find(where, "restitution")) return;
+  if (e < RESTITUTION_LEAST || e == 1.0)
+    diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
+  else if (s->job->contact->scheme != CONTACT_IMPLICIT)
+    diagnostics_add_under(d, where, path, "restitution", "needs scheme: implicit: forces that lag know no rate; leave it out");
+}
+
 /* Friction of the pair is set. */
 static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostics *d)
 {
@@ -116,7 +127,8 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   bool              *meets_itself; /* only if it says so: [cloth, cloth] */
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
-  for (int i = 0; i < n * n; ++i) s->laws[i] = (contact_law){.stiffness = c->stiffness, .friction = c->friction};
+  for (int i = 0; i < n * n; ++i)
+    s->laws[i] = (contact_law){.stiffness = c->stiffness, .friction = c->friction, .damping = restitution_damping(c->restitution)};
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item *item = &c->pairs.item[k];
     const job_pair *p    = item->value;
@@ -129,16 +141,19 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     check_pair_name(s, item, two, d);
     check_can_meet(s, item, d);
     check_ellipse(s, item, d);
+    check_restitution(s, p->restitution, item->node, path_of(s, item).text, d);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) {
         if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;
         if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
+        if (isfinite(p->restitution)) s->laws[i * n + j].damping = restitution_damping(p->restitution);
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }
   const document_node *where = document_find(document_root(s->job->document), "contact");
+  check_restitution(s, c->restitution, where, "contact", d);
   if (!where) where = document_root(s->job->document);
   for (int i = 0; i < n; ++i)
     for (int j = i; j < n; ++j) {

@@ -36,7 +36,7 @@ static void near_surface(uint64_t *state, const level_set *s, const rigid_frame 
 }
 
 /* Only `point` bodies meet only `object` bodies, unless -1. */
-static void world_create_cone(world *w, int64_t n_points, int n_weights, int point, int object, double mu, double mu_across, uint64_t seed)
+static void world_create_law(world *w, int64_t n_points, int n_weights, int point, int object, const contact_law *law, uint64_t seed)
 {
   uint64_t      state = seed;
   const int64_t n_cloud_blocks = n_weights == 1 ? n_points : 10;
@@ -75,7 +75,7 @@ static void world_create_cone(world *w, int64_t n_points, int n_weights, int poi
   for (int a = 0; a < N_BODIES; ++a)
     for (int b = 0; b < N_BODIES; ++b)
       if ((point < 0 || a == point || b == point) && (object < 0 || a == object || b == object))
-        w->law[N_BODIES * a + b] = (contact_law){900.0 + 40.0 * (a + b), mu, mu_across, {0.3, -1.0, 0.2}};
+        w->law[N_BODIES * a + b] = *law, w->law[N_BODIES * a + b].stiffness = 900.0 + 40.0 * (a + b);
   assert_ok(penalty_contact_create(N_BODIES, w->law, &w->contact));
   assert_ok(memory_alloc("v", 3 * w->n_blocks, sizeof(double), &w->v));
   assert_ok(memory_alloc("g", 3 * w->n_blocks, sizeof(double), &w->g));
@@ -85,7 +85,7 @@ static void world_create_cone(world *w, int64_t n_points, int n_weights, int poi
 
 static void world_create(world *w, int64_t n_points, int n_weights, int point, int object, double mu, uint64_t seed)
 {
-  world_create_cone(w, n_points, n_weights, point, object, mu, 0.0, seed);
+  world_create_law(w, n_points, n_weights, point, object, &(contact_law){.friction = mu}, seed);
 }
 
 static void world_destroy(world *w)
@@ -165,21 +165,24 @@ static double column_error(world *w, int64_t j, double step, const double *colum
   return is_smooth ? worst : -1.0;
 }
 
-static void check_derivative(contact_scheme scheme, int point, int object, double mu, double mu_across, const int least[4])
+static void check_derivative(contact_scheme scheme, int point, int object, const contact_law *law, const int least[4])
 {
   world   w;
   int     count[4] = {0}, n_smooth = 0, n_order = 0;
   double *column, *unit, scale = 0.0, coarse = 0.0, fine = 0.0;
-  world_create_cone(&w, 48, 5, point, object, mu, mu_across, 11);
+  world_create_law(&w, 48, 5, point, object, law, 11);
   penalty_contact_set_scheme(w.contact, scheme);
   world_settle(&w, 5);
   const int64_t n = 3 * w.n_blocks;
+  int           n_damped = 0;
   assert_ok(memory_alloc("column", n, sizeof(double), &column));
   assert_ok(memory_alloc("unit", n, sizeof(double), &unit));
   residual(&w, true, w.g);
   count_states(&w, count);
   for (int s = 0; s < 4; ++s)
     if (count[s] < least[s]) fail_msg("point %d, object %d: only %d pairs in state %d", point, object, count[s], s);
+  for (int64_t i = 0; i < w.contact->n; ++i) n_damped += w.contact->state[i] != RELAX_INACTIVE && w.contact->gain[i] != 1.0 && w.contact->gain[i] > 0.0;
+  if (law->damping > 0.0 ? n_damped < 8 : n_damped > 0) fail_msg("%d pairs with damping %g follow their rate", n_damped, law->damping);
   for (int64_t j = 0; j < n; ++j) {
     memset(column, 0, (size_t)n * sizeof(double));
     unit[j] = 1.0;
@@ -196,7 +199,7 @@ static void check_derivative(contact_scheme scheme, int point, int object, doubl
   if (is_constant) assert_true(scale == 0.0);
   else assert_true(scale > 1.0);
   assert_true(n_smooth > (int)(0.9 * (double)n));
-  if (mu > 0.0 && scheme == CONTACT_IMPLICIT) { /* without friction g is all but linear, and the error is round-off */
+  if (law->friction > 0.0 && scheme == CONTACT_IMPLICIT) { /* without friction g is all but linear, and the error is round-off */
     assert_true(n_order >= 3);
     assert_close(coarse / fine, 4.0, 0.2);
   }
@@ -211,11 +214,14 @@ static void derivative(void **unused)
   const int all[4] = {3, 1, 3, 3}, frictionless[4] = {3, 1, 0, 3};
   for (int point = CLOUD; point <= VERTICES; ++point)
     for (int object = BALL; object <= GROUND; ++object) {
-      check_derivative(CONTACT_IMPLICIT, point, object, 0.9, 0.0, all);
-      check_derivative(CONTACT_IMPLICIT, point, object, 0.0, 0.0, frictionless);
-      check_derivative(CONTACT_IMPLICIT, point, object, 0.9, 2.0, all);
-      check_derivative(CONTACT_LAGGED_FRICTION, point, object, 0.9, 0.0, all);
-      check_derivative(CONTACT_LAGGED_CONTACT, point, object, 0.9, 0.0, all);
+      const contact_law round = {.friction = 0.9}, none = {0}, ellipse = {.friction = 0.9, .friction_across = 2.0, .direction = {0.3, -1.0, 0.2}};
+      const contact_law damped = {.friction = 0.9, .damping = 0.7};
+      check_derivative(CONTACT_IMPLICIT, point, object, &round, all);
+      check_derivative(CONTACT_IMPLICIT, point, object, &none, frictionless);
+      check_derivative(CONTACT_IMPLICIT, point, object, &ellipse, all);
+      check_derivative(CONTACT_IMPLICIT, point, object, &damped, all);
+      check_derivative(CONTACT_LAGGED_FRICTION, point, object, &round, all);
+      check_derivative(CONTACT_LAGGED_CONTACT, point, object, &round, all);
     }
   assert_no_leak();
 }
@@ -273,7 +279,7 @@ static void momentum(void **unused)
   for (int point = CLOUD; point <= VERTICES; ++point) {
     world w;
     int   count[4];
-    world_create(&w, 60, 1, point, BALL, 0.5, 21);
+    world_create_law(&w, 60, 1, point, BALL, &(contact_law){.friction = 0.5, .damping = point == VERTICES ? 0.7 : 0.0}, 21);
     world_settle(&w, 3);
     residual(&w, false, w.g);
     count_states(&w, count);
@@ -436,38 +442,73 @@ static void not_finite_is_named(void **unused)
 
 static void *field_data(const field_group *g, const char *name) { return *field_group_find(g, name)->component[0]; }
 
-/* A run restored from its attachments goes on with the same bits; a damaged one is refused. */
-static void attachments_are_the_state(void **unused)
+/* The checkpoint of `source` into `target`, but for `left_out`. */
+static void copy_attachments(field_table *source, field_table *target, const char *left_out)
 {
-  (void)unused;
-  static const char *const names[] = {"source", "object", "point", "attachment"};
-  world        a, b;
-  field_table *ta, *tb;
-  world_create(&a, 200, 4, -1, -1, 0.4, 8);
-  world_create(&b, 200, 4, -1, -1, 0.4, 8);
-  assert_ok(field_table_create(&ta));
-  assert_ok(field_table_create(&tb));
-  assert_ok(penalty_contact_fields(a.contact, ta));
-  assert_ok(penalty_contact_fields(b.contact, tb));
-  world_settle(&a, 6);
-  end(&a, NULL); /* slid away from the closest points */
-  field_group *from = field_table_find_group(ta, "contact/attachments"), *to = field_table_find_group(tb, "contact/attachments");
+  static const char *const names[] = {"source", "object", "point", "attachment", "speed"};
+  field_group *from = field_table_find_group(source, "contact/attachments"), *to = field_table_find_group(target, "contact/attachments");
   assert_true(*from->n_rows > 100);
   assert_ok(to->resize(to->context, *from->n_rows));
-  for (int k = 0; k < 4; ++k) {
+  for (int k = 0; k < 5; ++k) {
     const field *f = field_group_find(from, names[k]);
     assert_true(f->flags & FIELD_CHECKPOINT);
+    if (left_out && strcmp(left_out, names[k]) == 0) continue;
     memcpy(field_data(to, names[k]), field_data(from, names[k]),
            (size_t)*from->n_rows * (size_t)f->n_components * field_type_size(f->type));
   }
   assert_ok(to->restored(to->context));
-  begin(&a);
-  begin(&b);
-  random_velocity(&a, 31, 0.5);
-  random_velocity(&b, 31, 0.5);
-  residual(&a, false, a.g);
-  residual(&b, false, b.g);
-  assert_memory_equal(a.g, b.g, (size_t)a.n_blocks * 3 * sizeof(double));
+}
+
+static void world_create_pair(world w[2], field_table *t[2], double damping)
+{
+  for (int i = 0; i < 2; ++i) {
+    world_create_law(&w[i], 200, 4, -1, -1, &(contact_law){.friction = 0.4, .damping = damping}, 8);
+    penalty_contact_set_acceleration(w[i].contact, 1.0);
+    assert_ok(field_table_create(&t[i]));
+    assert_ok(penalty_contact_fields(w[i].contact, t[i]));
+  }
+  world_settle(&w[0], 6);
+  end(&w[0], NULL); /* slid away from the closest points */
+}
+
+/* How fast pairs came to be goes through a checkpoint: without it the next forces are others. */
+static void speeds_are_state(void **unused)
+{
+  (void)unused;
+  world        w[2];
+  field_table *t[2];
+  for (int has_speed = 0; has_speed < 2; ++has_speed) {
+    world_create_pair(w, t, 0.7);
+    copy_attachments(t[0], t[1], has_speed ? NULL : "speed");
+    for (int i = 0; i < 2; ++i) {
+      begin(&w[i]);
+      random_velocity(&w[i], 31, 0.5);
+      residual(&w[i], false, w[i].g);
+    }
+    const bool is_same = memcmp(w[0].g, w[1].g, (size_t)w[0].n_blocks * 3 * sizeof(double)) == 0;
+    assert_int_equal(is_same, has_speed);
+    for (int i = 0; i < 2; ++i) field_table_destroy(&t[i]), world_destroy(&w[i]);
+  }
+  assert_no_leak();
+}
+
+/* A run restored from its attachments goes on with the same bits; a damaged one is refused. */
+static void attachments_are_the_state(void **unused)
+{
+  (void)unused;
+  world        w[2];
+  field_table *t[2];
+  world_create_pair(w, t, 0.0);
+  copy_attachments(t[0], t[1], NULL);
+  world       *a = &w[0], *b = &w[1];
+  field_group *to = field_table_find_group(t[1], "contact/attachments");
+  begin(a);
+  begin(b);
+  random_velocity(a, 31, 0.5);
+  random_velocity(b, 31, 0.5);
+  residual(a, false, a->g);
+  residual(b, false, b->g);
+  assert_memory_equal(a->g, b->g, (size_t)a->n_blocks * 3 * sizeof(double));
 
   double  *X = field_data(to, "attachment"), keep = X[4];
   int64_t *point = field_data(to, "point"), id = point[1];
@@ -485,8 +526,8 @@ static void attachments_are_the_state(void **unused)
   assert_ok(to->restored(to->context));
 
   contact_summary s;
-  end(&a, &s);
-  const field_group *points = field_table_find_group(ta, "contact/points");
+  end(a, &s);
+  const field_group *points = field_table_find_group(t[0], "contact/points");
   assert_int_equal(*points->n_rows, s.n_active);
   const double *gap = field_data(points, "gap"), *force = field_data(points, "force"), *normal = field_data(points, "normal");
   double        deepest = 0.0;
@@ -496,10 +537,10 @@ static void attachments_are_the_state(void **unused)
     assert_true(v3_dot(force + 3 * i, normal + 3 * i) > 0.0);
   }
   assert_true(deepest == s.max_penetration && deepest > 0.0);
-  field_table_destroy(&ta);
-  field_table_destroy(&tb);
-  world_destroy(&a);
-  world_destroy(&b);
+  field_table_destroy(&t[0]);
+  field_table_destroy(&t[1]);
+  world_destroy(a);
+  world_destroy(b);
   assert_no_leak();
 }
 
@@ -534,4 +575,4 @@ static void steps_are_all_or_nothing(void **unused)
 
 TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_what_they_say), cmocka_unit_test(momentum), cmocka_unit_test(products),
           cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(not_finite_is_named),
-          cmocka_unit_test(attachments_are_the_state), cmocka_unit_test(steps_are_all_or_nothing))
+          cmocka_unit_test(speeds_are_state), cmocka_unit_test(attachments_are_the_state), cmocka_unit_test(steps_are_all_or_nothing))

@@ -119,7 +119,7 @@ static void known_pairs_stay(void **unused)
   assert_ok(contact_search_create(&search));
   assert_ok(pair_table_create(&known));
   assert_ok(contact_search_run(search, &s.problem, known, &without, &found));
-  assert_ok(pair_table_replace(known, 4, key, X));
+  assert_ok(pair_table_replace(known, 4, key, X, (const double[4]){0.0}));
   assert_ok(contact_search_run(search, &s.problem, known, &n, &found));
   assert_int_equal(n, without + 1);
   for (int64_t i = 0; i < n; ++i) {

@@ -1,6 +1,7 @@
 /* The equations of a whole penalty step where points touch surfaces of triangles, deforming and rigid: H against finite differences of g,
  * its adjoint, momentum, and the same bits on any number of threads. */
 #include "penalty_fixture.h"
+#include "contact/mesh_pairs.h"
 
 /* ---- deforming surfaces ---------------------------------------------------------------------------------------------- */
 
@@ -33,13 +34,14 @@ static void set_upper_velocity(world *w, const double shift[3], double noise, ui
 }
 
 /* What lies above comes down in a step, and is on its way up and aside in the next. */
-static void open_world(const char *text, contact_scheme scheme, world *w)
+static void open_world(const char *text, contact_scheme scheme, double damping, world *w)
 {
   step_verdict    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
   read_world(text, w);
   penalty_contact_set_scheme(w->p.contact, scheme);
+  for (int i = 0; i < w->s->n_bodies * w->s->n_bodies; ++i) w->p.contact->law[i].damping = damping;
   begin(w, 0.0);
   set_upper_velocity(w, down, 0.1, 1);
   evaluate(w, w->z, w->g, false);
@@ -65,15 +67,25 @@ static void count_mesh_pairs(const world *w, int by_source[N_BODIES], int *n_sli
   }
 }
 
-static void check_slope_meshes(contact_scheme scheme)
+/* Active pairs whose spring follows its rate, short of limits. */
+static int count_damped(const world *w)
+{
+  const mesh_contact *m = w->p.contact->mesh;
+  int                 n = 0;
+  for (int64_t i = 0; i < m->n; ++i) n += m->pair[i].is_active && v3_norm(m->pair[i].gain_slope) > 0.0;
+  return n;
+}
+
+static void check_slope_meshes(contact_scheme scheme, double damping)
 {
   world w;
   int   pairs[N_BODIES], n_sliding;
-  open_world(mesh_job, scheme, &w);
+  open_world(mesh_job, scheme, damping, &w);
   count_mesh_pairs(&w, pairs, &n_sliding);
   print_message("active: low %d, high %d, sand %d, ball %d; %d slide\n", pairs[0], pairs[1], pairs[2], pairs[3], n_sliding);
   assert_true(pairs[1] > 0 && pairs[2] > 3 && pairs[3] > 3 && n_sliding > 3);
   assert_true(w.p.n_prescribed > 20);
+  assert_true(damping > 0.0 ? count_damped(&w) > 10 : count_damped(&w) == 0);
   for (int only = -1; only < w.s->n_systems; ++only) {
     const double error = slope_error(&w, 1.0e-5, only);
     print_message("system %d: %.2e\n", only, error);
@@ -92,7 +104,7 @@ static void test_mesh_statistics(void **state)
   world           w;
   step_verdict    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
-  open_world(mesh_job, CONTACT_IMPLICIT, &w);
+  open_world(mesh_job, CONTACT_IMPLICIT, 0.0, &w);
   const relax_statistics once = *mesh_contact_statistics(w.p.contact->mesh);
   assert_true(once.n > 0 && once.n_at_start > 0 && once.n_at_start < once.n && once.longest > 1);
   evaluate(&w, w.z, w.g, false);
@@ -111,16 +123,16 @@ static void test_mesh_statistics(void **state)
 static void test_slope_meshes(void **state)
 {
   (void)state;
-  for (int scheme = CONTACT_IMPLICIT; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) check_slope_meshes((contact_scheme)scheme);
+  for (int scheme = CONTACT_IMPLICIT; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) check_slope_meshes((contact_scheme)scheme, 0.0);
+  check_slope_meshes(CONTACT_IMPLICIT, 0.7);
 }
 
 /* Contact alone changes neither momentum nor angular momentum: sums of g with and without it over what may move freely. */
-static void test_mesh_momentum(void **state)
+static void check_mesh_momentum(double damping)
 {
-  (void)state;
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
-  open_world(mesh_job, CONTACT_IMPLICIT, &w);
+  open_world(mesh_job, CONTACT_IMPLICIT, damping, &w);
   const penalty_contact *c = w.p.contact;
   double                *g = numbers(w.n);
   step_verdict           verdict = {STEP_OK, NULL, -1};
@@ -146,6 +158,8 @@ static void test_mesh_momentum(void **state)
   close_world(&w);
   assert_no_leak();
 }
+
+static void test_mesh_momentum(void **state) { (void)state, check_mesh_momentum(0.0), check_mesh_momentum(0.7); }
 
 /* A ball that crosses a block's face within one step, from farther away than anything moves at first: its vertices are found where
  * they come in. One that leaves is not. */
@@ -213,18 +227,18 @@ static const char rigid_job[] =
 #define DRIVEN "kind: kinematic, motion: {velocity: [0.1, 0, 0.2], angular_velocity: [0.2, 0.1, -0.5], pivot: [0.2, 0.2, 0.1]}"
 #define SAND "  sand:  {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
 #define TABLE "  table: {kind: static, contact_surface: mesh, shape: {box: {min: [-1, -1, -0.3], max: [1, 1, 0.001]}}}\n"
-static void open_rigid_world(const char *held, const char *more, double friction, contact_scheme scheme, world *w)
+static void open_rigid_world(const char *held, const char *more, double friction, contact_scheme scheme, double damping, world *w)
 {
   char text[4096];
   snprintf(text, sizeof text, rigid_job, held, more, friction);
-  open_world(text, scheme, w);
+  open_world(text, scheme, damping, w);
 }
 
-static void check_slope_rigid(const char *held, const char *more, double friction, contact_scheme scheme)
+static void check_slope_rigid(const char *held, const char *more, double friction, contact_scheme scheme, double damping)
 {
   world w;
   int   pairs[N_BODIES], n_sliding, n_active = 0;
-  open_rigid_world(held, more, friction, scheme, &w);
+  open_rigid_world(held, more, friction, scheme, damping, &w);
   count_mesh_pairs(&w, pairs, &n_sliding);
   for (int i = 0; i < N_BODIES; ++i) n_active += pairs[i];
   const int longest = (int)mesh_contact_statistics(w.p.contact->mesh)->longest;
@@ -233,6 +247,7 @@ static void check_slope_rigid(const char *held, const char *more, double frictio
   assert_true(pairs[1] > 3 && pairs[2] > 3 && pairs[3] > 3);
   assert_true(friction > 10.0 ? n_sliding == 0 : friction == 0.0 ? n_sliding > 10 : n_sliding > 3 && n_active - n_sliding > 3);
   assert_true(friction > 0.0 || longest > 1);
+  assert_true(damping > 0.0 ? count_damped(&w) > 10 : count_damped(&w) == 0);
   for (int only = -1; only < w.s->n_systems; ++only) {
     const double error = slope_error(&w, 1.0e-5, only);
     print_message("system %d: %.2e\n", only, error);
@@ -249,11 +264,13 @@ static void test_slope_rigid(void **state)
   (void)state;
   static const double frictions[] = {0.3, 100.0, 0.0};
   for (int i = 0; i < 3; ++i) {
-    check_slope_rigid(MOVING, SAND TABLE, frictions[i], CONTACT_IMPLICIT);
-    check_slope_rigid(DRIVEN, SAND, frictions[i], CONTACT_IMPLICIT);
+    check_slope_rigid(MOVING, SAND TABLE, frictions[i], CONTACT_IMPLICIT, 0.0);
+    check_slope_rigid(DRIVEN, SAND, frictions[i], CONTACT_IMPLICIT, 0.0);
   }
-  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_FRICTION);
-  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_CONTACT);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_FRICTION, 0.0);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_CONTACT, 0.0);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, 0.7);
+  check_slope_rigid(DRIVEN, SAND, 0.3, CONTACT_IMPLICIT, 0.7);
 }
 
 /* A block, a ball and jelly, all free: the sums of what contact adds to g, moments about the origin taken where things are now. */
@@ -262,7 +279,7 @@ static void test_rigid_momentum(void **state)
   (void)state;
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
-  open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, &w);
+  open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, 0.7, &w);
   double      *g = numbers(w.n);
   step_verdict verdict = {STEP_OK, NULL, -1};
   assert_ok(penalty_contact_residual(w.p.contact, w.p.v, w.p.frames, g, false, &verdict));
@@ -300,7 +317,7 @@ static double *everything_rigid(int n_threads, int64_t *n)
 {
   world w;
   team_set_threads(n_threads);
-  open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, &w);
+  open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, 0.0, &w);
   double *all = everything_of(&w, n);
   assert_true(mesh_contact_n_pairs(w.p.contact->mesh) > CONTACT_SERIAL); /* enough to be shared out */
   close_world(&w);

@@ -1,12 +1,12 @@
-/* Linear corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (sum (sigma_i - 1))^2: Hooke's law between the stretches and the
- * stress per undeformed area, in the axes that turn with the material. Source: [MullerGross2004], with the rotation of the polar decomposition.
- * Quadratic in the stretches: defined, and pushing back, also for inverted ones. */
+/* Linear corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (sum (sigma_i - 1))^2: Hooke's law between the stretches and
+ * the stress per undeformed area, in axes that turn with the material. Source: [MullerGross2004], with the rotation of the polar
+ * decomposition. Quadratic in the stretches: defined, and pushing back, also for inverted ones. */
 #include "discretize/material/law.h"
 
 const key_table material_keys_linear_corotated = {
     .name = "materials.linear_corotated",
-    .help = "Elastic solid for large rotations and small stretches, linear in these: resists loss of volume to first order only; recovers "
-            "from inversion.",
+    .help = "Elastic solid for large rotations and small stretches, linear in these: resists loss of volume to first order only; "
+            "recovers from inversion.",
     .size = sizeof(elastic_parameters),
     .keys = elastic_keys};
 
