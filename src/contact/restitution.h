@@ -9,9 +9,9 @@
  *
  *   (1 + e) a = log((1 + a) / (1 - e a))
  *
- * whatever m, k and v are, and for any number of such springs side by side. The upper limit of the gain matters where something
- * hits a pair that has come to be more slowly. Bodies that deform keep some energy in their own vibrations: e is the contact's,
- * not theirs.
+ * whatever m, k and v are, and for any number of such springs that are met together; one that a body meets later, already slowed,
+ * has its own, smaller v (a ball on four points: 0.491 for 0.5). The upper limit of the gain matters where something hits a pair
+ * that has come to be more slowly. Bodies that deform keep some energy in their own vibrations: e is the contact's, not theirs.
  *
  * Time steps. Backward Euler damps a spring, too: without a damper a mass leaves with about exp(-pi omega dt/2) of its speed,
  * omega = sqrt(k/m); with one e is reached from below, with an error proportional to omega dt.
