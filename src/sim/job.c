@@ -79,7 +79,7 @@ static const key_spec newton_keys[] = {
   KEYS_END};
 static const key_table newton_table = {.name = "solver.newton", .help = "The stabilised Newton method.", .size = sizeof(job_newton), .keys = newton_keys};
 const char *const job_linear_methods[] = {"gmres", "fgmres", "bcgs", "tfqmr", NULL};
-static const char *const preconditioners[] = {"block_diagonal", "metis_schwarz", "none", NULL};
+static const char *const preconditioners[] = {"auto", "block_diagonal", "metis_schwarz", "none", NULL};
 static const char *const refreshes[] = {"step", "newton", NULL};
 static const key_spec linear_keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(job_linear, method), .choices = job_linear_methods, .fallback = "gmres",
@@ -91,8 +91,8 @@ static const key_spec linear_keys[] = {
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_linear, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
    .help = "relative residual of the linear solve"},
   {.name = "preconditioner", .type = KEY_ENUM, .offset = offsetof(job_linear, preconditioner), .choices = preconditioners,
-   .fallback = "block_diagonal",
-   .help = "applied from the right; metis_schwarz assembles the tangent (1 kB to 25 kB per grid node) and factorises it in parts, for stiff problems"},
+   .fallback = "auto",
+   .help = "applied from the right; auto: metis_schwarz where there are bodies of kind fem or cloth and none of kind mpm, else block_diagonal; metis_schwarz assembles the tangent (1 kB to 25 kB per grid node) and factorises it in parts, for stiff problems"},
   {.name = "refresh", .type = KEY_ENUM, .offset = offsetof(job_linear, refresh), .choices = refreshes, .fallback = "newton",
    .help = "of metis_schwarz: at every Newton iteration, or once per step, at its first tangent, which sand that yields soon outdates; block_diagonal always follows Newton"},
   KEYS_END};

@@ -31,7 +31,7 @@ typedef struct {
   double  tolerance, stall_tolerance, acceleration_scale;
   int64_t max_iterations;
 } job_newton;
-enum { JOB_PRECONDITIONER_BLOCK_DIAGONAL, JOB_PRECONDITIONER_METIS_SCHWARZ, JOB_PRECONDITIONER_NONE };
+enum { JOB_PRECONDITIONER_AUTO, JOB_PRECONDITIONER_BLOCK_DIAGONAL, JOB_PRECONDITIONER_METIS_SCHWARZ, JOB_PRECONDITIONER_NONE };
 enum { JOB_REFRESH_STEP, JOB_REFRESH_NEWTON };
 typedef struct {
   int     method, preconditioner, refresh;

@@ -2,6 +2,8 @@
  * Source: [DingSchroeder2020]; termination: penalty-relaxation.md, section 9. The equations: penalty_system.c. */
 #include "core/memory.h"
 #include "core/timer.h"
+#include "discretize/mpm/mpm_domain.h"
+#include "discretize/nodal/nodal_body.h"
 #include "optim/optim.h"
 #include "optim/pc_metis_schwarz.h"
 #include "optim/snes_stabilized.h"
@@ -40,7 +42,20 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool wants_matrix(const penalty *p) { return p->system.scene->job->solver->linear->preconditioner == JOB_PRECONDITIONER_METIS_SCHWARZ; }
+/* The matrix of bodies of nodes is there anyway, one that couples grid nodes is not, and large. */
+static int preconditioner_of(const scene *s)
+{
+  const int wanted    = s->job->solver->linear->preconditioner;
+  bool      has_nodes = false;
+  if (wanted != JOB_PRECONDITIONER_AUTO) return wanted;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    if (mpm_particles_of(s->bodies[i].body)) return JOB_PRECONDITIONER_BLOCK_DIAGONAL;
+    has_nodes = has_nodes || nodal_body_of(s->bodies[i].body);
+  }
+  return has_nodes ? JOB_PRECONDITIONER_METIS_SCHWARZ : JOB_PRECONDITIONER_BLOCK_DIAGONAL;
+}
+
+static bool wants_matrix(const penalty *p) { return preconditioner_of(p->system.scene) == JOB_PRECONDITIONER_METIS_SCHWARZ; }
 
 /* P follows the tangent as often as the job says; in between the preconditioner stays as it is. */
 static PetscErrorCode refresh_matrix(penalty *p)
@@ -123,7 +138,7 @@ static PetscErrorCode petsc_destroy(penalty *p)
 static PetscErrorCode petsc_create(penalty *p)
 {
   PetscFunctionBegin;
-  static const char *const pc_types[] = {"blockdiagonal", PCMETISSCHWARZ, PCNONE}; /* by JOB_PRECONDITIONER_... */
+  static const char *const pc_types[] = {NULL, "blockdiagonal", PCMETISSCHWARZ, PCNONE}; /* by JOB_PRECONDITIONER_... */
   const job_solver        *o          = p->system.scene->job->solver;
   PetscInt          n;
   PetscCall(PetscIntCast(3 * p->system.n_blocks, &n));
@@ -156,7 +171,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(KSPSetTolerances(ksp, o->linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)o->linear->max_iterations));
   PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)o->linear->restart));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, pc_types[o->linear->preconditioner]));
+  PetscCall(PCSetType(pc, pc_types[preconditioner_of(p->system.scene)]));
   PetscCall(SNESSetFromOptions(p->snes));
   p->n_petsc = p->system.n_blocks;
   PetscFunctionReturn(PETSC_SUCCESS);

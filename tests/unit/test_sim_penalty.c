@@ -204,7 +204,7 @@ static void test_threads(void **state)
 }
 
 /* GMRES iterations of three steps in which a stiff bed settles under a ball. */
-static int64_t iterations(const char *preconditioner, const char *refresh)
+static int64_t iterations(const char *bed, const char *preconditioner, const char *refresh)
 {
   char         text[4096];
   diagnostics *d;
@@ -218,14 +218,15 @@ static int64_t iterations(const char *preconditioner, const char *refresh)
            "time: {end: 0.1, step: 1.0e-3}\n"
            "materials:\n"
            "  sand:  {density: 1600, youngs_modulus: 3.537e7, poisson_ratio: 0.3, model: " SAND "}\n"
+           "  jelly: {density: 1000, youngs_modulus: 1.0e6, poisson_ratio: 0.45, model: fixed_corotated}\n"
            "  steel: {model: rigid, density: 7800}\n"
            "bodies:\n"
-           "  bed:   {kind: mpm, material: sand, spacing: 0.02, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [0.12, 0.12, 0.08]}}}\n"
+           "  bed:   {kind: %s, shape: {box: {min: [0, 0, 0], max: [0.12, 0.12, 0.08]}}}\n"
            "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.06, 0.06, 0.125], radius: 0.05}}, velocity: [0, 0, -1]}\n"
            "  tank:  {kind: static, shape: {container: {min: [0, 0, 0.001], max: [0.12, 0.12, 2]}}}\n"
            "contact: {friction: 0.3, stiffness: 1.0e4}\n"
            "solver: {linear: {preconditioner: %s, refresh: %s, max_iterations: 400, restart: 100}}\n",
-           preconditioner, refresh);
+           bed, preconditioner, refresh);
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
   if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
@@ -246,14 +247,28 @@ static int64_t iterations(const char *preconditioner, const char *refresh)
   return sum;
 }
 
+static const char sand_bed[] = "mpm, material: sand, spacing: 0.02, particles_per_cell: 8", soft_bed[] = "fem, material: jelly, spacing: 0.02";
+
 static void test_iterations(void **state)
 {
   (void)state;
-  const int64_t block = iterations("block_diagonal", "step"), step = iterations("metis_schwarz", "step"), newton = iterations("metis_schwarz", "newton");
+  const int64_t block = iterations(sand_bed, "block_diagonal", "step"), step = iterations(sand_bed, "metis_schwarz", "step"),
+                newton = iterations(sand_bed, "metis_schwarz", "newton");
   print_message("GMRES iterations: block_diagonal %d, metis_schwarz per step %d, per Newton iteration %d\n", (int)block, (int)step, (int)newton);
   assert_true(newton < block);
 }
 
+/* Left alone, the matrix of a solid is used, that of a grid is not assembled. */
+static void test_default_preconditioner(void **state)
+{
+  (void)state;
+  const int64_t block = iterations(soft_bed, "block_diagonal", "newton"), parts = iterations(soft_bed, "metis_schwarz", "newton");
+  print_message("GMRES iterations on a solid: block_diagonal %d, metis_schwarz %d\n", (int)block, (int)parts);
+  assert_true(parts < block);
+  assert_int_equal(iterations(soft_bed, "auto", "newton"), parts);
+  assert_int_equal(iterations(sand_bed, "auto", "newton"), iterations(sand_bed, "block_diagonal", "newton"));
+}
+
 TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light),
           cmocka_unit_test(test_adjoint), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
-          cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations))
+          cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations), cmocka_unit_test(test_default_preconditioner))
