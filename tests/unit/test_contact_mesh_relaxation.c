@@ -1,79 +1,10 @@
 /* Relaxation on triangle meshes against penalty-relaxation.md, section 4 and its rows of section 11. */
-#include "test.h"
-#include "contact/mesh_relaxation.h"
-#include "core/math3.h"
-#include "core/random.h"
-#include "discretize/mesh/triangle_mesh.h"
-#include <float.h>
+#include "relaxation_meshes.h"
 #include <string.h>
 
-static uint64_t state = 1;
-static double   uniform(double lo, double hi) /* splitmix64 */
-{
-  uint64_t x = (state += 0x9e3779b97f4a7c15ull);
-  x          = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x          = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return lo + (hi - lo) * (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
-}
-
-/* Meshes: a bumpy ball (convex and concave edges and corners), a bumpy sheet with a border. */
-static void bumpy_ball(double spacing, double noise, triangle_mesh **m, triangle_topology **t)
-{
-  const double center[3] = {0.1, -0.2, 0.3};
-  assert_ok(triangle_mesh_sphere(center, 1.0, spacing, m));
-  for (int64_t i = 0; i < 3 * (*m)->n_vertices; ++i) (*m)->x[i] += noise * uniform(-1.0, 1.0);
-  assert_ok(triangle_topology_create((*m)->n_vertices, (*m)->n_triangles, (*m)->tri, t));
-}
-static void bumpy_sheet(int n, double noise, triangle_mesh **m, triangle_topology **t)
-{
-  assert_ok(triangle_mesh_create((n + 1) * (n + 1), 2 * n * n, m));
-  for (int j = 0; j <= n; ++j)
-    for (int i = 0; i <= n; ++i)
-      v3_set((*m)->x + 3 * (j * (n + 1) + i), (double)i / n, (double)j / n, noise * uniform(-1.0, 1.0));
-  for (int j = 0, k = 0; j < n; ++j)
-    for (int i = 0; i < n; ++i) {
-      const int32_t a = j * (n + 1) + i, b = a + 1, c = a + n + 1, d = c + 1;
-      const int32_t quad[6] = {a, b, d, a, d, c};
-      for (int l = 0; l < 6; ++l) (*m)->tri[k++] = quad[l];
-    }
-  assert_ok(triangle_topology_create((*m)->n_vertices, (*m)->n_triangles, (*m)->tri, t));
-}
-
-static void random_attachment(const triangle_topology *t, mesh_attachment *X)
-{
-  X->triangle    = (int32_t)uniform(0.0, (double)t->n_triangles);
-  const double a = uniform(0.0, 1.0), b = uniform(0.0, 1.0);
-  X->weight[0]   = fmin(a, b);
-  X->weight[1]   = fabs(a - b);
-  X->weight[2]   = 1.0 - X->weight[0] - X->weight[1];
-  if (uniform(0.0, 1.0) < 0.05) { /* on an edge, or at a corner, as steps leave them */
-    const int i  = (int)uniform(0.0, 3.0);
-    X->weight[(i + 1) % 3] += X->weight[i];
-    X->weight[i] = 0.0;
-    if (uniform(0.0, 1.0) < 0.3) {
-      X->weight[(i + 1) % 3] = 1.0;
-      X->weight[(i + 2) % 3] = 0.0;
-    }
-  }
-}
-static void point_of(const triangle_topology *t, const double *x, const mesh_attachment *X, double Y[3])
-{
-  v3_set(Y, 0.0, 0.0, 0.0);
-  for (int i = 0; i < 3; ++i) v3_axpy(Y, X->weight[i], x + 3 * (int64_t)t->tri[3 * (int64_t)X->triangle + i]);
-}
-static void random_near(const double Y[3], double size, double Z[3])
-{
-  for (int j = 0; j < 3; ++j) Z[j] = Y[j] + size * uniform(-1.0, 1.0);
-}
 static bool same_way(const mesh_relaxation *a, const mesh_relaxation *b)
 {
   return a->n_places == b->n_places && memcmp(a->place, b->place, (size_t)a->n_places) == 0 && a->at.triangle == b->at.triangle;
-}
-static double distance(const double *a, const double *b)
-{
-  double d[3];
-  v3_sub(d, a, b);
-  return v3_norm(d);
 }
 
 /* In a single large triangle the mesh is a plane: the same Y, state and derivative as the plane's closed form. */
@@ -189,50 +120,6 @@ static void test_derivatives(void **unused)
   assert_no_leak();
 }
 
-/* A million relaxations: they end, come nearer, stay on the surface, keep the cone where they end in a triangle. */
-static void test_fuzz(void **unused)
-{
-  (void)unused;
-  triangle_mesh     *m;
-  triangle_topology *t;
-  static mesh_relaxation r;
-  const char        *number = getenv("STICKSLIP_FUZZ");
-  const int          n      = number ? atoi(number) : 1000000;
-  int                longest = 0, n_capped = 0;
-  state = 3;
-  for (int part = 0; part < 10; ++part) {
-    if (part % 3 == 2) bumpy_sheet(6, 0.1 * uniform(0.0, 2.0), &m, &t);
-    else bumpy_ball(uniform(0.3, 0.8), uniform(0.0, 0.2), &m, &t);
-    for (int k = 0; k < n / 10; ++k) {
-      mesh_attachment X;
-      double          X0[3], Z[3], Y[3], d[3];
-      const double    mu = k % 4 == 0 ? 0.0 : uniform(0.0, 1.2);
-      random_attachment(t, &X);
-      point_of(t, m->x, &X, X0);
-      random_near(X0, uniform(0.0, 1.0), Z);
-      relax_mesh(t, m->x, mu, &X, Z, false, &r);
-      if (r.n_places > longest) longest = r.n_places;
-      n_capped += r.is_capped;
-      assert_true(distance(r.Y, Z) <= distance(X0, Z) + 1e-14);
-      for (int i = 0; i < 3; ++i) assert_true(r.at.weight[i] >= 0.0);
-      assert_close(r.at.weight[0] + r.at.weight[1] + r.at.weight[2], 1.0, 8 * DBL_EPSILON);
-      point_of(t, m->x, &r.at, Y);
-      assert_true(distance(Y, r.Y) == 0.0);
-      const int last = r.place[r.n_places - 1];
-      if (r.state == RELAX_INACTIVE || (last != ON_TRIANGLE && last != ENTERED)) continue;
-      v3_sub(d, r.Y, Z); /* pull: normal and tangential parts at the triangle it ended in */
-      const double normal = v3_dot(d, r.normal);
-      v3_axpy(d, -normal, r.normal);
-      assert_true(v3_norm(d) <= mu * normal + 1e-13);
-    }
-    triangle_mesh_destroy(&m);
-    triangle_topology_destroy(&t);
-  }
-  if (getenv("STICKSLIP_VERBOSE")) printf("longest chain %d, %d given up of %d\n", longest, n_capped, n);
-  assert_int_equal(n_capped, 0);
-  assert_no_leak();
-}
-
 /* Without friction the end is a local minimum of the distance: on a convex body the nearest point itself, and the separation test
  * is inside or outside. */
 static void test_closest_point(void **unused)
@@ -307,5 +194,5 @@ static void test_ridge(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_plane), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_fuzz),
+TEST_MAIN(cmocka_unit_test(test_plane), cmocka_unit_test(test_derivatives),
           cmocka_unit_test(test_closest_point), cmocka_unit_test(test_ridge))
