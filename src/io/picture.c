@@ -359,6 +359,14 @@ static double tick_step(double range)
   return power * (m < 1.5 ? 1.0 : m < 3.5 ? 2.0 : m < 7.5 ? 5.0 : 10.0);
 }
 
+/* Power of ten taken out of the numbers at the bar: a multiple of three, 0 while they are short without. */
+static int bar_exponent(double lo, double hi)
+{
+  const double largest = fmax(fabs(lo), fabs(hi));
+  if (!(largest > 0.0) || !isfinite(largest) || (largest >= 1e-2 && largest < 1e5)) return 0;
+  return 3 * (int)floor(log10(largest) / 3.0);
+}
+
 static void draw_bar(const picture *p, uint8_t *rgb)
 {
   const double s = p->height / 720.0, size = 10.0 * s, width = 260.0 * s, height = 12.0 * s;
@@ -371,16 +379,24 @@ static void draw_bar(const picture *p, uint8_t *rgb)
       if (is_rim) memcpy(pixel, INK, 3);
       else picture_colour_map((x + 0.5) / n, pixel);
     }
-  picture_text_draw(p->width, p->height, rgb, x0, y0 - 10.0 * s, 1.1 * size, INK, p->bar_label);
+  const int exponent = bar_exponent(p->bar_lo, p->bar_hi);
+  char      label[PICTURE_TEXT + 16];
+  snprintf(label, sizeof label, exponent ? "%s x 1e%d" : "%s", p->bar_label, exponent);
+  picture_text_draw(p->width, p->height, rgb, x0, y0 - 10.0 * s, 1.1 * size, INK, label);
+  const double unit = pow(10.0, exponent);
+  double       free_from = -INFINITY; /* numbers are left out where they would touch the one before */
   const double range = p->bar_hi - p->bar_lo, step = range > 0.0 && isfinite(range) ? tick_step(range) : 0.0;
   if (!(step > 0.0)) return;
   for (double i = ceil(p->bar_lo / step - 1e-9); i * step <= p->bar_hi + 1e-9 * range; i += 1.0) {
     char         text[32];
     const double x = x0 + (i * step - p->bar_lo) / range * n;
-    snprintf(text, sizeof text, "%.6g", i == 0.0 ? 0.0 : i * step);
+    snprintf(text, sizeof text, "%.6g", i == 0.0 ? 0.0 : i * step / unit);
+    const double half = 0.5 * picture_text_width(size, text);
     for (int y = y0 + (int)height; y < y0 + (int)(height + 5.0 * s); ++y)
       if (x < p->width) memcpy(rgb + 3 * ((size_t)y * (size_t)p->width + (size_t)fmin(x, x0 + n - 1)), INK, 3);
-    picture_text_draw(p->width, p->height, rgb, x - 0.5 * picture_text_width(size, text), y0 + height + 9.0 * s + size, size, INK, text);
+    if (x - half < free_from) continue;
+    free_from = x + half + 0.5 * size;
+    picture_text_draw(p->width, p->height, rgb, x - half, y0 + height + 9.0 * s + size, size, INK, text);
   }
 }
 

@@ -30,7 +30,7 @@ PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owne
 /* What stays the same from frame to frame. */
 typedef struct {
   render_view view;
-  double      min[3], max[3], radius, lo, hi;
+  double      min[3], max[3], ground, radius, lo, hi;
   char        label[64], unit[32];
   bool        has_scalar;
 } scene_look;
@@ -91,6 +91,38 @@ static bool is_solid(const frame *f, int g, int64_t n_triangles)
   return n_triangles >= 4 && n_triangles >= 2 * frame_group_rows(f, g) - 4;
 }
 
+/* Are all triangles in one plane that is not level? n: its normal. */
+static bool is_tilted_plane(const double *x, int64_t n_triangles, const int32_t *t, double n[3])
+{
+  for (int64_t i = 0; i < n_triangles; ++i) {
+    double a[3], b[3], m[3];
+    v3_sub(a, x + 3 * t[3 * i + 1], x + 3 * t[3 * i]);
+    v3_sub(b, x + 3 * t[3 * i + 2], x + 3 * t[3 * i]);
+    v3_cross(m, a, b);
+    const double length = v3_norm(m);
+    if (!(length > 0.0)) return false;
+    v3_scale(m, 1.0 / length, m);
+    if (i > 0 && v3_dot(m, n) < 1.0 - 1e-9) return false;
+    v3_copy(n, m);
+  }
+  return n_triangles > 0 && fabs(n[2]) < 1.0 - 1e-9;
+}
+
+/* The floor is under what is drawn, and under slopes and walls. */
+static PetscErrorCode lower_ground(const frame *f, int g, const double *x, scene_look *look)
+{
+  PetscFunctionBegin;
+  int64_t  n_triangles;
+  int32_t *triangles;
+  double   n[3];
+  if (frame_group_geometry(f, g) == FIELD_GROUP_POINTS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
+  if (!is_solid(f, g, n_triangles) && is_tilted_plane(x, n_triangles, triangles, n))
+    for (int64_t i = 0; i < frame_group_rows(f, g); ++i) look->ground = fmin(look->ground, x[3 * i + 2]);
+  memory_free(&triangles);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode counts_for_bounds(const frame *f, int g, bool with_outlines, bool *counts)
 {
   PetscFunctionBegin;
@@ -119,6 +151,7 @@ static PetscErrorCode survey(const frame *f, scene_look *look, bool with_outline
     PetscCall(counts_for_bounds(f, g, with_outlines, &counts));
     PetscCall(frame_read(f, g, "position", &n_components, &x));
     if (x && counts) grow_bounds(look, frame_group_rows(f, g), x);
+    if (x) PetscCall(lower_ground(f, g, x, look));
     memory_free(&x);
     if (kind != FIELD_GROUP_POINTS) continue;
     PetscCall(particle_radius(f, g, look, &look->radius));
@@ -144,6 +177,34 @@ static void settle_range(scene_look *look)
   if (isfinite(given[0])) look->lo = given[0], look->hi = given[1];
   else if (look->lo >= 0.0) look->lo = 0.0; /* speeds and the like: zero is a colour */
   if (!(look->hi > look->lo)) look->hi = look->lo + 1.0;
+}
+
+/* Is the edge from a to b one of a triangle that lies on its other side? */
+static bool is_shared(int64_t n_triangles, const int32_t *t, int32_t a, int32_t b)
+{
+  for (int64_t i = 0; i < n_triangles; ++i)
+    for (int e = 0; e < 3; ++e)
+      if (t[3 * i + e] == b && t[3 * i + (e + 1) % 3] == a) return true;
+  return false;
+}
+
+/* Slopes are solid, walls are glass; both have a rim. */
+static PetscErrorCode add_tilted_plane(picture *p, int64_t n_vertices, const double *x, int64_t n_triangles, const int32_t *t, const double n[3])
+{
+  PetscFunctionBegin;
+  const picture_paint solid = {{214, 202, 178}, 0.1f, 1.0f, 0.0f}, glass = {{150, 165, 180}, 0.0f, 0.25f, 0.0f};
+  const uint8_t       grey[3] = {90, 96, 104};
+  PetscCall(picture_add_mesh(p, n_vertices, x, n_triangles, t, false, NULL, 0, 1, n[2] > 0.5 ? solid : glass));
+  for (int64_t i = 0; i < n_triangles; ++i)
+    for (int e = 0; e < 3; ++e) {
+      const int32_t a = t[3 * i + e], b = t[3 * i + (e + 1) % 3];
+      double        line[6];
+      if (is_shared(n_triangles, t, a, b)) continue;
+      v3_copy(line, x + 3 * a);
+      v3_copy(line + 3, x + 3 * b);
+      PetscCall(picture_add_lines(p, 1, line, grey, 1.5, 0.5));
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangles, const int32_t *t)
@@ -183,8 +244,10 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
   } else if (x) {
     int64_t  n_triangles;
     int32_t *triangles;
+    double   normal[3];
     PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
     if (is_solid(f, g, n_triangles)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
+    else if (is_tilted_plane(x, n_triangles, triangles, normal)) PetscCall(add_tilted_plane(p, n, x, n_triangles, triangles, normal));
     else PetscCall(add_outline(p, x, n_triangles, triangles));
     memory_free(&triangles);
   }
@@ -214,7 +277,7 @@ static PetscErrorCode set_up(const render_view *view, const scene_look *look, pi
   const double up[3] = {0, 0, 1};
   PetscCall(picture_create(view->width, view->height, out));
   PetscCall(memory_alloc("picture", 3 * (int64_t)view->width * view->height, 1, rgb));
-  picture_ground(*out, look->min[2]);
+  picture_ground(*out, fmin(look->min[2], look->ground));
   picture_frame(*out, look->min, look->max, 30.0, 24.0);
   if (isfinite(view->eye[0])) {
     double middle[3];
@@ -234,6 +297,7 @@ static PetscErrorCode survey_all(const char *dir, const render_view *view, int64
     v3_set(look->min, INFINITY, INFINITY, INFINITY);
     v3_set(look->max, -INFINITY, -INFINITY, -INFINITY);
     look->lo = INFINITY, look->hi = -INFINITY;
+    look->ground = INFINITY;
     for (int64_t i = 0; i < n; ++i) {
       char  *path;
       frame *f;

@@ -265,7 +265,30 @@ static void test_colour_map(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(test_sphere_has_its_outline), cmocka_unit_test(test_places_and_depth), cmocka_unit_test(test_near_plane_cuts),
+/* Numbers at the bar stay short: those of a tiny range are those of a plain one, and the label says by how much. */
+static void test_bar_of_tiny_numbers(void **state)
+{
+  (void)state;
+  enum { BAR_W = 640, BAR_H = 360, BAR_BYTES = 3 * BAR_W * BAR_H, BELOW = BAR_H - 26 + 6 }; /* the bar ends 20 pixels above the rim */
+  picture *p;
+  uint8_t *plain, *tiny;
+  assert_ok(picture_create(BAR_W, BAR_H, &p));
+  assert_ok(memory_alloc("picture", BAR_BYTES, 1, &plain));
+  assert_ok(memory_alloc("picture", BAR_BYTES, 1, &tiny));
+  picture_camera(p, EYE, ORIGIN, UP, 30.0);
+  picture_colour_bar(p, "speed", "m/s", 0.0, 4.0);
+  assert_ok(picture_render(p, plain));
+  picture_colour_bar(p, "speed", "m/s", 0.0, 4e-9);
+  assert_ok(picture_render(p, tiny));
+  assert_memory_equal(plain + 3 * BAR_W * BELOW, tiny + 3 * BAR_W * BELOW, 3 * BAR_W * (BAR_H - BELOW));
+  assert_memory_not_equal(plain, tiny, 3 * BAR_W * BELOW);
+  picture_destroy(&p);
+  memory_free(&plain);
+  memory_free(&tiny);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_bar_of_tiny_numbers), cmocka_unit_test(test_sphere_has_its_outline), cmocka_unit_test(test_places_and_depth), cmocka_unit_test(test_near_plane_cuts),
           cmocka_unit_test(test_near_sphere_hides_far_one),
           cmocka_unit_test(test_light_and_shadow), cmocka_unit_test(test_framing_fits), cmocka_unit_test(test_bits_do_not_depend_on_threads),
           cmocka_unit_test(test_bad_input), cmocka_unit_test(test_text), cmocka_unit_test(test_colour_map))
