@@ -47,6 +47,8 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
 
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme) { c->scheme = scheme; }
 
+void mesh_contact_set_detection(mesh_contact *c, contact_detection detection) { c->detection = detection; }
+
 void mesh_contact_set_acceleration(mesh_contact *c, double g0) { c->acceleration = g0; }
 
 PetscErrorCode mesh_contact_add_edges(mesh_contact *c)

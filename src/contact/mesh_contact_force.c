@@ -245,7 +245,7 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   p->is_capped      = r->is_capped;
   p->is_on_triangle = p->last_place == ON_TRIANGLE || p->last_place == ENTERED;
   p->is_sliding     = p->is_active && (r->at.triangle != p->X.triangle || memcmp(r->at.weight, p->X.weight, sizeof r->at.weight) != 0);
-  const bool is_spring = find_spring(c, p, with_tangent, r, spring) && p->is_reached;
+  const bool is_spring = find_spring(c, p, with_tangent, r, spring) && p->is_reached && !p->is_late;
   if (!is_spring) v3_set(spring, 0.0, 0.0, 0.0);
   if (p->object_frame < 0) v3_copy(p->f, p->lagged);
   else m3_mulv(p->f, frames[p->object_frame].R, p->lagged);
@@ -302,6 +302,31 @@ static void add_to_corners(const contact_surface *s, const mesh_attachment *at, 
     v3_axpy(g + 3 * (s->b->first_block + s->topology->tri[3 * (int64_t)at->triangle + k]), dt * at->weight[k], f);
 }
 
+/* Something may come from farther away than was looked. */
+static PetscErrorCode look_as_far(mesh_contact *c, double far)
+{
+  PetscFunctionBegin;
+  if (!(2.0 * far > c->margin && far < INFINITY)) PetscFunctionReturn(PETSC_SUCCESS);
+  c->margin = 4.0 * far;
+  PetscCall(mesh_contact_search(c));
+  mesh_contact_relink(c);
+  if (c->edges) PetscCall(mesh_edges_search(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_contact_expect(mesh_contact *c, const double *v, const rigid_frame *frames)
+{
+  double of_unknowns;
+  PetscFunctionBegin;
+  if (c->scheme == CONTACT_LAGGED_CONTACT) PetscFunctionReturn(PETSC_SUCCESS); /* nothing could come of it */
+  timer_begin(TIMER_CONTACT_SEARCH);
+  move_surfaces(c, v, frames);
+  PetscCall(look_as_far(c, farthest(c, v, frames, &of_unknowns)));
+  PetscCall(mesh_contact_detect(c, v, frames, false));
+  timer_end(TIMER_CONTACT_SEARCH);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
                                      int *bad_source, int64_t *bad_point)
 {
@@ -317,13 +342,9 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   timer_begin(TIMER_CONTACT_SEARCH);
-  if (2.0 * far > c->margin && far < INFINITY) { /* something may come from farther away than was looked */
-    c->margin = 4.0 * far;
-    PetscCall(mesh_contact_search(c));
-    mesh_contact_relink(c);
-    if (c->edges) PetscCall(mesh_edges_search(c));
-  }
-  if (c->scheme != CONTACT_LAGGED_CONTACT || !g) PetscCall(mesh_contact_detect(c, v, frames));
+  PetscCall(look_as_far(c, far));
+  const bool at_end_alone = c->scheme == CONTACT_LAGGED_CONTACT || c->detection == CONTACT_DETECT_STEP;
+  if (!at_end_alone || !g) PetscCall(mesh_contact_detect(c, v, frames, at_end_alone));
   if (c->edges) PetscCall(mesh_edges_detect(c));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscCall(evaluate(c, v, frames, with_tangent));

@@ -292,7 +292,7 @@ static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
 }
 
 /* The candidates [i, end) are those of one point and one surface, `first` the earliest that collides, infinite time: none does. */
-static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t first)
+static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t first, bool is_late)
 {
   const mesh_candidate *q = &c->candidate[first];
   const double         *h = c->hit + 4 * first;
@@ -311,11 +311,12 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
   }
   for (int64_t k = i; k < end; ++k) c->candidate[k].pair = (int32_t)c->n;
   PetscCall(mesh_contact_add(c, q->i_source, q->i_point, q->id, q->x0, q->i_mesh, &X, side));
-  c->pair[c->n - 1].is_new = true;
+  c->pair[c->n - 1].is_new  = true;
+  c->pair[c->n - 1].is_late = is_late;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames)
+PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames, bool is_late)
 {
   const int64_t n      = c->n_candidates;
   const int64_t before = c->n;
@@ -326,7 +327,7 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
     int64_t first = i;
     for (end = i; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end)
       if (c->hit_time[end] < c->hit_time[first]) first = end;
-    if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first));
+    if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first, is_late));
   }
   if (c->n > before) PetscCall(mesh_contact_list(c));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -66,6 +66,7 @@ typedef struct {
   int32_t           side, source_frame, object_frame; /* -1: weighted, deforming */
   bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
   bool              is_reached; /* does the path to the last state? Always, if not new */
+  bool              is_late;    /* found as the step ended: active, but it has not acted */
   double            k, mu, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
   restitution       bounce;
   double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
@@ -82,6 +83,7 @@ struct mesh_contact {
   int                n_bodies, n_meshes;
   const contact_law *law;
   contact_scheme     scheme;
+  contact_detection  detection;
   double             acceleration; /* for restitution [m/s^2] */
   contact_surface   *mesh;
   int64_t            n_known, known_capacity;
@@ -129,8 +131,8 @@ struct mesh_contact {
 PetscErrorCode mesh_contact_search(mesh_contact *c);
 /* Pairs for points that are inside closed surfaces already: at the very first step. */
 PetscErrorCode mesh_contact_find_inside(mesh_contact *c);
-/* New pairs on the way to v, and which of those found before are there. mesh[].x must hold the nodes there. */
-PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames);
+/* New pairs on the way to v, and which of those found before are there. mesh[].x must hold the nodes there. is_late: of the new ones. */
+PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames, bool is_late);
 /* What lags of pair i, from the positions the step starts from; X relaxes there. */
 void mesh_contact_start(mesh_contact *c, int64_t i);
 /* After another search within the step: which candidates are pairs of this step already. */

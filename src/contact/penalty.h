@@ -50,6 +50,14 @@ typedef enum {
   CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step feels it in the next one. Stable for dt < 2 sqrt(m/k) */
 } contact_scheme;
 
+/* When points that come to surfaces of triangles are looked for. */
+typedef enum {
+  CONTACT_DETECT_EVALUATION, /* in every evaluation of the forces, on the way to the state evaluated [DingSchroeder2020, sec. 2.2] */
+  /* As the step begins, on the way it would take without contact forces, and again on the way it took. What is only found then feels nothing
+   * in this step; what was expected but went past acts as long as it is inside. Newton's method solves for one set of pairs. */
+  CONTACT_DETECT_STEP
+} contact_detection;
+
 /* One step's summary for the history table. */
 typedef struct {
   int64_t n_active, n_sliding;
@@ -83,6 +91,11 @@ PetscErrorCode penalty_contact_add_edges(penalty_contact *c);
 
 /* CONTACT_IMPLICIT unless set; restitution acts in it alone. After add_meshes, before the first step. */
 void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
+
+/* CONTACT_DETECT_EVALUATION unless set. After add_meshes, before the first step. */
+void penalty_contact_set_detection(penalty_contact *c, contact_detection detection);
+/* CONTACT_DETECT_STEP: expect contacts on the way to v and the poses it leads to. After begin_step. */
+PetscErrorCode penalty_contact_expect(penalty_contact *c, const double *v, const rigid_frame *frames);
 
 /* What bodies gain in speed within a second without contact, 9.81 m/s^2 unless set: approaching more slowly than with this times the step counts as
  * resting, see restitution.h. > 0. After add_meshes, before the first step. */

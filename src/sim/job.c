@@ -50,6 +50,7 @@ static const key_spec pair_keys[] = {
 static const key_table pair_table = {.name = "contact.pairs", .help = "Exceptions from the defaults.", .size = sizeof(job_pair), .keys = pair_keys};
 static const char *const contact_schemes[] = {[CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction",
                                               [CONTACT_LAGGED_CONTACT] = "lagged_contact", NULL};
+static const char *const contact_detections[] = {[CONTACT_DETECT_EVALUATION] = "evaluation", [CONTACT_DETECT_STEP] = "step", NULL};
 static const key_spec contact_keys[] = {
   {.name = "friction", .type = KEY_REAL, .offset = offsetof(job_contact, friction), .min = 0, .max = INFINITY, .is_optional = true,
    .help = "coefficient of friction where no pair says otherwise"},
@@ -57,6 +58,8 @@ static const key_spec contact_keys[] = {
    .help = "penalty stiffness per contact point; a body of weight W on n points sinks W/(n k)"},
   {.name = "restitution", .type = KEY_REAL, .offset = offsetof(job_contact, restitution), .min = 0, .max = 1, .fallback = "0",
    .help = "speed of leaving over speed of arriving, in [0.01, 1): a damper beside each spring takes the rest; reached from below as the step gets short against sqrt(m/stiffness). 0: no damper, the step alone damps, to exp(-pi/2 step sqrt(stiffness/m))"},
+  {.name = "detection", .type = KEY_ENUM, .offset = offsetof(job_contact, detection), .choices = contact_detections, .fallback = "evaluation",
+   .help = "when points that come to surfaces of triangles are looked for: in every evaluation of the forces, or twice a step: as it begins, on the way it would take without contact, and as it ends. Fewer searches, and Newton's method keeps one set of contacts; what comes unexpected is stopped a step late"},
   {.name = "edges", .type = KEY_BOOL, .offset = offsetof(job_contact, edges), .fallback = "false",
    .help = "edges of surfaces of triangles meet edges of others, not only points triangles: for corners, bars and folds that cross"},
   {.name = "scheme", .type = KEY_ENUM, .offset = offsetof(job_contact, scheme), .choices = contact_schemes, .fallback = "implicit",

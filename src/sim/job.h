@@ -24,6 +24,7 @@ typedef struct {
   double   restitution;
   bool     edges;               /* of surfaces meet */
   int      scheme;              /* contact_scheme */
+  int      detection;           /* contact_detection */
   key_list pairs;
 } job_contact;
 

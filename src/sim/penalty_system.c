@@ -23,6 +23,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
   if (s->job->contact->edges) PetscCall(penalty_contact_add_edges(p->contact));
   penalty_contact_set_scheme(p->contact, (contact_scheme)s->job->contact->scheme);
+  penalty_contact_set_detection(p->contact, (contact_detection)s->job->contact->detection);
   penalty_contact_set_acceleration(p->contact, s->job->acceleration_scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -228,6 +229,31 @@ static double search_margin(const penalty_system *p)
   return fmin(2.0 * p->dt * (speed + p->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
 }
 
+/* The velocities at the end of the step, were there neither contact nor anything else but gravity. */
+static void fall(const penalty_system *p, double *z)
+{
+  const scene *s = p->scene;
+  memset(z, 0, (size_t)(3 * p->n_blocks) * sizeof *z);
+  for (int i = 0; i < s->n_systems; ++i) {
+    const body   *b = s->systems[i];
+    const int64_t n = b->ops->points == POINT_RIGID ? 1 : b->n_blocks; /* the other block of a rigid body turns it */
+    for (int64_t k = b->first_block; k < b->first_block + n; ++k) v3_axpy(z + 3 * k, p->dt, s->gravity);
+  }
+  for (int64_t i = 0; i < p->n_prescribed; ++i) z[p->prescribed[i]] = p->prescribed_velocity[i] - p->v0[p->prescribed[i]];
+}
+
+static PetscErrorCode expect_contacts(penalty_system *p)
+{
+  double *z;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("velocities without contact", 3 * p->n_blocks, sizeof *z, &z));
+  fall(p, z);
+  PetscCall(trial_velocity(p, z));
+  PetscCall(penalty_contact_expect(p->contact, p->v, p->frames));
+  memory_free(&z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict)
 {
   PetscFunctionBegin;
@@ -239,6 +265,7 @@ PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step
   PetscCall(scene_frames(s, t, dt, NULL, p->frames0));
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, p->frames0, dt,
                                        search_margin(p), p->n_blocks));
+  if (s->job->contact->detection == CONTACT_DETECT_STEP) PetscCall(expect_contacts(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

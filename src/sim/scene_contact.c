@@ -86,6 +86,8 @@ static void check_restitution(const scene *s, double e, const document_node *whe
   if (!where || !(e > 0.0) || !document_find(where, "restitution")) return;
   if (e < RESTITUTION_LEAST || e == 1.0)
     diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
+  else if (s->job->contact->edges)
+    diagnostics_add_under(d, where, path, "restitution", "cannot be given with contact.edges: springs between edges have no damper; leave out one of them");
   else if (s->job->contact->scheme != CONTACT_IMPLICIT)
     diagnostics_add_under(d, where, path, "restitution", "needs scheme: implicit: forces that lag know no rate; leave it out");
 }
@@ -117,6 +119,8 @@ static void check_edges(const scene *s, diagnostics *d)
   if (!is_met) diagnostics_add(d, where->mark, "contact.edges", "no two surfaces of triangles may touch here: of fem, cloth, or a rigid body with contact_surface: mesh; leave it out");
   if (s->job->contact->scheme != CONTACT_IMPLICIT)
     diagnostics_add(d, where->mark, "contact.edges", "edges meet at the end of a step alone; leave it out, or contact.scheme");
+  if (s->job->contact->detection != CONTACT_DETECT_EVALUATION)
+    diagnostics_add(d, where->mark, "contact.edges", "edges are looked for in every evaluation; leave it out, or contact.detection");
 }
 
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)

@@ -163,46 +163,79 @@ static void test_mesh_momentum(void **state) { (void)state, check_mesh_momentum(
 
 /* A ball that crosses a block's face within one step, from farther away than anything moves at first: its vertices are found where
  * they come in. One that leaves is not. */
-static int pairs_of_ball(double z, double speed)
+typedef struct {
+  int active, acting;     /* pairs of an evaluation, and those with a force */
+  int remembered, acted;  /* as the step ends, at the same state */
+} ball_pairs;
+
+static void count_ball_pairs(const world *w, int *active, int *acting)
+{
+  const mesh_contact *m = w->p.contact->mesh;
+  *active = *acting = 0;
+  for (int64_t i = 0; i < m->n; ++i) {
+    *active += m->pair[i].q.key.source == 1 && m->pair[i].is_active;
+    *acting += m->pair[i].q.key.source == 1 && v3_norm(m->pair[i].f) > 0.0;
+  }
+}
+
+/* `start`: its speed as the step begins; `speed`: at its end. */
+static ball_pairs pairs_of_ball(double z, double start, double speed, double gravity, const char *detection)
 {
   static const char *const format =
-    "stickslip: 1\nname: test\ngravity: [0, 0, 0]\ntime: {end: 0.1, step: 2.0e-3}\n"
+    "stickslip: 1\nname: test\ngravity: [0, 0, %g]\ntime: {end: 0.1, step: 2.0e-3}\n"
     "solver: {newton: {acceleration_scale: 10}}\n"
     "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}, steel: {model: rigid, density: 2000}}\n"
     "bodies:\n"
-    "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1}\n"
-    "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}}\n"
-    "contact: {friction: 0.3, stiffness: 1.0e4}\n";
-  char   text[2048];
-  world  w;
-  int    n = 0;
-  snprintf(text, sizeof text, format, z);
+    "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1,\n"
+    "          hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}]}\n"
+    "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}, velocity: [0, 0, %g]}\n"
+    "contact: {friction: 0.3, stiffness: 1.0e4, detection: %s}\n";
+  char            text[2048];
+  world           w;
+  ball_pairs      n;
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  contact_summary summary;
+  snprintf(text, sizeof text, format, gravity, z, start, detection);
   read_world(text, &w);
   begin(&w, 0.0);
   w.n = 3 * w.p.n_blocks;
   w.z = numbers(w.n);
   w.g = numbers(w.n);
-  w.z[3 * w.s->bodies[1].body->first_block + 2] = speed;
+  w.z[3 * w.s->bodies[1].body->first_block + 2] = speed - start;
   evaluate(&w, w.z, w.g, true);
-  const mesh_contact *m = w.p.contact->mesh;
-  for (int64_t i = 0; i < mesh_contact_n_pairs(m); ++i) {
-    mesh_pair_view q;
-    mesh_contact_pair(m, i, &q);
-    n += q.source_body == 1 && q.is_active;
-  }
+  count_ball_pairs(&w, &n.active, &n.acting);
+  assert_ok(penalty_system_end(&w.p, w.z, &verdict, &summary));
+  assert_int_equal(verdict.code, STEP_OK);
+  count_ball_pairs(&w, &n.remembered, &n.acted);
   close_world(&w);
   assert_no_leak();
   return n;
 }
 
+static int active_of_ball(double z, double speed) { return pairs_of_ball(z, 0.0, speed, 0.0, "evaluation").active; }
+
 static void test_detects_fast_bodies(void **state)
 {
   (void)state;
-  assert_int_equal(pairs_of_ball(0.35, -40.0), 0);  /* 0.08 m: stays 0.02 m above */
-  assert_true(pairs_of_ball(0.35, -55.0) > 3);      /* 0.01 m deep */
-  assert_true(pairs_of_ball(0.35, -90.0) > 50);     /* altogether inside */
-  assert_true(pairs_of_ball(0.249, 0.0) > 0);       /* inside from the start */
-  assert_int_equal(pairs_of_ball(-0.06, -50.0), 0); /* below, going away */
+  assert_int_equal(active_of_ball(0.35, -40.0), 0);  /* 0.08 m: stays 0.02 m above */
+  assert_true(active_of_ball(0.35, -55.0) > 3);      /* 0.01 m deep */
+  assert_true(active_of_ball(0.35, -90.0) > 50);     /* altogether inside */
+  assert_true(active_of_ball(0.249, 0.0) > 0);       /* inside from the start */
+  assert_int_equal(active_of_ball(-0.06, -50.0), 0); /* below, going away */
+}
+
+/* Once a step: what speed or gravity bring is there from the start, what comes unexpected acts from the next step on, what stays away never. */
+static void test_detects_once_a_step(void **state)
+{
+  (void)state;
+  const ball_pairs evaluation = pairs_of_ball(0.35, -55.0, -55.0, 0.0, "evaluation"), expected = pairs_of_ball(0.35, -55.0, -55.0, 0.0, "step"),
+                   fallen = pairs_of_ball(0.35, 0.0, -55.0, -55.0 / DT, "step"), surprise = pairs_of_ball(0.35, 0.0, -55.0, 0.0, "step"),
+                   turned_back = pairs_of_ball(0.35, -55.0, 0.0, 0.0, "step");
+  assert_true(evaluation.active > 3 && evaluation.acting == evaluation.active && evaluation.acted == evaluation.active);
+  assert_memory_equal(&expected, &evaluation, sizeof expected);
+  assert_memory_equal(&fallen, &evaluation, sizeof fallen);
+  assert_true(surprise.active == 0 && surprise.acting == 0 && surprise.remembered == evaluation.remembered && surprise.acted == 0);
+  assert_true(turned_back.active == 0 && turned_back.acting == 0 && turned_back.remembered == 0);
 }
 
 /* ---- rigid surfaces -------------------------------------------------------------------------------------------------- */
@@ -380,5 +413,6 @@ static void test_rigid_matrix(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_slope_rigid),
+TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_detects_once_a_step),
+          cmocka_unit_test(test_slope_rigid),
           cmocka_unit_test(test_rigid_momentum), cmocka_unit_test(test_rigid_threads), cmocka_unit_test(test_rigid_matrix))
