@@ -10,21 +10,22 @@
 /* Collisions closer than this part of a triangle's longest edge count: well above round-off, far below any penetration. */
 #define CCD_TOLERANCE 1e-10
 
-/* Where the point of a candidate is at velocities v. */
-static void point_at(const mesh_contact *c, const mesh_candidate *q, const double *v, const rigid_frame *frames, double Z[3])
+/* Where point p of the list is at velocities v. */
+static void point_at(const mesh_contact *c, int64_t p, const double *v, const rigid_frame *frames, double Z[3])
 {
-  const contact_source *s = &c->sources[q->i_source];
+  const contact_source *s  = &c->sources[c->point_source[p]];
+  const double         *x0 = c->vertex_x + 3 * (int64_t)c->point_vertex[p];
   if (s->b->ops->points == POINT_RIGID) {
     const rigid_frame *before = &c->frames0[s->frame], *now = &frames[s->frame];
     double             arm[3], own[3];
-    v3_sub(arm, q->x0, before->c);
+    v3_sub(arm, x0, before->c);
     m3_mulv_t(own, before->R, arm);
     m3_mulv(Z, now->R, own);
     v3_axpy(Z, 1.0, now->c);
     return;
   }
-  v3_copy(Z, q->x0);
-  for (int64_t k = c->point_row[q->point]; k < c->point_row[q->point + 1]; ++k) v3_axpy(Z, c->dt * c->row_weight[k], v + 3 * (int64_t)c->row_block[k]);
+  v3_copy(Z, x0);
+  for (int64_t k = c->point_row[p]; k < c->point_row[p + 1]; ++k) v3_axpy(Z, c->dt * c->row_weight[k], v + 3 * (int64_t)c->row_block[k]);
 }
 
 /* ---- near ones --------------------------------------------------------------------------------------------------------------- */
@@ -70,6 +71,7 @@ static PetscErrorCode add_point(mesh_contact *c, int64_t vertex, int32_t i_sourc
     PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int32_t), &c->point_source));
     PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int64_t), &c->point_index));
     PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int64_t), &c->point_id));
+    PetscCall(memory_resize("surface points", 3 * c->point_capacity, sizeof(double), &c->point_end));
     PetscCall(memory_resize("surface points", c->point_capacity + 1, sizeof(int64_t), &c->point_row));
   }
   PetscCall(add_row(c, i_source, i_point));
@@ -221,12 +223,12 @@ PetscErrorCode mesh_contact_search(mesh_contact *c)
 
 /* ---- those that collide --------------------------------------------------------------------------------------------------------- */
 
-static void candidate_path(const mesh_contact *c, const mesh_candidate *q, const double *v, const rigid_frame *frames, double x0[12], double x1[12])
+static void candidate_path(const mesh_contact *c, const mesh_candidate *q, double x0[12], double x1[12])
 {
   const contact_surface *s      = &c->mesh[q->i_mesh];
   const int32_t         *corner = s->topology->tri + 3 * (int64_t)q->triangle;
   v3_copy(x0, q->x0);
-  point_at(c, q, v, frames, x1);
+  v3_copy(x1, c->point_end + 3 * (int64_t)q->point);
   for (int k = 0; k < 3; ++k) {
     v3_copy(x0 + 3 + 3 * k, s->x0 + 3 * (int64_t)corner[k]);
     v3_copy(x1 + 3 + 3 * k, s->x + 3 * (int64_t)corner[k]);
@@ -251,14 +253,14 @@ static bool boxes_are_apart(const double x0[12], const double x1[12], double gap
 }
 
 /* Does the point come through the triangle, and from which side: the sign of its relative motion along the normal at that time. */
-static void try_candidate(mesh_contact *c, int64_t i, const double *v, const rigid_frame *frames)
+static void try_candidate(mesh_contact *c, int64_t i)
 {
   const mesh_candidate *q = &c->candidate[i];
   double                x0[12], x1[12], e1[3], e2[3], n[3], longest = 0.0, w[3], motion[3];
   ccd_hit               hit;
   c->hit_time[i] = INFINITY;
   if (q->is_known) return;
-  candidate_path(c, q, v, frames, x0, x1);
+  candidate_path(c, q, x0, x1);
   v3_sub(e1, x0 + 6, x0 + 3);
   v3_sub(e2, x0 + 9, x0 + 3);
   longest                 = sqrt(fmax(v3_dot(e1, e1), v3_dot(e2, e2)));
@@ -321,8 +323,11 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
   const int64_t n      = c->n_candidates;
   const int64_t before = c->n;
   PetscFunctionBegin;
-#pragma omp parallel for schedule(dynamic, 64) if (n > 256)
-  for (int64_t i = 0; i < n; ++i) try_candidate(c, i, v, frames);
+  const int64_t n_points = n > 0 ? c->n_points : 0;
+#pragma omp parallel for schedule(static) if (n_points > CONTACT_SERIAL)
+  for (int64_t p = 0; p < n_points; ++p) point_at(c, p, v, frames, c->point_end + 3 * p);
+#pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
+  for (int64_t i = 0; i < n; ++i) try_candidate(c, i);
   for (int64_t i = 0, end; i < n; i = end) {
     int64_t first = i;
     for (end = i; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end)

@@ -120,6 +120,7 @@ struct mesh_contact {
   int32_t     *point_vertex; /* [n_points] */
   int32_t     *point_source;
   int64_t     *point_index, *point_id;
+  double      *point_end;    /* [n_points][3] at the state that detect looks at */
   /* Rows of those that are weighted: asked for while bodies stand as the step began, good until it has ended. */
   int64_t     *point_row; /* [n_points + 1] */
   int64_t      row_capacity;

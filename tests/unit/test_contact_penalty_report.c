@@ -2,6 +2,7 @@
  * has just arrived, and what the natural map says of a force that is not the law's. */
 #include "test.h"
 #include <float.h>
+#include "contact/mesh_pairs.h"
 #include "contact/penalty_pairs.h"
 #include "contact_bodies.h"
 
@@ -137,4 +138,70 @@ static void foreign_force_is_seen(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(sphere_shows_its_bend), cmocka_unit_test(foreign_force_is_seen))
+/* ---- on triangles ------------------------------------------------------------------------------------------------------------- */
+
+/* A square of two triangles over an open roof of two more: nodes 0 1 2 3 at z = 0, 4 and 5 beyond the edge x = 1, lower by `drop`. */
+static const int32_t roof[12] = {0, 1, 2, 0, 2, 3, 1, 4, 5, 1, 5, 2};
+static double        roof_x[18];
+static void          roof_surface(const body *b, body_surface *out)
+{
+  (void)b;
+  *out = (body_surface){6, 4, roof, roof_x};
+}
+static const body_ops roof_ops = {.kind = "roof", .surface = roof_surface};
+
+/* The point comes through from above by DEPTH, then moves by `aside` to the side: a new pair, so X is where it came in. */
+static contact_summary slide_on_roof(double drop, double x, double aside, double extra)
+{
+  const double      nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, -drop, 2, 1, -drop};
+  body              b = {.ops = &roof_ops, .name = "roof"};
+  world             w;
+  contact_summary   s;
+  const contact_law law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
+  memset(&w, 0, sizeof w);
+  memcpy(roof_x, nodes, sizeof nodes);
+  mock_create(&w.point, "point", false, 1, 1, 1);
+  w.point.weight[0] = 1.0;
+  w.frame           = mock_frame((double[3]){0.0, 0.0, 0.0}, -1);
+  v3_set(w.point.x, x, 0.3, 1e-6);
+  w.source                 = (contact_source){&w.point.base, -1, POINT};
+  const contact_mesh mesh  = {&b, 0, GROUND};
+  assert_ok(penalty_contact_create(2, law, &w.contact));
+  assert_ok(penalty_contact_add_meshes(w.contact, 1, &mesh));
+  const double steps[2][3] = {{0.0, 0.0, -DEPTH - 1e-6}, {0.8 * aside, 0.6 * aside, 0.0}};
+  for (int i = 0; i < 2; ++i) {
+    v3_scale(w.v, 1.0 / DT, steps[i]);
+    assert_ok(penalty_contact_begin_step(w.contact, 1, &w.source, 0, NULL, 1, &w.frame, DT, 0.05, 1));
+    s = end(&w);
+    assert_int_equal(s.n_active, 1);
+  }
+  w.contact->mesh->pair[0].f[0] += extra;
+  assert_ok(penalty_report(w.contact, w.v, &w.frame, &s));
+  penalty_contact_destroy(&w.contact);
+  mock_destroy(&w.point);
+  return s;
+}
+
+/* Flat pairs obey the law to round-off, whether or not they cross from one triangle to the next; disturbed ones say by how much. */
+static void triangles_show_the_law(void **unused)
+{
+  (void)unused;
+  for (int i = 0; i < 10; ++i) {
+    const double          aside = 1e-3 * i, stuck = MU * DEPTH; /* the diagonal is where x = y */
+    const contact_summary s = slide_on_roof(0.5, 0.297, aside, 0.0), off = slide_on_roof(0.5, 0.297, aside, 1e-3 * K * DEPTH);
+    assert_int_equal(s.n_sliding, aside > stuck);
+    assert_close(s.natural_map, 0.0, 1e-12);
+    assert_true(s.natural_map_curved == 0.0);
+    assert_close(s.slip_angle, 0.0, 1e-9);
+    assert_close(off.natural_map, 1e-3, 1e-9);
+  }
+  /* Over the ridge the law starts anew from the edge: what it took to get there shows, but not as a fault of flat contact. */
+  const contact_summary s = slide_on_roof(0.5, 0.99, 0.015, 0.0);
+  assert_true(s.n_active == 1 && s.natural_map == 0.0 && s.natural_map_curved > 1e-6);
+  /* without a bend there is no ridge */
+  assert_true(slide_on_roof(0.0, 0.99, 0.02, 0.0).natural_map_curved == 0.0);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(sphere_shows_its_bend), cmocka_unit_test(foreign_force_is_seen),
+          cmocka_unit_test(triangles_show_the_law))
