@@ -114,3 +114,20 @@ bool ccd_edge_edge(const double x0[12], const double x1[12], const ccd_limits *l
   static const ccd_layout layout = {{0, 1, 0, 1}, {2, 2, 3, 3}, {1, 2}, {0, 3}, true};
   return solve(x0, x1, &layout, limits, hit);
 }
+
+bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, double gap)
+{
+  for (int k = 0; k < 3; ++k) {
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    for (int i = 0; i < 4; ++i) {
+      const int    side = i >= n_first;
+      const double a = x0[3 * i + k], b = x1[3 * i + k];
+      low[side]  = a < low[side] ? a : low[side];
+      low[side]  = b < low[side] ? b : low[side];
+      high[side] = a > high[side] ? a : high[side];
+      high[side] = b > high[side] ? b : high[side];
+    }
+    if (low[0] > high[1] + gap || low[1] > high[0] + gap) return true;
+  }
+  return false;
+}

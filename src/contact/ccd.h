@@ -39,4 +39,7 @@ typedef struct {
 bool ccd_point_triangle(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
 /* Two edges: x0, x1 [4][3] are a0, a1, b0, b1 at the beginning and at the end of the step. Otherwise as above. */
 bool ccd_edge_edge(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
+/* The boxes around the ways of the first n_first corners and around those of the others are farther apart than `gap` along an axis: nothing
+ * within that distance collides. Cheap, to be asked first. */
+bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, double gap);
 #endif

@@ -9,9 +9,6 @@ static const double ccd_tolerance = 1e-10;
 static const double end_tolerance = 1e-6;
 /* Sine: edges that are closer to parallel lie along each other, and the ends of one meet triangles next to the other. */
 static const double parallel_tolerance = 1e-3;
-/* Sine of the angle by which a triangle may rise beside an edge that counts as outermost, or must fall if the edge is not to be flat:
- * what is missed by that is shallower than 1/4000 of an edge. */
-static const double flat_tolerance = 1e-3;
 
 PetscErrorCode edge_pair_topology(triangle_topology **out)
 {
@@ -72,7 +69,7 @@ static bool rise_of(const edge_star *star, const double x[12], const double n[3]
     *most  = fmax(*most, rise);
     *least = fmin(*least, rise);
   }
-  return *most <= flat_tolerance && (!star->is_closed || v3_dot(out, n) > 0.0);
+  return *most <= EDGE_FLAT && (!star->is_closed || v3_dot(out, n) > 0.0);
 }
 
 bool edge_star_is_outermost(const edge_star *star, const double x[12], const double n[3])
@@ -86,7 +83,7 @@ bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const d
   const double down[3] = {-n[0], -n[1], -n[2]};
   double       most, least_a, least_b;
   return rise_of(&star[0], x, down, &most, &least_a) && rise_of(&star[1], x + 12, n, &most, &least_b) &&
-         fmin(least_a, least_b) < -flat_tolerance;
+         fmin(least_a, least_b) < -EDGE_FLAT;
 }
 
 static double volume(const double *p, const double *q, const double *r, const double *x)
@@ -139,7 +136,7 @@ bool edge_pair_collides(const edge_star star[2], const double x0[24], const doub
     longest = fmax(longest, v3_norm(n));
   }
   const ccd_limits limits = {.separation = 0.0, .tolerance = ccd_tolerance * longest};
-  if (!ccd_edge_edge(from, to, &limits, &hit)) return false;
+  if (ccd_boxes_are_apart(from, to, 2, limits.tolerance) || !ccd_edge_edge(from, to, &limits, &hit)) return false;
   if (!(fmin(hit.u, 1.0 - hit.u) > end_tolerance && fmin(hit.v, 1.0 - hit.v) > end_tolerance)) return false;
   for (int k = 0; k < 24; ++k) x[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
   v3_sub(d_a, x + 3, x);

@@ -16,6 +16,9 @@
 #include "contact/mesh_relaxation.h"
 
 enum { EDGE_PAIR_CORNERS = 4 };
+/* Sine of the angle by which a surface may rise beside an edge or node that counts as outermost, or must fall if the edge is not to be flat:
+ * what is missed by that is shallower than 1/4000 of an edge. */
+#define EDGE_FLAT 1e-3
 /* Its two triangles; their normal is along (a1 - a0) x (b1 - b0). */
 PetscErrorCode edge_pair_topology(triangle_topology **out);
 static inline int edge_pair_end_a(int corner) { return corner / 2; }

@@ -322,6 +322,7 @@ PetscErrorCode mesh_contact_expect(mesh_contact *c, const double *v, const rigid
   timer_begin(TIMER_CONTACT_SEARCH);
   move_surfaces(c, v, frames);
   PetscCall(look_as_far(c, farthest(c, v, frames, &of_unknowns)));
+  if (c->edges) PetscCall(mesh_edges_detect(c));
   PetscCall(mesh_contact_detect(c, v, frames, false));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -344,8 +345,8 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   timer_begin(TIMER_CONTACT_SEARCH);
   PetscCall(look_as_far(c, far));
   const bool at_end_alone = c->scheme == CONTACT_LAGGED_CONTACT || c->detection == CONTACT_DETECT_STEP;
+  if (c->edges) PetscCall(mesh_edges_detect(c)); /* first: which edges are held decides about points */
   if (!at_end_alone || !g) PetscCall(mesh_contact_detect(c, v, frames, at_end_alone));
-  if (c->edges) PetscCall(mesh_edges_detect(c));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscCall(evaluate(c, v, frames, with_tangent));
   if (c->edges) mesh_edges_evaluate(c, frames, with_tangent);

@@ -235,23 +235,6 @@ static void candidate_path(const mesh_contact *c, const mesh_candidate *q, doubl
   }
 }
 
-/* Is the box around the point's way farther than `gap` from the one around the triangle's? Most candidates are, at a fraction of what a
- * proof in time costs. */
-static bool boxes_are_apart(const double x0[12], const double x1[12], double gap)
-{
-  for (int k = 0; k < 3; ++k) {
-    double low = x0[3 + k], high = low;
-    for (int j = 3 + k; j < 12; j += 3) {
-      low  = x0[j] < low ? x0[j] : low;
-      low  = x1[j] < low ? x1[j] : low;
-      high = x0[j] > high ? x0[j] : high;
-      high = x1[j] > high ? x1[j] : high;
-    }
-    if ((x0[k] > high + gap && x1[k] > high + gap) || (x0[k] < low - gap && x1[k] < low - gap)) return true;
-  }
-  return false;
-}
-
 /* Does the point come through the triangle, and from which side: the sign of its relative motion along the normal at that time. */
 static void try_candidate(mesh_contact *c, int64_t i)
 {
@@ -265,7 +248,7 @@ static void try_candidate(mesh_contact *c, int64_t i)
   v3_sub(e2, x0 + 9, x0 + 3);
   longest                 = sqrt(fmax(v3_dot(e1, e1), v3_dot(e2, e2)));
   const ccd_limits limits = {.separation = 0.0, .tolerance = CCD_TOLERANCE * longest};
-  if (boxes_are_apart(x0, x1, limits.tolerance) || !ccd_point_triangle(x0, x1, &limits, &hit)) return;
+  if (ccd_boxes_are_apart(x0, x1, 1, limits.tolerance) || !ccd_point_triangle(x0, x1, &limits, &hit)) return;
   for (int k = 0; k < 3; ++k) {
     const int64_t a = 3 + k, b = 6 + k, d = 9 + k;
     e1[k] = (1.0 - hit.t) * (x0[b] - x0[a]) + hit.t * (x1[b] - x1[a]);
@@ -281,6 +264,8 @@ static void try_candidate(mesh_contact *c, int64_t i)
   }
   const double inward = -v3_dot(motion, n);
   if (inward == 0.0 || (inward < 0.0 && c->mesh[q->i_mesh].is_closed)) return; /* it comes out: nothing to register */
+  v3_scale(n, (inward > 0.0 ? 1.0 : -1.0) / v3_norm(n), n);
+  if (c->edges && mesh_edges_hold(c, c->sources[q->i_source].b, q->id, q->i_mesh, q->triangle, n)) return;
   c->hit_time[i]    = hit.t;
   c->hit[4 * i]     = inward > 0.0 ? 1.0 : -1.0;
   c->hit[4 * i + 1] = w[0];

@@ -282,6 +282,34 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool is_node_outermost(const contact_surface *s, int32_t node, const double n[3])
+{
+  const triangle_topology *t = s->topology;
+  for (int32_t j = 3 * t->fan_start[node]; j < 3 * t->fan_start[node + 1]; ++j) {
+    double e[3];
+    v3_sub(e, s->x + 3 * (int64_t)t->tri[3 * (int64_t)t->fan[j / 3] + j % 3], s->x + 3 * (int64_t)node);
+    if (v3_dot(e, n) < -EDGE_FLAT * v3_norm(e)) return false;
+  }
+  return true;
+}
+
+bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_mesh, int32_t triangle, const double n[3])
+{
+  for (int64_t i = 0; i < c->edges->n; ++i) {
+    const edge_contact *p = &c->edges->pair[i];
+    for (int k = 0; k < 2 && p->is_reached; ++k) {
+      const contact_surface *own  = &c->mesh[p->name.mesh[k]];
+      const int32_t         *ends = p->star[1 - k].node;
+      if (own->b != b || p->name.mesh[1 - k] != i_mesh || (p->star[k].node[0] != node && p->star[k].node[1] != node)) continue;
+      if (triangle_topology_corner(c->mesh[i_mesh].topology, triangle, ends[0]) < 0 &&
+          triangle_topology_corner(c->mesh[i_mesh].topology, triangle, ends[1]) < 0)
+        continue;
+      if (!is_node_outermost(own, (int32_t)node, n)) return true;
+    }
+  }
+  return false;
+}
+
 /* ---- what lives on ----------------------------------------------------------------------------------------------------------------- */
 
 /* Edges of one surface: the lower one first. Exchanging them turns both the cross product and the direction from b to a. */

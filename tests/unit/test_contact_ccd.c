@@ -408,7 +408,52 @@ static void close_passes_take_few_pieces(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
+/* Edges that differ in direction by 2^-k meet in their middles at an eighth of the step, all in numbers that are exact; or pass at a
+ * distance of 2^-k, sliding along each other and turning in the plane. */
+static void edges_that_are_almost_parallel(void **unused)
+{
+  (void)unused;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const int    k = (int)(i % 45), eighths = (int)random_index(19, i, 0, 9), slide = (int)random_index(19, i, 1, 5) - 2;
+    const double angle = ldexp(1.0, -k), t = eighths / 8.0, fall = i % 3 ? 1.0 : ldexp(1.0, -k / 2), gap = ldexp(1.0, -k);
+    double       x0[12], x1[12];
+    ccd_hit      hit;
+    for (int meets = 0; meets < 2; ++meets) {
+      const double at_t[12] = {-1, 0, 0, 1, 0, 0, -1, -angle, 0, 1, angle, 0}, velocity[12] = {0, 0, 0, 0, 0, 0, 0, 0, meets * fall, 0, 0, meets * fall};
+      for (int c = 0; c < 12; ++c) {
+        const double v = velocity[c] + (c % 3 == 0 && c >= 6 ? 8.0 * slide * ldexp(1.0, -k / 2) : 0.0);
+        x0[c] = at_t[c] - t * v, x1[c] = at_t[c] + (1.0 - t) * v;
+        if (c % 3 == 2 && c >= 6 && !meets) x0[c] += gap, x1[c] += gap;
+      }
+      const bool found = ccd_edge_edge(x0, x1, &SHARP, &hit);
+      if (meets && (!found || hit.t > t)) fail_msg("query %lld: missed or late", (long long)i);
+      if (!meets && found) fail_msg("query %lld: false alarm at a distance of %g", (long long)i, hit.distance);
+    }
+  }
+}
+
+/* Boxes that are apart hide nothing: not where two meet exactly, nor where they come as close as asked for. */
+static void boxes_hide_nothing(void **unused)
+{
+  (void)unused;
+  int n_apart = 0, n_found = 0;
+  for (uint64_t i = 0; i < 20000; ++i) {
+    const bool       is_edges = i % 2;
+    const int        n_first  = is_edges ? 2 : 1;
+    const ccd_limits limits   = {0.0, i % 3 ? 0.0 : 0.1};
+    double           x0[12], x1[12], t;
+    exact_collision(i, is_edges, x0, x1, &t);
+    assert_false(ccd_boxes_are_apart(x0, x1, n_first, 0.0));
+    for (int k = 0; k < 12; ++k) x1[k] = (x0[k] = random_range(23, i, (uint64_t)k, -1.0, 1.0)) + 0.3 * random_range(23, i, (uint64_t)(12 + k), -1.0, 1.0);
+    const bool is_apart = ccd_boxes_are_apart(x0, x1, n_first, limits.tolerance);
+    if (is_apart) assert_false(query_of(is_edges)(x0, x1, &limits, NULL));
+    else n_found += query_of(is_edges)(x0, x1, &limits, NULL);
+    n_apart += is_apart;
+  }
+  assert_true(n_apart > 1000 && n_found > 100);
+}
+
+TEST_MAIN(cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(boxes_hide_nothing), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
           cmocka_unit_test(agrees_with_quadruple_precision), cmocka_unit_test(keeps_the_separation), cmocka_unit_test(symmetries),
           cmocka_unit_test(powers_of_two_change_no_bit), cmocka_unit_test(what_is_no_number_collides),
           cmocka_unit_test(close_passes_take_few_pieces))
