@@ -125,6 +125,14 @@ PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
 /* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
 PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);
+/* After end_step: the active pairs of the accepted step. Borrowed until the next end_step. */
+typedef struct {
+  int64_t        n;
+  const double  *position, *force, *normal; /* [n][3] m, on the surface that is touched; N, on the point that touches; outward normal */
+  const int32_t *source_body, *object_body; /* [n] whose point, whose surface */
+  const uint8_t *is_sliding;                /* [n] */
+} contact_points_view;
+contact_points_view penalty_contact_points(const penalty_contact *c);
 /* Attachments as state (checkpoint), and contact points with forces for frames. */
 PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table);
 #endif

@@ -46,6 +46,12 @@ PetscErrorCode penalty_points_fields(contact_points *p, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+contact_points_view penalty_contact_points(const penalty_contact *c)
+{
+  const contact_points *p = &c->points;
+  return (contact_points_view){p->n, p->position, p->force, p->normal, p->source_body, p->object_body, p->is_sliding};
+}
+
 /* Angle between a and -b, accurate near zero; 0 where one of them is shorter than it must be to have a direction. */
 static double angle_to_opposite(const double *a, double a_min, const double *b, double b_min)
 {

@@ -22,6 +22,8 @@ typedef struct {
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);
   /* Force [N] and moment about the origin [N m] that body `from` (-1: all) exerts on body `on`, in the last accepted step. */
   PetscErrorCode (*contact_force)(const formulation *f, int on, int from, double force[3], double moment[3]);
+  /* The contacts of the last accepted step; borrowed until the next one. */
+  contact_points_view (*contact_points)(const formulation *f);
   PetscErrorCode (*fields)(formulation *f, field_table *table);
   void (*destroy)(formulation **f);
 } formulation_ops;

@@ -9,6 +9,7 @@
 #include "discretize/rigid/rigid_body.h"
 #include "io/history.h"
 #include "sim/flank.h"
+#include "sim/patch.h"
 #include "sim/scene.h"
 
 #define QUANTITY_TABLE(X)                                                                             \
@@ -23,6 +24,9 @@
   X(mechanical_energy, "J", "kinetic, elastic, gravitational and contact springs, of everything")     \
   X(contact_force, "N", "on a body, from `other` or from all")                                        \
   X(contact_moment, "N m", "about the origin, on a body, from `other` or from all")                   \
+  X(contact_extent, "m", "where `fraction` of the normal contact force on a body, from `other` or from all, has been met along `direction`; without " \
+                    "one, going outwards from the vertical axis through `point`: 1 is the outermost contact")  \
+  X(sticking, "1", "share of the normal contact force on a body, from `other` or from all, that is carried by contacts that stick") \
   X(penetration, "m", "deepest penetration of any active contact")                                    \
   X(contacts, "1", "active contacts")                                                                 \
   X(extent, "m", "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis " \
@@ -57,7 +61,7 @@ static const key_spec measure_keys[] = {
   {.name = "other", .type = KEY_STRING, .offset = offsetof(job_measure, other), .fallback = "\"\"", .help = "the other body, where two matter"},
   {.name = "direction", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure, direction), .is_optional = true, .help = "made a unit vector"},
   {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure, point), .unit = "m", .fallback = "[0, 0, 0]", .help = "see the quantity"},
-  {.name = "fraction", .type = KEY_REAL, .offset = offsetof(job_measure, fraction), .fallback = "1", .min = 0, .max = 1, .help = "of extent"},
+  {.name = "fraction", .type = KEY_REAL, .offset = offsetof(job_measure, fraction), .fallback = "1", .min = 0, .max = 1, .help = "of extent and contact_extent"},
   {.name = "expected", .type = KEY_STRINGS, .offset = offsetof(job_measure, expected), .is_optional = true,
    .help = "three expressions in X, Y, Z (initial position), x, y, z (position) and t"},
   {.name = "every", .type = KEY_REAL, .offset = offsetof(job_measure, every), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
@@ -98,7 +102,7 @@ static bool wants_particles(int q) { return q == QUANTITY_slope || q == QUANTITY
 static bool wants_body(int q)
 {
   return wants_rigid(q) || q == QUANTITY_point || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
-         q == QUANTITY_contact_moment;
+         q == QUANTITY_contact_moment || q == QUANTITY_contact_extent || q == QUANTITY_sticking;
 }
 static bool wants_direction(int q) { return q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
 
@@ -275,6 +279,17 @@ static PetscErrorCode extent(measures *m, const measure *k, double *value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode contact_extent(const measures *m, const measure *k, const contact_points_view *points, double *value)
+{
+  patch_frame f = {.on = k->body, .from = k->other, .is_round = !k->has_direction};
+  PetscFunctionBegin;
+  v3_copy(f.point, k->spec->point);
+  v3_copy(f.along, k->direction);
+  up_of(m->scene, f.up);
+  PetscCall(patch_extent(points, &f, k->spec->fraction, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static double mass_beyond(const measures *m, const measure *k)
 {
   const mpm_particles *p   = mpm_particles_of(m->scene->bodies[k->body].body);
@@ -315,6 +330,7 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
   const quantity q = (quantity)k->spec->quantity;
   body_totals    sum;
   double         force[3], moment[3];
+  contact_points_view points;
   *value = NAN;
   switch (q) {
   case QUANTITY_penetration: *value = report->contact.max_penetration; break;
@@ -323,6 +339,14 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
   case QUANTITY_contact_moment:
     PetscCall(m->formulation->ops->contact_force(m->formulation, k->body, k->other, force, moment));
     *value = along(k, q == QUANTITY_contact_force ? force : moment);
+    break;
+  case QUANTITY_contact_extent:
+    points = m->formulation->ops->contact_points(m->formulation);
+    PetscCall(contact_extent(m, k, &points, value));
+    break;
+  case QUANTITY_sticking:
+    points = m->formulation->ops->contact_points(m->formulation);
+    *value = patch_sticking(&points, k->body, k->other);
     break;
   case QUANTITY_extent: PetscCall(extent(m, k, value)); break;
   case QUANTITY_slope: PetscCall(slope(m, k, value)); break;

@@ -246,6 +246,7 @@ static PetscErrorCode penalty_force_between(const formulation *f, int on, int fr
 {
   return penalty_contact_force(((const penalty *)f)->system.contact, on, from, force, moment);
 }
+static contact_points_view penalty_points(const formulation *f) { return penalty_contact_points(((const penalty *)f)->system.contact); }
 static PetscErrorCode penalty_fields(formulation *f, field_table *table)
 {
   return penalty_contact_fields(((penalty *)f)->system.contact, table);
@@ -281,6 +282,7 @@ const formulation_ops penalty_formulation = {
   .create        = penalty_create,
   .step          = penalty_step,
   .contact_force = penalty_force_between,
+  .contact_points = penalty_points,
   .fields        = penalty_fields,
   .destroy       = penalty_destroy,
 };

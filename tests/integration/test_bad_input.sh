@@ -128,6 +128,13 @@ mesh | has volume 0 | good.msh, scale: 1.0e-200
  | has a mass of | good.msh, scale: 1.0e30
 E2
 
+refuse "graded balls" 'kind: fem, material: rubber, ' '' <<'E2'
+grading | for a `shape` that is a sphere | spacing: 0.5, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, grading: {direction: [0, 0, -1], factor: 2}
+grading | not for mesher: stuffing | spacing: 0.5, mesher: stuffing, shape: {sphere: {center: [0, 0, 0], radius: 1}}, grading: {direction: [0, 0, -1], factor: 2}
+grading.direction | is the zero vector | spacing: 0.5, shape: {sphere: {center: [0, 0, 0], radius: 1}}, grading: {direction: [0, 0, 0], factor: 2}
+shape | inverted | spacing: 0.9, shape: {sphere: {center: [0, 0, 0], radius: 1}}, grading: {direction: [0, 0, 1], factor: 100}
+E2
+
 refuse "cloth" 'kind: cloth, mass_per_area: 1, stretch: 100, ' '' <<'E2'
  | expected one of `sheet` and `shape` | velocity: [0, 0, 0]
 sheet | expected one of `sheet` and `shape` | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, shape: {mesh: {file: open.obj}}
@@ -174,6 +181,7 @@ E2
 
 # What the key tables alone refuse stops a job before its bodies are built.
 refuse "numbers out of range" '' '' <<'E2'
+grading.factor | >= 1 | kind: fem, material: rubber, spacing: 0.5, shape: {sphere: {center: [0, 0, 0], radius: 1}}, grading: {direction: [0, 0, 1], factor: 0.5}
 spacing | -1 is out of range: must be > 0 m | kind: fem, material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: -1
 mesh.scale | 0 is out of range | kind: fem, material: rubber, mesh: {path: good.msh, scale: 0}
 damping.mass | -1 is out of range: must be >= 0 | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {mass: -1}

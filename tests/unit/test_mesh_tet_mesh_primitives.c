@@ -116,6 +116,42 @@ static void test_box_is_isotropic(void **state)
   assert_no_leak();
 }
 
+/* A graded ball is the same ball, edges at its poles differ by the square of the factor, and what is small keeps its angles. */
+static void test_graded(void **state)
+{
+  (void)state;
+  const double     factor = 5.0;
+  tet_mesh        *even = NULL, *m = NULL;
+  tet_mesh_quality before, after;
+  double           shortest = INFINITY, longest = 0.0;
+  assert_ok(make(1, 0.05, &even));
+  assert_ok(make(1, 0.05, &m));
+  assert_ok(tet_mesh_grade_sphere(origin, 0.7, axis, factor, m));
+  assert_ok(tet_mesh_require("graded", m, false, NULL));
+  assert_ok(tet_mesh_measure(even, &before));
+  assert_ok(tet_mesh_measure(m, &after));
+  for (int64_t i = 0; i < m->surface->n_vertices; ++i) assert_close(off_surface(1, &m->surface->x[3 * i]), 0.0, ROUND_OFF);
+  assert_true(after.min_dihedral_deg > before.min_dihedral_deg - 3.0);
+  /* scale of the surface's edges against the even mesh, by where they were: (1 - t^2) / (1 + 2 t cos + t^2) */
+  const double t = (factor - 1.0) / (factor + 1.0);
+  for (int64_t i = 0; i < 3 * m->surface->n_triangles; ++i) {
+    const int64_t a = m->surface->tri[i], b = m->surface->tri[i - i % 3 + (i + 1) % 3];
+    double        d[3], e[3], mid[3];
+    v3_sub(d, &m->surface->x[3 * a], &m->surface->x[3 * b]);
+    v3_sub(e, &even->surface->x[3 * a], &even->surface->x[3 * b]);
+    v3_add(mid, &even->surface->x[3 * a], &even->surface->x[3 * b]);
+    v3_axpy(mid, -2.0, origin);
+    const double scale = v3_norm(d) / v3_norm(e), cosine = v3_dot(mid, axis) / (v3_norm(mid) * v3_norm(axis));
+    assert_close(scale, (1.0 - t * t) / (1.0 + 2.0 * t * cosine + t * t), 0.02 * scale);
+    shortest = fmin(shortest, scale), longest = fmax(longest, scale);
+  }
+  assert_close(shortest, 1.0 / factor, 0.02 / factor);
+  assert_close(longest, factor, 0.02 * factor);
+  tet_mesh_destroy(&even);
+  tet_mesh_destroy(&m);
+  assert_no_leak();
+}
+
 static void test_threads(void **state)
 {
   (void)state;
@@ -152,6 +188,10 @@ static void test_refusals(void **state)
   REFUSED(tet_mesh_box(a, b, 1e-5, &m), "choose a larger spacing");
   REFUSED(tet_mesh_sphere(a, -1.0, 0.1, &m), "a sphere needs");
   REFUSED(tet_mesh_sphere(a, 1.0, 1e-300, &m), "choose a larger spacing");
+  assert_ok(tet_mesh_sphere(a, 1.0, 0.5, &m));
+  REFUSED(tet_mesh_grade_sphere(a, 1.0, a, 2.0, m), "wants a direction");
+  REFUSED(tet_mesh_grade_sphere(a, 1.0, b, 0.5, m), "a factor of 1 or more");
+  tet_mesh_destroy(&m);
   REFUSED(tet_mesh_cylinder(a, a, 1.0, 0.1, &m), "a cylinder needs");
   REFUSED(tet_mesh_torus(a, b, 1.0, 1.0, 0.1, &m), "the minor radius below the major one");
   REFUSED(tet_mesh_torus(a, a, 1.0, 0.5, 0.1, &m), "a torus");
@@ -160,5 +200,5 @@ static void test_refusals(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_shapes), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_box_is_isotropic),
+TEST_MAIN(cmocka_unit_test(test_shapes), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_box_is_isotropic), cmocka_unit_test(test_graded),
           cmocka_unit_test(test_threads), cmocka_unit_test(test_refusals))

@@ -14,12 +14,16 @@ typedef struct {
   bool        allow_parts;
 } file_spec;
 typedef struct {
-  const char       *material;
-  const shape_spec *shape;
-  const file_spec  *mesh;
-  double            spacing;
-  int               mesher;
-  nodal_spec        nodal;
+  double direction[3], factor;
+} grading_spec;
+typedef struct {
+  const char         *material;
+  const shape_spec   *shape;
+  const file_spec    *mesh;
+  double              spacing;
+  int                 mesher;
+  const grading_spec *grading;
+  nodal_spec          nodal;
 } fem_body_spec;
 enum { MESHER_AUTO, MESHER_STRUCTURED, MESHER_STUFFING };
 
@@ -35,6 +39,11 @@ static const key_spec    file_keys[] = {
   {.name = "allow_parts", .type = KEY_BOOL, .offset = offsetof(file_spec, allow_parts), .fallback = "false", .help = "the file may hold several separate solids"},
   {.name = NULL}};
 static const key_table file_table = {.name = "bodies.fem.mesh", .help = "A mesh of tetrahedra from a file.", .size = sizeof(file_spec), .keys = file_keys};
+static const key_spec  grading_keys[] = {
+  {.name = "direction", .type = KEY_REALS, .count = 3, .offset = offsetof(grading_spec, direction), .help = "from the centre to where edges are short, of any length"},
+  {.name = "factor", .type = KEY_REAL, .offset = offsetof(grading_spec, factor), .min = 1, .max = 100, .help = "by which edges there are shorter, and opposite longer, than spacing"},
+  {.name = NULL}};
+static const key_table grading_table = {.name = "bodies.fem.grading", .help = "Short edges where a ball touches.", .size = sizeof(grading_spec), .keys = grading_keys};
 static const key_spec  fem_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(fem_body_spec, material), .help = "name of an entry of materials; elastic"},
   {.name = "shape", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, shape), .table = &shape_table, .is_optional = true, .help = "what is meshed; or give mesh"},
@@ -44,12 +53,23 @@ static const key_spec  fem_keys[] = {
   {.name = "mesher", .type = KEY_ENUM, .offset = offsetof(fem_body_spec, mesher), .choices = meshers, .fallback = "auto",
    .help = "structured: for box, sphere, cylinder and torus, keeps sharp edges; stuffing: any bounded shape, with angles between 10.7 and 164.8 "
            "degrees, sharp edges cut off; auto: structured where there is one"},
+  {.name = "grading", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, grading), .table = &grading_table, .is_optional = true,
+   .help = "of a sphere with a structured mesh: shorter edges on one side"},
   NODAL_KEYS(fem_body_spec),
   {.name = NULL}};
 const key_table fem_body_table = {.name = "bodies.fem", .help = "A deformable solid of finite elements: linear tetrahedra.",
                                   .size = sizeof(fem_body_spec), .keys = fem_keys};
 
 /* ---- meshing -------------------------------------------------------------------------------------------------------------- */
+
+/* Before the shape is turned and moved. */
+static PetscErrorCode grade(const shape_sphere_spec *s, const grading_spec *g, tet_mesh *m)
+{
+  PetscFunctionBegin;
+  PetscCall(tet_mesh_grade_sphere(s->center, s->radius, g->direction, g->factor, m));
+  PetscCall(tet_mesh_require("the graded sphere", m, false, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* A structured mesh of a primitive in its own axes, or NULL. */
 static PetscErrorCode mesh_primitive(const shape_spec *s, double spacing, tet_mesh **out)
@@ -69,6 +89,7 @@ static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, cons
   PetscFunctionBegin;
   *out = NULL;
   if (spec->mesher != MESHER_STUFFING) PetscCall(mesh_primitive(spec->shape, spec->spacing, out));
+  if (spec->grading) PetscCall(grade(spec->shape->sphere, spec->grading, *out));
   if (*out) {
     if (shape_pose(spec->shape, c, R)) tet_mesh_transform(*out, c, R);
   } else if (spec->mesher == MESHER_STRUCTURED) {
@@ -108,6 +129,10 @@ static bool check_keys(const fem_body_spec *spec, const body_request *r, diagnos
       diagnostics_add_under(d, r->node, r->path, "mesh.axis", "is the zero vector: there is no direction to turn about");
   } else if (isnan(spec->spacing))
     diagnostics_add_under(d, r->node, r->path, NULL, "missing required key \"spacing\" (a number in m): the length of edges of a meshed shape");
+  if (spec->grading && (!spec->shape || !spec->shape->sphere || spec->mesher == MESHER_STUFFING))
+    diagnostics_add_under(d, r->node, r->path, "grading", "is for a `shape` that is a sphere, and not for mesher: stuffing; leave it out");
+  else if (spec->grading && !(v3_norm(spec->grading->direction) > 0.0))
+    diagnostics_add_under(d, r->node, r->path, "grading.direction", "is the zero vector: there is no side with short edges");
   return diagnostics_count(d) == before;
 }
 

@@ -98,6 +98,10 @@ PetscErrorCode tet_mesh_sphere(const double center[3], double radius, double spa
 PetscErrorCode tet_mesh_cylinder(const double a[3], const double b[3], double radius, double spacing, tet_mesh **out);
 PetscErrorCode tet_mesh_torus(const double center[3], const double axis[3], double major, double minor, double spacing, tet_mesh **out);
 
+/* Draw the vertices of a ball's mesh together where `direction` (of any length) leaves it: edges there become shorter, and opposite longer, by
+ * `factor` >= 1. Conformal, so that angles stay where edges are short against the ball; check the mesh where they are not. */
+PetscErrorCode tet_mesh_grade_sphere(const double center[3], double radius, const double direction[3], double factor, tet_mesh *m);
+
 /* Isosurface stuffing, uniform [LabelleShewchuk2007]: the part of a body-centred cubic lattice of tetrahedra where phi < 0.
  *
  *   phi         must be continuous; its size does not matter
