@@ -9,6 +9,8 @@ static const double ccd_tolerance = 1e-10;
 static const double end_tolerance = 1e-6;
 /* Sine: edges that are closer to parallel lie along each other, and the ends of one meet triangles next to the other. */
 static const double parallel_tolerance = 1e-3;
+/* Sine of the angle by which a triangle must fall beside an edge that is not flat: what is missed by that is shallower than 1/4000 of an edge. */
+static const double flat_tolerance = 1e-3;
 
 PetscErrorCode edge_pair_topology(triangle_topology **out)
 {
@@ -69,7 +71,7 @@ static bool rise_of(const edge_star *star, const double x[12], const double n[3]
     *most  = fmax(*most, rise);
     *least = fmin(*least, rise);
   }
-  return *most <= EDGE_FLAT && (!star->is_closed || v3_dot(out, n) > 0.0);
+  return *most <= EDGE_RISE && (!star->is_closed || v3_dot(out, n) > 0.0);
 }
 
 bool edge_star_is_outermost(const edge_star *star, const double x[12], const double n[3])
@@ -83,7 +85,7 @@ bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const d
   const double down[3] = {-n[0], -n[1], -n[2]};
   double       most, least_a, least_b;
   return rise_of(&star[0], x, down, &most, &least_a) && rise_of(&star[1], x + 12, n, &most, &least_b) &&
-         fmin(least_a, least_b) < -EDGE_FLAT;
+         fmin(least_a, least_b) < -flat_tolerance;
 }
 
 static double volume(const double *p, const double *q, const double *r, const double *x)

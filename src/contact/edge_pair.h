@@ -16,9 +16,9 @@
 #include "contact/mesh_relaxation.h"
 
 enum { EDGE_PAIR_CORNERS = 4 };
-/* Sine of the angle by which a surface may rise beside an edge or node that counts as outermost, or must fall if the edge is not to be flat:
- * what is missed by that is shallower than 1/4000 of an edge. */
-#define EDGE_FLAT 1e-3
+/* Sine of the angle by which a surface may rise beside an edge or node that counts as outermost: surfaces that press on each other sink in, and
+ * what is still outermost is known to the depth over the length of an edge. */
+#define EDGE_RISE 0.05
 /* Its two triangles; their normal is along (a1 - a0) x (b1 - b0). */
 PetscErrorCode edge_pair_topology(triangle_topology **out);
 static inline int edge_pair_end_a(int corner) { return corner / 2; }
@@ -37,7 +37,7 @@ typedef struct {
 } edge_star;
 void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, edge_star *out);
 
-/* Is the edge, its star's nodes at x [4][3], the outermost of its surface along the unit vector n? Triangles may rise by a thousandth. */
+/* Is the edge, its star's nodes at x [4][3], the outermost of its surface along the unit vector n? Triangles may rise by EDGE_RISE. */
 bool edge_star_is_outermost(const edge_star *star, const double x[12], const double n[3]);
 /* Edges a and b, x [8][3] the nodes of both stars, n from b to a: is b outermost along n and a along -n? Not where both lie within flat
  * faces: those meet by points and other edges. */

@@ -282,15 +282,21 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_node_outermost(const contact_surface *s, int32_t node, const double n[3])
+/* Is a node, the end of an edge that comes from `other`, the outermost of its surface along -n, or a corner of the line that the edge is part of? */
+static bool is_corner(const contact_surface *s, int32_t node, int32_t other, const double n[3])
 {
-  const triangle_topology *t = s->topology;
+  const triangle_topology *t            = s->topology;
+  bool                     is_outermost = true, goes_on = false;
+  double                   way[3];
+  v3_sub(way, s->x + 3 * (int64_t)node, s->x + 3 * (int64_t)other);
   for (int32_t j = 3 * t->fan_start[node]; j < 3 * t->fan_start[node + 1]; ++j) {
-    double e[3];
+    double e[3], aside[3];
     v3_sub(e, s->x + 3 * (int64_t)t->tri[3 * (int64_t)t->fan[j / 3] + j % 3], s->x + 3 * (int64_t)node);
-    if (v3_dot(e, n) < -EDGE_FLAT * v3_norm(e)) return false;
+    v3_cross(aside, way, e);
+    is_outermost &= v3_dot(e, n) >= -EDGE_RISE * v3_norm(e);
+    goes_on |= v3_dot(way, e) > 0.0 && v3_norm(aside) <= EDGE_RISE * v3_norm(way) * v3_norm(e);
   }
-  return true;
+  return is_outermost || !goes_on;
 }
 
 bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_mesh, int32_t triangle, const double n[3])
@@ -304,7 +310,7 @@ bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_m
       if (triangle_topology_corner(c->mesh[i_mesh].topology, triangle, ends[0]) < 0 &&
           triangle_topology_corner(c->mesh[i_mesh].topology, triangle, ends[1]) < 0)
         continue;
-      if (!is_node_outermost(own, (int32_t)node, n)) return true;
+      if (!is_corner(own, (int32_t)node, p->star[k].node[p->star[k].node[0] == node], n)) return true;
     }
   }
   return false;

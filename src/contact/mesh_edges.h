@@ -76,8 +76,8 @@ PetscErrorCode mesh_edges_search(mesh_contact *c);
 /* New pairs on the way to where surfaces are now, and which of those found before are there. */
 PetscErrorCode mesh_edges_detect(mesh_contact *c);
 /* Is `node` of body b, about to go through a triangle of surface i_mesh against its unit normal n, the end of an edge that a pair holds
- * over a side or corner of that triangle, and not the outermost of its own surface against n? Then what lies deeper comes with that edge, and the
- * node is no contact of its own: or ridges of many edges would catch on their nodes. For deciding, after detect. */
+ * over a side or corner of that triangle, which goes straight on into another edge, and not the outermost of its own surface against n? Then
+ * what lies deeper comes with these edges, and the node is no contact of its own: or ridges of many edges would catch on their nodes. */
 bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_mesh, int32_t triangle, const double n[3]);
 /* Active pairs are remembered, on whatever edges they are by now. */
 PetscErrorCode mesh_edges_end_step(mesh_contact *c);

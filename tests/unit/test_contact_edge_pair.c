@@ -140,6 +140,8 @@ static void test_outermost(void **unused)
   assert_true(meets(open2, 0, 0, 1, 1, 0.1, -0.1, &up));   /* a sheet on a ridge */
   assert_true(meets(open2, 0, 1, 0, 1, 0.1, -0.1, &up));   /* rims of flat faces */
   assert_false(meets(open2, 0, 0, 0, 0, 0.1, -0.1, &up));  /* within flat faces */
+  assert_true(meets(open2, -0.04, 1, 1, 1, 0.1, -0.1, &up)); /* surfaces sink in: a little is allowed */
+  assert_false(meets(open2, -0.06, 1, 1, 1, 0.1, -0.1, &up));
   assert_true(meets(borders, 1, 5, 1, 5, 0.1, -0.1, &up)); /* borders have one side */
   assert_true(meets(borders, -1, 5, -1, 5, -0.1, 0.1, &up));
   assert_false(meets(borders, -1, 5, 1, 5, 0.1, -0.1, &up));
