@@ -29,6 +29,8 @@
   X(sticking, "1", "share of the normal contact force on a body, from `other` or from all, that is carried by contacts that stick") \
   X(penetration, "m", "deepest penetration of any active contact")                                    \
   X(contacts, "1", "active contacts")                                                                 \
+  X(self_crossing, "m", "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle " \
+                           "would have to be moved to come out; found from the geometry alone")     \
   X(extent, "m", "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis " \
                     "through `point`: 1 is the front")                                                \
   X(slope, "rad", "of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis " \
@@ -101,7 +103,7 @@ static bool wants_expected(int q) { return q == QUANTITY_velocity_error || q == 
 static bool wants_particles(int q) { return q == QUANTITY_slope || q == QUANTITY_mass_beyond || wants_expected(q); }
 static bool wants_body(int q)
 {
-  return wants_rigid(q) || q == QUANTITY_point || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
+  return wants_rigid(q) || q == QUANTITY_point || q == QUANTITY_self_crossing || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
          q == QUANTITY_contact_moment || q == QUANTITY_contact_extent || q == QUANTITY_sticking;
 }
 static bool wants_direction(int q) { return q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
@@ -132,6 +134,8 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     if (b >= 0 && wants_rigid(q) && !rigid_body_of(s->bodies[b].body)) diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a rigid body", quantity_names[q]);
     if (b >= 0 && wants_particles(q) && !mpm_particles_of(s->bodies[b].body))
       diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a body of kind mpm", quantity_names[q]);
+    if (b >= 0 && q == QUANTITY_self_crossing && !nodal_body_of(s->bodies[b].body))
+      diagnostics_add_under(d, item->node, path, "body", "quantity self_crossing wants a body of kind fem or cloth");
     if (b >= 0 && q == QUANTITY_point && !rigid_body_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
       diagnostics_add_under(d, item->node, path, "body", "quantity point wants a rigid body, or one made of nodes");
     if (b >= 0 && q == QUANTITY_extent && !mpm_particles_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
@@ -227,6 +231,16 @@ static void up_of(const scene *s, double up[3])
   const double g = v3_norm(s->gravity);
   v3_set(up, 0.0, 0.0, 1.0);
   if (g > 0.0) v3_scale(up, -1.0 / g, s->gravity);
+}
+
+static PetscErrorCode self_crossing(const nodal_body *b, double *value)
+{
+  const triangle_mesh surface = {.n_vertices = b->n_nodes, .n_triangles = b->n_triangles, .x = b->x, .tri = b->triangles};
+  int64_t             n;
+  int32_t             first[2];
+  PetscFunctionBegin;
+  PetscCall(triangle_mesh_crossings(&surface, &n, first, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode slope(const measures *m, const measure *k, double *value)
@@ -348,6 +362,7 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
     points = m->formulation->ops->contact_points(m->formulation);
     *value = patch_sticking(&points, k->body, k->other);
     break;
+  case QUANTITY_self_crossing: PetscCall(self_crossing(nodal_body_of(m->scene->bodies[k->body].body), value)); break;
   case QUANTITY_extent: PetscCall(extent(m, k, value)); break;
   case QUANTITY_slope: PetscCall(slope(m, k, value)); break;
   case QUANTITY_mass_beyond: *value = mass_beyond(m, k); break;

@@ -234,7 +234,7 @@ static void test_sort_and_compact(void **state)
 }
 
 /* Two boxes: apart, touching, one inside the other, overlapping on the same lattice and off it; a fold at a shared vertex. */
-static int64_t crossings_of_boxes(const double shift[3], double factor)
+static int64_t crossings_of_boxes(const double shift[3], double factor, double *depth)
 {
   const double   a[3] = {0}, b[3] = {1, 1, 1}, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   triangle_mesh *m = NULL, *two = NULL;
@@ -249,7 +249,7 @@ static int64_t crossings_of_boxes(const double shift[3], double factor)
     triangle_mesh_scale(m, factor);
     triangle_mesh_transform(m, shift, identity);
   }
-  assert_ok(triangle_mesh_crossings(two, &n, first));
+  assert_ok(triangle_mesh_crossings(two, &n, first, depth));
   if (n > 0) assert_true(first[0] >= 0 && first[0] < n_triangles && first[1] >= n_triangles); /* no box crosses itself */
   else assert_int_equal(first[0], -1);
   triangle_mesh_destroy(&m);
@@ -265,20 +265,27 @@ static void test_crossings(void **state)
   triangle_mesh *m = NULL;
   int64_t        n;
   int32_t        first[2];
-  assert_int_equal(crossings_of_boxes((const double[3]){2.0, 0.0, 0.0}, 1.0), 0);
-  assert_int_equal(crossings_of_boxes((const double[3]){1.0, 0.0, 0.0}, 1.0), 0);     /* face on face */
-  assert_int_equal(crossings_of_boxes((const double[3]){0.25, 0.25, 0.25}, 0.5), 0); /* inside */
-  assert_int_equal(crossings_of_boxes((const double[3]){0.0, 0.0, 0.0}, 1.0), 0);    /* the same place */
-  assert_true(crossings_of_boxes((const double[3]){0.5, 0.5, 0.5}, 1.0) > 0);        /* edges through edges */
-  assert_true(crossings_of_boxes((const double[3]){0.37, 0.21, 0.73}, 1.0) > 0);
-  assert_true(crossings_of_boxes((const double[3]){0.4, 0.3, 0.999999}, 0.1) > 0);
+  double         depth;
+  assert_int_equal(crossings_of_boxes((const double[3]){2.0, 0.0, 0.0}, 1.0, &depth), 0);
+  assert_int_equal(crossings_of_boxes((const double[3]){1.0, 0.0, 0.0}, 1.0, &depth), 0);     /* face on face */
+  assert_int_equal(crossings_of_boxes((const double[3]){0.25, 0.25, 0.25}, 0.5, &depth), 0); /* inside */
+  assert_int_equal(crossings_of_boxes((const double[3]){0.0, 0.0, 0.0}, 1.0, &depth), 0);    /* the same place */
+  assert_true(crossings_of_boxes((const double[3]){0.5, 0.5, 0.5}, 1.0, &depth) > 0);        /* edges through edges */
+  assert_true(crossings_of_boxes((const double[3]){0.37, 0.21, 0.73}, 1.0, &depth) > 0);
+  assert_true(crossings_of_boxes((const double[3]){0.4, 0.3, 0.999999}, 0.1, &depth) > 0);
+  /* a small box whose bottom is 0.02 under a face, away from its rim and its diagonal: so deep are the edges that go through */
+  assert_true(crossings_of_boxes((const double[3]){0.6, 0.2, 0.98}, 0.1, &depth) > 0);
+  assert_close(depth, 0.02, 1e-15);
+  /* one that is off the rim by 0.01 is as deep as that, however far down its edges go */
+  assert_true(crossings_of_boxes((const double[3]){-0.09, 0.3, 0.5}, 0.1, &depth) > 0);
+  assert_close(depth, 0.01, 1e-15);
   /* a box through whose top its own bottom is pushed */
   assert_ok(triangle_mesh_box(a, b, 0.5, &m));
   assert_ok(triangle_mesh_crossings_text(m, sizeof text, text));
   assert_string_equal(text, "");
   for (int64_t i = 0; i < m->n_vertices; ++i)
     if (m->x[3 * i] == 0.5 && m->x[3 * i + 1] == 0.5 && m->x[3 * i + 2] == 0.0) m->x[3 * i + 2] = 1.25;
-  assert_ok(triangle_mesh_crossings(m, &n, first));
+  assert_ok(triangle_mesh_crossings(m, &n, first, NULL));
   assert_true(n > 0);
   assert_ok(triangle_mesh_crossings_text(m, sizeof text, text));
   assert_non_null(strstr(text, "passes through itself"));

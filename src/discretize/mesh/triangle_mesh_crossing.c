@@ -30,45 +30,73 @@ static bool goes_through(const double *p, const double *q, const double *const t
   return s[0] * s[1] >= 0 && s[1] * s[2] >= 0 && s[2] * s[0] >= 0;
 }
 
+/* How far p, q, which goes through t, would have to be moved to come out: past one of its ends, or past the rim. */
+static double depth_in(const double *p, const double *q, const double *const t[3])
+{
+  double e1[3], e2[3], n[3], a[3], x[3];
+  v3_sub(e1, t[1], t[0]), v3_sub(e2, t[2], t[0]), v3_sub(a, p, t[0]), v3_sub(x, q, t[0]);
+  v3_cross(n, e1, e2);
+  v3_scale(n, 1.0 / v3_norm(n), n);
+  const double from = v3_dot(n, a), to = v3_dot(n, x);
+  double       depth = fmin(fabs(from), fabs(to));
+  for (int k = 0; k < 3; ++k) x[k] = p[k] + from / (from - to) * (q[k] - p[k]);
+  for (int i = 0; i < 3; ++i) {
+    double e[3], cross[3];
+    v3_sub(e, t[(i + 1) % 3], t[i]), v3_sub(a, x, t[i]);
+    v3_cross(cross, e, a);
+    depth = fmin(depth, v3_norm(cross) / v3_norm(e));
+  }
+  return depth;
+}
+
 static void corners(const triangle_mesh *m, int64_t t, const double *x[3])
 {
   for (int i = 0; i < 3; ++i) x[i] = m->x + 3 * (int64_t)m->tri[3 * t + i];
 }
 
-static bool cross(const triangle_mesh *m, int64_t s, int64_t t)
+/* -1: they do not cross. */
+static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
 {
-  const double *a[3], *b[3];
-  corners(m, s, a), corners(m, t, b);
-  for (int i = 0; i < 3; ++i)
-    if (goes_through(a[i], a[(i + 1) % 3], b) || goes_through(b[i], b[(i + 1) % 3], a)) return true;
-  return false;
+  const double *x[2][3];
+  double        depth = -1.0;
+  corners(m, s, x[0]), corners(m, t, x[1]);
+  for (int k = 0; k < 2; ++k)
+    for (int i = 0; i < 3; ++i) {
+      const double *p = x[k][i], *q = x[k][(i + 1) % 3];
+      if (goes_through(p, q, x[1 - k])) depth = fmax(depth, depth_in(p, q, x[1 - k]));
+    }
+  return depth;
 }
 
-/* How many triangles after t cross t, and the first of them. */
-static int64_t count_partners(const triangle_mesh *m, const box_tree *tree, double *const box[6], int64_t t, int32_t *partner)
+/* How many triangles after t cross t, the first of them, and how deep at most. */
+static int64_t count_partners(const triangle_mesh *m, const box_tree *tree, double *const box[6], int64_t t, int32_t *partner, double *deepest)
 {
   const double min[3] = {box[0][t], box[1][t], box[2][t]}, max[3] = {box[3][t], box[4][t], box[5][t]};
   int32_t      near[BOX_TREE_WIDTH];
   int64_t      n = 0;
   box_walk     walk;
   *partner = -1;
+  *deepest = 0.0;
   box_walk_begin(&walk, tree, min, max);
   for (int n_near; (n_near = box_walk_next(&walk, near)) > 0;)
     for (int i = 0; i < n_near; ++i) {
-      if (near[i] <= t || !cross(m, t, near[i])) continue;
+      const double depth = near[i] > t ? crossing_depth(m, t, near[i]) : -1.0;
+      if (depth < 0.0) continue;
       ++n;
+      *deepest = fmax(*deepest, depth);
       if (*partner < 0 || near[i] < *partner) *partner = near[i];
     }
   return n;
 }
 
-PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32_t first[2])
+PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32_t first[2], double *depth)
 {
   const int64_t n_triangles = m->n_triangles;
   int64_t       count       = 0;
   double       *box[6]      = {NULL};
   int32_t      *partner     = NULL;
   box_tree      tree        = {0};
+  double        deepest     = 0.0;
   PetscFunctionBegin;
   first[0] = first[1] = -1;
   *n                  = 0;
@@ -84,11 +112,16 @@ PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32
     }
   }
   box_tree_fit(&tree, box);
-#pragma omp parallel for schedule(dynamic, 256) reduction(+ : count)
-  for (int64_t t = 0; t < n_triangles; ++t) count += count_partners(m, &tree, box, t, &partner[t]);
+#pragma omp parallel for schedule(dynamic, 256) reduction(+ : count) reduction(max : deepest)
+  for (int64_t t = 0; t < n_triangles; ++t) {
+    double here;
+    count += count_partners(m, &tree, box, t, &partner[t], &here);
+    deepest = fmax(deepest, here);
+  }
   for (int64_t t = n_triangles - 1; t >= 0; --t)
     if (partner[t] >= 0) first[0] = (int32_t)t, first[1] = partner[t];
   *n = count;
+  if (depth) *depth = deepest;
   box_tree_clear(&tree);
   memory_free(&partner);
   for (int k = 0; k < 6; ++k) memory_free(&box[k]);
@@ -101,7 +134,7 @@ PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size,
   int32_t pair[2];
   PetscFunctionBegin;
   if (size) text[0] = '\0';
-  PetscCall(triangle_mesh_crossings(m, &n, pair));
+  PetscCall(triangle_mesh_crossings(m, &n, pair, NULL));
   if (n > 0) {
     const double *x = m->x + 3 * (int64_t)m->tri[3 * (int64_t)pair[0]];
     (void)snprintf(text, size, "the surface passes through itself: %lld pairs of triangles cross, the first near (%.7g, %.7g, %.7g); untangle it, or make what overlaps "
