@@ -1,30 +1,12 @@
 /* Any bytes as a mesh file. What is accepted must be a mesh: indices in range, numbers finite; tetrahedra must be sound.
  *
  * The first byte chooses the format, and whether a surface or a solid is wanted; for TetGen the first byte 255 parts the two files. */
+#include "fuzz.h"
 #include "core/memory.h"
 #include "discretize/mesh/mesh_import.h"
-#include <stdlib.h>
 #include <string.h>
 
-#define MUST(condition)                                                             \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);     \
-      abort();                                                                      \
-    }                                                                               \
-  } while (0)
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-  (void)argc;
-  (void)argv;
-  MUST(!PetscInitializeNoArguments());
-  MUST(!error_install());
-  return 0;
-}
+static void fuzz_set_up(void) {}
 
 static void check_surface(triangle_mesh *m)
 {
