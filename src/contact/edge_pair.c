@@ -128,17 +128,23 @@ bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *
   return *depth > 0.0 && edge_pair_is_outermost(star, x, n) && (pierces(x, &star[1], x + 12) || pierces(x + 12, &star[0], x));
 }
 
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], int32_t *side, mesh_attachment *X)
+double edge_pair_reach(const double x0[12])
 {
-  double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0, longest = 0.0;
+  double e[3], longest = 0.0;
+  for (int k = 0; k < 2; ++k) {
+    v3_sub(e, x0 + 6 * k + 3, x0 + 6 * k);
+    longest = fmax(longest, v3_norm(e));
+  }
+  return ccd_tolerance * longest;
+}
+
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, mesh_attachment *X)
+{
+  double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0;
   ccd_hit hit;
   for (int k = 0; k < 6; ++k) from[k] = x0[k], to[k] = x1[k], from[6 + k] = x0[12 + k], to[6 + k] = x1[12 + k];
-  for (int k = 0; k < 2; ++k) {
-    v3_sub(n, from + 6 * k + 3, from + 6 * k);
-    longest = fmax(longest, v3_norm(n));
-  }
-  const ccd_limits limits = {.separation = 0.0, .tolerance = ccd_tolerance * longest};
-  if (ccd_boxes_are_apart(from, to, 2, limits.tolerance) || !ccd_edge_edge(from, to, &limits, &hit)) return false;
+  const ccd_limits limits = {.separation = 0.0, .tolerance = edge_pair_reach(from)};
+  if (!ccd_edge_edge(from, to, &limits, &hit)) return false;
   if (!(fmin(hit.u, 1.0 - hit.u) > end_tolerance && fmin(hit.v, 1.0 - hit.v) > end_tolerance)) return false;
   for (int k = 0; k < 24; ++k) x[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
   v3_sub(d_a, x + 3, x);
@@ -155,5 +161,5 @@ bool edge_pair_collides(const edge_star star[2], const double x0[24], const doub
   *side = inward > 0.0 ? 1 : -1;
   *X    = edge_pair_attachment(hit.u, hit.v);
   v3_scale(n, *side / length, n);
-  return edge_pair_is_outermost(star, x, n);
+  return is_pair || edge_pair_is_outermost(star, x, n);
 }

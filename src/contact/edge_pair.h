@@ -43,8 +43,11 @@ bool edge_star_is_outermost(const edge_star *star, const double x[12], const dou
  * faces: those meet by points and other edges. */
 bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const double n[3]);
 /* Do the edges, all nodes on straight lines from x0 to x1 [8][3], come through each other, outermost against outermost? *side: the sign of
- * the parallelogram's normal that points from b to a before. What happens at the ends of edges is left to points. */
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], int32_t *side, mesh_attachment *X);
+ * the parallelogram's normal that points from b to a before. What happens at the ends of edges is left to points. is_pair: another state of
+ * this step has made them a pair, which then exists wherever they come through each other: a force that came and went with what is outermost would jump. */
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, mesh_attachment *X);
+/* The distance [m] within which edges with the ends x0 [4][3] collide: round-off. */
+double edge_pair_reach(const double x0[12]);
 /* Have the edges, nodes at x [8][3], come through each other already: one goes through a triangle beside the other, outermost against
  * outermost as above? *depth: how far [m]; X: where they are closest. */
 bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *side, mesh_attachment *X, double *depth);

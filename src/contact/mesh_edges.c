@@ -1,4 +1,5 @@
 #include "contact/mesh_edges.h"
+#include "contact/ccd.h"
 #include "contact/mesh_pairs.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -174,6 +175,15 @@ static void positions(const mesh_contact *c, const edge_name *name, const edge_s
   }
 }
 
+/* The ends of both edges, [4][3]: nearly all candidates need no more. */
+static void end_positions(const mesh_contact *c, const edge_candidate *q, bool at_start, double x[12])
+{
+  for (int i = 0; i < 4; ++i) {
+    const contact_surface *s = &c->mesh[q->name.mesh[i / 2]];
+    v3_copy(x + 3 * i, (at_start ? s->x0 : s->x) + 3 * (int64_t)q->star[i / 2].node[i % 2]);
+  }
+}
+
 /* How long the springs between bodies are as the step begins: [n_bodies][n_bodies], symmetric. */
 static void measure_springs(mesh_contact *c, double *length)
 {
@@ -215,14 +225,16 @@ static PetscErrorCode find_crossed(mesh_contact *c)
   for (int64_t i = 0; i < e->n_candidates; ++i) {
     edge_candidate *q     = &e->candidate[i];
     double          reach = CROSSED_SPRINGS * spring[c->mesh[q->name.mesh[0]].body_id * c->n_bodies + c->mesh[q->name.mesh[1]].body_id];
-    double          x[24], d_a[3], d_b[3], depth;
+    double          ends[12], x[24], d_a[3], d_b[3], depth;
     int32_t         side;
     mesh_attachment X;
     if (q->is_known || !(reach > 0.0 || c->is_fresh)) continue;
-    positions(c, &q->name, q->star, true, x);
-    v3_sub(d_a, x + 3, x);
-    v3_sub(d_b, x + 15, x + 12);
+    end_positions(c, q, true, ends);
+    v3_sub(d_a, ends + 3, ends);
+    v3_sub(d_b, ends + 9, ends + 6);
     if (c->is_fresh) reach = CROSSED_AT_START * fmin(v3_norm(d_a), v3_norm(d_b));
+    if (ccd_boxes_are_apart(ends, ends, 2, reach)) continue;
+    positions(c, &q->name, q->star, true, x);
     if (!edge_pair_is_crossed(q->star, x, &side, &X, &depth) || depth > reach) continue;
     PetscCall(add_pair(c, &q->name, &X, side, false));
     q->is_known = true;
@@ -255,9 +267,12 @@ static void try_candidate(mesh_contact *c, int64_t i)
   double                x0[24], x1[24];
   e->hit_side[i] = 0;
   if (q->is_known) return;
+  end_positions(c, q, true, x0);
+  end_positions(c, q, false, x1);
+  if (ccd_boxes_are_apart(x0, x1, 2, edge_pair_reach(x0))) return;
   positions(c, &q->name, q->star, true, x0);
   positions(c, &q->name, q->star, false, x1);
-  if (!edge_pair_collides(q->star, x0, x1, &e->hit_side[i], &e->hit_X[i])) e->hit_side[i] = 0;
+  if (!edge_pair_collides(q->star, x0, x1, q->pair >= 0, &e->hit_side[i], &e->hit_X[i])) e->hit_side[i] = 0;
 }
 
 PetscErrorCode mesh_edges_detect(mesh_contact *c)
@@ -288,10 +303,10 @@ static bool is_corner(const contact_surface *s, int32_t node, int32_t other, con
   const triangle_topology *t            = s->topology;
   bool                     is_outermost = true, goes_on = false;
   double                   way[3];
-  v3_sub(way, s->x + 3 * (int64_t)node, s->x + 3 * (int64_t)other);
+  v3_sub(way, s->x0 + 3 * (int64_t)node, s->x0 + 3 * (int64_t)other);
   for (int32_t j = 3 * t->fan_start[node]; j < 3 * t->fan_start[node + 1]; ++j) {
     double e[3], aside[3];
-    v3_sub(e, s->x + 3 * (int64_t)t->tri[3 * (int64_t)t->fan[j / 3] + j % 3], s->x + 3 * (int64_t)node);
+    v3_sub(e, s->x0 + 3 * (int64_t)t->tri[3 * (int64_t)t->fan[j / 3] + j % 3], s->x0 + 3 * (int64_t)node);
     v3_cross(aside, way, e);
     is_outermost &= v3_dot(e, n) >= -EDGE_RISE * v3_norm(e);
     goes_on |= v3_dot(way, e) > 0.0 && v3_norm(aside) <= EDGE_RISE * v3_norm(way) * v3_norm(e);

@@ -116,7 +116,7 @@ static bool meets(const edge_star star[2], double left_a, double right_a, double
   roof(x0 + 12, false, left_b, right_b, 0.0);
   roof(x1 + 12, false, left_b, right_b, 0.0);
   x0[2] += 1e-3, x1[2] += 1e-3; /* not quite level */
-  if (!edge_pair_collides(star, x0, x1, side, &X)) return false;
+  if (!edge_pair_collides(star, x0, x1, false, side, &X)) return false;
   double s, t;
   edge_pair_fractions(&X, &s, &t);
   assert_close(s, 0.5, 1e-8);
@@ -163,7 +163,7 @@ static void test_ends_and_parallels(void **unused)
     roof(x0 + 12, false, 1, 1, 0.0);
     roof(x1 + 12, false, 1, 1, 0.0);
     for (int i = 0; i < 4; ++i) x0[3 * i] += 0.5 - at[k], x1[3 * i] += 0.5 - at[k];
-    const bool meets = edge_pair_collides(star, x0, x1, &side, &X);
+    const bool meets = edge_pair_collides(star, x0, x1, false, &side, &X);
     assert_int_equal(meets, k < 2);
     n += meets;
   }
@@ -177,7 +177,7 @@ static void test_ends_and_parallels(void **unused)
     }
     memcpy(x1, x0, sizeof x1);
     for (int i = 0; i < 4; ++i) x0[3 * i + 2] += 0.1, x1[3 * i + 2] -= 0.1;
-    assert_int_equal(edge_pair_collides(star, x0, x1, &side, &X), k == 0);
+    assert_int_equal(edge_pair_collides(star, x0, x1, false, &side, &X), k == 0);
   }
 }
 
