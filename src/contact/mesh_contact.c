@@ -28,6 +28,7 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
   c->acceleration = 9.81;
   PetscCall(memory_alloc("contact surfaces", n, sizeof *c->mesh, &c->mesh));
   PetscCall(contact_rows_create(&c->rows));
+  PetscCall(contact_rows_create(&c->node_rows));
   PetscCall(rigid_sides_create(&c->sides));
   for (int m = 0; m < n; ++m) {
     contact_surface *s = &c->mesh[c->n_meshes++];
@@ -76,12 +77,13 @@ void mesh_contact_destroy(mesh_contact **out)
   }
   for (int64_t i = 0; i < c->capacity; ++i) forget_spilled(c, i);
   contact_rows_destroy(&c->rows);
+  contact_rows_destroy(&c->node_rows);
   rigid_sides_destroy(&c->sides);
   broad_phase_destroy(&c->broad);
   void *arrays[] = {&c->mesh, &c->known, &c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side, &c->stored_point,
                     &c->stored_weight, &c->stored_speed, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
                     &c->row_list, &c->vertex_x, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id, &c->point_end,
-                    &c->point_row, &c->row_block, &c->row_weight};
+                    &c->point_row, &c->row_block, &c->row_weight, &c->node_force_block, &c->node_force};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }

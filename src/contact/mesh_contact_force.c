@@ -138,6 +138,10 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxati
   int32_t *node = l->spilled_node ? l->spilled_node : l->own_node;
   double  *to   = l->spilled ? l->spilled : l->own;
   memcpy(node, r->node, (size_t)r->n_nodes * sizeof *node);
+  for (int j = 1; j < n; ++j) {
+    const int k = triangle_topology_corner(s->topology, r->at.triangle, node[j - 1]);
+    if (k >= 0) l->corner[k] = j;
+  }
   for (int j = 1; j < n; ++j) mesh_relaxation_block(s->topology, s->x, r, j, to + 9 * (j - 1));
   for (int k = 0; k < 3; ++k) memcpy(to + 9 * r->n_nodes + 3 * k * n, r->d_weight[k], (size_t)(3 * n) * sizeof(double));
   if (is_damped) add_gain(s, p, r, to);
@@ -258,7 +262,6 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   mesh_linear *l = &c->linear[i];
   l->mesh        = p->q.i_object;
   l->k           = p->gain * p->k;
-  for (int k = 0; k < 3; ++k) l->corner[k] = s->topology->tri[3 * (int64_t)p->grip.triangle + k];
   v3_copy(l->weight, p->grip.weight);
   v3_copy(l->spring, spring);
   return is_spring;
@@ -268,6 +271,36 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
 static bool is_long(const mesh_contact *c, int64_t i, const mesh_relaxation *r)
 {
   return c->pair[i].object_frame < 0 && r->n_nodes > MESH_NODES;
+}
+
+static int64_t node_block(const mesh_contact *c, const mesh_linear *l, int32_t node) { return c->mesh[l->mesh].b->first_block + node; }
+
+static bool deforms(const mesh_contact *c, int64_t i) { return c->sides.is_active[i] && c->sides.object[i] < 0; }
+
+/* Where products put what they add to nodes, so that all pairs can at once. */
+static PetscErrorCode list_nodes(mesh_contact *c)
+{
+  const int64_t before = c->n_node_forces;
+  int64_t       n      = 0;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < c->n; ++i) {
+    c->linear[i].first = n;
+    if (deforms(c, i)) n += c->linear[i].n_nodes;
+  }
+  c->n_node_forces = n;
+  if (n == 0 && before == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n > c->node_force_capacity) {
+    c->node_force_capacity = n + n / 2;
+    PetscCall(memory_resize("forces on nodes", c->node_force_capacity, sizeof(int32_t), &c->node_force_block));
+    PetscCall(memory_resize("forces on nodes", 3 * c->node_force_capacity, sizeof(double), &c->node_force));
+  }
+  for (int64_t i = 0; i < c->n; ++i) {
+    const mesh_linear *l    = &c->linear[i];
+    const int32_t     *node = mesh_linear_node(l);
+    for (int j = 0; deforms(c, i) && j < l->n_nodes; ++j) c->node_force_block[l->first + j] = (int32_t)node_block(c, l, node[j]);
+  }
+  PetscCall(contact_rows_build_single(c->node_rows, n, c->node_force_block, c->n_blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode evaluate(mesh_contact *c, const double *v, const rigid_frame *frames, bool with_tangent)
@@ -293,6 +326,7 @@ static PetscErrorCode evaluate(mesh_contact *c, const double *v, const rigid_fra
     PetscCall(keep_derivatives(c, i, &r, is_spring));
   }
   if (with_tangent && c->n_frames > 0) memcpy(c->sides.frames, frames, (size_t)c->n_frames * sizeof *frames);
+  if (with_tangent) PetscCall(list_nodes(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,15 +412,13 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
 
 /* ---- products -------------------------------------------------------------------------------------------------------------------- */
 
-static int64_t node_block(const mesh_contact *c, const mesh_linear *l, int32_t node) { return c->mesh[l->mesh].b->first_block + node; }
-
-/* A pair with a deforming surface: force and torques of its point, as rigid_sides_product; its corners are added to y at once. */
-static void product(const mesh_contact *c, int64_t i, const double *x, double *y)
+/* A pair with a deforming surface: force and torques of its point, as rigid_sides_product, and forces on its nodes. */
+static void product(const mesh_contact *c, int64_t i, const double *x)
 {
   const mesh_linear *l    = &c->linear[i];
   const int32_t     *node = mesh_linear_node(l);
   const rigid_motion m    = rigid_sides_motion(&c->sides, i);
-  double             q[3], df[3], dw[3], nodes[3] = {0.0, 0.0, 0.0};
+  double            *to = c->node_force + 3 * l->first, q[3], df[3], dw[3], nodes[3] = {0.0, 0.0, 0.0};
   rigid_sides_approach(&c->sides, i, &m, q);
   for (int k = 0; k < 3; ++k) dw[k] = v3_dot(mesh_linear_d(l, k, 0), q);
   for (int j = 1; j <= l->n_nodes; ++j) {
@@ -395,26 +427,26 @@ static void product(const mesh_contact *c, int64_t i, const double *x, double *y
     m3_mulv(term, mesh_linear_B(l, j), move);
     v3_axpy(nodes, 1.0, term);
     for (int k = 0; k < 3; ++k) dw[k] += v3_dot(mesh_linear_d(l, k, j), move);
+    v3_set(to + 3 * (j - 1), 0.0, 0.0, 0.0);
   }
   m3_mulv(df, c->sides.K + 9 * i, q);
   v3_axpy(df, l->k, nodes);
   rigid_sides_react(&c->sides, i, &m, q, df);
-  for (int k = 0; k < 3; ++k) {
-    double *to = y + 3 * node_block(c, l, l->corner[k]);
-    v3_axpy(to, c->dt * l->weight[k], df);
-    v3_axpy(to, c->dt * dw[k], l->spring);
+  for (int k = 0; k < 3 && l->n_nodes > 0; ++k) {
+    v3_axpy(to + 3 * (l->corner[k] - 1), l->weight[k], df);
+    v3_axpy(to + 3 * (l->corner[k] - 1), dw[k], l->spring);
   }
 }
 
-static void product_transposed(const mesh_contact *c, int64_t i, const double *x, double *y)
+static void product_transposed(const mesh_contact *c, int64_t i, const double *x)
 {
   const mesh_linear *l    = &c->linear[i];
   const int32_t     *node = mesh_linear_node(l);
   const rigid_motion m    = rigid_sides_motion(&c->sides, i);
-  double             p[3], h[3], F[3], uf[3];
+  double            *to = c->node_force + 3 * l->first, p[3], h[3], F[3], uf[3] = {0.0, 0.0, 0.0};
   rigid_sides_approach(&c->sides, i, &m, p);
-  for (int k = 0; k < 3; ++k) {
-    const double *u = x + 3 * node_block(c, l, l->corner[k]);
+  for (int k = 0; k < 3 && l->n_nodes > 0; ++k) {
+    const double *u = x + 3 * node_block(c, l, node[l->corner[k] - 1]);
     v3_axpy(p, -c->dt * l->weight[k], u);
     uf[k] = c->dt * v3_dot(u, l->spring);
   }
@@ -423,29 +455,31 @@ static void product_transposed(const mesh_contact *c, int64_t i, const double *x
   for (int k = 0; k < 3; ++k) v3_axpy(F, uf[k], mesh_linear_d(l, k, 0));
   rigid_sides_react_transposed(&c->sides, i, &m, p, h, F);
   for (int j = 1; j <= l->n_nodes; ++j) {
-    double out[3];
+    double *out = to + 3 * (j - 1);
     m3_mulv_t(out, mesh_linear_B(l, j), p);
-    v3_scale(out, l->k, out);
-    for (int k = 0; k < 3; ++k) v3_axpy(out, -uf[k], mesh_linear_d(l, k, j));
-    v3_axpy(y + 3 * node_block(c, l, node[j - 1]), -c->dt, out);
+    v3_scale(out, -l->k, out);
+    for (int k = 0; k < 3; ++k) v3_axpy(out, uf[k], mesh_linear_d(l, k, j));
   }
 }
 
 PetscErrorCode mesh_contact_tangent(const mesh_contact *c, const double *x, double *y, bool is_transposed)
 {
   const rigid_sides *s = &c->sides;
+  const int64_t      n = c->n;
   PetscFunctionBegin;
   if (c->edges) mesh_edges_tangent(c, x, y, is_transposed);
-  if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   rigid_sides_gather(s, c->rows, x, is_transposed);
-  for (int64_t i = 0; i < c->n; ++i) {
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
+  for (int64_t i = 0; i < n; ++i) {
     if (!s->is_active[i]) rigid_sides_rest(s, i);
     else if (s->object[i] >= 0 && is_transposed) rigid_sides_product_transposed(s, i);
     else if (s->object[i] >= 0) rigid_sides_product(s, i);
-    else if (is_transposed) product_transposed(c, i, x, y);
-    else product(c, i, x, y);
+    else if (is_transposed) product_transposed(c, i, x);
+    else product(c, i, x);
   }
   rigid_sides_scatter(s, c->rows, is_transposed, y);
+  if (c->n_node_forces > 0) contact_rows_scatter(c->node_rows, c->dt, c->node_force, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,8 +499,6 @@ static void pair_block(const mesh_contact *c, int64_t i, int row, int j, double 
   m3_axpy(block, c->dt * c->dt, outer);
 }
 
-static bool deforms(const mesh_contact *c, int64_t i) { return c->sides.is_active[i] && c->sides.object[i] < 0; }
-
 PetscErrorCode mesh_contact_block_diagonal(const mesh_contact *c, double *d)
 {
   PetscFunctionBegin;
@@ -478,12 +510,10 @@ PetscErrorCode mesh_contact_block_diagonal(const mesh_contact *c, double *d)
     const int32_t     *node = mesh_linear_node(l);
     double             block[9];
     if (!deforms(c, i)) continue;
-    for (int k = 0; k < 3; ++k)
-      for (int j = 1; j <= l->n_nodes; ++j) {
-        if (node[j - 1] != l->corner[k]) continue;
-        pair_block(c, i, 1 + k, j, block);
-        m3_axpy(d + 9 * node_block(c, l, l->corner[k]), 1.0, block);
-      }
+    for (int k = 0; k < 3 && l->n_nodes > 0; ++k) {
+      pair_block(c, i, 1 + k, l->corner[k], block);
+      m3_axpy(d + 9 * node_block(c, l, node[l->corner[k] - 1]), 1.0, block);
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -505,16 +535,18 @@ PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H)
     const int32_t     *node = mesh_linear_node(l);
     const int64_t      first = rows.start[i], end = rows.start[i + 1];
     double             block[9];
-    if (!deforms(c, i)) continue;
-    for (int row = 0; row < 4; ++row)
+    if (!deforms(c, i) || l->n_nodes == 0) continue;
+    for (int row = 0; row < 4; ++row) {
+      const int64_t corner = row == 0 ? -1 : node_block(c, l, node[l->corner[row - 1] - 1]);
       for (int j = row == 0; j <= l->n_nodes; ++j) {
         pair_block(c, i, row, j, block);
         if (row == 0) {
           for (int64_t p = first; p < end; ++p) add_if_there(H, rows.block[p], node_block(c, l, node[j - 1]), rows.weight[p], block);
         } else if (j == 0) {
-          for (int64_t q = first; q < end; ++q) add_if_there(H, node_block(c, l, l->corner[row - 1]), rows.block[q], rows.weight[q], block);
-        } else add_if_there(H, node_block(c, l, l->corner[row - 1]), node_block(c, l, node[j - 1]), 1.0, block);
+          for (int64_t q = first; q < end; ++q) add_if_there(H, corner, rows.block[q], rows.weight[q], block);
+        } else add_if_there(H, corner, node_block(c, l, node[j - 1]), 1.0, block);
       }
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -45,7 +45,8 @@ typedef struct {
  * B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than fit. */
 typedef struct {
   int     n_nodes;
-  int32_t mesh, corner[3]; /* nodes of the final triangle */
+  int32_t mesh, corner[3]; /* which q_j the corners of the final triangle are; if there are nodes at all */
+  int64_t first;           /* place of q_1 in node_force */
   double  k, weight[3], spring[3]; /* stiffness with its gain; weights at the spring's grip */
   int32_t own_node[MESH_NODES];
   double  own[18 * MESH_NODES + 9];
@@ -111,6 +112,11 @@ struct mesh_contact {
   contact_candidate    *row_list; /* [n] what rows are built from */
   contact_rows         *rows;
   rigid_sides           sides; /* of the pairs; tangent */
+  /* What products add to the nodes of deforming surfaces: q_1 ... of every pair, one after the other. */
+  int64_t       n_node_forces, node_force_capacity;
+  int32_t      *node_force_block; /* [n_node_forces] */
+  double       *node_force;       /* [n_node_forces][3] */
+  contact_rows *node_rows;
   relax_statistics      statistics;
   /* The broad phase and what its points are. */
   broad_phase *broad;

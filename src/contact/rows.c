@@ -137,6 +137,24 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode contact_rows_build_single(contact_rows *r, int64_t n, const int32_t *block, int64_t n_blocks)
+{
+  PetscFunctionBeginUser;
+  PetscCall(reserve_pairs(r, n, n_blocks));
+  PetscCall(reserve_entries(r, n));
+  r->n         = n;
+  r->n_entries = n;
+  r->n_blocks  = n_blocks;
+  for (int64_t i = 0; i < n; ++i) {
+    r->start[i]  = i;
+    r->block[i]  = block[i];
+    r->weight[i] = 1.0;
+  }
+  r->start[n] = n;
+  PetscCall(transpose(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 void contact_rows_gather(const contact_rows *r, double scale, const double *restrict v, const uint8_t *is_wanted,
                          double *restrict out)
 {

@@ -346,29 +346,44 @@ static void test_rigid_momentum(void **state)
   assert_no_leak();
 }
 
-static double *everything_rigid(int n_threads, int64_t *n)
+/* Two soft slabs pressed on each other: hundreds of pairs with surfaces that deform. */
+static const char slabs_job[] =
+  "stickslip: 1\n"
+  "name: test\n"
+  "gravity: [0, 0, -9.81]\n"
+  "time: {end: 0.1, step: 2.0e-3}\n"
+  "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
+  "bodies:\n"
+  "  low:  {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.025]}}}\n"
+  "  high: {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0.01, 0.005, 0.023], max: [0.41, 0.405, 0.048]}}}\n"
+  "contact: {friction: 0.3, stiffness: 1.0e4}\n";
+
+static double *everything(bool is_rigid, int n_threads, int64_t *n)
 {
   world w;
   team_set_threads(n_threads);
-  open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, 0.0, &w);
+  if (is_rigid) open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, 0.0, &w);
+  else open_world(slabs_job, CONTACT_IMPLICIT, 0.0, &w);
   double *all = everything_of(&w, n);
   assert_true(mesh_contact_n_pairs(w.p.contact->mesh) > CONTACT_SERIAL); /* enough to be shared out */
   close_world(&w);
   return all;
 }
 
-static void test_rigid_threads(void **state)
+static void test_mesh_threads(void **state)
 {
   (void)state;
-  int64_t n, m;
-  double *one = everything_rigid(1, &n);
-  for (int t = 2; t <= 3; ++t) {
-    double *more = everything_rigid(t, &m);
-    assert_int_equal(n, m);
-    assert_memory_equal(one, more, (size_t)n * sizeof *one);
-    memory_free(&more);
+  for (int is_rigid = 0; is_rigid < 2; ++is_rigid) {
+    int64_t n, m;
+    double *one = everything(is_rigid, 1, &n);
+    for (int t = 2; t <= 3; ++t) {
+      double *more = everything(is_rigid, t, &m);
+      assert_int_equal(n, m);
+      assert_memory_equal(one, more, (size_t)n * sizeof *one);
+      memory_free(&more);
+    }
+    memory_free(&one);
   }
-  memory_free(&one);
   team_set_threads(0);
   assert_no_leak();
 }
@@ -415,4 +430,4 @@ static void test_rigid_matrix(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_detects_once_a_step),
           cmocka_unit_test(test_slope_rigid),
-          cmocka_unit_test(test_rigid_momentum), cmocka_unit_test(test_rigid_threads), cmocka_unit_test(test_rigid_matrix))
+          cmocka_unit_test(test_rigid_momentum), cmocka_unit_test(test_mesh_threads), cmocka_unit_test(test_rigid_matrix))
