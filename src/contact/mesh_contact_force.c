@@ -343,7 +343,7 @@ static PetscErrorCode look_as_far(mesh_contact *c, double far)
   if (!(2.0 * far > c->margin && far < INFINITY)) PetscFunctionReturn(PETSC_SUCCESS);
   c->margin = 4.0 * far;
   PetscCall(mesh_contact_search(c));
-  mesh_contact_relink(c);
+  PetscCall(mesh_contact_relink(c));
   if (c->edges) PetscCall(mesh_edges_search(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,6 +5,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/mesh/triangle_bvh.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Collisions closer than this part of a triangle's longest edge count: well above round-off, far below any penetration. */
@@ -323,18 +324,40 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pairs keep their places when the candidates are listed anew. */
-void mesh_contact_relink(mesh_contact *c)
+typedef struct {
+  int32_t source, object, pair;
+  int64_t point;
+} pair_place;
+
+static int compare_place(const void *a, const void *b)
 {
+  const pair_place *p = a, *q = b;
+  if (p->source != q->source) return p->source < q->source ? -1 : 1;
+  if (p->object != q->object) return p->object < q->object ? -1 : 1;
+  return (p->point > q->point) - (p->point < q->point);
+}
+
+PetscErrorCode mesh_contact_relink(mesh_contact *c)
+{
+  pair_place *place;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("pairs by point", c->n, sizeof *place, &place));
   for (int64_t i = 0; i < c->n; ++i) {
     const contact_candidate *q = &c->pair[i].q;
-    for (int64_t k = 0; k < c->n_candidates; ++k) {
-      mesh_candidate *near = &c->candidate[k];
-      if (near->i_source != q->i_source || near->id != q->key.point || near->i_mesh != q->i_object) continue;
-      if (c->pair[i].is_new) near->pair = (int32_t)i;
-      else near->is_known = true;
-    }
+    place[i]                   = (pair_place){q->i_source, q->i_object, (int32_t)i, q->key.point};
   }
+  qsort(place, (size_t)c->n, sizeof *place, compare_place);
+  const pair_place *at = NULL; /* of the candidate before */
+  for (int64_t k = 0; k < c->n_candidates; ++k) {
+    mesh_candidate  *near = &c->candidate[k];
+    const pair_place key  = {near->i_source, near->i_mesh, 0, near->id};
+    if (k == 0 || !same_point(near, near - 1)) at = bsearch(&key, place, (size_t)c->n, sizeof *place, compare_place);
+    if (!at) continue;
+    if (c->pair[at->pair].is_new) near->pair = at->pair;
+    else near->is_known = true;
+  }
+  memory_free(&place);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- those that are inside from the start -------------------------------------------------------------------------------------------- */
@@ -372,11 +395,9 @@ PetscErrorCode mesh_contact_find_inside(mesh_contact *c)
       mesh_attachment X = {near, {0.0, 0.0, 0.0}};
       weights_of(s->x0 + 3 * (int64_t)v[0], s->x0 + 3 * (int64_t)v[1], s->x0 + 3 * (int64_t)v[2], nearest, X.weight);
       PetscCall(mesh_contact_add(c, c->point_source[p], c->point_index[p], c->point_id[p], x, m, &X, 1));
-      for (int64_t k = 0; k < c->n_candidates; ++k)
-        if (c->candidate[k].i_source == c->point_source[p] && c->candidate[k].id == c->point_id[p] && c->candidate[k].i_mesh == m)
-          c->candidate[k].is_known = true;
     }
     triangle_bvh_destroy(&tree);
   }
+  PetscCall(mesh_contact_relink(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

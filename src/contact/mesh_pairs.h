@@ -143,7 +143,7 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
 /* What lags of pair i, from the positions the step starts from; X relaxes there. */
 void mesh_contact_start(mesh_contact *c, int64_t i);
 /* After another search within the step: which candidates are pairs of this step already. */
-void mesh_contact_relink(mesh_contact *c);
+PetscErrorCode mesh_contact_relink(mesh_contact *c);
 /* The nodes of a rigid surface [n_nodes][3] in a pose. */
 void mesh_contact_pose(const contact_surface *s, const rigid_frame *frame, double *x);
 /* All pairs are there: their rows and their rigid bodies. */
