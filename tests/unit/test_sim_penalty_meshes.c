@@ -179,7 +179,7 @@ static void count_ball_pairs(const world *w, int *active, int *acting)
 }
 
 /* `start`: its speed as the step begins; `speed`: at its end. */
-static ball_pairs pairs_of_ball(double z, double start, double speed, double gravity, const char *detection)
+static void open_ball_world(double z, double start, double gravity, const char *detection, world *w)
 {
   static const char *const format =
     "stickslip: 1\nname: test\ngravity: [0, 0, %g]\ntime: {end: 0.1, step: 2.0e-3}\n"
@@ -190,17 +190,22 @@ static ball_pairs pairs_of_ball(double z, double start, double speed, double gra
     "          hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}]}\n"
     "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}, velocity: [0, 0, %g]}\n"
     "contact: {friction: 0.3, stiffness: 1.0e4, detection: %s}\n";
-  char            text[2048];
+  char text[2048];
+  snprintf(text, sizeof text, format, gravity, z, start, detection);
+  read_world(text, w);
+  begin(w, 0.0);
+  w->n = 3 * w->p.n_blocks;
+  w->z = numbers(w->n);
+  w->g = numbers(w->n);
+}
+
+static ball_pairs pairs_of_ball(double z, double start, double speed, double gravity, const char *detection)
+{
   world           w;
   ball_pairs      n;
   step_verdict    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
-  snprintf(text, sizeof text, format, gravity, z, start, detection);
-  read_world(text, &w);
-  begin(&w, 0.0);
-  w.n = 3 * w.p.n_blocks;
-  w.z = numbers(w.n);
-  w.g = numbers(w.n);
+  open_ball_world(z, start, gravity, detection, &w);
   w.z[3 * w.s->bodies[1].body->first_block + 2] = speed - start;
   evaluate(&w, w.z, w.g, true);
   count_ball_pairs(&w, &n.active, &n.acting);
@@ -222,6 +227,35 @@ static void test_detects_fast_bodies(void **state)
   assert_true(active_of_ball(0.35, -90.0) > 50);     /* altogether inside */
   assert_true(active_of_ball(0.249, 0.0) > 0);       /* inside from the start */
   assert_int_equal(active_of_ball(-0.06, -50.0), 0); /* below, going away */
+}
+
+/* Looked at again from farther away, points that are pairs already stay one pair each, whether they were found or inside from the start. */
+static void test_pairs_stay_single(void **state)
+{
+  (void)state;
+  const double speeds[] = {-1.0, -25.0, -90.0};
+  for (int is_inside = 0; is_inside < 2; ++is_inside) {
+    world           w;
+    mesh_pair_view  q, other;
+    open_ball_world(is_inside ? 0.249 : 0.295, 0.0, 0.0, "evaluation", &w);
+    const mesh_contact *m = w.p.contact->mesh;
+    int64_t             before = 0;
+    for (int k = 0; k < 3; ++k) {
+      w.z[3 * w.s->bodies[1].body->first_block + 2] = speeds[k];
+      evaluate(&w, w.z, w.g, true);
+      const int64_t n = mesh_contact_n_pairs(m);
+      assert_true(k == 0 ? is_inside == (n > 0) : n > before);
+      before = n;
+    }
+    for (int64_t i = 0; i < before; ++i)
+      for (int64_t j = 0; j < i; ++j) {
+        mesh_contact_pair(m, i, &q);
+        mesh_contact_pair(m, j, &other);
+        assert_true(q.source_body != other.source_body || q.object_body != other.object_body || q.point != other.point);
+      }
+    close_world(&w);
+    assert_no_leak();
+  }
 }
 
 /* Once a step: what speed or gravity bring is there from the start, what comes unexpected acts from the next step on, what stays away never. */
@@ -428,6 +462,6 @@ static void test_rigid_matrix(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_detects_once_a_step),
+TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_pairs_stay_single), cmocka_unit_test(test_detects_once_a_step),
           cmocka_unit_test(test_slope_rigid),
           cmocka_unit_test(test_rigid_momentum), cmocka_unit_test(test_mesh_threads), cmocka_unit_test(test_rigid_matrix))
