@@ -4,6 +4,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
+#include "discretize/fem/tetrahedra.h"
 #include "discretize/mpm/mpm_body.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/rigid/rigid_body.h"
@@ -17,6 +18,8 @@
   X(velocity, "m/s", "velocity of the centre of mass: momentum / mass")                               \
   X(point, "m", "where the point of a rigid body now is that was at `point` when the run began; of a body made of nodes: of the node " \
                    "that was closest to it")                                                          \
+  X(stress, "Pa", "in a body of kind fem: normal stress along `direction`, positive where pulled, around the node that was closest to `point` when the " \
+                "run began")                                                                              \
   X(angular_velocity, "rad/s", "of a rigid body")                                                     \
   X(angular_momentum, "N m s", "about the origin; of all bodies if none is named")                    \
   X(momentum, "N s", "of a body; of all if none is named")                                            \
@@ -103,10 +106,10 @@ static bool wants_expected(int q) { return q == QUANTITY_velocity_error || q == 
 static bool wants_particles(int q) { return q == QUANTITY_slope || q == QUANTITY_mass_beyond || wants_expected(q); }
 static bool wants_body(int q)
 {
-  return wants_rigid(q) || q == QUANTITY_point || q == QUANTITY_self_crossing || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
+  return wants_rigid(q) || q == QUANTITY_point || q == QUANTITY_stress || q == QUANTITY_self_crossing || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
          q == QUANTITY_contact_moment || q == QUANTITY_contact_extent || q == QUANTITY_sticking;
 }
-static bool wants_direction(int q) { return q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
+static bool wants_direction(int q) { return q == QUANTITY_stress || q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
 
 static void complain_about_name(const scene *s, const key_item *item, const char *path, const char *key, const char *name, diagnostics *d)
 {
@@ -136,6 +139,7 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
       diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a body of kind mpm", quantity_names[q]);
     if (b >= 0 && q == QUANTITY_self_crossing && !nodal_body_of(s->bodies[b].body))
       diagnostics_add_under(d, item->node, path, "body", "quantity self_crossing wants a body of kind fem or cloth");
+    if (b >= 0 && q == QUANTITY_stress && s->bodies[b].kind != &fem_body_kind) diagnostics_add_under(d, item->node, path, "body", "quantity stress wants a body of kind fem");
     if (b >= 0 && q == QUANTITY_point && !rigid_body_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
       diagnostics_add_under(d, item->node, path, "body", "quantity point wants a rigid body, or one made of nodes");
     if (b >= 0 && q == QUANTITY_extent && !mpm_particles_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
@@ -188,7 +192,7 @@ PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t 
       diagnostics_destroy(&none);
     }
     if (k->has_direction) v3_scale(k->direction, 1.0 / v3_norm(k->spec->direction), k->spec->direction);
-    if (k->spec->quantity == QUANTITY_point && nodal_body_of(s->bodies[k->body].body))
+    if ((k->spec->quantity == QUANTITY_point || k->spec->quantity == QUANTITY_stress) && nodal_body_of(s->bodies[k->body].body))
       k->node = node_closest_to(nodal_body_of(s->bodies[k->body].body), k->spec->point);
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, item->name);
     const char *names[] = {"step", "time", item->name}, *units[] = {"1", "s", quantity_units[k->spec->quantity]};
@@ -329,6 +333,14 @@ static double rigid_value(const measure *k, const rigid_body *b)
   }
 }
 
+static double stress_value(const measure *k, body *b)
+{
+  double sigma[9], traction[3];
+  if (!tetrahedra_stress(nodal_body_of(b), k->node, sigma)) return NAN;
+  m3_mulv(traction, sigma, k->direction);
+  return v3_dot(k->direction, traction);
+}
+
 static double point_value(const measure *k, body *b)
 {
   const nodal_body *nodal = nodal_body_of(b);
@@ -370,6 +382,7 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
   case QUANTITY_displacement_error:
     *value = particle_field_error(k->expected, &m->scene->world.mpm->origins, mpm_particles_of(m->scene->bodies[k->body].body), t, q == QUANTITY_velocity_error);
     break;
+  case QUANTITY_stress: *value = stress_value(k, m->scene->bodies[k->body].body); break;
   case QUANTITY_point: *value = point_value(k, m->scene->bodies[k->body].body); break;
   case QUANTITY_angular_velocity:
   case QUANTITY_tilt: *value = rigid_value(k, rigid_body_of(m->scene->bodies[k->body].body)); break;

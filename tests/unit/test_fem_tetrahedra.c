@@ -133,6 +133,12 @@ static void check_patch(const material_law *law)
       m3_mulv(x, F, c.b->rest + 3 * i);
       for (int k = 0; k < 3; ++k) error = fmax(error, fabs(c.b->x[3 * i + k] - x[k] - shift[k]));
     }
+    double cauchy[9], sigma[9];
+    m3_mul_nt(cauchy, P, F);
+    for (int i = 0; i < c.n / 3; ++i) {
+      assert_true(tetrahedra_stress(c.b, i, sigma));
+      for (int k = 0; k < 9; ++k) assert_close(sigma[k], cauchy[k] / m3_det(F), 1e-10 * 0.2 * jelly.E);
+    }
     internal(&c, g);
     for (int64_t t = 0; t < c.mesh->surface->n_triangles; ++t) {
       int64_t at[3];

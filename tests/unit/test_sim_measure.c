@@ -17,6 +17,8 @@ static const char *const text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9.81]
                                 "  far:    {quantity: point, body: bar, point: [1.6, 0.9, 0.2]}\n"
                                 "  front:  {quantity: extent, body: bar, direction: [1, 0, 0]}\n"
                                 "  middle: {quantity: extent, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
+                                "  pull:   {quantity: stress, body: bar, point: [2, 1, 1], direction: [1, 0, 0]}\n"
+                                "  aside:  {quantity: stress, body: bar, point: [2, 1, 1], direction: [0, 1, 0]}\n"
                                 "  low:    {quantity: extent, body: bar, direction: [0, 0, 1], fraction: 0}\n";
 
 /* Value in row `row` of measure/NAME.csv. */
@@ -73,6 +75,10 @@ static void nodes_are_followed(void **state)
   assert_close(recorded(dir, "place", 1), 6.5, 0);
   assert_close(recorded(dir, "front", 1), 6.5, 0);
   assert_close(recorded(dir, "middle", 1), 3.5, 0);
+  /* three times as long: fixed-corotated with E 1, nu 0 pulls by 2 mu (F - 1) = 2 on an area that stays */
+  assert_close(recorded(dir, "pull", 0), 0.0, 1e-15);
+  assert_close(recorded(dir, "pull", 1), 2.0, 1e-14);
+  assert_close(recorded(dir, "aside", 1), 0.0, 1e-14);
   snprintf(command, sizeof command, "rm -r %s", dir);
   assert_int_equal(system(command), 0);
   assert_no_leak();

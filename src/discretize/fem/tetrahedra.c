@@ -232,3 +232,41 @@ PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, double beta, int
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* ---- what others want to know ---------------------------------------------------------------------------------------------- */
+
+/* P F^T / J of element e of a set, times its volume. */
+static bool add_cauchy(const tetrahedra *t, int64_t e, const double c[12], double sigma[9], double *volume)
+{
+  double F[9], P[9], S[9];
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      F[3 * i + j] = 0.0;
+      for (int a = 0; a < 3; ++a) F[3 * i + j] += (c[3 * (a + 1) + i] - c[i]) * t->gradient[3 * a + j][e];
+    }
+  const double J = m3_det(F);
+  if (!(J > 0.0) || material_stress(t->material, 1, 1, F, NULL, P, NULL, NULL, NULL, NULL, NULL) < 1) return false;
+  m3_mul_nt(S, P, F);
+  m3_axpy(sigma, t->volume[e] / J, S);
+  *volume += t->volume[e];
+  return true;
+}
+
+bool tetrahedra_stress(const nodal_body *b, int64_t node, double sigma[9])
+{
+  double volume = 0.0, c[12];
+  m3_zero(sigma);
+  for (int s = 0; s < b->n_sets; ++s) {
+    const element_set *set = &b->sets[s];
+    if (set->ops != &ops) continue;
+    for (int64_t e = 0; e < set->n; ++e) {
+      const int32_t *v = set->node + 4 * e;
+      if (v[0] != node && v[1] != node && v[2] != node && v[3] != node) continue;
+      corners(v, b->x, c);
+      if (!add_cauchy(set->context, e, c, sigma, &volume)) return false;
+    }
+  }
+  if (!(volume > 0.0)) return false;
+  for (int k = 0; k < 9; ++k) sigma[k] /= volume;
+  return true;
+}
