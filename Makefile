@@ -18,7 +18,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-ccd validate plots install clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-ccd validate plots install clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -65,7 +65,12 @@ test: setup-test
 bench: setup-build
 	@$(MAKE) --no-print-directory -j2 bench-build
 	@for b in $(BENCH_BIN); do echo "== $$(basename $$b)"; $$b || exit 1; done
+	@$(MAKE) --no-print-directory bench-other
 bench-build: all $(BENCH_BIN)
+# The same scenes in other engines, those of them that are installed
+bench-other: setup-build
+	@$(MAKE) --no-print-directory $(B)/bench/other/stickslip
+	@echo "== other engines"; B=$(B) sh validation/bench/other/run.sh
 # DATA: a folder of queries with known answers, in the format of the header of validation/bench/bench_ccd.c; a missed one fails
 bench-ccd: setup-build
 	@$(MAKE) --no-print-directory $(B)/bench/bench_ccd
@@ -110,6 +115,7 @@ help:
 	@echo "make run        set up, build, run jobs/quickstart.yaml"
 	@echo "make test       set up, build, run all tests"
 	@echo "make bench      speed against this machine's limits"
+	@echo "make bench-other  stacks and a slope in stickslip and in ODE, Bullet, MuJoCo and Siconos, where installed"
 	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
