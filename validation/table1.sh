@@ -1,5 +1,5 @@
 #!/bin/sh
-# The rows of Table 1 of [DingSchroeder2020] at full size, on one thread each.
+# The rows of Table 1 of [DingSchroeder2020] at full size, on one thread each, without frames but the first and the last.
 #
 #   sh validation/table1.sh run [ROW ...]   runs rows (all if none is named: a day) into build/table1, again if they are there already:
 #                                           the quicker of the two runs is kept, as other work on the machine only slows it down
@@ -15,7 +15,7 @@ user_time() { sed -n 's/^user CPU time *\([0-9.e+-]*\) s.*/\1/p' "$1/summary.txt
 run_row() { # row, seconds ("-": as the job says)
   mkdir -p "$out"
   rm -rf "$out/$1.new"
-  set -- "$1" "$2" run "jobs/penalty/$1.yaml" --threads 1 --out "$out/$1.new"
+  set -- "$1" "$2" run "jobs/penalty/$1.yaml" --threads 1 --out "$out/$1.new" --set time.frame=0 --set output.checkpoint=0
   row=$1 seconds=$2
   shift 2
   [ "$seconds" = - ] || set -- "$@" --set "time.end=$seconds"
