@@ -33,7 +33,7 @@
   X(penetration, "m", "deepest penetration of any active contact")                                    \
   X(contacts, "1", "active contacts")                                                                 \
   X(self_crossing, "m", "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle " \
-                           "would have to be moved to come out; found from the geometry alone")     \
+                           "would have to be moved to come out, which is at most what fits into the triangle; found from the geometry alone")     \
   X(extent, "m", "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis " \
                     "through `point`: 1 is the front")                                                \
   X(slope, "rad", "of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis " \

@@ -48,8 +48,8 @@ void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defe
 /* Pairs of triangles of a mesh with finite vertices that pass through each other: an edge of one begins and ends on different sides of
  * the other, beyond doubt by round-off, and does not miss it. Those that lie on each other, or touch with a corner, do not count.
  *   first [2]  the pair with the smallest numbers, -1 if there is none
- *   depth      the farthest that one of those edges would have to be moved to come out, past an end of its own or the rim of the triangle;
- *              0 if there is none; may be NULL [m] */
+ *   depth      the farthest that one of those edges would have to be moved to come out, past an end of its own or the rim of the triangle (at
+ *              most the radius of the circle that fits in); 0 if there is none; may be NULL [m] */
 PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32_t first[2], double *depth);
 /* The same as a line for users; "" if there is none. */
 PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size, char *text);
