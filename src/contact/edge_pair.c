@@ -12,30 +12,60 @@ static const double parallel_tolerance = 1e-3;
 /* Sine of the angle by which a triangle must fall beside an edge that is not flat: what is missed by that is shallower than 1/4000 of an edge. */
 static const double flat_tolerance = 1e-3;
 
-PetscErrorCode edge_pair_topology(triangle_topology **out)
+/* Bits: a has a node before, behind; b has one before, behind. */
+static bool has_cell(int patch, int i, int j)
 {
-  static const int32_t tri[6] = {0, 1, 2, 3, 2, 1};
+  return (i != 0 || patch & 1) && (i != 2 || patch & 2) && (j != 0 || patch & 4) && (j != 2 || patch & 8);
+}
+
+int edge_patch_of(const int32_t a[EDGE_CHAIN], const int32_t b[EDGE_CHAIN])
+{
+  return (a[0] >= 0) + 2 * (a[3] >= 0) + 4 * (b[0] >= 0) + 8 * (b[3] >= 0);
+}
+
+PetscErrorCode edge_patches_create(edge_patch patch[EDGE_PATCHES])
+{
   PetscFunctionBegin;
-  PetscCall(triangle_topology_create(EDGE_PAIR_CORNERS, 2, tri, out));
+  for (int p = 0; p < EDGE_PATCHES; ++p) {
+    int32_t tri[54];
+    int     n = 0;
+    for (int c = 0; c < 9; ++c) {
+      const int32_t corner = EDGE_CHAIN * (c / 3) + c % 3, quad[6] = {0, 1, EDGE_CHAIN, EDGE_CHAIN + 1, EDGE_CHAIN, 1};
+      if (!has_cell(p, c / 3, c % 3)) continue;
+      if (c == 4) patch[p].own = patch[p].n_cells;
+      patch[p].cell[patch[p].n_cells++] = (uint8_t)c;
+      for (int k = 0; k < 6; ++k) tri[n++] = corner + quad[k];
+    }
+    PetscCall(triangle_topology_create(EDGE_CORNERS, 2 * patch[p].n_cells, tri, &patch[p].topology));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void edge_pair_corners(const double a[6], const double b[6], double P[12])
+void edge_patches_destroy(edge_patch patch[EDGE_PATCHES])
 {
-  for (int c = 0; c < EDGE_PAIR_CORNERS; ++c) v3_sub(P + 3 * c, b + 3 * edge_pair_end_b(c), a + 3 * edge_pair_end_a(c));
+  for (int p = 0; p < EDGE_PATCHES; ++p) triangle_topology_destroy(&patch[p].topology);
 }
 
-void edge_pair_fractions(const mesh_attachment *X, double *s, double *t)
+void edge_patch_corners(const double a[12], const double b[12], double P[48])
 {
-  const double *w = X->weight;
-  *s              = X->triangle == 0 ? w[2] : 1.0 - w[2];
-  *t              = X->triangle == 0 ? w[1] : 1.0 - w[1];
+  for (int c = 0; c < EDGE_CORNERS; ++c) v3_sub(P + 3 * c, b + 3 * edge_patch_b(c), a + 3 * edge_patch_a(c));
 }
 
-mesh_attachment edge_pair_attachment(double s, double t)
+void edge_patch_fractions(const edge_patch *p, const mesh_attachment *X, int cell[2], double at[2])
 {
-  if (s + t <= 1.0) return (mesh_attachment){0, {1.0 - s - t, t, s}};
-  return (mesh_attachment){1, {(s + t) - 1.0, 1.0 - t, 1.0 - s}};
+  const double *w        = X->weight;
+  const bool    is_first = X->triangle % 2 == 0;
+  cell[0] = p->cell[X->triangle / 2] / 3;
+  cell[1] = p->cell[X->triangle / 2] % 3;
+  at[0]   = is_first ? w[2] : 1.0 - w[2];
+  at[1]   = is_first ? w[1] : 1.0 - w[1];
+}
+
+mesh_attachment edge_patch_attachment(const edge_patch *p, const double at[2])
+{
+  const double s = at[0], t = at[1];
+  if (s + t <= 1.0) return (mesh_attachment){2 * p->own, {1.0 - s - t, t, s}};
+  return (mesh_attachment){2 * p->own + 1, {(s + t) - 1.0, 1.0 - t, 1.0 - s}};
 }
 
 void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, edge_star *out)
@@ -109,7 +139,7 @@ static bool pierces(const double *p, const edge_star *star, const double *q)
   return false;
 }
 
-bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *side, mesh_attachment *X, double *depth)
+bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *side, double at[2], double *depth)
 {
   double d_a[3], d_b[3], w[3], n[3];
   v3_sub(d_a, x + 3, x);
@@ -123,7 +153,8 @@ bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *
   const double height = v3_dot(w, n) / length; /* of b above a along n */
   *side  = height > 0.0 ? 1 : -1;
   *depth = fabs(height);
-  *X     = edge_pair_attachment(s, t);
+  at[0]  = s;
+  at[1]  = t;
   v3_scale(n, *side / length, n);
   return *depth > 0.0 && edge_pair_is_outermost(star, x, n) && (pierces(x, &star[1], x + 12) || pierces(x + 12, &star[0], x));
 }
@@ -138,7 +169,7 @@ double edge_pair_reach(const double x0[12])
   return ccd_tolerance * longest;
 }
 
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, mesh_attachment *X)
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[2])
 {
   double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0;
   ccd_hit hit;
@@ -159,7 +190,8 @@ bool edge_pair_collides(const edge_star star[2], const double x0[24], const doub
   }
   if (inward == 0.0) return false;
   *side = inward > 0.0 ? 1 : -1;
-  *X    = edge_pair_attachment(hit.u, hit.v);
+  at[0] = hit.u;
+  at[1] = hit.v;
   v3_scale(n, *side / length, n);
   return is_pair || edge_pair_is_outermost(star, x, n);
 }

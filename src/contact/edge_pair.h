@@ -6,28 +6,46 @@
  * common normal of the edges. At s or t = 0 or 1, the parallelogram's rim, an end of one edge hangs on the other as a bead on a wire.
  * The force k (b(t) - a(s)) acts at a(s) and its opposite at b(t): they are along one line, and nothing tells a from b but the sign.
  *
+ * Where the line that an edge is part of goes on at its end, so does the surface: up to three edges of each, nine parallelograms side by side,
+ * and an attachment slides from one onto the next within a step as from triangle to triangle.
+ *
  * [DingSchroeder2020], section 5, leaves edges out and asks: would an edge be attached to a point or to an edge? (To an edge.) Does the
  * spring stay where they first met, or slide along the edge? (It stays within friction, and slides along both beyond.) If it comes to
- * the end of an edge, is it a point again? (A point on the other edge, until another edge at that end takes over.)
+ * the end of an edge, is it a point again? (It goes on along the next edge; where there is none, it is a point on the other edge.)
  *
- * Corner 2 i + j of the parallelogram is b_j - a_i. Pure geometry, no state, thread-safe.                                      */
+ * Pure geometry, no state, thread-safe.                                                                                        */
 #ifndef SS_CONTACT_EDGE_PAIR_H
 #define SS_CONTACT_EDGE_PAIR_H
 #include "contact/mesh_relaxation.h"
 
-enum { EDGE_PAIR_CORNERS = 4 };
 /* Sine of the angle by which a surface may rise beside an edge or node that counts as outermost: surfaces that press on each other sink in, and
  * what is still outermost is known to the depth over the length of an edge. */
 #define EDGE_RISE 0.05
-/* Its two triangles; their normal is along (a1 - a0) x (b1 - b0). */
-PetscErrorCode edge_pair_topology(triangle_topology **out);
-static inline int edge_pair_end_a(int corner) { return corner / 2; }
-static inline int edge_pair_end_b(int corner) { return corner % 2; }
-/* P [4][3] from a [2][3] and b [2][3]. */
-void edge_pair_corners(const double a[6], const double b[6], double P[12]);
-/* (s, t) of an attachment to the parallelogram, and back; both in [0, 1]. */
-void            edge_pair_fractions(const mesh_attachment *X, double *s, double *t);
-mesh_attachment edge_pair_attachment(double s, double t);
+
+enum {
+  EDGE_CHAIN   = 4, /* nodes in a row: one before, the edge's own two, one behind; -1: none */
+  EDGE_CORNERS = EDGE_CHAIN * EDGE_CHAIN,
+  EDGE_PATCHES = 16
+};
+/* Parallelograms side by side: corner 4 i + j is b_j - a_i, cell 3 i + j has the edges i of a and j of b, two triangles each, whose normals are
+ * along (a_i+1 - a_i) x (b_j+1 - b_j). Corners without triangles stand for nodes that are not there. */
+typedef struct {
+  triangle_topology *topology;
+  int                n_cells, own; /* own: position of the middle cell */
+  uint8_t            cell[9];
+} edge_patch;
+/* One for each of the ways in which chains may lack an end; edge_patch_of says which. */
+PetscErrorCode edge_patches_create(edge_patch patch[EDGE_PATCHES]);
+void           edge_patches_destroy(edge_patch patch[EDGE_PATCHES]);
+int            edge_patch_of(const int32_t a[EDGE_CHAIN], const int32_t b[EDGE_CHAIN]);
+static inline int edge_patch_a(int corner) { return corner / EDGE_CHAIN; }
+static inline int edge_patch_b(int corner) { return corner % EDGE_CHAIN; }
+/* P [16][3] from a [4][3] and b [4][3]. */
+void edge_patch_corners(const double a[12], const double b[12], double P[48]);
+/* Where an attachment is: at[0], at[1] in [0, 1] along the edges cell[0], cell[1] of a and b. */
+void edge_patch_fractions(const edge_patch *p, const mesh_attachment *X, int cell[2], double at[2]);
+/* An attachment to the middle cell. */
+mesh_attachment edge_patch_attachment(const edge_patch *p, const double at[2]);
 
 /* An edge with the triangles at it: its nodes as the first triangle runs through them, and the third nodes of that and of the other
  * triangle (-1 at a border). */
@@ -43,12 +61,12 @@ bool edge_star_is_outermost(const edge_star *star, const double x[12], const dou
  * faces: those meet by points and other edges. */
 bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const double n[3]);
 /* Do the edges, all nodes on straight lines from x0 to x1 [8][3], come through each other, outermost against outermost? *side: the sign of
- * the parallelogram's normal that points from b to a before. What happens at the ends of edges is left to points. is_pair: another state of
+ * the parallelogram's normal that points from b to a before; at: where along each. What happens at the ends of edges is left to points. is_pair: another state of
  * this step has made them a pair, which then exists wherever they come through each other: a force that came and went with what is outermost would jump. */
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, mesh_attachment *X);
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[2]);
 /* The distance [m] within which edges with the ends x0 [4][3] collide: round-off. */
 double edge_pair_reach(const double x0[12]);
 /* Have the edges, nodes at x [8][3], come through each other already: one goes through a triangle beside the other, outermost against
- * outermost as above? *depth: how far [m]; X: where they are closest. */
-bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *side, mesh_attachment *X, double *depth);
+ * outermost as above? *depth: how far [m]; at: where they are closest. */
+bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *side, double at[2], double *depth);
 #endif

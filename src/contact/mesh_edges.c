@@ -9,6 +9,9 @@
 /* Edges that are found crossed may be so much deeper than the longest spring of the two bodies; before the first step, than the shorter. */
 static const double CROSSED_SPRINGS = 2.0, CROSSED_AT_START = 0.1;
 
+/* Cosine of the most by which a line of edges may bend from one to the next. */
+static const double GOES_ON = 0.5;
+
 /* ---- creation ------------------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
@@ -40,7 +43,7 @@ PetscErrorCode mesh_edges_create(mesh_contact *c)
   PetscFunctionBegin;
   PetscCall(memory_alloc("edges that may meet", 1, sizeof *c->edges, &c->edges));
   mesh_edges *e = c->edges;
-  PetscCall(edge_pair_topology(&e->parallelogram));
+  PetscCall(edge_patches_create(e->patch));
   for (int m = 0; m < c->n_meshes; ++m) {
     e->n_vertices += c->mesh[m].topology->n_vertices;
     e->n_edges += c->mesh[m].topology->n_edges;
@@ -54,9 +57,9 @@ void mesh_edges_destroy(mesh_edges **out)
 {
   if (!out || !*out) return;
   mesh_edges *e = *out;
-  triangle_topology_destroy(&e->parallelogram);
+  edge_patches_destroy(e->patch);
   broad_phase_destroy(&e->broad);
-  void *arrays[] = {&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at, &e->candidate, &e->hit_side, &e->hit_X, &e->pair};
+  void *arrays[] = {&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at, &e->candidate, &e->hit_side, &e->hit_at, &e->pair};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -85,19 +88,83 @@ static void fill_stars(const mesh_contact *c, const edge_name *name, edge_star s
   for (int k = 0; k < 2; ++k) edge_star_fill(c->mesh[name->mesh[k]].topology, c->mesh[name->mesh[k]].is_closed, name->edge[k], &star[k]);
 }
 
-static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const mesh_attachment *X, int32_t side, bool is_new)
+/* Nodes of two stars, [8][3]; zero where a star has none. */
+static void positions(const mesh_contact *c, const edge_name *name, const edge_star star[2], bool at_start, double x[24])
+{
+  for (int i = 0; i < 8; ++i) {
+    const contact_surface *s    = &c->mesh[name->mesh[i / 4]];
+    const int64_t          node = star[i / 4].node[i % 4];
+    if (node < 0) v3_set(x + 3 * i, 0.0, 0.0, 0.0);
+    else v3_copy(x + 3 * i, (at_start ? s->x0 : s->x) + 3 * node);
+  }
+}
+
+/* What the line that edge k of a pair is part of goes on with at its end `end`: the edge that bends least, outermost along n. */
+static void find_next(const mesh_contact *c, edge_contact *p, int k, int end, const double n[3])
+{
+  const contact_surface   *s     = &c->mesh[p->name.mesh[k]];
+  const triangle_topology *t     = s->topology;
+  const int32_t            node  = p->star[k].node[end], other = p->star[k].node[1 - end], *across = p->star[1 - k].node;
+  double                   best  = GOES_ON, way[3];
+  v3_sub(way, s->x0 + 3 * (int64_t)node, s->x0 + 3 * (int64_t)other);
+  for (int32_t j = 3 * t->fan_start[node]; j < 3 * t->fan_start[node + 1]; ++j) {
+    const int64_t side = 3 * (int64_t)t->fan[j / 3] + j % 3;
+    const int32_t edge = t->side_edge[side];
+    edge_star     star;
+    double        e[3], x[12];
+    if (t->tri[side] == node || edge == p->name.edge[k]) continue; /* the side opposite to the node */
+    edge_star_fill(t, s->is_closed, edge, &star);
+    const int32_t far = star.node[0] == node ? star.node[1] : star.node[0];
+    if (p->name.mesh[0] == p->name.mesh[1] && (far == across[0] || far == across[1])) continue;
+    v3_sub(e, s->x0 + 3 * (int64_t)far, s->x0 + 3 * (int64_t)node);
+    const double straight = v3_dot(e, way) / (v3_norm(e) * v3_norm(way));
+    if (!(straight > best)) continue;
+    for (int i = 0; i < 4; ++i) v3_copy(x + 3 * i, s->x0 + 3 * (int64_t)(star.node[i] < 0 ? node : star.node[i]));
+    if (!edge_star_is_outermost(&star, x, n)) continue;
+    best                     = straight;
+    p->node[k][3 * end]      = far;
+    p->chain[k][2 * end]     = edge;
+  }
+}
+
+static void find_chains(const mesh_contact *c, edge_contact *p)
+{
+  double x[24], d_a[3], d_b[3], n[3];
+  positions(c, &p->name, p->star, true, x);
+  v3_sub(d_a, x + 3, x);
+  v3_sub(d_b, x + 15, x + 12);
+  v3_cross(n, d_a, d_b);
+  const double length = v3_norm(n);
+  for (int k = 0; k < 2; ++k) {
+    const int32_t *end = p->star[k].node;
+    memcpy(p->node[k], (const int32_t[EDGE_CHAIN]){-1, end[0], end[1], -1}, sizeof p->node[k]);
+    memcpy(p->chain[k], (const int32_t[EDGE_CHAIN - 1]){-1, p->name.edge[k], -1}, sizeof p->chain[k]);
+    if (!(length > 0.0)) continue;
+    double out[3];
+    v3_scale(out, (k == 1 ? p->side : -p->side) / length, n);
+    for (int i = 0; i < 2; ++i) find_next(c, p, k, i, out);
+  }
+  p->patch = edge_patch_of(p->node[0], p->node[1]);
+}
+
+static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const double at[2], int32_t side, bool is_new)
 {
   mesh_edges        *e   = c->edges;
   const contact_law *law = &c->law[(int64_t)c->mesh[name->mesh[0]].body_id * c->n_bodies + c->mesh[name->mesh[1]].body_id];
   PetscFunctionBegin;
   PetscCall(memory_reserve("pairs of edges", e->n + 1, sizeof *e->pair, &e->capacity, &e->pair));
   edge_contact *p = &e->pair[e->n++];
-  *p = (edge_contact){.name = *name, .X = *X, .at = *X, .side = side, .is_new = is_new, .is_reached = true, .k = law->stiffness, .mu = law->friction};
+  memset(p, 0, sizeof *p);
+  p->name = *name, p->side = side, p->is_new = is_new, p->is_reached = true, p->k = law->stiffness, p->mu = law->friction;
   fill_stars(c, name, p->star);
-  for (int r = 0; r < 4; ++r) {
-    const contact_surface *s = &c->mesh[name->mesh[r / 2]];
-    if (s->frame < 0) p->block[r] = s->b->first_block + p->star[r / 2].node[r % 2];
-    else p->block[r] = c->frames0[s->frame].block < 0 ? -1 : c->frames0[s->frame].block + r % 2;
+  find_chains(c, p);
+  p->X = p->at = edge_patch_attachment(&e->patch[p->patch], at);
+  for (int r = 0; r < 2 * EDGE_CHAIN; ++r) {
+    const int              i = r % EDGE_CHAIN;
+    const contact_surface *s = &c->mesh[name->mesh[r / EDGE_CHAIN]];
+    const int32_t          node = p->node[r / EDGE_CHAIN][i];
+    if (s->frame < 0) p->block[r] = node < 0 ? -1 : s->b->first_block + node;
+    else p->block[r] = i > 1 || c->frames0[s->frame].block < 0 ? -1 : c->frames0[s->frame].block + i;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,7 +211,7 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
     e->candidate_capacity = n + n / 2;
     PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->candidate, &e->candidate));
     PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->hit_side, &e->hit_side));
-    PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->hit_X, &e->hit_X));
+    PetscCall(memory_resize("near edges", 2 * e->candidate_capacity, sizeof *e->hit_at, &e->hit_at));
   }
   for (int64_t i = 0; i < n; ++i) {
     edge_candidate *q = &e->candidate[i];
@@ -164,17 +231,6 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
 
 /* ---- those that have crossed ------------------------------------------------------------------------------------------------------------ */
 
-/* Nodes of two stars, [8][3]; zero where a star has none. */
-static void positions(const mesh_contact *c, const edge_name *name, const edge_star star[2], bool at_start, double x[24])
-{
-  for (int i = 0; i < 8; ++i) {
-    const contact_surface *s    = &c->mesh[name->mesh[i / 4]];
-    const int64_t          node = star[i / 4].node[i % 4];
-    if (node < 0) v3_set(x + 3 * i, 0.0, 0.0, 0.0);
-    else v3_copy(x + 3 * i, (at_start ? s->x0 : s->x) + 3 * node);
-  }
-}
-
 /* The ends of both edges, [4][3]: nearly all candidates need no more. */
 static void end_positions(const mesh_contact *c, const edge_candidate *q, bool at_start, double x[12])
 {
@@ -187,7 +243,6 @@ static void end_positions(const mesh_contact *c, const edge_candidate *q, bool a
 /* How long the springs between bodies are as the step begins: [n_bodies][n_bodies], symmetric. */
 static void measure_springs(mesh_contact *c, double *length)
 {
-  static const double origin[3] = {0.0, 0.0, 0.0};
   memset(length, 0, (size_t)(c->n_bodies * c->n_bodies) * sizeof *length);
   for (int64_t i = 0; i < c->n + c->edges->n; ++i) {
     int    one, two;
@@ -200,12 +255,13 @@ static void measure_springs(mesh_contact *c, double *length)
       for (int k = 0; k < 3; ++k) v3_axpy(pull, -p->X.weight[k], s->x0 + 3 * (int64_t)s->topology->tri[3 * (int64_t)p->X.triangle + k]);
     } else {
       const edge_contact *p = &c->edges->pair[i - c->n];
-      double              x[24], P[12];
+      double              x[24], at[2];
+      int                 cell[2];
       one = c->mesh[p->name.mesh[0]].body_id, two = c->mesh[p->name.mesh[1]].body_id;
       positions(c, &p->name, p->star, true, x);
-      edge_pair_corners(x, x + 12, P);
-      v3_copy(pull, origin);
-      for (int k = 0; k < 3; ++k) v3_axpy(pull, p->X.weight[k], P + 3 * c->edges->parallelogram->tri[3 * p->X.triangle + k]);
+      edge_patch_fractions(&c->edges->patch[p->patch], &p->X, cell, at);
+      v3_sub(pull, x + 12, x);
+      for (int k = 0; k < 3; ++k) pull[k] += at[1] * (x[15 + k] - x[12 + k]) - at[0] * (x[3 + k] - x[k]);
     }
     double *const to = &length[one * c->n_bodies + two], *const back = &length[two * c->n_bodies + one];
     *to = *back = fmax(*to, v3_norm(pull));
@@ -225,9 +281,8 @@ static PetscErrorCode find_crossed(mesh_contact *c)
   for (int64_t i = 0; i < e->n_candidates; ++i) {
     edge_candidate *q     = &e->candidate[i];
     double          reach = CROSSED_SPRINGS * spring[c->mesh[q->name.mesh[0]].body_id * c->n_bodies + c->mesh[q->name.mesh[1]].body_id];
-    double          ends[12], x[24], d_a[3], d_b[3], depth;
+    double          ends[12], x[24], d_a[3], d_b[3], depth, at[2];
     int32_t         side;
-    mesh_attachment X;
     if (q->is_known || !(reach > 0.0 || c->is_fresh)) continue;
     end_positions(c, q, true, ends);
     v3_sub(d_a, ends + 3, ends);
@@ -235,8 +290,8 @@ static PetscErrorCode find_crossed(mesh_contact *c)
     if (c->is_fresh) reach = CROSSED_AT_START * fmin(v3_norm(d_a), v3_norm(d_b));
     if (ccd_boxes_are_apart(ends, ends, 2, reach)) continue;
     positions(c, &q->name, q->star, true, x);
-    if (!edge_pair_is_crossed(q->star, x, &side, &X, &depth) || depth > reach) continue;
-    PetscCall(add_pair(c, &q->name, &X, side, false));
+    if (!edge_pair_is_crossed(q->star, x, &side, at, &depth) || depth > reach) continue;
+    PetscCall(add_pair(c, &q->name, at, side, false));
     q->is_known = true;
   }
   memory_free(&spring);
@@ -249,9 +304,8 @@ PetscErrorCode mesh_edges_begin_step(mesh_contact *c)
   PetscFunctionBegin;
   e->n = e->n_recalled = 0;
   for (int64_t i = 0; i < e->n_known; ++i, ++e->n_recalled) {
-    const edge_memory    *k = &e->known[i];
-    const mesh_attachment X = edge_pair_attachment(k->at[0], k->at[1]);
-    PetscCall(add_pair(c, &k->name, &X, k->side, false));
+    const edge_memory *k = &e->known[i];
+    PetscCall(add_pair(c, &k->name, k->at, k->side, false));
   }
   PetscCall(mesh_edges_search(c));
   PetscCall(find_crossed(c));
@@ -272,7 +326,7 @@ static void try_candidate(mesh_contact *c, int64_t i)
   if (ccd_boxes_are_apart(x0, x1, 2, edge_pair_reach(x0))) return;
   positions(c, &q->name, q->star, true, x0);
   positions(c, &q->name, q->star, false, x1);
-  if (!edge_pair_collides(q->star, x0, x1, q->pair >= 0, &e->hit_side[i], &e->hit_X[i])) e->hit_side[i] = 0;
+  if (!edge_pair_collides(q->star, x0, x1, q->pair >= 0, &e->hit_side[i], &e->hit_at[2 * i])) e->hit_side[i] = 0;
 }
 
 PetscErrorCode mesh_edges_detect(mesh_contact *c)
@@ -287,11 +341,11 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
     const int32_t   side = e->hit_side[i];
     if (q->pair < 0 && side != 0) {
       q->pair = (int32_t)e->n;
-      PetscCall(add_pair(c, &q->name, &e->hit_X[i], side, true));
+      PetscCall(add_pair(c, &q->name, &e->hit_at[2 * i], side, true));
     } else if (q->pair >= 0) { /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
       edge_contact *p = &e->pair[q->pair];
       p->is_reached   = side != 0;
-      if (side != 0 && side != p->side) p->side = side, p->X = e->hit_X[i];
+      if (side != 0 && side != p->side) p->side = side, p->X = edge_patch_attachment(&e->patch[p->patch], &e->hit_at[2 * i]);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -340,80 +394,40 @@ static void put_in_order(edge_memory *m)
   *m = (edge_memory){{{m->name.mesh[0], m->name.mesh[1]}, {m->name.edge[1], m->name.edge[0]}}, m->side, {m->at[1], m->at[0]}};
 }
 
-static bool share_a_node(const edge_memory *m, const edge_star star[2])
+/* Does the end of chain 1 - k press against the outside of edge k still, more down than friction and as much again would hold it aside? The
+ * border of a sheet has no other side that would say so. */
+static bool is_outside_of(const mesh_contact *c, const edge_contact *p, const edge_memory *m, int k)
 {
-  const int32_t *a = star[0].node, *b = star[1].node;
-  return m->name.mesh[0] == m->name.mesh[1] && (a[0] == b[0] || a[0] == b[1] || a[1] == b[0] || a[1] == b[1]);
-}
-
-/* Edge `edge` in place of edge k of a pair that is at an end of that: does it take the attachment in, towards its middle? */
-static bool takes_over(const mesh_contact *c, const edge_contact *p, int k, int32_t edge, const double at[2], edge_memory *out)
-{
-  static const double origin[3] = {0.0, 0.0, 0.0};
-  edge_memory         m         = {.name = p->name, .at = {at[0], at[1]}};
-  edge_star           star[2];
-  double              x[24], corners[12], n[3];
-  mesh_relaxation     r;
-  m.name.edge[k] = edge;
-  fill_stars(c, &m.name, star);
-  if (share_a_node(&m, star)) return false;
-  m.at[k] = star[k].node[0] == p->star[k].node[at[k] > 0.5] ? 0.0 : 1.0;
-  positions(c, &m.name, star, false, x);
-  edge_pair_corners(x, x + 12, corners);
-  const mesh_attachment X = edge_pair_attachment(m.at[0], m.at[1]);
-  relax_mesh(c->edges->parallelogram, corners, p->mu, &X, origin, false, &r);
-  edge_pair_fractions(&r.at, &m.at[0], &m.at[1]);
-  if (!(m.at[k] > 0.0 && m.at[k] < 1.0)) return false;
-  m.side = v3_dot(r.Y, r.normal) > 0.0 ? 1 : -1;
-  v3_scale(n, m.side, r.normal);
-  if (!(v3_dot(n, p->normal) > 0.0) || !edge_pair_is_outermost(star, x, n)) return false;
-  put_in_order(&m);
-  *out = m;
-  return true;
-}
-
-/* Hand a pair that is at end of edge k on to the first other edge at that end that takes it. */
-static bool hand_on(const mesh_contact *c, const edge_contact *p, int k, const double at[2], edge_memory *out)
-{
-  const triangle_topology *t     = c->mesh[p->name.mesh[k]].topology;
-  const int32_t            node  = p->star[k].node[at[k] > 0.5];
-  int32_t                  best  = -1;
-  for (int32_t j = t->fan_start[node]; j < t->fan_start[node + 1]; ++j)
-    for (int i = 0; i < 3; ++i) {
-      const int64_t side = 3 * (int64_t)t->fan[j] + i;
-      const int32_t edge = t->side_edge[side];
-      edge_memory   found;
-      if (t->tri[side] == node || edge == p->name.edge[k] || (best >= 0 && edge >= best)) continue;
-      if (takes_over(c, p, k, edge, at, &found)) *out = found, best = edge;
-    }
-  return best >= 0;
-}
-
-/* Does an end of one edge press against the outside of the other, k, still, more down than friction and as much again would hold it aside?
- * The border of a sheet has no other side that would say so. */
-static bool is_outside_of(const mesh_contact *c, const edge_contact *p, int k)
-{
-  double x[24], pull[3];
-  positions(c, &p->name, p->star, false, x);
+  edge_star star[2];
+  double    x[24], pull[3];
+  fill_stars(c, &m->name, star);
+  positions(c, &m->name, star, false, x);
   v3_sub(pull, p->Q, p->P);
   const double length = v3_norm(pull), down = v3_dot(pull, p->normal);
   v3_scale(pull, (k == 1 ? 1.0 : -1.0) / length, pull);
-  return length <= hypot(1.0, 1.0 + p->mu) * down && edge_star_is_outermost(&p->star[k], x + 12 * k, pull);
+  return length <= hypot(1.0, 1.0 + p->mu) * down && edge_star_is_outermost(&star[k], x + 12 * k, pull);
 }
 
 /* What of a pair is remembered; false: nothing. */
 static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
 {
+  int  cell[2];
+  bool is_at_end[2];
   if (!p->is_active) return false;
   *out = (edge_memory){.name = p->name, .side = p->side};
-  edge_pair_fractions(&p->at, &out->at[0], &out->at[1]);
-  bool is_at_end[2];
-  for (int k = 0; k < 2; ++k) is_at_end[k] = out->at[k] == 0.0 || out->at[k] == 1.0;
-  const double at[2] = {out->at[0], out->at[1]};
+  edge_patch_fractions(&c->edges->patch[p->patch], &p->at, cell, out->at);
+  for (int k = 0; k < 2; ++k) {
+    const int32_t *node = p->node[k];
+    const int      i    = cell[k];
+    edge_star      star;
+    is_at_end[k] = (out->at[k] == 0.0 && (i == 0 || node[i - 1] < 0)) || (out->at[k] == 1.0 && (i == 2 || node[i + 2] < 0));
+    out->name.edge[k] = p->chain[k][i];
+    edge_star_fill(c->mesh[p->name.mesh[k]].topology, false, p->chain[k][i], &star);
+    if (star.node[0] != node[i]) out->at[k] = 1.0 - out->at[k], out->side = -out->side; /* it runs the other way */
+  }
   for (int k = 0; k < 2; ++k)
-    if (is_at_end[k] && hand_on(c, p, k, at, out)) return true;
-  for (int k = 0; k < 2; ++k)
-    if (is_at_end[k] && !is_outside_of(c, p, 1 - k)) return false;
+    if (is_at_end[k] && !is_outside_of(c, p, out, 1 - k)) return false;
+  put_in_order(out);
   return true;
 }
 

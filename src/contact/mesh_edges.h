@@ -1,11 +1,10 @@
 /* Private to mesh_contact*.c and mesh_edges*.c: contacts of edges with edges, beside those of points with triangles.
  *
- * A pair is (edge of a surface, edge of a surface), contact/edge_pair.h: its force acts on the two nodes of each. It is found, kept through
- * the step and remembered as points are. One that has come to the end of an edge is handed on to another edge there, if that lies outermost
- * and takes the attachment in; else it stays as long as it presses against the outside of the other edge, and is then forgotten: the end has
- * long been a point inside the other surface.
+ * A pair is (edge of a surface, edge of a surface), contact/edge_pair.h. It is found, kept through the step and remembered as points are, on
+ * whatever edges of its chains it has come to. At the end of a chain it stays as long as it presses against the outside of the other edge, and is then
+ * forgotten: the end has long been a point inside the other surface.
  *
- * In the global vector a pair has at most four blocks, two for each edge: its nodes, or the two blocks of its rigid body.      */
+ * In the global vector a pair has at most eight blocks, four for each chain: its nodes, or the two blocks of its rigid body.      */
 #ifndef SS_CONTACT_MESH_EDGES_H
 #define SS_CONTACT_MESH_EDGES_H
 #include "contact/edge_pair.h"
@@ -34,23 +33,25 @@ typedef struct {
 typedef struct {
   edge_name       name;
   edge_star       star[2];
+  int32_t         node[2][EDGE_CHAIN], chain[2][EDGE_CHAIN - 1]; /* what the edges are part of: nodes, edges; -1: none */
+  int             patch;
   mesh_attachment X;
   int32_t         side;
   bool            is_new, is_reached; /* as in mesh_pair */
   double          k, mu;
-  int64_t         block[4]; /* global; -1: nothing moves there */
+  int64_t         block[8]; /* global, 4 k + i of chain k; -1: nothing moves there */
   /* the last evaluation */
-  double          ends[12], P[3], Q[3], f[3], normal[3]; /* f acts at P, on edge a, against Q on b */
-  double          push[4][3];                            /* on each block */
+  double          x[24], P[3], Q[3], f[3], normal[3]; /* x: nodes of both chains; f acts at P, on edge a, against Q on b */
+  double          push[8][3];                         /* on each block */
   mesh_attachment at;
-  bool            is_active, is_sliding, is_on_face; /* the last: neither edge at its end */
+  bool            is_active, is_sliding, is_on_face; /* the last: neither chain at its end */
   /* the last evaluation with derivatives */
-  bool   is_linear;  /* it was active then */
-  double T[4][4][9]; /* of H */
+  uint64_t filled;     /* bit 8 i + j: block (i, j) of T, the others mean nothing; none if it was not active */
+  double   T[8][8][9]; /* of H */
 } edge_contact;
 
 typedef struct {
-  triangle_topology *parallelogram;
+  edge_patch         patch[EDGE_PATCHES];
   broad_phase       *broad;
   int64_t            n_vertices, n_edges;
   double            *x;       /* [n_vertices][3] of all surfaces */
@@ -61,7 +62,7 @@ typedef struct {
   int64_t            n_candidates, candidate_capacity;
   edge_candidate    *candidate;
   int32_t           *hit_side; /* [n_candidates] 0: none */
-  mesh_attachment   *hit_X;
+  double            *hit_at;   /* [n_candidates][2] */
   int64_t            n, capacity, n_recalled;
   edge_contact      *pair; /* [n], the first n_recalled of them sorted by name */
 } mesh_edges;

@@ -9,39 +9,87 @@
 
 static const double origin[3] = {0.0, 0.0, 0.0};
 
+static edge_patch patches[EDGE_PATCHES];
+
 static void relax(const double a[6], const double b[6], double mu, double s, double t, mesh_relaxation *out)
 {
-  static triangle_topology *parallelogram = NULL;
-  double                    corners[12];
-  if (!a) {
-    triangle_topology_destroy(&parallelogram);
-    return;
-  }
-  if (!parallelogram) assert_ok(edge_pair_topology(&parallelogram));
-  const mesh_attachment X = edge_pair_attachment(s, t);
-  edge_pair_corners(a, b, corners);
-  relax_mesh(parallelogram, corners, mu, &X, origin, false, out);
+  double chains[24] = {0.0}, corners[3 * EDGE_CORNERS]; /* edges that are all of their lines: the first patch */
+  memcpy(chains + 3, a, 6 * sizeof *a);
+  memcpy(chains + 15, b, 6 * sizeof *b);
+  const mesh_attachment X = edge_patch_attachment(&patches[0], (const double[2]){s, t});
+  edge_patch_corners(chains, chains + 12, corners);
+  relax_mesh(patches[0].topology, corners, mu, &X, origin, false, out);
+}
+
+static void fractions(const mesh_attachment *X, double *s, double *t)
+{
+  int    cell[2];
+  double at[2];
+  edge_patch_fractions(&patches[0], X, cell, at);
+  assert_true(cell[0] == 1 && cell[1] == 1);
+  *s = at[0], *t = at[1];
 }
 
 static void test_fractions(void **unused)
 {
   (void)unused;
+  assert_ok(edge_patches_create(patches));
   for (uint64_t i = 0; i < 10000; ++i) {
-    double st[2], back[2], again[2];
+    const edge_patch *p = &patches[i % EDGE_PATCHES];
+    double            st[2], back[2], again[2];
+    int               cell[2];
     for (uint64_t k = 0; k < 2; ++k) {
       st[k] = random_range(1, i, k, -0.1, 1.1);
       st[k] = st[k] < 0.0 ? 0.0 : st[k] > 1.0 ? 1.0 : st[k];
     }
-    mesh_attachment X = edge_pair_attachment(st[0], st[1]);
+    mesh_attachment X = edge_patch_attachment(p, st);
     for (int k = 0; k < 3; ++k) assert_true(X.weight[k] >= 0.0);
-    edge_pair_fractions(&X, &back[0], &back[1]);
-    X = edge_pair_attachment(back[0], back[1]);
-    edge_pair_fractions(&X, &again[0], &again[1]);
+    edge_patch_fractions(p, &X, cell, back);
+    assert_true(cell[0] == 1 && cell[1] == 1);
+    X = edge_patch_attachment(p, back);
+    edge_patch_fractions(p, &X, cell, again);
     for (int k = 0; k < 2; ++k) {
       assert_close(back[k], st[k], DBL_EPSILON);
       assert_true(again[k] == back[k]); /* what rests does not creep by round-off */
       if (st[k] == 0.0 || st[k] == 1.0) assert_true(back[k] == st[k]);
     }
+  }
+}
+
+/* Straight lines of three edges each are as good as one edge: the same place, cell for cell. */
+static void test_patches(void **unused)
+{
+  (void)unused;
+  bool seen[9] = {false};
+  for (uint64_t i = 0; i < 3000; ++i) {
+    double          a[12], b[12], corners[3 * EDGE_CORNERS], at[2];
+    int             cell[2];
+    mesh_relaxation r;
+    const double    x = random_range(3, i, 0, -1.4, 1.4), y = random_range(3, i, 1, -1.4, 1.4), mu = i % 2 ? 0.5 : 0.0, h = 0.1;
+    const int32_t   present[EDGE_CHAIN] = {0, 1, 2, 3};
+    for (int k = 0; k < EDGE_CHAIN; ++k) v3_set(a + 3 * k, k - 1.5 + x, 0.0, -h), v3_set(b + 3 * k, 0.0, k - 1.5 + y, 0.0);
+    const edge_patch     *p = &patches[edge_patch_of(present, present)];
+    const mesh_attachment X = edge_patch_attachment(p, (const double[2]){0.5, 0.5}); /* first met at x = y = 0 */
+    edge_patch_corners(a, b, corners);
+    relax_mesh(p->topology, corners, mu, &X, origin, false, &r);
+    edge_patch_fractions(p, &r.at, cell, at);
+    seen[3 * cell[0] + cell[1]] = true;
+    const double way = hypot(x, y), left = way > mu * h ? mu * h / way : 1.0;
+    assert_close(cell[0] + at[0], 1.5 - (1.0 - left) * x, 1e-14);
+    assert_close(cell[1] + at[1], 1.5 - (1.0 - left) * y, 1e-14);
+  }
+  for (int k = 0; k < 9; ++k) assert_true(seen[k]);
+  for (int k = 0; k < EDGE_PATCHES; ++k) { /* the others lack what their chains lack */
+    const int32_t     a[EDGE_CHAIN] = {k & 1 ? 5 : -1, 6, 7, k & 2 ? 8 : -1}, b[EDGE_CHAIN] = {k & 4 ? 5 : -1, 6, 7, k & 8 ? 8 : -1};
+    const edge_patch *p = &patches[edge_patch_of(a, b)];
+    int               n = 0;
+    for (int c = 0; c < 9; ++c) {
+      const bool is_there = a[c / 3] >= 0 && a[c / 3 + 1] >= 0 && b[c % 3] >= 0 && b[c % 3 + 1] >= 0;
+      if (is_there) assert_int_equal(p->cell[n], c);
+      n += is_there;
+    }
+    assert_int_equal(n, p->n_cells);
+    assert_int_equal(p->cell[p->own], 4);
   }
 }
 
@@ -56,7 +104,7 @@ static void test_cone(void **unused)
     mesh_relaxation r;
     double          s, t;
     relax(a, b, mu, 0.7, 0.5, &r); /* first met at x = 0 of both, y = 0.1 */
-    edge_pair_fractions(&r.at, &s, &t);
+    fractions(&r.at, &s, &t);
     const double left = way > mu * h ? mu * h / way : 1.0; /* of the way, held by friction */
     assert_close(r.Y[0], -left * x, 1e-15);                /* b(t) - a(s), away from the motion of a */
     assert_close(r.Y[1], -left * y, 1e-15);
@@ -80,8 +128,8 @@ static void test_exchange(void **unused)
     const double mu = random_range(2, i, 20, -0.3, 1.0), at[2] = {random_range(2, i, 21, 0.0, 1.0), random_range(2, i, 22, 0.0, 1.0)};
     relax(ends, ends + 6, fmax(mu, 0.0), at[0], at[1], &r);
     relax(ends + 6, ends, fmax(mu, 0.0), at[1], at[0], &q);
-    edge_pair_fractions(&r.at, &s[0], &t[0]);
-    edge_pair_fractions(&q.at, &t[1], &s[1]);
+    fractions(&r.at, &s[0], &t[0]);
+    fractions(&q.at, &t[1], &s[1]);
     n_rim += s[0] == 0.0 || s[0] == 1.0 || t[0] == 0.0 || t[0] == 1.0;
     assert_close(s[0], s[1], 1e-9);
     assert_close(t[0], t[1], 1e-9);
@@ -109,18 +157,15 @@ static void roof(double *x, bool is_a, double left, double right, double height)
 
 static bool meets(const edge_star star[2], double left_a, double right_a, double left_b, double right_b, double from, double to, int *side)
 {
-  double          x0[24], x1[24];
-  mesh_attachment X;
+  double x0[24], x1[24], at[2];
   roof(x0, true, left_a, right_a, from);
   roof(x1, true, left_a, right_a, to);
   roof(x0 + 12, false, left_b, right_b, 0.0);
   roof(x1 + 12, false, left_b, right_b, 0.0);
   x0[2] += 1e-3, x1[2] += 1e-3; /* not quite level */
-  if (!edge_pair_collides(star, x0, x1, false, side, &X)) return false;
-  double s, t;
-  edge_pair_fractions(&X, &s, &t);
-  assert_close(s, 0.5, 1e-8);
-  assert_close(t, 0.5, 1e-8);
+  if (!edge_pair_collides(star, x0, x1, false, side, at)) return false;
+  assert_close(at[0], 0.5, 1e-8);
+  assert_close(at[1], 0.5, 1e-8);
   return true;
 }
 
@@ -155,7 +200,7 @@ static void test_ends_and_parallels(void **unused)
   const edge_star star[2] = {{{0, 1, 2, 3}, false}, {{0, 1, 2, 3}, false}};
   double          x0[24], x1[24];
   int             side, n = 0;
-  mesh_attachment X;
+  double          met[2];
   for (int k = 0; k < 5; ++k) { /* b's middle meets a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 0, -1e-3 */
     const double at[] = {0.5, 1e-3, 1e-7, 0.0, -1e-3};
     roof(x0, true, 1, 1, 0.1);
@@ -163,7 +208,7 @@ static void test_ends_and_parallels(void **unused)
     roof(x0 + 12, false, 1, 1, 0.0);
     roof(x1 + 12, false, 1, 1, 0.0);
     for (int i = 0; i < 4; ++i) x0[3 * i] += 0.5 - at[k], x1[3 * i] += 0.5 - at[k];
-    const bool meets = edge_pair_collides(star, x0, x1, false, &side, &X);
+    const bool meets = edge_pair_collides(star, x0, x1, false, &side, met);
     assert_int_equal(meets, k < 2);
     n += meets;
   }
@@ -177,7 +222,7 @@ static void test_ends_and_parallels(void **unused)
     }
     memcpy(x1, x0, sizeof x1);
     for (int i = 0; i < 4; ++i) x0[3 * i + 2] += 0.1, x1[3 * i + 2] -= 0.1;
-    assert_int_equal(edge_pair_collides(star, x0, x1, false, &side, &X), k == 0);
+    assert_int_equal(edge_pair_collides(star, x0, x1, false, &side, met), k == 0);
   }
 }
 
@@ -205,9 +250,9 @@ static void test_star(void **unused)
   }
   assert_int_equal(n_inner, 1);
   triangle_topology_destroy(&t);
-  relax(NULL, NULL, 0.0, 0.0, 0.0, NULL);
+  edge_patches_destroy(patches);
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_fractions), cmocka_unit_test(test_cone), cmocka_unit_test(test_exchange), cmocka_unit_test(test_outermost),
+TEST_MAIN(cmocka_unit_test(test_fractions), cmocka_unit_test(test_patches), cmocka_unit_test(test_cone), cmocka_unit_test(test_exchange), cmocka_unit_test(test_outermost),
           cmocka_unit_test(test_ends_and_parallels), cmocka_unit_test(test_star))

@@ -2,7 +2,7 @@
  * differences, its adjoint, diagonal and matrix; momentum; threads; what is remembered. */
 #include "test.h"
 #include "contact_bodies.h"
-#include "contact/mesh_contact.h"
+#include "contact/mesh_pairs.h"
 #include "contact/penalty_pairs.h"
 #include "core/field_snapshot.h"
 #include "core/random.h"
@@ -45,6 +45,14 @@ static void sheet_create(sheet *s, int m, bool is_low, bool is_rigid, double z)
       const int32_t first = j * (m + 1) + i, quad[6] = {first, first + 1, first + m + 2, first, first + m + 2, first + m + 1};
       for (int l = 0; l < 6; ++l) s->triangle[k++] = is_low ? quad[l] : quad[l - l % 3 + 2 - l % 3]; /* high looks down */
     }
+  for (int k = 2 * m * m - 1; k > 0; --k) { /* in any order: edges run either way */
+    const int other = (int)random_index(9, (uint64_t)k, is_low, (uint64_t)k + 1);
+    for (int l = 0; l < 3; ++l) {
+      const int32_t swap           = s->triangle[3 * k + l];
+      s->triangle[3 * k + l]       = s->triangle[3 * other + l];
+      s->triangle[3 * other + l]   = swap;
+    }
+  }
   s->surface = (body_surface){.n_nodes = n, .n_triangles = 2 * m * m, .triangles = s->triangle, .x = s->points.x};
   if (!is_rigid) return;
   assert_ok(memory_alloc("sheet", 3 * n, sizeof(double), &s->own));
@@ -146,10 +154,10 @@ static void destroy(world *w)
   memory_free(&w->g);
 }
 
-/* One step down, then the middle of the next, which goes aside by about what friction holds. */
-static void open_world(world *w, int m, double mu, int rigid)
+/* One step down, then the middle of the next, which goes aside by `way`, 1 being about what friction holds. */
+static void open_world(world *w, int m, double mu, int rigid, double way)
 {
-  const double    down[3] = {0.0, 0.0, -0.1 / m}, aside[3] = {0.015 / m, 0.01 / m, -0.02 / m};
+  const double    down[3] = {0.0, 0.0, -0.1 / m}, aside[3] = {way * 0.015 / m, way * 0.01 / m, -0.02 / m};
   contact_summary summary;
   create(w, m, mu, rigid);
   begin(w);
@@ -177,16 +185,25 @@ static int count(const world *w, int *sliding, int *at_end)
   return n;
 }
 
+/* Active pairs that have come to other edges within the step. */
+static int count_moved_on(const world *w)
+{
+  const mesh_edges *e = w->contact->mesh->edges;
+  int               n = 0;
+  for (int64_t i = 0; i < e->n; ++i) n += e->pair[i].is_active && e->pair[i].at.triangle / 2 != e->patch[e->pair[i].patch].own;
+  return n;
+}
+
 static double norm(int64_t n, const double *x) { return sqrt(team_dot(n, x, x)); }
 
-static void check_slope(double mu, int rigid)
+static void check_slope(double mu, int rigid, bool is_far)
 {
-  world   w = {0};
-  int     sliding, at_end;
-  open_world(&w, 6, mu, rigid);
-  const int n = count(&w, &sliding, &at_end);
-  print_message("%d rigid, mu %g: %d pairs of edges, %d slide, %d at an end\n", rigid, mu, n, sliding, at_end);
-  assert_true(n > 5 && sliding > 3 && (mu == 0.0 || rigid || sliding < n));
+  world w = {0};
+  int   sliding, at_end;
+  open_world(&w, 6, mu, rigid, is_far ? 30.0 : 1.0);
+  const int n = count(&w, &sliding, &at_end), n_moved_on = count_moved_on(&w);
+  print_message("%d rigid, mu %g: %d pairs of edges, %d slide, %d to other edges, %d at an end\n", rigid, mu, n, sliding, n_moved_on, at_end);
+  assert_true(n > 5 && sliding > 3 && (is_far ? n_moved_on > 2 : mu == 0.0 || rigid || sliding < n));
   double *x, *v, *Hx, *g[2];
   double *all[5];
   for (int k = 0; k < 5; ++k) assert_ok(memory_alloc("test", w.n, sizeof(double), &all[k]));
@@ -249,19 +266,20 @@ static void test_slope(void **unused)
 {
   (void)unused;
   for (int rigid = 0; rigid < 3; ++rigid) {
-    check_slope(0.3, rigid);
-    check_slope(0.0, rigid);
+    check_slope(0.3, rigid, false);
+    check_slope(0.0, rigid, false);
+    check_slope(0.3, rigid, true);
   }
   assert_no_leak();
 }
 
 /* Sum of forces, and of moments about the origin, with nodes where they have come to; rigid bodies add force and torque. */
-static void check_momentum(int rigid)
+static void check_momentum(int rigid, bool is_far)
 {
   world  w = {0};
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
   int    sliding, at_end;
-  open_world(&w, 8, 0.3, rigid);
+  open_world(&w, 8, 0.3, rigid, is_far ? 30.0 : 1.0);
   assert_true(count(&w, &sliding, &at_end) > 5);
   const sheet *both[2] = {&w.low, &w.high};
   for (int k = 0; k < 2; ++k) {
@@ -288,7 +306,7 @@ static void check_momentum(int rigid)
 static void test_momentum(void **unused)
 {
   (void)unused;
-  for (int rigid = 0; rigid < 3; ++rigid) check_momentum(rigid);
+  for (int k = 0; k < 6; ++k) check_momentum(k % 3, k > 2);
   assert_no_leak();
 }
 
