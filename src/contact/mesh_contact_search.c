@@ -341,6 +341,7 @@ PetscErrorCode mesh_contact_relink(mesh_contact *c)
 {
   pair_place *place;
   PetscFunctionBegin;
+  if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("pairs by point", c->n, sizeof *place, &place));
   for (int64_t i = 0; i < c->n; ++i) {
     const contact_candidate *q = &c->pair[i].q;
