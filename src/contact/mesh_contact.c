@@ -263,7 +263,7 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c)
     const mesh_pair *p = &c->pair[i];
     if (p->is_active) c->known[c->n_known++] = (mesh_memory){p->q.key.source, p->q.key.object, p->q.key.point, p->at, p->side, restitution_speed(&p->bounce)};
   }
-  qsort(c->known, (size_t)c->n_known, sizeof *c->known, compare_memory);
+  if (c->n_known > 0) qsort(c->known, (size_t)c->n_known, sizeof *c->known, compare_memory);
   for (int64_t i = 0; i < c->n_known; ++i) {
     const mesh_memory *k  = &c->known[i];
     c->stored_source[i]   = k->source;
