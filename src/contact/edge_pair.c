@@ -9,7 +9,8 @@ static const double ccd_tolerance = 1e-10;
 static const double end_tolerance = 1e-6;
 /* Sine: edges that are closer to parallel lie along each other, and the ends of one meet triangles next to the other. */
 static const double parallel_tolerance = 1e-3;
-/* Sine of the angle by which a triangle must fall beside an edge that is not flat: what is missed by that is shallower than 1/4000 of an edge. */
+/* Sine of the angle by which a triangle must fall beside an edge that is not flat: what is missed by that is shallower than
+ * 1/4000 of an edge. */
 static const double flat_tolerance = 1e-3;
 
 /* Bits: a has a node before, behind; b has one before, behind. */
@@ -148,7 +149,8 @@ bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *
   v3_cross(n, d_a, d_b);
   const double length = v3_norm(n), aa = v3_dot(d_a, d_a), ab = v3_dot(d_a, d_b), bb = v3_dot(d_b, d_b);
   if (!(length > parallel_tolerance * sqrt(aa * bb))) return false;
-  const double s = (bb * v3_dot(d_a, w) - ab * v3_dot(d_b, w)) / (length * length), t = (ab * v3_dot(d_a, w) - aa * v3_dot(d_b, w)) / (length * length);
+  const double aw = v3_dot(d_a, w), bw = v3_dot(d_b, w);
+  const double s = (bb * aw - ab * bw) / (length * length), t = (ab * aw - aa * bw) / (length * length);
   if (!(fmin(s, 1.0 - s) > end_tolerance && fmin(t, 1.0 - t) > end_tolerance)) return false;
   const double height = v3_dot(w, n) / length; /* of b above a along n */
   *side  = height > 0.0 ? 1 : -1;
@@ -169,7 +171,8 @@ double edge_pair_reach(const double x0[12])
   return ccd_tolerance * longest;
 }
 
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[2])
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side,
+                        double at[2])
 {
   double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0;
   ccd_hit hit;

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Edges that are found crossed may be so much deeper than the longest spring of the two bodies; before the first step, than the shorter. */
+/* Edges that are found crossed may be so much deeper than the longest spring of the two bodies; before the first step, than the
+ * shorter. */
 static const double CROSSED_SPRINGS = 2.0, CROSSED_AT_START = 0.1;
 
 /* Cosine of the most by which a line of edges may bend from one to the next. */
 static const double GOES_ON = 0.5;
 
-/* ---- creation ------------------------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
 {
@@ -29,8 +30,13 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
     for (int64_t i = 0; i < t->n_vertices; ++i) owner[vertex++] = c->mesh[m].body_id;
   }
   for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) meets[i] = c->law[i].stiffness > 0.0;
-  const broad_phase_surfaces s = {.n_vertices = e->n_vertices, .n_edges = e->n_edges, .edge = edge, .n_bodies = c->n_bodies, .body = owner, .meets = meets};
-  const PetscErrorCode       code = broad_phase_create(&s, &e->broad);
+  const broad_phase_surfaces s = {.n_vertices = e->n_vertices,
+                                  .n_edges    = e->n_edges,
+                                  .edge       = edge,
+                                  .n_bodies   = c->n_bodies,
+                                  .body       = owner,
+                                  .meets      = meets};
+  const PetscErrorCode code = broad_phase_create(&s, &e->broad);
   memory_free(&edge);
   memory_free(&owner);
   memory_free(&meets);
@@ -59,12 +65,13 @@ void mesh_edges_destroy(mesh_edges **out)
   mesh_edges *e = *out;
   edge_patches_destroy(e->patch);
   broad_phase_destroy(&e->broad);
-  void *arrays[] = {&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at, &e->candidate, &e->hit_side, &e->hit_at, &e->pair};
+  void *arrays[] = {&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at,
+                    &e->candidate, &e->hit_side, &e->hit_at, &e->pair};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
 
 static int compare_names(const edge_name *p, const edge_name *q)
 {
@@ -85,7 +92,10 @@ static int compare_memory(const void *a, const void *b)
 
 static void fill_stars(const mesh_contact *c, const edge_name *name, edge_star star[2])
 {
-  for (int k = 0; k < 2; ++k) edge_star_fill(c->mesh[name->mesh[k]].topology, c->mesh[name->mesh[k]].is_closed, name->edge[k], &star[k]);
+  for (int k = 0; k < 2; ++k) {
+    const contact_surface *s = &c->mesh[name->mesh[k]];
+    edge_star_fill(s->topology, s->is_closed, name->edge[k], &star[k]);
+  }
 }
 
 /* Nodes of two stars, [8][3]; zero where a star has none. */
@@ -169,7 +179,7 @@ static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- near ones --------------------------------------------------------------------------------------------------------------------- */
+/* ---- near ones --------------------------------------------------------------------------------------------------------------- */
 
 static void name_edge(const mesh_contact *c, int64_t edge, int32_t *mesh, int32_t *own)
 {
@@ -229,7 +239,7 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- those that have crossed ------------------------------------------------------------------------------------------------------------ */
+/* ---- those that have crossed ------------------------------------------------------------------------------------------------- */
 
 /* The ends of both edges, [4][3]: nearly all candidates need no more. */
 static void end_positions(const mesh_contact *c, const edge_candidate *q, bool at_start, double x[12])
@@ -252,7 +262,8 @@ static void measure_springs(mesh_contact *c, double *length)
       const contact_surface *s = &c->mesh[p->q.i_object];
       one = p->q.key.source, two = s->body_id;
       v3_copy(pull, p->q.x);
-      for (int k = 0; k < 3; ++k) v3_axpy(pull, -p->X.weight[k], s->x0 + 3 * (int64_t)s->topology->tri[3 * (int64_t)p->X.triangle + k]);
+      const int32_t *corner = s->topology->tri + 3 * (int64_t)p->X.triangle;
+      for (int k = 0; k < 3; ++k) v3_axpy(pull, -p->X.weight[k], s->x0 + 3 * (int64_t)corner[k]);
     } else {
       const edge_contact *p = &c->edges->pair[i - c->n];
       double              x[24], at[2];
@@ -268,9 +279,9 @@ static void measure_springs(mesh_contact *c, double *length)
   }
 }
 
-/* Edges that points have taken along into a surface: where the end of an edge has slid in over one side of a ridge and out over the other,
- * nothing has collided, and the edge lies across. Also those that a job puts there. Only as deep as other contacts of the two bodies are, or
- * all that has come through from the far side would be pulled on. */
+/* Edges that points have taken along into a surface: where the end of an edge has slid in over one side of a ridge and out over
+ * the other, nothing has collided, and the edge lies across. Also those that a job puts there. Only as deep as other contacts of
+ * the two bodies are, or all that has come through from the far side would be pulled on. */
 static PetscErrorCode find_crossed(mesh_contact *c)
 {
   mesh_edges *e = c->edges;
@@ -280,7 +291,8 @@ static PetscErrorCode find_crossed(mesh_contact *c)
   measure_springs(c, spring);
   for (int64_t i = 0; i < e->n_candidates; ++i) {
     edge_candidate *q     = &e->candidate[i];
-    double          reach = CROSSED_SPRINGS * spring[c->mesh[q->name.mesh[0]].body_id * c->n_bodies + c->mesh[q->name.mesh[1]].body_id];
+    const int       one = c->mesh[q->name.mesh[0]].body_id, two = c->mesh[q->name.mesh[1]].body_id;
+    double          reach = CROSSED_SPRINGS * spring[one * c->n_bodies + two];
     double          ends[12], x[24], d_a[3], d_b[3], depth, at[2];
     int32_t         side;
     if (q->is_known || !(reach > 0.0 || c->is_fresh)) continue;
@@ -312,7 +324,7 @@ PetscErrorCode mesh_edges_begin_step(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- those that collide --------------------------------------------------------------------------------------------------------------- */
+/* ---- those that collide ------------------------------------------------------------------------------------------------------ */
 
 static void try_candidate(mesh_contact *c, int64_t i)
 {
@@ -342,7 +354,8 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
     if (q->pair < 0 && side != 0) {
       q->pair = (int32_t)e->n;
       PetscCall(add_pair(c, &q->name, &e->hit_at[2 * i], side, true));
-    } else if (q->pair >= 0) { /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
+    } else if (q->pair >= 0) {
+      /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
       edge_contact *p = &e->pair[q->pair];
       p->is_reached   = side != 0;
       if (side != 0 && side != p->side) p->side = side, p->X = edge_patch_attachment(&e->patch[p->patch], &e->hit_at[2 * i]);
@@ -351,7 +364,8 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is a node, the end of an edge that comes from `other`, the outermost of its surface along -n, or a corner of the line that the edge is part of? */
+/* Is a node, the end of an edge that comes from `other`, the outermost of its surface along -n, or a corner of the line that the
+ * edge is part of? */
 static bool is_corner(const contact_surface *s, int32_t node, int32_t other, const double n[3])
 {
   const triangle_topology *t            = s->topology;
@@ -385,7 +399,7 @@ bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_m
   return false;
 }
 
-/* ---- what lives on ----------------------------------------------------------------------------------------------------------------- */
+/* ---- what lives on ----------------------------------------------------------------------------------------------------------- */
 
 /* Edges of one surface: the lower one first. Exchanging them turns both the cross product and the direction from b to a. */
 static void put_in_order(edge_memory *m)
@@ -394,8 +408,8 @@ static void put_in_order(edge_memory *m)
   *m = (edge_memory){{{m->name.mesh[0], m->name.mesh[1]}, {m->name.edge[1], m->name.edge[0]}}, m->side, {m->at[1], m->at[0]}};
 }
 
-/* Does the end of chain 1 - k press against the outside of edge k still, more down than friction and as much again would hold it aside? The
- * border of a sheet has no other side that would say so. */
+/* Does the end of chain 1 - k press against the outside of edge k still, more down than friction and as much again would hold it
+ * aside? The border of a sheet has no other side that would say so. */
 static bool is_outside_of(const mesh_contact *c, const edge_contact *p, const edge_memory *m, int k)
 {
   edge_star star[2];
@@ -501,7 +515,8 @@ static PetscErrorCode restored(void *context)
     for (int m = 0; m < c->n_meshes; ++m)
       for (int j = 0; j < 2; ++j)
         if (c->mesh[m].body_id == e->stored_body[2 * i + j]) e->known[i].name.mesh[j] = m;
-    PetscCheck(makes_sense(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld of edges makes no sense", (long long)i);
+    PetscCheck(makes_sense(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld of edges makes no sense",
+               (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -518,6 +533,7 @@ PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
   PetscCall(field_table_add(table, g, "bodies", "1", FIELD_I32, 2, &e->stored_body, flags, "that the two edges are of"));
   PetscCall(field_table_add(table, g, "edges", "1", FIELD_I32, 2, &e->stored_edge, flags, "of their surfaces"));
   PetscCall(field_table_add(table, g, "fractions", "1", FIELD_F64, 2, &e->stored_at, flags, "of the way along each edge"));
-  PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &e->stored_side, flags, "sign of the edges' cross product that points from the second"));
+  PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &e->stored_side, flags,
+                            "sign of the edges' cross product that points from the second"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

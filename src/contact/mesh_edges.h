@@ -1,10 +1,10 @@
 /* Private to mesh_contact*.c and mesh_edges*.c: contacts of edges with edges, beside those of points with triangles.
  *
- * A pair is (edge of a surface, edge of a surface), contact/edge_pair.h. It is found, kept through the step and remembered as points are, on
- * whatever edges of its chains it has come to. At the end of a chain it stays as long as it presses against the outside of the other edge, and is then
- * forgotten: the end has long been a point inside the other surface.
+ * A pair is (edge of a surface, edge of a surface), contact/edge_pair.h. It is found, kept through the step and remembered as
+ * points are, on whatever edges of its chains it has come to. At the end of a chain it stays as long as it presses against the
+ * outside of the other edge, and is then forgotten: the end has long been a point inside the other surface.
  *
- * In the global vector a pair has at most eight blocks, four for each chain: its nodes, or the two blocks of its rigid body.      */
+ * In the global vector a pair has at most eight blocks, four for each chain: its nodes, or the two blocks of its rigid body. */
 #ifndef SS_CONTACT_MESH_EDGES_H
 #define SS_CONTACT_MESH_EDGES_H
 #include "contact/edge_pair.h"
@@ -76,9 +76,10 @@ PetscErrorCode mesh_edges_begin_step(mesh_contact *c);
 PetscErrorCode mesh_edges_search(mesh_contact *c);
 /* New pairs on the way to where surfaces are now, and which of those found before are there. */
 PetscErrorCode mesh_edges_detect(mesh_contact *c);
-/* Is `node` of body b, about to go through a triangle of surface i_mesh against its unit normal n, the end of an edge that a pair holds
- * over a side or corner of that triangle, which goes straight on into another edge, and not the outermost of its own surface against n? Then
- * what lies deeper comes with these edges, and the node is no contact of its own: or ridges of many edges would catch on their nodes. */
+/* Is `node` of body b, about to go through a triangle of surface i_mesh against its unit normal n, the end of an edge that a
+ * pair holds over a side or corner of that triangle, which goes straight on into another edge, and not the outermost of its own
+ * surface against n? Then what lies deeper comes with these edges, and the node is no contact of its own: or ridges of many
+ * edges would catch on their nodes. */
 bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_mesh, int32_t triangle, const double n[3]);
 /* Active pairs are remembered, on whatever edges they are by now. */
 PetscErrorCode mesh_edges_end_step(mesh_contact *c);

@@ -1,11 +1,12 @@
 /* Forces of pairs of edges and their exact linearisation.
  *
- * With weights c_e >= 0 of the nodes e = 0 ... 3 of chain a, and c_e <= 0 of the nodes 4 ... 7 of chain b, which add up to 1 and -1,
+ * With weights c_e >= 0 of the nodes e = 0 ... 3 of chain a, and c_e <= 0 of the nodes 4 ... 7 of chain b, which add up to 1 and
+ * -1,
  *
  *   Y = -sum_e c_e x_e,   f = k Y,   F_e = c_e f on node e,   dF_e = c_e k dY + f dc_e
  *
- * where dY and dc_e follow from the relaxation on the differences x_4 ... x_7 less x_0 ... x_3. Nodes move by themselves, or with a
- * rigid body: dx = dc + dtheta x arm, the torque arm x F then also turns.                                                        */
+ * where dY and dc_e follow from the relaxation on the differences x_4 ... x_7 less x_0 ... x_3. Nodes move by themselves, or
+ * with a rigid body: dx = dc + dtheta x arm, the torque arm x F then also turns. */
 #include "contact/mesh_edges.h"
 #include "contact/mesh_pairs.h"
 #include "core/math3.h"
@@ -13,7 +14,7 @@
 
 enum { ENDS = 2 * EDGE_CHAIN };
 
-/* ---- what the nodes hang on ------------------------------------------------------------------------------------------------------ */
+/* ---- what the nodes hang on -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const rigid_frame *frame[2];     /* of the chains' bodies; NULL: nodes */
@@ -54,7 +55,7 @@ static bool motion(const edge_bodies *b, int e, int i, double S[9])
   return true;
 }
 
-/* ---- evaluation ----------------------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------------------- */
 
 /* Weights of the nodes, and their gradients by the nodes [3]; dY by the nodes [9]; who moves anything, who is moved. */
 typedef struct {
@@ -117,7 +118,8 @@ static void linearize(const mesh_contact *c, edge_contact *p, const edge_bodies 
       m3_axpy(K, p->k * w->c[e], w->dY[q]);
       for (int i = 0; i < EDGE_CHAIN; ++i)
         for (int j = 0; j < EDGE_CHAIN; ++j)
-          if (lever(bodies, e, i, L) && motion(bodies, q, j, S)) add_block(p, chain + i, EDGE_CHAIN * (q / EDGE_CHAIN) + j, scale, L, K, S);
+          if (lever(bodies, e, i, L) && motion(bodies, q, j, S))
+            add_block(p, chain + i, EDGE_CHAIN * (q / EDGE_CHAIN) + j, scale, L, K, S);
     }
     if (!bodies->frame[e / EDGE_CHAIN] || !w->is_row[e]) continue;
     double F[3], skew[9]; /* (dtheta x arm) x F = [F] [arm] dtheta */
@@ -205,7 +207,7 @@ void mesh_edges_residual(const mesh_contact *c, double *g)
   }
 }
 
-/* ---- products and blocks --------------------------------------------------------------------------------------------------------- */
+/* ---- products and blocks ----------------------------------------------------------------------------------------------------- */
 
 void mesh_edges_tangent(const mesh_contact *c, const double *x, double *y, bool is_transposed)
 {
@@ -270,6 +272,7 @@ void mesh_edges_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
   double corners[3 * EDGE_CORNERS];
   edge_patch_corners(p->x, p->x + 12, corners);
   v3_copy(out->X, p->P);
-  for (int k = 0; k < 3; ++k) v3_axpy(out->X, p->X.weight[k], corners + 3 * c->edges->patch[p->patch].topology->tri[3 * p->X.triangle + k]);
+  const int32_t *X = c->edges->patch[p->patch].topology->tri + 3 * p->X.triangle;
+  for (int k = 0; k < 3; ++k) v3_axpy(out->X, p->X.weight[k], corners + 3 * X[k]);
   v3_copy(out->normal, p->normal);
 }
