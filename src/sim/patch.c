@@ -42,7 +42,7 @@ PetscErrorCode patch_extent(const contact_points_view *p, const patch_frame *f, 
   PetscCall(memory_alloc("contact patch", p->n, sizeof *s, &s));
   for (int64_t k = 0; k < p->n; ++k)
     if (is_meant(p, k, f->on, f->from)) s[n++] = (share){place_of(f, p->position + 3 * k), normal_force(p, k)};
-  qsort(s, (size_t)n, sizeof *s, compare);
+  if (n > 0) qsort(s, (size_t)n, sizeof *s, compare);
   for (int64_t k = 0; k < n; ++k) total += s[k].force;
   for (; i < n; ++i) { /* the first point whose middle is beyond; `last`: the middle of the one before */
     const double middle = sum + 0.5 * s[i].force;
