@@ -465,7 +465,7 @@ PetscErrorCode mesh_edges_end_step(mesh_contact *c)
   PetscFunctionBegin;
   PetscCall(reserve_known(e, e->n));
   for (int64_t i = 0; i < e->n; ++i) n += keep(c, &e->pair[i], &e->known[n]);
-  qsort(e->known, (size_t)n, sizeof *e->known, compare_memory);
+  if (n > 0) qsort(e->known, (size_t)n, sizeof *e->known, compare_memory);
   e->n_known = 0;
   for (int64_t i = 0; i < n; ++i) { /* two may have come to the same edges */
     if (e->n_known > 0 && compare_names(&e->known[e->n_known - 1].name, &e->known[i].name) == 0) continue;
