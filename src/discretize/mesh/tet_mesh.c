@@ -114,33 +114,15 @@ PetscErrorCode tet_mesh_compact(tet_mesh *m, int32_t *new_index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For a tetrahedron of volume V with corners v_q about a reference point, and s their sum,
- *   int x = V s / 4,   int x x^T = V/20 ( s s^T + sum_q v_q v_q^T ). */
 mass_properties tet_mesh_mass(const tet_mesh *m)
 {
-  mass_properties p = {0};
-  double          o[3] = {0}, first[3] = {0}, second[9] = {0};
-  if (m->n_tets == 0) return p;
-  v3_copy(o, &m->x[3 * (int64_t)m->tet[0]]);
+  mass_sum sum = {0};
+  if (m->n_tets == 0) return (mass_properties){0};
+  const double *o = m->x + 3 * (int64_t)m->tet[0];
   for (int64_t t = 0; t < m->n_tets; ++t) {
-    double       v[5][3] = {{0}};
-    const double volume  = tet_mesh_signed_volume(m->x, &m->tet[4 * t]);
-    for (int q = 0; q < 4; ++q) {
-      v3_sub(v[q], &m->x[3 * (int64_t)m->tet[4 * t + q]], o);
-      v3_add(v[4], v[4], v[q]);
-    }
-    p.volume += volume;
-    v3_axpy(first, 0.25 * volume, v[4]);
-    for (int q = 0; q < 5; ++q)
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) second[3 * i + j] += volume / 20.0 * v[q][i] * v[q][j];
+    double v[4][3];
+    for (int q = 0; q < 4; ++q) v3_sub(v[q], &m->x[3 * (int64_t)m->tet[4 * t + q]], o);
+    mass_sum_add(&sum, tet_mesh_signed_volume(m->x, &m->tet[4 * t]), 4, (const double (*)[3])v);
   }
-  if (p.volume != 0.0) v3_scale(first, 1.0 / p.volume, first);
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) second[3 * i + j] -= p.volume * first[i] * first[j];
-  const double trace = m3_trace(second);
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) p.inertia[3 * i + j] = (i == j) * trace - 0.5 * (second[3 * i + j] + second[3 * j + i]);
-  v3_add(p.center, o, first);
-  return p;
+  return mass_sum_properties(&sum, o);
 }

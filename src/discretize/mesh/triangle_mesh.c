@@ -164,46 +164,19 @@ PetscErrorCode triangle_mesh_sort(triangle_mesh *m)
 
 /* ---- integrals ---- */
 
-/* Each triangle spans a tetrahedron with the reference point o. For a tetrahedron (0, a, b, c) of signed volume V,
- *   int x = V (a+b+c)/4,   int x x^T = V/20 ( s s^T + a a^T + b b^T + c c^T ),   s = a + b + c. */
+/* Each triangle spans a tetrahedron with the reference point. */
 mass_properties triangle_mesh_mass(const triangle_mesh *m)
 {
-  mass_properties p = {0};
-  double          lo[3], hi[3], o[3], first[3] = {0}, second[9] = {0};
-  if (m->n_triangles == 0) return p;
+  mass_sum sum = {0};
+  double   lo[3], hi[3], o[3];
+  if (m->n_triangles == 0) return (mass_properties){0};
   triangle_mesh_bounds(m, lo, hi);
   for (int k = 0; k < 3; ++k) o[k] = 0.5 * (lo[k] + hi[k]);
   for (int64_t t = 0; t < m->n_triangles; ++t) {
-    double v[4][3], n[3];
+    double v[3][3], n[3];
     for (int i = 0; i < 3; ++i) v3_sub(v[i], &m->x[3 * (int64_t)m->tri[3 * t + i]], o);
-    for (int k = 0; k < 3; ++k) v[3][k] = v[0][k] + v[1][k] + v[2][k];
     v3_cross(n, v[1], v[2]);
-    const double volume = v3_dot(v[0], n) / 6.0;
-    p.volume += volume;
-    v3_axpy(first, 0.25 * volume, v[3]);
-    for (int q = 0; q < 4; ++q)
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) second[3 * i + j] += volume / 20.0 * v[q][i] * v[q][j];
+    mass_sum_add(&sum, v3_dot(v[0], n) / 6.0, 3, (const double (*)[3])v);
   }
-  if (p.volume != 0.0) v3_scale(first, 1.0 / p.volume, first);
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) second[3 * i + j] -= p.volume * first[i] * first[j];
-  const double trace = m3_trace(second);
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) p.inertia[3 * i + j] = (i == j) * trace - 0.5 * (second[3 * i + j] + second[3 * j + i]);
-  v3_add(p.center, o, first);
-  return p;
-}
-
-mass_properties mass_properties_transform(const mass_properties *p, const double c[3], const double R[9])
-{
-  mass_properties q = *p;
-  double          t[9], r[3];
-  m3_mulv(r, R, p->center);
-  v3_add(q.center, c, r);
-  m3_mul(t, R, p->inertia);
-  m3_mul_nt(q.inertia, t, R);
-  for (int i = 0; i < 3; ++i) /* exactly symmetric again */
-    for (int j = 0; j < i; ++j) q.inertia[3 * i + j] = q.inertia[3 * j + i] = 0.5 * (q.inertia[3 * i + j] + q.inertia[3 * j + i]);
-  return q;
+  return mass_sum_properties(&sum, o);
 }

@@ -5,6 +5,7 @@
 #ifndef SS_DISCRETIZE_MESH_TRIANGLE_MESH_H
 #define SS_DISCRETIZE_MESH_TRIANGLE_MESH_H
 #include "core/error.h"
+#include "discretize/mesh/mass_properties.h"
 
 typedef struct {
   int64_t  n_vertices, n_triangles;
@@ -58,15 +59,9 @@ PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size,
  * PETSC_ERR_USER_INPUT beyond 10 million vertices. */
 PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing);
 
-/* Volume [m^3], centre [m], and inertia about the centre for unit density [m^5]; symmetric, row-major. */
-typedef struct {
-  double volume, center[3], inertia[9];
-} mass_properties;
 /* Exact integrals over the polyhedron by the divergence theorem, about the centre of its bounds so that far-away bodies
  * lose nothing to cancellation. Order of summation is fixed. */
 mass_properties triangle_mesh_mass(const triangle_mesh *m);
-/* The same body in another pose, x -> c + R x. */
-mass_properties mass_properties_transform(const mass_properties *p, const double c[3], const double R[9]);
 
 /* Tessellations with vertices exactly on the surface, edges about `spacing` long or shorter. spacing <= 0: as coarse as
  * the shape allows (box: its 8 corners). Fail with PETSC_ERR_USER_INPUT beyond 10 million vertices. */
