@@ -37,6 +37,7 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
     s->body_id = meshes[m].body_id;
     s->frame   = meshes[m].frame;
     s->b->ops->surface(s->b, &b);
+    s->rest = b.rest;
     PetscCall(triangle_topology_create(b.n_nodes, b.n_triangles, b.triangles, &s->topology));
     s->is_closed = 2 * s->topology->n_edges == 3 * s->topology->n_triangles;
     PetscCall(memory_alloc("surface nodes", 3 * b.n_nodes, sizeof(double), &s->x0));
@@ -112,7 +113,8 @@ PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_poi
   const contact_source *source = &c->sources[i_source];
   const contact_law    *law    = &c->law[(int64_t)source->body_id * c->n_bodies + c->mesh[i_mesh].body_id];
   mesh_pair            *p      = &c->pair[c->n];
-  *p   = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .mu = law->friction, .gain = 1.0};
+  *p   = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .gain = 1.0};
+  p->cone           = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   p->bounce.damping = law->damping;
   p->q = (contact_candidate){.key      = {source->body_id, c->mesh[i_mesh].body_id, id},
                              .i_source = i_source,
@@ -290,9 +292,10 @@ void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
     return;
   }
   const mesh_pair *p = &c->pair[i];
-  *out = (mesh_pair_view){p->q.key.source, p->q.key.object, p->q.key.point, p->is_active || v3_dot(p->f, p->f) > 0.0, p->is_sliding, p->is_on_triangle, p->k, p->mu,
-                          {0.0}, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}};
+  *out = (mesh_pair_view){p->q.key.source, p->q.key.object, p->q.key.point, p->is_active || v3_dot(p->f, p->f) > 0.0, p->is_sliding, p->is_on_triangle, p->k, p->gain,
+                          p->cone, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}};
   const contact_surface *s = &c->mesh[p->q.i_object];
+  out->cone                = relax_mesh_cone_in(s->topology, s->x, &p->cone, s->rest, p->at.triangle);
   const int32_t         *X = s->topology->tri + 3 * (int64_t)p->X.triangle, *Y = s->topology->tri + 3 * (int64_t)p->at.triangle;
   double                 e1[3], e2[3];
   for (int k = 0; k < 3; ++k) v3_axpy(out->X, p->X.weight[k], s->x + 3 * (int64_t)X[k]);

@@ -50,7 +50,9 @@ typedef struct {
   int     source_body, object_body;
   int64_t point;
   bool    is_active, is_sliding, is_on_triangle; /* the last: Coulomb's cone is about this normal */
-  double  stiffness, friction, Z[3], Y[3], f[3], normal[3];
+  double     stiffness, gain; /* restitution.h; the latter 1 without */
+  relax_cone cone;            /* in the triangle of Y, see relax_mesh_cone_in */
+  double     Z[3], Y[3], f[3], normal[3];
   double  X[3];           /* the attachment that this step began with, where its place on the surface is now */
   double  plane[3];       /* unit normal of the triangle Y is in, or of both edges */
 } mesh_pair_view;

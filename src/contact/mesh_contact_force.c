@@ -166,7 +166,7 @@ void mesh_contact_start(mesh_contact *c, int64_t i)
   mesh_relaxation        r;
   double                 f[3], lagged[3];
   v3_set(p->lagged, 0.0, 0.0, 0.0);
-  relax_mesh(s->topology, s->x0, p->mu, &p->X, p->q.x, false, &r);
+  relax_mesh_cone(s->topology, s->x0, &p->cone, s->rest, &p->X, p->q.x, false, &r);
   if (!spring_force(p, p->q.x, &r, lagged)) return;
   p->X = r.at;
   if (c->scheme != CONTACT_LAGGED_CONTACT) {
@@ -234,7 +234,7 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
     m3_mulv(p->Z, frames[p->source_frame].R, p->origin);
     v3_axpy(p->Z, 1.0, frames[p->source_frame].c);
   }
-  relax_mesh(s->topology, s->x, p->mu, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
+  relax_mesh_cone(s->topology, s->x, &p->cone, s->rest, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
   if (p->bounce.damping > 0.0 && c->scheme == CONTACT_IMPLICIT) {
     find_gain(c, p, frames);
     for (int k = 0; k < 3 && with_tangent && p->object_frame < 0; ++k) mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->X.triangle + k]);

@@ -264,7 +264,7 @@ void mesh_edges_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
                           .object_body = c->mesh[p->name.mesh[1]].body_id,
                           .point       = -1,
                           .is_active = p->is_active, .is_sliding = p->is_sliding, .is_on_triangle = p->is_on_face,
-                          .stiffness = p->k, .friction = p->mu};
+                          .stiffness = p->k, .gain = 1.0, .cone = {.mu = p->mu}};
   v3_copy(out->Z, p->P);
   v3_copy(out->Y, p->Q);
   v3_copy(out->f, p->f);

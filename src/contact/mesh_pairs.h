@@ -14,6 +14,7 @@ typedef struct {
   body              *b;
   int                body_id;
   int                frame;  /* of a rigid surface; -1: it deforms */
+  const double      *rest;   /* [n_nodes][3] undeformed, borrowed from the body */
   const double      *own;    /* [n_nodes][3] of a rigid surface: in its frame, borrowed from the body */
   double             center[3], radius; /* ... and a ball around them */
   bool               is_closed;
@@ -68,7 +69,8 @@ typedef struct {
   bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
   bool              is_reached; /* does the path to the last state? Always, if not new */
   bool              is_late;    /* found as the step ended: active, but it has not acted */
-  double            k, mu, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
+  relax_cone        cone;
+  double            k, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
   restitution       bounce;
   double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
   /* the last evaluation */

@@ -12,7 +12,8 @@ static const double corner_tolerance = 128.0 * DBL_EPSILON;
 typedef struct {
   const triangle_topology *mesh;
   const double            *x, *Z;
-  double                   mu;
+  const relax_cone        *cone;
+  const double            *rest; /* where its direction is laid; not used for circles */
   bool                     with_derivatives;
   mesh_relaxation         *out;
   int                      entry; /* side come in through, -1: none */
@@ -45,17 +46,100 @@ static void forget_derivatives(walk *w)
   for (int i = 0; i < 3; ++i) v3_set(w->out->d_weight[i], 0.0, 0.0, 0.0);
 }
 
+/* n += unit normal of a triangle. */
+static void add_normal(const walk *w, int32_t triangle, int corner_for_angle, double n[3])
+{
+  const int32_t *c = w->mesh->tri + 3 * (int64_t)triangle;
+  const double  *P[3];
+  double         e1[3], e2[3], cross[3];
+  const int      v = corner_for_angle < 0 ? 0 : corner_for_angle;
+  for (int i = 0; i < 3; ++i) P[i] = w->x + 3 * (int64_t)c[(v + i) % 3];
+  v3_sub(e1, P[1], P[0]);
+  v3_sub(e2, P[2], P[0]);
+  v3_cross(cross, e1, e2);
+  const double length = v3_norm(cross);
+  if (!(length > DBL_MIN)) return;
+  v3_axpy(n, (corner_for_angle < 0 ? 1.0 : atan2(length, v3_dot(e1, e2))) / length, cross);
+}
+
+/* ---- the ellipse --------------------------------------------------------------------------------------------------------- */
+
+/* The metric in a triangle: |d| times `stretch` across the unit vector t = (c_1 e_1 + c_2 e_2)/length, |d| along it; c == 0: in every direction. */
+typedef struct {
+  double stretch, c[3] /* by corner, sum 0 */, t[3], length;
+} metric;
+
+static double stretch_all_round(const relax_cone *cone) { return fmax(1.0, cone->mu / cone->mu_across); }
+
+static metric metric_of(const walk *w, const double *const P[3], const int32_t v[3])
+{
+  metric m = {1.0, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 1.0};
+  if (!(w->cone->mu_across > 0.0)) return m;
+  double e1[3], e2[3], n[3], dual[3];
+  v3_sub(e1, w->rest + 3 * (int64_t)v[1], w->rest + 3 * (int64_t)v[0]);
+  v3_sub(e2, w->rest + 3 * (int64_t)v[2], w->rest + 3 * (int64_t)v[0]);
+  v3_cross(n, e1, e2);
+  const double nn = v3_dot(n, n), *d = w->cone->direction;
+  m.stretch = stretch_all_round(w->cone);
+  if (!(nn > DBL_MIN)) return m;
+  v3_cross(dual, e2, n);
+  const double c1 = v3_dot(dual, d) / nn;
+  v3_cross(dual, n, e1);
+  const double c2 = v3_dot(dual, d) / nn;
+  double       laid[3], t[3];
+  for (int j = 0; j < 3; ++j) {
+    laid[j] = c1 * e1[j] + c2 * e2[j];
+    t[j]    = c1 * (P[1][j] - P[0][j]) + c2 * (P[2][j] - P[0][j]);
+  }
+  const double length = v3_norm(t);
+  if (!(v3_norm(laid) > RELAX_CONE_ALONG * v3_norm(d)) || !(length > DBL_MIN)) return m;
+  m.stretch = w->cone->mu / w->cone->mu_across;
+  m.c[0] = -c1 - c2, m.c[1] = c1, m.c[2] = c2;
+  m.length = length;
+  v3_scale(m.t, 1.0 / length, t);
+  return m;
+}
+
+static double metric_length(const metric *m, const double d[3])
+{
+  const double along = v3_dot(d, m->t), all = v3_dot(d, d);
+  if (m->stretch == 1.0) return sqrt(all);
+  return sqrt(fmax(0.0, m->stretch * m->stretch * (all - along * along)) + along * along);
+}
+
+/* The coefficient along a side of a triangle. */
+static double edge_friction(const walk *w, int32_t triangle, int side)
+{
+  const triangle_topology *t = w->mesh;
+  const double             mu = w->cone->mu;
+  double                   n[3] = {0.0, 0.0, 0.0}, e[3], d[3];
+  if (!(w->cone->mu_across > 0.0)) return mu;
+  const walk at_rest = {.mesh = t, .x = w->rest};
+  add_normal(&at_rest, triangle, -1, n);
+  if (t->neighbor[3 * (int64_t)triangle + side] >= 0) add_normal(&at_rest, t->neighbor[3 * (int64_t)triangle + side], -1, n);
+  const int32_t *v = t->tri + 3 * (int64_t)triangle;
+  v3_sub(e, w->rest + 3 * (int64_t)v[(side + 2) % 3], w->rest + 3 * (int64_t)v[(side + 1) % 3]);
+  const double length = v3_norm(e), nn = v3_dot(n, n);
+  v3_copy(d, w->cone->direction);
+  if (nn > 0.0) v3_axpy(d, -v3_dot(d, n) / nn, n);
+  if (!(length > DBL_MIN) || !(v3_norm(d) > RELAX_CONE_ALONG * v3_norm(w->cone->direction))) return mu / stretch_all_round(w->cone);
+  const double a = mu / w->cone->mu_across, cosine = v3_dot(d, e) / (length * v3_norm(d));
+  return mu / sqrt(a * a * fmax(0.0, 1.0 - cosine * cosine) + cosine * cosine);
+}
+
 /* ---- in a triangle ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   double n[3], dual[3][3]; /* unit normal; gradients of the weights in the plane */
-  double phi, lambda[3], delta[3], q[3], r, s;
+  double phi, lambda[3], delta[3], q[3], r, s; /* r: length of q */
+  metric m;
   bool   is_sliding;
 } triangle_pull;
 
 /* False for a triangle without area. */
-static bool pull_in_triangle(const double *P[3], const double beta[3], const double Z[3], double mu, triangle_pull *p)
+static bool pull_in_triangle(const walk *w, const double *P[3], const int32_t v[3], const double beta[3], triangle_pull *p)
 {
+  const double *Z = w->Z, mu = w->cone->mu;
   double e1[3], e2[3], b[3], cross[3];
   v3_sub(e1, P[1], P[0]);
   v3_sub(e2, P[2], P[0]);
@@ -76,10 +160,21 @@ static bool pull_in_triangle(const double *P[3], const double beta[3], const dou
   p->lambda[0] = 1.0 - p->lambda[1] - p->lambda[2];
   for (int i = 0; i < 3; ++i) p->delta[i] = beta[i] - p->lambda[i];
   for (int j = 0; j < 3; ++j) p->q[j] = p->delta[1] * e1[j] + p->delta[2] * e2[j];
-  p->r          = v3_norm(p->q);
+  p->m          = metric_of(w, P, v);
+  p->r          = metric_length(&p->m, p->q);
   p->is_sliding = p->r > mu * fabs(p->phi);
   p->s          = p->is_sliding ? mu * fabs(p->phi) / p->r : 1.0;
   return true;
+}
+
+/* dr = u . dq + turn . d(length t), r^2 = a^2 |q|^2 + (1 - a^2) (q . t)^2; without a direction u = a q/|q|. */
+static void gradient_of_length(const triangle_pull *p, double u[3], double turn[3])
+{
+  const double a2 = p->m.stretch * p->m.stretch, along = v3_dot(p->q, p->m.t), share = (1.0 - a2) * along / p->r;
+  v3_scale(u, a2 / p->r, p->q);
+  v3_axpy(u, share, p->m.t);
+  v3_scale(turn, share / p->m.length, p->q);
+  v3_axpy(turn, -share * along / p->m.length, p->m.t);
 }
 
 /* d_weight <- gradient of beta^ = lambda + s (beta - lambda), from that of beta. */
@@ -87,11 +182,11 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
 {
   mesh_relaxation *r = w->out;
   int              col[3];
-  double           lambda[3][12], h[12], dr[12], u[3];
+  double           lambda[3][12], h[12], dr[12], u[3], turn[3];
   if (!p->is_sliding) return;
   corner_columns(w, col);
   const int n = 3 * (r->n_nodes + 1);
-  v3_scale(u, 1.0 / p->r, p->q);
+  gradient_of_length(p, u, turn);
   const double side = p->phi < 0.0 ? -1.0 : 1.0;
   for (int a = 0; a < 3; ++a) {
     v3_copy(lambda[a], p->dual[a]);
@@ -105,6 +200,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
   for (int i = 0; i < 3; ++i) {
     v3_scale(h + 3 + 3 * i, -side * p->lambda[i], p->n);
     v3_scale(dr + 3 + 3 * i, p->delta[i], u);
+    v3_axpy(dr + 3 + 3 * i, p->m.c[i], turn);
   }
   /* dr also has the gradient of delta, weighed by the corners along u; their sum is zero, so any origin will do */
   const double along[3] = {0.0, v3_dot(u, P[1]) - v3_dot(u, P[0]), v3_dot(u, P[2]) - v3_dot(u, P[0])};
@@ -115,7 +211,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
     const int at = block == 0 ? 0 : 3 * col[block - 1];
     for (int j = 0; j < 3; ++j) {
       const int k = 3 * block + j;
-      ds[at + j] += (w->mu * h[k] - p->s * (dr[k] - along[1] * lambda[1][k] - along[2] * lambda[2][k])) / p->r;
+      ds[at + j] += (w->cone->mu * h[k] - p->s * (dr[k] - along[1] * lambda[1][k] - along[2] * lambda[2][k])) / p->r;
     }
   }
   for (int i = 0; i < 3; ++i) {
@@ -177,7 +273,7 @@ static int walk_triangle(walk *w, bool was_entered)
   triangle_pull    p;
   int              exit = -1, top = 0;
   v3_copy(beta, r->at.weight);
-  if (!pull_in_triangle(P, beta, w->Z, w->mu, &p) || !p.is_sliding) return 0;
+  if (!pull_in_triangle(w, P, w->mesh->tri + 3 * (int64_t)r->at.triangle, beta, &p) || !p.is_sliding) return 0;
   for (int i = 0; i < 3; ++i) hat[i] = p.lambda[i] + p.s * p.delta[i];
   for (int i = 0; i < 3; ++i) {
     if (!(hat[i] < 0.0) || !(beta[i] / (beta[i] - hat[i]) < t)) continue;
@@ -214,7 +310,7 @@ static int walk_triangle(walk *w, bool was_entered)
 
 /* ---- along an edge ------------------------------------------------------------------------------------------------------ */
 
-static void differentiate_edge(walk *w, int a, int b, const double e[3], const double m[3], double u_W, double sigma)
+static void differentiate_edge(walk *w, int a, int b, const double e[3], const double m[3], double u_W, double pull /* mu, against the way it slides */)
 {
   mesh_relaxation *r = w->out;
   int              col[3];
@@ -227,7 +323,7 @@ static void differentiate_edge(walk *w, int a, int b, const double e[3], const d
     du[1][j] = (-(1.0 - u_W) * e[j] - m[j]) / ee;
     du[2][j] = (-u_W * e[j] + m[j]) / ee;
     if (h > 0.0) {
-      const double f = sigma * w->mu / length, g = h / ee;
+      const double f = pull / length, g = h / ee;
       du[0][j] += f * m[j] / h;
       du[1][j] += f * (-(1.0 - u_W) * m[j] / h + g * e[j]);
       du[2][j] += f * (-u_W * m[j] / h - g * e[j]);
@@ -255,7 +351,7 @@ static int walk_edge(walk *w)
   const double u = r->at.weight[b], u_W = v3_dot(z, e) / ee;
   v3_copy(m, z);
   v3_axpy(m, -u_W, e);
-  const double reach = w->mu * v3_norm(m) / sqrt(ee);
+  const double mu = edge_friction(w, r->at.triangle, w->side), reach = mu * v3_norm(m) / sqrt(ee);
   if (!(fabs(u - u_W) > reach)) return 0;
   const double sigma = u > u_W ? 1.0 : -1.0, hat = u_W + sigma * reach;
   if (hat < 0.0 || hat > 1.0) {
@@ -265,7 +361,7 @@ static int walk_edge(walk *w)
   r->at.weight[w->side] = 0.0;
   r->at.weight[a]       = 1.0 - hat;
   r->at.weight[b]       = hat;
-  if (w->with_derivatives) differentiate_edge(w, a, b, e, m, u_W, sigma);
+  if (w->with_derivatives) differentiate_edge(w, a, b, e, m, u_W, sigma * mu);
   return 0;
 }
 
@@ -289,8 +385,8 @@ static int32_t best_triangle(const walk *w, int32_t vertex)
     const double  *P[3] = {w->x + 3 * (int64_t)c[0], w->x + 3 * (int64_t)c[1], w->x + 3 * (int64_t)c[2]};
     const double   beta[3] = {v == 0, v == 1, v == 2};
     triangle_pull  p;
-    if (!pull_in_triangle(P, beta, w->Z, w->mu, &p)) continue;
-    const double h = w->mu * fabs(p.phi);
+    if (!pull_in_triangle(w, P, c, beta, &p)) continue;
+    const double h = w->cone->mu * fabs(p.phi);
     if (!(p.r > h * (1.0 + vertex_tolerance)) || !(p.lambda[(v + 1) % 3] > vertex_tolerance) ||
         !(p.lambda[(v + 2) % 3] > vertex_tolerance))
       continue;
@@ -322,7 +418,7 @@ static int32_t best_edge(const walk *w, int32_t vertex, int *side)
       const double along = v3_dot(z, e) / length;
       v3_copy(m, z);
       v3_axpy(m, -along / length, e);
-      const double h = w->mu * v3_norm(m);
+      const double h = edge_friction(w, t->fan[j], opposite) * v3_norm(m);
       if (!(along > h * (1.0 + vertex_tolerance) + vertex_tolerance * length)) continue;
       if (best >= 0 && !(along - h > margin)) continue;
       best   = t->fan[j];
@@ -351,22 +447,6 @@ static int walk_vertex(walk *w)
 
 /* ---- where it ended ------------------------------------------------------------------------------------------------------ */
 
-/* n += scale * unit normal of a triangle. */
-static void add_normal(const walk *w, int32_t triangle, int corner_for_angle, double n[3])
-{
-  const int32_t *c = w->mesh->tri + 3 * (int64_t)triangle;
-  const double  *P[3];
-  double         e1[3], e2[3], cross[3];
-  const int      v = corner_for_angle < 0 ? 0 : corner_for_angle;
-  for (int i = 0; i < 3; ++i) P[i] = w->x + 3 * (int64_t)c[(v + i) % 3];
-  v3_sub(e1, P[1], P[0]);
-  v3_sub(e2, P[2], P[0]);
-  v3_cross(cross, e1, e2);
-  const double length = v3_norm(cross);
-  if (!(length > DBL_MIN)) return;
-  v3_axpy(n, (corner_for_angle < 0 ? 1.0 : atan2(length, v3_dot(e1, e2))) / length, cross);
-}
-
 /* Pseudo-normals whose sign tells inside from outside where the distance is smallest [BaerentzenAanaes2005]. */
 static void normal_at_end(const walk *w, int place, double n[3])
 {
@@ -389,7 +469,26 @@ static void normal_at_end(const walk *w, int place, double n[3])
 void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const mesh_attachment *X, const double Z[3],
                 bool with_derivatives, mesh_relaxation *out)
 {
-  walk   w     = {mesh, x, Z, mu, with_derivatives, out, -1, -1};
+  const relax_cone round = {.mu = mu};
+  relax_mesh_cone(mesh, x, &round, NULL, X, Z, with_derivatives, out);
+}
+
+relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle)
+{
+  const walk     w    = {.mesh = mesh, .x = x, .cone = cone, .rest = rest};
+  const int32_t *v    = mesh->tri + 3 * (int64_t)triangle;
+  const double  *P[3] = {x + 3 * (int64_t)v[0], x + 3 * (int64_t)v[1], x + 3 * (int64_t)v[2]};
+  const metric   m    = metric_of(&w, P, v);
+  relax_cone     in   = *cone;
+  if (v3_dot(m.t, m.t) > 0.0) v3_copy(in.direction, m.t);
+  else v3_set(in.direction, 0.0, 0.0, 0.0), add_normal(&w, triangle, -1, in.direction);
+  return in;
+}
+
+void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, const mesh_attachment *X,
+                     const double Z[3], bool with_derivatives, mesh_relaxation *out)
+{
+  walk   w     = {mesh, x, Z, cone, rest, with_derivatives, out, -1, -1};
   int    place = ON_TRIANGLE, next = ON_TRIANGLE;
   double pull[3];
   out->at        = *X;

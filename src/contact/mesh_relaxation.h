@@ -50,6 +50,14 @@ typedef struct {
  * Degenerate triangles, and numbers that are not finite, stop the attachment where it is. */
 void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const mesh_attachment *X, const double Z[3],
                 bool with_derivatives, mesh_relaxation *out);
+/* The same on an elliptical cone. Its direction is laid on the surface at `rest` [n_vertices][3], projected on each triangle there, and deforms with the
+ * triangle; in a triangle the attachment holds as relax_implicit_cone says. On an edge it is a bead with the coefficient that the ellipse has along
+ * the edge at rest, in the plane upright on the mean normal. Where the direction is within 1e-6 of a normal: a circle of the smaller coefficient.
+ * mu_across == 0: relax_mesh, bit for bit. */
+void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, const mesh_attachment *X,
+                     const double Z[3], bool with_derivatives, mesh_relaxation *out);
+/* The cone in a triangle, for relax_cone_length: its direction as it lies there now, or the triangle's normal if none does. */
+relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle);
 /* Number j of a vertex among the nodes, which it joins with zero gradients if it is not one of them. At most the corners of one more triangle. */
 int mesh_relaxation_column(mesh_relaxation *r, int32_t node);
 /* dY/d(q_j) [9] of a relaxation with derivatives, j = 0 for Z, else node j - 1. */

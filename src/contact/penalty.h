@@ -35,7 +35,7 @@ typedef struct {
 } contact_mesh;
 
 /* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. friction_across > 0: an ellipse, `friction` along the
- * direction, an axis of whatever level set is touched, see relax_cone; surfaces of triangles take `friction` alone. */
+ * direction, an axis of whatever is touched, see relax_cone and relax_mesh_cone; pairs of edges take `friction` alone. */
 typedef struct {
   double stiffness, friction, friction_across, direction[3], damping;
 } contact_law;

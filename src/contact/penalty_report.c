@@ -207,9 +207,9 @@ static double natural_map_mesh(const mesh_pair_view *q, bool *is_curved)
   const double above = v3_dot(t, q->plane);
   *is_curved         = fabs(above) > 1e-9 * (v3_norm(t) + fabs(phi));
   v3_axpy(t, -above, q->plane);
-  const double r = v3_norm(t), limit = q->friction * fabs(phi);
+  const double r = relax_cone_length(&q->cone, q->plane, t), limit = q->cone.mu * fabs(phi);
   if (r > limit) v3_scale(t, limit / r, t);
-  for (int j = 0; j < 3; ++j) miss[j] = q->f[j] - q->stiffness * (W[j] - q->Z[j] + t[j]);
+  for (int j = 0; j < 3; ++j) miss[j] = q->f[j] - q->gain * q->stiffness * (W[j] - q->Z[j] + t[j]);
   return v3_norm(miss);
 }
 
@@ -219,7 +219,7 @@ static void judge_mesh_pair(const mesh_pair_view *q, const double f_t[3], double
   bool   is_curved;
   double slip[3];
   if (!q->is_on_triangle) return;
-  *max_excess         = fmax(*max_excess, v3_norm(f_t) - q->friction * f_n);
+  *max_excess         = fmax(*max_excess, relax_cone_length(&q->cone, q->plane, f_t) - q->cone.mu * f_n);
   const double miss   = natural_map_mesh(q, &is_curved);
   double *const worst = is_curved ? &sum->natural_map_curved : &sum->natural_map;
   *worst              = fmax(*worst, miss);

@@ -76,7 +76,7 @@ static bool along(const relax_cone *cone, const double *n, double *t, double *le
   v3_copy(t, cone->direction);
   v3_axpy(t, -v3_dot(n, t), n);
   *length = v3_norm(t);
-  if (!(*length > 1e-6 * v3_norm(cone->direction))) return false;
+  if (!(*length > RELAX_CONE_ALONG * v3_norm(cone->direction))) return false;
   v3_scale(t, 1.0 / *length, t);
   return true;
 }

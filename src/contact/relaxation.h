@@ -45,6 +45,7 @@ relax_state relax_implicit(const relax_surface *surface, double mu, const double
 typedef struct {
   double mu, mu_across, direction[3];
 } relax_cone;
+#define RELAX_CONE_ALONG 1e-6
 /* Length of the tangential vector d in that metric: |d| for d along the direction, |d| mu / mu_across across; n [3]: unit normal. */
 double      relax_cone_length(const relax_cone *cone, const double n[3], const double d[3]);
 /* relax_implicit on an elliptical cone. The attachment still moves straight towards W, so friction opposes sliding; how far it holds is read

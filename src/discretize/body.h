@@ -66,6 +66,7 @@ typedef struct {
   int64_t        n_nodes, n_triangles;
   const int32_t *triangles; /* [n_triangles][3] never changes */
   const double  *x;         /* [n_nodes][3] at the start of the step, or in the frame for ever [m] */
+  const double  *rest;      /* [n_nodes][3] undeformed, never changes [m] */
 } body_surface;
 
 /* Block `block` moves as weight times block `leader`, plus what other entries of the same block say. */

@@ -39,7 +39,7 @@ static const key_spec pair_keys[] = {
   {.name = "friction", .type = KEY_REAL, .offset = offsetof(job_pair, friction), .min = 0, .max = INFINITY, .is_optional = true,
    .help = "coefficient of friction of this pair; with friction_direction, along it"},
   {.name = "friction_direction", .type = KEY_REALS, .count = 3, .offset = offsetof(job_pair, friction_direction), .is_optional = true,
-   .help = "friction depends on the direction: its cone is an ellipse about this axis, which turns with the body that is touched and counts as projected on its surface; not for deforming surfaces"},
+   .help = "friction depends on the direction: its cone is an ellipse about this axis, which turns with the body that is touched and counts as projected on its surface; on a surface that deforms, as drawn on it before"},
   {.name = "friction_transverse", .type = KEY_REAL, .offset = offsetof(job_pair, friction_transverse), .min = 0, .max = INFINITY, .is_open = true,
    .is_optional = true, .help = "coefficient of friction across friction_direction"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(job_pair, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,

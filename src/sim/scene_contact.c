@@ -97,10 +97,10 @@ static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostic
 {
   const job_pair *p   = item->value;
   contact_law    *law = &s->laws[i * s->n_bodies + j];
-  if (has_surface(&s->bodies[i]) || has_surface(&s->bodies[j])) {
+  if (s->job->contact->edges && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j])) {
     if (i <= j)
       diagnostics_add_under(d, item->node, path_of(s, item).text, "friction_direction",
-                            "\"%s\" and \"%s\": surfaces of triangles know no axis; leave it out", s->bodies[i].name, s->bodies[j].name);
+                            "\"%s\" and \"%s\": where edges meet edges friction knows no direction; leave it out, or contact.edges", s->bodies[i].name, s->bodies[j].name);
   } else if (!(law->friction > 0.0)) {
     if (i <= j) diagnostics_add_under(d, item->node, path_of(s, item).text, "friction", "must be > 0 where friction depends on the direction");
   }

@@ -34,14 +34,21 @@ static void set_upper_velocity(world *w, const double shift[3], double noise, ui
 }
 
 /* What lies above comes down in a step, and is on its way up and aside in the next. */
-static void open_world(const char *text, contact_scheme scheme, double damping, world *w)
+/* What laws may have beside stiffness and friction. */
+static const contact_law plain = {0}, damped = {.damping = 0.7}, elliptical = {.friction_across = 0.7, .direction = {1.0, 0.4, 0.3}};
+
+static void open_world(const char *text, contact_scheme scheme, const contact_law *more, world *w)
 {
   step_verdict    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
   read_world(text, w);
   penalty_contact_set_scheme(w->p.contact, scheme);
-  for (int i = 0; i < w->s->n_bodies * w->s->n_bodies; ++i) w->p.contact->law[i].damping = damping;
+  for (int i = 0; i < w->s->n_bodies * w->s->n_bodies; ++i) {
+    w->p.contact->law[i].damping         = more->damping;
+    w->p.contact->law[i].friction_across = more->friction_across;
+    v3_copy(w->p.contact->law[i].direction, more->direction);
+  }
   begin(w, 0.0);
   set_upper_velocity(w, down, 0.1, 1);
   evaluate(w, w->z, w->g, false);
@@ -76,16 +83,16 @@ static int count_damped(const world *w)
   return n;
 }
 
-static void check_slope_meshes(contact_scheme scheme, double damping)
+static void check_slope_meshes(contact_scheme scheme, const contact_law *more)
 {
   world w;
   int   pairs[N_BODIES], n_sliding;
-  open_world(mesh_job, scheme, damping, &w);
+  open_world(mesh_job, scheme, more, &w);
   count_mesh_pairs(&w, pairs, &n_sliding);
   print_message("active: low %d, high %d, sand %d, ball %d; %d slide\n", pairs[0], pairs[1], pairs[2], pairs[3], n_sliding);
   assert_true(pairs[1] > 0 && pairs[2] > 3 && pairs[3] > 3 && n_sliding > 3);
   assert_true(w.p.n_prescribed > 20);
-  assert_true(damping > 0.0 ? count_damped(&w) > 10 : count_damped(&w) == 0);
+  assert_true(more->damping > 0.0 ? count_damped(&w) > 10 : count_damped(&w) == 0);
   for (int only = -1; only < w.s->n_systems; ++only) {
     const double error = slope_error(&w, 1.0e-5, only);
     print_message("system %d: %.2e\n", only, error);
@@ -104,7 +111,7 @@ static void test_mesh_statistics(void **state)
   world           w;
   step_verdict    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
-  open_world(mesh_job, CONTACT_IMPLICIT, 0.0, &w);
+  open_world(mesh_job, CONTACT_IMPLICIT, &plain, &w);
   const relax_statistics once = *mesh_contact_statistics(w.p.contact->mesh);
   assert_true(once.n > 0 && once.n_at_start > 0 && once.n_at_start < once.n && once.longest > 1);
   evaluate(&w, w.z, w.g, false);
@@ -123,16 +130,17 @@ static void test_mesh_statistics(void **state)
 static void test_slope_meshes(void **state)
 {
   (void)state;
-  for (int scheme = CONTACT_IMPLICIT; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) check_slope_meshes((contact_scheme)scheme, 0.0);
-  check_slope_meshes(CONTACT_IMPLICIT, 0.7);
+  for (int scheme = CONTACT_IMPLICIT; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) check_slope_meshes((contact_scheme)scheme, &plain);
+  check_slope_meshes(CONTACT_IMPLICIT, &damped);
+  check_slope_meshes(CONTACT_IMPLICIT, &elliptical);
 }
 
 /* Contact alone changes neither momentum nor angular momentum: sums of g with and without it over what may move freely. */
-static void check_mesh_momentum(double damping)
+static void check_mesh_momentum(const contact_law *more)
 {
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
-  open_world(mesh_job, CONTACT_IMPLICIT, damping, &w);
+  open_world(mesh_job, CONTACT_IMPLICIT, more, &w);
   const penalty_contact *c = w.p.contact;
   double                *g = numbers(w.n);
   step_verdict           verdict = {STEP_OK, NULL, -1};
@@ -159,7 +167,7 @@ static void check_mesh_momentum(double damping)
   assert_no_leak();
 }
 
-static void test_mesh_momentum(void **state) { (void)state, check_mesh_momentum(0.0), check_mesh_momentum(0.7); }
+static void test_mesh_momentum(void **state) { (void)state, check_mesh_momentum(&plain), check_mesh_momentum(&damped), check_mesh_momentum(&elliptical); }
 
 /* A ball that crosses a block's face within one step, from farther away than anything moves at first: its vertices are found where
  * they come in. One that leaves is not. */
@@ -294,18 +302,18 @@ static const char rigid_job[] =
 #define DRIVEN "kind: kinematic, motion: {velocity: [0.1, 0, 0.2], angular_velocity: [0.2, 0.1, -0.5], pivot: [0.2, 0.2, 0.1]}"
 #define SAND "  sand:  {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
 #define TABLE "  table: {kind: static, contact_surface: mesh, shape: {box: {min: [-1, -1, -0.3], max: [1, 1, 0.001]}}}\n"
-static void open_rigid_world(const char *held, const char *more, double friction, contact_scheme scheme, double damping, world *w)
+static void open_rigid_world(const char *held, const char *more, double friction, contact_scheme scheme, const contact_law *law, world *w)
 {
   char text[4096];
   snprintf(text, sizeof text, rigid_job, held, more, friction);
-  open_world(text, scheme, damping, w);
+  open_world(text, scheme, law, w);
 }
 
-static void check_slope_rigid(const char *held, const char *more, double friction, contact_scheme scheme, double damping)
+static void check_slope_rigid(const char *held, const char *more, double friction, contact_scheme scheme, const contact_law *law)
 {
   world w;
   int   pairs[N_BODIES], n_sliding, n_active = 0;
-  open_rigid_world(held, more, friction, scheme, damping, &w);
+  open_rigid_world(held, more, friction, scheme, law, &w);
   count_mesh_pairs(&w, pairs, &n_sliding);
   for (int i = 0; i < N_BODIES; ++i) n_active += pairs[i];
   const int longest = (int)mesh_contact_statistics(w.p.contact->mesh)->longest;
@@ -314,7 +322,7 @@ static void check_slope_rigid(const char *held, const char *more, double frictio
   assert_true(pairs[1] > 3 && pairs[2] > 3 && pairs[3] > 3);
   assert_true(friction > 10.0 ? n_sliding == 0 : friction == 0.0 ? n_sliding > 10 : n_sliding > 3 && n_active - n_sliding > 3);
   assert_true(friction > 0.0 || longest > 1);
-  assert_true(damping > 0.0 ? count_damped(&w) > 10 : count_damped(&w) == 0);
+  assert_true(law->damping > 0.0 ? count_damped(&w) > 10 : count_damped(&w) == 0);
   for (int only = -1; only < w.s->n_systems; ++only) {
     const double error = slope_error(&w, 1.0e-5, only);
     print_message("system %d: %.2e\n", only, error);
@@ -331,13 +339,15 @@ static void test_slope_rigid(void **state)
   (void)state;
   static const double frictions[] = {0.3, 100.0, 0.0};
   for (int i = 0; i < 3; ++i) {
-    check_slope_rigid(MOVING, SAND TABLE, frictions[i], CONTACT_IMPLICIT, 0.0);
-    check_slope_rigid(DRIVEN, SAND, frictions[i], CONTACT_IMPLICIT, 0.0);
+    check_slope_rigid(MOVING, SAND TABLE, frictions[i], CONTACT_IMPLICIT, &plain);
+    check_slope_rigid(DRIVEN, SAND, frictions[i], CONTACT_IMPLICIT, &plain);
   }
-  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_FRICTION, 0.0);
-  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_CONTACT, 0.0);
-  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, 0.7);
-  check_slope_rigid(DRIVEN, SAND, 0.3, CONTACT_IMPLICIT, 0.7);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_FRICTION, &plain);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_LAGGED_CONTACT, &plain);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, &damped);
+  check_slope_rigid(DRIVEN, SAND, 0.3, CONTACT_IMPLICIT, &damped);
+  check_slope_rigid(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, &elliptical);
+  check_slope_rigid(DRIVEN, SAND, 0.3, CONTACT_IMPLICIT, &elliptical);
 }
 
 /* A block, a ball and jelly, all free: the sums of what contact adds to g, moments about the origin taken where things are now. */
@@ -346,7 +356,7 @@ static void test_rigid_momentum(void **state)
   (void)state;
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
-  open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, 0.7, &w);
+  open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, &damped, &w);
   double      *g = numbers(w.n);
   step_verdict verdict = {STEP_OK, NULL, -1};
   assert_ok(penalty_contact_residual(w.p.contact, w.p.v, w.p.frames, g, false, &verdict));
@@ -396,8 +406,8 @@ static double *everything(bool is_rigid, int n_threads, int64_t *n)
 {
   world w;
   team_set_threads(n_threads);
-  if (is_rigid) open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, 0.0, &w);
-  else open_world(slabs_job, CONTACT_IMPLICIT, 0.0, &w);
+  if (is_rigid) open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, &plain, &w);
+  else open_world(slabs_job, CONTACT_IMPLICIT, &plain, &w);
   double *all = everything_of(&w, n);
   assert_true(mesh_contact_n_pairs(w.p.contact->mesh) > CONTACT_SERIAL); /* enough to be shared out */
   close_world(&w);

@@ -474,7 +474,7 @@ static int nodal_point_row(const body *base, int64_t i, int32_t *block, double *
 static void nodal_surface(const body *base, body_surface *out)
 {
   const nodal_body *b = const_nodal(base);
-  *out                = (body_surface){b->n_nodes, b->n_triangles, b->triangles, b->x};
+  *out                = (body_surface){b->n_nodes, b->n_triangles, b->triangles, b->x, b->rest};
 }
 
 const body_ops nodal_body_ops = {.kind           = "nodes",

@@ -15,8 +15,8 @@ level_set *const *rigid_body_level_sets(const body *base, int *n)
 void rigid_body_surface(const body *base, body_surface *out)
 {
   const rigid_body *b = (const rigid_body *)base;
-  if (b->contact_surface == RIGID_CONTACT_MESH) *out = (body_surface){b->surface->n_vertices, b->surface->n_triangles, b->surface->tri, b->surface->x};
-  else *out = (body_surface){0, 0, NULL, NULL};
+  if (b->contact_surface == RIGID_CONTACT_MESH) *out = (body_surface){b->surface->n_vertices, b->surface->n_triangles, b->surface->tri, b->surface->x, b->surface->x};
+  else *out = (body_surface){0, 0, NULL, NULL, NULL};
 }
 
 void rigid_body_describe(const body *base, FILE *out)
