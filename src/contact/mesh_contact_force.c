@@ -25,7 +25,10 @@
 
 static bool is_same_pose(const rigid_frame *a, const rigid_frame *b)
 {
-  return memcmp(a->c, b->c, sizeof a->c) == 0 && memcmp(a->R, b->R, sizeof a->R) == 0;
+  bool same = true;
+  for (int k = 0; k < 3; ++k) same = same && a->c[k] == b->c[k];
+  for (int k = 0; k < 9; ++k) same = same && a->R[k] == b->R[k];
+  return same;
 }
 
 static void move_surfaces(mesh_contact *c, const double *v, const rigid_frame *frames)
@@ -248,7 +251,7 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   p->chain          = relax_chain_of(r);
   p->is_capped      = r->is_capped;
   p->is_on_triangle = p->last_place == ON_TRIANGLE || p->last_place == ENTERED;
-  p->is_sliding     = p->is_active && (r->at.triangle != p->X.triangle || memcmp(r->at.weight, p->X.weight, sizeof r->at.weight) != 0);
+  p->is_sliding     = p->is_active && !mesh_attachment_equal(&r->at, &p->X);
   const bool is_spring = find_spring(c, p, with_tangent, r, spring) && p->is_reached && !p->is_late;
   if (!is_spring) v3_set(spring, 0.0, 0.0, 0.0);
   if (p->object_frame < 0) v3_copy(p->f, p->lagged);

@@ -155,7 +155,7 @@ static void evaluate_pair(const mesh_contact *c, edge_contact *p, const rigid_fr
   p->is_active   = p->is_reached && v3_dot(r.Y, p->normal) > 0.0;
   p->at          = r.at;
   p->is_on_face  = last == ON_TRIANGLE || last == ENTERED;
-  p->is_sliding  = p->is_active && (r.at.triangle != p->X.triangle || memcmp(r.at.weight, p->X.weight, sizeof r.at.weight) != 0);
+  p->is_sliding  = p->is_active && !mesh_attachment_equal(&r.at, &p->X);
   v3_scale(p->f, p->is_active ? p->k : 0.0, r.Y);
   v3_set(p->P, 0.0, 0.0, 0.0);
   v3_set(p->Q, 0.0, 0.0, 0.0);

@@ -513,11 +513,7 @@ void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax
   normal_at_end(&w, place, out->normal);
   v3_sub(pull, Z, out->Y);
   if (!(v3_dot(pull, out->normal) < 0.0)) out->state = RELAX_INACTIVE;
-  else {
-    const bool is_still = out->at.triangle == X->triangle && out->at.weight[0] == X->weight[0] && out->at.weight[1] == X->weight[1] &&
-                          out->at.weight[2] == X->weight[2];
-    out->state          = is_still ? RELAX_STICK : RELAX_SLIDE;
-  }
+  else out->state = mesh_attachment_equal(&out->at, X) ? RELAX_STICK : RELAX_SLIDE;
 }
 
 void mesh_relaxation_block(const triangle_topology *mesh, const double *x, const mesh_relaxation *r, int j, double block[9])

@@ -19,6 +19,11 @@ typedef struct {
   int32_t triangle;
   double  weight[3];
 } mesh_attachment;
+/* The same place to the last bit. */
+static inline bool mesh_attachment_equal(const mesh_attachment *a, const mesh_attachment *b)
+{
+  return a->triangle == b->triangle && a->weight[0] == b->weight[0] && a->weight[1] == b->weight[1] && a->weight[2] == b->weight[2];
+}
 
 typedef enum {
   ON_TRIANGLE   = 1,

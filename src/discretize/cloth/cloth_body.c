@@ -235,8 +235,10 @@ static bool check_keys(const cloth_body_spec *spec, const body_request *r, diagn
 {
   const int  before  = diagnostics_count(d);
   const bool is_mesh = spec->shape && spec->shape->mesh;
-  if (!spec->sheet == !spec->shape)
+  if (!spec->sheet == !spec->shape) {
     diagnostics_add_under(d, r->node, r->path, spec->sheet ? "sheet" : NULL, "expected one of `sheet` and `shape`");
+    return false;
+  }
   if (spec->shape && !isnan(spec->shear))
     diagnostics_add_under(d, r->node, r->path, "shear", "is for a `sheet`: other surfaces have no cells with diagonals; leave it out");
   if (spec->sheet && !isnan(spec->spacing))
