@@ -218,14 +218,35 @@ static PetscErrorCode begin_systems(penalty_system *p, step_verdict *verdict)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The fastest point of something that turns [m/s]; what has no points counts by its origin. */
+static double rigid_speed(const contact_source *source, const rigid_frame *frame)
+{
+  const body *b     = source->b;
+  double      reach = 0.0;
+  for (int64_t i = 0, n = b->ops->n_clusters(b); i < n; ++i) {
+    double  center[3], radius, arm[3];
+    int64_t first, end;
+    b->ops->cluster(b, i, center, &radius, &first, &end);
+    v3_sub(arm, center, frame->c);
+    reach = fmax(reach, v3_norm(arm) + radius);
+  }
+  return v3_norm(frame->v) + v3_norm(frame->w) * reach;
+}
+
 /* How far a point may come towards an object within the step: twice what the fastest thing moves now, what gravity adds, and a
  * little for what neighbours push. A point that still gets past is found at the start of the next step, being inside by then. */
 static double search_margin(const penalty_system *p)
 {
   const scene *s     = p->scene;
   double       speed = 0.0;
-  for (int64_t i = 0; i < p->n_blocks; ++i) speed = fmax(speed, v3_norm(p->v0 + 3 * i));
+  for (int i = 0; i < s->n_systems; ++i) {
+    const body *b = s->systems[i];
+    if (b->ops->points == POINT_RIGID) continue; /* half of its unknowns are angular */
+    for (int64_t k = b->first_block; k < b->first_block + b->n_blocks; ++k) speed = fmax(speed, v3_norm(p->v0 + 3 * k));
+  }
   for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(p->frames0[i].v));
+  for (int i = 0; i < s->n_sources; ++i)
+    if (s->sources[i].b->ops->points == POINT_RIGID) speed = fmax(speed, rigid_speed(&s->sources[i], &p->frames0[s->sources[i].frame]));
   return fmin(2.0 * p->dt * (speed + p->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
 }
 
