@@ -146,7 +146,7 @@ static double        roof_x[18];
 static void          roof_surface(const body *b, body_surface *out)
 {
   (void)b;
-  *out = (body_surface){6, 4, roof, roof_x};
+  *out = (body_surface){.n_nodes = 6, .n_triangles = 4, .triangles = roof, .x = roof_x, .rest = roof_x};
 }
 static const body_ops roof_ops = {.kind = "roof", .surface = roof_surface};
 
