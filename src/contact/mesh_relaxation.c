@@ -470,7 +470,7 @@ void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const
                 bool with_derivatives, mesh_relaxation *out)
 {
   const relax_cone round = {.mu = mu};
-  relax_mesh_cone(mesh, x, &round, NULL, X, Z, with_derivatives, out);
+  relax_mesh_cone(mesh, x, &round, x, X, Z, with_derivatives, out);
 }
 
 relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle)

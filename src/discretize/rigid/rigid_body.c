@@ -86,7 +86,8 @@ static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double de
   snprintf(shape_path, sizeof shape_path, "%s.shape", path);
   snprintf(motion_path, sizeof motion_path, "%s.motion", path);
   const bool is_mesh = b->contact_surface == RIGID_CONTACT_MESH;
-  PetscCall((is_mesh ? shape_create_surface : shape_create)(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
+  if (is_mesh) PetscCall(shape_create_surface(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
+  else PetscCall(shape_create(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
   if (b->kind != RIGID_DYNAMIC) PetscCall(motion_create(spec->motion, document_find(node, "motion"), motion_path, d, &b->motion));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   if (b->kind == RIGID_DYNAMIC && !s->is_bounded) {
