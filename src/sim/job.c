@@ -6,8 +6,8 @@
 #include "discretize/mpm/mpm_keys.h"
 #include "io/yaml.h"
 #include "sim/formulation.h"
-#include "sim/measure.h"
-#include "sim/scene.h"
+#include "sim/measure/measure.h"
+#include "sim/scene/scene.h"
 
 #define KEYS_END {.name = NULL}
 

@@ -6,8 +6,8 @@
 #include "core/log.h"
 #include "core/team.h"
 #include "optim/optim.h"
-#include "sim/command.h"
-#include "sim/run.h"
+#include "sim/command/command.h"
+#include "sim/run/run.h"
 
 /* A serial run needs no network or launcher of MPI: without these OpenMPI spends half a second looking for them. Set only
  * where nobody has launched us and nobody has decided otherwise. */

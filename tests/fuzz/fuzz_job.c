@@ -7,8 +7,8 @@
 #include <string.h>
 #include "core/memory.h"
 #include "sim/job.h"
-#include "sim/measure.h"
-#include "sim/scene.h"
+#include "sim/measure/measure.h"
+#include "sim/scene/scene.h"
 
 #define HEAD                                                                                                                       \
   "stickslip: 1\nname: fuzz\ntime: {end: 1, step: 0.01}\nmaterials:\n"                                                             \

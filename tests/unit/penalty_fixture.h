@@ -11,7 +11,7 @@
 #include "core/team.h"
 #include "optim/mat_block3.h"
 #include "optim/optim.h"
-#include "sim/penalty_matrix.h"
+#include "sim/penalty/penalty_matrix.h"
 
 static const double DT = 2.0e-3;
 

@@ -3,7 +3,7 @@
 #include "test.h"
 #include "core/math3.h"
 #include "discretize/nodal/nodal_body.h"
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 
 static const char *const head = "stickslip: 1\nname: bodies\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\n"
                                 "materials: {rubber: {model: neo_hookean, density: 300, youngs_modulus: 1000, poisson_ratio: 0.2}}\nbodies:\n";

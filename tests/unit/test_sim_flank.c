@@ -2,7 +2,7 @@
  * shaken lattices of particles. */
 #include "core/math3.h"
 #include "core/random.h"
-#include "sim/flank.h"
+#include "sim/measure/flank.h"
 #include "test.h"
 
 enum { MOST = 400000 };

@@ -4,8 +4,8 @@
 #include <string.h>
 #include "core/key_table.h"
 #include "discretize/rigid/rigid_body.h"
-#include "sim/measure.h"
-#include "sim/scene.h"
+#include "sim/measure/measure.h"
+#include "sim/scene/scene.h"
 
 static const char *const good[] = {
   /*  1 */ "stickslip: 1",

@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include "core/key_table.h"
 #include "discretize/nodal/nodal_body.h"
-#include "sim/measure.h"
-#include "sim/scene.h"
+#include "sim/measure/measure.h"
+#include "sim/scene/scene.h"
 
 /* 2 x 1 x 1 bricks: nodes at x = 0, 1 and 2, four each. */
 static const char *const text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\n"

@@ -1,7 +1,7 @@
 /* Contact patches: quantiles of a pressure that is known, shares that stick. */
 #include "test.h"
 #include "core/math3.h"
-#include "sim/patch.h"
+#include "sim/measure/patch.h"
 
 /* Points of body 1 on body 0 under Hertz's pressure sqrt(1 - r^2), each for the same area: turns of a spiral, about (3, 4, 5) in the plane
  * normal to `up`. Those within 0.6 stick. A last one belongs to other bodies. */

@@ -11,7 +11,7 @@
 #include "io/checkpoint.h"
 #include "sim/formulation.h"
 #include "discretize/mpm/mpm_body.h"
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 
 enum { MAX_COUNTS = 8, REPEATS = 3 };
 

@@ -8,7 +8,7 @@
 #include "discretize/rigid/rigid_body.h"
 #include "scene.h"
 #include "sim/formulation.h"
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 
 static const char *const paths[OTHER_SCENES] = {"jobs/penalty/stack_ten.yaml",         "jobs/penalty/stack_ten_random.yaml", "jobs/penalty/stack_five.yaml",
                                                 "jobs/penalty/stack_five_random.yaml", "validation/cases/A01/case.yaml",     "validation/cases/A01/case.yaml"};

@@ -1,5 +1,5 @@
 /* Which bodies of a scene may touch how, and who brings points and who level sets. */
-#include "sim/scene_impl.h"
+#include "sim/scene/scene_impl.h"
 #include <string.h>
 #include "contact/restitution.h"
 #include "core/math3.h"

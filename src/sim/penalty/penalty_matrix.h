@@ -2,7 +2,7 @@
 #ifndef SS_SIM_PENALTY_MATRIX_H
 #define SS_SIM_PENALTY_MATRIX_H
 #include <petscmat.h>
-#include "sim/penalty_system.h"
+#include "sim/penalty/penalty_system.h"
 
 /* After begin: give *P the pattern of this step. If *P has it already nothing changes, so that what preconditioners derived from it
  * stays good; else *P is destroyed and made anew, with zeros. */

@@ -7,7 +7,7 @@
  * rule the norm: there internal force over mass grows without bound as the weight goes to zero, over sqrt(mass) it does not.
  *
  * Followers are set from their leaders in every trial velocity, their equations added to their leaders'; their own read m z = 0. */
-#include "sim/penalty_system.h"
+#include "sim/penalty/penalty_system.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sim/flank.h"
+#include "sim/measure/flank.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/sort.h"

@@ -1,7 +1,7 @@
 /* Every command, each defined in its own command_*.c; command_list.c puts them in the order of the help. */
 #ifndef SS_SIM_COMMAND_LIST_H
 #define SS_SIM_COMMAND_LIST_H
-#include "sim/command.h"
+#include "sim/command/command.h"
 extern const command command_run_entry, command_resume_entry, command_check_entry, command_info_entry, command_diff_entry,
   command_render_entry, command_schema_entry, command_completion_entry;
 #endif

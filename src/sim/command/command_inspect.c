@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include "core/memory.h"
 #include "io/checkpoint.h"
-#include "sim/command.h"
-#include "sim/command_list.h"
+#include "sim/command/command.h"
+#include "sim/command/command_list.h"
 #include "sim/job.h"
 
 /* A checkpoint file, or a run directory that stands for its newest valid one. memory_free(*path). */

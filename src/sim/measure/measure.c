@@ -1,4 +1,4 @@
-#include "sim/measure.h"
+#include "sim/measure/measure.h"
 #include <string.h>
 #include <stdlib.h>
 #include "core/math3.h"
@@ -9,9 +9,9 @@
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/rigid/rigid_body.h"
 #include "io/history.h"
-#include "sim/flank.h"
-#include "sim/patch.h"
-#include "sim/scene.h"
+#include "sim/measure/flank.h"
+#include "sim/measure/patch.h"
+#include "sim/scene/scene.h"
 
 #define QUANTITY_TABLE(X)                                                                             \
   X(position, "m", "centre of mass")                                                                  \

@@ -1,4 +1,4 @@
-#include "sim/command.h"
+#include "sim/command/command.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef SS_SIM_HISTORY_COLUMNS_H
 #define SS_SIM_HISTORY_COLUMNS_H
 #include "sim/formulation.h"
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 
 #define HISTORY_COLUMN_TABLE(X)                      \
   X(step, "1") X(time, "s") X(dt, "s")               \

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/log.h"
-#include "sim/command.h"
-#include "sim/command_list.h"
-#include "sim/render.h"
+#include "sim/command/command.h"
+#include "sim/command/command_list.h"
+#include "sim/picture/render.h"
 
 static const command_option render_options[] = {
   {"--frame", "N", false, "which frame; default: the last"},

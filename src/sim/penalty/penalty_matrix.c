@@ -1,4 +1,4 @@
-#include "sim/penalty_matrix.h"
+#include "sim/penalty/penalty_matrix.h"
 #include "core/memory.h"
 #include "core/timer.h"
 #include "optim/mat_block3.h"

@@ -8,8 +8,8 @@
 #include "optim/pc_metis_schwarz.h"
 #include "optim/snes_stabilized.h"
 #include "sim/formulation.h"
-#include "sim/penalty_matrix.h"
-#include "sim/penalty_system.h"
+#include "sim/penalty/penalty_matrix.h"
+#include "sim/penalty/penalty_system.h"
 
 typedef struct {
   formulation    base;

@@ -5,8 +5,8 @@
 #ifndef SS_SIM_PENALTY_SYSTEM_H
 #define SS_SIM_PENALTY_SYSTEM_H
 #include "contact/penalty.h"
-#include "sim/followers.h"
-#include "sim/scene.h"
+#include "sim/penalty/followers.h"
+#include "sim/scene/scene.h"
 
 typedef struct {
   scene           *scene; /* borrowed */

@@ -1,4 +1,4 @@
-#include "sim/run_impl.h"
+#include "sim/run/run_impl.h"
 #include <errno.h>
 #include <string.h>
 #include "core/log.h"
@@ -8,7 +8,7 @@
 #include "core/timer.h"
 #include "io/checkpoint.h"
 #include "io/sealed_file.h"
-#include "sim/history_columns.h"
+#include "sim/run/history_columns.h"
 
 /* --- opening and closing --------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "sim/render.h"
+#include "sim/picture/render.h"
 #include <math.h>
 #include <string.h>
 #include "core/math3.h"

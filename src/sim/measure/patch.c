@@ -1,4 +1,4 @@
-#include "sim/patch.h"
+#include "sim/measure/patch.h"
 #include <stdlib.h>
 #include "core/math3.h"
 #include "core/memory.h"

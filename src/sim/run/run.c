@@ -1,4 +1,4 @@
-#include "sim/run_impl.h"
+#include "sim/run/run_impl.h"
 #include <string.h>
 #include <unistd.h>
 #include "core/log.h"

@@ -1,4 +1,4 @@
-#include "sim/run_tally.h"
+#include "sim/run/run_tally.h"
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>

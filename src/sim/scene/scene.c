@@ -1,4 +1,4 @@
-#include "sim/scene_impl.h"
+#include "sim/scene/scene_impl.h"
 #include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,5 +1,5 @@
 /* A run in time: whole steps, failed ones again in parts, until the end, a signal or a failure for good. */
-#include "sim/run_impl.h"
+#include "sim/run/run_impl.h"
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #ifndef SS_SIM_SCENE_IMPL_H
 #define SS_SIM_SCENE_IMPL_H
 #include "core/diagnostics.h"
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 
 /* laws, from the job's contact: block; what is missing or means nobody goes to `d`. Copes with bodies that could not be made. */
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d);

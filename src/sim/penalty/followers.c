@@ -1,4 +1,4 @@
-#include "sim/followers.h"
+#include "sim/penalty/followers.h"
 #include "core/memory.h"
 
 void followers_free(followers *f)

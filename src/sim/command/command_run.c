@@ -3,12 +3,12 @@
 #include <string.h>
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/command.h"
-#include "sim/command_list.h"
-#include "sim/measure.h"
-#include "sim/render.h"
-#include "sim/run.h"
-#include "sim/scene.h"
+#include "sim/command/command.h"
+#include "sim/command/command_list.h"
+#include "sim/measure/measure.h"
+#include "sim/picture/render.h"
+#include "sim/run/run.h"
+#include "sim/scene/scene.h"
 
 static const command_option run_options_table[] = {
   {"--out", "DIR", false, "run directory; default: run/NAME"},

@@ -1,4 +1,4 @@
-#include "sim/history_columns.h"
+#include "sim/run/history_columns.h"
 
 const char *const history_names[] = {
 #define X(name, unit) #name,

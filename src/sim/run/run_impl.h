@@ -6,10 +6,10 @@
 #include "io/history.h"
 #include "io/run_lock.h"
 #include "sim/formulation.h"
-#include "sim/measure.h"
-#include "sim/run.h"
-#include "sim/run_tally.h"
-#include "sim/scene.h"
+#include "sim/measure/measure.h"
+#include "sim/run/run.h"
+#include "sim/run/run_tally.h"
+#include "sim/scene/scene.h"
 
 /* The clockwork's own state, a one-row group of the field table. Times are never accumulated: base_time + (step - base_step) dt,
  * where the base is the start of the run, or the last resume that changed time.step. */
