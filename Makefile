@@ -6,6 +6,10 @@ ARCH    ?= native
 PREFIX  ?= /usr/local
 B       := build/$(PROFILE)
 VERSION := 0.1.0
+# Of this checkout itself, not of one that surrounds it; a tarball has none. REVISION=... sets it.
+ifndef REVISION
+REVISION := $(shell export GIT_OPTIONAL_LOCKS=0; [ "$$(git rev-parse --show-prefix 2>&1)" = "" ] && git describe --always --dirty 2>/dev/null)
+endif
 
 .DEFAULT_GOAL := all
 include config/profiles.mk
@@ -25,6 +29,16 @@ all: $(B)/stickslip
 $(B)/%.o: %.c Makefile config/profiles.mk
 	@mkdir -p $(@D)
 	@echo "  CC   $<"; $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c $< -o $@
+# What the program says of itself is in one object, compiled again when any of it changes and at no other time.
+VERSION_OBJ   := $(B)/src/core/version.o
+VERSION_STAMP := $(B)/version.stamp
+VERSION_WORDS := $(VERSION) $(REVISION) $(PROFILE) $(ARCH)
+$(VERSION_OBJ): CPPFLAGS += -DVERSION_NUMBER='"$(VERSION)"' -DVERSION_REVISION='"$(REVISION)"' -DVERSION_PROFILE='"$(PROFILE)"' \
+  -DVERSION_ARCH='"$(ARCH)"' -DVERSION_FLAGS='"$(filter -O% -m% -f% -std% -D%,$(CFLAGS))"'
+$(VERSION_OBJ): $(VERSION_STAMP)
+$(VERSION_STAMP): always
+	@mkdir -p $(@D); echo '$(VERSION_WORDS)' | cmp -s - $@ || echo '$(VERSION_WORDS)' > $@
+.PHONY: always
 $(STATIC): $(LIB_OBJ)
 	@rm -f $@; ar rcs $@ $^
 $(SHARED): $(LIB_OBJ)
@@ -32,7 +46,9 @@ $(SHARED): $(LIB_OBJ)
 shared: $(SHARED)
 $(B)/stickslip: $(B)/src/sim/main.o $(STATIC)
 	@echo "  LINK $@"; $(CC) $(CFLAGS) -o $@ $^ $(LIBS)
-$(B)/unit/%: tests/unit/%.c $(STATIC)
+# Tests, benches and the judge of cases are made anew when the code changes, not when only its revision does.
+CODE := $(filter-out $(VERSION_OBJ),$(LIB_OBJ)) | $(STATIC)
+$(B)/unit/%: tests/unit/%.c $(CODE)
 	@mkdir -p $(@D)
 	@echo "  TEST $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -Itests/unit -MMD -MP -o $@ $< $(STATIC) -lcmocka $(LIBS)
 unit: $(UNIT_BIN)
@@ -41,10 +57,10 @@ unit: $(UNIT_BIN)
 
 BENCH_SRC := $(wildcard validation/bench/bench_*.c)
 BENCH_BIN := $(BENCH_SRC:validation/bench/%.c=$(B)/bench/%)
-$(B)/bench/%: validation/bench/%.c $(STATIC)
+$(B)/bench/%: validation/bench/%.c $(CODE)
 	@mkdir -p $(@D)
 	@echo "  BENCH $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -Ivalidation/bench -MMD -MP -o $@ $< $(STATIC) $(LIBS)
-$(B)/validate: validation/validate.c $(STATIC)
+$(B)/validate: validation/validate.c $(CODE)
 	@mkdir -p $(@D)
 	@echo "  LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(STATIC) $(LIBS)
 

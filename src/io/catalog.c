@@ -1,5 +1,6 @@
 #include "io/catalog.h"
 #include "core/memory.h"
+#include "core/version.h"
 #include "io/checksum.h"
 #include "io/sealed_file.h"
 #include <math.h>
@@ -18,10 +19,12 @@ PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind
   H5_SCOPE(scope);
   hid_t         type, dataset;
   const hsize_t one = 1;
+  char          program[10 + VERSION_TEXT];
 
   PetscFunctionBegin;
+  (void)snprintf(program, sizeof program, "stickslip %s", version_text());
   PetscCall(h5_put_text(path, file, "kind", kind));
-  PetscCall(h5_put_text(path, file, "program", "stickslip " STICKSLIP_VERSION));
+  PetscCall(h5_put_text(path, file, "program", program));
   PetscCall(h5_put_text(path, file, "job", job_name ? job_name : ""));
   PetscCall(h5_put_text(path, file, "formulation", formulation ? formulation : ""));
   PetscCall(h5_put_numbers(path, file, "step", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &step));

@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
   char          *path, *job_text; /* job_text: "" if there is none */
-  char           program[64], job_name[128], formulation[32];
+  char           program[96], job_name[128], formulation[32];
   int64_t        step, bytes;
   double         time;
   int            n_groups, n_visited; /* visited: objects walked, bounded against cycles of links */

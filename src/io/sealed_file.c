@@ -1,5 +1,6 @@
 #include "io/sealed_file.h"
 #include "core/memory.h"
+#include "core/version.h"
 #include "io/checksum.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -147,10 +148,10 @@ static PetscErrorCode seal_and_flush(const char *path, const char *kind, int for
   CLOSED_AT_END const int fd = open(path, O_RDWR | O_CLOEXEC);
   PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path,
              strerror(errno));
-  seal_text(seal, kind, format, STICKSLIP_VERSION, about.st_size, "");
+  seal_text(seal, kind, format, version_text(), about.st_size, "");
   PetscCheck(sum_file(fd, seal, about.st_size, piece, sum), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot read back %s: %s",
              path, strerror(errno));
-  seal_text(seal, kind, format, STICKSLIP_VERSION, about.st_size, sum);
+  seal_text(seal, kind, format, version_text(), about.st_size, sum);
   PetscCheck(pwrite(fd, seal, SEAL_BYTES, 0) == SEAL_BYTES && !fsync(fd), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
              "cannot flush %s to the disk: %s", path, strerror(errno));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/diagnostics.h"
+#include "core/version.h"
+#include "io/library_versions.h"
 
 /* Understood by every command. */
 static const command_option common_options[] = {{"--help", NULL, false, "show this help"},
-                                                {"--version", NULL, false, "print the version"},
+                                                {"--version", NULL, false, "print version, source revision, compiler and libraries"},
                                                 {"--verbose", NULL, false, "more in the log; where errors come from"},
                                                 {"--quiet", NULL, false, "only warnings and errors"},
                                                 {"--threads", "N", false, "OpenMP threads; default: all that the allocation offers"},
@@ -68,12 +70,23 @@ void command_print_help(const command *c)
     return;
   }
   printf("stickslip %s: a batch solver for things that touch, with Coulomb friction\n\nusage: stickslip COMMAND [arguments]\n\n",
-         STICKSLIP_VERSION);
+         version_text());
   for (const command *const *k = commands; *k; ++k) printf("  %-12s %s\n", (*k)->name, (*k)->summary);
   printf("\n`stickslip COMMAND --help` tells more. Exit codes:\n");
 #define X(name, number, text) printf("  %3d  %s\n", number, text);
   EXIT_CODE_TABLE(X)
 #undef X
+}
+
+/* The first line for programs, the others for reports of errors. */
+static void print_version(void)
+{
+  char text[4096];
+  printf("stickslip %s\n", version_text());
+  version_describe(sizeof text, text);
+  printf("%s", text);
+  library_versions(sizeof text, text);
+  printf("%s\n", text);
 }
 
 static const command *find_command(const char *name)
@@ -135,7 +148,7 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     return NULL;
   }
   if (strcmp(argv[1], "--version") == 0) {
-    printf("stickslip %s\n", STICKSLIP_VERSION);
+    print_version();
     *code = SS_EXIT_OK;
     return NULL;
   }
@@ -153,8 +166,9 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
       line->positional[line->n_positional++] = a;
     }
   }
-  if (command_value(line, "--help")) {
-    command_print_help(c);
+  if (command_value(line, "--help") || command_value(line, "--version")) {
+    if (command_value(line, "--help")) command_print_help(c);
+    else print_version();
     *code = SS_EXIT_OK;
     return NULL;
   }

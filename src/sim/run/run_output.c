@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/timer.h"
+#include "core/version.h"
 #include "io/checkpoint.h"
 #include "io/sealed_file.h"
 #include "sim/run/history_columns.h"
@@ -159,7 +160,7 @@ PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   snprintf(path, sizeof path, "%s/summary.txt", r->dir);
   FILE *f = fopen(path, "w");
   PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: cannot write: %s", path, strerror(errno));
-  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", STICKSLIP_VERSION,
+  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
           r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
           (double)memory_peak() / 1e6);
   run_tally_print(&r->tally, f);
