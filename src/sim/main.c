@@ -1,13 +1,9 @@
 /* stickslip: start up, pick the command, turn what went wrong into one line and an exit code. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "core/error.h"
-#include "core/log.h"
-#include "core/team.h"
 #include "optim/optim.h"
-#include "sim/command/command.h"
-#include "sim/run/run.h"
+#include "sim/command/command_execute.h"
 
 /* A serial run needs no network or launcher of MPI: without these OpenMPI spends half a second looking for them. Set only
  * where nobody has launched us and nobody has decided otherwise. */
@@ -35,13 +31,6 @@ static void restart_with_short_spins(char **argv)
   execv(path, argv);
 }
 
-static int threads_wanted(const command_line *line, int64_t *n)
-{
-  const char *allocation = getenv("SLURM_CPUS_PER_TASK"), *omp = getenv("OMP_NUM_THREADS");
-  const int64_t fallback = omp ? strtoll(omp, NULL, 10) : allocation ? strtoll(allocation, NULL, 10) : 0;
-  return command_integer(line, "--threads", 1, 4096, fallback, n);
-}
-
 int main(int argc, char **argv)
 {
   restart_with_short_spins(argv);
@@ -52,7 +41,7 @@ int main(int argc, char **argv)
   if (!petsc_argv) return SS_EXIT_ENVIRONMENT;
   const command *c = command_parse(argc, argv, &line, &petsc_argc, petsc_argv, &code);
   int64_t        threads;
-  if (c && !threads_wanted(&line, &threads)) c = NULL, code = SS_EXIT_BAD_INPUT;
+  if (c && !command_threads(&line, &threads)) c = NULL, code = SS_EXIT_BAD_INPUT;
   if (!c) {
     free(petsc_argv);
     return (int)code;
@@ -62,16 +51,9 @@ int main(int argc, char **argv)
   char         **petsc_args = petsc_argv;
   PetscErrorCode error      = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);
   if (error) return SS_EXIT_ENVIRONMENT;
-  const bool is_verbose = command_value(&line, "--verbose");
-  log_open(command_value(&line, "--quiet"), is_verbose);
-  team_set_threads((int)threads);
   error = error_install();
-  run_install_signals();
   if (!error) error = optim_register_all();
-  code = SS_EXIT_OK;
-  line.comm = PETSC_COMM_SELF; /* every process is a run of its own */
-  if (!error) error = c->run(&line, &code);
-  if (error) code = error_report(stderr, error, is_verbose);
+  code = error ? error_report(stderr, error, false) : command_execute(c, &line, threads);
   if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
   free(petsc_argv);
   return (int)code;

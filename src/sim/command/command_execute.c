@@ -1,0 +1,42 @@
+#include "sim/command/command_execute.h"
+#include <stdlib.h>
+#include "core/log.h"
+#include "core/team.h"
+#include "sim/run/run.h"
+
+bool command_threads(const command_line *line, int64_t *n)
+{
+  const char *allocation = getenv("SLURM_CPUS_PER_TASK"), *omp = getenv("OMP_NUM_THREADS");
+  const int64_t fallback = omp ? strtoll(omp, NULL, 10) : allocation ? strtoll(allocation, NULL, 10) : 0;
+  return command_integer(line, "--threads", 1, 4096, fallback, n);
+}
+
+exit_code command_execute(const command *c, command_line *line, int64_t threads)
+{
+  const bool is_verbose = command_value(line, "--verbose");
+  exit_code  code       = SS_EXIT_OK;
+  log_open(command_value(line, "--quiet"), is_verbose);
+  team_set_threads((int)threads);
+  run_install_signals();
+  line->comm                 = PETSC_COMM_SELF; /* every process is a run of its own */
+  const PetscErrorCode error = c->run(line, &code);
+  if (error) code = error_report(stderr, error, is_verbose);
+  return code;
+}
+
+exit_code command_execute_forked(int argc, char **argv)
+{
+  static command_line line;
+  exit_code           code;
+  int                 n_petsc;
+  int64_t             threads;
+  char              **petsc = calloc((size_t)argc + 1, sizeof *petsc);
+  if (!petsc) return SS_EXIT_ENVIRONMENT;
+  const command *c = command_parse(argc, argv, &line, &n_petsc, petsc, &code);
+  free(petsc);
+  if (!c || !command_threads(&line, &threads)) return SS_EXIT_BAD_INPUT;
+  code          = command_execute(c, &line, threads);
+  PetscBeganMPI = PETSC_FALSE; /* MPI's own thread stayed with the parent: MPI_Finalize would wait for it for ever */
+  if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
+  return code;
+}
