@@ -1,5 +1,8 @@
 #include "io/h5.h"
+#include "core/process.h"
+#include "io/sealed_file.h"
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +17,24 @@ PetscErrorCode h5_start(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HDF5's stack goes from the cause (last upward) to the call; the cause is what helps. */
+/* HDF5's stack goes from the cause (last upward) to the call; the cause is what helps. Where the system refused, HDF5 tells the hour, the
+ * number of the file and more on several lines; what the system said is in quotes. */
 static herr_t first_reason(unsigned n, const H5E_error2_t *error, void *text)
 {
-  if (n == 0 && error->desc) snprintf(text, 256, "%s", error->desc);
+  const char *of_system = error->desc ? strstr(error->desc, "error message = '") : NULL;
+
+  if (n == 0 && of_system) snprintf(text, 256, "%.*s", (int)strcspn(of_system + 17, "'"), of_system + 17);
+  else if (n == 0 && error->desc) snprintf(text, 256, "%s", error->desc);
   return 0;
+}
+
+static const char *advice_on(const char *reason)
+{
+  const int errors[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES};
+
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; ++i)
+    if (!strcmp(reason, strerror(errors[i]))) return file_advice(errors[i]);
+  return "";
 }
 
 PetscErrorCode h5_failed(const char *path, const char *expression)
@@ -34,8 +50,9 @@ PetscErrorCode h5_failed(const char *path, const char *expression)
   for (; n + 1 < sizeof call && (isalnum((unsigned char)start[n]) || start[n] == '_'); ++n) call[n] = start[n];
   call[n] = 0;
   const bool is_writing = strstr(call, "rite") || strstr(call, "reate") || strstr(call, "release");
-  SETERRQ(PETSC_COMM_SELF, is_writing ? PETSC_ERR_FILE_WRITE : PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call,
-          reason);
+  if (!is_writing) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call, reason);
+  process_skip_clean_up(); /* HDF5 still holds what could not be written; at exit it would try again, and crash */
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason, advice_on(reason));
 }
 
 hid_t h5_keep(h5_scope *scope, hid_t id)

@@ -119,7 +119,7 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
     const int error = errno;
     (void)history_close(out);
     PetscCall(code);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(error), file_advice(error));
   }
   setvbuf((*out)->out, NULL, _IOLBF, 1 << 14);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -147,15 +147,16 @@ PetscErrorCode history_row(history *h, const double *values)
     else print_real(h->out, values[i]);
   }
   fputc('\n', h->out);
-  PetscCheck(!ferror(h->out), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", h->path, strerror(errno));
+  PetscCheck(!ferror(h->out), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", h->path, strerror(errno),
+             file_advice(errno));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode history_flush(history *h)
 {
   PetscFunctionBegin;
-  PetscCheck(!fflush(h->out) && !fsync(fileno(h->out)), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s", h->path,
-             strerror(errno));
+  PetscCheck(!fflush(h->out) && !fsync(fileno(h->out)), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s", h->path,
+             strerror(errno), file_advice(errno));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

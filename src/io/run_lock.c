@@ -79,7 +79,7 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
 
   PetscFunctionBegin;
   *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno), file_advice(errno));
   if (flock(*fd, LOCK_EX | LOCK_NB)) {
     const int error = errno;
     close(*fd);
@@ -96,7 +96,7 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
     unlink(path);
     close(*fd);
     *fd = -1;
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(error), file_advice(error));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,7 +111,7 @@ static PetscErrorCode try_link(const char *directory, const char *path, const ch
   PetscFunctionBegin;
   *is_ours = !link(own, path);
   if (*is_ours || errno != EEXIST) {
-    PetscCheck(*is_ours, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+    PetscCheck(*is_ours, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno), file_advice(errno));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (access(path, F_OK)) PetscFunctionReturn(PETSC_SUCCESS); /* just released */
@@ -130,7 +130,7 @@ static PetscErrorCode take(const char *directory, const char *path, const char *
 
   PetscFunctionBegin;
   *fd = open(own, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", own, strerror(errno));
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", own, strerror(errno), file_advice(errno));
   if (!flock(*fd, LOCK_EX | LOCK_NB)) { /* there are locks */
     close(*fd);
     *fd = -1;
@@ -139,7 +139,7 @@ static PetscErrorCode take(const char *directory, const char *path, const char *
   }
   PetscErrorCode code = file_format(&stale, "%s.stale", own);
   if (!code && !write_holder(*fd)) code = PetscError(PETSC_COMM_SELF, __LINE__, __func__, __FILE__, PETSC_ERR_FILE_WRITE, PETSC_ERROR_INITIAL,
-                                                     "cannot write %s: %s", own, strerror(errno));
+                                                     "cannot write %s: %s%s", own, strerror(errno), file_advice(errno));
   for (int i = 0; i < 100 && !code && !is_ours; ++i) code = try_link(directory, path, own, stale, &is_ours);
   if (!is_ours) {
     close(*fd);

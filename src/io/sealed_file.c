@@ -35,6 +35,18 @@ PetscErrorCode file_format(char **out, const char *format, ...)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+const char *file_advice(int error)
+{
+  switch (error) {
+  case ENOSPC:
+  case EDQUOT: return "; make room, or set another --out";
+  case EFBIG: return "; raise the limit of a file's size (ulimit -f)";
+  case EROFS:
+  case EACCES: return "; make it writable, or set another --out";
+  default: return "";
+  }
+}
+
 PetscErrorCode file_make_directory(const char *path)
 {
   FREED_AT_END char *part = NULL;
@@ -47,7 +59,7 @@ PetscErrorCode file_make_directory(const char *path)
     if (was && was != '/') continue;
     *c = 0;
     PetscCheck(!mkdir(part, 0777) || errno == EEXIST, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
-               "cannot make the folder %s: %s", part, strerror(errno));
+               "cannot make the folder %s: %s%s", part, strerror(errno), file_advice(errno));
     *c = was;
     if (!was) break;
   }
@@ -153,7 +165,7 @@ static PetscErrorCode seal_and_flush(const char *path, const char *kind, int for
              path, strerror(errno));
   seal_text(seal, kind, format, version_text(), about.st_size, sum);
   PetscCheck(pwrite(fd, seal, SEAL_BYTES, 0) == SEAL_BYTES && !fsync(fd), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
-             "cannot flush %s to the disk: %s", path, strerror(errno));
+             "cannot flush %s to the disk: %s%s", path, strerror(errno), file_advice(errno));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,7 +178,7 @@ PetscErrorCode sealed_file_publish(const char *temporary, const char *path, cons
   if (rename(temporary, path)) {
     const int error = errno;
     unlink(temporary);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s in place: %s", path, strerror(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s in place: %s%s", path, strerror(error), file_advice(error));
   }
   PetscCall(file_sync_directory_of(path));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -262,7 +274,8 @@ PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *t
   PetscFunctionBegin;
   PetscCall(sealed_file_temporary(path, &temporary));
   CLOSED_AT_END const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", temporary, strerror(errno));
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", temporary, strerror(errno),
+             file_advice(errno));
   bool is_written = true;
   for (size_t done = 0; done < n_bytes && is_written;) {
     const ssize_t n = write(fd, text + done, n_bytes - done);
@@ -272,7 +285,7 @@ PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *t
   if (!is_written || fsync(fd) || rename(temporary, path)) {
     const int error = errno;
     unlink(temporary);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(error), file_advice(error));
   }
   PetscCall(file_sync_directory_of(path));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -26,6 +26,8 @@ PetscErrorCode file_make_directory(const char *path);
 PetscErrorCode file_sync_directory_of(const char *path);
 /* Refuse early, with a message that says so, if the disk has less than `bytes` free. */
 PetscErrorCode file_check_space(const char *directory, int64_t bytes);
+/* What may help when a write fails with this errno: the end of a message, "" if nothing is known to. */
+const char *file_advice(int error);
 /* printf into fresh memory; memory_free(*out). */
 PetscErrorCode file_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #endif

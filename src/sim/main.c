@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "core/error.h"
+#include "core/process.h"
 #include "optim/optim.h"
 #include "sim/command/command_execute.h"
 
@@ -33,6 +34,7 @@ static void restart_with_short_spins(char **argv)
 
 int main(int argc, char **argv)
 {
+  process_secure_streams();
   restart_with_short_spins(argv);
   static command_line line;
   exit_code           code;
@@ -52,8 +54,10 @@ int main(int argc, char **argv)
   PetscErrorCode error      = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);
   if (error) return SS_EXIT_ENVIRONMENT;
   error = error_install();
+  process_ignore_signals();
   if (!error) error = optim_register_all();
   code = error ? error_report(stderr, error, false) : command_execute(c, &line, threads);
+  if (process_skips_clean_up()) _exit((int)code);
   if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
   free(petsc_argv);
   return (int)code;

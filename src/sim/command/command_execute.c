@@ -1,6 +1,8 @@
 #include "sim/command/command_execute.h"
 #include <stdlib.h>
+#include <string.h>
 #include "core/log.h"
+#include "core/process.h"
 #include "core/team.h"
 #include "sim/run/run.h"
 
@@ -9,6 +11,15 @@ bool command_threads(const command_line *line, int64_t *n)
   const char *allocation = getenv("SLURM_CPUS_PER_TASK"), *omp = getenv("OMP_NUM_THREADS");
   const int64_t fallback = omp ? strtoll(omp, NULL, 10) : allocation ? strtoll(allocation, NULL, 10) : 0;
   return command_integer(line, "--threads", 1, 4096, fallback, n);
+}
+
+/* What a command printed is all it did: a full disk behind it must not pass for success. */
+static exit_code check_output(exit_code code)
+{
+  int error;
+  if (process_output_is_whole(&error) || code != SS_EXIT_OK) return code;
+  fprintf(stderr, "stickslip: cannot write the output: %s\n", strerror(error));
+  return SS_EXIT_ENVIRONMENT;
 }
 
 exit_code command_execute(const command *c, command_line *line, int64_t threads)
@@ -21,7 +32,7 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   line->comm                 = PETSC_COMM_SELF; /* every process is a run of its own */
   const PetscErrorCode error = c->run(line, &code);
   if (error) code = error_report(stderr, error, is_verbose);
-  return code;
+  return check_output(code);
 }
 
 exit_code command_execute_forked(int argc, char **argv)
@@ -36,6 +47,7 @@ exit_code command_execute_forked(int argc, char **argv)
   free(petsc);
   if (!c || !command_threads(&line, &threads)) return SS_EXIT_BAD_INPUT;
   code          = command_execute(c, &line, threads);
+  if (process_skips_clean_up()) return code;
   PetscBeganMPI = PETSC_FALSE; /* MPI's own thread stayed with the parent: MPI_Finalize would wait for it for ever */
   if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
   return code;

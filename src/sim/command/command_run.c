@@ -125,7 +125,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
 
 const command command_run_entry = {"run", "JOB.yaml", "run a job from its start",
   "Reads the job, refuses it whole if anything is wrong, and steps it to its end.\n"
-  "Ctrl-C, SIGTERM or SIGUSR1 finish the step, write a checkpoint and leave with code 75.",
+  "Ctrl-C, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP finish the step, write a checkpoint and leave with code 75.",
   1, 1, run_options_table, command_run};
 const command command_resume_entry = {"resume", "DIR", "continue a run from its newest valid checkpoint",
   "Continues bit for bit as if the run had never stopped. A damaged checkpoint is named and the one before it is taken.",

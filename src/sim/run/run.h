@@ -25,6 +25,7 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
 PetscErrorCode run_loop(run *r, exit_code *code);
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
-/* SIGINT, SIGTERM, SIGUSR1: finish the step, checkpoint, leave with EXIT_REQUEUE. Install after PetscInitialize. */
+/* SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU (a limit of CPU time), SIGHUP (a terminal that went away; not under nohup): finish the step,
+ * checkpoint, leave with EXIT_REQUEUE. Install after PetscInitialize. */
 void run_install_signals(void);
 #endif

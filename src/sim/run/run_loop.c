@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "core/log.h"
 #include "core/math3.h"
+#include "core/process.h"
 #include "core/timer.h"
 
 /* --- signals ------------------------------------------------------------------------------------------------------- */
@@ -23,8 +24,9 @@ void run_install_signals(void)
   struct sigaction action = {.sa_handler = on_signal};
   sigemptyset(&action.sa_mask);
   action.sa_flags     = SA_RESTART;
-  const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) sigaction(numbers[i], &action, NULL);
+  const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+    if (numbers[i] != SIGHUP || !process_ignores_hangup()) sigaction(numbers[i], &action, NULL);
 }
 
 /* --- stepping ------------------------------------------------------------------------------------------------------ */

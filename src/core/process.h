@@ -1,0 +1,19 @@
+/* The process and its surroundings: streams that are closed, readers that have gone, a terminal that hangs up, limits that are hit. None of
+ * them may cost a run its night. */
+#ifndef SS_CORE_PROCESS_H
+#define SS_CORE_PROCESS_H
+#include <stdbool.h>
+
+/* First thing in main: where standard input, output or error is closed, it becomes /dev/null. Else the next file opened, a checkpoint
+ * perhaps, would get its number, and every message would be written into it. Remembers whether SIGHUP came ignored (nohup). */
+void process_secure_streams(void);
+/* After libraries have installed handlers of their own: a log pipe whose reader has gone (SIGPIPE) and the limit of a file's size
+ * (SIGXFSZ) become errors of the write concerned; SIGHUP stays ignored where it was. */
+void process_ignore_signals(void);
+bool process_ignores_hangup(void);
+/* Has all of standard output been written? A reader that went away had enough: that is no failure. *error: errno of the failure. */
+bool process_output_is_whole(int *error);
+/* A library is left in a state over which its own clean-up would crash: the process is to end without it. */
+void process_skip_clean_up(void);
+bool process_skips_clean_up(void);
+#endif

@@ -1,0 +1,110 @@
+/* core/process: streams that are closed or full, and readers that have gone, seen from a child that has them so. */
+#include "core/process.h"
+#include "test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What `f` returns in a child of its own. */
+static int in_child(int (*f)(void))
+{
+  int         status;
+  const pid_t child = fork();
+  if (child == 0) _exit(f());
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int first_file_with_closed_streams(void)
+{
+  close(0), close(1), close(2);
+  process_secure_streams();
+  return open("/dev/zero", O_RDONLY);
+}
+static int first_file_with_one_closed(void)
+{
+  const int would_be = open("/dev/zero", O_RDONLY);
+  close(would_be);
+  close(2);
+  process_secure_streams();
+  return open("/dev/zero", O_RDONLY) == would_be && write(2, "x", 1) == 1 ? 0 : 1;
+}
+static void no_file_gets_the_number_of_a_closed_stream(void **state)
+{
+  (void)state;
+  assert_in_range(in_child(first_file_with_closed_streams), 3, 1000);
+  assert_int_equal(in_child(first_file_with_one_closed), 0);
+}
+
+static int print_to(int fd)
+{
+  int error = 0;
+  dup2(fd, 1);
+  printf("text\n");
+  return process_output_is_whole(&error) ? 0 : error;
+}
+static int print_well(void) { return print_to(open("/dev/null", O_WRONLY)); }
+static int print_to_a_full_disk(void) { return print_to(open("/dev/full", O_WRONLY)); }
+static int print_to_nobody(void)
+{
+  int ends[2];
+  process_ignore_signals();
+  if (pipe(ends)) return 99;
+  close(ends[0]);
+  return print_to(ends[1]);
+}
+static void lost_output_is_noticed(void **state)
+{
+  (void)state;
+  assert_int_equal(in_child(print_well), 0);
+  assert_int_equal(in_child(print_to_a_full_disk), ENOSPC);
+  assert_int_equal(in_child(print_to_nobody), 0); /* and it lives */
+}
+
+static int write_beyond_the_limit(void)
+{
+  char                name[]  = "/tmp/stickslip-test.XXXXXX";
+  const int           fd      = mkstemp(name);
+  const struct rlimit limit   = {10, 10};
+  unlink(name);
+  process_ignore_signals();
+  setrlimit(RLIMIT_FSIZE, &limit);
+  return write(fd, "0123456789", 10) == 10 && write(fd, "x", 1) < 0 ? errno : 0;
+}
+static void a_limit_is_an_error_not_a_death(void **state)
+{
+  (void)state;
+  assert_int_equal(in_child(write_beyond_the_limit), EFBIG);
+}
+
+static int hang_up(void)
+{
+  process_secure_streams();
+  signal(SIGHUP, SIG_DFL); /* as a library might */
+  process_ignore_signals();
+  raise(SIGHUP);
+  return process_ignores_hangup() ? 7 : 0;
+}
+static int hang_up_under_nohup(void)
+{
+  signal(SIGHUP, SIG_IGN);
+  return hang_up();
+}
+static int hang_up_bare(void)
+{
+  signal(SIGHUP, SIG_DFL);
+  return hang_up();
+}
+static void nohup_is_respected(void **state)
+{
+  (void)state;
+  assert_int_equal(in_child(hang_up_under_nohup), 7);
+  assert_int_equal(in_child(hang_up_bare), 128 + SIGHUP);
+}
+
+TEST_MAIN(cmocka_unit_test(no_file_gets_the_number_of_a_closed_stream), cmocka_unit_test(lost_output_is_noticed),
+          cmocka_unit_test(a_limit_is_an_error_not_a_death), cmocka_unit_test(nohup_is_respected))
