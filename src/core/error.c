@@ -95,6 +95,13 @@ static exit_code exit_code_of(PetscErrorCode code, const error_record *r)
   }
 }
 
+static const error_record *record_of(PetscErrorCode code)
+{
+  return first.is_set && first.code == code ? &first : last.is_set && last.code == code ? &last : NULL;
+}
+
+exit_code error_exit_code(PetscErrorCode code) { return exit_code_of(code, record_of(code)); }
+
 static void print_frames(FILE *out, const error_record *r)
 {
   for (int i = 0; i < r->n_frames; ++i)
@@ -104,7 +111,7 @@ static void print_frames(FILE *out, const error_record *r)
 
 exit_code error_report(FILE *out, PetscErrorCode code, bool verbose)
 {
-  const error_record *r = first.is_set && first.code == code ? &first : last.is_set && last.code == code ? &last : NULL;
+  const error_record *r      = record_of(code);
   const exit_code     result = exit_code_of(code, r);
   const char         *text = r ? r->message : "", *generic = NULL;
   if (result == SS_EXIT_OK) {

@@ -53,6 +53,8 @@ PetscErrorCode error_install(void);
  * (function, file:line). Returns the exit code that fits `code`. Clears the buffer. */
 exit_code error_report(FILE *out, PetscErrorCode code, bool verbose);
 
+/* The exit code that fits `code`, without a word. */
+exit_code error_exit_code(PetscErrorCode code);
 /* The first message caught since the last clear, "" if none. Valid until the next error. */
 const char *error_message(void);
 void        error_clear(void);

@@ -90,6 +90,10 @@ int key_table_variant(const key_table *table, const document_node *mapping);
 /* The resolved job: the tree with every default written out, in table order, as a new tree owned by `owner`. Paths
  * are written absolute, so that the text means the same from another folder. */
 PetscErrorCode key_table_resolve(const key_table *table, document *owner, const document_node *mapping, document_node **out);
+/* The way back of reading: what a struct of this table says, as a tree owned by `owner`, in table order. What is absent is left out,
+ * numbers that are not finite among it; reals get the fewest digits that read back to the same bits. `table` itself has no
+ * variants; those below it may. */
+PetscErrorCode key_table_write(const key_table *table, document *owner, const void *value, document_node **out);
 /* Manual and schema, from the same tables. memory_free(*text). */
 PetscErrorCode key_table_manual_markdown(const key_table *root, char **text);
 PetscErrorCode key_table_json_schema(const key_table *root, char **text);

@@ -41,6 +41,14 @@ double key_text_strtod(const char *text, const char **end)
   return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
 }
 
+void key_text_of_real(double x, char text[KEY_TEXT_REAL])
+{
+  for (int digits = 15; digits <= 17; ++digits) {
+    snprintf(text, KEY_TEXT_REAL, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) break;
+  }
+}
+
 static bool is_not_finite_word(const char *s)
 {
   static const char *const words[] = {"inf", "infinity", "nan", ".inf", ".nan"};

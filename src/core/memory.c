@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Stands right before each block. `raw` is what calloc gave. */
 typedef struct {
@@ -23,6 +24,12 @@ static void count(int64_t change)
 
 int64_t memory_live(void) { return __atomic_load_n(&live_bytes, __ATOMIC_RELAXED); }
 int64_t memory_peak(void) { return __atomic_load_n(&peak_bytes, __ATOMIC_RELAXED); }
+
+int64_t memory_peak_resident(void)
+{
+  struct rusage u;
+  return getrusage(RUSAGE_SELF, &u) ? 0 : (int64_t)u.ru_maxrss * 1024;
+}
 
 /* Bytes of n items, padded to the alignment; false if no address space holds that much. */
 static bool padded_bytes(int64_t n, size_t size, size_t *bytes)

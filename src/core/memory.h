@@ -19,6 +19,8 @@ void memory_free(void *ptr);
 /* Bytes now live, and the most there ever were. Tests end by asserting that live is back to zero. */
 int64_t memory_live(void);
 int64_t memory_peak(void);
+/* The most this process ever held of the machine's memory, libraries and all; 0 if the system does not tell. */
+int64_t memory_peak_resident(void);
 
 /* One arena per step: many small allocations, freed together. Grows by chunks; reset keeps the chunks. Not for use
  * inside a parallel region. */

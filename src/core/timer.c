@@ -1,5 +1,6 @@
 #include "core/timer.h"
 #include "core/error.h"
+#include <sys/resource.h>
 #include <time.h>
 
 enum { MAX_DEPTH = 64 };
@@ -25,6 +26,13 @@ double timer_now(void)
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double timer_user_seconds(void)
+{
+  struct rusage u;
+  if (getrusage(RUSAGE_SELF, &u)) return 0.0;
+  return (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec;
 }
 
 static timer_stage running(void) { return depth > 0 ? open_stage[depth - 1] : TIMER_OTHER; }

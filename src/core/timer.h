@@ -32,6 +32,7 @@ void timer_work(timer_stage stage, double flops, double bytes); /* adds known wo
 void timer_reset(void);
 
 double      timer_now(void); /* seconds, monotonic */
+double      timer_user_seconds(void); /* CPU time of this process in user mode, all threads */
 double      timer_seconds(timer_stage stage);
 int64_t     timer_calls(timer_stage stage);
 const char *timer_name(timer_stage stage);

@@ -1,4 +1,5 @@
 #include "io/history.h"
+#include "core/key_text.h"
 #include "core/memory.h"
 #include "io/sealed_file.h"
 #include <ctype.h>
@@ -30,29 +31,6 @@ static PetscErrorCode header_text(int n, const char *const *names, const char *c
   char *was = *text;
   PetscCall(file_format(text, "%s\n", was));
   memory_free(&was);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The whole file, with a 0 at the end; *text = NULL if there is none. */
-static PetscErrorCode read_text(const char *path, char **text, size_t *n)
-{
-  FILE *in = fopen(path, "rbe");
-
-  PetscFunctionBegin;
-  *text = NULL, *n = 0;
-  if (!in && errno == ENOENT) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
-  PetscErrorCode code = PETSC_SUCCESS;
-  bool           good = !fseeko(in, 0, SEEK_END);
-  const int64_t  size = good ? (int64_t)ftello(in) : -1;
-  good                = good && size >= 0 && !fseeko(in, 0, SEEK_SET);
-  if (good) code = memory_alloc("history", size + 1, 1, text);
-  if (good && !code) good = fread(*text, 1, (size_t)size, in) == (size_t)size;
-  fclose(in);
-  if (code || !good) memory_free(text);
-  PetscCall(code);
-  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read %s", path);
-  *n = (size_t)size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +84,7 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
   *out = NULL;
   PetscCheck(n_columns > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a history needs columns");
   PetscCall(header_text(n_columns, names, units, &header));
-  if (resume_step >= 0) PetscCall(read_text(path, &text, &n));
+  if (resume_step >= 0) PetscCall(file_read_text(path, &text, &n));
   if (text) PetscCall(keep_until(path, text, n, header, n_columns, resume_step, &n_keep));
   /* Never cut in place: a kill in between must not cost the rows before. */
   if (n_keep == 0) PetscCall(file_replace_text(path, strlen(header), header));
@@ -125,15 +103,11 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The fewest digits that read back to the same number. */
 static void print_real(FILE *out, double x)
 {
-  char text[40];
+  char text[KEY_TEXT_REAL];
 
-  for (int digits = 15; digits <= 17; ++digits) {
-    snprintf(text, sizeof text, "%.*g", digits, x);
-    if (strtod(text, NULL) == x) break;
-  }
+  key_text_of_real(x, text);
   fputs(text, out);
 }
 
@@ -180,7 +154,7 @@ PetscErrorCode history_read(const char *path, int *n_columns, int64_t *n_rows, d
 
   PetscFunctionBegin;
   *n_columns = 1, *n_rows = 0, *values = NULL;
-  PetscCall(read_text(path, &text, &n));
+  PetscCall(file_read_text(path, &text, &n));
   PetscCheck(text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: there is no such file", path);
   char *row = strchr(text, '\n');
   PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:1: no header; is it a history table?", path);

@@ -290,3 +290,25 @@ PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *t
   PetscCall(file_sync_directory_of(path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode file_read_text(const char *path, char **text, size_t *n)
+{
+  FILE *in = fopen(path, "rbe");
+
+  PetscFunctionBegin;
+  *text = NULL, *n = 0;
+  if (!in && errno == ENOENT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
+  PetscErrorCode code = PETSC_SUCCESS;
+  bool           good = !fseeko(in, 0, SEEK_END);
+  const int64_t  size = good ? (int64_t)ftello(in) : -1;
+  good                = good && size >= 0 && !fseeko(in, 0, SEEK_SET);
+  if (good) code = memory_alloc("file", size + 1, 1, text);
+  if (good && !code) good = fread(*text, 1, (size_t)size, in) == (size_t)size;
+  fclose(in);
+  if (code || !good) memory_free(text);
+  PetscCall(code);
+  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read %s", path);
+  *n = (size_t)size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

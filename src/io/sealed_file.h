@@ -20,6 +20,8 @@ bool sealed_file_check(const char *path, const char *kind, int newest_format, bo
 
 /* Write text the same way, without a seal: temporary, flush, rename. */
 PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text);
+/* The whole file, n bytes and a 0; *text = NULL if there is none. memory_free(*text). */
+PetscErrorCode file_read_text(const char *path, char **text, size_t *n);
 /* mkdir -p. */
 PetscErrorCode file_make_directory(const char *path);
 /* Flush a folder, so that renames in it survive a power cut. */

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "core/key_table.h"
+#include "core/key_text.h"
 #include "io/yaml.h"
 #include "job_table.h"
 #include "malformed_jobs.h"
@@ -254,6 +255,37 @@ static void test_resolved_job_says_everything_and_means_the_same(void **state)
   end();
 }
 
+/* The same keys in the same order, the same words, the same numbers in whatever digits. */
+static void assert_says_the_same(const document_node *a, const document_node *b)
+{
+  assert_int_equal(a->kind, b->kind);
+  assert_int_equal(a->n, b->n);
+  for (int i = 0; i < a->n; ++i) {
+    if (a->kind == DOCUMENT_MAPPING) assert_string_equal(a->key[i], b->key[i]);
+    assert_says_the_same(a->value[i], b->value[i]);
+  }
+  double x, y;
+  if (a->kind == DOCUMENT_SCALAR && key_text_real(a->text, &x) == KEY_TEXT_OK && key_text_real(b->text, &y) == KEY_TEXT_OK) assert_close(x, y, 0);
+  else if (a->kind == DOCUMENT_SCALAR) assert_string_equal(a->text, b->text);
+}
+
+static void test_written_struct_is_the_resolved_job(void **state)
+{
+  char           text[4000];
+  document_node *resolved, *written;
+  (void)state;
+  begin();
+  good_job(text, 17, "output: {checkpoint: 0.1, keep: 3, fields: [velocity, pressure], folder: /a/$$b}");
+  const job_spec *job = read_job(text);
+  assert_clean();
+  assert_ok(key_table_resolve(&job_table, doc, document_root(doc), &resolved));
+  assert_ok(key_table_write(&job_table, doc, job, &written));
+  assert_says_the_same(resolved, written);
+  assert_string_equal(document_find(document_find(written, "output"), "folder")->text, "/a/$$b");
+  assert_string_equal(document_find(document_find(written, "time"), "step")->text, "0.001");
+  end();
+}
+
 /* Mutated jobs: read to the end, never crash, never hang, and never accept what cannot be written and read again. */
 static void test_mutated_jobs_do_no_harm(void **state)
 {
@@ -301,4 +333,4 @@ static void test_mutated_jobs_do_no_harm(void **state)
 TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_unsound_tables_are_found),
           cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
           cmocka_unit_test(test_malformed_jobs_are_refused_with_their_place), cmocka_unit_test(test_paths),
-          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_mutated_jobs_do_no_harm))
+          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_mutated_jobs_do_no_harm))

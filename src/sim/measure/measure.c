@@ -89,6 +89,7 @@ typedef struct {
   int64_t            node; /* of quantity point, on a body made of nodes */
   particle_field    *expected;
   history           *table;
+  measure_statistics statistics;
 } measure;
 
 struct measures {
@@ -167,6 +168,19 @@ static int64_t node_closest_to(const nodal_body *b, const double x[3])
   return best;
 }
 
+/* What the rows that are kept came to. */
+static PetscErrorCode read_back(const char *path, measure_statistics *s)
+{
+  int     n_columns;
+  int64_t n_rows;
+  double *rows;
+  PetscFunctionBegin;
+  PetscCall(history_read(path, &n_columns, &n_rows, &rows));
+  for (int64_t i = 0; i < n_rows; ++i) measure_statistics_add(s, rows[i * n_columns + 1], rows[i * n_columns + 2]);
+  memory_free(&rows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t resume_step, measures **out)
 {
   PetscFunctionBegin;
@@ -197,6 +211,8 @@ PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t 
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, item->name);
     const char *names[] = {"step", "time", item->name}, *units[] = {"1", "s", quantity_units[k->spec->quantity]};
     PetscCall(history_open(path, 3, names, units, resume_step, &k->table));
+    k->statistics = (measure_statistics)MEASURE_STATISTICS_NONE;
+    if (resume_step >= 0) PetscCall(read_back(path, &k->statistics));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -206,6 +222,12 @@ PetscErrorCode measures_flush(measures *m)
   PetscFunctionBegin;
   for (int i = 0; i < m->n; ++i) PetscCall(history_flush(m->m[i].table));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const measure_statistics *measures_statistics(const measures *m, int i, const char **unit)
+{
+  *unit = quantity_units[m->m[i].spec->quantity];
+  return &m->m[i].statistics;
 }
 
 PetscErrorCode measures_close(measures **m)
@@ -407,11 +429,12 @@ PetscErrorCode measures_record(measures *m, int64_t step, double t, const step_r
   PetscFunctionBegin;
   const double dt = m->scene->job->time->step;
   for (int i = 0; i < m->n; ++i) {
-    const measure *k     = &m->m[i];
-    const int64_t  every = k->spec->every > 0 ? (int64_t)llround(k->spec->every / dt) : 1;
+    measure      *k     = &m->m[i];
+    const int64_t every = k->spec->every > 0 ? (int64_t)llround(k->spec->every / dt) : 1;
     if (every > 1 && step % every != 0) continue;
     double value;
     PetscCall(value_of(m, k, t, report, &value));
+    measure_statistics_add(&k->statistics, t, value);
     PetscCall(history_row(k->table, (const double[]){(double)step, t, value}));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,6 +3,7 @@
 #define SS_SIM_MEASURE_H
 #include "core/key_table.h"
 #include "sim/formulation.h"
+#include "sim/measure/measure_statistics.h"
 
 extern const key_table measure_table; /* measure.NAME in a job */
 
@@ -14,5 +15,7 @@ PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t 
 /* Record at the end of step `step`, time t. */
 PetscErrorCode measures_record(measures *m, int64_t step, double t, const step_report *report);
 PetscErrorCode measures_flush(measures *m);
+/* The i-th of the job's measures: what it came to so far, resumes included, and its unit. */
+const measure_statistics *measures_statistics(const measures *m, int i, const char **unit);
 PetscErrorCode measures_close(measures **m);
 #endif

@@ -5,34 +5,6 @@
 #include "core/memory.h"
 #include "io/checkpoint.h"
 
-static PetscErrorCode register_state(run *r)
-{
-  PetscFunctionBegin;
-  field_group *g;
-  r->one = 1;
-  PetscCall(memory_alloc("run state", 1, sizeof(int64_t), &r->state.step));
-  PetscCall(memory_alloc("run state", 1, sizeof(int64_t), &r->state.base_step));
-  PetscCall(memory_alloc("run state", 1, sizeof(double), &r->state.base_time));
-  PetscCall(memory_alloc("run state", 1, sizeof(double), &r->state.dt));
-  *r->state.dt = r->job->time->step;
-  PetscCall(memory_alloc("run state", 1, sizeof(int64_t), &r->state.level));
-  PetscCall(memory_alloc("run state", 1, sizeof(int64_t), &r->state.frame));
-  PetscCall(memory_alloc("run state", 1, sizeof(int64_t), &r->state.retries));
-  PetscCall(field_table_add_group(r->fields, "run", FIELD_GROUP_PLAIN, &r->one, r, &g));
-  PetscCall(field_table_add(r->fields, g, "step", "1", FIELD_I64, 1, &r->state.step, FIELD_CHECKPOINT, "whole steps done"));
-  PetscCall(field_table_add(r->fields, g, "base_step", "1", FIELD_I64, 1, &r->state.base_step, FIELD_CHECKPOINT,
-                            "step at which the present time step began"));
-  PetscCall(
-      field_table_add(r->fields, g, "base_time", "s", FIELD_F64, 1, &r->state.base_time, FIELD_CHECKPOINT, "time at base_step"));
-  PetscCall(field_table_add(r->fields, g, "time_step", "s", FIELD_F64, 1, &r->state.dt, FIELD_CHECKPOINT, "time step in use"));
-  PetscCall(
-      field_table_add(r->fields, g, "level", "1", FIELD_I64, 1, &r->state.level, FIELD_CHECKPOINT, "halvings of the last step"));
-  PetscCall(field_table_add(r->fields, g, "frame", "1", FIELD_I64, 1, &r->state.frame, FIELD_CHECKPOINT, "frames written"));
-  PetscCall(
-      field_table_add(r->fields, g, "retries", "1", FIELD_I64, 1, &r->state.retries, FIELD_CHECKPOINT, "steps that were retried"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* PETSc options of the job: key by key, so that a mistake can be named; the command line, already there, wins. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
 {
@@ -79,7 +51,8 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   PetscCall(formulations[r->job->formulation]->create(r->scene, &r->formulation));
   r->fields = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
-  PetscCall(register_state(r));
+  PetscCall(run_state_create(&r->state, r->fields));
+  *r->state.dt = r->job->time->step;
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;
@@ -140,6 +113,7 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
       *r->state.dt        = r->job->time->step;
     }
     PetscCall(scene_set_time(r->scene, run_time(r)));
+    PetscCall(run_read_past(r));
     PetscCall(run_open_outputs(*out, *(*out)->state.step));
     log_info("resumed from %s at step %lld", newest, (long long)*(*out)->state.step);
   }
@@ -155,13 +129,7 @@ void run_destroy(run **r)
   if ((*r)->formulation) (*r)->formulation->ops->destroy(&(*r)->formulation);
   scene_destroy(&(*r)->scene);
   field_snapshot_destroy(&(*r)->snapshot);
-  memory_free(&(*r)->state.step);
-  memory_free(&(*r)->state.base_step);
-  memory_free(&(*r)->state.base_time);
-  memory_free(&(*r)->state.dt);
-  memory_free(&(*r)->state.level);
-  memory_free(&(*r)->state.frame);
-  memory_free(&(*r)->state.retries);
+  run_state_destroy(&(*r)->state);
   run_lock_release(&(*r)->lock);
   job_destroy(&(*r)->job);
   memory_free(r);

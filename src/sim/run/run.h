@@ -4,6 +4,7 @@
  *   DIR/checkpoints/       state; the newest valid one is what `resume` continues
  *   DIR/frames/, DIR/frames.xmf   for ParaView and `render`
  *   DIR/history.csv, DIR/measure/NAME.csv
+ *   DIR/result.yaml        how it stands and what its measures came to, for programs (run_result.h)
  *   DIR/summary.txt        what the steps took and found, time by stage; written at the end                                                          */
 #ifndef SS_SIM_RUN_H
 #define SS_SIM_RUN_H

@@ -8,19 +8,10 @@
 #include "sim/formulation.h"
 #include "sim/measure/measure.h"
 #include "sim/run/run.h"
+#include "sim/run/run_result.h"
+#include "sim/run/run_state.h"
 #include "sim/run/run_tally.h"
 #include "sim/scene/scene.h"
-
-/* The clockwork's own state, a one-row group of the field table. Times are never accumulated: base_time + (step - base_step) dt,
- * where the base is the start of the run, or the last resume that changed time.step. */
-typedef struct {
-  int64_t *step; /* whole steps done */
-  int64_t *base_step;
-  double  *base_time, *dt;
-  int64_t *level; /* the last step was taken in 2^level parts */
-  int64_t *frame; /* frames written */
-  int64_t *retries;
-} run_state;
 
 /* What is open in the run's directory while it runs, and when a checkpoint was last written. */
 typedef struct {
@@ -32,6 +23,14 @@ typedef struct {
   int64_t      last_checkpoint_step;
 } run_output;
 
+enum { RUN_DATE = 24 };
+/* What the starts before this one took, from their result.yaml. */
+typedef struct {
+  int64_t starts;
+  double  seconds, user_seconds, peak_memory;
+  char    begun[RUN_DATE]; /* when the first began */
+} run_past;
+
 struct run {
   job            *job;
   scene          *scene;
@@ -42,15 +41,12 @@ struct run {
   field_snapshot *snapshot; /* the state at the start of a step that is taken in parts */
   char            dir[4096], checkpoint_dir[4200];
   run_state       state;
+  run_past        past;
   run_tally       tally; /* since it was started or resumed */
-  int64_t         one; /* row count of the state group */
   int64_t         max_steps;
 };
 
-static inline double run_time(const run *r)
-{
-  return *r->state.base_time + (double)(*r->state.step - *r->state.base_step) * *r->state.dt;
-}
+static inline double run_time(const run *r) { return run_state_time(&r->state); }
 /* Is `every` (simulated seconds) due at the end of this step? Counted in steps: no drift. */
 bool run_is_due(const run *r, double every);
 
@@ -64,10 +60,17 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
 /* A frame and the measures of the state before the first step. */
 PetscErrorCode run_write_start(run *r);
 PetscErrorCode run_write_frame(run *r);
-/* Nothing if the newest checkpoint is of this step. */
+/* A checkpoint, and result.yaml. Nothing if the newest checkpoint is of this step. */
 PetscErrorCode run_write_checkpoint(run *r);
-/* failure.txt and the log: which step, why, where, what may help. */
+/* In one line: which step failed, and why. */
+void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text);
+/* failure.txt and the log: that, where, and what may help. */
 PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict);
+/* On resuming: what the starts before took, from the result.yaml they left. A damaged one is named by log_warn and forgotten. */
+PetscErrorCode run_read_past(run *r);
+PetscErrorCode run_begin_result(run *r);
+/* Replace result.yaml: how it stands, and why it ended ("" while running). */
+PetscErrorCode run_write_result(const run *r, run_status status, int code, const char *reason);
 /* summary.txt: what its steps took and found, and time by stage. */
 PetscErrorCode run_write_summary(const run *r, int64_t n_steps);
 #endif

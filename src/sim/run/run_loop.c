@@ -97,7 +97,43 @@ static void show_progress(const run *r, int64_t first, int64_t last, const step_
       step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
 }
 
-PetscErrorCode run_loop(run *r, exit_code *code)
+/* What a step found, summed up in the state: a resumed run goes on from there. */
+static void count_step(run *r, const step_report *report)
+{
+  run_state *s = &r->state;
+  *s->newton += report->newton_iterations;
+  *s->linear += report->linear_iterations;
+  *s->contacts        = report->contact.n_active;
+  *s->max_penetration = fmax(*s->max_penetration, report->contact.max_penetration);
+  ++*s->step;
+}
+
+/* How it ended, and why, in one line. */
+typedef struct {
+  run_status status;
+  exit_code  code;
+  char       reason[512];
+} run_end;
+
+/* No step failed: the state as it is now, and whether more of it is to come. */
+static PetscErrorCode leave_off(run *r, int64_t last, run_end *end)
+{
+  PetscFunctionBegin;
+  if (*r->state.step == last && !run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+  PetscCall(run_write_checkpoint(r));
+  if (*r->state.step < last && signal_caught) {
+    log_info("stopped by signal %d after step %lld; continue with `stickslip resume %s`", (int)signal_caught,
+             (long long)*r->state.step, r->dir);
+    *end = (run_end){RUN_STOPPED, SS_EXIT_REQUEUE, ""};
+    snprintf(end->reason, sizeof end->reason, "signal %d", (int)signal_caught);
+  } else if (*r->state.step < last) {
+    *end = (run_end){RUN_STOPPED, SS_EXIT_OK, ""};
+    snprintf(end->reason, sizeof end->reason, "--steps %lld", (long long)r->max_steps);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode advance(run *r, run_end *end)
 {
   PetscFunctionBegin;
   const double  dt     = r->job->time->step;
@@ -106,9 +142,8 @@ PetscErrorCode run_loop(run *r, exit_code *code)
   const int64_t last   = left > 0 ? *r->state.base_step + (int64_t)ceil(left) : first;
   int64_t       stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
   step_report   report = {0};
-  *code                = SS_EXIT_OK;
-  timer_reset();
-  run_tally_begin(&r->tally);
+  *end                 = (run_end){RUN_FINISHED, SS_EXIT_OK, "end of time"};
+  PetscCall(run_begin_result(r));
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   while (*r->state.step < stop && !signal_caught) {
     step_verdict verdict = {STEP_OK, NULL, -1};
@@ -119,25 +154,33 @@ PetscErrorCode run_loop(run *r, exit_code *code)
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
       PetscCall(run_write_failure(r, &verdict));
-      *code = SS_EXIT_STEP_FAILED;
+      *end = (run_end){RUN_FAILED, SS_EXIT_STEP_FAILED, ""};
+      run_failure_text(r, &verdict, sizeof end->reason, end->reason);
       break;
     }
-    ++*r->state.step;
+    count_step(r, &report);
     run_tally_add(&r->tally, dt, &report, retries);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
     show_progress(r, first, last, &report);
   }
   log_progress_end();
-  if (*code == SS_EXIT_OK) {
-    if (*r->state.step == last && !run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
-    PetscCall(run_write_checkpoint(r));
-    if (*r->state.step < last && signal_caught) {
-      log_info("stopped by signal %d after step %lld; continue with `stickslip resume %s`", (int)signal_caught,
-               (long long)*r->state.step, r->dir);
-      *code = SS_EXIT_REQUEUE;
-    }
-  }
+  if (end->code == SS_EXIT_OK) PetscCall(leave_off(r, last, end));
   PetscCall(run_write_summary(r, *r->state.step - first));
+  PetscCall(run_write_result(r, end->status, end->code, end->reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_loop(run *r, exit_code *code)
+{
+  PetscFunctionBegin;
+  run_end end;
+  timer_reset();
+  run_tally_begin(&r->tally);
+  const PetscErrorCode error = advance(r, &end);
+  /* Whatever went wrong is what is reported; that it cannot be written down, too, adds nothing. */
+  if (error) (void)run_write_result(r, RUN_FAILED, (int)error_exit_code(error), error_message());
+  *code = end.code;
+  PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -83,6 +83,7 @@ PetscErrorCode run_write_checkpoint(run *r)
   PetscCall(checkpoint_write(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep));
   r->output.last_checkpoint_wall = timer_now();
   r->output.last_checkpoint_step = *r->state.step;
+  PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
   timer_end(TIMER_CHECKPOINT);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,17 +135,22 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
 
 /* --- at the end ------------------------------------------------------------------------------------------------------ */
 
+void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text)
+{
+  snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed at the smallest part allowed, dt/%lld: %s%s%s",
+           (long long)*r->state.step + 1, run_time(r), r->job->time->step, (long long)((int64_t)1 << r->job->time->retry->halvings),
+           step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "");
+}
+
 PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict)
 {
   PetscFunctionBegin;
-  char path[4300], text[8192];
+  char path[4300], what[512], text[8192];
+  run_failure_text(r, verdict, sizeof what, what);
   snprintf(text, sizeof text,
-           "step %lld (t = %g s, dt = %g s) failed at the smallest part allowed, dt/%lld: %s%s%s%s\n"
-           "the state before this step is in the newest checkpoint; a smaller time.step, more time.retry.halvings or a softer\n"
+           "%s%s\nthe state before this step is in the newest checkpoint; a smaller time.step, more time.retry.halvings or a softer\n"
            "contact.stiffness may carry it on: stickslip resume %s --set time.step=...\n",
-           (long long)*r->state.step + 1, run_time(r), r->job->time->step, (long long)((int64_t)1 << r->job->time->retry->halvings),
-           step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "",
-           verdict->where >= 0 ? " (see below)" : "", r->dir);
+           what, verdict->where >= 0 ? " (see below)" : "", r->dir);
   size_t n = strlen(text);
   if (verdict->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)verdict->where);
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);

@@ -1,19 +1,12 @@
 #include "sim/run/run_tally.h"
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
-
-static double user_seconds(void)
-{
-  struct rusage u;
-  if (getrusage(RUSAGE_SELF, &u)) return 0.0;
-  return (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec;
-}
+#include "core/timer.h"
 
 void run_tally_begin(run_tally *t)
 {
   memset(t, 0, sizeof *t);
-  t->user_seconds = user_seconds();
+  t->user_seconds = timer_user_seconds();
 }
 
 void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n_retries)
@@ -48,7 +41,7 @@ static void print_relaxations(const relax_statistics *s, FILE *out)
 void run_tally_print(const run_tally *t, FILE *out)
 {
   if (t->n_steps == 0) return;
-  const double n = (double)t->n_steps, user = user_seconds() - t->user_seconds;
+  const double n = (double)t->n_steps, user = timer_user_seconds() - t->user_seconds;
   fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps, (long long)t->n_retries);
   fprintf(out, "%-22s %.3f s, %.4g s for every 1/24 s simulated\n", "user CPU time", user, user / (24.0 * t->seconds));
   fprintf(out, "%-22s %.3f a step, most %lld\n", "Newton iterations", (double)t->newton / n, (long long)t->most_newton);
