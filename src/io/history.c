@@ -1,6 +1,7 @@
 #include "io/history.h"
 #include "core/key_text.h"
 #include "core/memory.h"
+#include "io/history_reader.h"
 #include "io/sealed_file.h"
 #include <ctype.h>
 #include <errno.h>
@@ -147,23 +148,19 @@ PetscErrorCode history_close(history **h)
 
 PetscErrorCode history_read(const char *path, int *n_columns, int64_t *n_rows, double **values)
 {
-  size_t  n;
-  int64_t capacity                                 = 0;
-  char *text __attribute__((cleanup(memory_free))) = NULL;
-  double *v __attribute__((cleanup(memory_free)))  = NULL;
+  int64_t capacity                                                   = 0;
+  bool    is_row                                                     = true;
+  double *v __attribute__((cleanup(memory_free)))                    = NULL;
+  history_reader *r __attribute__((cleanup(history_reader_close)))   = NULL;
 
   PetscFunctionBegin;
   *n_columns = 1, *n_rows = 0, *values = NULL;
-  PetscCall(file_read_text(path, &text, &n));
-  PetscCheck(text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: there is no such file", path);
-  char *row = strchr(text, '\n');
-  PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:1: no header; is it a history table?", path);
-  for (const char *c = text; c < row; ++c) *n_columns += *c == ',';
-  for (++row; strchr(row, '\n'); ++*n_rows) {
+  PetscCall(history_reader_open(path, &r));
+  PetscCheck(r, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: there is no such file", path);
+  *n_columns = history_reader_columns(r);
+  for (; is_row; *n_rows += is_row) {
     PetscCall(memory_reserve("history", *n_rows + 1, sizeof *v * (size_t)*n_columns, &capacity, &v));
-    row = parse_row(row, *n_columns, v + *n_rows * *n_columns);
-    PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:%lld: not a row of %d numbers", path, (long long)*n_rows + 2,
-               *n_columns);
+    PetscCall(history_reader_next(r, v + *n_rows * *n_columns, &is_row));
   }
   *values = v;
   v       = NULL;

@@ -1,0 +1,216 @@
+#include "io/plot_sheet.h"
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "core/memory.h"
+#include "core/text.h"
+#include "io/svg_adopt.h"
+
+extern char **environ;
+
+struct plot_sheet {
+  text_buffer script, crosses, series; /* crosses, series: of the diagram that is open */
+  int         n_plots, n_series, n_blocks, n_crosses;
+  double      bar_width;
+  char       *drawing; /* what gnuplot wrote: one <svg> after the other */
+  size_t      n_drawing;
+  text_buffer svg;
+};
+
+PetscErrorCode plot_sheet_create(plot_sheet **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("diagrams", 1, sizeof **out, out));
+  /* Texts are tables of the page: small letters, no ornaments. */
+  PetscCall(text_printf(&(*out)->script, "set encoding utf8\nset border 1 lw 0.8\nunset key\nset tics scale 0.3\nset xtics out nomirror\nset ytics nomirror scale 0\n"
+                                         "set grid ytics lt 1 dt 1 lw 0.6 lc rgb '#010100'\nset samples 2\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void plot_sheet_destroy(plot_sheet **s)
+{
+  if (!*s) return;
+  memory_free(&(*s)->script.data);
+  memory_free(&(*s)->crosses.data);
+  memory_free(&(*s)->series.data);
+  memory_free(&(*s)->svg.data);
+  memory_free(&(*s)->drawing);
+  memory_free(s);
+}
+
+/* 'text' in gnuplot's single quotes, in which nothing but the quote means anything. */
+static PetscErrorCode put_quoted(text_buffer *b, const char *text)
+{
+  PetscFunctionBegin;
+  PetscCall(text_append(b, "'", 1));
+  for (const char *c = text; *c; ++c) PetscCall(text_append(b, *c == '\'' ? "''" : (unsigned char)*c < ' ' ? " " : c, *c == '\'' ? 2 : 1));
+  PetscCall(text_append(b, "'", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode put_axis(text_buffer *b, char axis, const char *label, bool is_log)
+{
+  PetscFunctionBegin;
+  PetscCall(text_printf(b, is_log ? "set logscale %c\nset format %c '10^{%%T}'\n" : "unset logscale %c\nset format %c '%%h'\n", axis, axis));
+  PetscCall(text_printf(b, "set %clabel ", axis));
+  PetscCall(put_quoted(b, label ? label : ""));
+  PetscCall(text_printf(b, " noenhanced\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes)
+{
+  text_buffer *b = &s->script;
+  PetscFunctionBegin;
+  SS_ASSERT(s->n_series == 0);
+  PetscCall(text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 480, axes->height ? axes->height : 260));
+  PetscCall(put_axis(b, 'x', axes->x_label, axes->is_log_x));
+  PetscCall(put_axis(b, 'y', axes->y_label, axes->is_log_y));
+  PetscCall(text_printf(b, "set yrange [%s:]\nset xrange [*:*] %s\n", axes->has_zero ? "0" : "*", "noextend"));
+  s->series.n = s->crosses.n = 0;
+  s->n_crosses               = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void plot_sheet_bar_width(plot_sheet *s, double width) { s->bar_width = width; }
+
+static PetscErrorCode put_crosses(plot_sheet *s, int colour, int64_t n, const double *x)
+{
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < n; ++i)
+    PetscCall(text_printf(&s->crosses, "set label %d '' at %.9g, graph 0.03 point pt 2 ps 0.8 lw 1.5 lc rgb '#0101%02x'\n", ++s->n_crosses, x[i], colour));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y)
+{
+  static const char *const how[] = {[PLOT_LINE] = "lines lw 1.6", [PLOT_THIN] = "lines lw 1", [PLOT_POINTS] = "points pt 7 ps 0.45",
+                                    [PLOT_LINE_POINTS] = "linespoints lw 1.6 pt 7 ps 0.45", [PLOT_BARS] = "boxes fs solid noborder"};
+  PetscFunctionBegin;
+  if (style == PLOT_CROSSES) {
+    PetscCall(put_crosses(s, colour, n, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(text_printf(&s->script, "$d%d << EOD\n", s->n_blocks));
+  for (int64_t i = 0; i < n; ++i) {
+    if (isfinite(x[i]) && isfinite(y[i])) PetscCall(text_printf(&s->script, "%.9g %.9g\n", x[i], y[i]));
+    else PetscCall(text_printf(&s->script, "\n"));
+  }
+  PetscCall(text_printf(&s->script, "EOD\n"));
+  PetscCall(text_printf(&s->series, "%s $d%d using 1:2 with %s lc rgb '#0101%02x'", s->n_series ? "," : "plot", s->n_blocks, how[style], colour));
+  ++s->n_series;
+  ++s->n_blocks;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode plot_sheet_end(plot_sheet *s, int *index)
+{
+  PetscFunctionBegin;
+  PetscCheck(s->n_series > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "a diagram without a series");
+  if (s->bar_width > 0) PetscCall(text_printf(&s->script, "set boxwidth %.9g\n", s->bar_width));
+  PetscCall(text_printf(&s->script, "unset label\n%s%s\n", s->crosses.n ? s->crosses.data : "", s->series.data));
+  for (int i = s->n_blocks - s->n_series; i < s->n_blocks; ++i) PetscCall(text_printf(&s->script, "undefine $d%d\n", i));
+  s->n_series = 0;
+  *index      = s->n_plots++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------------------------------- */
+
+bool plot_sheet_is_possible(void)
+{
+  const char *path = getenv("PATH");
+  char        file[4096];
+  while (path && *path) {
+    const int n = (int)strcspn(path, ":");
+    snprintf(file, sizeof file, "%.*s/gnuplot", n, path);
+    if (access(file, X_OK) == 0) return true;
+    path += n + (path[n] == ':');
+  }
+  return false;
+}
+
+static PetscErrorCode read_all(FILE *in, char **text, size_t *n)
+{
+  PetscFunctionBegin;
+  PetscCheck(!fseeko(in, 0, SEEK_END), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read what gnuplot wrote: %s", strerror(errno));
+  *n = (size_t)ftello(in);
+  rewind(in);
+  PetscCall(memory_alloc("drawing", (int64_t)*n + 1, 1, text));
+  PetscCheck(fread(*text, 1, *n, in) == *n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read what gnuplot wrote: %s", strerror(errno));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Its standard streams are files without a name, so nobody waits for anybody. *status: as of waitpid; -1: it could not be started. */
+static void run_gnuplot(FILE *in, FILE *out, FILE *err, int *status)
+{
+  char                       name[] = "gnuplot", plain[] = "--default-settings";
+  char                      *arguments[] = {name, plain, NULL};
+  posix_spawn_file_actions_t files;
+  pid_t                      child;
+  *status = -1;
+  if (posix_spawn_file_actions_init(&files)) return;
+  bool good = !posix_spawn_file_actions_adddup2(&files, fileno(in), 0) && !posix_spawn_file_actions_adddup2(&files, fileno(out), 1) &&
+              !posix_spawn_file_actions_adddup2(&files, fileno(err), 2);
+  good = good && !posix_spawnp(&child, name, &files, NULL, arguments, environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (!good) return;
+  while (waitpid(child, status, 0) < 0)
+    if (errno != EINTR) {
+      *status = -1;
+      return;
+    }
+}
+
+static PetscErrorCode draw_with(plot_sheet *s, FILE *in, FILE *out, FILE *err)
+{
+  int    status;
+  char  *words __attribute__((cleanup(memory_free))) = NULL;
+  size_t n_words;
+  PetscFunctionBegin;
+  PetscCheck(in && out && err && fwrite(s->script.data, 1, (size_t)s->script.n, in) == (size_t)s->script.n && !fflush(in) && !fseeko(in, 0, SEEK_SET),
+             PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write what gnuplot is to draw into a temporary file: %s", strerror(errno));
+  run_gnuplot(in, out, err, &status);
+  PetscCall(read_all(err, &words, &n_words));
+  PetscCheck(status == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "gnuplot failed (status %d): %.300s", status, words);
+  PetscCall(read_all(out, &s->drawing, &s->n_drawing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode plot_sheet_draw(plot_sheet *s)
+{
+  PetscFunctionBegin;
+  if (s->n_plots == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(plot_sheet_is_possible(), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
+             "gnuplot is not on the PATH, and draws the diagrams; install it: apt-get install --no-install-recommends gnuplot-nox");
+  FILE                *in = tmpfile(), *out = tmpfile(), *err = tmpfile();
+  const PetscErrorCode code = draw_with(s, in, out, err);
+  if (in) fclose(in);
+  if (out) fclose(out);
+  if (err) fclose(err);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode plot_sheet_svg(plot_sheet *s, int index, const char *label, const char **svg)
+{
+  char        prefix[32];
+  const char *begin = s->drawing, *end = NULL;
+  PetscFunctionBegin;
+  for (int i = 0; begin && i <= index; ++i) {
+    begin = strstr(i ? end : begin, "<svg");
+    end   = begin ? strstr(begin, "</svg>") : NULL;
+    if (!end) begin = NULL;
+    else end += 6;
+  }
+  PetscCheck(begin, PETSC_COMM_SELF, PETSC_ERR_LIB, "gnuplot did not draw diagram %d of %d", index + 1, s->n_plots);
+  snprintf(prefix, sizeof prefix, "d%d-", index);
+  s->svg.n = 0;
+  PetscCall(svg_adopt(begin, (size_t)(end - begin), prefix, label, &s->svg));
+  *svg = s->svg.data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
