@@ -38,8 +38,7 @@ static int newest_first(const void *a, const void *b)
   return (x < y) - (x > y);
 }
 
-/* The steps of all checkpoints in the folder, newest first; none if there is no folder. Leftovers of killed writers are removed
- * on request. */
+/* The steps of all checkpoints in the folder, newest first; none if there is no folder. What killed writers left is removed on request. */
 static PetscErrorCode list_steps(const char *directory, bool remove_leftovers, int64_t *n, int64_t **steps)
 {
   const struct dirent *entry;
@@ -68,6 +67,16 @@ static PetscErrorCode list_steps(const char *directory, bool remove_leftovers, i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode remove_leftovers(const char *directory)
+{
+  int64_t n;
+  int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(list_steps(directory, true, &n, &steps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode checkpoint_newest(const char *directory, char **path)
 {
   int64_t n;
@@ -77,17 +86,24 @@ PetscErrorCode checkpoint_newest(const char *directory, char **path)
   *path = NULL;
   PetscCall(list_steps(directory, false, &n, &steps));
   for (int64_t i = 0; i < n; ++i) {
-    char why[SEALED_WHY];
-    PetscCall(path_of(directory, steps[i], path));
-    if (sealed_file_check(*path, KIND, CHECKPOINT_FORMAT, false, why)) break;
-    log_warn("%s %s; looking for an older one", *path, why);
-    memory_free(path);
+    char *candidate __attribute__((cleanup(memory_free))) = NULL;
+    char  why[SEALED_WHY];
+    PetscCall(path_of(directory, steps[i], &candidate));
+    const sealed_state state = sealed_file_state(candidate, KIND, CHECKPOINT_FORMAT, false, why);
+    if (state == SEALED_GOOD) {
+      *path     = candidate;
+      candidate = NULL;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCheck(state == SEALED_DAMAGED, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s; to go on from an older one, move it away", candidate, why);
+    log_warn("%s %s; looking for an older one", candidate, why);
   }
+  PetscCheck(!n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s: all %lld checkpoints are damaged, see above; put a copy of one there, or start the run over with --force", directory, (long long)n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keep the newest `keep` good ones up to `step`; of these the one just written is the first, so one good one always stays.
- * Later ones belong to a past that was left: they are checkpoint_drop_after's. */
+/* Keep the newest `keep` good ones up to `step`; of these the one just written is the first, so one good one always stays. */
 static PetscErrorCode drop_old(const char *directory, int64_t step, int keep)
 {
   int64_t n;
@@ -95,7 +111,7 @@ static PetscErrorCode drop_old(const char *directory, int64_t step, int keep)
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(list_steps(directory, true, &n, &steps));
+  PetscCall(list_steps(directory, false, &n, &steps));
   for (int64_t i = 0; i < n && keep > 0; ++i) {
     char *path __attribute__((cleanup(memory_free))) = NULL;
     char  why[SEALED_WHY];
@@ -110,17 +126,34 @@ static PetscErrorCode drop_old(const char *directory, int64_t step, int keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode checkpoint_drop_after(const char *directory, int64_t step)
+PetscErrorCode checkpoint_drop_all(const char *directory)
 {
   int64_t n;
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(list_steps(directory, false, &n, &steps));
-  for (int64_t i = 0; i < n && steps[i] > step; ++i) {
+  PetscCall(list_steps(directory, true, &n, &steps));
+  for (int64_t i = 0; i < n; ++i) {
     char *path __attribute__((cleanup(memory_free))) = NULL;
     PetscCall(path_of(directory, steps[i], &path));
-    PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s", path, strerror(errno));
+    PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s%s", path, strerror(errno), file_advice(errno));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step)
+{
+  int64_t n;
+  int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(list_steps(directory, true, &n, &steps));
+  for (int64_t i = 0; i < n && steps[i] > step; ++i) {
+    char *path __attribute__((cleanup(memory_free))) = NULL, *aside __attribute__((cleanup(memory_free))) = NULL;
+    PetscCall(path_of(directory, steps[i], &path));
+    PetscCall(file_format(&aside, "%s.damaged", path));
+    PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s aside: %s%s", path, strerror(errno), file_advice(errno));
+    log_warn("%s is kept as %s", path, aside);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,6 +228,7 @@ PetscErrorCode checkpoint_write(const char *directory, const checkpoint_head *he
   PetscCall(file_make_directory(directory));
   PetscCall(path_of(directory, head->step, &path));
   PetscCall(sealed_file_temporary(path, &temporary));
+  PetscCall(remove_leftovers(directory)); /* they may be what fills the disk */
   /* HDF5 takes a full disk badly, so the obvious case is caught before: data, 1/256 for checksums and trees, 1 MB for the rest. */
   const int64_t bytes = state_bytes(table);
   PetscCall(file_check_space(directory, bytes + bytes / 256 + (1 << 20) + (int64_t)(head->job_text ? strlen(head->job_text) : 0)));

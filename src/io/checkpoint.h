@@ -22,11 +22,15 @@ typedef struct {
  * FIELD_ANY_BITS. On any failure what was there before is still there. The caller holds the run's lock. */
 PetscErrorCode checkpoint_write(const char *directory, const checkpoint_head *head, const field_table *table, int keep);
 
-/* The newest unharmed checkpoint; *path = NULL if there is none (or no folder). Damaged ones are named by log_warn and skipped.
- * memory_free(*path). */
+/* The newest unharmed checkpoint; *path = NULL if there are none at all (or no folder). Damaged ones are named by log_warn and skipped. It is
+ * an error (PETSC_ERR_FILE_READ) if all are damaged; if the newest can only be read by a newer program, whose work would be thrown away by going
+ * on from an older one; and if one cannot be opened for a reason that is not its own (permissions, memory). memory_free(*path). */
 PetscErrorCode checkpoint_newest(const char *directory, char **path);
-/* Remove the checkpoints of later steps: a resume from an earlier one must not be overtaken by another past. */
-PetscErrorCode checkpoint_drop_after(const char *directory, int64_t step);
+/* Remove them all, to start over. */
+PetscErrorCode checkpoint_drop_all(const char *directory);
+/* To go on from `step`: what claims to be of a later one, damaged as checkpoint_newest found it, is put aside as NAME.damaged, or it would
+ * stand in the way of what is to come. Removes what killed writers have left. */
+PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step);
 
 /* Only the head, after checking the file: to rebuild the scene from the job text before the table exists. */
 typedef struct {

@@ -184,12 +184,20 @@ PetscErrorCode sealed_file_publish(const char *temporary, const char *path, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A disk that fails to give a file back and a file that is not there have damaged it; other reasons are not the file's. */
+static sealed_state state_of(int error)
+{
+  return error == EIO || error == ENOENT || error == ELOOP || error == ENXIO ? SEALED_DAMAGED : SEALED_OUT_OF_REACH;
+}
+
 /* An open regular file with room for a seal, or why not. */
-static int open_for_check(const char *path, struct stat *about, char why[SEALED_WHY])
+static int open_for_check(const char *path, struct stat *about, sealed_state *state, char why[SEALED_WHY])
 {
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe in its place must not hold us up */
 
+  *state = SEALED_DAMAGED;
   if (fd < 0 || fstat(fd, about)) {
+    *state = state_of(errno);
     snprintf(why, SEALED_WHY, "cannot be opened: %s", strerror(errno));
   } else if (!S_ISREG(about->st_mode)) {
     snprintf(why, SEALED_WHY, "is %s, not a file", S_ISDIR(about->st_mode) ? "a folder" : "something special");
@@ -204,67 +212,75 @@ static int open_for_check(const char *path, struct stat *about, char why[SEALED_
   return -1;
 }
 
-bool sealed_file_check(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY])
+sealed_state sealed_file_state(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY])
 {
   char      seal[SEAL_BYTES + 1] = {0}, again[SEAL_BYTES], is_kind[32], program[64], sum[CHECKSUM_TEXT], found[CHECKSUM_TEXT];
   int       format = 0;
   long long bytes  = 0;
   struct stat             about;
-  CLOSED_AT_END const int fd = open_for_check(path, &about, why);
+  sealed_state            state;
+  CLOSED_AT_END const int fd = open_for_check(path, &about, &state, why);
 
-  if (fd < 0) return false;
+  if (fd < 0) return state;
   if (!read_all(fd, seal, SEAL_BYTES, 0)) {
+    state = state_of(errno);
     snprintf(why, SEALED_WHY, "cannot be read: %s", strerror(errno));
-    return false;
+    return state;
   }
   if (sscanf(seal, "stickslip %31[a-z]", is_kind) != 1) {
     snprintf(why, SEALED_WHY, "is not a stickslip %s (its first bytes are something else), or its start is damaged", kind);
-    return false;
+    return SEALED_DAMAGED;
   }
   if (strcmp(is_kind, kind)) {
     snprintf(why, SEALED_WHY, "is a stickslip %s, not a %s", is_kind, kind);
-    return false;
+    return SEALED_DAMAGED;
   }
   if (sscanf(seal, "stickslip %*31[a-z]\nformat %9d\nprogram %60[^\n]\nbytes %18lld\nchecksum %64[0-9a-f]\n", &format, program,
              &bytes, sum) != 4) {
     snprintf(why, SEALED_WHY, "is damaged: its header cannot be read");
-    return false;
+    return SEALED_DAMAGED;
   }
   seal_text(again, kind, format, program, bytes, sum);
   if (memcmp(seal, again, SEAL_BYTES)) {
     snprintf(why, SEALED_WHY, "is damaged: bytes of its header have changed");
-    return false;
+    return SEALED_DAMAGED;
   }
   if (bytes != (long long)about.st_size) {
     snprintf(why, SEALED_WHY, "%s: it has %lld bytes, but had %lld when it was written",
              about.st_size < bytes ? "was cut off" : "is damaged", (long long)about.st_size, bytes);
-    return false;
+    return SEALED_DAMAGED;
   }
   if (!is_quick) {
     char *piece = NULL;
     if (memory_alloc("seal", PIECE, 1, &piece)) {
       snprintf(why, SEALED_WHY, "cannot be checked: no memory");
-      return false;
+      return SEALED_OUT_OF_REACH;
     }
     seal_text(again, kind, format, program, bytes, "");
     const bool is_read = sum_file(fd, again, about.st_size, piece, found);
     memory_free(&piece);
     if (!is_read) {
+      state = state_of(errno);
       snprintf(why, SEALED_WHY, "cannot be read: %s", strerror(errno));
-      return false;
+      return state;
     }
     if (strcmp(sum, found)) {
       snprintf(why, SEALED_WHY, "is damaged: its bytes have changed since it was written (checksum %.16s..., now %.16s...)",
                sum, found);
-      return false;
+      return SEALED_DAMAGED;
     }
   }
   if (format < 1 || format > newest_format) {
     snprintf(why, SEALED_WHY, "has format %d (written by stickslip %s), this program reads up to format %d: use a newer stickslip",
              format, program, newest_format);
-    return false;
+    return SEALED_NEWER;
   }
-  return true;
+  return SEALED_GOOD;
+}
+
+bool sealed_file_check(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY])
+{
+  return sealed_file_state(path, kind, newest_format, is_quick, why) == SEALED_GOOD;
 }
 
 PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text)

@@ -14,8 +14,13 @@ PetscErrorCode sealed_file_temporary(const char *path, char **temporary); /* mem
 /* Seal `temporary` (whose first 512 bytes are free), flush it to the disk, rename it to `path`, flush the folder.
  * On failure the temporary is removed and what stood at `path` is still there. */
 PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format);
+/* What became of a file: fit to be read; damaged or of another kind; of a format that only a newer program reads; not to be opened for a
+ * reason that is not its own (permissions, too many open files, no memory). */
+typedef enum { SEALED_GOOD, SEALED_DAMAGED, SEALED_NEWER, SEALED_OUT_OF_REACH } sealed_state;
 /* Is `path` an unharmed file of this kind, of a format from 1 to `newest_format`? If not, `why` completes the sentence
  * "PATH ..." with what is wrong and what to do. `is_quick` leaves out the checksum (one read instead of all). */
+sealed_state sealed_file_state(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY]);
+/* Is it SEALED_GOOD? */
 bool sealed_file_check(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY]);
 
 /* Write text the same way, without a seal: temporary, flush, rename. */

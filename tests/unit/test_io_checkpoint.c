@@ -149,12 +149,37 @@ static void retention_keeps_the_newest_good_ones(void **state)
   assert_int_equal(truncate(path, 700), 0);
   write_step(folder, a, 6, 3);
   for (int64_t step = 3; step <= 6; ++step) assert_true(exists(folder, step));
-  /* Back to step 3: the later ones go when asked to, and only then. */
+  /* Back to step 3: what is later is put aside when asked to, and only then. */
   write_step(folder, a, 3, 1);
   assert_true(exists(folder, 6));
-  assert_ok(checkpoint_drop_after(folder, 3));
+  assert_ok(checkpoint_continue_from(folder, 3));
   for (int64_t step = 4; step <= 6; ++step) assert_false(exists(folder, step));
   assert_true(exists(folder, 3));
+  snprintf(path, sizeof path, "%s/checkpoint_000000004.h5.damaged", folder);
+  assert_int_equal(access(path, F_OK), 0);
+  assert_ok(checkpoint_drop_all(folder));
+  assert_false(exists(folder, 3));
+  fixture_destroy(&a);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+/* What killed writers left may be what fills the disk: it goes before anything is written, and when a run goes on. */
+static void leftovers_are_removed(void **state)
+{
+  (void)state;
+  char folder[256], path[512];
+  folder_make(folder);
+  fixture *a = fixture_create(10, 1.0);
+  for (int by = 0; by < 2; ++by) {
+    snprintf(path, sizeof path, "%s/.checkpoint_000000009.h5.tmp", folder);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fclose(out);
+    if (by) assert_ok(checkpoint_continue_from(folder, 1));
+    else write_step(folder, a, 1, 3);
+    assert_int_not_equal(access(path, F_OK), 0);
+  }
   fixture_destroy(&a);
   folder_remove(folder);
   assert_no_leak();
@@ -252,5 +277,5 @@ static void a_full_disk_costs_nothing(void **state)
 
 TEST_MAIN(cmocka_unit_test(every_bit_comes_back), cmocka_unit_test(no_rows_and_no_folder_are_fine),
           cmocka_unit_test(the_same_state_gives_the_same_bytes), cmocka_unit_test(a_state_that_cannot_be_resumed_is_not_written),
-          cmocka_unit_test(retention_keeps_the_newest_good_ones), cmocka_unit_test(kill_at_any_moment_leaves_a_good_one),
+          cmocka_unit_test(retention_keeps_the_newest_good_ones), cmocka_unit_test(leftovers_are_removed), cmocka_unit_test(kill_at_any_moment_leaves_a_good_one),
           cmocka_unit_test(a_full_disk_costs_nothing))

@@ -7,8 +7,12 @@
 #include "io/h5.h"
 #include "io/sealed_file.h"
 #include "io_fixture.h"
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char folder[256], good_path[512], bad_path[512];
 
@@ -357,6 +361,47 @@ static void seals_of_others_are_refused(void **unused)
   tear_down();
 }
 
+/* Going on from an older one would throw away what the newer program has computed, or what somebody has locked away. */
+static void what_may_be_good_is_not_passed_over(void **unused)
+{
+  char *path = NULL;
+  (void)unused;
+  set_up();
+  copy_file(good_path, bad_path), reseal("checkpoint", CHECKPOINT_FORMAT + 1);
+  assert_int_equal(checkpoint_newest(folder, &path), PETSC_ERR_FILE_READ);
+  assert_non_null(strstr(error_message(), "checkpoint_000000002.h5 has format 2"));
+  assert_non_null(strstr(error_message(), "move it away"));
+  assert_null(path);
+  error_clear();
+  copy_file(good_path, bad_path);
+  const struct rlimit none = {3, 3}; /* too many open files: no fault of the file */
+  struct rlimit       usual;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    setrlimit(RLIMIT_NOFILE, &none);
+    char why[SEALED_WHY];
+    _exit(sealed_file_state(bad_path, "checkpoint", 1, false, why) == SEALED_OUT_OF_REACH ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  tear_down();
+}
+
+static void only_damaged_ones_are_an_error(void **unused)
+{
+  char *path = NULL;
+  (void)unused;
+  set_up();
+  copy_file(good_path, bad_path), cut(600);
+  remove(good_path);
+  assert_int_equal(checkpoint_newest(folder, &path), PETSC_ERR_FILE_READ);
+  assert_non_null(strstr(error_message(), "all 1 checkpoints are damaged"));
+  error_clear();
+  tear_down();
+}
+
 static void other_tables_are_refused(void **unused)
 {
   (void)unused;
@@ -415,5 +460,6 @@ static void any_flipped_bit_is_caught(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(damage_from_outside_is_caught_by_the_seal), cmocka_unit_test(foreign_contents_are_refused),
-          cmocka_unit_test(seals_of_others_are_refused), cmocka_unit_test(other_tables_are_refused),
+          cmocka_unit_test(seals_of_others_are_refused), cmocka_unit_test(what_may_be_good_is_not_passed_over),
+          cmocka_unit_test(only_damaged_ones_are_an_error), cmocka_unit_test(other_tables_are_refused),
           cmocka_unit_test(any_flipped_bit_is_caught))

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "io/checkpoint.h"
+#include "io/yaml.h"
 
 /* PETSc options of the job: key by key, so that a mistake can be named; the command line, already there, wins. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
@@ -74,8 +75,31 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
       "%s already holds a run; continue it with `stickslip resume %s`, choose another place with --out, or start over with --force",
       r->dir, r->dir);
   PetscCall(run_lock_acquire(r->dir, &r->lock));
-  if (is_used) PetscCall(checkpoint_drop_after(r->checkpoint_dir, -1));
+  if (is_used) PetscCall(checkpoint_drop_all(r->checkpoint_dir));
   PetscCall(run_open_outputs(r, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A checkpoint of another job, copied here by mistake, brings that job along: it would be run in this one's place. job.yaml tells whose
+ * the directory is; without a readable one the checkpoint's word is taken. */
+static PetscErrorCode check_belongs(const char *dir, const char *checkpoint, const char *job_name)
+{
+  PetscFunctionBegin;
+  char         path[4300];
+  document    *doc;
+  diagnostics *d;
+  snprintf(path, sizeof path, "%s/job.yaml", dir);
+  PetscCall(document_create(&doc));
+  PetscCall(diagnostics_create(&d));
+  PetscCall(yaml_read_file(path, doc, d));
+  const document_node *root = document_root(doc), *name = root && root->kind == DOCUMENT_MAPPING ? document_find(root, "name") : NULL;
+  const bool           is_known = name && name->text && !diagnostics_count(d);
+  if (!is_known) log_warn("%s is missing or damaged; going on with the job in %s", path, checkpoint);
+  PetscCheck(!is_known || strcmp(name->text, job_name) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s belongs to the job \"%s\", but %s is of the job \"%s\"; move the checkpoint away to go on from an older one", checkpoint,
+             job_name, path, name->text);
+  diagnostics_destroy(&d);
+  document_destroy(&doc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,9 +117,10 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
   PetscCall(run_lock_acquire(options->dir, &lock));
   PetscCall(checkpoint_newest(dir, &newest));
   PetscCheck(newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: no valid checkpoint to resume from; start the run with `stickslip run`", dir);
+             "%s: no checkpoint to resume from; start the run over with `stickslip run JOB.yaml --out %s --force`", dir, options->dir);
   PetscCall(checkpoint_read_head(newest, &origin));
   PetscCheck(origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: holds no job to resume", newest);
+  PetscCall(check_belongs(options->dir, newest, origin.job_name));
   PetscCall(job_read_text(newest, origin.job_text, n_overrides, overrides, d, &j));
   *out = NULL;
   if (j) PetscCall(run_build(&j, options, d, out));
@@ -105,7 +130,7 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
     int64_t step;
     double  time;
     PetscCall(checkpoint_read(newest, (*out)->job->name, (*out)->fields, &step, &time));
-    PetscCall(checkpoint_drop_after(dir, step));
+    PetscCall(checkpoint_continue_from(dir, step));
     run *r = *out;
     if (*r->state.dt != r->job->time->step) {
       *r->state.base_time = run_time(r);

@@ -12,10 +12,15 @@
 
 static volatile sig_atomic_t signal_caught;
 
+static double                first_caught; /* when */
+
 static void on_signal(int number)
 {
-  /* A second Ctrl-C means now: the last checkpoint stays good whatever is under way. */
-  if (signal_caught && number == SIGINT) _exit(SS_EXIT_REQUEUE);
+  /* A second Ctrl-C means now: the last checkpoint stays good whatever is under way. Not so one that comes right behind the first: launchers
+   * send it to a process and again to its group. */
+  const double now = timer_now();
+  if (signal_caught && number == SIGINT && now > first_caught + 0.3) _exit(SS_EXIT_REQUEUE);
+  if (!signal_caught) first_caught = now;
   signal_caught = number;
 }
 
