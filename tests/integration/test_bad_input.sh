@@ -155,6 +155,10 @@ shape.mesh.file | no triangles in this file | shape: {mesh: {file: corners.obj}}
 shape.mesh.file | none.obj: cannot be opened | shape: {mesh: {file: none.obj}}
 hold[0].inside | no node of the body is in this shape | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, hold: [{inside: {sphere: {center: [9, 9, 9], radius: 1}}}]
 hold[0].axes | is empty | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, hold: [{inside: {sphere: {center: [0, 0, 0], radius: 1}}, axes: []}]
+hold[0].displacement | give motion or displacement, not both | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, hold: [{inside: {plane: {}}, motion: {velocity: [1, 0, 0]}, displacement: [0, 0, 0]}]
+hold[0].displacement | expected three expressions in X, Y, Z, x, y, z and t, got 2 | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, hold: [{inside: {plane: {}}, displacement: [0, 0]}]
+load | expected three expressions in X, Y, Z, x, y, z and t, got 0 | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, load: []
+load | "sin(" | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, load: [0, sin(, 0]
 pressure[0].inside | the pressure would act on nothing | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, pressure: [{value: 1, inside: {sphere: {center: [9, 9, 9], radius: 1}}}]
 E2
 

@@ -57,7 +57,7 @@ static void test_box(void **unused)
 {
   (void)unused;
   nodal_body *b = make("kind: fem, material: rubber, spacing: 0.5, shape: {box: {min: [1, 2, 3], max: [3, 3, 4]}, rotate_deg: 90}, "
-                       "velocity: [1, 2, 3], angular_velocity: [0, 0, 2], load: [0.5, 0, 0], damping: {mass: 0.25, stiffness: 0.1}");
+                       "velocity: [1, 2, 3], angular_velocity: [0, 0, 2], load: [0.5*z + t, 0, 0], damping: {mass: 0.25, stiffness: 0.1}");
   assert_int_equal(b->n_nodes, 5 * 3 * 3);
   assert_int_equal(b->n_sets, 1);
   assert_int_equal(b->sets[0].n, 5 * 4 * 2 * 2);
@@ -77,7 +77,9 @@ static void test_box(void **unused)
     assert_close(b->v[3 * i + 2], 3.0, 0.0);
   }
   assert_close(b->gravity[2], -9.81, 0.0);
-  assert_close(b->extra[0], 0.5, 0.0);
+  double load[3];
+  vector_field_at(b->load, (const double[3]){0.0, 0.0, 7.0}, (const double[3]){0.0, 0.0, 1.0}, 0.25, load);
+  assert_close(load[0], 0.75, 0.0);
   assert_close(b->mass_damping, 0.25, 0.0);
   destroy();
 }

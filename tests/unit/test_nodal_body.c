@@ -1,5 +1,6 @@
 /* Bodies made of nodes, whatever pulls at them: contact points, the assembled matrix, holds that move, steps and totals. */
 #include "nodal_fixture.h"
+#include "vector_field_fixture.h"
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/law.h"
@@ -142,31 +143,34 @@ static void test_moving_holds(void **unused)
   nodal_body       *n;
   body             *b    = make(&n);
   const motion_spec turn = {.pivot = {0.5, 0.5, 0.0}, .velocity = {0.0, 0.0, 0.3}, .angular_velocity = {0.0, 0.0, 2.0}};
-  const bool        all[3] = {true, true, true}, z[3] = {false, false, true};
   const double      dt = 0.1;
-  motion           *m;
   diagnostics      *d;
-  int32_t          *held, *pinned;
+  nodal_hold        held = {.n = 3, .axis = {true, true, true}}, pinned = {.n = 1, .axis = {false, false, true}}, pushed = {.n = 1, .axis = {true, false, false}};
   static double     v[1536];
   assert_ok(diagnostics_create(&d));
-  assert_ok(motion_create(&turn, NULL, "motion", d, &m));
+  assert_ok(motion_create(&turn, NULL, "motion", d, &held.motion));
   assert_int_equal(diagnostics_count(d), 0);
   diagnostics_destroy(&d);
-  assert_ok(memory_alloc("held", 3, sizeof *held, &held));
-  assert_ok(memory_alloc("held", 1, sizeof *pinned, &pinned));
-  held[0] = 7, held[1] = 400, held[2] = 63;
-  pinned[0] = 400;
-  assert_ok(nodal_body_add_hold(n, 3, held, all, m));
-  assert_ok(nodal_body_add_hold(n, 1, pinned, z, NULL));
+  pushed.displacement = field_of("0.2*t + X*t^2 + 10*(x - X)", "1", "1");
+  assert_ok(memory_alloc("held", 3, sizeof *held.node, &held.node));
+  assert_ok(memory_alloc("held", 1, sizeof *pinned.node, &pinned.node));
+  assert_ok(memory_alloc("held", 1, sizeof *pushed.node, &pushed.node));
+  held.node[0] = 7, held.node[1] = 400, held.node[2] = 63;
+  pinned.node[0] = 400;
+  pushed.node[0] = 100;
+  assert_ok(nodal_body_add_hold(n, &held));
+  assert_ok(nodal_body_add_hold(n, &pinned));
+  assert_ok(nodal_body_add_hold(n, &pushed));
   assert_ok(nodal_body_finish(n));
   for (int step = 0; step < 3; ++step) {
     const int64_t *dof;
     const double  *wanted;
     step_verdict   verdict = {STEP_OK, NULL, -1};
     begin(b, step * dt, dt);
-    assert_int_equal(b->ops->prescribed(b, &dof, &wanted), 9);
+    assert_int_equal(b->ops->prescribed(b, &dof, &wanted), 10);
+    const double before = n->x[300] - n->rest[300], now = dt * (step + 1);
     memset(v, 0, sizeof v);
-    for (int i = 0; i < 9; ++i) v[dof[i]] = wanted[i];
+    for (int i = 0; i < 10; ++i) v[dof[i]] = wanted[i];
     assert_ok(b->ops->end_step(b, v, &verdict));
     const double angle = 2.0 * dt * (step + 1);
     for (int i = 0; i < 3; ++i) {
@@ -176,6 +180,8 @@ static void test_moving_holds(void **unused)
       assert_close(x[1], 0.5 + sin(angle) * a + cos(angle) * c, 1e-14);
       assert_close(x[2], r[2] + (i == 1 ? 0.0 : 0.3 * dt * (step + 1)), 1e-14);
     }
+    assert_close(n->x[300], n->rest[300] + 0.2 * now + n->rest[300] * now * now + 10.0 * before, 1e-14);
+    assert_close(n->x[301], n->rest[301], 0.0); /* only along x */
     assert_memory_equal(n->x, n->rest, 3 * sizeof(double)); /* node 0 is free, and was told to stay */
   }
   destroy(b);
@@ -223,7 +229,8 @@ static void test_totals_and_step(void **unused)
   assert_no_leak();
 }
 
-/* Free fall with mass damping: v1 (1 + alpha dt) = v0 + (g + load) dt is where the residual vanishes. */
+/* Free fall with mass damping: v1 (1 + alpha dt) = v0 + (g + load) dt is where the residual vanishes; a load sees where its node was drawn and is
+ * at the start of the step, and the time at its end. */
 static void test_free_fall(void **unused)
 {
   (void)unused;
@@ -234,10 +241,12 @@ static void test_free_fall(void **unused)
   assert_ok(nodal_body_finish(n));
   n->mass_damping = alpha;
   v3_set(n->gravity, 0.0, 0.0, -9.81);
-  v3_set(n->extra, 1.0, 2.0, 3.0);
+  assert_ok(nodal_body_set_load(n, field_of("1", "2 + (x - X)", "3*t/0.4")));
   for (int i = 0; i < 512; ++i) v3_set(n->v + 3 * i, 0.5, 0.0, -0.5);
-  begin(b, 0.0, dt);
-  for (int i = 0; i < 512; ++i) v3_set(v + 3 * i, (0.5 + dt) / (1.0 + alpha * dt), 2.0 * dt / (1.0 + alpha * dt), (-0.5 - 6.81 * dt) / (1.0 + alpha * dt));
+  for (int i = 0; i < 512; ++i) n->x[3 * i] += 0.25;
+  begin(b, 0.3, dt);
+  for (int i = 0; i < 512; ++i)
+    v3_set(v + 3 * i, (0.5 + dt) / (1.0 + alpha * dt), 2.25 * dt / (1.0 + alpha * dt), (-0.5 - 6.81 * dt) / (1.0 + alpha * dt));
   residual(n, v, g, false);
   for (int i = 0; i < 1536; ++i) assert_close(g[i], 0.0, 1e-13);
   v[3] += 1e-3;

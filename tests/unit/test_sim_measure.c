@@ -9,9 +9,10 @@
 #include "sim/scene/scene.h"
 
 /* 2 x 1 x 1 bricks: nodes at x = 0, 1 and 2, four each. */
-static const char *const text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\n"
+static const char *const text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\ncontact: {stiffness: 0}\n"
                                 "materials: {rubber: {model: fixed_corotated, density: 1, youngs_modulus: 1, poisson_ratio: 0}}\n"
                                 "bodies:\n  bar: {kind: fem, material: rubber, spacing: 1, shape: {box: {min: [0, 0, 0], max: [2, 1, 1]}}}\n"
+                                "  sheet: {kind: cloth, mass_per_area: 1, stretch: 1, sheet: {corner: [0, 0, 2], u: [1, 0, 0], v: [0, 1, 0], cells: [1, 1]}}\n"
                                 "measure:\n"
                                 "  place:  {quantity: point, body: bar, point: [1.6, 0.9, 0.2], direction: [1, 0, 0]}\n"
                                 "  far:    {quantity: point, body: bar, point: [1.6, 0.9, 0.2]}\n"
@@ -19,6 +20,10 @@ static const char *const text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9.81]
                                 "  middle: {quantity: extent, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
                                 "  pull:   {quantity: stress, body: bar, point: [2, 1, 1], direction: [1, 0, 0]}\n"
                                 "  aside:  {quantity: stress, body: bar, point: [2, 1, 1], direction: [0, 1, 0]}\n"
+                                "  off:    {quantity: displacement_error, body: bar, expected: [2*X, 0, 0.5]}\n"
+                                "  fast:   {quantity: velocity_error, body: bar, expected: [0, 3*t/0.1, 4]}\n"
+                                "  steep:  {quantity: gradient_error, body: bar, expected: [X, 2*Z, 0]}\n"
+                                "  sheet:  {quantity: displacement_error, body: sheet, expected: [0, 0, 3]}\n"
                                 "  low:    {quantity: extent, body: bar, direction: [0, 0, 1], fraction: 0}\n";
 
 /* Value in row `row` of measure/NAME.csv. */
@@ -79,6 +84,12 @@ static void nodes_are_followed(void **state)
   assert_close(recorded(dir, "pull", 0), 0.0, 1e-15);
   assert_close(recorded(dir, "pull", 1), 2.0, 1e-14);
   assert_close(recorded(dir, "aside", 1), 0.0, 1e-14);
+  /* u = (2 X + 1/2, 0, 0), v = 0 */
+  assert_close(recorded(dir, "off", 1), sqrt(0.5), 1e-14);
+  assert_close(recorded(dir, "fast", 0), 4.0, 1e-14);
+  assert_close(recorded(dir, "fast", 1), 5.0, 1e-14);
+  assert_close(recorded(dir, "steep", 1), sqrt(1.0 + 4.0), 1e-14);
+  assert_close(recorded(dir, "sheet", 1), 3.0, 0.0);
   snprintf(command, sizeof command, "rm -r %s", dir);
   assert_int_equal(system(command), 0);
   assert_no_leak();

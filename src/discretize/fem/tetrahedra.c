@@ -252,19 +252,23 @@ static bool add_cauchy(const tetrahedra *t, int64_t e, const double c[12], doubl
   return true;
 }
 
+const element_set *tetrahedra_of(const nodal_body *b)
+{
+  for (int s = 0; s < b->n_sets; ++s)
+    if (b->sets[s].ops == &ops) return &b->sets[s];
+  return NULL;
+}
+
 bool tetrahedra_stress(const nodal_body *b, int64_t node, double sigma[9])
 {
-  double volume = 0.0, c[12];
+  const element_set *set    = tetrahedra_of(b);
+  double             volume = 0.0, c[12];
   m3_zero(sigma);
-  for (int s = 0; s < b->n_sets; ++s) {
-    const element_set *set = &b->sets[s];
-    if (set->ops != &ops) continue;
-    for (int64_t e = 0; e < set->n; ++e) {
-      const int32_t *v = set->node + 4 * e;
-      if (v[0] != node && v[1] != node && v[2] != node && v[3] != node) continue;
-      corners(v, b->x, c);
-      if (!add_cauchy(set->context, e, c, sigma, &volume)) return false;
-    }
+  for (int64_t e = 0; set && e < set->n; ++e) {
+    const int32_t *v = set->node + 4 * e;
+    if (v[0] != node && v[1] != node && v[2] != node && v[3] != node) continue;
+    corners(v, b->x, c);
+    if (!add_cauchy(set->context, e, c, sigma, &volume)) return false;
   }
   if (!(volume > 0.0)) return false;
   for (int k = 0; k < 9; ++k) sigma[k] /= volume;

@@ -17,6 +17,8 @@ PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, double beta, int
 /* Cauchy stress sigma [9] [Pa] of b at b->x around a node: the mean over its tetrahedra, by undeformed volume; without damping. False if it has
  * none, or one that the material cannot take. */
 bool tetrahedra_stress(const nodal_body *b, int64_t node, double sigma[9]);
+/* The tetrahedra of b; NULL: it has none. */
+const element_set *tetrahedra_of(const nodal_body *b);
 /* mass [n_nodes] += a quarter of each element's mass to each of its corners. */
 void tetrahedra_lump(int64_t n, const int32_t *node, const double *x, double density, double *mass);
 #endif

@@ -57,7 +57,7 @@ static void body_force(void *context, double t, int64_t n, const double *const x
   for (int64_t i = 0; i < n; ++i) {
     const double here[3] = {x[0][i], x[1][i], x[2][i]};
     double       value[3];
-    particle_field_at(w->body_force, w->origins.x + 3 * id[i], here, t, value, NULL);
+    vector_field_at(w->body_force, w->origins.x + 3 * id[i], here, t, value);
     for (int k = 0; k < 3; ++k) a[k][i] = value[k];
   }
 }
@@ -78,7 +78,7 @@ static PetscErrorCode mpm_finish(body_world *world, diagnostics *d)
   if (!w || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(particle_origins_create(w->domain, &w->origins));
   if (!has_force) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(particle_field_create(texts, node, "mpm.body_force", d, &w->body_force));
+  PetscCall(vector_field_create(texts, node, "mpm.body_force", d, &w->body_force));
   if (w->body_force) mpm_domain_set_body_force(w->domain, body_force, w);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -87,7 +87,7 @@ static void mpm_release(body_world *world)
 {
   if (!world->mpm) return;
   mpm_domain_destroy(&world->mpm->domain);
-  particle_field_destroy(&world->mpm->body_force);
+  vector_field_destroy(&world->mpm->body_force);
   memory_free(&world->mpm->origins.x);
   memory_free(&world->mpm);
 }
@@ -101,22 +101,23 @@ static PetscErrorCode set_velocity_field(const body_request *r, bool is_apic, mp
   const mpm_body_spec *spec = r->spec;
   const document_node *node = document_find(r->node, "velocity_field");
   char                 path[300];
-  particle_field      *velocity;
+  vector_field      *velocity;
   if (spec->velocity_field.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   snprintf(path, sizeof path, "%s.velocity_field", r->path);
   if (spec->pour) diagnostics_add(d, node->mark, path, "velocity_field cannot be given with pour");
   if (v3_norm(spec->velocity) > 0 || v3_norm(spec->angular_velocity) > 0)
     diagnostics_add(d, node->mark, path, "give velocity and angular_velocity, or velocity_field, not both");
-  PetscCall(particle_field_create(&spec->velocity_field, node, path, d, &velocity));
+  PetscCall(vector_field_create(&spec->velocity_field, node, path, d, &velocity));
   if (!velocity) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < p->n; ++i) {
     const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
     double       v[3], gradient[9];
-    particle_field_at(velocity, x, x, 0.0, v, gradient);
+    vector_field_at(velocity, x, x, 0.0, v);
+    vector_field_gradient(velocity, x, x, 0.0, (const double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, gradient);
     for (int k = 0; k < 3; ++k) p->v[k][i] = v[k];
     for (int k = 0; k < 9 && is_apic; ++k) p->C[k][i] = gradient[k];
   }
-  particle_field_destroy(&velocity);
+  vector_field_destroy(&velocity);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,12 +2,12 @@
 #ifndef SS_DISCRETIZE_MPM_MPM_BODY_H
 #define SS_DISCRETIZE_MPM_MPM_BODY_H
 #include "discretize/body_kinds.h"
-#include "discretize/mpm/particle_field.h"
+#include "discretize/mpm/particle_origins.h"
 
 /* What all of them share. */
 typedef struct mpm_world {
   mpm_domain      *domain;
-  particle_field  *body_force; /* NULL: none */
+  vector_field  *body_force; /* NULL: none */
   particle_origins origins;    /* kept where body_force or the world asks for them */
 } mpm_world;
 #endif

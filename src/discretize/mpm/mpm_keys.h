@@ -15,7 +15,7 @@ typedef struct {
   double            jitter;
   int64_t           seed;
   double            velocity[3], angular_velocity[3];
-  key_list          velocity_field; /* of const char *: expressions, see particle_field.h; empty: none */
+  key_list          velocity_field; /* of const char *: expressions, see vector_field.h; empty: none */
   const mpm_pour   *pour;           /* NULL: all particles are there from the start */
 } mpm_body_spec;
 extern const key_table mpm_body_table;

@@ -42,11 +42,19 @@ PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode nodal_body_add_hold(nodal_body *b, int64_t n, int32_t *node, const bool axis[3], motion *m)
+PetscErrorCode nodal_body_add_hold(nodal_body *b, const nodal_hold *hold)
 {
   PetscFunctionBegin;
   PetscCall(memory_resize("holds", b->n_holds + 1, sizeof *b->holds, &b->holds));
-  b->holds[b->n_holds++] = (nodal_hold){n, node, {axis[0], axis[1], axis[2]}, m};
+  b->holds[b->n_holds++] = *hold;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f)
+{
+  PetscFunctionBegin;
+  b->load = f;
+  PetscCall(memory_alloc("node loads", 3 * b->n_nodes, sizeof *b->loaded, &b->loaded));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,8 +208,10 @@ static void nodal_destroy(body **out)
   for (int h = 0; h < b->n_holds; ++h) {
     memory_free(&b->holds[h].node);
     motion_destroy(&b->holds[h].motion);
+    vector_field_destroy(&b->holds[h].displacement);
   }
-  void *arrays[] = {&b->x, &b->v, &b->rest, &b->mass, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
+  vector_field_destroy(&b->load);
+  void *arrays[] = {&b->loaded, &b->x, &b->v, &b->rest, &b->mass, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
                     &b->value, &b->prescribed, &b->prescribed_velocity, &b->trial, &b->cluster_center, &b->cluster_radius};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
@@ -227,6 +237,11 @@ static PetscErrorCode prescribe(nodal_body *b, double t, double dt)
       if (hold->motion) {
         m3_mulv(to, frame.R, b->rest + at);
         v3_axpy(to, 1.0, frame.c);
+      }
+      if (hold->displacement) {
+        double u[3];
+        vector_field_at(hold->displacement, b->rest + at, b->x + at, t + dt, u);
+        v3_axpy(to, 1.0, u);
       }
       for (int k = 0; k < 3; ++k)
         if (hold->axis[k]) wanted[at + k] = (to[k] - b->x[at + k]) / dt;
@@ -267,6 +282,9 @@ static PetscErrorCode nodal_begin_step(body *base, double t, double dt, int64_t 
   b->dt     = dt;
   *n_blocks = b->n_nodes;
   PetscCall(prescribe(b, t, dt));
+  if (b->load)
+#pragma omp parallel for schedule(static) if (b->n_nodes > SERIAL_NODES)
+    for (int64_t i = 0; i < b->n_nodes; ++i) vector_field_at(b->load, b->rest + 3 * i, b->x + 3 * i, t + dt, b->loaded + 3 * i);
   bound_clusters(b);
   for (int s = 0; s < b->n_sets; ++s)
     if (b->sets[s].ops->begin_step) b->sets[s].ops->begin_step(b->sets[s].context, b->sets[s].n, b->sets[s].node, b->x, b->v);
@@ -308,7 +326,7 @@ static PetscErrorCode nodal_residual(body *base, const double *v, double *g, boo
     for (int k = 0; k < 3; ++k) {
       const int64_t j = 3 * i + k;
       b->trial[j]     = b->x[j] + dt * v[j];
-      g[j] += b->mass[i] * (damping * v[j] - b->v[j] - dt * (b->gravity[k] + b->extra[k]));
+      g[j] += b->mass[i] * (damping * v[j] - b->v[j] - dt * (b->gravity[k] + (b->loaded ? b->loaded[j] : 0.0)));
       sum += 0.0 * b->trial[j];
     }
     if (sum != 0.0 && i < bad) bad = i;
@@ -416,6 +434,21 @@ static PetscErrorCode nodal_totals(const body *base, const double gravity[3], bo
   v3_scale(out->center, 1.0 / out->mass, out->center);
   for (int s = 0; s < b->n_sets; ++s) out->elastic += element_set_energy(&b->sets[s], b->x);
   return PETSC_SUCCESS;
+}
+
+double nodal_body_error(const nodal_body *b, const vector_field *f, double t, bool is_velocity)
+{
+  double mass = 0.0, sum = 0.0;
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    double e[3], expected[3];
+    vector_field_at(f, b->rest + 3 * i, b->x + 3 * i, t, expected);
+    if (is_velocity) v3_copy(e, b->v + 3 * i);
+    else v3_sub(e, b->x + 3 * i, b->rest + 3 * i);
+    v3_axpy(e, -1.0, expected);
+    sum += b->mass[i] * v3_dot(e, e);
+    mass += b->mass[i];
+  }
+  return sqrt(sum / mass);
 }
 
 static double nodal_length(const body *base) { return const_nodal(base)->length; }

@@ -1,6 +1,6 @@
 /* Bodies made of mass points: finite element solids and cloth. One block of three unknowns per node.
  *
- *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i (gravity + extra) - alpha m_i v_i)
+ *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i (gravity + load) - alpha m_i v_i)
  *
  * What pulls at the nodes are element sets (element_set.h); the tangent is one matrix of 3x3 blocks. Components of nodes may be
  * prescribed; the equations of those are m_i (v_i - wanted velocity) = 0, put in place by whoever adds up all
@@ -10,15 +10,17 @@
 #include "discretize/body.h"
 #include "discretize/nodal/element_set.h"
 #include "discretize/rigid/motion.h"
+#include "discretize/vector_field.h"
 
 enum { NODAL_CLUSTER = 128, NODAL_MAX_SETS = 16 };
 
-/* Nodes held in some of their components, where a motion moves them. */
+/* Nodes held in some of their components, at their rest positions or where one of these moves them. Owned. */
 typedef struct {
-  int64_t  n;
-  int32_t *node;     /* [n] owned */
-  bool     axis[3];  /* which components */
-  motion  *motion;   /* of the rest positions; owned; NULL: they stay where they are at the start */
+  int64_t       n;
+  int32_t      *node;         /* [n] */
+  bool          axis[3];      /* which components */
+  motion       *motion;       /* or NULL */
+  vector_field *displacement; /* or NULL */
 } nodal_hold;
 
 typedef struct nodal_body nodal_body;
@@ -29,7 +31,8 @@ struct nodal_body {
   double  *rest;   /* [n_nodes][3] where the job drew them */
   double  *mass;   /* [n_nodes] kg, > 0 */
   double   length; /* shortest edge of the surface at rest; infinite without a surface [m] */
-  double   gravity[3], extra[3], mass_damping; /* m/s^2, the second not part of the potential energy; alpha, 1/s */
+  double   gravity[3], mass_damping; /* m/s^2; alpha, 1/s */
+  vector_field *load; /* m/s^2, not part of the potential energy; owned; NULL: none */
   int      n_sets;
   element_set sets[NODAL_MAX_SETS];
   int      n_holds;
@@ -49,6 +52,7 @@ struct nodal_body {
   int64_t *prescribed;          /* component 3 node + axis, ascending */
   double  *prescribed_velocity;
   double  *trial;               /* [n_nodes][3] */
+  double  *loaded;              /* [n_nodes][3] the load at the end of the step; NULL without one */
   double  *cluster_center, *cluster_radius;
 };
 
@@ -57,12 +61,16 @@ struct nodal_body {
 PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out);
 /* Elements node [n][ops->n_nodes]; then sort the context's data by (*set)->original and hand it over as (*set)->context. */
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set);
-/* Takes `node` (memory_alloc'ed) and `m`. A component held twice follows the later hold. */
-PetscErrorCode nodal_body_add_hold(nodal_body *b, int64_t n, int32_t *node, const bool axis[3], motion *m);
+/* Takes what is in `hold`; `node` is memory_alloc'ed. A component held twice follows the later hold. */
+PetscErrorCode nodal_body_add_hold(nodal_body *b, const nodal_hold *hold);
+/* Takes f. */
+PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);
 /* Triangles over nodes, copied; contact points are their corners. */
 PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
 PetscErrorCode nodal_body_finish(nodal_body *b);
 extern const body_ops nodal_body_ops;
+/* Root of the mean square over nodes, by mass, of |v - field| (is_velocity) or |x - rest - field| at time t. */
+double nodal_body_error(const nodal_body *b, const vector_field *f, double t, bool is_velocity);
 /* NULL if b is of another kind. */
 static inline const nodal_body *nodal_body_of(const body *b) { return b->ops == &nodal_body_ops ? (const nodal_body *)b : NULL; }
 #endif

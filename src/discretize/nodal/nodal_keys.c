@@ -18,7 +18,10 @@ static const key_spec    hold_keys[] = {
    .help = "nodes that are in this shape, or on it, at the start"},
   {.name = "axes", .type = KEY_STRINGS, .offset = offsetof(nodal_hold_spec, axes), .choices = axes, .fallback = "[x, y, z]", .help = "held along these axes"},
   {.name = "motion", .type = KEY_TABLE, .offset = offsetof(nodal_hold_spec, motion), .table = &motion_table, .is_optional = true,
-   .help = "how they are moved; at rest if not given"},
+   .help = "how they are moved, as one rigid piece; at rest if not given"},
+  {.name = "displacement", .type = KEY_STRINGS, .offset = offsetof(nodal_hold_spec, displacement), .unit = "m", .is_optional = true,
+   .help = "instead of a motion: how far each is moved from where it was drawn: three expressions in X, Y, Z (initial position), "
+           "x, y, z (position at the start of a step) and t (its end)"},
   {.name = NULL}};
 const key_table nodal_hold_table = {.name = "bodies.hold", .help = "Nodes with a prescribed place.", .size = sizeof(nodal_hold_spec), .keys = hold_keys};
 
@@ -66,30 +69,32 @@ static PetscErrorCode add_hold(nodal_body *b, const key_item *item, const char *
 {
   const nodal_hold_spec *spec = item->value;
   char                   at[400];
-  bool                   axis[3] = {false, false, false}, done;
-  int64_t                n = 0;
-  int32_t               *held;
-  motion                *m = NULL;
+  bool                   done;
+  nodal_hold             h = {0};
   PetscFunctionBegin;
+  const document_node *expressions = document_find(item->node, "displacement");
   snprintf(at, sizeof at, "%s.inside", path);
   PetscCall(mark_inside(b, spec->inside, document_find(item->node, "inside"), at, d, is_in, &done));
   if (!done) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int64_t i = 0; i < b->n_nodes; ++i) n += is_in[i];
-  if (n == 0) {
+  for (int64_t i = 0; i < b->n_nodes; ++i) h.n += is_in[i];
+  if (h.n == 0) {
     diagnostics_add_under(d, item->node, path, "inside", "no node of the body is in this shape: nothing would be held");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (spec->axes.n == 0) diagnostics_add_under(d, item->node, path, "axes", "is empty: nothing would be held; give some of x, y and z");
-  for (int i = 0; i < spec->axes.n; ++i) axis[*(const char *)spec->axes.item[i].value - 'x'] = true;
+  for (int i = 0; i < spec->axes.n; ++i) h.axis[*(const char *)spec->axes.item[i].value - 'x'] = true;
   if (spec->motion) {
     snprintf(at, sizeof at, "%s.motion", path);
-    PetscCall(motion_create(spec->motion, document_find(item->node, "motion"), at, d, &m));
-    if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(motion_create(spec->motion, document_find(item->node, "motion"), at, d, &h.motion));
+    if (expressions) diagnostics_add_under(d, item->node, path, "displacement", "give motion or displacement, not both");
+  } else if (expressions) {
+    snprintf(at, sizeof at, "%s.displacement", path);
+    PetscCall(vector_field_create(&spec->displacement, expressions, at, d, &h.displacement));
   }
-  PetscCall(memory_alloc("held nodes", n, sizeof *held, &held));
+  PetscCall(memory_alloc("held nodes", h.n, sizeof *h.node, &h.node));
   for (int64_t i = 0, j = 0; i < b->n_nodes; ++i)
-    if (is_in[i]) held[j++] = (int32_t)i;
-  PetscCall(nodal_body_add_hold(b, n, held, axis, m));
+    if (is_in[i]) h.node[j++] = (int32_t)i;
+  PetscCall(nodal_body_add_hold(b, &h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,10 +143,15 @@ PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const
   int32_t *chosen;
   char     at[300];
   PetscFunctionBegin;
-  (void)node;
   set_start(b, spec);
   b->mass_damping = spec->damping->mass;
-  for (int k = 0; k < 3; ++k) b->extra[k] = spec->load[k];
+  const document_node *expressions = document_find(node, "load");
+  if (expressions) {
+    vector_field *load;
+    snprintf(at, sizeof at, "%s.load", path);
+    PetscCall(vector_field_create(&spec->load, expressions, at, d, &load));
+    if (load) PetscCall(nodal_body_set_load(b, load));
+  }
   PetscCall(memory_alloc("chosen nodes", b->n_nodes, 1, &is_in));
   PetscCall(memory_alloc("chosen triangles", 3 * b->n_triangles, sizeof *chosen, &chosen));
   for (int i = 0; i < spec->hold.n; ++i) {

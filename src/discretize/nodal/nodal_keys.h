@@ -13,6 +13,7 @@ typedef struct {
   const shape_spec  *inside;
   key_list           axes; /* texts; all three if empty */
   const motion_spec *motion;
+  key_list           displacement; /* three texts */
 } nodal_hold_spec;
 typedef struct {
   const shape_spec *inside; /* NULL: everywhere */
@@ -25,7 +26,7 @@ typedef struct {
   const nodal_damping_spec *damping; /* never NULL */
   key_list                  hold;    /* of nodal_hold_spec */
   key_list                  pressure; /* of nodal_pressure_spec */
-  double                    load[3]; /* N/kg besides gravity */
+  key_list                  load; /* N/kg besides gravity: three texts */
 } nodal_spec;
 
 extern const key_table nodal_damping_table, nodal_hold_table, nodal_pressure_table;
@@ -41,8 +42,9 @@ extern const key_table nodal_damping_table, nodal_hold_table, nodal_pressure_tab
    .help = "nodes that are held, or moved as prescribed"},                                                                         \
   {.name = "pressure", .type = KEY_LIST, .offset = offsetof(T, nodal.pressure), .table = &nodal_pressure_table, .is_optional = true, \
    .help = "pressure on parts of the surface, following it as it deforms"},                                                        \
-  {.name = "load", .type = KEY_REALS, .count = 3, .offset = offsetof(T, nodal.load), .unit = "m/s^2", .fallback = "[0, 0, 0]",     \
-   .help = "force per mass besides gravity"}
+  {.name = "load", .type = KEY_STRINGS, .offset = offsetof(T, nodal.load), .unit = "m/s^2", .is_optional = true,                   \
+   .help = "force per mass besides gravity, on each node its mass times it: three expressions in X, Y, Z (initial position), "      \
+           "x, y, z (position at the start of a step) and t (its end)"}
 /* clang-format on */
 
 /* Apply start, holds, pressures and mass damping to an unfinished body with a surface. node, path: of bodies.NAME. Mistakes go to `d`. */

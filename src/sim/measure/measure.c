@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
+#include "discretize/fem/tetrahedra_error.h"
 #include "discretize/mpm/mpm_body.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/rigid/rigid_body.h"
@@ -38,8 +39,9 @@
                     "through `point`: 1 is the front")                                                \
   X(slope, "rad", "of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis " \
                      "through `point`, which is on the ground")                                       \
-  X(velocity_error, "m/s", "rms over a body's particles of velocity - `expected`")                    \
-  X(displacement_error, "m", "rms over a body's particles of displacement - `expected`")              \
+  X(velocity_error, "m/s", "rms of velocity - `expected`, by mass: over a body's particles, the nodes of a cloth, the volume of a body of kind fem") \
+  X(displacement_error, "m", "rms of displacement - `expected` over the same")                        \
+  X(gradient_error, "1", "rms over the volume of a body of kind fem of all nine components of the displacement gradient - that of `expected`") \
   X(mass_beyond, "kg", "mass of a body's particles with direction . (x - point) > 0")                 \
   X(tilt, "rad", "angle between `direction` fixed in a rigid body and the same direction at the start")
 typedef enum {
@@ -87,7 +89,7 @@ typedef struct {
   double             direction[3];
   bool               has_direction;
   int64_t            node; /* of quantity point, on a body made of nodes */
-  particle_field    *expected;
+  vector_field    *expected;
   history           *table;
   measure_statistics statistics;
 } measure;
@@ -103,11 +105,12 @@ struct measures {
 
 /* What each quantity cannot do without. */
 static bool wants_rigid(int q) { return q == QUANTITY_angular_velocity || q == QUANTITY_tilt; }
-static bool wants_expected(int q) { return q == QUANTITY_velocity_error || q == QUANTITY_displacement_error; }
-static bool wants_particles(int q) { return q == QUANTITY_slope || q == QUANTITY_mass_beyond || wants_expected(q); }
+static bool wants_expected(int q) { return q == QUANTITY_velocity_error || q == QUANTITY_displacement_error || q == QUANTITY_gradient_error; }
+static bool wants_particles(int q) { return q == QUANTITY_slope || q == QUANTITY_mass_beyond; }
+static bool wants_fem(int q) { return q == QUANTITY_stress || q == QUANTITY_gradient_error; }
 static bool wants_body(int q)
 {
-  return wants_rigid(q) || q == QUANTITY_point || q == QUANTITY_stress || q == QUANTITY_self_crossing || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
+  return wants_rigid(q) || q == QUANTITY_point || wants_fem(q) || wants_expected(q) || q == QUANTITY_self_crossing || q == QUANTITY_extent || wants_particles(q) || q == QUANTITY_position || q == QUANTITY_velocity || q == QUANTITY_contact_force ||
          q == QUANTITY_contact_moment || q == QUANTITY_contact_extent || q == QUANTITY_sticking;
 }
 static bool wants_direction(int q) { return q == QUANTITY_stress || q == QUANTITY_mass_beyond || q == QUANTITY_tilt; }
@@ -140,16 +143,17 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
       diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a body of kind mpm", quantity_names[q]);
     if (b >= 0 && q == QUANTITY_self_crossing && !nodal_body_of(s->bodies[b].body))
       diagnostics_add_under(d, item->node, path, "body", "quantity self_crossing wants a body of kind fem or cloth");
-    if (b >= 0 && q == QUANTITY_stress && s->bodies[b].kind != &fem_body_kind) diagnostics_add_under(d, item->node, path, "body", "quantity stress wants a body of kind fem");
+    if (b >= 0 && wants_fem(q) && s->bodies[b].kind != &fem_body_kind)
+      diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a body of kind fem", quantity_names[q]);
     if (b >= 0 && q == QUANTITY_point && !rigid_body_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
       diagnostics_add_under(d, item->node, path, "body", "quantity point wants a rigid body, or one made of nodes");
-    if (b >= 0 && q == QUANTITY_extent && !mpm_particles_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
-      diagnostics_add_under(d, item->node, path, "body", "quantity extent wants a body made of particles or nodes");
+    if (b >= 0 && (q == QUANTITY_extent || (wants_expected(q) && !wants_fem(q))) && !mpm_particles_of(s->bodies[b].body) && !nodal_body_of(s->bodies[b].body))
+      diagnostics_add_under(d, item->node, path, "body", "quantity %s wants a body made of particles or nodes", quantity_names[q]);
     if (wants_direction(q) && !isfinite(spec->direction[0])) diagnostics_add_under(d, item->node, path, "direction", "missing: quantity %s wants a direction", quantity_names[q]);
     if (wants_expected(q)) {
-      particle_field *compiled;
-      PetscCall(particle_field_create(&spec->expected, item->node, path, d, &compiled));
-      particle_field_destroy(&compiled);
+      vector_field *compiled;
+      PetscCall(vector_field_create(&spec->expected, item->node, path, d, &compiled));
+      vector_field_destroy(&compiled);
     } else if (spec->expected.n > 0) diagnostics_add_under(d, item->node, path, "expected", "quantity %s does not use it; leave it out", quantity_names[q]);
     if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0) diagnostics_add_under(d, item->node, path, "direction", "must not be the zero vector");
   }
@@ -202,7 +206,7 @@ PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t 
     if (k->spec->expected.n > 0) {
       diagnostics *none;
       PetscCall(diagnostics_create(&none));
-      PetscCall(particle_field_create(&k->spec->expected, item->node, item->name, none, &k->expected));
+      PetscCall(vector_field_create(&k->spec->expected, item->node, item->name, none, &k->expected));
       diagnostics_destroy(&none);
     }
     if (k->has_direction) v3_scale(k->direction, 1.0 / v3_norm(k->spec->direction), k->spec->direction);
@@ -236,7 +240,7 @@ PetscErrorCode measures_close(measures **m)
   if (!*m) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < (*m)->n; ++i) {
     PetscCall(history_close(&(*m)->m[i].table));
-    particle_field_destroy(&(*m)->m[i].expected);
+    vector_field_destroy(&(*m)->m[i].expected);
   }
   memory_free(&(*m)->m);
   memory_free(&(*m)->scratch);
@@ -363,6 +367,20 @@ static double stress_value(const measure *k, body *b)
   return v3_dot(k->direction, traction);
 }
 
+static PetscErrorCode error_value(const measures *m, const measure *k, double t, double *value)
+{
+  const scene_body    *b           = &m->scene->bodies[k->body];
+  const nodal_body    *nodal       = nodal_body_of(b->body);
+  const bool           is_velocity = k->spec->quantity == QUANTITY_velocity_error;
+  PetscFunctionBegin;
+  if (b->kind == &fem_body_kind)
+    PetscCall(tetrahedra_error(nodal, k->expected, t, is_velocity ? TETRAHEDRA_VELOCITY : k->spec->quantity == QUANTITY_gradient_error ? TETRAHEDRA_GRADIENT : TETRAHEDRA_DISPLACEMENT,
+                               value));
+  else if (nodal) *value = nodal_body_error(nodal, k->expected, t, is_velocity);
+  else *value = particle_origins_error(&m->scene->world.mpm->origins, mpm_particles_of(b->body), k->expected, t, is_velocity);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static double point_value(const measure *k, body *b)
 {
   const nodal_body *nodal = nodal_body_of(b);
@@ -402,8 +420,7 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
   case QUANTITY_mass_beyond: *value = mass_beyond(m, k); break;
   case QUANTITY_velocity_error:
   case QUANTITY_displacement_error:
-    *value = particle_field_error(k->expected, &m->scene->world.mpm->origins, mpm_particles_of(m->scene->bodies[k->body].body), t, q == QUANTITY_velocity_error);
-    break;
+  case QUANTITY_gradient_error: PetscCall(error_value(m, k, t, value)); break;
   case QUANTITY_stress: *value = stress_value(k, m->scene->bodies[k->body].body); break;
   case QUANTITY_point: *value = point_value(k, m->scene->bodies[k->body].body); break;
   case QUANTITY_angular_velocity:
