@@ -9,7 +9,8 @@
   X(STEP_NOT_FINITE, -2, "a value became infinite or not a number")                            \
   X(STEP_INVERTED, -3, "an element or particle turned inside out")                             \
   X(STEP_CFL, -4, "something moved more than one grid cell in one step")                       \
-  X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")
+  X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
+  X(STEP_DROPPED, -6, "dropped, to save the state before it in time")
 typedef enum {
 #define X(name, number, text) name = number,
   STEP_VERDICT_TABLE(X)

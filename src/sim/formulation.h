@@ -18,7 +18,8 @@ typedef struct formulation formulation;
 typedef struct {
   const char *name; /* value of `formulation:` in a job */
   PetscErrorCode (*create)(scene *s, formulation **out);
-  /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. */
+  /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
+   * up with STEP_DROPPED. */
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);
   /* Force [N] and moment about the origin [N m] that body `from` (-1: all) exerts on body `on`, in the last accepted step. */
   PetscErrorCode (*contact_force)(const formulation *f, int on, int from, double force[3], double moment[3]);

@@ -17,25 +17,30 @@ static void quiet_mpi(void)
   setenv("OMPI_MCA_orte_create_session_dirs", "0", 0); /* one folder for all of a user's processes: they fail when one that ends removes it */
 }
 
-/* Threads that wait at a barrier spin for milliseconds by default, which on a shared node steals the time of those that still
- * work: with two jobs on two cores a step took 40 times longer. A short spin costs nothing on a quiet node. libgomp reads this
- * when it is loaded, so the program starts itself again, once. */
-static void restart_with_short_spins(char **argv)
+/* What the OpenMP library reads when it is loaded, so the program starts itself again, once.
+ * Threads that wait at a barrier spin for milliseconds by default, which on a shared node steals the time of those that still
+ * work: with two jobs on two cores a step took 40 times longer. A short spin costs nothing on a quiet node.
+ * Threads of a run stay where the batch system has put it, if it has. */
+static void restart_with_settings(char **argv, const char *places)
 {
-  if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+  const bool sets_spins = !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");
+  if (!sets_spins && !places) return;
   /* By its real path, or process lists would call it "exe". */
   char          path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
   if (n <= 0) return; /* no /proc: go on as we are */
   path[n] = '\0';
-  setenv("GOMP_SPINCOUNT", "1000", 1);
+  if (sets_spins) setenv("GOMP_SPINCOUNT", "1000", 1);
+  if (places) {
+    setenv("OMP_PLACES", places, 1);
+    setenv("OMP_PROC_BIND", "close", 1);
+  }
   execv(path, argv);
 }
 
 int main(int argc, char **argv)
 {
   process_secure_streams();
-  restart_with_short_spins(argv);
   static command_line line;
   exit_code           code;
   int                 petsc_argc;
@@ -48,6 +53,7 @@ int main(int argc, char **argv)
     free(petsc_argv);
     return (int)code;
   }
+  restart_with_settings(argv, command_places(c, threads));
   quiet_mpi();
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   char         **petsc_args = petsc_argv;

@@ -3,14 +3,24 @@
 #include <string.h>
 #include "core/log.h"
 #include "core/process.h"
+#include "core/stop.h"
 #include "core/team.h"
-#include "sim/run/run.h"
+#include "sim/command/command_list.h"
+#include "sim/run/allocation.h"
 
 bool command_threads(const command_line *line, int64_t *n)
 {
-  const char *allocation = getenv("SLURM_CPUS_PER_TASK"), *omp = getenv("OMP_NUM_THREADS");
-  const int64_t fallback = omp ? strtoll(omp, NULL, 10) : allocation ? strtoll(allocation, NULL, 10) : 0;
-  return command_integer(line, "--threads", 1, 4096, fallback, n);
+  const char *omp = getenv("OMP_NUM_THREADS");
+  allocation  given;
+  allocation_read(&given);
+  return command_integer(line, "--threads", 1, 4096, omp ? strtoll(omp, NULL, 10) : given.cores, n);
+}
+
+const char *command_places(const command *c, int64_t threads)
+{
+  allocation given;
+  allocation_read(&given);
+  return c == &command_run_entry || c == &command_resume_entry ? allocation_places(&given, threads) : NULL;
 }
 
 /* What a command printed is all it did: a full disk behind it must not pass for success. */
@@ -28,7 +38,7 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   exit_code  code       = SS_EXIT_OK;
   log_open(command_value(line, "--quiet"), is_verbose);
   team_set_threads((int)threads);
-  run_install_signals();
+  stop_install();
   line->comm                 = PETSC_COMM_SELF; /* every process is a run of its own */
   const PetscErrorCode error = c->run(line, &code);
   if (error) code = error_report(stderr, error, is_verbose);
@@ -46,6 +56,7 @@ exit_code command_execute_forked(int argc, char **argv)
   const command *c = command_parse(argc, argv, &line, &n_petsc, petsc, &code);
   free(petsc);
   if (!c || !command_threads(&line, &threads)) return SS_EXIT_BAD_INPUT;
+  stop_reset(); /* what the parent was asked is not for us */
   code          = command_execute(c, &line, threads);
   if (process_skips_clean_up()) return code;
   PetscBeganMPI = PETSC_FALSE; /* MPI's own thread stayed with the parent: MPI_Finalize would wait for it for ever */

@@ -125,7 +125,8 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
 
 const command command_run_entry = {"run", "JOB.yaml", "run a job from its start",
   "Reads the job, refuses it whole if anything is wrong, and steps it to its end.\n"
-  "Ctrl-C, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP finish the step, write a checkpoint and leave with code 75.",
+  "Ctrl-C, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP finish the step, write a checkpoint and leave with code 75; a second Ctrl-C or\n"
+  "SIGTERM drops the step.",
   1, 1, run_options_table, command_run};
 const command command_resume_entry = {"resume", "DIR", "continue a run from its newest valid checkpoint",
   "Continues bit for bit as if the run had never stopped. A damaged checkpoint is named and the one before it is taken.",

@@ -1,6 +1,7 @@
 /* The penalty formulation: backward Euler with sliding attachments, solved by the stabilised Newton method.
  * Source: [DingSchroeder2020]; termination: penalty-relaxation.md, section 9. The equations: penalty_system.c. */
 #include "core/memory.h"
+#include "core/stop.h"
 #include "core/timer.h"
 #include "discretize/mpm/mpm_domain.h"
 #include "discretize/nodal/nodal_body.h"
@@ -32,6 +33,10 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
   const PetscScalar *z_array;
   PetscScalar       *g_array;
   PetscBool          wants_tangent;
+  if (stop_is_urgent()) { /* then every trial fails, and the solver returns within the iteration */
+    PetscCall(SNESSetFunctionDomainError(snes));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(SNESStabilizedWantsTangent(snes, &wants_tangent));
   PetscCall(VecGetArrayRead(z, &z_array));
   PetscCall(VecGetArray(g, &g_array));
@@ -121,6 +126,41 @@ static PetscErrorCode tangent_block_diagonal(Mat H, PetscScalar *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The test that PETSc's options have chosen, unless the step is being dropped. */
+typedef struct {
+  PetscErrorCode (*test)(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context);
+  PetscErrorCode (*destroy)(void *context);
+  void *context;
+} linear_test;
+
+static PetscErrorCode linear_converged(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context)
+{
+  PetscFunctionBegin;
+  const linear_test *inner = context;
+  if (stop_is_urgent()) *reason = KSP_DIVERGED_BREAKDOWN;
+  else PetscCall(inner->test(ksp, i, norm, reason, inner->context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode linear_test_destroy(void *context)
+{
+  PetscFunctionBegin;
+  linear_test *inner = context;
+  if (inner->destroy) PetscCall(inner->destroy(inner->context));
+  PetscCall(PetscFree(inner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_linear_stoppable(KSP ksp)
+{
+  PetscFunctionBegin;
+  linear_test *inner;
+  PetscCall(PetscNew(&inner));
+  PetscCall(KSPGetAndClearConvergenceTest(ksp, &inner->test, &inner->context, &inner->destroy));
+  PetscCall(KSPSetConvergenceTest(ksp, linear_converged, inner, linear_test_destroy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode petsc_destroy(penalty *p)
 {
   PetscFunctionBegin;
@@ -173,6 +213,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, pc_types[preconditioner_of(p->system.scene)]));
   PetscCall(SNESSetFromOptions(p->snes));
+  PetscCall(make_linear_stoppable(ksp));
   p->n_petsc = p->system.n_blocks;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,7 +255,9 @@ static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *repo
   report->fallbacks         = count.n_fallbacks;
   report->residual          = count.norm;
   report->gradient          = count.gradient_norm;
-  if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
+  if (stop_is_urgent()) {
+    *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+  } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
     *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_verdict){STEP_NOT_FINITE, NULL, -1};
   } else if (reason < 0 && !(report->residual <= p->system.scene->job->solver->newton->stall_tolerance)) {
     /* The paper's experience: a search that stalls near the root at high stiffness is no reason to stop. How near is the job's. */

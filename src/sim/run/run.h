@@ -22,11 +22,8 @@ typedef struct run run;
 PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out);
 /* Continue from the newest valid checkpoint in options->dir. `overrides` apply to the embedded job. */
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out);
-/* Step until the end, a signal or a failure; writes everything. */
+/* Step until the end, a failure, or until it has to leave (core/stop.h, run_leave.h); writes everything. */
 PetscErrorCode run_loop(run *r, exit_code *code);
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
-/* SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU (a limit of CPU time), SIGHUP (a terminal that went away; not under nohup): finish the step,
- * checkpoint, leave with EXIT_REQUEUE. Install after PetscInitialize. */
-void run_install_signals(void);
 #endif

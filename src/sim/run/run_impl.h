@@ -8,6 +8,7 @@
 #include "sim/formulation.h"
 #include "sim/measure/measure.h"
 #include "sim/run/run.h"
+#include "sim/run/run_leave.h"
 #include "sim/run/run_result.h"
 #include "sim/run/run_state.h"
 #include "sim/run/run_tally.h"
@@ -20,6 +21,7 @@ typedef struct {
   const char **frame_fields; /* names of output.fields */
   history     *history;
   double       wall_start, last_checkpoint_wall;
+  double       checkpoint_seconds; /* what the last one took; 0: none yet */
   int64_t      last_checkpoint_step;
 } run_output;
 
@@ -43,10 +45,13 @@ struct run {
   run_state       state;
   run_past        past;
   run_tally       tally; /* since it was started or resumed */
+  run_pace        pace;
   int64_t         max_steps;
 };
 
 static inline double run_time(const run *r) { return run_state_time(&r->state); }
+/* The step at which time.end is reached, or passed by less than a step; at least the present one. */
+int64_t run_last_step(const run *r);
 /* Is `every` (simulated seconds) due at the end of this step? Counted in steps: no drift. */
 bool run_is_due(const run *r, double every);
 

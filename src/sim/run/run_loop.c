@@ -1,38 +1,10 @@
 /* A run in time: whole steps, failed ones again in parts, until the end, a signal or a failure for good. */
 #include "sim/run/run_impl.h"
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 #include "core/log.h"
 #include "core/math3.h"
-#include "core/process.h"
+#include "core/stop.h"
 #include "core/timer.h"
-
-/* --- signals ------------------------------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t signal_caught;
-
-static double                first_caught; /* when */
-
-static void on_signal(int number)
-{
-  /* A second Ctrl-C means now: the last checkpoint stays good whatever is under way. Not so one that comes right behind the first: launchers
-   * send it to a process and again to its group. */
-  const double now = timer_now();
-  if (signal_caught && number == SIGINT && now > first_caught + 0.3) _exit(SS_EXIT_REQUEUE);
-  if (!signal_caught) first_caught = now;
-  signal_caught = number;
-}
-
-void run_install_signals(void)
-{
-  struct sigaction action = {.sa_handler = on_signal};
-  sigemptyset(&action.sa_mask);
-  action.sa_flags     = SA_RESTART;
-  const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
-    if (numbers[i] != SIGHUP || !process_ignores_hangup()) sigaction(numbers[i], &action, NULL);
-}
 
 /* --- stepping ------------------------------------------------------------------------------------------------------ */
 
@@ -75,8 +47,10 @@ static PetscErrorCode take_step(run *r, step_verdict *verdict, step_report *repo
       at += part;
       continue;
     }
-    log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(verdict->code),
-              verdict->body ? " in " : "", verdict->body ? verdict->body : "", 0.5 * h);
+    if (verdict->code == STEP_DROPPED) level = max_level; /* no other attempt */
+    else
+      log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(verdict->code),
+                verdict->body ? " in " : "", verdict->body ? verdict->body : "", 0.5 * h);
     ++*retries;
     if (level == max_level) {
       /* Parts already taken are given back, so that what is saved is the state before this step. */
@@ -120,17 +94,16 @@ typedef struct {
   char       reason[512];
 } run_end;
 
-/* No step failed: the state as it is now, and whether more of it is to come. */
-static PetscErrorCode leave_off(run *r, int64_t last, run_end *end)
+/* No step failed: the state as it is now, and whether more of it is to come; `why` it must leave, "" if it need not. */
+static PetscErrorCode leave_off(run *r, int64_t last, const char *why, run_end *end)
 {
   PetscFunctionBegin;
   if (*r->state.step == last && !run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
   PetscCall(run_write_checkpoint(r));
-  if (*r->state.step < last && signal_caught) {
-    log_info("stopped by signal %d after step %lld; continue with `stickslip resume %s`", (int)signal_caught,
-             (long long)*r->state.step, r->dir);
+  if (*r->state.step < last && *why) {
+    log_info("%s: left after step %lld; continue with `stickslip resume %s`", why, (long long)*r->state.step, r->dir);
     *end = (run_end){RUN_STOPPED, SS_EXIT_REQUEUE, ""};
-    snprintf(end->reason, sizeof end->reason, "signal %d", (int)signal_caught);
+    snprintf(end->reason, sizeof end->reason, "%s", why);
   } else if (*r->state.step < last) {
     *end = (run_end){RUN_STOPPED, SS_EXIT_OK, ""};
     snprintf(end->reason, sizeof end->reason, "--steps %lld", (long long)r->max_steps);
@@ -138,23 +111,31 @@ static PetscErrorCode leave_off(run *r, int64_t last, run_end *end)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+int64_t run_last_step(const run *r)
+{
+  const double  left = (r->job->time->end - *r->state.base_time) / r->job->time->step * (1 - 1e-12);
+  const int64_t last = *r->state.base_step + (left > 0 ? (int64_t)ceil(left) : 0);
+  return last > *r->state.step ? last : *r->state.step;
+}
+
 static PetscErrorCode advance(run *r, run_end *end)
 {
   PetscFunctionBegin;
   const double  dt     = r->job->time->step;
-  const int64_t first  = *r->state.step;
-  const double  left   = (r->job->time->end - *r->state.base_time) / dt * (1 - 1e-12);
-  const int64_t last   = left > 0 ? *r->state.base_step + (int64_t)ceil(left) : first;
+  const int64_t first  = *r->state.step, last = run_last_step(r);
   int64_t       stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
   step_report   report = {0};
+  char          why[160] = "";
   *end                 = (run_end){RUN_FINISHED, SS_EXIT_OK, "end of time"};
   PetscCall(run_begin_result(r));
+  run_leave_begin(r);
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
-  while (*r->state.step < stop && !signal_caught) {
+  while (*r->state.step < stop && !run_must_leave(r, sizeof why, why)) {
     step_verdict verdict = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
     PetscCall(take_step(r, &verdict, &report, &retries));
+    if (verdict.code == STEP_DROPPED) continue; /* asks again whether to leave, and is told why */
     if (verdict.code != STEP_OK) {
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
@@ -167,10 +148,11 @@ static PetscErrorCode advance(run *r, run_end *end)
     run_tally_add(&r->tally, dt, &report, retries);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
+    run_leave_step(r, timer_now() - begun);
     show_progress(r, first, last, &report);
   }
   log_progress_end();
-  if (end->code == SS_EXIT_OK) PetscCall(leave_off(r, last, end));
+  if (end->code == SS_EXIT_OK) PetscCall(leave_off(r, last, why, end));
   PetscCall(run_write_summary(r, *r->state.step - first));
   PetscCall(run_write_result(r, end->status, end->code, end->reason));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -76,6 +76,7 @@ PetscErrorCode run_write_checkpoint(run *r)
 {
   PetscFunctionBegin;
   if (r->output.last_checkpoint_step == *r->state.step) PetscFunctionReturn(PETSC_SUCCESS);
+  const double begun = timer_now();
   timer_begin(TIMER_CHECKPOINT);
   const checkpoint_head head = {r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
   PetscCall(history_flush(r->output.history));
@@ -83,6 +84,7 @@ PetscErrorCode run_write_checkpoint(run *r)
   PetscCall(checkpoint_write(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep));
   r->output.last_checkpoint_wall = timer_now();
   r->output.last_checkpoint_step = *r->state.step;
+  r->output.checkpoint_seconds   = r->output.last_checkpoint_wall - begun;
   PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
   timer_end(TIMER_CHECKPOINT);
   PetscFunctionReturn(PETSC_SUCCESS);
