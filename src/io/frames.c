@@ -278,6 +278,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
 {
   char *path __attribute__((cleanup(memory_free)))      = NULL;
   char *temporary __attribute__((cleanup(memory_free))) = NULL;
+  char *folder __attribute__((cleanup(memory_free)))    = NULL;
   catalog *c __attribute__((cleanup(catalog_close)))    = NULL;
 
   PetscFunctionBegin;
@@ -286,6 +287,8 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
     field_group *group = field_table_group(table, i);
     if (group->refresh) PetscCall(group->refresh(group->context));
   }
+  PetscCall(file_format(&folder, "%s/frames", f->directory));
+  PetscCall(file_make_directory(folder)); /* somebody may have tidied up */
   PetscCall(file_check_space(f->directory, frame_bytes(f, table) + (1 << 20)));
   PetscCall(frames_path(f->directory, index, &path));
   PetscCall(sealed_file_temporary(path, &temporary));

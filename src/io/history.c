@@ -1,5 +1,6 @@
 #include "io/history.h"
 #include "core/key_text.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "io/history_reader.h"
 #include "io/sealed_file.h"
@@ -11,9 +12,10 @@
 #include <unistd.h>
 
 struct history {
-  char *path;
-  FILE *out;
-  int   n_columns;
+  char   *path;
+  FILE   *out;
+  int     n_columns;
+  int64_t last_step; /* of the rows it was opened with; -1: none */
 };
 
 static PetscErrorCode header_text(int n, const char *const *names, const char *const *units, char **text)
@@ -48,50 +50,100 @@ static char *parse_row(char *row, int n, double *values)
   return row;
 }
 
-/* The bytes to keep: whole rows up to resume_step. An unfinished last row goes; anything else unreadable is an error. */
+/* What a resume finds: `text` becomes the header and the good rows up to resume_step, *n_keep bytes of it. An unfinished last row goes
+ * without a word, a killed writer leaves that. Other lines that are no rows, or go back in time, are counted and left out. */
+typedef struct {
+  size_t  n_keep;
+  int64_t last_step, n_bad, first_bad; /* last_step -1: no rows; first_bad: a line, from 1 */
+} history_past;
+
 static PetscErrorCode keep_until(const char *path, char *text, size_t n, const char *header, int n_columns, int64_t resume_step,
-                                 size_t *n_keep)
+                                 history_past *past)
 {
   const size_t n_header = strlen(header);
   int64_t      line     = 1;
   double *values __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  *n_keep = 0;
   if (n < n_header && !memcmp(text, header, n)) PetscFunctionReturn(PETSC_SUCCESS); /* killed within the header */
   PetscCheck(n >= n_header && !memcmp(text, header, n_header), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
              "%s:1: other columns than this run's; move the file away, a new one will be started", path);
   PetscCall(memory_alloc("history", n_columns, sizeof *values, &values));
-  for (char *row = text + n_header;;) {
-    *n_keep = (size_t)(row - text);
+  past->n_keep = n_header;
+  for (char *row = text + n_header, *end; (end = memchr(row, '\n', n - (size_t)(row - text))); row = end + 1) {
+    const size_t length = (size_t)(end - row) + 1;
     ++line;
-    if (!memchr(row, '\n', n - *n_keep)) PetscFunctionReturn(PETSC_SUCCESS);
-    row = parse_row(row, n_columns, values);
-    PetscCheck(row, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-               "%s:%lld: not a row of %d numbers; repair it, or move the file away and a new one will be started", path,
-               (long long)line, n_columns);
-    if (values[0] > (double)resume_step) PetscFunctionReturn(PETSC_SUCCESS);
+    if (parse_row(row, n_columns, values) != end + 1 || !(values[0] > (double)past->last_step)) {
+      if (!past->n_bad++) past->first_bad = line;
+      continue;
+    }
+    if (values[0] > (double)resume_step) break;
+    past->last_step = (int64_t)values[0];
+    memmove(text + past->n_keep, row, length);
+    past->n_keep += length;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy beside, under a name not used yet. */
+static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
+{
+  char *aside __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(file_format(&aside, "%s.damaged", path));
+  for (int i = 2; !access(aside, F_OK); ++i) {
+    memory_free(&aside);
+    PetscCall(file_format(&aside, "%s.damaged-%d", path, i));
+  }
+  PetscCall(file_replace_text(aside, n, text));
+  log_warn("%s is kept as %s", path, aside);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The table up to resume_step, in place. Never cut in place: a kill in between must not cost the rows before. */
+static PetscErrorCode take_up(const char *path, const char *header, int n_columns, int64_t resume_step, int64_t *last_step)
+{
+  size_t       n                                      = 0;
+  history_past past                                   = {.last_step = -1};
+  char *text __attribute__((cleanup(memory_free)))     = NULL;
+  char *original __attribute__((cleanup(memory_free))) = NULL;
+  char *leftover __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(sealed_file_temporary(path, &leftover));
+  unlink(leftover); /* of a killed writer */
+  if (resume_step >= 0) PetscCall(file_read_text(path, &text, &n));
+  if (text) {
+    PetscCall(memory_alloc("history", (int64_t)n + 1, 1, &original));
+    memcpy(original, text, n);
+    PetscCall(keep_until(path, text, n, header, n_columns, resume_step, &past));
+  }
+  if (past.n_bad) {
+    log_warn("%s:%lld: not a row of %d numbers that goes on in time%s; left out", path, (long long)past.first_bad, n_columns,
+             past.n_bad > 1 ? ", nor are others" : "");
+    PetscCall(keep_damaged(path, n, original));
+  }
+  if (past.n_keep == 0) PetscCall(file_replace_text(path, strlen(header), header));
+  else if (past.n_keep < n) PetscCall(file_replace_text(path, past.n_keep, text));
+  *last_step = past.last_step;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units,
                             int64_t resume_step, history **out)
 {
-  size_t n = 0, n_keep = 0;
+  int64_t last_step = -1;
   char *header __attribute__((cleanup(memory_free))) = NULL;
-  char *text __attribute__((cleanup(memory_free)))   = NULL;
 
   PetscFunctionBegin;
   *out = NULL;
   PetscCheck(n_columns > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a history needs columns");
   PetscCall(header_text(n_columns, names, units, &header));
-  if (resume_step >= 0) PetscCall(file_read_text(path, &text, &n));
-  if (text) PetscCall(keep_until(path, text, n, header, n_columns, resume_step, &n_keep));
-  /* Never cut in place: a kill in between must not cost the rows before. */
-  if (n_keep == 0) PetscCall(file_replace_text(path, strlen(header), header));
-  else if (n_keep < n) PetscCall(file_replace_text(path, n_keep, text));
+  PetscCall(take_up(path, header, n_columns, resume_step, &last_step));
   PetscCall(memory_alloc("history", 1, sizeof **out, out));
   (*out)->n_columns   = n_columns;
+  (*out)->last_step   = last_step;
   (*out)->out         = fopen(path, "ae");
   PetscErrorCode code = file_format(&(*out)->path, "%s", path);
   if (!(*out)->out || code) {
@@ -102,6 +154,14 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
   }
   setvbuf((*out)->out, NULL, _IOLBF, 1 << 14);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool history_is_whole(const history *h, int64_t resume_step, int64_t every)
+{
+  if (h->last_step + every > resume_step) return true;
+  log_warn("%s: rows between steps %lld and %lld are missing; the table goes on without them", h->path, (long long)(h->last_step < 0 ? 0 : h->last_step),
+           (long long)resume_step);
+  return false;
 }
 
 static void print_real(FILE *out, double x)

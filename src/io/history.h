@@ -8,9 +8,12 @@
 
 typedef struct history history;
 /* resume_step < 0: a new table (an old one is replaced). Otherwise rows after that step are cut off, and a row that a killed
- * writer left unfinished; the columns must be the same ones. Names, units and path are borrowed for the call. */
+ * writer left unfinished; the columns must be the same ones. Lines that are no rows, or go back in time, are named by log_warn and left
+ * out, and the table as it was is kept as PATH.damaged: the state does not depend on it. Names, units and path are borrowed for the call. */
 PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units,
                             int64_t resume_step, history **out);
+/* Were rows there up to the step that is resumed, one in `every` steps? If not, log_warn says which are missing. */
+bool history_is_whole(const history *h, int64_t resume_step, int64_t every);
 /* [n_columns] values, the step first. */
 PetscErrorCode history_row(history *h, const double *values);
 /* Onto the disk: before a checkpoint that relies on these rows. */

@@ -1,4 +1,5 @@
 /* History tables: numbers read back to the same bits, and a resume cuts exactly what came after. */
+#include "core/log.h"
 #include "io/history.h"
 #include "io_fixture.h"
 #include <signal.h>
@@ -119,10 +120,6 @@ static void foreign_tables_are_refused_and_kept(void **state)
   } cases[] = {
     {"step,time [s],energy [J]\n1,0,0\n", "history.csv:1: other columns"},
     {"a letter\n", "history.csv:1: other columns"},
-    {HEADER "1,0,0,0\n2,0,0\n3,0,0,0\n", "history.csv:3: not a row of 4 numbers"},
-    {HEADER "1,0,0,0,0\n", "history.csv:2: not a row of 4 numbers"},
-    {HEADER "1,0,x,0\n", "history.csv:2: not a row of 4 numbers"},
-    {HEADER "1,0,0,0\n\n2,0,0,0\n", "history.csv:3: not a row"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     history *h = NULL;
@@ -139,6 +136,76 @@ static void foreign_tables_are_refused_and_kept(void **state)
   expect_message(history_open(path, 1, bad, units, -1, &h), "cannot be named");
   expect_message(history_open("/nowhere/history.csv", 4, names, units, -1, &h), "/nowhere/.history.csv.tmp");
   tear_down();
+}
+
+/* The state does not depend on a table: damage to one stops no run, the good rows go on, and the file as it was is kept. */
+static void damaged_tables_are_mended_and_kept(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *before, *after, *says;
+  } cases[] = {
+    {HEADER "1,0,0,0\n2,0,0\n3,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:3: not a row of 4 numbers"},
+    {HEADER "1,0,0,0,0\n", HEADER "9,0,0,0\n", "history.csv:2: not a row"},
+    {HEADER "1,0,x,0\n2,0,0,0\n", HEADER "2,0,0,0\n9,0,0,0\n", "history.csv:2: not a row"},
+    {HEADER "1,0,0,0\n\n2,0,0,0\n", HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n", "history.csv:3: not a row"},
+    {HEADER "1,0,0,0\n3,0,0,0\n2,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:4: not a row"},
+    {HEADER "1,0,0,0\nnan,0,0,0\nx\n2,0,0,nan\n7,0", HEADER "1,0,0,0\n2,0,0,nan\n9,0,0,0\n", "nor are others"},
+  };
+  const double row[4] = {9, 0, 0, 0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    history *h    = NULL;
+    char    *said = NULL;
+    size_t   n    = 0;
+    set_up();
+    put_text(cases[i].before);
+    FILE *log = open_memstream(&said, &n);
+    log_redirect(log, false);
+    assert_ok(history_open(path, 4, names, units, 5, &h));
+    log_redirect(NULL, false);
+    fclose(log);
+    if (!strstr(said, cases[i].says) || !strstr(said, ".damaged")) fail_msg("the log says \"%s\"", said);
+    free(said);
+    assert_ok(history_row(h, row));
+    assert_ok(history_close(&h));
+    expect_text(cases[i].after);
+    char was[600];
+    snprintf(was, sizeof was, "%s.damaged", path);
+    assert_int_equal(rename(was, path), 0);
+    expect_text(cases[i].before);
+    tear_down();
+  }
+}
+
+static void missing_rows_are_told(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t     resume_step, every;
+    bool        is_whole;
+  } cases[] = {
+    {HEADER "1,0,0,0\n2,0,0,0\n", 2, 1, true},  {HEADER "1,0,0,0\n2,0,0,0\n", 3, 1, false}, {HEADER "0,0,0,0\n10,0,0,0\n", 19, 10, true},
+    {HEADER "0,0,0,0\n10,0,0,0\n", 20, 10, false}, {NULL, 5, 1, false},                         {NULL, -1, 1, true},
+    {HEADER "1,0,0,0\nx\n", 2, 1, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    history *h    = NULL;
+    char    *said = NULL;
+    size_t   n    = 0;
+    set_up();
+    if (cases[i].text) put_text(cases[i].text);
+    FILE *log = open_memstream(&said, &n);
+    log_redirect(log, false);
+    assert_ok(history_open(path, 4, names, units, cases[i].resume_step, &h));
+    assert_int_equal(history_is_whole(h, cases[i].resume_step, cases[i].every), cases[i].is_whole);
+    log_redirect(NULL, false);
+    fclose(log);
+    assert_int_equal(strstr(said, "are missing") == NULL, cases[i].is_whole);
+    free(said);
+    assert_ok(history_close(&h));
+    tear_down();
+  }
 }
 
 /* A writer killed at any moment: the resumed table equals that of an undisturbed run. */
@@ -178,4 +245,5 @@ static void killed_writers_lose_nothing(void **state)
 
 TEST_MAIN(cmocka_unit_test(numbers_keep_their_bits), cmocka_unit_test(the_table_reads_well),
           cmocka_unit_test(resume_cuts_what_came_after), cmocka_unit_test(foreign_tables_are_refused_and_kept),
+          cmocka_unit_test(damaged_tables_are_mended_and_kept), cmocka_unit_test(missing_rows_are_told),
           cmocka_unit_test(killed_writers_lose_nothing))

@@ -185,6 +185,13 @@ static PetscErrorCode read_back(const char *path, measure_statistics *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* From one record to the next, at least 1. */
+static int64_t steps_between(const scene *s, const job_measure *spec)
+{
+  const int64_t every = spec->every > 0 ? (int64_t)llround(spec->every / s->job->time->step) : 1;
+  return every > 1 ? every : 1;
+}
+
 PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t resume_step, measures **out)
 {
   PetscFunctionBegin;
@@ -215,6 +222,7 @@ PetscErrorCode measures_open(scene *s, formulation *f, const char *dir, int64_t 
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, item->name);
     const char *names[] = {"step", "time", item->name}, *units[] = {"1", "s", quantity_units[k->spec->quantity]};
     PetscCall(history_open(path, 3, names, units, resume_step, &k->table));
+    (void)history_is_whole(k->table, resume_step, steps_between(s, k->spec));
     k->statistics = (measure_statistics)MEASURE_STATISTICS_NONE;
     if (resume_step >= 0) PetscCall(read_back(path, &k->statistics));
   }
@@ -444,12 +452,10 @@ static PetscErrorCode value_of(measures *m, const measure *k, double t, const st
 PetscErrorCode measures_record(measures *m, int64_t step, double t, const step_report *report)
 {
   PetscFunctionBegin;
-  const double dt = m->scene->job->time->step;
   for (int i = 0; i < m->n; ++i) {
-    measure      *k     = &m->m[i];
-    const int64_t every = k->spec->every > 0 ? (int64_t)llround(k->spec->every / dt) : 1;
-    if (every > 1 && step % every != 0) continue;
-    double value;
+    measure *k = &m->m[i];
+    double   value;
+    if (step % steps_between(m->scene, k->spec) != 0) continue;
     PetscCall(value_of(m, k, t, report, &value));
     measure_statistics_add(&k->statistics, t, value);
     PetscCall(history_row(k->table, (const double[]){(double)step, t, value}));

@@ -1,6 +1,7 @@
 #include "sim/run/run_impl.h"
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -44,10 +45,13 @@ PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   run_output *o = &r->output;
   char        path[4300];
   PetscCall(file_make_directory(r->checkpoint_dir));
+  snprintf(path, sizeof path, "%s/failure.txt", r->dir);
+  unlink(path); /* of a step that is now tried again */
   snprintf(path, sizeof path, "%s/job.yaml", r->dir);
   PetscCall(file_replace_text(path, strlen(r->job->resolved), r->job->resolved));
   snprintf(path, sizeof path, "%s/history.csv", r->dir);
   PetscCall(history_open(path, HISTORY_N_COLUMNS, history_names, history_units, resume_step, &o->history));
+  (void)history_is_whole(o->history, resume_step, r->job->output->history_every);
   const key_list *names = &r->job->output->fields;
   PetscCall(memory_alloc("frame fields", names->n, sizeof(char *), &o->frame_fields));
   for (int i = 0; i < names->n; ++i) o->frame_fields[i] = names->item[i].value;
@@ -164,15 +168,19 @@ PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict)
 PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
 {
   PetscFunctionBegin;
-  char path[4300];
+  char   path[4300], *text = NULL;
+  size_t n = 0;
   snprintf(path, sizeof path, "%s/summary.txt", r->dir);
-  FILE *f = fopen(path, "w");
-  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: cannot write: %s", path, strerror(errno));
+  FILE *f = open_memstream(&text, &n);
+  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: the summary");
   fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
           r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
           (double)memory_peak() / 1e6);
   run_tally_print(&r->tally, f);
   timer_table(f);
   fclose(f);
+  const PetscErrorCode code = file_replace_text(path, n, text);
+  free(text);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
