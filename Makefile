@@ -22,7 +22,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd validate plots install clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-ccd validate plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -101,18 +101,12 @@ plots: setup-test
 	@$(MAKE) --no-print-directory validate CASES="$(or $(CASES),$(PLOTS))"
 	@for c in $(or $(CASES),$(PLOTS)); do sh validation/cases/$$c/plot.sh build/validation/$$c || exit 1; done
 
+# Binaries for other machines than this one: make install ARCH=x86-64-v3
+INSTALL = B='$(B)' VERSION='$(VERSION)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' HDF5='$(HDF5)' sh config/install.sh
 install: all shared
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 755 $(B)/stickslip $(DESTDIR)$(PREFIX)/bin/stickslip
-	install -m 644 $(STATIC) $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/
-	ln -sfn $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstickslip.so.0
-	ln -sfn $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstickslip.so
-	cd src && find . -name '*.h' -exec install -D -m 644 {} $(abspath $(DESTDIR)$(PREFIX))/include/stickslip/{} \;
-	cd jobs && find . -type f -exec install -D -m 644 {} $(abspath $(DESTDIR)$(PREFIX))/share/stickslip/jobs/{} \;
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' config/stickslip.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/stickslip.pc
-	sed -e 's|@VERSION@|$(VERSION)|' docs/stickslip.1 > $(DESTDIR)$(PREFIX)/share/man/man1/stickslip.1
-	{ sed -e 's|@VERSION@|$(VERSION)|' docs/stickslip-job.5.in; $(B)/stickslip schema --format man; } > $(DESTDIR)$(PREFIX)/share/man/man5/stickslip-job.5
+	@$(INSTALL) install
+uninstall:
+	@$(INSTALL) uninstall
 
 # The arrows of the house: core <- optim, discretize <- contact <- sim; io on core alone.
 check-layers:
@@ -135,5 +129,5 @@ help:
 	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
-	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make install, make uninstall   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); ARCH=x86-64-v3 for machines unlike this one"
 	@echo "make lint, make format, make check-layers, make clean"

@@ -108,23 +108,6 @@ PetscErrorCode key_table_manual_markdown(const key_table *root, char **text) { r
 
 /* ---- man page ---- */
 
-/* Text in troff: no control line, no escape, a hyphen that can be copied as a minus. */
-static PetscErrorCode troff_text(text_buffer *b, const char *s)
-{
-  PetscFunctionBegin;
-  if (*s == '.' || *s == '\'') PetscCall(text_append(b, "\\&", 2));
-  for (; *s; ++s) {
-    if (*s == '\\') PetscCall(text_append(b, "\\e", 2));
-    else if (*s == '-') PetscCall(text_append(b, "\\-", 2));
-    else if (*s == '\'') PetscCall(text_append(b, "\\(aq", 4));
-    else if (*s == '`') PetscCall(text_append(b, "\\(ga", 4));
-    else if (*s == '"') PetscCall(text_append(b, "\\(dq", 4));
-    else if (*s == '\n') PetscCall(text_append(b, " ", 1));
-    else PetscCall(text_append(b, s, 1));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_of)
 {
   char        type[KEY_WORDS], range[140];
@@ -134,26 +117,26 @@ static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_o
   key_spec_type_words(k, "", type, sizeof type);
   range_words(k, range, sizeof range);
   PetscCall(text_printf(b, ".TP\n\\fB%s\\fR (", k->name));
-  PetscCall(troff_text(b, type));
+  PetscCall(text_troff(b, type));
   if (k->table) {
     PetscCall(text_printf(b, ": \\fI"));
-    PetscCall(troff_text(b, k->table->name));
+    PetscCall(text_troff(b, k->table->name));
     PetscCall(text_printf(b, "\\fR"));
   }
   if (*key_spec_unit(k)) {
     PetscCall(text_append(b, " in ", 4));
-    PetscCall(troff_text(b, key_spec_unit(k)));
+    PetscCall(text_troff(b, key_spec_unit(k)));
   }
   if (*range) {
     PetscCall(text_append(b, ", ", 2));
-    PetscCall(troff_text(b, range));
+    PetscCall(text_troff(b, range));
   }
   if (*fallback) {
     PetscCall(text_printf(b, ", %s", k->fallback ? "default " : ""));
-    PetscCall(troff_text(b, fallback));
+    PetscCall(text_troff(b, fallback));
   }
   PetscCall(text_append(b, ")\n", 2));
-  PetscCall(troff_text(b, k->help ? k->help : ""));
+  PetscCall(text_troff(b, k->help ? k->help : ""));
   PetscCall(text_append(b, "\n", 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -162,9 +145,9 @@ static PetscErrorCode troff_section(text_buffer *b, const key_table *table)
 {
   PetscFunctionBegin;
   PetscCall(text_printf(b, ".SS "));
-  PetscCall(troff_text(b, table->name));
+  PetscCall(text_troff(b, table->name));
   PetscCall(text_append(b, "\n", 1));
-  PetscCall(troff_text(b, table->help ? table->help : ""));
+  PetscCall(text_troff(b, table->help ? table->help : ""));
   PetscCall(text_append(b, "\n", 1));
   if (table->is_one_of) PetscCall(text_printf(b, "Exactly one of these keys:\n"));
   if (table->variant_key) {
@@ -172,7 +155,7 @@ static PetscErrorCode troff_section(text_buffer *b, const key_table *table)
     PetscCall(text_printf(b, "picks the keys beside it:"));
     for (int v = 0; v < key_table_n_variants(table); ++v) {
       PetscCall(text_printf(b, "%s \\fB", v ? "," : ""));
-      PetscCall(troff_text(b, table->variants[v].name));
+      PetscCall(text_troff(b, table->variants[v].name));
       PetscCall(text_printf(b, "\\fR"));
     }
     PetscCall(text_append(b, "\n", 1));

@@ -41,3 +41,19 @@ PetscErrorCode text_printf(text_buffer *b, const char *format, ...)
   b->n += n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode text_troff(text_buffer *b, const char *s)
+{
+  PetscFunctionBegin;
+  if (*s == '.' || *s == '\'') PetscCall(text_append(b, "\\&", 2));
+  for (; *s; ++s) {
+    if (*s == '\\') PetscCall(text_append(b, "\\e", 2));
+    else if (*s == '-') PetscCall(text_append(b, "\\-", 2));
+    else if (*s == '\'') PetscCall(text_append(b, "\\(aq", 4));
+    else if (*s == '`') PetscCall(text_append(b, "\\(ga", 4));
+    else if (*s == '"') PetscCall(text_append(b, "\\(dq", 4));
+    else if (*s == '\n') PetscCall(text_append(b, " ", 1));
+    else PetscCall(text_append(b, s, 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

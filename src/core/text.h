@@ -11,4 +11,6 @@ typedef struct {
 
 PetscErrorCode text_append(text_buffer *b, const char *s, int64_t n);
 PetscErrorCode text_printf(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* `s` for a man page: no control line, no escape, a hyphen that can be copied as a minus, line ends as spaces. */
+PetscErrorCode text_troff(text_buffer *b, const char *s);
 #endif

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "core/key_table.h"
+#include "core/text.h"
 #include "job_table.h"
 #include "malformed_jobs.h"
 
@@ -52,6 +53,47 @@ static void test_man_page_is_sound_troff(void **state)
     assert_true(!strncmp(line, requests[0], 4) || !strncmp(line, requests[1], 4)); /* no text is taken for a request */
   }
   memory_free(&text);
+  assert_no_leak();
+}
+
+static void test_outline_tells_where_keys_lead(void **state)
+{
+  char *text;
+  (void)state;
+  assert_ok(key_table_outline(&job_table, &text));
+  int n_lines = 0, number;
+  for (const char *line = text; *line; line = strchr(line, '\n') + 1, ++n_lines) {
+    assert_int_equal(sscanf(line, "%d ", &number), 1);
+    assert_int_equal(number, n_lines);
+  }
+  assert_int_equal(n_lines, 22); /* as many as the manual has sections */
+  /* a value, words, a mapping, names, a list, a shape inside a shape, a variant's key, and the keys of all variants, each once */
+  const char *kinds = strstr(text, " kind=mpm,rigid,static ");
+  assert_non_null(kinds);
+  assert_int_equal(strncmp(text, "0 stickslip= ", 13), 0);
+  assert_non_null(strstr(text, " formulation=penalty,convex,exact,hybrid,monolith "));
+  assert_non_null(strstr(text, " bodies@"));
+  const char *shape = strstr(text, " sphere.");
+  int         self = -1, root_of_union = -2;
+  assert_non_null(shape);
+  assert_int_equal(sscanf(strstr(shape, " union#") + 7, "%d", &root_of_union), 1);
+  while (shape > text && shape[-1] != '\n') --shape;
+  assert_int_equal(sscanf(shape, "%d", &self), 1);
+  assert_int_equal(self, root_of_union); /* a union is a list of shapes: it leads back */
+  int n_velocity = 0;
+  for (const char *at = kinds; at && at < strchr(kinds, '\n'); at = strstr(at + 1, " velocity=")) n_velocity += at != kinds;
+  assert_int_equal(n_velocity, 1);
+  memory_free(&text);
+  assert_no_leak();
+}
+
+static void test_troff_keeps_text_text(void **state)
+{
+  text_buffer b = {0};
+  (void)state;
+  assert_ok(text_troff(&b, ".a 'b' \\c -d \"e\" `f`\ng"));
+  assert_string_equal(b.data, "\\&.a \\(aqb\\(aq \\ec \\-d \\(dqe\\(dq \\(gaf\\(ga g");
+  memory_free(&b.data);
   assert_no_leak();
 }
 
@@ -168,4 +210,5 @@ static void test_texts_are_written_on_request(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_markdown_has_a_section_a_table_and_a_row_a_key), cmocka_unit_test(test_man_page_is_sound_troff),
+          cmocka_unit_test(test_outline_tells_where_keys_lead), cmocka_unit_test(test_troff_keeps_text_text),
           cmocka_unit_test(test_schema_is_json_and_says_what_the_tables_say), cmocka_unit_test(test_texts_are_written_on_request))

@@ -6,8 +6,7 @@
 #include "core/version.h"
 #include "io/library_versions.h"
 
-/* Understood by every command. */
-static const command_option common_options[] = {{"--help", NULL, false, "show this help"},
+const command_option command_common_options[] = {{"--help", NULL, false, "show this help"},
                                                 {"--version", NULL, false, "print version, source revision, compiler and libraries"},
                                                 {"--verbose", NULL, false, "more in the log; where errors come from"},
                                                 {"--quiet", NULL, false, "only warnings and errors"},
@@ -66,7 +65,7 @@ void command_print_help(const command *c)
   if (c) {
     printf("usage: stickslip %s %s [options] [-petsc_options ...]\n\n%s\n\n", c->name, c->arguments, c->help);
     print_options(c->options);
-    print_options(common_options);
+    print_options(command_common_options);
     return;
   }
   printf("stickslip %s: a batch solver for things that touch, with Coulomb friction\n\nusage: stickslip COMMAND [arguments]\n\n",
@@ -110,7 +109,7 @@ static bool take_option(const command *c, int argc, char **argv, int *i, command
   const char           *equals = strchr(text, '=');
   const size_t          length = equals ? (size_t)(equals - text) : strlen(text);
   const command_option *o      = find_option(c->options, text, length);
-  if (!o) o = find_option(common_options, text, length);
+  if (!o) o = find_option(command_common_options, text, length);
   if (!o) {
     fprintf(stderr, "stickslip %s: unknown option %.*s; `stickslip %s --help` lists them\n", c->name, (int)length, text, c->name);
     return false;

@@ -29,6 +29,7 @@ typedef struct {
 } command;
 
 extern const command *const commands[]; /* NULL-terminated */
+extern const command_option command_common_options[]; /* understood by every command */
 
 const char *command_value(const command_line *line, const char *option); /* last given, or NULL */
 /* All values of a repeatable option: their number; values into out. */

@@ -1,4 +1,4 @@
-/* info, diff, schema, completion: commands that only read. */
+/* info, diff, schema: commands that only read. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,8 +64,8 @@ static PetscErrorCode command_diff(const command_line *line, exit_code *code)
   memory_free(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-const command command_diff_entry = {"diff", "A B", "compare two checkpoints, field by field",
-  "A and B are checkpoint files or run directories. Leaves with code 5 if anything differs.", 2, 2, diff_options, command_diff};
+const command command_diff_entry = {"diff", "DIR|CHECKPOINT.h5 DIR|CHECKPOINT.h5", "compare two checkpoints, field by field",
+  "Takes checkpoint files or run directories. Leaves with code 5 if anything differs.", 2, 2, diff_options, command_diff};
 
 static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "default: markdown"}, {NULL, NULL, false, NULL}};
 static PetscErrorCode command_schema(const command_line *line, exit_code *code)
@@ -88,24 +88,3 @@ static PetscErrorCode command_schema(const command_line *line, exit_code *code)
 const command command_schema_entry = {"schema", "", "the reference of all job keys",
   "Printed from the tables that the program itself reads jobs with: as Markdown, a man page, or JSON Schema for editors.", 0, 0,
   schema_options, command_schema};
-
-static PetscErrorCode command_completion(const command_line *line, exit_code *code)
-{
-  PetscFunctionBegin;
-  (void)line, (void)code;
-  printf("# bash completion of stickslip: stickslip completion > /etc/bash_completion.d/stickslip\n_stickslip()\n{\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]}\n  if [ $COMP_CWORD -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"");
-  for (const command *const *k = commands; *k; ++k) printf("%s%s", k == commands ? "" : " ", (*k)->name);
-  printf(" --help --version\" -- \"$word\"))\n    return\n  fi\n  local options=\n  case ${COMP_WORDS[1]} in\n");
-  for (const command *const *k = commands; *k; ++k) {
-    printf("    %s) options=\"--help --verbose --quiet --threads", (*k)->name);
-    for (const command_option *o = (*k)->options; o->name; ++o) printf(" %s", o->name);
-    printf("\" ;;\n");
-  }
-  printf("  esac\n  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-         "  else COMPREPLY=($(compgen -f -- \"$word\")); fi\n}\ncomplete -o filenames -F _stickslip stickslip\n");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-const command command_completion_entry = {"completion", "", "print a completion script for bash",
-  "eval \"$(stickslip completion)\" in a shell, or put the output where your shell looks for completions.", 0, 0, no_options,
-  command_completion};

@@ -3,5 +3,5 @@
 #define SS_SIM_COMMAND_LIST_H
 #include "sim/command/command.h"
 extern const command command_run_entry, command_resume_entry, command_check_entry, command_info_entry, command_diff_entry,
-  command_render_entry, command_schema_entry, command_completion_entry;
+  command_render_entry, command_schema_entry, command_completion_entry, command_manual_entry;
 #endif

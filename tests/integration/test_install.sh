@@ -1,0 +1,125 @@
+# `make install` as a packager and as a user do it, and everything that is installed, from where it was installed.
+. tests/integration/common.sh
+case ${B:-build/release} in
+*release | *debug) ;;
+*) echo "an installation is tested with the release and debug profiles, not with sanitizers"; exit 77 ;;
+esac
+install_to() { # target, DESTDIR, PREFIX
+  make --no-print-directory PROFILE="$(basename "${B:-build/release}")" "$1" DESTDIR="$2" PREFIX="$3" >"$work/make.log" 2>&1 || { cat "$work/make.log"; fail "make $1"; }
+}
+here_not() { echo "[  SKIPPED ] $1 is not installed here: $2"; }
+
+# --- for packagers: the place in files is PREFIX, DESTDIR is in none ---------------------------------------------------------
+stage="$work/a stage"
+install_to install "$stage" /opt/stickslip
+root=$stage/opt/stickslip
+while IFS= read -r file; do [ -e "$root/$file" ] || fail "$file is listed and not there"; done < "$root/share/stickslip/installed.txt"
+[ "$(find "$root" ! -type d | wc -l)" = "$(sort -u "$root/share/stickslip/installed.txt" | wc -l)" ] || fail "installed.txt is not what is there"
+grep -rIl -e "$work" -e "$(pwd)" "$root" >"$work/out" && { cat "$work/out"; fail "files name the place they were made in"; }
+grep -q '^prefix=/opt/stickslip$' "$root/lib/pkgconfig/stickslip.pc" || fail "stickslip.pc names another prefix"
+pass "DESTDIR with a space: what is listed is there, and nothing names the build's folder"
+: > "$root/share/doc/stickslip/notes of an administrator"
+install_to uninstall "$stage" /opt/stickslip
+[ "$(find "$root" ! -type d)" = "$root/share/doc/stickslip/notes of an administrator" ] || { find "$root"; fail "uninstall left or took too much"; }
+pass "uninstall leaves the files of others and nothing of ours"
+
+# --- for users ---------------------------------------------------------------------------------------------------------------
+root="$work/my software/stick slip"
+install_to install "" "$root"
+program=$root/bin/stickslip
+source=$(pwd)
+cd "$work" || exit 1
+status 0 "$program" --version && says "stickslip " && says PETSc
+[ "$(sed 1q out)" = "$(cd "$source" && "${B:-build/release}/stickslip" --version | sed 1q)" ] || fail "the installed program is of another revision"
+revision=$(cd "$source" && [ "$(git rev-parse --show-prefix 2>&1)" = "" ] && git describe --always --dirty) && says "($revision)"
+pass "the installed program says what it was built from"
+status 0 "$program" run "$root/share/stickslip/jobs/penalty/plane_r_slide.yaml" --steps 3 --out run --quiet
+[ -s run/result.yaml ] || fail "no result.yaml"
+pass "it runs a job that was installed with it"
+
+export PKG_CONFIG_PATH="$root/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+cat > client.c <<'C'
+#include <string.h>
+#include "core/version.h"
+#include "sim/job.h"
+int main(int argc, char **argv)
+{
+  diagnostics *d;
+  job         *j = NULL;
+  if (argc != 2 || PetscInitialize(NULL, NULL, NULL, NULL) || diagnostics_create(&d) || job_read(argv[1], 0, NULL, d, &j) || !j) return 1;
+  printf("%s %s\n", j->name, version_text());
+  job_destroy(&j);
+  diagnostics_destroy(&d);
+  return PetscFinalize() != 0;
+}
+C
+expected="plane_r_slide $("$program" --version | sed -n '1s/^stickslip //p')"
+eval "mpicc -std=gnu11 -fopenmp client.c -o shared $(pkg-config --cflags --libs stickslip)" >out 2>&1 || { cat out; fail "link with the shared library"; }
+eval "mpicc -std=gnu11 -fopenmp client.c -o static $(pkg-config --cflags --libs stickslip | sed 's/-lstickslip/-l:libstickslip.a/') \
+  $(pkg-config --libs yaml-0.1 libpng zlib) -lmetis -lm" >out 2>&1 || { cat out; fail "link with the static library"; }
+readelf -d static | grep -q libstickslip && fail "the static program wants the shared library"
+for p in shared static; do
+  status 0 env LD_LIBRARY_PATH="$root/lib" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_create_session_dirs=0 \
+    ./$p "$root/share/stickslip/jobs/penalty/plane_r_slide.yaml" && says "$expected"
+done
+pass "a program of one's own reads a job with the shared and with the static library, by pkg-config"
+(cd "$root/include/stickslip" && find . -name '*.h') > headers
+while IFS= read -r h; do
+  eval "mpicc -std=gnu11 -fopenmp -Wall -Wextra -Werror -Wno-cpp -Wno-unused-function $(pkg-config --cflags stickslip | sed 's/-D_FORTIFY_SOURCE=2//') \
+    -fsyntax-only -x c '$root/include/stickslip/$h'" >out 2>&1 || { cat out; fail "$h does not compile alone"; }
+done < headers
+pass "each of $(wc -l < headers) headers compiles alone"
+
+# --- manual ------------------------------------------------------------------------------------------------------------------
+if command -v groff >/dev/null && command -v man >/dev/null; then
+  for page in "$root"/share/man/man?/*; do
+    groff -man -Tutf8 -ww -z "$page" >out 2>&1 && [ ! -s out ] || { cat out; fail "$page is not sound troff"; }
+    MANPATH="$root/share/man" LC_ALL=C.UTF-8 man --warnings "$(basename "${page%.*}")" >page.txt 2>out && [ ! -s out ] || { cat out; fail "man $page"; }
+    grep -q '^EXIT STATUS\|^KEYS' page.txt || fail "$page is cut short"
+  done
+  pass "man shows every page, without warnings"
+else
+  here_not "groff or man" "man pages are not rendered"
+fi
+sed 's/\\//g' "$root/share/man/man1/stickslip.1" > overview
+for name in $(grep -rhoE '(getenv|number_of)\("[A-Z_0-9]+"' "$source/src" | sed 's/.*"\(.*\)"/\1/' | sort -u); do
+  grep -q "fB.*$name" overview || fail "stickslip(1) does not tell of the environment variable $name"
+done
+for name in $(ls run); do grep -q "fB.*$name" overview || fail "stickslip(1) does not tell what $name in a run directory is"; done
+pass "stickslip(1) knows every environment variable that is read and every file that is written"
+
+# --- modules -----------------------------------------------------------------------------------------------------------------
+lmod=${LMOD_CMD:-/usr/share/lmod/lmod/libexec/lmod}
+if [ -x "$lmod" ]; then
+  bash -c 'eval "$("$1" bash use "$2")"; eval "$("$1" bash load stickslip)"; cd /; command -v stickslip; echo "$STICKSLIP_ROOT"; eval "$("$1" bash unload stickslip)"; command -v stickslip' \
+    bash "$lmod" "$root/share/modulefiles" >out 2>&1
+  [ "$(cat out)" = "$root/bin/stickslip
+$root" ] || { cat out; fail "the module does not load and unload"; }
+  pass "Lmod loads and unloads the module"
+else
+  here_not Lmod "the module in Lua is not loaded"
+fi
+if command -v tclsh >/dev/null; then
+  cat > stub.tcl <<'T'
+foreach name {module-whatis conflict} { proc $name args {} }
+proc setenv {name value} { puts "$name=$value" }
+proc prepend-path {name value} { puts "$name+=$value"; if {![file isdirectory $value]} { puts "$value is no folder" } }
+T
+  status 0 tclsh stub.tcl </dev/null
+  { cat stub.tcl; cat "$root/share/modulefiles/stickslip"/*[0-9]; } > module.tcl
+  status 0 tclsh module.tcl && says "STICKSLIP_ROOT=$root" && says "PATH+=$root/bin"
+  grep -q "no folder" out && { cat out; fail "the module names folders that are not there"; }
+  pass "the module in Tcl names folders that are there"
+else
+  here_not tclsh "the module in Tcl is not read"
+fi
+
+# --- completion --------------------------------------------------------------------------------------------------------------
+bash -c '. "$1"; complete -p stickslip' bash "$root/share/bash-completion/completions/stickslip" >out 2>&1 && says "-F _stickslip stickslip" && pass "completion for bash is where bash looks"
+for shell in zsh:zsh/site-functions/_stickslip fish:fish/vendor_completions.d/stickslip.fish; do
+  if command -v "${shell%%:*}" >/dev/null; then
+    status 0 "${shell%%:*}" -n "$root/share/${shell#*:}" && pass "completion for ${shell%%:*}"
+  else
+    here_not "${shell%%:*}" "its completion is not read"
+  fi
+done
