@@ -46,6 +46,7 @@ typedef struct {
   int                count;     /* KEY_REALS; KEY_STRINGS, KEY_LIST: if not 0, exactly so many */
   const key_table   *table;     /* KEY_TABLE, KEY_NAMED, KEY_LIST */
   const char        *help;      /* one line, no full stop at the end */
+  bool               may_change; /* with all below it: between the starts of one run, see key_table_compare */
 } key_spec;
 
 typedef struct {
@@ -94,6 +95,17 @@ PetscErrorCode key_table_resolve(const key_table *table, document *owner, const 
  * numbers that are not finite among it; reals get the fewest digits that read back to the same bits. `table` itself has no
  * variants; those below it may. */
 PetscErrorCode key_table_write(const key_table *table, document *owner, const void *value, document_node **out);
+/* What `after` says otherwise than `before`, both resolved by this table: one call a key, in table order. Entries that came or went count as
+ * one key; a list's entries are told apart by their place, names by their name, in any order. */
+typedef struct {
+  const char   *path;           /* "bodies.bed.spacing" */
+  const char   *before, *after; /* in one line, cut at 200 bytes; NULL: not there */
+  document_mark mark;           /* of `after` */
+  bool          may_change;     /* the key's, or that of one above it */
+} key_difference;
+typedef PetscErrorCode (*key_difference_visit)(const key_difference *d, void *context);
+PetscErrorCode key_table_compare(const key_table *table, const document_node *before, const document_node *after, key_difference_visit visit,
+                                 void *context);
 /* Manual and schema, from the same tables. memory_free(*text). */
 PetscErrorCode key_table_manual_markdown(const key_table *root, char **text);
 PetscErrorCode key_table_json_schema(const key_table *root, char **text);

@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
+static const char MAY_CHANGE[] = "; may change when a run is continued";
+
 static const char *default_words(const key_spec *k, bool is_one_of)
 {
   if (is_one_of) return "";
@@ -77,6 +79,7 @@ static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_on
   PetscCall(markdown_cell(b, range));
   PetscCall(text_append(b, " | ", 3));
   PetscCall(markdown_cell(b, k->help ? k->help : ""));
+  PetscCall(text_printf(b, "%s", k->may_change ? MAY_CHANGE : ""));
   PetscCall(text_append(b, " |\n", 3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,7 +140,7 @@ static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_o
   }
   PetscCall(text_append(b, ")\n", 2));
   PetscCall(text_troff(b, k->help ? k->help : ""));
-  PetscCall(text_append(b, "\n", 1));
+  PetscCall(text_printf(b, "%s\n", k->may_change ? MAY_CHANGE : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,13 +21,13 @@ static const key_table retry_table = {.name = "time.retry", .help = "What happen
                                       .size = sizeof(job_retry), .keys = retry_keys};
 static const key_spec time_keys[] = {
   {.name = "end", .type = KEY_REAL, .offset = offsetof(job_time, end), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
-   .help = "simulated time at which the run ends"},
+   .help = "simulated time at which the run ends", .may_change = true},
   {.name = "step", .type = KEY_REAL, .offset = offsetof(job_time, step), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
    .help = "time step"},
   {.name = "frame", .type = KEY_REAL, .offset = offsetof(job_time, frame), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "time between frames for ParaView and pictures, a multiple of step; 0: only the first and the last"},
+   .help = "time between frames for ParaView and pictures, a multiple of step; 0: only the first and the last", .may_change = true},
   {.name = "retry", .type = KEY_TABLE, .offset = offsetof(job_time, retry), .fallback = "{}", .table = &retry_table,
-   .help = "what happens when a step fails"},
+   .help = "what happens when a step fails", .may_change = true},
   KEYS_END};
 static const key_table time_table = {.name = "time", .help = "How long to run and in which steps.", .size = sizeof(job_time), .keys = time_keys};
 
@@ -140,7 +140,7 @@ static const key_table picture_table = {.name = "picture", .help = "How `sticksl
 static const key_spec job_keys[] = {
   {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT, .help = "job format version: 1"},
   {.name = "name", .type = KEY_STRING, .offset = offsetof(job, name), .help = "of the run; its folder is run/NAME unless --out says otherwise"},
-  {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"", .help = "for people"},
+  {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"", .help = "for people", .may_change = true},
   {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulation_names, .fallback = "penalty",
    .help = "how contact enters the equations"},
   {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]", .help = "acceleration of gravity"},
@@ -149,10 +149,10 @@ static const key_spec job_keys[] = {
   {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, mpm), .fallback = "{}", .table = &mpm_options_table, .help = "the shared grid"},
   {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, bodies), .table = &body_table, .help = "what is in the scene, by name"},
   {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, contact), .fallback = "{}", .table = &contact_table, .help = "how bodies touch"},
-  {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, solver), .fallback = "{}", .table = &solver_table, .help = "how a step is solved"},
-  {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table, .help = "what is written, and how often"},
-  {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table, .help = "the default view"},
-  {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true, .help = "quantities to record, by name"},
+  {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, solver), .fallback = "{}", .table = &solver_table, .help = "how a step is solved", .may_change = true},
+  {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table, .help = "what is written, and how often", .may_change = true},
+  {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table, .help = "the default view", .may_change = true},
+  {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true, .help = "quantities to record, by name", .may_change = true},
   KEYS_END};
 const key_table job_table = {.name = "job", .help = "A job file says what is in a scene, how contact is formulated, and what is to be written. SI units throughout.",
                              .size = sizeof(job), .keys = job_keys};
@@ -202,6 +202,7 @@ static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   document_node *resolved;
   PetscCall(key_table_resolve(&job_table, doc, root, &resolved));
+  j->tree = resolved;
   PetscCall(document_write(resolved, &j->resolved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

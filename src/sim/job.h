@@ -87,7 +87,8 @@ typedef struct {
   /* not read from a key: */
   double             acceleration_scale; /* g0 of the residual norm, resolved */
   document          *document;           /* owns everything above */
-  char              *resolved;           /* YAML text with every default written out; owned */
+  const document_node *tree;             /* with every default written out; places are those of what was given */
+  char              *resolved;           /* the same as YAML text; owned */
 } job;
 
 /* The root of all key tables: the reference manual and the schema are printed from here. */

@@ -114,7 +114,7 @@ typedef struct {
 static const key_spec retry_keys[] = {{.name = "halvings", .type = KEY_INT, .offset = offsetof(retry_spec, halvings), .min = 0, .max = 20, .fallback = "6", .help = "Of a step that fails"}, END};
 static const key_table retry_table = {.name = "time.retry", .help = "What to do about failed steps.", .size = sizeof(retry_spec), .keys = retry_keys};
 static const key_spec  time_keys[] = {
-  {.name = "end", .type = KEY_REAL, .offset = offsetof(time_spec, end), .unit = "s", POSITIVE, .help = "When it ends"},
+  {.name = "end", .type = KEY_REAL, .offset = offsetof(time_spec, end), .unit = "s", POSITIVE, .help = "When it ends", .may_change = true},
   {.name = "step", .type = KEY_REAL, .offset = offsetof(time_spec, step), .unit = "s", POSITIVE, .help = "Time step"},
   {.name = "frame", .type = KEY_REAL, .offset = offsetof(time_spec, frame), .unit = "s", POSITIVE, .is_optional = true, .help = "Between pictures"},
   {.name = "retry", .type = KEY_TABLE, .table = &retry_table, .offset = offsetof(time_spec, retry), .fallback = "{}", .help = "What to do about failed steps"}, END};
@@ -206,7 +206,7 @@ static const key_spec    job_keys[] = {
   {.name = "materials", .type = KEY_NAMED, .table = &material_table, .min = 1, .max = INFINITY, .offset = offsetof(job_spec, materials), .help = "What bodies are made of"},
   {.name = "bodies", .type = KEY_NAMED, .table = &body_table, .min = 1, .max = INFINITY, .offset = offsetof(job_spec, bodies), .help = "What is in the scene"},
   {.name = "contact", .type = KEY_TABLE, .table = &contact_table, .offset = offsetof(job_spec, contact), .fallback = "{}", .help = "Where things touch"},
-  {.name = "solver", .type = KEY_TABLE, .table = &solver_table, .offset = offsetof(job_spec, solver), .fallback = "{}", .help = "How it is solved"},
+  {.name = "solver", .type = KEY_TABLE, .table = &solver_table, .offset = offsetof(job_spec, solver), .fallback = "{}", .may_change = true, .help = "How it is solved"},
   {.name = "output", .type = KEY_TABLE, .table = &output_table, .offset = offsetof(job_spec, output), .fallback = "{}", .help = "What is written"},
   {.name = "measure", .type = KEY_NAMED, .table = &measure_table, .offset = offsetof(job_spec, measure), .is_optional = true, .help = "Numbers over time"}, END};
 static const key_table job_table = {.name = "job", .help = "A job file.", .size = sizeof(job_spec), .keys = job_keys};

@@ -27,6 +27,8 @@ static void test_markdown_has_a_section_a_table_and_a_row_a_key(void **state)
   assert_non_null(strstr(text, "| `bodies` | names with a mapping each: [bodies](#bodies) |  | *required* | \\>= 1 entries |"));
   assert_non_null(strstr(text, "| `kind` | one of `mpm`, `rigid`, `static` | | *required* | | picks the keys beside it: [bodies.mpm](#bodiesmpm), "));
   assert_non_null(strstr(text, "| `friction_angle_deg` | number | deg | *required* | \\>= 0 and \\<= 89 |"));
+  assert_int_equal(count(text, "; may change when a run is continued |\n"), 2);
+  assert_non_null(strstr(text, "When it ends; may change when a run is continued |\n"));
   /* every row of every table has its six cells */
   for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
     int bars = 0;
@@ -48,6 +50,7 @@ static void test_man_page_is_sound_troff(void **state)
   assert_non_null(strstr(text, ".TP\n\\fBgravity\\fR (3 numbers in m/s^2, default [0, 0, \\-9.81])\nAcceleration of free fall\n"));
   assert_non_null(strstr(text, "\\fBkind\\fR (required)\npicks the keys beside it: \\fBmpm\\fR, \\fBrigid\\fR, \\fBstatic\\fR\n"));
   assert_non_null(strstr(text, "Young\\(aqs modulus"));
+  assert_int_equal(count(text, "; may change when a run is continued\n"), 2);
   for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
     if (*line != '.' && *line != '\'') continue;
     assert_true(!strncmp(line, requests[0], 4) || !strncmp(line, requests[1], 4)); /* no text is taken for a request */

@@ -7,6 +7,7 @@
 #include "sim/command/command_list.h"
 #include "sim/measure/measure.h"
 #include "sim/picture/render.h"
+#include "sim/run/allocation.h"
 #include "sim/run/run.h"
 #include "sim/scene/scene.h"
 
@@ -14,11 +15,15 @@ static const command_option run_options_table[] = {
   {"--out", "DIR", false, "run directory; default: run/NAME"},
   {"--set", "KEY=VALUE", true, "override any key of the job: --set time.step=5e-4 --set contact.pairs[0].friction=0.3"},
   {"--force", NULL, false, "start over where a run already is"},
+  {"--continue", NULL, false, "go on from the newest checkpoint where a run already is; of itself when SLURM has requeued the job"},
+  {"--accept-changes", NULL, false, "with --continue: take over all that has changed in the job, also what is simulated"},
   {"--steps", "N", false, "stop after N more steps, as if the job ended there"},
   {"--no-picture", NULL, false, "no still at the end"},
   {NULL, NULL, false, NULL}};
 static const command_option resume_options_table[] = {
   {"--set", "KEY=VALUE", true, "override a key of the embedded job, e.g. time.end"},
+  {"--job", "JOB.yaml", false, "go on with this job instead of the embedded one; what differs is shown"},
+  {"--accept-changes", NULL, false, "with --job: take over all that has changed, also what is simulated"},
   {"--steps", "N", false, "stop after N more steps"},
   {"--no-picture", NULL, false, "no still at the end"},
   {NULL, NULL, false, NULL}};
@@ -27,13 +32,23 @@ static const command_option check_options_table[] = {
   {"--resolved", NULL, false, "print the job with every default written out"},
   {NULL, NULL, false, NULL}};
 
-static bool read_options(const command_line *line, run_options *o, int *n_overrides, const char **overrides)
+/* False after saying what is wrong. `goes_on`: there is a job that --accept-changes may be about. */
+static bool read_options(const command_line *line, bool goes_on, run_options *o, int *n_overrides, const char **overrides)
 {
   memset(o, 0, sizeof *o);
-  o->comm      = line->comm;
-  *n_overrides = command_values(line, "--set", overrides);
-  o->dir       = command_value(line, "--out");
-  o->force     = command_value(line, "--force");
+  o->comm           = line->comm;
+  *n_overrides      = command_values(line, "--set", overrides);
+  o->dir            = command_value(line, "--out");
+  o->force          = command_value(line, "--force");
+  o->accept_changes = command_value(line, "--accept-changes");
+  if (o->force && command_value(line, "--continue")) {
+    fprintf(stderr, "stickslip run: --force starts over, --continue goes on: give one of them\n");
+    return false;
+  }
+  if (o->accept_changes && !goes_on) {
+    fprintf(stderr, "stickslip: --accept-changes goes with `run JOB.yaml --continue` or `resume DIR --job JOB.yaml`\n");
+    return false;
+  }
   return command_integer(line, "--steps", 1, INT64_MAX / 4, 0, &o->max_steps);
 }
 
@@ -60,45 +75,76 @@ static PetscErrorCode picture_of(const char *dir, bool *is_written)
 static PetscErrorCode finish(run *r, const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
-  PetscCall(run_loop(r, code));
   bool has_picture = false;
+  if (run_is_finished(r)) {
+    log_info("%s has finished: nothing left to do; results are there", run_directory(r));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(run_loop(r, code));
   if (*code == SS_EXIT_OK && !command_value(line, "--no-picture")) PetscCall(picture_of(run_directory(r), &has_picture));
   say_where(run_directory(r), has_picture);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What run and resume share: options, a diagnostics list, then the loop. `dir` NULL: read and start the job of the command line;
- * else continue there. */
-static PetscErrorCode start(const command_line *line, const char *dir, exit_code *code)
+/* Every complaint about the job, or what was opened, to its end. */
+static PetscErrorCode carry_out(const command_line *line, diagnostics *d, run *r, exit_code *code)
+{
+  PetscFunctionBegin;
+  PetscCall(diagnostics_close(d, stderr));
+  PetscCall(finish(r, line, code));
+  run_destroy(&r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode command_run(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
   run_options  o;
   const char  *overrides[COMMAND_MAX_VALUES];
   int          n_overrides;
   diagnostics *d;
-  job         *j = NULL;
-  run         *r = NULL;
-  if (!read_options(line, &o, &n_overrides, overrides)) {
+  job         *j       = NULL;
+  run         *r       = NULL;
+  const bool   goes_on = command_value(line, "--continue") || allocation_is_restart();
+  if (!read_options(line, goes_on, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(diagnostics_create(&d));
-  if (dir) {
-    o.dir = dir;
-    PetscCall(run_resume(&o, n_overrides, overrides, d, &r));
-  } else {
-    PetscCall(job_read(line->positional[0], n_overrides, overrides, d, &j));
-    if (j) PetscCall(run_create(&j, &o, d, &r));
+  PetscCall(job_read(line->positional[0], n_overrides, overrides, d, &j));
+  if (j && goes_on) {
+    PetscCall(run_continue(&j, &o, d, &r));
+    o.force = true; /* a run without a checkpoint has nothing to lose */
   }
-  PetscCall(diagnostics_close(d, stderr));
+  if (j) PetscCall(run_create(&j, &o, d, &r));
+  PetscCall(carry_out(line, d, r, code));
   diagnostics_destroy(&d);
-  PetscCall(finish(r, line, code));
-  run_destroy(&r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode command_run(const command_line *line, exit_code *code) { return start(line, NULL, code); }
-static PetscErrorCode command_resume(const command_line *line, exit_code *code) { return start(line, line->positional[0], code); }
+static PetscErrorCode command_resume(const command_line *line, exit_code *code)
+{
+  PetscFunctionBegin;
+  run_options  o;
+  const char  *overrides[COMMAND_MAX_VALUES], *path = command_value(line, "--job");
+  int          n_overrides;
+  diagnostics *d;
+  job         *j = NULL;
+  run         *r = NULL;
+  if (!read_options(line, path, &o, &n_overrides, overrides)) {
+    *code = SS_EXIT_BAD_INPUT;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(diagnostics_create(&d));
+  o.dir = line->positional[0];
+  if (path) PetscCall(job_read(path, n_overrides, overrides, d, &j));
+  if (j) PetscCall(run_continue(&j, &o, d, &r));
+  if (j || !path) PetscCall(run_resume(&o, n_overrides, overrides, d, &r)); /* with a job: to say that there is no run */
+  job_destroy(&j);
+  PetscCall(carry_out(line, d, r, code));
+  diagnostics_destroy(&d);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Everything `run` would refuse, without writing anything. */
 static PetscErrorCode command_check(const command_line *line, exit_code *code)
@@ -124,7 +170,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
 }
 
 const command command_run_entry = {"run", "JOB.yaml", "run a job from its start",
-  "Reads the job, refuses it whole if anything is wrong, and steps it to its end.\n"
+  "Reads the job, refuses it whole if anything is wrong, and steps it to its end. In a job script: `stickslip run JOB.yaml --continue`.\n"
   "Ctrl-C, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP finish the step, write a checkpoint and leave with code 75; a second Ctrl-C or\n"
   "SIGTERM drops the step.",
   1, 1, run_options_table, command_run};

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "io/checkpoint.h"
 #include "io/yaml.h"
+#include "sim/job_compare.h"
 
 /* PETSc options of the job: key by key, so that a mistake can be named; the command line, already there, wins. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
@@ -103,48 +104,118 @@ static PetscErrorCode check_belongs(const char *dir, const char *checkpoint, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* --- going on ------------------------------------------------------------------------------------------------------ */
+
+/* What a directory holds to go on from. */
+typedef struct {
+  run_lock         *lock;
+  char             *newest; /* checkpoint; NULL: none */
+  checkpoint_origin origin;
+  char              checkpoint_dir[4300];
+} found_run;
+
+static PetscErrorCode find_run(const char *dir, found_run *f)
+{
+  PetscFunctionBegin;
+  memset(f, 0, sizeof *f);
+  snprintf(f->checkpoint_dir, sizeof f->checkpoint_dir, "%s/checkpoints", dir);
+  if (access(dir, F_OK)) PetscFunctionReturn(PETSC_SUCCESS);
+  /* First of all: nobody else may be writing what is about to be read and cut back. */
+  PetscCall(run_lock_acquire(dir, &f->lock));
+  PetscCall(checkpoint_newest(f->checkpoint_dir, &f->newest));
+  if (!f->newest) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(checkpoint_read_head(f->newest, &f->origin));
+  PetscCheck(f->origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: holds no job to resume", f->newest);
+  PetscCall(check_belongs(dir, f->newest, f->origin.job_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void found_run_destroy(found_run *f)
+{
+  run_lock_release(&f->lock);
+  memory_free(&f->newest);
+  checkpoint_origin_destroy(&f->origin);
+}
+
+/* The state of the checkpoint in a run just built from the job. */
+static PetscErrorCode restore(run *r, const found_run *f)
+{
+  PetscFunctionBegin;
+  int64_t step;
+  double  time;
+  PetscCall(checkpoint_read(f->newest, r->job->name, r->fields, &step, &time));
+  PetscCall(checkpoint_continue_from(f->checkpoint_dir, step));
+  if (*r->state.dt != r->job->time->step) {
+    *r->state.base_time = run_time(r);
+    *r->state.base_step = *r->state.step;
+    *r->state.dt        = r->job->time->step;
+  }
+  PetscCall(scene_set_time(r->scene, run_time(r)));
+  PetscCall(run_read_past(r));
+  PetscCall(run_open_outputs(r, *r->state.step));
+  log_info("resumed from %s at step %lld", f->newest, (long long)*r->state.step);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Go on with this job, which is taken over, instead of the one that the checkpoint holds. accept_all: whatever differs. */
+static PetscErrorCode go_on_with(job **j, found_run *f, const run_options *options, bool accept_all, diagnostics *d, run **out)
+{
+  PetscFunctionBegin;
+  job *before    = NULL;
+  int  n_changes = 0;
+  PetscCall(job_read_text(f->newest, f->origin.job_text, 0, NULL, d, &before));
+  if (before) PetscCall(job_compare(before, *j, options->dir ? options->dir : "the run", accept_all, d, &n_changes));
+  job_destroy(&before);
+  if (diagnostics_count(d) == 0) PetscCall(run_build(j, options, d, out));
+  if (!*out) PetscFunctionReturn(PETSC_SUCCESS);
+  (*out)->lock       = f->lock;
+  (*out)->is_changed = n_changes > 0;
+  f->lock            = NULL;
+  PetscCall(restore(*out, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
-  char              dir[4300], *newest = NULL;
-  checkpoint_origin origin;
-  run_lock         *lock;
-  job              *j;
-  snprintf(dir, sizeof dir, "%s/checkpoints", options->dir);
+  found_run f;
+  job      *j = NULL;
+  *out        = NULL;
   PetscCheck(access(options->dir, F_OK) == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "%s: no such run directory; start the run with `stickslip run`", options->dir);
-  /* First of all: nobody else may be writing what is about to be read and cut back. */
-  PetscCall(run_lock_acquire(options->dir, &lock));
-  PetscCall(checkpoint_newest(dir, &newest));
-  PetscCheck(newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: no checkpoint to resume from; start the run over with `stickslip run JOB.yaml --out %s --force`", dir, options->dir);
-  PetscCall(checkpoint_read_head(newest, &origin));
-  PetscCheck(origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: holds no job to resume", newest);
-  PetscCall(check_belongs(options->dir, newest, origin.job_name));
-  PetscCall(job_read_text(newest, origin.job_text, n_overrides, overrides, d, &j));
-  *out = NULL;
-  if (j) PetscCall(run_build(&j, options, d, out));
-  if (!*out) run_lock_release(&lock);
-  if (*out) {
-    (*out)->lock = lock;
-    int64_t step;
-    double  time;
-    PetscCall(checkpoint_read(newest, (*out)->job->name, (*out)->fields, &step, &time));
-    PetscCall(checkpoint_continue_from(dir, step));
-    run *r = *out;
-    if (*r->state.dt != r->job->time->step) {
-      *r->state.base_time = run_time(r);
-      *r->state.base_step = *r->state.step;
-      *r->state.dt        = r->job->time->step;
-    }
-    PetscCall(scene_set_time(r->scene, run_time(r)));
-    PetscCall(run_read_past(r));
-    PetscCall(run_open_outputs(*out, *(*out)->state.step));
-    log_info("resumed from %s at step %lld", newest, (long long)*(*out)->state.step);
-  }
-  memory_free(&newest);
-  checkpoint_origin_destroy(&origin);
+  PetscCall(find_run(options->dir, &f));
+  PetscCheck(f.newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s: no checkpoint to resume from; start the run over with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir, options->dir);
+  PetscCall(job_read_text(f.newest, f.origin.job_text, n_overrides, overrides, d, &j));
+  if (j) PetscCall(go_on_with(&j, &f, options, true, d, out)); /* what --set says is meant */
+  job_destroy(&j);
+  found_run_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out)
+{
+  PetscFunctionBegin;
+  found_run   f;
+  char        dir[4300];
+  run_options o = *options;
+  *out          = NULL;
+  if (!o.dir) {
+    snprintf(dir, sizeof dir, "run/%s", (*j)->name);
+    o.dir = dir;
+  }
+  PetscCall(find_run(o.dir, &f));
+  if (f.newest) {
+    PetscCall(go_on_with(j, &f, &o, o.accept_changes, d, out));
+    job_destroy(j);
+  }
+  found_run_destroy(&f);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool run_is_finished(const run *r)
+{
+  return r->past.is_finished && r->past.step == *r->state.step && (!r->is_changed || *r->state.step == run_last_step(r));
 }
 
 void run_destroy(run **r)

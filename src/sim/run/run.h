@@ -14,6 +14,7 @@ typedef struct {
   MPI_Comm    comm;    /* of the processes that run it together */
   const char *dir;     /* run directory */
   bool        force;   /* start over in a directory that already holds a run */
+  bool        accept_changes; /* run_continue: of any key */
   int64_t     max_steps; /* stop (as finished) after so many steps; 0: no limit */
 } run_options;
 
@@ -22,6 +23,12 @@ typedef struct run run;
 PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out);
 /* Continue from the newest valid checkpoint in options->dir. `overrides` apply to the embedded job. */
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out);
+/* Continue likewise, with this job instead of the embedded one, in options->dir or in the job's own directory. Keys that differ are shown; those
+ * that may not change (sim/job_compare.h) are complaints. No checkpoint there: *out = NULL, no complaint, and *j is still the caller's;
+ * else it has been taken over. */
+PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out);
+/* A run that was continued has nothing left to do. */
+bool run_is_finished(const run *r);
 /* Step until the end, a failure, or until it has to leave (core/stop.h, run_leave.h); writes everything. */
 PetscErrorCode run_loop(run *r, exit_code *code);
 void           run_destroy(run **r);

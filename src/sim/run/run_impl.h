@@ -28,7 +28,8 @@ typedef struct {
 enum { RUN_DATE = 24 };
 /* What the starts before this one took, from their result.yaml. */
 typedef struct {
-  int64_t starts;
+  bool    is_finished; /* and at which step */
+  int64_t step, starts;
   double  seconds, user_seconds, peak_memory;
   char    begun[RUN_DATE]; /* when the first began */
 } run_past;
@@ -46,6 +47,7 @@ struct run {
   run_past        past;
   run_tally       tally; /* since it was started or resumed */
   run_pace        pace;
+  bool            is_changed; /* the job, since the start before */
   int64_t         max_steps;
 };
 

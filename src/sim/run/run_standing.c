@@ -21,7 +21,7 @@ PetscErrorCode run_read_past(run *r)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!was) PetscFunctionReturn(PETSC_SUCCESS);
-  r->past = (run_past){.starts = was->starts, .seconds = was->seconds, .user_seconds = was->user_seconds, .peak_memory = was->peak_memory};
+  r->past = (run_past){.is_finished = was->status == RUN_FINISHED, .step = was->step, .starts = was->starts, .seconds = was->seconds, .user_seconds = was->user_seconds, .peak_memory = was->peak_memory};
   snprintf(r->past.begun, RUN_DATE, "%s", was->begun);
   document_destroy(&owner);
   PetscFunctionReturn(PETSC_SUCCESS);
