@@ -1,6 +1,6 @@
 # stickslip: build, run, test, bench, validate, install. `make help` lists the targets.
 #   PROFILE=release|debug|asan|tsan    compiler profile, see config/profiles.mk
-#   ARCH=native|x86-64-v3|...          release code is tuned for this machine; set ARCH for binaries that travel
+#   ARCH=native|x86-64-v3|...       release code is tuned for this machine; set ARCH for binaries that travel, ARCH= to leave it to the compiler
 PROFILE ?= release
 ARCH    ?= native
 PREFIX  ?= /usr/local

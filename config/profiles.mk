@@ -11,7 +11,7 @@ LIBS      = $(shell pkg-config --libs $(PKG) 2>/dev/null) -lmetis -lz -lm
 CC       := $(if $(filter tsan,$(PROFILE)),OMPI_CC=clang mpicc,mpicc)
 COMMON   := -std=gnu11 -g -fopenmp -fno-math-errno $(WARN)
 ifeq ($(PROFILE),release)
-CFLAGS   := $(COMMON) -O3 -march=$(ARCH) -fno-trapping-math
+CFLAGS   := $(COMMON) -O3 $(if $(ARCH),-march=$(ARCH)) -fno-trapping-math
 else ifeq ($(PROFILE),debug)
 CFLAGS   := $(COMMON) -O0 -DSS_CHECKS
 else ifeq ($(PROFILE),asan)

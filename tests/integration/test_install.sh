@@ -123,3 +123,56 @@ for shell in zsh:zsh/site-functions/_stickslip fish:fish/vendor_completions.d/st
     here_not "${shell%%:*}" "its completion is not read"
   fi
 done
+
+# --- packages ----------------------------------------------------------------------------------------------------------------
+# Spack's own words are replaced by ones that write down what was asked; what the package passes to make must be in the Makefile.
+if command -v python3 >/dev/null; then
+  mkdir -p spack && cat > spack/__init__.py <<'P'
+P
+  cat > spack/package.py <<'P'
+asked = []
+def _word(name):
+    return lambda *a, **k: asked.append((name, a, k))
+for _name in "license version variant depends_on conflicts".split():
+    globals()[_name] = _word(_name)
+class MakefilePackage:
+    pass
+P
+  cat > spack_reads.py <<'P'
+import importlib.util, sys
+from spack import package
+found = importlib.util.spec_from_file_location("package", sys.argv[1])
+module = importlib.util.module_from_spec(found)
+found.loader.exec_module(module)
+class Spec(dict):
+    def satisfies(self, text): return False
+p = module.Stickslip()
+p.prefix, p.spec = "/p", Spec(mpi=type("Mpi", (), {"mpicc": "mpicc"}))
+print("git", p.git)
+print("depends", *sorted(a[0].split("@")[0].split(" ")[0] for n, a, k in package.asked if n == "depends_on"))
+print("\n".join(p.build_targets + p.install_targets))
+P
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. status 0 python3 spack_reads.py "$source/config/packaging/spack/packages/stickslip/package.py"
+  says "git file://$source" && says "depends c gmake hdf5 libpng libyaml metis mpi petsc petsc pkgconfig zlib-api"
+  for word in $(grep -v '^git\|^depends' out); do
+    case $word in
+    *=*) grep -qE "^(ifndef )?${word%%=*} *[?:]?=|\\(${word%%=*}\\)" "$source/Makefile" "$source/config/profiles.mk" || fail "the Spack package sets ${word%%=*}, which the Makefile does not know" ;;
+    *) grep -qE "^$word( [a-z]+)*:" "$source/Makefile" || fail "the Spack package makes $word, which the Makefile does not know" ;;
+    esac
+  done
+  pass "the Spack package is Python, and the Makefile knows what it sets and makes"
+else
+  here_not python3 "the Spack package is not read"
+fi
+# What the container's last stage installs must hold every library that the program loads.
+if command -v dpkg-query >/dev/null && command -v apt-cache >/dev/null && apt-cache show libpetsc-real3.18 >/dev/null 2>&1; then
+  runtime=$(sed -n '/^Stage: final/,$p' "$source/config/packaging/stickslip.def" | grep -oE 'lib[a-z0-9.+-]+' | sort -u | while IFS= read -r p; do dpkg-query -W "$p" >/dev/null 2>&1 && echo "$p"; done)
+  apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances $runtime 2>/dev/null | grep '^[a-z]' | sort -u > closure
+  readelf -d "$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | while IFS= read -r l; do
+    dpkg-query -S "*/$l" 2>/dev/null | cut -d: -f1 | grep -qxFf - closure || echo "$l"
+  done > missing
+  [ ! -s missing ] || { cat missing; fail "libraries that the container would lack"; }
+  pass "the container's packages hold the $(readelf -d "$program" | grep -c NEEDED) libraries that the program names"
+else
+  here_not "dpkg or a list of packages" "the container's packages are not checked"
+fi
