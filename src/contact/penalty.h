@@ -129,6 +129,7 @@ PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from,
 typedef struct {
   int64_t        n;
   const double  *position, *force, *normal; /* [n][3] m, on the surface that is touched; N, on the point that touches; outward normal */
+  const double  *gap;                       /* [n] m, distance of the point, negative inside */
   const int32_t *source_body, *object_body; /* [n] whose point, whose surface */
   const uint8_t *is_sliding;                /* [n] */
 } contact_points_view;

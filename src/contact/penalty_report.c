@@ -49,7 +49,7 @@ PetscErrorCode penalty_points_fields(contact_points *p, field_table *table)
 contact_points_view penalty_contact_points(const penalty_contact *c)
 {
   const contact_points *p = &c->points;
-  return (contact_points_view){p->n, p->position, p->force, p->normal, p->source_body, p->object_body, p->is_sliding};
+  return (contact_points_view){p->n, p->position, p->force, p->normal, p->gap, p->source_body, p->object_body, p->is_sliding};
 }
 
 /* Angle between a and -b, accurate near zero; 0 where one of them is shorter than it must be to have a direction. */

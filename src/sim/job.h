@@ -57,10 +57,17 @@ typedef struct {
 
 /* measure.NAME */
 typedef struct {
-  int         quantity, axis, side;
-  const char *body, *other;
-  double      point[3], direction[3], fraction, every;
-  key_list    expected;
+  double min[3], max[3];
+} job_measure_box;
+enum { MEASURE_PART_NORMAL, MEASURE_PART_FRICTION };
+typedef struct {
+  int                    quantity;
+  const char            *body, *other;                 /* NULL: not given */
+  double                 point[3], direction[3], fraction, radius; /* NaN: not given */
+  const job_measure_box *within;                       /* NULL: not given */
+  int                    part;                         /* -1: not given */
+  key_list               expected;
+  double                 every;
 } job_measure;
 
 /* picture: how `render` looks at the run by default. */

@@ -26,7 +26,7 @@ static contact_points_view hertz(void)
     is_sliding[i] = r > 0.6;
   }
   v3_scale(force + 3 * (N - 1), 1e9, up);
-  return (contact_points_view){N, position, force, normal, source, object, is_sliding};
+  return (contact_points_view){N, position, force, normal, NULL, source, object, is_sliding};
 }
 
 static double extent(const contact_points_view *p, const patch_frame *f, double fraction)
@@ -69,7 +69,7 @@ static void test_two(void **state)
   const double              x[6] = {1.0, 0.0, 0.0, 2.0, 0.0, 0.0}, f[6] = {0.0, 5.0, 1.0, 0.0, 0.0, 3.0}, n[6] = {0.0, 0.0, 1.0, 0.0, 0.0, 1.0};
   const int32_t             a[2] = {1, 1}, b[2] = {0, 0};
   const uint8_t             slides[2] = {1, 0};
-  const contact_points_view p = {2, x, f, n, a, b, slides};
+  const contact_points_view p = {2, x, f, n, NULL, a, b, slides};
   const patch_frame         along = {.on = 1, .from = -1, .along = {1.0, 0.0, 0.0}};
   assert_close(extent(&p, &along, 0.1), 1.0, 0.0);
   assert_close(extent(&p, &along, 0.125), 1.0, 0.0);

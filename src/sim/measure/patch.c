@@ -68,3 +68,31 @@ double patch_sticking(const contact_points_view *p, int on, int from)
   }
   return sticking / total;
 }
+
+void patch_force(const contact_points_view *p, int on, int from, bool is_normal, double force[3])
+{
+  v3_set(force, 0.0, 0.0, 0.0);
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double *f = p->force + 3 * i, *n = p->normal + 3 * i;
+    double        part[3] = {0.0, 0.0, 0.0};
+    if (!is_meant(p, i, on, from) || p->source_body[i] == p->object_body[i]) continue; /* a body on itself: in sum nothing */
+    v3_axpy(part, v3_dot(f, n), n);
+    if (!is_normal) v3_sub(part, f, part);
+    v3_axpy(force, p->source_body[i] == on ? 1.0 : -1.0, part);
+  }
+}
+
+int64_t patch_count(const contact_points_view *p, int on, int from)
+{
+  int64_t n = 0;
+  for (int64_t i = 0; i < p->n; ++i) n += is_meant(p, i, on, from);
+  return n;
+}
+
+double patch_penetration(const contact_points_view *p, int on, int from)
+{
+  double deepest = 0.0;
+  for (int64_t i = 0; i < p->n; ++i)
+    if (is_meant(p, i, on, from)) deepest = fmax(deepest, -p->gap[i]);
+  return deepest;
+}

@@ -17,4 +17,9 @@ typedef struct {
 PetscErrorCode patch_extent(const contact_points_view *p, const patch_frame *f, double fraction, double *value);
 /* Share of the force that sticking points carry; NaN without contact. */
 double patch_sticking(const contact_points_view *p, int on, int from);
+/* Sum of the forces on `on` [N], of each only its part along its normal or the rest, which is friction. */
+void patch_force(const contact_points_view *p, int on, int from, bool is_normal, double force[3]);
+int64_t patch_count(const contact_points_view *p, int on, int from);
+/* The deepest of the points [m], 0 without any. */
+double patch_penetration(const contact_points_view *p, int on, int from);
 #endif

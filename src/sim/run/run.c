@@ -55,6 +55,8 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
   PetscCall(run_state_create(&r->state, r->fields));
   *r->state.dt = r->job->time->step;
+  PetscCall(memo_create(r->fields, &r->memo));
+  PetscCall(measures_create(r->scene, r->formulation, r->memo, &r->measures));
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;
@@ -222,6 +224,8 @@ void run_destroy(run **r)
 {
   if (!*r) return;
   run_close_outputs(*r);
+  (void)measures_destroy(&(*r)->measures);
+  memo_destroy(&(*r)->memo);
   if ((*r)->formulation) (*r)->formulation->ops->destroy(&(*r)->formulation);
   scene_destroy(&(*r)->scene);
   field_snapshot_destroy(&(*r)->snapshot);

@@ -16,7 +16,6 @@
 
 /* What is open in the run's directory while it runs, and when a checkpoint was last written. */
 typedef struct {
-  measures    *measures;
   frames      *frames;
   const char **frame_fields; /* names of output.fields */
   history     *history;
@@ -39,6 +38,8 @@ struct run {
   scene          *scene;
   formulation    *formulation;
   field_table    *fields;
+  memo           *memo;
+  measures       *measures;
   run_lock       *lock;
   run_output      output;
   field_snapshot *snapshot; /* the state at the start of a step that is taken in parts */
@@ -54,7 +55,8 @@ struct run {
 static inline double run_time(const run *r) { return run_state_time(&r->state); }
 /* The step at which time.end is reached, or passed by less than a step; at least the present one. */
 int64_t run_last_step(const run *r);
-/* Is `every` (simulated seconds) due at the end of this step? Counted in steps: no drift. */
+static inline sim_clock run_clock(const run *r) { return (sim_clock){*r->state.step, run_time(r), *r->state.dt}; }
+/* Is `every` (simulated seconds) due at the end of this step? */
 bool run_is_due(const run *r, double every);
 
 /* Names under output.fields must be fields of something. */

@@ -57,9 +57,8 @@ PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   for (int i = 0; i < names->n; ++i) o->frame_fields[i] = names->item[i].value;
   const frames_options options = {r->job->name, r->job->output->precision == 1, names->n, o->frame_fields};
   PetscCall(frames_open(r->dir, *r->state.frame, &options, &o->frames));
-  snprintf(path, sizeof path, "%s/measure", r->dir);
-  if (r->job->measure.n) PetscCall(file_make_directory(path));
-  PetscCall(measures_open(r->scene, r->formulation, r->dir, resume_step, &o->measures));
+  const sim_clock now = run_clock(r);
+  PetscCall(measures_open(r->measures, r->dir, resume_step, &now));
   o->wall_start = o->last_checkpoint_wall = timer_now();
   o->last_checkpoint_step                 = resume_step;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -68,7 +67,6 @@ PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
 void run_close_outputs(run *r)
 {
   run_output *o = &r->output;
-  (void)measures_close(&o->measures);
   (void)history_close(&o->history);
   frames_close(&o->frames);
   memory_free(&o->frame_fields);
@@ -84,7 +82,7 @@ PetscErrorCode run_write_checkpoint(run *r)
   timer_begin(TIMER_CHECKPOINT);
   const checkpoint_head head = {r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
   PetscCall(history_flush(r->output.history));
-  PetscCall(measures_flush(r->output.measures));
+  PetscCall(measures_flush(r->measures));
   PetscCall(checkpoint_write(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep));
   r->output.last_checkpoint_wall = timer_now();
   r->output.last_checkpoint_step = *r->state.step;
@@ -106,10 +104,8 @@ PetscErrorCode run_write_frame(run *r)
 
 bool run_is_due(const run *r, double every)
 {
-  if (!(every > 0)) return false;
-  int64_t steps = (int64_t)llround(every / r->job->time->step);
-  if (steps < 1) steps = 1;
-  return (*r->state.step - *r->state.base_step) % steps == 0;
+  const sim_clock now = run_clock(r);
+  return sim_clock_is_due(&now, every);
 }
 
 PetscErrorCode run_write_start(run *r)
@@ -117,7 +113,8 @@ PetscErrorCode run_write_start(run *r)
   PetscFunctionBegin;
   const step_report nothing = {0};
   PetscCall(run_write_frame(r));
-  PetscCall(measures_record(r->output.measures, 0, 0.0, &nothing));
+  const sim_clock now = run_clock(r);
+  PetscCall(measures_record(r->measures, &now, &nothing));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +128,8 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
     PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->time->step, report, retries, seconds, values));
     PetscCall(history_row(r->output.history, values));
   }
-  PetscCall(measures_record(r->output.measures, *r->state.step, run_time(r), report));
+  const sim_clock now = run_clock(r);
+  PetscCall(measures_record(r->measures, &now, report));
   timer_end(TIMER_FRAME);
   if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
   const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;

@@ -52,7 +52,7 @@ static PetscErrorCode collect_measures(const run *r, key_item **items, run_resul
   PetscCall(memory_alloc("result", named->n, sizeof **values, values));
   for (int i = 0; i < named->n; ++i) {
     run_result_measure       *v = &(*values)[i];
-    const measure_statistics *s = measures_statistics(r->output.measures, i, &v->unit);
+    const measure_statistics *s = measures_statistics(r->measures, i, &v->unit);
     v->n = s->n, v->last = s->last, v->min = s->min, v->max = s->max, v->mean = measure_statistics_mean(s);
     v->time_of_min = s->time_of_min, v->time_of_max = s->time_of_max;
     (*items)[i]    = (key_item){.name = named->item[i].name, .value = v};

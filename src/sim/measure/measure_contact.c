@@ -1,0 +1,67 @@
+/* Quantities of contacts. */
+#include "sim/measure/measure_quantity.h"
+#include "sim/measure/patch.h"
+#include "sim/scene/scene.h"
+
+static contact_points_view points_of(const measure_moment *now) { return now->formulation->ops->contact_points(now->formulation); }
+
+PetscErrorCode measure_contact_force(const measure_moment *now, measure *k, double *value)
+{
+  double force[3], moment[3];
+  PetscFunctionBegin;
+  if (k->spec->part < 0) PetscCall(now->formulation->ops->contact_force(now->formulation, k->body, k->other, force, moment));
+  else {
+    const contact_points_view p = points_of(now);
+    patch_force(&p, k->body, k->other, k->spec->part == MEASURE_PART_NORMAL, force);
+  }
+  *value = measure_along(k, force);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_contact_moment(const measure_moment *now, measure *k, double *value)
+{
+  double force[3], moment[3];
+  PetscFunctionBegin;
+  PetscCall(now->formulation->ops->contact_force(now->formulation, k->body, k->other, force, moment));
+  *value = measure_along(k, moment);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_contact_extent(const measure_moment *now, measure *k, double *value)
+{
+  const contact_points_view p = points_of(now);
+  patch_frame               f = {.on = k->body, .from = k->other, .is_round = !k->has_direction};
+  PetscFunctionBegin;
+  v3_copy(f.point, k->point);
+  v3_copy(f.along, k->direction);
+  measure_up(now->scene, f.up);
+  PetscCall(patch_extent(&p, &f, k->fraction, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_sticking(const measure_moment *now, measure *k, double *value)
+{
+  const contact_points_view p = points_of(now);
+  *value                      = patch_sticking(&p, k->body, k->other);
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode measure_contacts(const measure_moment *now, measure *k, double *value)
+{
+  *value = (double)now->report->contact.n_active;
+  if (k->body >= 0) {
+    const contact_points_view p = points_of(now);
+    *value                      = (double)patch_count(&p, k->body, k->other);
+  }
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode measure_penetration(const measure_moment *now, measure *k, double *value)
+{
+  *value = now->report->contact.max_penetration;
+  if (k->body >= 0) {
+    const contact_points_view p = points_of(now);
+    *value                      = patch_penetration(&p, k->body, k->other);
+  }
+  return PETSC_SUCCESS;
+}

@@ -1,0 +1,120 @@
+/* The quantities a job can have measured. Each is a line of the table, which says what it asks of a job, and a function of the same
+ * name, measure_NAME, in one of the files measure_*.c. What it asks is checked by measure_check.c; the functions rely on it.
+ *
+ * A quantity of a formulation comes through its step_report, its forces and its contact points, formulation.h: none is of one alone. */
+#ifndef SS_SIM_MEASURE_QUANTITY_H
+#define SS_SIM_MEASURE_QUANTITY_H
+#include "core/key_table.h"
+#include "core/math3.h"
+#include "discretize/body.h"
+#include "discretize/vector_field.h"
+#include "sim/clock.h"
+#include "sim/formulation.h"
+#include "sim/job.h"
+
+/* Keys of a measure. `body` that is taken but not wanted: without one it is of everything. */
+enum {
+  TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
+};
+/* What a body must be one of; 0: anything. */
+enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16 };
+
+/* name, unit, what it is of, keys it wants, keys it takes besides, help */
+#define QUANTITY_TABLE(X)                                                                                                                       \
+  X(position, "m", 0, TAKE_BODY, TAKE_DIRECTION, "centre of mass; of an obstacle, where its frame is")                                           \
+  X(velocity, "m/s", OF_MASS, TAKE_BODY, TAKE_DIRECTION, "velocity of the centre of mass: momentum / mass")                                       \
+  X(distance, "m", 0, TAKE_BODY | TAKE_OTHER, TAKE_DIRECTION, "from the `position` of a body to that of `other`")                                  \
+  X(point, "m", OF_RIGID | OF_NODES, TAKE_BODY, TAKE_POINT | TAKE_DIRECTION,                                                                       \
+    "where the point of a rigid body now is that was at `point` when the run began; of a body made of nodes: of the node that was closest to it") \
+  X(stress, "Pa", OF_ELEMENTS, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT,                                                                             \
+    "normal stress along `direction`, positive where pulled, around the node that was closest to `point` when the run began")                   \
+  X(angular_velocity, "rad/s", OF_RIGID, TAKE_BODY, TAKE_DIRECTION, "of a rigid body")                                                            \
+  X(rotation, "rad", OF_RIGID, TAKE_BODY, TAKE_DIRECTION,                                                                                        \
+    "by which a rigid body is turned from where it began: the axis times the angle, which is at most pi")                                       \
+  X(tilt, "rad", OF_RIGID, TAKE_BODY | TAKE_DIRECTION, 0, "angle between `direction` fixed in a rigid body and the same direction at the start")  \
+  X(mass, "kg", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                                     \
+  X(momentum, "N s", OF_MASS, 0, TAKE_BODY | TAKE_DIRECTION, "of a body; of all if none is named")                                                \
+  X(angular_momentum, "N m s", OF_MASS, 0, TAKE_BODY | TAKE_DIRECTION, "about the origin; of all bodies if none is named")                        \
+  X(kinetic_energy, "J", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                            \
+  X(elastic_energy, "J", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                            \
+  X(potential_energy, "J", OF_MASS, 0, TAKE_BODY, "of gravity, zero at the origin; of a body; of all if none is named")                          \
+  X(mechanical_energy, "J", 0, 0, 0, "kinetic, elastic, gravitational and contact springs, of everything")                                      \
+  X(max_speed, "m/s", OF_MASS, 0, TAKE_BODY, "of the fastest particle, node or vertex of a rigid surface, in a body; in all if none is named")   \
+  X(contact_force, "N", 0, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_PART,                                                                     \
+    "on a body, from `other` or from all; `part`: only what acts along the normals of the contacts, or only friction")                          \
+  X(contact_moment, "N m", 0, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "about the origin, on a body, from `other` or from all")                     \
+  X(contact_extent, "m", 0, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
+    "where `fraction` of the normal contact force on a body, from `other` or from all, has been met along `direction`; without one, going "     \
+    "outwards from the vertical axis through `point`: 1 is the outermost contact")                                                              \
+  X(sticking, "1", 0, TAKE_BODY, TAKE_OTHER,                                                                                                      \
+    "share of the normal contact force on a body, from `other` or from all, that is carried by contacts that stick")                            \
+  X(contacts, "1", 0, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
+  X(penetration, "m", 0, 0, TAKE_BODY | TAKE_OTHER, "the deepest of these contacts")                                                              \
+  X(self_crossing, "m", OF_NODES, TAKE_BODY, 0,                                                                                                  \
+    "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle would have to be " \
+    "moved to come out, which is at most what fits into the triangle; found from the geometry alone")                                           \
+  X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
+    "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
+    "`point`: 1 is the front")                                                                                                                  \
+  X(run_out, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
+    "how far the `extent` of a body has come from what it was when the run began")                                                              \
+  X(height, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_POINT | TAKE_FRACTION,                                                                   \
+    "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`: 1 is the top")                                 \
+  X(angle_of_repose, "rad", OF_PARTICLES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT,                                                                  \
+    "slope of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis through `point`, "   \
+    "which is on the ground")                                                                                                                   \
+  X(mass_beyond, "kg", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
+  X(flow_rate, "kg/s", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
+    "mass of a body's particles that have crossed the plane through `point` along `direction` since the record before, those that came back "   \
+    "subtracted, per second; with `radius` or `within`, only where they crossed no farther from `point` than that, or in that box")             \
+  X(density, "kg/m^3", OF_PARTICLES, TAKE_BODY | TAKE_WITHIN, 0, "mass of a body's particles in the box `within`, over its volume")               \
+  X(granular_temperature, "m^2/s^2", OF_PARTICLES, TAKE_BODY, TAKE_WITHIN,                                                                        \
+    "a third of the mean square, by mass, by which the velocities of a body's particles differ from their mean; with `within`, of those in it") \
+  X(velocity_error, "m/s", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0,                                                               \
+    "rms of velocity - `expected`, by mass: over a body's particles, the nodes of a cloth, the volume of a body of kind fem")                   \
+  X(displacement_error, "m", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0, "rms of displacement - `expected` over the same")           \
+  X(gradient_error, "1", OF_ELEMENTS, TAKE_BODY | TAKE_EXPECTED, 0,                                                                             \
+    "rms over the volume of a body of kind fem of all nine components of the displacement gradient - that of `expected`")
+
+/* One measure of a job, its names resolved. */
+typedef struct measure measure;
+/* What is measured: the scene at the end of a step, or at the start with an empty report. */
+typedef struct {
+  struct scene      *scene;
+  formulation       *formulation;
+  const step_report *report;
+  sim_clock          clock;
+} measure_moment;
+typedef PetscErrorCode (*measure_function)(const measure_moment *now, measure *k, double *value);
+
+typedef struct {
+  const char      *name, *unit;
+  unsigned         of, wants, takes; /* takes: what it wants included */
+  measure_function value;            /* NaN where there is nothing to measure */
+} measure_quantity;
+extern const measure_quantity measure_quantities[];   /* ends with name NULL; job_measure.quantity is the index */
+extern const char *const      measure_quantity_names[]; /* for KEY_ENUM */
+
+struct measure {
+  const char             *name;
+  const job_measure      *spec;
+  const measure_quantity *quantity;
+  int                     body, other; /* -1: none */
+  double                  point[3], direction[3], fraction; /* defaults filled in; a unit vector */
+  bool                    has_direction;
+  int64_t                 node;      /* closest to `point` at rest, of a body made of nodes */
+  vector_field           *expected;  /* NULL: none */
+  double                  reference; /* of run_out: the extent when the run began */
+  struct measure_flow    *flow;      /* of flow_rate */
+};
+
+#define X(name, unit, of, wants, takes, help) PetscErrorCode measure_##name(const measure_moment *now, measure *k, double *value);
+QUANTITY_TABLE(X)
+#undef X
+
+/* The component along its direction, or the norm if it has none. */
+static inline double measure_along(const measure *k, const double v[3]) { return k->has_direction ? v3_dot(k->direction, v) : v3_norm(v); }
+/* Unit vector against gravity; z without gravity. */
+void measure_up(const struct scene *s, double up[3]);
+body *measure_body_of(const measure_moment *now, const measure *k);
+#endif

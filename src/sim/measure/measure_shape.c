@@ -1,0 +1,107 @@
+/* Quantities of where the particles or nodes of a body are: how far, how high, how steep. */
+#include <stdlib.h>
+#include "core/memory.h"
+#include "discretize/mpm/mpm_body.h"
+#include "discretize/nodal/nodal_body.h"
+#include "sim/measure/flank.h"
+#include "sim/measure/measure_quantity.h"
+#include "sim/scene/scene.h"
+
+PetscErrorCode measure_self_crossing(const measure_moment *now, measure *k, double *value)
+{
+  const nodal_body   *b       = nodal_body_of(measure_body_of(now, k));
+  const triangle_mesh surface = {.n_vertices = b->n_nodes, .n_triangles = b->n_triangles, .x = b->x, .tri = b->triangles};
+  int64_t             n;
+  int32_t             first[2];
+  PetscFunctionBegin;
+  PetscCall(triangle_mesh_crossings(&surface, &n, first, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_angle_of_repose(const measure_moment *now, measure *k, double *value)
+{
+  PetscFunctionBegin;
+  body                *b    = measure_body_of(now, k), *grid = body_system(b);
+  const mpm_particles *p    = mpm_particles_of(b);
+  flank_frame          f    = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
+  measure_up(now->scene, f.up);
+  v3_copy(f.point, k->point);
+  v3_copy(f.along, k->direction);
+  PetscCall(flank_slope(p->n, p->x, &f, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- quantiles ------------------------------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Along `direction`, or away from the axis `up` through `point`. */
+typedef struct {
+  bool          is_round;
+  const double *direction, *point;
+  double        up[3];
+} ruler;
+
+static double distance(const ruler *r, const double x[3])
+{
+  double d[3];
+  if (!r->is_round) return v3_dot(r->direction, x);
+  v3_sub(d, x, r->point);
+  v3_axpy(d, -v3_dot(d, r->up), r->up);
+  return v3_norm(d);
+}
+
+/* Linear interpolation between order statistics, so that 1 is the maximum and 0 the minimum; NaN of nothing. */
+static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, double *value)
+{
+  const nodal_body    *s = nodal_body_of(b);
+  const mpm_particles *p = s ? NULL : mpm_particles_of(b);
+  const int64_t        n = s ? s->n_nodes : p->n;
+  double              *d;
+  PetscFunctionBegin;
+  *value = NAN;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("quantile", n, sizeof *d, &d));
+  for (int64_t i = 0; i < n; ++i) {
+    double x[3];
+    for (int q = 0; q < 3; ++q) x[q] = s ? s->x[3 * i + q] : p->x[q][i];
+    d[i] = distance(r, x);
+  }
+  qsort(d, (size_t)n, sizeof *d, compare_doubles);
+  const double  at = fraction * (double)(n - 1);
+  const int64_t lo = (int64_t)at, hi = lo + 1 < n ? lo + 1 : lo;
+  *value           = d[lo] + (at - (double)lo) * (d[hi] - d[lo]);
+  memory_free(&d);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_extent(const measure_moment *now, measure *k, double *value)
+{
+  ruler r = {.is_round = !k->has_direction, .direction = k->direction, .point = k->point};
+  PetscFunctionBegin;
+  measure_up(now->scene, r.up);
+  PetscCall(quantile(measure_body_of(now, k), &r, k->fraction, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_run_out(const measure_moment *now, measure *k, double *value)
+{
+  PetscFunctionBegin;
+  PetscCall(measure_extent(now, k, value));
+  *value -= k->reference;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_height(const measure_moment *now, measure *k, double *value)
+{
+  ruler r = {.is_round = false, .direction = r.up};
+  PetscFunctionBegin;
+  measure_up(now->scene, r.up);
+  PetscCall(quantile(measure_body_of(now, k), &r, k->fraction, value));
+  *value -= v3_dot(k->point, r.up);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
