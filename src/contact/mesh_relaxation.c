@@ -2,6 +2,7 @@
  * the plane nearest to Z, delta = beta - lambda. Gradients are kept as dense rows over the columns (Z, nodes met so far):
  * nearly every relaxation ends in its first triangle with twelve of them.                                             */
 #include "contact/mesh_relaxation.h"
+#include "contact/mesh_pull.h"
 #include "core/math3.h"
 #include <float.h>
 
@@ -10,19 +11,16 @@ static const double vertex_tolerance = 1e-12;
 static const double corner_tolerance = 128.0 * DBL_EPSILON;
 
 typedef struct {
-  const triangle_topology *mesh;
-  const double            *x, *Z;
-  const relax_cone        *cone;
-  const double            *rest; /* where its direction is laid; not used for circles */
-  bool                     with_derivatives;
-  mesh_relaxation         *out;
-  int                      entry; /* side come in through, -1: none */
-  int                      side;  /* in ALONG_EDGE: the edge, as a side of the triangle */
+  pulled_surface   on;
+  bool             with_derivatives;
+  mesh_relaxation *out;
+  int              entry; /* side come in through, -1: none */
+  int              side;  /* in ALONG_EDGE: the edge, as a side of the triangle */
 } walk;
 
 static const double *corner(const walk *w, int i)
 {
-  return w->x + 3 * (int64_t)w->mesh->tri[3 * (int64_t)w->out->at.triangle + i];
+  return w->on.x + 3 * (int64_t)w->on.mesh->tri[3 * (int64_t)w->out->at.triangle + i];
 }
 
 int mesh_relaxation_column(mesh_relaxation *r, int32_t node)
@@ -36,7 +34,7 @@ int mesh_relaxation_column(mesh_relaxation *r, int32_t node)
 
 static void corner_columns(walk *w, int col[3])
 {
-  for (int i = 0; i < 3; ++i) col[i] = mesh_relaxation_column(w->out, w->mesh->tri[3 * (int64_t)w->out->at.triangle + i]);
+  for (int i = 0; i < 3; ++i) col[i] = mesh_relaxation_column(w->out, w->on.mesh->tri[3 * (int64_t)w->out->at.triangle + i]);
 }
 
 /* At a vertex the attachment is a material point: its weights depend on nothing. */
@@ -46,136 +44,7 @@ static void forget_derivatives(walk *w)
   for (int i = 0; i < 3; ++i) v3_set(w->out->d_weight[i], 0.0, 0.0, 0.0);
 }
 
-/* n += unit normal of a triangle. */
-static void add_normal(const walk *w, int32_t triangle, int corner_for_angle, double n[3])
-{
-  const int32_t *c = w->mesh->tri + 3 * (int64_t)triangle;
-  const double  *P[3];
-  double         e1[3], e2[3], cross[3];
-  const int      v = corner_for_angle < 0 ? 0 : corner_for_angle;
-  for (int i = 0; i < 3; ++i) P[i] = w->x + 3 * (int64_t)c[(v + i) % 3];
-  v3_sub(e1, P[1], P[0]);
-  v3_sub(e2, P[2], P[0]);
-  v3_cross(cross, e1, e2);
-  const double length = v3_norm(cross);
-  if (!(length > DBL_MIN)) return;
-  v3_axpy(n, (corner_for_angle < 0 ? 1.0 : atan2(length, v3_dot(e1, e2))) / length, cross);
-}
-
-/* ---- the ellipse --------------------------------------------------------------------------------------------------------- */
-
-/* The metric in a triangle: |d| times `stretch` across the unit vector t = (c_1 e_1 + c_2 e_2)/length, |d| along it; c == 0: in every direction. */
-typedef struct {
-  double stretch, c[3] /* by corner, sum 0 */, t[3], length;
-} metric;
-
-static double stretch_all_round(const relax_cone *cone) { return fmax(1.0, cone->mu / cone->mu_across); }
-
-static metric metric_of(const walk *w, const double *const P[3], const int32_t v[3])
-{
-  metric m = {1.0, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 1.0};
-  if (!(w->cone->mu_across > 0.0)) return m;
-  double e1[3], e2[3], n[3], dual[3];
-  v3_sub(e1, w->rest + 3 * (int64_t)v[1], w->rest + 3 * (int64_t)v[0]);
-  v3_sub(e2, w->rest + 3 * (int64_t)v[2], w->rest + 3 * (int64_t)v[0]);
-  v3_cross(n, e1, e2);
-  const double nn = v3_dot(n, n), *d = w->cone->direction;
-  m.stretch = stretch_all_round(w->cone);
-  if (!(nn > DBL_MIN)) return m;
-  v3_cross(dual, e2, n);
-  const double c1 = v3_dot(dual, d) / nn;
-  v3_cross(dual, n, e1);
-  const double c2 = v3_dot(dual, d) / nn;
-  double       laid[3], t[3];
-  for (int j = 0; j < 3; ++j) {
-    laid[j] = c1 * e1[j] + c2 * e2[j];
-    t[j]    = c1 * (P[1][j] - P[0][j]) + c2 * (P[2][j] - P[0][j]);
-  }
-  const double length = v3_norm(t);
-  if (!(v3_norm(laid) > RELAX_CONE_ALONG * v3_norm(d)) || !(length > DBL_MIN)) return m;
-  m.stretch = w->cone->mu / w->cone->mu_across;
-  m.c[0] = -c1 - c2, m.c[1] = c1, m.c[2] = c2;
-  m.length = length;
-  v3_scale(m.t, 1.0 / length, t);
-  return m;
-}
-
-static double metric_length(const metric *m, const double d[3])
-{
-  const double along = v3_dot(d, m->t), all = v3_dot(d, d);
-  if (m->stretch == 1.0) return sqrt(all);
-  return sqrt(fmax(0.0, m->stretch * m->stretch * (all - along * along)) + along * along);
-}
-
-/* The coefficient along a side of a triangle. */
-static double edge_friction(const walk *w, int32_t triangle, int side)
-{
-  const triangle_topology *t = w->mesh;
-  const double             mu = w->cone->mu;
-  double                   n[3] = {0.0, 0.0, 0.0}, e[3], d[3];
-  if (!(w->cone->mu_across > 0.0)) return mu;
-  const walk at_rest = {.mesh = t, .x = w->rest};
-  add_normal(&at_rest, triangle, -1, n);
-  if (t->neighbor[3 * (int64_t)triangle + side] >= 0) add_normal(&at_rest, t->neighbor[3 * (int64_t)triangle + side], -1, n);
-  const int32_t *v = t->tri + 3 * (int64_t)triangle;
-  v3_sub(e, w->rest + 3 * (int64_t)v[(side + 2) % 3], w->rest + 3 * (int64_t)v[(side + 1) % 3]);
-  const double length = v3_norm(e), nn = v3_dot(n, n);
-  v3_copy(d, w->cone->direction);
-  if (nn > 0.0) v3_axpy(d, -v3_dot(d, n) / nn, n);
-  if (!(length > DBL_MIN) || !(v3_norm(d) > RELAX_CONE_ALONG * v3_norm(w->cone->direction))) return mu / stretch_all_round(w->cone);
-  const double a = mu / w->cone->mu_across, cosine = v3_dot(d, e) / (length * v3_norm(d));
-  return mu / sqrt(a * a * fmax(0.0, 1.0 - cosine * cosine) + cosine * cosine);
-}
-
 /* ---- in a triangle ----------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-  double n[3], dual[3][3]; /* unit normal; gradients of the weights in the plane */
-  double phi, lambda[3], delta[3], q[3], r, s; /* r: length of q */
-  metric m;
-  bool   is_sliding;
-} triangle_pull;
-
-/* False for a triangle without area. */
-static bool pull_in_triangle(const walk *w, const double *P[3], const int32_t v[3], const double beta[3], triangle_pull *p)
-{
-  const double *Z = w->Z, mu = w->cone->mu;
-  double e1[3], e2[3], b[3], cross[3];
-  v3_sub(e1, P[1], P[0]);
-  v3_sub(e2, P[2], P[0]);
-  v3_sub(b, Z, P[0]);
-  v3_cross(cross, e1, e2);
-  const double twice_area = v3_norm(cross);
-  if (!(twice_area > DBL_MIN)) return false;
-  v3_scale(p->n, 1.0 / twice_area, cross);
-  /* dual_2 = e2 x n / 2A, dual_3 = n x e1 / 2A, and they sum to zero with dual_1 */
-  v3_cross(p->dual[1], e2, p->n);
-  v3_cross(p->dual[2], p->n, e1);
-  v3_scale(p->dual[1], 1.0 / twice_area, p->dual[1]);
-  v3_scale(p->dual[2], 1.0 / twice_area, p->dual[2]);
-  for (int j = 0; j < 3; ++j) p->dual[0][j] = -p->dual[1][j] - p->dual[2][j];
-  p->phi       = v3_dot(p->n, b);
-  p->lambda[1] = v3_dot(p->dual[1], b);
-  p->lambda[2] = v3_dot(p->dual[2], b);
-  p->lambda[0] = 1.0 - p->lambda[1] - p->lambda[2];
-  for (int i = 0; i < 3; ++i) p->delta[i] = beta[i] - p->lambda[i];
-  for (int j = 0; j < 3; ++j) p->q[j] = p->delta[1] * e1[j] + p->delta[2] * e2[j];
-  p->m          = metric_of(w, P, v);
-  p->r          = metric_length(&p->m, p->q);
-  p->is_sliding = p->r > mu * fabs(p->phi);
-  p->s          = p->is_sliding ? mu * fabs(p->phi) / p->r : 1.0;
-  return true;
-}
-
-/* dr = u . dq + turn . d(length t), r^2 = a^2 |q|^2 + (1 - a^2) (q . t)^2; without a direction u = a q/|q|. */
-static void gradient_of_length(const triangle_pull *p, double u[3], double turn[3])
-{
-  const double a2 = p->m.stretch * p->m.stretch, along = v3_dot(p->q, p->m.t), share = (1.0 - a2) * along / p->r;
-  v3_scale(u, a2 / p->r, p->q);
-  v3_axpy(u, share, p->m.t);
-  v3_scale(turn, share / p->m.length, p->q);
-  v3_axpy(turn, -share * along / p->m.length, p->m.t);
-}
 
 /* d_weight <- gradient of beta^ = lambda + s (beta - lambda), from that of beta. */
 static void differentiate_triangle(walk *w, const double *P[3], const triangle_pull *p)
@@ -186,7 +55,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
   if (!p->is_sliding) return;
   corner_columns(w, col);
   const int n = 3 * (r->n_nodes + 1);
-  gradient_of_length(p, u, turn);
+  pull_gradient_of_length(p, u, turn);
   const double side = p->phi < 0.0 ? -1.0 : 1.0;
   for (int a = 0; a < 3; ++a) {
     v3_copy(lambda[a], p->dual[a]);
@@ -211,7 +80,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
     const int at = block == 0 ? 0 : 3 * col[block - 1];
     for (int j = 0; j < 3; ++j) {
       const int k = 3 * block + j;
-      ds[at + j] += (w->cone->mu * h[k] - p->s * (dr[k] - along[1] * lambda[1][k] - along[2] * lambda[2][k])) / p->r;
+      ds[at + j] += (w->on.cone->mu * h[k] - p->s * (dr[k] - along[1] * lambda[1][k] - along[2] * lambda[2][k])) / p->r;
     }
   }
   for (int i = 0; i < 3; ++i) {
@@ -242,10 +111,10 @@ static void cross_side(walk *w, int i)
 {
   mesh_relaxation *r    = w->out;
   const int64_t    from = 3 * (int64_t)r->at.triangle;
-  const int        side = w->mesh->neighbor_side[from + i], n = 3 * (r->n_nodes + 1);
+  const int        side = w->on.mesh->neighbor_side[from + i], n = 3 * (r->n_nodes + 1);
   const double     first = r->at.weight[(i + 1) % 3], second = r->at.weight[(i + 2) % 3];
   double           carried[2][3 * (RELAX_MESH_MAX_NODES + 1)];
-  r->at.triangle                = w->mesh->neighbor[from + i];
+  r->at.triangle                = w->on.mesh->neighbor[from + i];
   r->at.weight[side]            = 0.0;
   r->at.weight[(side + 1) % 3]  = second; /* the neighbour runs along the side the other way */
   r->at.weight[(side + 2) % 3]  = first;
@@ -273,7 +142,7 @@ static int walk_triangle(walk *w, bool was_entered)
   triangle_pull    p;
   int              exit = -1, top = 0;
   v3_copy(beta, r->at.weight);
-  if (!pull_in_triangle(w, P, w->mesh->tri + 3 * (int64_t)r->at.triangle, beta, &p) || !p.is_sliding) return 0;
+  if (!pull_in_triangle(&w->on, P, w->on.mesh->tri + 3 * (int64_t)r->at.triangle, beta, &p) || !p.is_sliding) return 0;
   for (int i = 0; i < 3; ++i) hat[i] = p.lambda[i] + p.s * p.delta[i];
   for (int i = 0; i < 3; ++i) {
     if (!(hat[i] < 0.0) || !(beta[i] / (beta[i] - hat[i]) < t)) continue;
@@ -300,7 +169,7 @@ static int walk_triangle(walk *w, bool was_entered)
     snap_to_corner(w, top);
     return AT_VERTEX;
   }
-  if (w->mesh->neighbor[3 * (int64_t)r->at.triangle + exit] < 0 || (was_entered && exit == w->entry)) {
+  if (w->on.mesh->neighbor[3 * (int64_t)r->at.triangle + exit] < 0 || (was_entered && exit == w->entry)) {
     w->side = exit;
     return ALONG_EDGE;
   }
@@ -345,13 +214,13 @@ static int walk_edge(walk *w)
   const double    *A = corner(w, a), *B = corner(w, b);
   double           e[3], z[3], m[3];
   v3_sub(e, B, A);
-  v3_sub(z, w->Z, A);
+  v3_sub(z, w->on.Z, A);
   const double ee = v3_dot(e, e);
   if (!(ee > DBL_MIN)) return 0;
   const double u = r->at.weight[b], u_W = v3_dot(z, e) / ee;
   v3_copy(m, z);
   v3_axpy(m, -u_W, e);
-  const double mu = edge_friction(w, r->at.triangle, w->side), reach = mu * v3_norm(m) / sqrt(ee);
+  const double mu = pull_edge_friction(&w->on, r->at.triangle, w->side), reach = mu * v3_norm(m) / sqrt(ee);
   if (!(fabs(u - u_W) > reach)) return 0;
   const double sigma = u > u_W ? 1.0 : -1.0, hat = u_W + sigma * reach;
   if (hat < 0.0 || hat > 1.0) {
@@ -376,17 +245,17 @@ static void stand_on(walk *w, int32_t triangle, int v)
 /* The triangle around the vertex into which the pull beats friction by most, or -1. */
 static int32_t best_triangle(const walk *w, int32_t vertex)
 {
-  const triangle_topology *t    = w->mesh;
+  const triangle_topology *t    = w->on.mesh;
   int32_t                  best = -1;
   double                   margin = 0.0;
   for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j) {
     const int32_t *c = t->tri + 3 * (int64_t)t->fan[j];
     const int      v = triangle_topology_corner(t, t->fan[j], vertex);
-    const double  *P[3] = {w->x + 3 * (int64_t)c[0], w->x + 3 * (int64_t)c[1], w->x + 3 * (int64_t)c[2]};
+    const double  *P[3] = {w->on.x + 3 * (int64_t)c[0], w->on.x + 3 * (int64_t)c[1], w->on.x + 3 * (int64_t)c[2]};
     const double   beta[3] = {v == 0, v == 1, v == 2};
     triangle_pull  p;
-    if (!pull_in_triangle(w, P, c, beta, &p)) continue;
-    const double h = w->cone->mu * fabs(p.phi);
+    if (!pull_in_triangle(&w->on, P, c, beta, &p)) continue;
+    const double h = w->on.cone->mu * fabs(p.phi);
     if (!(p.r > h * (1.0 + vertex_tolerance)) || !(p.lambda[(v + 1) % 3] > vertex_tolerance) ||
         !(p.lambda[(v + 2) % 3] > vertex_tolerance))
       continue;
@@ -400,10 +269,10 @@ static int32_t best_triangle(const walk *w, int32_t vertex)
 /* The edge at the vertex along which the pull beats friction by most, as a side of a triangle: *side; triangle or -1. */
 static int32_t best_edge(const walk *w, int32_t vertex, int *side)
 {
-  const triangle_topology *t    = w->mesh;
+  const triangle_topology *t    = w->on.mesh;
   int32_t                  best = -1;
   double                   margin = 0.0, z[3];
-  v3_sub(z, w->Z, w->x + 3 * (int64_t)vertex);
+  v3_sub(z, w->on.Z, w->on.x + 3 * (int64_t)vertex);
   for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j) {
     const int v = triangle_topology_corner(t, t->fan[j], vertex);
     for (int k = 1; k < 3; ++k) {
@@ -412,13 +281,13 @@ static int32_t best_edge(const walk *w, int32_t vertex, int *side)
       const int64_t first    = 3 * (int64_t)t->fan[j];
       double        e[3], m[3];
       if (k == 2 && t->neighbor[first + opposite] >= 0) continue;
-      v3_sub(e, w->x + 3 * (int64_t)t->tri[first + (v + k) % 3], w->x + 3 * (int64_t)vertex);
+      v3_sub(e, w->on.x + 3 * (int64_t)t->tri[first + (v + k) % 3], w->on.x + 3 * (int64_t)vertex);
       const double length = v3_norm(e);
       if (!(length > DBL_MIN)) continue;
       const double along = v3_dot(z, e) / length;
       v3_copy(m, z);
       v3_axpy(m, -along / length, e);
-      const double h = edge_friction(w, t->fan[j], opposite) * v3_norm(m);
+      const double h = pull_edge_friction(&w->on, t->fan[j], opposite) * v3_norm(m);
       if (!(along > h * (1.0 + vertex_tolerance) + vertex_tolerance * length)) continue;
       if (best >= 0 && !(along - h > margin)) continue;
       best   = t->fan[j];
@@ -433,15 +302,15 @@ static int walk_vertex(walk *w)
 {
   const mesh_attachment *at     = &w->out->at;
   const int              v      = at->weight[0] == 1.0 ? 0 : at->weight[1] == 1.0 ? 1 : 2;
-  const int32_t          vertex = w->mesh->tri[3 * (int64_t)at->triangle + v], triangle = best_triangle(w, vertex);
+  const int32_t          vertex = w->on.mesh->tri[3 * (int64_t)at->triangle + v], triangle = best_triangle(w, vertex);
   if (triangle >= 0) {
-    stand_on(w, triangle, triangle_topology_corner(w->mesh, triangle, vertex));
+    stand_on(w, triangle, triangle_topology_corner(w->on.mesh, triangle, vertex));
     w->entry = -1;
     return ENTERED;
   }
   const int32_t edge = best_edge(w, vertex, &w->side);
   if (edge < 0) return 0;
-  stand_on(w, edge, triangle_topology_corner(w->mesh, edge, vertex));
+  stand_on(w, edge, triangle_topology_corner(w->on.mesh, edge, vertex));
   return ALONG_EDGE;
 }
 
@@ -450,17 +319,17 @@ static int walk_vertex(walk *w)
 /* Pseudo-normals whose sign tells inside from outside where the distance is smallest [BaerentzenAanaes2005]. */
 static void normal_at_end(const walk *w, int place, double n[3])
 {
-  const triangle_topology *t     = w->mesh;
+  const triangle_topology *t     = w->on.mesh;
   const mesh_attachment   *at    = &w->out->at;
   const int64_t            first = 3 * (int64_t)at->triangle;
   v3_set(n, 0.0, 0.0, 0.0);
   if (place == AT_VERTEX) {
     const int32_t vertex = t->tri[first + (at->weight[0] == 1.0 ? 0 : at->weight[1] == 1.0 ? 1 : 2)];
     for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j)
-      add_normal(w, t->fan[j], triangle_topology_corner(t, t->fan[j], vertex), n);
+      pull_add_normal(&w->on, t->fan[j], triangle_topology_corner(t, t->fan[j], vertex), n);
   } else {
-    add_normal(w, at->triangle, -1, n);
-    if (place == ALONG_EDGE && t->neighbor[first + w->side] >= 0) add_normal(w, t->neighbor[first + w->side], -1, n);
+    pull_add_normal(&w->on, at->triangle, -1, n);
+    if (place == ALONG_EDGE && t->neighbor[first + w->side] >= 0) pull_add_normal(&w->on, t->neighbor[first + w->side], -1, n);
   }
   const double length = v3_norm(n);
   if (length > 0.0) v3_scale(n, 1.0 / length, n);
@@ -475,20 +344,20 @@ void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const
 
 relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle)
 {
-  const walk     w    = {.mesh = mesh, .x = x, .cone = cone, .rest = rest};
+  const pulled_surface on = {.mesh = mesh, .x = x, .cone = cone, .rest = rest};
   const int32_t *v    = mesh->tri + 3 * (int64_t)triangle;
   const double  *P[3] = {x + 3 * (int64_t)v[0], x + 3 * (int64_t)v[1], x + 3 * (int64_t)v[2]};
-  const metric   m    = metric_of(&w, P, v);
+  const pull_metric m = pull_metric_of(&on, P, v);
   relax_cone     in   = *cone;
   if (v3_dot(m.t, m.t) > 0.0) v3_copy(in.direction, m.t);
-  else v3_set(in.direction, 0.0, 0.0, 0.0), add_normal(&w, triangle, -1, in.direction);
+  else v3_set(in.direction, 0.0, 0.0, 0.0), pull_add_normal(&on, triangle, -1, in.direction);
   return in;
 }
 
 void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, const mesh_attachment *X,
                      const double Z[3], bool with_derivatives, mesh_relaxation *out)
 {
-  walk   w     = {mesh, x, Z, cone, rest, with_derivatives, out, -1, -1};
+  walk   w     = {{mesh, x, Z, cone, rest}, with_derivatives, out, -1, -1};
   int    place = ON_TRIANGLE, next = ON_TRIANGLE;
   double pull[3];
   out->at        = *X;
