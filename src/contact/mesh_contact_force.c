@@ -157,7 +157,7 @@ static bool spring_force(const mesh_pair *p, const double Z[3], const mesh_relax
   double pull[3], normal[3];
   v3_scale(normal, p->side, r->normal);
   v3_sub(pull, Z, r->Y);
-  const bool is_active = v3_dot(pull, normal) < 0.0;
+  const bool is_active = !r->has_left && v3_dot(pull, normal) < 0.0;
   v3_scale(f, is_active ? -p->gain * p->k : 0.0, pull);
   return is_active;
 }

@@ -169,7 +169,9 @@ static int walk_triangle(walk *w, bool was_entered)
     snap_to_corner(w, top);
     return AT_VERTEX;
   }
-  if (w->on.mesh->neighbor[3 * (int64_t)r->at.triangle + exit] < 0 || (was_entered && exit == w->entry)) {
+  const bool is_border = w->on.mesh->neighbor[3 * (int64_t)r->at.triangle + exit] < 0;
+  if (is_border && p.lambda[exit] < -vertex_tolerance) return PAST_BORDER;
+  if (is_border || (was_entered && exit == w->entry)) {
     w->side = exit;
     return ALONG_EDGE;
   }
@@ -298,6 +300,35 @@ static int32_t best_edge(const walk *w, int32_t vertex, int *side)
   return best;
 }
 
+/* A vertex of the border lets go of what nothing around it takes: does the pull beat friction in the plane of the mean normal? */
+static bool leaves_over_vertex(const walk *w, int32_t vertex)
+{
+  const triangle_topology *t = w->on.mesh;
+  double                   n[3] = {0.0, 0.0, 0.0}, z[3];
+  bool                     is_border = false;
+  for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j) {
+    const int v = triangle_topology_corner(t, t->fan[j], vertex);
+    for (int k = 1; k < 3; ++k) is_border |= t->neighbor[3 * (int64_t)t->fan[j] + (v + k) % 3] < 0;
+    pull_add_normal(&w->on, t->fan[j], v, n);
+  }
+  const double length = v3_norm(n);
+  if (!is_border || !(length > 0.0)) return false;
+  v3_sub(z, w->on.Z, w->on.x + 3 * (int64_t)vertex);
+  const double size = v3_norm(z), h = fabs(v3_dot(z, n)) / length, mu_across = w->on.cone->mu_across;
+  const double mu = mu_across > 0.0 ? fmin(w->on.cone->mu, mu_across) : w->on.cone->mu;
+  return sqrt(fmax(0.0, size * size - h * h)) > mu * h + vertex_tolerance * size;
+}
+
+/* Does the pull point out over a side of the border? */
+static bool leaves_over_side(const walk *w)
+{
+  const mesh_relaxation *r    = w->out;
+  const double          *P[3] = {corner(w, 0), corner(w, 1), corner(w, 2)};
+  triangle_pull          p;
+  return w->on.mesh->neighbor[3 * (int64_t)r->at.triangle + w->side] < 0 &&
+         pull_in_triangle(&w->on, P, w->on.mesh->tri + 3 * (int64_t)r->at.triangle, r->at.weight, &p) && p.lambda[w->side] < -vertex_tolerance;
+}
+
 static int walk_vertex(walk *w)
 {
   const mesh_attachment *at     = &w->out->at;
@@ -309,9 +340,9 @@ static int walk_vertex(walk *w)
     return ENTERED;
   }
   const int32_t edge = best_edge(w, vertex, &w->side);
-  if (edge < 0) return 0;
+  if (edge < 0) return leaves_over_vertex(w, vertex) ? PAST_BORDER : 0;
   stand_on(w, edge, triangle_topology_corner(w->on.mesh, edge, vertex));
-  return ALONG_EDGE;
+  return leaves_over_side(w) ? PAST_BORDER : ALONG_EDGE;
 }
 
 /* ---- where it ended ------------------------------------------------------------------------------------------------------ */
@@ -367,11 +398,13 @@ void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax
   while (next && out->n_places <= RELAX_MESH_MAX_MOVES) {
     place                       = next;
     out->place[out->n_places++] = (uint8_t)place;
-    if (place == AT_VERTEX) next = walk_vertex(&w);
+    if (place == PAST_BORDER) next = 0;
+    else if (place == AT_VERTEX) next = walk_vertex(&w);
     else if (place == ALONG_EDGE) next = walk_edge(&w);
     else next = walk_triangle(&w, place == ENTERED);
   }
   out->is_capped = next != 0;
+  out->has_left  = place == PAST_BORDER;
   if (out->is_capped) forget_derivatives(&w);
   if (with_derivatives) {
     int col[3];
@@ -381,7 +414,7 @@ void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax
   for (int i = 0; i < 3; ++i) v3_axpy(out->Y, out->at.weight[i], corner(&w, i));
   normal_at_end(&w, place, out->normal);
   v3_sub(pull, Z, out->Y);
-  if (!(v3_dot(pull, out->normal) < 0.0)) out->state = RELAX_INACTIVE;
+  if (out->has_left || !(v3_dot(pull, out->normal) < 0.0)) out->state = RELAX_INACTIVE;
   else out->state = mesh_attachment_equal(&out->at, X) ? RELAX_STICK : RELAX_SLIDE;
 }
 

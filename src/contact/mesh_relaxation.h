@@ -3,7 +3,12 @@
  * The attachment is kept in barycentric coordinates, so that it is carried along by a deforming surface. It is pulled
  * straight towards the point nearest to Z in the plane of its triangle, on the line of its edge, or nowhere (vertex), and
  * changes triangle, edge or vertex on the way: the machine of four states of [DingSchroeder2020], sec. 2.1.3, with the
- * derivatives of penalty-relaxation.md, section 4. Pure geometry, no state, thread-safe.                               */
+ * derivatives of penalty-relaxation.md, section 4. Pure geometry, no state, thread-safe.
+ *
+ * Where the surface ends (cloth, open meshes), so does contact, which the paper leaves open: an attachment that friction does not hold and that is
+ * pulled out over the border leaves, as it leaves one face of a thin plate over its edge. Kept on the border, it would hang on the sheet for ever.
+ * At a vertex of the border it leaves if nothing around takes it and the pull beats friction (the smaller coefficient) in the plane of the mean normal.
+ */
 #ifndef SS_CONTACT_MESH_RELAXATION_H
 #define SS_CONTACT_MESH_RELAXATION_H
 #include "contact/relaxation.h"
@@ -29,11 +34,12 @@ typedef enum {
   ON_TRIANGLE   = 1,
   ENTERED       = 2, /* in a triangle, having come over one of its edges or from a corner */
   ALONG_EDGE    = 3,
-  AT_VERTEX     = 4
+  AT_VERTEX     = 4,
+  PAST_BORDER   = 5  /* always the last */
 } mesh_relax_place;
 
 typedef struct {
-  relax_state     state; /* RELAX_INACTIVE: Z pulls Y off the surface, the rest is still filled; RELAX_STICK: Y is X; else RELAX_SLIDE */
+  relax_state     state; /* RELAX_INACTIVE: Z pulls Y off the surface or past its border, the rest is still filled; RELAX_STICK: Y is X; else RELAX_SLIDE */
   mesh_attachment at;    /* of Y */
   double          Y[3];
   double          normal[3]; /* outward unit normal at Y: of the triangle, or the mean over the edge or vertex (angle-weighted) */
@@ -42,6 +48,7 @@ typedef struct {
   int     n_places;
   uint8_t place[RELAX_MESH_MAX_MOVES + 1];
   bool    is_capped; /* gave up after RELAX_MESH_MAX_MOVES */
+  bool    has_left;  /* past the border: ended there */
 
   /* Derivatives, if asked for: dY = sum_i weight_i dP_i + sum_i P_i dweight_i, where i runs over the corners of at.triangle and
    *   dweight_i = sum_j d_weight[i][3 j ... 3 j + 2] . d(q_j),   q_0 = Z,  q_j = x[node[j - 1]],  j <= n_nodes

@@ -194,5 +194,56 @@ static void test_ridge(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_plane), cmocka_unit_test(test_derivatives),
+/* A border vertex in the middle of an edge of a flat sheet, and its corner: pulled out it leaves unless friction holds, pulled in it slides in. In a
+ * valley that ends at the border, friction of the bead holds what neither side of the valley would. */
+static void test_border(void **unused)
+{
+  (void)unused;
+  /* three triangles on the square (0, -1) ... (2, 0), around the vertex (1, 0); the second time with the middle one's far side as valley */
+  const double       x[15] = {0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 2.0, -1.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0};
+  const int32_t      tri[9] = {0, 1, 4, 1, 2, 4, 2, 3, 4};
+  const double       valley[12] = {-1.0, 1.0, 2.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0};
+  const int32_t      sides[6] = {0, 1, 2, 1, 3, 2}; /* steep slopes that meet in the edge 1-2, which ends at 2 on the border */
+  triangle_topology *t;
+  mesh_relaxation    r;
+  const double       mu = 0.5;
+  const struct {
+    double dx, dy;
+    bool   has_left;
+  } list[] = {{0.0, 0.2, true}, {0.3, 0.01, true}, {-0.3, 0.01, true}, {0.0, 0.049, false}, {0.04, 0.02, false}, {0.3, -0.01, false}, {0.0, -0.2, false}};
+  assert_ok(triangle_topology_create(5, 3, tri, &t));
+  for (int i = 0; i < 7; ++i)
+    for (int k = 0; k < 3; ++k) { /* whichever triangle the vertex is named by */
+      const mesh_attachment X = {k, {0.0, 0.0, 1.0}};
+      const double          Z[3] = {1.0 + list[i].dx, list[i].dy, -0.1}, pull = sqrt(list[i].dx * list[i].dx + list[i].dy * list[i].dy);
+      relax_mesh(t, x, mu, &X, Z, true, &r);
+      assert_int_equal(r.has_left, list[i].has_left);
+      if (list[i].has_left) assert_int_equal(r.state, RELAX_INACTIVE);
+      else assert_close(distance(r.Y, Z), 0.1 * sqrt(1.0 + fmin(mu * mu, 100.0 * pull * pull)), 1e-14);
+    }
+  const mesh_attachment corner = {0, {1.0, 0.0, 0.0}};
+  const double          aside[3] = {-0.2, 0.1, -0.1}, along[3] = {0.3, 0.01, -0.1}, held[3] = {-0.03, 0.03, -0.1};
+  relax_mesh(t, x, mu, &corner, aside, false, &r);
+  assert_true(r.has_left);
+  relax_mesh(t, x, mu, &corner, along, false, &r);
+  assert_true(r.has_left);
+  relax_mesh(t, x, mu, &corner, held, false, &r);
+  assert_int_equal(r.state, RELAX_STICK);
+  triangle_topology_destroy(&t);
+  assert_ok(triangle_topology_create(4, 2, sides, &t));
+  for (int k = 0; k < 2; ++k) {
+    mesh_attachment X = {k, {0.0, 0.0, 0.0}};
+    X.weight[triangle_topology_corner(t, k, 2)] = 1.0;
+    const double inside[3] = {0.01, -0.04, -0.1}, out[3] = {0.01, -0.06, -0.1};
+    relax_mesh(t, valley, mu, &X, inside, false, &r);
+    assert_false(r.has_left);
+    assert_close(v3_norm(r.Y), 0.0, 0.0);
+    relax_mesh(t, valley, mu, &X, out, false, &r);
+    assert_true(r.has_left);
+  }
+  triangle_topology_destroy(&t);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_border), cmocka_unit_test(test_plane), cmocka_unit_test(test_derivatives),
           cmocka_unit_test(test_closest_point), cmocka_unit_test(test_ridge))
