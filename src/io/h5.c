@@ -113,10 +113,11 @@ PetscErrorCode h5_open(h5_scope *scope, const char *path, hid_t *file)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode h5_make_group(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *group)
+/* One group in one that is there. */
+static PetscErrorCode make_one_group(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *group)
 {
   H5_SCOPE(mine);
-  hid_t links, create;
+  hid_t create;
 
   PetscFunctionBegin;
   if (H5Lexists(location, name, H5P_DEFAULT) > 0) { /* a parent of a group made before */
@@ -124,12 +125,29 @@ PetscErrorCode h5_make_group(h5_scope *scope, const char *path, hid_t location, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   H5Eclear2(H5E_DEFAULT);
-  H5_CALL(path, links = h5_keep(&mine, H5Pcreate(H5P_LINK_CREATE)));
-  H5_CALL(path, H5Pset_create_intermediate_group(links, 1));
   H5_CALL(path, create = h5_keep(&mine, H5Pcreate(H5P_GROUP_CREATE)));
   H5_CALL(path, H5Pset_obj_track_times(create, false));
-  H5_CALL(path, *group = h5_keep(scope, H5Gcreate2(location, name, links, create, H5P_DEFAULT)));
+  H5_CALL(path, *group = h5_keep(scope, H5Gcreate2(location, name, H5P_DEFAULT, create, H5P_DEFAULT)));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Step by step: groups that HDF5 itself makes on the way would bear the time. */
+PetscErrorCode h5_make_group(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *group)
+{
+  H5_SCOPE(mine);
+  char part[256];
+
+  PetscFunctionBegin;
+  for (;;) {
+    const size_t n = strcspn(name, "/");
+    PetscCheck(n > 0 && n < sizeof part, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s: a group cannot be named \"%s\"", path, name);
+    snprintf(part, sizeof part, "%.*s", (int)n, name);
+    const bool is_last = !name[n];
+    PetscCall(make_one_group(is_last ? scope : &mine, path, location, part, group));
+    if (is_last) PetscFunctionReturn(PETSC_SUCCESS);
+    location = *group;
+    name += n + 1;
+  }
 }
 
 PetscErrorCode h5_make_dataset(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t type, int rank,

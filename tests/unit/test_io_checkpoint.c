@@ -101,7 +101,7 @@ static void the_same_state_gives_the_same_bytes(void **state)
   }
   assert_memory_equal(text[0], text[1], sizeof text[0]);
   /* Nor does the clock get in. */
-  static const char *const objects[] = {"/", "/job", "/fields", "/fields/bodies/bed", "/fields/bodies/bed/position"};
+  static const char *const objects[] = {"/", "/job", "/fields", "/fields/bodies", "/fields/bodies/bed", "/fields/bodies/bed/position"};
   H5_SCOPE(scope);
   hid_t file;
   assert_ok(h5_open(&scope, path, &file));
