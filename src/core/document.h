@@ -48,4 +48,6 @@ const document_node *document_find(const document_node *mapping, const char *key
 PetscErrorCode document_override(document *doc, const char *path, document_node *value);
 /* Write as YAML (block style), so that reading it back gives an equal tree. Used to embed the resolved job. */
 PetscErrorCode document_write(const document_node *node, char **text); /* memory_free(text) */
+/* The same on one line, in flow style: what --set takes as a value. */
+PetscErrorCode document_write_flow(const document_node *node, char **text);
 #endif

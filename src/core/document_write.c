@@ -63,6 +63,30 @@ static PetscErrorCode write_text(text_buffer *b, const char *text, bool is_quote
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode write_flow(text_buffer *b, const document_node *node)
+{
+  const bool is_mapping = node->kind == DOCUMENT_MAPPING;
+
+  PetscFunctionBegin;
+  if (node->kind == DOCUMENT_NULL) {
+    PetscCall(text_append(b, "null", 4));
+  } else if (node->kind == DOCUMENT_SCALAR) {
+    PetscCall(write_text(b, node->text, node->is_quoted || strpbrk(node->text, ",[]{}")));
+  } else {
+    PetscCall(text_append(b, is_mapping ? "{" : "[", 1));
+    for (int i = 0; i < node->n; ++i) {
+      if (i) PetscCall(text_append(b, ", ", 2));
+      if (is_mapping) {
+        PetscCall(write_text(b, node->key[i], strpbrk(node->key[i], ",[]{}")));
+        PetscCall(text_append(b, ": ", 2));
+      }
+      PetscCall(write_flow(b, node->value[i]));
+    }
+    PetscCall(text_append(b, is_mapping ? "}" : "]", 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode write_node(text_buffer *b, const document_node *node, int indent)
 {
   PetscFunctionBegin;
@@ -96,6 +120,16 @@ PetscErrorCode document_write(const document_node *node, char **text)
 
   PetscFunctionBegin;
   PetscCall(write_node(&b, node, 0));
+  *text = b.data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode document_write_flow(const document_node *node, char **text)
+{
+  text_buffer b = {0};
+
+  PetscFunctionBegin;
+  PetscCall(write_flow(&b, node));
   *text = b.data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -95,16 +95,30 @@ static void parse_call(parser *p, operation op, int n_arguments)
   emit(p, op, 0, 0.0);
 }
 
+/* The variable whose name stands here, the longest; -1: none. */
+static int find_variable(const parser *p, size_t *length)
+{
+  int best = -1;
+  *length  = 0;
+  for (int i = 0; i < p->n_vars; ++i) {
+    const size_t n = strlen(p->names[i]);
+    if (n > *length && strncmp(p->names[i], p->at, n) == 0 && !is_letter(p->at[n]) && !is_digit(p->at[n])) best = i, *length = n;
+  }
+  return best;
+}
+
 static void parse_name(parser *p)
 {
   const char *start = p->at;
+  size_t      n;
+  const int   var = find_variable(p, &n);
+  if (var >= 0) {
+    p->at += n;
+    emit(p, OP_VARIABLE, var, 0.0);
+    return;
+  }
   while (is_letter(*p->at) || is_digit(*p->at)) ++p->at;
-  const size_t n = (size_t)(p->at - start);
-  for (int i = 0; i < p->n_vars; ++i)
-    if (strlen(p->names[i]) == n && strncmp(p->names[i], start, n) == 0) {
-      emit(p, OP_VARIABLE, i, 0.0);
-      return;
-    }
+  n = (size_t)(p->at - start);
 #define X(name, count)                                                  \
   if (n == strlen(#name) && strncmp(#name, start, n) == 0) {            \
     parse_call(p, OP_##name, count);                                    \
@@ -342,6 +356,13 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
     if (place) *place = (int)(p.where - text);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool expression_uses(const expression *e, int var)
+{
+  for (int i = 0; i < e->n; ++i)
+    if (e->code[i].op == OP_VARIABLE && e->code[i].var == var) return true;
+  return false;
 }
 
 void expression_destroy(expression **e)

@@ -12,10 +12,13 @@ enum { EXPRESSION_MAX_LENGTH = 4096, EXPRESSION_MAX_DEPTH = 64 };
 
 typedef struct expression expression;
 
-/* names [n_vars] of the variables, needed only during the call. On a mistake in the text *out is NULL and the return still 0:
+/* names [n_vars] of the variables, needed only during the call. A name may be anything without blanks, such as the path of a job
+ * key, time.end or bodies.a.max[2]; the longest that fits counts. On a mistake in the text *out is NULL and the return still 0:
  * `message` says what was wrong and *place (may be NULL) the character it was found at, from 0. */
 PetscErrorCode expression_compile(const char *text, int n_vars, const char *const *names, expression **out, int *place, char *message,
                                   size_t size);
+/* Does the value depend on variable `var`, as far as the text says? */
+bool           expression_uses(const expression *e, int var);
 void           expression_destroy(expression **e);
 double         expression_value(const expression *e, const double *vars);
 /* Derivative with respect to variable `var`, by dual numbers; the value goes to *value. Comparisons, floor and ceil count as

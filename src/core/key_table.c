@@ -114,7 +114,7 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
   case KEY_PATH: (void)snprintf(out, size, "path of a file"); return;
   case KEY_TABLE: (void)snprintf(out, size, "mapping"); return;
   case KEY_NAMED: (void)snprintf(out, size, "names with a mapping each"); return;
-  case KEY_TREE: (void)snprintf(out, size, "mapping, passed on"); return;
+  case KEY_TREE: (void)snprintf(out, size, spec->table ? "names with an entry each" : "mapping, passed on"); return;
   case KEY_LIST:
     if (spec->count) (void)snprintf(out, size, "list of %d mappings", spec->count);
     else (void)snprintf(out, size, "list of mappings");

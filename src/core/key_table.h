@@ -8,7 +8,8 @@
  *   KEY_INT     int64_t                    KEY_TABLE   const T *   (NULL when absent and optional)
  *   KEY_REAL    double                     KEY_NAMED   key_list    mapping name -> T
  *   KEY_STRING  const char *               KEY_LIST    key_list    sequence of T
- *   KEY_ENUM    int (index in choices)     KEY_TREE    const document_node * (unread; for pass-through blocks)
+ *   KEY_ENUM    int (index in choices)     KEY_TREE    const document_node * (unread; pass-through, or with
+ *                                                      `table` entries like it, which their reader may abbreviate)
  *   KEY_STRINGS key_list of const char *   KEY_PATH    const char * (relative to the folder of the file it stands in,
  *                                                      made absolute; $VAR, ${VAR} and ~/ expanded, $$ is a dollar)
  *
@@ -44,7 +45,7 @@ typedef struct {
   bool               is_open;   /* the bounds themselves are excluded, e.g. min = 0 means > 0 */
   const char *const *choices;   /* KEY_ENUM: NULL-terminated; KEY_STRINGS: if given, entries must be among them */
   int                count;     /* KEY_REALS; KEY_STRINGS, KEY_LIST: if not 0, exactly so many */
-  const key_table   *table;     /* KEY_TABLE, KEY_NAMED, KEY_LIST */
+  const key_table   *table;     /* KEY_TABLE, KEY_NAMED, KEY_LIST; KEY_TREE: for manual and schema alone */
   const char        *help;      /* one line, no full stop at the end */
   bool               may_change; /* with all below it: between the starts of one run, see key_table_compare */
 } key_spec;
@@ -106,6 +107,9 @@ typedef struct {
 typedef PetscErrorCode (*key_difference_visit)(const key_difference *d, void *context);
 PetscErrorCode key_table_compare(const key_table *table, const document_node *before, const document_node *after, key_difference_visit visit,
                                  void *context);
+/* Make every path below `mapping` absolute where it stands, and leave all else as it is: then the text means the same from another
+ * folder. Texts are owned by `owner`. */
+PetscErrorCode key_table_absolute_paths(const key_table *table, document *owner, document_node *mapping);
 /* Manual and schema, from the same tables. memory_free(*text). */
 PetscErrorCode key_table_manual_markdown(const key_table *root, char **text);
 PetscErrorCode key_table_json_schema(const key_table *root, char **text);

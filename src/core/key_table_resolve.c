@@ -91,3 +91,43 @@ PetscErrorCode key_table_resolve(const key_table *table, document *owner, const 
   PetscCall(resolve_table(table, owner, mapping, 0, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* ---- paths alone ---- */
+
+static PetscErrorCode absolute_table(const key_table *table, document *owner, document_node *node, int depth);
+
+static PetscErrorCode absolute_value(const key_spec *spec, document *owner, document_node *node, int depth)
+{
+  document_node *absolute;
+
+  PetscFunctionBegin;
+  if (spec->type == KEY_PATH) {
+    PetscCall(resolve_path(owner, node, &absolute));
+    node->text = absolute->text;
+  } else if (spec->type == KEY_TABLE) {
+    PetscCall(absolute_table(spec->table, owner, node, depth + 1));
+  } else if (spec->type == KEY_NAMED || spec->type == KEY_LIST) {
+    for (int i = 0; i < node->n; ++i) PetscCall(absolute_table(spec->table, owner, node->value[i], depth + 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode absolute_table(const key_table *table, document *owner, document_node *node, int depth)
+{
+  PetscFunctionBegin;
+  if (node->kind != DOCUMENT_MAPPING || depth >= KEY_MAX_DEPTH) PetscFunctionReturn(PETSC_SUCCESS);
+  const int variant = key_table_variant(table, node);
+  for (int i = 0; i < node->n; ++i) {
+    const key_spec *k = key_table_find(table, node->key[i]);
+    if (!k && variant >= 0) k = key_table_find(table->variants[variant].table, node->key[i]);
+    if (k) PetscCall(absolute_value(k, owner, node->value[i], depth));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_table_absolute_paths(const key_table *table, document *owner, document_node *mapping)
+{
+  PetscFunctionBegin;
+  PetscCall(absolute_table(table, owner, mapping, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -25,24 +25,12 @@ static PetscErrorCode json_string(writer *w, const char *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The shortest decimal that reads back as x. */
 static PetscErrorCode json_number(writer *w, double x)
 {
-  char text[40];
+  char text[KEY_TEXT_REAL];
 
   PetscFunctionBegin;
-  if (x == floor(x) && fabs(x) < 1e9) {
-    PetscCall(text_printf(&w->b, "%.0f", x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (int digits = 1; digits <= 17; ++digits) {
-    (void)snprintf(text, sizeof text, "%.*g", digits, x);
-    for (char *c = text; *c; ++c)
-      if (*c == ',') *c = '.'; /* some locales */
-    const char *end;
-    if (key_text_strtod(text, &end) == x) break;
-  }
-  PetscCall(text_append(&w->b, text, (int64_t)strlen(text)));
+  PetscCall(text_printf(&w->b, "%s", key_text_of_real(x, text)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,7 +159,13 @@ static PetscErrorCode json_type(writer *w, const key_spec *k)
     else PetscCall(text_printf(b, "\"type\": [\"string\", \"number\", \"boolean\"]"));
     PetscCall(text_append(b, "}", 1));
     break;
-  case KEY_TREE: PetscCall(text_printf(b, "\"type\": [\"object\", \"null\"]")); break;
+  case KEY_TREE:
+    PetscCall(text_printf(b, "\"type\": [\"object\", \"null\"]"));
+    if (!k->table) break;
+    PetscCall(text_printf(b, ", \"additionalProperties\": {\"anyOf\": [{\"type\": \"array\"}, "));
+    PetscCall(json_ref(w, k->table));
+    PetscCall(text_append(b, "]}", 2));
+    break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

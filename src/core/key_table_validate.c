@@ -19,7 +19,7 @@ static const size_t SIZE_OF[] = {
 static void check_key(check *c, const key_table *table, const key_spec *k, size_t size)
 {
   const document_mark none = {0};
-  const bool          has_table = k->type == KEY_TABLE || k->type == KEY_NAMED || k->type == KEY_LIST;
+  const bool          has_table = k->type == KEY_TABLE || k->type == KEY_NAMED || k->type == KEY_LIST || (k->type == KEY_TREE && k->table);
   size_t              bytes = k->type == KEY_REALS ? SIZE_OF[k->type] * (size_t)k->count : SIZE_OF[k->type];
   if (k->type == KEY_TABLE && k->table && k->table->variant_key) bytes = sizeof(key_item);
 #define SAY(text) diagnostics_add(c->d, none, k->name, "key of table %s: " text, table->name)

@@ -41,12 +41,19 @@ double key_text_strtod(const char *text, const char **end)
   return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
 }
 
-void key_text_of_real(double x, char text[KEY_TEXT_REAL])
+const char *key_text_of_real(double x, char text[KEY_TEXT_REAL])
 {
+  const char *end;
+  if (x == floor(x) && fabs(x) < 0x1p53) {
+    snprintf(text, KEY_TEXT_REAL, "%.0f", x); /* also "-0", which keeps its sign */
+    return text;
+  }
   for (int digits = 15; digits <= 17; ++digits) {
     snprintf(text, KEY_TEXT_REAL, "%.*g", digits, x);
-    if (strtod(text, NULL) == x) break;
+    for (char *c = text; *c; ++c) *c = *c == ',' ? '.' : *c; /* some locales */
+    if (key_text_strtod(text, &end) == x) break;
   }
+  return text;
 }
 
 static bool is_not_finite_word(const char *s)

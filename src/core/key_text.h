@@ -7,9 +7,9 @@
  * leading space: *end == text when there is no decimal number. Overflow gives infinity. */
 double key_text_strtod(const char *text, const char **end);
 
-/* The fewest digits that read back to the same bits. */
+/* The fewest digits that read back to the same bits; whole numbers below 2^53 without exponent. Returns text. */
 enum { KEY_TEXT_REAL = 40 };
-void key_text_of_real(double x, char text[KEY_TEXT_REAL]);
+const char *key_text_of_real(double x, char text[KEY_TEXT_REAL]);
 
 typedef enum { KEY_TEXT_OK, KEY_TEXT_NOT_A_NUMBER, KEY_TEXT_NOT_FINITE, KEY_TEXT_NOT_WHOLE, KEY_TEXT_TOO_LARGE } key_text_verdict;
 /* The whole text must be one finite number. */

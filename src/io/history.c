@@ -6,7 +6,6 @@
 #include "io/sealed_file.h"
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,22 +163,14 @@ bool history_is_whole(const history *h, int64_t resume_step, int64_t every)
   return false;
 }
 
-static void print_real(FILE *out, double x)
+PetscErrorCode history_row(history *h, const double *values)
 {
   char text[KEY_TEXT_REAL];
 
-  key_text_of_real(x, text);
-  fputs(text, out);
-}
-
-PetscErrorCode history_row(history *h, const double *values)
-{
   PetscFunctionBegin;
   for (int i = 0; i < h->n_columns; ++i) {
     if (i) fputc(',', h->out);
-    if (values[i] == floor(values[i]) && fabs(values[i]) < 9007199254740992.0 && (values[i] != 0.0 || !signbit(values[i])))
-      fprintf(h->out, "%.0f", values[i]);
-    else print_real(h->out, values[i]);
+    fputs(key_text_of_real(values[i], text), h->out);
   }
   fputc('\n', h->out);
   PetscCheck(!ferror(h->out), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", h->path, strerror(errno),
