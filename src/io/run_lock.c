@@ -182,3 +182,20 @@ void run_lock_release(run_lock **lock)
   memory_free(&(*lock)->path);
   memory_free(lock);
 }
+
+bool run_lock_is_held(const char *directory)
+{
+  char   path[4400];
+  holder who;
+
+  (void)snprintf(path, sizeof path, "%.4095s/run.lock", directory);
+  if (access(path, F_OK)) return false;
+  if (!read_holder(path, &who)) return access(path, F_OK) == 0; /* its holder is just writing its name */
+  if (is_dead(&who)) return false;
+  /* A process of that number lives, here or on another host: is the lock its? */
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno != ENOENT;
+  const bool is_free = !flock(fd, LOCK_SH | LOCK_NB), has_locks = is_free || errno == EWOULDBLOCK;
+  close(fd);
+  return !is_free || !has_locks;
+}

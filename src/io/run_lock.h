@@ -9,4 +9,6 @@ typedef struct run_lock run_lock;
 /* Makes the directory if missing. If another process writes there: PETSC_ERR_FILE_OPEN, naming its pid, host and start. */
 PetscErrorCode run_lock_acquire(const char *directory, run_lock **out);
 void           run_lock_release(run_lock **lock);
+/* Does another process hold the lock of `directory`? Looks only, and does not disturb one that is about to take it. */
+bool run_lock_is_held(const char *directory);
 #endif

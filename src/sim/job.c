@@ -157,14 +157,17 @@ static const key_spec job_keys[] = {
 const key_table job_table = {.name = "job", .help = "A job file says what is in a scene, how contact is formulated, and what is to be written. SI units throughout.",
                              .size = sizeof(job), .keys = job_keys};
 
-/* A name becomes a folder: no path separators, nothing hidden, nothing a shell would mangle. */
+bool job_name_is_sound(const char *name)
+{
+  const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.";
+  return *name && *name != '.' && strspn(name, allowed) == strlen(name) && strlen(name) <= 100;
+}
+
 static void check_name(const job *j, const document_node *root, diagnostics *d)
 {
   const document_node *node = document_find(root, "name");
   if (!node || !j->name) return;
-  const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.";
-  if (!*j->name || *j->name == '.' || strspn(j->name, allowed) != strlen(j->name) || strlen(j->name) > 100)
-    diagnostics_add(d, node->mark, "name", "expected 1 to 100 letters, digits, or any of _ - + . (it names a folder), got \"%s\"", j->name);
+  if (!job_name_is_sound(j->name)) diagnostics_add(d, node->mark, "name", "expected " JOB_NAME_WORDS ", got \"%s\"", j->name);
 }
 
 static void check_time(const job *j, const document_node *root, diagnostics *d)
@@ -208,7 +211,7 @@ static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
 }
 
 /* "a.b=c": the value is YAML, so lists and mappings can be set, too. */
-static PetscErrorCode apply_override(document *doc, const char *text, diagnostics *d)
+PetscErrorCode job_override(document *doc, const char *text, diagnostics *d)
 {
   PetscFunctionBegin;
   const document_mark nowhere = {"--set", 0, 0};
@@ -228,27 +231,37 @@ static PetscErrorCode apply_override(document *doc, const char *text, diagnostic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode job_from_document(document *doc, int n_overrides, const char *const *overrides, diagnostics *d, job **out)
+PetscErrorCode job_read_document(document **doc, diagnostics *d, job **out)
 {
-  PetscFunctionBegin;
-  for (int i = 0; i < n_overrides; ++i) {
-    const PetscErrorCode code = apply_override(doc, overrides[i], d);
-    if (code) document_destroy(&doc);
-    PetscCall(code);
-  }
   const void *read = NULL;
-  if (!diagnostics_count(d)) PetscCall(key_table_read(&job_table, doc, document_root(doc), "", d, &read));
+
+  PetscFunctionBegin;
+  *out = NULL;
+  if (!diagnostics_count(d)) PetscCall(key_table_read(&job_table, *doc, document_root(*doc), "", d, &read));
   if (!read) {
-    document_destroy(&doc);
+    document_destroy(doc);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   job *j;
   PetscCall(memory_alloc("job", 1, sizeof *j, &j));
   *j          = *(const job *)read;
-  j->document = doc;
-  PetscCall(job_finish(j, doc, d));
+  j->document = *doc;
+  *doc        = NULL;
+  PetscCall(job_finish(j, j->document, d));
   if (diagnostics_count(d)) job_destroy(&j);
   *out = j;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode job_from_document(document *doc, int n_overrides, const char *const *overrides, diagnostics *d, job **out)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < n_overrides; ++i) {
+    const PetscErrorCode code = job_override(doc, overrides[i], d);
+    if (code) document_destroy(&doc);
+    PetscCall(code);
+  }
+  PetscCall(job_read_document(&doc, d, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -106,5 +106,12 @@ extern const key_table job_table;
 PetscErrorCode job_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, job **out);
 /* The same from text: the job embedded in a checkpoint. `name` stands for the file in messages. */
 PetscErrorCode job_read_text(const char *name, const char *text, int n_overrides, const char *const *overrides, diagnostics *d, job **out);
+/* The same from a document that has been read: takes it over. A sweep makes the jobs of its cases this way. */
+PetscErrorCode job_read_document(document **doc, diagnostics *d, job **out);
+/* One override, "key.path=value", onto a document that has not become a job yet. */
+PetscErrorCode job_override(document *doc, const char *text, diagnostics *d);
 void           job_destroy(job **j);
+/* May a run be called so? The name becomes a folder: no path separators, nothing hidden, nothing a shell would mangle. */
+bool job_name_is_sound(const char *name);
+#define JOB_NAME_WORDS "1 to 100 letters, digits, or any of _ - + . (it names a folder)"
 #endif

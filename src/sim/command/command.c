@@ -60,17 +60,41 @@ static void print_options(const command_option *options)
   }
 }
 
+const char *command_action(const command *c, const char *name)
+{
+  const char *space = strchr(c->name, ' ');
+  if (!space || (name && (strncmp(c->name, name, (size_t)(space - c->name)) || name[space - c->name]))) return NULL;
+  return space + 1;
+}
+
+static void print_actions(const char *name, bool is_usage)
+{
+  bool any = false;
+  for (const command *const *k = commands; *k; ++k) {
+    const char *word = command_action(*k, name);
+    if (!word) continue;
+    any = true;
+    if (is_usage) printf("       stickslip %s %s\n", (*k)->name, (*k)->arguments);
+    else printf("  %-24s %s\n", word, (*k)->summary);
+  }
+  if (any && !is_usage) printf("\n`stickslip %s ACTION --help` tells more about these.\n\n", name);
+}
+
 void command_print_help(const command *c)
 {
   if (c) {
-    printf("usage: stickslip %s %s [options] [-petsc_options ...]\n\n%s\n\n", c->name, c->arguments, c->help);
+    printf("usage: stickslip %s %s [options] [-petsc_options ...]\n", c->name, c->arguments);
+    print_actions(c->name, true);
+    printf("\n%s\n\n", c->help);
+    print_actions(c->name, false);
     print_options(c->options);
     print_options(command_common_options);
     return;
   }
   printf("stickslip %s: a batch solver for things that touch, with Coulomb friction\n\nusage: stickslip COMMAND [arguments]\n\n",
          version_text());
-  for (const command *const *k = commands; *k; ++k) printf("  %-12s %s\n", (*k)->name, (*k)->summary);
+  for (const command *const *k = commands; *k; ++k)
+    if (!command_action(*k, NULL)) printf("  %-12s %s\n", (*k)->name, (*k)->summary);
   printf("\n`stickslip COMMAND --help` tells more. Exit codes:\n");
 #define X(name, number, text) printf("  %3d  %s\n", number, text);
   EXIT_CODE_TABLE(X)
@@ -88,11 +112,21 @@ static void print_version(void)
   printf("%s\n", text);
 }
 
+static const command *find_action(const command *c, const char *word)
+{
+  for (const command *const *k = commands; c && word && *k; ++k) {
+    const char *action = command_action(*k, c->name);
+    if (action && strcmp(action, word) == 0) return *k;
+  }
+  return NULL;
+}
+
 static const command *find_command(const char *name)
 {
   const char *names[64];
   int         n = 0;
   for (const command *const *k = commands; *k; ++k) {
+    if (command_action(*k, NULL)) continue;
     if (strcmp((*k)->name, name) == 0) return *k;
     names[n++] = (*k)->name;
   }
@@ -139,7 +173,9 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
   petsc_argv[0] = argv[0];
   *petsc_argc   = 1;
   if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-    const command *about = argc > 2 ? find_command(argv[2]) : NULL;
+    const command *about  = argc > 2 ? find_command(argv[2]) : NULL;
+    const command *action = argc > 3 ? find_action(about, argv[3]) : NULL;
+    if (action) about = action;
     if (argc <= 2 || about) {
       command_print_help(about);
       *code = argc < 2 ? SS_EXIT_BAD_INPUT : SS_EXIT_OK;
@@ -151,9 +187,11 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     *code = SS_EXIT_OK;
     return NULL;
   }
-  const command *c = find_command(argv[1]);
+  const command *c      = find_command(argv[1]);
+  const command *action = find_action(c, argc > 2 ? argv[2] : NULL);
+  if (action) c = action;
   if (!c) return NULL;
-  for (int i = 2; i < argc; ++i) {
+  for (int i = action ? 3 : 2; i < argc; ++i) {
     const char *a = argv[i];
     if (strncmp(a, "--", 2) == 0 && a[2]) {
       if (!take_option(c, argc, argv, &i, line)) return NULL;

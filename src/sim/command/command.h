@@ -21,6 +21,7 @@ typedef struct {
   const char           *value[COMMAND_MAX_VALUES];
 } command_line;
 
+/* A name of two words, "sweep status", is an action of the command of its first word: a command of its own in all other respects. */
 typedef struct {
   const char           *name, *arguments, *summary, *help;
   int                   min_positional, max_positional;
@@ -40,5 +41,7 @@ bool command_integer(const command_line *line, const char *option, int64_t min, 
 /* Parse argv[1..]: picks the command, fills the line; what belongs to PETSc (single dash) goes to petsc_argv.
  * Returns NULL after printing why, or after --help/--version (then *code = 0). */
 const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code);
+/* "status" if c is "sweep status" and `name` is "sweep"; NULL: no action of that command. Of NULL: is it an action at all? */
+const char    *command_action(const command *c, const char *name);
 void           command_print_help(const command *c); /* NULL: overview */
 #endif

@@ -1,0 +1,112 @@
+/* Sweep files into cases: values, order, identity, what each case sets. */
+#include "sweep_fixture.h"
+#include "core/key_table.h"
+
+static const char *value_of(const sweep_plan *plan, int64_t i, const char *name)
+{
+  for (int k = 0; k < plan->n_parameters; ++k)
+    if (!strcmp(plan->parameter[k], name)) return plan->cases[i].value[k];
+  fail_msg("no parameter %s", name);
+  return NULL;
+}
+
+static const char *setting_of(const sweep_plan *plan, int64_t i, const char *key)
+{
+  for (int k = 0; k < plan->n_settings; ++k)
+    if (!strcmp(plan->setting[k], key)) return plan->cases[i].overrides[k] + strlen(key) + 1;
+  fail_msg("%s is not set", key);
+  return NULL;
+}
+
+static void assert_values(const char *text, const char *name, int n, const char *const *expected)
+{
+  sweep_plan *plan = sweep_good(text);
+  assert_int_equal(plan->n_cases, n);
+  for (int i = 0; i < n; ++i) assert_string_equal(value_of(plan, i, name), expected[i]);
+  sweep_plan_destroy(&plan);
+}
+#define VALUES(text, name, ...) \
+  assert_values(text, name, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
+
+static void the_table_is_sound(void **state)
+{
+  (void)state;
+  diagnostics *d;
+  assert_ok(diagnostics_create(&d));
+  assert_ok(key_table_validate(&sweep_file_table, d));
+  if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
+  diagnostics_destroy(&d);
+}
+
+static void values_of_lists_and_ranges(void **state)
+{
+  (void)state;
+  VALUES("vary: {contact.friction: [0.10, 2.0e-1, 1, 1e3]}\n", "contact.friction", "0.1", "0.2", "1", "1000");
+  VALUES("vary: {contact.friction: {range: {from: 0.1, to: 0.5, count: 5}}}\n", "contact.friction", "0.1", "0.2", "0.3", "0.4", "0.5");
+  VALUES("vary: {contact.friction: {range: {from: 0.1, to: 0.5, step: 0.1}}}\n", "contact.friction", "0.1", "0.2", "0.3", "0.4", "0.5");
+  VALUES("vary: {contact.friction: {range: {from: 4, to: 1, step: -1}}}\n", "contact.friction", "4", "3", "2", "1");
+  VALUES("vary: {contact.friction: {range: {from: 0, to: 1, step: 0.4}}}\n", "contact.friction", "0", "0.4", "0.8");
+  VALUES("vary: {contact.stiffness: {log: {from: 1e3, to: 1e6, count: 4}}}\n", "contact.stiffness", "1000", "10000", "100000", "1000000");
+  VALUES("vary: {bodies.ball.material: [steel, \"ice\"]}\n", "bodies.ball.material", "steel", "ice");
+  VALUES("vary: {gravity: [[0, 0, -9.81], [0, 0, -1.620]]}\n", "gravity", "[0, 0, -9.81]", "[0, 0, -1.62]");
+}
+
+/* The last dimension varies fastest, repeat most of all; zip is one dimension; filters leave out. */
+static void the_product_is_in_order(void **state)
+{
+  (void)state;
+  sweep_plan *plan = sweep_good("vary:\n  a: [1, 2]\n  z: {zip: {mu: [0.1, 0.2, 0.3], k: [10, 20, 30]}}\nwhere: [\"a*mu < 0.5\"]\n"
+                                "set: {contact.friction: mu, contact.stiffness: a*k + repeat}\nrepeat: {count: 2, first: 5}\n");
+  static const char *const a[] = {"1", "1", "1", "2", "2"}, *const mu[] = {"0.1", "0.2", "0.3", "0.1", "0.2"}, *const k[] = {"10", "20", "30", "20", "40"};
+  assert_int_equal(plan->n_cases, 10);
+  assert_int_equal(plan->n_filtered, 2);
+  assert_int_equal(plan->n_varied, 4);
+  assert_string_equal(plan->parameter[3], "repeat");
+  for (int i = 0; i < 10; ++i) {
+    char stiffness[32];
+    snprintf(stiffness, sizeof stiffness, "%d", atoi(k[i / 2]) + 5 + i % 2);
+    assert_int_equal(plan->cases[i].number, i + 1);
+    assert_string_equal(value_of(plan, i, "a"), a[i / 2]);
+    assert_string_equal(setting_of(plan, i, "contact.friction"), mu[i / 2]);
+    assert_string_equal(setting_of(plan, i, "contact.stiffness"), stiffness);
+  }
+  sweep_plan_destroy(&plan);
+}
+
+/* Derived parameters in any order, all their digits; lists with expressions in them; texts with parameters in them. */
+static void what_is_set(void **state)
+{
+  (void)state;
+  sweep_plan *plan = sweep_good("vary: {a: [0.1, 3]}\nlet: {late: early*2, early: a*3}\n"
+                                "set:\n  contact.friction: late\n  bodies.ball.shape.sphere.center: [0, -a, \"late+1\"]\n"
+                                "  description: \"a = {a}, {not a parameter\"\n  bodies.ball.material: ice\n  output.keep: 4\n");
+  assert_string_equal(value_of(plan, 0, "early"), "0.30000000000000004"); /* 0.1*3 in binary */
+  assert_string_equal(setting_of(plan, 0, "contact.friction"), "0.6000000000000001");
+  assert_string_equal(setting_of(plan, 1, "contact.friction"), "18");
+  assert_string_equal(setting_of(plan, 0, "bodies.ball.shape.sphere.center"), "[0, -0.1, 1.6]");
+  assert_string_equal(setting_of(plan, 1, "description"), "\"a = 3, {not a parameter\"");
+  assert_string_equal(setting_of(plan, 1, "bodies.ball.material"), "ice");
+  assert_int_equal(plan->n_varied, 1);
+  assert_int_equal(plan->n_parameters, 3);
+  sweep_plan_destroy(&plan);
+}
+
+/* The identity of a case is what varies: not its place in the file, nor how its numbers are written. */
+static void identity(void **state)
+{
+  (void)state;
+  sweep_plan *one = sweep_good("vary: {contact.friction: [0.1, 0.2], contact.stiffness: [1000, 2000]}\n");
+  sweep_plan *two = sweep_good("vary: {contact.stiffness: [2e3, 1.0e3, 5], contact.friction: [1e-1]}\n");
+  assert_string_equal(one->cases[0].id, two->cases[1].id);
+  assert_string_equal(one->cases[1].id, two->cases[0].id);
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < i; ++k) assert_string_not_equal(one->cases[i].id, one->cases[k].id);
+  assert_int_equal(strlen(one->cases[0].id), SWEEP_ID - 1);
+  sweep_plan_destroy(&one);
+  sweep_plan_destroy(&two);
+}
+
+TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test_setup_teardown(values_of_lists_and_ranges, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(the_product_is_in_order, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(what_is_set, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(identity, sweep_setup, sweep_teardown))
