@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+#include "core/csv.h"
 #include "core/key_text.h"
 #include "core/memory.h"
-#include "core/text.h"
 #include "core/version.h"
 #include "io/h5.h"
 #include "io/sealed_file.h"
@@ -16,27 +16,14 @@ static const char *text_of(const table_column *c, int64_t i) { return c->text[i]
 
 /* --- CSV ------------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode put_quoted(text_buffer *b, const char *text)
-{
-  PetscFunctionBegin;
-  if (!strpbrk(text, ",\"\r\n") && *text != ' ') {
-    PetscCall(text_append(b, text, (int64_t)strlen(text)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(text_append(b, "\"", 1));
-  for (const char *c = text; *c; ++c) PetscCall(text_append(b, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1));
-  PetscCall(text_append(b, "\"", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode put_cell(text_buffer *b, const table_column *c, int64_t i)
+static PetscErrorCode put_cell(text_buffer *b, const table_column *c, int64_t i, bool is_first)
 {
   char number[KEY_TEXT_REAL] = "";
 
   PetscFunctionBegin;
   if (c->type == TABLE_REAL && isfinite(c->real[i])) key_text_of_real(c->real[i], number);
   if (c->type == TABLE_WHOLE) snprintf(number, sizeof number, "%lld", (long long)c->whole[i]);
-  PetscCall(put_quoted(b, c->type == TABLE_TEXT ? text_of(c, i) : number));
+  PetscCall(csv_append(b, c->type == TABLE_TEXT ? text_of(c, i) : number, is_first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,15 +33,13 @@ static PetscErrorCode put_csv(text_buffer *b, int64_t n_rows, int n_columns, con
   for (int k = 0; k < n_columns; ++k) {
     char head[512];
     snprintf(head, sizeof head, has_unit(&columns[k]) ? "%s [%s]" : "%s", columns[k].name, columns[k].unit);
-    if (k) PetscCall(text_append(b, ",", 1));
-    PetscCall(put_quoted(b, head));
+    PetscCall(csv_append(b, head, k == 0));
   }
   PetscCall(text_append(b, "\n", 1));
-  for (int64_t i = 0; i < n_rows; ++i)
-    for (int k = 0; k < n_columns; ++k) {
-      PetscCall(put_cell(b, &columns[k], i));
-      PetscCall(text_append(b, k + 1 < n_columns ? "," : "\n", 1));
-    }
+  for (int64_t i = 0; i < n_rows; ++i) {
+    for (int k = 0; k < n_columns; ++k) PetscCall(put_cell(b, &columns[k], i, k == 0));
+    PetscCall(text_append(b, "\n", 1));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -31,6 +31,7 @@ static void restart_with_settings(char **argv, const char *places)
   if (n <= 0) return; /* no /proc: go on as we are */
   path[n] = '\0';
   if (sets_spins) setenv("GOMP_SPINCOUNT", "1000", 1);
+  setenv("OPENBLAS_NUM_THREADS", "1", 0); /* or it starts a thread a core when it is loaded */
   if (places) {
     setenv("OMP_PLACES", places, 1);
     setenv("OMP_PROC_BIND", "close", 1);

@@ -193,7 +193,7 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
   if (!c) return NULL;
   for (int i = action ? 3 : 2; i < argc; ++i) {
     const char *a = argv[i];
-    if (strncmp(a, "--", 2) == 0 && a[2]) {
+    if ((strncmp(a, "--", 2) == 0 && a[2]) || find_option(c->options, a, strlen(a))) {
       if (!take_option(c, argc, argv, &i, line)) return NULL;
     } else if (a[0] == '-' && a[1] && !strchr("0123456789.", a[1])) {
       /* PETSc's: the option, and the next word if that is no option */

@@ -2,9 +2,11 @@
 #include <string.h>
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "io/sealed_file.h"
 #include "sim/command/command.h"
 #include "sim/command/command_list.h"
+#include "sim/command/command_sweep_run.h"
 #include "sim/sweep/sweep_folder.h"
 #include "sim/sweep/sweep_table.h"
 
@@ -13,6 +15,8 @@ static const command_option sweep_options[] = {
   {"--set", "KEY=VALUE", true, "override a key of the base job, for all cases"},
   {"--dry-run", NULL, false, "list the cases with what each sets, and write nothing"},
   {"--check", NULL, false, "build the scene of every case, not only of the first, and say what is wrong"},
+  {"--local", NULL, false, "run them on this machine"},
+  SWEEP_LOCAL_OPTIONS,
   {NULL, NULL, false, NULL}};
 
 /* The plan of the sweep file on the command line; what is wrong with it is an error. */
@@ -71,6 +75,7 @@ static PetscErrorCode act(const command_line *line, const sweep_plan *plan, exit
   PetscErrorCode error = command_value(line, "--dry-run") ? list_cases(dir, plan, d) : make_folder(dir, plan, d);
   if (!error) error = diagnostics_close(d, stderr);
   diagnostics_destroy(&d);
+  if (!error && command_value(line, "--local") && !command_value(line, "--dry-run")) error = command_sweep_local(line, dir, code);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,6 +85,8 @@ static PetscErrorCode command_sweep(const command_line *line, exit_code *code)
   sweep_plan *plan;
 
   PetscFunctionBegin;
+  if (!command_sweep_options_fit(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
+  team_set_threads(1); /* scenes are built to be checked, and cases may be forked from this process: sweep_local.c */
   PetscCall(read_plan(line, &plan));
   const PetscErrorCode error = act(line, plan, code);
   sweep_plan_destroy(&plan);
