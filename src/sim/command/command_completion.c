@@ -43,6 +43,27 @@ static PetscErrorCode write_options(text_buffer *b, const command_option *o, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Actions of a command: commands of two words. */
+static PetscErrorCode write_actions(text_buffer *b)
+{
+  PetscFunctionBegin;
+  PetscCall(text_printf(b, "_stickslip_actions() # COMMAND: NAME<tab>MEANING\n{\n  case $1 in\n"));
+  for (const command *const *of = commands; *of; ++of) {
+    bool any = false;
+    for (const command *const *c = commands; *c; ++c) {
+      const char *word = command_action(*c, (*of)->name);
+      if (!word) continue;
+      if (!any) PetscCall(text_printf(b, "  %s) printf '%%s\\t%%s\\n'", (*of)->name));
+      any = true;
+      PetscCall(text_printf(b, " %s ", word));
+      PetscCall(quoted(b, (*c)->summary));
+    }
+    if (any) PetscCall(text_printf(b, " ;;\n"));
+  }
+  PetscCall(text_printf(b, "  esac\n}\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode write_tables(text_buffer *b)
 {
   char *outline;
@@ -50,20 +71,23 @@ static PetscErrorCode write_tables(text_buffer *b)
   PetscFunctionBegin;
   PetscCall(text_printf(b, "_stickslip_commands() # NAME<tab>MEANING\n{\n  printf '%%s\\t%%s\\n'"));
   for (const command *const *c = commands; *c; ++c) {
+    if (command_action(*c, NULL)) continue;
     PetscCall(text_printf(b, " %s ", (*c)->name));
     PetscCall(quoted(b, (*c)->summary));
   }
-  PetscCall(text_printf(b, "\n}\n_stickslip_options() # COMMAND: OPTION<tab>KIND OF VALUE<tab>MEANING\n{\n  case $1 in\n"));
+  PetscCall(text_printf(b, "\n}\n"));
+  PetscCall(write_actions(b));
+  PetscCall(text_printf(b, "_stickslip_options() # COMMAND: OPTION<tab>KIND OF VALUE<tab>MEANING\n{\n  case $1 in\n"));
   for (const command *const *c = commands; *c; ++c) {
     if (!(*c)->options->name) continue;
-    PetscCall(text_printf(b, "  %s) ", (*c)->name));
+    PetscCall(text_printf(b, "  '%s') ", (*c)->name));
     PetscCall(write_options(b, (*c)->options, " ;;"));
   }
   PetscCall(text_printf(b, "  esac\n  "));
   PetscCall(write_options(b, command_common_options, ""));
   PetscCall(text_printf(b, "}\n_stickslip_operands() # COMMAND: what it works on\n{\n  case $1 in\n"));
   for (const command *const *c = commands; *c; ++c) {
-    PetscCall(text_printf(b, "  %s) echo ", (*c)->name));
+    PetscCall(text_printf(b, "  '%s') echo ", (*c)->name));
     PetscCall(quoted(b, (*c)->arguments));
     PetscCall(text_printf(b, " ;;\n"));
   }
@@ -152,6 +176,8 @@ static const char offers[] =
   "    return 0\n"
   "  fi\n"
   "  shift\n"
+  "  if [ $# -gt 1 ] && _stickslip_actions \"$command\" | cut -f 1 | grep -qx -- \"$1\"; then command=\"$command $1\"; shift\n"
+  "  elif [ $# -eq 1 ]; then _stickslip_actions \"$command\" | _stickslip_begins \"$1\"; fi\n"
   "  while [ $# -gt 1 ]; do\n"
   "    previous=$1\n"
   "    case $1 in *.yaml) job=$1 ;; *) [ -f \"$1/job.yaml\" ] && job=$1/job.yaml ;; esac\n"

@@ -126,8 +126,18 @@ static PetscErrorCode exit_codes(text_buffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* "stickslip-sweep-status" of "sweep status" */
+static const char *page_name(const command *c, char *out, size_t size)
+{
+  (void)snprintf(out, size, "stickslip-%s", c->name);
+  for (char *p = out; *p; ++p) *p = *p == ' ' ? '-' : *p;
+  return out;
+}
+
 static PetscErrorCode program_page(text_buffer *b)
 {
+  char page[64];
+
   PetscFunctionBegin;
   PetscCall(heading(b, "stickslip", '1', "User Commands", "batch solver for frictional contact"));
   PetscCall(text_printf(b, ".SH SYNOPSIS\n.B stickslip\n.I command\n.RI [ arguments \"] [\" options \"] [\" \\-petsc_options ...]\n.SH DESCRIPTION\n"));
@@ -144,7 +154,11 @@ static PetscErrorCode program_page(text_buffer *b)
   PetscCall(text_printf(b, ".SH FILES\nIn a run directory:\n"));
   for (const manual_entry *e = files; e->name; ++e) PetscCall(tagged(b, e->name, NULL, e->text));
   PetscCall(text_printf(b, ".SH SEE ALSO\n"));
-  for (const command *const *c = commands; *c; ++c) PetscCall(text_printf(b, ".BR stickslip\\-%s (1),\n", (*c)->name));
+  for (const command *const *c = commands; *c; ++c) {
+    PetscCall(text_printf(b, ".BR "));
+    PetscCall(text_troff(b, page_name(*c, page, sizeof page)));
+    PetscCall(text_printf(b, " (1),\n"));
+  }
   PetscCall(text_printf(b, ".BR stickslip\\-job (5)\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,8 +168,7 @@ static PetscErrorCode command_page(text_buffer *b, const command *c)
   char page[64];
 
   PetscFunctionBegin;
-  (void)snprintf(page, sizeof page, "stickslip-%s", c->name);
-  PetscCall(heading(b, page, '1', "User Commands", c->summary));
+  PetscCall(heading(b, page_name(c, page, sizeof page), '1', "User Commands", c->summary));
   PetscCall(text_printf(b, ".SH SYNOPSIS\n\\fBstickslip %s\\fR \\fI", c->name));
   PetscCall(text_troff(b, c->arguments));
   PetscCall(text_printf(b, "\\fR [options]\n.SH DESCRIPTION\n"));
@@ -196,15 +209,16 @@ static PetscErrorCode command_manual(const command_line *line, exit_code *code)
   PetscFunctionBegin;
   if (command_value(line, "--list")) {
     PetscCall(text_printf(&b, "stickslip.1\nstickslip-job.5\n"));
-    for (const command *const *c = commands; *c; ++c) PetscCall(text_printf(&b, "stickslip-%s.1\n", (*c)->name));
+    for (const command *const *c = commands; *c; ++c) PetscCall(text_printf(&b, "%s.1\n", page_name(*c, name, sizeof name)));
   } else if (!strcmp(page, "stickslip.1")) {
     PetscCall(program_page(&b));
   } else if (!strcmp(page, "stickslip-job.5") || !strcmp(page, "job")) {
     PetscCall(job_page(&b));
   }
   for (const command *const *c = commands; *c && !b.n; ++c) {
-    (void)snprintf(name, sizeof name, "stickslip-%s.1", (*c)->name);
-    if (!strcmp(page, name) || !strcmp(page, (*c)->name)) PetscCall(command_page(&b, *c));
+    page_name(*c, name, sizeof name);
+    const bool is_whole = !strncmp(page, name, strlen(name)) && !strcmp(page + strlen(name), ".1");
+    if (is_whole || !strcmp(page, name + strlen("stickslip-"))) PetscCall(command_page(&b, *c));
   }
   if (b.n) {
     fputs(b.data, stdout);
