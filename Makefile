@@ -69,12 +69,13 @@ $(B)/validate: validation/validate.c $(CODE)
 setup-build:
 	@sh config/setup.sh build
 setup-test:
-	@sh config/setup.sh build test
+	@sh config/setup.sh build test report
 run: setup-build
 	@$(MAKE) --no-print-directory -j2 all
 	build/stickslip run jobs/quickstart.yaml --force
-	@echo; echo "Look at run/quickstart/still.png; open run/quickstart/frames.xmf in ParaView;"
-	@echo "the history is run/quickstart/history.csv, the time table run/quickstart/summary.txt."
+	@echo; if [ -e run/quickstart/report.html ]; then echo "Open run/quickstart/report.html in a browser: plots, stills, times, job and machine."; \
+	else echo "A report to open in a browser: sh config/setup.sh report && build/stickslip report run/quickstart"; fi
+	@echo "Look at run/quickstart/still.png; open run/quickstart/frames.xmf in ParaView."
 test: setup-test
 	@$(MAKE) --no-print-directory -j2 all unit $(BENCH_BIN) $(B)/validate
 	@B=$(B) sh tests/run.sh

@@ -11,10 +11,7 @@ static const char *const stage_name[TIMER_N_STAGES] = {
 #undef X
 };
 
-static struct {
-  double  seconds, flops, bytes;
-  int64_t n_calls;
-} stage_of[TIMER_N_STAGES];
+static timer_record stage_of[TIMER_N_STAGES];
 
 /* Time runs for the stage on top; with none open, for TIMER_OTHER. */
 static timer_stage open_stage[MAX_DEPTH];
@@ -80,6 +77,12 @@ double timer_seconds(timer_stage stage)
 {
   charge();
   return stage_of[stage].seconds;
+}
+
+timer_record timer_record_of(timer_stage stage)
+{
+  charge();
+  return stage_of[stage];
 }
 
 int64_t     timer_calls(timer_stage stage) { return stage_of[stage].n_calls; }

@@ -31,6 +31,13 @@ void timer_end(timer_stage stage);
 void timer_work(timer_stage stage, double flops, double bytes); /* adds known work */
 void timer_reset(void);
 
+/* What a stage has come to since timer_reset. */
+typedef struct {
+  double  seconds, flops, bytes;
+  int64_t n_calls;
+} timer_record;
+timer_record timer_record_of(timer_stage stage);
+
 double      timer_now(void); /* seconds, monotonic */
 double      timer_user_seconds(void); /* CPU time of this process in user mode, all threads */
 double      timer_seconds(timer_stage stage);

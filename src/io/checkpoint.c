@@ -32,6 +32,8 @@ static int64_t step_of(const char *name)
   return strcmp(again, name) ? -1 : (int64_t)step;
 }
 
+bool checkpoint_is_good(const char *path, bool is_quick, char why[SEALED_WHY]) { return sealed_file_check(path, KIND, CHECKPOINT_FORMAT, is_quick, why); }
+
 static int newest_first(const void *a, const void *b)
 {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -5,6 +5,7 @@
 #ifndef SS_IO_CHECKPOINT_H
 #define SS_IO_CHECKPOINT_H
 #include "core/field_table.h"
+#include "io/sealed_file.h"
 
 enum { CHECKPOINT_FORMAT = 1 };
 
@@ -46,6 +47,8 @@ void           checkpoint_origin_destroy(checkpoint_origin *origin);
  * untouched. Then groups with another row count are resized, arrays filled, and restored() called in table order. */
 PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_table *table, int64_t *step, double *time);
 
+/* Is the file an unharmed checkpoint that this program reads? If not, `why` completes "PATH ..."; is_quick: as sealed_file_state. */
+bool checkpoint_is_good(const char *path, bool is_quick, char why[SEALED_WHY]);
 /* For people: what is in it. */
 PetscErrorCode checkpoint_info(const char *path, FILE *out);
 /* Which fields differ, by how much: largest absolute and relative difference, first row, count. Entries differ when

@@ -26,7 +26,7 @@ PetscErrorCode plot_sheet_create(plot_sheet **out)
   PetscFunctionBegin;
   PetscCall(memory_alloc("diagrams", 1, sizeof **out, out));
   /* Texts are tables of the page: small letters, no ornaments. */
-  PetscCall(text_printf(&(*out)->script, "set encoding utf8\nset border 1 lw 0.8\nunset key\nset tics scale 0.3\nset xtics out nomirror\nset ytics nomirror scale 0\n"
+  PetscCall(text_printf(&(*out)->script, "set encoding utf8\nset border 1 lw 0.8\nunset key\nset tics scale 0.3\nset xtics out nomirror offset 0,0.3\nset ytics nomirror scale 0\n"
                                          "set grid ytics lt 1 dt 1 lw 0.6 lc rgb '#010100'\nset samples 2\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,7 +58,7 @@ static PetscErrorCode put_axis(text_buffer *b, char axis, const char *label, boo
   PetscCall(text_printf(b, is_log ? "set logscale %c\nset format %c '10^{%%T}'\n" : "unset logscale %c\nset format %c '%%h'\n", axis, axis));
   PetscCall(text_printf(b, "set %clabel ", axis));
   PetscCall(put_quoted(b, label ? label : ""));
-  PetscCall(text_printf(b, " noenhanced\n"));
+  PetscCall(text_printf(b, " noenhanced offset %s\n", axis == 'x' ? "0,0.6" : "0.4,0"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,7 +67,7 @@ PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes)
   text_buffer *b = &s->script;
   PetscFunctionBegin;
   SS_ASSERT(s->n_series == 0);
-  PetscCall(text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 480, axes->height ? axes->height : 260));
+  PetscCall(text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 420, axes->height ? axes->height : 225));
   PetscCall(put_axis(b, 'x', axes->x_label, axes->is_log_x));
   PetscCall(put_axis(b, 'y', axes->y_label, axes->is_log_y));
   PetscCall(text_printf(b, "set yrange [%s:]\nset xrange [*:*] %s\n", axes->has_zero ? "0" : "*", "noextend"));

@@ -15,7 +15,7 @@ typedef struct {
   const char *x_label, *y_label; /* NULL: none */
   bool        is_log_x, is_log_y; /* the caller leaves out what is not positive */
   bool        has_zero;          /* the y axis begins at 0 */
-  int         width, height;     /* in units of which the letters are 12 high; 0: 480 x 260 */
+  int         width, height;     /* in units of which the letters are 12 high; 0: 420 x 225 */
 } plot_axes;
 
 typedef struct plot_sheet plot_sheet;

@@ -185,6 +185,34 @@ PetscErrorCode png_file_write(const char *path, int width, int height, const uin
   return PETSC_SUCCESS;
 }
 
+PetscErrorCode png_encode(int width, int height, const uint8_t *rgb, uint8_t **bytes, size_t *n)
+{
+  png_animation *a;
+  char          *text   = NULL;
+  uint8_t       *stream = NULL;
+  size_t         size = 0, n_stream = 0;
+  PetscCall(memory_alloc("png writer", 1, sizeof *a, &a));
+  a->width = width, a->height = height;
+  a->file             = open_memstream(&text, &size);
+  PetscErrorCode code = a->file ? compress_image(width, height, rgb, &stream, &n_stream) : PETSC_ERR_MEM;
+  if (!code) {
+    put_head(a);
+    put_chunk(a, "IDAT", NULL, 0, stream, n_stream);
+    put_chunk(a, "IEND", NULL, 0, NULL, 0);
+  }
+  if (a->file && fclose(a->file)) a->error = errno;
+  if (!code && a->error) code = PETSC_ERR_MEM;
+  a->file = NULL;
+  png_animation_abandon(&a);
+  memory_free(&stream);
+  if (!code) code = memory_alloc("png", (int64_t)size, 1, bytes);
+  if (!code) memcpy(*bytes, text, size);
+  free(text);
+  PetscCheck(!code, PETSC_COMM_SELF, code, "no memory for a picture of %d x %d", width, height);
+  *n = size;
+  return PETSC_SUCCESS;
+}
+
 PetscErrorCode png_animation_open(const char *path, int width, int height, int n_plays, png_animation **out)
 {
   PetscCall(open_part(path, width, height, out));

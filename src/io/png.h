@@ -8,6 +8,8 @@
 
 /* Fails with PETSC_ERR_FILE_WRITE, naming the file; an older file of that name is then untouched. */
 PetscErrorCode png_file_write(const char *path, int width, int height, const uint8_t *rgb);
+/* The same bytes in memory. memory_free(*bytes). */
+PetscErrorCode png_encode(int width, int height, const uint8_t *rgb, uint8_t **bytes, size_t *n);
 
 typedef struct png_animation png_animation;
 /* Nothing stands under `path` before the close. n_plays: 0 for ever. */

@@ -8,6 +8,7 @@ const command *const commands[] = {
   &command_info_entry,
   &command_diff_entry,
   &command_render_entry,
+  &command_report_entry,
   &command_sweep_entry,
   &command_sweep_run_entry,
   &command_sweep_status_entry,

@@ -3,10 +3,12 @@
 #include <string.h>
 #include "core/log.h"
 #include "core/memory.h"
+#include "io/plot_sheet.h"
 #include "sim/command/command.h"
 #include "sim/command/command_list.h"
 #include "sim/measure/measure.h"
 #include "sim/picture/render.h"
+#include "sim/report/report.h"
 #include "sim/run/allocation.h"
 #include "sim/run/run.h"
 #include "sim/scene/scene.h"
@@ -18,14 +20,16 @@ static const command_option run_options_table[] = {
   {"--continue", NULL, false, "go on from the newest checkpoint where a run already is; of itself when SLURM has requeued the job"},
   {"--accept-changes", NULL, false, "with --continue: take over all that has changed in the job, also what is simulated"},
   {"--steps", "N", false, "stop after N more steps, as if the job ended there"},
-  {"--no-picture", NULL, false, "no still at the end"},
+  {"--no-picture", NULL, false, "neither still nor report at the end"},
+  {"--no-report", NULL, false, "no report at the end"},
   {NULL, NULL, false, NULL}};
 static const command_option resume_options_table[] = {
   {"--set", "KEY=VALUE", true, "override a key of the embedded job, e.g. time.end"},
   {"--job", "JOB.yaml", false, "go on with this job instead of the embedded one; what differs is shown"},
   {"--accept-changes", NULL, false, "with --job: take over all that has changed, also what is simulated"},
   {"--steps", "N", false, "stop after N more steps"},
-  {"--no-picture", NULL, false, "no still at the end"},
+  {"--no-picture", NULL, false, "neither still nor report at the end"},
+  {"--no-report", NULL, false, "no report at the end"},
   {NULL, NULL, false, NULL}};
 static const command_option check_options_table[] = {
   {"--set", "KEY=VALUE", true, "override any key of the job"},
@@ -52,10 +56,10 @@ static bool read_options(const command_line *line, bool goes_on, run_options *o,
   return command_integer(line, "--steps", 1, INT64_MAX / 4, 0, &o->max_steps);
 }
 
-static void say_where(const char *dir, bool has_picture)
+static void say_where(const char *dir, bool has_picture, bool has_report)
 {
-  log_info("results in %s: frames.xmf (open in ParaView), history.csv, summary.txt, checkpoints/%s", dir,
-           has_picture ? ", and the picture still.png" : "");
+  log_info("results in %s: %s%sframes.xmf (open in ParaView), history.csv, summary.txt, checkpoints/", dir, has_report ? "report.html (open in a browser), " : "",
+           has_picture ? "still.png, " : "");
 }
 
 static PetscErrorCode picture_of(const char *dir, bool *is_written)
@@ -71,18 +75,35 @@ static PetscErrorCode picture_of(const char *dir, bool *is_written)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The page, of runs that failed, too. A run that went well does not fail for want of it. */
+static bool write_report(const char *dir)
+{
+  if (!plot_sheet_is_possible()) {
+    log_info("no report: it wants gnuplot (package gnuplot-nox); `stickslip report %s` writes it later", dir);
+    return false;
+  }
+  if (!report_run(dir, NULL, true)) return true;
+  log_warn("no report: %s", error_message());
+  error_clear();
+  return false;
+}
+
 /* Loop, then the picture: a run that fails still leaves what it has, and its own exit code. */
 static PetscErrorCode finish(run *r, const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
-  bool has_picture = false;
   if (run_is_finished(r)) {
     log_info("%s has finished: nothing left to do; results are there", run_directory(r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(run_loop(r, code));
-  if (*code == SS_EXIT_OK && !command_value(line, "--no-picture")) PetscCall(picture_of(run_directory(r), &has_picture));
-  say_where(run_directory(r), has_picture);
+  const char *dir         = run_directory(r);
+  const bool  wants_any   = !command_value(line, "--no-picture");
+  bool        has_picture = false, has_report = false;
+  if (*code == SS_EXIT_OK && wants_any) PetscCall(picture_of(dir, &has_picture));
+  /* stopped by a signal: there is no time to lose */
+  if (*code != SS_EXIT_REQUEUE && wants_any && !command_value(line, "--no-report")) has_report = write_report(dir);
+  say_where(dir, has_picture, has_report);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,6 +7,17 @@
 #include "io/picture.h"
 #include "io/png.h"
 
+void render_view_of_job(const job *j, render_view *view)
+{
+  const job_picture *p = j->picture;
+  memcpy(view->eye, p->eye, sizeof view->eye);
+  memcpy(view->target, p->target, sizeof view->target);
+  memcpy(view->range, p->range, sizeof view->range);
+  view->field  = p->field;
+  view->width  = (int)p->width;
+  view->height = (int)p->height;
+}
+
 PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owner)
 {
   PetscFunctionBegin;
@@ -17,13 +28,7 @@ PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owne
   PetscCall(job_read(path, 0, NULL, d, owner));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
-  const job_picture *p = (*owner)->picture;
-  memcpy(view->eye, p->eye, sizeof view->eye);
-  memcpy(view->target, p->target, sizeof view->target);
-  memcpy(view->range, p->range, sizeof view->range);
-  view->field  = p->field;
-  view->width  = (int)p->width;
-  view->height = (int)p->height;
+  render_view_of_job(*owner, view);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -317,65 +322,111 @@ static PetscErrorCode survey_all(const char *dir, const render_view *view, int64
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode render_still(const char *dir, const render_view *view, int64_t index, const char *path, bool *is_written)
+/* Draws frames of one run that are to look alike. */
+typedef struct {
+  const char *dir;
+  scene_look  look;
+  picture    *picture;
+  uint8_t    *rgb;
+} painter;
+
+static void painter_end(painter *p)
+{
+  memory_free(&p->rgb);
+  picture_destroy(&p->picture);
+}
+
+/* All the frames there will be decide on the camera and the range. painter_end after it, also if it fails. */
+static PetscErrorCode painter_begin(painter *p, const char *dir, const render_view *view, int64_t n, const int64_t *indices)
 {
   PetscFunctionBegin;
-  int64_t  n, *indices, at = -1;
+  memset(p, 0, sizeof *p);
+  p->dir = dir;
+  PetscCall(survey_all(dir, view, n, indices, &p->look));
+  PetscCall(set_up(view, &p->look, &p->picture, &p->rgb));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode painter_draw(painter *p, int64_t index, double *time)
+{
+  char  *path;
+  frame *f;
+  PetscFunctionBegin;
+  PetscCall(frames_path(p->dir, index, &path));
+  PetscErrorCode code = frame_open(path, &f);
+  memory_free(&path);
+  PetscCall(code);
+  if (time) *time = frame_time(f);
+  code = draw(p->picture, f, &p->look, p->rgb);
+  frame_close(&f);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode render_still(const char *dir, const render_view *view, int64_t index, const char *path, bool *is_written)
+{
+  int64_t  n, at = -1;
+  int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
+  painter  p;
+  PetscFunctionBegin;
   *is_written = false;
   PetscCall(frames_list(dir, &n, &indices));
   for (int64_t i = 0; i < n; ++i)
     if (indices[i] == index || (index < 0 && i == n - 1)) at = i;
-  if (at >= 0) {
-    scene_look look;
-    picture   *p;
-    uint8_t   *rgb;
-    char      *frame_file;
-    frame     *f;
-    PetscCall(survey_all(dir, view, 1, indices + at, &look));
-    PetscCall(set_up(view, &look, &p, &rgb));
-    PetscCall(frames_path(dir, indices[at], &frame_file));
-    PetscCall(frame_open(frame_file, &f));
-    PetscCall(draw(p, f, &look, rgb));
-    PetscCall(png_file_write(path, view->width, view->height, rgb));
-    frame_close(&f);
-    memory_free(&frame_file);
-    memory_free(&rgb);
-    picture_destroy(&p);
-    *is_written = true;
+  if (at < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code = painter_begin(&p, dir, view, 1, indices + at);
+  if (!code) code = painter_draw(&p, indices[at], NULL);
+  if (!code) code = png_file_write(path, view->width, view->height, p.rgb);
+  painter_end(&p);
+  PetscCall(code);
+  *is_written = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode render_sequence(const char *dir, const render_view *view, int n_wanted, int *n, render_picture *out)
+{
+  int64_t  n_frames, chosen[64];
+  int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
+  painter  p;
+  PetscFunctionBegin;
+  SS_ASSERT(n_wanted > 0 && n_wanted <= 64);
+  memset(out, 0, (size_t)n_wanted * sizeof *out);
+  PetscCall(frames_list(dir, &n_frames, &indices));
+  *n = n_frames < n_wanted ? (int)n_frames : n_wanted;
+  if (*n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < *n; ++i) chosen[i] = indices[*n > 1 ? (n_frames - 1) * i / (*n - 1) : 0];
+  PetscErrorCode code = painter_begin(&p, dir, view, *n, chosen);
+  for (int i = 0; i < *n && !code; ++i) {
+    out[i].index = chosen[i];
+    code         = painter_draw(&p, chosen[i], &out[i].time);
+    if (!code) code = png_encode(view->width, view->height, p.rgb, &out[i].bytes, &out[i].n);
   }
-  memory_free(&indices);
+  painter_end(&p);
+  for (int i = 0; i < *n && code; ++i) memory_free(&out[i].bytes);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode render_animation(const char *dir, const render_view *view, double frames_per_second, const char *path, bool *is_written)
 {
+  int64_t        n;
+  int64_t       *indices __attribute__((cleanup(memory_free))) = NULL;
+  painter        p;
+  png_animation *a = NULL;
   PetscFunctionBegin;
-  int64_t n, *indices;
   *is_written = false;
   PetscCall(frames_list(dir, &n, &indices));
-  if (n > 0) {
-    scene_look     look;
-    picture       *p;
-    uint8_t       *rgb;
-    png_animation *a;
-    PetscCall(survey_all(dir, view, n, indices, &look));
-    PetscCall(set_up(view, &look, &p, &rgb));
-    PetscCall(png_animation_open(path, view->width, view->height, 0, &a));
-    for (int64_t i = 0; i < n; ++i) {
-      char  *frame_file;
-      frame *f;
-      PetscCall(frames_path(dir, indices[i], &frame_file));
-      PetscCall(frame_open(frame_file, &f));
-      PetscCall(draw(p, f, &look, rgb));
-      PetscCall(png_animation_add(a, rgb, 1.0 / frames_per_second));
-      frame_close(&f);
-      memory_free(&frame_file);
-    }
-    PetscCall(png_animation_close(&a));
-    memory_free(&rgb);
-    picture_destroy(&p);
-    *is_written = true;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code = painter_begin(&p, dir, view, n, indices);
+  if (!code) code = png_animation_open(path, view->width, view->height, 0, &a);
+  for (int64_t i = 0; i < n && !code; ++i) {
+    code = painter_draw(&p, indices[i], NULL);
+    if (!code) code = png_animation_add(a, p.rgb, 1.0 / frames_per_second);
   }
-  memory_free(&indices);
+  if (!code) code = png_animation_close(&a);
+  png_animation_abandon(&a);
+  painter_end(&p);
+  PetscCall(code);
+  *is_written = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,7 @@
 #include "sim/measure/measure.h"
 #include "sim/run/run.h"
 #include "sim/run/run_leave.h"
+#include "sim/run/run_stages.h"
 #include "sim/run/run_result.h"
 #include "sim/run/run_state.h"
 #include "sim/run/run_tally.h"
@@ -19,7 +20,7 @@ typedef struct {
   frames      *frames;
   const char **frame_fields; /* names of output.fields */
   history     *history;
-  double       wall_start, last_checkpoint_wall;
+  double       wall_start, last_checkpoint_wall, last_stages_wall;
   double       checkpoint_seconds; /* what the last one took; 0: none yet */
   int64_t      last_checkpoint_step;
 } run_output;
@@ -46,6 +47,7 @@ struct run {
   char            dir[4096], checkpoint_dir[4200];
   run_state       state;
   run_past        past;
+  run_stages      past_stages; /* likewise */
   run_tally       tally; /* since it was started or resumed */
   run_pace        pace;
   bool            is_changed; /* the job, since the start before */

@@ -11,6 +11,7 @@
 #include "io/checkpoint.h"
 #include "io/sealed_file.h"
 #include "sim/run/history_columns.h"
+#include "sim/run/run_machine.h"
 
 /* --- opening and closing --------------------------------------------------------------------------------------------- */
 
@@ -59,7 +60,14 @@ PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   PetscCall(frames_open(r->dir, *r->state.frame, &options, &o->frames));
   const sim_clock now = run_clock(r);
   PetscCall(measures_open(r->measures, r->dir, resume_step, &now));
-  o->wall_start = o->last_checkpoint_wall = timer_now();
+  PetscCall(run_machine_write(r->dir));
+  if (resume_step < 0) { /* of the run that was here before */
+    snprintf(path, sizeof path, "%s/report.html", r->dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/stages.csv", r->dir);
+    unlink(path);
+  }
+  o->wall_start = o->last_checkpoint_wall = o->last_stages_wall = timer_now();
   o->last_checkpoint_step                 = resume_step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,6 +79,9 @@ void run_close_outputs(run *r)
   frames_close(&o->frames);
   memory_free(&o->frame_fields);
 }
+
+/* Seconds: what may be lost of stages.csv when a run is killed; short runs write it once. */
+static const double STAGES_INTERVAL = 5.0;
 
 /* --- while it runs --------------------------------------------------------------------------------------------------- */
 
@@ -88,6 +99,10 @@ PetscErrorCode run_write_checkpoint(run *r)
   r->output.last_checkpoint_step = *r->state.step;
   r->output.checkpoint_seconds   = r->output.last_checkpoint_wall - begun;
   PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
+  if (timer_now() - r->output.last_stages_wall > STAGES_INTERVAL) {
+    PetscCall(run_stages_write(r->dir, &r->past_stages));
+    r->output.last_stages_wall = timer_now();
+  }
   timer_end(TIMER_CHECKPOINT);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -180,5 +195,6 @@ PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   const PetscErrorCode code = file_replace_text(path, n, text);
   free(text);
   PetscCall(code);
+  PetscCall(run_stages_write(r->dir, &r->past_stages));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

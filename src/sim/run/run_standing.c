@@ -15,6 +15,7 @@ PetscErrorCode run_read_past(run *r)
   const run_result *was;
 
   PetscFunctionBegin;
+  PetscCall(run_stages_read(r->dir, &r->past_stages));
   if (run_result_read(r->dir, &owner, &was)) {
     log_warn("%s; times and starts are counted from here on", error_message());
     error_clear();

@@ -1,0 +1,36 @@
+#include "core/machine.h"
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* What stands in FILE behind `key` and the separator: "model name\t: AMD ...", PRETTY_NAME="Debian ...". */
+static void value_in_file(const char *path, const char *key, char separator, size_t size, char *value)
+{
+  char  line[512];
+  FILE *in = fopen(path, "re");
+  *value   = '\0';
+  while (in && !*value && fgets(line, sizeof line, in)) {
+    char *at = strchr(line, separator);
+    if (strncmp(line, key, strlen(key)) != 0 || !at) continue;
+    for (++at; *at == ' ' || *at == '"' || *at == '\t';) ++at;
+    at[strcspn(at, "\"\n")] = '\0';
+    snprintf(value, size, "%s", at);
+  }
+  if (in) fclose(in);
+}
+
+void machine_describe(machine *m)
+{
+  struct utsname u;
+  char           release[128];
+  memset(m, 0, sizeof *m);
+  value_in_file("/etc/os-release", "PRETTY_NAME", '=', sizeof release, release);
+  if (uname(&u) == 0) snprintf(m->system, sizeof m->system, "%.40s %.60s %.20s%s%.100s", u.sysname, u.release, u.machine, *release ? ", " : "", release);
+  value_in_file("/proc/cpuinfo", "model name", ':', sizeof m->processor, m->processor);
+  if (!*m->processor) snprintf(m->processor, sizeof m->processor, "unknown");
+  m->n_processors   = omp_get_num_procs();
+  const long n_page = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  if (n_page > 0 && page > 0) m->memory = (double)n_page * (double)page;
+}
