@@ -20,6 +20,8 @@ pass "the resolved job is a job, and resolves to itself"
 for f in markdown man json; do status 0 "$program" schema --format $f; [ "$(wc -l <out)" -gt 100 ] || fail "schema --format $f is short"; done
 says '"$schema"' || fail schema
 pass "schema in three formats"
+for f in job sweep result; do status 0 "$program" schema $f && says '| key | type'; done
+status 2 "$program" schema jobs && says "expected job, sweep or result" && pass "schema of the files there are"
 status 2 "$program" schema --format pdf && pass "schema in a fourth"
 status 0 "$program" completion && bash -n out && pass "completion is valid bash"
 status 2 "$program" resume nowhere && pass "resume of nothing"

@@ -49,6 +49,7 @@ offers "[bodies.ball.shape.union[0].sphere.center=][bodies.ball.shape.union[0].s
 offers "[contact.pairs[0].friction=][contact.pairs[0].friction_direction=][contact.pairs[0].friction_transverse=]" run --set "contact.pairs[0].f"
 offers "[]" run --set nonsense.f
 pass "--set: keys level by level, names of the job's own bodies, words that a key may hold"
+offers "[job][sweep][result]" schema ""
 offers "[markdown][man]" schema --format m
 offers "[bash][zsh][fish]" completion ""
 offers "[render]" help rend

@@ -164,7 +164,7 @@ static const char offers[] =
   "    esac\n"
   "    case $1 in *COMMAND* | *PAGE*) _stickslip_commands ;; esac\n"
   "    ;;\n"
-  "  *'|'*) echo \"$1\" | tr '|' '\\n' ;;\n"
+  "  *'|'*) echo \"$1\" | tr -d '[]' | tr '|' '\\n' ;;\n"
   "  esac\n}\n"
   "# The words after the program's name, the last one being the one to be completed: what it may become.\n"
   "_stickslip_offers()\n{\n"

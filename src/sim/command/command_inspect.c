@@ -6,7 +6,7 @@
 #include "io/checkpoint.h"
 #include "sim/command/command.h"
 #include "sim/command/command_list.h"
-#include "sim/job.h"
+#include "sim/command/command_file.h"
 
 /* A checkpoint file, or a run directory that stands for its newest valid one. memory_free(*path). */
 static PetscErrorCode checkpoint_of(const char *text, char **path)
@@ -71,20 +71,19 @@ static const command_option schema_options[] = {{"--format", "markdown|man|json"
 static PetscErrorCode command_schema(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
-  const char *format = command_value(line, "--format");
-  char       *text   = NULL;
-  if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(&job_table, &text));
-  else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(&job_table, &text));
-  else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(&job_table, &text));
-  if (text) {
-    fputs(text, stdout);
-  } else {
-    fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
-    *code = SS_EXIT_BAD_INPUT;
-  }
+  const char         *format = command_value(line, "--format"), *kind = line->n_positional ? line->positional[0] : "job";
+  const command_file *file   = command_file_find(kind);
+  char               *text   = NULL;
+  if (!file) fprintf(stderr, "stickslip schema %s: expected job, sweep or result\n", kind);
+  else if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(file->table, &text));
+  else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(file->table, &text));
+  else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(file->table, &text));
+  else fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
+  if (text) fputs(text, stdout);
+  else *code = SS_EXIT_BAD_INPUT;
   memory_free(&text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-const command command_schema_entry = {"schema", "", "the reference of all job keys",
-  "Printed from the tables that the program itself reads jobs with: as Markdown, a man page, or JSON Schema for editors.", 0, 0,
+const command command_schema_entry = {"schema", "[job|sweep|result]", "the reference of all keys: of jobs, sweeps and results",
+  "Printed from the tables that the program itself reads these files with: as Markdown, a man page, or JSON Schema for editors.", 0, 1,
   schema_options, command_schema};

@@ -4,8 +4,8 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "sim/command/command.h"
+#include "sim/command/command_file.h"
 #include "sim/command/command_list.h"
-#include "sim/job.h"
 
 typedef struct {
   const char *name, *text;
@@ -159,7 +159,7 @@ static PetscErrorCode program_page(text_buffer *b)
     PetscCall(text_troff(b, page_name(*c, page, sizeof page)));
     PetscCall(text_printf(b, " (1),\n"));
   }
-  PetscCall(text_printf(b, ".BR stickslip\\-job (5)\n"));
+  for (const command_file *f = command_files; f->name; ++f) PetscCall(text_printf(b, ".BR stickslip\\-%s (5)%s\n", f->name, f[1].name ? "," : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,44 +181,52 @@ static PetscErrorCode command_page(text_buffer *b, const command *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode job_page(text_buffer *b)
+static PetscErrorCode file_page(text_buffer *b, const command_file *file)
 {
-  char *keys;
+  char *keys, page[64];
 
   PetscFunctionBegin;
-  PetscCall(heading(b, "stickslip-job", '5', "File Formats", "the job file of stickslip"));
+  (void)snprintf(page, sizeof page, "stickslip-%s", file->name);
+  PetscCall(heading(b, page, '5', "File Formats", file->summary));
   PetscCall(text_printf(b, ".SH DESCRIPTION\n"));
-  PetscCall(paragraphs(b, "A job is a YAML file in SI units. Anchors, aliases, merge keys and `!include FILE` may be used. Unknown keys are errors. "
-                          "Below are all keys, from the tables that the program reads jobs with."));
-  PetscCall(text_printf(b, ".SH KEYS\n"));
-  PetscCall(key_table_man_page(&job_table, &keys));
+  PetscCall(paragraphs(b, file->help));
+  PetscCall(text_printf(b, ".PP\nBelow are all keys, from the tables that the program itself reads such files with.\n.SH KEYS\n"));
+  PetscCall(key_table_man_page(file->table, &keys));
   PetscCall(text_append(b, keys, (int64_t)strlen(keys)));
   memory_free(&keys);
-  PetscCall(text_printf(b, ".SH SEE ALSO\n.BR stickslip (1),\n.BR stickslip\\-run (1),\n.BR stickslip\\-schema (1)\n"));
+  PetscCall(text_printf(b, ".SH SEE ALSO\n.BR stickslip (1),\n.BR stickslip\\-schema (1)\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static const command_option manual_options[] = {{"--list", NULL, false, "the names of all pages, with their sections"}, {NULL, NULL, false, NULL}};
 
+/* Is `page` this one, by its name with the section or, in short, without stickslip- and section? */
+static bool is_page(const char *page, const char *name, char section)
+{
+  char whole[80];
+  (void)snprintf(whole, sizeof whole, "%s.%c", name, section);
+  return !strcmp(page, whole) || !strcmp(page, name + strlen("stickslip-"));
+}
+
 static PetscErrorCode command_manual(const command_line *line, exit_code *code)
 {
-  const char *page = line->n_positional ? line->positional[0] : "stickslip.1";
-  text_buffer b    = {0};
+  const char *page    = line->n_positional ? line->positional[0] : "stickslip.1";
+  const bool  is_list = command_value(line, "--list");
+  text_buffer b       = {0};
   char        name[64];
 
   PetscFunctionBegin;
-  if (command_value(line, "--list")) {
-    PetscCall(text_printf(&b, "stickslip.1\nstickslip-job.5\n"));
-    for (const command *const *c = commands; *c; ++c) PetscCall(text_printf(&b, "%s.1\n", page_name(*c, name, sizeof name)));
-  } else if (!strcmp(page, "stickslip.1")) {
-    PetscCall(program_page(&b));
-  } else if (!strcmp(page, "stickslip-job.5") || !strcmp(page, "job")) {
-    PetscCall(job_page(&b));
-  }
-  for (const command *const *c = commands; *c && !b.n; ++c) {
+  if (is_list) PetscCall(text_printf(&b, "stickslip.1\n"));
+  else if (!strcmp(page, "stickslip.1")) PetscCall(program_page(&b));
+  for (const command *const *c = commands; *c; ++c) {
     page_name(*c, name, sizeof name);
-    const bool is_whole = !strncmp(page, name, strlen(name)) && !strcmp(page + strlen(name), ".1");
-    if (is_whole || !strcmp(page, name + strlen("stickslip-"))) PetscCall(command_page(&b, *c));
+    if (is_list) PetscCall(text_printf(&b, "%s.1\n", name));
+    else if (!b.n && is_page(page, name, '1')) PetscCall(command_page(&b, *c));
+  }
+  for (const command_file *f = command_files; f->name; ++f) {
+    (void)snprintf(name, sizeof name, "stickslip-%s", f->name);
+    if (is_list) PetscCall(text_printf(&b, "%s.5\n", name));
+    else if (!b.n && is_page(page, name, '5')) PetscCall(file_page(&b, f));
   }
   if (b.n) {
     fputs(b.data, stdout);
@@ -229,6 +237,6 @@ static PetscErrorCode command_manual(const command_line *line, exit_code *code)
   memory_free(&b.data);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-const command command_manual_entry = {"manual", "[PAGE]", "print a man page: of the program, a command, or of jobs",
+const command command_manual_entry = {"manual", "[PAGE]", "print a man page: of the program, a command, or a kind of file",
   "PAGE is the name of a command, `job`, or a name that --list prints; without it the overview.\n"
   "`stickslip manual run | man -l -` shows it where no man pages are installed.", 0, 1, manual_options, command_manual};
