@@ -70,6 +70,7 @@ setup-build:
 	@sh config/setup.sh build
 setup-test:
 	@sh config/setup.sh build test report
+	@sh config/setup.sh slurm || echo "Without these the tests that need SLURM are skipped."
 run: setup-build
 	@$(MAKE) --no-print-directory -j2 all
 	build/stickslip run jobs/quickstart.yaml --force

@@ -33,7 +33,8 @@ install_all() {
   while IFS= read -r name; do put 644 "src/$name" "include/stickslip/$name"; done < "$work/names"
   (cd jobs && find . -type f) | sed 's|^\./||' > "$work/names"
   while IFS= read -r name; do put 644 "jobs/$name" "share/stickslip/jobs/$name"; done < "$work/names"
-  for name in README.md CHANGELOG.md LICENSE CITATION.cff docs/job.md docs/meshes.md docs/references.bib docs/quickstart.png; do
+  for name in job.sh chain.sh array.sh; do put 755 "config/slurm/$name" "share/stickslip/slurm/$name"; done
+  for name in README.md CHANGELOG.md LICENSE CITATION.cff docs/job.md docs/meshes.md docs/cluster.md docs/references.bib docs/quickstart.png; do
     put 644 "$name" "share/doc/stickslip/${name##*/}"
   done
   for page in $("$B/stickslip" manual --list); do

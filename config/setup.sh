@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of config/packages.debian: sh config/setup.sh build [test] [report] [quality] [browser]
+# Installs what is missing of config/packages.debian: sh config/setup.sh build [test] [report] [slurm] [quality] [browser]
 # As root or with sudo; where neither works, prints the one command to run and fails.
 set -eu
 here=$(dirname "$0")

@@ -26,6 +26,7 @@ static const manual_entry environment[] = {
   {"SLURM_CPUS_PER_TASK, SLURM_CPUS_ON_NODE, SLURM_NTASKS, SLURM_JOB_NUM_NODES", "threads, where neither --threads nor OMP_NUM_THREADS says: the task's cores"},
   {"SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU", "the memory of the allocation: a warning comes before it is used up"},
   {"SLURM_JOB_ID, SLURM_JOB_END_TIME, SLURM_RESTART_COUNT", "how much time is left to the job, and whether it was requeued"},
+  {"SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID", "which task of an array is to be requeued"},
   {"OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY", "places of threads. With none of them set, threads are bound where the task has cores of its own"},
   {"GOMP_SPINCOUNT, OMP_WAIT_POLICY", "how long threads wait awake for each other. With neither set the program starts itself again with GOMP_SPINCOUNT=1000, "
                                       "which costs little on a quiet machine and much less than the default on a shared one"},

@@ -1,8 +1,10 @@
 /* run, resume, check: the life of a run from its job file. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/stop.h"
 #include "io/plot_sheet.h"
 #include "sim/command/command.h"
 #include "sim/command/command_list.h"
@@ -10,6 +12,7 @@
 #include "sim/picture/render.h"
 #include "sim/report/report.h"
 #include "sim/run/allocation.h"
+#include "sim/run/requeue.h"
 #include "sim/run/run.h"
 #include "sim/scene/scene.h"
 
@@ -18,6 +21,7 @@ static const command_option run_options_table[] = {
   {"--set", "KEY=VALUE", true, "override any key of the job: --set time.step=5e-4 --set contact.pairs[0].friction=0.3"},
   {"--force", NULL, false, "start over where a run already is"},
   {"--continue", NULL, false, "go on from the newest checkpoint where a run already is; of itself when SLURM has requeued the job"},
+  {"--requeue", NULL, false, "in a SLURM job: --continue, and when time is up have the job started again, if this start has done a step"},
   {"--accept-changes", NULL, false, "with --continue: take over all that has changed in the job, also what is simulated"},
   {"--steps", "N", false, "stop after N more steps, as if the job ended there"},
   {"--no-picture", NULL, false, "neither still nor report at the end"},
@@ -49,6 +53,7 @@ static bool read_options(const command_line *line, bool goes_on, run_options *o,
     fprintf(stderr, "stickslip run: --force starts over, --continue goes on: give one of them\n");
     return false;
   }
+  if (command_value(line, "--requeue") && !requeue_is_possible("run")) return false;
   if (o->accept_changes && !goes_on) {
     fprintf(stderr, "stickslip: --accept-changes goes with `run JOB.yaml --continue` or `resume DIR --job JOB.yaml`\n");
     return false;
@@ -113,7 +118,13 @@ static PetscErrorCode carry_out(const command_line *line, diagnostics *d, run *r
   PetscFunctionBegin;
   PetscCall(diagnostics_close(d, stderr));
   PetscCall(finish(r, line, code));
+  const bool has_advanced = run_steps(r) > 0;
   run_destroy(&r);
+  if (*code != SS_EXIT_REQUEUE || !command_value(line, "--requeue")) PetscFunctionReturn(PETSC_SUCCESS);
+  /* A job too short for a single step would come back for ever. One that was told to end, by scancel or at its limit, ends. */
+  if (stop_signal() == SIGTERM) log_info("SIGTERM: not requeued");
+  else if (!has_advanced) log_warn("not requeued: this job had not the time for a step");
+  else requeue_this_job();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +137,7 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   diagnostics *d;
   job         *j       = NULL;
   run         *r       = NULL;
-  const bool   goes_on = command_value(line, "--continue") || allocation_is_restart();
+  const bool   goes_on = command_value(line, "--continue") || command_value(line, "--requeue") || allocation_is_restart();
   if (!read_options(line, goes_on, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);

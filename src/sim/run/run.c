@@ -235,4 +235,6 @@ void run_destroy(run **r)
   memory_free(r);
 }
 
+int64_t run_steps(const run *r) { return r->tally.n_steps; }
+
 const char *run_directory(const run *r) { return r->dir; }

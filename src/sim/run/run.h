@@ -31,6 +31,7 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
 bool run_is_finished(const run *r);
 /* Step until the end, a failure, or until it has to leave (core/stop.h, run_leave.h); writes everything. */
 PetscErrorCode run_loop(run *r, exit_code *code);
+int64_t        run_steps(const run *r); /* done by run_loop */
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
 #endif

@@ -1,0 +1,133 @@
+# Life in a batch system, with a real SLURM of one node: submit, warn, checkpoint, requeue, go on, cancel; arrays, chains, places.
+. tests/integration/common.sh
+config=$(pwd)/config
+for tool in munged slurmctld slurmd sbatch; do
+  PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || { echo "no $tool here: Debian's packages slurm-wlm and munge are not installed"; exit 77; }
+done
+export SLURM1_CPUS=8 SLURM1_CTLD_PORT=$((20000 + $$ % 10000)) SLURM1_SLURMD_PORT=$((30000 + $$ % 10000)) SLURM1_KILLWAIT=5
+"$config/slurm1.sh" up "$work/slurm" >"$work/up" 2>&1 || { cat "$work/up"; echo "SLURM does not start here: $(tail -n 1 "$work/up")"; exit 77; }
+trap '"$config/slurm1.sh" down "$work/slurm"; rm -rf "$work"' EXIT
+eval "$("$config/slurm1.sh" env "$work/slurm")"
+export STICKSLIP=$program OMP_NUM_THREADS=1
+cp "$here/small.yaml" "$work/small.yaml"
+cd "$work" || exit 1
+
+state_of() { scontrol show job "$1" | sed -n 's/^ *JobState=\([A-Z_]*\).*/\1/p' | tail -n 1; }
+code_of() { scontrol show job "$1" | sed -n 's/.* ExitCode=\([0-9:]*\).*/\1/p' | tail -n 1; }
+logs() { cat ./*.out slurm/log/*.log 2>/dev/null | tail -n 60; }
+# until COMMAND...: at most 20 s
+until_ok() { for _ in $(seq 200); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; logs; fail "does not come: $*"; }
+is() { [ "$(state_of "$1")" = "$2" ]; }
+steps_of() { sed -n 's/^step: //p' "$1/result.yaml" 2>/dev/null; }
+has_steps() { [ "$(steps_of "$1")" -ge "$2" ] 2>/dev/null; }
+# submitted ARGUMENTS of sbatch...: its number in $id
+submitted() { id=$(sbatch --parsable "$@" 2>"$work/sbatch.err") || { cat "$work/sbatch.err"; fail "sbatch $*"; }; }
+# A run that lasts: some 2000 steps of 10 ms, with a checkpoint every 20
+long="--set time.end=4 --set output.checkpoint=0.04 --set output.keep=2 --no-picture"
+# at once instead of after two minutes; not within the same second, in which SLURM still revokes the credential of the job that ended
+now() { until_ok is "$1" PENDING; scontrol update JobId="$1" StartTime=now+2; }
+
+# --- one job ------------------------------------------------------------------------------------------------------------------
+status 0 "$program" run small.yaml --out whole --set time.end=0.2 --no-picture
+status 0 sbatch --wait --cpus-per-task=1 --mem=0 "$config/slurm/job.sh" small.yaml --out single --set time.end=0.2 --no-picture
+status 0 "$program" diff whole single && pass "job.sh: submitted and finished, the same bits"
+grep -q "s are left" stickslip-*.out || { logs; fail "the run does not know how much time is left"; }
+pass "it knows how much time is left"
+status 2 sbatch --wait -c 1 --mem=0 "$config/slurm/job.sh" nothing.yaml && pass "sbatch --wait sees the exit code"
+
+# --- threads: as many as the job has cores ------------------------------------------------------------------------------------
+for cores in 1 3; do
+  env -u OMP_NUM_THREADS sbatch --wait -c $cores --mem=0 -o threads.out "$config/slurm/job.sh" small.yaml --out t$cores --steps 2 --no-picture >/dev/null || { logs; fail "$cores cores"; }
+  grep -qx "threads: $cores" t$cores/result.yaml || { cat t$cores/result.yaml; fail "with $cores cores"; }
+done
+env -u OMP_NUM_THREADS sbatch --wait -o threads.out --wrap "exec $program run small.yaml --out t0 --steps 2 --no-picture" >/dev/null || { logs; fail "no --cpus-per-task"; }
+grep -qx "threads: 1" t0/result.yaml || fail "a job that asked for nothing takes more than one core"
+pass "threads are the cores of the job, one where nothing was asked for"
+
+# --- warned, requeued, goes on ------------------------------------------------------------------------------------------------
+submitted -c 1 --mem=0 --job-name=chain "$config/slurm/chain.sh" small.yaml --out chain $long
+until_ok has_steps chain 40
+pid=$(sed -n 's/^pid //p' chain/run.lock)
+[ "$(grep Cpus_allowed_list "/proc/$pid/status")" = "$(grep Cpus_allowed_list /proc/$$/status)" ] || fail "bound on an open node, where all first threads would meet"
+status 0 scancel -s USR1 --batch "$id"
+until_ok is "$id" PENDING
+grep -q "signal 10: left after step" chain-"$id".out || { logs; fail "the warning did not arrive"; }
+grep -q "^status: stopped" chain/result.yaml || fail "result.yaml does not say stopped"
+first=$(steps_of chain); now "$id"
+until_ok has_steps chain $((first + 60))
+scontrol show job "$id" | grep -q "Restarts=1" || fail "not requeued"
+grep -q "resumed from .* at step $first\$" chain-"$id".out || { logs; fail "it did not go on from step $first"; }
+# the node's operator wants it elsewhere: SIGTERM, requeued by SLURM itself
+status 0 scontrol requeue "$id"
+until_ok is "$id" PENDING; grep -q "signal 15: left after step" chain-"$id".out || { logs; fail "no checkpoint after SIGTERM"; }
+second=$(steps_of chain); [ "$second" -ge $((first + 60)) ] || fail "lost steps: $second after $((first + 60))"
+# the end of the simulation, brought near: a key that may change
+sed -i 's/^time: {end: 0.06/time: {end: 0.05/' small.yaml
+scancel "$id"; until_ok is "$id" CANCELLED
+end=$(awk "BEGIN { print ($second + 30) * 0.002 }")
+status 0 sbatch --wait -c 1 --mem=0 "$config/slurm/chain.sh" small.yaml --out chain $long --set time.end="$end"
+status 0 "$program" run small.yaml --out straight $long --set time.end="$end"
+status 0 "$program" diff straight chain
+[ "$(history_of straight)" = "$(history_of chain)" ] || fail "the histories differ"
+pass "warned, requeued twice, cancelled, submitted again: the same bits and history as in one go"
+
+# --- cancelled: stays away ----------------------------------------------------------------------------------------------------
+submitted -c 1 --mem=0 --job-name=cancelled "$config/slurm/chain.sh" small.yaml --out cancelled $long
+until_ok has_steps cancelled 20
+scancel "$id"; until_ok is "$id" CANCELLED
+until_ok grep -q "SIGTERM: not requeued" cancelled-"$id".out
+status 0 "$program" info cancelled && pass "scancel: a checkpoint, and no requeue"
+
+# --- requeue disabled: a chain of jobs ----------------------------------------------------------------------------------------
+submitted -c 1 --mem=0 --no-requeue --job-name=depend --time=7 "$config/slurm/chain.sh" small.yaml --out "de pend" $long
+until_ok has_steps "de pend" 20
+scancel -s USR1 --batch "$id"
+until_ok is "$id" FAILED
+[ "$(code_of "$id")" = 75:0 ] || fail "exit code $(code_of "$id")"
+next=$(squeue -h -n depend -o %A) && [ -n "$next" ] || { logs; fail "no job follows"; }
+first=$(steps_of "de pend")
+[ "$(squeue -h -j "$next" -o %l)" = 7:00 ] || fail "the next job has other limits"
+until_ok has_steps "de pend" $((first + 40))
+grep -q "resumed from .* at step $first\$" depend-"$id".out || { logs; fail "the next job did not go on in the same log"; }
+scancel "$next"; until_ok is "$next" CANCELLED
+pass "requeue disabled: a job that depends on this one goes on, with its limits and in its log"
+# dependencies of one's own
+submitted -c 1 --mem=0 -o a.out "$config/slurm/job.sh" small.yaml --out one --steps 5 --no-picture; a=$id
+submitted -c 1 --mem=0 -o b.out --dependency=afterok:"$a" "$config/slurm/job.sh" small.yaml --out one --no-picture; b=$id
+submitted -c 1 --mem=0 -o c.out --dependency=afternotok:"$b" --kill-on-invalid-dep=yes "$config/slurm/job.sh" small.yaml --out two; c=$id
+until_ok is "$b" COMPLETED; until_ok is "$c" CANCELLED
+grep -q "at step 5" b.out && [ ! -e two ] || { logs; fail "afterok, afternotok"; }
+pass "a chain by afterok goes on where the first one stopped; afternotok never starts"
+
+# --- an array: one task requeued, the others undisturbed ----------------------------------------------------------------------
+for k in 1 2 3; do echo "small.yaml --out 'arr ay/$k' --set contact.friction=0.$k $long"; done >list
+submitted -c 1 --mem=0 --array=1-3%2 --job-name=array "$config/slurm/array.sh" list
+until_ok has_steps "arr ay/2" 20
+[ -z "$(steps_of "arr ay/3")" ] || fail "%2 runs more than two at a time"
+one=$(squeue -h -r -j "${id}_1" -o %A)
+scancel -s USR1 --batch "${id}_2"; until_ok is "${id}_2" PENDING
+until_ok has_steps "arr ay/3" 20 # its place was free
+is "${id}_1" RUNNING && [ "$(squeue -h -r -j "${id}_1" -o %A)" = "$one" ] && [ "$(grep -c resumed array-"${id}"_1.out)" = 0 ] || fail "its siblings were disturbed"
+first=$(steps_of "arr ay/2"); scancel -s USR1 --batch "${id}_3"; until_ok is "${id}_3" PENDING; now "${id}_2"
+until_ok has_steps "arr ay/2" $((first + 20))
+scancel "$id"; pass "array: only the warned tasks are requeued, and they go on"
+status 2 "$program" run small.yaml --out nowhere --requeue && says "this is none" && pass "--requeue outside of SLURM is refused"
+
+# --- places: where jobs are confined to cores of their own, their threads stay there ---------------------------------------------
+"$config/slurm1.sh" down "$work/slurm"
+n=$(getconf _NPROCESSORS_ONLN)
+[ "$n" -ge 2 ] || { echo "[  SKIPPED ] places: there is one CPU here"; exit 0; }
+SLURM1_CPUS=$n SLURM1_TASK_PLUGIN=task/affinity "$config/slurm1.sh" up "$work/slurm" >"$work/up" 2>&1 || { cat "$work/up"; fail "task/affinity"; }
+for k in 1 2; do
+  env -u OMP_NUM_THREADS OMP_DISPLAY_ENV=true sbatch --parsable -c 1 --mem=0 -o place$k.out "$config/slurm/job.sh" small.yaml --out place$k $long >place$k.id
+done
+until_ok has_steps place1 10; until_ok has_steps place2 10
+for k in 1 2; do
+  pid=$(sed -n 's/^pid //p' place$k/run.lock)
+  # every thread that computes; MPI's own are not ours to place
+  for thread in /proc/"$pid"/task/"$pid"; do sed -n 's/^Cpus_allowed_list:\t*//p' "$thread/status"; done | sort -u >place$k.cpus
+  grep -q "OMP_PROC_BIND = 'CLOSE'" place$k.out || { cat place$k.out; fail "threads of job $k are not bound"; }
+done
+[ "$(wc -l <place1.cpus)" = 1 ] && ! cmp -s place1.cpus place2.cpus || { cat place1.cpus place2.cpus; fail "two jobs of one core share it"; }
+pass "two jobs of one core each run on different ones: $(cat place1.cpus) and $(cat place2.cpus)"
+scancel "$(cat place1.id)" "$(cat place2.id)"
