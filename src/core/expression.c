@@ -365,6 +365,14 @@ bool expression_uses(const expression *e, int var)
   return false;
 }
 
+void expression_word(const char *text, int place, size_t size, char *word)
+{
+  size_t n = 0;
+  for (const char *c = text + place; is_letter(*c) || (n > 0 && is_digit(*c)); ++c)
+    if (n + 1 < size) word[n++] = *c;
+  word[n] = '\0';
+}
+
 void expression_destroy(expression **e)
 {
   if (!*e) return;

@@ -20,6 +20,8 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
 /* Does the value depend on variable `var`, as far as the text says? */
 bool           expression_uses(const expression *e, int var);
 void           expression_destroy(expression **e);
+/* The name that stands at `place`, for messages: copied to `word`, "" if there is none. */
+void           expression_word(const char *text, int place, size_t size, char *word);
 double         expression_value(const expression *e, const double *vars);
 /* Derivative with respect to variable `var`, by dual numbers; the value goes to *value. Comparisons, floor and ceil count as
  * constant. */

@@ -147,3 +147,35 @@ int key_table_collect(const key_table *root, const key_table **tables)
   collect(root, tables, &n);
   return n;
 }
+
+/* ---- shorthand ---- */
+
+PetscErrorCode key_table_expand(const key_table *table, document *owner, const document_node **node)
+{
+  document_node *whole, *value;
+
+  PetscFunctionBegin;
+  if (!table->shorthand || !*node || (*node)->kind != DOCUMENT_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(document_copy(owner, *node, &value));
+  PetscCall(document_add_node(owner, DOCUMENT_MAPPING, (*node)->mark, NULL, &whole));
+  PetscCall(document_append(owner, whole, table->shorthand, (*node)->mark, value));
+  *node = whole;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_spec_expand(const key_spec *spec, document *owner, const document_node **node)
+{
+  document_node *whole;
+  const bool     is_one = (*node)->kind == DOCUMENT_SCALAR || (*node)->kind == DOCUMENT_MAPPING;
+
+  PetscFunctionBegin;
+  if (spec->type != KEY_LIST || !spec->table->shorthand || !is_one) PetscFunctionReturn(PETSC_SUCCESS);
+  const document_node *entry = *node;
+  document_node       *copy;
+  PetscCall(key_table_expand(spec->table, owner, &entry));
+  PetscCall(document_copy(owner, entry, &copy));
+  PetscCall(document_add_node(owner, DOCUMENT_SEQUENCE, (*node)->mark, NULL, &whole));
+  PetscCall(document_append(owner, whole, NULL, (*node)->mark, copy));
+  *node = whole;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

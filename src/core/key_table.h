@@ -63,6 +63,8 @@ struct key_table {
   const char        *variant_key; /* e.g. "kind"; NULL: none */
   const key_variant *variants;    /* ends with name == NULL */
   bool               is_one_of;
+  const char        *shorthand; /* key that a bare value stands for: `x` is read as {shorthand: x}, and as a list of one where a list of
+                                   this table is expected; not with variants or is_one_of. NULL: none */
 };
 
 /* Entries of KEY_NAMED and KEY_LIST. KEY_STRINGS uses `value` as const char *. */

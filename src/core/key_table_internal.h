@@ -19,6 +19,10 @@ key_range key_spec_range(const key_spec *spec);
 bool      key_range_has(key_range range, double x);
 void      key_range_words(key_range range, char *out, size_t size); /* "> 0", ">= 0 and <= 1", "" for none */
 
+/* *node as it is meant where a table, or a list of it, is expected: shorthand written out, in new nodes owned by `owner`. */
+PetscErrorCode key_table_expand(const key_table *table, document *owner, const document_node **node);
+PetscErrorCode key_spec_expand(const key_spec *spec, document *owner, const document_node **node);
+
 const char *key_spec_unit(const key_spec *spec); /* "" for none */
 /* "a number in m/s", "one of a, b or c", "a list of 3 numbers in m": follows "expected". */
 void key_spec_words(const key_spec *spec, char *out, size_t size);

@@ -91,6 +91,7 @@ static PetscErrorCode markdown_section(text_buffer *b, const key_table *table)
   PetscFunctionBegin;
   PetscCall(text_printf(b, "## %s\n\n%s%s", table->name, table->help ? table->help : "", table->help ? "\n\n" : ""));
   if (table->is_one_of) PetscCall(text_printf(b, "Exactly one of these keys:\n\n"));
+  if (table->shorthand) PetscCall(text_printf(b, "A bare value stands for its `%s`, and one entry for a list of one.\n\n", table->shorthand));
   if (has_rows) PetscCall(text_printf(b, "| key | type | unit | default | range | meaning |\n|---|---|---|---|---|---|\n"));
   if (table->variant_key) {
     PetscCall(text_printf(b, "| `%s` | one of ", table->variant_key));
@@ -153,6 +154,7 @@ static PetscErrorCode troff_section(text_buffer *b, const key_table *table)
   PetscCall(text_troff(b, table->help ? table->help : ""));
   PetscCall(text_append(b, "\n", 1));
   if (table->is_one_of) PetscCall(text_printf(b, "Exactly one of these keys:\n"));
+  if (table->shorthand) PetscCall(text_printf(b, "A bare value stands for its \\fB%s\\fR, and one entry for a list of one.\n", table->shorthand));
   if (table->variant_key) {
     PetscCall(text_printf(b, ".TP\n\\fB%s\\fR (required)\n", table->variant_key));
     PetscCall(text_printf(b, "picks the keys beside it:"));

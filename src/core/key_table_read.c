@@ -210,6 +210,7 @@ static PetscErrorCode read_list(reader *r, const key_spec *spec, const document_
 
   PetscFunctionBegin;
   *ok = false;
+  PetscCall(key_spec_expand(spec, r->doc, &node));
   if (node->kind != kind && !(node->kind == DOCUMENT_NULL && !spec->fallback)) {
     expected(r, spec, node, at);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -461,6 +462,7 @@ static PetscErrorCode read_table(reader *r, const key_table *table, const docume
     if (node) complain(r, node->mark, at, "nested too deeply");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(key_table_expand(table, r->doc, &node));
   if (node && node->kind != DOCUMENT_MAPPING && node->kind != DOCUMENT_NULL) {
     complain(r, node->mark, at, "expected a mapping of keys to values, got %s", GOT(node));
     node = NULL;

@@ -29,6 +29,7 @@ static PetscErrorCode resolve_value(const key_spec *spec, document *owner, const
 {
   PetscFunctionBegin;
   const bool is_list = spec->type == KEY_LIST || spec->type == KEY_NAMED;
+  PetscCall(key_spec_expand(spec, owner, &node));
   if (spec->type == KEY_PATH) {
     PetscCall(resolve_path(owner, node, out));
   } else if (spec->type == KEY_TABLE) {
@@ -68,6 +69,7 @@ static PetscErrorCode resolve_keys(const key_table *table, bool has_defaults, do
 static PetscErrorCode resolve_table(const key_table *table, document *owner, const document_node *node, int depth, document_node **out)
 {
   PetscFunctionBegin;
+  PetscCall(key_table_expand(table, owner, &node));
   if ((node->kind != DOCUMENT_MAPPING && node->kind != DOCUMENT_NULL) || depth >= KEY_MAX_DEPTH) {
     PetscCall(document_copy(owner, node, out)); /* wrong anyway: a reader has said so */
     PetscFunctionReturn(PETSC_SUCCESS);

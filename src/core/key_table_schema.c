@@ -98,7 +98,9 @@ static PetscErrorCode json_lengths(writer *w, const key_spec *k, const char *wha
 static PetscErrorCode json_ref(writer *w, const key_table *table)
 {
   PetscFunctionBegin;
+  if (table->shorthand) PetscCall(text_printf(&w->b, "{\"anyOf\": [{\"type\": [\"string\", \"number\"]}, "));
   PetscCall(text_printf(&w->b, "{\"$ref\": \"#/$defs/%s\"}", table->name));
+  if (table->shorthand) PetscCall(text_printf(&w->b, "]}"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,10 +148,16 @@ static PetscErrorCode json_type(writer *w, const key_spec *k)
     PetscCall(json_ref(w, k->table));
     break;
   case KEY_LIST:
+    if (k->table->shorthand) {
+      PetscCall(text_printf(b, "\"anyOf\": ["));
+      PetscCall(json_ref(w, k->table));
+      PetscCall(text_printf(b, ", {"));
+    }
     PetscCall(text_printf(b, "\"type\": \"array\""));
     PetscCall(json_lengths(w, k, "Items"));
     PetscCall(text_printf(b, ", \"items\": "));
     PetscCall(json_ref(w, k->table));
+    if (k->table->shorthand) PetscCall(text_printf(b, "}]"));
     break;
   case KEY_STRINGS:
     PetscCall(text_printf(b, "\"type\": \"array\""));

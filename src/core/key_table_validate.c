@@ -72,6 +72,8 @@ static void check_table(check *c, const key_table *table)
       diagnostics_add(c->d, none, table->name, "two tables have this name");
   for (const key_spec *k = table->keys; k && k->name; ++k) check_key(c, table, k, table->size);
   if (check_defaults(table, c->d)) diagnostics_add(c->d, none, table->name, "the defaults cannot be read");
+  if (table->shorthand && (!key_table_find(table, table->shorthand) || table->variant_key || table->is_one_of))
+    diagnostics_add(c->d, none, table->name, "its shorthand is no key of a plain table");
   for (int v = 0; v < key_table_n_variants(table); ++v) {
     const key_table *extra = table->variants[v].table;
     if (extra->variant_key || extra->is_one_of) diagnostics_add(c->d, none, extra->name, "a variant's table must be plain");

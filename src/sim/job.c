@@ -7,6 +7,7 @@
 #include "io/yaml.h"
 #include "sim/formulation.h"
 #include "sim/measure/measure.h"
+#include "sim/run/until.h"
 #include "sim/scene/scene.h"
 
 #define KEYS_END {.name = NULL}
@@ -153,6 +154,7 @@ static const key_spec job_keys[] = {
   {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table, .help = "what is written, and how often", .may_change = true},
   {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table, .help = "the default view", .may_change = true},
   {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true, .help = "quantities to record, by name", .may_change = true},
+  {.name = "until", .type = KEY_LIST, .offset = offsetof(job, until), .table = &until_table, .is_optional = true, .help = "conditions that end the run before time.end", .may_change = true},
   KEYS_END};
 const key_table job_table = {.name = "job", .help = "A job file says what is in a scene, how contact is formulated, and what is to be written. SI units throughout.",
                              .size = sizeof(job), .keys = job_keys};
@@ -198,6 +200,7 @@ static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
   check_name(j, root, d);
   check_time(j, root, d);
   check_light_nodes(j, root, d);
+  PetscCall(until_check(j, d));
   if (j->solver && j->solver->newton) {
     const double g = v3_norm(j->gravity), a = j->solver->newton->acceleration_scale;
     j->acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;

@@ -70,6 +70,12 @@ typedef struct {
   double                 every;
 } job_measure;
 
+/* until: */
+typedef struct {
+  const char *when;        /* expression in the names of measures, t and step */
+  double      hold, after; /* s */
+} job_until;
+
 /* picture: how `render` looks at the run by default. */
 typedef struct {
   double      eye[3], target[3]; /* NaN: chosen from the bounds */
@@ -85,7 +91,7 @@ typedef struct {
   int                formulation;
   double             gravity[3];
   const job_time    *time;
-  key_list           materials, bodies, measure;
+  key_list           materials, bodies, measure, until;
   const mpm_options *mpm; /* what bodies of kind mpm share */
   const job_contact *contact;
   const job_solver  *solver;

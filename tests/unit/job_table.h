@@ -184,6 +184,16 @@ static const key_spec    measure_keys[] = {
   {.name = "every", .type = KEY_REAL, .offset = offsetof(measure_spec, every), .unit = "s", POSITIVE, .fallback = "0.01", .help = "Time between values"}, END};
 static const key_table measure_table = {.name = "measure", .help = "Numbers over time.", .size = sizeof(measure_spec), .keys = measure_keys};
 
+/* ---- a table with a shorthand ---- */
+typedef struct {
+  const char *when;
+  double      hold;
+} until_spec;
+static const key_spec until_keys[] = {
+  {.name = "when", .type = KEY_STRING, .offset = offsetof(until_spec, when), .help = "Condition"},
+  {.name = "for", .type = KEY_REAL, .offset = offsetof(until_spec, hold), .unit = "s", NOT_NEGATIVE, .fallback = "0", .help = "How long"}, END};
+static const key_table until_table = {.name = "until", .help = "When it ends.", .size = sizeof(until_spec), .keys = until_keys, .shorthand = "when"};
+
 typedef struct {
   int64_t             stickslip;
   const char         *name;
@@ -194,7 +204,7 @@ typedef struct {
   const contact_spec *contact;
   const solver_spec  *solver;
   const output_spec  *output;
-  key_list            measure;
+  key_list            measure, until;
 } job_spec;
 static const char *const formulations[] = {"penalty", "convex", "exact", "hybrid", "monolith", NULL};
 static const key_spec    job_keys[] = {
@@ -208,7 +218,8 @@ static const key_spec    job_keys[] = {
   {.name = "contact", .type = KEY_TABLE, .table = &contact_table, .offset = offsetof(job_spec, contact), .fallback = "{}", .help = "Where things touch"},
   {.name = "solver", .type = KEY_TABLE, .table = &solver_table, .offset = offsetof(job_spec, solver), .fallback = "{}", .may_change = true, .help = "How it is solved"},
   {.name = "output", .type = KEY_TABLE, .table = &output_table, .offset = offsetof(job_spec, output), .fallback = "{}", .help = "What is written"},
-  {.name = "measure", .type = KEY_NAMED, .table = &measure_table, .offset = offsetof(job_spec, measure), .is_optional = true, .help = "Numbers over time"}, END};
+  {.name = "measure", .type = KEY_NAMED, .table = &measure_table, .offset = offsetof(job_spec, measure), .is_optional = true, .help = "Numbers over time"},
+  {.name = "until", .type = KEY_LIST, .table = &until_table, .offset = offsetof(job_spec, until), .is_optional = true, .help = "When it ends"}, END};
 static const key_table job_table = {.name = "job", .help = "A job file.", .size = sizeof(job_spec), .keys = job_keys};
 
 /* A job without mistakes that uses most of it; cases of malformed jobs edit one line each. */

@@ -255,6 +255,39 @@ static void test_resolved_job_says_everything_and_means_the_same(void **state)
   end();
 }
 
+/* A bare value is read as the key it stands for, alone or in a list, and resolved in full. */
+static void test_shorthand(void **state)
+{
+  static const char *const forms[] = {"x < 1", "{when: x < 1}", "[x < 1]", "[{when: x < 1, for: 0}]"};
+  char                     text[4000];
+  (void)state;
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
+    document_node *resolved;
+    begin();
+    good_job(text, 0, NULL);
+    strcat(strcat(strcat(text, "until: "), forms[i]), "\n");
+    const job_spec *job = read_job(text);
+    assert_clean();
+    assert_int_equal(job->until.n, 1);
+    assert_string_equal(((const until_spec *)job->until.item[0].value)->when, "x < 1");
+    assert_ok(key_table_resolve(&job_table, doc, document_root(doc), &resolved));
+    const document_node *list = document_find(resolved, "until");
+    assert_int_equal(list->kind, DOCUMENT_SEQUENCE);
+    assert_int_equal(list->n, 1);
+    assert_string_equal(document_find(list->value[0], "when")->text, "x < 1");
+    assert_string_equal(document_find(list->value[0], "for")->text, "0");
+    end();
+  }
+  begin();
+  good_job(text, 0, NULL);
+  strcat(text, "until: [a, b, {for: 1}, [c]]\n");
+  (void)read_job(text);
+  assert_int_equal(diagnostics_count(d), 2);
+  assert_non_null(strstr(diagnostics_text(d, 0), "until[2]: missing required key \"when\""));
+  assert_non_null(strstr(diagnostics_text(d, 1), "until[3]: expected a mapping"));
+  end();
+}
+
 /* The same keys in the same order, the same words, the same numbers in whatever digits. */
 static void assert_says_the_same(const document_node *a, const document_node *b)
 {
@@ -333,4 +366,4 @@ static void test_mutated_jobs_do_no_harm(void **state)
 TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_unsound_tables_are_found),
           cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
           cmocka_unit_test(test_malformed_jobs_are_refused_with_their_place), cmocka_unit_test(test_paths),
-          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_mutated_jobs_do_no_harm))
+          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_do_no_harm))

@@ -19,7 +19,7 @@ static void test_markdown_has_a_section_a_table_and_a_row_a_key(void **state)
   char *text;
   (void)state;
   assert_ok(key_table_manual_markdown(&job_table, &text));
-  assert_int_equal(count(text, "\n## ") + !strncmp(text, "## ", 3), 22);
+  assert_int_equal(count(text, "\n## ") + !strncmp(text, "## ", 3), 23);
   assert_non_null(strstr(text, "## job\n\nA job file.\n\n| key | type | unit | default | range | meaning |\n|---|---|---|---|---|---|\n"));
   assert_non_null(strstr(text, "| `stickslip` | whole number |  | *required* | 1 | Job format version |\n"));
   assert_non_null(strstr(text, "| `gravity` | 3 numbers | m/s^2 | `[0, 0, -9.81]` |  | Acceleration of free fall |\n"));
@@ -46,7 +46,7 @@ static void test_man_page_is_sound_troff(void **state)
   char                    *text;
   (void)state;
   assert_ok(key_table_man_page(&job_table, &text));
-  assert_int_equal(count(text, ".SS "), 22);
+  assert_int_equal(count(text, ".SS "), 23);
   assert_non_null(strstr(text, ".TP\n\\fBgravity\\fR (3 numbers in m/s^2, default [0, 0, \\-9.81])\nAcceleration of free fall\n"));
   assert_non_null(strstr(text, "\\fBkind\\fR (required)\npicks the keys beside it: \\fBmpm\\fR, \\fBrigid\\fR, \\fBstatic\\fR\n"));
   assert_non_null(strstr(text, "Young\\(aqs modulus"));
@@ -69,7 +69,7 @@ static void test_outline_tells_where_keys_lead(void **state)
     assert_int_equal(sscanf(line, "%d ", &number), 1);
     assert_int_equal(number, n_lines);
   }
-  assert_int_equal(n_lines, 22); /* as many as the manual has sections */
+  assert_int_equal(n_lines, 23); /* as many as the manual has sections */
   /* a value, words, a mapping, names, a list, a shape inside a shape, a variant's key, and the keys of all variants, each once */
   const char *kinds = strstr(text, " kind=mpm,rigid,static ");
   assert_non_null(kinds);
@@ -156,6 +156,7 @@ static void test_schema_is_json_and_says_what_the_tables_say(void **state)
     "\"minProperties\": 1, \"maxProperties\": 1", "\"union\": {\"type\": \"array\", \"minItems\": 2, \"maxItems\": 8, \"items\": {\"$ref\": \"#/$defs/shape\"}",
     "\"linear\": {\"allOf\": [{\"$ref\": \"#/$defs/solver.linear\"}], \"default\": {\"method\": \"gmres\"}",
     "\"between\": {\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, ", "\"tolerance\": {\"type\": \"number\", \"exclusiveMinimum\": 0, \"default\": 0.001,",
+    "\"until\": {\"anyOf\": [{\"anyOf\": [{\"type\": [\"string\", \"number\"]}, {\"$ref\": \"#/$defs/until\"}]}, {\"type\": \"array\", \"items\": {\"anyOf\": [{\"type\": [\"string\", \"number\"]}, {\"$ref\": \"#/$defs/until\"}]}}]",
   };
   char *text;
   (void)state;

@@ -97,8 +97,10 @@ static bool write_report(const char *dir)
 static PetscErrorCode finish(run *r, const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
-  if (run_is_finished(r)) {
-    log_info("%s has finished: nothing left to do; results are there", run_directory(r));
+  char why[512];
+  if (run_is_finished(r, sizeof why, why)) {
+    log_info("%s has finished (%s): nothing left to do; results are there", run_directory(r), why);
+    if (strncmp(why, "until:", 6) == 0) log_info("to go on without that: stickslip resume %s --set until=[]", run_directory(r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(run_loop(r, code));

@@ -57,6 +57,7 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   *r->state.dt = r->job->time->step;
   PetscCall(memo_create(r->fields, &r->memo));
   PetscCall(measures_create(r->scene, r->formulation, r->memo, &r->measures));
+  PetscCall(until_create(r->job, r->measures, r->memo, &r->until));
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;
@@ -215,15 +216,17 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-bool run_is_finished(const run *r)
+bool run_is_finished(const run *r, size_t size, char *why)
 {
-  return r->past.is_finished && r->past.step == *r->state.step && (!r->is_changed || *r->state.step == run_last_step(r));
+  const bool is_over = run_is_over(r, run_last_step(r), size, why);
+  return r->past.is_finished && r->past.step == *r->state.step && (!r->is_changed || is_over);
 }
 
 void run_destroy(run **r)
 {
   if (!*r) return;
   run_close_outputs(*r);
+  until_destroy(&(*r)->until);
   (void)measures_destroy(&(*r)->measures);
   memo_destroy(&(*r)->memo);
   if ((*r)->formulation) (*r)->formulation->ops->destroy(&(*r)->formulation);

@@ -27,8 +27,8 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
  * that may not change (sim/job_compare.h) are complaints. No checkpoint there: *out = NULL, no complaint, and *j is still the caller's;
  * else it has been taken over. */
 PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out);
-/* A run that was continued has nothing left to do. */
-bool run_is_finished(const run *r);
+/* A run that was continued has nothing left to do; `why`: "end of time", or "until: ..." what. */
+bool run_is_finished(const run *r, size_t size, char *why);
 /* Step until the end, a failure, or until it has to leave (core/stop.h, run_leave.h); writes everything. */
 PetscErrorCode run_loop(run *r, exit_code *code);
 int64_t        run_steps(const run *r); /* done by run_loop */

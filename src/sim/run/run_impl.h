@@ -13,6 +13,7 @@
 #include "sim/run/run_result.h"
 #include "sim/run/run_state.h"
 #include "sim/run/run_tally.h"
+#include "sim/run/until.h"
 #include "sim/scene/scene.h"
 
 /* What is open in the run's directory while it runs, and when a checkpoint was last written. */
@@ -41,6 +42,7 @@ struct run {
   field_table    *fields;
   memo           *memo;
   measures       *measures;
+  until          *until;
   run_lock       *lock;
   run_output      output;
   field_snapshot *snapshot; /* the state at the start of a step that is taken in parts */
@@ -57,6 +59,8 @@ struct run {
 static inline double run_time(const run *r) { return run_state_time(&r->state); }
 /* The step at which time.end is reached, or passed by less than a step; at least the present one. */
 int64_t run_last_step(const run *r);
+/* Is it at step `last`, or has a condition of until: been met? `why` in words: "end of time", "until: ...". */
+bool run_is_over(const run *r, int64_t last, size_t size, char *why);
 static inline sim_clock run_clock(const run *r) { return (sim_clock){*r->state.step, run_time(r), *r->state.dt}; }
 /* Is `every` (simulated seconds) due at the end of this step? */
 bool run_is_due(const run *r, double every);
@@ -68,6 +72,8 @@ PetscErrorCode run_open_outputs(run *r, int64_t resume_step);
 void           run_close_outputs(run *r);
 /* What is due at the end of a step that took `seconds` and `retries`. */
 PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds);
+/* The frame at the end, unless one has been written of this step. */
+PetscErrorCode run_write_last_frame(run *r);
 /* A frame and the measures of the state before the first step. */
 PetscErrorCode run_write_start(run *r);
 PetscErrorCode run_write_frame(run *r);

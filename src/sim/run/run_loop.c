@@ -94,17 +94,30 @@ typedef struct {
   char       reason[512];
 } run_end;
 
+bool run_is_over(const run *r, int64_t last, size_t size, char *why)
+{
+  char what[400];
+  snprintf(why, size, "end of time");
+  if (!until_met(r->until, sizeof what, what)) return *r->state.step >= last;
+  snprintf(why, size, "until: %s", what);
+  return true;
+}
+
 /* No step failed: the state as it is now, and whether more of it is to come; `why` it must leave, "" if it need not. */
 static PetscErrorCode leave_off(run *r, int64_t last, const char *why, run_end *end)
 {
   PetscFunctionBegin;
-  if (*r->state.step == last && !run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+  *end            = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
+  const bool over = run_is_over(r, last, sizeof end->reason, end->reason);
+  if (over) PetscCall(run_write_last_frame(r));
   PetscCall(run_write_checkpoint(r));
-  if (*r->state.step < last && *why) {
+  if (over) {
+    if (*r->state.step < last) log_info("ended by %s, at t = %g s", end->reason, run_time(r));
+  } else if (*why) {
     log_info("%s: left after step %lld; continue with `stickslip resume %s`", why, (long long)*r->state.step, r->dir);
     *end = (run_end){RUN_STOPPED, SS_EXIT_REQUEUE, ""};
     snprintf(end->reason, sizeof end->reason, "%s", why);
-  } else if (*r->state.step < last) {
+  } else {
     *end = (run_end){RUN_STOPPED, SS_EXIT_OK, ""};
     snprintf(end->reason, sizeof end->reason, "--steps %lld", (long long)r->max_steps);
   }
@@ -123,14 +136,14 @@ static PetscErrorCode advance(run *r, run_end *end)
   PetscFunctionBegin;
   const double  dt     = r->job->time->step;
   const int64_t first  = *r->state.step, last = run_last_step(r);
-  int64_t       stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
+  const int64_t stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
   step_report   report = {0};
   char          why[160] = "";
-  *end                 = (run_end){RUN_FINISHED, SS_EXIT_OK, "end of time"};
   PetscCall(run_begin_result(r));
   run_leave_begin(r);
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
-  while (*r->state.step < stop && !run_must_leave(r, sizeof why, why)) {
+  *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
+  while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_leave(r, sizeof why, why)) {
     step_verdict verdict = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();

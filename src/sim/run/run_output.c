@@ -113,7 +113,15 @@ PetscErrorCode run_write_frame(run *r)
   timer_begin(TIMER_FRAME);
   PetscCall(frames_write(r->output.frames, *r->state.frame, *r->state.step, run_time(r), r->fields));
   ++*r->state.frame;
+  *r->state.frame_step = *r->state.step;
   timer_end(TIMER_FRAME);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_write_last_frame(run *r)
+{
+  PetscFunctionBegin;
+  if (*r->state.frame == 0 || *r->state.frame_step != *r->state.step) PetscCall(run_write_frame(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,6 +141,7 @@ PetscErrorCode run_write_start(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Measures, and what is to be decided on them, come before a checkpoint that holds both. */
 PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
 {
   PetscFunctionBegin;
@@ -144,7 +153,9 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
     PetscCall(history_row(r->output.history, values));
   }
   const sim_clock now = run_clock(r);
+  bool            is_met;
   PetscCall(measures_record(r->measures, &now, report));
+  PetscCall(until_step(r->until, &now, &is_met));
   timer_end(TIMER_FRAME);
   if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
   const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;

@@ -13,6 +13,7 @@
   X(dt, "time_step", double, FIELD_F64, "s", "time step in use")                                 \
   X(level, "level", int64_t, FIELD_I64, "1", "the last step was taken in 2^level parts")         \
   X(frame, "frame", int64_t, FIELD_I64, "1", "frames written")                                   \
+  X(frame_step, "frame_step", int64_t, FIELD_I64, "1", "step of the last frame")                 \
   X(retries, "retries", int64_t, FIELD_I64, "1", "steps that were retried")                      \
   X(newton, "newton", int64_t, FIELD_I64, "1", "Newton iterations so far")                       \
   X(linear, "linear", int64_t, FIELD_I64, "1", "iterations of the linear solver so far")         \
