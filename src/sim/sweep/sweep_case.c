@@ -9,12 +9,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "core/memory.h"
 #include "core/version.h"
-#include "io/checkpoint.h"
 #include "io/sealed_file.h"
 #include "sim/command/command_execute.h"
 #include "sim/run/run_result.h"
+
+/* How a line of the log begins that the program prints as it fails; how PETSc speaks of a crash; the line with which a case starts. */
+static const char OUR_MARK[] = "stickslip: ", CRASH_MARK[] = "Caught signal number", START_MARK[] = ": stickslip run ";
 
 enum { PATH_SIZE = 4300, MAX_WORDS = 2 * SWEEP_MAX_NAMES + 32 };
 
@@ -31,31 +32,14 @@ static void add(case_words *w, const char *word)
   if (w->n + 1 < MAX_WORDS) w->word[w->n++] = (char *)word;
 }
 
-/* Is there something to resume? If that cannot be told, all checkpoints being damaged, let `resume` say so: starting over would throw
- * them away. */
-static bool has_checkpoint(const char *folder)
-{
-  char  path[PATH_SIZE + 16];
-  char *newest __attribute__((cleanup(memory_free))) = NULL;
-  snprintf(path, sizeof path, "%s/checkpoints", folder);
-  if (access(path, F_OK)) return false;
-  if (!checkpoint_newest(path, &newest)) return newest;
-  error_clear();
-  return true;
-}
-
-/* `resume` where there is a checkpoint. What was killed before its first one starts over. */
 static void fill_words(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, case_words *w)
 {
   memset(w, 0, sizeof *w);
   sweep_folder_case(o->dir, c->number, sizeof w->dir, w->dir);
   snprintf(w->threads, sizeof w->threads, "%d", o->threads);
-  const bool is_begun = has_checkpoint(w->dir);
-  add(w, "stickslip");
-  add(w, is_begun ? "resume" : "run");
-  add(w, is_begun ? w->dir : plan->base);
-  for (int i = 0; i < c->n_overrides && !is_begun; ++i) add(w, "--set"), add(w, c->overrides[i]);
-  if (!is_begun) add(w, "--out"), add(w, w->dir), add(w, "--force");
+  add(w, "stickslip"), add(w, "run"), add(w, plan->base);
+  for (int i = 0; i < c->n_overrides; ++i) add(w, "--set"), add(w, c->overrides[i]);
+  add(w, "--out"), add(w, w->dir), add(w, "--continue");
   add(w, "--threads"), add(w, w->threads);
   if (!o->has_picture) add(w, "--no-picture");
 }
@@ -194,31 +178,38 @@ PetscErrorCode sweep_case_start(const sweep_plan *plan, const sweep_case *c, con
 
 /* --- its end --------------------------------------------------------------------------------------------------------- */
 
+/* Without time stamp. */
+static char *line_text(char *line)
+{
+  int stamp = 0;
+  if (sscanf(line, "%*4d-%*2d-%*2d %*2d:%*2d:%*2d %n", &stamp) < 0) stamp = 0;
+  return line + stamp;
+}
+
 void sweep_case_last_words(const char *dir, int64_t number, size_t size, char *words)
 {
-  char folder[PATH_SIZE], path[PATH_SIZE + 16], tail[4096];
+  char folder[PATH_SIZE], path[PATH_SIZE + 16], tail[8192], *rest = tail;
+  bool is_ours = false;
   words[0] = 0;
   sweep_folder_case(dir, number, sizeof folder, folder);
   snprintf(path, sizeof path, "%s/log.txt", folder);
   FILE *in = fopen(path, "re");
   if (!in) return;
   if (fseek(in, -(long)(sizeof tail - 1), SEEK_END)) rewind(in);
-  const size_t n = fread(tail, 1, sizeof tail - 1, in);
+  tail[fread(tail, 1, sizeof tail - 1, in)] = 0;
   fclose(in);
-  tail[n] = 0;
-  for (char *end = tail + n; end > tail;) {
-    char *line = end;
-    while (line > tail && line[-1] != '\n') --line;
-    *end = 0;
-    int stamp = 0;
-    if (sscanf(line, "%*4d-%*2d-%*2d %*2d:%*2d:%*2d %n", &stamp) < 0) stamp = 0;
-    line += stamp;
-    if (!strncmp(line, "stickslip: ", 11)) line += 11;
-    if (*line) {
-      snprintf(words, size, "%s", line);
-      return;
+  for (char *line; (line = strsep(&rest, "\n"));) {
+    const char *text = line_text(line);
+    if (!*text) continue;
+    if (strstr(text, START_MARK)) { /* what came before is of an earlier start */
+      words[0] = 0;
+      is_ours  = false;
+      continue;
     }
-    end = line - stamp > tail ? line - stamp - 1 : tail;
+    const char *message = strstr(text, CRASH_MARK);
+    if (!strncmp(text, OUR_MARK, sizeof OUR_MARK - 1)) message = text + sizeof OUR_MARK - 1;
+    if (message || !is_ours) snprintf(words, size, "%s", message ? message : text);
+    is_ours |= message != NULL;
   }
 }
 

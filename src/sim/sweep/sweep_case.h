@@ -29,6 +29,6 @@ PetscErrorCode sweep_case_start(const sweep_plan *plan, const sweep_case *c, con
  * result.yaml. *why: a line for people, "" if there is nothing to say. */
 PetscErrorCode sweep_case_end(const sweep_plan *plan, const sweep_case *c, const char *dir, int wait_status, sweep_child *child,
                               case_state *state, size_t size, char *why);
-/* The last line of its log that is not empty, without time stamp; "" if there is none. */
+/* What its log has to say of how it ended: the program's last complaint, else the last line; "" if there is none. */
 void sweep_case_last_words(const char *dir, int64_t number, size_t size, char *words);
 #endif

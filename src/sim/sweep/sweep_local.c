@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/stop.h"
 #include "core/team.h"
 #include "core/timer.h"
 #include "sim/run/allocation.h"
@@ -273,6 +274,7 @@ PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_c
   PetscCall(make_queue(&q, o));
   PetscCall(make_slots(&q, o));
   PetscCall(listen_to_signals(before));
+  q.signal = stop_signal(); /* while the queue was made */
   PetscErrorCode error = work(&q);
   if (error) { /* ours, not the cases': let them stop */
     pass_on(&q, SIGTERM);
