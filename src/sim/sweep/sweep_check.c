@@ -125,6 +125,9 @@ static PetscErrorCode write_overrides(const sweep_build *b, document_node *const
     memory_free(&text);
     PetscCall(code);
     c->overrides[k] = whole;
+    /* a path was made absolute: the value is what the job gets, while the case is still known by what the file says */
+    const int of = b->setting[k].parameter;
+    if (of >= 0 && b->parameter[of].is_key) c->value[of] = whole + n_key + 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

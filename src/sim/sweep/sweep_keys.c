@@ -76,7 +76,7 @@ static const key_spec resource_keys[] = {
    .help = "cases that one task of a SLURM array runs one after the other; 0: 1, or more where an array would be too large"},
   {.name = "memory", .type = KEY_STRING, .offset = offsetof(sweep_resources, memory), .is_optional = true, .help = "of a case, as sbatch --mem takes it: 2G"},
   {.name = "time", .type = KEY_STRING, .offset = offsetof(sweep_resources, time), .is_optional = true,
-   .help = "limit of a task, as sbatch --time takes it, in quotes: \"1:00:00\""},
+   .help = "limit of a task, as sbatch --time takes it: 1:00:00"},
   {.name = "partition", .type = KEY_STRING, .offset = offsetof(sweep_resources, partition), .is_optional = true, .help = "of SLURM"},
   {.name = "account", .type = KEY_STRING, .offset = offsetof(sweep_resources, account), .is_optional = true, .help = "of SLURM"},
   {.name = "retries", .type = KEY_INT, .offset = offsetof(sweep_resources, retries), .fallback = "0", .min = 0, .max = 1000,

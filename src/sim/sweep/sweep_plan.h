@@ -9,7 +9,7 @@ enum { SWEEP_MAX_CASES = 100000, SWEEP_MAX_COMBINATIONS = 4000000, SWEEP_MAX_NAM
 typedef struct {
   int64_t      number;      /* from 1; never changes once the case has been in a sweep folder */
   const char  *id;          /* 16 hex digits of a hash of its varied parameters' names and values: the same values are the same case */
-  const char **value;       /* [n_parameters] as text, in the form the job reads */
+  const char **value;       /* [n_parameters] as text, in the form the job reads; paths absolute */
   int          n_overrides; /* = n_settings of the plan */
   const char **overrides;   /* "key.path=value", as for --set */
 } sweep_case;

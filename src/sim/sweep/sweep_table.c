@@ -25,14 +25,17 @@ static int width_of(const char *s)
   return n < MAX_WIDTH ? n : MAX_WIDTH;
 }
 
+/* What does not fit ends with dots. */
 static void print_cell(FILE *out, const char *s, int width)
 {
-  int n = 0;
+  const int show = strlen(s) > MAX_WIDTH && width_of(s) == MAX_WIDTH ? MAX_WIDTH - 3 : MAX_WIDTH;
+  int       n    = 0;
   fprintf(out, "  %*s", width - width_of(s), "");
-  for (; *s && (n < MAX_WIDTH || (*s & 0xc0) == 0x80); ++s) {
+  for (; *s && (n < show || (*s & 0xc0) == 0x80); ++s) {
     n += (*s & 0xc0) != 0x80;
     fputc(*s, out);
   }
+  if (*s) fprintf(out, "...");
 }
 
 static bool is_constant(const sweep_plan *plan, const column *c)
