@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "core/memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,10 +38,23 @@ static void record_frame(error_record *r, const char *function, const char *file
   if (r->n_frames < N_FRAMES) r->frame[r->n_frames++] = (error_frame){function, file, line};
 }
 
+/* PETSc 3.18 gives the caller's line for a code and the caller's name for a message when it runs out of memory (mal.c). */
+static bool is_out_of_memory(const char *function, PetscErrorType type)
+{
+  return type == PETSC_ERROR_INITIAL && function && (!strcmp(function, "PetscMallocAlign") || !strcmp(function, "PetscReallocAlign"));
+}
+
 static PetscErrorCode catch_error(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
                                   PetscErrorType type, const char *message, void *context)
 {
+  char why[512];
   (void)comm, (void)context;
+  if (is_out_of_memory(function, type)) {
+    code = PETSC_ERR_MEM;
+    snprintf(why, sizeof why, "out of memory: PETSc asked for more in %s with %.1f MiB in use; use a smaller scene or a larger machine",
+             message && *message ? message : function, (double)memory_live() / 1048576.0);
+    message = why;
+  }
   if (code == PETSC_ERR_SIG) /* PETSc aborts right after this call: now or never */
     fprintf(stderr, "stickslip: internal error: caught a deadly signal (%s)\n", message && *message ? message : function);
   const bool is_start = type == PETSC_ERROR_INITIAL || !first.is_set;

@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static bool is_hangup_ignored, is_clean_up_skipped;
@@ -37,6 +39,16 @@ bool process_output_is_whole(int *error)
   if (!fflush(stdout) && !ferror(stdout)) return true;
   *error = errno ? errno : EIO; /* an earlier failure's reason is gone */
   return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
+}
+
+bool process_has_room(void)
+{
+  const size_t  room = (size_t)192 << 20; /* twice the 64 MB that malloc sets aside for a thread, and what they take themselves */
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return true;
+  void *p = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p != MAP_FAILED && !munmap(p, room);
 }
 
 void process_skip_clean_up(void) { is_clean_up_skipped = true; }

@@ -13,6 +13,9 @@ void process_ignore_signals(void);
 bool process_ignores_hangup(void);
 /* Has all of standard output been written? A reader that went away had enough: that is no failure. *error: errno of the failure. */
 bool process_output_is_whole(int *error);
+/* Where the memory of a process is limited (ulimit -v): is there room to start MPI and PETSc, which end the process in ways of their own when
+ * there is not? */
+bool process_has_room(void);
 /* A library is left in a state over which its own clean-up would crash: the process is to end without it. */
 void process_skip_clean_up(void);
 bool process_skips_clean_up(void);

@@ -55,6 +55,11 @@ int main(int argc, char **argv)
     return (int)code;
   }
   restart_with_settings(argv, command_places(c, threads));
+  if (!process_has_room()) {
+    fprintf(stderr, "stickslip: out of memory: starting needs some 200 MB more than the limit leaves (ulimit -v)\n");
+    free(petsc_argv);
+    return SS_EXIT_ENVIRONMENT;
+  }
   quiet_mpi();
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   char         **petsc_args = petsc_argv;

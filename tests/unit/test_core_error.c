@@ -127,6 +127,18 @@ static void test_unknown_code_has_text(void **state)
   assert_int_equal(e, SS_EXIT_ENVIRONMENT);
 }
 
+static void test_petsc_out_of_memory(void **state)
+{
+  (void)state;
+  exit_code e;
+  double   *none = NULL;
+  const PetscErrorCode code = PetscMalloc1((size_t)1 << 46, &none); /* 560 TB */
+  assert_int_equal(code, PETSC_ERR_MEM);
+  const char *said = report(code, false, &e);
+  if (!strstr(said, "out of memory: PETSc asked for more in test_petsc_out_of_memory")) fail_msg("it says: %s", said);
+  assert_int_equal(e, SS_EXIT_ENVIRONMENT);
+}
+
 static void test_long_messages_are_cut(void **state)
 {
   (void)state;
@@ -141,4 +153,4 @@ static void test_long_messages_are_cut(void **state)
 TEST_MAIN(cmocka_unit_test(test_user_sees_one_line), cmocka_unit_test(test_verbose_and_bugs_show_frames),
           cmocka_unit_test(test_reported_user_input_is_silent), cmocka_unit_test(test_exit_codes),
           cmocka_unit_test(test_petsc_option_mistakes_are_input), cmocka_unit_test(test_first_and_last_are_kept),
-          cmocka_unit_test(test_unknown_code_has_text), cmocka_unit_test(test_long_messages_are_cut))
+          cmocka_unit_test(test_unknown_code_has_text), cmocka_unit_test(test_petsc_out_of_memory), cmocka_unit_test(test_long_messages_are_cut))
