@@ -63,6 +63,7 @@ typedef struct {
   int64_t n_active, n_sliding;
   double  max_penetration;   /* m */
   double  stored_energy;     /* sum of k/2 |Y - Z|^2 over active pairs [J] */
+  double  friction_work;     /* what friction took up in this step: its force times the way of the attachment over the surface, over sliding pairs [J] */
   double  max_cone_violation; /* max of (|f_t| - mu f_n)+ / max f_n over all active pairs, normal taken at Y */
   /* Largest angle of a sliding pair between its friction f_t and [rad]
    *   slip_angle        minus the motion of the attachment over the surface during the step: the law itself

@@ -99,7 +99,7 @@ static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[
 }
 
 typedef struct {
-  double penetration, f_n, f_t /* in the metric of the cone */, slip_angle, velocity_angle, energy, natural_map;
+  double penetration, f_n, f_t /* in the metric of the cone */, slip_angle, velocity_angle, energy, friction_work, natural_map;
   bool   is_curved;
 } pair_report;
 
@@ -129,7 +129,7 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
 
   v3_sub(spring, Y_b, Z_b);
   m3_mulv_t(f_b, o->R, f);
-  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * c->k[i] * v3_dot(spring, spring), 0.0, false};
+  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * c->k[i] * v3_dot(spring, spring), 0.0, 0.0, false};
   if (out->gap[p] < 0.0) r.natural_map = natural_map(c, i, Z_b, f_b, &r.is_curved);
   v3_copy(f_t, f);
   tangential(n, f_t);
@@ -141,6 +141,7 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   v3_sub(slip_b, Y_b, c->X + 3 * i);
   m3_mulv(slip, o->R, slip_b);
   tangential(n, slip);
+  r.friction_work = -v3_dot(f_t, slip);
   if (c->sides.source[i] < 0) v3_copy(v, c->sides.force + 3 * i);
   else frame_velocity(&frames[c->sides.source[i]], c->Z + 3 * i, v);
   frame_velocity(o, Y, v_o);
@@ -235,7 +236,7 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
   PetscFunctionBeginUser;
   for (int64_t i = 0; i < mesh_contact_n_pairs(c->mesh); ++i) {
     mesh_pair_view q;
-    double         f_t[3], gap[3];
+    double         f_t[3], gap[3], slip[3];
     mesh_contact_pair(c->mesh, i, &q);
     if (!q.is_active) continue;
     contact_points *out = &c->points;
@@ -251,6 +252,8 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     v3_copy(f_t, q.f);
     tangential(q.normal, f_t);
     sum->n_sliding += q.is_sliding;
+    v3_sub(slip, q.Y, q.X);
+    if (q.is_sliding) sum->friction_work -= v3_dot(f_t, slip); /* f_t lies in the plane: what of the way is across it does not count */
     sum->stored_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
@@ -274,6 +277,7 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
     const pair_report r      = report_pair(c, i, p++, frames);
     sum.n_sliding += c->state[i] == RELAX_SLIDE;
     sum.stored_energy += r.energy;
+    sum.friction_work += r.friction_work;
     sum.max_penetration  = fmax(sum.max_penetration, r.penetration);
     sum.slip_angle       = fmax(sum.slip_angle, r.slip_angle);
     sum.power_loss_angle = fmax(sum.power_loss_angle, r.velocity_angle);

@@ -12,6 +12,7 @@ typedef struct {
   int64_t         newton_iterations, linear_iterations, evaluations, fallbacks;
   double          residual, gradient; /* |D^-1 g|, |H^T g| in the solver's scaling, at the last state */
   contact_summary contact;
+  double          friction_work; /* [J] contact.friction_work of all steps since the run began; the run adds it up */
 } step_report;
 
 typedef struct formulation formulation;

@@ -338,6 +338,7 @@ static const char *const contact_text = "stickslip: 1\nname: pair\ngravity: [0, 
                                         "  friction: {quantity: contact_force, body: a, part: friction}\n"
                                         "  push_b:   {quantity: contact_force, body: b, other: a, part: normal, direction: [0, 0, 1]}\n"
                                         "  drag_b:   {quantity: contact_force, body: b, other: a, part: friction, direction: [1, 0, 0]}\n"
+                                        "  lost:     {quantity: friction_work}\n"
                                         "  stick:    {quantity: sticking, body: a}\n";
 
 static void contacts_between_two(void **state)
@@ -348,13 +349,14 @@ static void contacts_between_two(void **state)
   const double      gap[4] = {-0.25, -0.5, -0.125, -2.0};
   const int32_t     source[4] = {0, 1, 0, 0}, object[4] = {1, 0, 2, 0};
   const uint8_t     slides[4] = {1, 0, 1, 1};
-  const step_report report = {.contact = {.n_active = 42, .max_penetration = 3.0}};
+  const step_report report = {.contact = {.n_active = 42, .max_penetration = 3.0}, .friction_work = 7.0};
   bench             b;
   given_points = (contact_points_view){4, x, f, n, gap, source, object, slides};
   bench_open(&b, contact_text, NULL);
   bench_record(&b, 1, &report);
   expect("all", 42.0, 0);
   expect("deepest", 3.0, 0);
+  expect("lost", 7.0, 0);
   expect("of_a", 4.0, 0);
   expect("of_ab", 2.0, 0);
   expect("in_b", 0.5, 0);

@@ -65,3 +65,10 @@ PetscErrorCode measure_penetration(const measure_moment *now, measure *k, double
   }
   return PETSC_SUCCESS;
 }
+
+PetscErrorCode measure_friction_work(const measure_moment *now, measure *k, double *value)
+{
+  (void)k;
+  *value = now->report->friction_work;
+  return PETSC_SUCCESS;
+}

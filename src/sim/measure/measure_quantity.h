@@ -50,6 +50,7 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "share of the normal contact force on a body, from `other` or from all, that is carried by contacts that stick")                            \
   X(contacts, "1", 0, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
   X(penetration, "m", 0, 0, TAKE_BODY | TAKE_OTHER, "the deepest of these contacts")                                                              \
+  X(friction_work, "J", 0, 0, 0, "what friction has taken up since the run began, in all contacts")                                           \
   X(self_crossing, "m", OF_NODES, TAKE_BODY, 0,                                                                                                  \
     "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle would have to be " \
     "moved to come out, which is at most what fits into the triangle; found from the geometry alone")                                           \

@@ -24,6 +24,7 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_elastic_energy]   = sum.elastic;
   values[HISTORY_potential_energy] = sum.potential;
   values[HISTORY_contact_energy]   = report->contact.stored_energy;
+  values[HISTORY_friction_work]    = report->friction_work;
   for (int k = 0; k < 3; ++k) {
     values[HISTORY_momentum_x + k]         = sum.momentum[k];
     values[HISTORY_angular_momentum_x + k] = sum.angular_momentum[k];

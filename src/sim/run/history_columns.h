@@ -7,7 +7,7 @@
 #define HISTORY_COLUMN_TABLE(X)                      \
   X(step, "1") X(time, "s") X(dt, "s")               \
   X(kinetic_energy, "J") X(elastic_energy, "J")      \
-  X(potential_energy, "J") X(contact_energy, "J")    \
+  X(potential_energy, "J") X(contact_energy, "J") X(friction_work, "J") \
   X(momentum_x, "N s") X(momentum_y, "N s") X(momentum_z, "N s") \
   X(angular_momentum_x, "N m s") X(angular_momentum_y, "N m s") X(angular_momentum_z, "N m s") \
   X(contacts, "1") X(sliding, "1") X(penetration, "m") \

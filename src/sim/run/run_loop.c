@@ -16,6 +16,7 @@ static void add_report(step_report *sum, const step_report *part)
   sum->linear_iterations += before.linear_iterations;
   sum->evaluations += before.evaluations;
   sum->fallbacks += before.fallbacks;
+  sum->contact.friction_work += before.contact.friction_work;
   sum->contact.max_cone_violation = fmax(before.contact.max_cone_violation, part->contact.max_cone_violation);
   sum->contact.slip_angle         = fmax(before.contact.slip_angle, part->contact.slip_angle);
   sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);
@@ -77,13 +78,15 @@ static void show_progress(const run *r, int64_t first, int64_t last, const step_
 }
 
 /* What a step found, summed up in the state: a resumed run goes on from there. */
-static void count_step(run *r, const step_report *report)
+static void count_step(run *r, step_report *report)
 {
   run_state *s = &r->state;
   *s->newton += report->newton_iterations;
   *s->linear += report->linear_iterations;
   *s->contacts        = report->contact.n_active;
-  *s->max_penetration = fmax(*s->max_penetration, report->contact.max_penetration);
+  *s->friction_work += report->contact.friction_work;
+  report->friction_work = *s->friction_work;
+  *s->max_penetration   = fmax(*s->max_penetration, report->contact.max_penetration);
   ++*s->step;
 }
 

@@ -18,6 +18,7 @@
   X(newton, "newton", int64_t, FIELD_I64, "1", "Newton iterations so far")                       \
   X(linear, "linear", int64_t, FIELD_I64, "1", "iterations of the linear solver so far")         \
   X(contacts, "contacts", int64_t, FIELD_I64, "1", "active contacts after the last step")        \
+  X(friction_work, "friction_work", double, FIELD_F64, "J", "what friction has taken up so far") \
   X(max_penetration, "max_penetration", double, FIELD_F64, "m", "the deepest so far")
 
 typedef struct {
