@@ -82,6 +82,34 @@ static void test_refusals(void **state)
   assert_no_leak();
 }
 
+/* Names of variables may be paths of keys; the longest that fits counts, and a name ends where a word ends. */
+static void test_names(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"a", "a.b", "a.b[2]", "ab"};
+  static const double      vars[]  = {1, 20, 300, 4000};
+  static const struct {
+    const char *text;
+    double      value;
+    int         uses;
+  } row[] = {{"a", 1, 1}, {"a.b+a", 21, 3}, {"a.b[2]*2", 600, 4}, {"ab - a", 3999, 9}, {"(a.b)", 20, 2}, {"7", 7, 0}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; ++i) {
+    expression *e;
+    assert_ok(expression_compile(row[i].text, 4, names, &e, NULL, NULL, 0));
+    assert_non_null(e);
+    assert_true(expression_value(e, vars) == row[i].value);
+    for (int k = 0; k < 4; ++k) assert_int_equal(expression_uses(e, k), row[i].uses >> k & 1);
+    expression_destroy(&e);
+  }
+  static const char *const bad[] = {"a.c", "abc", "a.b[3]", "b"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    expression *e;
+    assert_ok(expression_compile(bad[i], 4, names, &e, NULL, NULL, 0));
+    assert_null(e);
+  }
+  assert_no_leak();
+}
+
 /* Random texts of the language's own tokens: no crash, no leak; what compiles evaluates. */
 static void test_random_texts(void **state)
 {
@@ -104,4 +132,4 @@ static void test_random_texts(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_random_texts))
+TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts))

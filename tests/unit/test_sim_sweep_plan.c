@@ -1,6 +1,7 @@
 /* Sweep files into cases: values, order, identity, what each case sets. */
 #include "sweep_fixture.h"
 #include "core/key_table.h"
+#include "sim/job.h"
 
 static const char *value_of(const sweep_plan *plan, int64_t i, const char *name)
 {
@@ -91,6 +92,53 @@ static void what_is_set(void **state)
   sweep_plan_destroy(&plan);
 }
 
+/* Samples lie in their intervals, evenly in the logarithm where it says so; a longer Sobol entry has the same cases and more. */
+static void samples(void **state)
+{
+  (void)state;
+  static const char *const file = "vary: {z: {%s: {count: %d, of: {contact.friction: [0.2, 0.6], contact.stiffness: {from: 1, to: 10000, log: true}}}}}\n";
+  char                     text[300];
+  sweep_plan              *plan[3];
+  for (int i = 0; i < 3; ++i) {
+    snprintf(text, sizeof text, file, i < 2 ? "sobol" : "latin_hypercube", i == 1 ? 32 : 16);
+    plan[i] = sweep_good(text);
+    assert_int_equal(plan[i]->n_cases, i == 1 ? 32 : 16);
+    int below[2] = {0};
+    for (int64_t k = 0; k < plan[i]->n_cases; ++k) {
+      const double mu = atof(value_of(plan[i], k, "contact.friction")), stiffness = atof(value_of(plan[i], k, "contact.stiffness"));
+      assert_true(mu >= 0.2 && mu < 0.6 && stiffness >= 1 && stiffness < 10000);
+      below[0] += mu < 0.4;
+      below[1] += stiffness < 100;
+    }
+    for (int k = 0; k < 2; ++k) assert_int_equal(2 * below[k], plan[i]->n_cases);
+  }
+  for (int64_t k = 0; k < 16; ++k) assert_string_equal(plan[0]->cases[k].id, plan[1]->cases[k].id);
+  assert_string_equal(value_of(plan[0], 0, "contact.friction"), "0.2"); /* Sobol's first point is the corner, its second the middle */
+  assert_string_equal(value_of(plan[0], 1, "contact.friction"), "0.4");
+  assert_string_equal(value_of(plan[0], 1, "contact.stiffness"), "100");
+  for (int i = 0; i < 3; ++i) sweep_plan_destroy(&plan[i]);
+}
+
+/* Paths are those of the file they stand in; what the job reads back is what the plan says. */
+static void overrides_are_what_a_job_reads(void **state)
+{
+  (void)state;
+  sweep_plan *plan = sweep_good("vary: {gravity: [[0, 0, -9.81], [0.1, 0, -3]], materials.steel: [{model: rigid, density: 7.8e3}], description: [\"a: b, c\", '3', it's]}\n");
+  assert_int_equal(plan->n_cases, 6);
+  for (int64_t i = 0; i < plan->n_cases; ++i) {
+    diagnostics *d;
+    job         *j;
+    assert_ok(diagnostics_create(&d));
+    assert_ok(job_read_text("base", plan->base_text, plan->cases[i].n_overrides, plan->cases[i].overrides, d, &j));
+    if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
+    diagnostics_destroy(&d);
+    assert_true(j->gravity[2] == (i < 3 ? -9.81 : -3.0));
+    assert_string_equal(j->description, i % 3 == 0 ? "a: b, c" : i % 3 == 1 ? "3" : "it's");
+    job_destroy(&j);
+  }
+  sweep_plan_destroy(&plan);
+}
+
 /* The identity of a case is what varies: not its place in the file, nor how its numbers are written. */
 static void identity(void **state)
 {
@@ -109,4 +157,6 @@ static void identity(void **state)
 TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test_setup_teardown(values_of_lists_and_ranges, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(the_product_is_in_order, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(what_is_set, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(samples, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(overrides_are_what_a_job_reads, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(identity, sweep_setup, sweep_teardown))
