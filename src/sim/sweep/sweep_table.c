@@ -4,7 +4,7 @@
 
 enum { MAX_WIDTH = 40 };
 
-/* A column: a parameter, or a key that is set to something else than a parameter of that name. */
+/* A column: a parameter, or a key that is set to something else than a parameter. */
 typedef struct {
   const char *name;
   int         parameter, setting; /* one of them -1 */
@@ -45,6 +45,18 @@ static bool is_constant(const sweep_plan *plan, const column *c)
   return true;
 }
 
+/* The parameter that a setting is equal to in every case, or NULL. */
+static const char *same_parameter(const sweep_plan *plan, const column *c)
+{
+  for (int k = 0; k < plan->n_parameters; ++k) {
+    const column parameter = {plan->parameter[k], k, -1, 0};
+    int64_t      i         = 0;
+    while (i < plan->n_cases && !strcmp(text_of(plan, c, i), text_of(plan, &parameter, i))) ++i;
+    if (i == plan->n_cases) return plan->parameter[k];
+  }
+  return NULL;
+}
+
 PetscErrorCode sweep_table_print(const sweep_plan *plan, FILE *out)
 {
   column *columns;
@@ -61,7 +73,8 @@ PetscErrorCode sweep_table_print(const sweep_plan *plan, FILE *out)
     for (int k = 0; k < plan->n_parameters; ++k) is_parameter = is_parameter || !strcmp(plan->setting[i], plan->parameter[k]);
     columns[n] = (column){plan->setting[i], -1, i, 0};
     if (is_parameter) continue;
-    if (plan->n_cases > 1 && is_constant(plan, &columns[n])) fprintf(out, "in every case: %s = %s\n", plan->setting[i], text_of(plan, &columns[n], 0));
+    const char *same = plan->n_cases < 2 ? NULL : is_constant(plan, &columns[n]) ? text_of(plan, &columns[n], 0) : same_parameter(plan, &columns[n]);
+    if (same) fprintf(out, "in every case: %s = %s\n", plan->setting[i], same);
     else ++n;
   }
   fprintf(out, "\nnumber");
