@@ -15,7 +15,8 @@ extern char **environ;
 struct plot_sheet {
   text_buffer script, crosses, series; /* crosses, series: of the diagram that is open */
   int         n_plots, n_series, n_blocks, n_crosses;
-  double      bar_width;
+  double      bar_width, x_min, x_max; /* of the diagram that is open, as is: */
+  bool        has_marks, is_log_x;
   char       *drawing; /* what gnuplot wrote: one <svg> after the other */
   size_t      n_drawing;
   text_buffer svg;
@@ -70,8 +71,11 @@ PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes)
   PetscCall(text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 420, axes->height ? axes->height : 225));
   PetscCall(put_axis(b, 'x', axes->x_label, axes->is_log_x));
   PetscCall(put_axis(b, 'y', axes->y_label, axes->is_log_y));
-  PetscCall(text_printf(b, "set yrange [%s:]\nset xrange [*:*] %s\n", axes->has_zero ? "0" : "*", "noextend"));
+  PetscCall(text_printf(b, "set yrange [%s:]\n", axes->has_zero ? "0" : "*"));
   s->series.n = s->crosses.n = 0;
+  s->x_min = INFINITY, s->x_max = -INFINITY;
+  s->has_marks = false;
+  s->is_log_x  = axes->is_log_x;
   s->n_crosses               = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,6 +95,9 @@ PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, in
   static const char *const how[] = {[PLOT_LINE] = "lines lw 1.6", [PLOT_THIN] = "lines lw 1", [PLOT_POINTS] = "points pt 7 ps 0.45",
                                     [PLOT_LINE_POINTS] = "linespoints lw 1.6 pt 7 ps 0.45", [PLOT_BARS] = "boxes fs solid noborder"};
   PetscFunctionBegin;
+  for (int64_t i = 0; i < n; ++i)
+    if (isfinite(x[i])) s->x_min = fmin(s->x_min, x[i]), s->x_max = fmax(s->x_max, x[i]);
+  s->has_marks |= style == PLOT_POINTS || style == PLOT_LINE_POINTS || style == PLOT_CROSSES;
   if (style == PLOT_CROSSES) {
     PetscCall(put_crosses(s, colour, n, x));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,11 +114,31 @@ PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* From the first to the last, crosses included; marks and bars stand clear of the ends. */
+static PetscErrorCode put_range(plot_sheet *s)
+{
+  double lo = s->x_min, hi = s->x_max;
+  PetscFunctionBegin;
+  if (s->bar_width > 0) lo -= 0.55 * s->bar_width, hi += 0.55 * s->bar_width;
+  if (s->has_marks && s->is_log_x && lo > 0 && hi > lo) {
+    const double factor = pow(hi / lo, 0.03);
+    lo /= factor, hi *= factor;
+  } else if (s->has_marks) {
+    const double margin = 0.03 * (hi - lo);
+    lo -= margin, hi += margin;
+  }
+  if (lo < hi) PetscCall(text_printf(&s->script, "set xrange [%.9g:%.9g]\n", lo, hi));
+  else PetscCall(text_printf(&s->script, "set xrange [*:*]\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode plot_sheet_end(plot_sheet *s, int *index)
 {
   PetscFunctionBegin;
   PetscCheck(s->n_series > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "a diagram without a series");
+  PetscCall(put_range(s));
   if (s->bar_width > 0) PetscCall(text_printf(&s->script, "set boxwidth %.9g\n", s->bar_width));
+  s->bar_width = 0;
   PetscCall(text_printf(&s->script, "unset label\n%s%s\n", s->crosses.n ? s->crosses.data : "", s->series.data));
   for (int i = s->n_blocks - s->n_series; i < s->n_blocks; ++i) PetscCall(text_printf(&s->script, "undefine $d%d\n", i));
   s->n_series = 0;

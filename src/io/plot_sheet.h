@@ -24,7 +24,7 @@ void           plot_sheet_destroy(plot_sheet **s);
 PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes);
 /* n points; NaN in y breaks the line. PLOT_CROSSES: marks at the foot of the diagram, y is not read. */
 PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y);
-/* Bars are so wide, in the unit of x. */
+/* Bars of the diagram that is open are so wide, in the unit of x. */
 void           plot_sheet_bar_width(plot_sheet *s, double width);
 PetscErrorCode plot_sheet_end(plot_sheet *s, int *index);
 /* Is there a gnuplot to draw with? */

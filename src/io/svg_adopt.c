@@ -71,25 +71,29 @@ static PetscErrorCode put_colour(text_buffer *out, const char *value, size_t len
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One attribute, NAME=QUOTE value QUOTE, at s: its end in *end. */
+static bool is_named(const char *s, size_t length, const char *name) { return strlen(name) == length && strncmp(s, name, length) == 0; }
+
+/* One attribute, NAME=QUOTE value QUOTE, perhaps with spaces around the =, at s: its end in *end. */
 static PetscErrorCode put_attribute(text_buffer *out, const char *s, const char *prefix, bool is_group, const char **end)
 {
-  const size_t name  = strcspn(s, "=");
-  const char   quote = s[name + 1], *value = s + name + 2;
-  const size_t length = strcspn(value, quote == '"' ? "\"" : "'");
-  const bool   is_id = name == 2 && begins(s, "id"), is_reference = name == 10 && begins(s, "xlink:href") && *value == '#';
+  const size_t name  = strcspn(s, " =");
+  const char  *at    = s + name + strspn(s + name, " =");
+  const char   quote = *at == '"' || *at == '\'' ? *at : '\0', *value = at + (quote != '\0');
+  const size_t length = strcspn(value, quote == '"' ? "\"" : quote ? "'" : " >");
+  const bool   is_id = is_named(s, name, "id"), is_reference = is_named(s, name, "xlink:href") && *value == '#';
   PetscFunctionBegin;
-  *end = value + length + (value[length] != '\0');
-  if (begins(s, "font-family=") || (is_group && begins(s, "color="))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(quote && value[length], PETSC_COMM_SELF, PETSC_ERR_LIB, "gnuplot drew nothing that could be read");
+  *end = value + length + 1;
+  if (is_named(s, name, "font-family") || (is_group && is_named(s, name, "color"))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(text_printf(out, " "));
   if (is_reference) PetscCall(text_printf(out, "href=%c#%s%.*s%c", quote, prefix, (int)length - 1, value + 1, quote));
   else if (is_id) PetscCall(text_printf(out, "id=%c%s%.*s%c", quote, prefix, (int)length, value, quote));
   else if (length > 5 && begins(value, "url(#")) PetscCall(text_printf(out, "%.*s=%curl(#%s%.*s%c", (int)name, s, quote, prefix, (int)length - 5, value + 5, quote));
-  else if (begins(s, "stroke=") || begins(s, "fill=") || begins(s, "color=")) {
+  else if (is_named(s, name, "stroke") || is_named(s, name, "fill") || is_named(s, name, "color")) {
     PetscCall(text_printf(out, "%.*s=%c", (int)name, s, quote));
     PetscCall(put_colour(out, value, length));
     PetscCall(text_append(out, &quote, 1));
-  } else PetscCall(text_append(out, s, *end - s));
+  } else PetscCall(text_printf(out, "%.*s=%.*s", (int)name, s, (int)(*end - at), at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -72,7 +72,7 @@ static const char drawing[] =
   "<?xml version=\"1.0\"?>\n<svg \n viewBox=\"0 0 48 26\"\n xmlns=\"http://www.w3.org/2000/svg\">\n<title>Gnuplot</title>\n"
   "<g id=\"canvas\">\n<defs>\n\t<circle id='gpDot' r='1'/>\n\t<path id='gpPt1' d='M-1,-1'/>\n\t<use xlink:href='#gpPt1' id='gpPt2'/>\n</defs>\n"
   "<g fill=\"none\" color=\"white\" stroke=\"currentColor\">\n</g>\n"
-  "<g fill=\"none\" color=\"black\" stroke=\"black\">\n\t<path stroke='rgb(  1,   1,   7)' d='M1,2 L3,4'/>"
+  "<g fill=\"none\" color=\"black\" stroke=\"black\">\n\t<path stroke='rgb(  1,   1,   7)' d='M1,2 L3,4'/><polygon fill = 'rgb(  1,   1,   2)' points = '1,2 3,4'/>"
   "<use xlink:href='#gpPt2' color='rgb(  1,   1,  12)'/><g font-family=\"sans\" clip-path=\"url(#gpClip)\"><text>a &lt; 'b'</text></g></g>\n</g>\n</svg>\n";
 
 static void drawings_get_ids_of_their_own(void **state)
@@ -83,7 +83,7 @@ static void drawings_get_ids_of_their_own(void **state)
   assert_string_equal(a.data,
                       "<svg class=\"plot\" role=\"img\" aria-label=\"x &amp; y\" viewBox=\"0 0 48 26\" xmlns=\"http://www.w3.org/2000/svg\">\n"
                       "<g id=\"d3-canvas\">\n<defs>\n<path id='d3-gpPt1' d='M-1,-1'/>\n<use href='#d3-gpPt1' id='d3-gpPt2'/>\n</defs>\n"
-                      "<g fill=\"none\" stroke=\"currentColor\">\n<path stroke='var(--c7)' d='M1,2 L3,4'/>"
+                      "<g fill=\"none\" stroke=\"currentColor\">\n<path stroke='var(--c7)' d='M1,2 L3,4'/><polygon fill='var(--c2)' points='1,2 3,4'/>"
                       "<use href='#d3-gpPt2' color='var(--c12)'/><g clip-path=\"url(#d3-gpClip)\"><text>a &lt; 'b'</text></g></g>\n</g>\n</svg>\n");
   memory_free(&a.data);
   assert_no_leak();

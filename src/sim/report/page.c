@@ -41,13 +41,14 @@ static const char style_sheet[] =
   ".bar{width:30%;min-width:6rem}\n.bar i{display:block;height:.65rem;margin-top:.4rem;border-radius:2px;background:var(--c1)}\ntfoot td{border-bottom:0;font-weight:600}\n"
   "details{margin:.6rem 0}\nsummary{cursor:pointer;color:var(--accent)}\npre{font:12.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;overflow-x:auto}\n"
   "pre.job{background:var(--panel);padding:.8rem 1rem;border-radius:.5rem;margin:.5rem 0}\nfooter{margin-top:3rem;font-size:.8rem;color:var(--soft)}\n"
-  ".sortable th{cursor:pointer;white-space:nowrap;user-select:none}\n.sortable th[aria-sort=ascending]::after{content:' \\25b2';font-size:.7em}\n.sortable th[aria-sort=descending]::after{content:' \\25bc';font-size:.7em}\n"
+  ".tall{max-height:40rem;overflow:auto}.tall thead th{position:sticky;top:0;background:var(--paper)}\n"
+  ".sortable td:last-child{white-space:normal;min-width:18rem}.sortable th{cursor:pointer;white-space:nowrap;user-select:none}\n.sortable th[aria-sort=ascending]::after{content:' \\25b2';font-size:.7em}\n.sortable th[aria-sort=descending]::after{content:' \\25bc';font-size:.7em}\n"
   ".heat{font-size:.8rem}.heat td,.heat th{padding:.25rem .45rem;border:1px solid var(--paper);text-align:center}\n.heat td{min-width:2.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
   ".beside{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;align-items:flex-start}.beside .scroll{flex:1 1 34rem}.beside .scroll table{width:100%}.beside .figures{flex:1 1 20rem;display:block}\n"
   "@media (max-width:60rem){.tiles{grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr))}}\n"
   "@media (max-width:40rem){body{font-size:14px}.stills{grid-template-columns:1fr}h1{font-size:1.4rem}}\n"
   "@media print{:root{--paper:#fff;--panel:#f3f4f5;--rule:#ccc;--text:#000;--soft:#444;--accent:#000;--c0:#ddd;--c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#c25f98;--c5:#000;--c6:#c98a00;--c7:#3f9fd6;"
-  "--c8:#7d858b;--c9:#c02626;--good:#1a7f4b;--warn:#a65b00;--bad:#c02626}body{max-width:none;font-size:10pt;padding:0}.figures{grid-template-columns:1fr 1fr}h2{break-after:avoid}tr,.tiles{break-inside:avoid}}\n";
+  "--c8:#7d858b;--c9:#c02626;--good:#1a7f4b;--warn:#a65b00;--bad:#c02626}body{max-width:none;font-size:10pt;padding:0}.tall{max-height:none}.figures{grid-template-columns:1fr 1fr}h2{break-after:avoid}tr,.tiles{break-inside:avoid}}\n";
 
 PetscErrorCode page_begin(text_buffer *page, const char *title)
 {
