@@ -46,6 +46,8 @@ static const manual_entry files[] = {
   {"measure/", "a table a measure of the job"},
   {"summary.txt", "iterations, contacts, where the time went"},
   {"result.yaml", "for programs: how the run stands or ended, its counts, the statistics of its measures"},
+  {"machine.yaml, stages.csv", "for the report: what it ran on, and the time of each stage along the way"},
+  {"report.html", "all of it on one page, for a browser"},
   {"still.png", "a picture of the end"},
   {"failure.txt", "after a step that failed for good: which, why, and what may help"},
   {NULL, NULL}};
