@@ -123,6 +123,10 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
   case KEY_ENUM: break;
   }
   size_t n = 0;
+  if (spec->choice_help) {
+    (void)snprintf(out, size, "one of those below");
+    return;
+  }
   if (spec->type == KEY_ENUM) n = (size_t)snprintf(out, size, "one of ");
   else if (spec->count) n = (size_t)snprintf(out, size, "list of %d texts%s", spec->count, spec->choices ? " out of " : "");
   else n = (size_t)snprintf(out, size, "list of texts%s", spec->choices ? " out of " : "");

@@ -44,6 +44,7 @@ typedef struct {
                                    KEY_LIST, KEY_NAMED, KEY_STRINGS: range of the number of entries */
   bool               is_open;   /* the bounds themselves are excluded, e.g. min = 0 means > 0 */
   const char *const *choices;   /* KEY_ENUM: NULL-terminated; KEY_STRINGS: if given, entries must be among them */
+  const char *const *choice_help; /* KEY_ENUM: a line for each choice, for the manual; NULL: help says it all */
   int                count;     /* KEY_REALS; KEY_STRINGS, KEY_LIST: if not 0, exactly so many */
   const key_table   *table;     /* KEY_TABLE, KEY_NAMED, KEY_LIST; KEY_TREE: for manual and schema alone */
   const char        *help;      /* one line, no full stop at the end */

@@ -3,7 +3,7 @@
 #define SS_CORE_KEY_TABLE_INTERNAL_H
 #include "core/key_table.h"
 
-enum { KEY_MAX_DEPTH = 64, KEY_MAX_NAMES = 256, KEY_WORDS = 400 };
+enum { KEY_MAX_DEPTH = 64, KEY_MAX_NAMES = 256, KEY_WORDS = 800 };
 
 const key_spec *key_table_find(const key_table *table, const char *name); /* NULL: not a key of the table itself */
 int             key_table_n_variants(const key_table *table);

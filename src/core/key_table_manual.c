@@ -84,6 +84,19 @@ static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_on
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode markdown_choices(text_buffer *b, const key_spec *k)
+{
+  PetscFunctionBegin;
+  if (!k->choice_help) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(text_printf(b, "\n| `%s` | meaning |\n|---|---|\n", k->name));
+  for (int i = 0; k->choices[i]; ++i) {
+    PetscCall(text_printf(b, "| `%s` | ", k->choices[i]));
+    PetscCall(markdown_cell(b, k->choice_help[i]));
+    PetscCall(text_append(b, " |\n", 3));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode markdown_section(text_buffer *b, const key_table *table)
 {
   const bool has_rows = table->variant_key || (table->keys && table->keys->name);
@@ -104,6 +117,7 @@ static PetscErrorCode markdown_section(text_buffer *b, const key_table *table)
     PetscCall(text_printf(b, " |\n"));
   }
   for (const key_spec *k = table->keys; k && k->name; ++k) PetscCall(markdown_row(b, k, table->is_one_of));
+  for (const key_spec *k = table->keys; k && k->name; ++k) PetscCall(markdown_choices(b, k));
   PetscCall(text_append(b, "\n", has_rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -142,6 +156,11 @@ static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_o
   PetscCall(text_append(b, ")\n", 2));
   PetscCall(text_troff(b, k->help ? k->help : ""));
   PetscCall(text_printf(b, "%s\n", k->may_change ? MAY_CHANGE : ""));
+  for (int i = 0; k->choice_help && k->choices[i]; ++i) {
+    PetscCall(text_printf(b, ".br\n\\fB%s\\fR: ", k->choices[i]));
+    PetscCall(text_troff(b, k->choice_help[i]));
+    PetscCall(text_append(b, "\n", 1));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

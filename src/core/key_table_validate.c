@@ -29,6 +29,8 @@ static void check_key(check *c, const key_table *table, const key_spec *k, size_
   if (k->offset + bytes > size) SAY("lies outside the struct");
   if (!k->help || !*k->help) SAY("has no help");
   else if (k->help[strlen(k->help) - 1] == '.' || strchr(k->help, '\n')) SAY("help is one line without a full stop");
+  for (int i = 0; k->choices && k->choice_help && k->choices[i]; ++i)
+    if (!k->choice_help[i]) SAY("has choices without help");
   if (k->fallback && k->is_optional) SAY("is optional and has a default");
   for (const key_spec *other = table->keys; other != k; ++other)
     if (!strcmp(other->name, k->name)) SAY("is declared twice");

@@ -176,9 +176,9 @@ typedef struct {
   const char *body, *into;
   double      every;
 } measure_spec;
-static const char *const quantities[] = {"penetration", "momentum", "energy", NULL};
+static const char *const quantities[] = {"penetration", "momentum", "energy", NULL}, *const quantity_help[] = {"[m] how deep", "[N s] a|b", "[J] all of it"};
 static const key_spec    measure_keys[] = {
-  {.name = "quantity", .type = KEY_ENUM, .choices = quantities, .offset = offsetof(measure_spec, quantity), .help = "What"},
+  {.name = "quantity", .type = KEY_ENUM, .choices = quantities, .choice_help = quantity_help, .offset = offsetof(measure_spec, quantity), .help = "What"},
   {.name = "body", .type = KEY_STRING, .offset = offsetof(measure_spec, body), .help = "Of what"},
   {.name = "into", .type = KEY_STRING, .offset = offsetof(measure_spec, into), .is_optional = true, .help = "Against what"},
   {.name = "every", .type = KEY_REAL, .offset = offsetof(measure_spec, every), .unit = "s", POSITIVE, .fallback = "0.01", .help = "Time between values"}, END};

@@ -13,6 +13,12 @@ const char *const measure_quantity_names[] = {
 #undef X
   NULL};
 
+static const char *const quantity_help[] = {
+#define X(name, unit, of, wants, takes, help) "[" unit "] " help,
+  QUANTITY_TABLE(X)
+#undef X
+};
+
 /* --- keys ------------------------------------------------------------------------------------------------------------ */
 
 static const key_spec box_keys[] = {
@@ -24,7 +30,7 @@ static const char *const parts[] = {[MEASURE_PART_NORMAL] = "normal", [MEASURE_P
 
 #define OF(member) .name = #member, .offset = offsetof(job_measure, member)
 static const key_spec measure_keys[] = {
-  {OF(quantity), .type = KEY_ENUM, .choices = measure_quantity_names,
+  {OF(quantity), .type = KEY_ENUM, .choices = measure_quantity_names, .choice_help = quantity_help,
    .help = "what is recorded; a vector is recorded along direction, or as its norm if none is given"},
   {OF(body), .type = KEY_STRING, .is_optional = true, .help = "of which body"},
   {OF(other), .type = KEY_STRING, .is_optional = true, .help = "the other body, where two matter"},
@@ -38,11 +44,9 @@ static const key_spec measure_keys[] = {
   {OF(every), .type = KEY_REAL, .unit = "s", .fallback = "0", .min = 0, .max = INFINITY, .help = "time between records; 0: every step"},
   {.name = NULL}};
 const key_table measure_table = {.name = "measure",
-                                 .help = "A quantity of the run, recorded as a table measure/NAME.csv of time and value; a key that it does not use is refused:"
-#define X(name, unit, of, wants, takes, help) " `" #name "` [" unit "]: " help ";"
-                                         QUANTITY_TABLE(X)
-#undef X
-                                         " particles lie a quarter of a grid cell or so inside the surface of what they stand for.",
+                                 .help = "A quantity of the run, recorded as a table measure/NAME.csv of step, time and value. A key that the quantity "
+                                         "does not use is refused. Particles lie a quarter of a grid cell or so inside the surface of what they "
+                                         "stand for.",
                                  .size = sizeof(job_measure),
                                  .keys = measure_keys};
 
