@@ -83,7 +83,7 @@ void mesh_contact_destroy(mesh_contact **out)
   broad_phase_destroy(&c->broad);
   void *arrays[] = {&c->mesh, &c->known, &c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side, &c->stored_point,
                     &c->stored_weight, &c->stored_speed, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
-                    &c->row_list, &c->vertex_x, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id, &c->point_end,
+                    &c->row_list, &c->vertex_x, &c->vertex_end, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id, &c->point_end,
                     &c->point_row, &c->row_block, &c->row_weight, &c->node_force_block, &c->node_force};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);

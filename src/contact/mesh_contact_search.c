@@ -11,6 +11,11 @@
 /* Collisions closer than this part of a triangle's longest edge count: well above round-off, far below any penetration. */
 #define CCD_TOLERANCE 1e-10
 
+/* A list of near points and triangles for the whole step pays while it is no longer than this many times what there is of both: going through
+ * it costs as much then as looking where a state really takes them. Line searches into stiff contact try states far from the step's start, whose
+ * margin would hold nearly all triangles for nearly all points, in each evaluation of the rest of the step. */
+enum { LISTED_PER_PRIMITIVE = 4 };
+
 /* Where point p of the list is at velocities v. */
 static void point_at(const mesh_contact *c, int64_t p, const double *v, const rigid_frame *frames, double Z[3])
 {
@@ -37,6 +42,7 @@ static PetscErrorCode add_vertex(mesh_contact *c, const double x[3], int32_t bod
   if (c->n_vertices == c->vertex_capacity) {
     c->vertex_capacity = 2 * c->vertex_capacity + 1024;
     PetscCall(memory_resize("surface vertices", 3 * c->vertex_capacity, sizeof(double), &c->vertex_x));
+    PetscCall(memory_resize("surface vertices", 3 * c->vertex_capacity, sizeof(double), &c->vertex_end));
     PetscCall(memory_resize("surface vertices", c->vertex_capacity, sizeof(int32_t), &c->vertex_body));
   }
   v3_copy(c->vertex_x + 3 * c->n_vertices, x);
@@ -148,13 +154,19 @@ static PetscErrorCode gather(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int64_t n_triangles(const mesh_contact *c)
+{
+  int64_t n = 0;
+  for (int m = 0; m < c->n_meshes; ++m) n += c->mesh[m].topology->n_triangles;
+  return n;
+}
+
 static PetscErrorCode build_broad_phase(mesh_contact *c)
 {
   int32_t *triangle;
   bool    *meets;
-  int64_t  n = 0, at = 0;
+  int64_t  n = n_triangles(c), at = 0;
   PetscFunctionBegin;
-  for (int m = 0; m < c->n_meshes; ++m) n += c->mesh[m].topology->n_triangles;
   PetscCall(memory_alloc("surface triangles", 3 * n, sizeof *triangle, &triangle));
   for (int m = 0; m < c->n_meshes; ++m)
     for (int64_t i = 0; i < 3 * c->mesh[m].topology->n_triangles; ++i)
@@ -188,18 +200,9 @@ static bool is_known(const mesh_contact *c, int32_t source, int64_t point, int32
   return lo < c->n_known && c->known[lo].source == source && c->known[lo].point == point && c->known[lo].object == object;
 }
 
-PetscErrorCode mesh_contact_search(mesh_contact *c)
+static PetscErrorCode list_candidates(mesh_contact *c, int64_t n, const broad_phase_pair *near)
 {
-  const broad_phase_pair *near;
-  int64_t                 n, bad;
   PetscFunctionBegin;
-  c->n_candidates = 0;
-  PetscCall(gather(c));
-  if (c->n_points == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(build_broad_phase(c));
-  PetscCall(broad_phase_update(c->broad, c->vertex_x, c->vertex_x, c->margin, &bad));
-  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems will say so */
-  PetscCall(broad_phase_point_triangle(c->broad, &n, &near));
   if (n > c->candidate_capacity) {
     c->candidate_capacity = n + n / 2;
     PetscCall(memory_resize("near triangles", c->candidate_capacity, sizeof *c->candidate, &c->candidate));
@@ -219,6 +222,53 @@ PetscErrorCode mesh_contact_search(mesh_contact *c)
     q->is_known        = is_same ? last->is_known : is_known(c, c->sources[q->i_source].body_id, q->id, c->mesh[m].body_id);
   }
   c->n_candidates = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_contact_search(mesh_contact *c)
+{
+  const broad_phase_pair *near;
+  int64_t                 n, bad;
+  PetscFunctionBegin;
+  c->n_candidates = 0;
+  c->is_swept     = false;
+  PetscCall(gather(c));
+  if (c->n_points == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(build_broad_phase(c));
+  PetscCall(broad_phase_update(c->broad, c->vertex_x, c->vertex_x, c->margin, &bad));
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems will say so */
+  PetscCall(broad_phase_point_triangle(c->broad, &n, &near));
+  c->is_swept = n > LISTED_PER_PRIMITIVE * (c->n_points + n_triangles(c));
+  if (!c->is_swept) PetscCall(list_candidates(c, n, near));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The candidates of the state that point_end and mesh[].x hold: the same hits as from the list of the margin, to the last bit. Pairs found before that
+ * are not among them are not reached. */
+static PetscErrorCode sweep(mesh_contact *c)
+{
+  const broad_phase_pair *near;
+  int64_t                 n, bad;
+  double                  longest = 0.0;
+  PetscFunctionBegin;
+  for (int m = 0; m < c->n_meshes; ++m) {
+    const contact_surface *s = &c->mesh[m];
+    double                 bounds[6], diagonal[3];
+    memcpy(c->vertex_end + 3 * s->first_vertex, s->x, (size_t)(3 * s->topology->n_vertices) * sizeof(double));
+    surface_bounds(s, bounds, bounds + 3);
+    v3_sub(diagonal, bounds + 3, bounds);
+    longest = fmax(longest, v3_norm(diagonal));
+  }
+  for (int64_t p = 0; p < c->n_points; ++p) v3_copy(c->vertex_end + 3 * (int64_t)c->point_vertex[p], c->point_end + 3 * p);
+  c->n_candidates = 0;
+  PetscCall(broad_phase_update(c->broad, c->vertex_x, c->vertex_end, 2.0 * CCD_TOLERANCE * longest, &bad));
+  if (bad < 0) {
+    PetscCall(broad_phase_point_triangle(c->broad, &n, &near));
+    PetscCall(list_candidates(c, n, near));
+  }
+  PetscCall(mesh_contact_relink(c));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (c->pair[i].is_new) c->pair[i].is_reached = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,12 +356,13 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
 
 PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames, bool is_late)
 {
-  const int64_t n      = c->n_candidates;
-  const int64_t before = c->n;
+  const int64_t before   = c->n;
+  const int64_t n_points = c->n_candidates > 0 || c->is_swept ? c->n_points : 0;
   PetscFunctionBegin;
-  const int64_t n_points = n > 0 ? c->n_points : 0;
 #pragma omp parallel for schedule(static) if (n_points > CONTACT_SERIAL)
   for (int64_t p = 0; p < n_points; ++p) point_at(c, p, v, frames, c->point_end + 3 * p);
+  if (c->is_swept) PetscCall(sweep(c));
+  const int64_t n = c->n_candidates;
 #pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) try_candidate(c, i);
   for (int64_t i = 0, end; i < n; i = end) {

@@ -107,6 +107,7 @@ struct mesh_contact {
   int64_t               n_blocks;
   int64_t               n_candidates, candidate_capacity;
   mesh_candidate       *candidate;
+  bool                  is_swept; /* the margin takes in so much that candidates are found anew for every state, from its swept boxes */
   double               *hit_time, *hit; /* [n_candidates], infinite: none; [n_candidates][4]: side, weights */
   int64_t               n, capacity;
   mesh_pair            *pair;
@@ -124,6 +125,7 @@ struct mesh_contact {
   broad_phase *broad;
   int64_t      n_vertices, n_points, vertex_capacity, point_capacity;
   double      *vertex_x;     /* [n_vertices][3] */
+  double      *vertex_end;   /* [n_vertices][3] at that state, where is_swept */
   int32_t     *vertex_body;
   int32_t     *point_vertex; /* [n_points] */
   int32_t     *point_source;

@@ -137,6 +137,60 @@ static void check_adjoint(const world *w, int64_t stride)
   memory_free(&d);
 }
 
+/* H against finite differences, on all systems together and on each alone. */
+static void check_derivatives(world *w)
+{
+  for (int only = -1; only < w->s->n_systems; ++only) {
+    const double error = slope_error(w, 1.0e-5, only);
+    print_message("system %d: %.2e\n", only, error);
+    assert_close(error, 0.0, 1.0e-6);
+  }
+}
+
+/* The assembled matrix P, or its transpose, against the products that need none: all rows, then those of each system. */
+static void check_matrix_product(const world *w, Mat P, double tolerance)
+{
+  double *x = random_numbers(w->n, 8, 1.0), *y = numbers(w->n), *z = numbers(w->n);
+  Vec     in, out;
+  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w->n, x, &in));
+  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w->n, z, &out));
+  for (int is_transposed = 0; is_transposed < 2; ++is_transposed) {
+    assert_ok(penalty_system_product(&w->p, x, y, is_transposed));
+    assert_ok(is_transposed ? MatMultTranspose(P, in, out) : MatMult(P, in, out));
+    for (int k = -1; k < w->s->n_systems; ++k) {
+      const int64_t first = k < 0 ? 0 : 3 * w->s->systems[k]->first_block, n = k < 0 ? w->n : 3 * w->s->systems[k]->n_blocks;
+      double        difference = 0.0;
+      for (int64_t i = first; i < first + n; ++i) difference += (z[i] - y[i]) * (z[i] - y[i]);
+      const double error = sqrt(difference) / norm(n, y + first);
+      print_message("matrix%s system %d: %.2e\n", is_transposed ? ", transposed," : ",", k, error);
+      assert_close(error, 0.0, tolerance);
+    }
+  }
+  assert_ok(VecDestroy(&in));
+  assert_ok(VecDestroy(&out));
+  memory_free(&x);
+  memory_free(&y);
+  memory_free(&z);
+}
+
+/* What `make` returns [*n], to be freed, is the same on one, two and three threads, to the last bit. */
+static void check_threads(double *(*make)(const void *context, int64_t *n), const void *context)
+{
+  int64_t n, m;
+  team_set_threads(1);
+  double *one = make(context, &n);
+  for (int t = 2; t <= 3; ++t) {
+    team_set_threads(t);
+    double *more = make(context, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(one, more, (size_t)n * sizeof *one);
+    memory_free(&more);
+  }
+  memory_free(&one);
+  team_set_threads(0);
+  assert_no_leak();
+}
+
 /* g, H x, H^T x, and the matrix, one after the other; at the last evaluation with derivatives. */
 static double *everything_of(const world *w, int64_t *n)
 {

@@ -91,11 +91,7 @@ static void check_slopes(const char *model, const char *extra, bool is_plastic)
   assert_true(sand.stick > 3 && sand.slide > 3 && sand.separated > 3);
   assert_true(rigid.stick > 5 && rigid.slide > 5 && rigid.separated > 0);
   assert_true(is_plastic ? asymmetry(&w) > 1.0e-3 : asymmetry(&w) < 1.0e-13);
-  for (int only = -1; only < w.s->n_systems; ++only) {
-    const double error = slope_error(&w, 1.0e-5, only);
-    print_message("%s, system %d: %.2e\n", model, only, error);
-    assert_close(error, 0.0, 1.0e-6);
-  }
+  check_derivatives(&w);
   close_world(&w);
   assert_no_leak();
 }
@@ -133,10 +129,8 @@ static void check_matrix(const char *model, const char *extra)
   char  text[4096];
   world w;
   Mat   P = NULL;
-  Vec   in, out;
   write_job(model, extra, text, sizeof text);
   open_world(text, &w);
-  double *x = random_numbers(w.n, 8, 1.0), *y = numbers(w.n), *z = numbers(w.n);
   assert_ok(optim_register_all());
   for (int repeat = 0; repeat < 2; ++repeat) { /* the second time into the first one's matrix */
     Mat before = P;
@@ -144,26 +138,8 @@ static void check_matrix(const char *model, const char *extra)
     assert_true(repeat == 0 || P == before);
     assert_ok(penalty_matrix_assemble(&w.p, P));
   }
-  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w.n, x, &in));
-  assert_ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, (PetscInt)w.n, z, &out));
-  for (int is_transposed = 0; is_transposed < 2; ++is_transposed) {
-    assert_ok(penalty_system_product(&w.p, x, y, is_transposed));
-    assert_ok(is_transposed ? MatMultTranspose(P, in, out) : MatMult(P, in, out));
-    for (int k = -1; k < w.s->n_systems; ++k) { /* all rows, then those of each system */
-      const int64_t first = k < 0 ? 0 : 3 * w.s->systems[k]->first_block, n = k < 0 ? w.n : 3 * w.s->systems[k]->n_blocks;
-      double        difference = 0.0;
-      for (int64_t i = first; i < first + n; ++i) difference += (z[i] - y[i]) * (z[i] - y[i]);
-      const double error = sqrt(difference) / norm(n, y + first);
-      print_message("%s%s system %d: %.2e\n", model, is_transposed ? ", transposed," : ",", k, error);
-      assert_close(error, 0.0, 1.0e-12);
-    }
-  }
-  assert_ok(VecDestroy(&in));
-  assert_ok(VecDestroy(&out));
+  check_matrix_product(&w, P, 1.0e-12);
   assert_ok(MatDestroy(&P));
-  memory_free(&x);
-  memory_free(&y);
-  memory_free(&z);
   close_world(&w);
   assert_no_leak();
 }
@@ -175,10 +151,9 @@ static void test_matrix_sand(void **state) { (void)state, check_matrix(SAND, "")
 static void test_matrix_cubic(void **state) { (void)state, check_matrix(SAND, "mpm: {kernel: cubic}"); }
 static void test_matrix_walls(void **state) { (void)state, check_matrix(SAND, "mpm: {" WALLS "}"), check_matrix(SAND, "mpm: {kernel: cubic, " WALLS "}"); }
 
-static double *everything(const char *text, int n_threads, int64_t *n)
+static double *everything(const void *text, int64_t *n)
 {
   world w;
-  team_set_threads(n_threads);
   open_world(text, &w);
   double *all = everything_of(&w, n);
   close_world(&w);
@@ -188,19 +163,9 @@ static double *everything(const char *text, int n_threads, int64_t *n)
 static void test_threads(void **state)
 {
   (void)state;
-  char    text[4096];
-  int64_t n, m;
+  char text[4096];
   write_job(SAND, "", text, sizeof text);
-  double *one = everything(text, 1, &n);
-  for (int t = 2; t <= 3; ++t) {
-    double *more = everything(text, t, &m);
-    assert_int_equal(n, m);
-    assert_memory_equal(one, more, (size_t)n * sizeof *one);
-    memory_free(&more);
-  }
-  memory_free(&one);
-  team_set_threads(0);
-  assert_no_leak();
+  check_threads(everything, text);
 }
 
 /* GMRES iterations of three steps in which a stiff bed settles under a ball. */
