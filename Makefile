@@ -22,7 +22,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd validate plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-ccd validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -97,6 +97,10 @@ bench-ccd: setup-build
 validate: setup-build
 	@$(MAKE) --no-print-directory -j2 all $(B)/validate
 	@$(B)/validate --program $(B)/stickslip --cases validation/cases --out build/validation $(if $(CLASS),--class $(CLASS)) $(CASES)
+# 64 columns of sand, here and through a SLURM of one node that is killed half way: every case once, with the same bits; run-out against experiments
+validate-sweep: setup-build
+	@$(MAKE) --no-print-directory -j2 all
+	@PROGRAM=$(B)/stickslip bash validation/sweep_columns.sh build/validation/sweep-columns
 # Figures of the cases that have a plot.sh, in their folders below build/validation; CASES: these alone
 PLOTS = $(patsubst validation/cases/%/plot.sh,%,$(wildcard validation/cases/*/plot.sh))
 plots: setup-test
@@ -130,6 +134,7 @@ help:
 	@echo "make bench-other  stacks and a slope in stickslip and in ODE, Bullet, MuJoCo and Siconos, where installed"
 	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
+	@echo "make validate-sweep  64 columns of sand, here and through SLURM, against experiments (ten minutes)"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
 	@echo "make install, make uninstall   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); ARCH=x86-64-v3 for machines unlike this one"
 	@echo "make lint, make format, make check-layers, make clean"

@@ -34,7 +34,7 @@ install_all() {
   (cd jobs && find . -type f) | sed 's|^\./||' > "$work/names"
   while IFS= read -r name; do put 644 "jobs/$name" "share/stickslip/jobs/$name"; done < "$work/names"
   for name in job.sh chain.sh array.sh; do put 755 "config/slurm/$name" "share/stickslip/slurm/$name"; done
-  for name in README.md CHANGELOG.md LICENSE CITATION.cff docs/job.md docs/meshes.md docs/cluster.md docs/references.bib docs/quickstart.png; do
+  for name in README.md CHANGELOG.md LICENSE CITATION.cff docs/*; do
     put 644 "$name" "share/doc/stickslip/${name##*/}"
   done
   for page in $("$B/stickslip" manual --list); do

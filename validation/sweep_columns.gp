@@ -18,6 +18,6 @@ set samples 400
 lube(a) = a < (1.9 / 1.2)**3 ? 1.2 * a : 1.9 * a**(2.0 / 3)
 lajeunesse(a) = a < (2.3 / 1.8)**3 ? 1.8 * a : 2.3 * a**(2.0 / 3)
 plot "+" using 1:(lube($1)):(lajeunesse($1)) with filledcurves fc rgb "#d8d8d8" title "between the two fits", \
-     lube(x) lc rgb "#404040" lw 2 dt 2 title "sand, Lube et al. 2005:  1.2 a,  1.9 a^{2/3}", \
-     lajeunesse(x) lc rgb "#404040" lw 2 dt 4 title "beads, Lajeunesse et al. 2005:  1.8 a,  2.3 a^{2/3}", \
-     for [s = 19:33:2] data using ($2 == s ? $1 : NaN):3:2 with linespoints palette pt 7 ps 1.2 lw 1.5 notitle
+     lube(x) lc rgb "#404040" lw 2 dt 2 title "Lube et al. 2005:  1.2 a,  1.9 a^{2/3}", \
+     lajeunesse(x) lc rgb "#404040" lw 2 dt 4 title "Lajeunesse et al. 2005:  1.8 a,  2.3 a^{2/3}", \
+     for [s = 19:33:2] sprintf("< awk '$2 == %d' %s", s, data) using 1:3:2 with linespoints palette pt 7 ps 1.2 lw 1.5 notitle
