@@ -124,6 +124,39 @@ static void all_at_once(void **state)
   diagnostics_destroy(&d);
 }
 
+/* Files damaged at random: no crash, no leak, and whatever is a plan has cases. */
+static void random_damage(void **state)
+{
+  (void)state;
+  static const char *const pieces[] = {"a", "contact.friction", ": ", "{", "}", "[", "]", "*a", "\n", "zip: ", "range: ", "-1", "count: 3", "{a}", "\"", "^", "?", "let: ", "!include s.yaml ", "&x ", "*x ", "<<: "};
+  static const char        good[]   = "vary: {a: [1, 2], z: {zip: {b: [x, y], c: [1, 2]}}, r: {range: {from: 1, to: 2, count: 3}}, l: {sobol: {count: 4, of: {u: [0, 1]}}}}\n"
+                                      "let: {d: a*2 + r, e: \"d ? c : -1\"}\nwhere: [\"d > 2\"]\nset: {contact.friction: d, description: \"{b} {u}\", output.keep: a, bodies.ball.velocity: [c, u, e]}\n"
+                                      "repeat: {count: 2, first: 3, seed: output.history_every}\n";
+  uint64_t seed   = 1;
+  int      n_good = 0;
+  for (int i = 0; i < 400; ++i) {
+    char text[1200] = "", damaged[2 * sizeof text];
+    strcpy(text, good);
+    for (int k = 0; k < i % 5; ++k) {
+      seed               = seed * 6364136223846793005u + 1442695040888963407u;
+      const size_t at    = (seed >> 33) % strlen(text);
+      const char  *piece = pieces[(seed >> 20) % (sizeof pieces / sizeof *pieces)];
+      snprintf(damaged, sizeof damaged, "%.*s%s%s", (int)at, text, piece, text + at + (seed >> 60) % 3 * (at + 2 < strlen(text)));
+      memcpy(text, damaged, sizeof text);
+      text[sizeof text - 1] = 0;
+    }
+    diagnostics *d;
+    assert_ok(diagnostics_create(&d));
+    sweep_plan *plan = sweep_read(text, d);
+    assert_true((plan != NULL) == (diagnostics_count(d) == 0));
+    if (plan) assert_true(plan->n_cases > 0);
+    n_good += plan != NULL;
+    sweep_plan_destroy(&plan);
+    diagnostics_destroy(&d);
+  }
+  assert_true(n_good >= 80 && n_good < 320); /* a fifth is not damaged at all */
+}
+
 static void a_base_that_is_not_there(void **state)
 {
   (void)state;
@@ -161,4 +194,5 @@ static void overrides(void **state)
 
 TEST_MAIN(cmocka_unit_test_setup_teardown(each_is_refused, sweep_setup, sweep_teardown), cmocka_unit_test_setup_teardown(all_at_once, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(a_base_that_is_not_there, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(random_damage, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(overrides, sweep_setup, sweep_teardown))
