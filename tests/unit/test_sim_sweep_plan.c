@@ -48,6 +48,7 @@ static void values_of_lists_and_ranges(void **state)
   VALUES("vary: {contact.friction: {range: {from: 4, to: 1, step: -1}}}\n", "contact.friction", "4", "3", "2", "1");
   VALUES("vary: {contact.friction: {range: {from: 0, to: 1, step: 0.4}}}\n", "contact.friction", "0", "0.4", "0.8");
   VALUES("vary: {contact.stiffness: {log: {from: 1e3, to: 1e6, count: 4}}}\n", "contact.stiffness", "1000", "10000", "100000", "1000000");
+  VALUES("vary: {s: [9007199254740993, 1e6, 2.0]}\nset: {description: \"{s}\"}\n", "s", "9007199254740993", "1000000", "2"); /* 2^53 + 1, a seed */
   VALUES("vary: {bodies.ball.material: [steel, \"ice\"]}\n", "bodies.ball.material", "steel", "ice");
   VALUES("vary: {gravity: [[0, 0, -9.81], [0, 0, -1.620]]}\n", "gravity", "[0, 0, -9.81]", "[0, 0, -1.62]");
 }
