@@ -3,6 +3,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "io/history_reader.h"
+#include "io/flush.h"
 #include "io/sealed_file.h"
 #include <ctype.h>
 #include <errno.h>
@@ -181,8 +182,10 @@ PetscErrorCode history_row(history *h, const double *values)
 PetscErrorCode history_flush(history *h)
 {
   PetscFunctionBegin;
-  PetscCheck(!fflush(h->out) && !fsync(fileno(h->out)), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s", h->path,
+  const bool waits = flush_is_put_off();
+  PetscCheck(!fflush(h->out) && !(!waits && fsync(fileno(h->out))), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s", h->path,
              strerror(errno), file_advice(errno));
+  if (waits) PetscCall(flush_later(h->path, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,6 +2,7 @@
 #include "core/memory.h"
 #include "core/version.h"
 #include "io/checksum.h"
+#include "io/flush.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -149,22 +150,22 @@ static bool sum_file(int fd, const char seal[SEAL_BYTES], off_t bytes, char *pie
   return true;
 }
 
-static PetscErrorCode seal_and_flush(const char *path, const char *kind, int format)
+static PetscErrorCode seal_and_flush(const char *path, const char *kind, int format, bool flushes)
 {
   char               seal[SEAL_BYTES], sum[CHECKSUM_TEXT];
   struct stat        about;
   FREED_AT_END char *piece = NULL;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("seal", PIECE, 1, &piece));
   CLOSED_AT_END const int fd = open(path, O_RDWR | O_CLOEXEC);
   PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path,
              strerror(errno));
+  PetscCall(memory_alloc("seal", about.st_size < PIECE ? about.st_size : PIECE, 1, &piece));
   seal_text(seal, kind, format, version_text(), about.st_size, "");
   PetscCheck(sum_file(fd, seal, about.st_size, piece, sum), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot read back %s: %s",
              path, strerror(errno));
   seal_text(seal, kind, format, version_text(), about.st_size, sum);
-  PetscCheck(pwrite(fd, seal, SEAL_BYTES, 0) == SEAL_BYTES && !fsync(fd), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+  PetscCheck(pwrite(fd, seal, SEAL_BYTES, 0) == SEAL_BYTES && !(flushes && fsync(fd)), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
              "cannot flush %s to the disk: %s%s", path, strerror(errno), file_advice(errno));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -172,7 +173,8 @@ static PetscErrorCode seal_and_flush(const char *path, const char *kind, int for
 PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format)
 {
   PetscFunctionBegin;
-  const PetscErrorCode code = seal_and_flush(temporary, kind, format);
+  const bool           waits = flush_is_put_off();
+  const PetscErrorCode code  = seal_and_flush(temporary, kind, format, !waits);
   if (code) unlink(temporary);
   PetscCall(code);
   if (rename(temporary, path)) {
@@ -180,7 +182,7 @@ PetscErrorCode sealed_file_publish(const char *temporary, const char *path, cons
     unlink(temporary);
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s in place: %s%s", path, strerror(error), file_advice(error));
   }
-  PetscCall(file_sync_directory_of(path));
+  PetscCall(waits ? flush_later(path, strcmp(kind, "checkpoint") == 0) : file_sync_directory_of(path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,7 +254,7 @@ sealed_state sealed_file_state(const char *path, const char *kind, int newest_fo
   }
   if (!is_quick) {
     char *piece = NULL;
-    if (memory_alloc("seal", PIECE, 1, &piece)) {
+    if (memory_alloc("seal", about.st_size < PIECE ? about.st_size : PIECE, 1, &piece)) {
       snprintf(why, SEALED_WHY, "cannot be checked: no memory");
       return SEALED_OUT_OF_REACH;
     }
@@ -298,12 +300,13 @@ PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *t
     if (n > 0) done += (size_t)n;
     is_written = n > 0 || errno == EINTR;
   }
-  if (!is_written || fsync(fd) || rename(temporary, path)) {
+  const bool waits = flush_is_put_off();
+  if (!is_written || (!waits && fsync(fd)) || rename(temporary, path)) {
     const int error = errno;
     unlink(temporary);
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(error), file_advice(error));
   }
-  PetscCall(file_sync_directory_of(path));
+  PetscCall(waits ? flush_later(path, false) : file_sync_directory_of(path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

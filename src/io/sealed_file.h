@@ -2,7 +2,7 @@
  *
  * The seal is the first 512 bytes, plain text that `head -6 FILE` shows: kind, format, program, length and a checksum of the
  * whole file. HDF5 skips it as a user block. Because the seal is checked first, a truncated file or a flipped bit anywhere never
- * reaches libhdf5, which does not survive all damaged files. */
+ * reaches libhdf5, which does not survive all damaged files. Flushing may be put off: flush.h. */
 #ifndef SS_IO_SEALED_FILE_H
 #define SS_IO_SEALED_FILE_H
 #include "core/error.h"

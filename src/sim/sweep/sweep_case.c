@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "core/version.h"
+#include "io/flush.h"
 #include "io/sealed_file.h"
 #include "sim/command/command_execute.h"
 #include "sim/run/run_result.h"
@@ -17,6 +18,7 @@
 /* How a line of the log begins that the program prints as it fails; how PETSc speaks of a crash; the line with which a case starts. */
 static const char OUR_MARK[] = "stickslip: ", CRASH_MARK[] = "Caught signal number", START_MARK[] = ": stickslip run ";
 
+#define FLUSHES_AFTER 5.0 /* s: what a power cut may cost a case that has only begun */
 enum { PATH_SIZE = 4300, MAX_WORDS = 2 * SWEEP_MAX_NAMES + 32 };
 
 /* --- the command line ------------------------------------------------------------------------------------------------ */
@@ -87,6 +89,19 @@ static void forget_handlers(void)
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* A case shorter than FLUSHES_AFTER: the newest checkpoint and the result reach the disk now, the rest when the sweep ends. */
+static PetscErrorCode flush_end(const char *folder)
+{
+  char path[PATH_SIZE + 16];
+
+  PetscFunctionBegin;
+  if (!flush_is_put_off()) PetscFunctionReturn(PETSC_SUCCESS);
+  snprintf(path, sizeof path, "%s/result.yaml", folder);
+  PetscCall(flush_later(path, true));
+  PetscCall(flush_now(true));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* In the child. If the sweep dies the case stops as if asked to: with a checkpoint, to be resumed. */
 static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent) __attribute__((noreturn));
 static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent)
@@ -109,9 +124,10 @@ static void become(const case_words *w, const sweep_case_options *o, int log, pi
     dprintf(STDERR_FILENO, "stickslip: cannot start itself again: %s\n", strerror(errno));
     _exit(SS_EXIT_ENVIRONMENT);
   }
+  flush_put_off(FLUSHES_AFTER);
   const exit_code code = command_execute_forked(w->n, (char **)w->word);
   fflush(NULL);
-  _exit((int)code);
+  _exit((int)(flush_end(w->dir) && code == SS_EXIT_OK ? SS_EXIT_ENVIRONMENT : code));
 }
 
 /* Its log, locked; -1 and no error if another process holds it. */

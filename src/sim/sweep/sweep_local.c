@@ -13,6 +13,8 @@
 #include "core/stop.h"
 #include "core/team.h"
 #include "core/timer.h"
+#include "io/flush.h"
+#include "io/table_file.h"
 #include "sim/run/allocation.h"
 #include "sim/sweep/sweep_case.h"
 #include "sim/sweep/sweep_cores.h"
@@ -159,9 +161,25 @@ static PetscErrorCode reap(sweep_queue *q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a library sets up at its first call, every forked case would set up again: so HDF5 writes a file, once, before the first fork. That
+ * also finds out early whether the folder can be written at all. */
+static PetscErrorCode rehearse(const char *dir)
+{
+  char               path[4300];
+  const int64_t      number = 0;
+  const table_column column = {.name = "number", .type = TABLE_WHOLE, .whole = &number};
+
+  PetscFunctionBegin;
+  snprintf(path, sizeof path, "%s/.rehearsal.%ld.h5", dir, (long)getpid());
+  PetscCall(table_write_h5(path, "", 1, 1, &column));
+  unlink(path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode work(sweep_queue *q)
 {
   PetscFunctionBegin;
+  if (q->n_queue > 0 && !q->options[0].is_fresh) PetscCall(rehearse(q->dir));
   for (;;) {
     PetscCall(reap(q));
     for (int i = 0; i < q->n_slots; ++i)
@@ -281,6 +299,7 @@ PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_c
     while (q.n_running > 0 && !reap(&q)) wait_for_signals(&q);
   }
   stop_listening(before);
+  if (q.n_run > 0) flush_file_system(dir); /* short cases leave that to us */
   PetscCall(error);
   say_end(&q, code);
   PetscFunctionReturn(PETSC_SUCCESS);

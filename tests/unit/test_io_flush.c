@@ -1,0 +1,124 @@
+/* Flushing put off: what is written is there at once, and reaches the disk when it is time, once. */
+#include "io/flush.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "io/history.h"
+#include "io/sealed_file.h"
+#include "io_fixture.h"
+#include "test.h"
+
+/* In place of the system's: counts. */
+static int n_files, n_folders;
+int        fsync(int fd)
+{
+  struct stat about;
+  assert_int_equal(fstat(fd, &about), 0);
+  if (S_ISDIR(about.st_mode)) ++n_folders;
+  else ++n_files;
+  return 0;
+}
+
+static void expect_flushes(int files, int folders)
+{
+  assert_int_equal(n_files, files);
+  assert_int_equal(n_folders, folders);
+  n_files = n_folders = 0;
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  assert_ok(file_replace_text(path, strlen(text), text));
+}
+
+static void write_sealed(const char *folder, const char *name, const char *kind)
+{
+  char path[300], *temporary, empty[SEAL_BYTES] = "";
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  assert_ok(sealed_file_temporary(path, &temporary));
+  FILE *out = fopen(temporary, "w");
+  assert_int_equal(fwrite(empty, 1, sizeof empty, out), sizeof empty);
+  fclose(out);
+  assert_ok(sealed_file_publish(temporary, path, kind, 1));
+  char why[SEALED_WHY];
+  assert_true(sealed_file_check(path, kind, 1, false, why)); /* in place, whatever has been flushed */
+  memory_free(&temporary);
+}
+
+static void test_at_once(void **state)
+{
+  (void)state;
+  char folder[256];
+  folder_make(folder);
+  n_files = n_folders = 0;
+  write_text(folder, "a", "x");
+  expect_flushes(1, 1);
+  write_sealed(folder, "b", "frame");
+  expect_flushes(1, 1);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void test_put_off(void **state)
+{
+  (void)state;
+  char folder[256], below[300], path[320];
+  folder_make(folder);
+  snprintf(below, sizeof below, "%s/below", folder);
+  assert_int_equal(mkdir(below, 0777), 0);
+  n_files = n_folders = 0;
+  flush_put_off(1e6);
+  for (int i = 0; i < 5; ++i) write_text(folder, "a", "x");
+  write_sealed(below, "frame", "frame");
+  write_sealed(below, "one", "checkpoint");
+  write_sealed(below, "two", "checkpoint");
+  expect_flushes(0, 0);
+  snprintf(path, sizeof path, "%s/one", below);
+  unlink(path); /* an old checkpoint goes: nothing to flush */
+  assert_ok(flush_now(true));
+  expect_flushes(1, 1); /* two, below */
+  write_text(folder, "a", "y");
+  expect_flushes(1, 1); /* no longer put off */
+
+  flush_put_off(1e6);
+  write_text(folder, "a", "x");
+  write_text(folder, "b", "x");
+  write_sealed(below, "frame", "frame");
+  snprintf(path, sizeof path, "%s/a", folder);
+  assert_ok(flush_later(path, true)); /* becomes vital */
+  assert_ok(flush_now(false));
+  expect_flushes(3, 2);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+static void test_time_is_up(void **state)
+{
+  (void)state;
+  char              folder[256], path[300];
+  const char *const name = "step", *const unit = "";
+  const double      value = 1;
+  history          *h;
+  folder_make(folder);
+  snprintf(path, sizeof path, "%s/h.csv", folder);
+  n_files = n_folders = 0;
+  flush_put_off(0.05);
+  assert_ok(history_open(path, 1, &name, &unit, -1, &h));
+  assert_ok(history_row(h, &value));
+  assert_ok(history_flush(h));
+  write_text(folder, "a", "x");
+  expect_flushes(0, 0);
+  usleep(60000);
+  write_text(folder, "b", "x"); /* makes up for a and the history before it */
+  expect_flushes(3, 2);
+  assert_ok(history_flush(h));
+  expect_flushes(1, 0);
+  assert_ok(history_close(&h));
+  folder_remove(folder);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_at_once), cmocka_unit_test(test_put_off), cmocka_unit_test(test_time_is_up))
