@@ -89,6 +89,13 @@ static void test_put_off(void **state)
   write_sealed(below, "frame", "frame");
   snprintf(path, sizeof path, "%s/a", folder);
   assert_ok(flush_later(path, true)); /* becomes vital */
+  assert_ok(flush_now(true));
+  expect_flushes(1, 1);
+
+  flush_put_off(1e6);
+  write_text(folder, "a", "x");
+  write_text(folder, "b", "x");
+  write_sealed(below, "frame", "frame");
   assert_ok(flush_now(false));
   expect_flushes(3, 2);
   folder_remove(folder);
