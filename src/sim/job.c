@@ -111,12 +111,16 @@ static const key_table solver_table = {.name = "solver", .help = "How a step is 
 
 /* --- output -------------------------------------------------------------------------------------------------------- */
 
+static const char *const besides[] = {"auto", "always", "never", NULL};
 static const char *const precisions[] = {"single", "double", NULL};
 static const key_spec output_keys[] = {
   {.name = "checkpoint", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "simulated time between checkpoints; 0: by wall time and at the end alone"},
   {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s", .fallback = "600", .min = 0,
    .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
+  {.name = "checkpoint_beside", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside), .choices = besides, .fallback = "auto",
+   .help = "write checkpoints in a process of their own while the computation goes on, if there is memory for it: always, never, or auto, when the "
+           "last one took more than 1 % of the time between them"},
   {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000, .help = "checkpoints kept"},
   {.name = "fields", .type = KEY_STRINGS, .offset = offsetof(job_output, fields), .is_optional = true, .help = "fields in frames; all if not given"},
   {.name = "precision", .type = KEY_ENUM, .offset = offsetof(job_output, precision), .choices = precisions, .fallback = "single", .help = "of frames"},

@@ -49,11 +49,14 @@ extern const char *const job_linear_methods[]; /* PETSc's own names */
 typedef struct {
   double   checkpoint;       /* s of simulated time; 0: only at the end and on signals */
   double   checkpoint_wall;  /* s of wall time between checkpoints; 0: off */
+  int      checkpoint_beside; /* job_beside */
   int64_t  keep;
   key_list fields;           /* of frames; empty: all */
   int      precision;
   int64_t  history_every;
 } job_output;
+/* Checkpoints by a child process beside the computation. */
+typedef enum { JOB_BESIDE_AUTO, JOB_BESIDE_ALWAYS, JOB_BESIDE_NEVER } job_beside;
 
 /* measure.NAME */
 typedef struct {

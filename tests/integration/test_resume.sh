@@ -21,6 +21,14 @@ for checkpoint in "$work"/whole/checkpoints/*.h5; do
   [ "$(ls "$work/whole/frames")" = "$(ls "$work/part/frames")" ] || fail "frames differ after resuming $(basename "$checkpoint")"
   pass "resumed from $(basename "$checkpoint") on $n threads equals the uninterrupted run"
 done
+# Checkpoints written by a child beside the computation hold the same; on two threads, as a fork is only of one.
+status 0 "$program" run "$job" --out "$work/beside" --threads 2 --no-picture --set output.checkpoint_beside=always
+[ "$(ls "$work/whole/checkpoints")" = "$(ls "$work/beside/checkpoints")" ] || fail "other checkpoints beside"
+for checkpoint in "$work"/whole/checkpoints/*.h5; do
+  status 0 "$program" diff "$checkpoint" "$work/beside/checkpoints/$(basename "$checkpoint")"
+done
+[ "$(history_of "$work/whole")" = "$(history_of "$work/beside")" ] || fail "histories differ with checkpoints beside"
+pass "checkpoints written beside equal those of the run itself"
 status 0 "$program" run "$job" --out "$work/four" --threads 4 --steps 11 --no-picture
 status 0 "$program" resume "$work/four" --threads 1 --steps 7 --no-picture
 status 0 "$program" resume "$work/four" --threads 4 --no-picture

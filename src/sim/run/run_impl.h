@@ -2,6 +2,7 @@
 #ifndef SS_SIM_RUN_IMPL_H
 #define SS_SIM_RUN_IMPL_H
 #include "core/field_snapshot.h"
+#include "io/checkpoint_beside.h"
 #include "io/frames.h"
 #include "io/history.h"
 #include "io/run_lock.h"
@@ -24,6 +25,8 @@ typedef struct {
   double       wall_start, last_checkpoint_wall, last_stages_wall;
   double       checkpoint_seconds; /* what the last one took; 0: none yet */
   int64_t      last_checkpoint_step;
+  double       checkpoint_share; /* of the time between the last two that the computation waited for the last */
+  checkpoint_beside *beside;     /* one being written; or NULL */
 } run_output;
 
 enum { RUN_DATE = 24 };
@@ -77,8 +80,12 @@ PetscErrorCode run_write_last_frame(run *r);
 /* A frame and the measures of the state before the first step. */
 PetscErrorCode run_write_start(run *r);
 PetscErrorCode run_write_frame(run *r);
-/* A checkpoint, and result.yaml. Nothing if the newest checkpoint is of this step. */
+/* A checkpoint, and result.yaml. Nothing if the newest checkpoint is of this step. Waits for one that is being written beside. */
 PetscErrorCode run_write_checkpoint(run *r);
+/* The same, or begins one beside the computation where the job wants that and memory allows it. */
+PetscErrorCode run_write_due_checkpoint(run *r);
+/* Has the one beside come to its end? If it failed, this writes the present state at once. `wait`: until it has. */
+PetscErrorCode run_look_beside(run *r, bool wait);
 /* In one line: which step failed, and why. */
 void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text);
 /* failure.txt and the log: that, where, and what may help. */

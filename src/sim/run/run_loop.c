@@ -181,6 +181,10 @@ PetscErrorCode run_loop(run *r, exit_code *code)
   timer_reset();
   run_tally_begin(&r->tally);
   const PetscErrorCode error = advance(r, &end);
+  if (error && r->output.beside) { /* what it saves is the newest there is */
+    checkpoint_beside_end written;
+    (void)checkpoint_beside_look(&r->output.beside, true, &written);
+  }
   /* Whatever went wrong is what is reported; that it cannot be written down, too, adds nothing. */
   if (error) (void)run_write_result(r, RUN_FAILED, (int)error_exit_code(error), error_message());
   *code = end.code;

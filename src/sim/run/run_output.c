@@ -8,7 +8,6 @@
 #include "core/team.h"
 #include "core/timer.h"
 #include "core/version.h"
-#include "io/checkpoint.h"
 #include "io/sealed_file.h"
 #include "sim/run/history_columns.h"
 #include "sim/run/run_machine.h"
@@ -80,32 +79,7 @@ void run_close_outputs(run *r)
   memory_free(&o->frame_fields);
 }
 
-/* Seconds: what may be lost of stages.csv when a run is killed; short runs write it once. */
-static const double STAGES_INTERVAL = 5.0;
-
 /* --- while it runs --------------------------------------------------------------------------------------------------- */
-
-PetscErrorCode run_write_checkpoint(run *r)
-{
-  PetscFunctionBegin;
-  if (r->output.last_checkpoint_step == *r->state.step) PetscFunctionReturn(PETSC_SUCCESS);
-  const double begun = timer_now();
-  timer_begin(TIMER_CHECKPOINT);
-  const checkpoint_head head = {r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
-  PetscCall(history_flush(r->output.history));
-  PetscCall(measures_flush(r->measures));
-  PetscCall(checkpoint_write(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep));
-  r->output.last_checkpoint_wall = timer_now();
-  r->output.last_checkpoint_step = *r->state.step;
-  r->output.checkpoint_seconds   = r->output.last_checkpoint_wall - begun;
-  PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
-  if (timer_now() - r->output.last_stages_wall > STAGES_INTERVAL) {
-    PetscCall(run_stages_write(r->dir, &r->past_stages));
-    r->output.last_stages_wall = timer_now();
-  }
-  timer_end(TIMER_CHECKPOINT);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode run_write_frame(run *r)
 {
@@ -146,6 +120,7 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
 {
   PetscFunctionBegin;
   const job_output *o = r->job->output;
+  PetscCall(run_look_beside(r, false));
   timer_begin(TIMER_FRAME);
   if (*r->state.step % o->history_every == 0) {
     double values[HISTORY_N_COLUMNS];
@@ -159,7 +134,7 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
   timer_end(TIMER_FRAME);
   if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
   const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;
-  if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_checkpoint(r));
+  if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_due_checkpoint(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,104 @@
+#include "io/checkpoint_beside.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+/* What the child says at its end, in one write: a pipe takes so little at once. */
+typedef struct {
+  double seconds;
+  char   message[1000];
+} report;
+
+struct checkpoint_beside {
+  pid_t   child;
+  int     pipe; /* to read the report from */
+  int64_t step;
+};
+
+/* [byte] of a line "NAME:   1234 kB" of a file of the kernel; -1: not there. */
+static int64_t kilobytes(const char *path, const char *name)
+{
+  char      line[256];
+  long long kb = -1;
+  FILE     *in = fopen(path, "re");
+
+  while (in && kb < 0 && fgets(line, sizeof line, in))
+    if (!strncmp(line, name, strlen(name))) (void)sscanf(line + strlen(name), " %lld", &kb);
+  if (in) fclose(in);
+  return kb < 0 ? -1 : 1024 * (int64_t)kb;
+}
+
+bool checkpoint_beside_has_room(int64_t given)
+{
+  const int64_t used = kilobytes("/proc/self/status", "VmRSS:"), left = kilobytes("/proc/meminfo", "MemAvailable:");
+
+  /* A tenth and 100 MB to spare: running out of memory would cost more than any checkpoint. */
+  const int64_t need = used + used / 10 + 100000000;
+  return used >= 0 && left >= need && (given <= 0 || given - used >= need);
+}
+
+static void child_of(pid_t parent, int out, const char *directory, const checkpoint_head *head, const field_table *table, int keep)
+{
+  const double begun = timer_now();
+  report       said  = {0};
+
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else may get the run while this one writes to it */
+  if (getppid() != parent) _exit(1);
+  error_clear();
+  const PetscErrorCode code = checkpoint_write(directory, head, table, keep);
+  said.seconds              = timer_now() - begun;
+  if (code) snprintf(said.message, sizeof said.message, "%s", error_message());
+  const ssize_t n = write(out, &said, sizeof said);
+  _exit(code || n != (ssize_t)sizeof said ? 1 : 0); /* nothing that is undone at exit() is the child's */
+}
+
+PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep, checkpoint_beside **out)
+{
+  int         ends[2];
+  const pid_t parent = getpid();
+
+  PetscFunctionBegin;
+  *out = NULL;
+  if (pipe(ends)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code  = memory_alloc("checkpoint", 1, sizeof **out, out);
+  const pid_t    child = code ? -1 : fork();
+  if (child == 0) child_of(parent, ends[1], directory, head, table, keep);
+  close(ends[1]);
+  if (child < 0) {
+    close(ends[0]);
+    memory_free(out);
+  } else {
+    **out = (checkpoint_beside){child, ends[0], head->step};
+  }
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode checkpoint_beside_look(checkpoint_beside **b, bool wait, checkpoint_beside_end *end)
+{
+  int    status = 0;
+  pid_t  ended;
+  report said = {0};
+
+  PetscFunctionBegin;
+  *end = (checkpoint_beside_end){.step = (*b)->step};
+  do ended = waitpid((*b)->child, &status, wait ? 0 : WNOHANG);
+  while (ended < 0 && errno == EINTR);
+  end->is_running = ended == 0;
+  if (end->is_running) PetscFunctionReturn(PETSC_SUCCESS);
+  const bool is_heard = read((*b)->pipe, &said, sizeof said) == (ssize_t)sizeof said;
+  end->is_written     = is_heard && ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  end->seconds        = said.seconds;
+  if (!end->is_written)
+    log_warn("the checkpoint of step %lld could not be written beside the computation: %s", (long long)end->step,
+             is_heard && *said.message ? said.message : "its process was killed");
+  close((*b)->pipe);
+  memory_free(b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
