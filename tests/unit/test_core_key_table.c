@@ -227,6 +227,23 @@ static void test_paths(void **state)
   }
 }
 
+/* Paths become absolute at any depth, also behind a one-of and in lists; nothing else changes, and no default appears. */
+static void test_paths_alone(void **state)
+{
+  (void)state;
+  static const char *const text = "materials: {m: {density: 1.50e3}}\nbodies:\n  a: {kind: static, shape: {mesh: x.obj}}\n"
+                                  "  b: {kind: static, shape: {union: [{mesh: ../y.obj}, {sphere: {radius: 1}}]}}\n  c: {kind: no_such, shape: {mesh: x.obj}}\nunknown: [x.obj]\n";
+  char *out;
+  begin();
+  assert_ok(yaml_read_text("/a/b/job.yaml", text, strlen(text), doc, d));
+  assert_ok(key_table_absolute_paths(&job_table, doc, document_root(doc)));
+  assert_ok(document_write_flow(document_root(doc), &out));
+  assert_string_equal(out, "{materials: {m: {density: 1.50e3}}, bodies: {a: {kind: static, shape: {mesh: /a/b/x.obj}}, "
+                           "b: {kind: static, shape: {union: [{mesh: /a/b/../y.obj}, {sphere: {radius: 1}}]}}, c: {kind: no_such, shape: {mesh: /a/b/x.obj}}}, unknown: [x.obj]}");
+  memory_free(&out);
+  end();
+}
+
 static void test_resolved_job_says_everything_and_means_the_same(void **state)
 {
   char           text[4000], *once, *twice;
@@ -363,7 +380,7 @@ static void test_mutated_jobs_do_no_harm(void **state)
   assert_in_range(n_accepted, 10, 2000); /* both ways are walked */
 }
 
-TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_unsound_tables_are_found),
+TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone), cmocka_unit_test(test_unsound_tables_are_found),
           cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
           cmocka_unit_test(test_malformed_jobs_are_refused_with_their_place), cmocka_unit_test(test_paths),
           cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_do_no_harm))

@@ -75,5 +75,24 @@ static void test_units_give_a_hint(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(test_whole_texts_are_numbers_or_not), cmocka_unit_test(test_whole_numbers_lose_no_digit),
+static void test_reals_are_written_short_and_read_back(void **state)
+{
+  static const struct {
+    double      x;
+    const char *text;
+  } row[] = {{3, "3"}, {-0.0, "-0"}, {1e6, "1000000"}, {9007199254740991.0, "9007199254740991"}, {1e16, "1e+16"}, {0.1, "0.1"}, {0.1 + 0.2, "0.30000000000000004"},
+             {1e-9, "1e-09"}, {-2.5, "-2.5"}, {5e-324, "4.94065645841247e-324"}};
+  char   text[KEY_TEXT_REAL];
+  double x = 1;
+  (void)state;
+  for (size_t i = 0; i < sizeof row / sizeof *row; ++i) assert_string_equal(key_text_of_real(row[i].x, text), row[i].text);
+  for (int i = 0; i < 2000; ++i) {
+    double back;
+    x = fmod(x * 1.37e3 + 0.1234567, 1e9) * (i % 2 ? 1e-7 : 1e3);
+    assert_int_equal(key_text_real(key_text_of_real(x, text), &back), KEY_TEXT_OK);
+    assert_true(back == x);
+  }
+}
+
+TEST_MAIN(cmocka_unit_test(test_whole_texts_are_numbers_or_not), cmocka_unit_test(test_reals_are_written_short_and_read_back), cmocka_unit_test(test_whole_numbers_lose_no_digit),
           cmocka_unit_test(test_locale_does_not_matter), cmocka_unit_test(test_units_give_a_hint))

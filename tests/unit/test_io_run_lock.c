@@ -10,12 +10,15 @@ static void a_second_writer_is_refused_by_name(void **state)
   run_lock *first = NULL, *second = NULL;
   folder_make(folder);
   snprintf(run, sizeof run, "%s/run/deep", folder);
+  assert_false(run_lock_is_held(run));
   assert_ok(run_lock_acquire(run, &first));
+  assert_true(run_lock_is_held(run));
   snprintf(expected, sizeof expected, "is being written by process %ld on ", (long)getpid());
   expect_message(run_lock_acquire(run, &second), expected);
   assert_null(second);
   run_lock_release(&first);
   assert_null(first);
+  assert_false(run_lock_is_held(run));
   assert_ok(run_lock_acquire(run, &second));
   run_lock_release(&second);
   run_lock_release(&second);
@@ -41,8 +44,10 @@ static void the_lock_of_a_killed_process_is_free(void **state)
   char expected[64];
   snprintf(expected, sizeof expected, "is being written by process %ld on ", (long)child);
   expect_message(run_lock_acquire(folder, &lock), expected);
+  assert_true(run_lock_is_held(folder));
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
+  assert_false(run_lock_is_held(folder));
   assert_ok(run_lock_acquire(folder, &lock)); /* its file is still there */
   run_lock_release(&lock);
   close(ready[0]), close(ready[1]);

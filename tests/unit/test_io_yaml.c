@@ -15,6 +15,30 @@ static void assert_clean(void)
 {
   if (diagnostics_count(d)) fail_msg("complains: %s", diagnostics_text(d, 0));
 }
+/* The same on one line; what that gives when it is read, is the same line. */
+static void assert_flows_as(const char *text, const char *written)
+{
+  char *out, *again;
+  begin();
+  const document_node *root = read_text(text);
+  assert_clean();
+  assert_ok(document_write_flow(root, &out));
+  assert_string_equal(out, written);
+  root = read_text(out);
+  assert_clean();
+  assert_ok(document_write_flow(root, &again));
+  assert_string_equal(out, again);
+  memory_free(&out);
+  memory_free(&again);
+  end();
+}
+static void test_one_line(void **state)
+{
+  (void)state;
+  assert_flows_as("a:\n  - 1\n  - {b: c d, e: \"3\"}\n  - []\nf: {}\ng: ~\n", "{a: [1, {b: c d, e: \"3\"}, []], f: {}, g: null}");
+  assert_flows_as("- a, b\n- \"[x]\"\n- 'it''s'\n- {\"x,y\": \"a: b\"}\n- \"two\\nlines\"\n", "[\"a, b\", \"[x]\", \"it's\", {\"x,y\": \"a: b\"}, \"two\\nlines\"]");
+  assert_flows_as("-9.81", "-9.81");
+}
 /* What is read, written again in block style. */
 static void assert_reads_as(const char *text, const char *written)
 {
@@ -333,6 +357,6 @@ static void test_includes(void **state)
   assert_int_equal(system(path), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(test_every_node_knows_its_place), cmocka_unit_test(test_anchors_and_merges),
+TEST_MAIN(cmocka_unit_test(test_one_line), cmocka_unit_test(test_every_node_knows_its_place), cmocka_unit_test(test_anchors_and_merges),
           cmocka_unit_test(test_written_documents_read_back_equal), cmocka_unit_test(test_refusals_name_their_place),
           cmocka_unit_test(test_limits_hold), cmocka_unit_test(test_includes))
