@@ -92,7 +92,7 @@ down() {
 kill_node() {
   [ -s "$dir/slurmd.pid" ] && kill -9 "$(cat "$dir/slurmd.pid")"
   for guard in $(pgrep -x slurmstepd); do
-    tr '\0' '\n' <"/proc/$guard/environ" 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF" || continue
+    tr '\0' '\n' 2>/dev/null <"/proc/$guard/environ" | grep -qxF "SLURM_CONF=$SLURM_CONF" || continue
     below=$guard all=
     while [ -n "$below" ]; do all="$all $below"; below=$(echo $below | tr ' ' ',' | xargs pgrep -P); done
     kill -9 $all

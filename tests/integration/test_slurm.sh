@@ -1,31 +1,14 @@
 # Life in a batch system, with a real SLURM of one node: submit, warn, checkpoint, requeue, go on, cancel; arrays, chains, places.
 . tests/integration/common.sh
-config=$(pwd)/config
-for tool in munged slurmctld slurmd sbatch; do
-  PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || { echo "no $tool here: Debian's packages slurm-wlm and munge are not installed"; exit 77; }
-done
-export SLURM1_CPUS=8 SLURM1_CTLD_PORT=$((20000 + $$ % 10000)) SLURM1_SLURMD_PORT=$((30000 + $$ % 10000)) SLURM1_KILLWAIT=5
-"$config/slurm1.sh" up "$work/slurm" >"$work/up" 2>&1 || { cat "$work/up"; echo "SLURM does not start here: $(tail -n 1 "$work/up")"; exit 77; }
-trap '"$config/slurm1.sh" down "$work/slurm"; rm -rf "$work"' EXIT
-eval "$("$config/slurm1.sh" env "$work/slurm")"
-export STICKSLIP=$program OMP_NUM_THREADS=1
+. tests/integration/slurm.sh
 cp "$here/small.yaml" "$work/small.yaml"
 cd "$work" || exit 1
 
-state_of() { scontrol show job "$1" | sed -n 's/^ *JobState=\([A-Z_]*\).*/\1/p' | tail -n 1; }
 code_of() { scontrol show job "$1" | sed -n 's/.* ExitCode=\([0-9:]*\).*/\1/p' | tail -n 1; }
-logs() { cat ./*.out slurm/log/*.log 2>/dev/null | tail -n 60; }
-# until COMMAND...: at most 20 s
-until_ok() { for _ in $(seq 200); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; logs; fail "does not come: $*"; }
-is() { [ "$(state_of "$1")" = "$2" ]; }
-steps_of() { sed -n 's/^step: //p' "$1/result.yaml" 2>/dev/null; }
-has_steps() { [ "$(steps_of "$1")" -ge "$2" ] 2>/dev/null; }
 # submitted ARGUMENTS of sbatch...: its number in $id
 submitted() { id=$(sbatch --parsable "$@" 2>"$work/sbatch.err") || { cat "$work/sbatch.err"; fail "sbatch $*"; }; }
 # A run that lasts: some 2000 steps of 10 ms, with a checkpoint every 20
 long="--set time.end=4 --set output.checkpoint=0.04 --set output.keep=2 --no-picture"
-# at once instead of after two minutes; not within the same second, in which SLURM still revokes the credential of the job that ended
-now() { until_ok is "$1" PENDING; scontrol update JobId="$1" StartTime=now+2; }
 
 # --- one job ------------------------------------------------------------------------------------------------------------------
 status 0 "$program" run small.yaml --out whole --set time.end=0.2 --no-picture

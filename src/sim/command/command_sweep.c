@@ -17,6 +17,7 @@ static const command_option sweep_options[] = {
   {"--check", NULL, false, "build the scene of every case, not only of the first, and say what is wrong"},
   {"--local", NULL, false, "run them on this machine"},
   SWEEP_LOCAL_OPTIONS,
+  SWEEP_SLURM_OPTIONS,
   {NULL, NULL, false, NULL}};
 
 /* The plan of the sweep file on the command line; what is wrong with it is an error. */
@@ -76,6 +77,7 @@ static PetscErrorCode act(const command_line *line, const sweep_plan *plan, exit
   if (!error) error = diagnostics_close(d, stderr);
   diagnostics_destroy(&d);
   if (!error && command_value(line, "--local") && !command_value(line, "--dry-run")) error = command_sweep_local(line, dir, code);
+  if (!error && command_sweep_wants_slurm(line) && !command_value(line, "--dry-run")) error = command_sweep_slurm(line, dir, code);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -159,3 +159,14 @@ double allocation_time_left(const allocation *a)
   pclose(in);
   return allocation_parse_time(answer);
 }
+
+void allocation_share_time(void)
+{
+  allocation a;
+  char       end[40];
+  allocation_read(&a);
+  const double left = allocation_time_left(&a);
+  if (!isfinite(left)) return;
+  snprintf(end, sizeof end, "%lld", (long long)time(NULL) + (long long)left);
+  setenv("SLURM_JOB_END_TIME", end, 0);
+}

@@ -16,6 +16,8 @@ void allocation_read(allocation *a);
 /* [s] until SLURM ends the job; INFINITY: no limit, or not known. Asks the controller unless the environment knows (it does since
  * SLURM 22.11), and gives it ten seconds to answer. */
 double allocation_time_left(const allocation *a);
+/* Ask now, and leave the answer in the environment as SLURM_JOB_END_TIME: many runs in one job need not ask for themselves. */
+void allocation_share_time(void);
 /* The job has been requeued, or its node failed: SLURM started it again. */
 bool allocation_is_restart(void);
 

@@ -9,6 +9,4 @@ bool requeue_is_possible(const char *command);
  * cluster forbids it, submits the command line of this process as a job that begins when this one has ended, with the same partition,
  * account, cores, memory, time, name and log. Says what it did; what cannot be done is a warning, for the exit code tells the rest. */
 void requeue_this_job(void);
-/* A word for a shell, quoted where it has to be. */
-PetscErrorCode requeue_quote(const char *word, char **out); /* memory_free(*out) */
 #endif

@@ -16,6 +16,7 @@
 #include "io/flush.h"
 #include "io/table_file.h"
 #include "sim/run/allocation.h"
+#include "sim/run/run_leave.h"
 #include "sim/sweep/sweep_case.h"
 #include "sim/sweep/sweep_cores.h"
 
@@ -37,6 +38,7 @@ typedef struct {
   int64_t             n_run, n_running, n_state[CASE_FINISHED + 1];
   double              begun;
   int                 signal; /* that asked to stop, or 0 */
+  double              end;    /* of the batch job, on timer_now's clock: INFINITY where it is not known */
 } sweep_queue;
 
 /* --- signals --------------------------------------------------------------------------------------------------------- */
@@ -111,12 +113,15 @@ static void show_progress(const sweep_queue *q)
                (long long)(eta % 60));
 }
 
+/* A case begun now would have to leave at once. */
+static bool is_late(const sweep_queue *q) { return q->end - timer_now() < 3.0 * RUN_LEAVE_SPARE; }
+
 /* The next case that is to be run in this slot; none if the queue is empty. */
 static PetscErrorCode fill_slot(sweep_queue *q, int i_slot)
 {
   PetscFunctionBegin;
   sweep_slot *s = &q->slots[i_slot];
-  while (s->child.pid == 0 && q->next < q->n_queue && !q->signal) {
+  while (s->child.pid == 0 && q->next < q->n_queue && !q->signal && !is_late(q)) {
     s->i_queue = q->next++;
     s->c       = q->queue[s->i_queue];
     PetscCall(sweep_case_start(q->plan, s->c, &q->options[i_slot], &s->child));
@@ -131,7 +136,7 @@ static PetscErrorCode try_again(sweep_queue *q, int i_slot, bool *is_running)
   PetscFunctionBegin;
   sweep_slot *s = &q->slots[i_slot];
   *is_running   = false;
-  if (q->signal || q->n_tries[s->i_queue] > q->plan->resources.retries) PetscFunctionReturn(PETSC_SUCCESS);
+  if (q->signal || is_late(q) || q->n_tries[s->i_queue] > q->plan->resources.retries) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sweep_case_start(q->plan, s->c, &q->options[i_slot], &s->child));
   *is_running = s->child.pid > 0;
   if (*is_running) ++q->n_running, ++q->n_tries[s->i_queue];
@@ -291,6 +296,9 @@ PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_c
   PetscCall(sweep_folder_read(dir, &q.plan));
   PetscCall(make_queue(&q, o));
   PetscCall(make_slots(&q, o));
+  allocation given;
+  allocation_read(&given);
+  q.end = timer_now() + allocation_time_left(&given);
   PetscCall(listen_to_signals(before));
   q.signal = stop_signal(); /* while the queue was made */
   PetscErrorCode error = work(&q);
@@ -300,18 +308,20 @@ PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_c
   }
   stop_listening(before);
   if (q.n_run > 0) flush_file_system(dir); /* short cases leave that to us */
+  if (o->signal) *o->signal = q.signal;
   PetscCall(error);
   say_end(&q, code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sweep_task_numbers(const char *dir, int64_t task, int64_t *n, int64_t **numbers)
+PetscErrorCode sweep_task_numbers(const char *dir, int64_t task, int64_t size, int64_t *n, int64_t **numbers)
 {
   sweep_plan *plan __attribute__((cleanup(sweep_plan_destroy))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(sweep_folder_read(dir, &plan));
-  const int64_t size = plan->resources.cases_per_task > 0 ? plan->resources.cases_per_task : 1, first = (task - 1) * size;
+  if (size <= 0) size = plan->resources.cases_per_task > 0 ? plan->resources.cases_per_task : 1;
+  const int64_t first = (task - 1) * size;
   PetscCheck(first < plan->n_cases, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no task %lld: %lld cases, %lld a task", dir,
              (long long)task, (long long)plan->n_cases, (long long)size);
   *n = first + size < plan->n_cases ? size : plan->n_cases - first;

@@ -8,6 +8,7 @@ typedef struct {
   int64_t        threads;   /* of each; 0: resources.cores, or the CPUs divided by n_at_once */
   int64_t        n;         /* of `numbers`; 0: all that are left */
   const int64_t *numbers;   /* [n] of the cases */
+  int           *signal;    /* NULL, or: the first that asked to stop, 0 if none did */
   bool           has_picture;
   bool           is_fresh;  /* start the program anew for each case, as by hand: slower by 50 ms and more */
 } sweep_local_options;
@@ -16,6 +17,6 @@ typedef struct {
  * which write checkpoints. *code: EXIT_OK if all of the cases asked for are finished in the end,
  * EXIT_REQUEUE if some may be continued, EXIT_STEP_FAILED if some failed and nothing is left to do. */
 PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_code *code);
-/* The numbers of the cases of task `task` (from 1): resources.cases_per_task at a time. memory_free(*numbers). */
-PetscErrorCode sweep_task_numbers(const char *dir, int64_t task, int64_t *n, int64_t **numbers);
+/* The numbers of the cases of task `task` (from 1): `size` at a time, 0: resources.cases_per_task. memory_free(*numbers). */
+PetscErrorCode sweep_task_numbers(const char *dir, int64_t task, int64_t size, int64_t *n, int64_t **numbers);
 #endif

@@ -1,0 +1,109 @@
+# A sweep as a SLURM job array: submitted, its node lost half way, requeued, extended, retried; every case once, the same results as here.
+. tests/integration/common.sh
+. tests/integration/slurm.sh
+cp "$here/small.yaml" "$work/small.yaml"
+cd "$work" || exit 1
+cat >study.yaml <<'Y'
+sweep: 1
+name: study
+base: small.yaml
+vary:
+  contact.friction: [0.1, 0.2, 0.3, 0.4, 0.5]
+  bodies.ball.velocity: [[0.3, 0, -1], [0, 0, -0.5]]
+set: {time.end: 0.24, output.checkpoint: 0.02, output.keep: 2, time.frame: 0}
+resources: {cores: 1, concurrent: 2, memory: 100M}
+Y
+n_finished() { "$program" sweep status "${1:-array}" | sed -n 's/^ *finished *\([0-9]*\).*/\1/p'; }
+finished() { [ "$(n_finished "${2:-array}")" -ge "$1" ] 2>/dev/null; }
+has_running() { "$program" sweep status array | grep -q "^ *running *$1"; }
+job_of() { sed -n "s/^$2,\([0-9]*\),.*/\1/p" "$1/slurm/submitted.csv"; }
+gone() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
+# Every case of two sweeps: the same state and history, bit for bit
+same_results() {
+  for c in "$1"/cases/*; do
+    status 0 "$program" diff "$c" "$2/cases/${c##*/}"
+    [ "$(history_of "$c")" = "$(history_of "$2/cases/${c##*/}")" ] || fail "$c: other history"
+  done
+}
+status 0 "$program" sweep study.yaml --out here --local -j 2
+
+# --- submitted; the node dies half way -----------------------------------------------------------------------------------------
+status 0 "$program" sweep study.yaml --out array --script --time 7
+says "#SBATCH --array=1-10%2"; says "--mem=100M"; says "--time=7"; says "--signal=B:USR1@120"
+[ ! -e array/slurm/1.sh ] || fail "--script has submitted something"
+status 0 "$program" sweep study.yaml --out array --submit && says "10 cases as 10 tasks of SLURM job"
+a=$(job_of array 1)
+until_ok finished 3
+status 0 "$program" sweep status array && says "SLURM job $a: 2 tasks running" && says "(JobArrayTaskLimit)"
+status 0 "$program" sweep study.yaml --out array --submit && says "queued already" && pass "submitted; what is queued is not submitted again"
+until_ok has_running 2
+before=$(n_finished)
+"$config/slurm1.sh" kill-node "$work/slurm"
+[ "$(pgrep -f "sweep run $work/array" | wc -l)" = 0 ] || fail "the node is dead, its cases run"
+status 0 "$program" sweep status array --cases && says "killed, or its machine went down"
+"$config/slurm1.sh" up "$work/slurm" || fail "the node does not come back"
+# the tasks that were running wait two minutes; give slurmctld time to forget that it wanted to kill them
+sleep 3
+for task in $(squeue -h -r -j "$a" -t PENDING -o %K); do
+  scontrol show job "${a}_$task" | grep -q Restarts=1 && scontrol update JobId="${a}_$task" StartTime=now+2 && again="${again:-} $task"
+done
+[ -n "${again:-}" ] || { logs; fail "no task was requeued"; }
+until_ok finished 10
+until_ok gone "$a"
+until_ok grep -q finished array/results.csv
+[ "$(grep -c ',finished,' array/results.csv)" = 10 ] || { cat array/results.csv; fail "results.csv"; }
+n=$(sed -n 's/^starts: //p' array/cases/*/result.yaml | awk '{ s += $1 } END { print s }')
+[ "$n" -gt 10 ] && [ "$n" -le 12 ] || fail "$n starts of 10 cases, two of which were killed"
+same_results here array
+pass "slurmd and its jobs killed after $before of 10: requeued, finished, gathered by the job that waits for the end, the same bits as here"
+
+# --- extended, several cases a task, warned half way ---------------------------------------------------------------------------
+sed -i 's/0.4, 0.5\]/0.4, 0.5, 0.6, 0.7]/' study.yaml
+status 0 "$program" sweep study.yaml --out array --submit --cases-per-task 3 && says "4 cases as 2 tasks"
+b=$(job_of array 2)
+until_ok has_steps array/cases/000013 20
+scancel -s USR1 --batch "${b}_5"; until_ok is "${b}_5" PENDING
+[ "$(n_finished)" -lt 14 ] || fail "there was nothing left to warn"
+now "${b}_5"
+until_ok finished 14
+status 0 "$program" sweep study.yaml --out here --local -j 2
+same_results here array
+grep -q "signal 10: 1 cases write a checkpoint and stop" array/slurm/2-5.log || { cat array/slurm/2-5.log; fail "the warning"; }
+pass "extended: only the new cases; a task of several is warned, requeued, and goes on in its middle"
+
+# --- one that fails does not harm the others; retry ----------------------------------------------------------------------------
+cat >bad.yaml <<'Y'
+sweep: 1
+name: bad
+base: small.yaml
+vary: {solver.newton.tolerance: [1.0e-3, 1.0e-300, 1.0e-4]}
+set: {time.end: 0.02, time.retry.halvings: 1, solver.newton.stall_tolerance: 0, solver.newton.max_iterations: 30}
+resources: {cores: 1}
+Y
+status 0 "$program" sweep bad.yaml --submit; until_ok gone "$(job_of sweep/bad 1)"
+status 0 "$program" sweep status sweep/bad && says "case 2" && says "did not converge"
+[ "$(n_finished sweep/bad)" = 2 ] || fail "its neighbours did not finish"
+status 0 "$program" sweep bad.yaml --submit && says "nothing to submit"
+status 0 "$program" sweep retry sweep/bad --submit && says "1 cases as 1 tasks"
+until_ok gone "$(job_of sweep/bad 2)"
+grep -q -- "--array=2$" sweep/bad/slurm/2.sh && grep -q "starts: 2" sweep/bad/cases/000002/result.yaml || fail "retry ran something else"
+grep -q "starts: 1" sweep/bad/cases/000001/result.yaml || fail "retry ran a finished case"
+pass "a failed case leaves its neighbours alone; retry --submit submits it alone"
+
+# --- refusals --------------------------------------------------------------------------------------------------------------------
+status 2 "$program" sweep bad.yaml --out other --submit --partition nowhere && says "does not take the job" && says "partition"
+[ ! -e other/slurm/submitted.csv ] || fail "a refused submission was noted"
+status 2 "$program" sweep bad.yaml --time 5 && says "is for --submit"
+status 2 "$program" sweep bad.yaml --submit --local && says "one of"
+status 2 "$program" sweep run sweep/bad --requeue && says "this is none"
+status 0 "$program" sweep bad.yaml --out other --submit --memory 100M --sbatch=--hold && says "3 cases"
+status 0 "$program" sweep status other && says "3 waiting (JobHeldUser)"
+pass "what SLURM refuses is said in its words; other options of sbatch are passed on"
+# More cases than an array holds: several a task
+cat >many.yaml <<'Y'
+sweep: 1
+name: many
+base: small.yaml
+vary: {contact.friction: {range: {from: 0, to: 1, count: 2500}}}
+Y
+status 0 "$program" sweep many.yaml --script && says "#SBATCH --array=1-834" && says "--cases-per-task 3" && pass "2500 cases: three a task, since an array holds 1000"
