@@ -8,6 +8,7 @@ for c in run resume check info diff render report schema completion; do status 0
 pass "every command has --help"
 status 2 "$program" rnu && says 'did you mean "run"' && pass "unknown command"
 status 2 "$program" run && says usage && pass "missing argument"
+status 2 "$program" sweep statsu here && says 'did you mean "sweep status"' && says usage && pass "unknown action"
 status 2 "$program" run nothing.yaml && says nothing.yaml && pass "missing file"
 status 2 "$program" run "$job" --thredas 2 && says "unknown option" && pass "unknown option"
 status 2 "$program" run "$job" --threads zero && says "whole number" && pass "malformed number"

@@ -55,6 +55,7 @@ status 0 "$program" sweep s.yaml --set time.end=0.003 && says "0 new cases, 8 we
 diff -r sweep before >/dev/null || fail "nothing new, but something was written"
 pass "a folder is made, and made again without a change"
 
+status 2 "$program" sweep sweep/s && says "sweep run sweep/s"
 status 0 "$program" sweep run sweep/s 2 5
 find sweep/s/cases -type f -exec cksum {} + | sort > kept
 sed -i 's/0.1, 0.3/0.1, 0.2, 0.3/; s/count: 4/count: 8/' s.yaml

@@ -121,6 +121,19 @@ static const command *find_action(const command *c, const char *word)
   return NULL;
 }
 
+/* A word that was perhaps meant for an action of `c`. */
+static void suggest_action(const command *c, const char *word)
+{
+  const char *names[64];
+  int         n = 0;
+  for (const command *const *k = commands; *k && n < 64; ++k) {
+    const char *action = command_action(*k, c->name);
+    if (action) names[n++] = action;
+  }
+  const char *nearest = diagnostics_nearest(word, n, names);
+  if (nearest) fprintf(stderr, "stickslip %s %s: did you mean \"%s %s\"?\n", c->name, word, c->name, nearest);
+}
+
 static const command *find_command(const char *name)
 {
   const char *names[64];
@@ -210,6 +223,7 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     return NULL;
   }
   if (line->n_positional < c->min_positional || line->n_positional > c->max_positional) {
+    if (line->n_positional > c->max_positional) suggest_action(c, line->positional[0]);
     fprintf(stderr, "usage: stickslip %s %s [options]; `stickslip %s --help` tells more\n", c->name, c->arguments, c->name);
     return NULL;
   }

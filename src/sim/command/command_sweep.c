@@ -88,6 +88,8 @@ static PetscErrorCode command_sweep(const command_line *line, exit_code *code)
 
   PetscFunctionBegin;
   if (!command_sweep_options_fit(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!sweep_folder_exists(line->positional[0]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s is the folder of a sweep, and a sweep file is wanted here; `stickslip sweep run %s` runs its cases", line->positional[0], line->positional[0]);
   team_set_threads(1); /* scenes are built to be checked, and cases may be forked from this process: sweep_local.c */
   PetscCall(read_plan(line, &plan));
   const PetscErrorCode error = act(line, plan, code);
