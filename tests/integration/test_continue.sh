@@ -62,3 +62,15 @@ status 0 $go --continue && says "nothing left to do"
 # Another number of particles: the checkpoint does not fit, and is not touched
 status 3 $go --continue --accept-changes --set bodies.pad.spacing=0.01 --set time.end=0.2
 status 0 "$program" info "$work/a" && says "step 50" && pass "what the state cannot follow is refused even when forced"
+
+# Ended by `until`: finished, unless that changes
+until_e="$program run $here/small.yaml --out $work/e --threads 1 --no-picture --continue"
+status 0 $until_e --set "until=[height < 0.13]"; n=$(sed -n 's/^step: //p' "$work/e/result.yaml")
+grep -q "^reason: .*until" "$work/e/result.yaml" || { cat "$work/e/result.yaml"; fail "not ended by until"; }
+status 0 $until_e --set "until=[height < 0.13]" && says "nothing left to do"
+status 0 $until_e --set "until=[height < 0.12]" && says "until" && says "at step $n"
+status 0 $until_e && says "the job has changed: until: [" && says "-> (not given)"
+status 0 "$program" run "$here/small.yaml" --out "$work/f" --threads 1 --no-picture
+# (not `diff`: each end has left a frame, and until its memory)
+[ "$(history_of "$work/e")" = "$(history_of "$work/f")" ] || fail "the histories differ"
+pass "a run that until has ended goes on when until changes, to the same history"

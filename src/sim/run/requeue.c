@@ -30,7 +30,7 @@ static PetscErrorCode append_command_line(text_buffer *b)
   self[n] = '\0';
   PetscCall(text_printf(b, "exec "));
   PetscCall(shell_append_word(b, self));
-  for (int i = 0; (n = getdelim(&words, &capacity, '\0', in)) > 0; ++i) {
+  for (int i = 0; getdelim(&words, &capacity, '\0', in) > 0; ++i) {
     if (i == 0) continue;
     PetscCall(text_append(b, " ", 1));
     PetscCall(shell_append_word(b, words));
