@@ -81,9 +81,9 @@ static PetscErrorCode add_member(results_table *t, const sweep_results *r, int m
   PetscFunctionBegin;
   PetscCall(add_column(t, "", members[m].name, members[m].unit, members[m].type == OF_TEXT ? TABLE_TEXT : TABLE_REAL, &array));
   for (int64_t i = 0; i < t->n_rows; ++i) {
-    const char *at = (const char *)r->result[i] + members[m].offset;
-    if (members[m].type == OF_TEXT) ((const char **)array)[i] = r->result[i] ? *(const char *const *)at : NULL;
-    else if (!r->result[i]) ((double *)array)[i] = NAN;
+    const char *at = r->result[i] ? (const char *)r->result[i] + members[m].offset : NULL;
+    if (members[m].type == OF_TEXT) ((const char **)array)[i] = at ? *(const char *const *)at : NULL;
+    else if (!at) ((double *)array)[i] = NAN;
     else ((double *)array)[i] = members[m].type == OF_REAL ? *(const double *)at : (double)*(const int64_t *)at;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -69,7 +69,7 @@ static const key_table repeat_table = {.name = "repeat", .help = "The same case 
                                        .size = sizeof(sweep_repeat), .keys = repeat_keys};
 
 static const key_spec resource_keys[] = {
-  {.name = "cores", .type = KEY_INT, .offset = offsetof(sweep_resources, cores), .fallback = "0", .min = 0, .max = 4096, .help = "threads of a case; 0: 1"},
+  {.name = "cores", .type = KEY_INT, .offset = offsetof(sweep_resources, cores), .fallback = "0", .min = 0, .max = 4096, .help = "threads of a case; 0: one in a job array, on this machine the CPUs divided by the cases at a time"},
   {.name = "concurrent", .type = KEY_INT, .offset = offsetof(sweep_resources, concurrent), .fallback = "0", .min = 0, .max = 100000,
    .help = "cases that may run at a time; 0: as many as there is room for"},
   {.name = "cases_per_task", .type = KEY_INT, .offset = offsetof(sweep_resources, cases_per_task), .fallback = "0", .min = 0, .max = 100000,
