@@ -9,7 +9,7 @@
 #include "io/html.h"
 #include "sim/report/page.h"
 
-enum { BINS = 420, MAX_CURVES = 5 }; /* a figure is 420 units wide */
+enum { BINS = 420, MAX_CURVES = 6 }; /* a figure is 420 units wide */
 
 /* Which columns of history.csv stand together. "total_energy" is added here. Columns that no figure has get one of their own. */
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
 
 static const history_figure history_figures[] = {
   {"energy", "Energy", false, false, {{"kinetic_energy", "kinetic", 2}, {"elastic_energy", "elastic", 3}, {"potential_energy", "gravitational", 1},
-                                      {"contact_energy", "contact springs", 4}, {"total_energy", "total", FIGURE_TOTAL}}},
+                                      {"contact_energy", "contact springs", 4}, {"friction_work", "work of friction", 6}, {"total_energy", "total", FIGURE_TOTAL}}},
   {"energy", "Momentum", false, false, {{"momentum_x", "x", 1}, {"momentum_y", "y", 2}, {"momentum_z", "z", 3}}},
   {"energy", "Angular momentum about the origin", false, false, {{"angular_momentum_x", "x", 1}, {"angular_momentum_y", "y", 2}, {"angular_momentum_z", "z", 3}}},
   {"contact", "Contacts", false, true, {{"contacts", "active", 1}, {"sliding", "sliding", 2}}},
