@@ -15,6 +15,9 @@ static const mistake mistakes[] = {
   {"vary: {contact.friction: [1, 2]}\nresources: {cores: -1}\n", "5:20", ">= 0"},
   {"vary: {contact.friction: [1, 2]}\nresources: {core: 1}\n", "5:13", "did you mean \"cores\""},
   {"vary: {contact.friction: [1, 2]}\nwhere: \"1\"\n", "5:8", "list of texts"},
+  {"vary: {contact.friction: [1, 2]}\nresources: {memory: 2 GB}\n", "5:21", "such as 2G"},
+  {"vary: {contact.friction: [1, 2]}\nresources: {time: 1 hour}\n", "5:19", "hours:minutes:seconds"},
+  {"vary: {contact.friction: [1, 2]}\nresources: {partition: \"short; ls\"}\n", "5:24", "SLURM"},
   /* what varies */
   {"vary: {contact.friction: []}\n", "4:26", "has no values"},
   {"vary: {contact.friction: 0.1}\n", "4:26", "what does not vary stands under \"set\""},
@@ -71,6 +74,7 @@ static const mistake mistakes[] = {
   {"vary: {m: [steel, ice]}\nwhere: [m > 1]\nset: {bodies.ball.material: m}\n", "5:9", "m is not a number in every case"},
   /* what is set */
   {"vary: {mu: [1]}\nset: {contact.friction: mu*x}\n", "5:28", "there is no parameter \"x\""},
+  {"vary: {mu: [1]}\nset: {\"solver.petsc.a=b\": mu}\n", "5:7", "expected a key of the job"},
   {"vary: {mu: [1]}\nset: {friction: mu}\n", "5:7", "expected a key of the job"},
   {"vary: {slope: [1]}\nset: {contact.friction: slope, description: \"of {slop}\"}\n", "5:45", "no parameter \"slop\" to write into this text; did you mean \"slope\""},
   {"vary: {contact.friction: [1]}\nset: {contact.friction: 2}\n", "5:7", "set twice: see contact.friction in line 4"},
@@ -111,6 +115,26 @@ static void each_is_refused(void **state)
     diagnostics_destroy(&d);
   }
   assert_int_equal(n_missed, 0);
+}
+
+/* One more than there may be, of each kind. */
+static void too_many_names(void **state)
+{
+  (void)state;
+  static const char *const head[] = {"vary:\n", "vary: {a: [1]}\nlet:\n", "vary: {a: [1]}\nset:\n"}, *const line[] = {"  p%d: [1]\n", "  p%d: a\n", "  solver.petsc.p%d: a\n"};
+  static const char *const says[] = {"more than 200 parameters", "more than 200 parameters", "more than 200 keys"};
+  for (int kind = 0; kind < 3; ++kind) {
+    static char  text[8192];
+    diagnostics *d;
+    bool         is_said = false;
+    size_t       n       = (size_t)snprintf(text, sizeof text, "%s", head[kind]);
+    for (int i = 0; i <= SWEEP_MAX_NAMES; ++i) n += (size_t)snprintf(text + n, sizeof text - n, line[kind], i);
+    assert_ok(diagnostics_create(&d));
+    assert_null(sweep_read(text, d));
+    for (int k = 0; k < diagnostics_count(d); ++k) is_said = is_said || strstr(diagnostics_text(d, k), says[kind]);
+    assert_true(is_said);
+    diagnostics_destroy(&d);
+  }
 }
 
 /* One run names them all. */
@@ -193,6 +217,7 @@ static void overrides(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test_setup_teardown(each_is_refused, sweep_setup, sweep_teardown), cmocka_unit_test_setup_teardown(all_at_once, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(too_many_names, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(a_base_that_is_not_there, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(random_damage, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(overrides, sweep_setup, sweep_teardown))

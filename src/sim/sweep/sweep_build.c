@@ -4,7 +4,7 @@
 #include "io/yaml.h"
 #include "sim/job.h"
 
-bool sweep_build_is_job_key(const char *name)
+static bool is_of_job(const char *name)
 {
   if (strpbrk(name, ".[")) return true;
   for (const key_spec *k = job_table.keys; k->name; ++k)
@@ -12,13 +12,15 @@ bool sweep_build_is_job_key(const char *name)
   return false;
 }
 
-/* Plain names are identifiers; keys are whatever --set takes, as long as the text "key=value" and a CSV header stay readable. */
+/* What --set takes, as long as the text "key=value" and the header of a table stay readable. */
+bool sweep_build_is_job_key(const char *name) { return is_of_job(name) && !name[strcspn(name, "=,\"\t\r\n")] && strlen(name) <= 200; }
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
 static bool is_name(const char *name)
 {
-  const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  if (sweep_build_is_job_key(name)) return !name[strcspn(name, "=,\"' \t\r\n")] && strlen(name) <= 200;
-  return *name && strchr(letters, *name) && name[strspn(name, letters)] >= 0 && strlen(name) <= 64 &&
-         !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")];
+  return sweep_build_is_job_key(name) ||
+         (*name && strchr(LETTERS, *name) && strlen(name) <= 64 && !name[strspn(name, LETTERS "0123456789")]);
 }
 
 int sweep_build_add_parameter(sweep_build *b, const char *name, document_mark mark)
@@ -44,6 +46,24 @@ int sweep_build_add_parameter(sweep_build *b, const char *name, document_mark ma
   }
   b->parameter[b->n_parameters] = (build_parameter){.name = name, .mark = mark, .is_key = sweep_build_is_job_key(name), .is_numeric = true};
   return b->n_parameters++;
+}
+
+/* Texts that go to sbatch: said here what it would refuse, or a shell would make something else of. */
+static void check_resources(sweep_build *b)
+{
+  const document_node   *node = document_find(b->root, "resources");
+  const sweep_resources *r    = b->file->resources;
+  const char            *names[2][2] = {{"partition", r->partition}, {"account", r->account}};
+  if (r->memory) {
+    const size_t n = strspn(r->memory, "0123456789");
+    if (n == 0 || n > 9 || (r->memory[n] && (!strchr("KMGT", r->memory[n]) || r->memory[n + 1])))
+      diagnostics_add_under(b->d, node, "resources", "memory", "expected megabytes, or a number with K, M, G or T, such as 2G; got \"%s\"", r->memory);
+  }
+  if (r->time && (!*r->time || r->time[strspn(r->time, "0123456789:-")] || strlen(r->time) > 20))
+    diagnostics_add_under(b->d, node, "resources", "time", "expected minutes, hours:minutes:seconds or days-hours:minutes:seconds, got \"%s\"", r->time);
+  for (int i = 0; i < 2; ++i)
+    if (names[i][1] && (!*names[i][1] || names[i][1][strspn(names[i][1], LETTERS "0123456789-.,@")]))
+      diagnostics_add_under(b->d, node, "resources", names[i][0], "expected a name that SLURM knows, got \"%s\"", names[i][1]);
 }
 
 static void check_head(sweep_build *b)
@@ -77,6 +97,7 @@ PetscErrorCode sweep_build_read(const char *path, bool is_copy, diagnostics *d, 
   b->file = file;
   if (!b->root || b->root->kind != DOCUMENT_MAPPING) PetscFunctionReturn(PETSC_SUCCESS);
   check_head(b);
+  check_resources(b);
   PetscCall(sweep_dimensions_read(b));
   PetscCall(sweep_formulas_read(b));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -64,15 +64,15 @@ static PetscErrorCode number_node(sweep_build *b, double x, document_mark mark, 
 static PetscErrorCode add_dimension(sweep_build *b, int n_names, const char *const *names, const document_mark *marks, document_mark mark,
                                     int64_t n_rows, build_dimension **out)
 {
-  build_dimension *d    = &b->dimension[b->n_dimensions];
-  bool             good = true;
+  bool good = true;
 
   PetscFunctionBegin;
   *out = NULL;
   const int first = b->n_parameters;
   for (int i = 0; i < n_names; ++i) good = sweep_build_add_parameter(b, names[i], marks[i]) >= 0 && good;
   if (!good || n_rows <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  *d = (build_dimension){.mark = mark, .first = first, .n_names = n_names, .n_rows = n_rows};
+  build_dimension *d = &b->dimension[b->n_dimensions]; /* no more of them than parameters */
+  *d                 = (build_dimension){.mark = mark, .first = first, .n_names = n_names, .n_rows = n_rows};
   PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->value, &d->value));
   PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->text, &d->text));
   PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->number, &d->number));
@@ -345,7 +345,7 @@ PetscErrorCode sweep_dimensions_read(sweep_build *b)
   const document_node *vary = b->file->vary;
 
   PetscFunctionBegin;
-  for (int i = 0; vary && vary->kind == DOCUMENT_MAPPING && i < vary->n && b->n_dimensions + 1 < SWEEP_MAX_NAMES; ++i)
+  for (int i = 0; vary && vary->kind == DOCUMENT_MAPPING && i < vary->n; ++i)
     PetscCall(read_entry(b, vary->key[i], vary->key_mark[i], vary->value[i]));
   if (b->file->repeat) PetscCall(read_repeat(b, b->file->repeat));
   b->n_varied = b->n_parameters;
