@@ -123,7 +123,7 @@ static PetscErrorCode read_cases(const char *dir, cases_file *f)
 static PetscErrorCode append_row(text_buffer *b, const sweep_plan *plan, const cases_file *f, int64_t number, const sweep_case *c)
 {
   char        text[32];
-  const char *of[2 * SWEEP_MAX_NAMES + 2];
+  const char *of[2 * SWEEP_MAX_NAMES + 2] = {0};
   const int   n_columns = f->n_columns;
 
   PetscFunctionBegin;
@@ -414,7 +414,7 @@ static PetscErrorCode read_names(const char *dir, const char *path, sweep_plan *
   if (*out) b->doc = NULL;
   sweep_build_destroy(&b);
   PetscCall(code);
-  PetscCheck(!*problem, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s", problem);
+  PetscCheck(*out, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s", problem);
   PetscCall(read_file(dir, "base.yaml", &base, &text));
   (*out)->base      = document_intern((*out)->owner, base);
   (*out)->base_text = document_intern((*out)->owner, text);

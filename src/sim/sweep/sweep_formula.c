@@ -91,7 +91,7 @@ static bool order_let(sweep_build *b, int i, char *state, int *n, const char **c
 static PetscErrorCode read_lets(sweep_build *b)
 {
   const document_node *let = b->file->let;
-  const document_node *of[SWEEP_MAX_NAMES];
+  const document_node *of[SWEEP_MAX_NAMES] = {0};
   char                 state[SWEEP_MAX_NAMES] = {0}, path[300];
   const char          *chain[SWEEP_MAX_NAMES + 1];
   int                  n = 0;
@@ -106,7 +106,7 @@ static PetscErrorCode read_lets(sweep_build *b)
   list_numeric(b);
   for (int i = 0; i < b->n_parameters - b->n_varied; ++i) {
     (void)snprintf(path, sizeof path, "let.%.200s", b->parameter[b->n_varied + i].name);
-    PetscCall(compile(b, of[i], path, &b->let[i]));
+    if (of[i]) PetscCall(compile(b, of[i], path, &b->let[i]));
   }
   for (int i = 0; i < b->n_parameters - b->n_varied; ++i)
     if (!order_let(b, i, state, &n, chain, 0)) break;
@@ -301,6 +301,7 @@ static PetscErrorCode parameter_node(const sweep_build *b, int i, const int64_t 
   char text[KEY_TEXT_REAL];
 
   PetscFunctionBegin;
+  *out = NULL;
   if (i >= b->n_varied) {
     PetscCall(document_add_node(doc, DOCUMENT_SCALAR, mark, key_text_of_real(vars[i], text), out));
     PetscFunctionReturn(PETSC_SUCCESS);
