@@ -18,6 +18,11 @@ grep -q "s are left" stickslip-*.out || { logs; fail "the run does not know how 
 pass "it knows how much time is left"
 status 2 sbatch --wait -c 1 --mem=0 "$config/slurm/job.sh" nothing.yaml && pass "sbatch --wait sees the exit code"
 
+# --- the warning that a time limit brings: half a minute until it comes, in which the run is made to sleep -----------------------------
+submitted -c 1 --mem=0 --time=3 --signal=B:USR1@170 --job-name=limit "$config/slurm/chain.sh" small.yaml --out limit $long; limit=$id
+until_ok has_steps limit 20
+kill -STOP "$(sed -n 's/^pid //p' limit/run.lock)"
+
 # --- threads: as many as the job has cores ------------------------------------------------------------------------------------
 for cores in 1 3; do
   env -u OMP_NUM_THREADS sbatch --wait -c $cores --mem=0 -o threads.out "$config/slurm/job.sh" small.yaml --out t$cores --steps 2 --no-picture >/dev/null || { logs; fail "$cores cores"; }
@@ -94,6 +99,11 @@ is "${id}_1" RUNNING && [ "$(squeue -h -r -j "${id}_1" -o %A)" = "$one" ] && [ "
 first=$(steps_of "arr ay/2"); scancel -s USR1 --batch "${id}_3"; until_ok is "${id}_3" PENDING; now "${id}_2"
 until_ok has_steps "arr ay/2" $((first + 20))
 scancel "$id"; pass "array: only the warned tasks are requeued, and they go on"
+# --- now the warning of the time limit must have come ------------------------------------------------------------------------------
+# (SLURM sends SIGCONT before it: that wakes the run)
+until_ok is "$limit" PENDING
+grep -q "signal 10: left after step" limit-"$limit".out || { logs; fail "the time limit brought no warning"; }
+scancel "$limit"; pass "a time limit: SLURM's own warning arrives, checkpoint, requeued"
 status 2 "$program" run small.yaml --out nowhere --requeue && says "this is none" && pass "--requeue outside of SLURM is refused"
 
 # --- places: where jobs are confined to cores of their own, their threads stay there ---------------------------------------------
