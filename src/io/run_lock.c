@@ -1,9 +1,11 @@
 #include "io/run_lock.h"
 #include "core/memory.h"
 #include "io/sealed_file.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -59,15 +61,16 @@ static bool is_dead(const holder *who)
   return !strcmp(host, who->host) && who->pid > 0 && kill((pid_t)who->pid, 0) && errno == ESRCH;
 }
 
-static PetscErrorCode refuse(const char *directory, const char *path)
+/* `is_name`: the file is all there is of the lock; its holder may have died on another host. */
+static PetscErrorCode refuse(const char *directory, const char *path, bool is_name)
 {
   holder who;
 
   PetscFunctionBegin;
   if (read_holder(path, &who))
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
-            "%s is being written by process %ld on %s since %s; wait for it, stop it, or choose another --out", directory,
-            who.pid, who.host, who.since);
+            "%s is being written by process %ld on %s since %s; wait for it, stop it, or choose another --out%s%s", directory,
+            who.pid, who.host, who.since, is_name ? "; if it is no more, remove " : "", is_name ? path : "");
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
           "%s is being written by another process (lock %s); wait for it, stop it, or choose another --out", directory, path);
 }
@@ -84,7 +87,7 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
     const int error = errno;
     close(*fd);
     *fd = -1;
-    if (error == EWOULDBLOCK) PetscCall(refuse(directory, path));
+    if (error == EWOULDBLOCK) PetscCall(refuse(directory, path, false));
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: %s", path, strerror(error));
   }
   /* Its last holder may have removed the file between our open and our lock: then we hold a lock on nothing. */
@@ -115,7 +118,7 @@ static PetscErrorCode try_link(const char *directory, const char *path, const ch
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (access(path, F_OK)) PetscFunctionReturn(PETSC_SUCCESS); /* just released */
-  if (read_holder(path, &who) && !is_dead(&who)) PetscCall(refuse(directory, path));
+  if (read_holder(path, &who) && !is_dead(&who)) PetscCall(refuse(directory, path, true));
   if (rename(path, stale)) PetscFunctionReturn(PETSC_SUCCESS);
   if (read_holder(stale, &who) && !is_dead(&who)) (void)!link(stale, path);
   unlink(stale);
@@ -149,6 +152,22 @@ static PetscErrorCode take(const char *directory, const char *path, const char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Files beside the lock, of processes of this host that were killed while they asked for it. Called by the one that has it. */
+static void remove_leftovers(const char *directory, const char *host)
+{
+  char                 prefix[300];
+  const struct dirent *entry;
+  DIR                 *folder = opendir(directory);
+
+  snprintf(prefix, sizeof prefix, "run.lock.%s.", host);
+  while (folder && (entry = readdir(folder))) {
+    char      *end;
+    const long pid = strncmp(entry->d_name, prefix, strlen(prefix)) ? 0 : strtol(entry->d_name + strlen(prefix), &end, 10);
+    if (pid > 0 && (!*end || !strcmp(end, ".stale")) && kill((pid_t)pid, 0) && errno == ESRCH) unlinkat(dirfd(folder), entry->d_name, 0);
+  }
+  if (folder) closedir(folder);
+}
+
 PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
 {
   char *path __attribute__((cleanup(memory_free))) = NULL, *own __attribute__((cleanup(memory_free))) = NULL;
@@ -165,6 +184,7 @@ PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
   unlink(own);
   PetscCall(taken);
   PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: it keeps changing hands", directory);
+  remove_leftovers(directory, host);
   const PetscErrorCode code = memory_alloc("run lock", 1, sizeof **out, out);
   if (code) close(fd);
   PetscCall(code);
