@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "io/flush.h"
 
 /* What the child says at its end, in one write: a pipe takes so little at once. */
 typedef struct {
@@ -51,7 +52,8 @@ static void child_of(pid_t parent, int out, const char *directory, const checkpo
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else may get the run while this one writes to it */
   if (getppid() != parent) _exit(1);
   error_clear();
-  const PetscErrorCode code = checkpoint_write(directory, head, table, keep);
+  PetscErrorCode code = checkpoint_write(directory, head, table, keep);
+  if (!code) code = flush_now(false); /* what was put off would be forgotten with this process */
   said.seconds              = timer_now() - begun;
   if (code) snprintf(said.message, sizeof said.message, "%s", error_message());
   const ssize_t n = write(out, &said, sizeof said);
