@@ -17,13 +17,6 @@ PetscErrorCode h5_start(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void h5_version(size_t size, char *text)
-{
-  unsigned major = 0, minor = 0, release = 0;
-  (void)H5get_libversion(&major, &minor, &release);
-  snprintf(text, size, "%u.%u.%u", major, minor, release);
-}
-
 /* HDF5's stack goes from the cause (last upward) to the call; the cause is what helps. Where the system refused, HDF5 tells the hour, the
  * number of the file and more on several lines; what the system said is in quotes. */
 static herr_t first_reason(unsigned n, const H5E_error2_t *error, void *text)

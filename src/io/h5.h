@@ -25,8 +25,6 @@ void   h5_scope_close(h5_scope *scope);
 
 /* Silence HDF5, set HDF5_USE_FILE_LOCKING=FALSE unless the user has set it. Cheap to repeat; the calls below do it. */
 PetscErrorCode h5_start(void);
-/* "1.10.8": of the library in use. */
-void h5_version(size_t size, char *text);
 
 /* A new file with a user block of `user_block` bytes; an existing one for reading. Closing closes all that is open in it. The
  * same contents give the same bytes: no times are recorded. */

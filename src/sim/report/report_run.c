@@ -313,7 +313,7 @@ static PetscErrorCode put_machine(run_page *p)
     PetscCall(page_row(b, "memory", m->memory > 0 ? text : ""));
     PetscCall(page_row(b, "system", m->system));
     PetscCall(page_row(b, "built", m->built));
-    PetscCall(page_row(b, "HDF5", m->hdf5));
+    PetscCall(page_row(b, "libraries", m->libraries));
   }
   PetscCall(html_put(b, "</table>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);

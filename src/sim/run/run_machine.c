@@ -5,13 +5,13 @@
 #include "core/machine.h"
 #include "core/memory.h"
 #include "core/version.h"
-#include "io/h5.h"
+#include "io/library_versions.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
 
 #define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
 static const key_spec machine_keys[] = {
-  TEXT(built, "compiler and libraries"), TEXT(hdf5, "version of the library"), TEXT(system, "operating system"), TEXT(processor, "its processors"),
+  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "that read and write its files"), TEXT(system, "operating system"), TEXT(processor, "its processors"),
   {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "that the run might use"},
   {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "of the machine, in bytes"},
   {.name = NULL}};
@@ -21,14 +21,14 @@ PetscErrorCode run_machine_write(const char *dir)
 {
   document      *doc __attribute__((cleanup(document_destroy))) = NULL;
   char          *text __attribute__((cleanup(memory_free)))     = NULL;
-  char           path[4300], built[2048], hdf5[32];
+  char           path[4300], built[2048], libraries[256];
   document_node *root;
   machine        m;
   PetscFunctionBegin;
   machine_describe(&m);
   version_describe(sizeof built, built);
-  h5_version(sizeof hdf5, hdf5);
-  const run_machine here = {built, hdf5, m.system, m.processor, m.n_processors, m.memory};
+  library_versions(sizeof libraries, libraries);
+  const run_machine here = {built, libraries, m.system, m.processor, m.n_processors, m.memory};
   PetscCall(document_create(&doc));
   PetscCall(key_table_write(&machine_table, doc, &here, &root));
   PetscCall(document_write(root, &text));

@@ -5,7 +5,7 @@
 
 typedef struct {
   const char *built;              /* version_describe() */
-  const char *hdf5;               /* version of the library */
+  const char *libraries;          /* library_versions() */
   const char *system, *processor; /* see core/machine.h */
   int64_t     processors;
   double      memory;             /* [byte] */
