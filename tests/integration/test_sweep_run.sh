@@ -162,7 +162,7 @@ pass "two sweeps on one folder: every case once"
 
 status 2 "$program" sweep run "$work/both" 7; says "has no case 7"
 status 2 "$program" sweep run "$work/both" x; says "expected the number of a case"
-status 2 "$program" sweep run "$work/both" 1 --task 1; says "either --task or numbers"
+status 2 "$program" sweep run "$work/both" 1 --task 1; says "expected either --task"
 status 2 "$program" sweep run "$work/both" --task 7; says "has no task 7"
 status 2 "$program" sweep run "$work/both" -j 0; says "-j 0: expected a whole number"
 status 2 "$program" sweep "$work/slides.yaml" --out "$work/new" -j 2; says "-j is for --local"; [ ! -e "$work/new" ] || fail "a refused command has written"

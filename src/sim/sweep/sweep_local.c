@@ -2,6 +2,7 @@
 #include "sim/sweep/sweep_local.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <petscsnes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -166,15 +167,24 @@ static PetscErrorCode reap(sweep_queue *q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a library sets up at its first call, every forked case would set up again: so HDF5 writes a file, once, before the first fork. That
- * also finds out early whether the folder can be written at all. */
+/* What a library sets up at its first call, every forked case would set up again: so PETSc makes a solver and HDF5 a file, once, before the
+ * first fork. That also finds out early whether the folder can be written at all. */
 static PetscErrorCode rehearse(const char *dir)
 {
   char               path[4300];
   const int64_t      number = 0;
   const table_column column = {.name = "number", .type = TABLE_WHOLE, .whole = &number};
+  SNES               snes;
+  KSP                ksp;
+  PC                 pc;
+  DM                 dm;
 
   PetscFunctionBegin;
+  PetscCall(SNESCreate(PETSC_COMM_SELF, &snes));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(SNESGetDM(snes, &dm));
+  PetscCall(SNESDestroy(&snes));
   snprintf(path, sizeof path, "%s/.rehearsal.%ld.h5", dir, (long)getpid());
   PetscCall(table_write_h5(path, "", 1, 1, &column));
   unlink(path);
