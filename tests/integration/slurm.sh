@@ -18,3 +18,6 @@ steps_of() { sed -n 's/^step: //p' "$1/result.yaml" 2>/dev/null; }
 has_steps() { [ "$(steps_of "$1")" -ge "$2" ] 2>/dev/null; }
 # At once instead of after two minutes; not within the same second, in which SLURM still revokes the credential of the job that ended
 now() { until_ok is "$1" PENDING; scontrol update JobId="$1" StartTime=now+2; }
+gone() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
+# CANCELLED is said at once, while its process still writes
+cancel() { scancel "$1"; until_ok is "$1" CANCELLED; until_ok gone "$1"; }

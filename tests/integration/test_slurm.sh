@@ -51,7 +51,7 @@ until_ok is "$id" PENDING; grep -q "signal 15: left after step" chain-"$id".out 
 second=$(steps_of chain); [ "$second" -ge $((first + 60)) ] || fail "lost steps: $second after $((first + 60))"
 # the end of the simulation, brought near: a key that may change
 sed -i 's/^time: {end: 0.06/time: {end: 0.05/' small.yaml
-scancel "$id"; until_ok is "$id" CANCELLED
+cancel "$id"
 end=$(awk "BEGIN { print ($second + 30) * 0.002 }")
 status 0 sbatch --wait -c 1 --mem=0 "$config/slurm/chain.sh" small.yaml --out chain $long --set time.end="$end"
 status 0 "$program" run small.yaml --out straight $long --set time.end="$end"
@@ -62,7 +62,7 @@ pass "warned, requeued twice, cancelled, submitted again: the same bits and hist
 # --- cancelled: stays away ----------------------------------------------------------------------------------------------------
 submitted -c 1 --mem=0 --job-name=cancelled "$config/slurm/chain.sh" small.yaml --out cancelled $long
 until_ok has_steps cancelled 20
-scancel "$id"; until_ok is "$id" CANCELLED
+cancel "$id"
 until_ok grep -q "SIGTERM: not requeued" cancelled-"$id".out
 status 0 "$program" info cancelled && pass "scancel: a checkpoint, and no requeue"
 
@@ -77,7 +77,7 @@ first=$(steps_of "de pend")
 [ "$(squeue -h -j "$next" -o %l)" = 7:00 ] || fail "the next job has other limits"
 until_ok has_steps "de pend" $((first + 40))
 grep -q "resumed from .* at step $first\$" depend-"$id".out || { logs; fail "the next job did not go on in the same log"; }
-scancel "$next"; until_ok is "$next" CANCELLED
+cancel "$next"
 pass "requeue disabled: a job that depends on this one goes on, with its limits and in its log"
 # dependencies of one's own
 submitted -c 1 --mem=0 -o a.out "$config/slurm/job.sh" small.yaml --out one --steps 5 --no-picture; a=$id
@@ -95,8 +95,10 @@ until_ok has_steps "arr ay/2" 20
 one=$(squeue -h -r -j "${id}_1" -o %A)
 scancel -s USR1 --batch "${id}_2"; until_ok is "${id}_2" PENDING
 until_ok has_steps "arr ay/3" 20 # its place was free
-is "${id}_1" RUNNING && [ "$(squeue -h -r -j "${id}_1" -o %A)" = "$one" ] && [ "$(grep -c resumed array-"${id}"_1.out)" = 0 ] || fail "its siblings were disturbed"
-first=$(steps_of "arr ay/2"); scancel -s USR1 --batch "${id}_3"; until_ok is "${id}_3" PENDING; now "${id}_2"
+# the last one, whose own number is that of the array
+first=$(steps_of "arr ay/2"); scancel -s USR1 --batch "${id}_3"; until_ok is "${id}_3" PENDING
+is "${id}_1" RUNNING && [ "$(squeue -h -r -j "${id}_1" -o %A)" = "$one" ] && [ "$(grep -c "resumed\|signal" array-"${id}"_1.out)" = 0 ] || fail "its siblings were disturbed"
+now "${id}_2"
 until_ok has_steps "arr ay/2" $((first + 20))
 scancel "$id"; pass "array: only the warned tasks are requeued, and they go on"
 # --- now the warning of the time limit must have come ------------------------------------------------------------------------------

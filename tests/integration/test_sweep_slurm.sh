@@ -17,7 +17,6 @@ n_finished() { "$program" sweep status "${1:-array}" | sed -n 's/^ *finished *\(
 finished() { [ "$(n_finished "${2:-array}")" -ge "$1" ] 2>/dev/null; }
 has_running() { "$program" sweep status array | grep -q "^ *running *$1"; }
 job_of() { sed -n "s/^$2,\([0-9]*\),.*/\1/p" "$1/slurm/submitted.csv"; }
-gone() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
 # Every case of two sweeps: the same state and history, bit for bit
 same_results() {
   for c in "$1"/cases/*; do
