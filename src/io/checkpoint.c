@@ -32,7 +32,10 @@ static int64_t step_of(const char *name)
   return strcmp(again, name) ? -1 : (int64_t)step;
 }
 
-bool checkpoint_is_good(const char *path, bool is_quick, char why[SEALED_WHY]) { return sealed_file_check(path, KIND, CHECKPOINT_FORMAT, is_quick, why); }
+bool checkpoint_is_good(const char *path, bool is_quick, char why[SEALED_WHY])
+{
+  return sealed_file_check(path, KIND, CHECKPOINT_FORMAT, is_quick, why);
+}
 
 static int newest_first(const void *a, const void *b)
 {
@@ -97,11 +100,13 @@ PetscErrorCode checkpoint_newest(const char *directory, char **path)
       candidate = NULL;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCheck(state == SEALED_DAMAGED, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s; to go on from an older one, move it away", candidate, why);
+    PetscCheck(state == SEALED_DAMAGED, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s; to go on from an older one, move it away",
+               candidate, why);
     log_warn("%s %s; looking for an older one", candidate, why);
   }
   PetscCheck(!n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s: all %lld checkpoints are damaged, see above; put a copy of one there, or start the run over with --force", directory, (long long)n);
+             "%s: all %lld checkpoints are damaged, see above; put a copy of one there, or start the run over with --force",
+             directory, (long long)n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +143,8 @@ PetscErrorCode checkpoint_drop_all(const char *directory)
   for (int64_t i = 0; i < n; ++i) {
     char *path __attribute__((cleanup(memory_free))) = NULL;
     PetscCall(path_of(directory, steps[i], &path));
-    PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s%s", path, strerror(errno), file_advice(errno));
+    PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s%s", path, strerror(errno),
+               file_advice(errno));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,7 +160,8 @@ PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step)
     char *path __attribute__((cleanup(memory_free))) = NULL, *aside __attribute__((cleanup(memory_free))) = NULL;
     PetscCall(path_of(directory, steps[i], &path));
     PetscCall(file_format(&aside, "%s.damaged", path));
-    PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s aside: %s%s", path, strerror(errno), file_advice(errno));
+    PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s aside: %s%s", path, strerror(errno),
+               file_advice(errno));
     log_warn("%s is kept as %s", path, aside);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -305,8 +312,9 @@ static PetscErrorCode match_group(const catalog *c, const field_group *group, st
 
   PetscFunctionBegin;
   if (i_group < 0)
-    MISFIT("%s: group %s is missing: the checkpoint is of another job or version; resume with the job and program that wrote it (%s)",
-           c->path, group->name, c->program);
+    MISFIT(
+        "%s: group %s is missing: the checkpoint is of another job or version; resume with the job and program that wrote it (%s)",
+        c->path, group->name, c->program);
   const catalog_group *stored = &c->groups[i_group];
   for (int i = 0; i < stored->n_fields; ++i) {
     const field *f = field_group_find(group, stored->fields[i].name);

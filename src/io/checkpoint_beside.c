@@ -60,7 +60,8 @@ static void child_of(pid_t parent, int out, const char *directory, const checkpo
   _exit(code || n != (ssize_t)sizeof said ? 1 : 0); /* nothing that is undone at exit() is the child's */
 }
 
-PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep, checkpoint_beside **out)
+PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep,
+                                       checkpoint_beside **out)
 {
   int         ends[2];
   const pid_t parent = getpid();

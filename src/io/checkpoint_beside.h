@@ -17,7 +17,8 @@ typedef struct {
  * processes of the job may use together; 0: no limit known beyond what the machine has. */
 bool checkpoint_beside_has_room(int64_t given);
 /* Start one. *out = NULL, and no error, if there can be no child. One at a time. */
-PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep, checkpoint_beside **out);
+PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep,
+                                       checkpoint_beside **out);
 /* How it stands; `wait`: until it has ended. Once it is not running any more *b is NULL. */
 PetscErrorCode checkpoint_beside_look(checkpoint_beside **b, bool wait, checkpoint_beside_end *end);
 #endif

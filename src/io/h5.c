@@ -52,11 +52,13 @@ PetscErrorCode h5_failed(const char *path, const char *expression)
   const bool is_writing = strstr(call, "rite") || strstr(call, "reate") || strstr(call, "release");
   if (strstr(reason, "memory allocation failed") || strstr(reason, "no space available for allocation")) {
     process_skip_clean_up();
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: HDF5 asked for some in %s, for %s; use a smaller scene or a larger machine", call, path);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
+            "out of memory: HDF5 asked for some in %s, for %s; use a smaller scene or a larger machine", call, path);
   }
   if (!is_writing) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call, reason);
   process_skip_clean_up(); /* HDF5 still holds what could not be written; at exit it would try again, and crash */
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason, advice_on(reason));
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason,
+          advice_on(reason));
 }
 
 hid_t h5_keep(h5_scope *scope, hid_t id)

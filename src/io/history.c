@@ -159,8 +159,8 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
 bool history_is_whole(const history *h, int64_t resume_step, int64_t every)
 {
   if (h->last_step + every > resume_step) return true;
-  log_warn("%s: rows between steps %lld and %lld are missing; the table goes on without them", h->path, (long long)(h->last_step < 0 ? 0 : h->last_step),
-           (long long)resume_step);
+  log_warn("%s: rows between steps %lld and %lld are missing; the table goes on without them", h->path,
+           (long long)(h->last_step < 0 ? 0 : h->last_step), (long long)resume_step);
   return false;
 }
 
@@ -183,8 +183,8 @@ PetscErrorCode history_flush(history *h)
 {
   PetscFunctionBegin;
   const bool waits = flush_is_put_off();
-  PetscCheck(!fflush(h->out) && !(!waits && fsync(fileno(h->out))), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s", h->path,
-             strerror(errno), file_advice(errno));
+  PetscCheck(!fflush(h->out) && !(!waits && fsync(fileno(h->out))), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s",
+             h->path, strerror(errno), file_advice(errno));
   if (waits) PetscCall(flush_later(h->path, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

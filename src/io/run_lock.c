@@ -141,8 +141,9 @@ static PetscErrorCode take(const char *directory, const char *path, const char *
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode code = file_format(&stale, "%s.stale", own);
-  if (!code && !write_holder(*fd)) code = PetscError(PETSC_COMM_SELF, __LINE__, __func__, __FILE__, PETSC_ERR_FILE_WRITE, PETSC_ERROR_INITIAL,
-                                                     "cannot write %s: %s%s", own, strerror(errno), file_advice(errno));
+  if (!code && !write_holder(*fd))
+    code = PetscError(PETSC_COMM_SELF, __LINE__, __func__, __FILE__, PETSC_ERR_FILE_WRITE, PETSC_ERROR_INITIAL,
+                      "cannot write %s: %s%s", own, strerror(errno), file_advice(errno));
   for (int i = 0; i < 100 && !code && !is_ours; ++i) code = try_link(directory, path, own, stale, &is_ours);
   if (!is_ours) {
     close(*fd);
@@ -163,7 +164,8 @@ static void remove_leftovers(const char *directory, const char *host)
   while (folder && (entry = readdir(folder))) {
     char      *end;
     const long pid = strncmp(entry->d_name, prefix, strlen(prefix)) ? 0 : strtol(entry->d_name + strlen(prefix), &end, 10);
-    if (pid > 0 && (!*end || !strcmp(end, ".stale")) && kill((pid_t)pid, 0) && errno == ESRCH) unlinkat(dirfd(folder), entry->d_name, 0);
+    if (pid > 0 && (!*end || !strcmp(end, ".stale")) && kill((pid_t)pid, 0) && errno == ESRCH)
+      unlinkat(dirfd(folder), entry->d_name, 0);
   }
   if (folder) closedir(folder);
 }

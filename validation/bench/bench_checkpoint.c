@@ -72,7 +72,8 @@ static PetscErrorCode take_steps(const job *j, formulation *f, int *at, double *
 }
 
 /* Bytes left of `n` entries of `size` bytes: all first bytes, then all second ones, ..., deflated. */
-static size_t packed_bytes(const unsigned char *from, size_t n, size_t size, unsigned char *shuffled, unsigned char *out, uLong room)
+static size_t packed_bytes(const unsigned char *from, size_t n, size_t size, unsigned char *shuffled, unsigned char *out,
+                           uLong room)
 {
   for (size_t b = 0; b < size; ++b)
     for (size_t i = 0; i < n; ++i) shuffled[b * n + i] = from[i * size + b];
@@ -128,8 +129,8 @@ static PetscErrorCode write_one(const char *dir, const job *j, const scene *s, i
 }
 
 /* Steps while a child writes, against steps alone. */
-static PetscErrorCode beside(const char *dir, const job *j, const scene *s, formulation *f, double *fork_seconds, double *extra_cpu, double *copied,
-                             double *step_seconds)
+static PetscErrorCode beside(const char *dir, const job *j, const scene *s, formulation *f, double *fork_seconds, double *extra_cpu,
+                             double *copied, double *step_seconds)
 {
   const checkpoint_head head = {j->name, "penalty", j->resolved, 99, 0.0};
   double                cpu, wall, cpu_beside;
@@ -145,15 +146,16 @@ static PetscErrorCode beside(const char *dir, const job *j, const scene *s, form
   PetscCall(take_steps(j, f, &at, &cpu_beside, &wall));
   *copied    = (double)(page_faults() - faults) * (double)sysconf(_SC_PAGESIZE);
   *extra_cpu = STEPS * (cpu_beside - cpu);
-  PetscCheck(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status), PETSC_COMM_SELF, PETSC_ERR_SYS,
-             "the child failed");
+  PetscCheck(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status), PETSC_COMM_SELF,
+             PETSC_ERR_SYS, "the child failed");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode bench(const char *dir, double particles)
 {
   char         spacing[64], *path;
-  const char  *overrides[] = {spacing, "bodies.ball.velocity=[0, 0, -1]", "solver.newton.tolerance=0.1"}; /* steps only have to touch all memory */
+  const char  *overrides[] = {spacing, "bodies.ball.velocity=[0, 0, -1]",
+                              "solver.newton.tolerance=0.1"}; /* steps only have to touch all memory */
   double       best = 1e30, bytes = 0, fork_seconds = 0, extra = 0, copied = 0, step = 0, before = 0, after = 0, cpu = 1, time = 0;
   int64_t      at;
   diagnostics *d;
@@ -176,10 +178,12 @@ static PetscErrorCode bench(const char *dir, double particles)
   }
   PetscCall(pack(s->fields, &before, &after, &cpu));
   const double live = (double)memory_live();
-  printf("%.3g particles: %.1f MB in a checkpoint, %.0f MB in memory, %.3g s a step\n", (double)mpm_particles_of(s->bodies[0].body)->n, 1e-6 * bytes, 1e-6 * live, step);
-  printf("  written  %8.3f s  %6.0f MB/s  %.3f %% of a run at one in 600 s, %.2f %% at one a minute\n", best, 1e-6 * bytes / best, 100 * best / 600, 100 * best / 60);
-  printf("  beside   %8.3f s for fork, %.3f s of CPU for %.0f MB of pages copied: %.3f %% and %.2f %%\n", fork_seconds, extra, 1e-6 * copied,
-         100 * (fork_seconds + extra) / 600, 100 * (fork_seconds + extra) / 60);
+  printf("%.3g particles: %.1f MB in a checkpoint, %.0f MB in memory, %.3g s a step\n",
+         (double)mpm_particles_of(s->bodies[0].body)->n, 1e-6 * bytes, 1e-6 * live, step);
+  printf("  written  %8.3f s  %6.0f MB/s  %.3f %% of a run at one in 600 s, %.2f %% at one a minute\n", best, 1e-6 * bytes / best,
+         100 * best / 600, 100 * best / 60);
+  printf("  beside   %8.3f s for fork, %.3f s of CPU for %.0f MB of pages copied: %.3f %% and %.2f %%\n", fork_seconds, extra,
+         1e-6 * copied, 100 * (fork_seconds + extra) / 600, 100 * (fork_seconds + extra) / 60);
   printf("  packed   %8.3f s of CPU, %.0f MB/s, to %.0f %%\n", cpu, 1e-6 * before / cpu, 100 * after / before);
   f->ops->destroy(&f);
   scene_destroy(&s);

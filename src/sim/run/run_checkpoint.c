@@ -56,7 +56,8 @@ static bool is_worth_beside(const run *r)
 {
   const int wanted = r->job->output->checkpoint_beside;
   if (wanted == JOB_BESIDE_NEVER) return false;
-  if (wanted == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > WORTH_SHARE && r->output.checkpoint_seconds > WORTH_SECONDS)) return false;
+  if (wanted == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > WORTH_SHARE && r->output.checkpoint_seconds > WORTH_SECONDS))
+    return false;
   return checkpoint_beside_has_room(r->pace.memory);
 }
 
