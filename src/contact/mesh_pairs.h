@@ -138,6 +138,10 @@ struct mesh_contact {
   double      *row_weight;
 };
 
+/* The global block of a node of the surface, and whether a pair acts on nodes. */
+static inline int64_t mesh_contact_node_block(const mesh_contact *c, const mesh_linear *l, int32_t node) { return c->mesh[l->mesh].b->first_block + node; }
+static inline bool    mesh_contact_deforms(const mesh_contact *c, int64_t i) { return c->sides.is_active[i] && c->sides.object[i] < 0; }
+
 /* mesh_contact_search.c: fill candidate[] for margins up to c->margin around the start of the step. */
 PetscErrorCode mesh_contact_search(mesh_contact *c);
 /* Pairs for points that are inside closed surfaces already: at the very first step. */
