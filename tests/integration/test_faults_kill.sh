@@ -34,7 +34,8 @@ while [ $n -lt "$kills" ]; do
     until grep -q "resumed from" "$work/out" || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
     if [ $((n % 2)) = 0 ]; then sleep "0.$(printf '%03d' $((seed / 65536 % 100)))"
     else
-      until is_writing || ! kill -0 $pid 2>/dev/null; do :; done
+      turns=0
+      until is_writing || [ $turns = 200000 ] || ! kill -0 $pid 2>/dev/null; do turns=$((turns + 1)); done
       wait_turns=$((seed / 65536 % 30000))
       while [ $wait_turns -gt 0 ]; do wait_turns=$((wait_turns - 1)); done
     fi
