@@ -208,7 +208,7 @@ static PetscErrorCode put_measures(sweep_page *p)
   }
   if (p->n_left_out > 0) PetscCall(html_put(&p->page, "<p class=\"soft\">%d more diagrams would be too many for a page: results.csv has all the numbers.</p>\n", p->n_left_out));
   if (!sweep_heat_is_possible(v, &row, &column) || v->n_measures == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<h2>%s and %s</h2>\n<div class=\"figures\">\n", v->parameter[row].name, v->parameter[column].name));
+  PetscCall(html_put(&p->page, "<h2>%s and %s</h2>\n<div class=\"figures wide\">\n", v->parameter[row].name, v->parameter[column].name));
   for (int m = 0; m < v->n_measures; ++m) PetscCall(sweep_heat_put(v, &v->measure[m], &p->page));
   PetscCall(html_put(&p->page, "</div>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
