@@ -93,7 +93,7 @@ wait $!; got=$?
 [ $got = 75 ] || { cat "$work/out"; fail "exit $got instead of 75: case 2 may be continued"; }
 [ "$(state_of "$work/crash" 1) $(state_of "$work/crash" 2) $(state_of "$work/crash" 3)" = "failed stopped finished" ] ||
   { "$program" sweep status "$work/crash" --cases; fail "states after a crash and a kill"; }
-status 0 "$program" sweep status "$work/crash"; says "Caught signal number 11 SEGV"
+status 0 "$program" sweep status "$work/crash"; says "killed by signal 11"
 status 4 "$program" sweep run "$work/crash" 1 2 3
 [ "$(state_of "$work/crash" 1) $(state_of "$work/crash" 2)" = "failed finished" ] || fail "a failed case ran without retry"
 status 0 "$program" sweep retry "$work/crash" 1 2 3 --local; says "1 failed cases may run again"
