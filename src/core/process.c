@@ -31,6 +31,29 @@ void process_ignore_signals(void)
 
 bool process_ignores_hangup(void) { return is_hangup_ignored; }
 
+static void say_crash(int number)
+{
+  static const char begin[] = "stickslip: crashed (signal ", end[] = "): a bug, please report it; checkpoints written before are good\n";
+  char              digits[2] = {(char)('0' + number / 10 % 10), (char)('0' + number % 10)};
+  if (write(STDERR_FILENO, begin, sizeof begin - 1) > 0 && write(STDERR_FILENO, digits, sizeof digits) > 0)
+    (void)!write(STDERR_FILENO, end, sizeof end - 1);
+  raise(number);
+}
+
+void process_die_of_crashes(void)
+{
+  static char      stack[1 << 14]; /* of its own: the other may be what is full */
+  static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
+  const stack_t    own       = {.ss_sp = stack, .ss_size = sizeof stack};
+  struct sigaction action    = {.sa_handler = say_crash, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
+#ifdef __SANITIZE_ADDRESS__
+  return; /* its report tells more */
+#endif
+  sigemptyset(&action.sa_mask);
+  sigaltstack(&own, NULL);
+  for (size_t i = 0; i < sizeof crashes / sizeof *crashes; ++i) sigaction(crashes[i], &action, NULL);
+}
+
 bool process_output_is_whole(int *error)
 {
   struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -11,6 +11,9 @@ void process_secure_streams(void);
  * (SIGXFSZ) become errors of the write concerned; SIGHUP stays ignored where it was. */
 void process_ignore_signals(void);
 bool process_ignores_hangup(void);
+/* After PetscInitialize, whose handler of crashes allocates memory and calls MPI: after a crash inside malloc it waits for itself for ever. The
+ * process says in one line that it crashed, and dies of the signal. Only write() and its like are called. */
+void process_die_of_crashes(void);
 /* Has all of standard output been written? A reader that went away had enough: that is no failure. *error: errno of the failure. */
 bool process_output_is_whole(int *error);
 /* Where the memory of a process is limited (ulimit -v): is there room to start MPI and PETSc, which end the process in ways of their own when

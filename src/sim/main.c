@@ -67,6 +67,7 @@ int main(int argc, char **argv)
   if (error) return SS_EXIT_ENVIRONMENT;
   error = error_install();
   process_ignore_signals();
+  process_die_of_crashes();
   if (!error) error = optim_register_all();
   code = error ? error_report(stderr, error, false) : command_execute(c, &line, threads);
   if (process_skips_clean_up()) _exit((int)code);

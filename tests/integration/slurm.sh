@@ -11,8 +11,8 @@ export STICKSLIP=$program OMP_NUM_THREADS=1
 
 state_of() { scontrol show job "$1" | sed -n 's/^ *JobState=\([A-Z_]*\).*/\1/p' | tail -n 1; }
 logs() { find "$work" -name '*.out' -o -name '*.log' | xargs tail -n 30; }
-# until_ok COMMAND...: at most 30 s
-until_ok() { for _ in $(seq 300); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; logs; fail "does not come: $*"; }
+# until_ok COMMAND...: at most two minutes, on a busy machine
+until_ok() { for _ in $(seq 1200); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; logs; fail "does not come: $*"; }
 is() { [ "$(state_of "$1")" = "$2" ]; }
 steps_of() { sed -n 's/^step: //p' "$1/result.yaml" 2>/dev/null; }
 has_steps() { [ "$(steps_of "$1")" -ge "$2" ] 2>/dev/null; }

@@ -54,6 +54,18 @@ J
   pass "memory that runs out under way ($went limits tried): code 3, resumed with more of it to the same end"
 else echo "no limit on memory here: running out of it is not tried"; fi
 
+# ---- a crash -----------------------------------------------------------------------------------------------------------
+if [ "$profile" != asan ] && [ "$profile" != tsan ]; then # which take crashes themselves
+  "$program" run "$job" --out "$work/crash" $run --set output.checkpoint_wall=1e-9 >"$work/out" 2>&1 &
+  for _ in $(seq 200); do [ -n "$(ls "$work/crash/checkpoints/"*.h5 2>/dev/null)" ] && break; sleep 0.05; done
+  kill -SEGV $!; wait $!; got=$?
+  [ $got = 139 ] || { cat "$work/out"; fail "exit $got instead of 139 after a crash"; }
+  says "crashed (signal 11)"
+  status 0 "$program" resume "$work/crash" $run
+  status 0 "$program" diff "$work/whole" "$work/crash"
+  pass "a crash is said, ends the process at once, and costs the steps since the last checkpoint"
+fi
+
 # ---- other processes in the directory ----------------------------------------------------------------------------------
 status 0 "$program" run "$job" --out "$work/crowd" $run --steps 3
 pids=

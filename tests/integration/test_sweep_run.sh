@@ -4,7 +4,7 @@ cat >"$work/slide.yaml" <<'EOF'
 # A ball that slides until it rolls.
 stickslip: 1
 name: slide
-time: {end: 0.5, step: 5.0e-4, retry: {halvings: 0}}
+time: {end: 4, step: 5.0e-4, retry: {halvings: 0}}
 materials: {steel: {model: rigid, density: 3000}}
 bodies:
   ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}
@@ -69,7 +69,7 @@ same_sweep "$work/dead" && pass "sweep and case killed by -9 and continued"
 
 # Asked to stop: checkpoints, code 75.
 for signal in TERM INT USR1; do
-  status 0 "$program" sweep "$work/slides.yaml" --out "$work/$signal" --set time.end=50
+  status 0 "$program" sweep "$work/slides.yaml" --out "$work/$signal" --set time.end=400
   if [ $signal = INT ]; then # a background job of this shell would ignore it
     timeout --preserve-status -s INT 4 "$program" sweep run "$work/$signal" -j 2 >"$work/out" 2>&1; got=$?
   else

@@ -106,5 +106,46 @@ static void nohup_is_respected(void **state)
   assert_int_equal(in_child(hang_up_bare), 128 + SIGHUP);
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* which takes crashes itself */
+/* As a library's handler might: it never returns. */
+static void wait_for_ever(int number)
+{
+  (void)number;
+  for (;;) pause();
+}
+static int said;
+static int crash(int number)
+{
+  alarm(10);
+  signal(number, wait_for_ever);
+  dup2(said, 2);
+  process_die_of_crashes();
+  raise(number);
+  return 0;
+}
+static int crash_segv(void) { return crash(SIGSEGV); }
+static int crash_abort(void) { return crash(SIGABRT); }
+static void a_crash_says_so_and_dies(void **state)
+{
+  int  ends[2];
+  char line[256] = "";
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  said = ends[1];
+  assert_int_equal(in_child(crash_segv), 128 + SIGSEGV);
+  assert_true(read(ends[0], line, sizeof line - 1) > 0);
+  assert_non_null(strstr(line, "crashed (signal 11)"));
+  memset(line, 0, sizeof line);
+  assert_int_equal(in_child(crash_abort), 128 + SIGABRT);
+  assert_true(read(ends[0], line, sizeof line - 1) > 0);
+  assert_non_null(strstr(line, "crashed (signal 06)"));
+  close(ends[0]), close(ends[1]);
+}
+
+#define CRASHES cmocka_unit_test(a_crash_says_so_and_dies)
+#else
+#define CRASHES cmocka_unit_test(nohup_is_respected)
+#endif
+
 TEST_MAIN(cmocka_unit_test(no_file_gets_the_number_of_a_closed_stream), cmocka_unit_test(lost_output_is_noticed),
-          cmocka_unit_test(a_limit_is_an_error_not_a_death), cmocka_unit_test(nohup_is_respected))
+          cmocka_unit_test(a_limit_is_an_error_not_a_death), cmocka_unit_test(nohup_is_respected), CRASHES)

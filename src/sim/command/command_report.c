@@ -2,10 +2,24 @@
 #include <string.h>
 #include <unistd.h>
 #include "core/log.h"
+#include "io/plot_sheet.h"
 #include "sim/command/command.h"
 #include "sim/command/command_list.h"
+#include "sim/command/command_report.h"
 #include "sim/report/report.h"
 #include "sim/sweep/sweep_folder.h"
+
+bool command_write_report(const char *dir, const char *again, PetscErrorCode (*page)(const char *dir))
+{
+  if (!plot_sheet_is_possible()) {
+    log_info("no report: it wants gnuplot (package gnuplot-nox); `stickslip %s %s` writes it later", again, dir);
+    return false;
+  }
+  if (!page(dir)) return true;
+  log_warn("no report: %s", error_message());
+  error_clear();
+  return false;
+}
 
 static const command_option report_options[] = {{"--out", "FILE.html", false, "default: DIR/report.html"}, {NULL, NULL, false, NULL}};
 

@@ -5,9 +5,9 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stop.h"
-#include "io/plot_sheet.h"
 #include "sim/command/command.h"
 #include "sim/command/command_list.h"
+#include "sim/command/command_report.h"
 #include "sim/measure/measure.h"
 #include "sim/picture/render.h"
 #include "sim/report/report.h"
@@ -80,18 +80,8 @@ static PetscErrorCode picture_of(const char *dir, bool *is_written)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The page, of runs that failed, too. A run that went well does not fail for want of it. */
-static bool write_report(const char *dir)
-{
-  if (!plot_sheet_is_possible()) {
-    log_info("no report: it wants gnuplot (package gnuplot-nox); `stickslip report %s` writes it later", dir);
-    return false;
-  }
-  if (!report_run(dir, NULL, true)) return true;
-  log_warn("no report: %s", error_message());
-  error_clear();
-  return false;
-}
+/* Of runs that failed, too. */
+static PetscErrorCode quick_report(const char *dir) { return report_run(dir, NULL, true); }
 
 /* Loop, then the picture: a run that fails still leaves what it has, and its own exit code. */
 static PetscErrorCode finish(run *r, const command_line *line, exit_code *code)
@@ -109,7 +99,7 @@ static PetscErrorCode finish(run *r, const command_line *line, exit_code *code)
   bool        has_picture = false, has_report = false;
   if (*code == SS_EXIT_OK && wants_any) PetscCall(picture_of(dir, &has_picture));
   /* stopped by a signal: there is no time to lose */
-  if (*code != SS_EXIT_REQUEUE && wants_any && !command_value(line, "--no-report")) has_report = write_report(dir);
+  if (*code != SS_EXIT_REQUEUE && wants_any && !command_value(line, "--no-report")) has_report = command_write_report(dir, "report", quick_report);
   say_where(dir, has_picture, has_report);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

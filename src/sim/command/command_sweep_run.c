@@ -7,7 +7,9 @@
 #include "core/memory.h"
 #include "sim/command/command.h"
 #include "sim/command/command_list.h"
+#include "sim/command/command_report.h"
 #include "sim/command/command_sweep_run.h"
+#include "sim/report/report.h"
 #include "sim/run/allocation.h"
 #include "sim/run/requeue.h"
 #include "sim/sweep/sweep_local.h"
@@ -72,13 +74,16 @@ bool command_sweep_options_fit(const command_line *line, exit_code *code)
   return true;
 }
 
+static PetscErrorCode page(const char *dir) { return report_sweep(dir, NULL); }
+
 static PetscErrorCode gather(const char *dir)
 {
   int64_t n_cases, n_finished;
 
   PetscFunctionBegin;
   PetscCall(sweep_gather(dir, &n_cases, &n_finished));
-  log_info("%s/results.csv and results.h5: %lld cases, %lld of them finished", dir, (long long)n_cases, (long long)n_finished);
+  const bool has_page = command_write_report(dir, "sweep report", page);
+  log_info("%s/results.csv%s results.h5: %lld cases, %lld of them finished", dir, has_page ? ", report.html (open in a browser) and" : " and", (long long)n_cases, (long long)n_finished);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,7 +257,7 @@ static PetscErrorCode gather_results(const command_line *line, exit_code *code)
   (void)code;
   return gather(line->positional[0]);
 }
-const command command_sweep_gather_entry = {"sweep gather", "DIR", "one table of all results: results.csv and results.h5",
+const command command_sweep_gather_entry = {"sweep gather", "DIR", "all results: results.csv, results.h5, report.html",
   "A row a case: parameters; last, smallest, largest and mean value of every measure; status, reason, times, versions. What a case does not\n"
-  "have is empty, NaN in HDF5. May be done while the sweep is running.",
+  "have is empty, NaN in HDF5. The page of `sweep report` comes with it, where there is a gnuplot. May be done while the sweep is running.",
   1, 1, no_options, gather_results};

@@ -102,15 +102,6 @@ static PetscErrorCode flush_end(const char *folder)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's handler of crashes allocates memory and calls MPI: after a crash inside malloc it waits for itself for ever, and with it the sweep. A
- * case dies of its crash; the sweep says of what. */
-static void die_of_crashes(void)
-{
-  const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
-  (void)PetscPopSignalHandler();
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) signal(numbers[i], SIG_DFL);
-}
-
 /* In the child. If the sweep dies the case stops as if asked to: with a checkpoint, to be resumed. */
 static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent) __attribute__((noreturn));
 static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent)
@@ -133,7 +124,6 @@ static void become(const case_words *w, const sweep_case_options *o, int log, pi
     dprintf(STDERR_FILENO, "stickslip: cannot start itself again: %s\n", strerror(errno));
     _exit(SS_EXIT_ENVIRONMENT);
   }
-  die_of_crashes();
   flush_put_off(FLUSHES_AFTER);
   const exit_code code = command_execute_forked(w->n, (char **)w->word);
   fflush(NULL);
