@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
+#include "discretize/body_spot.h"
 #include "discretize/mesh/level_set.h"
 #include "discretize/rigid/frame.h"
 #include <stdio.h>
@@ -69,6 +70,13 @@ typedef struct {
   const double  *rest;      /* [n_nodes][3] undeformed, never changes [m] */
 } body_surface;
 
+/* What a body is made of, if that is mass points, or curves through points. Borrowed from the body. */
+typedef struct {
+  int64_t       n;
+  const double *x, *v, *rest; /* [n][3] now, and where they were drawn [m], m/s */
+  const double *mass;         /* [n] kg */
+} body_nodes;
+
 /* Block `block` moves as weight times block `leader`, plus what other entries of the same block say. */
 typedef struct {
   int32_t block, leader;
@@ -114,6 +122,14 @@ typedef struct {
   level_set *const *(*level_sets)(const body *b, int *n);
   /* ... or a surface; no triangles: not this body's. Contact points of such a body have the number of their node as identity. */
   void (*surface)(const body *b, body_surface *out);
+  /* Its mass points. */
+  void (*nodes)(const body *b, body_nodes *out);
+  /* Its fibres: what a curve is made of that has a thickness. A smooth curve gives as many segments as it takes to follow it. */
+  void (*segments)(const body *b, body_segments *out);
+  /* Velocity of the material at a spot as a linear map of the body's own blocks: v = sum_k J_k v[block_k], J_k [9] row-major, for a state
+   * at the start of the step. Returns the number of blocks, at most SPOT_MAX_BLOCKS. NULL: as the kind of feature says, that is the weights of
+   * point_row, of the two nodes of a segment, of the nodes of a triangle, or a rigid motion. */
+  int (*spot_jacobian)(const body *b, const body_spot *spot, int32_t *block, double (*J)[9]);
   /* Pose of something rigid, obstacles included: at time t (v == NULL), or at t + dt for trial velocities v (the body's own slice,
    * if it has one). */
   void (*frame)(const body *b, double t, double dt, const double *v, rigid_frame *frame);
@@ -140,9 +156,13 @@ typedef struct {
   int (*couplings)(const body *b, int64_t block, int32_t *other);
   /* H += the tangent at the last residual(with_tangent = true), without contact; the pattern holds all couplings. */
   PetscErrorCode (*assemble)(const body *b, const block_rows *H);
+  /* From the next evaluation on tangents are symmetric and positive definite (is_wanted), what would spoil that being left out, or
+   * exact, as they are at first. NULL: there is no choice. */
+  void (*set_definite)(body *b, bool is_wanted);
 } body_ops;
 
 enum { POINT_MAX_WEIGHTS = 64 };   /* cubic B-splines: 4^3 */
+enum { SPOT_MAX_BLOCKS = 128 };    /* elements of a reduced curve, each a block */
 enum { BODY_MAX_COUPLINGS = 686 }; /* 7^3, twice where planes are mirrors or periodic */
 
 struct body {
