@@ -12,7 +12,9 @@ PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, pena
   c->n_bodies        = n_bodies;
   c->acceleration    = 9.81;
   PetscCall(memory_alloc("contact laws", (int64_t)n_bodies * n_bodies, sizeof *c->law, &c->law));
+  PetscCall(memory_alloc("contact laws", (int64_t)n_bodies * n_bodies, sizeof *c->may_touch, &c->may_touch));
   if (n_bodies > 0) memcpy(c->law, law, (size_t)n_bodies * (size_t)n_bodies * sizeof *law);
+  for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) c->may_touch[i] = law[i].stiffness > 0.0;
   PetscCall(pair_table_create(&c->known));
   PetscCall(contact_search_create(&c->search));
   PetscCall(contact_rows_create(&c->rows));
@@ -29,8 +31,9 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_search_destroy(&c->search);
   contact_rows_destroy(&c->rows);
   rigid_sides_destroy(&c->sides);
-  penalty_points_destroy(&c->points);
-  void *arrays[] = {&c->law, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, &c->group};
+  contact_points_destroy(&c->points);
+  contact_forces_destroy(&c->forces);
+  void *arrays[] = {&c->law, &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -105,16 +108,6 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Body number, and which of that body's level sets: stays the same however a scene lists its objects. */
-static void number_objects(penalty_contact *c)
-{
-  for (int j = 0; j < c->n_objects; ++j) {
-    int earlier = 0;
-    for (int i = 0; i < j; ++i) earlier += c->objects[i].body_id == c->objects[j].body_id;
-    c->object_key[j] = c->objects[j].body_id + c->n_bodies * earlier;
-  }
-}
-
 static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frames0)
 {
   const contact_candidate *q      = &c->candidate[i];
@@ -161,9 +154,9 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   c->dt        = dt;
   c->n_blocks  = n_blocks;
   PetscCall(reserve_objects(c));
-  number_objects(c);
+  contact_search_number(c->n_bodies, c->n_objects, c->objects, c->object_key);
   const search_problem problem = {n_sources, n_objects, n_frames, c->n_bodies, sources, objects, c->object_key,
-                                  frames0,   c->law,    margin};
+                                  frames0,   c->may_touch, margin};
   PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
   PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs: more than can be numbered", (long long)c->n);
   c->candidate = found;
@@ -232,16 +225,7 @@ PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, con
 PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3])
 {
   PetscFunctionBeginUser;
-  v3_set(force, 0.0, 0.0, 0.0);
-  v3_set(moment, 0.0, 0.0, 0.0);
-  for (int64_t i = 0; i < c->n_groups; ++i) {
-    const contact_group_force *g = &c->group[i];
-    double                     sign = 0.0;
-    if (g->source_body == on && (from < 0 || g->object_body == from)) sign = 1.0;
-    if (g->object_body == on && (from < 0 || g->source_body == from)) sign = -1.0;
-    v3_axpy(force, sign, g->force);
-    v3_axpy(moment, sign, g->moment);
-  }
+  contact_forces_between(&c->forces, on, from, force, moment);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,6 +234,6 @@ PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table)
   PetscFunctionBeginUser;
   PetscCall(pair_table_fields(c->known, c->n_bodies, table));
   if (c->mesh) PetscCall(mesh_contact_fields(c->mesh, table));
-  PetscCall(penalty_points_fields(&c->points, table));
+  PetscCall(contact_points_fields(&c->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,38 +7,8 @@
  * the state being evaluated, so its force is normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
 #ifndef SS_CONTACT_PENALTY_H
 #define SS_CONTACT_PENALTY_H
-#include "contact/relax_statistics.h"
+#include "contact/contact.h"
 #include "core/field_table.h"
-#include "discretize/body.h"
-#include "discretize/mesh/level_set.h"
-#include "discretize/rigid/frame.h"
-
-/* A body whose points touch. For POINT_RIGID `frame` is the index of its own frame. Borrowed. */
-typedef struct {
-  body *b;
-  int   frame; /* -1 for POINT_WEIGHTED */
-  int   body_id; /* index for the pair matrix below, and in the state table */
-} contact_source;
-
-/* One level set and the frame it is fixed to. Borrowed. */
-typedef struct {
-  const level_set *phi;
-  int              frame;
-  int              body_id;
-} contact_object;
-
-/* A body with a surface of triangles (body_ops.surface): a deforming one, or one that is fixed to a frame. Borrowed. */
-typedef struct {
-  body *b;
-  int   frame; /* -1: it deforms */
-  int   body_id;
-} contact_mesh;
-
-/* Stiffness k [N/m] and friction mu [-] between two bodies; k == 0: these never touch. friction_across > 0: an ellipse, `friction` along the
- * direction, an axis of whatever is touched, see relax_cone and relax_mesh_cone; pairs of edges take `friction` alone. */
-typedef struct {
-  double stiffness, friction, friction_across, direction[3], damping;
-} contact_law;
 
 /* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,
  * prmd_dd_lagfr]: they lag the forces of this formulation, where the paper lagged those of [YamaneNakamura2006]. What lags is the force at
@@ -57,25 +27,6 @@ typedef enum {
    * in this step; what was expected but went past acts as long as it is inside. Newton's method solves for one set of pairs. */
   CONTACT_DETECT_STEP
 } contact_detection;
-
-/* One step's summary for the history table. */
-typedef struct {
-  int64_t n_active, n_sliding;
-  double  max_penetration;   /* m */
-  double  stored_energy;     /* sum of k/2 |Y - Z|^2 over active pairs [J] */
-  double  friction_work;     /* what friction took up in this step: its force times the way of the attachment over the surface, over sliding pairs [J] */
-  double  max_cone_violation; /* max of (|f_t| - mu f_n)+ / max f_n over all active pairs, normal taken at Y */
-  /* Largest angle of a sliding pair between its friction f_t and [rad]
-   *   slip_angle        minus the motion of the attachment over the surface during the step: the law itself
-   *   power_loss_angle  minus the tangential velocity of the point against the object at Y; differs from the former where
-   *                     a path bends, by about mu h times its curvature, and while the spring behind a contact loads up
-   * Motions of less than 1e-9 m in the step have no direction and are left out, as is friction below 1e-12 of the pull. */
-  double  power_loss_angle, slip_angle;
-  /* Largest distance of a force from the Coulomb return of its trial force, over max f_n: pairs on flat and on curved parts of a
-   * surface. The law is the plane's: what flat pairs show is round-off; curved ones show the bend over the slip, see penalty_report.c. */
-  double  natural_map, natural_map_curved;
-  relax_statistics relaxations; /* on deforming surfaces, in all evaluations of the step */
-} contact_summary;
 
 typedef struct penalty_contact penalty_contact;
 
@@ -127,13 +78,6 @@ PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, con
 /* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
 PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);
 /* After end_step: the active pairs of the accepted step. Borrowed until the next end_step. */
-typedef struct {
-  int64_t        n;
-  const double  *position, *force, *normal; /* [n][3] m, on the surface that is touched; N, on the point that touches; outward normal */
-  const double  *gap;                       /* [n] m, distance of the point, negative inside */
-  const int32_t *source_body, *object_body; /* [n] whose point, whose surface */
-  const uint8_t *is_sliding;                /* [n] */
-} contact_points_view;
 contact_points_view penalty_contact_points(const penalty_contact *c);
 /* Attachments as state (checkpoint), and contact points with forces for frames. */
 PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table);

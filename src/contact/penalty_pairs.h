@@ -1,6 +1,7 @@
 /* Private to penalty*.c: the pairs of a step, one array per quantity. */
 #ifndef SS_CONTACT_PENALTY_PAIRS_H
 #define SS_CONTACT_PENALTY_PAIRS_H
+#include "contact/contact_record.h"
 #include "contact/mesh_contact.h"
 #include "contact/pair_table.h"
 #include "contact/penalty.h"
@@ -10,24 +11,10 @@
 #include "contact/rows.h"
 #include "contact/search.h"
 
-/* Sum of one (source, object) group after end_step, on the source; moment about the origin. */
-typedef struct {
-  int    source_body, object_body;
-  double force[3], moment[3];
-} contact_group_force;
-
-/* What frames show: the active pairs of the last accepted step. */
-typedef struct {
-  int64_t  n, capacity;
-  double  *position, *force, *normal; /* [n][3] */
-  double  *gap;
-  int32_t *source_body, *object_body;
-  uint8_t *is_sliding;
-} contact_points;
-
 struct penalty_contact {
   int               n_bodies;
   contact_law      *law; /* [n_bodies][n_bodies] */
+  bool             *may_touch; /* likewise: is there a spring */
   contact_scheme    scheme;
   double            acceleration; /* for restitution [m/s^2] */
   mesh_contact     *mesh; /* the other half: points against deforming surfaces; NULL: there are none */
@@ -64,9 +51,8 @@ struct penalty_contact {
   double  *gain;    /* [n] of the spring, by its rate: f = gain k (Y - Z), see restitution.h; 1 without */
 
   /* Left by end_step. */
-  int64_t              n_groups, group_capacity;
-  contact_group_force *group;
-  contact_points       points;
+  contact_forces forces;
+  contact_points points;
 };
 
 /* penalty_law.c: the force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (NULL: not wanted). Y_b: the
@@ -80,6 +66,4 @@ void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *fr
 int64_t penalty_first_not_finite(const penalty_contact *c);
 /* Summary, sums per body pair and contact points of the last evaluation. */
 PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
-void           penalty_points_destroy(contact_points *p);
-PetscErrorCode penalty_points_fields(contact_points *p, field_table *table);
 #endif

@@ -3,53 +3,9 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-void penalty_points_destroy(contact_points *p)
-{
-  memory_free(&p->position);
-  memory_free(&p->force);
-  memory_free(&p->normal);
-  memory_free(&p->gap);
-  memory_free(&p->source_body);
-  memory_free(&p->object_body);
-  memory_free(&p->is_sliding);
-}
-
-static PetscErrorCode reserve_points(contact_points *p, int64_t n)
-{
-  PetscFunctionBeginUser;
-  if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2;
-  PetscCall(memory_resize("contact point position", 3 * m, sizeof(double), &p->position));
-  PetscCall(memory_resize("contact point force", 3 * m, sizeof(double), &p->force));
-  PetscCall(memory_resize("contact point normal", 3 * m, sizeof(double), &p->normal));
-  PetscCall(memory_resize("contact point gap", m, sizeof(double), &p->gap));
-  PetscCall(memory_resize("contact point source", m, sizeof(int32_t), &p->source_body));
-  PetscCall(memory_resize("contact point object", m, sizeof(int32_t), &p->object_body));
-  PetscCall(memory_resize("contact point sliding", m, 1, &p->is_sliding));
-  p->capacity = m;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode penalty_points_fields(contact_points *p, field_table *table)
-{
-  const int    flags = FIELD_FRAME | FIELD_DERIVED; /* kept current by end_step: no refresh */
-  field_group *group;
-  PetscFunctionBeginUser;
-  PetscCall(field_table_add_group(table, "contact/points", FIELD_GROUP_POINTS, &p->n, p, &group));
-  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &p->position, flags, "attachment on the surface"));
-  PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &p->force, flags, "force on the point"));
-  PetscCall(field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, flags, "outward normal of the object"));
-  PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, flags, "distance of the point, negative inside"));
-  PetscCall(field_table_add(table, group, "source", "1", FIELD_I32, 1, &p->source_body, flags, "body that owns the point"));
-  PetscCall(field_table_add(table, group, "object", "1", FIELD_I32, 1, &p->object_body, flags, "body that is touched"));
-  PetscCall(field_table_add(table, group, "sliding", "1", FIELD_U8, 1, &p->is_sliding, flags, "1: slides, 0: sticks"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 contact_points_view penalty_contact_points(const penalty_contact *c)
 {
-  const contact_points *p = &c->points;
-  return (contact_points_view){p->n, p->position, p->force, p->normal, p->gap, p->source_body, p->object_body, p->is_sliding};
+  return contact_points_get(&c->points);
 }
 
 /* Angle between a and -b, accurate near zero; 0 where one of them is shorter than it must be to have a direction. */
@@ -156,42 +112,15 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
 /* Forces per (source, object): pairs are sorted, so each group is one run. Serial, in order. */
 static PetscErrorCode sum_groups(penalty_contact *c)
 {
+  contact_group_force *g = NULL;
   PetscFunctionBeginUser;
-  c->n_groups = 0;
+  c->forces.n = 0;
   for (int64_t i = 0; i < c->n; ++i) {
     const contact_candidate *q = &c->candidate[i];
-    if (i == 0 || q->key.source != q[-1].key.source || q->key.object != q[-1].key.object) {
-      if (c->n_groups == c->group_capacity) {
-        c->group_capacity = 2 * c->group_capacity + 16;
-        PetscCall(memory_resize("contact groups", c->group_capacity, sizeof *c->group, &c->group));
-      }
-      c->group[c->n_groups++] = (contact_group_force){q->key.source, c->objects[q->i_object].body_id, {0}, {0}};
-    }
-    contact_group_force *g = &c->group[c->n_groups - 1];
-    double               moment[3];
-    v3_cross(moment, c->Z + 3 * i, c->f + 3 * i);
-    v3_axpy(g->force, 1.0, c->f + 3 * i);
-    v3_axpy(g->moment, 1.0, moment);
+    if (i == 0 || q->key.source != q[-1].key.source || q->key.object != q[-1].key.object)
+      PetscCall(contact_forces_open(&c->forces, q->key.source, c->objects[q->i_object].body_id, &g));
+    contact_group_add(g, c->Z + 3 * i, c->f + 3 * i);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode add_to_group(penalty_contact *c, const mesh_pair_view *q)
-{
-  int64_t i = 0;
-  double  moment[3];
-  PetscFunctionBeginUser;
-  while (i < c->n_groups && !(c->group[i].source_body == q->source_body && c->group[i].object_body == q->object_body)) ++i;
-  if (i == c->n_groups) {
-    if (c->n_groups == c->group_capacity) {
-      c->group_capacity = 2 * c->group_capacity + 16;
-      PetscCall(memory_resize("contact groups", c->group_capacity, sizeof *c->group, &c->group));
-    }
-    c->group[c->n_groups++] = (contact_group_force){q->source_body, q->object_body, {0}, {0}};
-  }
-  v3_cross(moment, q->Z, q->f);
-  v3_axpy(c->group[i].force, 1.0, q->f);
-  v3_axpy(c->group[i].moment, 1.0, moment);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,7 +187,9 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
     judge_mesh_pair(&q, f_t, f_n, sum, max_excess);
-    PetscCall(add_to_group(c, &q));
+    contact_group_force *group;
+    PetscCall(contact_forces_find(&c->forces, q.source_body, q.object_body, &group));
+    contact_group_add(group, q.Z, q.f);
     ++*p;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -269,7 +200,7 @@ PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_f
   PetscFunctionBeginUser;
   contact_summary sum     = {0};
   double          max_f_n = 0.0, max_excess = 0.0;
-  PetscCall(reserve_points(&c->points, c->n + (c->mesh ? mesh_contact_n_pairs(c->mesh) : 0)));
+  PetscCall(contact_points_reserve(&c->points, c->n + (c->mesh ? mesh_contact_n_pairs(c->mesh) : 0)));
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {

@@ -38,6 +38,15 @@ void contact_search_destroy(contact_search **s)
   memory_free(s);
 }
 
+void contact_search_number(int n_bodies, int n_objects, const contact_object *objects, int32_t *key)
+{
+  for (int j = 0; j < n_objects; ++j) {
+    int earlier = 0;
+    for (int i = 0; i < j; ++i) earlier += objects[i].body_id == objects[j].body_id;
+    key[j] = objects[j].body_id + n_bodies * earlier;
+  }
+}
+
 static void to_frame(const rigid_frame *f, const double x[3], double out[3])
 {
   double d[3];
@@ -105,7 +114,7 @@ static contact_candidate make_candidate(const search_problem *q, const pair_tabl
   const contact_source *source = &q->sources[i_source];
   contact_candidate     out    = {{source->body_id, q->object_key[i_object], 0}, i_source, i_object, p, -1, {0}};
   out.key.point  = source->b->ops->point(source->b, p, out.x);
-  out.attachment = pair_table_find(known, out.key);
+  if (known) out.attachment = pair_table_find(known, out.key);
   return out;
 }
 
@@ -137,7 +146,7 @@ static PetscErrorCode search_pair(contact_search *s, const search_problem *q, co
 static bool may_touch(const search_problem *q, int i_source, int i_object)
 {
   const int from = q->sources[i_source].body_id, to = q->objects[i_object].body_id;
-  return from != to && q->law[(int64_t)from * q->n_bodies + to].stiffness > 0.0;
+  return from != to && q->may_touch[(int64_t)from * q->n_bodies + to];
 }
 
 /* Known pairs that the margin did not reach: something was moved by hand. Rare, so a plain walk over all points will do. */
@@ -187,7 +196,7 @@ PetscErrorCode contact_search_run(contact_search *s, const search_problem *q, co
       if (n_points > 0 && may_touch(q, i, j)) PetscCall(search_pair(s, q, known, i, j));
     }
   }
-  PetscCall(add_unseen(s, q, known));
+  if (known) PetscCall(add_unseen(s, q, known));
   if (s->n > 1) qsort(s->candidate, (size_t)s->n, sizeof *s->candidate, compare_candidates);
   *n   = s->n;
   *out = s->candidate;

@@ -6,7 +6,7 @@
 #ifndef SS_CONTACT_SEARCH_H
 #define SS_CONTACT_SEARCH_H
 #include "contact/pair_table.h"
-#include "contact/penalty.h"
+#include "contact/contact.h"
 
 /* Loops over no more pairs or clusters than this stay on one thread: waking the team costs more than they do. */
 enum { CONTACT_SERIAL = 256, CONTACT_SERIAL_CLUSTERS = 16 };
@@ -20,22 +20,24 @@ typedef struct {
 } contact_candidate;
 
 /* All borrowed. object_key [n_objects]: what stands for each object in pair keys; a source's is its body_id.
- * law [n_bodies][n_bodies]. Points and objects of one body never meet, nor do pairs of stiffness 0. */
+ * may_touch [n_bodies][n_bodies]. Points and objects of one body never meet. */
 typedef struct {
   int                   n_sources, n_objects, n_frames, n_bodies;
   const contact_source *sources;
   const contact_object *objects;
   const int32_t        *object_key;
   const rigid_frame    *frames;
-  const contact_law    *law;
+  const bool           *may_touch;
   double                margin;
 } search_problem;
 
 typedef struct contact_search contact_search; /* work space, kept between steps */
 PetscErrorCode contact_search_create(contact_search **out);
 void           contact_search_destroy(contact_search **s);
+/* key [n_objects]: body number, and which of that body's level sets: stays the same however a scene lists its objects. */
+void contact_search_number(int n_bodies, int n_objects, const contact_object *objects, int32_t *key);
 /* Candidates in ascending order of their keys: every point within `margin` of a level set, and every known pair whose point
- * still exists, wherever it is. *out is owned by s, until the next run; the caller may change its entries. */
+ * still exists, wherever it is; known NULL: none. *out is owned by s, until the next run; the caller may change its entries. */
 PetscErrorCode contact_search_run(contact_search *s, const search_problem *problem, const pair_table *known, int64_t *n,
                                   contact_candidate **out);
 #endif

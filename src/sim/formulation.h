@@ -1,7 +1,7 @@
 /* A formulation advances a scene by one step: the five published systems each become one file with this face. */
 #ifndef SS_SIM_FORMULATION_H
 #define SS_SIM_FORMULATION_H
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
 

@@ -1,4 +1,5 @@
 #include "sim/job.h"
+#include "contact/penalty.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/body_kinds.h"

@@ -41,7 +41,7 @@ static double *random_numbers(int64_t n, uint64_t stream, double scale)
 /* z so that v = v0 + shift + noise for every node and linear block; angular blocks get the noise alone. */
 static void set_velocity(world *w, const double shift[3], double noise, uint64_t stream)
 {
-  w->n = 3 * w->p.n_blocks;
+  w->n = 3 * w->p.layout.n_blocks;
   memory_free(&w->z);
   memory_free(&w->g);
   w->z = random_numbers(w->n, stream, noise);

@@ -13,7 +13,7 @@ typedef struct {
   contact_object objects[3];
   int32_t        key[3];
   rigid_frame    frames[2];
-  contact_law    law[N_BODIES * N_BODIES];
+  bool           may_touch[N_BODIES * N_BODIES];
   search_problem problem;
 } scene;
 
@@ -40,9 +40,9 @@ static void scene_create(scene *s)
   s->objects[1] = (contact_object){s->phi[1], 1, 0};
   s->objects[2] = (contact_object){s->phi[2], 1, 3};
   for (int j = 0; j < 3; ++j) s->key[j] = s->objects[j].body_id;
-  for (int i = 0; i < N_BODIES * N_BODIES; ++i) s->law[i].stiffness = 1.0;
-  s->law[N_BODIES * 1 + 3].stiffness = s->law[N_BODIES * 3 + 1].stiffness = 0.0;
-  s->problem = (search_problem){2, 3, 2, N_BODIES, s->sources, s->objects, s->key, s->frames, s->law, 0.15};
+  for (int i = 0; i < N_BODIES * N_BODIES; ++i) s->may_touch[i] = true;
+  s->may_touch[N_BODIES * 1 + 3] = s->may_touch[N_BODIES * 3 + 1] = false;
+  s->problem = (search_problem){2, 3, 2, N_BODIES, s->sources, s->objects, s->key, s->frames, s->may_touch, 0.15};
 }
 
 static void scene_destroy(scene *s)

@@ -1,5 +1,5 @@
 /* R and R^T of blocks that follow others, against each other and by hand. */
-#include "sim/penalty/followers.h"
+#include "sim/step/followers.h"
 #include "core/random.h"
 #include "test.h"
 

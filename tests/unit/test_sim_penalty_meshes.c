@@ -91,7 +91,7 @@ static void check_slope_meshes(contact_scheme scheme, const contact_law *more)
   count_mesh_pairs(&w, pairs, &n_sliding);
   print_message("active: low %d, high %d, sand %d, ball %d; %d slide\n", pairs[0], pairs[1], pairs[2], pairs[3], n_sliding);
   assert_true(pairs[1] > 0 && pairs[2] > 3 && pairs[3] > 3 && n_sliding > 3);
-  assert_true(w.p.n_prescribed > 20);
+  assert_true(w.p.layout.n_prescribed > 20);
   assert_true(more->damping > 0.0 ? count_damped(&w) > 10 : count_damped(&w) == 0);
   check_derivatives(&w);
   evaluate(&w, w.z, w.g, true);
@@ -140,7 +140,7 @@ static void check_mesh_momentum(const contact_law *more)
   const penalty_contact *c = w.p.contact;
   double                *g = numbers(w.n);
   step_verdict           verdict = {STEP_OK, NULL, -1};
-  assert_ok(penalty_contact_residual(w.p.contact, w.p.v, w.p.frames, g, false, &verdict));
+  assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
   for (int64_t i = 0; i < w.n; ++i) size += fabs(g[i]);
   for (int k = 0; k < w.s->n_systems; ++k) {
     const body *b = w.s->systems[k];
@@ -198,7 +198,7 @@ static void open_ball_world(double z, double start, double gravity, const char *
   snprintf(text, sizeof text, format, gravity, z, start, detection);
   read_world(text, w);
   begin(w, 0.0);
-  w->n = 3 * w->p.n_blocks;
+  w->n = 3 * w->p.layout.n_blocks;
   w->z = numbers(w->n);
   w->g = numbers(w->n);
 }
@@ -351,7 +351,7 @@ static void test_rigid_momentum(void **state)
   open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, &damped, &w);
   double      *g = numbers(w.n);
   step_verdict verdict = {STEP_OK, NULL, -1};
-  assert_ok(penalty_contact_residual(w.p.contact, w.p.v, w.p.frames, g, false, &verdict));
+  assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
   for (int k = 0; k < w.s->n_bodies; ++k) {
     const body  *b = w.s->bodies[k].body;
     const int    frame = w.s->bodies[k].frame;
@@ -360,10 +360,10 @@ static void test_rigid_momentum(void **state)
     for (int64_t i = 0; i < (frame >= 0 ? 1 : b->n_blocks); ++i) {
       const double *f = g + 3 * (b->first_block + i);
       double        x[3], m[3];
-      if (frame >= 0) v3_copy(x, w.p.frames[frame].c);
+      if (frame >= 0) v3_copy(x, w.p.layout.frames[frame].c);
       else {
         v3_copy(x, s.x + 3 * i);
-        v3_axpy(x, DT, w.p.v + 3 * (b->first_block + i));
+        v3_axpy(x, DT, w.p.layout.v + 3 * (b->first_block + i));
       }
       v3_cross(m, x, f);
       v3_axpy(sum, 1.0, f);

@@ -2,7 +2,7 @@
  * components along the normals.                                                                                            */
 #ifndef SS_SIM_PATCH_H
 #define SS_SIM_PATCH_H
-#include "contact/penalty.h"
+#include "contact/contact.h"
 
 typedef struct {
   int    on, from;  /* bodies; from -1: all */

@@ -60,13 +60,13 @@ static int preconditioner_of(const scene *s)
   return has_nodes ? JOB_PRECONDITIONER_METIS_SCHWARZ : JOB_PRECONDITIONER_BLOCK_DIAGONAL;
 }
 
-static bool wants_matrix(const penalty *p) { return preconditioner_of(p->system.scene) == JOB_PRECONDITIONER_METIS_SCHWARZ; }
+static bool wants_matrix(const penalty *p) { return preconditioner_of(p->system.layout.scene) == JOB_PRECONDITIONER_METIS_SCHWARZ; }
 
 /* P follows the tangent as often as the job says; in between the preconditioner stays as it is. */
 static PetscErrorCode refresh_matrix(penalty *p)
 {
   PetscFunctionBegin;
-  const bool keep = p->is_assembled && p->system.scene->job->solver->linear->refresh == JOB_REFRESH_STEP;
+  const bool keep = p->is_assembled && p->system.layout.scene->job->solver->linear->refresh == JOB_REFRESH_STEP;
   KSP        ksp;
   PetscCall(SNESGetKSP(p->snes, &ksp));
   PetscCall(KSPSetReusePreconditioner(ksp, keep ? PETSC_TRUE : PETSC_FALSE));
@@ -83,10 +83,10 @@ static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *con
   (void)snes, (void)P;
   if (!p->system.has_tangent) {
     const PetscScalar *z_array;
-    if (p->n_work < p->system.n_blocks) {
+    if (p->n_work < p->system.layout.n_blocks) {
       memory_free(&p->work);
-      PetscCall(memory_alloc("penalty residual", 3 * p->system.capacity, sizeof(double), &p->work));
-      p->n_work = p->system.capacity;
+      PetscCall(memory_alloc("penalty residual", 3 * p->system.layout.capacity, sizeof(double), &p->work));
+      p->n_work = p->system.layout.capacity;
     }
     PetscCall(VecGetArrayRead(z, &z_array));
     PetscCall(penalty_system_evaluate(&p->system, z_array, p->work, true));
@@ -179,10 +179,10 @@ static PetscErrorCode petsc_create(penalty *p)
 {
   PetscFunctionBegin;
   static const char *const pc_types[] = {NULL, "blockdiagonal", PCMETISSCHWARZ, PCNONE}; /* by JOB_PRECONDITIONER_... */
-  const job_solver        *o          = p->system.scene->job->solver;
+  const job_solver        *o          = p->system.layout.scene->job->solver;
   PetscInt          n;
-  PetscCall(PetscIntCast(3 * p->system.n_blocks, &n));
-  PetscCall(VecCreate(p->system.scene->comm, &p->z));
+  PetscCall(PetscIntCast(3 * p->system.layout.n_blocks, &n));
+  PetscCall(VecCreate(p->system.layout.scene->comm, &p->z));
   PetscCall(VecSetSizes(p->z, n, n));
   PetscCall(VecSetBlockSize(p->z, 3));
   PetscCall(VecSetType(p->z, "threaded"));
@@ -190,13 +190,13 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(VecDuplicate(p->z, &p->g));
   PetscCall(VecDuplicate(p->z, &p->dinv));
   PetscCall(VecDuplicate(p->z, &p->columns));
-  PetscCall(MatCreateShell(p->system.scene->comm, n, n, n, n, p, &p->H));
+  PetscCall(MatCreateShell(p->system.layout.scene->comm, n, n, n, n, p, &p->H));
   PetscCall(MatShellSetOperation(p->H, MATOP_MULT, (void (*)(void))tangent_mult));
   PetscCall(MatShellSetOperation(p->H, MATOP_MULT_TRANSPOSE, (void (*)(void))tangent_mult_transpose));
   PetscCall(PetscObjectComposeFunction((PetscObject)p->H, SS_MAT_GET_BLOCK_DIAGONAL3, tangent_block_diagonal));
   PetscCall(MatShellSetVecType(p->H, "threaded"));
 
-  PetscCall(SNESCreate(p->system.scene->comm, &p->snes));
+  PetscCall(SNESCreate(p->system.layout.scene->comm, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
   PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
@@ -211,10 +211,10 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(KSPSetTolerances(ksp, o->linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)o->linear->max_iterations));
   PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)o->linear->restart));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, pc_types[preconditioner_of(p->system.scene)]));
+  PetscCall(PCSetType(pc, pc_types[preconditioner_of(p->system.layout.scene)]));
   PetscCall(SNESSetFromOptions(p->snes));
   PetscCall(make_linear_stoppable(ksp));
-  p->n_petsc = p->system.n_blocks;
+  p->n_petsc = p->system.layout.n_blocks;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,15 +231,15 @@ static PetscErrorCode copy_to(Vec to, const double *from, int64_t n_blocks)
 static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  if (p->n_petsc != p->system.n_blocks) {
+  if (p->n_petsc != p->system.layout.n_blocks) {
     PetscCall(petsc_destroy(p));
     PetscCall(petsc_create(p));
   }
   if (wants_matrix(p)) PetscCall(penalty_matrix_lay_out(&p->system, &p->P));
   p->is_assembled = false;
   PetscCall(SNESSetJacobian(p->snes, p->H, p->P ? p->P : p->H, penalty_jacobian, p));
-  PetscCall(copy_to(p->dinv, p->system.inverse_scale, p->system.n_blocks));
-  PetscCall(copy_to(p->columns, p->system.column_scale, p->system.n_blocks));
+  PetscCall(copy_to(p->dinv, p->system.layout.inverse_scale, p->system.layout.n_blocks));
+  PetscCall(copy_to(p->columns, p->system.layout.column_scale, p->system.layout.n_blocks));
   PetscCall(VecZeroEntries(p->z));
   timer_begin(TIMER_NEWTON);
   PetscCall(SNESSolve(p->snes, NULL, p->z));
@@ -259,7 +259,7 @@ static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *repo
     *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
     *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_verdict){STEP_NOT_FINITE, NULL, -1};
-  } else if (reason < 0 && !(report->residual <= p->system.scene->job->solver->newton->stall_tolerance)) {
+  } else if (reason < 0 && !(report->residual <= p->system.layout.scene->job->solver->newton->stall_tolerance)) {
     /* The paper's experience: a search that stalls near the root at high stiffness is no reason to stop. How near is the job's. */
     *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
   }
@@ -275,7 +275,7 @@ static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_ver
   memset(report, 0, sizeof *report);
   PetscCall(penalty_system_begin(&p->system, t, dt, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->system.n_blocks > 0) {
+  if (p->system.layout.n_blocks > 0) {
     PetscCall(solve(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(VecGetArrayRead(p->z, &z));

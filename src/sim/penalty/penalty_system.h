@@ -1,30 +1,18 @@
 /* The equations of one step of the penalty formulation, g(z) = 0 with z = v - v0, and their exact tangent: no solver in here.
  *
- * The global vector holds the blocks of the scene's systems one after the other. Order of calls in a step: begin; evaluate any
+ * The global vector is step_layout's. Order of calls in a step: begin; evaluate any
  * number of times, product, block_diagonal at the last evaluation with tangent; then end, or nothing if the step is given up. */
 #ifndef SS_SIM_PENALTY_SYSTEM_H
 #define SS_SIM_PENALTY_SYSTEM_H
 #include "contact/penalty.h"
-#include "sim/penalty/followers.h"
-#include "sim/scene/scene.h"
+#include "sim/step/step_layout.h"
 
 typedef struct {
-  scene           *scene; /* borrowed */
+  step_layout      layout;
   penalty_contact *contact;
-  rigid_frame     *frames0, *frames;
-  double           t, dt; /* of the step under way */
-  /* The global vector of this step, [n_blocks][3] each; arrays grow and are kept. */
-  int64_t n_blocks, capacity;
-  double *v0, *v, *scale;
-  double *inverse_scale, *column_scale; /* D^-1 and C, see penalty_system.c */
-  /* Components whose velocity is prescribed in this step: their equations are m (v - velocity) = 0. */
-  int64_t  n_prescribed, prescribed_capacity;
-  int64_t *prescribed; /* ascending */
-  double  *prescribed_velocity;
-  double  *masked;     /* [n_blocks][3] work of products, if anything is prescribed or follows */
-  followers led;
-  bool         has_tangent; /* the tangent belongs to the last evaluation */
-  step_verdict verdict;     /* of the last evaluation */
+  double          *masked;      /* [n_blocks][3] work of products, if anything is prescribed or follows */
+  bool             has_tangent; /* the tangent belongs to the last evaluation */
+  step_verdict     verdict;     /* of the last evaluation */
 } penalty_system;
 
 /* *p is filled in place; destroy copes with zeros. */

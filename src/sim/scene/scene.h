@@ -2,7 +2,7 @@
  * formulation, seen by output through its field table. */
 #ifndef SS_SIM_SCENE_H
 #define SS_SIM_SCENE_H
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "core/field_table.h"
 #include "discretize/body_kind.h"
 #include "sim/formulation.h"

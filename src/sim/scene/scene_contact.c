@@ -1,6 +1,7 @@
 /* Which bodies of a scene may touch how, and who brings points and who level sets. */
 #include "sim/scene/scene_impl.h"
 #include <string.h>
+#include "contact/penalty.h"
 #include "contact/restitution.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-#include "sim/penalty/followers.h"
+#include "sim/step/followers.h"
 #include "core/memory.h"
 
 void followers_free(followers *f)

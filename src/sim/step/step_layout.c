@@ -1,0 +1,166 @@
+#include "sim/step/step_layout.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+PetscErrorCode step_layout_create(scene *s, step_layout *l)
+{
+  PetscFunctionBegin;
+  memset(l, 0, sizeof *l);
+  l->scene = s;
+  PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames0));
+  PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void step_layout_destroy(step_layout *l)
+{
+  followers_free(&l->led);
+  void *arrays[] = {&l->prescribed, &l->prescribed_velocity, &l->frames0, &l->frames, &l->v0, &l->v, &l->scale, &l->inverse_scale, &l->column_scale};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+}
+
+PetscErrorCode step_layout_try(step_layout *l, const double *z)
+{
+  PetscFunctionBegin;
+  const int64_t n  = 3 * l->n_blocks;
+  const double *v0 = l->v0;
+  double       *v  = l->v;
+#pragma omp parallel for simd schedule(static) if (n >= 4096)
+  for (int64_t i = 0; i < n; ++i) v[i] = v0[i] + z[i];
+  followers_expand(&l->led, v);
+  PetscCall(scene_frames(l->scene, l->t, l->dt, v, l->frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- laying out ------------------------------------------------------------------------------------------------------ */
+
+static PetscErrorCode gather_prescribed(step_layout *l)
+{
+  PetscFunctionBegin;
+  l->n_prescribed = 0;
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    const body    *b = l->scene->systems[i];
+    const int64_t *dof;
+    const double  *velocity;
+    if (!b->ops->prescribed) continue;
+    const int64_t n = b->ops->prescribed(b, &dof, &velocity), total = l->n_prescribed + n;
+    if (total > l->prescribed_capacity) {
+      l->prescribed_capacity = total + total / 2;
+      PetscCall(memory_resize("prescribed components", l->prescribed_capacity, sizeof *l->prescribed, &l->prescribed));
+      PetscCall(memory_resize("prescribed velocities", l->prescribed_capacity, sizeof *l->prescribed_velocity, &l->prescribed_velocity));
+    }
+    for (int64_t k = 0; k < n; ++k) {
+      l->prescribed[l->n_prescribed]            = 3 * b->first_block + dof[k];
+      l->prescribed_velocity[l->n_prescribed++] = velocity[k];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  scene  *s = l->scene;
+  int64_t n = 0;
+  for (int i = 0; i < s->n_systems; ++i) {
+    body *b        = s->systems[i];
+    b->first_block = n;
+    PetscCall(b->ops->begin_step(b, l->t, l->dt, &b->n_blocks, verdict));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    n += b->n_blocks;
+  }
+  l->n_blocks = n;
+  if (n > l->capacity) {
+    l->capacity = n + n / 8;
+    double **arrays[] = {&l->v0, &l->v, &l->scale, &l->inverse_scale, &l->column_scale};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) {
+      memory_free(arrays[k]);
+      PetscCall(memory_alloc("global vectors", 3 * l->capacity, sizeof(double), arrays[k]));
+    }
+  }
+  PetscCall(followers_gather(&l->led, s->n_systems, s->systems));
+  const double g0 = s->job->acceleration_scale;
+  for (int i = 0; i < s->n_systems; ++i) {
+    const body   *b      = s->systems[i];
+    const int64_t offset = 3 * b->first_block, m = 3 * b->n_blocks;
+    body_totals   totals;
+    PetscCall(b->ops->velocity(b, l->v0 + offset));
+    PetscCall(b->ops->mass(b, l->scale + offset));
+    PetscCall(b->ops->totals(b, s->gravity, &totals));
+    for (int64_t k = offset; k < offset + m; ++k) {
+      l->inverse_scale[k] = 1.0 / (sqrt(l->scale[k] * totals.mass) * l->dt * g0);
+      l->column_scale[k]  = sqrt(totals.mass / l->scale[k]) * l->dt * g0;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  l->t = t, l->dt = dt;
+  PetscCall(begin_systems(l, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(gather_prescribed(l));
+  PetscCall(scene_frames(l->scene, t, dt, NULL, l->frames0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what may come --------------------------------------------------------------------------------------------------- */
+
+/* The fastest point of something that turns [m/s]; what has no points counts by its origin. */
+static double rigid_speed(const contact_source *source, const rigid_frame *frame)
+{
+  const body *b     = source->b;
+  double      reach = 0.0;
+  for (int64_t i = 0, n = b->ops->n_clusters(b); i < n; ++i) {
+    double  center[3], radius, arm[3];
+    int64_t first, end;
+    b->ops->cluster(b, i, center, &radius, &first, &end);
+    v3_sub(arm, center, frame->c);
+    reach = fmax(reach, v3_norm(arm) + radius);
+  }
+  return v3_norm(frame->v) + v3_norm(frame->w) * reach;
+}
+
+double step_layout_margin(const step_layout *l)
+{
+  const scene *s     = l->scene;
+  double       speed = 0.0;
+  for (int i = 0; i < s->n_systems; ++i) {
+    const body *b = s->systems[i];
+    if (b->ops->points == POINT_RIGID) continue; /* half of its unknowns are angular */
+    for (int64_t k = b->first_block; k < b->first_block + b->n_blocks; ++k) speed = fmax(speed, v3_norm(l->v0 + 3 * k));
+  }
+  for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(l->frames0[i].v));
+  for (int i = 0; i < s->n_sources; ++i)
+    if (s->sources[i].b->ops->points == POINT_RIGID) speed = fmax(speed, rigid_speed(&s->sources[i], &l->frames0[s->sources[i].frame]));
+  return fmin(2.0 * l->dt * (speed + l->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
+}
+
+void step_layout_fall(const step_layout *l, double *z)
+{
+  const scene *s = l->scene;
+  memset(z, 0, (size_t)(3 * l->n_blocks) * sizeof *z);
+  for (int i = 0; i < s->n_systems; ++i) {
+    const body   *b = s->systems[i];
+    const int64_t n = b->ops->points == POINT_RIGID ? 1 : b->n_blocks; /* the other block of a rigid body turns it */
+    for (int64_t k = b->first_block; k < b->first_block + n; ++k) v3_axpy(z + 3 * k, l->dt, s->gravity);
+  }
+  for (int64_t i = 0; i < l->n_prescribed; ++i) z[l->prescribed[i]] = l->prescribed_velocity[i] - l->v0[l->prescribed[i]];
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------------- */
+
+PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  /* The grid comes first in the list and alone may refuse (CFL), before anything has changed. */
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    body *b = l->scene->systems[i];
+    PetscCall(b->ops->end_step(b, l->v + 3 * b->first_block, verdict));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
