@@ -147,7 +147,7 @@ typedef struct {
   int64_t (*prescribed)(const body *b, const int64_t **dof, const double **velocity);
 
   /* Blocks that move, in this step, as sums of others: *follower [n] body-local, those of one block together, who leads does not follow;
-   * borrowed until end_step. Whoever adds up all forces gives leaders those of their followers; see sim/followers.h. NULL: none. */
+   * borrowed until end_step. Whoever adds up all forces gives leaders those of their followers; see sim/step/followers.h. NULL: none. */
   int64_t (*followers)(const body *b, const body_follower **follower);
 
   /* For preconditioners that want a matrix; both or none (NULL). All indices of couplings are body-local, those of H global. */
