@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/sort.h"
-#include <stdlib.h>
+#include "discretize/nodal/block_matrix.h"
 #include <string.h>
 
 /* Loops over no more nodes than this stay on one thread. */
@@ -116,50 +116,26 @@ PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int compare(const void *a, const void *b)
-{
-  const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
-  return (p > q) - (p < q);
-}
-
-/* Blocks (row, column) of all sets and the diagonal, each once, ascending. */
+/* Blocks (row, column) of all sets and the diagonal. */
 static PetscErrorCode lay_out_matrix(nodal_body *b)
 {
-  int64_t   n = b->n_nodes, m = 0;
+  int64_t   n = b->n_nodes;
   uint64_t *pair;
   PetscFunctionBegin;
   for (int s = 0; s < b->n_sets; ++s) n += b->sets[s].n * b->sets[s].ops->n_nodes * b->sets[s].ops->n_nodes;
   PetscCall(memory_alloc("matrix pattern", n, sizeof *pair, &pair));
   int64_t at = 0;
-  for (int64_t i = 0; i < b->n_nodes; ++i) pair[at++] = (uint64_t)i << 32 | (uint64_t)i;
+  for (int64_t i = 0; i < b->n_nodes; ++i) pair[at++] = block_pair(i, i);
   for (int s = 0; s < b->n_sets; ++s) {
     const int c = b->sets[s].ops->n_nodes;
     for (int64_t e = 0; e < b->sets[s].n; ++e)
       for (int i = 0; i < c * c; ++i) {
         const int32_t *node = b->sets[s].node + c * e;
-        pair[at++]          = (uint64_t)node[i / c] << 32 | (uint64_t)node[i % c];
+        pair[at++]          = block_pair(node[i / c], node[i % c]);
       }
   }
-  qsort(pair, (size_t)n, sizeof *pair, compare);
-  for (int64_t i = 0; i < n; ++i)
-    if (m == 0 || pair[i] != pair[m - 1]) pair[m++] = pair[i];
-  PetscCheck(m <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld matrix blocks: more than can be numbered", (long long)m);
-  PetscCall(memory_alloc("matrix rows", b->n_nodes + 1, sizeof *b->row_start, &b->row_start));
-  PetscCall(memory_alloc("matrix columns", m, sizeof *b->col, &b->col));
-  PetscCall(memory_alloc("matrix transposition", m, sizeof *b->transposed, &b->transposed));
-  PetscCall(memory_alloc("matrix", 9 * m, sizeof *b->value, &b->value));
-  for (int64_t i = 0; i < m; ++i) {
-    b->col[i] = (int32_t)(pair[i] & UINT32_MAX);
-    ++b->row_start[(pair[i] >> 32) + 1];
-  }
+  PetscCall(block_matrix_create(b->n_nodes, n, pair, &b->row_start, &b->col, &b->transposed, &b->value));
   memory_free(&pair);
-  for (int64_t i = 0; i < b->n_nodes; ++i) b->row_start[i + 1] += b->row_start[i];
-  /* The pattern is symmetric: going through rows in order meets the entries of each column in order. */
-  int64_t *next;
-  PetscCall(memory_alloc("matrix transposition", b->n_nodes, sizeof *next, &next));
-  memcpy(next, b->row_start, (size_t)b->n_nodes * sizeof *next);
-  for (int64_t i = 0; i < m; ++i) b->transposed[i] = (int32_t)next[b->col[i]]++;
-  memory_free(&next);
   for (int s = 0; s < b->n_sets; ++s) PetscCall(element_set_locate(&b->sets[s], b->row_start, b->col));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,9 +145,7 @@ static PetscErrorCode lay_out_holds(nodal_body *b)
   uint8_t *is_held;
   PetscFunctionBegin;
   PetscCall(memory_alloc("held components", 3 * b->n_nodes, 1, &is_held));
-  for (int h = 0; h < b->n_holds; ++h)
-    for (int64_t i = 0; i < b->holds[h].n; ++i)
-      for (int k = 0; k < 3; ++k) is_held[3 * (int64_t)b->holds[h].node[i] + k] |= b->holds[h].axis[k];
+  nodal_holds_mark(b->n_holds, b->holds, is_held);
   for (int64_t i = 0; i < 3 * b->n_nodes; ++i) b->n_prescribed += is_held[i];
   PetscCall(memory_alloc("held components", b->n_prescribed, sizeof *b->prescribed, &b->prescribed));
   PetscCall(memory_alloc("held velocities", b->n_prescribed, sizeof *b->prescribed_velocity, &b->prescribed_velocity));
@@ -205,11 +179,7 @@ static void nodal_destroy(body **out)
   if (!out || !*out) return;
   nodal_body *b = (nodal_body *)*out;
   for (int s = 0; s < b->n_sets; ++s) element_set_destroy(&b->sets[s]);
-  for (int h = 0; h < b->n_holds; ++h) {
-    memory_free(&b->holds[h].node);
-    motion_destroy(&b->holds[h].motion);
-    vector_field_destroy(&b->holds[h].displacement);
-  }
+  for (int h = 0; h < b->n_holds; ++h) nodal_hold_destroy(&b->holds[h]);
   vector_field_destroy(&b->load);
   void *arrays[] = {&b->loaded, &b->x, &b->v, &b->rest, &b->mass, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
                     &b->value, &b->prescribed, &b->prescribed_velocity, &b->trial, &b->cluster_center, &b->cluster_radius};
@@ -222,33 +192,16 @@ static void nodal_destroy(body **out)
 /* Velocities that take held components from where they are to where their motion has them at t + dt. */
 static PetscErrorCode prescribe(nodal_body *b, double t, double dt)
 {
-  double *wanted;
+  double *place;
   PetscFunctionBegin;
   if (b->n_prescribed == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("held velocities", 3 * b->n_nodes, sizeof *wanted, &wanted));
-  for (int h = 0; h < b->n_holds; ++h) {
-    const nodal_hold *hold = &b->holds[h];
-    rigid_frame       frame;
-    if (hold->motion) motion_frame(hold->motion, t + dt, &frame);
-    for (int64_t i = 0; i < hold->n; ++i) {
-      const int64_t at = 3 * (int64_t)hold->node[i];
-      double        to[3];
-      v3_copy(to, b->rest + at);
-      if (hold->motion) {
-        m3_mulv(to, frame.R, b->rest + at);
-        v3_axpy(to, 1.0, frame.c);
-      }
-      if (hold->displacement) {
-        double u[3];
-        vector_field_at(hold->displacement, b->rest + at, b->x + at, t + dt, u);
-        v3_axpy(to, 1.0, u);
-      }
-      for (int k = 0; k < 3; ++k)
-        if (hold->axis[k]) wanted[at + k] = (to[k] - b->x[at + k]) / dt;
-    }
+  PetscCall(memory_alloc("held places", 3 * b->n_nodes, sizeof *place, &place));
+  nodal_holds_place(b->n_holds, b->holds, b->rest, b->x, t + dt, place);
+  for (int64_t i = 0; i < b->n_prescribed; ++i) {
+    const int64_t k           = b->prescribed[i];
+    b->prescribed_velocity[i] = (place[k] - b->x[k]) / dt;
   }
-  for (int64_t i = 0; i < b->n_prescribed; ++i) b->prescribed_velocity[i] = wanted[b->prescribed[i]];
-  memory_free(&wanted);
+  memory_free(&place);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,6 +463,12 @@ static void nodal_surface(const body *base, body_surface *out)
   *out                = (body_surface){b->n_nodes, b->n_triangles, b->triangles, b->x, b->rest};
 }
 
+static void nodal_nodes(const body *base, body_nodes *out)
+{
+  const nodal_body *b = const_nodal(base);
+  *out                = (body_nodes){b->n_nodes, b->x, b->v, b->rest, b->mass};
+}
+
 const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .begin_step     = nodal_begin_step,
                                  .velocity       = nodal_velocity,
@@ -527,6 +486,7 @@ const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .point_row      = nodal_point_row,
                                  .destroy        = nodal_destroy,
                                  .surface        = nodal_surface,
+                                 .nodes          = nodal_nodes,
                                  .length         = nodal_length,
                                  .describe       = nodal_describe,
                                  .prescribed     = nodal_prescribed,

@@ -9,19 +9,10 @@
 #define SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #include "discretize/body.h"
 #include "discretize/nodal/element_set.h"
-#include "discretize/rigid/motion.h"
+#include "discretize/nodal/nodal_hold.h"
 #include "discretize/vector_field.h"
 
 enum { NODAL_CLUSTER = 128, NODAL_MAX_SETS = 16 };
-
-/* Nodes held in some of their components, at their rest positions or where one of these moves them. Owned. */
-typedef struct {
-  int64_t       n;
-  int32_t      *node;         /* [n] */
-  bool          axis[3];      /* which components */
-  motion       *motion;       /* or NULL */
-  vector_field *displacement; /* or NULL */
-} nodal_hold;
 
 typedef struct nodal_body nodal_body;
 struct nodal_body {

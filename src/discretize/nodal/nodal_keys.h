@@ -10,12 +10,6 @@ typedef struct {
   double mass, stiffness; /* alpha [1/s], beta [s] */
 } nodal_damping_spec;
 typedef struct {
-  const shape_spec  *inside;
-  key_list           axes; /* texts; all three if empty */
-  const motion_spec *motion;
-  key_list           displacement; /* three texts */
-} nodal_hold_spec;
-typedef struct {
   const shape_spec *inside; /* NULL: everywhere */
   double            value;  /* Pa */
 } nodal_pressure_spec;
@@ -29,7 +23,7 @@ typedef struct {
   key_list                  load; /* N/kg besides gravity: three texts */
 } nodal_spec;
 
-extern const key_table nodal_damping_table, nodal_hold_table, nodal_pressure_table;
+extern const key_table nodal_damping_table, nodal_pressure_table;
 /* Keys of a spec T with a nodal_spec called `nodal`. */
 /* clang-format off */
 #define NODAL_KEYS(T)                                                                                                              \

@@ -1,0 +1,36 @@
+#include "discretize/nodal/block_matrix.h"
+#include "core/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+  const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+  return (p > q) - (p < q);
+}
+
+PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, int64_t **row_start, int32_t **col, int32_t **transposed, double **value)
+{
+  int64_t m = 0;
+  PetscFunctionBegin;
+  qsort(pair, (size_t)n_pairs, sizeof *pair, compare);
+  for (int64_t i = 0; i < n_pairs; ++i)
+    if (m == 0 || pair[i] != pair[m - 1]) pair[m++] = pair[i];
+  PetscCheck(m <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld matrix blocks: more than can be numbered", (long long)m);
+  PetscCall(memory_alloc("matrix rows", n + 1, sizeof **row_start, row_start));
+  PetscCall(memory_alloc("matrix columns", m, sizeof **col, col));
+  PetscCall(memory_alloc("matrix transposition", m, sizeof **transposed, transposed));
+  PetscCall(memory_alloc("matrix", 9 * m, sizeof **value, value));
+  for (int64_t i = 0; i < m; ++i) {
+    (*col)[i] = (int32_t)(pair[i] & UINT32_MAX);
+    ++(*row_start)[(pair[i] >> 32) + 1];
+  }
+  for (int64_t i = 0; i < n; ++i) (*row_start)[i + 1] += (*row_start)[i];
+  /* The pattern is symmetric: going through rows in order meets the entries of each column in order. */
+  int64_t *next;
+  PetscCall(memory_alloc("matrix transposition", n, sizeof *next, &next));
+  memcpy(next, *row_start, (size_t)n * sizeof *next);
+  for (int64_t i = 0; i < m; ++i) (*transposed)[i] = (int32_t)next[(*col)[i]]++;
+  memory_free(&next);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
