@@ -1,0 +1,34 @@
+/* The friction cone K_mu = {|z_T| <= mu z_N} of one contact, z = (z_N, z_T, z_T'). All inline, no state. */
+#ifndef SS_OPTIM_CONE_H
+#define SS_OPTIM_CONE_H
+#include <math.h>
+
+/* p <- the point of K_mu nearest to z; mu >= 0. Aliasing is fine. */
+static inline void cone_project(double mu, const double z[3], double p[3])
+{
+  const double t = sqrt(z[1] * z[1] + z[2] * z[2]);
+  if (t <= mu * z[0]) {
+    p[0] = z[0], p[1] = z[1], p[2] = z[2];
+  } else if (mu * t <= -z[0]) {
+    p[0] = p[1] = p[2] = 0.0;
+  } else {
+    const double n = (z[0] + mu * t) / (1.0 + mu * mu), s = mu * n / t;
+    p[0] = n, p[1] = s * z[1], p[2] = s * z[2];
+  }
+}
+/* The same for the dual cone K_{1/mu} = {mu |z_T| <= z_N}, by Moreau: z = P_K*(z) - P_K(-z). */
+static inline void cone_project_dual(double mu, const double z[3], double p[3])
+{
+  const double back[3] = {-z[0], -z[1], -z[2]};
+  double       k[3];
+  cone_project(mu, back, k);
+  for (int i = 0; i < 3; ++i) p[i] = z[i] + k[i];
+}
+/* F = r - P(r - rho û), û = u + (mu |u_T|, 0, 0): the natural map of one contact, zero exactly if (u, r) obeys Coulomb's law. */
+static inline void cone_natural_map(double mu, double rho, const double u[3], const double r[3], double F[3])
+{
+  const double lift = mu * sqrt(u[1] * u[1] + u[2] * u[2]), z[3] = {r[0] - rho * (u[0] + lift), r[1] - rho * u[1], r[2] - rho * u[2]};
+  cone_project(mu, z, F);
+  for (int i = 0; i < 3; ++i) F[i] = r[i] - F[i];
+}
+#endif

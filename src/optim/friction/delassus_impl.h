@@ -1,0 +1,30 @@
+/* What the files of the Delassus operator share. */
+#ifndef SS_OPTIM_DELASSUS_IMPL_H
+#define SS_OPTIM_DELASSUS_IMPL_H
+#include "optim/friction/delassus.h"
+
+struct delassus {
+  int64_t n, n_dof;
+  double *diagonal; /* [n][9] */
+  /* blocks; NULL until a system's are assembled */
+  int64_t *start; /* [n+1] */
+  int32_t *col;
+  double  *value; /* [][9] */
+  /* systems alone */
+  sparse_rows  M, H;
+  mass_factor *factor;
+  sparse_rows  Hp, HpT;      /* H with its columns in places of the factor, and its transpose */
+  int64_t     *touch_start;  /* [n+1] components each contact touches, */
+  int32_t     *touch;        /* ascending */
+  int64_t     *member_start; /* [n_components+1] contacts on each component, */
+  int32_t     *member;       /* ascending */
+  double      *work;         /* [n_dof] */
+};
+
+static inline bool delassus_is_system(const delassus *w) { return w->factor != NULL; }
+/* delassus_system.c */
+PetscErrorCode delassus_incidence(delassus *w);
+PetscErrorCode delassus_system_diagonal(delassus *w);
+PetscErrorCode delassus_system_assemble(delassus *w);
+void           delassus_system_apply(const delassus *w, const double *r, double *u);
+#endif

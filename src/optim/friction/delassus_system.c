@@ -1,0 +1,224 @@
+/* W of a system M, H: products through the factor, and its blocks. */
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "optim/friction/delassus_impl.h"
+#include <inttypes.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+void delassus_system_apply(const delassus *w, const double *r, double *u)
+{
+  sparse_rows_apply(&w->HpT, r, w->work);
+  mass_factor_solve_places(w->factor, w->work);
+  sparse_rows_apply(&w->Hp, w->work, u);
+}
+
+/* ---- which contact touches which component ---- */
+
+static inline int32_t component_of(const int64_t *start, int64_t n_components, int64_t place)
+{
+  int64_t low = 0, high = n_components; /* start[low] <= place < start[high] */
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    if (start[middle] <= place) low = middle;
+    else high = middle;
+  }
+  return (int32_t)low;
+}
+
+/* Components under the three rows of contact a, ascending, each once;. */
+static int64_t touched(const delassus *w, int64_t a, const int64_t *start, int64_t n_components, int32_t *out)
+{
+  int64_t count = 0, at[3];
+  for (int i = 0; i < 3; ++i) at[i] = w->Hp.start[3 * a + i];
+  for (;;) { /* merge three ascending rows */
+    int32_t low = INT32_MAX;
+    for (int i = 0; i < 3; ++i)
+      if (at[i] < w->Hp.start[3 * a + i + 1] && w->Hp.col[at[i]] < low) low = w->Hp.col[at[i]];
+    if (low == INT32_MAX) return count;
+    const int32_t c = component_of(start, n_components, low);
+    for (int i = 0; i < 3; ++i)
+      while (at[i] < w->Hp.start[3 * a + i + 1] && w->Hp.col[at[i]] < start[c + 1]) ++at[i];
+    if (out) out[count] = c;
+    ++count;
+  }
+}
+
+PetscErrorCode delassus_incidence(delassus *w)
+{
+  const int64_t *start = mass_factor_start(w->factor), m = mass_factor_n_components(w->factor);
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("touched components", w->n + 1, sizeof *w->touch_start, &w->touch_start));
+  for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] = w->touch_start[a] + touched(w, a, start, m, NULL);
+  const int64_t total = w->touch_start[w->n];
+  PetscCall(memory_alloc("touched components", total, sizeof *w->touch, &w->touch));
+  PetscCall(memory_alloc("contacts on components", m + 1, sizeof *w->member_start, &w->member_start));
+  PetscCall(memory_alloc("contacts on components", total, sizeof *w->member, &w->member));
+  for (int64_t a = 0; a < w->n; ++a) touched(w, a, start, m, w->touch + w->touch_start[a]);
+  for (int64_t k = 0; k < total; ++k) ++w->member_start[w->touch[k] + 1];
+  for (int64_t c = 0; c < m; ++c) w->member_start[c + 1] += w->member_start[c];
+  for (int64_t a = 0; a < w->n; ++a)
+    for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k) w->member[w->member_start[w->touch[k]]++] = (int32_t)a;
+  for (int64_t c = m; c > 0; --c) w->member_start[c] = w->member_start[c - 1];
+  w->member_start[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- M_c^-1 H_a^T and the blocks ---- */
+
+/* First entry of row i of H at or behind a place. */
+static inline int64_t row_from(const sparse_rows *h, int64_t i, int64_t place)
+{
+  int64_t low = h->start[i], high = h->start[i + 1];
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (h->col[middle] < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* y [n_c][3] <- M_c^-1 H_a^T. */
+static void respond(const delassus *w, int64_t c, int64_t a, double *y)
+{
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
+  memset(y, 0, (size_t)(3 * (end - first)) * sizeof *y);
+  for (int i = 0; i < 3; ++i)
+    for (int64_t k = row_from(&w->Hp, 3 * a + i, first); k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] < end; ++k)
+      y[3 * (w->Hp.col[k] - first) + i] = w->Hp.value[k];
+  mass_factor_solve_component(w->factor, c, 3, y);
+}
+
+/* block += H_b y on component c. */
+static void add_block(const delassus *w, int64_t c, int64_t b, const double *y, double *block)
+{
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
+  for (int i = 0; i < 3; ++i)
+    for (int64_t k = row_from(&w->Hp, 3 * b + i, first); k < w->Hp.start[3 * b + i + 1] && w->Hp.col[k] < end; ++k)
+      for (int j = 0; j < 3; ++j) block[3 * i + j] += w->Hp.value[k] * y[3 * (w->Hp.col[k] - first) + j];
+}
+
+static void symmetrise(double *b)
+{
+  b[1] = b[3] = 0.5 * (b[1] + b[3]);
+  b[2] = b[6] = 0.5 * (b[2] + b[6]);
+  b[5] = b[7] = 0.5 * (b[5] + b[7]);
+}
+
+/* Where the block of row a, column b stands; it is there. */
+static inline double *block_at(const delassus *w, int64_t a, int64_t b)
+{
+  int64_t low = w->start[a], high = w->start[a + 1];
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    if (w->col[middle] <= b) low = middle;
+    else high = middle;
+  }
+  return w->value + 9 * low;
+}
+
+/* The part of column a of W that goes through component c: of its diagonal, or of the blocks below it, too. */
+static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, double *y)
+{
+  respond(w, c, a, y);
+  if (is_diagonal) {
+    add_block(w, c, a, y, w->diagonal + 9 * a);
+    return;
+  }
+  for (int64_t k = w->member_start[c]; k < w->member_start[c + 1]; ++k)
+    if (w->member[k] >= a) add_block(w, c, w->member[k], y, block_at(w, w->member[k], a));
+}
+
+/* All columns, the components of bands in parallel over contacts, those of packages one after the other behind them. */
+static PetscErrorCode add_columns(delassus *w, bool is_diagonal)
+{
+  const int64_t *start = mass_factor_start(w->factor), m = mass_factor_n_components(w->factor);
+  const int      n_threads = team_threads();
+  int64_t        largest   = 0;
+  double        *scratch   = NULL;
+  PetscFunctionBegin;
+  for (int64_t c = 0; c < m; ++c)
+    if (w->member_start[c + 1] > w->member_start[c] && start[c + 1] - start[c] > largest) largest = start[c + 1] - start[c];
+  PetscCall(memory_alloc("responses of bodies", 3 * largest * n_threads, sizeof *scratch, &scratch));
+  #pragma omp parallel num_threads(n_threads) if (w->n >= 16)
+  {
+    double *y = scratch + 3 * largest * omp_get_thread_num();
+    #pragma omp for schedule(dynamic, 4)
+    for (int64_t a = 0; a < w->n; ++a)
+      for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k)
+        if (mass_factor_is_threadable(w->factor, w->touch[k])) add_column(w, a, w->touch[k], is_diagonal, y);
+  }
+  for (int64_t a = 0; a < w->n; ++a)
+    for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k)
+      if (!mass_factor_is_threadable(w->factor, w->touch[k])) add_column(w, a, w->touch[k], is_diagonal, scratch);
+  memory_free(&scratch);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode delassus_system_diagonal(delassus *w)
+{
+  PetscFunctionBegin;
+  PetscCall(add_columns(w, true));
+  for (int64_t a = 0; a < w->n; ++a) symmetrise(w->diagonal + 9 * a);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Contacts that share a component with a, a among them whether it touches one or not; `seen` is for marks. Returns their number. */
+static int64_t neighbours(const delassus *w, int64_t a, int64_t *seen, int32_t *out)
+{
+  int64_t count = 1;
+  seen[a]       = a + 1;
+  if (out) out[0] = (int32_t)a;
+  for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k)
+    for (int64_t l = w->member_start[w->touch[k]]; l < w->member_start[w->touch[k] + 1]; ++l) {
+      const int32_t b = w->member[l];
+      if (seen[b] == a + 1) continue;
+      seen[b] = a + 1;
+      if (out) out[count] = b;
+      ++count;
+    }
+  return count;
+}
+
+static int compare_int32(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static PetscErrorCode pattern(delassus *w, int64_t *seen)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("rows of W", w->n + 1, sizeof *w->start, &w->start));
+  for (int64_t a = 0; a < w->n; ++a) w->start[a + 1] = w->start[a] + neighbours(w, a, seen, NULL);
+  PetscCall(memory_alloc("columns of W", w->start[w->n], sizeof *w->col, &w->col));
+  memset(seen, 0, (size_t)w->n * sizeof *seen);
+  for (int64_t a = 0; a < w->n; ++a) {
+    const int64_t count = neighbours(w, a, seen, w->col + w->start[a]);
+    qsort(w->col + w->start[a], (size_t)count, sizeof *w->col, compare_int32);
+  }
+  PetscCall(memory_alloc("blocks of W", w->start[w->n], 9 * sizeof *w->value, &w->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The lower triangle is computed, the upper one is its mirror image. */
+PetscErrorCode delassus_system_assemble(delassus *w)
+{
+  int64_t *seen = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("marks of contacts", w->n, sizeof *seen, &seen));
+  PetscErrorCode code = pattern(w, seen);
+  memory_free(&seen);
+  if (!code) code = add_columns(w, false);
+  if (code) memory_free(&w->start), memory_free(&w->col), memory_free(&w->value);
+  PetscCall(code);
+  #pragma omp parallel for schedule(dynamic, 16) if (w->n >= 256)
+  for (int64_t a = 0; a < w->n; ++a)
+    for (int64_t k = w->start[a]; k < w->start[a + 1] && w->col[k] <= a; ++k) {
+      if (w->col[k] == a) m3_copy(w->value + 9 * k, w->diagonal + 9 * a);
+      else m3_transpose(block_at(w, w->col[k], a), w->value + 9 * k);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,53 @@
+#include "core/math3.h"
+#include "core/team.h"
+#include "optim/friction/cone.h"
+#include "optim/friction/friction.h"
+
+typedef struct {
+  double F, r, u, q, scaled_F, scaled_r, scaled_q; /* squares */
+} sums;
+
+static void add_contact(const friction_problem *p, int64_t a, const double *r, const double *u, sums *s, double *share)
+{
+  const double rho = 3.0 / m3_trace(delassus_diagonal(p->W) + 9 * a), *const q = p->q + 3 * a;
+  double       F[3], scaled[3];
+  cone_natural_map(p->mu[a], 1.0, u, r, F);
+  cone_natural_map(p->mu[a], rho, u, r, scaled);
+  s->F += v3_dot(F, F), s->r += v3_dot(r, r), s->u += v3_dot(u, u), s->q += v3_dot(q, q);
+  const double square = v3_dot(scaled, scaled) / rho;
+  s->scaled_F += square, s->scaled_r += v3_dot(r, r) / rho, s->scaled_q += v3_dot(q, q) * rho;
+  if (share) *share = square;
+}
+
+static sums add_chunk(const friction_problem *p, int64_t chunk, const double *r, const double *u, double *per_contact)
+{
+  const int64_t first = chunk * TEAM_CHUNK, last = first + TEAM_CHUNK < p->n ? first + TEAM_CHUNK : p->n;
+  sums          s = {0};
+  for (int64_t a = first; a < last; ++a) add_contact(p, a, r + 3 * a, u + 3 * a, &s, per_contact ? per_contact + a : NULL);
+  return s;
+}
+
+static double ratio(double above, double below) { return below > 0.0 ? above / below : above > 0.0 ? INFINITY : above; }
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* Chunks one after the other: cheap against the product that gave u. */
+void friction_errors(const friction_problem *p, const double *r, const double *u, double *absolute, double *siconos, double *scaled, double *per_contact)
+{
+  sums t = {0};
+  for (int64_t c = 0; c < team_chunks(p->n); ++c) {
+    const sums s = add_chunk(p, c, r, u, per_contact);
+    t.F += s.F, t.r += s.r, t.u += s.u, t.q += s.q, t.scaled_F += s.scaled_F, t.scaled_r += s.scaled_r, t.scaled_q += s.scaled_q;
+  }
+  const double size = sqrt(larger(t.q, larger(t.r, t.u))), scaled_size = sqrt(larger(t.scaled_r, t.scaled_q));
+  if (absolute) *absolute = sqrt(t.F);
+  if (siconos) *siconos = ratio(sqrt(t.F), size);
+  if (scaled) *scaled = ratio(sqrt(t.scaled_F), scaled_size);
+  for (int64_t a = 0; per_contact && a < p->n; ++a) per_contact[a] = ratio(sqrt(per_contact[a]), scaled_size);
+}
+
+double friction_error(const friction_problem *p, int kind, const double *r, const double *u)
+{
+  double e[3];
+  friction_errors(p, r, u, &e[FRICTION_ERROR_ABSOLUTE], &e[FRICTION_ERROR_SICONOS], &e[FRICTION_ERROR_SCALED], NULL);
+  return e[kind];
+}

@@ -1,0 +1,55 @@
+/* The keys of friction solvers: one table for jobs and for the command line. */
+#include "optim/friction/friction.h"
+#include "optim/friction/splitting.h"
+#include <stddef.h>
+
+static const char *const methods[] = {
+#define X(symbol, name, solve, help) name,
+  FRICTION_SOLVER_TABLE(X)
+#undef X
+  NULL};
+static const char *const method_help[] = {
+#define X(symbol, name, solve, help) help,
+  FRICTION_SOLVER_TABLE(X)
+#undef X
+  NULL};
+const friction_solver friction_solvers[FRICTION_N_METHODS + 1] = {
+#define X(symbol, name, solve, help) {name, help, solve},
+  FRICTION_SOLVER_TABLE(X)
+#undef X
+  {NULL, NULL, NULL}};
+
+static const char *const errors[]     = {"scaled", "siconos", "absolute", NULL};
+static const char *const error_help[] = {"natural map with rho_a = 3/trace(W_aa), over |r| and |q|, all in the norm of energy: does not change with the unit of mass",
+                                         "natural map over max(|q|, |r|, |u|), as Siconos measures", "natural map itself", NULL};
+
+static const key_spec keys[] = {
+  {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "splitting",
+   .help = "how impulses with exact Coulomb friction are found"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(friction_options, tolerance), .fallback = "1.0e-8", .min = 0, .max = 1, .is_open = true,
+   .help = "error at which the impulses count as solved"},
+  {.name = "error", .type = KEY_ENUM, .offset = offsetof(friction_options, error), .choices = errors, .choice_help = error_help, .fallback = "scaled",
+   .help = "the measure of the tolerance"},
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
+   .help = "of the method's outer loop; 0: the method's own limit"},
+  {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "wall time of one solve, after which the best impulses found so far are the answer; 0: none. A run that used it up cannot be repeated bit for bit"},
+  {.name = "splitting", .type = KEY_TABLE, .offset = offsetof(friction_options, splitting), .fallback = "{}", .table = &friction_splitting_table,
+   .help = "block Gauss-Seidel"},
+  {.name = NULL}};
+const key_table friction_options_table = {.name = "friction", .help = "Impulses with exact Coulomb friction at all contacts of a step.",
+                                          .size = sizeof(friction_options), .keys = keys};
+
+PetscErrorCode friction_options_defaults(document *owner, const friction_options **out)
+{
+  diagnostics *d = NULL;
+  const void  *read = NULL;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(diagnostics_create(&d));
+  const PetscErrorCode code = key_table_read(&friction_options_table, owner, NULL, "friction", d, &read);
+  diagnostics_destroy(&d);
+  PetscCall(code);
+  *out = read;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

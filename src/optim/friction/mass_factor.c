@@ -1,0 +1,299 @@
+#include "optim/friction/mass_factor.h"
+#include "core/memory.h"
+#include "optim/friction/sparse_direct.h"
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One component. Band: row i of L holds its entries of columns i - width ... i - 1 in factor[i * width ...]; D^-1 stands apart. */
+typedef struct {
+  int64_t        width; /* half bandwidth; -1: direct */
+  double        *factor;
+  sparse_direct *direct;
+} component;
+
+struct mass_factor {
+  int64_t    n, n_components;
+  int64_t   *start;
+  int32_t   *dof, *place;
+  component *part;
+  double    *inverse_pivot; /* [n] in places */
+};
+
+/* A band of width b costs n b^2 multiplications; from here on ordering for little fill is worth a package. */
+static const double BAND_WORK_MAX = 2e8;
+enum { BAND_WIDTH_FINE = 64, PARALLEL_PLACES = 2000 };
+
+void mass_factor_destroy(mass_factor **f)
+{
+  if (!*f) return;
+  for (int64_t c = 0; (*f)->part && c < (*f)->n_components; ++c) {
+    memory_free(&(*f)->part[c].factor);
+    sparse_direct_destroy(&(*f)->part[c].direct);
+  }
+  memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof), memory_free(&(*f)->place), memory_free(&(*f)->inverse_pivot);
+  memory_free(f);
+}
+
+int64_t        mass_factor_n_components(const mass_factor *f) { return f->n_components; }
+const int64_t *mass_factor_start(const mass_factor *f) { return f->start; }
+const int32_t *mass_factor_dof(const mass_factor *f) { return f->dof; }
+const int32_t *mass_factor_place(const mass_factor *f) { return f->place; }
+bool           mass_factor_is_threadable(const mass_factor *f, int64_t c) { return f->part[c].width >= 0; }
+
+/* ---- components and their order ---- */
+
+/* Visit what hangs together with `seed`, breadth first; `place` is -1 where not visited yet. Returns the end of the queue. */
+static int64_t breadth_first(const sparse_rows *M, int32_t seed, int64_t first, int32_t *queue, int32_t *place)
+{
+  int64_t end  = first;
+  place[seed]  = (int32_t)end;
+  queue[end++] = seed;
+  for (int64_t at = first; at < end; ++at)
+    for (int64_t k = M->start[queue[at]]; k < M->start[queue[at] + 1]; ++k) {
+      const int32_t j = M->col[k];
+      if (place[j] >= 0 || M->value[k] == 0.0) continue;
+      place[j]     = (int32_t)end;
+      queue[end++] = j;
+    }
+  return end;
+}
+
+static int compare_int32(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int64_t half_bandwidth(const sparse_rows *M, int64_t first, int64_t end, const int32_t *dof, const int32_t *place)
+{
+  int64_t width = 0;
+  for (int64_t at = first; at < end; ++at)
+    for (int64_t k = M->start[dof[at]]; k < M->start[dof[at] + 1]; ++k) {
+      const int64_t distance = at - place[M->col[k]];
+      if (M->value[k] != 0.0 && distance > width) width = distance;
+    }
+  return width;
+}
+
+/* Reverse Cuthill-McKee: breadth first from an unknown far out, backwards. Keeps whichever order has the narrower band. */
+static int64_t narrow_band(const sparse_rows *M, int64_t first, int64_t end, int64_t width, int32_t *spare, int32_t *dof, int32_t *place)
+{
+  const size_t bytes = (size_t)(end - first) * sizeof *dof;
+  int32_t      seed  = dof[first];
+  memcpy(spare + first, dof + first, bytes);
+  for (int round = 0; round < 3; ++round) { /* twice to the far end, then the order itself */
+    for (int64_t at = first; at < end; ++at) place[dof[at]] = -1;
+    breadth_first(M, seed, first, dof, place);
+    seed = dof[end - 1];
+  }
+  for (int64_t low = first, high = end - 1; low < high; ++low, --high) {
+    const int32_t swap = dof[low];
+    dof[low] = dof[high], dof[high] = swap;
+  }
+  for (int64_t at = first; at < end; ++at) place[dof[at]] = (int32_t)at;
+  const int64_t other = half_bandwidth(M, first, end, dof, place);
+  if (other < width) return other;
+  memcpy(dof + first, spare + first, bytes);
+  for (int64_t at = first; at < end; ++at) place[dof[at]] = (int32_t)at;
+  return width;
+}
+
+static double band_work(int64_t n, int64_t width) { return (double)n * (double)width * (double)width; }
+
+static PetscErrorCode split(const sparse_rows *M, mass_factor *f)
+{
+  int32_t *spare = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("component starts", M->n_rows + 1, sizeof *f->start, &f->start));
+  PetscCall(memory_alloc("component unknowns", M->n_rows, sizeof *f->dof, &f->dof));
+  PetscCall(memory_alloc("component places", M->n_rows, sizeof *f->place, &f->place));
+  for (int64_t i = 0; i < f->n; ++i) f->place[i] = -1;
+  int64_t end = 0;
+  for (int64_t i = 0; i < f->n; ++i) {
+    if (f->place[i] >= 0) continue;
+    end                         = breadth_first(M, (int32_t)i, end, f->dof, f->place);
+    f->start[++f->n_components] = end;
+  }
+  PetscCall(memory_alloc("factored components", f->n_components, sizeof *f->part, &f->part));
+  PetscCall(memory_alloc("unknowns in another order", f->n, sizeof *spare, &spare));
+  for (int64_t c = 0; c < f->n_components; ++c) { /* the given order first: rods come well numbered */
+    const int64_t low = f->start[c], high = f->start[c + 1], n = high - low;
+    qsort(f->dof + low, (size_t)n, sizeof *f->dof, compare_int32);
+    for (int64_t at = low; at < high; ++at) f->place[f->dof[at]] = (int32_t)at;
+    int64_t width = half_bandwidth(M, low, high, f->dof, f->place);
+    if (width > 12 && width > n / 8) width = narrow_band(M, low, high, width, spare, f->dof, f->place);
+    f->part[c].width = width > BAND_WIDTH_FINE && band_work(n, width) > BAND_WORK_MAX ? -1 : width;
+  }
+  memory_free(&spare);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- factors ---- */
+
+/* L D L^T within the band, row by row. Returns the place of the first pivot that is not positive, or `end`. */
+static int64_t factor_band(const sparse_rows *M, const mass_factor *f, int64_t c)
+{
+  const int64_t first = f->start[c], n = f->start[c + 1] - first, b = f->part[c].width;
+  double *const l = f->part[c].factor, *const d = f->inverse_pivot + first;
+  for (int64_t i = 0; i < n; ++i) {
+    double *const row = l + i * b - i + b; /* row[j] is the entry of column j, i - b <= j < i */
+    const int32_t dof = f->dof[first + i];
+    double        pivot = 0.0;
+    for (int64_t k = M->start[dof]; k < M->start[dof + 1]; ++k) {
+      const int64_t j = f->place[M->col[k]] - first;
+      if (M->value[k] == 0.0) continue;
+      if (j < i) row[j] = M->value[k];
+      if (j == i) pivot = M->value[k];
+    }
+    const double floor = 8.0 * DBL_EPSILON * fabs(pivot);
+    for (int64_t j = i > b ? i - b : 0; j < i; ++j) { /* row[j] becomes L_ij D_j, then L_ij below */
+      const double *const above = l + j * b - j + b;
+      double              sum   = row[j];
+      for (int64_t k = i > b ? i - b : 0; k < j; ++k)
+        if (k >= j - b) sum -= row[k] * above[k];
+      row[j] = sum;
+    }
+    for (int64_t j = i > b ? i - b : 0; j < i; ++j) {
+      const double scaled = row[j] * d[j];
+      pivot -= scaled * row[j];
+      row[j] = scaled;
+    }
+    if (!(pivot > floor) || !isfinite(pivot)) return first + i;
+    d[i] = 1.0 / pivot;
+  }
+  return f->start[c + 1];
+}
+
+static PetscErrorCode factor_direct(const sparse_rows *M, const mass_factor *f, int64_t c)
+{
+  const int64_t first = f->start[c], n = f->start[c + 1] - first;
+  int64_t      *start = NULL, slot = 0, n_entries = 0;
+  int32_t      *col   = NULL;
+  double       *value = NULL;
+  sparse_rows   part  = {0};
+  bool          is_regular = false;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < n; ++i) n_entries += M->start[f->dof[first + i] + 1] - M->start[f->dof[first + i]];
+  PetscErrorCode code = memory_alloc("component rows", n + 1, sizeof *start, &start);
+  if (!code) code = memory_alloc("component columns", n_entries, sizeof *col, &col);
+  if (!code) code = memory_alloc("component values", n_entries, sizeof *value, &value);
+  for (int64_t i = 0; !code && i < n; ++i) {
+    const int32_t dof = f->dof[first + i];
+    for (int64_t k = M->start[dof]; k < M->start[dof + 1]; ++k) {
+      if (M->value[k] == 0.0) continue;
+      col[slot]     = (int32_t)(f->place[M->col[k]] - first);
+      value[slot++] = M->value[k];
+    }
+    start[i + 1] = slot;
+  }
+  if (!code) code = sparse_rows_create("mass matrix", n, n, start, col, value, &part);
+  if (!code) code = sparse_direct_create(SPARSE_DIRECT_CHOLESKY, &part, &is_regular, &f->part[c].direct);
+  memory_free(&start), memory_free(&col), memory_free(&value);
+  sparse_rows_destroy(&part);
+  PetscCall(code);
+  PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
+             "the mass matrix is not positive definite: see the %" PRId64 " unknowns that hang together with row %" PRId32, n, f->dof[first]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
+{
+  int64_t bad = f->n;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("pivots", f->n, sizeof *f->inverse_pivot, &f->inverse_pivot));
+  for (int64_t c = 0; c < f->n_components; ++c)
+    if (f->part[c].width > 0)
+      PetscCall(memory_alloc("banded factor", (f->start[c + 1] - f->start[c]) * f->part[c].width, sizeof(double), &f->part[c].factor));
+  #pragma omp parallel for schedule(dynamic, 8) reduction(min : bad) if (f->n >= PARALLEL_PLACES)
+  for (int64_t c = 0; c < f->n_components; ++c) {
+    if (f->part[c].width < 0) continue;
+    const int64_t stop = factor_band(M, f, c);
+    if (stop < f->start[c + 1] && f->dof[stop] < bad) bad = f->dof[stop];
+  }
+  PetscCheck(bad == f->n, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
+             "the mass matrix is not positive definite: the pivot of row %" PRId64 " is not above zero; is that unknown without mass?", bad);
+  for (int64_t c = 0; c < f->n_components; ++c)
+    if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out)
+{
+  mass_factor *f;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCheck(M->n_rows == M->n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "the mass matrix has %" PRId64 " rows and %" PRId64 " columns, expected a square one", M->n_rows, M->n_cols);
+  PetscCall(memory_alloc("factored mass matrix", 1, sizeof *f, &f));
+  f->n                = M->n_rows;
+  PetscErrorCode code = split(M, f);
+  if (!code) code = factor_all(M, f);
+  if (code) mass_factor_destroy(&f);
+  PetscCall(code);
+  *out = f;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- solves ---- */
+
+static inline __attribute__((always_inline)) void solve_band(int64_t n, int64_t b, const double *restrict l, const double *restrict d, const int m,
+                                                             double *restrict x)
+{
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t       first = i > b ? i - b : 0;
+    const double *const row   = l + i * b - i + b;
+    double              sum[3] = {0.0, 0.0, 0.0};
+    for (int64_t j = first; j < i; ++j)
+      for (int v = 0; v < m; ++v) sum[v] += row[j] * x[j * m + v];
+    for (int v = 0; v < m; ++v) x[i * m + v] -= sum[v];
+  }
+  for (int64_t i = 0; i < n; ++i)
+    for (int v = 0; v < m; ++v) x[i * m + v] *= d[i];
+  for (int64_t i = n - 1; i > 0; --i) {
+    const int64_t       first = i > b ? i - b : 0;
+    const double *const row   = l + i * b - i + b;
+    for (int64_t j = first; j < i; ++j)
+      for (int v = 0; v < m; ++v) x[j * m + v] -= row[j] * x[i * m + v];
+  }
+}
+
+static void solve_direct(const mass_factor *f, int64_t c, int m, double *x)
+{
+  const int64_t n = f->start[c + 1] - f->start[c];
+  double       *y = NULL;
+  if (m == 1) {
+    PetscCallAbort(PETSC_COMM_SELF, sparse_direct_solve(f->part[c].direct, x, x));
+    return;
+  }
+  PetscCallAbort(PETSC_COMM_SELF, memory_alloc("component solve", n, sizeof *y, &y));
+  for (int v = 0; v < m; ++v) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i * m + v];
+    PetscCallAbort(PETSC_COMM_SELF, sparse_direct_solve(f->part[c].direct, y, y));
+    for (int64_t i = 0; i < n; ++i) x[i * m + v] = y[i];
+  }
+  memory_free(&y);
+}
+
+void mass_factor_solve_component(const mass_factor *f, int64_t c, int n_vectors, double *x)
+{
+  const component *p     = f->part + c;
+  const int64_t    first = f->start[c], n = f->start[c + 1] - first;
+  const double    *d     = f->inverse_pivot + first;
+  if (p->width < 0) solve_direct(f, c, n_vectors, x);
+  else if (n == 1) {
+    for (int v = 0; v < n_vectors; ++v) x[v] *= d[0];
+  } else if (n_vectors == 1) solve_band(n, p->width, p->factor, d, 1, x);
+  else solve_band(n, p->width, p->factor, d, 3, x);
+}
+
+void mass_factor_solve_places(const mass_factor *f, double *x)
+{
+  #pragma omp parallel for schedule(dynamic, 8) if (f->n >= PARALLEL_PLACES)
+  for (int64_t c = 0; c < f->n_components; ++c)
+    if (f->part[c].width >= 0) mass_factor_solve_component(f, c, 1, x + f->start[c]);
+  for (int64_t c = 0; c < f->n_components; ++c)
+    if (f->part[c].width < 0) mass_factor_solve_component(f, c, 1, x + f->start[c]);
+}

@@ -1,0 +1,27 @@
+/* A symmetric positive definite matrix that couples few unknowns at a time, as the mass-like matrices of many bodies do: split into
+ * its connected components, each factored by what its structure suggests. Small and dense ones (rigid bodies, super-helices) and
+ * narrow bands (rods) get a band L D L^T, after a reverse Cuthill-McKee ordering where that narrows the band; wide ones (meshes) a
+ * sparse Cholesky factor of PETSc's. Components are factored and solved in parallel; the bits do not depend on the number of threads. */
+#ifndef SS_OPTIM_MASS_FACTOR_H
+#define SS_OPTIM_MASS_FACTOR_H
+#include "optim/friction/sparse_rows.h"
+
+typedef struct mass_factor mass_factor;
+
+/* M [n x n] with both triangles, of which the lower one is read. Not positive definite: PETSC_ERR_MAT_CH_ZRPVT naming the row. */
+PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out);
+void           mass_factor_destroy(mass_factor **f);
+
+/* The order of the components: component c holds the places start[c] ... start[c+1]-1, and dof[place] is the unknown there. */
+int64_t        mass_factor_n_components(const mass_factor *f);
+const int64_t *mass_factor_start(const mass_factor *f); /* [n_components+1] */
+const int32_t *mass_factor_dof(const mass_factor *f);   /* [n] */
+const int32_t *mass_factor_place(const mass_factor *f); /* [n] the inverse: unknown -> place */
+/* May several threads solve with component c at once? Not with PETSc's factors. */
+bool mass_factor_is_threadable(const mass_factor *f, int64_t c);
+
+/* x <- M_c^-1 x for 1 or 3 vectors side by side, x [start[c+1]-start[c]][n_vectors] in places. */
+void mass_factor_solve_component(const mass_factor *f, int64_t c, int n_vectors, double *x);
+/* The same with all components, x [n] in places. Threaded. */
+void mass_factor_solve_places(const mass_factor *f, double *x);
+#endif

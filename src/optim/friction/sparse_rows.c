@@ -1,0 +1,207 @@
+#include "optim/friction/sparse_rows.h"
+#include "core/memory.h"
+#include <inttypes.h>
+#include <math.h>
+
+enum { PARALLEL_ENTRIES = 30000 }; /* fewer are done before a team wakes up */
+
+static PetscErrorCode reserve(int64_t n_rows, int64_t n_cols, int64_t n_entries, sparse_rows *out)
+{
+  PetscFunctionBegin;
+  *out = (sparse_rows){.n_rows = n_rows, .n_cols = n_cols};
+  PetscCheck(n_cols >= 0 && n_cols <= INT32_MAX && n_rows >= 0 && n_rows <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "a matrix of %" PRId64 " x %" PRId64 " has more rows or columns than 2^31 - 1", n_rows, n_cols);
+  PetscCall(memory_alloc("sparse matrix rows", n_rows + 1, sizeof *out->start, &out->start));
+  PetscCall(memory_alloc("sparse matrix columns", n_entries, sizeof *out->col, &out->col));
+  PetscCall(memory_alloc("sparse matrix values", n_entries, sizeof *out->value, &out->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void sparse_rows_destroy(sparse_rows *a)
+{
+  memory_free(&a->start), memory_free(&a->col), memory_free(&a->value);
+  *a = (sparse_rows){0};
+}
+
+/* `from` is transposed into `to`, which has room. Columns of a row of `to` are rows of `from` in ascending order, so that the
+ * transpose of a transpose has sorted rows, whatever the order was. */
+static void transpose_into(const sparse_rows *from, sparse_rows *to)
+{
+  for (int64_t k = 0; k < from->start[from->n_rows]; ++k) ++to->start[from->col[k] + 1];
+  for (int64_t i = 0; i < to->n_rows; ++i) to->start[i + 1] += to->start[i];
+  for (int64_t i = 0; i < from->n_rows; ++i)
+    for (int64_t k = from->start[i]; k < from->start[i + 1]; ++k) {
+      const int64_t slot = to->start[from->col[k]]++;
+      to->col[slot]      = (int32_t)i;
+      to->value[slot]    = from->value[k];
+    }
+  for (int64_t i = to->n_rows; i > 0; --i) to->start[i] = to->start[i - 1];
+  to->start[0] = 0;
+}
+
+PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out)
+{
+  PetscFunctionBegin;
+  PetscCall(reserve(a->n_cols, a->n_rows, a->start[a->n_rows], out));
+  transpose_into(a, out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of one row that follow each other with the same column become their sum. */
+static void add_repeated(sparse_rows *a)
+{
+  int64_t slot = 0, first = 0;
+  for (int64_t i = 0; i < a->n_rows; ++i) {
+    const int64_t last = a->start[i + 1], row = slot;
+    for (int64_t k = first; k < last; ++k) {
+      if (slot > row && a->col[slot - 1] == a->col[k]) a->value[slot - 1] += a->value[k];
+      else a->col[slot] = a->col[k], a->value[slot++] = a->value[k];
+    }
+    first           = last;
+    a->start[i + 1] = slot;
+  }
+}
+
+static PetscErrorCode check_rows(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value)
+{
+  PetscFunctionBegin;
+  PetscCheck(start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: row 0 starts at %" PRId64 ", expected 0", name, start[0]);
+  for (int64_t i = 0; i < n_rows; ++i)
+    PetscCheck(start[i] <= start[i + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "%s: row %" PRId64 " ends at %" PRId64 ", before it starts (%" PRId64 "); starts must not fall", name, i, start[i + 1], start[i]);
+  for (int64_t i = 0; i < n_rows; ++i)
+    for (int64_t k = start[i]; k < start[i + 1]; ++k) {
+      PetscCheck(col[k] >= 0 && col[k] < n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+                 "%s: row %" PRId64 " has an entry in column %" PRId32 ", expected 0 ... %" PRId64, name, i, col[k], n_cols - 1);
+      PetscCheck(isfinite(value[k]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+                 "%s: the entry in row %" PRId64 ", column %" PRId32 " is not a finite number", name, i, col[k]);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value,
+                                  sparse_rows *out)
+{
+  sparse_rows given = {n_rows, n_cols, (int64_t *)start, (int32_t *)col, (double *)value}, turned = {0};
+  PetscFunctionBegin;
+  *out = (sparse_rows){0};
+  PetscCall(check_rows(name, n_rows, n_cols, start, col, value));
+  PetscErrorCode code = sparse_rows_transposed(&given, &turned);
+  if (!code) code = sparse_rows_transposed(&turned, out);
+  sparse_rows_destroy(&turned);
+  if (code) sparse_rows_destroy(out);
+  PetscCall(code);
+  add_repeated(out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row, const int32_t *col,
+                                         const double *value, sparse_rows *out)
+{
+  int64_t *start = NULL, *order = NULL;
+  PetscFunctionBegin;
+  *out = (sparse_rows){0};
+  for (int64_t k = 0; k < n_entries; ++k)
+    PetscCheck(row[k] >= 0 && row[k] < n_rows, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "%s: entry %" PRId64 " stands in row %" PRId32 ", expected 0 ... %" PRId64, name, k, row[k], n_rows - 1);
+  /* compressed rows in the order given, then as above */
+  sparse_rows    rows = {0};
+  PetscErrorCode code = reserve(n_rows, n_cols, n_entries, &rows);
+  if (!code) {
+    for (int64_t k = 0; k < n_entries; ++k) ++rows.start[row[k] + 1];
+    for (int64_t i = 0; i < n_rows; ++i) rows.start[i + 1] += rows.start[i];
+    code = memory_alloc("places of triplets", n_rows, sizeof *order, &order);
+  }
+  if (!code) {
+    start = rows.start;
+    for (int64_t i = 0; i < n_rows; ++i) order[i] = start[i];
+    for (int64_t k = 0; k < n_entries; ++k) {
+      const int64_t slot = order[row[k]]++;
+      rows.col[slot] = col[k], rows.value[slot] = value[k];
+    }
+    code = sparse_rows_create(name, n_rows, n_cols, rows.start, rows.col, rows.value, out);
+  }
+  memory_free(&order);
+  sparse_rows_destroy(&rows);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const sparse_rows *b, sparse_rows *out)
+{
+  int64_t slot = 0;
+  PetscFunctionBegin;
+  SS_ASSERT(a->n_rows == b->n_rows && a->n_cols == b->n_cols);
+  PetscCall(reserve(a->n_rows, a->n_cols, a->start[a->n_rows] + b->start[b->n_rows], out));
+  for (int64_t i = 0; i < a->n_rows; ++i) {
+    int64_t k = a->start[i], l = b->start[i];
+    while (k < a->start[i + 1] || l < b->start[i + 1]) {
+      const int32_t at_a = k < a->start[i + 1] ? a->col[k] : INT32_MAX, at_b = l < b->start[i + 1] ? b->col[l] : INT32_MAX;
+      out->col[slot]     = at_a < at_b ? at_a : at_b;
+      double value       = 0.0;
+      if (at_a <= at_b) value += s * a->value[k++];
+      if (at_b <= at_a) value += t * b->value[l++];
+      out->value[slot++] = value;
+    }
+    out->start[i + 1] = slot;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gustavson's row-wise product: `last[j]` remembers in which row column j was met last. */
+static int64_t product_row(const sparse_rows *a, const sparse_rows *b, int64_t i, int64_t *last, double *sum, int64_t slot, sparse_rows *out)
+{
+  const int64_t first = slot;
+  for (int64_t k = a->start[i]; k < a->start[i + 1]; ++k)
+    for (int64_t l = b->start[a->col[k]]; l < b->start[a->col[k] + 1]; ++l) {
+      const int32_t j = b->col[l];
+      if (last[j] != i + 1) {
+        last[j] = i + 1;
+        sum[j]  = 0.0;
+        if (out) out->col[slot] = j;
+        ++slot;
+      }
+      sum[j] += a->value[k] * b->value[l];
+    }
+  if (out)
+    for (int64_t k = first; k < slot; ++k) out->value[k] = sum[out->col[k]];
+  return slot;
+}
+
+PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, sparse_rows *out)
+{
+  int64_t    *last = NULL, n_entries = 0;
+  double     *sum  = NULL;
+  sparse_rows loose = {0}, turned = {0};
+  PetscFunctionBegin;
+  *out = (sparse_rows){0};
+  SS_ASSERT(a->n_cols == b->n_rows);
+  PetscErrorCode code = memory_alloc("product's columns", b->n_cols, sizeof *last, &last);
+  if (!code) code = memory_alloc("product's sums", b->n_cols, sizeof *sum, &sum);
+  if (!code) {
+    for (int64_t i = 0; i < a->n_rows; ++i) n_entries = product_row(a, b, i, last, sum, n_entries, NULL);
+    code = reserve(a->n_rows, b->n_cols, n_entries, &loose);
+  }
+  if (!code) {
+    for (int64_t j = 0; j < b->n_cols; ++j) last[j] = 0;
+    for (int64_t i = 0; i < a->n_rows; ++i) loose.start[i + 1] = product_row(a, b, i, last, sum, loose.start[i], &loose);
+    code = sparse_rows_transposed(&loose, &turned); /* twice: sorts the rows */
+  }
+  if (!code) code = sparse_rows_transposed(&turned, out);
+  memory_free(&last), memory_free(&sum);
+  sparse_rows_destroy(&loose), sparse_rows_destroy(&turned);
+  if (code) sparse_rows_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void sparse_rows_apply(const sparse_rows *a, const double *restrict x, double *restrict y)
+{
+  const int64_t n = a->n_rows;
+  #pragma omp parallel for schedule(static) if (a->start[n] >= PARALLEL_ENTRIES)
+  for (int64_t i = 0; i < n; ++i) {
+    double sum = 0.0;
+    for (int64_t k = a->start[i]; k < a->start[i + 1]; ++k) sum += a->value[k] * x[a->col[k]];
+    y[i] = sum;
+  }
+}

@@ -1,0 +1,30 @@
+/* Scalar sparse matrices in compressed rows: indices ascending within a row, each once. Plain data, on any thread. */
+#ifndef SS_OPTIM_SPARSE_ROWS_H
+#define SS_OPTIM_SPARSE_ROWS_H
+#include "core/error.h"
+
+typedef struct {
+  int64_t  n_rows, n_cols;
+  int64_t *start; /* [n_rows + 1] */
+  int32_t *col;   /* [start[n_rows]] */
+  double  *value; /* [start[n_rows]] */
+} sparse_rows;
+
+/* Copy compressed rows whose entries may stand in any order and several times: rows are sorted, repeated entries added in the order
+ * given. PETSC_ERR_USER_INPUT naming `name`, row and place for starts that fall, columns outside 0 ... n_cols - 1 and values that are
+ * not finite. *out is empty after a failure. */
+PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value,
+                                  sparse_rows *out);
+/* The same from triplets. */
+PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row, const int32_t *col,
+                                         const double *value, sparse_rows *out);
+PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out);
+/* out = s A + t B, on the union of the patterns. */
+PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const sparse_rows *b, sparse_rows *out);
+/* out = A B. Row by row, so that the bits depend on the matrices alone. */
+PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, sparse_rows *out);
+/* Frees what it holds and leaves it empty; accepts an empty one. */
+void sparse_rows_destroy(sparse_rows *a);
+/* y = A x, threaded over rows: the same bits on any number of threads. No aliasing. */
+void sparse_rows_apply(const sparse_rows *a, const double *restrict x, double *restrict y);
+#endif
