@@ -84,27 +84,41 @@ void h5_scope_close(h5_scope *scope)
   while (scope->n) H5Idec_ref(scope->id[--scope->n]);
 }
 
-static PetscErrorCode access_list(h5_scope *scope, const char *path, hid_t *list)
+static PetscErrorCode access_list(h5_scope *scope, const char *path, H5F_libver_t oldest, hid_t *list)
 {
   PetscFunctionBegin;
   PetscCall(h5_start());
   H5_CALL(path, *list = h5_keep(scope, H5Pcreate(H5P_FILE_ACCESS)));
   H5_CALL(path, H5Pset_fclose_degree(*list, H5F_CLOSE_STRONG));
-  H5_CALL(path, H5Pset_libver_bounds(*list, H5F_LIBVER_V110, H5F_LIBVER_LATEST));
+  H5_CALL(path, H5Pset_libver_bounds(*list, oldest, H5F_LIBVER_LATEST));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create(h5_scope *scope, const char *path, H5F_libver_t oldest, hsize_t user_block, hid_t *file)
+{
+  H5_SCOPE(mine);
+  hid_t access, list;
+
+  PetscFunctionBegin;
+  PetscCall(access_list(&mine, path, oldest, &access));
+  H5_CALL(path, list = h5_keep(&mine, H5Pcreate(H5P_FILE_CREATE)));
+  H5_CALL(path, H5Pset_userblock(list, user_block));
+  H5_CALL(path, H5Pset_obj_track_times(list, false));
+  H5_CALL(path, *file = h5_keep(scope, H5Fcreate(path, H5F_ACC_TRUNC, list, access)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode h5_create(h5_scope *scope, const char *path, hsize_t user_block, hid_t *file)
 {
-  H5_SCOPE(mine);
-  hid_t access, create;
-
   PetscFunctionBegin;
-  PetscCall(access_list(&mine, path, &access));
-  H5_CALL(path, create = h5_keep(&mine, H5Pcreate(H5P_FILE_CREATE)));
-  H5_CALL(path, H5Pset_userblock(create, user_block));
-  H5_CALL(path, H5Pset_obj_track_times(create, false));
-  H5_CALL(path, *file = h5_keep(scope, H5Fcreate(path, H5F_ACC_TRUNC, create, access)));
+  PetscCall(create(scope, path, H5F_LIBVER_V110, user_block, file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode h5_create_for_all(h5_scope *scope, const char *path, hid_t *file)
+{
+  PetscFunctionBegin;
+  PetscCall(create(scope, path, H5F_LIBVER_EARLIEST, 0, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,7 +128,7 @@ PetscErrorCode h5_open(h5_scope *scope, const char *path, hid_t *file)
   hid_t access;
 
   PetscFunctionBegin;
-  PetscCall(access_list(&mine, path, &access));
+  PetscCall(access_list(&mine, path, H5F_LIBVER_V110, &access));
   H5_CALL(path, *file = h5_keep(scope, H5Fopen(path, H5F_ACC_RDONLY, access)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

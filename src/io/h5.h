@@ -29,6 +29,8 @@ PetscErrorCode h5_start(void);
 /* A new file with a user block of `user_block` bytes; an existing one for reading. Closing closes all that is open in it. The
  * same contents give the same bytes: no times are recorded. */
 PetscErrorCode h5_create(h5_scope *scope, const char *path, hsize_t user_block, hid_t *file);
+/* A new file that older versions of HDF5, too, can read, from its first byte. */
+PetscErrorCode h5_create_for_all(h5_scope *scope, const char *path, hid_t *file);
 PetscErrorCode h5_open(h5_scope *scope, const char *path, hid_t *file);
 /* A new group, with the groups on the way to it. */
 PetscErrorCode h5_make_group(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *group);

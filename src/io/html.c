@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the UTF-8 character at s if it may stand in XML, else 0. */
-static int character_length(const unsigned char *s)
+int html_character_length(const unsigned char *s)
 {
   if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f ? 1 : s[0] == '\n' || s[0] == '\t';
   const int n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
@@ -23,7 +22,7 @@ static PetscErrorCode put_escaped(text_buffer *b, const char *text)
 {
   PetscFunctionBegin;
   for (const char *s = text; *s;) {
-    const int n = character_length((const unsigned char *)s);
+    const int n = html_character_length((const unsigned char *)s);
     if (n == 0) PetscCall(text_append(b, "\xef\xbf\xbd", 3));
     else if (*s == '&') PetscCall(text_append(b, "&amp;", 5));
     else if (*s == '<') PetscCall(text_append(b, "&lt;", 4));

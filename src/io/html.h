@@ -8,6 +8,8 @@
 /* `format` is markup, a literal of ours. Of printf's conversions it may have %s (escaped), %d, %lld, %c-less numbers with
  * flags, width and precision (%.3f, %g), and %%. Escaped: & < > " '; what is no character of XML, or no UTF-8, becomes U+FFFD. */
 PetscErrorCode html_put(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The length of the UTF-8 character at s if it may stand in XML, else 0. */
+int html_character_length(const unsigned char *s);
 /* A path for href="...", each byte that is not plain percent-encoded; `../` and what begins with / are the caller's business. */
 PetscErrorCode html_put_path(text_buffer *b, const char *path);
 /* Markup as it is: only what we made ourselves. */

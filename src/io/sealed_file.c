@@ -170,6 +170,18 @@ static PetscErrorCode seal_and_flush(const char *path, const char *kind, int for
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode put_in_place(const char *temporary, const char *path, bool waits, bool is_vital)
+{
+  PetscFunctionBegin;
+  if (rename(temporary, path)) {
+    const int error = errno;
+    unlink(temporary);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s in place: %s%s", path, strerror(error), file_advice(error));
+  }
+  PetscCall(waits ? flush_later(path, is_vital) : file_sync_directory_of(path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format)
 {
   PetscFunctionBegin;
@@ -177,12 +189,21 @@ PetscErrorCode sealed_file_publish(const char *temporary, const char *path, cons
   const PetscErrorCode code  = seal_and_flush(temporary, kind, format, !waits);
   if (code) unlink(temporary);
   PetscCall(code);
-  if (rename(temporary, path)) {
+  PetscCall(put_in_place(temporary, path, waits, strcmp(kind, "checkpoint") == 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode file_publish(const char *temporary, const char *path)
+{
+  PetscFunctionBegin;
+  const bool              waits = flush_is_put_off();
+  CLOSED_AT_END const int fd    = open(temporary, O_RDWR | O_CLOEXEC);
+  if (fd < 0 || (!waits && fsync(fd))) {
     const int error = errno;
     unlink(temporary);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s in place: %s%s", path, strerror(error), file_advice(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s to the disk: %s%s", temporary, strerror(error), file_advice(error));
   }
-  PetscCall(waits ? flush_later(path, strcmp(kind, "checkpoint") == 0) : file_sync_directory_of(path));
+  PetscCall(put_in_place(temporary, path, waits, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

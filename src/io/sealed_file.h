@@ -14,6 +14,8 @@ PetscErrorCode sealed_file_temporary(const char *path, char **temporary); /* mem
 /* Seal `temporary` (whose first 512 bytes are free), flush it to the disk, rename it to `path`, flush the folder.
  * On failure the temporary is removed and what stood at `path` is still there. */
 PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format);
+/* The same without a seal, for files whose first bytes others read. */
+PetscErrorCode file_publish(const char *temporary, const char *path);
 /* What became of a file: fit to be read; damaged or of another kind; of a format that only a newer program reads; not to be opened for a
  * reason that is not its own (permissions, too many open files, no memory). */
 typedef enum { SEALED_GOOD, SEALED_DAMAGED, SEALED_NEWER, SEALED_OUT_OF_REACH } sealed_state;

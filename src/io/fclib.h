@@ -1,0 +1,62 @@
+/* FCLIB files: one frictional contact problem each, in HDF5 [Acary2014].
+ *
+ *   local    u = W r + q                          r, u: d per contact, normal first, d = 2 or 3
+ *   global   M v = H r + f,  u = H^T v + w        H is n x (d n_contacts): its columns belong to contacts
+ *
+ * with (u, r) in Coulomb's set of mu at every contact. A matrix here is in compressed columns, sorted, without duplicates or zeros; so H, read as compressed
+ * rows, is the Jacobian of u by v with a row for each component of contact. M is symmetric and full. W need not be symmetric.
+ * Problems with bilateral constraints (V, R, s; G, b) and with rolling friction are recognised and refused. */
+#ifndef SS_IO_FCLIB_H
+#define SS_IO_FCLIB_H
+#include "core/error.h"
+
+typedef struct {
+  int64_t  n_rows, n_columns;
+  int64_t *start; /* [n_columns + 1] */
+  int32_t *row;   /* [start[n_columns]] */
+  double  *value;
+} fclib_matrix;
+
+typedef struct {
+  bool         is_global;
+  int          dimension;  /* d */
+  int64_t      n_contacts;
+  int64_t      n_dof;      /* n; of a local problem, that of the system behind it: 0 where the file does not say */
+  int64_t      n_bodies;   /* 0 where the file does not say */
+  fclib_matrix W;          /* local */
+  fclib_matrix M, H;       /* global */
+  double      *q;          /* local, [d n_contacts] */
+  double      *f, *w;      /* global, [n_dof], [d n_contacts] */
+  double      *mu;         /* [n_contacts] >= 0 */
+  char        *title, *description, *math_info; /* NULL: none. As they stand in the file, in any encoding */
+  bool         was_half_stored; /* M: one triangle was in the file and has been mirrored */
+  bool         has_solution;    /* a claim of the file's, not to be trusted */
+  int64_t      n_guesses;
+} fclib_problem;
+
+typedef struct {
+  const double *v;     /* [n_dof], global; NULL: left out */
+  const double *u, *r; /* [d n_contacts] */
+} fclib_state;
+
+/* Read and check everything but solution and guesses. A file of another kind, a pointer of Git LFS, sizes that do not fit, indices out of range, what is
+ * not finite, mu < 0, a contact that acts on nothing: PETSC_ERR_USER_INPUT with file, object and entry. What had to be mended is said in the log. */
+PetscErrorCode fclib_read(const char *path, fclib_problem *out);
+void           fclib_clear(fclib_problem *p);
+/* r of guess 1 to n_guesses, or of the solution (0); [d n_contacts] finite numbers. */
+PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_t guess, double *r);
+/* Does reading `path` end at all, and well? Asked of a child process, since libhdf5 does not survive all damaged files: PETSC_ERR_FILE_READ if it crashes
+ * there, or takes longer than `seconds`. Before threads of OpenMP have been started. */
+PetscErrorCode fclib_vet(const char *path, int seconds);
+
+/* A new file in the place of `path`, complete or not at all. solution NULL: none. Everything is borrowed and taken as it is. */
+PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses, const fclib_state *guesses);
+
+/* y = A x, y = A^T x */
+void   fclib_apply(const fclib_matrix *A, const double *x, double *y);
+void   fclib_apply_transposed(const fclib_matrix *A, const double *x, double *y);
+/* max |a_ij - a_ji| / max |a_ij| of a square matrix */
+double fclib_asymmetry(const fclib_matrix *A);
+/* Printable UTF-8 of at most room - 1 bytes, on one line: what is neither becomes '?'. */
+void fclib_clean_text(const char *text, size_t room, char *out);
+#endif
