@@ -31,7 +31,8 @@ typedef struct {
   int                n_bodies;
   body *const       *body;   /* [n_bodies] */
   const int32_t     *frame;  /* [n_bodies] number of its pose, -1: it has none */
-  const rigid_frame *frames; /* at the start of the step; block < 0: no unknowns */
+  const rigid_frame *frames; /* at the start of the step */
+  const rigid_frame *end;    /* of what has no unknowns: at its end */
   const contact_law *law;    /* [n_bodies][n_bodies] symmetric: friction, restitution, never_touch */
   double             dt;     /* [s] */
   double             margin; /* what is farther apart than this does not meet within the step [m] */

@@ -7,6 +7,7 @@
 
 typedef struct {
   double  beta;
+  bool    is_definite; /* what comes of turning the gradient is left out of the stiffness */
   double *stiffness, *rest; /* [n] c [J], theta0 */
   double *gradient[9];      /* [n] of theta by nodes 1, 2, 3 at the start of the step, if beta > 0 */
 } hinges;
@@ -83,7 +84,8 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
     const double c = h->stiffness[first + e];
     double       arm[9], g[9], H[81], g0[9], theta, rate = 0.0;
     arms(x, e, arm);
-    if (!hinge_angle(arm, arm + 3, arm + 6, &theta, g, S ? H : NULL)) return e;
+    const bool has_hessian = S && !h->is_definite;
+    if (!hinge_angle(arm, arm + 3, arm + 6, &theta, g, has_hessian ? H : NULL)) return e;
     const double moment = c * angle_between(theta, h->rest[first + e]);
     for (int k = 0; k < 9 && h->beta > 0.0; ++k) {
       g0[k] = h->gradient[k][first + e];
@@ -92,7 +94,7 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
     for (int k = 0; k < 9; ++k) f[3 + k][e] = -moment * g[k] - (h->beta > 0.0 ? h->beta * c * rate * g0[k] : 0.0);
     for (int p = 0; p < 9 && S; ++p)
       for (int q = 0; q < 9; ++q) {
-        double value = dt * dt * (c * g[p] * g[q] + moment * H[9 * p + q]);
+        double value = dt * dt * (c * g[p] * g[q] + (has_hessian ? moment * H[9 * p + q] : 0.0));
         if (h->beta > 0.0) value += dt * h->beta * c * g0[p] * g0[q];
         S[9 * (4 * (p / 3 + 1) + q / 3 + 1) + 3 * (p % 3) + q % 3][e] = value;
       }
@@ -132,6 +134,8 @@ static void begin_step(void *context, int64_t n, const int32_t *node, const doub
   }
 }
 
+static void set_definite(void *context, bool is_wanted) { ((hinges *)context)->is_definite = is_wanted; }
+
 static void destroy(void **context)
 {
   hinges *h = *context;
@@ -142,7 +146,7 @@ static void destroy(void **context)
 }
 
 static const element_ops ops = {
-    .name = "hinges", .n_nodes = 4, .begin_step = begin_step, .evaluate = evaluate, .energy = energy, .destroy = destroy};
+    .name = "hinges", .n_nodes = 4, .begin_step = begin_step, .evaluate = evaluate, .energy = energy, .destroy = destroy, .set_definite = set_definite};
 
 PetscErrorCode hinges_add(nodal_body *b, double bending, double beta, int64_t n, const int32_t *node)
 {

@@ -8,6 +8,7 @@
 typedef struct {
   element_ops ops; /* with the name of this set */
   double      k, beta;
+  bool        is_definite; /* what compression takes from the stiffness is left out */
   double     *length;       /* [n] m */
   double     *direction[3]; /* [n] at the start of the step, if beta > 0 */
 } springs;
@@ -38,7 +39,8 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
       for (int j = 0; j < 3; ++j) {
         double *const S_11 = S[27 + 3 * i + j];
         for (int64_t e = 0; e < n; ++e) {
-          const double along = k / s->length[first + e], across = k * strain[e] * over_length[e];
+          const double along = k / s->length[first + e], pull = k * strain[e] * over_length[e];
+          const double across = s->is_definite ? fmax(0.0, pull) : pull;
           S_11[e] = dt * dt * ((along - across) * u[i][e] * u[j][e] + (i == j ? across : 0.0));
         }
         for (int64_t e = 0; e < n && damping > 0.0; ++e)
@@ -71,6 +73,8 @@ static void begin_step(void *context, int64_t n, const int32_t *node, const doub
   }
 }
 
+static void set_definite(void *context, bool is_wanted) { ((springs *)context)->is_definite = is_wanted; }
+
 static void destroy(void **context)
 {
   springs *s = *context;
@@ -88,7 +92,7 @@ PetscErrorCode springs_add(nodal_body *b, const char *name, double k, double bet
   s->k    = k;
   s->beta = beta;
   s->ops  = (element_ops){
-       .name = name, .n_nodes = 2, .begin_step = begin_step, .evaluate = evaluate, .energy = energy, .destroy = destroy};
+       .name = name, .n_nodes = 2, .begin_step = begin_step, .evaluate = evaluate, .energy = energy, .destroy = destroy, .set_definite = set_definite};
   PetscCall(nodal_body_add_set(b, &s->ops, n, node, &set));
   set->context = s;
   PetscCall(memory_alloc("springs", n, sizeof(double), &s->length));

@@ -6,6 +6,7 @@
 typedef struct {
   const material *material;
   double          beta, mu, lambda;
+  bool            is_definite; /* what of the tangent would not be is left out */
   int64_t         n;
   double         *volume;      /* [n] */
   double         *gradient[9]; /* gradients of the shape functions of corners 1, 2, 3 (corner 0: minus their sum), [3 corner + k][n] */
@@ -143,6 +144,7 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
   if (bad < n) return bad;
   memset(f, 0, 12 * sizeof *f);
   corner_forces(n, t->volume, t->gradient, first, (const element_row *)P, f);
+  if (S && t->is_definite) material_tangent_project(n, ELEMENT_BATCH, dp[0], a[0], b[0]);
   if (S)
     add_stiffness(t, first, n, dt, (const element_row *)U, (const element_row *)V, (const element_row *)dp, (const element_row *)a,
                   (const element_row *)b, S);
@@ -178,6 +180,8 @@ static void begin_step(void *context, int64_t n, const int32_t *node, const doub
   }
 }
 
+static void set_definite(void *context, bool is_wanted) { ((tetrahedra *)context)->is_definite = is_wanted; }
+
 static void destroy(void **context)
 {
   tetrahedra *t = *context;
@@ -195,7 +199,8 @@ static const element_ops ops = {.name       = "tetrahedra",
                                 .begin_step = begin_step,
                                 .evaluate   = evaluate,
                                 .energy     = energy,
-                                .destroy    = destroy};
+                                .destroy    = destroy,
+                                .set_definite = set_definite};
 
 /* ---- making them --------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
 #include "discretize/material/material.h"
+#include "core/eigen3.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/svd3.h"
@@ -164,6 +165,26 @@ int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *
     copy_out(9, n, ld, rows_dp, dp), copy_out(3, n, ld, rows_a, a), copy_out(3, n, ld, rows_b, b);
   }
   return batch_first_bad(&x, m->law);
+}
+
+void material_tangent_project(int64_t n, int64_t ld, double *dp, double *a, double *b)
+{
+  for (int64_t i = 0; i < n; ++i) {
+    double A[9], lambda[3], Q[9];
+    for (int k = 0; k < 3; ++k) {
+      a[k * ld + i] = fmax(0.0, a[k * ld + i]);
+      b[k * ld + i] = fmax(0.0, b[k * ld + i]);
+    }
+    for (int r = 0; r < 3; ++r)
+      for (int c = 0; c < 3; ++c) A[3 * r + c] = 0.5 * (dp[(3 * r + c) * ld + i] + dp[(3 * c + r) * ld + i]);
+    eigen3_symmetric(A, lambda, Q);
+    for (int k = 0; k < 3 && lambda[2] < 0.0; ++k) {
+      if (lambda[k] >= 0.0) continue;
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c) A[3 * r + c] -= lambda[k] * Q[3 * r + k] * Q[3 * c + k];
+    }
+    for (int k = 0; k < 9; ++k) dp[k * ld + i] = A[k];
+  }
 }
 
 void material_stress_differential(int64_t ld, int64_t i, const double *U, const double *V, const double *dp, const double *a,

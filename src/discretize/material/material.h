@@ -68,6 +68,9 @@ void           material_destroy(material **m);
  * for such an index means nothing. */
 int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *P, double *U,
                         double *V, double *dp, double *a, double *b);
+/* The nearest spectral tangent that is symmetric and positive semi-definite: dp is the projection of its symmetric part, a and b are not
+ * negative. n points from the outputs of material_stress, in place. */
+void material_tangent_project(int64_t n, int64_t ld, double *dp, double *a, double *b);
 /* dP = (dP/dF) : dF for one point, from the spectral tangent of point i; transposed: (dP/dF)^T : dF. Reference version; hot
  * loops have their own. */
 void material_stress_differential(int64_t ld, int64_t i, const double *U, const double *V, const double *dp, const double *a,

@@ -142,7 +142,7 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
 
 /* Forces of one cluster; returns the smallest bad particle or c->end. */
 LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, const material *m,
-                                      double dt, const double *v, double *tangent, double *tile, step_code *code)
+                                      double dt, const double *v, double *tangent, bool is_definite, double *tile, step_code *code)
 {
   stress_batch s;
   double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
@@ -158,6 +158,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
       return first + bad;
     }
     scatter_batch(K, g, c, p, b, dt, &s, tile);
+    if (tangent && is_definite) material_tangent_project(n, BUFFER, s.dp[0], s.a[0], s.b[0]);
     if (tangent) keep_tangent(p, b, dt, &s, tangent);
   }
   return c->end;
@@ -176,12 +177,13 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, mpm_particles *cons
   if (tangent) PetscCall(mpm_tangent_reserve(tangent, n_bodies, bodies));
   PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *bad, &bad));
   PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *code, &code));
+  const bool is_definite = tangent && tangent->is_definite;
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c    = &g->cluster[q];
     double            *tile = g->tiles + q * stride, *t = tangent ? tangent->of[c->body] : NULL;
-    if (g->kernel == MPM_QUADRATIC) bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, tile, &code[q]);
-    else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, tile, &code[q]);
+    if (g->kernel == MPM_QUADRATIC) bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, is_definite, tile, &code[q]);
+    else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, is_definite, tile, &code[q]);
   }
   /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
   for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)

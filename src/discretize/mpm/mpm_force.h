@@ -18,6 +18,7 @@ typedef struct {
   int      n_bodies;
   int64_t *capacity; /* [n_bodies] particles */
   double **of;       /* [n_bodies] */
+  bool     is_definite; /* wanted symmetric and positive semi-definite: material_tangent_project */
 } mpm_tangent;
 
 void mpm_tangent_free(mpm_tangent *t);

@@ -180,6 +180,8 @@ static PetscErrorCode step_assemble(const body *b, const block_rows *H)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void step_set_definite(body *b, bool is_wanted) { domain_of(b)->tangent.is_definite = is_wanted; }
+
 static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
 {
   mpm_domain   *d       = domain_of(b);
@@ -271,6 +273,7 @@ const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .followers      = step_followers,
                                  .couplings      = step_couplings,
                                  .assemble       = step_assemble,
+                                 .set_definite   = step_set_definite,
                                  .end_step       = step_end,
                                  .totals         = step_totals,
                                  .fields         = step_fields,

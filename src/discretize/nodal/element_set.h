@@ -23,6 +23,8 @@ typedef struct {
   /* Energy stored in each element [J]; NULL: none. */
   void (*energy)(const void *context, int64_t first, int64_t n, const element_row *x, double *energy);
   void (*destroy)(void **context);
+  /* From now on S is symmetric and positive semi-definite (is_wanted), or exact as at first: body_ops.set_definite. NULL: it always is. */
+  void (*set_definite)(void *context, bool is_wanted);
 } element_ops;
 
 typedef struct {

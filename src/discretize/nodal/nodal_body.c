@@ -355,6 +355,13 @@ static PetscErrorCode nodal_assemble(const body *base, const block_rows *H)
   return PETSC_SUCCESS;
 }
 
+static void nodal_set_definite(body *base, bool is_wanted)
+{
+  nodal_body *b = (nodal_body *)base;
+  for (int s = 0; s < b->n_sets; ++s)
+    if (b->sets[s].ops->set_definite) b->sets[s].ops->set_definite(b->sets[s].context, is_wanted);
+}
+
 static PetscErrorCode nodal_end_step(body *base, const double *v, step_verdict *verdict)
 {
   nodal_body *b = (nodal_body *)base;
@@ -491,4 +498,5 @@ const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .describe       = nodal_describe,
                                  .prescribed     = nodal_prescribed,
                                  .couplings      = nodal_couplings,
-                                 .assemble       = nodal_assemble};
+                                 .assemble       = nodal_assemble,
+                                 .set_definite   = nodal_set_definite};

@@ -73,6 +73,7 @@ struct rigid_body {
   /* The step under way. */
   double dt, R0[9], W0[3], L0[3];    /* W0: angular velocity in the body frame at its start; L0: angular momentum */
   double H[36];                      /* tangent of the last residual, row-major over (v, u) */
+  bool   is_definite;                /* ... without what makes it unsymmetric or indefinite */
   /* For frames. */
   int64_t n_vertices, one;
   double *position;                  /* [n_vertices][3] world */

@@ -117,6 +117,19 @@ static void angular_tangent(const rigid_body *b, const rigid_frame *f, const dou
   for (int i = 0; i < 9; ++i) A[i] = Iw[i] + b->dt * KJ[i];
 }
 
+/* Its symmetric part, the inertia: what turns with the body, gyroscopic terms among it, is left out. */
+static void definite_inertia(const rigid_body *b, const rigid_frame *f, double A[9])
+{
+  const bool    is_midpoint = b->rotation == RIGID_MIDPOINT;
+  const double *R = is_midpoint ? b->R0 : f->R; /* w = R (2 R0^T u - ...): near 2 R0 I R0^T u */
+  double        RI[9];
+  m3_mul(RI, R, b->inertia);
+  m3_mul_nt(A, RI, R);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < i; ++j) A[3 * i + j] = A[3 * j + i] = 0.5 * (A[3 * i + j] + A[3 * j + i]);
+  for (int i = 0; i < 9 && is_midpoint; ++i) A[i] *= 2.0;
+}
+
 /* Anchor springs: force on the body f = -k (x - to) - damping (x - x0)/dt at x = c + a, torque a x f. */
 static void add_anchor(const rigid_body *b, const rigid_anchor *anchor, const rigid_frame *f, double *g, double *H)
 {
@@ -136,11 +149,17 @@ static void add_anchor(const rigid_body *b, const rigid_anchor *anchor, const ri
   double A[9], F[9], AJ[9], AA[9], FA[9], W[9], WJ[9];
   m3_skew(A, a);
   m3_skew(F, force);
-  m3_mul(AJ, A, f->Jl);
   m3_mul(AA, A, A);
-  m3_mul(FA, F, A);
-  for (int i = 0; i < 9; ++i) W[i] = k * AA[i] + FA[i];
-  m3_mul(WJ, W, f->Jl);
+  if (b->is_definite) { /* k B^T B, B = (1, -[a]) */
+    m3_copy(AJ, A);
+    m3_zero(WJ);
+    m3_axpy(WJ, k, AA);
+  } else {
+    m3_mul(AJ, A, f->Jl);
+    m3_mul(FA, F, A);
+    for (int i = 0; i < 9; ++i) W[i] = k * AA[i] + FA[i];
+    m3_mul(WJ, W, f->Jl);
+  }
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
       H[6 * i + j] += i == j ? dt * dt * k : 0.0;
@@ -171,7 +190,8 @@ static PetscErrorCode rigid_residual(body *base, const double *v, double *g, boo
   if (with_tangent) {
     double A[9];
     memset(b->H, 0, sizeof b->H);
-    angular_tangent(b, &f, w, L, A);
+    if (b->is_definite) definite_inertia(b, &f, A);
+    else angular_tangent(b, &f, w, L, A);
     for (int i = 0; i < 3; ++i) {
       b->H[7 * i] = b->mass;
       for (int j = 0; j < 3; ++j) b->H[6 * (3 + i) + 3 + j] = A[3 * i + j];
@@ -217,6 +237,8 @@ static PetscErrorCode rigid_assemble(const body *base, const block_rows *H)
     }
   return PETSC_SUCCESS;
 }
+
+static void rigid_set_definite(body *base, bool is_wanted) { ((rigid_body *)base)->is_definite = is_wanted; }
 
 static PetscErrorCode rigid_end_step(body *base, const double *v, step_verdict *verdict)
 {
@@ -315,6 +337,7 @@ const body_ops rigid_body_ops = {
   .point          = rigid_point,
   .couplings      = rigid_couplings,
   .assemble       = rigid_assemble,
+  .set_definite   = rigid_set_definite,
   .destroy        = rigid_body_destroy_base,
   .level_sets     = rigid_body_level_sets,
   .surface        = rigid_body_surface,
