@@ -16,6 +16,7 @@
 #include "core/field_table.h"
 #include "core/verdict.h"
 #include "discretize/body_spot.h"
+#include "discretize/mesh/convex_solid.h"
 #include "discretize/mesh/level_set.h"
 #include "discretize/rigid/frame.h"
 #include <stdio.h>
@@ -122,6 +123,8 @@ typedef struct {
   level_set *const *(*level_sets)(const body *b, int *n);
   /* ... or a surface; no triangles: not this body's. Contact points of such a body have the number of their node as identity. */
   void (*surface)(const body *b, body_surface *out);
+  /* ... or, exactly, *n convex solids, fixed to the pose that `frame` gives; 0: it is not made of such. */
+  const convex_solid *(*solids)(const body *b, int *n);
   /* Its mass points. */
   void (*nodes)(const body *b, body_nodes *out);
   /* Its fibres: what a curve is made of that has a thickness. A smooth curve gives as many segments as it takes to follow it. */

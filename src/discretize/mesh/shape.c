@@ -14,6 +14,7 @@ void shape_destroy(shape **s)
   memory_free(&(*s)->piece);
   triangle_mesh_destroy(&(*s)->surface);
   triangle_mesh_destroy(&(*s)->outline);
+  shape_clear_solids(*s);
   memory_free(s);
 }
 
@@ -459,6 +460,7 @@ static PetscErrorCode build_container(const shape_spec *spec, const place *p, sh
   if (!container_walls(b, &own, stands)) PetscFunctionReturn(PETSC_SUCCESS);
   const bool is_moved = shape_pose(spec, c, R);
   PetscCall(memory_alloc("shape pieces", 6, sizeof *s->piece, &s->piece));
+  PetscCall(memory_alloc("convex solids", 6, sizeof *s->solid, &s->solid));
   int n_walls = 0;
   for (int w = 0; w < 6; ++w) n_walls += stands[w];
   PetscCall(triangle_mesh_create(8, 2 * n_walls, &s->outline));
@@ -474,6 +476,9 @@ static PetscErrorCode build_container(const shape_spec *spec, const place *p, sh
     for (int q = 0; q < 3; ++q) t[q] = quad[q], t[3 + q] = quad[q == 0 ? 0 : q + 1];
     PetscCall(level_set_plane(normal, is_upper ? -b->max[axis] : b->min[axis], &s->piece[s->n_pieces]));
     if (is_moved) PetscCall(level_set_transform(s->piece[s->n_pieces], c, R, &s->piece[s->n_pieces]));
+    convex_solid *wall = &s->solid[s->n_solids++];
+    convex_solid_half_space(normal, is_upper ? -b->max[axis] : b->min[axis], wall);
+    if (is_moved) convex_solid_turn(wall, c, R);
     ++s->n_pieces;
   }
   if (is_moved) triangle_mesh_transform(s->outline, c, R);
@@ -540,7 +545,9 @@ static PetscErrorCode create(const shape_spec *spec, const document_node *node, 
   (void)snprintf(p.path, sizeof p.path, "%.200s", path ? path : "shape");
   const int before = diagnostics_count(d);
   PetscCall(memory_alloc("shape", 1, sizeof *s, &s));
-  const PetscErrorCode code = shape_build(spec, &p, surface_spacing, is_surface_only, s);
+  PetscErrorCode code = shape_build(spec, &p, surface_spacing, is_surface_only, s);
+  const bool     is_whole = diagnostics_count(d) == before && !is_surface_only && !spec->container && (s->surface || s->outline);
+  if (!code && is_whole) code = shape_convex_solids(spec, s);
   if (code || diagnostics_count(d) > before) shape_destroy(&s);
   PetscCall(code);
   *out = s;

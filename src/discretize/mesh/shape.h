@@ -7,6 +7,7 @@
 #define SS_DISCRETIZE_MESH_SHAPE_H
 #include "core/diagnostics.h"
 #include "core/key_table.h"
+#include "discretize/mesh/convex_solid.h"
 #include "discretize/mesh/level_set.h"
 #include "discretize/mesh/triangle_mesh.h"
 
@@ -47,6 +48,8 @@ typedef struct {
   mass_properties mass;       /* unit density, in the coordinates of the job */
   triangle_mesh  *surface;    /* closed, sorted; NULL if not bounded */
   triangle_mesh  *outline;    /* not bounded: open surface for pictures only; else NULL */
+  int             n_solids;   /* 0: it is not made of convex ones, or only its surface was asked for */
+  convex_solid   *solid;      /* [n_solids] together they are the solid, too */
 } shape;
 
 /* Build what `spec` says. node: its mapping in the document, for places (may be NULL); path: its dotted path in the job.
@@ -65,7 +68,12 @@ void           shape_destroy(shape **s);
 /* The distance of the plane from the origin along its normal, however it is given. */
 double shape_plane_offset(const shape_plane_spec *s);
 
-/* The parts behind it, for bounded level sets. */
+/* The parts behind it. */
+/* Set s->solid, the rest being there. Boxes, balls, capsules, cylinders, half-spaces, bounded intersections of flat-sided ones and convex meshes
+ * are convex, and unions of such. */
+PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s);
+void           shape_clear_solids(shape *s);
+/* For bounded level sets. */
 /* The exact surface, one fan of triangles per face, of an intersection of boxes, half-spaces and intersections of such, within these finite
  * bounds; *out stays NULL for anything else, or beyond 64 faces. Without corners (an empty solid) it has no triangles. */
 PetscErrorCode shape_polyhedron(const shape_spec *spec, const double min[3], const double max[3], triangle_mesh **out);

@@ -56,6 +56,9 @@ static PetscErrorCode take_shape(rigid_body *b, shape *s)
     s->piece[i] = NULL;
     ++b->n_level_sets;
   }
+  b->n_solids = s->n_solids, b->solids = s->solid;
+  s->n_solids = 0, s->solid = NULL;
+  for (int i = 0; i < b->n_solids; ++i) convex_solid_move(&b->solids[i], back);
   b->surface = s->surface ? s->surface : s->outline;
   if (s->surface) s->surface = NULL;
   else s->outline = NULL;
@@ -146,6 +149,8 @@ void rigid_body_destroy(rigid_body **out)
   motion_destroy(&b->motion);
   for (int i = 0; i < b->n_level_sets; ++i) level_set_destroy(&b->level_sets[i]);
   memory_free(&b->level_sets);
+  for (int i = 0; i < b->n_solids; ++i) convex_solid_clear(&b->solids[i]);
+  memory_free(&b->solids);
   triangle_mesh_destroy(&b->surface);
   memory_free(&b->cluster_center);
   memory_free(&b->cluster_radius);

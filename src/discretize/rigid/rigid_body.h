@@ -64,6 +64,8 @@ struct rigid_body {
   motion    *motion;                 /* not for dynamic bodies */
   int        n_level_sets;
   level_set **level_sets;            /* in the body frame; none if contact_surface is the mesh */
+  int        n_solids;
+  convex_solid *solids;              /* in the body frame; none if the shape is not made of convex ones, or contact_surface is the mesh */
   triangle_mesh *surface;            /* vertices in the body frame; contact points of dynamic bodies; NULL: none */
   double     radius;                 /* of the surface about the body frame's origin */
   int        n_clusters;
@@ -99,6 +101,7 @@ extern const body_ops rigid_body_ops, rigid_obstacle_ops; /* rigid_step.c, rigid
 PetscErrorCode    rigid_body_fields(body *b, field_table *table);
 level_set *const *rigid_body_level_sets(const body *b, int *n);
 void              rigid_body_surface(const body *b, body_surface *out);
+const convex_solid *rigid_body_solids(const body *b, int *n);
 void              rigid_body_describe(const body *b, FILE *out);
 void              rigid_body_destroy_base(body **b);
 #endif

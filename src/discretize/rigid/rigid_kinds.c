@@ -19,6 +19,13 @@ void rigid_body_surface(const body *base, body_surface *out)
   else *out = (body_surface){0, 0, NULL, NULL, NULL};
 }
 
+const convex_solid *rigid_body_solids(const body *base, int *n)
+{
+  const rigid_body *b = (const rigid_body *)base;
+  *n                  = b->n_solids;
+  return b->solids;
+}
+
 void rigid_body_describe(const body *base, FILE *out)
 {
   const rigid_body *b = (const rigid_body *)base;
@@ -51,6 +58,7 @@ const body_ops rigid_obstacle_ops = {
     .fields     = rigid_body_fields,
     .level_sets = rigid_body_level_sets,
     .surface    = rigid_body_surface,
+    .solids     = rigid_body_solids,
     .frame      = obstacle_frame,
     .move_to    = obstacle_move_to,
     .describe   = rigid_body_describe,

@@ -341,6 +341,7 @@ const body_ops rigid_body_ops = {
   .destroy        = rigid_body_destroy_base,
   .level_sets     = rigid_body_level_sets,
   .surface        = rigid_body_surface,
+  .solids         = rigid_body_solids,
   .frame          = rigid_pose,
   .length         = rigid_length,
   .describe       = rigid_body_describe,
