@@ -145,6 +145,26 @@ void super_helix_rates(const super_helix *h, const double *u, double *v)
   }
 }
 
+void super_helix_sample(const super_helix *h, const double *kappa, const double *u, int64_t n, const int32_t *e, const double *s, double *x, double *v)
+{
+  double  linear[3] = {0.0}, angular[3] = {0.0};
+  int32_t next = 0; /* link */
+  for (int64_t i = 0; i < n; ++i) {
+    helix_element here;
+    double        Q[9], arm[3], c[3], own[3];
+    for (; next < ROOT + e[i]; ++next) add_link(h, next, u, linear, angular);
+    helix_element_at(&here, kappa + 3 * e[i], s[i]);
+    helix_element_motion(&here, Q);
+    m3_mulv(x + 3 * i, h->frame + 9 * e[i], here.place);
+    v3_axpy(x + 3 * i, 1.0, h->end + 3 * (ROOT + e[i] - 1));
+    m3_mulv(own, Q, u + 3 * (ROOT + e[i]));
+    m3_mulv(v + 3 * i, h->frame + 9 * e[i], own);
+    v3_sub(arm, x + 3 * i, h->end);
+    v3_cross(c, angular, arm);
+    for (int k = 0; k < 3; ++k) v[3 * i + k] += linear[k] + c[k];
+  }
+}
+
 /* out += what the force f and its moment about the root, on all that link a carries, do on the link. */
 static void take_link(const super_helix *h, int32_t a, const double f[3], const double moment[3], double *out)
 {
@@ -158,9 +178,14 @@ static void take_link(const super_helix *h, int32_t a, const double f[3], const 
   v3_axpy(out + 3 * a, 1.0, term);
 }
 
-void super_helix_forces(const super_helix *h, const double *f, double *out)
+void super_helix_forces(const super_helix *h, const super_helix_load *load, double *out)
 {
-  double sum[3] = {0.0}, moment[3] = {0.0};
+  const double *f = load->f;
+  double        sum[3], moment[3], reach[3];
+  v3_copy(sum, load->tip);
+  v3_sub(reach, h->end + 3 * (h->n + ROOT - 1), h->end);
+  v3_cross(moment, reach, sum);
+  v3_axpy(moment, 1.0, load->moment);
   for (int32_t e = h->n - 1; e >= 0; --e) {
     take_link(h, ROOT + e, sum, moment, out);
     for (int64_t q = POINTS * (int64_t)e; q < POINTS * (int64_t)(e + 1); ++q) {

@@ -14,6 +14,7 @@
 #ifndef SS_DISCRETIZE_ROD_SUPER_HELIX_H
 #define SS_DISCRETIZE_ROD_SUPER_HELIX_H
 #include "core/error.h"
+#include <stdbool.h>
 
 enum { SUPER_HELIX_POINTS = 4, SUPER_HELIX_ROOT = 2 }; /* Gauss points of an element; links before the first element */
 
@@ -35,6 +36,7 @@ typedef struct {
   double *momentum, *moment, *diagonal; /* [n + 2][9] */
   double *spin_after;      /* [n + 2] spin inertia of all that a link carries, half of its own element included [kg m^2] */
   double  mass_factor;
+  double  couple[3];       /* b times the moment at the tip */
   double *slab;            /* all of the above */
 } super_helix;
 
@@ -51,15 +53,22 @@ void super_helix_point_jacobian(const super_helix *h, const double *kappa, int32
 
 /* v [4 n][3] = J u: how the Gauss points move with rates u [n + 2][3]. */
 void super_helix_rates(const super_helix *h, const double *u, double *v);
-/* out [n + 2][3] += J^T f: forces f [4 n][3] at the Gauss points. */
-void super_helix_forces(const super_helix *h, const double *f, double *out);
+/* n places in ascending order, at arc lengths s [n] of elements e [n]: where they are, x [n][3], and J u there, v [n][3]. */
+void super_helix_sample(const super_helix *h, const double *kappa, const double *u, int64_t n, const int32_t *e, const double *s, double *x, double *v);
+/* What pulls: forces f [4 n][3] at the Gauss points, a force and a moment at the tip. */
+typedef struct {
+  const double *f;
+  double        tip[3], moment[3];
+} super_helix_load;
+/* out [n + 2][3] += J^T f, with rotations for the moment. */
+void super_helix_forces(const super_helix *h, const super_helix_load *load, double *out);
 /* Energy of spinning with rates u [J], and out [n + 2][3] += a times its derivative. out may be NULL. */
 double super_helix_spin(const super_helix *h, double a, const double *u, double *out);
 
-/* Get ready for products with H = a M + b d(J^T f)/d(unknowns at fixed f), f [4 n][3]. */
-void super_helix_prepare(super_helix *h, const double *kappa, double a, double b, const double *f);
-/* out [n + 2][3] += H u, H symmetric. */
-void super_helix_product(const super_helix *h, const double *u, double *out);
-/* Block (a, b) of H, a <= b: block (b, a) is its transpose. Any order of calls, each in constant time. */
-void super_helix_block(const super_helix *h, int32_t a, int32_t b, double block[9]);
+/* Get ready for products with H = a M + b d(J^T f)/d(unknowns) at a fixed load, M = J^T m J and spin. */
+void super_helix_prepare(super_helix *h, const double *kappa, double a, double b, const super_helix_load *load);
+/* out [n + 2][3] += H u or H^T u; H is symmetric but for the moment, which is constant in space and has no potential. */
+void super_helix_product(const super_helix *h, const double *u, double *out, bool is_transposed);
+/* Block (row, col) of H. Any order of calls, each in constant time. */
+void super_helix_block(const super_helix *h, int32_t row, int32_t col, double block[9]);
 #endif

@@ -108,12 +108,13 @@ static void prepare_carried(super_helix *h, int32_t link, const composite *c, do
 }
 
 /* What second derivatives of an element's own motion add to its block of G: by its end, and by the turning of what it carries. */
-static void end_second(const super_helix *h, int32_t e, const double *kappa, const composite *c, double second[9])
+static void end_second(const super_helix *h, int32_t e, const double *kappa, const composite *c, const double moment[3], double second[9])
 {
   const double *R = h->frame + 9 * e;
   helix_element end;
   double        torque[3], f[3], t[3];
   composite_torque(c, torque);
+  v3_axpy(torque, 1.0, moment);
   m3_mulv_t(f, R, c->force);
   m3_mulv_t(t, R, torque);
   helix_element_at(&end, kappa + 3 * e, h->length[e]);
@@ -175,15 +176,18 @@ static void add_spin(super_helix *h, int32_t link, double a)
   m3_axpy(h->diagonal + 9 * link, a * inertia, outer);
 }
 
-void super_helix_prepare(super_helix *h, const double *kappa, double a, double b, const double *f)
+void super_helix_prepare(super_helix *h, const double *kappa, double a, double b, const super_helix_load *load)
 {
-  composite c = {0};
-  double    second[9], y[3], torque[3];
+  const double *f = load->f;
+  composite     c = {0};
+  double        second[9], y[3], torque[3];
   h->mass_factor = a;
+  v3_copy(c.force, load->tip);
+  v3_scale(h->couple, b, load->moment);
   for (int32_t e = h->n - 1; e >= 0; --e) {
     const int32_t link  = ROOT + e;
     const double *start = h->end + 3 * (link - 1);
-    end_second(h, e, kappa, &c, second);
+    end_second(h, e, kappa, &c, load->moment, second);
     prepare_carried(h, link, &c, a, b, second);
     prepare_own(h, e, kappa, a, b, f);
     add_spin(h, link, a);
@@ -195,6 +199,7 @@ void super_helix_prepare(super_helix *h, const double *kappa, double a, double b
     }
   }
   composite_torque(&c, torque);
+  v3_axpy(torque, 1.0, load->moment);
   cayley_second(second, h->theta, torque);
   prepare_carried(h, 1, &c, a, b, second);
   add_spin(h, 1, a);
@@ -202,7 +207,7 @@ void super_helix_prepare(super_helix *h, const double *kappa, double a, double b
   prepare_carried(h, 0, &c, a, b, second);
 }
 
-void super_helix_product(const super_helix *h, const double *u, double *out)
+void super_helix_product(const super_helix *h, const double *u, double *out, bool is_transposed)
 {
   const int32_t links = h->n + ROOT;
   double        linear[3] = {0.0}, angular[3] = {0.0}, spin = 0.0, term[3], s[3];
@@ -215,8 +220,14 @@ void super_helix_product(const super_helix *h, const double *u, double *out)
     m3_mulv_t(term, h->moment + 9 * j, angular);
     v3_axpy(o, 1.0, term);
     v3_axpy(o, h->mass_factor * spin * h->spin_after[j], s);
-    m3_mulv(term, h->diagonal + 9 * j, u + 3 * j);
+    if (is_transposed) m3_mulv_t(term, h->diagonal + 9 * j, u + 3 * j);
+    else m3_mulv(term, h->diagonal + 9 * j, u + 3 * j);
     v3_axpy(o, 1.0, term);
+    if (!is_transposed) { /* the turning of w_j by links before: (w_i x w_j) . couple */
+      v3_cross(c, h->couple, angular);
+      m3_mulv_t(term, h->turn + 9 * j, c);
+      v3_axpy(o, 1.0, term);
+    }
     m3_mulv(v, h->shift + 9 * j, u + 3 * j);
     m3_mulv(w, h->turn + 9 * j, u + 3 * j);
     v3_sub(arm, h->end + 3 * j, h->end);
@@ -225,7 +236,7 @@ void super_helix_product(const super_helix *h, const double *u, double *out)
     spin += v3_dot(s, u + 3 * j);
   }
   /* From tip to root: what links after do to this one. */
-  double P[3] = {0.0}, W[3] = {0.0};
+  double P[3] = {0.0}, W[3] = {0.0}, after[3] = {0.0};
   spin = 0.0;
   for (int32_t i = links - 1; i >= 0; --i) {
     double *o = out + 3 * i, arm[3], about[3];
@@ -236,6 +247,13 @@ void super_helix_product(const super_helix *h, const double *u, double *out)
     v3_axpy(o, 1.0, term);
     m3_mulv_t(term, h->turn + 9 * i, about);
     v3_axpy(o, 1.0, term);
+    if (is_transposed) {
+      v3_cross(about, after, h->couple);
+      m3_mulv_t(term, h->turn + 9 * i, about);
+      v3_axpy(o, 1.0, term);
+      m3_mulv(term, h->turn + 9 * i, u + 3 * i);
+      v3_axpy(after, 1.0, term);
+    }
     spin_of(h, i, s);
     v3_axpy(o, h->mass_factor * spin, s);
     m3_mulv(term, h->momentum + 9 * i, u + 3 * i);
@@ -246,22 +264,31 @@ void super_helix_product(const super_helix *h, const double *u, double *out)
   }
 }
 
-void super_helix_block(const super_helix *h, int32_t i, int32_t j, double block[9])
+void super_helix_block(const super_helix *h, int32_t row, int32_t col, double block[9])
 {
-  double term[9], about[9], arm[3], si[3], sj[3];
-  SS_ASSERT(i <= j);
-  if (i == j) {
-    m3_copy(block, h->diagonal + 9 * i);
+  const int32_t i = row < col ? row : col, j = row < col ? col : row;
+  double        upper[9], term[9], about[9], arm[3], si[3], sj[3];
+  if (row == col) {
+    m3_copy(block, h->diagonal + 9 * row);
     return;
   }
   v3_sub(arm, h->end + 3 * i, h->end);
   m3_skew(term, arm);
   m3_mul(about, term, h->momentum + 9 * j);
   for (int k = 0; k < 9; ++k) about[k] = h->moment[9 * j + k] - about[k];
-  m3_mul_tn(block, h->shift + 9 * i, h->momentum + 9 * j);
+  m3_mul_tn(upper, h->shift + 9 * i, h->momentum + 9 * j);
   m3_mul_tn(term, h->turn + 9 * i, about);
-  m3_axpy(block, 1.0, term);
+  m3_axpy(upper, 1.0, term);
   spin_of(h, i, si), spin_of(h, j, sj);
   m3_outer(term, si, sj);
-  m3_axpy(block, h->mass_factor * h->spin_after[j], term);
+  m3_axpy(upper, h->mass_factor * h->spin_after[j], term);
+  if (row < col) {
+    m3_copy(block, upper);
+    return;
+  }
+  m3_transpose(block, upper);
+  m3_skew(term, h->couple);
+  m3_mul(about, term, h->turn + 9 * i);
+  m3_mul_tn(term, h->turn + 9 * j, about);
+  m3_axpy(block, 1.0, term);
 }
