@@ -74,8 +74,9 @@ typedef struct {
 /* What a body is made of, if that is mass points, or curves through points. Borrowed from the body. */
 typedef struct {
   int64_t       n;
-  const double *x, *v, *rest; /* [n][3] now, and where they were drawn [m], m/s */
-  const double *mass;         /* [n] kg */
+  const double *x, *v;  /* [n][3] now, m and m/s */
+  const double *rest;   /* [n][3] where they were drawn [m] */
+  const double *mass;   /* [n] kg */
 } body_nodes;
 
 /* Block `block` moves as weight times block `leader`, plus what other entries of the same block say. */

@@ -1,6 +1,7 @@
 /* Errors of a body of tetrahedra against fields known everywhere: integrals of polynomials in closed form, and errors of nodes alone. */
 #include "nodal_fixture.h"
 #include "vector_field_fixture.h"
+#include "discretize/body_nodes.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/fem/tetrahedra_error.h"
 #include "discretize/material/law.h"
@@ -90,9 +91,9 @@ static void test_nodes(void **unused)
   nodal_body   *b    = make();
   vector_field *none = field_of("0", "0", "0"), *moved = field_of("x - X", "y - Y", "z - Z");
   b->x[3 * 21] += 0.3, b->x[3 * 21 + 2] -= 0.4, b->v[3 * 33 + 1] = 2.0;
-  assert_close(nodal_body_error(b, none, 0.0, false), 0.5 * sqrt(b->mass[21] / 10.0), 1e-14);
-  assert_close(nodal_body_error(b, moved, 0.0, false), 0.0, 1e-15);
-  assert_close(nodal_body_error(b, none, 0.0, true), 2.0 * sqrt(b->mass[33] / 10.0), 1e-14);
+  assert_close(body_nodes_error(&b->base, none, 0.0, false), 0.5 * sqrt(b->mass[21] / 10.0), 1e-14);
+  assert_close(body_nodes_error(&b->base, moved, 0.0, false), 0.0, 1e-15);
+  assert_close(body_nodes_error(&b->base, none, 0.0, true), 2.0 * sqrt(b->mass[33] / 10.0), 1e-14);
   vector_field_destroy(&none), vector_field_destroy(&moved);
   destroy(b);
 }

@@ -11,6 +11,16 @@
  * PETSC_ERR_USER_INPUT with "file:line: what is wrong". */
 PetscErrorCode mesh_import(const char *path, triangle_mesh **out);
 
+/* Polylines of a Wavefront .obj file (`l`). Owned; free with mesh_lines_free. */
+typedef struct {
+  int64_t  n_lines;
+  int64_t *start; /* [n_lines + 1] first point of each */
+  double  *x;     /* [points][3] */
+} mesh_lines;
+PetscErrorCode mesh_import_lines(const char *path, mesh_lines *out);
+PetscErrorCode mesh_parse_obj_lines(const char *name, size_t size, const char *bytes, mesh_lines *out);
+void           mesh_lines_free(mesh_lines *l);
+
 /* The same from memory: size bytes, `name` for messages. */
 PetscErrorCode mesh_parse_obj(const char *name, size_t size, const char *bytes, triangle_mesh **out);
 PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, triangle_mesh **out);

@@ -396,21 +396,6 @@ static PetscErrorCode nodal_totals(const body *base, const double gravity[3], bo
   return PETSC_SUCCESS;
 }
 
-double nodal_body_error(const nodal_body *b, const vector_field *f, double t, bool is_velocity)
-{
-  double mass = 0.0, sum = 0.0;
-  for (int64_t i = 0; i < b->n_nodes; ++i) {
-    double e[3], expected[3];
-    vector_field_at(f, b->rest + 3 * i, b->x + 3 * i, t, expected);
-    if (is_velocity) v3_copy(e, b->v + 3 * i);
-    else v3_sub(e, b->x + 3 * i, b->rest + 3 * i);
-    v3_axpy(e, -1.0, expected);
-    sum += b->mass[i] * v3_dot(e, e);
-    mass += b->mass[i];
-  }
-  return sqrt(sum / mass);
-}
-
 static double nodal_length(const body *base) { return const_nodal(base)->length; }
 
 static void nodal_describe(const body *base, FILE *out)

@@ -60,8 +60,6 @@ PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);
 PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
 PetscErrorCode nodal_body_finish(nodal_body *b);
 extern const body_ops nodal_body_ops;
-/* Root of the mean square over nodes, by mass, of |v - field| (is_velocity) or |x - rest - field| at time t. */
-double nodal_body_error(const nodal_body *b, const vector_field *f, double t, bool is_velocity);
 /* NULL if b is of another kind. */
 static inline const nodal_body *nodal_body_of(const body *b) { return b->ops == &nodal_body_ops ? (const nodal_body *)b : NULL; }
 #endif

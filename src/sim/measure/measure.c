@@ -1,7 +1,6 @@
 /* The life of measures: from the job's words to rows in tables. */
 #include "sim/measure/measure.h"
 #include "core/memory.h"
-#include "discretize/nodal/nodal_body.h"
 #include "io/history.h"
 #include "io/sealed_file.h"
 #include "sim/measure/measure_flow.h"
@@ -26,12 +25,14 @@ struct measures {
 /* --- before the first step ---------------------------------------------------------------------------------------------- */
 
 /* Where bodies rest is known at a resume, too. */
-static int64_t node_closest_to(const nodal_body *b, const double x[3])
+static int64_t node_closest_to(const body *b, const double x[3])
 {
-  int64_t best = 0;
-  double  near = INFINITY, d[3];
-  for (int64_t i = 0; i < b->n_nodes; ++i) {
-    v3_sub(d, b->rest + 3 * i, x);
+  int64_t    best = 0;
+  double     near = INFINITY, d[3];
+  body_nodes nodes;
+  b->ops->nodes(b, &nodes);
+  for (int64_t i = 0; i < nodes.n; ++i) {
+    v3_sub(d, nodes.rest + 3 * i, x);
     if (v3_dot(d, d) < near) near = v3_dot(d, d), best = i;
   }
   return best;
@@ -56,7 +57,7 @@ static PetscErrorCode resolve(const scene *s, const key_item *item, measure *k)
     PetscCall(vector_field_create(&spec->expected, item->node, item->name, none, &k->expected));
     diagnostics_destroy(&none);
   }
-  if (k->body >= 0 && nodal_body_of(s->bodies[k->body].body)) k->node = node_closest_to(nodal_body_of(s->bodies[k->body].body), k->point);
+  if (k->body >= 0 && s->bodies[k->body].body->ops->nodes) k->node = node_closest_to(s->bodies[k->body].body, k->point);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

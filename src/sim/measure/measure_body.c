@@ -61,11 +61,13 @@ PetscErrorCode measure_distance(const measure_moment *now, measure *k, double *v
 
 PetscErrorCode measure_point(const measure_moment *now, measure *k, double *value)
 {
-  body             *b     = measure_body_of(now, k);
-  const nodal_body *nodal = nodal_body_of(b);
-  double            x[3];
-  if (nodal) v3_copy(x, nodal->x + 3 * k->node);
-  else rigid_body_follow(rigid_body_of(b), k->point, x);
+  body      *b = measure_body_of(now, k);
+  body_nodes nodes;
+  double     x[3];
+  if (b->ops->nodes) {
+    b->ops->nodes(b, &nodes);
+    v3_copy(x, nodes.x + 3 * k->node);
+  } else rigid_body_follow(rigid_body_of(b), k->point, x);
   *value = measure_along(k, x);
   return PETSC_SUCCESS;
 }
@@ -128,11 +130,12 @@ static double fastest_vertex(const rigid_body *b)
 static double fastest_in(body *b)
 {
   const mpm_particles *p     = mpm_particles_of(b);
-  const nodal_body    *nodal = nodal_body_of(b);
+  body_nodes           nodes = {0};
   double               most  = 0.0; /* of the square */
+  if (b->ops->nodes) b->ops->nodes(b, &nodes);
   if (rigid_body_of(b)) return fastest_vertex(rigid_body_of(b));
   for (int64_t i = 0; p && i < p->n; ++i) most = fmax(most, p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i]);
-  for (int64_t i = 0; nodal && i < nodal->n_nodes; ++i) most = fmax(most, v3_dot(nodal->v + 3 * i, nodal->v + 3 * i));
+  for (int64_t i = 0; i < nodes.n; ++i) most = fmax(most, v3_dot(nodes.v + 3 * i, nodes.v + 3 * i));
   return sqrt(most);
 }
 

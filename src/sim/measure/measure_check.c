@@ -42,7 +42,7 @@ static void check_keys(const subject *s)
 
 static unsigned what_is(const scene_body *b)
 {
-  return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (mpm_particles_of(b->body) ? OF_PARTICLES : 0u) | (nodal_body_of(b->body) ? OF_NODES : 0u) |
+  return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (mpm_particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
          (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (body_system(b->body) ? OF_MASS : 0u);
 }
 
@@ -52,7 +52,7 @@ static void check_kind(const subject *s, int b)
     const char *kind;
     unsigned    of;
   } kinds[] = {{"rigid", OF_RIGID | OF_MASS}, {"kinematic", OF_RIGID}, {"static", OF_RIGID}, {"mpm", OF_PARTICLES | OF_MASS},
-               {"fem", OF_NODES | OF_ELEMENTS | OF_MASS}, {"cloth", OF_NODES | OF_MASS}};
+               {"fem", OF_NODES | OF_SURFACE | OF_ELEMENTS | OF_MASS}, {"cloth", OF_NODES | OF_SURFACE | OF_MASS}, {"rod", OF_NODES | OF_MASS}};
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";
   int         n = 0;

@@ -1,5 +1,6 @@
 /* How far bodies are from a known answer, given as expressions. */
 #include "discretize/body_kinds.h"
+#include "discretize/body_nodes.h"
 #include "discretize/fem/tetrahedra_error.h"
 #include "discretize/mpm/mpm_body.h"
 #include "discretize/nodal/nodal_body.h"
@@ -9,12 +10,11 @@
 static PetscErrorCode error_of(const measure_moment *now, const measure *k, bool is_velocity, double *value)
 {
   const scene_body *b     = &now->scene->bodies[k->body];
-  const nodal_body *nodal = nodal_body_of(b->body);
   const double      t     = now->clock.time;
   PetscFunctionBegin;
   if (b->kind == &fem_body_kind)
-    PetscCall(tetrahedra_error(nodal, k->expected, t, is_velocity ? TETRAHEDRA_VELOCITY : TETRAHEDRA_DISPLACEMENT, value));
-  else if (nodal) *value = nodal_body_error(nodal, k->expected, t, is_velocity);
+    PetscCall(tetrahedra_error(nodal_body_of(b->body), k->expected, t, is_velocity ? TETRAHEDRA_VELOCITY : TETRAHEDRA_DISPLACEMENT, value));
+  else if (b->body->ops->nodes) *value = body_nodes_error(b->body, k->expected, t, is_velocity);
   else *value = particle_origins_error(&now->scene->world.mpm->origins, mpm_particles_of(b->body), k->expected, t, is_velocity);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,7 +17,7 @@ enum {
   TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
 };
 /* What a body must be one of; 0: anything. */
-enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16 };
+enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32 };
 
 /* name, unit, what it is of, keys it wants, keys it takes besides, help */
 #define QUANTITY_TABLE(X)                                                                                                                       \
@@ -51,7 +51,7 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(contacts, "1", 0, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
   X(penetration, "m", 0, 0, TAKE_BODY | TAKE_OTHER, "the deepest of these contacts")                                                              \
   X(friction_work, "J", 0, 0, 0, "what friction has taken up since the run began, in all contacts")                                           \
-  X(self_crossing, "m", OF_NODES, TAKE_BODY, 0,                                                                                                  \
+  X(self_crossing, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle would have to be " \
     "moved to come out, which is at most what fits into the triangle; found from the geometry alone")                                           \
   X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \

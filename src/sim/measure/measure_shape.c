@@ -58,9 +58,10 @@ static double distance(const ruler *r, const double x[3])
 /* Linear interpolation between order statistics, so that 1 is the maximum and 0 the minimum; NaN of nothing. */
 static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, double *value)
 {
-  const nodal_body    *s = nodal_body_of(b);
-  const mpm_particles *p = s ? NULL : mpm_particles_of(b);
-  const int64_t        n = s ? s->n_nodes : p->n;
+  body_nodes           s = {0};
+  if (b->ops->nodes) b->ops->nodes(b, &s);
+  const mpm_particles *p = s.n ? NULL : mpm_particles_of(b);
+  const int64_t        n = p ? p->n : s.n;
   double              *d;
   PetscFunctionBegin;
   *value = NAN;
@@ -68,7 +69,7 @@ static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, d
   PetscCall(memory_alloc("quantile", n, sizeof *d, &d));
   for (int64_t i = 0; i < n; ++i) {
     double x[3];
-    for (int q = 0; q < 3; ++q) x[q] = s ? s->x[3 * i + q] : p->x[q][i];
+    for (int q = 0; q < 3; ++q) x[q] = p ? p->x[q][i] : s.x[3 * i + q];
     d[i] = distance(r, x);
   }
   qsort(d, (size_t)n, sizeof *d, compare_doubles);

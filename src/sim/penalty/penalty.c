@@ -4,7 +4,6 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "discretize/mpm/mpm_domain.h"
-#include "discretize/nodal/nodal_body.h"
 #include "optim/optim.h"
 #include "optim/pc_metis_schwarz.h"
 #include "optim/snes_stabilized.h"
@@ -55,7 +54,7 @@ static int preconditioner_of(const scene *s)
   if (wanted != JOB_PRECONDITIONER_AUTO) return wanted;
   for (int i = 0; i < s->n_bodies; ++i) {
     if (mpm_particles_of(s->bodies[i].body)) return JOB_PRECONDITIONER_BLOCK_DIAGONAL;
-    has_nodes = has_nodes || nodal_body_of(s->bodies[i].body);
+    has_nodes = has_nodes || (s->bodies[i].body->ops->nodes && s->bodies[i].body->ops->assemble);
   }
   return has_nodes ? JOB_PRECONDITIONER_METIS_SCHWARZ : JOB_PRECONDITIONER_BLOCK_DIAGONAL;
 }

@@ -1,0 +1,585 @@
+/* Discrete elastic rods [Bergou2008], [Bergou2010]: nodes, and per edge the angle theta of the material frame against a reference frame
+ * that is carried from step to step along the change of its edge's direction by the smallest rotation.
+ *
+ *   E = sum over edges of ES l (|e|/l - 1)^2 / 2 + sum over vertices of (B_1 (kappa_1 - k_1)^2 + B_2 (kappa_2 - k_2)^2 + C (m - m0)^2) / (2 L)
+ *
+ * L: half the lengths of the two edges; m = theta_1 - theta_0 + the twist of the reference frames, on the branch it had at the start of the
+ * step. A clamp is a vertex too, between its own direction and director and the first edge, half of which it owns: so the clamped direction holds
+ * at the end itself, and everything is of second order in l.
+ *
+ * Stiffness damping beta acts on strains, -beta c (strain - strain at the start) / dt: that is a stiffer spring with its rest moved, and turning
+ * costs nothing.
+ *
+ * Forces are taken in the frames at the end of the step. Frames that are carried from the start of the step turn by more than the
+ * strains' own derivatives know: by -(kappa b of the old and the new direction).de / (2 |e|); the tangent has that, and so is exact and
+ * not symmetric. When it is to be definite it is the Gauss-Newton part, with stretch projected.
+ *
+ * Blocks: nodes in threes, with their three angles between: x0 x1 (theta0 theta1 theta2) x2 x3 x4 (theta3 ...) x5: no two further apart than four
+ * are coupled. Angles that do not exist, up to two at the end of a strand, rest.                                              */
+#include "core/math3.h"
+#include "core/memory.h"
+#include "discretize/rod/der_vertex.h"
+#include "discretize/rod/rod_model.h"
+#include <string.h>
+
+enum { VERTEX_BLOCKS = 5 }; /* nodes before, at, after; angles before, after */
+
+typedef struct {
+  /* By segment. */
+  double *frame; /* [n_segments][3] first director of the reference, at the start of the step */
+  double *t;     /* [n_segments][3] direction then */
+  /* By node; what is not a vertex has no stiffness. */
+  double  *stiffness; /* [n_nodes][3] of kappa_1, kappa_2, twist [J]; zero at free ends */
+  double  *natural;   /* [n_nodes][3] */
+  double  *twist;     /* [n_nodes] of the reference frames at the start of the step, any branch */
+  double  *start;     /* [n_nodes][3] strains then */
+  double  *stretched; /* [n_segments] strains then */
+  int32_t *slot;      /* [n_nodes][VERTEX_BLOCKS^2] where blocks lie in the matrix; -1: not there */
+} der;
+
+static der *of(const rod_body *b) { return b->state; }
+
+/* ---- who is where -------------------------------------------------------------------------------------------------------------- */
+
+/* Blocks of a strand with n nodes, and of its node i and its edge j's angle, from its first block. */
+static int64_t count_blocks(int64_t n, bool is_closed)
+{
+  const int64_t edges = is_closed ? n : n - 1;
+  return n + (edges + 2) / 3;
+}
+static int64_t node_block(int64_t i, int64_t n, bool is_closed)
+{
+  const int64_t natural = 4 * (i / 3) + (i % 3 == 2 ? 3 : i % 3), last = count_blocks(n, is_closed) - 1;
+  return natural < last ? natural : last;
+}
+static int64_t angle_block(int64_t j, int64_t n, bool is_closed)
+{
+  const int64_t natural = 4 * (j / 3) + 2, last = count_blocks(n, is_closed) - 1;
+  return natural < last ? natural : last;
+}
+
+/* One strand. */
+typedef struct {
+  const rod_body *b;
+  der            *d;
+  int64_t         s, n, n_edges, first_node, first_edge, first_block;
+  bool            is_closed;
+} strand_view;
+
+static strand_view view(const rod_body *b, int64_t s)
+{
+  const rod_strands *r = &b->strands;
+  const int64_t      n = r->node_start[s + 1] - r->node_start[s];
+  return (strand_view){b, of(b), s, n, r->is_closed ? n : n - 1, r->node_start[s], r->segment_start[s], b->block_start[s], r->is_closed};
+}
+/* Component of theta_j among the unknowns. */
+static int64_t angle_at(const strand_view *w, int64_t j) { return 3 * (w->first_block + angle_block(j, w->n, w->is_closed)) + j % 3; }
+static int64_t block_of(const strand_view *w, int64_t i) { return w->first_block + node_block(i, w->n, w->is_closed); }
+static const double *node_at(const strand_view *w, const double *q, int64_t i) { return q + 3 * block_of(w, i); }
+static bool          is_vertex(const strand_view *w, int64_t i) { return w->d->stiffness[3 * (w->first_node + i)] >= 0.0; }
+/* Edges before and after node i; -1: the clamp's. */
+static void edges_at(const strand_view *w, int64_t i, int64_t edge[2])
+{
+  edge[0] = i > 0 ? i - 1 : w->is_closed ? w->n - 1 : -1;
+  edge[1] = i < w->n_edges ? i : -1;
+}
+
+/* ---- geometry ------------------------------------------------------------------------------------------------------------------ */
+
+/* What is known of an edge at coordinates q. */
+typedef struct {
+  der_edge e;
+  double   reference[3]; /* its first director */
+} posed_edge;
+
+static bool pose_edge(const strand_view *w, const double *q, int64_t j, posed_edge *out)
+{
+  double        d[3], second[3];
+  const int64_t k = w->first_edge + j;
+  v3_sub(d, node_at(w, q, (j + 1) % w->n), node_at(w, q, j));
+  out->e.length = v3_norm(d);
+  if (!(out->e.length > 1e-9 * w->b->strands.length[k])) return false;
+  v3_scale(out->e.t, 1.0 / out->e.length, d);
+  rod_transport(w->d->t + 3 * k, out->e.t, w->d->frame + 3 * k, out->reference);
+  v3_cross(second, out->e.t, out->reference);
+  const double theta = q[angle_at(w, j)], c = cos(theta), s = sin(theta);
+  for (int i = 0; i < 3; ++i) {
+    out->e.m1[i] = c * out->reference[i] + s * second[i];
+    out->e.m2[i] = -s * out->reference[i] + c * second[i];
+  }
+  return true;
+}
+
+/* The edge that a clamp stands for: k = 0 before the first, 1 after the last. */
+static void pose_clamp(const strand_view *w, int k, posed_edge *out)
+{
+  const rod_clamp *c = &w->b->clamp[2 * w->s + k];
+  out->e.length      = 1.0; /* nothing is derived by it */
+  v3_copy(out->e.t, c->tangent);
+  v3_copy(out->e.m1, c->director);
+  v3_copy(out->reference, c->director);
+  v3_cross(out->e.m2, out->e.t, out->e.m1);
+}
+
+/* Angle from the one reference frame, carried over, to the other, next to `near`. */
+static double reference_twist(const posed_edge e[2], double near)
+{
+  double carried[3], cross[3];
+  rod_transport(e[0].e.t, e[1].e.t, e[0].reference, carried);
+  v3_cross(cross, carried, e[1].reference);
+  const double angle = atan2(v3_dot(cross, e[1].e.t), v3_dot(carried, e[1].reference));
+  return near + remainder(angle - near, 2.0 * M_PI);
+}
+
+/* A vertex at coordinates q with its strains; *twist is that of the reference frames. */
+static bool pose_vertex(const strand_view *w, const double *q, int64_t i, der_vertex *v, double strain[DER_STRAINS], double *twist)
+{
+  int64_t    edge[2];
+  posed_edge e[2];
+  edges_at(w, i, edge);
+  for (int k = 0; k < 2; ++k) {
+    if (edge[k] < 0) pose_clamp(w, k, &e[k]);
+    else if (!pose_edge(w, q, edge[k], &e[k])) return false;
+    v->e[k] = e[k].e;
+  }
+  if (!der_vertex_set(v)) return false;
+  *twist    = reference_twist(e, w->d->twist[w->first_node + i]);
+  strain[0] = v->kappa[0], strain[1] = v->kappa[1];
+  strain[2] = (edge[1] < 0 ? 0.0 : q[angle_at(w, edge[1])]) - (edge[0] < 0 ? 0.0 : q[angle_at(w, edge[0])]) + *twist;
+  return true;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode allocate(rod_body *b)
+{
+  der *d;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("discrete elastic rods", 1, sizeof *d, &d));
+  b->state = d;
+  const int64_t n = b->strands.n_nodes, m = b->strands.n_segments;
+  PetscCall(memory_alloc("rod frames", 3 * m, sizeof(double), &d->frame));
+  PetscCall(memory_alloc("rod frames", 3 * m, sizeof(double), &d->t));
+  PetscCall(memory_alloc("rod strains", m, sizeof(double), &d->stretched));
+  PetscCall(memory_alloc("rod stiffness", 3 * n, sizeof(double), &d->stiffness));
+  PetscCall(memory_alloc("rod strains", 3 * n, sizeof(double), &d->natural));
+  PetscCall(memory_alloc("rod strains", 3 * n, sizeof(double), &d->start));
+  PetscCall(memory_alloc("rod frames", n, sizeof(double), &d->twist));
+  PetscCall(memory_alloc("rod nodes", n, sizeof *b->node_block, &b->node_block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void der_destroy(rod_body *b)
+{
+  der  *d        = of(b);
+  void *arrays[] = {&d->frame, &d->t, &d->stiffness, &d->natural, &d->twist, &d->start, &d->stretched, &d->slot};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
+  memory_free(&b->state);
+}
+
+/* Coordinates, inertia and frames of one strand at the start. The section spins with what the body does. */
+static void set_strand(rod_body *b, const strand_view *w, const double spin[3])
+{
+  const rod_strands *r = &b->strands;
+  for (int64_t i = 0; i < w->n; ++i) {
+    const int64_t at = block_of(w, i);
+    b->node_block[w->first_node + i] = (int32_t)at;
+    v3_copy(b->q + 3 * at, b->x + 3 * (w->first_node + i));
+    v3_copy(b->u + 3 * at, b->v + 3 * (w->first_node + i));
+    v3_set(b->inertia + 3 * at, b->mass[w->first_node + i], b->mass[w->first_node + i], b->mass[w->first_node + i]);
+  }
+  for (int64_t j = 0; j < w->n_edges; ++j) {
+    const int64_t k = w->first_edge + j;
+    double       *t = w->d->t + 3 * k;
+    v3_sub(t, b->x + 3 * (int64_t)r->segment[2 * k + 1], b->x + 3 * (int64_t)r->segment[2 * k]);
+    v3_scale(t, 1.0 / v3_norm(t), t);
+    v3_copy(w->d->frame + 3 * k, r->director + 3 * k);
+    b->inertia[angle_at(w, j)] = b->section.inertia_per_length * r->length[k];
+    b->u[angle_at(w, j)]       = v3_dot(spin, t);
+  }
+  for (int64_t c = 3 * w->first_block; c < 3 * b->block_start[w->s + 1]; ++c)
+    if (b->inertia[c] == 0.0) b->inertia[c] = b->section.inertia_per_length * r->length[w->first_edge];
+}
+
+/* Stiffness and natural strains of the vertices of one strand. */
+static bool set_vertices(rod_body *b, const strand_view *w)
+{
+  const rod_natural_spec *natural = &b->natural;
+  for (int64_t i = 0; i < w->n; ++i) {
+    const int64_t at = w->first_node + i;
+    int64_t       edge[2];
+    double        L = 0.0, strain[DER_STRAINS], *rest = w->d->natural + 3 * at;
+    der_vertex    v;
+    edges_at(w, i, edge);
+    for (int k = 0; k < 2; ++k) L += edge[k] < 0 ? 0.0 : 0.5 * b->strands.length[w->first_edge + edge[k]];
+    const bool is_free = (edge[0] < 0 && b->end[0].held != ROD_END_CLAMPED) || (edge[1] < 0 && b->end[1].held != ROD_END_CLAMPED);
+    for (int k = 0; k < 3; ++k) w->d->stiffness[3 * at + k] = is_free ? -1.0 : (k < 2 ? b->section.bending[k] : b->section.twist) / L;
+    if (is_free) continue;
+    if (!pose_vertex(w, b->q, i, &v, strain, &w->d->twist[at])) return false;
+    for (int k = 0; k < 3; ++k) {
+      const double given = k < 2 ? natural->curvature[k] : natural->twist;
+      rest[k]            = !isnan(given) ? given * L : natural->shape == ROD_NATURAL_AS_DRAWN ? strain[k] : 0.0;
+    }
+  }
+  return true;
+}
+
+/* Strains at b->q, kept for damping and energy: in the next step clamps are elsewhere. */
+static void keep_strains(rod_body *b, const strand_view *w)
+{
+  der_vertex v;
+  double     twist;
+  for (int64_t j = 0; j < w->n_edges; ++j) {
+    double d[3];
+    v3_sub(d, node_at(w, b->q, (j + 1) % w->n), node_at(w, b->q, j));
+    w->d->stretched[w->first_edge + j] = v3_norm(d) / b->strands.length[w->first_edge + j] - 1.0;
+  }
+  for (int64_t i = 0; i < w->n; ++i)
+    if (is_vertex(w, i)) (void)pose_vertex(w, b->q, i, &v, w->d->start + 3 * (w->first_node + i), &twist);
+}
+
+/* Blocks of the vertex at node i; -1: not there. */
+static void blocks_of_vertex(const strand_view *w, int64_t i, int64_t block[VERTEX_BLOCKS])
+{
+  int64_t edge[2];
+  edges_at(w, i, edge);
+  block[0] = edge[0] < 0 ? -1 : block_of(w, edge[0]);
+  block[1] = block_of(w, i);
+  block[2] = edge[1] < 0 ? -1 : block_of(w, (i + 1) % w->n);
+  for (int k = 0; k < 2; ++k) block[3 + k] = edge[k] < 0 ? -1 : w->first_block + angle_block(edge[k], w->n, w->is_closed);
+}
+
+static PetscErrorCode der_create(rod_body *b, const body_request *r, diagnostics *d)
+{
+  const rod_body_spec *spec     = r->spec;
+  int64_t              n_blocks = 0;
+  PetscFunctionBegin;
+  PetscCall(allocate(b));
+  for (int64_t s = 0; s < b->strands.n_strands; ++s) n_blocks += count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
+  PetscCall(rod_body_set_blocks(b, n_blocks));
+  for (int64_t s = 0; s < b->strands.n_strands; ++s) {
+    b->block_start[s + 1] = b->block_start[s] + count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
+    const strand_view w   = view(b, s);
+    set_strand(b, &w, spec->angular_velocity);
+    if (!set_vertices(b, &w)) {
+      diagnostics_add_under(d, r->node, r->path, "curve", "strand %lld turns back on itself: move its points apart", (long long)s + 1);
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    keep_strains(b, &w);
+    for (int64_t i = w.first_block; i < b->block_start[s + 1]; ++i) PetscCall(rod_body_couple(b, i, i));
+    for (int64_t i = 0; i < w.n; ++i) {
+      int64_t block[VERTEX_BLOCKS];
+      blocks_of_vertex(&w, i, block);
+      for (int p = 0; p < VERTEX_BLOCKS; ++p)
+        for (int q = 0; q < p; ++q)
+          if (block[p] >= 0 && block[q] >= 0) PetscCall(rod_body_couple(b, block[p], block[q]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode der_finish(rod_body *b)
+{
+  der *d = of(b);
+  enum { SLOTS = VERTEX_BLOCKS * VERTEX_BLOCKS };
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("rod matrix", SLOTS * b->strands.n_nodes, sizeof *d->slot, &d->slot));
+  for (int64_t s = 0; s < b->strands.n_strands; ++s) {
+    const strand_view w = view(b, s);
+    for (int64_t i = 0; i < w.n; ++i) {
+      int64_t  block[VERTEX_BLOCKS];
+      int32_t *slot = d->slot + SLOTS * (w.first_node + i);
+      blocks_of_vertex(&w, i, block);
+      for (int p = 0; p < VERTEX_BLOCKS; ++p)
+        for (int q = 0; q < VERTEX_BLOCKS; ++q)
+          slot[VERTEX_BLOCKS * p + q] =
+              block[p] < 0 || block[q] < 0 ? -1 : (int32_t)((rod_body_block(b, block[p], block[q]) - b->value) / 9);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- forces -------------------------------------------------------------------------------------------------------------------- */
+
+/* Springs with damping: stiffness c (1 + beta / dt), rest (rest + beta / dt start) / (1 + beta / dt). */
+static double damped(const rod_body *b, double rest, double start)
+{
+  const double share = b->stiffness_damping / b->dt;
+  return share > 0.0 ? (rest + share * start) / (1.0 + share) : rest;
+}
+
+/* Block (p, q) of the tangent += s M. */
+static void add_block(const rod_body *b, int64_t p, int64_t q, double s, const double M[9])
+{
+  m3_axpy(rod_body_block(b, p, q), s, M);
+}
+
+static void add_inertia(const rod_body *b, const strand_view *w, const double *u, double *g, bool with_tangent)
+{
+  const double damping = 1.0 + b->dt * b->mass_damping;
+  for (int64_t i = w->first_block; i < b->block_start[w->s + 1]; ++i) {
+    double *diagonal = with_tangent ? rod_body_block(b, i, i) : NULL;
+    for (int k = 0; k < 3; ++k) {
+      const int64_t c = 3 * i + k;
+      g[c] += b->inertia[c] * (damping * u[c] - b->u[c]);
+      if (diagonal) diagonal[4 * k] += b->inertia[c] * damping;
+    }
+  }
+  for (int64_t i = 0; i < w->n; ++i) v3_axpy(g + 3 * block_of(w, i), -b->dt * b->mass[w->first_node + i], b->gravity);
+}
+
+static bool add_stretch(const rod_body *b, const strand_view *w, double *g, bool with_tangent)
+{
+  const double ES = b->section.stretch * (1.0 + b->stiffness_damping / b->dt);
+  for (int64_t j = 0; j < w->n_edges; ++j) {
+    const int64_t p = block_of(w, j), q = block_of(w, (j + 1) % w->n);
+    double        d[3], t[3], K[9];
+    v3_sub(d, b->trial + 3 * q, b->trial + 3 * p);
+    const double l = b->strands.length[w->first_edge + j], L = v3_norm(d);
+    if (!(L > 1e-9 * l)) return false;
+    const double tension = ES * (L / l - 1.0 - damped(b, 0.0, w->d->stretched[w->first_edge + j]));
+    v3_scale(t, 1.0 / L, d);
+    v3_axpy(g + 3 * q, b->dt * tension, t);
+    v3_axpy(g + 3 * p, -b->dt * tension, t);
+    if (!with_tangent) continue;
+    const double across = b->is_definite ? fmax(0.0, tension) / L : tension / L;
+    for (int i = 0; i < 9; ++i) K[i] = (ES / l - across) * t[i / 3] * t[i % 3] + (i % 4 == 0 ? across : 0.0);
+    add_block(b, p, p, b->dt * b->dt, K);
+    add_block(b, q, q, b->dt * b->dt, K);
+    add_block(b, p, q, -b->dt * b->dt, K);
+    add_block(b, q, p, -b->dt * b->dt, K);
+  }
+  return true;
+}
+
+/* What frames carried from the start of the step turn by, beyond what their transport at its end says: psi'.de about the edge. */
+static void carried_turn(const strand_view *w, int64_t j, const der_edge *e, double psi[3])
+{
+  const double *t0 = w->d->t + 3 * (w->first_edge + j);
+  v3_cross(psi, t0, e->t);
+  v3_scale(psi, -1.0 / ((1.0 + v3_dot(t0, e->t)) * e->length), psi);
+}
+
+/* H by (e0, e1, theta0, theta1), from the Gauss-Newton part to all of it. */
+static void complete_hessian(const strand_view *w, const int64_t edge[2], const der_vertex *v, const double moment[DER_STRAINS],
+                             double g[DER_STRAINS][DER_VARIABLES], double H[DER_VARIABLES][DER_VARIABLES])
+{
+  der_vertex_hessian(v, moment, H);
+  for (int j = 0; j < 2; ++j) {
+    double skew[9], psi[3], torque = 0.0;
+    if (edge[j] < 0) continue;
+    for (int k = 0; k < DER_STRAINS; ++k) torque += moment[k] * g[k][6 + j];
+    m3_skew(skew, v->e[j].t);
+    for (int i = 0; i < 9; ++i) H[3 * j + i / 3][3 * j + i % 3] += 0.5 * torque / (v->e[j].length * v->e[j].length) * skew[i];
+    carried_turn(w, edge[j], &v->e[j], psi);
+    for (int i = 0; i < DER_VARIABLES; ++i)
+      for (int k = 0; k < 3; ++k) H[i][3 * j + k] += H[i][6 + j] * psi[k];
+  }
+}
+
+/* Nodes before, at and after in terms of the two edges. */
+static const double edge_sign[3][2] = {{-1.0, 0.0}, {1.0, -1.0}, {0.0, 1.0}};
+
+static void add_vertex_tangent(const rod_body *b, const int32_t *slot, const int64_t edge[2], double H[DER_VARIABLES][DER_VARIABLES])
+{
+  const double s = b->dt * b->dt;
+  for (int p = 0; p < 3; ++p)
+    for (int q = 0; q < 3; ++q) {
+      if (slot[VERTEX_BLOCKS * p + q] < 0) continue;
+      double *to = b->value + 9 * (int64_t)slot[VERTEX_BLOCKS * p + q];
+      for (int i = 0; i < 9; ++i) {
+        double sum = 0.0;
+        for (int a = 0; a < 2; ++a)
+          for (int c = 0; c < 2; ++c)
+            if (edge[a] >= 0 && edge[c] >= 0) sum += edge_sign[p][a] * edge_sign[q][c] * H[3 * a + i / 3][3 * c + i % 3];
+        to[i] += s * sum;
+      }
+    }
+  for (int j = 0; j < 2; ++j) {
+    if (edge[j] < 0) continue;
+    const int c = (int)(edge[j] % 3);
+    for (int p = 0; p < 3; ++p) {
+      if (slot[VERTEX_BLOCKS * p + 3 + j] < 0) continue;
+      double *column = b->value + 9 * (int64_t)slot[VERTEX_BLOCKS * p + 3 + j], *row = b->value + 9 * (int64_t)slot[VERTEX_BLOCKS * (3 + j) + p];
+      for (int a = 0; a < 2; ++a)
+        for (int i = 0; i < 3 && edge[a] >= 0; ++i) {
+          column[3 * i + c] += s * edge_sign[p][a] * H[3 * a + i][6 + j];
+          row[3 * c + i] += s * edge_sign[p][a] * H[6 + j][3 * a + i];
+        }
+    }
+    for (int k = 0; k < 2; ++k)
+      if (edge[k] >= 0) b->value[9 * (int64_t)slot[VERTEX_BLOCKS * (3 + j) + 3 + k] + 3 * c + edge[k] % 3] += s * H[6 + j][6 + k];
+  }
+}
+
+static bool add_vertices(const rod_body *b, const strand_view *w, double *g, bool with_tangent)
+{
+  const double factor = 1.0 + b->stiffness_damping / b->dt;
+  for (int64_t i = 0; i < w->n; ++i) {
+    const int64_t at = w->first_node + i;
+    der_vertex    v;
+    int64_t       edge[2];
+    double        strain[DER_STRAINS], twist, gradient[DER_STRAINS][DER_VARIABLES], moment[DER_STRAINS], f[DER_VARIABLES] = {0.0};
+    if (!is_vertex(w, i)) continue;
+    if (!pose_vertex(w, b->trial, i, &v, strain, &twist)) return false;
+    der_vertex_gradient(&v, gradient);
+    edges_at(w, i, edge);
+    for (int k = 0; k < DER_STRAINS; ++k) {
+      moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - damped(b, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
+      for (int p = 0; p < DER_VARIABLES; ++p) f[p] += moment[k] * gradient[k][p];
+    }
+    for (int j = 0; j < 2; ++j) {
+      if (edge[j] < 0) continue;
+      v3_axpy(g + 3 * block_of(w, edge[j]), -b->dt, f + 3 * j);
+      v3_axpy(g + 3 * block_of(w, (edge[j] + 1) % w->n), b->dt, f + 3 * j);
+      g[angle_at(w, edge[j])] += b->dt * f[6 + j];
+    }
+    if (!with_tangent) continue;
+    double H[DER_VARIABLES][DER_VARIABLES];
+    for (int p = 0; p < DER_VARIABLES; ++p)
+      for (int q = 0; q < DER_VARIABLES; ++q) {
+        H[p][q] = 0.0;
+        for (int k = 0; k < DER_STRAINS; ++k) H[p][q] += factor * w->d->stiffness[3 * at + k] * gradient[k][p] * gradient[k][q];
+      }
+    if (!b->is_definite) complete_hessian(w, edge, &v, moment, gradient, H);
+    add_vertex_tangent(b, w->d->slot + VERTEX_BLOCKS * VERTEX_BLOCKS * at, edge, H);
+  }
+  return true;
+}
+
+/* Forces on the ends; moments as pairs of forces M x e / |e|^2 on the last edge, and what is left, M.t, on its angle. */
+static bool add_end_loads(const rod_body *b, const strand_view *w, double *g, bool with_tangent)
+{
+  for (int k = 0; k < 2; ++k) {
+    const double *M = b->end[k].moment, dt = b->dt;
+    const int64_t j = k == 0 ? 0 : w->n_edges - 1, p = block_of(w, j), q = block_of(w, j + 1), c = angle_at(w, j), block = c / 3;
+    v3_axpy(g + 3 * (k == 0 ? p : q), -dt, b->end[k].force);
+    if (!(v3_norm(M) > 0.0)) continue;
+    double e[3], f[3], K[9];
+    v3_sub(e, b->trial + 3 * q, b->trial + 3 * p);
+    const double ee = v3_dot(e, e), L = sqrt(ee);
+    if (!(ee > 0.0)) return false;
+    v3_cross(f, M, e);
+    v3_scale(f, 1.0 / ee, f);
+    v3_axpy(g + 3 * q, -dt, f);
+    v3_axpy(g + 3 * p, dt, f);
+    g[c] -= dt * v3_dot(M, e) / L;
+    if (!with_tangent || b->is_definite) continue;
+    m3_skew(K, M);
+    for (int i = 0; i < 9; ++i) K[i] = K[i] / ee - 2.0 * f[i / 3] * e[i % 3] / ee;
+    add_block(b, q, q, -dt * dt, K);
+    add_block(b, p, p, -dt * dt, K);
+    add_block(b, p, q, dt * dt, K);
+    add_block(b, q, p, dt * dt, K);
+    double *left = rod_body_block(b, block, p), *right = rod_body_block(b, block, q);
+    for (int i = 0; i < 3; ++i) {
+      const double slope = dt * dt * (M[i] - e[i] * v3_dot(M, e) / ee) / L;
+      left[3 * (c % 3) + i] += slope, right[3 * (c % 3) + i] -= slope;
+    }
+  }
+  return true;
+}
+
+static bool der_residual(rod_body *b, int64_t s, const double *u, double *g, bool with_tangent)
+{
+  const strand_view w = view(b, s);
+  add_inertia(b, &w, u, g, with_tangent);
+  return add_stretch(b, &w, g, with_tangent) && add_vertices(b, &w, g, with_tangent) && (w.is_closed || add_end_loads(b, &w, g, with_tangent));
+}
+
+/* ---- the step ------------------------------------------------------------------------------------------------------------------ */
+
+static void show_nodes(rod_body *b, const strand_view *w)
+{
+  for (int64_t i = 0; i < w->n; ++i) {
+    v3_copy(b->x + 3 * (w->first_node + i), node_at(w, b->q, i));
+    v3_copy(b->v + 3 * (w->first_node + i), node_at(w, b->u, i));
+  }
+}
+
+static void der_end_step(rod_body *b, int64_t s, const double *u)
+{
+  const strand_view w = view(b, s);
+  posed_edge        e;
+  der_vertex        v;
+  double            strain[DER_STRAINS];
+  for (int64_t c = 3 * w.first_block; c < 3 * b->block_start[s + 1]; ++c) {
+    b->q[c] += b->dt * u[c];
+    b->u[c] = u[c];
+  }
+  for (int64_t i = 0; i < w.n; ++i)
+    if (is_vertex(&w, i)) (void)pose_vertex(&w, b->q, i, &v, strain, &w.d->twist[w.first_node + i]);
+  for (int64_t j = 0; j < w.n_edges; ++j) {
+    double *frame = w.d->frame + 3 * (w.first_edge + j);
+    if (!pose_edge(&w, b->q, j, &e)) continue;
+    v3_copy(w.d->t + 3 * (w.first_edge + j), e.e.t);
+    v3_copy(frame, e.reference);
+    v3_axpy(frame, -v3_dot(frame, e.e.t), e.e.t); /* round-off adds up otherwise */
+    v3_scale(frame, 1.0 / v3_norm(frame), frame);
+  }
+  keep_strains(b, &w);
+  show_nodes(b, &w);
+}
+
+/* ---- looking at it --------------------------------------------------------------------------------------------------------------- */
+
+static void der_restored(rod_body *b, int64_t s)
+{
+  const strand_view w = view(b, s);
+  show_nodes(b, &w);
+}
+
+/* From the strains that are kept: those of clamped ends depend on where the clamps were. */
+static double der_energy(const rod_body *b, int64_t s)
+{
+  const strand_view w   = view(b, s);
+  double            sum = 0.0;
+  for (int64_t j = w.first_edge; j < w.first_edge + w.n_edges; ++j)
+    sum += 0.5 * b->section.stretch * b->strands.length[j] * w.d->stretched[j] * w.d->stretched[j];
+  for (int64_t i = 0; i < w.n; ++i)
+    for (int64_t k = 3 * (w.first_node + i); k < 3 * (w.first_node + i) + 3 && is_vertex(&w, i); ++k) {
+      const double strain = w.d->start[k] - w.d->natural[k];
+      sum += 0.5 * w.d->stiffness[k] * strain * strain;
+    }
+  return sum;
+}
+
+static void der_spin(const rod_body *b, int64_t s, body_totals *out)
+{
+  const strand_view w = view(b, s);
+  for (int64_t j = 0; j < w.n_edges; ++j) {
+    const int64_t c = angle_at(&w, j);
+    out->kinetic += 0.5 * b->inertia[c] * b->u[c] * b->u[c];
+    v3_axpy(out->angular_momentum, b->inertia[c] * b->u[c], w.d->t + 3 * (w.first_edge + j));
+  }
+}
+
+static PetscErrorCode der_fields(rod_body *b, field_table *table)
+{
+  der         *d = of(b);
+  field_group *group;
+  char         name[96];
+  PetscFunctionBegin;
+  snprintf(name, sizeof name, "bodies/%s", b->base.name);
+  group = field_table_find_group(table, name);
+  PetscCall(field_table_add(table, group, "strain", "1", FIELD_F64, 3, &d->start, FIELD_CHECKPOINT | FIELD_FRAME,
+                            "bends towards the director and across it, twist [rad], each over the length that the node stands for"));
+  PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "of the reference frames"));
+  snprintf(name, sizeof name, "bodies/%s/segments", b->base.name);
+  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->strands.n_segments, b, &group));
+  PetscCall(field_table_add(table, group, "direction", "1", FIELD_F64, 3, &d->t, FIELD_CHECKPOINT, "of the segment"));
+  PetscCall(field_table_add(table, group, "reference", "1", FIELD_F64, 3, &d->frame, FIELD_CHECKPOINT, "first director of the reference frame"));
+  PetscCall(field_table_add(table, group, "stretch", "1", FIELD_F64, 1, &d->stretched, FIELD_CHECKPOINT, "strain along the segment"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const rod_model rod_model_discrete_elastic_rod = {.name      = "discrete_elastic_rod",
+                                                  .create    = der_create,
+                                                  .finish    = der_finish,
+                                                  .residual  = der_residual,
+                                                  .end_step  = der_end_step,
+                                                  .restored  = der_restored,
+                                                  .energy    = der_energy,
+                                                  .spin      = der_spin,
+                                                  .fields    = der_fields,
+                                                  .destroy   = der_destroy};

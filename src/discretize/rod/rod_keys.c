@@ -1,0 +1,193 @@
+/* Job keys of rods. */
+#include "discretize/rod/rod_keys.h"
+#include "discretize/body_kinds.h"
+#include "discretize/rod/rod_model.h"
+
+#define POSITIVE .min = 0, .max = INFINITY, .is_open = true
+#define VECTOR(T, member) .type = KEY_REALS, .count = 3, .offset = offsetof(T, member)
+#define REAL(T, member) .type = KEY_REAL, .offset = offsetof(T, member)
+
+/* ---- the curve ---------------------------------------------------------------------------------------------------------- */
+
+static const key_spec line_keys[] = {{.name = "from", VECTOR(rod_line_spec, from), .unit = "m", .help = "its start"},
+                                     {.name = "to", VECTOR(rod_line_spec, to), .unit = "m", .help = "its end"},
+                                     {.name = NULL}};
+static const key_table line_table = {.name = "bodies.rod.curve.line", .help = "A straight line.", .size = sizeof(rod_line_spec), .keys = line_keys};
+
+static const key_spec arc_keys[] = {
+    {.name = "from", VECTOR(rod_arc_spec, from), .unit = "m", .help = "its start"},
+    {.name = "tangent", VECTOR(rod_arc_spec, tangent), .help = "where it sets out to"},
+    {.name = "towards", VECTOR(rod_arc_spec, towards), .help = "to which side it turns: from the start to the centre, made normal to the tangent"},
+    {.name = "radius", REAL(rod_arc_spec, radius), .unit = "m", POSITIVE, .help = "of the circle"},
+    {.name = "angle_deg", REAL(rod_arc_spec, angle_deg), .unit = "deg", POSITIVE, .help = "by which it turns; may go round more than once"},
+    {.name = NULL}};
+static const key_table arc_table = {.name = "bodies.rod.curve.arc", .help = "Part of a circle.", .size = sizeof(rod_arc_spec), .keys = arc_keys};
+
+static const key_spec helix_keys[] = {
+    {.name = "from", VECTOR(rod_helix_spec, from), .unit = "m", .help = "its start"},
+    {.name = "axis", VECTOR(rod_helix_spec, axis), .help = "direction in which it climbs"},
+    {.name = "towards", VECTOR(rod_helix_spec, towards), .help = "from the start to the axis, made normal to it"},
+    {.name = "radius", REAL(rod_helix_spec, radius), .unit = "m", POSITIVE, .help = "distance from the axis"},
+    {.name = "pitch", REAL(rod_helix_spec, pitch), .unit = "m", .help = "climb of a turn; negative: left-handed, which climbs as well"},
+    {.name = "turns", REAL(rod_helix_spec, turns), POSITIVE, .help = "how many"},
+    {.name = NULL}};
+static const key_table helix_table = {.name = "bodies.rod.curve.helix", .help = "A helix.", .size = sizeof(rod_helix_spec), .keys = helix_keys};
+
+static const key_spec point_keys[] = {{.name = "at", VECTOR(rod_point_spec, at), .unit = "m", .help = "where it is"}, {.name = NULL}};
+static const key_table point_table = {
+    .name = "bodies.rod.curve.points", .help = "A corner of the curve.", .size = sizeof(rod_point_spec), .keys = point_keys};
+
+static const key_spec file_keys[] = {
+    {.name = "path", .type = KEY_PATH, .offset = offsetof(rod_file_spec, path), .is_input = true,
+     .help = "a Wavefront .obj file: each of its lines (`l`) is a strand, and its vertices are the strand's nodes"},
+    {.name = "scale", REAL(rod_file_spec, scale), .fallback = "1", POSITIVE, .help = "metres per unit of the file"},
+    {.name = NULL}};
+static const key_table file_table = {
+    .name = "bodies.rod.curve.file", .help = "Strands from a file, with its nodes.", .size = sizeof(rod_file_spec), .keys = file_keys};
+
+static const key_spec curve_keys[] = {
+    {.name = "line", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, line), .table = &line_table, .help = "a straight line"},
+    {.name = "arc", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, arc), .table = &arc_table, .help = "part of a circle, or a coil"},
+    {.name = "helix", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, helix), .table = &helix_table, .help = "a helix"},
+    {.name = "points", .type = KEY_LIST, .offset = offsetof(rod_curve_spec, points), .table = &point_table, .min = 2, .max = 1e7,
+     .help = "straight from point to point; the nodes, unless segments or segment_length say otherwise"},
+    {.name = "file", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, file), .table = &file_table, .help = "strands from a file"},
+    {.name = NULL}};
+static const key_table curve_table = {.name = "bodies.rod.curve",
+                                      .help = "The centreline as it stands at the start.",
+                                      .size = sizeof(rod_curve_spec),
+                                      .keys = curve_keys,
+                                      .is_one_of = true};
+
+/* ---- section and stiffness -------------------------------------------------------------------------------------------------- */
+
+static const key_spec circle_keys[] = {
+    {.name = "radius", REAL(rod_circle_spec, radius), .unit = "m", POSITIVE, .help = "its radius"}, {.name = NULL}};
+static const key_table circle_table = {
+    .name = "bodies.rod.section.circle", .help = "A round rod.", .size = sizeof(rod_circle_spec), .keys = circle_keys, .shorthand = "radius"};
+static const key_spec ellipse_keys[] = {{.name   = "radii",
+                                         .type   = KEY_REALS,
+                                         .count  = 2,
+                                         .offset = offsetof(rod_ellipse_spec, radii),
+                                         .unit   = "m",
+                                         POSITIVE,
+                                         .help = "semi-axes, along the director and across it"},
+                                        {.name = NULL}};
+static const key_table ellipse_table = {
+    .name = "bodies.rod.section.ellipse", .help = "An elliptic rod.", .size = sizeof(rod_ellipse_spec), .keys = ellipse_keys};
+static const key_spec rectangle_keys[] = {{.name   = "sides",
+                                           .type   = KEY_REALS,
+                                           .count  = 2,
+                                           .offset = offsetof(rod_rectangle_spec, sides),
+                                           .unit   = "m",
+                                           POSITIVE,
+                                           .help = "lengths of its sides, along the director and across it"},
+                                          {.name = NULL}};
+static const key_table rectangle_table = {
+    .name = "bodies.rod.section.rectangle", .help = "A strip.", .size = sizeof(rod_rectangle_spec), .keys = rectangle_keys};
+static const key_spec section_keys[] = {
+    {.name = "circle", .type = KEY_TABLE, .offset = offsetof(rod_section_spec, circle), .table = &circle_table, .help = "round"},
+    {.name = "ellipse", .type = KEY_TABLE, .offset = offsetof(rod_section_spec, ellipse), .table = &ellipse_table, .help = "elliptic"},
+    {.name = "rectangle", .type = KEY_TABLE, .offset = offsetof(rod_section_spec, rectangle), .table = &rectangle_table, .help = "rectangular"},
+    {.name = NULL}};
+static const key_table section_table = {
+    .name = "bodies.rod.section",
+    .help = "The section, solid. Contacts take it for a circle of its smaller radius or half side.",
+    .size = sizeof(rod_section_spec), .keys = section_keys, .is_one_of = true};
+
+static const key_spec stiffness_keys[] = {
+    {.name = "stretch", REAL(rod_stiffness_spec, stretch), .unit = "N", POSITIVE, .is_optional = true, .help = "force per strain; E A"},
+    {.name   = "bending",
+     .type   = KEY_REALS,
+     .count  = 2,
+     .offset = offsetof(rod_stiffness_spec, bending),
+     .unit   = "N m^2",
+     .min = 0, .max = INFINITY,
+     .is_optional = true,
+     .help = "moment per curvature, of bends towards the director and across it; E times the second moments of the section"},
+    {.name = "twist", REAL(rod_stiffness_spec, twist), .unit = "N m^2", .min = 0, .max = INFINITY, .is_optional = true,
+     .help = "moment per twist; G times the torsion constant of the section"},
+    {.name = "mass_per_length", REAL(rod_stiffness_spec, mass_per_length), .unit = "kg/m", POSITIVE, .is_optional = true,
+     .help = "density times the area of the section"},
+    {.name = NULL}};
+static const key_table stiffness_table = {.name = "bodies.rod.stiffness",
+                                          .help = "Instead of what section and material say.",
+                                          .size = sizeof(rod_stiffness_spec),
+                                          .keys = stiffness_keys};
+
+static const char *const natural_shapes[] = {"as_drawn", "straight", NULL};
+static const key_spec    natural_keys[]   = {
+    {.name = "shape", .type = KEY_ENUM, .offset = offsetof(rod_natural_spec, shape), .choices = natural_shapes, .fallback = "as_drawn",
+     .help = "the shape without load: as_drawn: of the curve; straight: neither curvature nor twist, unless given here"},
+    {.name   = "curvature",
+     .type   = KEY_REALS,
+     .count  = 2,
+     .offset = offsetof(rod_natural_spec, curvature),
+     .unit   = "1/m",
+     .is_optional = true,
+     .help = "all along, towards the director and across it, instead of the shape's"},
+    {.name = "twist", REAL(rod_natural_spec, twist), .unit = "rad/m", .is_optional = true, .help = "all along, instead of the shape's"},
+    {.name = NULL}};
+static const key_table natural_table = {.name = "bodies.rod.natural",
+                                        .help = "What a rod is like without load. Its lengths are as drawn.",
+                                        .size = sizeof(rod_natural_spec),
+                                        .keys = natural_keys,
+                                        .shorthand = "shape"};
+
+/* ---- ends, copies ----------------------------------------------------------------------------------------------------------- */
+
+static const char *const helds[]    = {[ROD_END_FREE] = "free", [ROD_END_PINNED] = "pinned", [ROD_END_CLAMPED] = "clamped", NULL};
+static const key_spec    end_keys[] = {
+    {.name = "held", .type = KEY_ENUM, .offset = offsetof(rod_end_spec, held), .choices = helds, .fallback = "free",
+     .help = "free; pinned: its place; clamped: its place, direction and director"},
+    {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rod_end_spec, motion), .table = &motion_table, .is_optional = true,
+     .help = "how what holds it moves, as one rigid piece; at rest if not given"},
+    {.name = "force", VECTOR(rod_end_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "on it, constant"},
+    {.name = "moment", VECTOR(rod_end_spec, moment), .unit = "N m", .fallback = "[0, 0, 0]", .help = "on it, constant in space"},
+    {.name = NULL}};
+static const key_table end_table = {
+    .name = "bodies.rod.end", .help = "One end of every strand.", .size = sizeof(rod_end_spec), .keys = end_keys, .shorthand = "held"};
+
+static const char *const patterns[] = {[ROD_COPIES_DISC] = "disc", [ROD_COPIES_GRID] = "grid", [ROD_COPIES_RANDOM] = "random", NULL};
+static const key_spec copies_keys[] = {
+    {.name = "count", .type = KEY_INT, .offset = offsetof(rod_copies_spec, count), .min = 1, .max = 1e7, .help = "how many strands"},
+    {.name = "pattern", .type = KEY_ENUM, .offset = offsetof(rod_copies_spec, pattern), .choices = patterns, .fallback = "disc",
+     .help = "how their starts lie around the first one's; disc: evenly in a circle; grid: the nodes of a square grid that lie closest to the middle of "
+             "the circle; random: anywhere in the circle"},
+    {.name = "radius", REAL(rod_copies_spec, radius), .unit = "m", POSITIVE, .help = "of the circle"},
+    {.name = "normal", VECTOR(rod_copies_spec, normal), .is_optional = true, .help = "of the circle; if not given, the direction of the start"},
+    {.name = "seed", .type = KEY_INT, .offset = offsetof(rod_copies_spec, seed), .min = 0, .max = 1e15, .fallback = "1", .help = "of random places"},
+    {.name = NULL}};
+static const key_table copies_table = {
+    .name = "bodies.rod.copies", .help = "Many strands, shifted.", .size = sizeof(rod_copies_spec), .keys = copies_keys};
+
+/* ---- the body ------------------------------------------------------------------------------------------------------------------ */
+
+#define OF(member) .offset = offsetof(rod_body_spec, member)
+static const key_spec rod_keys[] = {
+    {.name = "material", .type = KEY_STRING, OF(material), .help = "name of an entry of materials, elastic: density and small-strain stiffness count"},
+    {.name = "model", .type = KEY_ENUM, OF(model), .choices = rod_model_names, .choice_help = rod_model_help, .fallback = "discrete_elastic_rod",
+     .help = "how a strand is discretised"},
+    {.name = "curve", .type = KEY_TABLE, OF(curve), .table = &curve_table, .help = "its centreline, or those of its strands"},
+    {.name = "closed", .type = KEY_BOOL, OF(closed), .fallback = "false", .help = "the last point is joined to the first: a loop, without ends"},
+    {.name = "segments", .type = KEY_INT, OF(segments), .min = 2, .max = 1e7, .is_optional = true, .help = "of each strand, equally long"},
+    {.name = "segment_length", .type = KEY_REAL, OF(segment_length), .unit = "m", POSITIVE, .is_optional = true, .help = "instead: at most so long"},
+    {.name = "director", VECTOR(rod_body_spec, director), .is_optional = true,
+     .help = "first axis of the section at the start, made normal to the curve, along which it is carried without twist; if not given, "
+             "towards the inside of an arc or helix, or upwards"},
+    {.name = "section", .type = KEY_TABLE, OF(section), .table = &section_table, .help = "its section"},
+    {.name = "stiffness", .type = KEY_TABLE, OF(stiffness), .table = &stiffness_table, .fallback = "{}", .help = "instead of what section and material say"},
+    {.name = "natural", .type = KEY_TABLE, OF(natural), .table = &natural_table, .fallback = "{}", .help = "its shape without load"},
+    {.name = "copies", .type = KEY_TABLE, OF(copies), .table = &copies_table, .is_optional = true, .help = "many strands"},
+    {.name = "start", .type = KEY_TABLE, OF(start), .table = &end_table, .fallback = "{}", .help = "the first end of every strand"},
+    {.name = "end", .type = KEY_TABLE, OF(end), .table = &end_table, .fallback = "{}", .help = "the other end of every strand"},
+    {.name = "hold", .type = KEY_LIST, OF(hold), .table = &nodal_hold_table, .is_optional = true, .help = "nodes that are held, or moved as prescribed"},
+    {.name = "velocity", VECTOR(rod_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial velocity"},
+    {.name = "angular_velocity", VECTOR(rod_body_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
+     .help = "initial rotation about the centre of mass"},
+    {.name = "damping", .type = KEY_TABLE, OF(damping), .table = &nodal_damping_table, .fallback = "{}", .help = "Rayleigh damping"},
+    {.name = NULL}};
+const key_table rod_body_table = {.name = "bodies.rod",
+                                  .help = "Rods, fibres, hair: strands that stretch, bend and twist. Strands of one body have the same section and ends.",
+                                  .size = sizeof(rod_body_spec),
+                                  .keys = rod_keys};

@@ -1,0 +1,16 @@
+/* The registry of rod models: how a strand is discretised. A new one has a file ROD_MODEL_NAME.c with its rod_model, and one entry here. */
+#ifndef SS_DISCRETIZE_ROD_ROD_MODEL_H
+#define SS_DISCRETIZE_ROD_ROD_MODEL_H
+#include "discretize/rod/rod_body.h"
+
+/* name, help */
+#define ROD_MODEL_TABLE(X)                                                                                                                    \
+  X(discrete_elastic_rod, "nodes, and an angle of the section per segment, against frames that follow the curve [Bergou2008], [Bergou2010]")
+
+#define X(name, help) extern const rod_model rod_model_##name;
+ROD_MODEL_TABLE(X)
+#undef X
+
+extern const rod_model *const rod_models[]; /* in that order; rod_body_spec.model is the index */
+extern const char *const      rod_model_names[], *const rod_model_help[];
+#endif
