@@ -47,6 +47,7 @@ typedef struct friction_options {
   int64_t max_iterations; /* 0: the method's own */
   double  time_limit;     /* [s] 0: none */
   const struct friction_splitting_options *splitting;
+  const struct friction_newton_options    *newton;
 } friction_options;
 extern const key_table friction_options_table; /* of struct friction_options: the same keys in jobs and on the command line */
 /* The defaults, which stand in the tables alone. `owner` owns the storage. */
@@ -81,7 +82,9 @@ double friction_error(const friction_problem *p, int kind, const double *r, cons
 typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 #define FRICTION_SOLVER_TABLE(X)                                                                                                     \
   X(SPLITTING, "splitting", friction_solve_splitting,                                                                                \
-    "block Gauss-Seidel, one contact after the other solved exactly [Daviet2011]: robust, slow at tight tolerances on stacks")
+    "block Gauss-Seidel, one contact after the other solved exactly [Daviet2011]: robust, slow at tight tolerances on stacks")         \
+  X(NEWTON, "newton", friction_solve_newton,                                                                                         \
+    "Newton's method on the function of Alart and Curnier, as published [BertailsDescoubes2011]: fast where contacts are not redundant")
 enum {
 #define X(symbol, name, solve, help) FRICTION_METHOD_##symbol,
   FRICTION_SOLVER_TABLE(X)

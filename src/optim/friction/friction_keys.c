@@ -1,5 +1,6 @@
 /* The keys of friction solvers: one table for jobs and for the command line. */
 #include "optim/friction/friction.h"
+#include "optim/friction/newton.h"
 #include "optim/friction/splitting.h"
 #include <stddef.h>
 
@@ -36,6 +37,8 @@ static const key_spec keys[] = {
    .help = "wall time of one solve, after which the best impulses found so far are the answer; 0: none. A run that used it up cannot be repeated bit for bit"},
   {.name = "splitting", .type = KEY_TABLE, .offset = offsetof(friction_options, splitting), .fallback = "{}", .table = &friction_splitting_table,
    .help = "block Gauss-Seidel"},
+  {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
+   .help = "Newton's method of Alart and Curnier"},
   {.name = NULL}};
 const key_table friction_options_table = {.name = "friction", .help = "Impulses with exact Coulomb friction at all contacts of a step.",
                                           .size = sizeof(friction_options), .keys = keys};

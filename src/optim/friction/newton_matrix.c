@@ -1,0 +1,304 @@
+#include "optim/friction/newton_matrix.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "optim/friction/sparse_direct.h"
+#include <petscmat.h>
+#include <string.h>
+
+struct newton_matrix {
+  const friction_problem *p;
+  const int64_t          *w_start; /* W, borrowed */
+  const int32_t          *w_col;
+  const double           *w_value;
+  int32_t                *place;     /* [n] row of a contact in the pattern, -1: not in it */
+  bool                   *is_member; /* [n] */
+  int64_t                 n_rows, n_blocks;
+  int32_t                *contact; /* [n_rows] contact of a row */
+  PetscInt               *start, *col;
+  double                 *value; /* [n_blocks][9], of `matrix`: the columns of a block are contiguous */
+  Mat                     matrix, factor;
+  MatFactorInfo           info;
+  Vec                     b, x;
+  const double           *A;         /* borrowed from the last factorisation */
+  const bool             *is_active;
+  sparse_direct          *pivoted; /* only where the block factors fail or the user asked for it */
+  bool                    is_pivoted, always_pivoted;
+  double                 *rhs, *rest, *step; /* [3 n] */
+  double                  alpha;
+};
+
+/* A residual above this of the right-hand side calls for a refinement, and above WORST after it for full pivoting. */
+static const double GOOD = 1e-10, WORST = 1e-4;
+
+static void forget_pattern(newton_matrix *m)
+{
+  PetscCallAbort(PETSC_COMM_SELF, MatDestroy(&m->factor));
+  PetscCallAbort(PETSC_COMM_SELF, MatDestroy(&m->matrix));
+  PetscCallAbort(PETSC_COMM_SELF, VecDestroy(&m->b));
+  PetscCallAbort(PETSC_COMM_SELF, VecDestroy(&m->x));
+  sparse_direct_destroy(&m->pivoted);
+}
+
+void newton_matrix_destroy(newton_matrix **m)
+{
+  if (!*m) return;
+  forget_pattern(*m);
+  memory_free(&(*m)->place), memory_free(&(*m)->is_member), memory_free(&(*m)->contact);
+  memory_free(&(*m)->start), memory_free(&(*m)->col);
+  memory_free(&(*m)->rhs), memory_free(&(*m)->rest), memory_free(&(*m)->step);
+  memory_free(m);
+}
+
+static PetscErrorCode allocate(newton_matrix *m, int64_t n)
+{
+  PetscBool named;
+  PetscFunctionBegin;
+  PetscCall(delassus_blocks(m->p->W, &m->w_start, &m->w_col, &m->w_value));
+  PetscCall(memory_alloc("Newton rows", n, sizeof *m->place, &m->place));
+  PetscCall(memory_alloc("Newton members", n, sizeof *m->is_member, &m->is_member));
+  PetscCall(memory_alloc("Newton contacts", n, sizeof *m->contact, &m->contact));
+  PetscCall(memory_alloc("Newton row starts", n + 1, sizeof *m->start, &m->start));
+  PetscCall(memory_alloc("Newton right-hand side", 3 * n, sizeof *m->rhs, &m->rhs));
+  PetscCall(memory_alloc("Newton residual", 3 * n, sizeof *m->rest, &m->rest));
+  PetscCall(memory_alloc("Newton correction", 3 * n, sizeof *m->step, &m->step));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-friction_lu_type", &named));
+  m->always_pivoted = named;
+  m->n_rows         = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode newton_matrix_create(const friction_problem *p, newton_matrix **out)
+{
+  newton_matrix *m;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(memory_alloc("Newton system", 1, sizeof *m, &m));
+  m->p                      = p;
+  const PetscErrorCode code = allocate(m, p->n);
+  if (code) newton_matrix_destroy(&m);
+  PetscCall(code);
+  *out = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pattern serves while it holds every active contact and not many others. */
+static bool pattern_serves(const newton_matrix *m, const bool *is_active)
+{
+  int64_t n_active = 0;
+  if (m->n_rows < 0) return false;
+  for (int64_t a = 0; a < m->p->n; ++a) {
+    if (is_active[a] && !m->is_member[a]) return false;
+    n_active += is_active[a];
+  }
+  return 10 * n_active >= 8 * m->n_rows;
+}
+
+static PetscErrorCode build_pattern(newton_matrix *m, const bool *is_active)
+{
+  const int64_t n = m->p->n;
+  PetscFunctionBegin;
+  forget_pattern(m);
+  m->n_rows = m->n_blocks = 0;
+  for (int64_t a = 0; a < n; ++a) {
+    m->is_member[a] = is_active[a];
+    m->place[a]     = is_active[a] ? (int32_t)m->n_rows : -1;
+    if (is_active[a]) m->contact[m->n_rows++] = (int32_t)a;
+  }
+  for (int64_t i = 0; i < m->n_rows; ++i)
+    for (int64_t k = m->w_start[m->contact[i]]; k < m->w_start[m->contact[i] + 1]; ++k) m->n_blocks += m->is_member[m->w_col[k]];
+  PetscCheck(m->n_blocks <= PETSC_MAX_INT / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%lld pairs of active contacts are more than a Newton system of this build of PETSC can number; use the method splitting", (long long)m->n_blocks);
+  PetscCall(memory_resize("Newton columns", m->n_blocks, sizeof *m->col, &m->col));
+  int64_t block = 0;
+  for (int64_t i = 0; i < m->n_rows; ++i) {
+    for (int64_t k = m->w_start[m->contact[i]]; k < m->w_start[m->contact[i] + 1]; ++k)
+      if (m->is_member[m->w_col[k]]) m->col[block++] = m->place[m->w_col[k]];
+    m->start[i + 1] = (PetscInt)block;
+  }
+  if (m->n_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscInt size = (PetscInt)(3 * m->n_rows);
+  PetscCall(MatCreate(PETSC_COMM_SELF, &m->matrix));
+  PetscCall(MatSetSizes(m->matrix, size, size, size, size));
+  PetscCall(MatSetType(m->matrix, MATSEQBAIJ));
+  PetscCall(MatSeqBAIJSetPreallocationCSR(m->matrix, 3, m->start, m->col, NULL));
+  PetscCall(MatSeqBAIJGetArray(m->matrix, &m->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* value <- (A_a (W_ab + alpha delta_ab) + delta_ab B_a), and the identity for members that are not active. */
+static void set_values(newton_matrix *m, double alpha, const double *A, const double *B, const bool *is_active)
+{
+  double *out = m->value, w[9], j[9];
+  for (int64_t i = 0; i < m->n_rows; ++i) {
+    const int64_t a = m->contact[i];
+    for (int64_t k = m->w_start[a]; k < m->w_start[a + 1]; ++k) {
+      const int64_t b = m->w_col[k];
+      if (!m->is_member[b]) continue;
+      m3_copy(w, m->w_value + 9 * k);
+      for (int e = 0; e < 9 && b == a; e += 4) w[e] += alpha;
+      m3_mul(j, A + 9 * a, w);
+      for (int e = 0; e < 9 && b == a; ++e) j[e] += B[9 * a + e];
+      if (!is_active[a] || !is_active[b]) {
+        m3_zero(j);
+        for (int e = 0; e < 9 && b == a; e += 4) j[e] = 1.0;
+      }
+      m3_transpose(out, j);
+      out += 9;
+    }
+  }
+}
+
+static PetscErrorCode factor_blocks(newton_matrix *m, bool *is_solved)
+{
+  MatFactorError bad;
+  PetscFunctionBegin;
+  if (!m->factor) {
+    IS row, col;
+    PetscCall(MatGetFactor(m->matrix, MATSOLVERPETSC, MAT_FACTOR_LU, &m->factor));
+    PetscCall(MatGetOrdering(m->matrix, MATORDERINGAMD, &row, &col));
+    PetscCall(MatFactorInfoInitialize(&m->info));
+    m->info.fill = 3.0;
+    PetscCall(MatLUFactorSymbolic(m->factor, m->matrix, row, col, &m->info));
+    PetscCall(ISDestroy(&row));
+    PetscCall(ISDestroy(&col));
+    PetscCall(MatCreateVecs(m->matrix, &m->x, &m->b));
+  }
+  PetscCall(MatFactorClearError(m->factor));
+  const PetscErrorCode code = MatLUFactorNumeric(m->factor, m->matrix, &m->info);
+  if (code == PETSC_ERR_MAT_LU_ZRPVT) {
+    error_clear();
+    *is_solved = false;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(code);
+  PetscCall(MatFactorGetError(m->factor, &bad));
+  *is_solved = bad == MAT_FACTOR_NOERROR;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same matrix in scalar rows. */
+static PetscErrorCode scalar_rows(const newton_matrix *m, sparse_rows *out)
+{
+  const int64_t n = 3 * m->n_rows;
+  PetscFunctionBegin;
+  *out = (sparse_rows){.n_rows = n, .n_cols = n};
+  PetscCall(memory_alloc("row starts", n + 1, sizeof *out->start, &out->start));
+  PetscCall(memory_alloc("columns", 9 * m->n_blocks, sizeof *out->col, &out->col));
+  PetscCall(memory_alloc("values", 9 * m->n_blocks, sizeof *out->value, &out->value));
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = m->start[i / 3]; k < m->start[i / 3 + 1]; ++k)
+      for (int j = 0; j < 3; ++j) out->col[at] = (int32_t)(3 * m->col[k] + j), out->value[at++] = m->value[9 * k + 3 * j + i % 3];
+    out->start[i + 1] = at;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode factor_pivoted(newton_matrix *m, bool *is_solved)
+{
+  sparse_rows rows;
+  PetscFunctionBegin;
+  PetscErrorCode code = scalar_rows(m, &rows);
+  if (!code) code = m->pivoted ? sparse_direct_refactor(m->pivoted, &rows, is_solved) : sparse_direct_create(SPARSE_DIRECT_LU, &rows, is_solved, &m->pivoted);
+  sparse_rows_destroy(&rows);
+  PetscCall(code);
+  m->is_pivoted = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode newton_matrix_factor(newton_matrix *m, double alpha, const double *A, const double *B, const bool *is_active, bool *is_solved)
+{
+  PetscFunctionBegin;
+  *is_solved = true;
+  m->A = A, m->is_active = is_active, m->alpha = alpha, m->is_pivoted = false;
+  if (!pattern_serves(m, is_active)) PetscCall(build_pattern(m, is_active));
+  if (m->n_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  set_values(m, alpha, A, B, is_active);
+  *is_solved = false;
+  if (!m->always_pivoted) PetscCall(factor_blocks(m, is_solved));
+  if (!*is_solved) PetscCall(factor_pivoted(m, is_solved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode back_substitute(newton_matrix *m, const double *b, double *x)
+{
+  PetscFunctionBegin;
+  if (m->is_pivoted) {
+    PetscCall(sparse_direct_solve(m->pivoted, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecPlaceArray(m->b, b));
+  PetscCall(VecPlaceArray(m->x, x));
+  PetscCall(MatSolve(m->factor, m->b, m->x));
+  PetscCall(VecResetArray(m->b));
+  PetscCall(VecResetArray(m->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* rest = rhs - J step; the ratio of their largest entries. */
+static double residual(newton_matrix *m, const double *x)
+{
+  double most = 0.0, size = 0.0;
+  for (int64_t i = 0; i < m->n_rows; ++i) {
+    double s[3];
+    v3_copy(s, m->rhs + 3 * i);
+    for (int e = 0; e < 3; ++e) size = fmax(size, fabs(s[e]));
+    for (int64_t k = m->start[i]; k < m->start[i + 1]; ++k) {
+      const double *v = m->value + 9 * k, *y = x + 3 * (int64_t)m->col[k];
+      for (int e = 0; e < 3; ++e) s[e] -= v[e] * y[0] + v[3 + e] * y[1] + v[6 + e] * y[2];
+    }
+    for (int e = 0; e < 3; ++e) most = s[e] == s[e] ? fmax(most, fabs(s[e])) : INFINITY;
+    v3_copy(m->rest + 3 * i, s);
+  }
+  return size > 0.0 ? most / size : most;
+}
+
+/* step <- J^-1 rhs, refined once where that helps. */
+static PetscErrorCode solve_checked(newton_matrix *m, double *error)
+{
+  PetscFunctionBegin;
+  PetscCall(back_substitute(m, m->rhs, m->step));
+  *error = residual(m, m->step);
+  if (*error > GOOD && *error < 1.0) {
+    double *correction = NULL;
+    PetscCall(memory_alloc("Newton refinement", 3 * m->n_rows, sizeof *correction, &correction));
+    const PetscErrorCode code = back_substitute(m, m->rest, correction);
+    for (int64_t i = 0; i < 3 * m->n_rows && !code; ++i) m->step[i] += correction[i];
+    memory_free(&correction);
+    PetscCall(code);
+    *error = residual(m, m->step);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode newton_matrix_solve(newton_matrix *m, const double *f, double *d, bool *is_solved)
+{
+  double error = 0.0;
+  PetscFunctionBegin;
+  for (int64_t a = 0; a < m->p->n; ++a) /* d_a = f_a goes to the right-hand sides of the others */
+    if (!m->is_active[a]) v3_copy(d + 3 * a, f + 3 * a);
+  for (int64_t i = 0; i < m->n_rows; ++i) {
+    const int64_t a = m->contact[i];
+    double        s[3] = {0.0, 0.0, 0.0}, v[3];
+    for (int64_t k = m->w_start[a]; k < m->w_start[a + 1] && m->is_active[a]; ++k) {
+      const int64_t b = m->w_col[k];
+      if (m->is_active[b]) continue;
+      m3_mulv(v, m->w_value + 9 * k, d + 3 * b);
+      v3_add(s, s, v);
+    }
+    m3_mulv(v, m->A + 9 * a, s);
+    for (int e = 0; e < 3; ++e) m->rhs[3 * i + e] = m->is_active[a] ? -f[3 * a + e] - v[e] : 0.0;
+  }
+  if (m->n_rows > 0) {
+    PetscCall(solve_checked(m, &error));
+    *is_solved = true;
+    if (!(error < WORST) && !m->is_pivoted) {
+      PetscCall(factor_pivoted(m, is_solved));
+      if (*is_solved) PetscCall(solve_checked(m, &error));
+    }
+    *is_solved = *is_solved && error < WORST;
+  } else *is_solved = true;
+  for (int64_t i = 0; i < m->n_rows && *is_solved; ++i)
+    if (m->is_active[m->contact[i]]) v3_copy(d + 3 * (int64_t)m->contact[i], m->step + 3 * i);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

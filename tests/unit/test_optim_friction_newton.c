@@ -1,0 +1,203 @@
+#include "friction_fixture.h"
+#include "optim/friction/alart_curnier.h"
+#include "optim/friction/newton.h"
+#include "optim/friction/newton_matrix.h"
+#include <string.h>
+
+/* A point well inside every region: normal part, tangential part, radius. */
+typedef struct {
+  const char *name;
+  double      mu, u[3], r[3];
+  bool        is_active[2]; /* by radius */
+} region;
+static const region regions[] = {
+  {"pressed, stick", 0.5, {0.1, 0.05, -0.02}, {1.0, 0.1, 0.2}, {true, true}},
+  {"pressed, slide", 0.5, {0.1, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, true}},
+  {"pressed, pulling impulse", 0.5, {-0.9, 0.6, -0.9}, {-0.3, 0.1, 0.2}, {true, true}},
+  {"open, stick", 0.5, {3.0, 0.05, -0.02}, {1.0, 0.1, 0.2}, {true, false}},
+  {"open, slide", 0.5, {3.0, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, false}},
+  {"open, pulling impulse", 0.5, {0.4, 0.6, -0.9}, {-0.3, 0.1, 0.2}, {false, false}},
+  {"no friction", 0.0, {0.1, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, true}},
+};
+
+/* Central differences: the error of a smooth function is of order h^2, here 1e-10 times third derivatives of order one. */
+static void jacobian_is_the_derivative_in_every_region(void **state)
+{
+  const double rho[2] = {0.8, 1.3}, h = 1e-5;
+  (void)state;
+  for (int radius = 0; radius < 2; ++radius)
+    for (size_t c = 0; c < sizeof regions / sizeof *regions; ++c) {
+      const region *at = &regions[c];
+      double        f[3], A[9], B[9], none[18], low[3], high[3];
+      const bool    is_active = alart_curnier_contact((alart_curnier_radius)radius, at->mu, rho, at->u, at->r, f, A, B);
+      if (is_active != at->is_active[radius]) fail_msg("%s: active %d", at->name, is_active);
+      for (int of_r = 0; of_r < 2; ++of_r)
+        for (int j = 0; j < 3; ++j) {
+          double u[3], r[3];
+          memcpy(u, at->u, sizeof u), memcpy(r, at->r, sizeof r);
+          double *x = of_r ? r : u;
+          const double middle = x[j];
+          x[j] = middle - h;
+          alart_curnier_contact((alart_curnier_radius)radius, at->mu, rho, u, r, low, none, none + 9);
+          x[j] = middle + h;
+          alart_curnier_contact((alart_curnier_radius)radius, at->mu, rho, u, r, high, none, none + 9);
+          for (int i = 0; i < 3; ++i) {
+            const double slope = (high[i] - low[i]) / (2.0 * h), ours = (of_r ? B : A)[3 * i + j];
+            if (!(fabs(slope - ours) <= 1e-8)) fail_msg("%s, radius %d: df_%d/d%c_%d = %.10g, differences say %.10g", at->name, radius, i, of_r ? 'r' : 'u', j, ours, slope);
+          }
+        }
+    }
+}
+
+/* Zero exactly where Coulomb's law holds, for any rho; continuous across the kinks. */
+static void zeros_are_coulombs_law(void **state)
+{
+  const double good[][6] = {/* u, r */ {0.3, 0.1, -2, 0, 0, 0}, {0, 0, 0, 2, 0.6, -0.8}, {0, 0.3, 0.4, 2, -0.6, -0.8}, {0, 0, 0, 0, 0, 0}};
+  const double bad[][6]  = {{0.3, 0, 0, 1, 0, 0}, {-0.1, 0, 0, 0, 0, 0}, {0, 0.3, 0.4, 2, 0.6, 0.8}, {0, 0.3, 0, 2, -0.6, 0}, {0, 0, 0, 2, 1.2, 0}, {0, 0, 0, -1, 0, 0}};
+  double       f[3], A[9], B[9];
+  (void)state;
+  for (int radius = 0; radius < 2; ++radius)
+    for (double scale = 0.01; scale < 1000.0; scale *= 7.0) {
+      const double rho[2] = {scale, 2.0 * scale};
+      for (size_t c = 0; c < 4; ++c) {
+        alart_curnier_contact((alart_curnier_radius)radius, 0.5, rho, good[c], good[c] + 3, f, A, B);
+        for (int i = 0; i < 3; ++i) assert_close(f[i], 0.0, 1e-15);
+      }
+      for (size_t c = 0; c < 6; ++c) {
+        alart_curnier_contact((alart_curnier_radius)radius, 0.5, rho, bad[c], bad[c] + 3, f, A, B);
+        if (hypot(f[0], hypot(f[1], f[2])) < 1e-4) fail_msg("state %zu breaks the law, but f is (%g, %g, %g)", c, f[0], f[1], f[2]);
+      }
+    }
+}
+
+typedef struct {
+  contact_scene    scene;
+  delassus        *w;
+  document        *doc;
+  friction_options o;
+  friction_problem p;
+  double           r[900], u[900];
+} solve_case;
+
+static void case_create(uint64_t seed, int64_t n_bodies, int64_t size, int64_t n, double mu, solve_case *c)
+{
+  memset(c, 0, sizeof *c);
+  scene_create(seed, n_bodies, size, 3, n, mu, &c->scene);
+  assert_ok(delassus_create_system(&c->scene.M, &c->scene.H, &c->w));
+  c->p        = (friction_problem){.W = c->w, .n = n, .q = c->scene.q, .mu = c->scene.mu};
+  c->o        = scene_options(&c->doc);
+  c->o.method = FRICTION_METHOD_NEWTON;
+}
+static void case_destroy(solve_case *c)
+{
+  scene_destroy(&c->scene);
+  delassus_destroy(&c->w);
+  document_destroy(&c->doc);
+}
+
+/* d solves J d = -f, J = A (W + alpha I) + B, contacts eliminated or not. */
+static void newton_matrix_solves_its_system(void **state)
+{
+  (void)state;
+  solve_case *c = malloc(sizeof *c);
+  case_create(3, 6, 8, 40, 0.4, c);
+  const int64_t m = 120;
+  double        r[120], f[120], A[360], B[360], d[120], rho[80], Wd[120], shift = 0.3;
+  bool          is_active[40], is_solved;
+  newton_matrix *matrix;
+  for (int64_t a = 0; a < 40; ++a) alart_curnier_rho(delassus_diagonal(c->w) + 9 * a, rho + 2 * a);
+  assert_ok(newton_matrix_create(&c->p, &matrix));
+  for (uint64_t trial = 0; trial < 5; ++trial) {
+    for (int64_t i = 0; i < m; ++i) r[i] = scene_random(trial, 9, (uint64_t)i) + (i % 3 == 0 ? 0.4 : 0.0);
+    delassus_apply(c->w, r, c->u);
+    for (int64_t i = 0; i < m; ++i) c->u[i] += c->p.q[i];
+    alart_curnier(ALART_CURNIER_AUGMENTED, &c->p, rho, c->u, r, f, A, B, is_active);
+    assert_ok(newton_matrix_factor(matrix, shift, A, B, is_active, &is_solved));
+    assert_true(is_solved);
+    assert_ok(newton_matrix_solve(matrix, f, d, &is_solved));
+    assert_true(is_solved);
+    delassus_apply(c->w, d, Wd);
+    for (int64_t a = 0; a < 40; ++a)
+      for (int i = 0; i < 3; ++i) {
+        double s = f[3 * a + i];
+        for (int j = 0; j < 3; ++j) s += A[9 * a + 3 * i + j] * (Wd[3 * a + j] + shift * d[3 * a + j]) + B[9 * a + 3 * i + j] * d[3 * a + j];
+        assert_close(s, 0.0, 1e-11);
+      }
+  }
+  newton_matrix_destroy(&matrix);
+  case_destroy(c);
+  free(c);
+  assert_no_leak();
+}
+
+static void every_line_search_solves(void **state)
+{
+  (void)state;
+  solve_case *c = malloc(sizeof *c);
+  for (int search = NEWTON_FULL; search <= NEWTON_NONMONOTONE; ++search) {
+    friction_result         out;
+    friction_newton_options own = {.line_search = search};
+    case_create(11, 20, 12, 60, 0.4, c); /* 3 n_c / n = 0.75 */
+    c->o.newton = &own;
+    assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
+    if (out.verdict != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_verdict_text(out.verdict), out.scaled);
+    assert_true(out.iterations < 40);
+    assert_true(out.scaled <= c->o.tolerance);
+    for (int64_t a = 0; a < c->p.n; ++a) assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
+    case_destroy(c);
+  }
+  free(c);
+  assert_no_leak();
+}
+
+/* Near a root where no contact is on a kink the residual squares: e_{k+1} <= C e_k^2 with one C for all starts. */
+static void converges_quadratically(void **state)
+{
+  (void)state;
+  solve_case *c = malloc(sizeof *c);
+  friction_result out;
+  case_create(11, 20, 12, 60, 0.4, c);
+  c->o.tolerance = 1e-13;
+  assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
+  assert_int_equal(out.verdict, FRICTION_OK);
+  double root[180], ratio[3], least = INFINITY, most = 0.0;
+  memcpy(root, c->r, sizeof root);
+  for (int k = 0; k < 3; ++k) { /* perturbations of 1e-3, 1e-4, 1e-5; one step each */
+    const double size = pow(10.0, -3 - k);
+    for (int i = 0; i < 180; ++i) c->r[i] = root[i] * (1.0 + size * scene_random(5, 12, (uint64_t)i));
+    delassus_apply(c->w, c->r, c->u);
+    for (int i = 0; i < 180; ++i) c->u[i] += c->p.q[i];
+    const double before = friction_error(&c->p, FRICTION_ERROR_SCALED, c->r, c->u);
+    c->o.max_iterations = 1;
+    c->o.tolerance      = 1e-300;
+    assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
+    ratio[k] = out.scaled / (before * before);
+    least = fmin(least, ratio[k]), most = fmax(most, ratio[k]);
+  }
+  if (!(most < 10.0) || !(least > 0.0)) fail_msg("e_1/e_0^2 = %g, %g, %g", ratio[0], ratio[1], ratio[2]);
+  case_destroy(c);
+  free(c);
+  assert_no_leak();
+}
+
+/* The published criterion stops earlier than the error. */
+static void merit_stops(void **state)
+{
+  (void)state;
+  solve_case *c = malloc(sizeof *c);
+  friction_result         strict, loose;
+  friction_newton_options own = {.merit = 1e-3};
+  case_create(11, 20, 12, 60, 0.4, c);
+  assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &strict));
+  memset(c->r, 0, sizeof c->r);
+  c->o.newton    = &own;
+  c->o.tolerance = 1e-2;
+  assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &loose));
+  assert_true(loose.iterations < strict.iterations);
+  case_destroy(c);
+  free(c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(jacobian_is_the_derivative_in_every_region), cmocka_unit_test(zeros_are_coulombs_law), cmocka_unit_test(newton_matrix_solves_its_system),
+          cmocka_unit_test(every_line_search_solves), cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops))
