@@ -68,3 +68,4 @@ PetscErrorCode contact_set_sort(contact_set *s)
 int64_t contact_set_size(const contact_set *s) { return s->n; }
 
 const contact_spot *contact_set_get(const contact_set *s) { return s->spot; }
+contact_spot       *contact_set_edit(contact_set *s) { return s->spot; }

@@ -51,6 +51,7 @@ PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **firs
 PetscErrorCode      contact_set_sort(contact_set *s);
 int64_t             contact_set_size(const contact_set *s);
 const contact_spot *contact_set_get(const contact_set *s); /* [size], borrowed until the next change */
+contact_spot       *contact_set_edit(contact_set *s); /* the same; keys and order stay */
 /* Forget the last ones, so that `n` are left. */
 void contact_set_truncate(contact_set *s, int64_t n);
 #endif

@@ -148,6 +148,16 @@ static int find_index(const document_node *mapping, const char *key, size_t n_ke
   return -1;
 }
 
+void document_remove(document_node *parent, int i)
+{
+  const bool is_mapping = parent->kind == DOCUMENT_MAPPING;
+  for (int k = i; k + 1 < parent->n; ++k) {
+    parent->value[k] = parent->value[k + 1];
+    if (is_mapping) parent->key[k] = parent->key[k + 1], parent->key_mark[k] = parent->key_mark[k + 1];
+  }
+  --parent->n;
+}
+
 const document_node *document_find(const document_node *mapping, const char *key)
 {
   const int i = mapping ? find_index(mapping, key, strlen(key)) : -1;

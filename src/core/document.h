@@ -43,6 +43,8 @@ PetscErrorCode document_copy(document *doc, const document_node *node, document_
 PetscErrorCode document_read_flow(document *doc, const char *text, document_mark mark, document_node **out);
 /* The child under `key`, or NULL. */
 const document_node *document_find(const document_node *mapping, const char *key);
+/* Take child i out of a mapping or a sequence; what was in it stays the document's. */
+void document_remove(document_node *parent, int i);
 /* Override `dotted.path[2].to.key` by `value` (already parsed), creating mappings on the way: --set. An index may be
  * one past the end: that appends. A path that cannot be walked fails with PETSC_ERR_USER_INPUT and says why. */
 PetscErrorCode document_override(document *doc, const char *path, document_node *value);

@@ -14,6 +14,7 @@
   X(TIMER_CONTACT_SEARCH, "contact search")                 \
   X(TIMER_CONTACT_FORCE, "contact force")                   \
   X(TIMER_NEWTON, "Newton and Krylov")                      \
+  X(TIMER_FRICTION, "friction")                             \
   X(TIMER_CHECKPOINT, "checkpoint")                         \
   X(TIMER_FRAME, "frames and history")                      \
   X(TIMER_OTHER, "other")

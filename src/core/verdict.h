@@ -10,7 +10,8 @@
   X(STEP_INVERTED, -3, "an element or particle turned inside out")                             \
   X(STEP_CFL, -4, "something moved more than one grid cell in one step")                       \
   X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
-  X(STEP_DROPPED, -6, "dropped, to save the state before it in time")
+  X(STEP_DROPPED, -6, "dropped, to save the state before it in time")                           \
+  X(STEP_FRICTION, -7, "no impulses were found that obey the law of friction")
 typedef enum {
 #define X(name, number, text) name = number,
   STEP_VERDICT_TABLE(X)

@@ -2,22 +2,35 @@
 #ifndef SS_SIM_FORMULATION_H
 #define SS_SIM_FORMULATION_H
 #include "contact/contact.h"
+#include "core/diagnostics.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
 
 typedef struct scene scene;
+
+typedef struct job job;
+
+/* Of the solver for impulses with exact friction, in formulations that have one. */
+typedef struct {
+  int64_t n_contacts, iterations;    /* contacts that might have acted; iterations in all its solves of the step */
+  double  absolute, siconos, scaled; /* errors of the last solve, see friction.h */
+  double  over_constraint;           /* 3 n_contacts over the number of free unknowns */
+  int     method;                    /* that answered, index of friction_solvers; -1: none was asked */
+} friction_report;
 
 /* What one accepted (or refused) step cost and found, for the history table. */
 typedef struct {
   int64_t         newton_iterations, linear_iterations, evaluations, fallbacks;
   double          residual, gradient; /* |D^-1 g|, |H^T g| in the solver's scaling, at the last state */
   contact_summary contact;
+  friction_report friction;
   double          friction_work; /* [J] contact.friction_work of all steps since the run began; the run adds it up */
 } step_report;
 
 typedef struct formulation formulation;
 typedef struct {
   const char *name; /* value of `formulation:` in a job */
+  bool        is_rigid; /* contact knows no springs: laws are friction and restitution alone */
   PetscErrorCode (*create)(scene *s, formulation **out);
   /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
    * up with STEP_DROPPED. */
@@ -35,7 +48,7 @@ struct formulation {
 };
 
 /* All of them; a new one is a file of its own and an entry here. job.formulation is the index. */
-#define FORMULATION_TABLE(X) X(penalty)
+#define FORMULATION_TABLE(X) X(penalty) X(exact)
 #define X(name) extern const formulation_ops name##_formulation;
 FORMULATION_TABLE(X)
 #undef X

@@ -7,6 +7,7 @@
 #include "discretize/mpm/mpm_keys.h"
 #include "io/yaml.h"
 #include "sim/formulation.h"
+#include "sim/formulation_keys.h"
 #include "sim/measure/measure.h"
 #include "sim/run/until.h"
 #include "sim/scene/scene.h"
@@ -48,6 +49,7 @@ static const key_spec pair_keys[] = {
    .help = "penalty stiffness of this pair, per contact point; 0: the two never touch"},
   {.name = "restitution", .type = KEY_REAL, .offset = offsetof(job_pair, restitution), .min = 0, .max = 1, .is_optional = true,
    .help = "coefficient of restitution of this pair"},
+  {.name = "touch", .type = KEY_BOOL, .offset = offsetof(job_pair, touch), .fallback = "true", .help = "false: the two never touch, in any formulation"},
   KEYS_END};
 static const key_table pair_table = {.name = "contact.pairs", .help = "Exceptions from the defaults.", .size = sizeof(job_pair), .keys = pair_keys};
 static const char *const contact_schemes[] = {[CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction",
@@ -60,6 +62,10 @@ static const key_spec contact_keys[] = {
    .help = "penalty stiffness per contact point; a body of weight W on n points sinks W/(n k)"},
   {.name = "restitution", .type = KEY_REAL, .offset = offsetof(job_contact, restitution), .min = 0, .max = 1, .fallback = "0",
    .help = "speed of leaving over speed of arriving, in [0.01, 1): a damper beside each spring takes the rest; reached from below as the step gets short against sqrt(m/stiffness). 0: no damper, the step alone damps, to exp(-pi/2 step sqrt(stiffness/m))"},
+  {.name = "overlap_share", .type = KEY_REAL, .offset = offsetof(job_contact, overlap_share), .fallback = "0.2", .min = 0, .max = 1,
+   .help = "formulation exact: what part of an overlap a step takes back, as far as overlap_speed lets it"},
+  {.name = "overlap_speed", .type = KEY_REAL, .offset = offsetof(job_contact, overlap_speed), .unit = "m/s", .is_optional = true, .min = 0, .max = INFINITY,
+   .help = "formulation exact: the fastest that overlaps are pushed apart; acceleration_scale * step if not given, which gravity takes back before anything hops"},
   {.name = "detection", .type = KEY_ENUM, .offset = offsetof(job_contact, detection), .choices = contact_detections, .fallback = "evaluation",
    .help = "when points that come to surfaces of triangles are looked for: in every evaluation of the forces, or twice a step: as it begins, on the way it would take without contact, and as it ends. Fewer searches, and Newton's method keeps one set of contacts; what comes unexpected is stopped a step late"},
   {.name = "edges", .type = KEY_BOOL, .offset = offsetof(job_contact, edges), .fallback = "false",
@@ -105,6 +111,10 @@ static const key_table linear_table = {.name = "solver.linear", .help = "The lin
 static const key_spec solver_keys[] = {
   {.name = "newton", .type = KEY_TABLE, .offset = offsetof(job_solver, newton), .fallback = "{}", .table = &newton_table, .help = "nonlinear solver"},
   {.name = "linear", .type = KEY_TABLE, .offset = offsetof(job_solver, linear), .fallback = "{}", .table = &linear_table, .help = "linear solver"},
+  {.name = "friction", .type = KEY_TABLE, .offset = offsetof(job_solver, friction), .fallback = "{}", .table = &friction_options_table,
+   .help = "impulses of formulation exact"},
+  {.name = "friction_stall_tolerance", .type = KEY_REAL, .offset = offsetof(job_solver, friction_stall_tolerance), .fallback = "1.0e-6", .min = 0, .max = INFINITY,
+   .help = "formulation exact: impulses whose error is no worse than this are taken when the solver gets no further, else the step is retried smaller"},
   {.name = "petsc", .type = KEY_TREE, .offset = offsetof(job_solver, petsc), .is_optional = true,
    .help = "any PETSc options, key by key, without the leading dash; nested keys join with _"},
   KEYS_END};
@@ -201,7 +211,8 @@ static void check_light_nodes(const job *j, const document_node *root, diagnosti
 static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
 {
   PetscFunctionBegin;
-  const document_node *root = document_root(doc);
+  document_node *root = document_root(doc);
+  formulation_keys_check(root, j->formulation, d);
   check_name(j, root, d);
   check_time(j, root, d);
   check_light_nodes(j, root, d);
@@ -213,6 +224,7 @@ static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   document_node *resolved;
   PetscCall(key_table_resolve(&job_table, doc, root, &resolved));
+  formulation_keys_prune(resolved, j->formulation);
   j->tree = resolved;
   PetscCall(document_write(resolved, &j->resolved));
   PetscFunctionReturn(PETSC_SUCCESS);

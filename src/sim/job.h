@@ -2,6 +2,7 @@
 #ifndef SS_SIM_JOB_H
 #define SS_SIM_JOB_H
 #include "core/key_table.h"
+#include "optim/friction/friction.h"
 #include "discretize/mpm/mpm_keys.h"
 
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
@@ -18,10 +19,12 @@ typedef struct {
   key_list between; /* two names: bodies or materials */
   double   friction, stiffness, restitution; /* NaN: the default */
   double   friction_transverse, friction_direction[3]; /* NaN: not given */
+  bool     touch;
 } job_pair;
 typedef struct {
   double   friction, stiffness; /* NaN: not given */
   double   restitution;
+  double   overlap_share, overlap_speed; /* of `exact`; the latter [m/s], NaN: not given */
   bool     edges;               /* of surfaces meet */
   int      scheme;              /* contact_scheme */
   int      detection;           /* contact_detection */
@@ -42,6 +45,8 @@ typedef struct {
 typedef struct {
   const job_newton    *newton;
   const job_linear    *linear;
+  const friction_options *friction;
+  double               friction_stall_tolerance;
   const document_node *petsc;
 } job_solver;
 extern const char *const job_linear_methods[]; /* PETSc's own names */
@@ -87,7 +92,7 @@ typedef struct {
   int64_t     width, height;
 } job_picture;
 
-typedef struct {
+typedef struct job {
   int64_t            stickslip;
   const char        *name;
   const char        *description;

@@ -62,16 +62,10 @@ static void fold_followers(const penalty_system *p, const double *x, double *y)
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent)
 {
   PetscFunctionBegin;
-  scene *s   = p->layout.scene;
   p->verdict     = (step_verdict){STEP_OK, NULL, -1};
   p->has_tangent = with_tangent;
   PetscCall(step_layout_try(&p->layout, z));
-  memset(g, 0, (size_t)(3 * p->layout.n_blocks) * sizeof *g);
-  for (int i = 0; i < s->n_systems && p->verdict.code == STEP_OK; ++i) {
-    body         *b      = s->systems[i];
-    const int64_t offset = 3 * b->first_block;
-    PetscCall(b->ops->residual(b, p->layout.v + offset, g + offset, with_tangent, &p->verdict));
-  }
+  PetscCall(step_layout_residual(&p->layout, g, with_tangent, &p->verdict));
   if (p->verdict.code == STEP_OK) PetscCall(penalty_contact_residual(p->contact, p->layout.v, p->layout.frames, g, with_tangent, &p->verdict));
   fold_followers(p, z, g);
   prescribe_residual(p, g);

@@ -46,6 +46,13 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_fallbacks]            = (double)report->fallbacks;
   values[HISTORY_residual]             = report->residual;
   values[HISTORY_gradient]             = report->gradient;
+  values[HISTORY_contact_candidates]      = (double)report->friction.n_contacts;
+  values[HISTORY_over_constraint]         = report->friction.over_constraint;
+  values[HISTORY_friction_method]         = (double)report->friction.method;
+  values[HISTORY_friction_iterations]     = (double)report->friction.iterations;
+  values[HISTORY_friction_error]          = report->friction.scaled;
+  values[HISTORY_friction_error_absolute] = report->friction.absolute;
+  values[HISTORY_friction_error_siconos]  = report->friction.siconos;
   values[HISTORY_retries]              = (double)retries;
   values[HISTORY_seconds]              = seconds;
   PetscFunctionReturn(PETSC_SUCCESS);

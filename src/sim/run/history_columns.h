@@ -15,7 +15,10 @@
   X(natural_map, "1") X(natural_map_curved, "1")     \
   X(relaxations, "1") X(relaxations_moved_on, "1") X(relaxation_places, "1") \
   X(newton_iterations, "1") X(linear_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \
-  X(residual, "1") X(gradient, "1") X(retries, "1") X(seconds, "s")
+  X(residual, "1") X(gradient, "1")                  \
+  X(contact_candidates, "1") X(over_constraint, "1") X(friction_method, "1") X(friction_iterations, "1") \
+  X(friction_error, "1") X(friction_error_absolute, "1") X(friction_error_siconos, "1") \
+  X(retries, "1") X(seconds, "s")
 
 enum {
 #define X(name, unit) HISTORY_##name,

@@ -17,6 +17,10 @@ static void add_report(step_report *sum, const step_report *part)
   sum->evaluations += before.evaluations;
   sum->fallbacks += before.fallbacks;
   sum->contact.friction_work += before.contact.friction_work;
+  sum->friction.iterations += before.friction.iterations;
+  sum->friction.absolute = fmax(before.friction.absolute, part->friction.absolute);
+  sum->friction.siconos  = fmax(before.friction.siconos, part->friction.siconos);
+  sum->friction.scaled   = fmax(before.friction.scaled, part->friction.scaled);
   sum->contact.max_cone_violation = fmax(before.contact.max_cone_violation, part->contact.max_cone_violation);
   sum->contact.slip_angle         = fmax(before.contact.slip_angle, part->contact.slip_angle);
   sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);

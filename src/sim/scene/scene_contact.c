@@ -81,10 +81,12 @@ static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
     diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got a vector without length");
 }
 
+static bool is_rigid(const scene *s) { return formulations[s->job->formulation]->is_rigid; }
+
 /* `where`: the mapping that may hold the key, at `path`. */
 static void check_restitution(const scene *s, double e, const document_node *where, const char *path, diagnostics *d)
 {
-  if (!where || !(e > 0.0) || !document_find(where, "restitution")) return;
+  if (!where || !(e > 0.0) || !document_find(where, "restitution") || is_rigid(s)) return;
   if (e < RESTITUTION_LEAST || e == 1.0)
     diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
   else if (s->job->contact->edges)
@@ -124,6 +126,19 @@ static void check_edges(const scene *s, diagnostics *d)
     diagnostics_add(d, where->mark, "contact.edges", "edges are looked for in every evaluation; leave it out, or contact.detection");
 }
 
+static void set_restitution(const scene *s, double e, contact_law *law)
+{
+  law->restitution = e;
+  law->damping     = is_rigid(s) ? 0.0 : restitution_damping(e);
+}
+
+static contact_law law_of(const scene *s, double stiffness, double friction, double e)
+{
+  contact_law law = {.stiffness = stiffness, .friction = friction};
+  set_restitution(s, e, &law);
+  return law;
+}
+
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -133,7 +148,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
   for (int i = 0; i < n * n; ++i)
-    s->laws[i] = (contact_law){.stiffness = c->stiffness, .friction = c->friction, .damping = restitution_damping(c->restitution)};
+    s->laws[i] = law_of(s, c->stiffness, c->friction, c->restitution);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item *item = &c->pairs.item[k];
     const job_pair *p    = item->value;
@@ -153,7 +168,8 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
-        if (isfinite(p->restitution)) s->laws[i * n + j].damping = restitution_damping(p->restitution);
+        if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
+        s->laws[i * n + j].never_touch = !p->touch;
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }
@@ -162,15 +178,16 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   if (!where) where = document_root(s->job->document);
   for (int i = 0; i < n; ++i)
     for (int j = i; j < n; ++j) {
-      contact_law *law = &s->laws[i * n + j];
-      if (!can_touch(s, i, j) || (i == j && !meets_itself[i])) {
-        law->stiffness = s->laws[j * n + i].stiffness = 0.0;
-        law->friction = s->laws[j * n + i].friction = 0.0;
-      } else if (isnan(law->stiffness)) {
+      contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
+      if (law->never_touch || !can_touch(s, i, j) || (i == j && !meets_itself[i])) {
+        law->stiffness = same->stiffness = 0.0;
+        law->friction = same->friction = 0.0;
+        law->never_touch = same->never_touch = true;
+      } else if (isnan(law->stiffness) && !is_rigid(s)) {
         diagnostics_add(d, where->mark, "contact.stiffness",
                         "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all or for this pair (0: never)",
                         s->bodies[i].name, s->bodies[j].name);
-      } else if (law->stiffness > 0 && isnan(law->friction)) {
+      } else if ((law->stiffness > 0 || is_rigid(s)) && isnan(law->friction)) {
         diagnostics_add(d, where->mark, "contact.friction",
                         "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all or for this pair",
                         s->bodies[i].name, s->bodies[j].name);

@@ -28,8 +28,27 @@ PetscErrorCode step_layout_try(step_layout *l, const double *z)
   double       *v  = l->v;
 #pragma omp parallel for simd schedule(static) if (n >= 4096)
   for (int64_t i = 0; i < n; ++i) v[i] = v0[i] + z[i];
-  followers_expand(&l->led, v);
-  PetscCall(scene_frames(l->scene, l->t, l->dt, v, l->frames));
+  PetscCall(step_layout_follow(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_layout_follow(step_layout *l)
+{
+  PetscFunctionBegin;
+  followers_expand(&l->led, l->v);
+  PetscCall(scene_frames(l->scene, l->t, l->dt, l->v, l->frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  memset(g, 0, (size_t)(3 * l->n_blocks) * sizeof *g);
+  for (int i = 0; i < l->scene->n_systems && verdict->code == STEP_OK; ++i) {
+    body         *b      = l->scene->systems[i];
+    const int64_t offset = 3 * b->first_block;
+    PetscCall(b->ops->residual(b, l->v + offset, g + offset, with_tangent, verdict));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -33,6 +33,10 @@ void           step_layout_destroy(step_layout *l);
 PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdict *verdict);
 /* l->v = v0 + z, followers set from their leaders; and the poses that leads to. */
 PetscErrorCode step_layout_try(step_layout *l, const double *z);
+/* The same with l->v as it stands. */
+PetscErrorCode step_layout_follow(step_layout *l);
+/* g [n_blocks][3] = what the systems say at l->v, without contact: body_ops.residual. A negative verdict: g means nothing. */
+PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_verdict *verdict);
 /* How far a point may come towards an object within the step: twice what the fastest thing moves now, what gravity adds, and a
  * little for what neighbours push. A point that still gets past is found at the start of the next step, being inside by then. */
 double step_layout_margin(const step_layout *l);

@@ -1,0 +1,283 @@
+/* The formulation `exact`: backward Euler with rigid contact and exact Coulomb friction [BertailsEtAl2011].
+ *
+ * A step solves g(v) = H^T r with (H v + w, r) in Coulomb's set of every contact, g the systems' residuals. Contacts, their frames and H are those of
+ * its start. Linearised at v_k,
+ *
+ *   M (v - v_k) + g(v_k) = H^T r,   u = H v + w = W r + q,   W = H M^-1 H^T,   q = H v_k + w - H M^-1 g(v_k)
+ *
+ * which is the paper's one-step problem with f = g(v_k) - M v_k. M is the tangent without what is not symmetric or not definite in it; whatever it
+ * leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the tolerance (step_layout.h). M and W are
+ * kept while that converges fast. max_iterations: 1 takes the first linearisation as it is, as the paper does.                      */
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "sim/exact/exact_impulses.h"
+#include "sim/exact/exact_report.h"
+#include "sim/formulation.h"
+#include <string.h>
+
+typedef struct {
+  formulation    base;
+  step_layout    layout;
+  exact_contacts contacts;
+  exact_impulses known;
+  contact_points points;
+  contact_forces forces;
+} exact;
+
+/* What one step needs, from its begin to its end. */
+typedef struct {
+  exact_unknowns unknowns;
+  delassus      *W;           /* of the last matrix; NULL: none yet */
+  int64_t        n, n_contacts;
+  double        *g, *full;    /* [n_full] residual of the systems; work */
+  double        *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
+  double        *r, *u, *q;   /* [n_contacts][3] */
+} exact_problem;
+
+static void problem_destroy(exact_problem *p)
+{
+  delassus_destroy(&p->W);
+  exact_unknowns_destroy(&p->unknowns);
+  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->r, &p->u, &p->q};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+}
+
+/* The step has begun and its contacts are found: start from the velocities at its start and the impulses of the last one. */
+static PetscErrorCode problem_start(exact *e, exact_problem *p)
+{
+  PetscFunctionBegin;
+  step_layout *l = &e->layout;
+  p->n           = p->unknowns.n;
+  p->n_contacts  = exact_contacts_size(&e->contacts);
+  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right}, **contact[] = {&p->r, &p->u, &p->q};
+  for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
+  for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
+  for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("impulses", 3 * p->n_contacts, sizeof(double), contact[k]));
+  exact_unknowns_pick(&p->unknowns, l->v0, p->y);
+  exact_unknowns_expand(&p->unknowns, p->y, l->v);
+  PetscCall(step_layout_follow(l));
+  exact_impulses_guess(&e->known, &e->contacts.rows, exact_contacts_spots(&e->contacts), l->dt, p->r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* p->right = P^T (g(v) - H^T r), p->full of it; *norm in units of acceleration_scale. */
+static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, double *norm, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_layout *l = &e->layout;
+  ++report->evaluations;
+  PetscCall(step_layout_residual(l, p->g, with_tangent, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
+  contact_jacobian_scatter(&e->contacts.rows, -1.0, p->r, p->full);
+  exact_unknowns_fold(&p->unknowns, p->full, p->right);
+  double sum = 0.0;
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double x = p->right[i] * l->inverse_scale[p->unknowns.is_all ? i : p->unknowns.own[i]];
+    sum += x * x;
+  }
+  *norm = sqrt(sum);
+  if (!isfinite(sum)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode linearise(exact *e, exact_problem *p)
+{
+  sparse_rows M, H;
+  PetscFunctionBegin;
+  timer_begin(TIMER_PRECONDITIONER);
+  delassus_destroy(&p->W);
+  PetscCall(exact_unknowns_mass(&p->unknowns, &e->layout, &M));
+  PetscCall(exact_unknowns_jacobian(&p->unknowns, &e->contacts.rows, &H));
+  const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
+  sparse_rows_destroy(&M);
+  sparse_rows_destroy(&H);
+  PetscCall(code);
+  timer_end(TIMER_PRECONDITIONER);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How a solver answered; a bad answer ends the attempt at this step. */
+static void take_answer(const exact *e, const friction_result *answer, step_verdict *verdict, step_report *report)
+{
+  const job_solver *o = e->layout.scene->job->solver;
+  friction_report  *f = &report->friction;
+  f->iterations += answer->iterations;
+  f->absolute = answer->absolute, f->siconos = answer->siconos, f->scaled = answer->scaled;
+  f->method = -1;
+  for (int k = 0; k < FRICTION_N_METHODS; ++k)
+    if (strcmp(friction_solvers[k].name, answer->method) == 0) f->method = k;
+  if (answer->verdict == FRICTION_OK) return;
+  ++report->fallbacks;
+  const double errors[] = {[FRICTION_ERROR_SCALED] = answer->scaled, [FRICTION_ERROR_SICONOS] = answer->siconos, [FRICTION_ERROR_ABSOLUTE] = answer->absolute};
+  if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+  else if (!(errors[o->friction->error] <= o->friction_stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
+}
+
+/* With M and W as they are: impulses and velocities of the problem linearised at v. */
+static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_layout          *l = &e->layout;
+  const exact_contacts *c = &e->contacts;
+  exact_unknowns_fold(&p->unknowns, p->g, p->right);
+  delassus_solve(p->W, p->right, p->dy);
+  for (int64_t i = 0; i < p->n; ++i) p->dy[i] = -p->dy[i];
+  if (p->n_contacts > 0) {
+    friction_result answer;
+    for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i]; /* without impulses */
+    exact_unknowns_expand(&p->unknowns, p->y, p->full);
+    contact_jacobian_velocity(&c->rows, p->full, p->q);
+    for (int64_t i = 0; i < p->n_contacts; ++i) p->q[3 * i] += c->shift[i];
+    for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
+    const friction_problem problem = {p->W, p->n_contacts, p->q, c->mu};
+    timer_begin(TIMER_FRICTION);
+    PetscCall(friction_solve(&problem, l->scene->job->solver->friction, p->r, p->u, &answer));
+    timer_end(TIMER_FRICTION);
+    take_answer(e, &answer, verdict, report);
+    memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
+    contact_jacobian_scatter(&c->rows, 1.0, p->r, p->full);
+    exact_unknowns_fold(&p->unknowns, p->full, p->right);
+    delassus_solve(p->W, p->right, p->right);
+    for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
+  }
+  for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
+  exact_unknowns_expand(&p->unknowns, p->y, l->v);
+  PetscCall(step_layout_follow(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Linearise until the step is solved. */
+static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  const job_newton *o          = e->layout.scene->job->solver->newton;
+  double            norm       = INFINITY, before;
+  bool              is_renewed = true; /* M belongs to the state at hand */
+  PetscCall(evaluate(e, p, true, &norm, verdict, report));
+  for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
+    if (stop_is_urgent()) {
+      *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+      break;
+    }
+    if (is_renewed) PetscCall(linearise(e, p));
+    PetscCall(solve_linearised(e, p, verdict, report));
+    ++report->newton_iterations;
+    if (verdict->code != STEP_OK) break;
+    before = k > 0 ? norm : INFINITY; /* the state the step starts from is no approximation of its end */
+    PetscCall(evaluate(e, p, false, &norm, verdict, report));
+    if (verdict->code != STEP_OK || norm <= o->tolerance || o->max_iterations == 1) break;
+    const bool is_slow = norm > 0.3 * before;
+    if (k + 1 == o->max_iterations || (is_slow && is_renewed && k > 0 && norm > 0.9 * before)) { /* all that linearising has to give */
+      if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+      break;
+    }
+    is_renewed = is_slow;
+    if (is_renewed) PetscCall(evaluate(e, p, true, &norm, verdict, report));
+  }
+  report->residual = norm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step is solved: make it permanent, unless a body refuses. */
+static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_layout          *l = &e->layout;
+  const exact_contacts *c = &e->contacts;
+  PetscCall(step_layout_end(l, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(exact_report(c, l, p->r, p->u, p->W ? delassus_diagonal(p->W) : NULL, &e->points, &e->forces, &report->contact));
+  PetscCall(exact_impulses_remember(&e->known, &c->rows, exact_contacts_spots(c), l->dt, p->r));
+  report->friction.n_contacts      = p->n_contacts;
+  report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->n_contacts / (double)p->n : 0.0;
+  PetscCall(scene_set_time(l->scene, l->t + l->dt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode exact_try(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  PetscCall(exact_unknowns_create(&e->layout, &p->unknowns));
+  memcpy(e->layout.v, e->layout.v0, (size_t)(3 * e->layout.n_blocks) * sizeof *e->layout.v);
+  PetscCall(step_layout_follow(&e->layout)); /* poses of obstacles at the end */
+  PetscCall(exact_contacts_find(&e->contacts, &e->layout, &p->unknowns));
+  PetscCall(problem_start(e, p));
+  if (p->unknowns.n_full > 0) {
+    PetscCall(iterate(e, p, verdict, report));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(accept(e, p, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  exact        *e = (exact *)f;
+  exact_problem problem = {0};
+  *verdict              = (step_verdict){STEP_OK, NULL, -1};
+  memset(report, 0, sizeof *report);
+  report->friction.method = -1;
+  PetscCall(step_layout_begin(&e->layout, t, dt, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscErrorCode code = exact_try(e, &problem, verdict, report);
+  problem_destroy(&problem);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode exact_force_between(const formulation *f, int on, int from, double force[3], double moment[3])
+{
+  contact_forces_between(&((const exact *)f)->forces, on, from, force, moment);
+  return PETSC_SUCCESS;
+}
+static contact_points_view exact_points(const formulation *f) { return contact_points_get(&((const exact *)f)->points); }
+
+static PetscErrorCode exact_fields(formulation *f, field_table *table)
+{
+  exact *e = (exact *)f;
+  PetscFunctionBegin;
+  PetscCall(exact_impulses_fields(&e->known, table));
+  PetscCall(contact_points_fields(&e->points, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void exact_destroy(formulation **f)
+{
+  exact *e = (exact *)*f;
+  if (!e) return;
+  step_layout_destroy(&e->layout);
+  exact_contacts_destroy(&e->contacts);
+  exact_impulses_destroy(&e->known);
+  contact_points_destroy(&e->points);
+  contact_forces_destroy(&e->forces);
+  memory_free(&e);
+  *f = NULL;
+}
+
+static PetscErrorCode exact_create(scene *s, formulation **out)
+{
+  PetscFunctionBegin;
+  exact *e;
+  PetscCall(memory_alloc("exact formulation", 1, sizeof *e, &e));
+  e->base.ops = &exact_formulation;
+  *out        = &e->base;
+  PetscCall(step_layout_create(s, &e->layout));
+  PetscCall(exact_contacts_create(s, &e->contacts));
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const formulation_ops exact_formulation = {
+  .name           = "exact",
+  .is_rigid       = true,
+  .create         = exact_create,
+  .step           = exact_step,
+  .contact_force  = exact_force_between,
+  .contact_points = exact_points,
+  .fields         = exact_fields,
+  .destroy        = exact_destroy,
+};

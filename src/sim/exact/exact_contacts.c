@@ -1,0 +1,100 @@
+#include "sim/exact/exact_contacts.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/timer.h"
+
+PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
+{
+  PetscFunctionBegin;
+  *c = (exact_contacts){.scene = s};
+  PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies: more than contacts can be numbered by", s->n_bodies);
+  PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
+  PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->frame, &c->frame));
+  PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->by_points, &c->by_points));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    c->body[i]  = s->bodies[i].body;
+    c->frame[i] = s->bodies[i].frame;
+    for (int j = 0; j < s->n_bodies; ++j) c->by_points[i * s->n_bodies + j] = i != j && !s->laws[i * s->n_bodies + j].never_touch;
+  }
+  PetscCall(point_contact_create(&c->points));
+  PetscCall(contact_set_create(&c->set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void exact_contacts_destroy(exact_contacts *c)
+{
+  point_contact_destroy(&c->points);
+  contact_set_destroy(&c->set);
+  contact_jacobian_destroy(&c->rows);
+  void *arrays[] = {&c->body, &c->frame, &c->by_points, &c->shift, &c->mu};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+}
+
+/* Can an impulse at contact i part it? Not if everything it moves along the normal is prescribed. */
+static bool is_free(const contact_jacobian *j, const exact_unknowns *u, int64_t i)
+{
+  for (int64_t e = j->start[i]; e < j->start[i + 1]; ++e)
+    for (int k = 0; k < 3; ++k) {
+      const int64_t at = 3 * (int64_t)j->block[e] + k;
+      if (j->value[9 * e + k] != 0.0 && (u->is_all || u->P.start[at + 1] > u->P.start[at])) return true;
+    }
+  return false;
+}
+
+static int64_t drop_held(exact_contacts *c, const exact_unknowns *u, contact_spot *spots)
+{
+  int64_t m = 0;
+  for (int64_t i = 0; i < c->rows.n; ++i)
+    if (is_free(&c->rows, u, i)) spots[m++] = spots[i];
+  return m;
+}
+
+static double shift_of(const contact_spot *s, double u_N, const job_contact *o, double dt, double v_rest)
+{
+  const bool closes = s->gap + dt * u_N <= 0.0;
+  if (closes && s->restitution > 0.0 && u_N < -v_rest) return s->restitution * u_N;
+  if (s->gap >= 0.0) return s->gap / dt;
+  return fmax(o->overlap_share * s->gap / dt, -(isfinite(o->overlap_speed) ? o->overlap_speed : v_rest));
+}
+
+static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const exact_unknowns *u)
+{
+  scene              *s  = c->scene;
+  const contact_scene in = {s->n_bodies, c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, step_layout_margin(l)};
+  PetscFunctionBegin;
+  contact_set_clear(c->set);
+  PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
+  PetscCall(contact_set_sort(c->set));
+  PetscCall(contact_jacobian_build(&c->rows, &in, contact_set_size(c->set), contact_set_get(c->set)));
+  const int64_t n_free = drop_held(c, u, contact_set_edit(c->set));
+  if (n_free == c->rows.n) PetscFunctionReturn(PETSC_SUCCESS);
+  contact_set_truncate(c->set, n_free);
+  PetscCall(contact_jacobian_build(&c->rows, &in, n_free, contact_set_get(c->set)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode exact_contacts_find(exact_contacts *c, const step_layout *l, const exact_unknowns *u)
+{
+  double *u0;
+  PetscFunctionBegin;
+  timer_begin(TIMER_CONTACT_SEARCH);
+  PetscCall(find_all(c, l, u));
+  const job_contact *o      = c->scene->job->contact;
+  const double       v_rest = c->scene->job->acceleration_scale * l->dt;
+  const int64_t      n      = c->rows.n;
+  if (n > c->capacity) {
+    c->capacity = n + n / 2;
+    PetscCall(memory_resize("contact shifts", c->capacity, sizeof *c->shift, &c->shift));
+    PetscCall(memory_resize("contact friction", c->capacity, sizeof *c->mu, &c->mu));
+  }
+  const contact_spot *spots = exact_contacts_spots(c);
+  PetscCall(memory_alloc("contact velocities", 3 * n, sizeof *u0, &u0));
+  contact_jacobian_velocity(&c->rows, l->v0, u0);
+  for (int64_t i = 0; i < n; ++i) {
+    c->mu[i]    = spots[i].friction;
+    c->shift[i] = shift_of(&spots[i], u0[3 * i], o, l->dt, v_rest);
+  }
+  memory_free(&u0);
+  timer_end(TIMER_CONTACT_SEARCH);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,75 @@
+#include "sim/exact/exact_report.h"
+#include "core/math3.h"
+#include "optim/friction/cone.h"
+
+/* Where the contact is at the end of the step, on what is touched: with whichever of its bodies is rigid, else where it was. */
+static void end_position(const exact_contacts *c, const step_layout *l, const contact_spot *s, double gap, double x[3])
+{
+  const int32_t bodies[2] = {s->body_b, s->body_a};
+  v3_copy(x, s->b.x);
+  for (int k = 0; k < 2; ++k) {
+    if (c->frame[bodies[k]] < 0) continue;
+    const rigid_frame *f0 = &l->frames0[c->frame[bodies[k]]], *f1 = &l->frames[c->frame[bodies[k]]];
+    double             arm[3], X[3];
+    v3_sub(arm, s->b.x, f0->c);
+    m3_mulv_t(X, f0->R, arm);
+    m3_mulv(x, f1->R, X);
+    v3_axpy(x, 1.0, f1->c);
+    break;
+  }
+  if (s->b.kind == FEATURE_FRAME) v3_axpy(x, -gap, s->normal);
+}
+
+/* Of one contact that pushes. */
+static void judge(const double *r, const double *u, double mu, double dt, contact_summary *sum, double *excess, double *miss, const double *W)
+{
+  const double r_T = hypot(r[1], r[2]), u_T = hypot(u[1], u[2]), rho = 3.0 / (W[0] + W[4] + W[8]);
+  double       map[3];
+  cone_natural_map(mu, rho, u, r, map);
+  *miss   = fmax(*miss, v3_norm(map));
+  *excess = fmax(*excess, r_T - mu * r[0]);
+  sum->friction_work -= r[1] * u[1] + r[2] * u[2];
+  if (u_T * dt <= 1e-9 || r_T <= 1e-12 * r[0]) return; /* no direction */
+  const double angle    = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2]));
+  sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
+}
+
+PetscErrorCode exact_report(const exact_contacts *c, const step_layout *l, const double *r, const double *u, const double *W_diagonal,
+                            contact_points *points, contact_forces *forces, contact_summary *out)
+{
+  const contact_spot *spots = exact_contacts_spots(c);
+  contact_summary     sum   = {0};
+  double              most = 0.0, excess = 0.0, miss = 0.0;
+  int64_t             p = 0;
+  contact_group_force *group = NULL;
+  PetscFunctionBegin;
+  forces->n = 0;
+  PetscCall(contact_points_reserve(points, c->rows.n));
+  for (int64_t i = 0; i < c->rows.n; ++i) {
+    const double *own = r + 3 * i;
+    /* Contacts take the velocity without the shift to where they are at the end. */
+    const double gap = spots[i].gap + l->dt * (u[3 * i] - c->shift[i]);
+    judge(own, u + 3 * i, c->mu[i], l->dt, &sum, &excess, &miss, W_diagonal + 9 * i);
+    sum.max_penetration = fmax(sum.max_penetration, -gap);
+    if (!(own[0] > 0.0)) continue;
+    double *x = points->position + 3 * p, *f = points->force + 3 * p;
+    end_position(c, l, &spots[i], gap, x);
+    m3_mulv_t(f, c->rows.frame + 9 * i, own);
+    v3_scale(f, 1.0 / l->dt, f);
+    v3_copy(points->normal + 3 * p, spots[i].normal);
+    points->gap[p]         = gap;
+    points->source_body[p] = spots[i].body_a;
+    points->object_body[p] = spots[i].body_b;
+    points->is_sliding[p]  = hypot(u[3 * i + 1], u[3 * i + 2]) * l->dt > 1e-9;
+    sum.n_sliding += points->is_sliding[p];
+    most = fmax(most, own[0]);
+    if (!group || group->source_body != spots[i].body_a || group->object_body != spots[i].body_b) /* sorted by bodies, finder by finder */
+      PetscCall(contact_forces_open(forces, spots[i].body_a, spots[i].body_b, &group));
+    contact_group_add(group, x, f);
+    ++p;
+  }
+  points->n = sum.n_active = p;
+  if (most > 0.0) sum.max_cone_violation = fmax(0.0, excess) / most, sum.natural_map = miss / most;
+  *out = sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,192 @@
+#include "sim/exact/exact_unknowns.h"
+#include "core/memory.h"
+#include "sim/step/step_pattern.h"
+#include <string.h>
+
+/* index [n_full]: number among the free components, -1: prescribed, or a follower's. */
+static PetscErrorCode number_free(const step_layout *l, exact_unknowns *u, int32_t **index)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("free components", u->n_full, sizeof **index, index));
+  for (int64_t i = 0; i < l->n_prescribed; ++i) (*index)[l->prescribed[i]] = -1;
+  for (int64_t i = 0; i < l->led.n; ++i)
+    for (int k = 0; k < 3; ++k) (*index)[3 * (int64_t)l->led.entry[i].block + k] = -1;
+  for (int64_t i = 0; i < u->n_full; ++i)
+    if ((*index)[i] == 0) (*index)[i] = (int32_t)u->n++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of P: one for each free component and each entry of followers whose leader's component is free. */
+static PetscErrorCode build_map(const step_layout *l, const int32_t *index, exact_unknowns *u)
+{
+  int64_t  n = 0;
+  int32_t *row, *col;
+  double  *value;
+  PetscFunctionBegin;
+  const int64_t most = u->n_full + 3 * l->led.n;
+  PetscCall(memory_alloc("free components", most, sizeof *row, &row));
+  PetscCall(memory_alloc("free components", most, sizeof *col, &col));
+  PetscCall(memory_alloc("free components", most, sizeof *value, &value));
+  for (int64_t i = 0; i < u->n_full; ++i)
+    if (index[i] >= 0) row[n] = (int32_t)i, col[n] = index[i], value[n++] = 1.0;
+  for (int64_t i = 0; i < l->led.n; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const body_follower *e = &l->led.entry[i];
+      const int32_t        to = index[3 * (int64_t)e->leader + k];
+      if (to >= 0) row[n] = 3 * e->block + k, col[n] = to, value[n++] = e->weight;
+    }
+  PetscErrorCode code = sparse_rows_from_triplets("free components", u->n_full, u->n, n, row, col, value, &u->P);
+  if (!code) code = sparse_rows_transposed(&u->P, &u->PT);
+  memory_free(&row);
+  memory_free(&col);
+  memory_free(&value);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode exact_unknowns_create(const step_layout *l, exact_unknowns *u)
+{
+  int32_t *index;
+  PetscFunctionBegin;
+  memset(u, 0, sizeof *u);
+  u->n_full = 3 * l->n_blocks;
+  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns: more than can be numbered", (long long)u->n_full);
+  u->is_all = l->n_prescribed == 0 && l->led.n == 0;
+  if (u->is_all) {
+    u->n = u->n_full;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(number_free(l, u, &index));
+  PetscErrorCode code = memory_alloc("free components", u->n, sizeof *u->own, &u->own);
+  for (int64_t i = 0; i < u->n_full && !code; ++i)
+    if (index[i] >= 0) u->own[index[i]] = (int32_t)i;
+  if (!code) code = build_map(l, index, u);
+  memory_free(&index);
+  PetscCall(code);
+  PetscCall(memory_alloc("known velocities", u->n_full, sizeof *u->known, &u->known));
+  for (int64_t i = 0; i < l->n_prescribed; ++i) u->known[l->prescribed[i]] = l->prescribed_velocity[i];
+  followers_expand(&l->led, u->known); /* of what leads, only prescribed components are not 0 */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void exact_unknowns_destroy(exact_unknowns *u)
+{
+  sparse_rows_destroy(&u->P);
+  sparse_rows_destroy(&u->PT);
+  memory_free(&u->known);
+  memory_free(&u->own);
+  u->n = u->n_full = 0;
+}
+
+void exact_unknowns_expand(const exact_unknowns *u, const double *y, double *v)
+{
+  if (u->is_all) {
+    memcpy(v, y, (size_t)u->n * sizeof *v);
+    return;
+  }
+  sparse_rows_apply(&u->P, y, v);
+  for (int64_t i = 0; i < u->n_full; ++i) v[i] += u->known[i];
+}
+
+void exact_unknowns_fold(const exact_unknowns *u, const double *x, double *y)
+{
+  if (u->is_all) memcpy(y, x, (size_t)u->n * sizeof *y);
+  else sparse_rows_apply(&u->PT, x, y);
+}
+
+void exact_unknowns_pick(const exact_unknowns *u, const double *v, double *y)
+{
+  if (u->is_all) {
+    memcpy(y, v, (size_t)u->n * sizeof *y);
+    return;
+  }
+  for (int64_t i = 0; i < u->n; ++i) y[i] = v[u->own[i]];
+}
+
+/* ---- matrices -------------------------------------------------------------------------------------------------------- */
+
+/* A matrix of blocks as scalar rows: what is in the pattern stays in it, zero or not. */
+static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value, sparse_rows *out)
+{
+  int64_t *row_start;
+  int32_t *scalar_col;
+  double  *scalar;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc(name, 3 * n_rows + 1, sizeof *row_start, &row_start));
+  PetscCall(memory_alloc(name, 9 * start[n_rows], sizeof *scalar_col, &scalar_col));
+  PetscCall(memory_alloc(name, 9 * start[n_rows], sizeof *scalar, &scalar));
+#pragma omp parallel for schedule(static) if (n_rows > 256)
+  for (int64_t i = 0; i < n_rows; ++i) {
+    const int64_t m = start[i + 1] - start[i];
+    for (int r = 0; r < 3; ++r) {
+      int64_t at                = 9 * start[i] + 3 * m * r;
+      row_start[3 * i + r + 1] = at + 3 * m;
+      for (int64_t e = start[i]; e < start[i + 1]; ++e)
+        for (int c = 0; c < 3; ++c, ++at) {
+          scalar_col[at] = 3 * col[e] + c;
+          scalar[at]     = value[9 * e + 3 * r + c];
+        }
+    }
+  }
+  PetscErrorCode code = sparse_rows_create(name, 3 * n_rows, n_cols, row_start, scalar_col, scalar, out);
+  memory_free(&row_start);
+  memory_free(&scalar_col);
+  memory_free(&scalar);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the systems assemble, both triangles made the same: their sums may differ in the last bits. */
+static PetscErrorCode assemble(const step_layout *l, int64_t **start, int32_t **col, double **value)
+{
+  PetscFunctionBegin;
+  PetscCall(step_pattern(l, 0, NULL, NULL, start, col));
+  PetscCall(memory_alloc("matrix of the step", 9 * (*start)[l->n_blocks], sizeof **value, value));
+  const block_rows H = {l->n_blocks, *start, *col, *value};
+  for (int k = 0; k < l->scene->n_systems; ++k) PetscCall(l->scene->systems[k]->ops->assemble(l->scene->systems[k], &H));
+#pragma omp parallel for schedule(static) if (l->n_blocks > 256)
+  for (int64_t i = 0; i < l->n_blocks; ++i)
+    for (int64_t e = (*start)[i]; e < (*start)[i + 1]; ++e) {
+      if ((*col)[e] > i) continue;
+      double *const lower = (*value) + 9 * e, *const upper = block_rows_at(&H, (*col)[e], i);
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c) {
+          if ((*col)[e] == i && c > r) continue;
+          const double mean = 0.5 * (lower[3 * r + c] + upper[3 * c + r]);
+          lower[3 * r + c] = upper[3 * c + r] = mean;
+        }
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode exact_unknowns_mass(const exact_unknowns *u, const step_layout *l, sparse_rows *M)
+{
+  int64_t    *start;
+  int32_t    *col;
+  double     *value;
+  sparse_rows full, half;
+  PetscFunctionBegin;
+  PetscCall(assemble(l, &start, &col, &value));
+  PetscErrorCode code = from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
+  memory_free(&start);
+  memory_free(&col);
+  memory_free(&value);
+  PetscCall(code);
+  if (u->is_all) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(sparse_rows_product(&full, &u->P, &half));
+  sparse_rows_destroy(&full);
+  PetscCall(sparse_rows_product(&u->PT, &half, M));
+  sparse_rows_destroy(&half);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode exact_unknowns_jacobian(const exact_unknowns *u, const contact_jacobian *j, sparse_rows *H)
+{
+  sparse_rows full;
+  PetscFunctionBegin;
+  PetscCall(from_blocks("contact rows", j->n, u->n_full, j->start, j->block, j->value, u->is_all ? H : &full));
+  if (u->is_all) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(sparse_rows_product(&full, &u->P, H));
+  sparse_rows_destroy(&full);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
