@@ -153,16 +153,32 @@ static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool 
       b->trial[i] = b->q[i] + b->dt * u[i];
       sum += 0.0 * b->trial[i];
     }
-    if (with_tangent) memset(b->value + 9 * b->row_start[first], 0, (size_t)(9 * (b->row_start[end] - b->row_start[first])) * sizeof *b->value);
+    if (with_tangent && !b->model->fill) memset(b->value + 9 * b->row_start[first], 0, (size_t)(9 * (b->row_start[end] - b->row_start[first])) * sizeof *b->value);
     if (sum != 0.0 || !b->model->residual(b, s, u, g, with_tangent)) bad = s < bad ? s : bad;
   }
+  if (with_tangent) b->is_filled = false;
   if (bad < n_strands) *verdict = (step_verdict){STEP_NOT_FINITE, base->name, bad};
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix of models that do not fill it while they are evaluated. */
+static void fill(const rod_body *from)
+{
+  rod_body *b = (rod_body *)from; /* what is derived from it, not what it is */
+  if (!b->model->fill || b->is_filled) return;
+#pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
+  for (int64_t s = 0; s < b->strands.n_strands; ++s) b->model->fill(b, s);
+  b->is_filled = true;
 }
 
 static PetscErrorCode rod_tangent(const body *base, const double *x, double *y, bool is_transposed)
 {
   const rod_body *b = const_rod(base);
+  if (b->model->product) {
+#pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
+    for (int64_t s = 0; s < b->strands.n_strands; ++s) b->model->product(b, s, x, y, is_transposed);
+    return PETSC_SUCCESS;
+  }
 #pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
   for (int64_t i = 0; i < b->n_blocks; ++i) {
     double term[3];
@@ -179,6 +195,7 @@ static PetscErrorCode rod_tangent(const body *base, const double *x, double *y, 
 static PetscErrorCode rod_block_diagonal(const body *base, double *d)
 {
   const rod_body *b = const_rod(base);
+  fill(b);
 #pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
   for (int64_t i = 0; i < b->n_blocks; ++i) m3_axpy(d + 9 * i, 1.0, rod_body_block(b, i, i));
   return PETSC_SUCCESS;
@@ -195,6 +212,7 @@ static int rod_couplings(const body *base, int64_t block, int32_t *other)
 static PetscErrorCode rod_assemble(const body *base, const block_rows *H)
 {
   const rod_body *b = const_rod(base);
+  fill(b);
 #pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
   for (int64_t i = 0; i < b->n_blocks; ++i)
     for (int64_t j = b->row_start[i]; j < b->row_start[i + 1]; ++j)
@@ -219,7 +237,8 @@ static PetscErrorCode rod_totals(const body *base, const double gravity[3], body
 {
   const rod_body *b = const_rod(base);
   memset(out, 0, sizeof *out);
-  for (int64_t i = 0; i < b->strands.n_nodes; ++i) {
+  for (int64_t s = 0; s < b->strands.n_strands && b->model->totals; ++s) b->model->totals(b, s, gravity, out);
+  for (int64_t i = 0; i < b->strands.n_nodes && !b->model->totals; ++i) {
     const double *x = b->x + 3 * i, *v = b->v + 3 * i, m = b->mass[i];
     double        moment[3];
     out->mass += m;

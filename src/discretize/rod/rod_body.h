@@ -42,6 +42,10 @@ typedef struct {
   /* On one strand: g += M (u - u0) - dt f at b->trial = q0 + dt u, and b->value += dg/du if with_tangent (value is zero before). g, u: of the
    * whole body. False where it cannot be evaluated. Many strands at a time. */
   bool (*residual)(rod_body *b, int64_t strand, const double *u, double *g, bool with_tangent);
+  /* Both or none. Instead of value in residual: y += dg/du x or its transposed on one strand, at the last residual with_tangent; and value itself
+   * (all of it, not added), when somebody wants a matrix. x, y: of the whole body. */
+  void (*product)(const rod_body *b, int64_t strand, const double *x, double *y, bool is_transposed);
+  void (*fill)(rod_body *b, int64_t strand);
   /* Make rates u of one strand permanent: q, u, and x, v of its nodes; what hangs on them besides. */
   void (*end_step)(rod_body *b, int64_t strand, const double *u);
   /* After a restore: x, v of the nodes from q, u. */
@@ -50,6 +54,8 @@ typedef struct {
   double (*energy)(const rod_body *b, int64_t strand);
   /* Kinetic energy and angular momentum besides those of the nodes, added to *out. NULL: none. */
   void (*spin)(const rod_body *b, int64_t strand, body_totals *out);
+  /* Instead of sums over the nodes: mass, kinetic and potential energy, momenta and mass times centre, added to *out. NULL: the nodes'. */
+  void (*totals)(const rod_body *b, int64_t strand, const double gravity[3], body_totals *out);
   /* Groups and fields besides q, u and the nodes'. NULL: none. */
   PetscErrorCode (*fields)(rod_body *b, field_table *table);
   int (*spot_jacobian)(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9]); /* as body_ops */
@@ -83,6 +89,7 @@ struct rod_body {
   int64_t *row_start;    /* [n_blocks + 1] */
   int32_t *col, *transposed;
   double  *value;        /* [blocks][9] tangent of the last residual, all of it */
+  bool     is_filled;    /* value is; see rod_model.fill */
   bool     is_definite;  /* see body_ops.set_definite */
   /* What holds them. */
   int         n_holds;

@@ -107,6 +107,8 @@ static const key_spec stiffness_keys[] = {
      .help = "moment per curvature, of bends towards the director and across it; E times the second moments of the section"},
     {.name = "twist", REAL(rod_stiffness_spec, twist), .unit = "N m^2", .min = 0, .max = INFINITY, .is_optional = true,
      .help = "moment per twist; G times the torsion constant of the section"},
+    {.name = "shear", REAL(rod_stiffness_spec, shear), .unit = "N", POSITIVE, .is_optional = true,
+     .help = "of model corde: force per angle between the section's normal and the curve; G A"},
     {.name = "mass_per_length", REAL(rod_stiffness_spec, mass_per_length), .unit = "kg/m", POSITIVE, .is_optional = true,
      .help = "density times the area of the section"},
     {.name = NULL}};
@@ -171,6 +173,9 @@ static const key_spec rod_keys[] = {
     {.name = "curve", .type = KEY_TABLE, OF(curve), .table = &curve_table, .help = "its centreline, or those of its strands"},
     {.name = "closed", .type = KEY_BOOL, OF(closed), .fallback = "false", .help = "the last point is joined to the first: a loop, without ends"},
     {.name = "segments", .type = KEY_INT, OF(segments), .min = 2, .max = 1e7, .is_optional = true, .help = "of each strand, equally long"},
+    {.name = "elements", .type = KEY_INT, OF(elements), .min = 1, .max = 1e7, .is_optional = true,
+     .help = "of model super_helix: pieces of constant curvature of each strand, equally long, whatever the segments, which then are what others see of "
+             "the curve; as many as segments if not given"},
     {.name = "segment_length", .type = KEY_REAL, OF(segment_length), .unit = "m", POSITIVE, .is_optional = true, .help = "instead: at most so long"},
     {.name = "director", VECTOR(rod_body_spec, director), .is_optional = true,
      .help = "first axis of the section at the start, made normal to the curve, along which it is carried without twist; if not given, "

@@ -45,7 +45,7 @@ typedef struct { /* one of them */
   const rod_rectangle_spec *rectangle;
 } rod_section_spec;
 typedef struct {
-  double stretch, bending[2], twist, mass_per_length; /* NaN: from section and material */
+  double stretch, bending[2], twist, shear, mass_per_length; /* NaN: from section and material */
 } rod_stiffness_spec;
 typedef struct {
   double curvature[2], twist; /* NaN: as drawn, or none */
@@ -74,7 +74,7 @@ typedef struct {
   int                       model;    /* number in rod_models */
   const rod_curve_spec     *curve;
   bool                      closed;
-  int64_t                   segments;
+  int64_t                   segments, elements;
   double                    segment_length;
   double                    director[3];
   const rod_section_spec   *section;

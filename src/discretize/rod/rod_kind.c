@@ -96,6 +96,18 @@ static PetscErrorCode lay_out_prescribed(rod_body *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Keys that mean something to one model alone. */
+static void check_keys(const rod_body_spec *spec, const body_request *r, diagnostics *d)
+{
+  const rod_model *model = rod_models[spec->model];
+  if (spec->elements != KEY_INT_ABSENT && model != &rod_model_super_helix)
+    diagnostics_add_under(d, r->node, r->path, "elements", "are those of a super_helix: model %s has segments alone; leave it out", model->name);
+  if (!isnan(spec->stiffness->shear) && model != &rod_model_corde)
+    diagnostics_add_under(d, r->node, r->path, "stiffness.shear", "is of model corde: the segments of model %s are their own normals; leave it out", model->name);
+  if (!isnan(spec->stiffness->stretch) && model == &rod_model_super_helix)
+    diagnostics_add_under(d, r->node, r->path, "stiffness.stretch", "a super_helix does not stretch; leave it out");
+}
+
 static PetscErrorCode make_body(rod_body *b, const body_request *r, const body_world *w, diagnostics *d)
 {
   const rod_body_spec *spec   = r->spec;
@@ -108,6 +120,7 @@ static PetscErrorCode make_body(rod_body *b, const body_request *r, const body_w
   b->stiffness_damping = spec->damping->stiffness;
   v3_copy(b->gravity, w->gravity);
   rod_section_of(spec->section, spec->stiffness, r->material, &b->section);
+  check_keys(spec, r, d);
   PetscCall(set_nodes(b, spec));
   PetscCall(read_end(b, 0, spec->start, r, d));
   PetscCall(read_end(b, 1, spec->end, r, d));

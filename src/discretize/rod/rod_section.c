@@ -44,5 +44,7 @@ void rod_section_of(const rod_section_spec *section, const rod_stiffness_spec *s
   out->bending[1]      = either(stiffness->bending[1], E * moment[1]);
   out->twist           = either(stiffness->twist, mu * torsion);
   out->mass_per_length = either(stiffness->mass_per_length, m->density * area);
-  out->inertia_per_length = out->mass_per_length * (moment[0] + moment[1]) / area;
+  out->shear           = either(stiffness->shear, mu * area);
+  for (int k = 0; k < 2; ++k) out->inertia[k] = out->mass_per_length * moment[k] / area;
+  out->inertia_per_length = out->inertia[0] + out->inertia[1];
 }

@@ -9,7 +9,9 @@ typedef struct {
   double bending[2];         /* of bends towards the director and across it, E I [N m^2] */
   double twist;              /* G J [N m^2], J the torsion constant of [SaintVenant1855] */
   double mass_per_length;    /* [kg/m] */
-  double inertia_per_length; /* about the axis [kg m] */
+  double shear;              /* G A [N] */
+  double inertia[2];         /* of the mass, spread along the director and across it, per length [kg m] */
+  double inertia_per_length; /* about the axis: their sum [kg m] */
   double radius;             /* the smaller half width, of contacts [m] */
 } rod_section;
 
