@@ -26,8 +26,11 @@ typedef struct {
   int         flags;
 } field;
 
-/* What ParaView sees: nothing; vertices at "position"; or a surface whose group has "position" and constant triangles. */
-typedef enum { FIELD_GROUP_PLAIN, FIELD_GROUP_POINTS, FIELD_GROUP_SURFACE } field_geometry;
+/* What ParaView sees: nothing; vertices at "position"; a surface whose group has "position" and constant triangles; or fibres, with constant
+ * segments. Pictures take the thickness of fibres from "radius". */
+typedef enum { FIELD_GROUP_PLAIN, FIELD_GROUP_POINTS, FIELD_GROUP_SURFACE, FIELD_GROUP_FIBRES } field_geometry;
+/* Vertices of one of its cells. */
+static inline int field_geometry_corners(field_geometry g) { return g == FIELD_GROUP_SURFACE ? 3 : g == FIELD_GROUP_FIBRES ? 2 : 1; }
 
 typedef struct field_group field_group;
 struct field_group {
@@ -40,6 +43,8 @@ struct field_group {
   void          *context;
   const int32_t *triangles;   /* FIELD_GROUP_SURFACE: [n_triangles][3], borrowed */
   int64_t        n_triangles;
+  const int32_t *segments;    /* FIELD_GROUP_FIBRES: [n_segments][2], borrowed; one after another along each fibre */
+  int64_t        n_segments;
   int            n_fields;
   field         *fields;
 };

@@ -142,7 +142,7 @@ static PetscErrorCode read_field(catalog *c, catalog_group *group, hid_t dataset
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Number of triangles of a surface, from /topology/G. */
+/* Number of triangles of a surface, or segments of fibres, from /topology/G. */
 static PetscErrorCode read_topology_size(catalog *c, catalog_group *group)
 {
   H5_SCOPE(scope);
@@ -151,15 +151,16 @@ static PetscErrorCode read_topology_size(catalog *c, catalog_group *group)
   char    place[128];
 
   PetscFunctionBegin;
+  const hsize_t corners = (hsize_t)field_geometry_corners(group->geometry);
   snprintf(place, sizeof place, "topology/%s", group->name);
   H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, place, H5P_DEFAULT)));
   H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
   H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
   if (H5Tequal(type, H5T_STD_I32LE) <= 0 || H5Sget_simple_extent_ndims(space) != 2 ||
-      H5Sget_simple_extent_dims(space, dims, NULL) < 0 || dims[1] != 3)
-    REFUSE(c, place, "is %s", "not a list of triangles");
-  PetscCall(dataset_check(c, dataset, place, 3 * dims[0], sizeof(int32_t), true));
-  group->n_triangles = (int64_t)dims[0];
+      H5Sget_simple_extent_dims(space, dims, NULL) < 0 || dims[1] != corners)
+    REFUSE(c, place, "is %s", corners == 3 ? "not a list of triangles" : "not a list of segments");
+  PetscCall(dataset_check(c, dataset, place, corners * dims[0], sizeof(int32_t), true));
+  group->n_cells = (int64_t)dims[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +219,7 @@ static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int d
     PetscCall(h5_get_numbers(c->path, location, "geometry", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[0]));
     PetscCall(h5_get_numbers(c->path, location, "n_fields", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[1]));
     if (g->n_rows < 0 || g->n_rows > INT64_MAX / 256) REFUSE(c, prefix, "has %lld rows", (long long)g->n_rows);
-    if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_SURFACE)
+    if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_FIBRES)
       REFUSE(c, prefix, "has the unknown geometry %d", (int)numbers[0]);
     g->geometry = (field_geometry)numbers[0];
   }
@@ -251,7 +252,7 @@ static PetscErrorCode fill(catalog *c, const char *kind, int newest_format, bool
   PetscCall(walk(c, fields, "", 0));
   if (c->n_groups) qsort(c->groups, (size_t)c->n_groups, sizeof *c->groups, by_name);
   for (int i = 0; i < c->n_groups; ++i)
-    if (c->groups[i].geometry == FIELD_GROUP_SURFACE && !strcmp(kind, "frame")) PetscCall(read_topology_size(c, &c->groups[i]));
+    if (field_geometry_corners(c->groups[i].geometry) > 1 && !strcmp(kind, "frame")) PetscCall(read_topology_size(c, &c->groups[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,7 +345,7 @@ PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode catalog_read_triangles(const catalog *c, int i_group, int32_t **triangles)
+PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells)
 {
   H5_SCOPE(scope);
   const catalog_group *g = &c->groups[i_group];
@@ -353,16 +354,17 @@ PetscErrorCode catalog_read_triangles(const catalog *c, int i_group, int32_t **t
   int32_t *data __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  *triangles = NULL;
+  *cells = NULL;
   snprintf(place, sizeof place, "topology/%s", g->name);
-  PetscCall(memory_alloc("catalog", 3 * g->n_triangles, sizeof *data, &data));
+  const int corners = field_geometry_corners(g->geometry);
+  PetscCall(memory_alloc("catalog", corners * g->n_cells, sizeof *data, &data));
   H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, place, H5P_DEFAULT)));
-  if (g->n_triangles) H5_CALL(c->path, H5Dread(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
-  for (int64_t i = 0; i < 3 * g->n_triangles; ++i)
+  if (g->n_cells) H5_CALL(c->path, H5Dread(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+  for (int64_t i = 0; i < corners * g->n_cells; ++i)
     if (data[i] < 0 || data[i] >= g->n_rows)
-      REFUSE(c, place, "names vertex %d in triangle %lld, there are %lld", (int)data[i], (long long)(i / 3),
-             (long long)g->n_rows);
-  *triangles = data;
+      REFUSE(c, place, "names vertex %d in %s %lld, there are %lld", (int)data[i], corners == 3 ? "triangle" : "segment",
+             (long long)(i / corners), (long long)g->n_rows);
+  *cells = data;
   data       = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,7 +4,7 @@
  *          /job         the resolved job as text (checkpoints)
  *          /fields/G    attributes n_rows, geometry, n_fields; G may be nested: bodies/bed
  *          /fields/G/F  dataset [n_rows] or [n_rows][n_components]; attributes unit, help, checksum
- *          /topology/G  int32, [n_rows] vertices or [n_triangles][3] (frames)
+ *          /topology/G  int32, [n_rows] vertices, [n_cells][3] triangles or [n_cells][2] segments (frames)
  * Only what this layout knows is accepted: hard links, these types, chunked storage with at most Fletcher-32, sizes that fit in
  * the file, checksums that agree. Whatever else is there is refused by name. */
 #ifndef SS_IO_CATALOG_H
@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
   char           name[96];
   field_geometry geometry;
-  int64_t        n_rows, n_triangles;
+  int64_t        n_rows, n_cells; /* of triangles or segments */
   int            n_fields;
   catalog_field *fields;
 } catalog_group;
@@ -47,8 +47,8 @@ int catalog_find_field(const catalog_group *group, const char *name);
 PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **rows);
 /* The same as doubles (64-bit integers beyond 2^53 are rounded). */
 PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, double **rows);
-/* [n_triangles][3], each vertex below n_rows. */
-PetscErrorCode catalog_read_triangles(const catalog *c, int i_group, int32_t **triangles);
+/* [n_cells][corners], each vertex below n_rows. */
+PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells);
 /* Write the root attributes and the job text of a new file. */
 PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name,
                                   const char *formulation, const char *job_text, int64_t step, double time);

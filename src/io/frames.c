@@ -196,8 +196,10 @@ static bool is_wanted(const frames *f, const field_group *group, const field *x)
 static PetscErrorCode write_topology(const char *path, hid_t file, const field_group *group)
 {
   H5_SCOPE(scope);
-  const bool    is_surface = group->geometry == FIELD_GROUP_SURFACE;
-  const hsize_t dims[2]    = {(hsize_t)(is_surface ? group->n_triangles : *group->n_rows), is_surface ? 3 : 1};
+  const int      corners = field_geometry_corners(group->geometry);
+  const int64_t  n_cells = corners == 3 ? group->n_triangles : corners == 2 ? group->n_segments : *group->n_rows;
+  const int32_t *cells   = corners == 3 ? group->triangles : group->segments;
+  const hsize_t  dims[2] = {(hsize_t)n_cells, (hsize_t)corners};
   hid_t         parent, dataset;
   char          name[128];
   int32_t *index __attribute__((cleanup(memory_free))) = NULL;
@@ -209,11 +211,11 @@ static PetscErrorCode write_topology(const char *path, hid_t file, const field_g
   *slash      = 0;
   PetscCall(h5_make_group(&scope, path, file, name, &parent));
   PetscCall(h5_make_dataset(&scope, path, parent, slash + 1, H5T_STD_I32LE, 2, dims, true, &dataset, NULL));
-  if (!is_surface) {
+  if (corners == 1) {
     PetscCall(memory_alloc("frame index", *group->n_rows, sizeof *index, &index));
     for (int64_t i = 0; i < *group->n_rows; ++i) index[i] = (int32_t)i;
   }
-  PetscCall(h5_write_rows(path, dataset, H5T_NATIVE_INT32, 0, dims[0], is_surface ? group->triangles : index));
+  PetscCall(h5_write_rows(path, dataset, H5T_NATIVE_INT32, 0, dims[0], corners > 1 ? cells : index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,7 +268,7 @@ static int64_t frame_bytes(const frames *f, const field_table *table)
 
   for (int i = 0; i < field_table_n_groups(table); ++i) {
     const field_group *g = field_table_group(table, i);
-    bytes += 12 * g->n_triangles + 4 * *g->n_rows;
+    bytes += 12 * g->n_triangles + 8 * g->n_segments + 4 * *g->n_rows;
     for (int j = 0; j < g->n_fields; ++j)
       if (is_wanted(f, g, &g->fields[j]))
         bytes += *g->n_rows * g->fields[j].n_components * (int64_t)field_type_size(g->fields[j].type);
@@ -350,7 +352,17 @@ PetscErrorCode frame_read_triangles(const frame *f, int i_group, int64_t *n_tria
   PetscFunctionBegin;
   *n_triangles = 0, *triangles = NULL;
   if (f->c->groups[i_group].geometry != FIELD_GROUP_SURFACE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(catalog_read_triangles(f->c, i_group, triangles));
-  *n_triangles = f->c->groups[i_group].n_triangles;
+  PetscCall(catalog_read_cells(f->c, i_group, triangles));
+  *n_triangles = f->c->groups[i_group].n_cells;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode frame_read_segments(const frame *f, int i_group, int64_t *n_segments, int32_t **segments)
+{
+  PetscFunctionBegin;
+  *n_segments = 0, *segments = NULL;
+  if (f->c->groups[i_group].geometry != FIELD_GROUP_FIBRES) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(catalog_read_cells(f->c, i_group, segments));
+  *n_segments = f->c->groups[i_group].n_cells;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

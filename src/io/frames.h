@@ -3,7 +3,7 @@
  *
  * A frame holds the fields with FIELD_FRAME, and for groups with a geometry their "position". In the XDMF each group is a block of
  * a spatial collection: points as a Polyvertex of one node per element with an explicit index (ParaView drops points without
- * one), surfaces as triangles; block names have dots for slashes. Layout of the files: catalog.h. */
+ * one), surfaces as triangles, fibres as polylines of two nodes; block names have dots for slashes. Layout of the files: catalog.h. */
 #ifndef SS_IO_FRAMES_H
 #define SS_IO_FRAMES_H
 #include "core/field_table.h"
@@ -48,4 +48,6 @@ const char    *frame_field_unit(const frame *f, int i_group, int i_field);
 PetscErrorCode frame_read(const frame *f, int i_group, const char *name, int *n_components, double **values);
 /* [n_triangles][3], every vertex checked to be below the group's rows; none unless it is a surface. memory_free. */
 PetscErrorCode frame_read_triangles(const frame *f, int i_group, int64_t *n_triangles, int32_t **triangles);
+/* The same of fibres: [n_segments][2]. */
+PetscErrorCode frame_read_segments(const frame *f, int i_group, int64_t *n_segments, int32_t **segments);
 #endif

@@ -82,17 +82,19 @@ static void put_attribute(FILE *out, const char *file, const catalog_group *g, c
 
 static void put_block(FILE *out, const char *file, const catalog_group *g)
 {
-  const bool is_surface = g->geometry == FIELD_GROUP_SURFACE;
-  const int  position   = catalog_find_field(g, "position");
+  const int corners  = field_geometry_corners(g->geometry);
+  const int position = catalog_find_field(g, "position");
 
   fputs("      <Grid Name=\"", out);
   put_name(out, g->name, true);
   fputs("\" GridType=\"Uniform\">\n        <Topology TopologyType=\"", out);
-  if (is_surface)
-    fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_triangles);
+  if (corners == 3)
+    fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_cells);
+  else if (corners == 2)
+    fprintf(out, "Polyline\" NumberOfElements=\"%lld\" NodesPerElement=\"2\">\n          ", (long long)g->n_cells);
   else
     fprintf(out, "Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\">\n          ", (long long)g->n_rows);
-  put_data(out, file, "topology", g->name, NULL, is_surface ? g->n_triangles : g->n_rows, is_surface ? 3 : 1, "Int", 4);
+  put_data(out, file, "topology", g->name, NULL, corners > 1 ? g->n_cells : g->n_rows, corners, "Int", 4);
   fputs("        </Topology>\n        <Geometry GeometryType=\"XYZ\">\n          ", out);
   put_field_data(out, file, g, &g->fields[position]);
   fputs("        </Geometry>\n", out);
@@ -106,7 +108,7 @@ static bool is_block(const catalog_group *g)
   const int position = catalog_find_field(g, "position");
 
   return g->geometry != FIELD_GROUP_PLAIN && g->n_rows > 0 && position >= 0 && g->fields[position].n_components == 3 &&
-         (g->geometry != FIELD_GROUP_SURFACE || g->n_triangles > 0);
+         (field_geometry_corners(g->geometry) == 1 || g->n_cells > 0);
 }
 
 static PetscErrorCode append(xdmf *x, const char *text, size_t n)

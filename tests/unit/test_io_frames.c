@@ -201,6 +201,59 @@ static void values_come_back(void **state)
   }
 }
 
+/* Fibres come back segment by segment, and are polylines of two nodes to ParaView; a segment that names no row is refused. */
+static void fibres_are_polylines(void **state)
+{
+  (void)state;
+  static const int32_t good[3][2] = {{0, 1}, {1, 2}, {3, 0}}, bad[1][2] = {{1, 4}};
+  char         folder[256], *path = NULL;
+  int64_t      n = 4, n_read;
+  int32_t     *t = NULL;
+  double      *x = NULL;
+  field_table *table;
+  field_group *g;
+  frames      *f = NULL;
+  frame       *r = NULL;
+  folder_make(folder);
+  assert_ok(memory_alloc("test", 12, sizeof *x, &x));
+  assert_ok(field_table_create(&table));
+  assert_ok(field_table_add_group(table, "bodies/hair", FIELD_GROUP_FIBRES, &n, NULL, &g));
+  assert_ok(field_table_add(table, g, "position", "m", FIELD_F64, 3, &x, FIELD_FRAME, "nodes"));
+  assert_ok(frames_open(folder, 0, NULL, &f));
+  g->segments = good[0], g->n_segments = 3;
+  assert_ok(frames_write(f, 0, 0, 0.0, table));
+  g->segments = bad[0], g->n_segments = 1;
+  assert_ok(frames_write(f, 1, 1, 0.1, table));
+  frames_close(&f);
+  char *text = read_text(folder, "frames.xmf");
+  expect_well_formed(text);
+  assert_int_equal(count(text, "TopologyType=\"Polyline\" NumberOfElements=\"3\" NodesPerElement=\"2\""), 1);
+  assert_int_equal(count(text, "Dimensions=\"3 2\">frames/frame_000000.h5:/topology/bodies/hair"), 1);
+  free(text);
+  assert_ok(frames_path(folder, 0, &path));
+  assert_ok(frame_open(path, &r));
+  assert_int_equal(frame_group_geometry(r, 0), FIELD_GROUP_FIBRES);
+  assert_ok(frame_read_segments(r, 0, &n_read, &t));
+  assert_int_equal(n_read, 3);
+  assert_memory_equal(t, good, sizeof good);
+  memory_free(&t);
+  assert_ok(frame_read_triangles(r, 0, &n_read, &t));
+  assert_true(n_read == 0 && !t);
+  frame_close(&r);
+  memory_free(&path);
+  assert_ok(frames_path(folder, 1, &path));
+  assert_ok(frame_open(path, &r));
+  assert_int_not_equal(frame_read_segments(r, 0, &n_read, &t), PETSC_SUCCESS);
+  assert_non_null(strstr(error_message(), "segment 0"));
+  error_clear();
+  frame_close(&r);
+  memory_free(&path);
+  field_table_destroy(&table);
+  memory_free(&x);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
 /* Resume: the same frames give the same XDMF, byte for byte, as a run that was never stopped. */
 static void a_resumed_series_goes_on(void **state)
 {
@@ -341,5 +394,5 @@ static void only_the_fields_asked_for(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(the_series_names_what_is_there), cmocka_unit_test(values_come_back),
-          cmocka_unit_test(a_resumed_series_goes_on), cmocka_unit_test(a_resume_looks_at_the_last_frame),
+          cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(a_resumed_series_goes_on), cmocka_unit_test(a_resume_looks_at_the_last_frame),
           cmocka_unit_test(only_the_fields_asked_for))

@@ -98,6 +98,32 @@ static void assert_refused(bool is_obj, const char *text, const char *expected)
   error_clear();
 }
 
+/* Polylines: of a file that has faces, too; references from the end, joined lines. */
+static void test_lines(void **state)
+{
+  (void)state;
+  static const char good[] = "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\nl 1 2 \\\n 3\nv 0 0 5\nl -1 1/7\n";
+  static const struct {
+    const char *text, *expected;
+  } bad[] = {{"v 0 0 0\nv 1 0 0\n", "has no line"}, {"v 0 0 0\nl 1\n", "bad:2: a line needs at least two"}, {"v 0 0 0\nl 1 2\n", "bad:2: no such vertex"},
+             {"v 0 0\nl 1 1\n", "bad:1: a vertex needs three coordinates"}, {"v 0 0 0\nl 1 x\n", "not a vertex index"}};
+  mesh_lines l;
+  assert_ok(mesh_parse_obj_lines("good", sizeof good - 1, good, &l));
+  assert_int_equal(l.n_lines, 2);
+  assert_true(l.start[0] == 0 && l.start[1] == 3 && l.start[2] == 5);
+  assert_true(l.x[3 * 2 + 1] == 1.0 && l.x[3 * 3 + 2] == 5.0 && l.x[3 * 4 + 2] == 0.0);
+  mesh_lines_free(&l);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    assert_int_equal(mesh_parse_obj_lines("bad", strlen(bad[i].text), bad[i].text, &l), PETSC_ERR_USER_INPUT);
+    assert_true(l.n_lines == 0 && !l.start && !l.x);
+    if (!strstr(error_message(), bad[i].expected)) fail_msg("\"%s\" does not contain \"%s\"", error_message(), bad[i].expected);
+    error_clear();
+  }
+  assert_int_equal(mesh_import_lines("hair.vtu", &l), PETSC_ERR_USER_INPUT);
+  error_clear();
+  assert_no_leak();
+}
+
 static void test_bad_files(void **state)
 {
   (void)state;
@@ -177,10 +203,13 @@ static void test_fuzz(void **state)
       triangle_mesh_destroy(&m);
     } else assert_null(m);
     error_clear();
+    mesh_lines l;
+    if (!kind && mesh_parse_obj_lines("fuzz", n, exact, &l) == PETSC_SUCCESS) mesh_lines_free(&l);
+    error_clear();
     free(exact);
     assert_no_leak();
   }
   assert_true(n_accepted > 200 && n_accepted < 5000); /* the damage is neither fatal nor harmless throughout */
 }
 
-TEST_MAIN(cmocka_unit_test(test_good_files), cmocka_unit_test(test_bad_files), cmocka_unit_test(test_fuzz))
+TEST_MAIN(cmocka_unit_test(test_good_files), cmocka_unit_test(test_lines), cmocka_unit_test(test_bad_files), cmocka_unit_test(test_fuzz))

@@ -291,7 +291,9 @@ static PetscErrorCode rod_fields(body *base, field_table *table)
   char         name[96];
   PetscFunctionBegin;
   snprintf(name, sizeof name, "bodies/%s", base->name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_POINTS, &b->strands.n_nodes, b, &group));
+  PetscCall(field_table_add_group(table, name, FIELD_GROUP_FIBRES, &b->strands.n_nodes, b, &group));
+  group->segments   = b->strands.segment;
+  group->n_segments = b->strands.n_segments;
   PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_FRAME | FIELD_DERIVED, "where the nodes are"));
   PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &b->v, FIELD_FRAME | FIELD_DERIVED, "velocity of the nodes"));
   PetscCall(field_table_add(table, group, "radius", "m", FIELD_F64, 1, &b->node_radius, FIELD_FRAME | FIELD_DERIVED, "of the strand"));

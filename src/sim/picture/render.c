@@ -120,7 +120,7 @@ static PetscErrorCode lower_ground(const frame *f, int g, const double *x, scene
   int64_t  n_triangles;
   int32_t *triangles;
   double   n[3];
-  if (frame_group_geometry(f, g) == FIELD_GROUP_POINTS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (frame_group_geometry(f, g) != FIELD_GROUP_SURFACE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
   if (!is_solid(f, g, n_triangles) && is_tilted_plane(x, n_triangles, triangles, n))
     for (int64_t i = 0; i < frame_group_rows(f, g); ++i) look->ground = fmin(look->ground, x[3 * i + 2]);
@@ -128,10 +128,73 @@ static PetscErrorCode lower_ground(const frame *f, int g, const double *x, scene
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Tubes of eight sides around fibres, with round-ish ends; no thinner than can be seen. */
+enum { TUBE_SIDES = 8 };
+static void add_ring(const double x[3], const double t[3], const double a[3], double radius, double *ring)
+{
+  double b[3];
+  v3_cross(b, t, a);
+  for (int k = 0; k < TUBE_SIDES; ++k) {
+    const double phi = 2.0 * M_PI * k / TUBE_SIDES;
+    v3_copy(ring + 3 * k, x);
+    v3_axpy(ring + 3 * k, radius * cos(phi), a);
+    v3_axpy(ring + 3 * k, radius * sin(phi), b);
+  }
+}
+
+static void add_tube(const double *x, const int32_t *ends, double radius, int64_t first, double *vertices, int32_t *triangles)
+{
+  double t[3], a[3] = {0.0, 0.0, 0.0}, end[3];
+  int    least = 0;
+  v3_sub(t, x + 3 * (int64_t)ends[1], x + 3 * (int64_t)ends[0]);
+  const double length = v3_norm(t);
+  if (length > 0.0) v3_scale(t, 1.0 / length, t);
+  for (int k = 1; k < 3; ++k)
+    if (fabs(t[k]) < fabs(t[least])) least = k;
+  a[least] = 1.0;
+  v3_axpy(a, -v3_dot(a, t), t);
+  v3_scale(a, 1.0 / v3_norm(a), a);
+  for (int k = 0; k < 2; ++k) { /* a little longer, so that bends have no gap */
+    v3_copy(end, x + 3 * (int64_t)ends[k]);
+    v3_axpy(end, (k == 0 ? -0.25 : 0.25) * radius, t);
+    add_ring(end, t, a, radius, vertices + 3 * (first + TUBE_SIDES * k));
+  }
+  for (int k = 0; k < TUBE_SIDES; ++k) {
+    const int32_t p = (int32_t)first + k, q = (int32_t)first + (k + 1) % TUBE_SIDES;
+    const int32_t two[6] = {p, q, p + TUBE_SIDES, q, q + TUBE_SIDES, p + TUBE_SIDES};
+    memcpy(triangles + 6 * k, two, sizeof two);
+  }
+  for (int k = 1; k + 1 < TUBE_SIDES; ++k) { /* lids */
+    const int32_t p = (int32_t)first, lids[6] = {p, p + k + 1, p + k, p + TUBE_SIDES, p + TUBE_SIDES + k, p + TUBE_SIDES + k + 1};
+    memcpy(triangles + 6 * (TUBE_SIDES + k - 1), lids, sizeof lids);
+  }
+}
+
+static PetscErrorCode add_fibres(picture *p, const frame *f, int g, const double *x, const scene_look *look, picture_paint paint)
+{
+  enum { TRIANGLES = 2 * TUBE_SIDES + 2 * (TUBE_SIDES - 2) };
+  int64_t  n;
+  int      n_components;
+  double   box[3];
+  int32_t *segments __attribute__((cleanup(memory_free))) = NULL, *triangles __attribute__((cleanup(memory_free))) = NULL;
+  double  *radius __attribute__((cleanup(memory_free))) = NULL, *vertices __attribute__((cleanup(memory_free))) = NULL;
+  PetscFunctionBegin;
+  PetscCall(frame_read_segments(f, g, &n, &segments));
+  PetscCall(frame_read(f, g, "radius", &n_components, &radius));
+  PetscCall(memory_alloc("tubes", 6 * TUBE_SIDES * n, sizeof *vertices, &vertices));
+  PetscCall(memory_alloc("tubes", 3 * TRIANGLES * n, sizeof *triangles, &triangles));
+  v3_sub(box, look->max, look->min);
+  const double thinnest = 0.0015 * v3_norm(box);
+  for (int64_t i = 0; i < n; ++i)
+    add_tube(x, segments + 2 * i, fmax(thinnest, radius ? radius[segments[2 * i]] : 0.0), 2 * TUBE_SIDES * i, vertices, triangles + 3 * TRIANGLES * i);
+  PetscCall(picture_add_mesh(p, 2 * TUBE_SIDES * n, vertices, TRIANGLES * n, triangles, true, NULL, 0, 1, paint));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode counts_for_bounds(const frame *f, int g, bool with_outlines, bool *counts)
 {
   PetscFunctionBegin;
-  *counts = frame_group_geometry(f, g) == FIELD_GROUP_POINTS || with_outlines;
+  *counts = frame_group_geometry(f, g) != FIELD_GROUP_SURFACE || with_outlines;
   if (!*counts) {
     int64_t  n_triangles;
     int32_t *triangles;
@@ -246,6 +309,8 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
   if (x && kind == FIELD_GROUP_POINTS) {
     PetscCall(read_scalar(f, g, look->view.field, &scalar));
     PetscCall(picture_add_points(p, n, x, look->radius, scalar, look->lo, look->hi, picture_palette(0)));
+  } else if (x && kind == FIELD_GROUP_FIBRES) {
+    PetscCall(add_fibres(p, f, g, x, look, picture_palette(1 + (*i_body)++)));
   } else if (x) {
     int64_t  n_triangles;
     int32_t *triangles;
