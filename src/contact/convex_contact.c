@@ -1,0 +1,243 @@
+#include "contact/convex_contact.h"
+#include "contact/convex_pair.h"
+#include "core/box_tree.h"
+#include "core/memory.h"
+#include <stdlib.h>
+
+enum { PAIR_BLOCK = 2048, QUERY_CHUNK = 64, SERIAL_LIMIT = 32 };
+
+typedef struct {
+  int32_t first, second; /* solids */
+} solid_pair;
+
+struct convex_contact {
+  int64_t         n, n_bounded, n_walls;
+  int32_t        *body, *number;    /* [n] whose it is, and which of that body's */
+  const convex_solid **solid;       /* [n] */
+  double         *room;             /* of all poses */
+  int64_t        *room_start;       /* [n] */
+  convex_pose    *pose;             /* [n] */
+  int32_t        *bounded, *wall;   /* [n_bounded], [n_walls] solids; half-spaces have no box */
+  double         *box[6];           /* [n_bounded] */
+  box_tree        tree;
+  int64_t        *start;            /* [n_bounded + 1] */
+  int64_t         pair_capacity;
+  solid_pair     *pair;
+  convex_touches *touches;          /* [PAIR_BLOCK] */
+};
+
+bool convex_contact_takes(const body *a, const body *b)
+{
+  int n = 0, m = 0;
+  if (a->ops->solids) (void)a->ops->solids(a, &n);
+  if (b->ops->solids) (void)b->ops->solids(b, &m);
+  return n > 0 && m > 0;
+}
+
+/* ---- creation ---- */
+
+void convex_contact_destroy(convex_contact **out)
+{
+  convex_contact *c = *out;
+  if (!c) return;
+  memory_free(&c->body);
+  memory_free(&c->number);
+  memory_free(&c->solid);
+  memory_free(&c->room);
+  memory_free(&c->room_start);
+  memory_free(&c->pose);
+  memory_free(&c->bounded);
+  memory_free(&c->wall);
+  for (int k = 0; k < 6; ++k) memory_free(&c->box[k]);
+  box_tree_clear(&c->tree);
+  memory_free(&c->start);
+  memory_free(&c->pair);
+  memory_free(&c->touches);
+  memory_free(out);
+}
+
+static PetscErrorCode take_solids(convex_contact *c, const contact_scene *scene)
+{
+  int64_t room = 0;
+  PetscFunctionBegin;
+  for (int pass = 0; pass < 2; ++pass) { /* count, then fill */
+    if (pass == 1) {
+      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->body, &c->body));
+      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->number, &c->number));
+      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->solid, &c->solid));
+      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->room_start, &c->room_start));
+      PetscCall(memory_alloc("convex contact", c->n_bounded, sizeof *c->bounded, &c->bounded));
+      PetscCall(memory_alloc("convex contact", c->n_walls, sizeof *c->wall, &c->wall));
+    }
+    c->n = c->n_bounded = c->n_walls = 0;
+    for (int b = 0; b < scene->n_bodies; ++b) {
+      int                 n     = 0;
+      const convex_solid *solid = scene->body[b]->ops->solids ? scene->body[b]->ops->solids(scene->body[b], &n) : NULL;
+      for (int i = 0; i < n; ++i, ++c->n) {
+        const bool is_wall = solid[i].kind == CONVEX_HALF_SPACE;
+        if (pass == 1) {
+          c->body[c->n] = b, c->number[c->n] = i, c->solid[c->n] = &solid[i], c->room_start[c->n] = room;
+          (is_wall ? c->wall : c->bounded)[is_wall ? c->n_walls : c->n_bounded] = (int32_t)c->n;
+          room += convex_pose_room(&solid[i]);
+        }
+        if (is_wall) ++c->n_walls;
+        else ++c->n_bounded;
+      }
+      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d parts are too many to tell contacts apart", scene->body[b]->name, n);
+    }
+    PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld solids are too many", (long long)c->n);
+  }
+  PetscCall(memory_alloc("convex contact", room, sizeof *c->room, &c->room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode convex_contact_create(const contact_scene *scene, convex_contact **out)
+{
+  convex_contact *c = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("convex contact", 1, sizeof *c, &c));
+  *out = c;
+  PetscCall(take_solids(c, scene));
+  PetscCall(memory_alloc("convex contact", c->n, sizeof *c->pose, &c->pose));
+  for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("convex contact", c->n_bounded, sizeof *c->box[k], &c->box[k]));
+  PetscCall(box_tree_create(c->n_bounded, &c->tree));
+  PetscCall(memory_alloc("convex contact", c->n_bounded + 1, sizeof *c->start, &c->start));
+  PetscCall(memory_alloc("convex contact", PAIR_BLOCK, sizeof *c->touches, &c->touches));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- which solids are near each other ---- */
+
+static void set_box(convex_contact *c, int64_t i, double margin)
+{
+  const convex_pose *p = &c->pose[c->bounded[i]];
+  double             lo[3], hi[3];
+  if (p->kind == CONVEX_POLYHEDRON) {
+    v3_copy(lo, p->x);
+    v3_copy(hi, p->x);
+    for (int k = 1; k < p->solid->polyhedron->n_corners; ++k)
+      for (int d = 0; d < 3; ++d) lo[d] = fmin(lo[d], p->x[3 * k + d]), hi[d] = fmax(hi[d], p->x[3 * k + d]);
+  } else {
+    for (int d = 0; d < 3; ++d) {
+      const double r = p->kind == CONVEX_CYLINDER ? p->radius * sqrt(fmax(0.0, 1.0 - p->axis[d] * p->axis[d])) : p->radius;
+      lo[d] = fmin(p->from[d], p->to[d]) - r;
+      hi[d] = fmax(p->from[d], p->to[d]) + r;
+    }
+  }
+  for (int d = 0; d < 3; ++d) c->box[d][i] = lo[d] - 0.5 * margin, c->box[3 + d][i] = hi[d] + 0.5 * margin;
+}
+
+static void set_poses(convex_contact *c, const contact_scene *scene)
+{
+  const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, origin[3] = {0.0, 0.0, 0.0};
+#pragma omp parallel for schedule(static) if (c->n > SERIAL_LIMIT)
+  for (int64_t i = 0; i < c->n; ++i) {
+    const int32_t      at = scene->frame[c->body[i]];
+    const rigid_frame *f  = at < 0 ? NULL : &scene->frames[at];
+    convex_pose_set(&c->pose[i], c->solid[i], f ? f->c : origin, f ? f->R : identity, c->room + c->room_start[i]);
+  }
+#pragma omp parallel for schedule(static) if (c->n > SERIAL_LIMIT)
+  for (int64_t i = 0; i < c->n_bounded; ++i) set_box(c, i, scene->margin);
+}
+
+static bool may_touch(const convex_contact *c, const contact_scene *scene, int32_t i, int32_t j)
+{
+  const int32_t a = c->body[i], b = c->body[j];
+  if (a == b || contact_scene_law(scene, a, b)->never_touch || !(contact_scene_moves(scene, a) || contact_scene_moves(scene, b))) return false;
+  const convex_pose *p = &c->pose[i], *q = &c->pose[j];
+  if (p->kind == CONVEX_HALF_SPACE) return v3_dot(p->normal, q->center) - p->offset <= q->solid->bound + scene->margin;
+  if (q->kind == CONVEX_HALF_SPACE) return v3_dot(q->normal, p->center) - q->offset <= p->solid->bound + scene->margin;
+  double d[3];
+  v3_sub(d, p->center, q->center);
+  return v3_norm(d) <= p->solid->bound + q->solid->bound + scene->margin;
+}
+
+/* Pairs of the i-th bounded solid: with walls, and with those after it. Only counted if `out` is NULL. */
+static int64_t near(const convex_contact *c, const contact_scene *scene, int64_t i, solid_pair *out)
+{
+  const int32_t self = c->bounded[i];
+  const double  min[3] = {c->box[0][i], c->box[1][i], c->box[2][i]}, max[3] = {c->box[3][i], c->box[4][i], c->box[5][i]};
+  int64_t       n = 0;
+  for (int64_t w = 0; w < c->n_walls; ++w) {
+    const int32_t wall = c->wall[w];
+    if (!may_touch(c, scene, self, wall)) continue;
+    if (out) out[n] = wall < self ? (solid_pair){wall, self} : (solid_pair){self, wall};
+    ++n;
+  }
+  box_walk walk;
+  int32_t  found[BOX_TREE_WIDTH];
+  box_walk_begin(&walk, &c->tree, min, max);
+  for (int m = box_walk_next(&walk, found); m > 0; m = box_walk_next(&walk, found))
+    for (int k = 0; k < m; ++k) {
+      if (found[k] <= i || !may_touch(c, scene, self, c->bounded[found[k]])) continue;
+      if (out) out[n] = (solid_pair){self, c->bounded[found[k]]};
+      ++n;
+    }
+  return n;
+}
+
+static int compare_pairs(const void *x, const void *y)
+{
+  const solid_pair *p = x, *q = y;
+  if (p->first != q->first) return p->first < q->first ? -1 : 1;
+  return (p->second > q->second) - (p->second < q->second);
+}
+
+static PetscErrorCode find_pairs(convex_contact *c, const contact_scene *scene, int64_t *n_pairs)
+{
+  PetscFunctionBegin;
+  box_tree_fit(&c->tree, c->box);
+#pragma omp parallel for schedule(dynamic, QUERY_CHUNK) if (c->n > SERIAL_LIMIT)
+  for (int64_t i = 0; i < c->n_bounded; ++i) c->start[i + 1] = near(c, scene, i, NULL);
+  for (int64_t i = 0; i < c->n_bounded; ++i) c->start[i + 1] += c->start[i];
+  *n_pairs = c->start[c->n_bounded];
+  PetscCall(memory_reserve("convex contact", *n_pairs, sizeof *c->pair, &c->pair_capacity, &c->pair));
+#pragma omp parallel for schedule(dynamic, QUERY_CHUNK) if (c->n > SERIAL_LIMIT)
+  for (int64_t i = 0; i < c->n_bounded; ++i) {
+    const int64_t n = near(c, scene, i, c->pair + c->start[i]);
+    qsort(c->pair + c->start[i], (size_t)n, sizeof *c->pair, compare_pairs);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- and where they touch ---- */
+
+static void write_spot(const convex_contact *c, const contact_scene *scene, const solid_pair *pair, const convex_touch *t, contact_spot *o)
+{
+  const int32_t a = c->body[pair->first], b = c->body[pair->second];
+  const double  on_a = contact_scene_moves(scene, a) ? 1.0 : 0.0, on_b = contact_scene_moves(scene, b) ? 1.0 : 0.0;
+  o->key[0] = contact_key(FINDER_CONVEX, a, b);
+  o->key[1] = (uint64_t)c->number[pair->first] << 48 | (uint64_t)c->number[pair->second] << 32 | t->feature;
+  o->body_a = a, o->body_b = b;
+  o->a.kind = o->b.kind = FEATURE_FRAME;
+  v3_copy(o->a.x, t->x);
+  v3_axpy(o->a.x, 0.5 * (on_a - on_b) * t->gap, t->normal);
+  v3_copy(o->b.x, o->a.x);
+  v3_copy(o->normal, t->normal);
+  o->gap         = t->gap;
+  o->friction    = contact_scene_law(scene, a, b)->friction;
+  o->restitution = contact_scene_law(scene, a, b)->restitution;
+}
+
+PetscErrorCode convex_contact_find(convex_contact *c, const contact_scene *scene, contact_set *set)
+{
+  int64_t n_pairs;
+  PetscFunctionBegin;
+  if (c->n_bounded == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  set_poses(c, scene);
+  PetscCall(find_pairs(c, scene, &n_pairs));
+  for (int64_t lo = 0; lo < n_pairs; lo += PAIR_BLOCK) {
+    const int64_t m = n_pairs - lo < PAIR_BLOCK ? n_pairs - lo : PAIR_BLOCK;
+#pragma omp parallel for schedule(dynamic, 16) if (m > SERIAL_LIMIT)
+    for (int64_t i = 0; i < m; ++i)
+      convex_pair_touches(&c->pose[c->pair[lo + i].first], &c->pose[c->pair[lo + i].second], scene->margin, &c->touches[i]);
+    int64_t       n = 0;
+    contact_spot *spot;
+    for (int64_t i = 0; i < m; ++i) n += c->touches[i].n;
+    if (n == 0) continue;
+    PetscCall(contact_set_append(set, n, &spot));
+    for (int64_t i = 0; i < m; ++i)
+      for (int k = 0; k < c->touches[i].n; ++k) write_spot(c, scene, &c->pair[lo + i], &c->touches[i].touch[k], spot++);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

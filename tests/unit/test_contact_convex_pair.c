@@ -1,0 +1,347 @@
+/* Touches of two convex solids. A gap is certified: both points lie on their surfaces, and the solids have a slab of just that thickness
+ * between them; where they overlap, no direction of many separates them with less. */
+#include "convex_zoo.h"
+
+enum { TRIALS = 150 };
+static const double MARGIN = 0.05;
+/* Lengths are about 1, and operations a few hundred; rims are looked for by iteration, and not met by more than a few 1e-7. */
+static double exact(const placed *a, const placed *b) { return a->pose.kind == CONVEX_CYLINDER || b->pose.kind == CONVEX_CYLINDER ? 2e-6 : 1e-9; }
+
+/* Points on both surfaces for every touch; the ball at the higher end of a capsule may touch with a point that its side covers. */
+static void assert_on_surfaces(const placed *a, const placed *b, const convex_touches *t, uint64_t trial)
+{
+  for (int k = 0; k < t->n; ++k) {
+    const convex_touch *o = &t->touch[k];
+    double              p[3], q[3];
+    v3_copy(p, o->x);
+    v3_axpy(p, 0.5 * o->gap, o->normal);
+    v3_copy(q, o->x);
+    v3_axpy(q, -0.5 * o->gap, o->normal);
+    double on_a = placed_phi(a, p), on_b = placed_phi(b, q);
+    if (k != zoo_deepest(t) && a->pose.kind == CONVEX_CAPSULE && on_a > -0.2) on_a = fmax(0.0, on_a);
+    if (k != zoo_deepest(t) && b->pose.kind == CONVEX_CAPSULE && on_b > -0.2) on_b = fmax(0.0, on_b);
+    if (!(fabs(on_a) <= exact(a, b) && fabs(on_b) <= exact(a, b) && fabs(v3_norm(o->normal) - 1.0) <= 1e-12))
+      fail_msg("%d against %d, trial %d touch %d of %d (%x): on a %g, on b %g, gap %g", (int)a->pose.kind, (int)b->pose.kind, (int)trial, k, t->n, (unsigned)o->feature, on_a, on_b, o->gap);
+    for (int l = 0; l < k; ++l)
+      if (t->touch[l].feature == o->feature) fail_msg("trial %d: touches %d and %d are both named %x", (int)trial, l, k, (unsigned)o->feature);
+  }
+}
+
+/* Apart: the smallest gap is the distance, whatever the margin that holds it. */
+static void test_apart(void **state)
+{
+  (void)state;
+  zoo    z;
+  placed a, b;
+  zoo_create(&z);
+  for (int i = 0; i < ZOO_SIZE; ++i)
+    for (int j = 0; j < ZOO_SIZE; ++j) {
+      if (i == ZOO_WALL && j == ZOO_WALL) continue;
+      for (uint64_t trial = 0; trial < TRIALS; ++trial) {
+        convex_touches t;
+        const double   gap = pow(10.0, random_range(3, trial, 9, -7.0, -1.4));
+        zoo_pose(&z, i, j, trial, gap, &a, &b);
+        convex_pair_touches(&a.pose, &b.pose, MARGIN, &t);
+        if (t.n == 0) fail_msg("%d against %d, trial %d: nothing within %g, though %g apart", i, j, (int)trial, MARGIN, gap);
+        const convex_touch *o    = &t.touch[zoo_deepest(&t)];
+        const double        slab = placed_separation(&a, &b, o->normal);
+        if (!(fabs(slab - o->gap) <= exact(&a, &b) && fabs(o->gap - gap) <= exact(&a, &b)))
+          fail_msg("%d against %d, trial %d: gap %.12g (%x), slab %.12g, true %.12g", i, j, (int)trial, o->gap, (unsigned)o->feature, slab, gap);
+        assert_on_surfaces(&a, &b, &t, trial);
+        convex_pair_touches(&a.pose, &b.pose, 0.9 * gap, &t);
+        if (gap > 10.0 * exact(&a, &b)) assert_int_equal(t.n, 0);
+      }
+    }
+  zoo_destroy(&z);
+  assert_no_leak();
+}
+
+/* Overlapping by little: by what it was pushed in, unless another way out has become shorter; and no direction separates them better. */
+static void test_overlap(void **state)
+{
+  (void)state;
+  zoo    z;
+  placed a, b;
+  zoo_create(&z);
+  for (int i = 0; i < ZOO_SIZE; ++i)
+    for (int j = 0; j < ZOO_SIZE; ++j)
+      for (uint64_t trial = 0; trial < TRIALS / 3; ++trial) {
+        if (i == ZOO_WALL && j == ZOO_WALL) continue;
+        convex_touches t;
+        const bool     is_rim = i == ZOO_CYLINDER || j == ZOO_CYLINDER; /* the best way out of a rim is looked for nearby only */
+        const double   depth  = pow(10.0, random_range(4, trial, 1, -9.0, is_rim ? -3.0 : -2.0));
+        zoo_pose(&z, i, j, 5000 + trial, -depth, &a, &b);
+        convex_pair_touches(&a.pose, &b.pose, MARGIN, &t);
+        if (t.n == 0 && depth < 1e-5) continue; /* corners and edges that overlap by a hair have nothing to stand on */
+        if (t.n == 0) fail_msg("%d in %d, trial %d: overlap of %g not found", i, j, (int)trial, depth);
+        assert_on_surfaces(&a, &b, &t, trial);
+        const convex_touch *o    = &t.touch[zoo_deepest(&t)];
+        const double        slab = placed_separation(&a, &b, o->normal);
+        const double hair = exact(&a, &b) + 3e-6; /* where corners are beside each other, what they share is that much less */
+        if (!(o->gap <= exact(&a, &b) && o->gap >= -depth - exact(&a, &b) && slab <= o->gap + exact(&a, &b) && slab >= o->gap - hair))
+          fail_msg("%d in %d, trial %d: gap %.12g, slab %.12g, depth %g", i, j, (int)trial, o->gap, slab, depth);
+        for (uint64_t d = is_rim ? 200 : 0; d < 300 && i != ZOO_WALL && j != ZOO_WALL; ++d) { /* directions all about, and near the one found */
+          double m[3];
+          random_direction(6, 1000 * trial + d, 2, m);
+          if (d >= 100) v3_scale(m, d < 200 ? 0.1 : 1e-3, m), v3_axpy(m, 1.0, o->normal), v3_scale(m, 1.0 / v3_norm(m), m);
+          const double other = placed_separation(&a, &b, m);
+          if (!(other <= slab + exact(&a, &b))) fail_msg("%d in %d, trial %d: overlap %.12g, but %.12g along another direction", i, j, (int)trial, o->gap, other);
+        }
+      }
+  zoo_destroy(&z);
+  assert_no_leak();
+}
+
+/* Who is a and who is b makes no difference but the sign of the normal. */
+static void test_symmetry(void **state)
+{
+  (void)state;
+  zoo    z;
+  placed a, b;
+  zoo_create(&z);
+  for (int i = 0; i < ZOO_SIZE; ++i)
+    for (int j = 0; j < ZOO_SIZE; ++j) {
+      if (i == ZOO_WALL && j == ZOO_WALL) continue;
+      for (uint64_t trial = 0; trial < TRIALS / 3; ++trial) {
+        convex_touches ab, ba;
+        zoo_pose(&z, i, j, 9000 + trial, random_range(3, trial, 9, -0.01, 0.04), &a, &b);
+        convex_pair_touches(&a.pose, &b.pose, MARGIN, &ab);
+        convex_pair_touches(&b.pose, &a.pose, MARGIN, &ba);
+        if (exact(&a, &b) > 1e-8) { /* what is within it of the rest may be found or not: the deepest */
+          ab.touch[0] = ab.touch[zoo_deepest(&ab)];
+          ab.n        = 1;
+        } else if (ab.n != ba.n) fail_msg("%d against %d, trial %d: %d touches, and %d the other way round", i, j, (int)trial, ab.n, ba.n);
+        for (int k = 0; k < ab.n; ++k) {
+          double least = INFINITY;
+          for (int l = 0; l < ba.n; ++l) {
+            double d[3], m[3];
+            v3_sub(d, ab.touch[k].x, ba.touch[l].x);
+            v3_add(m, ab.touch[k].normal, ba.touch[l].normal);
+            least = fmin(least, v3_norm(d) + v3_norm(m) + fabs(ab.touch[k].gap - ba.touch[l].gap));
+          }
+          if (!(least <= 100.0 * exact(&a, &b))) fail_msg("%d against %d, trial %d: touch %d differs by %g", i, j, (int)trial, k, least);
+        }
+      }
+    }
+  zoo_destroy(&z);
+  assert_no_leak();
+}
+
+/* A motion of 1e-6 changes the smallest gap by no more than it moves any point. */
+static void test_continuity(void **state)
+{
+  (void)state;
+  zoo    z;
+  placed a, b, c;
+  zoo_create(&z);
+  for (int i = 0; i < ZOO_WALL; ++i)
+    for (int j = 0; j < ZOO_SIZE; ++j)
+      for (uint64_t trial = 0; trial < TRIALS / 3; ++trial) {
+        convex_touches before, after;
+        double         shift[3], turn[3], Q[9], R[9];
+        const double   step = 1e-6;
+        zoo_pose(&z, i, j, 20000 + trial, random_range(3, trial, 9, -0.005, 0.03), &a, &b);
+        random_direction(8, trial, 0, turn);
+        random_direction(8, trial, 1, shift);
+        v3_scale(turn, step, turn);
+        rotation_exp(Q, turn);
+        m3_mul(R, Q, a.R);
+        v3_axpy(a.c, 0.0, shift);
+        v3_scale(shift, step, shift);
+        v3_add(shift, shift, a.c);
+        placed_set(&c, a.s, shift, R);
+        convex_pair_touches(&a.pose, &b.pose, 0.1, &before);
+        convex_pair_touches(&c.pose, &b.pose, 0.1, &after);
+        if (before.n == 0 || after.n == 0) continue; /* not near, after all */
+        const double change = after.touch[zoo_deepest(&after)].gap - before.touch[zoo_deepest(&before)].gap;
+        if (!(fabs(change) <= 2.5 * step)) fail_msg("%d against %d, trial %d: gap %g changes by %g", i, j, (int)trial, before.touch[zoo_deepest(&before)].gap, change);
+      }
+  zoo_destroy(&z);
+  assert_no_leak();
+}
+
+/* ---- faces ---- */
+
+/* What is left of a polygon on the left of a -> b. */
+static int cut(int n, double (*p)[2], const double *a, const double *b)
+{
+  double out[32][2];
+  int    m = 0;
+  for (int i = 0; i < n; ++i) {
+    const double *x = p[i], *y = p[(i + 1) % n];
+    const double  s = (b[0] - a[0]) * (x[1] - a[1]) - (b[1] - a[1]) * (x[0] - a[0]), t = (b[0] - a[0]) * (y[1] - a[1]) - (b[1] - a[1]) * (y[0] - a[0]);
+    if (s >= 0.0) out[m][0] = x[0], out[m][1] = x[1], ++m;
+    if (s * t < 0.0) out[m][0] = x[0] + s / (s - t) * (y[0] - x[0]), out[m][1] = x[1] + s / (s - t) * (y[1] - x[1]), ++m;
+  }
+  memcpy(p, out, sizeof out);
+  return m;
+}
+
+static double farthest(int n, double (*p)[2], const double *d)
+{
+  double most = -INFINITY;
+  for (int i = 0; i < n; ++i) most = fmax(most, p[i][0] * d[0] + p[i][1] * d[1]);
+  return most;
+}
+
+/* A box on a box, turned about the normal and shifted: the touches span what the two faces share, at most eight of them, and keep their
+ * number and names when the pose wobbles by 1e-9. */
+static void test_faces(void **state)
+{
+  (void)state;
+  zoo    z;
+  placed a, b;
+  zoo_create(&z);
+  for (uint64_t trial = 0; trial < 400; ++trial) {
+    const double angle = trial == 0 ? 0.0 : random_range(1, trial, 0, -1.0, 1.0), gap = 1e-4;
+    const double c[3]  = {trial == 0 ? 0.0 : random_range(1, trial, 1, -0.8, 0.8), trial == 0 ? 0.0 : random_range(1, trial, 2, -0.8, 0.8), 0.32 + gap};
+    const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, O[3] = {0, 0, 0}, R[9] = {cos(angle), -sin(angle), 0, sin(angle), cos(angle), 0, 0, 0, 1};
+    placed_set(&b, z.s[ZOO_BOX], O, identity);   /* its top at 0.3 */
+    placed_set(&a, z.s[ZOO_PLATE], c, R); /* its bottom at c_z - 0.02 */
+    double       p[32][2], q[16][2];
+    const double corner[4][2] = {{-0.6, -0.5}, {0.5, -0.5}, {0.5, 0.6}, {-0.6, 0.6}}, side[4][2] = {{-0.4, -0.3}, {0.3, -0.3}, {0.3, 0.4}, {-0.4, 0.4}};
+    for (int k = 0; k < 4; ++k)
+      for (int d = 0; d < 2; ++d) p[k][d] = c[d] + R[3 * d] * corner[k][0] + R[3 * d + 1] * corner[k][1];
+    int n = 4;
+    for (int k = 0; k < 4; ++k) n = cut(n, p, side[k], side[(k + 1) % 4]);
+    convex_touches t;
+    convex_pair_touches(&a.pose, &b.pose, 0.001, &t);
+    if (n == 0) {
+      assert_int_equal(t.n, 0);
+      continue;
+    }
+    assert_on_surfaces(&a, &b, &t, trial);
+    assert_true(t.n >= 3 && t.n <= 8);
+    for (int k = 0; k < t.n; ++k) {
+      assert_close(t.touch[k].normal[2], 1.0, 1e-12);
+      assert_close(t.touch[k].gap, gap, exact(&a, &b));
+      q[k][0] = t.touch[k].x[0], q[k][1] = t.touch[k].x[1];
+    }
+    for (int k = 0; k < 64; ++k) { /* the same support function: the same hull, but for points closer than they are told apart */
+      const double d[2] = {cos(2 * M_PI * k / 64), sin(2 * M_PI * k / 64)};
+      assert_close(farthest(t.n, q, d), farthest(n, p, d), 3e-5);
+    }
+    for (uint64_t wobble = 0; wobble < 4; ++wobble) {
+      double theta[3], Q[9], RR[9];
+      convex_touches again;
+      random_direction(2, trial, wobble, theta);
+      v3_scale(theta, 1e-9, theta);
+      rotation_exp(Q, theta);
+      m3_mul(RR, Q, R);
+      placed w;
+      placed_set(&w, z.s[ZOO_PLATE], c, RR);
+      convex_pair_touches(&w.pose, &b.pose, 0.001, &again);
+      assert_int_equal(again.n, t.n);
+      for (int k = 0; k < t.n; ++k) {
+        bool is_there = false;
+        for (int l = 0; l < t.n; ++l) is_there = is_there || again.touch[l].feature == t.touch[k].feature;
+        assert_true(is_there);
+      }
+    }
+  }
+  zoo_destroy(&z);
+  assert_no_leak();
+}
+
+/* ---- special places ---- */
+
+static void pair(const shape *s, const double *cs, const shape *t, const double *ct, double margin, convex_touches *out)
+{
+  const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  placed       a, b;
+  placed_set(&a, s, cs, identity);
+  placed_set(&b, t, ct, identity);
+  convex_pair_touches(&a.pose, &b.pose, margin, out);
+}
+
+/* Two cylinders, or capsules, side by side touch at both ends of what they share; lying on a plane or a face along a line; standing on
+ * more than three points. Boxes edge on edge, and passing each other with flush sides. */
+static void test_special(void **state)
+{
+  (void)state;
+  const shape_segment_spec lying = {{-0.5, 0, 0.25}, {0.5, 0, 0.25}, 0.25}, standing = {{0, 0, 0}, {0, 0, 1}, 0.25};
+  const shape_plane_spec   floor_ = {{0, 0, 1}, {NAN, NAN, NAN}, 0, 1};
+  const shape_box_spec     slab   = {{-2, -2, -1}, {2, 2, 0}}, cube = {{0, 0, 0}, {1, 1, 1}}, bar = {{-0.1, -2, -1}, {0.1, 2, 0}};
+  const shape_spec         specs[7] = {{.cylinder = &lying, .axis = {0, 0, 1}}, {.capsule = &lying, .axis = {0, 0, 1}}, {.cylinder = &standing, .axis = {0, 0, 1}},
+                                       {.plane = &floor_, .axis = {0, 0, 1}}, {.box = &slab, .axis = {0, 0, 1}}, {.box = &cube, .axis = {0, 0, 1}}, {.box = &bar, .axis = {0, 0, 1}}};
+  shape                   *s[7];
+  convex_touches           t;
+  const double             O[3] = {0, 0, 0};
+  for (int i = 0; i < 7; ++i) s[i] = zoo_shape(&specs[i]);
+  for (int k = 0; k < 2; ++k) {
+    pair(s[k], (double[3]){0.3, 0.5 + 1e-4, 0}, s[k], O, 0.01, &t);
+    assert_int_equal(t.n, 2);
+    for (int i = 0; i < 2; ++i) {
+      assert_close(t.touch[i].gap, 1e-4, 1e-14);
+      assert_close(t.touch[i].normal[1], 1.0, 1e-14);
+    }
+    assert_close(fmax(t.touch[0].x[0], t.touch[1].x[0]), 0.5, 1e-14);
+    assert_close(fmin(t.touch[0].x[0], t.touch[1].x[0]), -0.2, 1e-14);
+    for (int floor_kind = 3; floor_kind < 5; ++floor_kind) {
+      pair(s[k], (double[3]){0.2, 0, 1e-4}, s[floor_kind], O, 0.01, &t);
+      assert_int_equal(t.n, 2);
+      assert_close(fabs(t.touch[0].x[0] - t.touch[1].x[0]), 1.0, 1e-14);
+      for (int i = 0; i < 2; ++i) assert_close(t.touch[i].gap, 1e-4, 1e-14);
+    }
+  }
+  for (int k = 0; k < 2; ++k) { /* across a bar that is narrower than it is long */
+    pair(s[k], (double[3]){0.2, 0, 1e-4}, s[6], O, 0.01, &t);
+    assert_true(t.n >= 2);
+    double lo = INFINITY, hi = -INFINITY;
+    for (int i = 0; i < t.n; ++i) {
+      assert_close(t.touch[i].gap, 1e-4, 1e-14);
+      assert_close(t.touch[i].normal[2], 1.0, 1e-12);
+      lo = fmin(lo, t.touch[i].x[0]), hi = fmax(hi, t.touch[i].x[0]);
+    }
+    assert_close(lo, -0.1, 1e-12);
+    assert_close(hi, 0.1, 1e-12);
+  }
+  for (int floor_kind = 3; floor_kind < 5; ++floor_kind) {
+    double lo = 0.0, hi = 0.0;
+    pair(s[2], (double[3]){0.2, 0.1, 1e-4}, s[floor_kind], O, 0.01, &t);
+    assert_int_equal(t.n, 16);
+    for (int i = 0; i < t.n; ++i) {
+      assert_close(t.touch[i].gap, 1e-4, 1e-14);
+      assert_close(hypot(t.touch[i].x[0] - 0.2, t.touch[i].x[1] - 0.1), 0.25, 1e-14);
+      lo = fmin(lo, t.touch[i].x[0] - 0.2), hi = fmax(hi, t.touch[i].x[0] - 0.2);
+    }
+    assert_close(hi - lo, 0.5, 1e-12);
+  }
+  pair(s[5], (double[3]){1.0, 0.2, 1.001}, s[5], O, 0.01, &t); /* flush: falls past */
+  assert_int_equal(t.n, 0);
+  pair(s[5], (double[3]){1.003, 0.2, 1.004}, s[5], O, 0.01, &t); /* edge to edge, across the corner */
+  assert_int_equal(t.n, 1);
+  assert_close(t.touch[0].gap, 0.005, 1e-12);
+  pair(s[5], (double[3]){1.003, 1.004, 1.012}, s[5], O, 0.02, &t); /* corner to corner */
+  assert_int_equal(t.n, 1);
+  assert_close(t.touch[0].gap, 0.013, 1e-12);
+  pair(s[5], (double[3]){0.9, 0.0, 1.0}, s[5], O, 0.01, &t); /* overhanging, flush at two sides: a strip */
+  assert_int_equal(t.n, 4);
+  for (int i = 0; i < 7; ++i) shape_destroy(&s[i]);
+  assert_no_leak();
+}
+
+/* Rotated so that an edge of one cube crosses an edge of another, both at 45 degrees: one touch, where they cross. */
+static void test_edges(void **state)
+{
+  (void)state;
+  const shape_box_spec cube = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
+  const shape_spec     lower = {.box = &cube, .axis = {1, 0, 0}, .rotate_deg = 45.0}, upper = {.box = &cube, .axis = {0, 1, 0}, .rotate_deg = 45.0};
+  shape               *s = zoo_shape(&lower), *t = zoo_shape(&upper);
+  convex_touches       out;
+  for (int k = -3; k <= 3; ++k) {
+    const double gap = 1e-3 * k, c[3] = {0.2, 0.1, 2.0 * M_SQRT1_2 + gap}, O[3] = {0, 0, 0};
+    pair(t, c, s, O, 0.01, &out);
+    assert_int_equal(out.n, 1);
+    assert_close(out.touch[0].gap, gap, 1e-12);
+    assert_close(out.touch[0].normal[2], 1.0, 1e-12);
+    assert_close(out.touch[0].x[0], 0.2, 1e-12);
+    assert_close(out.touch[0].x[1], 0.0, 1e-12);
+  }
+  shape_destroy(&s);
+  shape_destroy(&t);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry), cmocka_unit_test(test_continuity),
+          cmocka_unit_test(test_faces), cmocka_unit_test(test_special), cmocka_unit_test(test_edges))
