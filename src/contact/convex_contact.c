@@ -56,7 +56,7 @@ void convex_contact_destroy(convex_contact **out)
   memory_free(out);
 }
 
-static PetscErrorCode take_solids(convex_contact *c, const contact_scene *scene)
+static PetscErrorCode take_solids(convex_contact *c, int n_bodies, body *const *bodies)
 {
   int64_t room = 0;
   PetscFunctionBegin;
@@ -70,9 +70,9 @@ static PetscErrorCode take_solids(convex_contact *c, const contact_scene *scene)
       PetscCall(memory_alloc("convex contact", c->n_walls, sizeof *c->wall, &c->wall));
     }
     c->n = c->n_bounded = c->n_walls = 0;
-    for (int b = 0; b < scene->n_bodies; ++b) {
+    for (int b = 0; b < n_bodies; ++b) {
       int                 n     = 0;
-      const convex_solid *solid = scene->body[b]->ops->solids ? scene->body[b]->ops->solids(scene->body[b], &n) : NULL;
+      const convex_solid *solid = bodies[b]->ops->solids ? bodies[b]->ops->solids(bodies[b], &n) : NULL;
       for (int i = 0; i < n; ++i, ++c->n) {
         const bool is_wall = solid[i].kind == CONVEX_HALF_SPACE;
         if (pass == 1) {
@@ -83,7 +83,7 @@ static PetscErrorCode take_solids(convex_contact *c, const contact_scene *scene)
         if (is_wall) ++c->n_walls;
         else ++c->n_bounded;
       }
-      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d parts are too many to tell contacts apart", scene->body[b]->name, n);
+      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d parts are too many to tell contacts apart", bodies[b]->name, n);
     }
     PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld solids are too many", (long long)c->n);
   }
@@ -91,13 +91,13 @@ static PetscErrorCode take_solids(convex_contact *c, const contact_scene *scene)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode convex_contact_create(const contact_scene *scene, convex_contact **out)
+PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_contact **out)
 {
   convex_contact *c = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("convex contact", 1, sizeof *c, &c));
   *out = c;
-  PetscCall(take_solids(c, scene));
+  PetscCall(take_solids(c, n_bodies, bodies));
   PetscCall(memory_alloc("convex contact", c->n, sizeof *c->pose, &c->pose));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("convex contact", c->n_bounded, sizeof *c->box[k], &c->box[k]));
   PetscCall(box_tree_create(c->n_bounded, &c->tree));

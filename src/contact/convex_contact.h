@@ -10,8 +10,8 @@
 bool convex_contact_takes(const body *a, const body *b);
 
 typedef struct convex_contact convex_contact;
-/* Room for the bodies of this scene, whose solids are borrowed. */
-PetscErrorCode convex_contact_create(const contact_scene *scene, convex_contact **out);
+/* Room for these bodies [n_bodies], those of every scene that is asked about; their solids are borrowed. */
+PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_contact **out);
 void           convex_contact_destroy(convex_contact **c);
 /* Append the contacts within the margin of bodies at the poses of this step. Where both bodies move, a contact acts halfway between the
  * surfaces, else on the surface of the one that moves. */

@@ -90,7 +90,7 @@ static void test_crowd(void **state)
   convex_contact *finder = NULL;
   contact_set    *set = NULL, *again = NULL;
   crowd_create(&c);
-  assert_ok(convex_contact_create(&c.scene, &finder));
+  assert_ok(convex_contact_create(N_BODIES, c.body, &finder));
   assert_ok(contact_set_create(&set));
   assert_ok(contact_set_create(&again));
   assert_ok(convex_contact_find(finder, &c.scene, set));

@@ -14,9 +14,11 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
   for (int i = 0; i < s->n_bodies; ++i) {
     c->body[i]  = s->bodies[i].body;
     c->frame[i] = s->bodies[i].frame;
-    for (int j = 0; j < s->n_bodies; ++j) c->by_points[i * s->n_bodies + j] = i != j && !s->laws[i * s->n_bodies + j].never_touch;
+    for (int j = 0; j < s->n_bodies; ++j)
+      c->by_points[i * s->n_bodies + j] = i != j && !s->laws[i * s->n_bodies + j].never_touch && !convex_contact_takes(s->bodies[i].body, s->bodies[j].body);
   }
   PetscCall(point_contact_create(&c->points));
+  PetscCall(convex_contact_create(s->n_bodies, c->body, &c->convex));
   PetscCall(contact_set_create(&c->set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -24,6 +26,7 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
 void exact_contacts_destroy(exact_contacts *c)
 {
   point_contact_destroy(&c->points);
+  convex_contact_destroy(&c->convex);
   contact_set_destroy(&c->set);
   contact_jacobian_destroy(&c->rows);
   void *arrays[] = {&c->body, &c->frame, &c->by_points, &c->shift, &c->mu};
@@ -64,6 +67,7 @@ static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const ex
   PetscFunctionBegin;
   contact_set_clear(c->set);
   PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
+  PetscCall(convex_contact_find(c->convex, &in, c->set));
   PetscCall(contact_set_sort(c->set));
   PetscCall(contact_jacobian_build(&c->rows, &in, contact_set_size(c->set), contact_set_get(c->set)));
   const int64_t n_free = drop_held(c, u, contact_set_edit(c->set));

@@ -8,6 +8,7 @@
 #ifndef SS_SIM_EXACT_CONTACTS_H
 #define SS_SIM_EXACT_CONTACTS_H
 #include "contact/contact_jacobian.h"
+#include "contact/convex_contact.h"
 #include "contact/point_contact.h"
 #include "sim/exact/exact_unknowns.h"
 
@@ -17,6 +18,7 @@ typedef struct {
   int32_t          *frame; /* [n_bodies] */
   bool             *by_points; /* [n_bodies][n_bodies] which pairs are found by their points */
   point_contact    *points;
+  convex_contact   *convex; /* rigid bodies whose shapes are known exactly */
   contact_set      *set;
   contact_jacobian  rows;
   int64_t           capacity;
