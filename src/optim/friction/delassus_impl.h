@@ -27,4 +27,17 @@ PetscErrorCode delassus_incidence(delassus *w);
 PetscErrorCode delassus_system_diagonal(delassus *w);
 PetscErrorCode delassus_system_assemble(delassus *w);
 void           delassus_system_apply(const delassus *w, const double *r, double *u);
+/* y [n_c][3] <- M_c^-1 H_a^T, in places of component c. */
+void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y);
+/* First entry of row i of H at or behind a place. */
+static inline int64_t delassus_row_from(const sparse_rows *h, int64_t i, int64_t place)
+{
+  int64_t low = h->start[i], high = h->start[i + 1];
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (h->col[middle] < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
 #endif

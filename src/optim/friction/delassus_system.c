@@ -68,25 +68,12 @@ PetscErrorCode delassus_incidence(delassus *w)
 
 /* ---- M_c^-1 H_a^T and the blocks ---- */
 
-/* First entry of row i of H at or behind a place. */
-static inline int64_t row_from(const sparse_rows *h, int64_t i, int64_t place)
-{
-  int64_t low = h->start[i], high = h->start[i + 1];
-  while (low < high) {
-    const int64_t middle = (low + high) / 2;
-    if (h->col[middle] < place) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/* y [n_c][3] <- M_c^-1 H_a^T. */
-static void respond(const delassus *w, int64_t c, int64_t a, double *y)
+void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
   memset(y, 0, (size_t)(3 * (end - first)) * sizeof *y);
   for (int i = 0; i < 3; ++i)
-    for (int64_t k = row_from(&w->Hp, 3 * a + i, first); k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] < end; ++k)
+    for (int64_t k = delassus_row_from(&w->Hp, 3 * a + i, first); k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] < end; ++k)
       y[3 * (w->Hp.col[k] - first) + i] = w->Hp.value[k];
   mass_factor_solve_component(w->factor, c, 3, y);
 }
@@ -96,7 +83,7 @@ static void add_block(const delassus *w, int64_t c, int64_t b, const double *y, 
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
   for (int i = 0; i < 3; ++i)
-    for (int64_t k = row_from(&w->Hp, 3 * b + i, first); k < w->Hp.start[3 * b + i + 1] && w->Hp.col[k] < end; ++k)
+    for (int64_t k = delassus_row_from(&w->Hp, 3 * b + i, first); k < w->Hp.start[3 * b + i + 1] && w->Hp.col[k] < end; ++k)
       for (int j = 0; j < 3; ++j) block[3 * i + j] += w->Hp.value[k] * y[3 * (w->Hp.col[k] - first) + j];
 }
 
@@ -122,7 +109,7 @@ static inline double *block_at(const delassus *w, int64_t a, int64_t b)
 /* The part of column a of W that goes through component c: of its diagonal, or of the blocks below it, too. */
 static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, double *y)
 {
-  respond(w, c, a, y);
+  delassus_respond(w, c, a, y);
   if (is_diagonal) {
     add_block(w, c, a, y, w->diagonal + 9 * a);
     return;

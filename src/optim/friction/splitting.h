@@ -3,8 +3,18 @@
 #define SS_OPTIM_SPLITTING_H
 #include "core/key_table.h"
 
+enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_HYBRID };
+enum { SPLITTING_SWEEP_FORWARD, SPLITTING_SWEEP_SYMMETRIC };
+
 typedef struct friction_splitting_options {
-  int64_t check_every; /* sweeps between evaluations of the error */
+  int     local;       /* how one contact is solved */
+  int     sweep;
+  int64_t check_every; /* sweeps between evaluations of the error, at most */
+  int64_t freeze_after;
+  double  freeze_change;
+  int64_t memory;      /* of Anderson's acceleration; 0: off */
+  int64_t period;      /* sweeps between its steps */
+  int64_t parts;       /* of the sweep plan, -1: chosen */
 } friction_splitting_options;
 extern const key_table friction_splitting_table;
 #endif

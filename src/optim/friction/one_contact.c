@@ -1,0 +1,246 @@
+#include "optim/friction/one_contact.h"
+#include "core/math3.h"
+#include <float.h>
+
+enum { ROOT_STEPS = 200, WARM_STEPS = 8 };
+
+/* Below this ratio of its axes S is used in them: c is multiplied with its adjoint, and the cancellation there would cost the ratio's digits. */
+static const double NEARLY_SINGULAR = 1e-5, SINGULAR = 1e-13;
+
+static void fill(const double W[9], one_contact *o)
+{
+  o->w_nn = W[0], o->inverse = 1.0 / W[0];
+  for (int i = 0; i < 2; ++i) {
+    o->w_nt[i]  = W[1 + i];
+    o->slope[i] = W[3 * (i + 1)] * o->inverse;
+    for (int j = 0; j < 2; ++j) o->s[2 * i + j] = W[3 * (i + 1) + j + 1] - o->slope[i] * W[1 + j];
+  }
+}
+
+void one_contact_prepare(const double W[9], double mu, one_contact *o)
+{
+  double R[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, t[9], turned[9];
+  m3_copy(o->W, W);
+  o->mu = mu, o->rho = 3.0 / m3_trace(W);
+  o->turn[0] = 1.0, o->turn[1] = 0.0, o->is_turned = false;
+  fill(W, o);
+  const double difference = 0.5 * (o->s[0] - o->s[3]), off = 0.5 * (o->s[1] + o->s[2]), half = hypot(difference, off);
+  const double low = 0.5 * (o->s[0] + o->s[3]) - half, least = SINGULAR * (fabs(W[4]) + fabs(W[8]) + W[0]);
+  if (low < NEARLY_SINGULAR * half || !(low >= least)) {
+    const double angle = 0.5 * atan2(off, difference);
+    R[4] = R[8] = o->turn[0] = cos(angle);
+    R[5] = o->turn[1] = sin(angle), R[7] = -R[5];
+    o->is_turned = true;
+    m3_mul(t, R, W);
+    m3_mul_nt(turned, t, R);
+    fill(turned, o);
+    o->s[1] = o->s[2] = 0.5 * (o->s[1] - o->s[2]), o->s[2] = -o->s[1]; /* what a symmetric S leaves off its axes is round-off */
+    for (int i = 0; i < 4; i += 3)
+      if (!(o->s[i] >= least)) o->s[i] = least;
+  }
+  o->tau   = o->s[0] + o->s[3];
+  o->delta = o->s[0] * o->s[3] - o->s[1] * o->s[2];
+}
+
+/* What b adds: c and a = adj(S) c. */
+typedef struct {
+  double b_n, c[2], a[2];
+} pushed;
+
+static inline pushed push(const one_contact *o, const double b[3])
+{
+  pushed p = {.b_n = b[0], .c = {b[1] - o->slope[0] * b[0], b[2] - o->slope[1] * b[0]}};
+  p.a[0] = o->s[3] * p.c[0] - o->s[1] * p.c[1];
+  p.a[1] = o->s[0] * p.c[1] - o->s[2] * p.c[0];
+  return p;
+}
+
+/* f and its derivative. */
+static inline double f_of(const one_contact *o, const pushed *g, double alpha, double *slope)
+{
+  const double p[2] = {g->a[0] + alpha * g->c[0], g->a[1] + alpha * g->c[1]}, size = sqrt(p[0] * p[0] + p[1] * p[1]);
+  const double D = (alpha + o->tau) * alpha + o->delta;
+  *slope = o->mu * (o->w_nt[0] * g->c[0] + o->w_nt[1] * g->c[1] - g->b_n * (2.0 * alpha + o->tau)) -
+           (size > 0.0 ? o->w_nn * (p[0] * g->c[0] + p[1] * g->c[1]) / size : 0.0);
+  return o->mu * (o->w_nt[0] * p[0] + o->w_nt[1] * p[1] - g->b_n * D) - o->w_nn * size;
+}
+
+/* r for an alpha. u_N = 0 and the cone hold to round-off whatever is left of f. */
+static inline void impulse_of(const one_contact *o, const pushed *g, double alpha, double r[3])
+{
+  const double scale = -1.0 / ((alpha + o->tau) * alpha + o->delta);
+  r[1] = scale * (g->a[0] + alpha * g->c[0]), r[2] = scale * (g->a[1] + alpha * g->c[1]);
+  r[0]               = -o->inverse * (g->b_n + o->w_nt[0] * r[1] + o->w_nt[1] * r[2]);
+  const double t     = sqrt(r[1] * r[1] + r[2] * r[2]);
+  if (r[0] < 0.0) r[0] = 0.0;
+  if (t > o->mu * r[0]) { /* by round-off */
+    const double s = o->mu * r[0] / t;
+    r[1] *= s, r[2] *= s;
+  }
+}
+
+/* A root of f in (low, high), f(low) < 0 <= f(high), from `alpha`: Newton, and halving where Newton leaves the bracket or dawdles. */
+static double bracketed_root(const one_contact *o, const pushed *g, double low, double high, double alpha)
+{
+  double last = high - low;
+  for (int k = 0; k < ROOT_STEPS; ++k) {
+    double       slope;
+    const double f = f_of(o, g, alpha, &slope);
+    if (f == 0.0) return alpha;
+    if (f < 0.0) low = alpha;
+    else high = alpha;
+    double next = alpha - f / slope;
+    if (!(next > low && next < high) || 2.0 * fabs(next - alpha) > last) next = 0.5 * (low + high);
+    last = fabs(next - alpha);
+    if (last <= 4.0 * DBL_EPSILON * next) return next;
+    alpha = next;
+  }
+  return alpha;
+}
+
+/* The root next to `guess`: warm Newton; if it does not come home at once, a bracket. */
+static double nearby_root(const one_contact *o, const pushed *g, double guess)
+{
+  double slope, alpha = guess;
+  for (int k = 0; guess > 0.0 && k < WARM_STEPS; ++k) {
+    const double f = f_of(o, g, alpha, &slope), step = f / slope;
+    if (!(slope > 0.0) || !(step < alpha)) break;
+    alpha -= step;
+    if (fabs(step) <= 1e-11 * alpha) return alpha; /* quadratic: the error now is round-off */
+  }
+  double high = guess > 0.0 ? guess : 0.5 * o->tau;
+  while (f_of(o, g, high, &slope) < 0.0 && high < DBL_MAX) high *= 4.0;
+  return bracketed_root(o, g, 0.0, high, high);
+}
+
+/* b in the tangents of o, and r back from them. */
+static inline void turn_in(const one_contact *o, const double b[3], double t[3])
+{
+  v3_set(t, b[0], o->turn[0] * b[1] + o->turn[1] * b[2], o->turn[0] * b[2] - o->turn[1] * b[1]);
+}
+static inline void turn_out(const one_contact *o, double r[3])
+{
+  v3_set(r, r[0], o->turn[0] * r[1] - o->turn[1] * r[2], o->turn[1] * r[1] + o->turn[0] * r[2]);
+}
+
+/* All in the tangents of o. */
+static inline void solve_straight(const one_contact *o, const double b[3], double *alpha, double r[3])
+{
+  if (b[0] >= 0.0) {
+    r[0] = r[1] = r[2] = 0.0;
+    return; /* alpha as it was: the contact may come back */
+  }
+  if (o->mu == 0.0) {
+    r[0] = -o->inverse * b[0], r[1] = r[2] = 0.0;
+    return;
+  }
+  const pushed g = push(o, b);
+  const double size = sqrt(g.a[0] * g.a[0] + g.a[1] * g.a[1]);
+  if (o->mu * (o->w_nt[0] * g.a[0] + o->w_nt[1] * g.a[1] - g.b_n * o->delta) >= o->w_nn * size) {
+    impulse_of(o, &g, 0.0, r);
+    return;
+  }
+  *alpha = nearby_root(o, &g, *alpha);
+  impulse_of(o, &g, *alpha, r);
+}
+
+void one_contact_solve(const one_contact *o, const double b[3], double *alpha, double r[3])
+{
+  if (!o->is_turned) {
+    solve_straight(o, b, alpha, r);
+    return;
+  }
+  double t[3];
+  turn_in(o, b, t);
+  solve_straight(o, t, alpha, r);
+  turn_out(o, r);
+}
+
+/* ---- enumeration ---- */
+
+static inline double polynomial(int degree, const double *c, double x) /* c[k] x^k */
+{
+  double y = c[degree];
+  for (int k = degree - 1; k >= 0; --k) y = y * x + c[k];
+  return y;
+}
+
+/* Where the polynomial changes its sign in (low, high), ascending, given where its derivative does. */
+static int sign_changes(int degree, const double *c, double low, double high, int n_turns, const double *turn, double *root)
+{
+  int n = 0;
+  for (int k = 0; k <= n_turns; ++k) { /* monotone between neighbours */
+    double       l = k == 0 ? low : turn[k - 1], h = k == n_turns ? high : turn[k];
+    const double f_l = polynomial(degree, c, l), f_h = polynomial(degree, c, h);
+    if (!((f_l < 0.0 && f_h >= 0.0) || (f_l > 0.0 && f_h <= 0.0))) continue;
+    for (int i = 0; i < ROOT_STEPS; ++i) {
+      const double middle = l > 0.0 && h > 4.0 * l ? sqrt(l) * sqrt(h) : 0.5 * (l + h), f_m = polynomial(degree, c, middle);
+      if (middle <= l || middle >= h) break;
+      if ((f_m < 0.0) == (f_l < 0.0)) l = middle;
+      else h = middle;
+    }
+    root[n++] = 0.5 * (l + h);
+  }
+  return n;
+}
+
+/* All sign changes of a quartic in (0, high): those of its derivatives first. */
+static int quartic_roots(const double c[5], double high, double root[4])
+{
+  double d[5][5], turn[2][4];
+  int    n = 0;
+  for (int k = 0; k < 5; ++k) d[4][k] = c[k];
+  for (int degree = 3; degree >= 1; --degree)
+    for (int k = 0; k <= degree; ++k) d[degree][k] = (k + 1) * d[degree + 1][k + 1];
+  for (int degree = 1; degree <= 4; ++degree) {
+    n = sign_changes(degree, d[degree], 0.0, high, n, turn[(degree + 1) % 2], degree == 4 ? root : turn[degree % 2]);
+  }
+  return n;
+}
+
+/* The quartic in x = alpha/tau, divided by scales of its parts. */
+static void quartic_of(const one_contact *o, const pushed *g, double c[5])
+{
+  const double t = o->tau, w_c = o->w_nt[0] * g->c[0] + o->w_nt[1] * g->c[1], w_a = o->w_nt[0] * g->a[0] + o->w_nt[1] * g->a[1];
+  double       p[3] = {o->mu * (g->b_n * o->delta - w_a), o->mu * (g->b_n * t - w_c) * t, o->mu * g->b_n * t * t};
+  double       q[3] = {g->a[0] * g->a[0] + g->a[1] * g->a[1], 2.0 * t * (g->a[0] * g->c[0] + g->a[1] * g->c[1]), t * t * (g->c[0] * g->c[0] + g->c[1] * g->c[1])};
+  const double size = fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(p[2]))), ratio = o->w_nn / size;
+  for (int k = 0; k < 3; ++k) p[k] /= size;
+  c[0] = p[0] * p[0] - ratio * q[0] * ratio;
+  c[1] = 2.0 * p[0] * p[1] - ratio * q[1] * ratio;
+  c[2] = 2.0 * p[0] * p[2] + p[1] * p[1] - ratio * q[2] * ratio;
+  c[3] = 2.0 * p[1] * p[2];
+  c[4] = p[2] * p[2];
+}
+
+static double smallest_root(const one_contact *o, const pushed *g)
+{
+  double c[5], root[4], slope, high = 0.5 * o->tau;
+  while (f_of(o, g, high, &slope) < 0.0 && high < DBL_MAX) high *= 4.0;
+  quartic_of(o, g, c);
+  const int n = quartic_roots(c, high / o->tau, root);
+  for (int k = 0; k < n; ++k) { /* the first at which f itself comes up through zero */
+    const double alpha = root[k] * o->tau, above = k + 1 < n ? 0.5 * (root[k] + root[k + 1]) * o->tau : high;
+    if (f_of(o, g, above, &slope) < 0.0) continue;
+    const double below = k > 0 ? 0.5 * (root[k - 1] + root[k]) * o->tau : 0.0;
+    return bracketed_root(o, g, below, above, alpha > below && alpha < above ? alpha : 0.5 * (below + above));
+  }
+  return bracketed_root(o, g, 0.0, high, high);
+}
+
+void one_contact_enumerate(const one_contact *o, const double b[3], double r[3])
+{
+  double none = 0.0, t[3];
+  turn_in(o, b, t);
+  if (b[0] < 0.0 && o->mu > 0.0) {
+    const pushed g = push(o, t);
+    const double size = sqrt(g.a[0] * g.a[0] + g.a[1] * g.a[1]);
+    if (!(o->mu * (o->w_nt[0] * g.a[0] + o->w_nt[1] * g.a[1] - g.b_n * o->delta) >= o->w_nn * size)) {
+      impulse_of(o, &g, smallest_root(o, &g), r);
+      turn_out(o, r);
+      return;
+    }
+  }
+  solve_straight(o, t, &none, r); /* take-off, stick, no friction: no root is looked for */
+  turn_out(o, r);
+}

@@ -1,0 +1,136 @@
+#include "optim/friction/splitting_sweep.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include <string.h>
+
+enum { SLEEP = 10 };
+
+void sweeper_destroy(sweeper *s)
+{
+  contact_groups_destroy(&s->groups);
+  sweep_plan_destroy(&s->plan);
+  memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r), memory_free(&s->alpha);
+  memory_free(&s->state), memory_free(&s->quiet), memory_free(&s->sleep);
+  *s = (sweeper){0};
+}
+
+static PetscErrorCode allocate(sweeper *s)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("contacts of a sweep", s->n, sizeof *s->one, &s->one));
+  PetscCall(memory_alloc("sides of a sweep", s->n + 1, sizeof *s->side_start, &s->side_start));
+  PetscCall(memory_alloc("sides of a sweep", s->groups.side_start[s->n], sizeof *s->side, &s->side));
+  PetscCall(memory_alloc("free velocities of a sweep", 3 * s->n, sizeof *s->q, &s->q));
+  PetscCall(memory_alloc("impulses of a sweep", 3 * s->n, sizeof *s->r, &s->r));
+  PetscCall(memory_alloc("sliding coefficients", s->n, sizeof *s->alpha, &s->alpha));
+  PetscCall(memory_alloc("states of groups", s->groups.n_state, sizeof *s->state, &s->state));
+  PetscCall(memory_alloc("quiet contacts", s->n, sizeof *s->quiet, &s->quiet));
+  PetscCall(memory_alloc("sleeping contacts", s->n, sizeof *s->sleep, &s->sleep));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void arrange(const friction_problem *p, sweeper *s)
+{
+  int64_t slot = 0;
+  for (int64_t k = 0; k < s->n; ++k) {
+    const int64_t a = s->plan.order[k];
+    one_contact_prepare(delassus_diagonal(p->W) + 9 * a, p->mu[a], s->one + k);
+    v3_copy(s->q + 3 * k, p->q + 3 * a);
+    for (int64_t i = s->groups.side_start[a]; i < s->groups.side_start[a + 1]; ++i) s->side[slot++] = s->groups.side[i];
+    s->side_start[k + 1] = slot;
+  }
+}
+
+PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out)
+{
+  PetscFunctionBegin;
+  *out = (sweeper){.n = p->n, .local = o->local, .freeze_after = (int)o->freeze_after, .freeze_change2 = o->freeze_change * o->freeze_change};
+  PetscErrorCode code = contact_groups_create(p->W, &out->groups);
+  if (!code) code = sweep_plan_create(&out->groups, o->parts > 0 ? o->parts : sweep_plan_parts(&out->groups), &out->plan);
+  if (!code) code = allocate(out);
+  if (!code) arrange(p, out);
+  if (code) sweeper_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void sweeper_put(sweeper *s, const double *r)
+{
+  memset(s->state, 0, (size_t)s->groups.n_state * sizeof *s->state);
+  for (int64_t k = 0; k < s->n; ++k) {
+    double *const d = s->r + 3 * k;
+    v3_copy(d, r + 3 * (int64_t)s->plan.order[k]);
+    if (d[0] == 0.0 && d[1] == 0.0 && d[2] == 0.0) continue;
+    for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_push(&s->groups, s->side + i, s->state, d);
+  }
+}
+
+void sweeper_take(const sweeper *s, double *r, double *u)
+{
+  for (int64_t k = 0; k < s->n; ++k) {
+    const int64_t a = s->plan.order[k];
+    v3_copy(r + 3 * a, s->r + 3 * k);
+    v3_copy(u + 3 * a, s->q + 3 * k);
+    for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_gather(&s->groups, s->side + i, s->state, u + 3 * a);
+  }
+}
+
+void sweeper_wake(sweeper *s)
+{
+  memset(s->quiet, 0, (size_t)s->n * sizeof *s->quiet);
+  memset(s->sleep, 0, (size_t)s->n * sizeof *s->sleep);
+}
+
+/* Solve contact k for what the others do to it, and tell them. */
+static inline __attribute__((always_inline)) void visit(sweeper *restrict s, int64_t k, const int local)
+{
+  const one_contact *const o = s->one + k;
+  double *const            r = s->r + 3 * k;
+  double                   b[3], d[3], next[3];
+  if (s->sleep[k]) {
+    --s->sleep[k];
+    return;
+  }
+  v3_copy(b, s->q + 3 * k);
+  for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_gather(&s->groups, s->side + i, s->state, b);
+  for (int i = 0; i < 3; ++i) b[i] -= o->W[3 * i] * r[0] + o->W[3 * i + 1] * r[1] + o->W[3 * i + 2] * r[2];
+  v3_copy(next, r);
+  if (local == SPLITTING_LOCAL_EXACT) one_contact_solve(o, b, s->alpha + k, next);
+  else one_contact_hybrid(o, b, 1e-12, next);
+  for (int i = 0; i < 3; ++i) d[i] = next[i] - r[i];
+  const double change = v3_dot(d, d);
+  if (change == 0.0) return;
+  v3_copy(r, next);
+  for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_push(&s->groups, s->side + i, s->state, d);
+  if (change > s->freeze_change2 * v3_dot(next, next)) s->quiet[k] = 0;
+  else if (++s->quiet[k] >= s->freeze_after) s->sleep[k] = SLEEP, s->quiet[k] = 0;
+}
+
+static inline __attribute__((always_inline)) void sweep_task(sweeper *s, int64_t task, bool is_backward, const int local)
+{
+  const int64_t first = s->plan.task_start[task], last = s->plan.task_start[task + 1];
+  if (is_backward)
+    for (int64_t k = last - 1; k >= first; --k) visit(s, k, local);
+  else
+    for (int64_t k = first; k < last; ++k) visit(s, k, local);
+}
+
+static void sweep_any(sweeper *s, int64_t task, bool is_backward)
+{
+  if (s->local == SPLITTING_LOCAL_EXACT) sweep_task(s, task, is_backward, SPLITTING_LOCAL_EXACT);
+  else sweep_task(s, task, is_backward, SPLITTING_LOCAL_HYBRID);
+}
+
+void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric)
+{
+  const sweep_plan *p = &s->plan;
+  #pragma omp parallel if (p->n_tasks > 1)
+  for (int64_t sweep = 0; sweep < n_sweeps; ++sweep)
+    for (int64_t i = 0; i < p->n_rounds; ++i) {
+      const bool    is_backward = is_symmetric && sweep % 2 == 1;
+      const int64_t round       = is_backward ? p->n_rounds - 1 - i : i;
+      #pragma omp for schedule(dynamic, 1)
+      for (int64_t task = p->round_start[round]; task < p->round_start[round + 1]; ++task) sweep_any(s, task, is_backward);
+    }
+}

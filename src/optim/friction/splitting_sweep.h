@@ -1,0 +1,33 @@
+/* Sweeps over contacts: the moving parts of splitting.c. */
+#ifndef SS_OPTIM_SPLITTING_SWEEP_H
+#define SS_OPTIM_SPLITTING_SWEEP_H
+#include "optim/friction/friction.h"
+#include "optim/friction/one_contact.h"
+#include "optim/friction/splitting.h"
+#include "optim/friction/sweep_plan.h"
+
+/* Everything in the order of the plan. */
+typedef struct {
+  contact_groups groups;
+  sweep_plan     plan;
+  int64_t        n;
+  one_contact   *one;        /* [n] */
+  int64_t       *side_start; /* [n+1] */
+  group_side    *side;
+  double        *q, *r;      /* [n][3] */
+  double        *alpha;      /* [n] sliding coefficients of the last visit */
+  double        *state;      /* of the groups */
+  uint8_t       *quiet, *sleep; /* [n] visits without change; sweeps to leave out */
+  double         freeze_change2; /* squared, of r and relative; 0: never */
+  int            freeze_after, local;
+} sweeper;
+
+PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out);
+void           sweeper_destroy(sweeper *s);
+/* Put impulses (in the order of the contacts) in, and take them out; taking is cheap. Putting in computes the state afresh. */
+void sweeper_put(sweeper *s, const double *r);
+void sweeper_take(const sweeper *s, double *r, double *u);
+/* Sweeps over all contacts, forward or forth and back. Threaded, the same bits on any number of threads. */
+void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric);
+void sweeper_wake(sweeper *s);
+#endif

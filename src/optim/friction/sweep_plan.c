@@ -1,0 +1,169 @@
+#include "optim/friction/sweep_plan.h"
+#include "core/memory.h"
+#include <metis.h>
+#include <string.h>
+
+#define METIS_CALL(call)                                                                                      \
+  do {                                                                                                        \
+    const int metis_ = (call);                                                                                \
+    PetscCheck(metis_ == METIS_OK, PETSC_COMM_SELF, metis_ == METIS_ERROR_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, \
+               "METIS failed with code %d", metis_);                                                          \
+  } while (0)
+
+enum { CONTACTS_WORTH_PARTS = 400, CONTACTS_PER_PART = 64, MOST_PARTS = 64 };
+
+void sweep_plan_destroy(sweep_plan *p)
+{
+  memory_free(&p->round_start), memory_free(&p->task_start), memory_free(&p->order);
+  *p = (sweep_plan){0};
+}
+
+int64_t sweep_plan_parts(const contact_groups *g)
+{
+  if (g->n < CONTACTS_WORTH_PARTS || g->n_groups < 8) return 1;
+  int64_t parts = 8;
+  while (2 * parts <= MOST_PARTS && 2 * parts <= g->n_groups / 4 && g->n / (2 * parts) >= 4 * CONTACTS_PER_PART) parts *= 2;
+  return parts;
+}
+
+/* Groups that share contacts, by how many. */
+static PetscErrorCode group_graph(const contact_groups *g, sparse_rows *graph)
+{
+  int32_t       *row = NULL, *col = NULL;
+  double        *one = NULL;
+  int64_t        n = 0, room = 0;
+  PetscFunctionBegin;
+  for (int64_t a = 0; a < g->n; ++a) {
+    const int64_t m = g->side_start[a + 1] - g->side_start[a];
+    room += m * (m - 1);
+  }
+  PetscErrorCode code = memory_alloc("group graph", room, sizeof *row, &row);
+  if (!code) code = memory_alloc("group graph", room, sizeof *col, &col);
+  if (!code) code = memory_alloc("group graph", room, sizeof *one, &one);
+  for (int64_t a = 0; !code && a < g->n; ++a)
+    for (int64_t k = g->side_start[a]; k < g->side_start[a + 1]; ++k)
+      for (int64_t l = g->side_start[a]; l < g->side_start[a + 1]; ++l)
+        if (k != l) row[n] = g->side[k].group, col[n] = g->side[l].group, one[n++] = 1.0;
+  if (!code) code = sparse_rows_from_triplets("group graph", g->n_groups, g->n_groups, n, row, col, one, graph);
+  memory_free(&row), memory_free(&col), memory_free(&one);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Parts of equal work: a group weighs what its contacts push. */
+static PetscErrorCode cut(const contact_groups *g, const sparse_rows *graph, int64_t n_parts, idx_t *start, idx_t *weight, idx_t *edge_weight, idx_t *part)
+{
+  idx_t nv = (idx_t)g->n_groups, n_constraints = 1, np = (idx_t)n_parts, edge_cut, options[METIS_NOPTIONS];
+  PetscFunctionBegin;
+  for (int64_t i = 0; i <= g->n_groups; ++i) start[i] = (idx_t)graph->start[i];
+  for (int64_t k = 0; k < graph->start[g->n_groups]; ++k) edge_weight[k] = (idx_t)graph->value[k];
+  for (int64_t i = 0; i < g->n_groups; ++i) weight[i] = 1;
+  for (int64_t k = 0; k < g->side_start[g->n]; ++k) weight[g->side[k].group] += 1 + g->side[k].length / 16;
+  METIS_CALL(METIS_SetDefaultOptions(options));
+  options[METIS_OPTION_NUMBERING] = 0;
+  options[METIS_OPTION_SEED]      = 1;
+  METIS_CALL(METIS_PartGraphKway(&nv, &n_constraints, start, graph->col, weight, NULL, edge_weight, &np, NULL, NULL, options, &edge_cut, part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode deal(const contact_groups *g, int64_t n_parts, idx_t *part)
+{
+  sparse_rows graph = {0};
+  idx_t      *start = NULL, *weight = NULL, *edge_weight = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = group_graph(g, &graph);
+  if (!code) code = memory_alloc("METIS starts", g->n_groups + 1, sizeof *start, &start);
+  if (!code) code = memory_alloc("METIS weights", g->n_groups, sizeof *weight, &weight);
+  if (!code) code = memory_alloc("METIS edges", graph.start[g->n_groups] + 1, sizeof *edge_weight, &edge_weight);
+  if (!code) code = cut(g, &graph, n_parts, start, weight, edge_weight, part);
+  memory_free(&start), memory_free(&weight), memory_free(&edge_weight);
+  sparse_rows_destroy(&graph);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The class of contact a: its two parts p <= q as p * n_parts + q, or n_parts^2 if there are more. */
+static int64_t class_of(const contact_groups *g, int64_t a, int64_t n_parts, const idx_t *part)
+{
+  int64_t p = -1, q = -1;
+  for (int64_t k = g->side_start[a]; k < g->side_start[a + 1]; ++k) {
+    const int64_t here = part[g->side[k].group];
+    if (p < 0) p = q = here;
+    else if (here != p && here != q) {
+      if (p != q) return n_parts * n_parts;
+      if (here < p) p = here;
+      else q = here;
+    }
+  }
+  return p * n_parts + q;
+}
+
+static void add_task(sweep_plan *s, const int64_t *class_start, const int32_t *by_class, int64_t class)
+{
+  const int64_t count = class_start[class + 1] - class_start[class], first = s->task_start[s->n_tasks];
+  if (count == 0) return;
+  memcpy(s->order + first, by_class + class_start[class], (size_t)count * sizeof *s->order);
+  s->task_start[++s->n_tasks] = first + count;
+}
+static void end_round(sweep_plan *s)
+{
+  if (s->n_tasks > s->round_start[s->n_rounds]) s->round_start[++s->n_rounds] = s->n_tasks;
+}
+
+/* The circle method: part n_parts - 1 stays, the others walk around. */
+static void tournament(sweep_plan *s, int64_t n_parts, const int64_t *class_start, const int32_t *by_class)
+{
+  for (int64_t p = 0; p < n_parts; ++p) add_task(s, class_start, by_class, p * n_parts + p);
+  end_round(s);
+  for (int64_t round = 0; round < n_parts - 1; ++round) {
+    for (int64_t pair = 0; pair < n_parts / 2; ++pair) {
+      const int64_t i = (round + pair) % (n_parts - 1), j = pair == 0 ? n_parts - 1 : (round + n_parts - 1 - pair) % (n_parts - 1);
+      add_task(s, class_start, by_class, i < j ? i * n_parts + j : j * n_parts + i);
+    }
+    end_round(s);
+  }
+  add_task(s, class_start, by_class, n_parts * n_parts);
+  end_round(s);
+}
+
+static PetscErrorCode arrange(const contact_groups *g, int64_t n_parts, sweep_plan *s)
+{
+  const int64_t n_classes = n_parts * n_parts + 1;
+  idx_t        *part = NULL;
+  int64_t      *class_start = NULL;
+  int32_t      *by_class    = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = memory_alloc("parts of groups", g->n_groups, sizeof *part, &part);
+  if (!code) code = memory_alloc("classes of contacts", n_classes + 2, sizeof *class_start, &class_start);
+  if (!code) code = memory_alloc("contacts by class", g->n, sizeof *by_class, &by_class);
+  if (!code) code = deal(g, n_parts, part);
+  if (!code) {
+    for (int64_t a = 0; a < g->n; ++a) ++class_start[class_of(g, a, n_parts, part) + 2];
+    for (int64_t c = 0; c < n_classes; ++c) class_start[c + 2] += class_start[c + 1];
+    for (int64_t a = 0; a < g->n; ++a) by_class[class_start[class_of(g, a, n_parts, part) + 1]++] = (int32_t)a;
+    tournament(s, n_parts, class_start, by_class);
+  }
+  memory_free(&part), memory_free(&class_start), memory_free(&by_class);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_plan_create(const contact_groups *g, int64_t n_parts, sweep_plan *out)
+{
+  const int64_t most_tasks = n_parts + n_parts * (n_parts - 1) / 2 + 1;
+  PetscFunctionBegin;
+  *out = (sweep_plan){.n = g->n};
+  SS_ASSERT(n_parts == 1 || n_parts % 2 == 0);
+  PetscErrorCode code = memory_alloc("rounds of a sweep", n_parts + 3, sizeof *out->round_start, &out->round_start);
+  if (!code) code = memory_alloc("tasks of a sweep", most_tasks + 1, sizeof *out->task_start, &out->task_start);
+  if (!code) code = memory_alloc("order of a sweep", g->n, sizeof *out->order, &out->order);
+  if (!code && n_parts > 1) code = arrange(g, n_parts, out);
+  if (!code && n_parts == 1) {
+    for (int64_t a = 0; a < g->n; ++a) out->order[a] = (int32_t)a;
+    out->n_rounds = out->n_tasks = 1;
+    out->round_start[1] = 1, out->task_start[1] = g->n;
+  }
+  if (code) sweep_plan_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

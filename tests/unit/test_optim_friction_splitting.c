@@ -1,0 +1,278 @@
+#include "friction_fixture.h"
+#include "core/math3.h"
+#include "core/team.h"
+#include "optim/friction/anderson.h"
+#include "optim/friction/splitting_sweep.h"
+#include <string.h>
+
+/* The same scene with W as stored blocks. */
+static delassus *stored_copy(delassus *w)
+{
+  const int64_t *start;
+  const int32_t *col;
+  const double  *value;
+  delassus      *out;
+  assert_ok(delassus_blocks(w, &start, &col, &value));
+  assert_ok(delassus_create_blocks(delassus_n_contacts(w), start, col, value, delassus_n_dof(w), &out));
+  return out;
+}
+
+/* States of groups, put together, are W r + q, whichever way the groups are held. */
+static void check_state(const friction_problem *p, const friction_splitting_options *o, int64_t *n_groups, int64_t *n_unknowns)
+{
+  sweeper s;
+  double *r, *u, *wanted, *back;
+  assert_ok(memory_alloc("r", 3 * p->n, sizeof *r, &r));
+  assert_ok(memory_alloc("u", 3 * p->n, sizeof *u, &u));
+  assert_ok(memory_alloc("wanted", 3 * p->n, sizeof *u, &wanted));
+  assert_ok(memory_alloc("back", 3 * p->n, sizeof *u, &back));
+  for (int64_t i = 0; i < 3 * p->n; ++i) r[i] = i % 7 == 0 ? 0.0 : scene_random(5, 9, (uint64_t)i);
+  assert_ok(sweeper_create(p, o, &s));
+  sweeper_put(&s, r);
+  sweeper_take(&s, back, u);
+  delassus_apply(p->W, r, wanted);
+  for (int64_t i = 0; i < 3 * p->n; ++i) {
+    assert_close(u[i], wanted[i] + p->q[i], 1e-12 * (double)p->n);
+    assert_true(back[i] == r[i]);
+  }
+  *n_groups = s.groups.n_groups, *n_unknowns = s.groups.n_jacobian;
+  sweeper_destroy(&s);
+  memory_free(&r), memory_free(&u), memory_free(&wanted), memory_free(&back);
+}
+static void groups_add_up_to_W(void **state)
+{
+  const struct { int64_t n_bodies, size, width, n; } c[] = {{5, 6, 5, 40}, {5, 6, 0, 12}, {6, 60, 10, 20}, {4, 40, 6, 90}, {6, 1, 0, 9}};
+  document     *doc;
+  (void)state;
+  const friction_options o = scene_options(&doc);
+  for (int k = 0; k < 5; ++k) {
+    contact_scene s;
+    delassus     *w;
+    int64_t       n_groups, n_unknowns;
+    scene_create((uint64_t)k, c[k].n_bodies, c[k].size, c[k].width, c[k].n, 0.4, &s);
+    assert_ok(delassus_create_system(&s.M, &s.H, &w));
+    friction_problem p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
+    check_state(&p, o.splitting, &n_groups, &n_unknowns);
+    assert_true(k == 1 || n_groups <= c[k].n_bodies); /* diagonal mass falls into unknowns */
+    if (k == 0 || k == 3) assert_true(n_unknowns > 0); /* many contacts on few unknowns */
+    if (k == 2) assert_int_equal(n_unknowns, 0);
+    delassus *stored = stored_copy(w);
+    p.W              = stored;
+    check_state(&p, o.splitting, &n_groups, &n_unknowns);
+    delassus_destroy(&w), delassus_destroy(&stored);
+    scene_destroy(&s);
+  }
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+/* A ring of contacts with blocks on random diagonals: cliques of two waste too much, so it is held as one sparse group. */
+static void what_has_no_groups_is_sparse(void **state)
+{
+  enum { N = 40 };
+  int64_t   start[N + 1] = {0}, n_groups, n_unknowns;
+  int32_t   col[7 * N];
+  double    value[7 * N * 9], q[3 * N] = {0}, mu[N];
+  delassus *w;
+  document *doc;
+  (void)state;
+  const int step[7] = {0, 3, 7, 16, N - 3, N - 7, N - 16};
+  for (int a = 0; a < N; ++a) {
+    mu[a] = 0.5;
+    for (int k = 0; k < 7; ++k) {
+      col[7 * a + k] = (a + step[k]) % N;
+      for (int e = 0; e < 9; ++e) value[9 * (7 * a + k) + e] = 0.1 * scene_random(1, 2, (uint64_t)(9 * (7 * a + k) + e)) + (k == 0 && e % 4 == 0 ? 2.0 : 0.0);
+    }
+    start[a + 1] = 7 * (a + 1);
+  }
+  assert_ok(delassus_create_blocks(N, start, col, value, 0, &w));
+  const friction_options o = scene_options(&doc);
+  const friction_problem p = {.W = w, .n = N, .q = q, .mu = mu};
+  check_state(&p, o.splitting, &n_groups, &n_unknowns);
+  assert_int_equal(n_groups, 1);
+  assert_int_equal(n_unknowns, 7 * N);
+  delassus_destroy(&w);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+/* Every contact once; tasks of one round share no group. */
+static void tasks_of_a_round_do_not_meet(void **state)
+{
+  contact_scene  s;
+  delassus      *w;
+  contact_groups g;
+  sweep_plan     plan;
+  (void)state;
+  scene_create(2, 60, 12, 4, 700, 0.4, &s);
+  assert_ok(delassus_create_system(&s.M, &s.H, &w));
+  assert_ok(contact_groups_create(w, &g));
+  assert_true(sweep_plan_parts(&g) >= 8);
+  for (int64_t parts = 2; parts <= 16; parts *= 2) {
+    int *owner, *seen;
+    assert_ok(sweep_plan_create(&g, parts, &plan));
+    assert_ok(memory_alloc("owner", g.n_groups, sizeof *owner, &owner));
+    assert_ok(memory_alloc("seen", s.n, sizeof *seen, &seen));
+    assert_true(plan.n_tasks > parts);
+    assert_int_equal(plan.round_start[plan.n_rounds], plan.n_tasks);
+    assert_int_equal(plan.task_start[plan.n_tasks], s.n);
+    for (int64_t round = 0; round < plan.n_rounds; ++round) {
+      memset(owner, 0, (size_t)g.n_groups * sizeof *owner);
+      for (int64_t task = plan.round_start[round]; task < plan.round_start[round + 1]; ++task)
+        for (int64_t k = plan.task_start[task]; k < plan.task_start[task + 1]; ++k) {
+          const int32_t a = plan.order[k];
+          ++seen[a];
+          for (int64_t i = g.side_start[a]; i < g.side_start[a + 1]; ++i) {
+            int *who = owner + g.side[i].group;
+            assert_true(*who == 0 || *who == (int)task + 1);
+            *who = (int)task + 1;
+          }
+        }
+    }
+    for (int64_t a = 0; a < s.n; ++a) assert_int_equal(seen[a], 1);
+    memory_free(&owner), memory_free(&seen);
+    sweep_plan_destroy(&plan);
+  }
+  contact_groups_destroy(&g);
+  delassus_destroy(&w);
+  scene_destroy(&s);
+  assert_no_leak();
+}
+
+static friction_result solve_scene(const contact_scene *s, const friction_options *o, bool is_stored, double *r, double *u)
+{
+  delassus       *w, *stored = NULL;
+  friction_result out;
+  assert_ok(delassus_create_system(&s->M, &s->H, &w));
+  if (is_stored) stored = stored_copy(w);
+  const friction_problem p = {.W = is_stored ? stored : w, .n = s->n, .q = s->q, .mu = s->mu};
+  assert_ok(friction_solve(&p, o, r, u, &out));
+  delassus_destroy(&w), delassus_destroy(&stored);
+  return out;
+}
+
+/* All ways through agree on u, which is unique where W is regular and friction small, and Coulomb's law holds line by line. */
+static void every_variant_finds_the_solution(void **state)
+{
+  contact_scene s;
+  document     *doc;
+  double       *r, *u, *first;
+  (void)state;
+  friction_options           o = scene_options(&doc);
+  const friction_splitting_options *plain = o.splitting;
+  friction_splitting_options        own;
+  o.splitting = &own, o.tolerance = 1e-10;
+  scene_create(4, 30, 40, 6, 200, 0.3, &s);
+  assert_ok(memory_alloc("r", 3 * s.n, sizeof *r, &r));
+  assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
+  assert_ok(memory_alloc("first", 3 * s.n, sizeof *u, &first));
+  for (int k = 0; k < 8; ++k) {
+    const bool is_stored = k % 2;
+    own          = *plain;
+    own.local    = k / 2 == 1 ? SPLITTING_LOCAL_HYBRID : SPLITTING_LOCAL_EXACT;
+    own.memory   = k / 2 == 2 ? 0 : 10;
+    own.freeze_change = k / 2 == 2 ? 1e-6 : 0.0;
+    own.sweep    = k / 2 == 3 ? SPLITTING_SWEEP_SYMMETRIC : SPLITTING_SWEEP_FORWARD;
+    own.parts    = k / 2 == 3 ? 4 : 0;
+    memset(r, 0, (size_t)s.n * 3 * sizeof *r);
+    const friction_result out = solve_scene(&s, &o, is_stored, r, u);
+    assert_int_equal(out.verdict, FRICTION_OK);
+    assert_true(out.scaled <= 1e-10);
+    if (k == 0) memcpy(first, u, (size_t)s.n * 3 * sizeof *u);
+    double worst = 0.0;
+    for (int64_t i = 0; i < 3 * s.n; ++i) worst = fmax(worst, fabs(u[i] - first[i]));
+    assert_close(worst, 0.0, 1e-7);
+    for (int64_t a = 0; a < s.n; ++a) { /* the law itself */
+      const double *ra = r + 3 * a, *ua = u + 3 * a, t = hypot(ra[1], ra[2]);
+      assert_true(ra[0] >= 0.0 && t <= s.mu[a] * ra[0] * (1.0 + 1e-12) && ua[0] >= -1e-7);
+      assert_close(ra[0] * ua[0], 0.0, 1e-7);
+      if (t < 0.99 * s.mu[a] * ra[0]) assert_close(hypot(ua[1], ua[2]), 0.0, 1e-6);
+    }
+    /* from its own answer it is done at once */
+    const friction_result again = solve_scene(&s, &o, is_stored, r, u);
+    assert_int_equal(again.iterations, 0);
+  }
+  memory_free(&r), memory_free(&u), memory_free(&first);
+  scene_destroy(&s);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+static void threads_change_no_bit(void **state)
+{
+  contact_scene s;
+  document     *doc;
+  double       *r[3], *u;
+  const int     threads[3] = {1, 2, 3};
+  int64_t       iterations[3];
+  (void)state;
+  friction_options o = scene_options(&doc);
+  scene_create(9, 80, 12, 6, 450, 0.3, &s);
+  assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
+  for (int is_stored = 0; is_stored < 2; ++is_stored) {
+    for (int t = 0; t < 3; ++t) {
+      team_set_threads(threads[t]);
+      assert_ok(memory_alloc("r", 3 * s.n, sizeof **r, &r[t]));
+      const friction_result out = solve_scene(&s, &o, is_stored, r[t], u);
+      assert_int_equal(out.verdict, FRICTION_OK);
+      iterations[t] = out.iterations;
+      assert_int_equal(iterations[t], iterations[0]);
+      assert_memory_equal(r[t], r[0], (size_t)s.n * 3 * sizeof **r);
+    }
+    for (int t = 0; t < 3; ++t) memory_free(&r[t]);
+  }
+  team_set_threads(0);
+  memory_free(&u);
+  scene_destroy(&s);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+static void limits_are_kept_and_the_best_comes_back(void **state)
+{
+  contact_scene s;
+  document     *doc;
+  double       *r, *u;
+  (void)state;
+  friction_options o = scene_options(&doc);
+  scene_create(4, 30, 40, 6, 200, 0.3, &s);
+  assert_ok(memory_alloc("r", 3 * s.n, sizeof *r, &r));
+  assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
+  o.tolerance = 1e-300, o.max_iterations = 3;
+  friction_result out = solve_scene(&s, &o, false, r, u);
+  assert_int_equal(out.verdict, FRICTION_ITERATIONS);
+  assert_int_equal(out.iterations, 3);
+  assert_true(out.scaled > 0.0 && out.scaled < 0.5);
+  o.max_iterations = 0, o.time_limit = 0.02;
+  out = solve_scene(&s, &o, false, r, u);
+  assert_int_equal(out.verdict, FRICTION_TIME);
+  assert_true(out.seconds < 1.0);
+  assert_true(out.scaled < 0.5);
+  memory_free(&r), memory_free(&u);
+  scene_destroy(&s);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+/* x <- D x + c with D diagonal: for as many points as there are different numbers in D the combination is exact. */
+static void anderson_solves_linear_iterations(void **state)
+{
+  enum { N = 60 };
+  anderson a;
+  double   x[N] = {0}, g[N], weight[N], error = 0.0;
+  (void)state;
+  assert_ok(anderson_create(N, 6, &a));
+  for (int i = 0; i < N; ++i) weight[i] = 1.0 + i % 3;
+  for (int step = 0; step < 7; ++step) {
+    for (int i = 0; i < N; ++i) g[i] = (0.9 - 0.15 * (i % 5)) * x[i] + i;
+    anderson_step(&a, x, g, weight, x);
+  }
+  for (int i = 0; i < N; ++i) error = fmax(error, fabs(x[i] - i / (1.0 - (0.9 - 0.15 * (i % 5)))));
+  assert_close(error, 0.0, 1e-8 * 600.0); /* plain iteration would have an error of 0.9^7 * 600 */
+  anderson_destroy(&a);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(groups_add_up_to_W), cmocka_unit_test(what_has_no_groups_is_sparse), cmocka_unit_test(tasks_of_a_round_do_not_meet),
+          cmocka_unit_test(every_variant_finds_the_solution), cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(limits_are_kept_and_the_best_comes_back),
+          cmocka_unit_test(anderson_solves_linear_iterations))
