@@ -78,7 +78,7 @@ run: setup-build
 	else echo "A report to open in a browser: sh config/setup.sh report && build/stickslip report run/quickstart"; fi
 	@echo "Look at run/quickstart/still.png; open run/quickstart/frames.xmf in ParaView."
 test: setup-test
-	@$(MAKE) --no-print-directory -j2 all unit $(BENCH_BIN) $(B)/validate
+	@$(MAKE) --no-print-directory -j2 all unit $(B)/unit/write_fclib $(BENCH_BIN) $(B)/validate
 	@B=$(B) sh tests/run.sh
 bench: setup-build
 	@$(MAKE) --no-print-directory -j2 bench-build

@@ -26,6 +26,7 @@
   X(EXIT_ENVIRONMENT, 3, "disk, memory, permission or a damaged file; what was there before is still there")       \
   X(EXIT_STEP_FAILED, 4, "a time step failed at the smallest step allowed; a checkpoint and a report were written") \
   X(EXIT_DIFFERENT, 5, "diff: the two checkpoints differ")                                                          \
+  X(EXIT_NOT_CONVERGED, 6, "friction: a problem was not solved to the tolerance; what was reached is written")       \
   X(EXIT_REQUEUE, 75, "stopped by a signal or for want of time, after writing a checkpoint: run `stickslip resume`, or requeue the job")
 typedef enum {
 #define X(name, number, text) SS_##name = number,

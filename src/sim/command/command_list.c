@@ -15,6 +15,7 @@ const command *const commands[] = {
   &command_sweep_retry_entry,
   &command_sweep_gather_entry,
   &command_sweep_report_entry,
+  &command_friction_entry,
   &command_schema_entry,
   &command_completion_entry,
   &command_manual_entry,

@@ -1,21 +1,24 @@
 #include "sim/report/figures.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "core/memory.h"
 #include "io/html.h"
+#include "io/sealed_file.h"
+#include "sim/report/page.h"
 
-enum { MAX_KEYS = 12 };
+enum { MAX_KEYS = 20 };
 
 typedef struct {
   char label[96];
   int  colour;
-  bool is_point;
+  bool is_point, is_thin;
 } legend_key;
 
 typedef struct {
   const char *section;
   char        title[160];
-  int         plot, n_keys;
+  int         plot, n_keys, width, height;
   legend_key  key[MAX_KEYS];
 } figure;
 
@@ -52,7 +55,8 @@ PetscErrorCode figures_begin(figures *f, const char *section, const char *title,
   memset(g, 0, sizeof *g);
   g->section = section;
   snprintf(g->title, sizeof g->title, "%s", title);
-  f->axes = *axes;
+  g->width = axes->width ? axes->width : 420, g->height = axes->height ? axes->height : 225;
+  f->axes  = *axes;
   snprintf(f->x_label, sizeof f->x_label, "%s", axes->x_label ? axes->x_label : "");
   snprintf(f->y_label, sizeof f->y_label, "%s", axes->y_label ? axes->y_label : "");
   f->axes.x_label = f->x_label, f->axes.y_label = f->y_label;
@@ -102,6 +106,7 @@ PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, in
     snprintf(k->label, sizeof k->label, "%s", label);
     k->colour   = colour;
     k->is_point = style == PLOT_POINTS || style == PLOT_CROSSES;
+    k->is_thin  = style == PLOT_THIN;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,5 +152,75 @@ PetscErrorCode figures_put(figures *f, const char *section, text_buffer *page)
   for (int64_t i = 0; i < f->n; ++i)
     if (strcmp(f->figure[i].section, section) == 0) PetscCall(put_figure(f, &f->figure[i], page));
   PetscCall(html_put(page, "</div>\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- a file of its own -------------------------------------------------------------------------------------------------- */
+
+/* The colours of the page's style sheet, written out: programs that draw SVG often know no variables. */
+static PetscErrorCode put_coloured(text_buffer *b, const char *svg)
+{
+  char hex[8];
+  PetscFunctionBegin;
+  while (*svg) {
+    const size_t n = strcspn(svg, "vc");
+    PetscCall(text_append(b, svg, (int64_t)n));
+    svg += n;
+    if (!strncmp(svg, "var(--c", 7)) {
+      page_colour((int)strtol(svg + 7, NULL, 10), hex);
+      PetscCall(text_printf(b, "%s", hex));
+      svg += strcspn(svg, ")") + 1;
+    } else if (!strncmp(svg, "currentColor", 12)) {
+      page_colour(5, hex);
+      PetscCall(text_printf(b, "%s", hex));
+      svg += 12;
+    } else if (*svg) PetscCall(text_append(b, svg++, 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keys below the diagram, three a line. */
+static PetscErrorCode put_keys(const figure *g, text_buffer *b)
+{
+  char hex[8];
+  PetscFunctionBegin;
+  for (int i = 0; i < g->n_keys; ++i) {
+    const double x = 12.0 + (double)(i % 3) * (g->width - 20.0) / 3.0, y = 44.0 + g->height + 20.0 * (i / 3);
+    page_colour(g->key[i].colour, hex);
+    if (g->key[i].is_point) PetscCall(html_put(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>", x + 11, y - 4, hex));
+    else PetscCall(html_put(b, "<path d=\"M%.1f %.1fh22\" stroke=\"%s\" stroke-width=\"%d\"/>", x, y - 4, hex, g->key[i].is_thin ? 1 : 3));
+    PetscCall(html_put(b, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 28, y, g->key[i].label));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode put_alone(figures *f, const figure *g, text_buffer *b)
+{
+  const int   height = g->height + 40 + 20 * ((g->n_keys + 2) / 3);
+  const char *svg;
+  PetscFunctionBegin;
+  PetscCall(plot_sheet_svg(f->sheet, g->plot, g->title, &svg));
+  PetscCall(html_put(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#1c2226\">\n",
+                     g->width, height, g->width, height));
+  PetscCall(html_put(b, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"18\" font-weight=\"bold\">%s</text>\n", g->width, height, g->title));
+  PetscCall(html_put(b, "<svg y=\"24\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", g->width, g->height, g->width, g->height));
+  PetscCall(put_coloured(b, svg));
+  PetscCall(html_put(b, "\n</svg>\n"));
+  PetscCall(put_keys(g, b));
+  PetscCall(html_put(b, "</svg>\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode figures_write_svg(figures *f, const char *section, const char *path)
+{
+  text_buffer b = {0};
+  int64_t     i = 0;
+  PetscFunctionBegin;
+  while (i < f->n && strcmp(f->figure[i].section, section)) ++i;
+  PetscCheck(i < f->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s: there is nothing to draw", path);
+  PetscErrorCode code = put_alone(f, &f->figure[i], &b);
+  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
+  memory_free(&b.data);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,4 +24,6 @@ PetscErrorCode figures_end(figures *f);
 PetscErrorCode figures_draw(figures *f);
 int            figures_count(const figures *f, const char *section);
 PetscErrorCode figures_put(figures *f, const char *section, text_buffer *page);
+/* The first figure of a section as an SVG file that stands alone, title and legend in it. Replaced as a whole. */
+PetscErrorCode figures_write_svg(figures *f, const char *section, const char *path);
 #endif

@@ -51,6 +51,14 @@ static const char style_sheet[] =
   "@media print{:root{--paper:#fff;--panel:#f3f4f5;--rule:#ccc;--text:#000;--soft:#444;--accent:#000;--c0:#ddd;--c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#c25f98;--c5:#000;--c6:#c98a00;--c7:#3f9fd6;"
   "--c8:#7d858b;--c9:#c02626;--good:#1a7f4b;--warn:#a65b00;--bad:#c02626}body{max-width:none;font-size:10pt;padding:0}.tall{max-height:none}.figures{grid-template-columns:1fr 1fr}h2{break-after:avoid}tr,.tiles{break-inside:avoid}}\n";
 
+void page_colour(int colour, char hex[8])
+{
+  char name[16];
+  (void)snprintf(name, sizeof name, "--c%d:", colour);
+  const char *at = strstr(style_sheet, name); /* light paper comes first */
+  (void)snprintf(hex, 8, "%.7s", at ? at + strlen(name) : "#000000");
+}
+
 PetscErrorCode page_begin(text_buffer *page, const char *title)
 {
   PetscFunctionBegin;

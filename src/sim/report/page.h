@@ -3,6 +3,8 @@
 #define SS_SIM_PAGE_H
 #include "core/text.h"
 
+/* "#0072b2": what colour a figure's number stands for on light paper. */
+void           page_colour(int colour, char hex[8]);
 PetscErrorCode page_begin(text_buffer *page, const char *title);
 PetscErrorCode page_end(text_buffer *page);
 /* A large number with what it is below, between page_tiles_begin and page_tiles_end. */

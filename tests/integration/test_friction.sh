@@ -1,0 +1,100 @@
+# `stickslip friction`: FCLIB files in, answers that are known, refusals of what cannot be right. STICKSLIP_FCLIB=FOLDER: a collection, too.
+. tests/integration/common.sh
+make=$(pwd)/${B:-build/release}/unit/write_fclib
+[ -x "$make" ] || { echo "write_fclib is not built (make ${B:-build/release}/unit/write_fclib)"; exit 77; }
+cd "$work" || exit 1
+export OMP_NUM_THREADS=1
+for kind in points-sticks points-slides points-slides-local sticks slides slides-smooth thrown slides-local slides-local-unsymmetric slides-plane slides-plane-local negative nan sizes nothing rolling indefinite massless; do
+  "$make" $kind $kind.hdf5 || fail "cannot write $kind.hdf5"
+done
+f() { "$program" friction "$@"; }
+
+status 0 f slides.hdf5 --contacts c.csv && says "global problem, 4 contacts, 6 degrees of freedom, nu = 2.00" && says "rank of W: 6 of 12" && says "solved" && says "error: scaled" && says "siconos"
+# down the slope at h g (sin - mu cos), each corner sliding, the four together carrying the weight
+awk -F, 'NR > 1 { if ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-14) exit 1; n += $4 }
+         END { exit (NR != 5 || (n - 2 * 0.02 * 9.81 * cos(0.6))^2 > 1e-14) }' c.csv || { cat c.csv; fail "the block slides otherwise than it should"; }
+status 0 f sticks.hdf5 --contacts c.csv
+awk -F, 'NR > 1 && ($2 != "stick" || $8^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail "the block does not stick"; }
+status 0 f slides-smooth.hdf5 --contacts c.csv
+awk -F, 'NR > 1 && (($8 - 0.02 * 9.81 * sin(0.6))^2 > 1e-14 || $5 != 0) { exit 1 }' c.csv || { cat c.csv; fail "without friction"; }
+status 0 f thrown.hdf5 --contacts c.csv
+awk -F, 'NR > 1 && ($2 != "take-off" || $4 != 0 || $7 <= 0) { exit 1 }' c.csv || { cat c.csv; fail "it does not take off"; }
+pass "a block on a slope: sticks, slides, slides without friction, takes off; impulses and velocities are those of the formula"
+
+# The Newton method of the first paper is known to fail where contacts are redundant (4 corners, 6 degrees of freedom): that it may, and say so.
+for s in $("$program" friction --help | sed -n 's/^  --solver \([^ ]*\).*/\1/p' | tr '|' ' '); do
+  for k in points-sticks points-slides points-slides-local sticks slides slides-local slides-local-unsymmetric slides-plane slides-plane-local slides-smooth thrown; do
+    case $s/$k in newton/points* | newton/thrown) ;; newton/*) f $k.hdf5 --solver $s >out 2>&1; case $? in 0 | 6) ;; *) cat out; fail "newton $k" ;; esac; continue ;; esac
+    status 0 f $k.hdf5 --solver $s --error siconos --tol 1e-6 --contacts c.csv
+    case $k in
+    points-slides*) awk -F, 'NR > 1 && ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-10) { exit 1 }' c.csv || { cat c.csv; fail "$s $k: another speed"; } ;;
+    esac
+  done
+done
+pass "every solver: global and local, in space and in the plane, W symmetric or not, mu = 0"
+
+status 0 f slides.hdf5 slides-local.hdf5 sticks.hdf5 --all --table t.csv && says "| slides-local | 4 | 2.00 |" && says "solved |" && says "3 of 3"
+[ "$(wc -l < t.csv)" -ge 4 ] && head -n 1 t.csv | grep -q '^problem,contacts,dof,nu,solver,' || { cat t.csv; fail "--table"; }
+if command -v gnuplot >/dev/null; then
+  status 0 f slides.hdf5 sticks.hdf5 --all --plot p.svg && grep -q 'share of problems solved' p.svg && grep -q '>splitting</text>' p.svg || fail "--plot"
+  grep -q 'var(' p.svg && fail "the plot needs a style sheet"
+  pass "--all: table, CSV, performance profile"
+else
+  pass "--all: table, CSV"
+fi
+status 0 env PATH=/nonexistent "$program" friction slides.hdf5 --all && status 2 env PATH=/nonexistent "$program" friction slides.hdf5 --all --plot q.svg && says "gnuplot" && pass "without gnuplot: tables, and a word where a plot is asked for"
+
+cp slides.hdf5 before.hdf5
+status 0 f slides.hdf5 --output out.hdf5
+status 2 f slides.hdf5 --output out.hdf5 && says "is there already"
+status 2 f slides.hdf5 --output ./slides.hdf5 && says "is the file that is read"
+status 2 f slides.hdf5 --force && says "--force goes with --output"
+for o in --contacts --table; do ln slides.hdf5 link.csv; status 2 f slides.hdf5 $o link.csv && says "is the file that is read"; rm link.csv; done
+cmp -s slides.hdf5 before.hdf5 || fail "the input has changed"
+status 0 f out.hdf5 --from-guess 0 && says "also in the file: a solution" && says ", 0 iterations"
+status 0 f out.hdf5 --output out.hdf5 --force --from-guess 0 && status 0 f out.hdf5 --from-guess 1
+status 3 f slides.hdf5 --output nowhere/out.hdf5 && says "cannot write nowhere"
+ls .*.tmp >/dev/null 2>&1 && fail "a temporary is left"
+OMP_NUM_THREADS=2 f slides.hdf5 --output two.hdf5 >/dev/null && f slides.hdf5 --output one.hdf5 >/dev/null && cmp one.hdf5 two.hdf5 || fail "two threads give other bits"
+pass "answers as FCLIB: read again, never in the place of something else unless asked, the same bits on two threads"
+
+status 6 f slides.hdf5 --tol 1e-300 --max-iterations 1 --output rough.hdf5 && says "too many iterations" && says "is no solution"
+status 0 f rough.hdf5 --from-guess 1
+status 2 f rough.hdf5 --from-guess 0 && says "has no solution to start from"
+status 2 f rough.hdf5 --from-guess 2 && says "has no guess 2; there are 1"
+pass "what is not solved has code 6 and is written as a guess"
+
+bad() { status "$1" f "$2.hdf5"; says "$2.hdf5"; says "$3"; }
+bad 2 negative "mu[1] is -0.5; expected a coefficient of friction >= 0"
+bad 2 nan "mu[1] is nan"
+bad 2 sizes "mu has 2 entries; expected 4"
+bad 2 nothing "contact 3 acts on no degree of freedom"
+bad 2 rolling "rolling friction"
+bad 2 indefinite "not positive definite"
+bad 2 massless "not positive definite"
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' > lfs.hdf5; bad 2 lfs "Git LFS"
+head -c 3000 slides.hdf5 > cut.hdf5; bad 3 cut "HDF5"
+echo hello > text.hdf5; bad 2 text "not an HDF5 file"
+: > empty.hdf5; bad 2 empty "is empty"
+mkdir folder.hdf5; bad 2 folder "is a folder"
+mkfifo pipe.hdf5; bad 2 pipe "not a regular file"
+bad 3 missing "cannot open"
+status 2 f sticks.hdf5 nan.hdf5 slides.hdf5 && says "sticks " && says "slides " && says "nan.hdf5" && pass "bad files are refused by name, and keep no other from being solved"
+
+status 2 f slides.hdf5 --solver spliting && says 'did you mean "splitting"'
+status 2 f slides.hdf5 --tol -1 && says "--tol"
+status 2 f slides.hdf5 --tol soon && says "--tol"
+status 2 f slides.hdf5 --error big && says "--error"
+status 2 f slides.hdf5 --time-limit -1 && says "--time-limit"
+status 2 f slides.hdf5 --set splitting.nonsense=1 && says "nonsense"
+status 2 f slides.hdf5 --plot p.svg && says "--plot goes with --all"
+status 2 f slides.hdf5 sticks.hdf5 --output x.hdf5 && says "--output wants one FILE"
+status 2 f slides.hdf5 --all --solver splitting && says "one of the two"
+status 2 f slides.hdf5 --from-guess x && says "whole number"
+status 2 f && says usage
+pass "options"
+
+if [ -n "${STICKSLIP_FCLIB:-}" ]; then
+  "$program" friction "$STICKSLIP_FCLIB"/*.hdf5 --time-limit 20 >out 2>&1
+  cat out
+fi
