@@ -102,15 +102,15 @@ static void tasks_of_a_round_do_not_meet(void **state)
   contact_scene  s;
   delassus      *w;
   contact_groups g;
-  sweep_plan     plan;
+  contact_plan     plan;
   (void)state;
   scene_create(2, 60, 12, 4, 700, 0.4, &s);
   assert_ok(delassus_create_system(&s.M, &s.H, &w));
   assert_ok(contact_groups_create(w, &g));
-  assert_true(sweep_plan_parts(&g) >= 8);
+  assert_true(contact_plan_parts(&g) >= 8);
   for (int64_t parts = 2; parts <= 16; parts *= 2) {
     int *owner, *seen;
-    assert_ok(sweep_plan_create(&g, parts, &plan));
+    assert_ok(contact_plan_create(&g, parts, &plan));
     assert_ok(memory_alloc("owner", g.n_groups, sizeof *owner, &owner));
     assert_ok(memory_alloc("seen", s.n, sizeof *seen, &seen));
     assert_true(plan.n_tasks > parts);
@@ -131,7 +131,7 @@ static void tasks_of_a_round_do_not_meet(void **state)
     }
     for (int64_t a = 0; a < s.n; ++a) assert_int_equal(seen[a], 1);
     memory_free(&owner), memory_free(&seen);
-    sweep_plan_destroy(&plan);
+    contact_plan_destroy(&plan);
   }
   contact_groups_destroy(&g);
   delassus_destroy(&w);

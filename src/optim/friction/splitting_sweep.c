@@ -9,7 +9,7 @@ enum { SLEEP = 10 };
 void sweeper_destroy(sweeper *s)
 {
   contact_groups_destroy(&s->groups);
-  sweep_plan_destroy(&s->plan);
+  contact_plan_destroy(&s->plan);
   memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r), memory_free(&s->alpha);
   memory_free(&s->state), memory_free(&s->quiet), memory_free(&s->sleep);
   *s = (sweeper){0};
@@ -47,7 +47,7 @@ PetscErrorCode sweeper_create(const friction_problem *p, const friction_splittin
   PetscFunctionBegin;
   *out = (sweeper){.n = p->n, .local = o->local, .freeze_after = (int)o->freeze_after, .freeze_change2 = o->freeze_change * o->freeze_change};
   PetscErrorCode code = contact_groups_create(p->W, &out->groups);
-  if (!code) code = sweep_plan_create(&out->groups, o->parts > 0 ? o->parts : sweep_plan_parts(&out->groups), &out->plan);
+  if (!code) code = contact_plan_create(&out->groups, o->parts > 0 ? o->parts : contact_plan_parts(&out->groups), &out->plan);
   if (!code) code = allocate(out);
   if (!code) arrange(p, out);
   if (code) sweeper_destroy(out);
@@ -124,7 +124,7 @@ static void sweep_any(sweeper *s, int64_t task, bool is_backward)
 
 void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric)
 {
-  const sweep_plan *p = &s->plan;
+  const contact_plan *p = &s->plan;
   #pragma omp parallel if (p->n_tasks > 1)
   for (int64_t sweep = 0; sweep < n_sweeps; ++sweep)
     for (int64_t i = 0; i < p->n_rounds; ++i) {

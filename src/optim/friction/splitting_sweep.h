@@ -4,12 +4,12 @@
 #include "optim/friction/friction.h"
 #include "optim/friction/one_contact.h"
 #include "optim/friction/splitting.h"
-#include "optim/friction/sweep_plan.h"
+#include "optim/friction/contact_plan.h"
 
 /* Everything in the order of the plan. */
 typedef struct {
   contact_groups groups;
-  sweep_plan     plan;
+  contact_plan     plan;
   int64_t        n;
   one_contact   *one;        /* [n] */
   int64_t       *side_start; /* [n+1] */

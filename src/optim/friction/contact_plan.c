@@ -1,4 +1,4 @@
-#include "optim/friction/sweep_plan.h"
+#include "optim/friction/contact_plan.h"
 #include "core/memory.h"
 #include <metis.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 
 enum { CONTACTS_WORTH_PARTS = 400, CONTACTS_PER_PART = 64, MOST_PARTS = 64 };
 
-void sweep_plan_destroy(sweep_plan *p)
+void contact_plan_destroy(contact_plan *p)
 {
   memory_free(&p->round_start), memory_free(&p->task_start), memory_free(&p->order);
-  *p = (sweep_plan){0};
+  *p = (contact_plan){0};
 }
 
-int64_t sweep_plan_parts(const contact_groups *g)
+int64_t contact_plan_parts(const contact_groups *g)
 {
   if (g->n < CONTACTS_WORTH_PARTS || g->n_groups < 8) return 1;
   int64_t parts = 8;
@@ -98,20 +98,20 @@ static int64_t class_of(const contact_groups *g, int64_t a, int64_t n_parts, con
   return p * n_parts + q;
 }
 
-static void add_task(sweep_plan *s, const int64_t *class_start, const int32_t *by_class, int64_t class)
+static void add_task(contact_plan *s, const int64_t *class_start, const int32_t *by_class, int64_t class)
 {
   const int64_t count = class_start[class + 1] - class_start[class], first = s->task_start[s->n_tasks];
   if (count == 0) return;
   memcpy(s->order + first, by_class + class_start[class], (size_t)count * sizeof *s->order);
   s->task_start[++s->n_tasks] = first + count;
 }
-static void end_round(sweep_plan *s)
+static void end_round(contact_plan *s)
 {
   if (s->n_tasks > s->round_start[s->n_rounds]) s->round_start[++s->n_rounds] = s->n_tasks;
 }
 
 /* The circle method: part n_parts - 1 stays, the others walk around. */
-static void tournament(sweep_plan *s, int64_t n_parts, const int64_t *class_start, const int32_t *by_class)
+static void tournament(contact_plan *s, int64_t n_parts, const int64_t *class_start, const int32_t *by_class)
 {
   for (int64_t p = 0; p < n_parts; ++p) add_task(s, class_start, by_class, p * n_parts + p);
   end_round(s);
@@ -126,7 +126,7 @@ static void tournament(sweep_plan *s, int64_t n_parts, const int64_t *class_star
   end_round(s);
 }
 
-static PetscErrorCode arrange(const contact_groups *g, int64_t n_parts, sweep_plan *s)
+static PetscErrorCode arrange(const contact_groups *g, int64_t n_parts, contact_plan *s)
 {
   const int64_t n_classes = n_parts * n_parts + 1;
   idx_t        *part = NULL;
@@ -148,11 +148,11 @@ static PetscErrorCode arrange(const contact_groups *g, int64_t n_parts, sweep_pl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sweep_plan_create(const contact_groups *g, int64_t n_parts, sweep_plan *out)
+PetscErrorCode contact_plan_create(const contact_groups *g, int64_t n_parts, contact_plan *out)
 {
   const int64_t most_tasks = n_parts + n_parts * (n_parts - 1) / 2 + 1;
   PetscFunctionBegin;
-  *out = (sweep_plan){.n = g->n};
+  *out = (contact_plan){.n = g->n};
   SS_ASSERT(n_parts == 1 || n_parts % 2 == 0);
   PetscErrorCode code = memory_alloc("rounds of a sweep", n_parts + 3, sizeof *out->round_start, &out->round_start);
   if (!code) code = memory_alloc("tasks of a sweep", most_tasks + 1, sizeof *out->task_start, &out->task_start);
@@ -163,7 +163,7 @@ PetscErrorCode sweep_plan_create(const contact_groups *g, int64_t n_parts, sweep
     out->n_rounds = out->n_tasks = 1;
     out->round_start[1] = 1, out->task_start[1] = g->n;
   }
-  if (code) sweep_plan_destroy(out);
+  if (code) contact_plan_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
