@@ -111,6 +111,11 @@ static const key_spec stiffness_keys[] = {
      .help = "of model corde: force per angle between the section's normal and the curve; G A"},
     {.name = "mass_per_length", REAL(rod_stiffness_spec, mass_per_length), .unit = "kg/m", POSITIVE, .is_optional = true,
      .help = "density times the area of the section"},
+    {.name = "bend_springs", REAL(rod_stiffness_spec, bend_springs), .unit = "N", POSITIVE, .is_optional = true,
+     .help = "of mass_spring: force per strain of springs over two segments [SelleEtAl2008], besides bending, which may be [0, 0]; they resist bends of a "
+             "strand that is curved as drawn, a straight one hardly"},
+    {.name = "twist_springs", REAL(rod_stiffness_spec, twist_springs), .unit = "N", POSITIVE, .is_optional = true,
+     .help = "of mass_spring: the same over three segments; they hold the torsion of a curve as drawn"},
     {.name = NULL}};
 static const key_table stiffness_table = {.name = "bodies.rod.stiffness",
                                           .help = "Instead of what section and material say.",

@@ -46,6 +46,7 @@ typedef struct { /* one of them */
 } rod_section_spec;
 typedef struct {
   double stretch, bending[2], twist, shear, mass_per_length; /* NaN: from section and material */
+  double bend_springs, twist_springs;                        /* NaN: none */
 } rod_stiffness_spec;
 typedef struct {
   double curvature[2], twist; /* NaN: as drawn, or none */

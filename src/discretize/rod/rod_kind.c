@@ -102,6 +102,8 @@ static void check_keys(const rod_body_spec *spec, const body_request *r, diagnos
   const rod_model *model = rod_models[spec->model];
   if (spec->elements != KEY_INT_ABSENT && model != &rod_model_super_helix)
     diagnostics_add_under(d, r->node, r->path, "elements", "are those of a super_helix: model %s has segments alone; leave it out", model->name);
+  if ((!isnan(spec->stiffness->bend_springs) || !isnan(spec->stiffness->twist_springs)) && model != &rod_model_mass_spring)
+    diagnostics_add_under(d, r->node, r->path, isnan(spec->stiffness->bend_springs) ? "stiffness.twist_springs" : "stiffness.bend_springs", "is of model mass_spring; leave it out");
   if (!isnan(spec->stiffness->shear) && model != &rod_model_corde)
     diagnostics_add_under(d, r->node, r->path, "stiffness.shear", "is of model corde: the segments of model %s are their own normals; leave it out", model->name);
   if (!isnan(spec->stiffness->stretch) && model == &rod_model_super_helix)

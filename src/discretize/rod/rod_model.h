@@ -5,7 +5,8 @@
 
 /* name, help */
 #define ROD_MODEL_TABLE(X)                                                                                                                    \
-  X(discrete_elastic_rod, "nodes, and an angle of the section per segment, against frames that follow the curve [Bergou2008], [Bergou2010]")                      \
+  X(discrete_elastic_rod, "nodes, and an angle of the section per segment, against frames that follow the curve [Bergou2008], [Bergou2010]") \
+  X(mass_spring, "nodes alone, with springs along segments and second differences for bending: round rods, no twist")                      \
   X(corde, "nodes, and a quaternion per segment that is tied to its direction [SpillmannTeschner2007]")                                         \
   X(super_helix, "elements of constant curvature and twist, inextensible, held at their start or free [BertailsEtAl2006]")
 

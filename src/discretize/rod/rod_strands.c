@@ -26,6 +26,12 @@ void rod_transport(const double from[3], const double to[3], const double a[3], 
   for (int k = 0; k < 3; ++k) out[k] = c * old[k] + v[k] + s * u[k];
 }
 
+/* A chord of length l of a circle of this curvature turns by asin(curvature l / 2) from its tangents. */
+double rod_turning(double curvature, double before, double after)
+{
+  return asin(fmin(1.0, 0.5 * curvature * before)) + asin(fmin(1.0, 0.5 * curvature * after));
+}
+
 /* Against round-off along many segments: normal to t again, and of unit length. */
 static void straighten(const double t[3], double a[3])
 {

@@ -24,4 +24,6 @@ void           rod_strands_destroy(rod_strands *s);
 
 /* Carry `a`, normal to the unit vector `from`, to `to` by the smallest rotation; may alias. Opposite vectors: half a turn about a. */
 void rod_transport(const double from[3], const double to[3], const double a[3], double out[3]);
+/* The angle between chords of these lengths of a circle of this curvature, one after the other; a length of 0 stands for the tangent. */
+double rod_turning(double curvature, double before, double after);
 #endif

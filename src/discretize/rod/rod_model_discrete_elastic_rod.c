@@ -20,6 +20,7 @@
 #include "core/memory.h"
 #include "discretize/rod/der_vertex.h"
 #include "discretize/rod/rod_model.h"
+#include "discretize/rod/rod_spring.h"
 #include <string.h>
 
 enum { VERTEX_BLOCKS = 5 }; /* nodes before, at, after; angles before, after */
@@ -208,17 +209,19 @@ static bool set_vertices(rod_body *b, const strand_view *w)
   for (int64_t i = 0; i < w->n; ++i) {
     const int64_t at = w->first_node + i;
     int64_t       edge[2];
-    double        L = 0.0, strain[DER_STRAINS], *rest = w->d->natural + 3 * at;
+    double        strain[DER_STRAINS], *rest = w->d->natural + 3 * at;
     der_vertex    v;
     edges_at(w, i, edge);
-    for (int k = 0; k < 2; ++k) L += edge[k] < 0 ? 0.0 : 0.5 * b->strands.length[w->first_edge + edge[k]];
+    const double l[2] = {edge[0] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[0]], edge[1] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[1]]};
+    const double L = 0.5 * (l[0] + l[1]), whole = hypot(natural->curvature[0], natural->curvature[1]);
+    const double share = whole > 0.0 ? 2.0 * tan(0.5 * rod_turning(whole, l[0], l[1])) / whole : L; /* strain of a circle, per curvature */
     const bool is_free = (edge[0] < 0 && b->end[0].held != ROD_END_CLAMPED) || (edge[1] < 0 && b->end[1].held != ROD_END_CLAMPED);
     for (int k = 0; k < 3; ++k) w->d->stiffness[3 * at + k] = is_free ? -1.0 : (k < 2 ? b->section.bending[k] : b->section.twist) / L;
     if (is_free) continue;
     if (!pose_vertex(w, b->q, i, &v, strain, &w->d->twist[at])) return false;
     for (int k = 0; k < 3; ++k) {
       const double given = k < 2 ? natural->curvature[k] : natural->twist;
-      rest[k]            = !isnan(given) ? given * L : natural->shape == ROD_NATURAL_AS_DRAWN ? strain[k] : 0.0;
+      rest[k]            = !isnan(given) ? given * (k < 2 ? share : L) : natural->shape == ROD_NATURAL_AS_DRAWN ? strain[k] : 0.0;
     }
   }
   return true;
@@ -301,13 +304,6 @@ static PetscErrorCode der_finish(rod_body *b)
 
 /* ---- forces -------------------------------------------------------------------------------------------------------------------- */
 
-/* Springs with damping: stiffness c (1 + beta / dt), rest (rest + beta / dt start) / (1 + beta / dt). */
-static double damped(const rod_body *b, double rest, double start)
-{
-  const double share = b->stiffness_damping / b->dt;
-  return share > 0.0 ? (rest + share * start) / (1.0 + share) : rest;
-}
-
 /* Block (p, q) of the tangent += s M. */
 static void add_block(const rod_body *b, int64_t p, int64_t q, double s, const double M[9])
 {
@@ -330,20 +326,17 @@ static void add_inertia(const rod_body *b, const strand_view *w, const double *u
 
 static bool add_stretch(const rod_body *b, const strand_view *w, double *g, bool with_tangent)
 {
-  const double ES = b->section.stretch * (1.0 + b->stiffness_damping / b->dt);
+  const double share = b->stiffness_damping / b->dt;
   for (int64_t j = 0; j < w->n_edges; ++j) {
-    const int64_t p = block_of(w, j), q = block_of(w, (j + 1) % w->n);
-    double        d[3], t[3], K[9];
+    const int64_t p = block_of(w, j), q = block_of(w, (j + 1) % w->n), k = w->first_edge + j;
+    const double  l = b->strands.length[k], rest = l * rod_damped_rest(share, 1.0, 1.0 + w->d->stretched[k]);
+    double        d[3], f[3], K[9];
     v3_sub(d, b->trial + 3 * q, b->trial + 3 * p);
-    const double l = b->strands.length[w->first_edge + j], L = v3_norm(d);
-    if (!(L > 1e-9 * l)) return false;
-    const double tension = ES * (L / l - 1.0 - damped(b, 0.0, w->d->stretched[w->first_edge + j]));
-    v3_scale(t, 1.0 / L, d);
-    v3_axpy(g + 3 * q, b->dt * tension, t);
-    v3_axpy(g + 3 * p, -b->dt * tension, t);
+    if (!(v3_norm(d) > 1e-9 * l)) return false;
+    rod_spring(d, b->section.stretch * (1.0 + share) / l, rest, b->is_definite, f, with_tangent ? K : NULL);
+    v3_axpy(g + 3 * q, b->dt, f);
+    v3_axpy(g + 3 * p, -b->dt, f);
     if (!with_tangent) continue;
-    const double across = b->is_definite ? fmax(0.0, tension) / L : tension / L;
-    for (int i = 0; i < 9; ++i) K[i] = (ES / l - across) * t[i / 3] * t[i % 3] + (i % 4 == 0 ? across : 0.0);
     add_block(b, p, p, b->dt * b->dt, K);
     add_block(b, q, q, b->dt * b->dt, K);
     add_block(b, p, q, -b->dt * b->dt, K);
@@ -414,7 +407,7 @@ static void add_vertex_tangent(const rod_body *b, const int32_t *slot, const int
 
 static bool add_vertices(const rod_body *b, const strand_view *w, double *g, bool with_tangent)
 {
-  const double factor = 1.0 + b->stiffness_damping / b->dt;
+  const double share = b->stiffness_damping / b->dt, factor = 1.0 + share;
   for (int64_t i = 0; i < w->n; ++i) {
     const int64_t at = w->first_node + i;
     der_vertex    v;
@@ -425,7 +418,7 @@ static bool add_vertices(const rod_body *b, const strand_view *w, double *g, boo
     der_vertex_gradient(&v, gradient);
     edges_at(w, i, edge);
     for (int k = 0; k < DER_STRAINS; ++k) {
-      moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - damped(b, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
+      moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - rod_damped_rest(share, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
       for (int p = 0; p < DER_VARIABLES; ++p) f[p] += moment[k] * gradient[k][p];
     }
     for (int j = 0; j < 2; ++j) {
@@ -447,7 +440,7 @@ static bool add_vertices(const rod_body *b, const strand_view *w, double *g, boo
   return true;
 }
 
-/* Forces on the ends; moments as pairs of forces M x e / |e|^2 on the last edge, and what is left, M.t, on its angle. */
+/* Forces on the ends; moments as pairs of forces on the last edge, and what is left, M.t, on its angle. */
 static bool add_end_loads(const rod_body *b, const strand_view *w, double *g, bool with_tangent)
 {
   for (int k = 0; k < 2; ++k) {
@@ -459,14 +452,11 @@ static bool add_end_loads(const rod_body *b, const strand_view *w, double *g, bo
     v3_sub(e, b->trial + 3 * q, b->trial + 3 * p);
     const double ee = v3_dot(e, e), L = sqrt(ee);
     if (!(ee > 0.0)) return false;
-    v3_cross(f, M, e);
-    v3_scale(f, 1.0 / ee, f);
+    rod_couple(M, e, f, with_tangent ? K : NULL);
     v3_axpy(g + 3 * q, -dt, f);
     v3_axpy(g + 3 * p, dt, f);
     g[c] -= dt * v3_dot(M, e) / L;
     if (!with_tangent || b->is_definite) continue;
-    m3_skew(K, M);
-    for (int i = 0; i < 9; ++i) K[i] = K[i] / ee - 2.0 * f[i / 3] * e[i % 3] / ee;
     add_block(b, q, q, -dt * dt, K);
     add_block(b, p, p, -dt * dt, K);
     add_block(b, p, q, dt * dt, K);
