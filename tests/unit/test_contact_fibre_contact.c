@@ -63,7 +63,7 @@ static int64_t find(const scene *s, bool is_moving, double margin, fibre_spot *o
   assert_ok(fibre_contact_run(c, s->x0, is_moving ? s->x1 : NULL, margin, &n, &spot, &bad));
   assert_int_equal(bad, -1);
   assert_true(n <= 4 * NODES);
-  memcpy(out, spot, (size_t)n * sizeof *out);
+  if (n > 0) memcpy(out, spot, (size_t)n * sizeof *out);
   fibre_contact_destroy(&c);
   return n;
 }
