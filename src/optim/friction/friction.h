@@ -48,6 +48,8 @@ typedef struct friction_options {
   double  time_limit;     /* [s] 0: none */
   const struct friction_splitting_options *splitting;
   const struct friction_newton_options    *newton;
+  const struct friction_admm_options      *admm;
+  const struct friction_gradient_options  *gradient;
 } friction_options;
 extern const key_table friction_options_table; /* of struct friction_options: the same keys in jobs and on the command line */
 /* The defaults, which stand in the tables alone. `owner` owns the storage. */
@@ -84,7 +86,11 @@ typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, con
   X(SPLITTING, "splitting", friction_solve_splitting,                                                                                \
     "block Gauss-Seidel, one contact after the other solved exactly [Daviet2011]: robust, slow at tight tolerances on stacks")         \
   X(NEWTON, "newton", friction_solve_newton,                                                                                         \
-    "Newton's method on the function of Alart and Curnier, as published [BertailsDescoubes2011]: fast where contacts are not redundant")
+    "Newton's method on the function of Alart and Curnier, as published [BertailsDescoubes2011]: fast where contacts are not redundant") \
+  X(ADMM, "admm", friction_solve_admm,                                                                                               \
+    "alternating directions, one factorisation for many iterations: good to 1e-4, unreliable at tight tolerances")                    \
+  X(GRADIENT, "gradient", friction_solve_gradient,                                                                                    \
+    "accelerated projected gradient: products with W alone, nothing is assembled or factored")
 enum {
 #define X(symbol, name, solve, help) FRICTION_METHOD_##symbol,
   FRICTION_SOLVER_TABLE(X)

@@ -1,5 +1,7 @@
 /* The keys of friction solvers: one table for jobs and for the command line. */
 #include "optim/friction/friction.h"
+#include "optim/friction/admm.h"
+#include "optim/friction/gradient.h"
 #include "optim/friction/newton.h"
 #include "optim/friction/splitting.h"
 #include <stddef.h>
@@ -39,6 +41,10 @@ static const key_spec keys[] = {
    .help = "block Gauss-Seidel"},
   {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
    .help = "Newton's method of Alart and Curnier"},
+  {.name = "admm", .type = KEY_TABLE, .offset = offsetof(friction_options, admm), .fallback = "{}", .table = &friction_admm_table,
+   .help = "alternating direction method of multipliers"},
+  {.name = "gradient", .type = KEY_TABLE, .offset = offsetof(friction_options, gradient), .fallback = "{}", .table = &friction_gradient_table,
+   .help = "accelerated projected gradient"},
   {.name = NULL}};
 const key_table friction_options_table = {.name = "friction", .help = "Impulses with exact Coulomb friction at all contacts of a step.",
                                           .size = sizeof(friction_options), .keys = keys};

@@ -1,0 +1,13 @@
+/* The alternating direction method of multipliers, the keys of its options. */
+#ifndef SS_OPTIM_ADMM_H
+#define SS_OPTIM_ADMM_H
+#include "core/key_table.h"
+
+typedef struct friction_admm_options {
+  double  penalty;         /* rho over its default */
+  double  relaxation;
+  int64_t rebalance_every; /* iterations; 0: never */
+  int64_t check_every;
+} friction_admm_options;
+extern const key_table friction_admm_table;
+#endif

@@ -1,0 +1,185 @@
+/* Projected gradient with Nesterov's momentum on the convex problem of a fixed lift s = mu |u_T| e_N,
+ *
+ *   r <- P_K( y - D (W y + q + s) / L ),   y <- r + beta (r - r_before),   D = diag(rho_a), rho_a = 3/trace(W_aa)
+ *
+ * with the momentum dropped where it points uphill [ODonoghueCandes2015], L found by backtracking, and s brought up to date as it goes: every
+ * iteration, or when the convex problem is solved far enough [Cadoux2009]. One product with W an iteration: u at y is a combination of u at r's. */
+#include "optim/friction/gradient.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "optim/friction/cone.h"
+#include "optim/friction/friction.h"
+#include <stddef.h>
+#include <string.h>
+
+static const char *const lifts[]     = {"every", "outer", NULL};
+static const char *const lift_help[] = {"in every iteration", "when the convex problem that it makes is solved to a part of the error", NULL};
+static const key_spec keys[] = {
+  {.name = "lift", .type = KEY_ENUM, .offset = offsetof(friction_gradient_options, lift), .choices = lifts, .choice_help = lift_help, .fallback = "every",
+   .help = "when mu |u_T|, which makes the convex problem Coulomb's, is brought up to date"},
+  {.name = "inner", .type = KEY_REAL, .offset = offsetof(friction_gradient_options, inner), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
+   .help = "with lift: outer, the error of the convex problem at which that happens, over the error of the whole one"},
+  {.name = "accelerated", .type = KEY_BOOL, .offset = offsetof(friction_gradient_options, is_accelerated), .fallback = "true",
+   .help = "Nesterov's momentum with restarts"},
+  {.name = NULL}};
+const key_table friction_gradient_table = {.name = "friction.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options),
+                                           .keys = keys};
+
+enum { ITERATIONS = 100000, CHECK_EVERY = 5, BACKTRACKS = 60 };
+static const double L_SHRINK = 0.97; /* an iteration: the largest curvature is seldom the one at hand */
+
+typedef struct {
+  const friction_problem          *p;
+  const friction_options          *o;
+  const friction_gradient_options *own;
+  double *rho, *lift;                   /* [n] 1/curvature, mu |u_T| */
+  double *r, *u, *y, *uy, *next, *unext; /* [3n]; u's without q */
+  double *best;                         /* [3n] */
+  double  best_error, L, t;             /* t of Nesterov's sequence */
+} gradient;
+
+static void gradient_free(gradient *g)
+{
+  memory_free(&g->rho), memory_free(&g->lift), memory_free(&g->r), memory_free(&g->u), memory_free(&g->y), memory_free(&g->uy);
+  memory_free(&g->next), memory_free(&g->unext), memory_free(&g->best);
+}
+
+static PetscErrorCode gradient_create(gradient *g, const double *r)
+{
+  const int64_t n = g->p->n;
+  double **const vectors[] = {&g->r, &g->u, &g->y, &g->uy, &g->next, &g->unext, &g->best};
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("gradient weights", n, sizeof *g->rho, &g->rho));
+  PetscCall(memory_alloc("gradient lifts", n, sizeof *g->lift, &g->lift));
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(memory_alloc("gradient vector", 3 * n, sizeof(double), vectors[k]));
+  for (int64_t a = 0; a < n; ++a) g->rho[a] = 3.0 / m3_trace(delassus_diagonal(g->p->W) + 9 * a);
+  for (int64_t a = 0; a < n; ++a) cone_project(g->p->mu[a], r + 3 * a, g->r + 3 * a);
+  memcpy(g->best, g->r, (size_t)(3 * n) * sizeof *r);
+  memcpy(g->y, g->r, (size_t)(3 * n) * sizeof *r);
+  delassus_apply(g->p->W, g->r, g->u);
+  memcpy(g->uy, g->u, (size_t)(3 * n) * sizeof *r);
+  g->L = 1.0, g->t = 1.0, g->best_error = INFINITY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void update_lift(gradient *g, const double *u)
+{
+  for (int64_t a = 0; a < g->p->n; ++a) {
+    const double *q = g->p->q + 3 * a, *v = u + 3 * a;
+    g->lift[a]      = g->p->mu[a] * hypot(v[1] + q[1], v[2] + q[2]);
+  }
+}
+
+/* next <- P_K(y - D (uy + q + s)/L) and unext = W next, with L large enough for it to be a descent step. */
+static void step(gradient *g)
+{
+  const int64_t n = g->p->n;
+  for (int back = 0; back < BACKTRACKS; ++back) {
+    double size = 0.0, curvature = 0.0;
+    for (int64_t a = 0; a < n; ++a) {
+      const double s = g->rho[a] / g->L, *uy = g->uy + 3 * a, *q = g->p->q + 3 * a, *y = g->y + 3 * a;
+      const double z[3] = {y[0] - s * (uy[0] + q[0] + g->lift[a]), y[1] - s * (uy[1] + q[1]), y[2] - s * (uy[2] + q[2])};
+      cone_project(g->p->mu[a], z, g->next + 3 * a);
+    }
+    delassus_apply(g->p->W, g->next, g->unext);
+    for (int64_t a = 0; a < n; ++a)
+      for (int64_t i = 3 * a; i < 3 * a + 3; ++i) {
+        const double d = g->next[i] - g->y[i];
+        size += d * d / g->rho[a], curvature += d * (g->unext[i] - g->uy[i]);
+      }
+    if (!(curvature > g->L * size * (1.0 + 1e-12))) return;
+    g->L = fmax(2.0 * g->L, 1.01 * curvature / size);
+  }
+}
+
+/* y beyond next, unless the last step and the momentum disagree. */
+static void extrapolate(gradient *g)
+{
+  const int64_t n = g->p->n;
+  double        along = 0.0;
+  for (int64_t a = 0; a < n; ++a)
+    for (int64_t i = 3 * a; i < 3 * a + 3; ++i) along += (g->y[i] - g->next[i]) * (g->next[i] - g->r[i]) / g->rho[a];
+  const double t = 0.5 * (1.0 + sqrt(1.0 + 4.0 * g->t * g->t));
+  double       beta = (g->t - 1.0) / t;
+  g->t              = t;
+  if (along > 0.0 || !g->own->is_accelerated) beta = 0.0, g->t = 1.0;
+  for (int64_t i = 0; i < 3 * n; ++i) {
+    g->y[i]  = g->next[i] + beta * (g->next[i] - g->r[i]);
+    g->uy[i] = g->unext[i] + beta * (g->unext[i] - g->u[i]);
+    g->r[i] = g->next[i], g->u[i] = g->unext[i];
+  }
+}
+
+/* The error of r; keeps the best. u [3n] for W r + q. */
+static double judge(gradient *g, double *u)
+{
+  const int64_t n = g->p->n;
+  for (int64_t i = 0; i < 3 * n; ++i) u[i] = g->u[i] + g->p->q[i];
+  const double e = friction_error(g->p, g->o->error, g->r, u);
+  if (e < g->best_error) {
+    g->best_error = e;
+    memcpy(g->best, g->r, (size_t)(3 * n) * sizeof *u);
+  }
+  return e;
+}
+
+/* Natural map of the convex problem, scaled and relative to that of the whole. */
+static double inner_ratio(const gradient *g)
+{
+  double convex = 0.0, whole = 0.0;
+  for (int64_t a = 0; a < g->p->n; ++a) {
+    const double *q = g->p->q + 3 * a, *u = g->u + 3 * a, *r = g->r + 3 * a, rho = g->rho[a], v[3] = {u[0] + q[0], u[1] + q[1], u[2] + q[2]};
+    double        z[3] = {r[0] - rho * (v[0] + g->lift[a]), r[1] - rho * v[1], r[2] - rho * v[2]}, F[3];
+    cone_project(g->p->mu[a], z, z);
+    v3_sub(z, r, z);
+    cone_natural_map(g->p->mu[a], rho, v, r, F);
+    convex += v3_dot(z, z) / rho, whole += v3_dot(F, F) / rho;
+  }
+  return whole > 0.0 ? sqrt(convex / whole) : 0.0;
+}
+
+static void run(gradient *g, double *u, friction_result *out)
+{
+  const int64_t most = g->o->max_iterations > 0 ? g->o->max_iterations : ITERATIONS;
+  const double  end  = g->o->time_limit > 0.0 ? timer_now() + g->o->time_limit : INFINITY;
+  out->verdict       = FRICTION_ITERATIONS;
+  update_lift(g, g->u);
+  for (;; ++out->iterations) {
+    if (out->iterations % CHECK_EVERY == 0 || out->iterations >= most) {
+      const double e = judge(g, u);
+      if (e <= g->o->tolerance) out->verdict = FRICTION_OK;
+      else if (!isfinite(e)) out->verdict = FRICTION_NOT_FINITE;
+      else if (timer_now() > end) out->verdict = FRICTION_TIME;
+      else if (stop_is_urgent()) out->verdict = FRICTION_STOPPED;
+      else if (out->iterations < most) goto go_on;
+      return;
+    }
+go_on:
+    step(g);
+    extrapolate(g);
+    g->L *= L_SHRINK;
+    if (g->own->lift == GRADIENT_LIFT_EVERY) update_lift(g, g->u);
+    else if (out->iterations % CHECK_EVERY == 0 && inner_ratio(g) < g->own->inner) {
+      update_lift(g, g->u);
+      ++out->inner_iterations;
+    }
+  }
+}
+
+PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+{
+  gradient g = {.p = p, .o = o, .own = o->gradient};
+  PetscFunctionBegin;
+  const PetscErrorCode code = gradient_create(&g, r);
+  if (!code) {
+    run(&g, u, out);
+    memcpy(r, g.best, (size_t)(3 * p->n) * sizeof *r);
+    delassus_apply(p->W, r, u);
+    for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+  }
+  gradient_free(&g);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

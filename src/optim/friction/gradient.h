@@ -1,0 +1,14 @@
+/* Accelerated projected gradient, the keys of its options. */
+#ifndef SS_OPTIM_GRADIENT_H
+#define SS_OPTIM_GRADIENT_H
+#include "core/key_table.h"
+
+enum { GRADIENT_LIFT_EVERY, GRADIENT_LIFT_OUTER };
+
+typedef struct friction_gradient_options {
+  int    lift;          /* when mu |u_T| is brought up to date */
+  double inner;         /* GRADIENT_LIFT_OUTER: error of the convex problem over that of the whole at which it is */
+  bool   is_accelerated;
+} friction_gradient_options;
+extern const key_table friction_gradient_table;
+#endif
