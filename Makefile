@@ -22,7 +22,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -93,6 +93,15 @@ bench-other: setup-build
 bench-ccd: setup-build
 	@$(MAKE) --no-print-directory $(B)/bench/bench_ccd
 	@$(if $(DATA),$(B)/bench/bench_ccd "$(DATA)",echo "make bench-ccd DATA=FOLDER"; exit 2)
+# DATA: a folder of FCLIB files. Every solver of exact friction, and Siconos' beside them where libsiconos-numerics-dev is installed; LIMIT seconds a solve
+FRICTION_BENCH := $(wildcard validation/bench/friction/bench_*.c)
+$(B)/bench/friction/bench_friction: $(FRICTION_BENCH) validation/bench/friction/bench_friction.h $(CODE)
+	@mkdir -p $(@D)
+	@echo "  BENCH $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -Ivalidation/bench/friction -o $@ $(FRICTION_BENCH) $(STATIC) $(LIBS)
+bench-friction: setup-build
+	@$(if $(DATA),,echo "make bench-friction DATA=FOLDER [LIMIT=20]"; exit 2)
+	@$(MAKE) --no-print-directory -j2 all $(B)/bench/friction/bench_friction
+	@B=$(B) sh validation/bench/friction/run.sh "$(DATA)" $(LIMIT)
 # CLASS=short: what CI runs; CASES="A01 A10": these alone
 validate: setup-build
 	@$(MAKE) --no-print-directory -j2 all $(B)/validate
@@ -133,6 +142,7 @@ help:
 	@echo "make bench      speed against this machine's limits"
 	@echo "make bench-other  stacks and a slope in stickslip and in ODE, Bullet, MuJoCo and Siconos, where installed"
 	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
+	@echo "make bench-friction  DATA=FOLDER: solvers of exact friction on FCLIB files, beside those of Siconos where installed"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make validate-sweep  64 columns of sand, here and through SLURM, against experiments (ten minutes)"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
