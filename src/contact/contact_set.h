@@ -10,6 +10,7 @@
 /* Gap and velocity are measured along the normal from b to a: they part where normal . (v_a - v_b) > 0. */
 typedef struct {
   uint64_t  key[2];         /* identity over steps, unique in a set: see contact_key. Impulses are remembered by it */
+  uint64_t  was[2];         /* 0: the same key in the last step; else that of the contact it was, which has moved on to other features since */
   int32_t   body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
   body_spot a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
   double    normal[3];      /* unit, from b towards a */
@@ -35,6 +36,7 @@ typedef struct {
   const rigid_frame *end;    /* of what has no unknowns: at its end */
   const contact_law *law;    /* [n_bodies][n_bodies] symmetric: friction, restitution, never_touch */
   double             dt;     /* [s] */
+  double             gravity[3]; /* m/s^2 */
   double             margin; /* what is farther apart than this does not meet within the step [m] */
 } contact_scene;
 static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b) { return &s->law[(int64_t)a * s->n_bodies + b]; }

@@ -189,6 +189,7 @@ static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, 
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(exact_report(c, l, p->r, p->u, p->W ? delassus_diagonal(p->W) : NULL, &e->points, &e->forces, &report->contact));
+  PetscCall(fibre_scene_accept(c->fibres));
   PetscCall(exact_impulses_remember(&e->known, &c->rows, exact_contacts_spots(c), l->dt, p->r));
   report->friction.n_contacts      = p->n_contacts;
   report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->n_contacts / (double)p->n : 0.0;
@@ -202,7 +203,8 @@ static PetscErrorCode exact_try(exact *e, exact_problem *p, step_verdict *verdic
   PetscCall(exact_unknowns_create(&e->layout, &p->unknowns));
   memcpy(e->layout.v, e->layout.v0, (size_t)(3 * e->layout.n_blocks) * sizeof *e->layout.v);
   PetscCall(step_layout_follow(&e->layout)); /* poses of obstacles at the end */
-  PetscCall(exact_contacts_find(&e->contacts, &e->layout, &p->unknowns));
+  PetscCall(exact_contacts_find(&e->contacts, &e->layout, &p->unknowns, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(problem_start(e, p));
   if (p->unknowns.n_full > 0) {
     PetscCall(iterate(e, p, verdict, report));
@@ -240,6 +242,7 @@ static PetscErrorCode exact_fields(formulation *f, field_table *table)
   exact *e = (exact *)f;
   PetscFunctionBegin;
   PetscCall(exact_impulses_fields(&e->known, table));
+  PetscCall(fibre_scene_fields(e->contacts.fibres, table));
   PetscCall(contact_points_fields(&e->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,10 +15,12 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
     c->body[i]  = s->bodies[i].body;
     c->frame[i] = s->bodies[i].frame;
     for (int j = 0; j < s->n_bodies; ++j)
-      c->by_points[i * s->n_bodies + j] = i != j && !s->laws[i * s->n_bodies + j].never_touch && !convex_contact_takes(s->bodies[i].body, s->bodies[j].body);
+      c->by_points[i * s->n_bodies + j] = i != j && !s->laws[i * s->n_bodies + j].never_touch && !c->body[i]->ops->segments &&
+                                          !convex_contact_takes(s->bodies[i].body, s->bodies[j].body);
   }
   PetscCall(point_contact_create(&c->points));
   PetscCall(convex_contact_create(s->n_bodies, c->body, &c->convex));
+  PetscCall(fibre_scene_create(s->n_bodies, c->body, s->laws, &c->fibres));
   PetscCall(contact_set_create(&c->set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -27,6 +29,7 @@ void exact_contacts_destroy(exact_contacts *c)
 {
   point_contact_destroy(&c->points);
   convex_contact_destroy(&c->convex);
+  fibre_scene_destroy(&c->fibres);
   contact_set_destroy(&c->set);
   contact_jacobian_destroy(&c->rows);
   void *arrays[] = {&c->body, &c->frame, &c->by_points, &c->shift, &c->mu};
@@ -60,14 +63,16 @@ static double shift_of(const contact_spot *s, double u_N, const job_contact *o, 
   return fmax(o->overlap_share * s->gap / dt, -(isfinite(o->overlap_speed) ? o->overlap_speed : v_rest));
 }
 
-static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const exact_unknowns *u)
+static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const exact_unknowns *u, step_verdict *verdict)
 {
   scene              *s  = c->scene;
-  const contact_scene in = {s->n_bodies, c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, step_layout_margin(l)};
+  const contact_scene in = {s->n_bodies, c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, {s->gravity[0], s->gravity[1], s->gravity[2]}, step_layout_margin(l)};
   PetscFunctionBegin;
   contact_set_clear(c->set);
   PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
   PetscCall(convex_contact_find(c->convex, &in, c->set));
+  PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, verdict));
+  if (verdict->code != STEP_OK) contact_set_clear(c->set);
   PetscCall(contact_set_sort(c->set));
   PetscCall(contact_jacobian_build(&c->rows, &in, contact_set_size(c->set), contact_set_get(c->set)));
   const int64_t n_free = drop_held(c, u, contact_set_edit(c->set));
@@ -77,12 +82,12 @@ static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const ex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_contacts_find(exact_contacts *c, const step_layout *l, const exact_unknowns *u)
+PetscErrorCode exact_contacts_find(exact_contacts *c, const step_layout *l, const exact_unknowns *u, step_verdict *verdict)
 {
   double *u0;
   PetscFunctionBegin;
   timer_begin(TIMER_CONTACT_SEARCH);
-  PetscCall(find_all(c, l, u));
+  PetscCall(find_all(c, l, u, verdict));
   const job_contact *o      = c->scene->job->contact;
   const double       v_rest = c->scene->job->acceleration_scale * l->dt;
   const int64_t      n      = c->rows.n;

@@ -8,6 +8,7 @@
 #ifndef SS_SIM_EXACT_CONTACTS_H
 #define SS_SIM_EXACT_CONTACTS_H
 #include "contact/contact_jacobian.h"
+#include "contact/fibre_scene.h"
 #include "contact/convex_contact.h"
 #include "contact/point_contact.h"
 #include "sim/exact/exact_unknowns.h"
@@ -18,6 +19,7 @@ typedef struct {
   int32_t          *frame; /* [n_bodies] */
   bool             *by_points; /* [n_bodies][n_bodies] which pairs are found by their points */
   point_contact    *points;
+  fibre_scene      *fibres; /* NULL: there are none */
   convex_contact   *convex; /* rigid bodies whose shapes are known exactly */
   contact_set      *set;
   contact_jacobian  rows;
@@ -30,7 +32,7 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c);
 void           exact_contacts_destroy(exact_contacts *c);
 /* All contacts that may act in the step that `l` has begun, sorted by key, with their rows and shifts. Those that nothing can push apart, as
  * between a held node and an obstacle, are left out. */
-PetscErrorCode exact_contacts_find(exact_contacts *c, const step_layout *l, const exact_unknowns *u);
+PetscErrorCode exact_contacts_find(exact_contacts *c, const step_layout *l, const exact_unknowns *u, step_verdict *verdict);
 static inline int64_t             exact_contacts_size(const exact_contacts *c) { return c->rows.n; }
 static inline const contact_spot *exact_contacts_spots(const exact_contacts *c) { return contact_set_get(c->set); }
 #endif

@@ -27,13 +27,24 @@ static PetscErrorCode reserve(exact_impulses *m, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Its row, or -1. */
+static int64_t find(const exact_impulses *m, const uint64_t key[2])
+{
+  int64_t lo = 0, hi = m->n;
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (compare(m->key + 2 * mid, key) < 0) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < m->n && compare(m->key + 2 * lo, key) == 0 ? lo : -1;
+}
+
 void exact_impulses_guess(const exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r)
 {
-  int64_t at = 0;
   for (int64_t i = 0; i < j->n; ++i) {
+    const int64_t at = find(m, spots[i].was[0] != 0 ? spots[i].was : spots[i].key);
     v3_set(r + 3 * i, 0.0, 0.0, 0.0);
-    while (at < m->n && compare(m->key + 2 * at, spots[i].key) < 0) ++at;
-    if (at == m->n || compare(m->key + 2 * at, spots[i].key) != 0) continue;
+    if (at < 0) continue;
     m3_mulv(r + 3 * i, j->frame + 9 * i, m->force + 3 * at);
     v3_scale(r + 3 * i, dt, r + 3 * i);
   }

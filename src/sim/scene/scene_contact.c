@@ -45,12 +45,15 @@ static bool has_surface(const scene_body *b)
   return s.n_triangles > 0;
 }
 
+static bool is_rigid(const scene *s) { return formulations[s->job->formulation]->is_rigid; }
+
 static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
 
 /* Points of one against level sets or the surface of the other; whoever brings points can move. Bodies of one grid meet there. */
 static bool can_touch(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
+  if (is_rigid(s) && one->segments && two->segments) return true;
   if (a == b) return one->surface && !one->frame; /* what is rigid does not */
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
@@ -80,8 +83,6 @@ static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
   else if (isfinite(p->friction_transverse) && !(v3_norm(p->friction_direction) > 0.0))
     diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got a vector without length");
 }
-
-static bool is_rigid(const scene *s) { return formulations[s->job->formulation]->is_rigid; }
 
 /* `where`: the mapping that may hold the key, at `path`. */
 static void check_restitution(const scene *s, double e, const document_node *where, const char *path, diagnostics *d)

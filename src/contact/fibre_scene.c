@@ -1,0 +1,370 @@
+#include "contact/fibre_scene.h"
+#include "contact/fibre_contact.h"
+#include "contact/fibre_object.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+/* The fibres of one body in the arrays of all. */
+typedef struct {
+  int32_t body;
+  int64_t first_node, n_nodes, first_segment, n_segments;
+} fibre_part;
+
+/* Contacts of the last accepted step, as fields: one array a quantity. */
+typedef struct {
+  int64_t  n, capacity;
+  int32_t *segment; /* [n][2] */
+  uint8_t *feature; /* [n][3] the last: is_swept */
+  double  *at, *axis, *normal, *gap; /* [n][2] [n][6] [n][3] [n] */
+} fibre_past;
+
+struct fibre_scene {
+  fibre_contact *contact;
+  int            n_parts;
+  fibre_part    *part;
+  int64_t        n_nodes, n_segments;
+  int32_t       *part_of; /* [n_segments] */
+  double        *radius;  /* [n_segments] */
+  double        *x0, *x1; /* [n_nodes][3] */
+  fibre_past     past;
+  int64_t        n_last, last_capacity, n_found;
+  fibre_spot    *last;  /* the past, as the finder wants it */
+  fibre_spot    *found; /* in this step */
+  int64_t        found_capacity;
+  bool          *touches; /* [n_bodies] the object at hand */
+  fibre_object_spots on_object;
+};
+
+/* ---- making one ------------------------------------------------------------------------------------------------------ */
+
+static void segments_of(const body *b, body_segments *out)
+{
+  *out = (body_segments){0};
+  if (b->ops->segments) b->ops->segments(b, out);
+}
+
+static PetscErrorCode list_parts(fibre_scene *f, int n_bodies, body *const *bodies)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->part, &f->part));
+  for (int i = 0; i < n_bodies; ++i) {
+    body_segments s;
+    segments_of(bodies[i], &s);
+    if (s.n_segments == 0) continue;
+    f->part[f->n_parts++] = (fibre_part){i, f->n_nodes, s.n_nodes, f->n_segments, s.n_segments};
+    f->n_nodes += s.n_nodes;
+    f->n_segments += s.n_segments;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *bodies, const contact_law *law)
+{
+  int32_t *segment, *strand, *of_body;
+  bool    *meets;
+  int32_t  n_strands = 0;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *segment, &segment));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *strand, &strand));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *of_body, &of_body));
+  PetscCall(memory_alloc("fibres", (int64_t)n_bodies * n_bodies, sizeof *meets, &meets));
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+    body_segments     s;
+    int32_t           most = -1;
+    segments_of(bodies[part->body], &s);
+    for (int64_t i = 0; i < s.n_segments; ++i) {
+      const int64_t at = part->first_segment + i;
+      for (int k = 0; k < 2; ++k) segment[2 * at + k] = (int32_t)(part->first_node + s.segment[2 * i + k]);
+      strand[at]     = n_strands + s.strand[i];
+      of_body[at]    = part->body;
+      f->part_of[at] = p;
+      f->radius[at]  = s.radius[i];
+      if (s.strand[i] > most) most = s.strand[i];
+    }
+    n_strands += most + 1;
+  }
+  for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) meets[i] = !law[i].never_touch;
+  const fibre_set set = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, meets};
+  PetscErrorCode  code = fibre_contact_create(&set, &f->contact);
+  memory_free(&segment);
+  memory_free(&strand);
+  memory_free(&of_body);
+  memory_free(&meets);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", 1, sizeof **out, out));
+  fibre_scene *f = *out;
+  PetscCall(list_parts(f, n_bodies, bodies));
+  if (f->n_segments == 0) {
+    fibre_scene_destroy(out);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld segments of fibres: more than contacts can be numbered by", (long long)f->n_segments);
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->part_of, &f->part_of));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->radius, &f->radius));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
+  PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
+  PetscCall(create_finder(f, n_bodies, bodies, law));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void fibre_scene_destroy(fibre_scene **out)
+{
+  if (!out || !*out) return;
+  fibre_scene *f = *out;
+  fibre_contact_destroy(&f->contact);
+  fibre_object_spots_clear(&f->on_object);
+  void *arrays[] = {&f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->last, &f->found, &f->past.segment, &f->past.feature, &f->past.at,
+                    &f->past.axis, &f->past.normal, &f->past.gap};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  memory_free(out);
+}
+
+/* ---- finding --------------------------------------------------------------------------------------------------------- */
+
+/* Where nodes are, and where they would be at the end of the step without contact. */
+static void gather(fibre_scene *f, const contact_scene *scene)
+{
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+    const body       *b    = scene->body[part->body];
+    body_segments     s;
+    body_nodes        nodes = {0};
+    segments_of(b, &s);
+    if (b->ops->nodes) b->ops->nodes(b, &nodes);
+    for (int64_t i = 0; i < part->n_nodes; ++i) {
+      double *x0 = f->x0 + 3 * (part->first_node + i), *x1 = f->x1 + 3 * (part->first_node + i);
+      v3_copy(x0, s.x + 3 * i);
+      v3_copy(x1, x0);
+      if (nodes.n != part->n_nodes) continue;
+      v3_axpy(x1, scene->dt, nodes.v + 3 * i);
+      v3_axpy(x1, scene->dt * scene->dt, scene->gravity);
+    }
+  }
+}
+
+/* Segments 28 bits each, features 2, and how it was found. */
+static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
+{
+  const fibre_part *a = &f->part[f->part_of[s->segment[0]]], *b = &f->part[f->part_of[s->segment[1]]];
+  key[0]              = contact_key(FINDER_FIBRE, a->body, b->body);
+  key[1] = ((((uint64_t)(s->segment[0] - a->first_segment) << 28 | (uint64_t)(s->segment[1] - b->first_segment)) << 2 | s->feature[0]) << 2 | s->feature[1]) << 1 |
+           (uint64_t)s->is_swept;
+}
+
+static void make_spot(const fibre_scene *f, const contact_scene *scene, const fibre_spot *from, contact_spot *to)
+{
+  body_spot *const sides[2] = {&to->a, &to->b};
+  int32_t          bodies[2];
+  key_of(f, from, to->key);
+  for (int k = 0; k < 2; ++k) {
+    const fibre_part *part = &f->part[f->part_of[from->segment[k]]];
+    const double      out  = f->radius[from->segment[k]] + 0.5 * from->gap;
+    bodies[k]              = part->body;
+    sides[k]->kind         = FEATURE_SEGMENT;
+    sides[k]->index        = from->segment[k] - part->first_segment;
+    sides[k]->w[0]         = from->at[k];
+    v3_copy(sides[k]->x, from->axis[k]);
+    v3_axpy(sides[k]->x, k == 0 ? -out : out, from->normal);
+  }
+  for (int i = 0; i < 3; ++i) to->a.x[i] = to->b.x[i] = 0.5 * (to->a.x[i] + to->b.x[i]);
+  v3_copy(to->normal, from->normal);
+  const contact_law *law = contact_scene_law(scene, bodies[0], bodies[1]);
+  to->body_a = bodies[0], to->body_b = bodies[1];
+  to->gap      = from->gap;
+  to->friction = law->friction, to->restitution = law->restitution;
+}
+
+static PetscErrorCode keep_found(fibre_scene *f, int64_t n, const fibre_spot *found)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_reserve("fibre contacts", n, sizeof *f->found, &f->found_capacity, &f->found));
+  if (n > 0) memcpy(f->found, found, (size_t)n * sizeof *found);
+  f->n_found = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void make_object_spot(const fibre_scene *f, const contact_scene *scene, const contact_object *object, int32_t ordinal, const fibre_object_spot *from,
+                             contact_spot *to)
+{
+  const fibre_part  *part    = &f->part[f->part_of[from->segment]];
+  const contact_law *law     = contact_scene_law(scene, part->body, object->body_id);
+  const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
+  to->key[0] = contact_key(FINDER_FIBRE_OBJECT, part->body, object->body_id);
+  to->key[1] = (((segment << 24 | (uint64_t)(uint32_t)ordinal) << 2 | from->feature) << 8 | from->ordinal) << 1 | (uint64_t)from->is_swept;
+  to->body_a = part->body, to->body_b = object->body_id;
+  to->a      = (body_spot){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  to->b      = (body_spot){.kind = FEATURE_FRAME};
+  v3_copy(to->a.x, from->axis);
+  v3_axpy(to->a.x, -f->radius[from->segment], from->normal);
+  v3_copy(to->b.x, to->a.x);
+  v3_copy(to->normal, from->normal);
+  to->gap      = from->gap;
+  to->friction = law->friction, to->restitution = law->restitution;
+}
+
+/* With every level set that some fibre may touch. */
+static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set)
+{
+  contact_spot *spot;
+  PetscFunctionBeginUser;
+  for (int j = 0; j < n_objects; ++j) {
+    const contact_object *object  = &objects[j];
+    bool                  is_any  = false;
+    int32_t               ordinal = 0; /* which of its body's */
+    for (int i = 0; i < j; ++i) ordinal += objects[i].body_id == object->body_id;
+    for (int i = 0; i < s->n_bodies; ++i) f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
+    for (int p = 0; p < f->n_parts; ++p) is_any |= f->touches[f->part[p].body];
+    if (!is_any) continue;
+    PetscCall(fibre_object_run(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &s->end[object->frame], s->margin, &f->on_object));
+    PetscCall(contact_set_append(set, f->on_object.n, &spot));
+    for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set,
+                                step_verdict *verdict)
+{
+  const fibre_spot *found;
+  contact_spot     *spot;
+  int64_t           n, bad, *from;
+  PetscFunctionBeginUser;
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  gather(f, s);
+  PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
+  if (bad >= 0) {
+    int p = 0;
+    while (bad >= f->part[p].first_node + f->part[p].n_nodes) ++p;
+    *verdict = (step_verdict){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(keep_found(f, n, found));
+  fibre_contact_keep_sides(f->contact, f->n_last, f->last, n, f->found);
+  PetscCall(memory_alloc("fibre contacts", n, sizeof *from, &from));
+  PetscCall(fibre_contact_match(f->contact, f->n_last, f->last, n, f->found, from));
+  PetscCall(contact_set_append(set, n, &spot));
+  for (int64_t i = 0; i < n; ++i) {
+    make_spot(f, s, &f->found[i], &spot[i]);
+    if (from[i] >= 0) key_of(f, &f->last[from[i]], spot[i].was);
+  }
+  memory_free(&from);
+  PetscCall(find_objects(f, s, n_objects, objects, set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the past -------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode reserve_past(fibre_past *p, int64_t n)
+{
+  PetscFunctionBeginUser;
+  if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t m = n + n / 2;
+  PetscCall(memory_resize("fibre contacts", 2 * m, sizeof *p->segment, &p->segment));
+  PetscCall(memory_resize("fibre contacts", 3 * m, sizeof *p->feature, &p->feature));
+  PetscCall(memory_resize("fibre contacts", 2 * m, sizeof *p->at, &p->at));
+  PetscCall(memory_resize("fibre contacts", 6 * m, sizeof *p->axis, &p->axis));
+  PetscCall(memory_resize("fibre contacts", 3 * m, sizeof *p->normal, &p->normal));
+  PetscCall(memory_resize("fibre contacts", m, sizeof *p->gap, &p->gap));
+  p->capacity = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the arrays of the past say, as spots. */
+static PetscErrorCode read_past(fibre_scene *f)
+{
+  const fibre_past *p = &f->past;
+  PetscFunctionBeginUser;
+  PetscCall(memory_reserve("fibre contacts", p->n, sizeof *f->last, &f->last_capacity, &f->last));
+  for (int64_t i = 0; i < p->n; ++i) {
+    fibre_spot *s = &f->last[i];
+    *s            = (fibre_spot){.is_swept = p->feature[3 * i + 2] != 0, .gap = p->gap[i]};
+    for (int k = 0; k < 2; ++k) {
+      s->segment[k] = p->segment[2 * i + k];
+      s->feature[k] = p->feature[3 * i + k];
+      s->at[k]      = p->at[2 * i + k];
+      v3_copy(s->axis[k], p->axis + 6 * i + 3 * k);
+    }
+    v3_copy(s->normal, p->normal + 3 * i);
+  }
+  f->n_last = p->n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_accept(fibre_scene *f)
+{
+  PetscFunctionBeginUser;
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  fibre_past *p = &f->past;
+  PetscCall(reserve_past(p, f->n_found));
+  for (int64_t i = 0; i < f->n_found; ++i) {
+    const fibre_spot *s   = &f->found[i];
+    p->feature[3 * i + 2] = s->is_swept;
+    p->gap[i]             = s->gap;
+    for (int k = 0; k < 2; ++k) {
+      p->segment[2 * i + k] = s->segment[k];
+      p->feature[3 * i + k] = s->feature[k];
+      p->at[2 * i + k]      = s->at[k];
+      v3_copy(p->axis + 6 * i + 3 * k, s->axis[k]);
+    }
+    v3_copy(p->normal + 3 * i, s->normal);
+  }
+  p->n = f->n_found;
+  PetscCall(read_past(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode past_resize(void *context, int64_t n_rows)
+{
+  fibre_scene *f = context;
+  PetscFunctionBeginUser;
+  PetscCall(reserve_past(&f->past, n_rows));
+  f->past.n = n_rows;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A file is not trusted: what is found is looked up by segments, in order. */
+static PetscErrorCode past_restored(void *context)
+{
+  fibre_scene      *f = context;
+  const fibre_past *p = &f->past;
+  PetscFunctionBeginUser;
+  for (int64_t i = 0; i < p->n; ++i) {
+    bool is_sound = isfinite(p->gap[i]) && isfinite(v3_norm(p->normal + 3 * i)) && p->feature[3 * i] <= FIBRE_LAST && p->feature[3 * i + 1] <= FIBRE_LAST &&
+                    isfinite(v3_norm(p->axis + 6 * i) + v3_norm(p->axis + 6 * i + 3));
+    for (int k = 0; k < 2; ++k)
+      is_sound = is_sound && p->segment[2 * i + k] >= 0 && p->segment[2 * i + k] < f->n_segments && p->at[2 * i + k] >= 0.0 && p->at[2 * i + k] <= 1.0;
+    if (i > 0)
+      is_sound = is_sound && (p->segment[2 * i - 2] < p->segment[2 * i] ||
+                              (p->segment[2 * i - 2] == p->segment[2 * i] && p->segment[2 * i - 1] <= p->segment[2 * i + 1]));
+    PetscCheck(is_sound, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/fibres: row %lld is no contact of this job's fibres, or out of order", (long long)i);
+  }
+  PetscCall(read_past(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_fields(fibre_scene *f, field_table *table)
+{
+  field_group *group;
+  PetscFunctionBeginUser;
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  fibre_past *p = &f->past;
+  PetscCall(field_table_add_group(table, "contact/fibres", FIELD_GROUP_PLAIN, &p->n, f, &group));
+  group->resize   = past_resize;
+  group->restored = past_restored;
+  PetscCall(field_table_add(table, group, "segment", "1", FIELD_I32, 2, &p->segment, FIELD_CHECKPOINT, "of all fibres"));
+  PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT, "inside, first or last vertex; found on the way"));
+  PetscCall(field_table_add(table, group, "at", "1", FIELD_F64, 2, &p->at, FIELD_CHECKPOINT, "place along the segments"));
+  PetscCall(field_table_add(table, group, "axis", "m", FIELD_F64, 6, &p->axis, FIELD_CHECKPOINT, "points on both axes"));
+  PetscCall(field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, FIELD_CHECKPOINT, "from the second to the first"));
+  PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, FIELD_CHECKPOINT, "between the surfaces"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
