@@ -5,6 +5,7 @@
 
 /* Sine of the angle between two axes below which they touch in two points, not one. */
 static const double SIDE_BY_SIDE = 0.1;
+static const double FLUSH = 1e-6; /* of the length: ends beside each other are seen from at least one side */
 
 /* ---- points ---- */
 
@@ -142,7 +143,7 @@ static void add_ends(const convex_pose *a, const convex_pose *b, const double *f
     double        d[3], y[3];
     v3_sub(d, x, b->from);
     const double t = v3_dot(d, e) / ee;
-    if (t < 0.0 || t > 1.0) continue;
+    if (t < -FLUSH || t > 1.0 + FLUSH) continue;
     v3_copy(y, b->from);
     v3_axpy(y, t, e);
     if (is_swapped) add_balls(y, b->radius, x, a->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_END_B, 0, (unsigned)end), out);

@@ -277,6 +277,11 @@ static void test_special(void **state)
     }
     assert_close(fmax(t.touch[0].x[0], t.touch[1].x[0]), 0.5, 1e-14);
     assert_close(fmin(t.touch[0].x[0], t.touch[1].x[0]), -0.2, 1e-14);
+    for (int wobble = 0; wobble < 200; ++wobble) { /* ends flush but for round-off */
+      pair(s[k], (double[3]){random_range(1, (uint64_t)wobble, 0, -1e-15, 1e-15), 0.5, random_range(1, (uint64_t)wobble, 1, -1e-12, 1e-12)}, s[k], O, 0.01, &t);
+      assert_int_equal(t.n, 2);
+      assert_close(fabs(t.touch[0].x[0] - t.touch[1].x[0]), 1.0, 1e-12);
+    }
     for (int floor_kind = 3; floor_kind < 5; ++floor_kind) {
       pair(s[k], (double[3]){0.2, 0, 1e-4}, s[floor_kind], O, 0.01, &t);
       assert_int_equal(t.n, 2);
