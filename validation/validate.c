@@ -86,8 +86,8 @@ static const key_spec  reference_keys[] = {
   {.name = "source", .type = KEY_STRING, .offset = offsetof(case_reference, source), .help = "where the numbers come from"},
   {.name = "reference", .type = KEY_STRING, .offset = offsetof(case_reference, reference), .fallback = "", .help = "derivation or citation"},
   {.name = "cost", .type = KEY_ENUM, .offset = offsetof(case_reference, cost), .choices = costs, .help = "short runs in CI"},
-  {.name = "runs", .type = KEY_NAMED, .offset = offsetof(case_reference, runs), .table = &run_table, .help = "variants"},
-  {.name = "checks", .type = KEY_LIST, .offset = offsetof(case_reference, checks), .table = &check_table, .help = "what is compared"},
+  {.name = "runs", .type = KEY_NAMED, .offset = offsetof(case_reference, runs), .table = &run_table, .min = 1, .max = 64, .help = "variants"},
+  {.name = "checks", .type = KEY_LIST, .offset = offsetof(case_reference, checks), .table = &check_table, .min = 1, .max = 128, .help = "what is compared"},
   {.name = NULL}};
 static const key_table reference_table = {.name = "reference", .size = sizeof(case_reference), .keys = reference_keys, .help = "A known answer."};
 
