@@ -46,6 +46,18 @@ static PetscErrorCode read_scalar(const char *path, hid_t group, const char *nam
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Asked before memory is: what other data sets say of their number may be anything. */
+static PetscErrorCode check_length(const char *path, hid_t group, const char *place, const char *array, int64_t n)
+{
+  int64_t length;
+
+  PetscFunctionBegin;
+  PetscCall(h5_array_length(path, group, array, &length));
+  if (length < 0) REFUSE(path, place, "/%s is missing", array);
+  if (length < n) REFUSE(path, place, "/%s has %lld entries; expected %lld", array, (long long)length, (long long)n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Compressed storage: every entry's line (column or row) from the starts of the lines. */
 static PetscErrorCode read_starts(const char *path, hid_t group, const char *place, int64_t n_lines, int64_t nzmax, int64_t n_dense, int64_t *n_used, int64_t **line)
 {
@@ -53,6 +65,7 @@ static PetscErrorCode read_starts(const char *path, hid_t group, const char *pla
   int64_t bad = -1;
 
   PetscFunctionBegin;
+  PetscCall(check_length(path, group, place, "p", n_lines + 1));
   PetscCall(memory_alloc("FCLIB matrix", n_lines + 1, sizeof *start, &start));
   PetscCall(h5_array_whole(path, group, "p", n_lines + 1, start));
   if (start[0] != 0) REFUSE(path, place, "/p[0] is %lld; expected 0", (long long)start[0]);
@@ -64,6 +77,7 @@ static PetscErrorCode read_starts(const char *path, hid_t group, const char *pla
     REFUSE(path, place, " is a dense matrix in the place of a compressed one: its starts are all 0 while nzmax = m n = %lld; write it as FCLIB compressed columns", (long long)nzmax);
   if (*n_used == 0 && nzmax > 0) REFUSE(path, place, " is empty, its starts are all 0, while nzmax is %lld", (long long)nzmax);
   if (*n_used > nzmax) REFUSE(path, place, "/p ends with %lld; expected at most nzmax = %lld", (long long)*n_used, (long long)nzmax);
+  PetscCall(check_length(path, group, place, "x", *n_used));
   PetscCall(memory_alloc("FCLIB matrix", *n_used, sizeof **line, line));
   for (int64_t j = 0; j < n_lines; ++j)
     for (int64_t k = start[j]; k < start[j + 1]; ++k) (*line)[k] = j;
@@ -89,18 +103,14 @@ static PetscErrorCode read_entries(const char *path, hid_t group, const char *pl
   if (is_triplets) {
     if (nz > nzmax) REFUSE(path, place, "/nz is %lld; expected at most nzmax = %lld", (long long)nz, (long long)nzmax);
     e->n = nz;
-    int64_t length;
-    PetscCall(h5_array_length(path, group, "p", &length)); /* before memory is asked for */
-    if (length < nz) REFUSE(path, place, "/p has %lld entries; expected nz = %lld", (long long)length, (long long)nz);
+    PetscCall(check_length(path, group, place, "p", nz));
+    PetscCall(check_length(path, group, place, "x", nz));
     PetscCall(memory_alloc("FCLIB matrix", nz, sizeof *e->column, &e->column));
     PetscCall(h5_array_whole(path, group, "p", nz, e->column));
   } else {
     PetscCall(read_starts(path, group, place, is_rows ? n_rows : n_columns, nzmax, n_rows * n_columns, &e->n, is_rows ? &e->row : &e->column));
   }
   int64_t **index = is_rows ? &e->column : &e->row;
-  int64_t   length;
-  PetscCall(h5_array_length(path, group, "x", &length));
-  if (length < e->n) REFUSE(path, place, "/x has %lld entries; expected %lld", (long long)length, (long long)e->n);
   PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof **index, index));
   PetscCall(h5_array_whole(path, group, "i", e->n, *index));
   PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof *e->value, &e->value));

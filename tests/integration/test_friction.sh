@@ -21,10 +21,11 @@ status 0 f thrown.hdf5 --contacts c.csv
 awk -F, 'NR > 1 && ($2 != "take-off" || $4 != 0 || $7 <= 0) { exit 1 }' c.csv || { cat c.csv; fail "it does not take off"; }
 pass "a block on a slope: sticks, slides, slides without friction, takes off; impulses and velocities are those of the formula"
 
-# The Newton method of the first paper is known to fail where contacts are redundant (4 corners, 6 degrees of freedom): that it may, and say so.
+# The Newton method of the first paper is known to fail where contacts are redundant (4 corners, 6 degrees of freedom), first-order methods to be slow there: that they may, and
+# say so.
 for s in $("$program" friction --help | sed -n 's/^  --solver \([^ ]*\).*/\1/p' | tr '|' ' '); do
   for k in points-sticks points-slides points-slides-local sticks slides slides-local slides-local-unsymmetric slides-plane slides-plane-local slides-smooth thrown; do
-    case $s/$k in newton/points* | newton/thrown) ;; newton/*) f $k.hdf5 --solver $s >out 2>&1; case $? in 0 | 6) ;; *) cat out; fail "newton $k" ;; esac; continue ;; esac
+    case $s/$k in */points* | */thrown) ;; newton/* | admm/* | gradient/*) f $k.hdf5 --solver $s >out 2>&1; case $? in 0 | 6) ;; *) cat out; fail "$s $k" ;; esac; continue ;; esac
     status 0 f $k.hdf5 --solver $s --error siconos --tol 1e-6 --contacts c.csv
     case $k in
     points-slides*) awk -F, 'NR > 1 && ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-10) { exit 1 }' c.csv || { cat c.csv; fail "$s $k: another speed"; } ;;

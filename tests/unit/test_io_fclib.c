@@ -285,7 +285,8 @@ static void test_refusals_local(void **state)
   BUT(spoil_whole(path, "fclib_local/W/i", WHOLE(0, 1, 2)), "W/i has 3 entries");
   BUT((spoil_number(path, "fclib_local/W/nzmax", 36), spoil_whole(path, "fclib_local/W/p", WHOLE(0, 0, 0, 0, 0, 0, 0))), "dense matrix");
   BUT((spoil_whole(path, "fclib_local/W/p", WHOLE(0, 0, 0, 0, 0, 0, 0))), "is empty");
-  BUT(spoil_delete(path, "fclib_local/W/x"), "fclib_local/W/x");
+  BUT((spoil_whole(path, "fclib_local/W/p", WHOLE(0, 1, 2, 3, 4, 5, INT32_MAX)), spoil_number(path, "fclib_local/W/nzmax", INT32_MAX)), "entries; expected 2147483647"); /* 16 GB */
+  BUT(spoil_delete(path, "fclib_local/W/x"), "fclib_local/W/x is missing");
   BUT(spoil_delete(path, "fclib_local/W"), "fclib_local/W is missing");
   BUT(spoil_group(path, "fclib_local/V"), "bilateral constraints (V)");
   BUT(spoil_real(path, "fclib_local/vectors/s", 1, p.q), "bilateral constraints (vectors/s)");

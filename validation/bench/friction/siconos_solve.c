@@ -26,12 +26,11 @@ typedef struct {
 typedef struct {
   const char *name;
   int         id;
-  bool        is_sparse; /* W as scalar sparse matrix; else in blocks: whichever its authors use for it */
 } solver;
 
-static const solver solvers[] = {{"NSGS", SICONOS_FRICTION_3D_NSGS, false},      {"NSGS-quartic", SICONOS_FRICTION_3D_NSGS, false}, {"NSN_AC", SICONOS_FRICTION_3D_NSN_AC, true},
-                                 {"NSN_AC-hybrid", SICONOS_FRICTION_3D_NSN_AC, true}, {"NSN_FB", SICONOS_FRICTION_3D_NSN_FB, true},  {"ADMM", SICONOS_FRICTION_3D_ADMM, true},
-                                 {"PROX", SICONOS_FRICTION_3D_PROX, true},       {"VI_EG", SICONOS_FRICTION_3D_VI_EG, false}};
+static const solver solvers[] = {{"NSGS", SICONOS_FRICTION_3D_NSGS},           {"NSGS-quartic", SICONOS_FRICTION_3D_NSGS}, {"NSN_AC", SICONOS_FRICTION_3D_NSN_AC},
+                                 {"NSN_AC-hybrid", SICONOS_FRICTION_3D_NSN_AC}, {"NSN_FB", SICONOS_FRICTION_3D_NSN_FB},     {"ADMM", SICONOS_FRICTION_3D_ADMM},
+                                 {"PROX", SICONOS_FRICTION_3D_PROX},           {"VI_EG", SICONOS_FRICTION_3D_VI_EG}};
 
 static void *room(size_t n, size_t size)
 {
@@ -61,7 +60,7 @@ static void read_problem(const char *path, problem *p)
   fclose(in);
 }
 
-/* Blocks column by column, as Siconos has them. */
+/* Blocks column by column, as Siconos has them; with scalar sparse matrices its Newton methods took more iterations and longer. */
 static NumericsMatrix *make_blocks(const problem *p)
 {
   NumericsMatrix              *M = NM_create(NM_SPARSE_BLOCK, (int)(3 * p->n), (int)(3 * p->n));
@@ -82,17 +81,6 @@ static NumericsMatrix *make_blocks(const problem *p)
     s->block[k]       = room(9, sizeof(double));
     for (int e = 0; e < 9; ++e) s->block[k][3 * (e % 3) + e / 3] = p->value[9 * k + e];
   }
-  return M;
-}
-
-static NumericsMatrix *make_sparse(const problem *p)
-{
-  NumericsMatrix *M = NM_create(NM_SPARSE, (int)(3 * p->n), (int)(3 * p->n));
-  NM_triplet_alloc(M, 9 * p->n_blocks);
-  for (int64_t a = 0; a < p->n; ++a)
-    for (int64_t k = p->start[a]; k < p->start[a + 1]; ++k)
-      for (int e = 0; e < 9; ++e)
-        if (p->value[9 * k + e] != 0) NM_entry(M, (int)(3 * a + e / 3), 3 * p->col[k] + e % 3, p->value[9 * k + e]);
   return M;
 }
 
@@ -119,7 +107,7 @@ static double solve_once(const problem *p, const solver *s, double tolerance, do
   double                 *q = room((size_t)p->n * 3, 8), *mu = room((size_t)p->n, 8);
   memcpy(q, p->q, (size_t)p->n * 24);
   memcpy(mu, p->mu, (size_t)p->n * 8);
-  FrictionContactProblem *f = frictionContactProblem_new_with_data(3, (int)p->n, s->is_sparse ? make_sparse(p) : make_blocks(p), q, mu);
+  FrictionContactProblem *f = frictionContactProblem_new_with_data(3, (int)p->n, make_blocks(p), q, mu);
   SolverOptions          *o = make_options(s, tolerance);
   memset(r, 0, (size_t)p->n * 24);
   memset(u, 0, (size_t)p->n * 24);
