@@ -48,6 +48,7 @@ typedef struct friction_options {
   double  time_limit;     /* [s] 0: none */
   const struct friction_splitting_options *splitting;
   const struct friction_newton_options    *newton;
+  const struct friction_newton_prox_options *newton_prox;
   const struct friction_admm_options      *admm;
   const struct friction_gradient_options  *gradient;
 } friction_options;
@@ -87,10 +88,16 @@ typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, con
     "block Gauss-Seidel, one contact after the other solved exactly [Daviet2011]: robust, slow at tight tolerances on stacks")         \
   X(NEWTON, "newton", friction_solve_newton,                                                                                         \
     "Newton's method on the function of Alart and Curnier, as published [BertailsDescoubes2011]: fast where contacts are not redundant") \
+  X(NEWTON_PROX, "newton_prox", friction_solve_newton_prox,                                                                          \
+    "the same on a sequence of regularised problems whose fixed point is the answer: for redundant contacts, too")                     \
+  X(INTERIOR_POINT, "interior_point", friction_solve_interior_point,                                                                 \
+    "primal-dual interior-point method on the second-order cones [AcaryEtAl2023]: a few tens of steps, redundant contacts or not") \
   X(ADMM, "admm", friction_solve_admm,                                                                                               \
     "alternating directions, one factorisation for many iterations: good to 1e-4, unreliable at tight tolerances")                    \
   X(GRADIENT, "gradient", friction_solve_gradient,                                                                                    \
-    "accelerated projected gradient: products with W alone, nothing is assembled or factored")
+    "accelerated projected gradient: products with W alone, nothing is assembled or factored")                                         \
+  X(AUTOMATIC, "automatic", friction_solve_automatic,                                                                                \
+    "sweeps of splitting while they promise to end soon, then newton_prox, then interior_point, then all of them in turn")
 enum {
 #define X(symbol, name, solve, help) FRICTION_METHOD_##symbol,
   FRICTION_SOLVER_TABLE(X)

@@ -3,6 +3,7 @@
 #include "optim/friction/admm.h"
 #include "optim/friction/gradient.h"
 #include "optim/friction/newton.h"
+#include "optim/friction/newton_prox.h"
 #include "optim/friction/splitting.h"
 #include <stddef.h>
 
@@ -27,7 +28,7 @@ static const char *const error_help[] = {"natural map with rho_a = 3/trace(W_aa)
                                          "natural map over max(|q|, |r|, |u|), as Siconos measures", "natural map itself", NULL};
 
 static const key_spec keys[] = {
-  {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "splitting",
+  {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",
    .help = "how impulses with exact Coulomb friction are found"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(friction_options, tolerance), .fallback = "1.0e-8", .min = 0, .max = 1, .is_open = true,
    .help = "error at which the impulses count as solved"},
@@ -41,6 +42,8 @@ static const key_spec keys[] = {
    .help = "block Gauss-Seidel"},
   {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
    .help = "Newton's method of Alart and Curnier"},
+  {.name = "newton_prox", .type = KEY_TABLE, .offset = offsetof(friction_options, newton_prox), .fallback = "{}", .table = &friction_newton_prox_table,
+   .help = "proximal Newton method"},
   {.name = "admm", .type = KEY_TABLE, .offset = offsetof(friction_options, admm), .fallback = "{}", .table = &friction_admm_table,
    .help = "alternating direction method of multipliers"},
   {.name = "gradient", .type = KEY_TABLE, .offset = offsetof(friction_options, gradient), .fallback = "{}", .table = &friction_gradient_table,

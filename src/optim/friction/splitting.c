@@ -43,6 +43,8 @@ typedef struct {
   sweeper                           s;
   double                            end, best_error;
   double                           *best; /* [n][3] */
+  splitting_judge                   is_hopeless; /* may be NULL */
+  void                             *ctx;
   /* acceleration */
   anderson past;
   double  *weight, *from; /* [3n]; from: where the sweeps of this period began */
@@ -109,11 +111,12 @@ static void accelerate(solver *v, const double *r)
 }
 
 /* The answer, after `swept` sweeps gave the error `now`; or FRICTION_ITERATIONS to go on. */
-static friction_verdict verdict_of(const solver *v, double now)
+static friction_verdict verdict_of(const solver *v, int64_t swept, double now)
 {
   if (now <= v->o->tolerance) return FRICTION_OK;
   if (!isfinite(now)) return FRICTION_NOT_FINITE;
   if (timer_now() > v->end) return FRICTION_TIME;
+  if (v->is_hopeless && v->is_hopeless(v->ctx, swept, now)) return FRICTION_STALLED;
   return stop_is_urgent() ? FRICTION_STOPPED : FRICTION_ITERATIONS;
 }
 
@@ -123,7 +126,7 @@ static void run(solver *v, double *r, double *u, friction_result *out)
   const bool    is_symmetric = v->own->sweep == SPLITTING_SWEEP_SYMMETRIC;
   int64_t       batch = 1, fresh = 0;
   double        before = judge(v, r, u), now = before;
-  out->verdict = verdict_of(v, now);
+  out->verdict = verdict_of(v, out->iterations, now);
   while (out->verdict == FRICTION_ITERATIONS && out->iterations < most) {
     const bool is_period = v->own->memory > 0 && out->iterations >= v->own->period; /* one period first, looked at often: easy problems end there */
     if (is_period) batch = v->own->period;
@@ -136,7 +139,7 @@ static void run(solver *v, double *r, double *u, friction_result *out)
       sweeper_put(&v->s, r);
       now = judge(v, r, u), fresh = 0;
     }
-    out->verdict = verdict_of(v, now);
+    out->verdict = verdict_of(v, out->iterations, now);
     if (v->own->memory > 0 && out->verdict == FRICTION_ITERATIONS) {
       if (is_period) accelerate(v, r), fresh = 0;
       else memcpy(v->from, r, (size_t)(3 * v->p->n) * sizeof *r);
@@ -146,9 +149,9 @@ static void run(solver *v, double *r, double *u, friction_result *out)
   }
 }
 
-PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, splitting_judge is_hopeless, void *ctx, double *r, double *u, friction_result *out)
 {
-  solver v = {.p = p, .o = o, .own = o->splitting, .end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
+  solver v = {.p = p, .o = o, .own = o->splitting, .is_hopeless = is_hopeless, .ctx = ctx, .end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
   PetscFunctionBegin;
   PetscErrorCode code = solver_create(&v, r);
   if (!code) {
@@ -159,5 +162,12 @@ PetscErrorCode friction_solve_splitting(const friction_problem *p, const frictio
   }
   solver_free(&v);
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+{
+  PetscFunctionBegin;
+  PetscCall(splitting_run(p, o, NULL, NULL, r, u, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

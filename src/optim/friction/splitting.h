@@ -1,7 +1,7 @@
 /* Splitting: block Gauss-Seidel over contacts [Daviet2011], the keys of its options. */
 #ifndef SS_OPTIM_SPLITTING_H
 #define SS_OPTIM_SPLITTING_H
-#include "core/key_table.h"
+#include "optim/friction/friction.h"
 
 enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_HYBRID };
 enum { SPLITTING_SWEEP_FORWARD, SPLITTING_SWEEP_SYMMETRIC };
@@ -17,4 +17,10 @@ typedef struct friction_splitting_options {
   int64_t parts;       /* of the sweep plan, -1: chosen */
 } friction_splitting_options;
 extern const key_table friction_splitting_table;
+
+/* Splitting for those who combine methods: after every look at the error `is_hopeless` (may be NULL) is asked and may end the sweeps
+ * with FRICTION_STALLED. Everything else as friction_solve_splitting, and r is the best seen. */
+typedef bool (*splitting_judge)(void *ctx, int64_t sweeps, double error);
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, splitting_judge is_hopeless, void *ctx, double *r, double *u,
+                             friction_result *out);
 #endif

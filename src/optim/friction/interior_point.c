@@ -1,0 +1,245 @@
+#include "optim/friction/interior_point.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "optim/friction/jordan.h"
+#include "optim/friction/newton_prox.h"
+#include <string.h>
+
+enum { MOST_STEPS = 100, PATIENCE = 30 };
+static const double SHORT = 0.3, DAMPED = 0.5; /* of the derivative of mu |u_T| after a step shorter than SHORT */
+static const double NEAR = 1e-5;               /* error at which Newton's method is first asked to finish */
+
+/* All of a contact's; s = sqrt(rho_a) makes x = X r and y dimensionally alike over contacts. */
+typedef struct {
+  double x[3], y[3], lambda[3], gap_y[3], target[3];
+  double scale[9], unscale[9]; /* Q_{w^1/2}, Q_{w^-1/2}, w the scaling point: lambda = Q_{w^1/2} y = Q_{w^-1/2} x */
+  double X[3], s;              /* x = diag(X) r */
+} cone_pair;
+
+typedef struct {
+  const friction_problem *p;
+  newton_matrix          *matrix;
+  cone_pair              *pair;                           /* [n] */
+  double                 *u, *f, *d, *dx, *dy, *best_r;   /* [n][3] */
+  double                 *A, *B;                          /* [n][9] */
+  bool                   *is_active;
+  double                  gap, best_error;
+} path;
+
+static void path_destroy(path *k)
+{
+  newton_matrix_destroy(&k->matrix);
+  memory_free(&k->pair), memory_free(&k->u), memory_free(&k->A), memory_free(&k->is_active);
+}
+
+static PetscErrorCode path_create(const friction_problem *p, path *k)
+{
+  const int64_t m = 3 * p->n;
+  PetscFunctionBegin;
+  *k = (path){.p = p, .best_error = INFINITY};
+  PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->pair, &k->pair));
+  PetscCall(memory_alloc("interior point: vectors", 6 * m, sizeof *k->u, &k->u));
+  PetscCall(memory_alloc("interior point: blocks", 6 * m, sizeof *k->A, &k->A));
+  PetscCall(memory_alloc("interior point: flags", p->n, sizeof *k->is_active, &k->is_active));
+  k->f = k->u + m, k->d = k->f + m, k->dx = k->d + m, k->dy = k->dx + m, k->best_r = k->dy + m;
+  k->B = k->A + 3 * m;
+  for (int64_t a = 0; a < p->n; ++a) k->is_active[a] = true;
+  PetscCall(newton_matrix_create(p, &k->matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the axes of the cones, at the size of the data. */
+static void start(path *k)
+{
+  const friction_problem *p = k->p;
+  double                  size = 0.0;
+  for (int64_t a = 0; a < p->n; ++a) size += v3_dot(p->q + 3 * a, p->q + 3 * a) * 3.0 / m3_trace(delassus_diagonal(p->W) + 9 * a);
+  size = sqrt(size / (double)p->n);
+  for (int64_t a = 0; a < p->n; ++a) {
+    cone_pair   *c  = k->pair + a;
+    const double mu = p->mu[a], slope = mu > 0.0 ? mu : 1.0;
+    c->s = sqrt(3.0 / m3_trace(delassus_diagonal(p->W) + 9 * a));
+    v3_set(c->X, slope / c->s, 1.0 / c->s, 1.0 / c->s);
+    v3_set(c->x, slope * size, 0.0, 0.0);
+    v3_set(c->y, size, 0.0, 0.0);
+  }
+}
+
+/* y - Y(u), Y(u) = s (u_N + mu |u_T|, mu u_T), and A = dY/du; without friction the pair is (r_N, u_N) alone. */
+static void linearise(path *k, int64_t a, double damping)
+{
+  cone_pair    *c = k->pair + a;
+  const double *u = k->u + 3 * a, mu = k->p->mu[a], t = sqrt(u[1] * u[1] + u[2] * u[2]);
+  double       *A = k->A + 9 * a;
+  m3_zero(A);
+  A[0] = c->s;
+  A[4] = A[8] = c->s * mu;
+  for (int i = 1; i < 3; ++i) {
+    c->gap_y[i] = c->y[i] - c->s * mu * u[i];
+    if (t > 0.0) A[i] = damping * c->s * mu * u[i] / t;
+  }
+  c->gap_y[0] = c->y[0] - c->s * (u[0] + mu * t);
+}
+
+/* w = Q_{x^1/2} (Q_{x^1/2} y)^{-1/2}; B = Q_{w^-1} X. */
+static void scaling(path *k, int64_t a)
+{
+  cone_pair *c = k->pair + a;
+  double     half[3], Q[9], v[3], w[3], inverse[9];
+  jordan_sqrt(c->x, half);
+  jordan_quadratic(half, Q);
+  m3_mulv(v, Q, c->y);
+  jordan_inverse(v, w);
+  jordan_sqrt(w, half);
+  m3_mulv(w, Q, half);
+  jordan_sqrt(w, half);
+  jordan_quadratic(half, c->scale);
+  jordan_inverse(half, v);
+  jordan_quadratic(v, c->unscale);
+  m3_mulv(c->lambda, c->scale, c->y);
+  m3_mul(inverse, c->unscale, c->unscale);
+  for (int e = 0; e < 9; ++e) k->B[9 * a + e] = inverse[e] * c->X[e % 3];
+}
+
+/* Right-hand side of lambda o (Q_{w^-1/2} dx + Q_{w^1/2} dy) = centre e - lambda o lambda [- the product of the predictor's parts]. */
+static void right_side(path *k, double centre, bool is_corrector)
+{
+  for (int64_t a = 0; a < k->p->n; ++a) {
+    cone_pair *c = k->pair + a;
+    double     h[3], z[3], dx[3], dy[3];
+    jordan_product(c->lambda, c->lambda, h);
+    if (is_corrector) {
+      m3_mulv(dx, c->unscale, k->dx + 3 * a);
+      m3_mulv(dy, c->scale, k->dy + 3 * a);
+      jordan_product(dx, dy, z);
+      v3_add(h, h, z);
+    }
+    for (int i = 0; i < 3; ++i) h[i] = (i == 0 ? centre : 0.0) - h[i];
+    jordan_divide(c->lambda, h, z);
+    m3_mulv(c->target, c->unscale, z);
+    for (int i = 0; i < 3; ++i) k->f[3 * a + i] = -(c->target[i] + c->gap_y[i]);
+  }
+}
+
+/* dx, dy of the last right-hand side, and the longest step inside the cones. */
+static PetscErrorCode direction(path *k, double *longest, bool *is_solved)
+{
+  double t = INFINITY;
+  PetscFunctionBegin;
+  PetscCall(newton_matrix_solve(k->matrix, k->f, k->d, is_solved));
+  for (int64_t a = 0; a < k->p->n && *is_solved; ++a) {
+    cone_pair *c = k->pair + a;
+    double    *dx = k->dx + 3 * a, *dy = k->dy + 3 * a;
+    m3_mulv(dy, k->B + 9 * a, k->d + 3 * a);
+    for (int i = 0; i < 3; ++i) dx[i] = c->X[i] * k->d[3 * a + i], dy[i] = c->target[i] - dy[i];
+    t = fmin(t, fmin(jordan_step(c->x, dx), jordan_step(c->y, dy)));
+  }
+  *longest = t;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Mean x.y at a step t. */
+static double gap_at(const path *k, double t)
+{
+  double sum = 0.0;
+  for (int64_t a = 0; a < k->p->n; ++a)
+    for (int i = 0; i < 3; ++i) sum += (k->pair[a].x[i] + t * k->dx[3 * a + i]) * (k->pair[a].y[i] + t * k->dy[3 * a + i]);
+  return sum / (double)k->p->n;
+}
+
+/* One predictor and corrector; the length of the step, 0 if there is none. */
+static PetscErrorCode advance(path *k, double damping, double *length)
+{
+  double longest;
+  bool   is_solved;
+  PetscFunctionBegin;
+  *length = 0.0;
+  for (int64_t a = 0; a < k->p->n; ++a) linearise(k, a, damping), scaling(k, a);
+  PetscCall(newton_matrix_factor(k->matrix, 0.0, k->A, k->B, k->is_active, &is_solved));
+  if (!is_solved) PetscFunctionReturn(PETSC_SUCCESS);
+  right_side(k, 0.0, false);
+  PetscCall(direction(k, &longest, &is_solved));
+  if (!is_solved) PetscFunctionReturn(PETSC_SUCCESS);
+  const double t = fmin(1.0, longest), power = t > 1.0 / sqrt(3.0) ? fmax(1.0, 3.0 * t * t) : 1.0, sigma = fmin(1.0, pow(fmax(0.0, gap_at(k, t) / k->gap), power));
+  right_side(k, sigma * k->gap, true);
+  PetscCall(direction(k, &longest, &is_solved));
+  if (!is_solved) PetscFunctionReturn(PETSC_SUCCESS);
+  longest = fmin(1.0, longest);
+  *length = fmin(1.0, (0.9 + 0.09 * longest) * longest);
+  for (int64_t a = 0; a < k->p->n; ++a) v3_axpy(k->pair[a].x, *length, k->dx + 3 * a), v3_axpy(k->pair[a].y, *length, k->dy + 3 * a);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void impulses(const path *k, double *r)
+{
+  for (int64_t a = 0; a < k->p->n; ++a)
+    for (int i = 0; i < 3; ++i) r[3 * a + i] = k->pair[a].x[i] / k->pair[a].X[i];
+}
+
+/* Newton's method from the path on: it squares the error, and contacts that open get no impulse at all. */
+static PetscErrorCode finish(newton_run *run, const path *k)
+{
+  PetscFunctionBegin;
+  newton_work_velocity(run->work, k->p, k->best_r);
+  PetscCall(newton_prox_attempts(run, k->best_r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode follow(path *k, newton_run *run, const friction_options *o, double *r, friction_result *out)
+{
+  const friction_problem *p       = k->p;
+  const int64_t           n_steps = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
+  const double           *answer  = &run->work->best_error;
+  double                  length  = 1.0;
+  int64_t                 since_best = 0;
+  bool                    is_tried   = false;
+  PetscFunctionBegin;
+  start(k);
+  for (;; ++out->iterations) {
+    impulses(k, r);
+    delassus_apply(p->W, r, k->u);
+    for (int64_t i = 0; i < 3 * p->n; ++i) k->u[i] += p->q[i];
+    const double error = friction_error(p, o->error, r, k->u);
+    k->gap = gap_at(k, 0.0);
+    ++since_best;
+    if (error < k->best_error) k->best_error = error, since_best = 0, memcpy(k->best_r, r, (size_t)p->n * 3 * sizeof *r);
+    const bool is_near = !is_tried && k->best_error <= fmax(NEAR, o->tolerance);
+    out->verdict = !isfinite(error)                                                    ? FRICTION_NOT_FINITE
+                   : length == 0.0 || since_best > PATIENCE || error <= o->tolerance ? FRICTION_STALLED
+                   : out->iterations >= n_steps                                      ? FRICTION_ITERATIONS
+                   : timer_now() > run->end                                          ? FRICTION_TIME
+                   : stop_is_urgent()                                                ? FRICTION_STOPPED
+                                                                                     : FRICTION_OK;
+    if (is_near || (out->verdict != FRICTION_OK && isfinite(k->best_error))) PetscCall(finish(run, k));
+    is_tried = is_tried || is_near;
+    if (*answer <= o->tolerance) out->verdict = FRICTION_OK;
+    if (out->verdict != FRICTION_OK || *answer <= o->tolerance) break;
+    PetscCall(advance(k, length < SHORT ? DAMPED : 1.0, &length));
+    ++out->linear_solves;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode friction_solve_interior_point(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+{
+  const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
+  newton_run   run;
+  path         k   = {0};
+  PetscFunctionBegin;
+  PetscCall(newton_run_create(p, o, end, out, &run));
+  newton_work_velocity(run.work, p, r);
+  newton_work_keep_best(run.work, p, o, r); /* a guess serves only if it is the answer */
+  PetscErrorCode code = 0;
+  out->verdict        = FRICTION_OK;
+  if (run.work->best_error > o->tolerance) {
+    code = path_create(p, &k);
+    if (!code) code = follow(&k, &run, o, r, out);
+  }
+  if (!code) newton_work_take_best(run.work, p, o, r, u);
+  path_destroy(&k);
+  newton_run_destroy(&run);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,179 @@
+#include "optim/friction/newton_prox.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "optim/friction/splitting.h"
+#include <stddef.h>
+#include <string.h>
+
+static const key_spec keys[] = {
+  {.name = "alpha", .type = KEY_REAL, .offset = offsetof(friction_newton_prox_options, alpha), .fallback = "1.0e-2", .min = 0, .max = 1e6, .is_open = true,
+   .help = "first shift alpha of W + alpha I, over the mean of W's diagonal"},
+  {.name = "shrink", .type = KEY_REAL, .offset = offsetof(friction_newton_prox_options, shrink), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
+   .help = "factor on alpha after each proximal problem that was solved; the inverse of 0.1 after one that was not"},
+  {.name = "inner_steps", .type = KEY_INT, .offset = offsetof(friction_newton_prox_options, inner_steps), .fallback = "30", .min = 1, .max = 10000,
+   .help = "Newton steps after which a proximal problem counts as not solved"},
+  {.name = "hand_over", .type = KEY_BOOL, .offset = offsetof(friction_newton_prox_options, hand_over), .fallback = "true",
+   .help = "go on with batches of splitting and Newton steps where the proximal problems fail"},
+  {.name = NULL}};
+const key_table friction_newton_prox_table = {.name = "friction.newton_prox", .help = "Newton's method on a sequence of regularised problems.",
+                                              .size = sizeof(friction_newton_prox_options), .keys = keys};
+
+enum { MOST_STEPS = 200, MOST_FAILURES = 6, PATIENCE = 10, MOST_SWEEPS = 300000, FIRST_SWEEPS = 25, ATTEMPT_STEPS = 20, ATTEMPT_PATIENCE = 4 };
+static const double INNER = 0.1;                    /* accept a proximal problem's answer at this of the error of the whole problem */
+static const double GROW = 10.0, LEAST_ALPHA = 1e-10, MOST_ALPHA = 1e3;
+static const double ATTEMPT_ALPHA[] = {1e-6, 1e-4, 1e-8, 1e-2};
+
+PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run)
+{
+  double trace = 0.0;
+  PetscFunctionBegin;
+  *run                = (newton_run){.p = p, .o = o, .out = out, .end = end};
+  PetscErrorCode code = newton_work_create(p, &run->work);
+  if (!code) code = newton_matrix_create(p, &run->matrix);
+  if (!code) code = memory_alloc("proximal centre", 3 * p->n, sizeof *run->centre, &run->centre);
+  if (code) newton_run_destroy(run);
+  PetscCall(code);
+  for (int64_t a = 0; a < p->n; ++a) trace += m3_trace(delassus_diagonal(p->W) + 9 * a);
+  run->mean_diagonal = trace / (3.0 * (double)p->n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void newton_run_destroy(newton_run *run)
+{
+  memory_free(&run->centre);
+  newton_matrix_destroy(&run->matrix);
+  newton_work_destroy(&run->work);
+}
+
+static friction_verdict must_stop(const newton_run *run)
+{
+  return timer_now() > run->end ? FRICTION_TIME : stop_is_urgent() ? FRICTION_STOPPED : FRICTION_OK;
+}
+
+/* Newton steps on the function with u = W r + q + alpha (r - centre), or with centre = r all along (NULL), which leaves the shift in the
+ * matrix alone. Goes on until the inner error is `wanted` of the whole one (`from` at the centre), the whole problem is solved, or it has
+ * not fallen for `patience` steps. */
+static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *centre, double from, double wanted, int64_t n_steps, int64_t patience, double *r,
+                                   bool *is_accepted)
+{
+  const friction_problem *p = run->p;
+  newton_work            *k = run->work;
+  double                  least = INFINITY;
+  int64_t                 since = 0;
+  PetscFunctionBegin;
+  *is_accepted = false;
+  for (int64_t step = 0;; ++step) {
+    bool is_solved;
+    newton_work_velocity(k, p, r);
+    newton_work_keep_best(k, p, run->o, r);
+    const double whole = friction_error(p, run->o->error, r, k->u);
+    run->verdict       = must_stop(run);
+    if (k->best_error <= run->o->tolerance || run->verdict != FRICTION_OK || !isfinite(whole)) break;
+    for (int64_t i = 0; i < 3 * p->n && centre; ++i) k->u[i] += alpha * (r[i] - centre[i]);
+    const double inner = centre ? friction_error(p, run->o->error, r, k->u) : whole;
+    *is_accepted       = inner <= wanted * fmin(from, whole);
+    if (*is_accepted || step == n_steps) break;
+    if (inner < 0.9 * least) least = inner, since = 0;
+    else if (++since > patience) break;
+    alart_curnier(ALART_CURNIER_AUGMENTED, p, k->rho, k->u, r, k->f, k->A, k->B, k->is_active);
+    PetscCall(newton_matrix_factor(run->matrix, alpha, k->A, k->B, k->is_active, &is_solved));
+    ++run->out->linear_solves, ++run->out->inner_iterations;
+    if (is_solved) PetscCall(newton_matrix_solve(run->matrix, k->f, k->d, &is_solved));
+    if (!is_solved) break;
+    for (int64_t i = 0; i < 3 * p->n; ++i) r[i] += k->d[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_options *own, int64_t n_steps, double *r)
+{
+  const size_t  bytes = (size_t)run->p->n * 3 * sizeof *r;
+  const int64_t first = run->out->inner_iterations;
+  double        alpha = own->alpha;
+  newton_work  *k     = run->work;
+  PetscFunctionBegin;
+  for (int failures = 0; failures < MOST_FAILURES && alpha <= MOST_ALPHA;) {
+    const int64_t left = first + n_steps - run->out->inner_iterations;
+    run->verdict       = FRICTION_ITERATIONS;
+    if (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations) PetscFunctionReturn(PETSC_SUCCESS);
+    bool          is_accepted;
+    memcpy(run->centre, r, bytes);
+    newton_work_velocity(k, run->p, r);
+    const double from = friction_error(run->p, run->o->error, r, k->u);
+    PetscCall(inner_newton(run, alpha * run->mean_diagonal, run->centre, from, INNER, left < own->inner_steps ? left : own->inner_steps, PATIENCE, r, &is_accepted));
+    ++run->out->iterations;
+    if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
+    run->verdict = FRICTION_ITERATIONS;
+    if (run->out->inner_iterations >= first + n_steps) PetscFunctionReturn(PETSC_SUCCESS);
+    alpha = is_accepted ? fmax(LEAST_ALPHA, own->shrink * alpha) : GROW * alpha;
+    if (is_accepted) continue;
+    ++failures;
+    if (isfinite(k->best_error)) memcpy(r, k->best_r, bytes);
+  }
+  run->verdict = FRICTION_STALLED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode newton_prox_attempts(newton_run *run, const double *r)
+{
+  newton_work *k = run->work;
+  bool         is_accepted;
+  PetscFunctionBegin;
+  for (size_t i = 0; i < sizeof ATTEMPT_ALPHA / sizeof *ATTEMPT_ALPHA; ++i) {
+    memcpy(run->centre, r, (size_t)run->p->n * 3 * sizeof *r);
+    PetscCall(inner_newton(run, ATTEMPT_ALPHA[i] * run->mean_diagonal, NULL, INFINITY, 0.0, ATTEMPT_STEPS, ATTEMPT_PATIENCE, run->centre, &is_accepted));
+    if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, double *r)
+{
+  newton_work     *k      = run->work;
+  const size_t     bytes  = (size_t)run->p->n * 3 * sizeof *r;
+  friction_options sweeps = *run->o;
+  friction_splitting_options plain = *run->o->splitting;
+  PetscFunctionBegin;
+  plain.memory = 0; /* acceleration needs long runs, and finds the wrong contacts sliding for the longest time */
+  sweeps.splitting = &plain;
+  if (isfinite(k->best_error)) memcpy(r, k->best_r, bytes);
+  for (int64_t swept = 0; swept < most_sweeps;) {
+    friction_result part = {0};
+    double          before = k->best_error;
+    const int64_t wanted = swept / 2 + FIRST_SWEEPS;
+    sweeps.max_iterations = wanted < most_sweeps - swept ? wanted : most_sweeps - swept;
+    sweeps.time_limit     = run->end < INFINITY ? fmax(1e-9, run->end - timer_now()) : 0.0;
+    PetscCall(friction_solve_splitting(run->p, &sweeps, r, k->trial_f, &part));
+    swept += part.iterations, run->out->iterations += part.iterations;
+    newton_work_velocity(k, run->p, r);
+    if (newton_work_keep_best(k, run->p, run->o, r)) before = k->best_error;
+    run->verdict = part.verdict;
+    if (part.verdict != FRICTION_ITERATIONS && part.verdict != FRICTION_STALLED) break;
+    PetscCall(newton_prox_attempts(run, r));
+    if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) break;
+    if (k->best_error < INNER * before) memcpy(r, k->best_r, bytes);
+    run->verdict = FRICTION_ITERATIONS;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+{
+  const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
+  newton_run   run;
+  PetscFunctionBegin;
+  PetscCall(newton_run_create(p, o, end, out, &run));
+  PetscErrorCode code = newton_prox_sequence(&run, o->newton_prox, MOST_STEPS, r);
+  const int64_t  left = o->max_iterations > 0 ? o->max_iterations - out->iterations : MOST_SWEEPS;
+  if (!code && (run.verdict == FRICTION_STALLED || run.verdict == FRICTION_ITERATIONS) && o->newton_prox->hand_over && left > 0) {
+    out->method = "newton_prox, splitting";
+    code        = newton_prox_with_splitting(&run, left, r);
+  }
+  if (!code) newton_work_take_best(run.work, p, o, r, u);
+  out->verdict = run.work->best_error <= o->tolerance ? FRICTION_OK : run.verdict == FRICTION_OK ? FRICTION_STALLED : run.verdict;
+  newton_run_destroy(&run);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
