@@ -26,14 +26,39 @@ void anderson_destroy(anderson *a)
 
 void anderson_forget(anderson *a) { a->n_kept = a->newest = -1; }
 
+/* Chunks whose borders depend on n alone; their sums are added in order. */
+enum { CHUNKS = 32, CHUNK_LEAST = 192, PARALLEL_NUMBERS = 1536 };
+typedef struct {
+  double dot[ANDERSON_MOST], rhs[ANDERSON_MOST]; /* of the newest difference with all, of the residual with all */
+} sums;
+
 static double weighted_dot(int64_t n, const double *restrict w, const double *restrict x, const double *restrict y)
 {
-  double s[4] = {0.0, 0.0, 0.0, 0.0}, rest = 0.0;
+  double s[8] = {0.0}, rest = 0.0;
   int64_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; ++k) s[k] += w[i + k] * x[i + k] * y[i + k];
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k) s[k] += w[i + k] * x[i + k] * y[i + k];
   for (; i < n; ++i) rest += w[i] * x[i] * y[i];
-  return (s[0] + s[1]) + (s[2] + s[3]) + rest;
+  return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])) + rest;
+}
+
+/* One chunk: the newest difference, the point itself, and their sums. */
+static sums take_chunk(const anderson *a, bool is_first, int64_t first, int64_t length, const double *x, const double *g, const double *weight)
+{
+  sums    s = {.dot = {0.0}};
+  double *f = a->f + first, *last_g = a->g + first;
+  x += first, g += first, weight += first;
+  if (!is_first) {
+    double *df = a->df + a->newest * a->n + first, *dg = a->dg + a->newest * a->n + first;
+    for (int64_t i = 0; i < length; ++i) df[i] = g[i] - x[i] - f[i], dg[i] = g[i] - last_g[i];
+  }
+  for (int64_t i = 0; i < length; ++i) f[i] = g[i] - x[i], last_g[i] = g[i];
+  for (int k = 0; k < a->n_kept; ++k) {
+    const double *df = a->df + k * a->n + first;
+    s.dot[k] = weighted_dot(length, weight, a->df + a->newest * a->n + first, df);
+    s.rhs[k] = weighted_dot(length, weight, f, df);
+  }
+  return s;
 }
 
 /* Gram matrix c = b by Cholesky with a little on the diagonal; false if even that is not definite. */
@@ -63,27 +88,28 @@ static bool solve_gram(const anderson *a, int m, const double *b, double *c)
 
 void anderson_step(anderson *a, const double *x, const double *g, const double *weight, double *next)
 {
-  const int64_t n = a->n;
-  double        b[ANDERSON_MOST], c[ANDERSON_MOST];
-  if (a->n_kept >= 0 && a->memory > 0) { /* one more difference, in the place of the oldest */
+  const int64_t n = a->n, even = (n + CHUNKS - 1) / CHUNKS, length = even > CHUNK_LEAST ? even : CHUNK_LEAST, n_chunks = (n + length - 1) / length;
+  const bool    is_first = a->n_kept < 0 || a->memory == 0;
+  sums          part[CHUNKS], total = {.dot = {0.0}};
+  double        c[ANDERSON_MOST] = {0.0};
+  if (!is_first) { /* one more difference, in the place of the oldest */
     a->newest = (a->newest + 1) % a->memory;
     if (a->n_kept < a->memory) ++a->n_kept;
-    double *df = a->df + a->newest * n, *dg = a->dg + a->newest * n;
-    for (int64_t i = 0; i < n; ++i) df[i] = g[i] - x[i] - a->f[i], dg[i] = g[i] - a->g[i];
-    for (int k = 0; k < a->n_kept; ++k)
-      a->gram[k][a->newest] = a->gram[a->newest][k] = weighted_dot(n, weight, df, a->df + k * n);
   } else a->n_kept = 0;
-  for (int64_t i = 0; i < n; ++i) a->f[i] = g[i] - x[i], a->g[i] = g[i];
-  for (int64_t i = 0; i < n; ++i) next[i] = a->g[i];
-  for (int k = 0; k < a->n_kept; ++k) b[k] = weighted_dot(n, weight, a->f, a->df + k * n);
-  if (a->n_kept == 0) return;
-  if (!solve_gram(a, a->n_kept, b, c)) {
-    anderson_forget(a);
-    a->n_kept = 0;
-    return;
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_NUMBERS)
+  for (int64_t k = 0; k < n_chunks; ++k) part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
+  for (int64_t k = 0; k < n_chunks; ++k)
+    for (int i = 0; i < a->n_kept; ++i) total.dot[i] += part[k].dot[i], total.rhs[i] += part[k].rhs[i];
+  for (int i = 0; i < a->n_kept; ++i) a->gram[i][a->newest] = a->gram[a->newest][i] = total.dot[i];
+  const bool is_solved = a->n_kept == 0 || solve_gram(a, a->n_kept, total.rhs, c);
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_NUMBERS)
+  for (int64_t k = 0; k < n_chunks; ++k) {
+    const int64_t first = k * length, last = first + length < n ? first + length : n;
+    for (int64_t i = first; i < last; ++i) next[i] = a->g[i];
+    for (int j = 0; is_solved && j < a->n_kept; ++j) {
+      const double *dg = a->dg + j * n;
+      for (int64_t i = first; i < last; ++i) next[i] -= c[j] * dg[i];
+    }
   }
-  for (int k = 0; k < a->n_kept; ++k) {
-    const double *dg = a->dg + k * n;
-    for (int64_t i = 0; i < n; ++i) next[i] -= c[k] * dg[i];
-  }
+  if (!is_solved) a->n_kept = 0, a->newest = -1;
 }

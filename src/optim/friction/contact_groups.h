@@ -23,7 +23,7 @@ typedef struct {
   int32_t group;
 } group_side;
 
-typedef struct {
+typedef struct contact_groups {
   int64_t     n, n_groups;
   int64_t    *side_start; /* [n+1] */
   group_side *side;
@@ -36,6 +36,8 @@ typedef struct {
 /* Assembles the blocks of W where it needs them. Fails when memory does. */
 PetscErrorCode contact_groups_create(delassus *w, contact_groups *out);
 void           contact_groups_destroy(contact_groups *g);
+/* Those of w, made at the first call; w owns them. */
+PetscErrorCode contact_groups_of(delassus *w, const contact_groups **out);
 
 /* u += the part of contact a's velocity that one of its sides holds. */
 static inline void group_side_gather(const contact_groups *restrict g, const group_side *s, const double *restrict state, double u[3])

@@ -10,7 +10,8 @@
                "METIS failed with code %d", metis_);                                                          \
   } while (0)
 
-enum { CONTACTS_WORTH_PARTS = 400, CONTACTS_PER_PART = 64, MOST_PARTS = 64 };
+/* A sweep takes some 50 ns a contact, and every round ends with threads waiting for each other, about 1 us: few rounds, unless there is much to do. */
+enum { CONTACTS_WORTH_PARTS = 400, CONTACTS_PER_PART = 1000, MOST_PARTS = 64 };
 
 void contact_plan_destroy(contact_plan *p)
 {
@@ -21,8 +22,8 @@ void contact_plan_destroy(contact_plan *p)
 int64_t contact_plan_parts(const contact_groups *g)
 {
   if (g->n < CONTACTS_WORTH_PARTS || g->n_groups < 8) return 1;
-  int64_t parts = 8;
-  while (2 * parts <= MOST_PARTS && 2 * parts <= g->n_groups / 4 && g->n / (2 * parts) >= 4 * CONTACTS_PER_PART) parts *= 2;
+  int64_t parts = 4;
+  while (2 * parts <= MOST_PARTS && 2 * parts <= g->n_groups / 4 && g->n / parts >= CONTACTS_PER_PART) parts *= 2;
   return parts;
 }
 

@@ -1,6 +1,7 @@
 #include "optim/friction/delassus.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "optim/friction/contact_groups.h"
 #include "optim/friction/delassus_impl.h"
 #include <inttypes.h>
 
@@ -14,6 +15,8 @@ void delassus_destroy(delassus **w)
   mass_factor_destroy(&(*w)->factor);
   memory_free(&(*w)->touch_start), memory_free(&(*w)->touch), memory_free(&(*w)->member_start), memory_free(&(*w)->member);
   memory_free(&(*w)->work);
+  if ((*w)->groups) contact_groups_destroy((*w)->groups);
+  memory_free(&(*w)->groups);
   memory_free(w);
 }
 

@@ -19,6 +19,8 @@ struct delassus {
   int64_t     *member_start; /* [n_components+1] contacts on each component, */
   int32_t     *member;       /* ascending */
   double      *work;         /* [n_dof] */
+  /* both, once asked for */
+  struct contact_groups *groups;
 };
 
 static inline bool delassus_is_system(const delassus *w) { return w->factor != NULL; }

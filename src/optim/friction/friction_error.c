@@ -1,5 +1,4 @@
 #include "core/math3.h"
-#include "core/team.h"
 #include "optim/friction/cone.h"
 #include "optim/friction/friction.h"
 
@@ -19,10 +18,12 @@ static void add_contact(const friction_problem *p, int64_t a, const double *r, c
   if (share) *share = square;
 }
 
-static sums add_chunk(const friction_problem *p, int64_t chunk, const double *r, const double *u, double *per_contact)
+/* At most 64 chunks, whose borders depend on n alone. */
+enum { CHUNKS = 64, CHUNK_LEAST = 64, PARALLEL_CONTACTS = 512 };
+
+static sums add_chunk(const friction_problem *p, int64_t first, int64_t last, const double *r, const double *u, double *per_contact)
 {
-  const int64_t first = chunk * TEAM_CHUNK, last = first + TEAM_CHUNK < p->n ? first + TEAM_CHUNK : p->n;
-  sums          s = {0};
+  sums s = {0};
   for (int64_t a = first; a < last; ++a) add_contact(p, a, r + 3 * a, u + 3 * a, &s, per_contact ? per_contact + a : NULL);
   return s;
 }
@@ -30,12 +31,15 @@ static sums add_chunk(const friction_problem *p, int64_t chunk, const double *r,
 static double ratio(double above, double below) { return below > 0.0 ? above / below : above > 0.0 ? INFINITY : above; }
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Chunks one after the other: cheap against the product that gave u. */
 void friction_errors(const friction_problem *p, const double *r, const double *u, double *absolute, double *siconos, double *scaled, double *per_contact)
 {
-  sums t = {0};
-  for (int64_t c = 0; c < team_chunks(p->n); ++c) {
-    const sums s = add_chunk(p, c, r, u, per_contact);
+  const int64_t size_even = (p->n + CHUNKS - 1) / CHUNKS, length = size_even > CHUNK_LEAST ? size_even : CHUNK_LEAST;
+  const int64_t n_chunks  = (p->n + length - 1) / length;
+  sums          part[CHUNKS], t = {0};
+  #pragma omp parallel for schedule(static) if (p->n >= PARALLEL_CONTACTS)
+  for (int64_t c = 0; c < n_chunks; ++c) part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
+  for (int64_t c = 0; c < n_chunks; ++c) {
+    const sums s = part[c];
     t.F += s.F, t.r += s.r, t.u += s.u, t.q += s.q, t.scaled_F += s.scaled_F, t.scaled_r += s.scaled_r, t.scaled_q += s.scaled_q;
   }
   const double size = sqrt(larger(t.q, larger(t.r, t.u))), scaled_size = sqrt(larger(t.scaled_r, t.scaled_q));

@@ -33,7 +33,7 @@ static const key_spec keys[] = {
 const key_table friction_splitting_table = {.name = "friction.splitting", .help = "Block Gauss-Seidel over contacts.",
                                             .size = sizeof(friction_splitting_options), .keys = keys};
 
-enum { SWEEPS = 100000, FRESH_EVERY = 2000 };
+enum { SWEEPS = 100000, FRESH_EVERY = 2000, PARALLEL_CONTACTS = 512 };
 static const double WORSE_MAX = 2.0; /* growth of a residual that shows an accelerated step was a mistake */
 
 typedef struct {
@@ -106,6 +106,7 @@ static void accelerate(solver *v, const double *r)
   if (v->past.n_kept > 0 && f > WORSE_MAX * v->residual) anderson_forget(&v->past);
   v->residual = f;
   anderson_step(&v->past, v->from, r, v->weight, v->from);
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
   for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], v->from + 3 * a, v->from + 3 * a);
   sweeper_put(&v->s, v->from);
 }

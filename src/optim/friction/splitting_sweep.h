@@ -8,8 +8,8 @@
 
 /* Everything in the order of the plan. */
 typedef struct {
-  contact_groups groups;
-  contact_plan     plan;
+  const contact_groups *groups; /* of W */
+  contact_plan   plan;
   int64_t        n;
   one_contact   *one;        /* [n] */
   int64_t       *side_start; /* [n+1] */
@@ -20,6 +20,9 @@ typedef struct {
   uint8_t       *quiet, *sleep; /* [n] visits without change; sweeps to leave out */
   double         freeze_change2; /* squared, of r and relative; 0: never */
   int            freeze_after, local;
+  int            n_lanes;    /* threads that the tasks are dealt to, longest first; who does a task makes no difference to it */
+  int64_t       *lane_start; /* [n_rounds * n_lanes + 1] */
+  int32_t       *lane_task;  /* [n_tasks] */
 } sweeper;
 
 PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out);
