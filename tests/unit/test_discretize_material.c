@@ -349,7 +349,29 @@ static void small_strain(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
+/* The nearest tangent without what is not symmetric or definite: A = Q diag(4, 1, -2) Q^T with a skew part keeps diag(4, 1, 0); what is definite stays. */
+static void projected_tangent(void **state)
+{
+  (void)state;
+  const double c = 0.8, s = 0.6, Q[9] = {c, 0, -s, 0, 1, 0, s, 0, c};
+  double       dp[18], a[6] = {1, 1, -2, 1, 0, 1}, b[6] = {-3, 1, 0, 1, 2, 1}, wanted[9] = {0};
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double kept = 4 * Q[3 * i] * Q[3 * j] + Q[3 * i + 1] * Q[3 * j + 1], skew = i == j ? 0.0 : (i < j ? 5.0 : -5.0);
+      wanted[3 * i + j]        = kept;
+      dp[2 * (3 * i + j)]     = kept - 2 * Q[3 * i + 2] * Q[3 * j + 2] + skew;
+      dp[2 * (3 * i + j) + 1] = i == j ? 3.0 : 1.0;
+    }
+  material_tangent_project(2, 2, dp, a, b);
+  for (int k = 0; k < 9; ++k) {
+    assert_close(dp[2 * k], wanted[k], 1e-14);
+    assert_true(dp[2 * k + 1] == (k % 4 == 0 ? 3.0 : 1.0));
+  }
+  for (int k = 0; k < 3; ++k) assert_true(a[2 * k] == (k == 1 ? 0.0 : k == 0 ? 1.0 : 0.0) && b[2 * k] == (k == 0 ? 0.0 : k == 2 ? 2.0 : 0.0));
+  for (int k = 0; k < 3; ++k) assert_true(a[2 * k + 1] == 1.0 && b[2 * k + 1] == 1.0);
+}
+
+TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
           cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted), cmocka_unit_test(linear_corotated_is_hooke),
           cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return), cmocka_unit_test(elastic_states_keep_their_bits),
           cmocka_unit_test(bad_points_are_named), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))

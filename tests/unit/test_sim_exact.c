@@ -1,0 +1,444 @@
+/* Steps of the formulation `exact`: rest, sliding, momentum, energy, impact, what is held, threads; the rows of its contacts and its matrix. */
+#include "test.h"
+#include <stdio.h>
+#include <string.h>
+#include "core/diagnostics.h"
+#include "core/math3.h"
+#include "core/random.h"
+#include "core/team.h"
+#include "discretize/rigid/rigid_body.h"
+#include "sim/exact/exact_contacts.h"
+#include "sim/formulation.h"
+#include "sim/scene/scene.h"
+
+typedef struct {
+  diagnostics *d;
+  job         *j;
+  scene       *s;
+  formulation *f;
+  field_table *fields;
+  step_report  report;
+  double       t;
+} world;
+
+static void open_world(const char *text, world *w)
+{
+  memset(w, 0, sizeof *w);
+  assert_ok(diagnostics_create(&w->d));
+  assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
+  assert_ok(formulations[w->j->formulation]->create(w->s, &w->f));
+}
+
+static void close_world(world *w)
+{
+  if (w->f) w->f->ops->destroy(&w->f);
+  scene_destroy(&w->s);
+  job_destroy(&w->j);
+  diagnostics_destroy(&w->d);
+}
+
+static void step(world *w)
+{
+  step_verdict verdict;
+  const double dt = w->j->time->step;
+  assert_ok(w->f->ops->step(w->f, w->t, dt, &verdict, &w->report));
+  if (verdict.code != STEP_OK) fail_msg("t = %g: %s", w->t, step_code_text(verdict.code));
+  w->t += dt;
+}
+
+static body_totals totals(const world *w)
+{
+  body_totals sum;
+  assert_ok(scene_totals(w->s, &sum));
+  return sum;
+}
+static double energy(const world *w)
+{
+  const body_totals sum = totals(w);
+  return sum.kinetic + sum.elastic + sum.potential;
+}
+static const rigid_body *rigid(const world *w, const char *name)
+{
+  const int i = scene_find_body(w->s, name);
+  assert_true(i >= 0);
+  return rigid_body_of(w->s->bodies[i].body);
+}
+
+#define HEAD                                                                                                                        \
+  "stickslip: 1\nname: test\nformulation: exact\n"                                                                                  \
+  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, poisson_ratio: 0.3}\n" \
+  "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 1.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}\n"
+#define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
+#define TIGHT "solver: {newton: {tolerance: 1.0e-11}, friction: {tolerance: 1.0e-12}}\n"
+
+/* Friction says where a block stops, and backward Euler when: v_k = v - k mu g h until it would turn. */
+static void test_slip_distance(void **state)
+{
+  (void)state;
+  world  w;
+  double v = 1.0, x = 0.0;
+  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.2, -0.1, 0], max: [0.2, 0.1, 0.05]}}, velocity: [0.8, 0.6, 0]}\n"
+                  "contact: {friction: 0.3}\n" TIGHT, &w);
+  for (int k = 0; k < 60; ++k) {
+    step(&w);
+    v = fmax(0.0, v - 0.3 * 9.81 * 1e-2);
+    x += 1e-2 * v;
+    assert_close(w.report.contact.max_cone_violation, 0.0, 1e-12);
+    assert_close(w.report.contact.natural_map, 0.0, 1e-8);
+  }
+  const rigid_body *b = rigid(&w, "block");
+  assert_true(v == 0.0);
+  assert_close(b->c[0], 0.8 * x, 1e-9);
+  assert_close(b->c[1], 0.6 * x, 1e-9);
+  assert_close(b->c[2], 0.025, 1e-9);
+  assert_close(v3_norm(b->v), 0.0, 1e-9);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* A block on a slope, just below and just above the angle of friction: tan = 0.5. */
+static void test_threshold(void **state)
+{
+  (void)state;
+  for (int slides = 0; slides < 2; ++slides) {
+    world w;
+    char  text[2000];
+    snprintf(text, sizeof text, HEAD "gravity: [4.387165, 0, -8.77433]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+             "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.1]}}}\ncontact: {friction: %g}\n" TIGHT,
+             slides ? 0.499 : 0.501);
+    open_world(text, &w);
+    for (int k = 0; k < 50; ++k) step(&w);
+    const rigid_body *b = rigid(&w, "block");
+    if (slides) assert_close(b->v[0], 0.5 * (4.387165 - 0.499 * 8.77433), 1e-9);
+    else assert_close(v3_norm(b->v), 0.0, 1e-9);
+    assert_close(v3_norm(b->w), 0.0, 1e-9);
+    assert_int_equal(w.report.contact.n_sliding > 0, slides);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+/* Nothing but each other: rigid ones with spin, an elastic one, fibres. Momentum stays to round-off, and at e = 0 energy falls. Angular momentum does where
+ * all is rigid: backward Euler turns what deforms with forces of its end and arms of its start. */
+#define RIGID                                                                                                                            \
+  "  a: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}, velocity: [1, 0.2, 0], angular_velocity: [0, 3, 1]}\n" \
+  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.24, 0.05, 0.02], radius: 0.1}}, velocity: [-1, 0, 0], angular_velocity: [0, 0, -5]}\n"
+#define ALONE HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 2.0e-3}\n"
+#define CONVERGED "solver: {newton: {tolerance: 1.0e-12, stall_tolerance: 1.0e-9}, friction: {tolerance: 1.0e-10}}\n"
+static const char *const pair  = ALONE "contact: {friction: 0.5}\n" CONVERGED "bodies:\n" RIGID;
+static const char *const crowd =
+  ALONE CONVERGED "bodies:\n" RIGID
+       "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.12], max: [0.1, 0.1, 0.32]}}, velocity: [0, 0, -2]}\n"
+       "  d: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [-0.3, 0.5, 0], to: [0.3, 0.5, 0]}}, segments: 8}\n"
+       "  e: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [0.02, 0.3, 0.03], to: [0.0, 0.8, 0.03]}}, segments: 8, velocity: [0.5, 0, -1]}\n"
+       "contact: {friction: 0.5, pairs: [{between: [c, d], touch: false}, {between: [c, e], touch: false}]}\n";
+
+static void check_momentum(const char *text, int64_t least_contacts, bool has_moment)
+{
+  world w;
+  open_world(text, &w);
+  const body_totals before = totals(&w);
+  double            last = energy(&w);
+  int64_t           contacts = 0;
+  for (int k = 0; k < 40; ++k) {
+    step(&w);
+    contacts += w.report.contact.n_active;
+    const double now = energy(&w);
+    assert_true(now <= last + 1e-9 * last);
+    last = now;
+  }
+  assert_true(contacts >= least_contacts);
+  const body_totals after = totals(&w);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(after.momentum[k], before.momentum[k], 1e-11);
+    if (has_moment) assert_close(after.angular_momentum[k], before.angular_momentum[k], 1e-11);
+  }
+  assert_true(last < 0.95 * (before.kinetic + before.elastic + before.potential));
+  close_world(&w);
+  assert_no_leak();
+}
+static void test_momentum_and_energy(void **state)
+{
+  (void)state;
+  check_momentum(pair, 1, true);
+  check_momentum(crowd, 40, false);
+}
+
+static void test_threads(void **state)
+{
+  (void)state;
+  world     w[2];
+  const int n = team_threads();
+  for (int i = 0; i < 2; ++i) {
+    team_set_threads(i + 1);
+    open_world(crowd, &w[i]);
+    for (int k = 0; k < 20; ++k) step(&w[i]);
+  }
+  team_set_threads(n);
+  const body_totals one = totals(&w[0]), two = totals(&w[1]);
+  assert_true(w[0].report.friction.n_contacts > 0);
+  assert_memory_equal(&one, &two, sizeof one);
+  for (int i = 0; i < 2; ++i) close_world(&w[i]);
+  assert_no_leak();
+}
+
+/* Newton's law of impact: heights of a ball that falls on the floor go with e^2, of what backward Euler makes of the fall. */
+static void test_restitution(void **state)
+{
+  (void)state;
+  world  w;
+  double before = 0.0, after = 0.0;
+  open_world(HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+                  "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.3], radius: 0.1}}, velocity: [0, 0, -1]}\ncontact: {friction: 0.3, restitution: 0.6}\n" TIGHT, &w);
+  const rigid_body *b = rigid(&w, "ball");
+  for (int k = 0; k < 200 && after <= 0.0; ++k) {
+    before = b->v[2];
+    step(&w);
+    after = b->v[2];
+  }
+  assert_close(after, -0.6 * before, 1e-9);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* What overlaps is pushed apart slowly and stays: no energy but what that takes, no hop. */
+static void test_overlap(void **state)
+{
+  (void)state;
+  world w;
+  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.01], max: [0.1, 0.1, 0.09]}}}\ncontact: {friction: 0.3}\n" TIGHT, &w);
+  const rigid_body *b = rigid(&w, "block");
+  double            highest = 0.0;
+  for (int k = 0; k < 100; ++k) {
+    step(&w);
+    highest = fmax(highest, b->c[2]);
+    assert_true(v3_norm(b->v) <= 9.81e-2 * (1.0 + 1e-9));
+  }
+  assert_true(highest <= 0.05 + 1e-9);
+  assert_close(b->c[2], 0.05, 1e-5);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* Held nodes go where their motion has them, to the last bit of what their velocity can say, while the rest lies on a rising floor. */
+static void test_held(void **state)
+{
+  (void)state;
+  world w;
+  open_world(HEAD "time: {end: 1, step: 5.0e-3}\nbodies:\n"
+                  "  floor: {kind: kinematic, shape: {plane: {normal: [0, 0, 1]}}, motion: {velocity: [0, 0, 0.02]}}\n"
+                  "  beam: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0, -0.05, 0.002], max: [0.3, 0.05, 0.102]}},\n"
+                  "    hold: [{inside: {box: {min: [-0.01, -1, -1], max: [0.01, 1, 1]}}, motion: {velocity: [0, 0.1, 0.02]}}]}\n"
+                  "contact: {friction: 0.4}\n" TIGHT, &w);
+  const body  *b = w.s->systems[0];
+  body_surface surface;
+  int64_t      n_held = 0;
+  for (int k = 0; k < 30; ++k) step(&w);
+  b->ops->surface(b, &surface);
+  for (int64_t i = 0; i < surface.n_nodes; ++i) {
+    const double *x = surface.x + 3 * i, *rest = surface.rest + 3 * i;
+    assert_true(x[2] >= 0.02 * 0.15 - 1e-6); /* above the floor */
+    if (fabs(rest[0]) > 1e-9) continue;
+    ++n_held;
+    assert_close(x[0], rest[0], 1e-14);
+    assert_close(x[1], rest[1] + 0.1 * 0.15, 1e-14);
+    assert_close(x[2], rest[2] + 0.02 * 0.15, 1e-14);
+  }
+  assert_true(n_held > 3);
+  assert_true(w.report.contact.n_active > 3);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* ---- parts ----------------------------------------------------------------------------------------------------------- */
+
+static const char *const close_by =
+  ALONE "contact: {friction: 0.5}\nbodies:\n"
+        "  floor: {kind: kinematic, shape: {plane: {normal: [0, 0, 1]}}, motion: {velocity: [0.3, 0, 0.1]}}\n"
+        "  a: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
+        "  b: {kind: rigid, material: wood, shape: {box: {min: [0.101, -0.05, 0], max: [0.2, 0.15, 0.3]}}}\n"
+        "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.2], max: [0.1, 0.1, 0.4]}}}\n";
+
+/* Where a point of body i goes, by the poses. */
+static void follow(const exact_contacts *c, const step_layout *l, int32_t i, const double x[3], double moved[3])
+{
+  const rigid_frame *f0 = &l->frames0[c->frame[i]], *f1 = &l->frames[c->frame[i]];
+  double             arm[3], X[3];
+  v3_sub(arm, x, f0->c);
+  m3_mulv_t(X, f0->R, arm);
+  m3_mulv(moved, f1->R, X);
+  v3_axpy(moved, 1.0, f1->c);
+}
+
+/* Forces and moments about the origin of blocks y. */
+static void sum_up(const scene *s, const double *y, double force[3], double moment[3])
+{
+  for (int k = 0; k < s->n_systems; ++k) {
+    const body  *b = s->systems[k];
+    body_surface surface;
+    rigid_frame  f;
+    double       m[3];
+    if (!b->ops->frame) b->ops->surface(b, &surface); /* all of its nodes are on it, or feel nothing */
+    else b->ops->frame(b, 0.0, 0.0, NULL, &f);
+    for (int64_t i = 0; i < (b->ops->frame ? 1 : b->n_blocks); ++i) {
+      v3_axpy(force, 1.0, y + 3 * (b->first_block + i));
+      v3_cross(m, b->ops->frame ? f.c : surface.x + 3 * i, y + 3 * (b->first_block + i));
+      v3_axpy(moment, 1.0, m);
+    }
+    if (b->ops->frame) v3_axpy(moment, 1.0, y + 3 * (b->first_block + 1));
+  }
+}
+
+/* Rows against moving the bodies a little; H^T r is neither force nor moment on the whole. */
+static void test_rows(void **state)
+{
+  (void)state;
+  world          w;
+  step_layout    l;
+  exact_unknowns u;
+  exact_contacts c;
+  step_verdict   verdict = {STEP_OK, NULL, -1};
+  const double   dt = 1e-6;
+  int64_t        n_rigid = 0, n_soft = 0, n_floor = 0;
+  double        *rows, *r, *y, force[3] = {0}, moment[3] = {0};
+  open_world(close_by, &w);
+  assert_ok(step_layout_create(w.s, &l));
+  assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
+  for (int64_t i = 0; i < 3 * l.n_blocks; ++i) l.v0[i] = random_range(3, (uint64_t)i, 0, -1.0, 1.0);
+  memcpy(l.v, l.v0, (size_t)(3 * l.n_blocks) * sizeof *l.v);
+  assert_ok(step_layout_follow(&l));
+  assert_ok(exact_unknowns_create(&l, &u));
+  assert_ok(exact_contacts_create(w.s, &c));
+  assert_ok(exact_contacts_find(&c, &l, &u, &verdict));
+  const int64_t n = exact_contacts_size(&c);
+  assert_ok(memory_alloc("test", 3 * n, sizeof *rows, &rows));
+  assert_ok(memory_alloc("test", 3 * n, sizeof *r, &r));
+  assert_ok(memory_alloc("test", 3 * l.n_blocks, sizeof *y, &y));
+  contact_jacobian_velocity(&c.rows, l.v0, rows);
+  for (int64_t i = 0; i < n; ++i) {
+    const contact_spot *s = &exact_contacts_spots(&c)[i];
+    const bool          on_floor = w.s->bodies[s->body_a].kind->ops->residual == NULL || w.s->bodies[s->body_b].kind->ops->residual == NULL;
+    double              moved[2][3], way[3], u_i[3];
+    n_floor += on_floor;
+    for (int k = 0; k < 3 && !on_floor; ++k) r[3 * i + k] = random_range(4, (uint64_t)(3 * i + k), 0, -1.0, 1.0);
+    if (c.frame[s->body_a] < 0 || c.frame[s->body_b] < 0) {
+      ++n_soft;
+      continue;
+    }
+    ++n_rigid;
+    follow(&c, &l, s->body_a, s->a.x, moved[0]);
+    follow(&c, &l, s->body_b, s->b.x, moved[1]);
+    v3_sub(way, moved[0], moved[1]);
+    m3_mulv(u_i, c.rows.frame + 9 * i, way);
+    for (int k = 0; k < 3; ++k) assert_close(u_i[k] / dt, rows[3 * i + k], 1e-5);
+  }
+  assert_true(n_rigid > 8 && n_soft > 8 && n_floor >= 8);
+  contact_jacobian_scatter(&c.rows, 1.0, r, y);
+  sum_up(w.s, y, force, moment);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(force[k], 0.0, 1e-13);
+    assert_close(moment[k], 0.0, 1e-13);
+  }
+  memory_free(&rows);
+  memory_free(&r);
+  memory_free(&y);
+  exact_contacts_destroy(&c);
+  exact_unknowns_destroy(&u);
+  step_layout_destroy(&l);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* M is symmetric and positive, and where bodies are at rest, the exact tangent. `shape`: moved by this much of noise. */
+static void check_matrix(const char *text, double noise, bool is_exact)
+{
+  world          w;
+  step_layout    l;
+  exact_unknowns u;
+  sparse_rows    M;
+  step_verdict   verdict = {STEP_OK, NULL, -1};
+  open_world(text, &w);
+  const double dt = w.j->time->step;
+  assert_ok(step_layout_create(w.s, &l));
+  assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
+  assert_ok(exact_unknowns_create(&l, &u));
+  double *g, *x, *y, *z, *plus, *minus;
+  double **arrays[] = {&g, &x, &y, &z, &plus, &minus};
+  for (int k = 0; k < 6; ++k) assert_ok(memory_alloc("test", u.n_full, sizeof **arrays[k], arrays[k]));
+  for (int64_t i = 0; i < u.n; ++i) z[i] = random_range(5, (uint64_t)i, 0, -noise, noise);
+  exact_unknowns_expand(&u, z, l.v);
+  assert_ok(step_layout_follow(&l));
+  assert_ok(step_layout_residual(&l, g, true, &verdict));
+  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(exact_unknowns_mass(&u, &l, &M));
+  mass_factor *factor;
+  assert_ok(mass_factor_create(&M, &factor)); /* fails where M is not positive definite */
+  mass_factor_destroy(&factor);
+  for (int trial = 0; trial < 3; ++trial) {
+    double xy = 0.0, yx = 0.0, xx = 0.0, size = 0.0;
+    for (int64_t i = 0; i < u.n; ++i) x[i] = random_range(6, (uint64_t)i, (uint64_t)trial, -1.0, 1.0);
+    sparse_rows_apply(&M, x, y);
+    for (int64_t i = 0; i < u.n; ++i) xx += x[i] * y[i];
+    assert_true(xx > 0.0);
+    sparse_rows_apply(&M, z, g);
+    for (int64_t i = 0; i < u.n; ++i) xy += x[i] * g[i], yx += z[i] * y[i], size += fabs(x[i] * g[i]);
+    assert_close(xy, yx, 1e-13 * size + 1e-300);
+    if (!is_exact) continue;
+    const double e = 1e-4;
+    double       error = 0.0, length = 0.0;
+    for (int side = 0; side < 2; ++side) {
+      double *to = side ? minus : plus;
+      for (int64_t i = 0; i < u.n; ++i) to[i] = z[i] + (side ? -e : e) * x[i];
+      exact_unknowns_expand(&u, to, l.v);
+      assert_ok(step_layout_follow(&l));
+      assert_ok(step_layout_residual(&l, g, false, &verdict));
+      exact_unknowns_fold(&u, g, to);
+    }
+    for (int64_t i = 0; i < u.n; ++i) {
+      const double d = y[i] - (plus[i] - minus[i]) / (2.0 * e);
+      error += d * d, length += y[i] * y[i];
+    }
+    assert_close(sqrt(error / length), 0.0, 1e-6);
+  }
+  sparse_rows_destroy(&M);
+  for (int k = 0; k < 6; ++k) memory_free(arrays[k]);
+  exact_unknowns_destroy(&u);
+  step_layout_destroy(&l);
+  close_world(&w);
+  assert_no_leak();
+}
+
+#define SOFT HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1}\nbodies:\n"
+static const char *const beam =
+  SOFT "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.1]}}, hold: [{inside: {box: {min: [-0.01, -1, -1], max: [0.01, 1, 1]}}}]}\n";
+
+/* dt^2 K is not small against the mass. */
+static const char *const stiff =
+  "stickslip: 1\nname: test\nformulation: exact\ngravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1}\n"
+  "materials: {rubber: {model: fixed_corotated, density: 10, youngs_modulus: 1.0e6, poisson_ratio: 0.4}}\nbodies:\n"
+  "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.1]}}}\n"
+  "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [1, 0, 0], v: [0, 1, 0], cells: [6, 6]}, mass_per_area: 0.02, stretch: 1000, bending: 1.0}\n";
+
+static void test_matrix_at_rest(void **state)
+{
+  (void)state;
+  check_matrix(beam, 0.0, true);
+  check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, anchors: [{point: [0, 0, 0], stiffness: 100}]}\n", 0.0, true);
+}
+
+static void test_matrix_far_from_rest(void **state)
+{
+  (void)state;
+  check_matrix(beam, 4.0, false);
+  check_matrix(stiff, 3.0, false);
+  check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, angular_velocity: [30, 2, 1], anchors: [{point: [0, 0, 0], to: [1, 0, 0], stiffness: 1e5}]}\n", 50.0, false);
+  check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}}\nmpm: {light_nodes: 0.01}\n", 1.0, false);
+}
+
+TEST_MAIN(cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
+          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_rows),
+          cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
