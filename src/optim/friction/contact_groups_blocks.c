@@ -55,7 +55,7 @@ static PetscErrorCode find_neighbours(cover *s)
   int64_t slot = 0, first = 0;
   for (int64_t a = 0; a < s->n; ++a) { /* each once */
     const int64_t last = s->near_start[a + 1];
-    qsort(s->near + first, (size_t)(last - first), sizeof *s->near, compare_int32);
+    if (last > first) qsort(s->near + first, (size_t)(last - first), sizeof *s->near, compare_int32);
     for (int64_t k = first; k < last; ++k)
       if (k == first || s->near[k] != s->near[k - 1]) s->near[slot++] = s->near[k];
     first                = last;

@@ -23,7 +23,7 @@ struct mass_factor {
 };
 
 /* A band of width b costs n b^2 multiplications; from here on ordering for little fill is worth a package. */
-static const double BAND_WORK_MAX = 2e8;
+static const double BAND_WORK_MAX = 2e7;
 enum { BAND_WIDTH_FINE = 64, PARALLEL_PLACES = 2000 };
 
 void mass_factor_destroy(mass_factor **f)

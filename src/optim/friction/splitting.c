@@ -64,9 +64,9 @@ static PetscErrorCode solver_create(solver *v, const double *r)
   PetscFunctionBegin;
   PetscCall(sweeper_create(v->p, v->own, &v->s));
   PetscCall(memory_alloc("best impulses", 3 * n, sizeof *v->best, &v->best));
-  memcpy(v->best, r, (size_t)(3 * n) * sizeof *r);
+  for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], r + 3 * a, v->best + 3 * a); /* if nothing better comes */
   v->best_error = INFINITY;
-  sweeper_put(&v->s, r);
+  sweeper_put(&v->s, v->best);
   if (v->own->memory == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(anderson_create(3 * n, (int)v->own->memory, &v->past));
   PetscCall(memory_alloc("weights of impulses", 3 * n, sizeof *v->weight, &v->weight));
