@@ -2,13 +2,11 @@
 #ifndef SS_SIM_FORMULATION_H
 #define SS_SIM_FORMULATION_H
 #include "contact/contact.h"
-#include "core/diagnostics.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
+#include <stdio.h>
 
 typedef struct scene scene;
-
-typedef struct job job;
 
 /* Of the solver for impulses with exact friction, in formulations that have one. */
 typedef struct {
@@ -40,6 +38,8 @@ typedef struct {
   /* The contacts of the last accepted step; borrowed until the next one. */
   contact_points_view (*contact_points)(const formulation *f);
   PetscErrorCode (*fields)(formulation *f, field_table *table);
+  /* What `check` says of it, in a few lines; NULL: nothing. */
+  PetscErrorCode (*describe)(const scene *s, FILE *out);
   void (*destroy)(formulation **f);
 } formulation_ops;
 

@@ -418,7 +418,7 @@ static const char *const beam =
 
 /* dt^2 K is not small against the mass. */
 static const char *const stiff =
-  "stickslip: 1\nname: test\nformulation: exact\ngravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1}\n"
+  "stickslip: 1\nname: test\nformulation: exact\ngravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1, pairs: [{between: [beam, sheet], touch: false}]}\n"
   "materials: {rubber: {model: fixed_corotated, density: 10, youngs_modulus: 1.0e6, poisson_ratio: 0.4}}\nbodies:\n"
   "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.1]}}}\n"
   "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [1, 0, 0], v: [0, 1, 0], cells: [6, 6]}, mass_per_area: 0.02, stretch: 1000, bending: 1.0}\n";
@@ -439,6 +439,41 @@ static void test_matrix_far_from_rest(void **state)
   check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}}\nmpm: {light_nodes: 0.01}\n", 1.0, false);
 }
 
-TEST_MAIN(cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
+/* What cannot be is refused where it stands: keys of springs, pairs that nobody finds. */
+static void test_refused(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *more, *wanted;
+  } cases[] = {
+    {"contact: {friction: 0.1, stiffness: 5, edges: true}\n", "contact.stiffness: formulation exact cannot use it"},
+    {"contact: {friction: 0.1, pairs: [{between: [a, floor], friction: 1, friction_direction: [1, 0, 0], friction_transverse: 2}]}\n",
+     "contact.pairs[0].friction_direction: formulation exact cannot use it"},
+    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\n", "solver.linear: formulation exact cannot use it"},
+    {"contact: {restitution: 0.5}\n", "contact.friction: missing: \"floor\" and \"a\" may touch"},
+    {"contact: {friction: 0.1, pairs: [{between: [c, c]}]}\n", "\"c\" (fem) is to touch itself, but formulation exact does not find where yet"},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    char         text[3000];
+    diagnostics *d;
+    job         *j = NULL;
+    scene       *s = NULL;
+    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+             "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
+             "  c: {kind: fem, material: rubber, spacing: 0.5, shape: {box: {min: [0, 0, 2], max: [1, 1, 3]}}}\n%s", cases[k].more);
+    assert_ok(diagnostics_create(&d));
+    assert_ok(job_read_text("job", text, 0, NULL, d, &j));
+    if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
+    bool is_said = false;
+    for (int i = 0; i < diagnostics_count(d); ++i) is_said |= strstr(diagnostics_text(d, i), cases[k].wanted) != NULL;
+    if (!is_said) fail_msg("wanted %s, said %s", cases[k].wanted, diagnostics_count(d) ? diagnostics_text(d, 0) : "nothing");
+    scene_destroy(&s);
+    job_destroy(&j);
+    diagnostics_destroy(&d);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
           cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_rows),
           cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))

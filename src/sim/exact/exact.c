@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
+#include "sim/exact/exact_describe.h"
 #include "sim/exact/exact_impulses.h"
 #include "sim/exact/exact_report.h"
 #include "sim/formulation.h"
@@ -282,5 +283,6 @@ const formulation_ops exact_formulation = {
   .contact_force  = exact_force_between,
   .contact_points = exact_points,
   .fields         = exact_fields,
+  .describe       = exact_describe,
   .destroy        = exact_destroy,
 };

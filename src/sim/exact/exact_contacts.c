@@ -1,4 +1,5 @@
 #include "sim/exact/exact_contacts.h"
+#include "contact/contact_finders.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
@@ -15,8 +16,8 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
     c->body[i]  = s->bodies[i].body;
     c->frame[i] = s->bodies[i].frame;
     for (int j = 0; j < s->n_bodies; ++j)
-      c->by_points[i * s->n_bodies + j] = i != j && !s->laws[i * s->n_bodies + j].never_touch && !c->body[i]->ops->segments &&
-                                          !convex_contact_takes(s->bodies[i].body, s->bodies[j].body);
+      c->by_points[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && !s->bodies[i].body->ops->segments &&
+                                          (contact_finders_of(s->bodies[i].body, s->bodies[j].body) & 1u << FINDER_POINT);
   }
   PetscCall(point_contact_create(&c->points));
   PetscCall(convex_contact_create(s->n_bodies, c->body, &c->convex));

@@ -240,6 +240,8 @@ PetscErrorCode scene_describe(const scene *s, FILE *out)
     if (b->body->ops->describe) b->body->ops->describe(b->body, out);
     fprintf(out, "\n");
   }
+  const formulation_ops *f = formulations[s->job->formulation];
+  if (f->describe) PetscCall(f->describe(s, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 /* Which bodies of a scene may touch how, and who brings points and who level sets. */
 #include "sim/scene/scene_impl.h"
 #include <string.h>
+#include "contact/contact_finders.h"
 #include "contact/penalty.h"
 #include "contact/restitution.h"
 #include "core/math3.h"
@@ -53,7 +54,7 @@ static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops-
 static bool can_touch(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
-  if (is_rigid(s) && one->segments && two->segments) return true;
+  if (is_rigid(s) && s->bodies[a].body && s->bodies[b].body && contact_finders_of(s->bodies[a].body, s->bodies[b].body)) return true;
   if (a == b) return one->surface && !one->frame; /* what is rigid does not */
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
@@ -67,7 +68,7 @@ static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
   if (a < 0 || b < 0 || can_touch(s, a, b)) return;
   if (a == b)
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
-                          "\"%s\" is of kind %s; only bodies of kind fem and cloth can touch themselves: leave the entry out", one, s->bodies[a].kind->name);
+                          "\"%s\" is of kind %s; only bodies of kind fem and cloth can touch themselves, and rod under exact: leave the entry out", one, s->bodies[a].kind->name);
   else
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
                           "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not meet each other, and bodies of kind mpm meet on their grid; "
@@ -140,6 +141,19 @@ static contact_law law_of(const scene *s, double stiffness, double friction, dou
   return law;
 }
 
+/* Bodies that should meet, but nobody looks whether they do. */
+static void check_found(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+{
+  const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
+  if (!a->body || !b->body || contact_finders_of(a->body, b->body)) return;
+  if (i == j)
+    diagnostics_add(d, where->mark, "contact.pairs", "\"%s\" (%s) is to touch itself, but formulation %s does not find where yet: leave the entry out", a->name, a->kind->name,
+                    formulation_names[s->job->formulation]);
+  else
+    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where surfaces of triangles touch yet: say touch: false under contact.pairs",
+                    a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation]);
+}
+
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -184,7 +198,10 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         law->stiffness = same->stiffness = 0.0;
         law->friction = same->friction = 0.0;
         law->never_touch = same->never_touch = true;
-      } else if (isnan(law->stiffness) && !is_rigid(s)) {
+        continue;
+      }
+      if (is_rigid(s)) check_found(s, i, j, where, d);
+      if (isnan(law->stiffness) && !is_rigid(s)) {
         diagnostics_add(d, where->mark, "contact.stiffness",
                         "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all or for this pair (0: never)",
                         s->bodies[i].name, s->bodies[j].name);
