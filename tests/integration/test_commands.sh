@@ -4,7 +4,7 @@ job=$here/small.yaml
 cd "$work" || exit 1
 status 0 "$program" --help && says "resume" && says "75" && pass "--help lists commands and exit codes"
 status 0 "$program" --version && says "$("$program" run --version | head -n 1)" && says "PETSc 3" && says "HDF5 1" && pass "--version, also behind a command"
-for c in run resume check info diff render report schema completion; do status 0 "$program" $c --help; says "usage: stickslip $c"; done
+for c in run resume check info diff render report friction schema completion; do status 0 "$program" $c --help; says "usage: stickslip $c"; done
 pass "every command has --help"
 status 2 "$program" rnu && says 'did you mean "run"' && pass "unknown command"
 status 2 "$program" run && says usage && pass "missing argument"

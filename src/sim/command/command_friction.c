@@ -130,6 +130,7 @@ static bool options_fit(const command_line *line, session *s)
 static PetscErrorCode solve(const friction_case *c, const friction_options *o, int64_t repeat, const double *guess, double *r, double *u, friction_result *out)
 {
   PetscFunctionBegin;
+  *out           = (friction_result){0};
   double seconds = INFINITY;
   for (int64_t i = 0; i < repeat; ++i) {
     memcpy(r, guess, (size_t)(3 * c->problem.n) * sizeof *r);
