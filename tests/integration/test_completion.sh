@@ -44,7 +44,7 @@ offers "[mpm.kernel=]" run --set = mpm.k
 offers "[cubic]" run --set = mpm.kernel = c
 offers "[bodies.bed.][bodies.ball.]" run ball.yaml --set bodies.b
 offers "[measure.depth.]" run ball.yaml --set measure.
-offers "[rigid]" run ball.yaml --set bodies.ball.kind = r
+offers "[rigid]" run ball.yaml --set bodies.ball.kind = ri
 offers "[bodies.ball.shape.union[0].sphere.center=][bodies.ball.shape.union[0].sphere.radius=]" run ball.yaml --set "bodies.ball.shape.union[0].sphere."
 offers "[contact.pairs[0].friction=][contact.pairs[0].friction_direction=][contact.pairs[0].friction_transverse=]" run --set "contact.pairs[0].f"
 offers "[]" run --set nonsense.f

@@ -24,8 +24,8 @@ const friction_solver friction_solvers[FRICTION_N_METHODS + 1] = {
   {NULL, NULL, NULL}};
 
 static const char *const errors[]     = {"scaled", "siconos", "absolute", NULL};
-static const char *const error_help[] = {"natural map with rho_a = 3/trace(W_aa), over |r| and |q|, all in the norm of energy: does not change with the unit of mass",
-                                         "natural map over max(|q|, |r|, |u|), as Siconos measures", "natural map itself", NULL};
+static const char *const error_help[] = {"natural map with rho_a = 3/trace(W_aa), over the larger of r and q, all in the norm of energy: does not change with the unit of mass",
+                                         "natural map over the largest of the norms of q, r and u, as Siconos measures", "natural map itself", NULL};
 
 static const key_spec keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",

@@ -54,7 +54,7 @@ bool command_integer(const command_line *line, const char *option, int64_t min, 
 static void print_options(const command_option *options)
 {
   for (const command_option *o = options; o && o->name; ++o) {
-    char left[64];
+    char left[256];
     snprintf(left, sizeof left, "%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
     printf("  %-24s %s%s\n", left, o->help, o->is_repeatable ? " (repeatable)" : "");
   }
