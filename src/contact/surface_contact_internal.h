@@ -1,0 +1,43 @@
+/* Private to surface_contact*.c. */
+#ifndef SS_CONTACT_SURFACE_CONTACT_INTERNAL_H
+#define SS_CONTACT_SURFACE_CONTACT_INTERNAL_H
+#include "contact/broad_phase.h"
+#include "contact/edge_pair.h"
+#include "contact/surface_contact.h"
+
+struct surface_contact {
+  int64_t            n_vertices, n_points, n_segments;
+  int32_t            n_bodies, *point, *segment, *body;
+  bool              *meets, *is_closed, *is_rigid; /* [n_bodies] is_closed: of its surface */
+  double            *radius, *rest, thickest;
+  triangle_topology *topology;
+  broad_phase       *broad;
+  /* Of the last run. */
+  const double *x0, *x1; /* borrowed while it lasts */
+  double        margin, skin;
+  int64_t       flag_capacity, n_spots, spot_capacity;
+  uint8_t      *flags;
+  surface_spot *spot;
+};
+
+static inline const double *surface_at(const double *x, int32_t vertex) { return x + 3 * (int64_t)vertex; }
+static inline int32_t       surface_body_of_triangle(const surface_contact *c, int32_t t)
+{
+  return c->body[c->topology->tri[3 * (int64_t)t]];
+}
+/* Ends of an edge of the topology, or of a segment after all of them. */
+static inline const int32_t *surface_edge(const surface_contact *c, int32_t e)
+{
+  const int64_t n = c->topology->n_edges;
+  return e < n ? c->topology->edge + 2 * (int64_t)e : c->segment + 2 * (e - n);
+}
+/* Two points of one body: have they come so near that this cannot be its own shape? */
+bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *first, const double *weight_first, int n_second,
+                        const int32_t *second, const double *weight_second, double distance);
+/* The mean of the normals around a vertex, weighted by angles; 0 if it has no triangles. Not a unit vector. */
+void surface_vertex_normal(const surface_contact *c, const double *x, int32_t vertex, double out[3]);
+
+/* surface_contact_point.c, surface_contact_edge.c: the contact of a pair of the broad phase, if it is one. */
+bool surface_point_spot(const surface_contact *c, int32_t point, int32_t triangle, surface_spot *out);
+bool surface_edge_spot(const surface_contact *c, int32_t first, int32_t second, surface_spot *out);
+#endif

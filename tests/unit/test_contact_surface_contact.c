@@ -1,0 +1,421 @@
+/* Contacts of triangle surfaces: closed forms for boxes and sheets, points against brute force, what comes on the way. */
+#include "test.h"
+#include "contact/segment_pair.h"
+#include "contact/surface_contact.h"
+#include "core/math3.h"
+#include "core/quaternion.h"
+#include "core/random.h"
+#include "core/team.h"
+#include <string.h>
+
+enum { MAX = 4000 };
+static struct {
+  int64_t n_vertices, n_triangles, n_points, n_segments;
+  int32_t n_bodies, triangle[3 * MAX], point[MAX], segment[2 * MAX], body[MAX];
+  double  radius[MAX], x0[3 * MAX], x1[3 * MAX], rest[3 * MAX];
+  bool    meets[64], is_rigid[8];
+} S;
+static surface_spot found[MAX], other[MAX];
+
+static void clear(void)
+{
+  memset(&S, 0, sizeof S);
+  for (int i = 0; i < 64; ++i) S.meets[i] = true;
+}
+
+/* Vertices x [n], moved to R x + c, all of them points; triangles into them. Returns the body. */
+static int32_t add_surface(int n, const double *x, int n_triangles, const int32_t *triangle, const double *R, const double *c)
+{
+  const int32_t first = (int32_t)S.n_vertices, body = S.n_bodies++;
+  for (int i = 0; i < n; ++i) {
+    double *y = S.x0 + 3 * S.n_vertices;
+    v3_copy(S.rest + 3 * S.n_vertices, x + 3 * i);
+    if (R)
+      m3_mulv(y, R, x + 3 * i);
+    else
+      v3_copy(y, x + 3 * i);
+    if (c) v3_add(y, y, c);
+    v3_copy(S.x1 + 3 * S.n_vertices, y);
+    S.point[S.n_points++]  = (int32_t)S.n_vertices;
+    S.body[S.n_vertices++] = body;
+  }
+  for (int i = 0; i < 3 * n_triangles; ++i) S.triangle[3 * S.n_triangles + i] = first + triangle[i];
+  S.n_triangles += n_triangles;
+  for (int b = 0; b < 8; ++b) S.meets[8 * b + b] = false;
+  return body;
+}
+
+static int32_t add_box(const double h[3], const double *R, const double *c)
+{
+  static const int32_t t[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                                2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
+  double               x[24];
+  for (int i = 0; i < 8; ++i) v3_set(x + 3 * i, i & 1 ? h[0] : -h[0], i & 2 ? h[1] : -h[1], i & 4 ? h[2] : -h[2]);
+  S.is_rigid[S.n_bodies] = true;
+  return add_surface(8, x, 12, t, R, c);
+}
+
+/* m x m squares of side a in the plane z = 0 about the origin. */
+static int32_t add_sheet(int m, double a, const double *R, const double *c)
+{
+  static double  x[3 * 1000];
+  static int32_t t[6 * 1000];
+  int            n = 0;
+  for (int i = 0; i <= m; ++i)
+    for (int j = 0; j <= m; ++j) v3_set(x + 3 * (i * (m + 1) + j), a * (i - 0.5 * m), a * (j - 0.5 * m), 0.0);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < m; ++j) {
+      const int32_t v = i * (m + 1) + j, quad[6] = {v, v + m + 1, v + m + 2, v, v + m + 2, v + 1};
+      memcpy(t + 3 * n, quad, sizeof quad);
+      n += 2;
+    }
+  return add_surface((m + 1) * (m + 1), x, n, t, R, c);
+}
+
+static int64_t find(bool is_moving, double margin, surface_spot *out)
+{
+  bool meets[64];
+  for (int i = 0; i < S.n_bodies; ++i)
+    for (int j = 0; j < S.n_bodies; ++j) meets[i * S.n_bodies + j] = S.meets[8 * i + j];
+  double radius[2 * MAX];
+  memcpy(radius, S.radius, (size_t)S.n_points * sizeof *radius);
+  for (int64_t i = 0; i < S.n_segments; ++i) radius[S.n_points + i] = 0.05;
+  const surface_set   set = {S.n_vertices, S.n_triangles, S.n_points, S.n_segments, S.triangle, S.point, S.segment,
+                             radius,       S.n_bodies,    S.body,     meets,        S.is_rigid, S.rest};
+  surface_contact    *c;
+  const surface_spot *spot;
+  int64_t             n, bad;
+  assert_ok(surface_contact_create(&set, &c));
+  assert_ok(surface_contact_run(c, S.x0, is_moving ? S.x1 : NULL, margin, &n, &spot, &bad));
+  assert_int_equal(bad, -1);
+  assert_true(n <= MAX);
+  if (n > 0) memcpy(out, spot, (size_t)n * sizeof *out);
+  surface_contact_destroy(&c);
+  return n;
+}
+
+static void random_pose(int seed, double reach, double R[9], double c[3])
+{
+  double axis[3], q[4];
+  random_direction(31, (uint64_t)seed, 0, axis);
+  v3_scale(axis, random_range(31, (uint64_t)seed, 1, 0.0, 3.0), axis);
+  quaternion_exp(q, axis);
+  quaternion_to_matrix(R, q);
+  for (int k = 0; k < 3; ++k) c[k] = random_range(31, (uint64_t)(3 * seed + k), 2, -reach, reach);
+}
+
+/* ---- closed forms ---- */
+
+/* A small box upon a large one: its four corners; shifted over the border, two corners and where edges cross; deep or apart
+ * within the margin. */
+static void box_on_box(void **unused)
+{
+  (void)unused;
+  const double small[3] = {0.5, 0.5, 0.5}, large[3] = {2, 2, 1};
+  for (int turned = 0; turned < 2; ++turned)
+    for (int k = 0; k < 4; ++k) {
+      const double gap = (double[]){-0.1, -1e-6, 0.0, 0.05}[k], up[3] = {0.1, 0.2, 1.5 + gap}, beside[3] = {2.0, 0.2, 1.5 + gap};
+      double       R[9], c[3], n[3], at[3];
+      random_pose(turned, 1.0, R, c);
+      if (!turned) m3_identity(R);
+      for (int i = 0; i < 3; ++i) n[i] = R[3 * i + 2];
+      for (int over = 0; over < 2; ++over) {
+        clear();
+        add_box(large, R, c);
+        m3_mulv(at, R, over ? beside : up);
+        v3_add(at, at, c);
+        add_box(small, R, at);
+        const int64_t m = find(false, 0.2, found);
+        assert_int_equal(m, 4);
+        for (int64_t i = 0; i < m; ++i) {
+          assert_close(found[i].gap, gap, 1e-12);
+          const double sign =
+              found[i].x[0][0] == found[i].x[0][0] && S.body[found[i].kind == SURFACE_POINT ? S.point[found[i].first] : 0] ? 1.0
+                                                                                                                           : -1.0;
+          if (found[i].kind == SURFACE_POINT)
+            assert_close(v3_dot(found[i].normal, n), sign, 1e-9);
+          else
+            assert_close(fabs(v3_dot(found[i].normal, n)), 1.0, 1e-9);
+          assert_int_equal(found[i].kind, over && i > 1 ? SURFACE_EDGE : SURFACE_POINT);
+        }
+      }
+    }
+  assert_no_leak();
+}
+
+/* A plate that is thinner than the margin: its upper side looks elsewhere. */
+static void plate_on_box(void **unused)
+{
+  (void)unused;
+  const double plate[3] = {0.5, 0.5, 0.01}, large[3] = {2, 2, 1}, at[3] = {0.1, 0.2, 1.01};
+  clear();
+  add_box(large, NULL, NULL);
+  add_box(plate, NULL, at);
+  assert_int_equal(find(false, 0.5, found), 4);
+  for (int k = 0; k < 4; ++k) assert_close(found[k].gap, 0.0, 1e-12);
+  assert_no_leak();
+}
+
+/* Roof against roof, turned by a right angle: ridges cross at one point and nowhere else, whether apart or through each other. */
+static void ridge_on_ridge(void **unused)
+{
+  (void)unused;
+  const double h[3] = {1, 1, 1}, half = sqrt(0.5);
+  const double one[9] = {1, 0, 0, 0, half, -half, 0, half, half}, two[9] = {half, 0, half, 0, 1, 0, -half, 0, half};
+  for (int k = 0; k < 3; ++k) {
+    const double gap = (double[]){0.05, -0.03, 1e-9}[k], at[3] = {0.1, 0.15, 2.0 * sqrt(2.0) + gap};
+    clear();
+    add_box(h, one, NULL);
+    add_box(h, two, at);
+    assert_int_equal(find(false, 0.2, found), 1);
+    assert_true(found[0].kind == SURFACE_EDGE);
+    assert_close(found[0].gap, gap, 1e-12);
+    assert_close(fabs(found[0].normal[2]), 1.0, 1e-12);
+    const int32_t upper = S.body[0] == 0 && found[0].x[0][2] > found[0].x[1][2]; /* of two of one height either may be first */
+    if (gap > 0.0) assert_close(found[0].normal[2], upper ? 1.0 : -1.0, 1e-9);
+  }
+  assert_no_leak();
+}
+
+/* A sheet on a box keeps its skin; one that hangs over the box touches its edges, too; from below its other side. */
+static void sheet_on_box(void **unused)
+{
+  (void)unused;
+  const double h[3] = {0.45, 0.45, 0.5};
+  for (int below = 0; below < 2; ++below) {
+    const double at[3] = {0.03, 0.02, below ? -0.501 : 0.501};
+    clear();
+    add_box(h, NULL, NULL);
+    const int32_t sheet    = add_sheet(6, 0.25, NULL, at);
+    const int64_t n        = find(false, 0.01, found);
+    int64_t       n_inside = 0, n_corners = 0, n_edges = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      const bool is_point = found[k].kind == SURFACE_POINT;
+      n_edges += !is_point;
+      if (is_point && S.body[S.point[found[k].first]] == sheet)
+        ++n_inside;
+      else if (is_point)
+        ++n_corners;
+      assert_close(fabs(found[k].normal[2]), 1.0, 1e-9);
+      assert_true(found[k].gap < 0.001 + 1e-12);
+    }
+    assert_int_equal(n_inside, 9);
+    assert_int_equal(n_corners, 4);
+    assert_int_equal(n_edges, 4 * 3 + 14);
+  }
+  assert_no_leak();
+}
+
+/* ---- against brute force ---- */
+
+static double box_distance(const double h[3], const double p[3])
+{
+  double out = 0.0, in = -INFINITY;
+  for (int k = 0; k < 3; ++k) {
+    const double d = fabs(p[k]) - h[k];
+    out += d > 0.0 ? d * d : 0.0;
+    in = fmax(in, d);
+  }
+  return out > 0.0 ? sqrt(out) : in;
+}
+
+/* Points near, on and in a box, each with a radius or none: one spot, at the distance of the box. */
+static void points_near_a_box(void **unused)
+{
+  (void)unused;
+  enum { N = 1500 };
+  const double h[3] = {0.5, 0.3, 0.4};
+  int          met  = 0;
+  for (int pose = 0; pose < 4; ++pose) {
+    double R[9], c[3], x[3 * N], local[3 * N];
+    random_pose(pose, 1.0, R, c);
+    clear();
+    add_box(h, R, c);
+    for (int i = 0; i < N; ++i)
+      for (int k = 0; k < 3; ++k) {
+        local[3 * i + k] = random_range(32, (uint64_t)(3 * (N * pose + i) + k), 0, -1.3 * h[k], 1.3 * h[k]);
+        if (i % 7 == k) local[3 * i + k] = local[3 * i + k] < 0.0 ? -h[k] : h[k];
+      }
+    for (int i = 0; i < N; ++i) m3_mulv(x + 3 * i, R, local + 3 * i), v3_add(x + 3 * i, x + 3 * i, c);
+    add_surface(N, x, 0, NULL, NULL, NULL);
+    for (int i = 0; i < N; ++i) S.radius[8 + i] = i % 2 ? 0.02 : 0.0;
+    const int64_t n  = find(false, 0.1, found);
+    int64_t       at = 0;
+    for (int i = 0; i < N; ++i) {
+      const double d = box_distance(h, local + 3 * i), r = S.radius[8 + i];
+      if (d > r + 0.1 - 1e-9 || d < -0.1) {
+        while (at < n && found[at].first == 8 + i) ++at;
+        continue;
+      }
+      if (at >= n || found[at].first != 8 + i) fail_msg("pose %d, point %d at %.17g is missed", pose, i, d);
+      assert_close(found[at].gap, d - r, 1e-9);
+      assert_close(v3_norm(found[at].normal), 1.0, 1e-12);
+      double moved[3], back[3]; /* along the normal the distance grows at rate 1 */
+      for (int k = 0; k < 3; ++k) moved[k] = S.x0[3 * (8 + i) + k] + 1e-6 * found[at].normal[k] - c[k];
+      m3_mulv_t(back, R, moved);
+      if (fabs(d) > 1e-6) assert_close(box_distance(h, back) - d, 1e-6, 1e-9);
+      ++met, ++at;
+      assert_false(at < n && found[at].first == 8 + i);
+    }
+  }
+  assert_true(met > 2000);
+  assert_no_leak();
+}
+
+/* Thrown at a box and through it: held, by one spot. */
+static void points_thrown(void **unused)
+{
+  (void)unused;
+  enum { N = 3000 };
+  const double h[3] = {0.5, 0.3, 0.4};
+  double       x[3 * N];
+  int          met = 0, cleared = 0;
+  clear();
+  add_box(h, NULL, NULL);
+  for (int i = 0; i < 3 * N; ++i) x[i] = random_range(33, (uint64_t)i, 0, -2.0, 2.0);
+  add_surface(N, x, 0, NULL, NULL, NULL);
+  for (int64_t i = 24; i < 3 * S.n_vertices; ++i) S.x1[i] = S.x0[i] + random_range(33, (uint64_t)i, 1, -1.0, 1.0) - S.x0[i];
+  const int64_t n  = find(true, 0.0, found);
+  int64_t       at = 0;
+  for (int i = 8; i < 8 + N; ++i) {
+    double least = INFINITY, p[3];
+    for (int t = 0; t <= 400; ++t) {
+      for (int k = 0; k < 3; ++k) p[k] = S.x0[3 * i + k] + t / 400.0 * (S.x1[3 * i + k] - S.x0[3 * i + k]);
+      least = fmin(least, box_distance(h, p));
+      if (t == 0 && least < 0.0) break;
+    }
+    const bool is_found = at < n && found[at].first == i;
+    if (box_distance(h, S.x0 + 3 * i) >= 0.0 && least < 0.0) {
+      if (!is_found) fail_msg("point %d goes through to %g", i, least);
+      double end = found[at].gap;
+      for (int k = 0; k < 3; ++k) end += found[at].normal[k] * (S.x1[3 * i + k] - S.x0[3 * i + k]);
+      assert_true(found[at].is_swept && end < 1e-6);
+      ++met;
+    }
+    if (box_distance(h, S.x0 + 3 * i) < 0.0) assert_false(is_found); /* out through the back */
+    cleared += !is_found;
+    at += is_found;
+  }
+  assert_int_equal(at, n);
+  assert_true(met > 100 && cleared > 100);
+  assert_no_leak();
+}
+
+/* Edges of two tetrahedra-like boxes thrown at each other, edge on edge first: held. */
+static void edges_thrown(void **unused)
+{
+  (void)unused;
+  const double h[3] = {1, 1, 1}, half = sqrt(0.5);
+  const double one[9] = {1, 0, 0, 0, half, -half, 0, half, half}, two[9] = {half, 0, half, 0, 1, 0, -half, 0, half};
+  for (int i = 0; i < 500; ++i) {
+    const double u = random_range(34, (uint64_t)i, 0, -0.5, 0.5), v = random_range(34, (uint64_t)i, 1, -0.5, 0.5),
+                 speed = random_range(34, (uint64_t)i, 2, 1.0, 5.0);
+    const double at[3] = {u, v, 2.0 * sqrt(2.0) + 0.9};
+    clear();
+    add_box(h, one, NULL);
+    add_box(h, two, at);
+    for (int k = 8; k < 16; ++k) S.x1[3 * k + 2] -= speed;
+    const int64_t n       = find(true, 0.0, found);
+    bool          is_held = false;
+    for (int64_t k = 0; k < n; ++k)
+      is_held |=
+          found[k].kind == SURFACE_EDGE && found[k].is_swept && fabs(found[k].normal[2]) > 0.99 && fabs(found[k].gap - 0.9) < 1e-6;
+    assert_int_equal(is_held, 1);
+  }
+  assert_no_leak();
+}
+
+/* ---- one surface and itself ---- */
+
+/* A flat sheet does not touch itself, however large the margin; folded over, it does. */
+static void folded_sheet(void **unused)
+{
+  (void)unused;
+  clear();
+  const int32_t sheet        = add_sheet(10, 0.1, NULL, NULL);
+  S.meets[8 * sheet + sheet] = true;
+  assert_int_equal(find(false, 1.0, found), 0);
+  for (int64_t i = 0; i < S.n_vertices; ++i) { /* half way round a cylinder */
+    double      *x = S.x0 + 3 * i;
+    const double s = x[0], r = 0.02;
+    if (s > M_PI * r)
+      x[0] = M_PI * r - s, x[2] = 2.0 * r;
+    else if (s > 0.0)
+      x[0] = r * sin(s / r), x[2] = r * (1.0 - cos(s / r));
+  }
+  const int64_t n = find(false, 1.0, found);
+  assert_true(n > 50);
+  memcpy(S.rest, S.x0, sizeof S.rest); /* if that is how it was made, it has not come nearer */
+  assert_int_equal(find(false, 1.0, other), 0);
+  for (int64_t k = 0; k < n; ++k) assert_true(found[k].gap > 0.02 && found[k].gap < 0.04);
+  assert_no_leak();
+}
+
+/* A thin closed plate: its sides are near each other, and no contact. */
+static void thin_plate(void **unused)
+{
+  (void)unused;
+  const double h[3] = {1, 1, 0.01};
+  clear();
+  const int32_t plate        = add_box(h, NULL, NULL);
+  S.meets[8 * plate + plate] = true;
+  assert_int_equal(find(false, 1.0, found), 0);
+  assert_no_leak();
+}
+
+/* ---- fibres ---- */
+
+/* A fibre across the ridge of a roof touches it between its ends; on flat ground with them alone. */
+static void fibre_on_a_roof(void **unused)
+{
+  (void)unused;
+  const double h[3] = {1, 1, 1}, half = sqrt(0.5), roof[9] = {1, 0, 0, 0, half, -half, 0, half, half};
+  const double x[6] = {0.1, -0.8, 1.44, 0.2, 0.7, 1.44}, y[6] = {0.1, -0.8, 1.04, 0.2, 0.7, 1.04};
+  for (int flat = 0; flat < 2; ++flat) {
+    clear();
+    add_box(h, flat ? NULL : roof, NULL);
+    add_surface(2, flat ? y : x, 0, NULL, NULL, NULL);
+    S.segment[0] = 8, S.segment[1] = 9, S.n_segments = 1;
+    S.radius[8] = S.radius[9] = 0.05;
+    const int64_t n           = find(false, 0.02, found);
+    assert_int_equal(n, flat ? 2 : 1);
+    assert_int_equal(found[0].kind, flat ? SURFACE_POINT : SURFACE_EDGE);
+    assert_close(found[0].gap, flat ? -0.01 : 1.44 - sqrt(2.0) - 0.05, 1e-12);
+    assert_close(found[0].normal[2], 1.0, 1e-12);
+  }
+  assert_no_leak();
+}
+
+static void threads_do_not_matter(void **unused)
+{
+  (void)unused;
+  const double h[3] = {0.3, 0.3, 0.3};
+  double       R[9], c[3];
+  int64_t      n = 0;
+  clear();
+  for (int i = 0; i < 3; ++i) {
+    random_pose(40 + i, 0.2, R, c);
+    S.meets[9 * add_sheet(16, 0.05, R, c)] = true;
+  }
+  random_pose(50, 0.2, R, c);
+  add_box(h, R, c);
+  for (int b = 0; b < 3; ++b) S.meets[9 * b] = true;
+  for (int64_t i = 0; i < 3 * S.n_vertices; ++i) S.x1[i] = S.x0[i] + random_range(35, (uint64_t)i, 0, -0.05, 0.05);
+  for (int t = 0; t < 4; ++t) {
+    team_set_threads((int[]){1, 2, 3, 7}[t]);
+    memset(found, 0, sizeof found);
+    const int64_t now = find(true, 0.01, found);
+    if (t == 0) n = now, memcpy(other, found, sizeof found);
+    assert_true(now == n && n > 100);
+    for (int64_t k = 0; k < n; ++k)
+      assert_true(found[k].first == other[k].first && found[k].second == other[k].second &&
+                  memcmp(&found[k].gap, &other[k].gap, sizeof(double)) == 0);
+  }
+  team_set_threads(0);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
+          cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(points_thrown),
+          cmocka_unit_test(edges_thrown), cmocka_unit_test(folded_sheet), cmocka_unit_test(thin_plate),
+          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(threads_do_not_matter))
