@@ -53,7 +53,8 @@ static PetscErrorCode read_end(rod_body *b, int k, const rod_end_spec *spec, con
   b->end[k].held = spec->held;
   v3_copy(b->end[k].force, spec->force);
   v3_copy(b->end[k].moment, spec->moment);
-  if (b->strands.is_closed && node) diagnostics_add_under(d, r->node, r->path, key, "a loop has no ends; leave it out");
+  const bool says_something = spec->held != ROD_END_FREE || spec->motion || v3_norm(spec->force) > 0.0 || v3_norm(spec->moment) > 0.0;
+  if (b->strands.is_closed && says_something) diagnostics_add_under(d, r->node, r->path, key, "a loop has no ends; leave it out");
   if (spec->held == ROD_END_FREE && spec->motion) diagnostics_add_under(d, node, path, "motion", "moves what holds this end, which is free; give held: pinned or clamped");
   if (spec->held != ROD_END_FREE && v3_norm(spec->force) > 0.0) diagnostics_add_under(d, node, path, "force", "acts on an end whose place is held; leave it out");
   if (spec->held == ROD_END_CLAMPED && v3_norm(spec->moment) > 0.0) diagnostics_add_under(d, node, path, "moment", "acts on an end whose direction is held; leave it out");
