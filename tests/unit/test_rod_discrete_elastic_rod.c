@@ -147,4 +147,61 @@ static void momenta(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(twist_of_many_turns), cmocka_unit_test(frequencies), cmocka_unit_test(momenta))
+/* A point of the section of edge j of the strand, in its material frame; edges of the helix above. */
+static void surface_point(const rod_body *b, int64_t j, double s, const double local[3], double x[3])
+{
+  const double *p = b->x + 3 * (int64_t)b->strands.segment[2 * j], *q = b->x + 3 * (int64_t)b->strands.segment[2 * j + 1];
+  const field_group *g;
+  field_table       *table;
+  double             t[3], m1[3], m2[3], a1[3], a2[3];
+  assert_ok(field_table_create(&table));
+  assert_ok(b->base.ops->fields((body *)(uintptr_t)&b->base, table));
+  g                = field_table_find_group(table, "bodies/strand/segments");
+  const field *ref = field_group_find(g, "reference");
+  for (int k = 0; k < 3; ++k) a1[k] = ((const double *)field_component(ref, k))[3 * j];
+  field_table_destroy(&table);
+  v3_sub(t, q, p);
+  v3_scale(t, 1.0 / v3_norm(t), t);
+  v3_cross(a2, t, a1);
+  const double theta = b->q[3 * (4 * (j / 3) + 2) + j % 3]; /* blocks: two nodes, three angles, a node */
+  for (int k = 0; k < 3; ++k) m1[k] = cos(theta) * a1[k] + sin(theta) * a2[k], m2[k] = -sin(theta) * a1[k] + cos(theta) * a2[k];
+  for (int k = 0; k < 3; ++k) x[k] = (1.0 - s) * p[k] + s * q[k] + local[0] * t[k] + local[1] * m1[k] + local[2] * m2[k];
+}
+
+/* Spots move as points that are fixed to the section do, rolling and tilting included. */
+static void spots(void **unused)
+{
+  (void)unused;
+  const double local[3] = {0.004, 0.01, -0.007}, dt = 1e-6;
+  rod_random_state = 17;
+  for (int64_t j = 0; j < 7; ++j) {
+    rod_case c;
+    double   u[300], v[3] = {0.0}, x[2][3], J[SPOT_MAX_BLOCKS][9];
+    int32_t  block[SPOT_MAX_BLOCKS];
+    rod_case_open(rods[0], NULL, &c);
+    rod_begin(c.b, 0.0, 0.01);
+    random_rates(c.b, 1.0, u);
+    rod_accept(c.b, u);
+    body_spot spot = {.kind = FEATURE_SEGMENT, .index = j, .w = {0.3}};
+    surface_point(c.b, j, 0.3, local, spot.x);
+    const int n = c.base->ops->spot_jacobian(c.base, &spot, block, J);
+    assert_int_equal(n, 3);
+    random_rates(c.b, 1.0, u);
+    for (int k = 0; k < n; ++k) {
+      double term[3];
+      m3_mulv(term, J[k], u + 3 * (int64_t)block[k]);
+      v3_axpy(v, 1.0, term);
+    }
+    for (int side = 0; side < 2; ++side) {
+      rod_begin(c.b, 0.0, side ? 2.0 * dt : dt);
+      for (int k = 0; k < 3 * c.b->n_blocks; ++k) u[k] = side ? -u[k] : u[k];
+      rod_accept(c.b, u);
+      surface_point(c.b, j, 0.3, local, x[side]);
+    }
+    for (int k = 0; k < 3; ++k) assert_close((x[0][k] - x[1][k]) / (2.0 * dt), v[k], 1e-6);
+    rod_case_close(&c);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(twist_of_many_turns), cmocka_unit_test(frequencies), cmocka_unit_test(momenta), cmocka_unit_test(spots))

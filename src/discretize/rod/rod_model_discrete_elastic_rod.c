@@ -563,6 +563,38 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- contact ---------------------------------------------------------------------------------------------------------------------- */
+
+/* A spot beside a segment moves with the axis there, and with what the segment turns by: about itself at the rate of its angle, t x r, and with its two
+ * nodes, of relative velocity d, by (d (t.r) - t (d.r)) / |e|. So fibres may roll. */
+static int der_spot_jacobian(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9])
+{
+  if (spot->kind == FEATURE_POINT) {
+    block[0] = b->node_block[spot->index];
+    m3_identity(J[0]);
+    return 1;
+  }
+  const strand_view w    = view(b, b->strands.strand[spot->index]);
+  const int32_t    *node = b->strands.segment + 2 * spot->index;
+  const double      at[2] = {1.0 - spot->w[0], spot->w[0]}, *t = w.d->t + 3 * spot->index;
+  const int64_t     angle = angle_at(&w, spot->index - w.first_edge);
+  double            arm[3], e[3], turn[9], spin[3];
+  v3_copy(arm, spot->x);
+  for (int k = 0; k < 2; ++k) v3_axpy(arm, -at[k], b->x + 3 * (int64_t)node[k]);
+  v3_sub(e, b->x + 3 * (int64_t)node[1], b->x + 3 * (int64_t)node[0]);
+  const double over = 1.0 / v3_norm(e), along = v3_dot(t, arm);
+  for (int i = 0; i < 9; ++i) turn[i] = over * ((i % 4 == 0 ? along : 0.0) - t[i / 3] * arm[i % 3]);
+  for (int k = 0; k < 2; ++k) {
+    block[k] = b->node_block[node[k]];
+    for (int i = 0; i < 9; ++i) J[k][i] = (i % 4 == 0 ? at[k] : 0.0) + (k == 0 ? -turn[i] : turn[i]);
+  }
+  v3_cross(spin, t, arm);
+  block[2] = (int32_t)(angle / 3);
+  m3_zero(J[2]);
+  for (int i = 0; i < 3; ++i) J[2][3 * i + angle % 3] = spin[i];
+  return 3;
+}
+
 const rod_model rod_model_discrete_elastic_rod = {.name      = "discrete_elastic_rod",
                                                   .create    = der_create,
                                                   .finish    = der_finish,
@@ -572,4 +604,5 @@ const rod_model rod_model_discrete_elastic_rod = {.name      = "discrete_elastic
                                                   .energy    = der_energy,
                                                   .spin      = der_spin,
                                                   .fields    = der_fields,
+                                                  .spot_jacobian = der_spot_jacobian,
                                                   .destroy   = der_destroy};
