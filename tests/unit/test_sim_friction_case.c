@@ -163,7 +163,7 @@ static void test_profile(void **state)
   memory_free(&text);
   assert_ok(friction_profile_csv(&runs, path));
   assert_ok(file_read_text(path, &text, &n));
-  assert_non_null(strstr(text, "\nb,0,0,,one,,0,,7,0,0,9,"));
+  assert_non_null(strstr(text, "\nb,0,0,,one,,0,,7,0,0,9,0,"));
   memory_free(&text);
   friction_problem_name("/x/y.z/Box-1.hdf5", sizeof name, name);
   assert_string_equal(name, "Box-1");

@@ -121,7 +121,7 @@ PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE
 
 /* --- CSV ---------------------------------------------------------------------------------------------------------------- */
 
-enum { N_TEXTS = 4, N_WHOLES = 6, N_REALS = 5 };
+enum { N_TEXTS = 4, N_WHOLES = 6, N_REALS = 6 };
 
 PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
 {
@@ -138,7 +138,7 @@ PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
     const friction_run *r = &runs->run[i];
     const char *const   text[N_TEXTS]   = {r->problem, r->solver, r->method, r->verdict};
     const int64_t       whole[N_WHOLES] = {r->n_contacts, r->n_dof, r->is_solved, r->iterations, r->inner_iterations, r->linear_solves};
-    const double        real[N_REALS]   = {r->nu, r->seconds, r->scaled, r->siconos, r->absolute};
+    const double        real[N_REALS]   = {r->nu, r->seconds, r->scaled, r->siconos, r->absolute, r->cpu};
     for (int k = 0; k < N_TEXTS; ++k) texts[k * n + i] = text[k];
     for (int k = 0; k < N_WHOLES; ++k) wholes[k * n + i] = whole[k];
     for (int k = 0; k < N_REALS; ++k) reals[k * n + i] = real[k];
@@ -155,6 +155,7 @@ PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
                                   {"inner_iterations", "", TABLE_WHOLE, NULL, wholes + 4 * n, NULL},
                                   {"linear_solves", "", TABLE_WHOLE, NULL, wholes + 5 * n, NULL},
                                   {"time", "s", TABLE_REAL, reals + n, NULL, NULL},
+                                  {"cpu", "s", TABLE_REAL, reals + 5 * n, NULL, NULL},
                                   {"error_scaled", "", TABLE_REAL, reals + 2 * n, NULL, NULL},
                                   {"error_siconos", "", TABLE_REAL, reals + 3 * n, NULL, NULL},
                                   {"error_absolute", "", TABLE_REAL, reals + 4 * n, NULL, NULL}};

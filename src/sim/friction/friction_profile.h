@@ -8,7 +8,7 @@ typedef struct {
   char    problem[96], solver[32], method[32], verdict[64]; /* method: that gave the answer */
   bool    is_solved, is_peer;                               /* peer: another program's, drawn thin */
   int64_t n_contacts, n_dof, iterations, inner_iterations, linear_solves; /* 0: unknown */
-  double  nu, seconds, absolute, siconos, scaled; /* seconds: the least of all repeats */
+  double  nu, seconds, cpu, absolute, siconos, scaled; /* seconds by the clock, cpu of all threads: the least of all repeats */
 } friction_run;
 
 typedef struct {
