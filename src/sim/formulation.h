@@ -40,6 +40,8 @@ typedef struct {
   PetscErrorCode (*fields)(formulation *f, field_table *table);
   /* What `check` says of it, in a few lines; NULL: nothing. */
   PetscErrorCode (*describe)(const scene *s, FILE *out);
+  /* The last contact problem of the last accepted step as an FCLIB file; nothing without contacts. NULL: it has none. */
+  PetscErrorCode (*write_problem)(const formulation *f, const char *path);
   void (*destroy)(formulation **f);
 } formulation_ops;
 

@@ -19,6 +19,7 @@ static const own_key keys[] = {
   {false, "solver.linear", "its linear systems are factorised: leave it out"},
   {true, "contact.overlap_share", "springs push overlaps apart: leave it out"},
   {true, "contact.overlap_speed", "springs push overlaps apart: leave it out"},
+  {true, "output.fclib", "no problem of friction is solved: leave it out"},
   {true, "solver.friction", "forces follow from the springs, no solver finds impulses: leave it out"},
   {true, "solver.friction_stall_tolerance", "forces follow from the springs, no solver finds impulses: leave it out"},
 };

@@ -137,6 +137,8 @@ static const key_spec output_keys[] = {
   {.name = "precision", .type = KEY_ENUM, .offset = offsetof(job_output, precision), .choices = precisions, .fallback = "single", .help = "of frames"},
   {.name = "history_every", .type = KEY_INT, .offset = offsetof(job_output, history_every), .fallback = "1", .min = 1, .max = 1000000000,
    .help = "steps between rows of the history table"},
+  {.name = "fclib", .type = KEY_INT, .offset = offsetof(job_output, fclib), .fallback = "0", .min = 0, .max = 1000000000,
+   .help = "formulation exact: steps between contact problems written to fclib/, with guess and solution, for `stickslip friction` and others; 0: none"},
   KEYS_END};
 static const key_table output_table = {.name = "output", .help = "What is written, and how often.", .size = sizeof(job_output), .keys = output_keys};
 

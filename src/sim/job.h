@@ -59,6 +59,7 @@ typedef struct {
   key_list fields;           /* of frames; empty: all */
   int      precision;
   int64_t  history_every;
+  int64_t  fclib; /* steps between contact problems written; 0: none */
 } job_output;
 /* Checkpoints by a child process beside the computation. */
 typedef enum { JOB_BESIDE_AUTO, JOB_BESIDE_ALWAYS, JOB_BESIDE_NEVER } job_beside;

@@ -12,6 +12,7 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "sim/exact/exact_describe.h"
+#include "sim/exact/exact_dump.h"
 #include "sim/exact/exact_impulses.h"
 #include "sim/exact/exact_report.h"
 #include "sim/formulation.h"
@@ -24,6 +25,7 @@ typedef struct {
   exact_impulses known;
   contact_points points;
   contact_forces forces;
+  exact_dump     last; /* if the job asks for it */
 } exact;
 
 /* What one step needs, from its begin to its end. */
@@ -116,6 +118,8 @@ static void take_answer(const exact *e, const friction_result *answer, step_verd
   else if (!(errors[o->friction->error] <= o->friction_stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
+static bool wants_dump(const exact *e) { return e->layout.scene->job->output->fclib > 0; }
+
 /* With M and W as they are: impulses and velocities of the problem linearised at v. */
 static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
@@ -131,6 +135,7 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     exact_unknowns_expand(&p->unknowns, p->y, p->full);
     contact_jacobian_velocity(&c->rows, p->full, p->q);
     for (int64_t i = 0; i < p->n_contacts; ++i) p->q[3 * i] += c->shift[i];
+    if (wants_dump(e)) PetscCall(exact_dump_problem(&e->last, p->W, p->n_contacts, p->y, p->q, c->mu, p->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
     const friction_problem problem = {p->W, p->n_contacts, p->q, c->mu};
     timer_begin(TIMER_FRICTION);
@@ -144,6 +149,7 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
   }
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
+  if (wants_dump(e) && p->n_contacts > 0) exact_dump_solution(&e->last, p->r, p->u, p->y);
   exact_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -225,6 +231,7 @@ static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdi
   report->friction.method = -1;
   PetscCall(step_layout_begin(&e->layout, t, dt, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  e->last.n_contacts = 0;
   const PetscErrorCode code = exact_try(e, &problem, verdict, report);
   problem_destroy(&problem);
   PetscCall(code);
@@ -237,6 +244,12 @@ static PetscErrorCode exact_force_between(const formulation *f, int on, int from
   return PETSC_SUCCESS;
 }
 static contact_points_view exact_points(const formulation *f) { return contact_points_get(&((const exact *)f)->points); }
+
+static PetscErrorCode exact_write_problem(const formulation *f, const char *path)
+{
+  const exact *e = (const exact *)f;
+  return exact_dump_write(&e->last, e->layout.scene->job->name, path);
+}
 
 static PetscErrorCode exact_fields(formulation *f, field_table *table)
 {
@@ -257,6 +270,7 @@ static void exact_destroy(formulation **f)
   exact_impulses_destroy(&e->known);
   contact_points_destroy(&e->points);
   contact_forces_destroy(&e->forces);
+  exact_dump_destroy(&e->last);
   memory_free(&e);
   *f = NULL;
 }
@@ -284,5 +298,6 @@ const formulation_ops exact_formulation = {
   .contact_points = exact_points,
   .fields         = exact_fields,
   .describe       = exact_describe,
+  .write_problem  = exact_write_problem,
   .destroy        = exact_destroy,
 };

@@ -1,4 +1,5 @@
 #include "sim/run/run_impl.h"
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,22 @@ PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Contact problems of steps that are to come (again), or of the run that was here before. */
+static void drop_problems(const run *r, int64_t resume_step)
+{
+  char dir[4200], path[4500];
+  snprintf(dir, sizeof dir, "%s/fclib", r->dir);
+  DIR *d = opendir(dir);
+  for (const struct dirent *entry = d ? readdir(d) : NULL; entry; entry = readdir(d)) {
+    long long step;
+    int       end = 0;
+    if (sscanf(entry->d_name, "step_%lld.hdf5%n", &step, &end) != 1 || end == 0 || entry->d_name[end] || step <= resume_step) continue;
+    snprintf(path, sizeof path, "%s/%.250s", dir, entry->d_name);
+    unlink(path);
+  }
+  if (d) closedir(d);
+}
+
 PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
 {
   PetscFunctionBegin;
@@ -47,6 +64,7 @@ PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   PetscCall(file_make_directory(r->checkpoint_dir));
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);
   unlink(path); /* of a step that is now tried again */
+  drop_problems(r, resume_step);
   snprintf(path, sizeof path, "%s/job.yaml", r->dir);
   PetscCall(file_replace_text(path, strlen(r->job->resolved), r->job->resolved));
   snprintf(path, sizeof path, "%s/history.csv", r->dir);
@@ -115,6 +133,19 @@ PetscErrorCode run_write_start(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode write_problem(const run *r)
+{
+  PetscFunctionBegin;
+  char dir[4200], path[4300];
+  snprintf(dir, sizeof dir, "%s/fclib", r->dir);
+  snprintf(path, sizeof path, "%s/step_%09lld.hdf5", dir, (long long)*r->state.step);
+  timer_begin(TIMER_FRAME);
+  PetscCall(file_make_directory(dir));
+  PetscCall(r->formulation->ops->write_problem(r->formulation, path));
+  timer_end(TIMER_FRAME);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Measures, and what is to be decided on them, come before a checkpoint that holds both. */
 PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
 {
@@ -133,6 +164,7 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
   PetscCall(until_step(r->until, &now, &is_met));
   timer_end(TIMER_FRAME);
   if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+  if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_problem(r));
   const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;
   if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_due_checkpoint(r));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -50,11 +50,20 @@ static bool is_rigid(const scene *s) { return formulations[s->job->formulation]-
 
 static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
 
+/* Where contact is rigid everything that moves meets everything else, found or not, see check_found. */
+static bool can_touch_rigid(const scene_body *a, const scene_body *b)
+{
+  const body_ops *one = a->kind->ops, *two = b->kind->ops;
+  if (a == b) return one->segments || (one->surface && !one->frame);
+  if (one->carrier && two->carrier) return false; /* on one grid */
+  return one->residual || one->carrier || two->residual || two->carrier;
+}
+
 /* Points of one against level sets or the surface of the other; whoever brings points can move. Bodies of one grid meet there. */
 static bool can_touch(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
-  if (is_rigid(s) && s->bodies[a].body && s->bodies[b].body && contact_finders_of(s->bodies[a].body, s->bodies[b].body)) return true;
+  if (is_rigid(s)) return can_touch_rigid(&s->bodies[a], &s->bodies[b]);
   if (a == b) return one->surface && !one->frame; /* what is rigid does not */
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
@@ -150,7 +159,7 @@ static void check_found(const scene *s, int i, int j, const document_node *where
     diagnostics_add(d, where->mark, "contact.pairs", "\"%s\" (%s) is to touch itself, but formulation %s does not find where yet: leave the entry out", a->name, a->kind->name,
                     formulation_names[s->job->formulation]);
   else
-    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where surfaces of triangles touch yet: say touch: false under contact.pairs",
+    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where such bodies touch yet: say touch: false under contact.pairs",
                     a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation]);
 }
 
