@@ -86,6 +86,15 @@ static bool solve_gram(const anderson *a, int m, const double *b, double *c)
   return true;
 }
 
+static void combine_chunk(const anderson *a, int m, const double *c, int64_t first, int64_t last, double *next)
+{
+  for (int64_t i = first; i < last; ++i) next[i] = a->g[i];
+  for (int j = 0; j < m; ++j) {
+    const double *dg = a->dg + j * a->n;
+    for (int64_t i = first; i < last; ++i) next[i] -= c[j] * dg[i];
+  }
+}
+
 void anderson_step(anderson *a, const double *x, const double *g, const double *weight, double *next)
 {
   const int64_t n = a->n, even = (n + CHUNKS - 1) / CHUNKS, length = even > CHUNK_LEAST ? even : CHUNK_LEAST, n_chunks = (n + length - 1) / length;
@@ -96,20 +105,22 @@ void anderson_step(anderson *a, const double *x, const double *g, const double *
     a->newest = (a->newest + 1) % a->memory;
     if (a->n_kept < a->memory) ++a->n_kept;
   } else a->n_kept = 0;
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_NUMBERS)
-  for (int64_t k = 0; k < n_chunks; ++k) part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
+  if (n < PARALLEL_NUMBERS) { /* a region calls the kernel, even for one thread */
+    for (int64_t k = 0; k < n_chunks; ++k) part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
+  } else {
+    #pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < n_chunks; ++k) part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
+  }
   for (int64_t k = 0; k < n_chunks; ++k)
     for (int i = 0; i < a->n_kept; ++i) total.dot[i] += part[k].dot[i], total.rhs[i] += part[k].rhs[i];
   for (int i = 0; i < a->n_kept; ++i) a->gram[i][a->newest] = a->gram[a->newest][i] = total.dot[i];
   const bool is_solved = a->n_kept == 0 || solve_gram(a, a->n_kept, total.rhs, c);
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_NUMBERS)
-  for (int64_t k = 0; k < n_chunks; ++k) {
-    const int64_t first = k * length, last = first + length < n ? first + length : n;
-    for (int64_t i = first; i < last; ++i) next[i] = a->g[i];
-    for (int j = 0; is_solved && j < a->n_kept; ++j) {
-      const double *dg = a->dg + j * n;
-      for (int64_t i = first; i < last; ++i) next[i] -= c[j] * dg[i];
-    }
+  const int m = is_solved ? a->n_kept : 0;
+  if (n < PARALLEL_NUMBERS) {
+    for (int64_t k = 0; k < n_chunks; ++k) combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
+  } else {
+    #pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < n_chunks; ++k) combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
   }
   if (!is_solved) a->n_kept = 0, a->newest = -1;
 }

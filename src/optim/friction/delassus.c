@@ -126,21 +126,25 @@ PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline void apply_row(const delassus *w, int64_t a, const double *restrict r, double *restrict u)
+{
+  double s[3] = {0.0, 0.0, 0.0};
+  for (int64_t k = w->start[a]; k < w->start[a + 1]; ++k) {
+    const double *const b = w->value + 9 * k, *const x = r + 3 * (int64_t)w->col[k];
+    for (int i = 0; i < 3; ++i) s[i] += b[3 * i] * x[0] + b[3 * i + 1] * x[1] + b[3 * i + 2] * x[2];
+  }
+  v3_copy(u + 3 * a, s);
+}
+
 static void apply_blocks(const delassus *w, const double *restrict r, double *restrict u)
 {
-  const int64_t                n     = w->n;
-  const int64_t *const restrict start = w->start;
-  const int32_t *const restrict col   = w->col;
-  const double *const restrict value = w->value;
-  #pragma omp parallel for schedule(static) if (start[n] >= PARALLEL_BLOCKS)
-  for (int64_t a = 0; a < n; ++a) {
-    double s[3] = {0.0, 0.0, 0.0};
-    for (int64_t k = start[a]; k < start[a + 1]; ++k) {
-      const double *const b = value + 9 * k, *const x = r + 3 * (int64_t)col[k];
-      for (int i = 0; i < 3; ++i) s[i] += b[3 * i] * x[0] + b[3 * i + 1] * x[1] + b[3 * i + 2] * x[2];
-    }
-    v3_copy(u + 3 * a, s);
+  const int64_t n = w->n;
+  if (w->start[n] < PARALLEL_BLOCKS) { /* a region calls the kernel, even for one thread */
+    for (int64_t a = 0; a < n; ++a) apply_row(w, a, r, u);
+    return;
   }
+  #pragma omp parallel for schedule(static)
+  for (int64_t a = 0; a < n; ++a) apply_row(w, a, r, u);
 }
 
 /* ---- systems ---- */

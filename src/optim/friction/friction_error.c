@@ -36,8 +36,12 @@ void friction_errors(const friction_problem *p, const double *r, const double *u
   const int64_t size_even = (p->n + CHUNKS - 1) / CHUNKS, length = size_even > CHUNK_LEAST ? size_even : CHUNK_LEAST;
   const int64_t n_chunks  = (p->n + length - 1) / length;
   sums          part[CHUNKS], t = {0};
-  #pragma omp parallel for schedule(static) if (p->n >= PARALLEL_CONTACTS)
-  for (int64_t c = 0; c < n_chunks; ++c) part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
+  if (p->n < PARALLEL_CONTACTS) { /* a region calls the kernel, even for one thread */
+    for (int64_t c = 0; c < n_chunks; ++c) part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
+  } else {
+    #pragma omp parallel for schedule(static)
+    for (int64_t c = 0; c < n_chunks; ++c) part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
+  }
   for (int64_t c = 0; c < n_chunks; ++c) {
     const sums s = part[c];
     t.F += s.F, t.r += s.r, t.u += s.u, t.q += s.q, t.scaled_F += s.scaled_F, t.scaled_r += s.scaled_r, t.scaled_q += s.scaled_q;

@@ -152,8 +152,7 @@ static int64_t factor_band(const sparse_rows *M, const mass_factor *f, int64_t c
     for (int64_t j = i > b ? i - b : 0; j < i; ++j) { /* row[j] becomes L_ij D_j, then L_ij below */
       const double *const above = l + j * b - j + b;
       double              sum   = row[j];
-      for (int64_t k = i > b ? i - b : 0; k < j; ++k)
-        if (k >= j - b) sum -= row[k] * above[k];
+      for (int64_t k = i > b ? i - b : 0; k < j; ++k) sum -= row[k] * above[k];
       row[j] = sum;
     }
     for (int64_t j = i > b ? i - b : 0; j < i; ++j) {
@@ -291,7 +290,11 @@ void mass_factor_solve_component(const mass_factor *f, int64_t c, int n_vectors,
 
 void mass_factor_solve_places(const mass_factor *f, double *x)
 {
-  #pragma omp parallel for schedule(dynamic, 8) if (f->n >= PARALLEL_PLACES)
+  if (f->n < PARALLEL_PLACES) { /* a region calls the kernel, even for one thread */
+    for (int64_t c = 0; c < f->n_components; ++c) mass_factor_solve_component(f, c, 1, x + f->start[c]);
+    return;
+  }
+  #pragma omp parallel for schedule(dynamic, 8)
   for (int64_t c = 0; c < f->n_components; ++c)
     if (f->part[c].width >= 0) mass_factor_solve_component(f, c, 1, x + f->start[c]);
   for (int64_t c = 0; c < f->n_components; ++c)

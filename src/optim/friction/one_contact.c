@@ -40,6 +40,7 @@ void one_contact_prepare(const double W[9], double mu, one_contact *o)
   }
   o->tau   = o->s[0] + o->s[3];
   o->delta = o->s[0] * o->s[3] - o->s[1] * o->s[2];
+  o->stick = -1.0 / o->delta;
 }
 
 /* What b adds: c and a = adj(S) c. */
@@ -65,18 +66,29 @@ static inline double f_of(const one_contact *o, const pushed *g, double alpha, d
   return o->mu * (o->w_nt[0] * p[0] + o->w_nt[1] * p[1] - g->b_n * D) - o->w_nn * size;
 }
 
-/* r for an alpha. u_N = 0 and the cone hold to round-off whatever is left of f. */
-static inline void impulse_of(const one_contact *o, const pushed *g, double alpha, double r[3])
+/* r for p and -1/D. u_N = 0 and the cone hold to round-off whatever is left of f. */
+static inline void impulse_of(const one_contact *o, const pushed *g, const double p[2], double scale, double r[3])
 {
-  const double scale = -1.0 / ((alpha + o->tau) * alpha + o->delta);
-  r[1] = scale * (g->a[0] + alpha * g->c[0]), r[2] = scale * (g->a[1] + alpha * g->c[1]);
-  r[0]               = -o->inverse * (g->b_n + o->w_nt[0] * r[1] + o->w_nt[1] * r[2]);
-  const double t     = sqrt(r[1] * r[1] + r[2] * r[2]);
+  r[1] = scale * p[0], r[2] = scale * p[1];
+  r[0] = -o->inverse * (g->b_n + o->w_nt[0] * r[1] + o->w_nt[1] * r[2]);
   if (r[0] < 0.0) r[0] = 0.0;
-  if (t > o->mu * r[0]) { /* by round-off */
-    const double s = o->mu * r[0] / t;
+  const double t2 = r[1] * r[1] + r[2] * r[2], most = o->mu * r[0];
+  if (t2 > most * most) { /* by round-off */
+    const double s = most / sqrt(t2);
     r[1] *= s, r[2] *= s;
   }
+}
+static inline void sliding_impulse(const one_contact *o, const pushed *g, double alpha, double r[3])
+{
+  const double p[2] = {g->a[0] + alpha * g->c[0], g->a[1] + alpha * g->c[1]};
+  impulse_of(o, g, p, -1.0 / ((alpha + o->tau) * alpha + o->delta), r);
+}
+
+/* f(0) >= 0, without a root. */
+static inline bool sticks(const one_contact *o, const pushed *g)
+{
+  const double reach = o->mu * (o->w_nt[0] * g->a[0] + o->w_nt[1] * g->a[1] - g->b_n * o->delta);
+  return reach >= 0.0 && reach * reach >= o->w_nn * o->w_nn * (g->a[0] * g->a[0] + g->a[1] * g->a[1]);
 }
 
 /* A root of f in (low, high), f(low) < 0 <= f(high), from `alpha`: Newton, and halving where Newton leaves the bracket or dawdles. */
@@ -135,13 +147,12 @@ static inline void solve_straight(const one_contact *o, const double b[3], doubl
     return;
   }
   const pushed g = push(o, b);
-  const double size = sqrt(g.a[0] * g.a[0] + g.a[1] * g.a[1]);
-  if (o->mu * (o->w_nt[0] * g.a[0] + o->w_nt[1] * g.a[1] - g.b_n * o->delta) >= o->w_nn * size) {
-    impulse_of(o, &g, 0.0, r);
+  if (sticks(o, &g)) {
+    impulse_of(o, &g, g.a, o->stick, r);
     return;
   }
   *alpha = nearby_root(o, &g, *alpha);
-  impulse_of(o, &g, *alpha, r);
+  sliding_impulse(o, &g, *alpha, r);
 }
 
 void one_contact_solve(const one_contact *o, const double b[3], double *alpha, double r[3])
@@ -234,9 +245,8 @@ void one_contact_enumerate(const one_contact *o, const double b[3], double r[3])
   turn_in(o, b, t);
   if (b[0] < 0.0 && o->mu > 0.0) {
     const pushed g = push(o, t);
-    const double size = sqrt(g.a[0] * g.a[0] + g.a[1] * g.a[1]);
-    if (!(o->mu * (o->w_nt[0] * g.a[0] + o->w_nt[1] * g.a[1] - g.b_n * o->delta) >= o->w_nn * size)) {
-      impulse_of(o, &g, smallest_root(o, &g), r);
+    if (!sticks(o, &g)) {
+      sliding_impulse(o, &g, smallest_root(o, &g), r);
       turn_out(o, r);
       return;
     }

@@ -21,6 +21,7 @@ typedef struct {
   double w_nt[2];         /* W_NT */
   double slope[2];        /* W_TN/W_NN */
   double s[4], tau, delta; /* S = W_TT - W_TN W_NT/W_NN, kept positive definite; its trace and determinant */
+  double stick;            /* -1/delta */
   double turn[2];          /* where S is nearly singular all this is in tangents turned to its axes, by this cosine and sine; (1, 0): not turned */
   bool   is_turned;
 } one_contact;

@@ -195,13 +195,20 @@ PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline double apply_row(const sparse_rows *a, int64_t i, const double *restrict x)
+{
+  double sum = 0.0;
+  for (int64_t k = a->start[i]; k < a->start[i + 1]; ++k) sum += a->value[k] * x[a->col[k]];
+  return sum;
+}
+
 void sparse_rows_apply(const sparse_rows *a, const double *restrict x, double *restrict y)
 {
   const int64_t n = a->n_rows;
-  #pragma omp parallel for schedule(static) if (a->start[n] >= PARALLEL_ENTRIES)
-  for (int64_t i = 0; i < n; ++i) {
-    double sum = 0.0;
-    for (int64_t k = a->start[i]; k < a->start[i + 1]; ++k) sum += a->value[k] * x[a->col[k]];
-    y[i] = sum;
+  if (a->start[n] < PARALLEL_ENTRIES) { /* a region calls the kernel, even for one thread */
+    for (int64_t i = 0; i < n; ++i) y[i] = apply_row(a, i, x);
+    return;
   }
+  #pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; ++i) y[i] = apply_row(a, i, x);
 }

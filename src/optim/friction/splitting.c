@@ -106,8 +106,12 @@ static void accelerate(solver *v, const double *r)
   if (v->past.n_kept > 0 && f > WORSE_MAX * v->residual) anderson_forget(&v->past);
   v->residual = f;
   anderson_step(&v->past, v->from, r, v->weight, v->from);
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
-  for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], v->from + 3 * a, v->from + 3 * a);
+  if (n < PARALLEL_CONTACTS) { /* a region calls the kernel, even for one thread */
+    for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], v->from + 3 * a, v->from + 3 * a);
+  } else {
+    #pragma omp parallel for schedule(static)
+    for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], v->from + 3 * a, v->from + 3 * a);
+  }
   sweeper_put(&v->s, v->from);
 }
 

@@ -20,6 +20,7 @@ typedef struct {
   uint8_t       *quiet, *sleep; /* [n] visits without change; sweeps to leave out */
   double         freeze_change2; /* squared, of r and relative; 0: never */
   int            freeze_after, local;
+  bool           is_far;     /* columns come from memory: ask for them ahead */
   int            n_lanes;    /* threads that the tasks are dealt to, longest first; who does a task makes no difference to it */
   int64_t       *lane_start; /* [n_rounds * n_lanes + 1] */
   int32_t       *lane_task;  /* [n_tasks] */
