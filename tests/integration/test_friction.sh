@@ -4,7 +4,7 @@ make=$(pwd)/${B:-build/release}/unit/write_fclib
 [ -x "$make" ] || { echo "write_fclib is not built (make ${B:-build/release}/unit/write_fclib)"; exit 77; }
 cd "$work" || exit 1
 export OMP_NUM_THREADS=1
-for kind in points-sticks points-slides points-slides-local sticks slides slides-smooth thrown slides-local slides-local-unsymmetric slides-plane slides-plane-local negative nan sizes nothing rolling indefinite massless; do
+for kind in points-sticks points-slides points-slides-local points-guided points-guided-local sticks slides slides-smooth thrown slides-local slides-local-unsymmetric slides-plane slides-plane-local negative nan sizes nothing rolling indefinite massless; do
   "$make" $kind $kind.hdf5 || fail "cannot write $kind.hdf5"
 done
 f() { "$program" friction "$@"; }
@@ -19,11 +19,15 @@ status 0 f slides-smooth.hdf5 --contacts c.csv
 awk -F, 'NR > 1 && (($8 - 0.02 * 9.81 * sin(0.6))^2 > 1e-14 || $5 != 0) { exit 1 }' c.csv || { cat c.csv; fail "without friction"; }
 status 0 f thrown.hdf5 --contacts c.csv
 awk -F, 'NR > 1 && ($2 != "take-off" || $4 != 0 || $7 <= 0) { exit 1 }' c.csv || { cat c.csv; fail "it does not take off"; }
+for k in points-guided points-guided-local; do # W_aa of the first contact has rank 1: its body moves along the normal alone, and its support slides past
+  status 0 f $k.hdf5 --contacts c.csv
+  awk -F, 'NR == 2 && ($2 != "slide" || ($4 - 2 * 0.02 * 9.81)^2 > 1e-14 || ($5 + 0.02 * 9.81)^2 > 1e-14 || ($8 - 0.3)^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail $k; }
+done
 pass "a block on a slope: sticks, slides, slides without friction, takes off; impulses and velocities are those of the formula"
 
 # The Newton method of the first paper is known to fail where contacts are redundant (4 corners, 6 degrees of freedom), first-order methods to be slow there: that they may, and
 # say so.
-regular="points-sticks.hdf5 points-slides.hdf5 points-slides-local.hdf5 thrown.hdf5"
+regular="points-sticks.hdf5 points-slides.hdf5 points-slides-local.hdf5 points-guided.hdf5 points-guided-local.hdf5 thrown.hdf5"
 redundant="sticks.hdf5 slides.hdf5 slides-local.hdf5 slides-local-unsymmetric.hdf5 slides-plane.hdf5 slides-plane-local.hdf5 slides-smooth.hdf5"
 for s in $("$program" friction --help | sed -n 's/^  --solver \([^ ]*\).*/\1/p' | tr '|' ' '); do
   status 0 f $regular --solver $s --error siconos --tol 1e-6

@@ -217,10 +217,10 @@ static void print_result(const friction_run *run, const friction_options *o)
 static void print_line(const friction_run *run, bool is_first)
 {
   char time[32], nu[16] = "?";
-  if (is_first) printf("%-44s %8s %6s  %-14s %-22s %10s %10s %9s %9s\n", "problem", "contacts", "nu", "solver", "verdict", "iterations", "time", "scaled", "siconos");
+  if (is_first) printf("%-44s %8s %6s  %-24s %-20s %10s %10s %9s %9s\n", "problem", "contacts", "nu", "solver", "verdict", "iterations", "time", "scaled", "siconos");
   friction_time_text(run->seconds, sizeof time, time);
   if (isfinite(run->nu)) (void)snprintf(nu, sizeof nu, "%.2f", run->nu);
-  printf("%-44s %8lld %6s  %-14s %-22s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method, run->verdict, (long long)run->iterations, time, run->scaled,
+  printf("%-44s %8lld %6s  %-24s %-20s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method, run->verdict, (long long)run->iterations, time, run->scaled,
          run->siconos);
   (void)fflush(stdout);
 }

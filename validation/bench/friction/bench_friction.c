@@ -1,7 +1,7 @@
 /* Every solver of exact Coulomb friction on every FCLIB file of a folder, and eight of Siconos' beside them where siconos_solve could be built.
  *   bench_friction PROGRAM SICONOS_SOLVE|"" FOLDER OUT [LIMIT]
  *
- * All get the local form (W, q) and start from zero, on one thread, by the time of the processor; the error is the natural map as Siconos measures it, computed here, whatever a solver says of itself. Each
+ * All get the local form (W, q) and start from zero, on one thread, by the clock or, for long solves, the time of the processor; the error is the natural map as Siconos measures it, computed here, whatever a solver says of itself. Each
  * solve is a process of its own with LIMIT seconds (default 20). A table, a CSV and a performance profile for each tolerance go to OUT; then the release targets. */
 #include <glob.h>
 #include <math.h>

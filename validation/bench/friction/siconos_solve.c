@@ -2,7 +2,7 @@
  * Solved again from zero until half a second is used up. Only the bench needs this, and only where libsiconos-numerics-dev is installed.
  *
  *   PROBLEM  int64 n, n_blocks; start [n + 1] int64; col [n_blocks] int32; value [n_blocks][9], q [n][3], mu [n] doubles
- *   ANSWER   int64 iterations, info; double seconds of the processor (least); r [n][3] */
+ *   ANSWER   int64 iterations, info; double seconds (least); r [n][3] */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,10 +94,10 @@ static SolverOptions *make_options(const solver *s, double tolerance)
   return o;
 }
 
-static double now(void)
+static double now(clockid_t clock)
 {
   struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -111,11 +111,11 @@ static double solve_once(const problem *p, const solver *s, double tolerance, do
   SolverOptions          *o = make_options(s, tolerance);
   memset(r, 0, (size_t)p->n * 24);
   memset(u, 0, (size_t)p->n * 24);
-  const double begin = now();
+  const double begin = now(CLOCK_MONOTONIC), begin_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
   *info              = fc3d_driver(f, r, u, o);
-  const double seconds = now() - begin;
-  *iterations          = o->iparam[SICONOS_IPARAM_ITER_DONE];
-  return seconds; /* what its clean-up would double free is left to the end of the process */
+  const double wall = now(CLOCK_MONOTONIC) - begin, cpu = now(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu;
+  *iterations       = o->iparam[SICONOS_IPARAM_ITER_DONE];
+  return wall > 0.05 ? fmin(wall, cpu) : wall; /* as bench_friction_run.c chooses; what its clean-up would double free is left to the end of the process */
 }
 
 int main(int argc, char **argv)
