@@ -54,8 +54,7 @@ PetscErrorCode friction_solve(const friction_problem *p, const friction_options 
   PetscCall(friction_problem_check(p, r));
   if (p->n > 0) PetscCall(friction_solvers[o->method].solve(p, o, r, u, out));
   friction_errors(p, r, u, &out->absolute, &out->siconos, &out->scaled, NULL);
-  const double error[3] = {[FRICTION_ERROR_SCALED] = out->scaled, [FRICTION_ERROR_SICONOS] = out->siconos, [FRICTION_ERROR_ABSOLUTE] = out->absolute};
-  if (out->verdict == FRICTION_OK && !(error[o->error] <= o->tolerance)) out->verdict = FRICTION_STALLED;
+  if (out->verdict == FRICTION_OK && !(friction_result_error(out, o->error) <= o->tolerance)) out->verdict = FRICTION_STALLED;
   out->seconds = timer_now() - begin;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

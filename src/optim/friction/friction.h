@@ -38,7 +38,7 @@ const char *friction_verdict_text(friction_verdict v);
  *   siconos   e / max(|q|, |r|, |u|)
  *   scaled    |D^1/2 F_rho| / max(|D^1/2 r|, |D^-1/2 q|), F_rho = r - P(r - rho_a û), rho_a = 3/trace(W_aa), D = diag(1/rho_a): does not
  *             change with the unit of mass                                                                                             */
-typedef enum { FRICTION_ERROR_SCALED, FRICTION_ERROR_SICONOS, FRICTION_ERROR_ABSOLUTE } friction_error_kind;
+typedef enum { FRICTION_ERROR_BOTH /* the larger of scaled and siconos */, FRICTION_ERROR_SCALED, FRICTION_ERROR_SICONOS, FRICTION_ERROR_ABSOLUTE } friction_error_kind;
 
 typedef struct friction_options {
   int     method;         /* index into friction_solvers */
@@ -63,6 +63,9 @@ typedef struct {
   double           absolute, siconos, scaled; /* natural-map errors of the answer */
   double           seconds;
 } friction_result;
+
+/* The error of the answer that `kind` names. */
+double friction_result_error(const friction_result *answer, int kind);
 
 /* Problem and guess as a solver may take them for granted: sizes agree, everything finite, mu >= 0, every contact can be pushed apart
  * (W_NN > 0). PETSC_ERR_USER_INPUT names the first contact that breaks a rule, its value, and what to do. */

@@ -55,7 +55,17 @@ void friction_errors(const friction_problem *p, const double *r, const double *u
 
 double friction_error(const friction_problem *p, int kind, const double *r, const double *u)
 {
-  double e[3];
-  friction_errors(p, r, u, &e[FRICTION_ERROR_ABSOLUTE], &e[FRICTION_ERROR_SICONOS], &e[FRICTION_ERROR_SCALED], NULL);
-  return e[kind];
+  friction_result e = {0};
+  friction_errors(p, r, u, &e.absolute, &e.siconos, &e.scaled, NULL);
+  return friction_result_error(&e, kind);
+}
+
+double friction_result_error(const friction_result *answer, int kind)
+{
+  switch (kind) {
+  case FRICTION_ERROR_SCALED: return answer->scaled;
+  case FRICTION_ERROR_SICONOS: return answer->siconos;
+  case FRICTION_ERROR_ABSOLUTE: return answer->absolute;
+  default: return isnan(answer->siconos) ? answer->siconos : larger(answer->siconos, answer->scaled); /* NaN whichever of them is */
+  }
 }

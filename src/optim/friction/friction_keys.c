@@ -23,8 +23,9 @@ const friction_solver friction_solvers[FRICTION_N_METHODS + 1] = {
 #undef X
   {NULL, NULL, NULL}};
 
-static const char *const errors[]     = {"scaled", "siconos", "absolute", NULL};
-static const char *const error_help[] = {"natural map with rho_a = 3/trace(W_aa), over the larger of r and q, all in the norm of energy: does not change with the unit of mass",
+static const char *const errors[]     = {"both", "scaled", "siconos", "absolute", NULL};
+static const char *const error_help[] = {"the larger of the next two",
+                                         "natural map with rho_a = 3/trace(W_aa), over the larger of r and q, all in the norm of energy: does not change with the unit of mass",
                                          "natural map over the largest of the norms of q, r and u, as Siconos measures", "natural map itself", NULL};
 
 static const key_spec keys[] = {
@@ -32,7 +33,7 @@ static const key_spec keys[] = {
    .help = "how impulses with exact Coulomb friction are found"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(friction_options, tolerance), .fallback = "1.0e-8", .min = 0, .max = 1, .is_open = true,
    .help = "error at which the impulses count as solved"},
-  {.name = "error", .type = KEY_ENUM, .offset = offsetof(friction_options, error), .choices = errors, .choice_help = error_help, .fallback = "scaled",
+  {.name = "error", .type = KEY_ENUM, .offset = offsetof(friction_options, error), .choices = errors, .choice_help = error_help, .fallback = "both",
    .help = "the measure of the tolerance"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
    .help = "of the method's outer loop; 0: the method's own limit"},

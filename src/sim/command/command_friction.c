@@ -24,7 +24,7 @@ static const char solver_names[] = FRICTION_SOLVER_TABLE(X);
 static const command_option friction_options_list[] = {
   {"--solver", solver_names + 1, false, "how it is solved"},
   {"--tol", "X", false, "error at which it counts as solved; default 1e-8"},
-  {"--error", "scaled|siconos|absolute", false, "the measure of --tol: the natural map scaled with W (default), or as Siconos measures, or as it is"},
+  {"--error", "both|scaled|siconos|absolute", false, "the measure of --tol: the natural map scaled with W, as Siconos measures, both (default), or as it is"},
   {"--time-limit", "S", false, "seconds a solve; default: none, with --all 20"},
   {"--max-iterations", "N", false, "of the solver's outer loop; default: its own limit"},
   {"--set", "OPTION=VALUE", true, "another option of a solver, by its key in a job: --set splitting.check_every=10"},
@@ -203,7 +203,7 @@ static PetscErrorCode describe(const char *path, friction_case *c)
 
 static void print_result(const friction_run *run, const friction_options *o)
 {
-  static const char *const names[] = {"scaled", "siconos", "absolute"};
+  static const char *const names[] = {"both of the first two", "scaled", "siconos", "absolute"};
   char                     time[32];
   friction_time_text(run->seconds, sizeof time, time);
   printf("  %s: %s", run->solver, run->verdict);

@@ -113,9 +113,8 @@ static void take_answer(const exact *e, const friction_result *answer, step_verd
     if (strcmp(friction_solvers[k].name, answer->method) == 0) f->method = k;
   if (answer->verdict == FRICTION_OK) return;
   ++report->fallbacks;
-  const double errors[] = {[FRICTION_ERROR_SCALED] = answer->scaled, [FRICTION_ERROR_SICONOS] = answer->siconos, [FRICTION_ERROR_ABSOLUTE] = answer->absolute};
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!(errors[o->friction->error] <= o->friction_stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
+  else if (!(friction_result_error(answer, o->friction->error) <= o->friction_stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
 static bool wants_dump(const exact *e) { return e->layout.scene->job->output->fclib > 0; }

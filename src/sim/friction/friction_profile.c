@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "io/table_file.h"
+#include "optim/friction/friction.h"
 #include "sim/report/figures.h"
 
 PetscErrorCode friction_runs_add(friction_runs *runs, friction_run **out)
@@ -81,7 +82,8 @@ static void print_cell(const friction_run *r, int error, double best, FILE *out)
     fprintf(out, " - |");
     return;
   }
-  const double reached = error == 0 ? r->scaled : error == 1 ? r->siconos : r->absolute;
+  const friction_result errors  = {.scaled = r->scaled, .siconos = r->siconos, .absolute = r->absolute};
+  const double          reached = friction_result_error(&errors, error);
   friction_time_text(r->seconds, sizeof time, time);
   const char *bold = r->is_solved && r->seconds <= best ? "**" : "";
   if (r->is_solved) fprintf(out, " %s%s (%lld)%s |", bold, time, (long long)r->iterations, bold);

@@ -27,7 +27,7 @@ const friction_run *friction_runs_find(const friction_runs *runs, const char *pr
 int64_t friction_runs_problems(const friction_runs *runs, int64_t *first);
 int64_t friction_runs_solvers(const friction_runs *runs, int64_t *first);
 
-/* In Markdown: a row a problem, a column a solver, time and iterations or the error of measure 0 scaled, 1 siconos, 2 absolute that was reached; the fastest in bold. */
+/* In Markdown: a row a problem, a column a solver, time and iterations or the error of measure `error` (friction_error_kind) that was reached; the fastest in bold. */
 PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE *out);
 PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path);
 /* SVG by gnuplot; `title` above it. */

@@ -87,7 +87,7 @@ static PetscErrorCode run_tolerance(const bench *b, const glob_t *files, double 
   }
   log_progress_end();
   printf("\nTolerance %.0e: time (iterations), or the error where it was not reached\n\n", tolerance);
-  PetscCall(friction_profile_print(runs, 1, stdout));
+  PetscCall(friction_profile_print(runs, FRICTION_ERROR_SICONOS, stdout));
   (void)fflush(stdout);
   snprintf(path, sizeof path, "%s/friction-%.0e.csv", b->out, tolerance);
   PetscCall(friction_profile_csv(runs, path));
