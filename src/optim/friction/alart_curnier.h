@@ -1,4 +1,4 @@
-/* The function of Alart and Curnier [AlartCurnier1991; BertailsDescoubes2011, sec. 4.1], whose zeros are Coulomb's law: for one contact
+/* The function of Alart and Curnier [AlartCurnier1991; BertailsEtAl2011, sec. 4.1], whose zeros are Coulomb's law: for one contact
  *
  *   f_N = max(0, r_N - rho_N u_N) - r_N,   f_T = P(r_T - rho_T u_T) - r_T,   P: nearest point of the disc of radius mu R
  *

@@ -5,26 +5,36 @@
 #include "optim/friction/splitting.h"
 #include <string.h>
 
-enum { FIRST_LOOK = 24, SWEEPS_WORTH = 500, NEWTON_STEPS = 60, INTERIOR_STEPS = 40, MOST_SWEEPS = 300000 };
+enum { FIRST_LOOK = 16, NEWTON_STEPS = 40, INTERIOR_STEPS = 40, FEW_SWEEPS = 100, MOST_SWEEPS = 300000, MOST_LOOKS = 64 };
+/* A Newton run costs about as much as this many sweeps times the contacts that a contact shares bodies with: between 60 sweeps on
+ * rigid bodies and 250 on loose fibres (Zen 3, November 2026). */
+static const double SWEEPS_PER_COUPLING = 12.0;
 
-static const char *const trail[] = {"splitting", "splitting, newton_prox", "splitting, newton_prox, interior_point",
-                                    "splitting, newton_prox, interior_point, splitting"};
+static const char *const trail[] = {"splitting", "splitting, newton_prox", "splitting, newton_prox, splitting",
+                                    "splitting, newton_prox, splitting, interior_point", "splitting, newton_prox, splitting, interior_point, splitting"};
 
 typedef struct {
-  double  tolerance, first, least; /* errors: of the first look, the smallest */
-  int64_t first_sweeps;
+  double  tolerance, worth;  /* worth: sweeps that a Newton run costs */
+  double  least[MOST_LOOKS]; /* smallest error so far, at each look */
+  int64_t sweeps[MOST_LOOKS];
+  int     n_looks;
 } outlook;
 
-/* Sweeps are worth going on with while the rate so far leads to the tolerance within SWEEPS_WORTH of them. */
+/* Sweeps are worth going on with while the rate over the later half of them leads to the tolerance within what Newton would cost. */
 static bool sweeps_are_hopeless(void *ctx, int64_t sweeps, double error)
 {
-  outlook *k = ctx;
-  if (sweeps < 8) return false;
-  if (k->first_sweeps == 0) k->first_sweeps = sweeps, k->first = k->least = error;
-  k->least = error < k->least ? error : k->least;
+  outlook     *k     = ctx;
+  const double least = k->n_looks > 0 ? fmin(error, k->least[k->n_looks - 1]) : error;
+  if (k->n_looks == MOST_LOOKS) { /* every other one is enough */
+    for (int i = 0; i < MOST_LOOKS / 2; ++i) k->least[i] = k->least[2 * i + 1], k->sweeps[i] = k->sweeps[2 * i + 1];
+    k->n_looks = MOST_LOOKS / 2;
+  }
+  k->least[k->n_looks] = least, k->sweeps[k->n_looks++] = sweeps;
   if (sweeps < FIRST_LOOK) return false;
-  const double fallen = log(k->first / k->least), wanted = log(k->first / k->tolerance);
-  return fallen * (double)(SWEEPS_WORTH - k->first_sweeps) < wanted * (double)(sweeps - k->first_sweeps);
+  int from = k->n_looks - 1;
+  while (from > 0 && 2 * k->sweeps[from] > sweeps) --from;
+  const double fallen = log(k->least[from] / least), wanted = log(least / k->tolerance);
+  return fallen * k->worth < wanted * (double)(sweeps - k->sweeps[from]);
 }
 
 static double time_left(double end) { return end < INFINITY ? fmax(1e-9, end - timer_now()) : 0.0; }
@@ -46,18 +56,25 @@ static PetscErrorCode by_interior_point(newton_run *run, double *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool is_over(const newton_run *run)
+{
+  return run->work->best_error <= run->o->tolerance || !(run->verdict == FRICTION_OK || goes_on(run->verdict));
+}
+
 /* From where the sweeps gave up. */
 static PetscErrorCode by_newton(newton_run *run, double *r)
 {
-  const double *error = &run->work->best_error, tolerance = run->o->tolerance;
   PetscFunctionBegin;
   run->out->method = trail[1];
   PetscCall(newton_prox_sequence(run, run->o->newton_prox, NEWTON_STEPS, r));
-  if (*error <= tolerance || !goes_on(run->verdict)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[2];
-  PetscCall(by_interior_point(run, r));
-  if (*error <= tolerance || (run->verdict != FRICTION_OK && !goes_on(run->verdict))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(newton_prox_with_splitting(run, FEW_SWEEPS, r));
+  if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[3];
+  PetscCall(by_interior_point(run, r));
+  if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
+  run->out->method = trail[4];
   PetscCall(newton_prox_with_splitting(run, MOST_SWEEPS, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -65,10 +82,13 @@ static PetscErrorCode by_newton(newton_run *run, double *r)
 PetscErrorCode friction_solve_automatic(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
-  outlook      k   = {.tolerance = o->tolerance};
+  outlook      k   = {.tolerance = o->tolerance, .worth = SWEEPS_PER_COUPLING * delassus_coupling(p->W)};
   newton_run   run;
   PetscFunctionBegin;
   out->method = trail[0];
+  delassus_apply(p->W, r, u);
+  for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+  if (friction_error(p, o->error, r, u) <= o->tolerance) PetscFunctionReturn(PETSC_SUCCESS); /* before anything is set up */
   PetscCall(splitting_run(p, o, sweeps_are_hopeless, &k, r, u, out));
   if (!goes_on(out->verdict) || o->max_iterations > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_run_create(p, o, end, out, &run));

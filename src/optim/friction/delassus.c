@@ -22,6 +22,16 @@ void delassus_destroy(delassus **w)
 
 int64_t            delassus_n_contacts(const delassus *w) { return w->n; }
 int64_t            delassus_n_dof(const delassus *w) { return w->n_dof; }
+double             delassus_coupling(const delassus *w)
+{
+  double pairs = 0.0;
+  if (w->n == 0 || w->start) return w->n ? (double)w->start[w->n] / (double)w->n : 0.0;
+  for (int64_t c = 0; c < mass_factor_n_components(w->factor); ++c) {
+    const double members = (double)(w->member_start[c + 1] - w->member_start[c]);
+    pairs += members * members;
+  }
+  return (pairs - (double)(w->touch_start[w->n] - w->n)) / (double)w->n; /* a contact meets itself on each of its bodies */
+}
 const double      *delassus_diagonal(const delassus *w) { return w->diagonal; }
 const sparse_rows *delassus_mass(const delassus *w) { return delassus_is_system(w) ? &w->M : NULL; }
 const sparse_rows *delassus_jacobian(const delassus *w) { return delassus_is_system(w) ? &w->H : NULL; }

@@ -3,7 +3,7 @@
  *   u = W r + q,   (u_a, r_a) in C(mu_a) for every contact a,   W = H M^-1 H^T
  *
  * where C(mu) holds: take-off r = 0, u_N >= 0; stick |r_T| <= mu r_N, u = 0; slide |r_T| = mu r_N > 0, u_N = 0, u_T = -alpha r_T with
- * alpha >= 0 [BertailsDescoubes2011, sec. 3]. Vectors of contacts are [n][3], normal first; u_N >= 0 separates, r_N >= 0 pushes apart.
+ * alpha >= 0 [BertailsEtAl2011, sec. 3]. Vectors of contacts are [n][3], normal first; u_N >= 0 separates, r_N >= 0 pushes apart.
  *
  * A new solver is a file and a line of FRICTION_SOLVER_TABLE.                                                                      */
 #ifndef SS_OPTIM_FRICTION_H
@@ -90,11 +90,11 @@ typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, con
   X(SPLITTING, "splitting", friction_solve_splitting,                                                                                \
     "block Gauss-Seidel, one contact after the other solved exactly [Daviet2011]: robust, slow at tight tolerances on stacks")         \
   X(NEWTON, "newton", friction_solve_newton,                                                                                         \
-    "Newton's method on the function of Alart and Curnier, as published [BertailsDescoubes2011]: fast where contacts are not redundant") \
+    "Newton's method on the function of Alart and Curnier, as published [BertailsEtAl2011]: fast where contacts are not redundant") \
   X(NEWTON_PROX, "newton_prox", friction_solve_newton_prox,                                                                          \
     "the same on a sequence of regularised problems whose fixed point is the answer: for redundant contacts, too")                     \
   X(INTERIOR_POINT, "interior_point", friction_solve_interior_point,                                                                 \
-    "primal-dual interior-point method on the second-order cones [AcaryEtAl2023]: a few tens of steps, redundant contacts or not") \
+    "primal-dual interior-point method on the second-order cones [AcaryEtAl2024]: a few tens of steps, redundant contacts or not") \
   X(ADMM, "admm", friction_solve_admm,                                                                                               \
     "alternating directions, one factorisation for many iterations: good to 1e-4, unreliable at tight tolerances")                    \
   X(GRADIENT, "gradient", friction_solve_gradient,                                                                                    \

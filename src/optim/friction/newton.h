@@ -1,4 +1,4 @@
-/* Newton's method on the function of Alart and Curnier [BertailsDescoubes2011], the keys of its options. */
+/* Newton's method on the function of Alart and Curnier [BertailsEtAl2011], the keys of its options. */
 #ifndef SS_OPTIM_NEWTON_H
 #define SS_OPTIM_NEWTON_H
 #include "core/key_table.h"
