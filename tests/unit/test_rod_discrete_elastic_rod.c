@@ -15,7 +15,10 @@ static const char *const rods[] = {
     "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 360}}, closed: true, segments: 7, "
     "section: {rectangle: {sides: [0.02, 0.01]}}, natural: {shape: straight, twist: 4}, damping: {stiffness: 0.02}",
     "curve: {points: [{at: [0, 0, 0]}, {at: [0.1, 0, 0]}, {at: [0.2, 0.1, 0]}, {at: [0.3, 0.1, 0.2]}]}, section: {circle: 0.01}, "
-    "start: {moment: [0.2, 0.1, 0.3]}, end: {held: pinned}"};
+    "start: {moment: [0.2, 0.1, 0.3]}, end: {held: pinned}",
+    "bends: angle, curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, "
+    "section: {ellipse: {radii: [0.02, 0.01]}}, damping: {mass: 2, stiffness: 0.05}, natural: {shape: straight, curvature: [2, -1]}, start: clamped",
+    "bends: angle, curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {ellipse: {radii: [0.02, 0.01]}}, natural: {curvature: [0.1, 0.2]}"};
 enum { N_RODS = sizeof rods / sizeof *rods };
 
 /* Rates that move nodes and angles by about 0.01 l in a step, and more from step to step. */
@@ -41,6 +44,34 @@ static void derivatives(void **unused)
     }
     rod_case_close(&c);
   }
+  assert_no_leak();
+}
+
+/* Bends by their angle: length, and two derivatives against differences, on both sides of where series take over. */
+static void bend_angles(void **unused)
+{
+  (void)unused;
+  const double radius[] = {1e-9, 1e-3, 0.05, 0.0999, 0.1001, 0.7, 3.0}, moment[2] = {0.7, -1.3}, h = 1e-4;
+  for (size_t i = 0; i < sizeof radius / sizeof *radius; ++i)
+    for (int k = 0; k < 4; ++k) {
+      const double kappa[2] = {radius[i] * cos(0.4 + k), radius[i] * sin(0.4 + k)};
+      double       s[2], J[2][2], D[2][2], side[2][2], JJ[2][2][2], none[2][2];
+      der_bend_angle(kappa, s, J, moment, D);
+      assert_close(hypot(s[0], s[1]), 2.0 * atan(0.5 * radius[i]), 1e-15);
+      assert_close(s[0] * kappa[1] - s[1] * kappa[0], 0.0, 1e-15 * radius[i] * radius[i]);
+      for (int m = 0; m < 2; ++m) {
+        for (int e = 0; e < 2; ++e) {
+          double moved[2] = {kappa[0], kappa[1]};
+          moved[m] += e ? h : -h;
+          der_bend_angle(moved, side[e], JJ[e], NULL, none);
+        }
+        for (int l = 0; l < 2; ++l) {
+          const double slope = (moment[0] * (JJ[1][0][l] - JJ[0][0][l]) + moment[1] * (JJ[1][1][l] - JJ[0][1][l])) / (2.0 * h);
+          assert_close((side[1][l] - side[0][l]) / (2.0 * h), J[l][m], 4e-9);
+          assert_close(slope, D[l][m], 4e-9);
+        }
+      }
+    }
   assert_no_leak();
 }
 
@@ -204,4 +235,4 @@ static void spots(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(twist_of_many_turns), cmocka_unit_test(frequencies), cmocka_unit_test(momenta), cmocka_unit_test(spots))
+TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(bend_angles), cmocka_unit_test(twist_of_many_turns), cmocka_unit_test(frequencies), cmocka_unit_test(momenta), cmocka_unit_test(spots))

@@ -1,5 +1,6 @@
 #include "discretize/rod/der_vertex.h"
 #include "core/math3.h"
+#include <stdbool.h>
 
 int der_vertex_set(der_vertex *v)
 {
@@ -136,4 +137,23 @@ void der_vertex_hessian(const der_vertex *v, const double weight[DER_STRAINS], d
   add_outer(M, 0, 1, -0.5 * w / (l0 * l1), v->kb, v->tt);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) H[i][3 + j] += M[i][3 + j], H[3 + j][i] += M[i][3 + j];
+}
+
+/* h = 2 atan(r/2) / r, J = h I + p kappa kappa^T, p = (q - h) / r^2 with q = 1 / (1 + r^2/4), dp/dr / r = -(q^2/2 + 3 p) / r^2; below r = 0.1, where these cancel, their
+ * series. */
+void der_bend_angle(const double kappa[2], double s[2], double J[2][2], const double moment[2], double D[2][2])
+{
+  const double rr = kappa[0] * kappa[0] + kappa[1] * kappa[1], r = sqrt(rr), q = 1.0 / (1.0 + 0.25 * rr);
+  const bool   is_small = r < 0.1;
+  const double h = is_small ? 1.0 - rr / 12.0 * (1.0 - 3.0 * rr / 20.0 * (1.0 - 5.0 * rr / 28.0 * (1.0 - 7.0 * rr / 36.0))) : 2.0 * atan(0.5 * r) / r;
+  const double p = is_small ? -1.0 / 6.0 + rr * (1.0 / 20.0 - rr * (3.0 / 224.0 - rr / 288.0)) : (q - h) / rr;
+  const double t = is_small ? 1.0 / 10.0 - rr * (3.0 / 56.0 - rr / 48.0) : -(0.5 * q * q + 3.0 * p) / rr;
+  for (int k = 0; k < 2; ++k) {
+    s[k] = h * kappa[k];
+    for (int l = 0; l < 2; ++l) J[k][l] = (k == l ? h : 0.0) + p * kappa[k] * kappa[l];
+  }
+  if (!moment) return;
+  const double along = moment[0] * kappa[0] + moment[1] * kappa[1];
+  for (int l = 0; l < 2; ++l)
+    for (int m = 0; m < 2; ++m) D[l][m] = p * (moment[l] * kappa[m] + moment[m] * kappa[l] + (l == m ? along : 0.0)) + t * along * kappa[l] * kappa[m];
 }

@@ -27,4 +27,8 @@ int der_vertex_set(der_vertex *v);
 void der_vertex_gradient(const der_vertex *v, double g[DER_STRAINS][DER_VARIABLES]);
 /* H += sum_k weight[k] d^2 strain_k, symmetric part. */
 void der_vertex_hessian(const der_vertex *v, const double weight[DER_STRAINS], double H[DER_VARIABLES][DER_VARIABLES]);
+
+/* Bends by their angle phi in place of 2 tan(phi / 2): s = kappa h with |s| = 2 atan(|kappa| / 2), J [k][l] = ds_k/dkappa_l, and
+ * D [l][m] = sum_k moment[k] d^2 s_k / dkappa_l dkappa_m, unless moment is NULL. */
+void der_bend_angle(const double kappa[2], double s[2], double J[2][2], const double moment[2], double D[2][2]);
 #endif

@@ -170,11 +170,15 @@ static const key_table copies_table = {
 
 /* ---- the body ------------------------------------------------------------------------------------------------------------------ */
 
+static const char *const bend_measures[] = {[ROD_BENDS_TANGENT] = "tangent", [ROD_BENDS_ANGLE] = "angle", NULL};
 #define OF(member) .offset = offsetof(rod_body_spec, member)
 static const key_spec rod_keys[] = {
     {.name = "material", .type = KEY_STRING, OF(material), .help = "name of an entry of materials, elastic: density and small-strain stiffness count"},
     {.name = "model", .type = KEY_ENUM, OF(model), .choices = rod_model_names, .choice_help = rod_model_help, .fallback = "discrete_elastic_rod",
      .help = "how a strand is discretised"},
+    {.name = "bends", .type = KEY_ENUM, OF(bends), .choices = bend_measures, .fallback = "tangent",
+     .help = "of discrete_elastic_rod: how much it bends between segments that turn by phi; tangent: 2 tan(phi / 2), as published, which never lets it fold; angle: phi, "
+             "closer to a smooth curve where segments are few"},
     {.name = "curve", .type = KEY_TABLE, OF(curve), .table = &curve_table, .help = "its centreline, or those of its strands"},
     {.name = "closed", .type = KEY_BOOL, OF(closed), .fallback = "false", .help = "the last point is joined to the first: a loop, without ends"},
     {.name = "segments", .type = KEY_INT, OF(segments), .min = 2, .max = 1e7, .is_optional = true, .help = "of each strand, equally long"},

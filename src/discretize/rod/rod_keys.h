@@ -52,6 +52,7 @@ typedef struct {
   double curvature[2], twist; /* NaN: as drawn, or none */
   int    shape;
 } rod_natural_spec;
+enum { ROD_BENDS_TANGENT, ROD_BENDS_ANGLE }; /* rod_body_spec.bends */
 enum { ROD_NATURAL_AS_DRAWN, ROD_NATURAL_STRAIGHT };
 
 /* ---- its ends ---- */
@@ -73,6 +74,7 @@ typedef struct {
 typedef struct {
   const char               *material; /* first: body_spec */
   int                       model;    /* number in rod_models */
+  int                       bends;    /* ROD_BENDS_... */
   const rod_curve_spec     *curve;
   bool                      closed;
   int64_t                   segments, elements;

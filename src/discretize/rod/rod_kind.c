@@ -101,6 +101,8 @@ static PetscErrorCode lay_out_prescribed(rod_body *b)
 static void check_keys(const rod_body_spec *spec, const body_request *r, diagnostics *d)
 {
   const rod_model *model = rod_models[spec->model];
+  if (spec->bends != ROD_BENDS_TANGENT && model != &rod_model_discrete_elastic_rod)
+    diagnostics_add_under(d, r->node, r->path, "bends", "is of model discrete_elastic_rod; leave it out");
   if (spec->elements != KEY_INT_ABSENT && model != &rod_model_super_helix)
     diagnostics_add_under(d, r->node, r->path, "elements", "are those of a super_helix: model %s has segments alone; leave it out", model->name);
   if ((!isnan(spec->stiffness->bend_springs) || !isnan(spec->stiffness->twist_springs)) && model != &rod_model_mass_spring)

@@ -35,6 +35,7 @@ typedef struct {
   double  *twist;     /* [n_nodes] of the reference frames at the start of the step, any branch */
   double  *start;     /* [n_nodes][3] strains then */
   double  *stretched; /* [n_segments] strains then */
+  bool     by_angle;  /* bends are angles, not 2 tan of their halves */
   int32_t *slot;      /* [n_nodes][VERTEX_BLOCKS^2] where blocks lie in the matrix; -1: not there */
 } der;
 
@@ -146,17 +147,22 @@ static bool pose_vertex(const strand_view *w, const double *q, int64_t i, der_ve
   if (!der_vertex_set(v)) return false;
   *twist    = reference_twist(e, w->d->twist[w->first_node + i]);
   strain[0] = v->kappa[0], strain[1] = v->kappa[1];
+  if (w->d->by_angle) {
+    double J[2][2];
+    der_bend_angle(v->kappa, strain, J, NULL, NULL);
+  }
   strain[2] = (edge[1] < 0 ? 0.0 : q[angle_at(w, edge[1])]) - (edge[0] < 0 ? 0.0 : q[angle_at(w, edge[0])]) + *twist;
   return true;
 }
 
 /* ---- making one ---------------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode allocate(rod_body *b)
+static PetscErrorCode allocate(rod_body *b, const rod_body_spec *spec)
 {
   der *d;
   PetscFunctionBegin;
   PetscCall(memory_alloc("discrete elastic rods", 1, sizeof *d, &d));
+  d->by_angle = spec->bends == ROD_BENDS_ANGLE;
   b->state = d;
   const int64_t n = b->strands.n_nodes, m = b->strands.n_segments;
   PetscCall(memory_alloc("rod frames", 3 * m, sizeof(double), &d->frame));
@@ -214,7 +220,8 @@ static bool set_vertices(rod_body *b, const strand_view *w)
     edges_at(w, i, edge);
     const double l[2] = {edge[0] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[0]], edge[1] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[1]]};
     const double L = 0.5 * (l[0] + l[1]), whole = hypot(natural->curvature[0], natural->curvature[1]);
-    const double share = whole > 0.0 ? 2.0 * tan(0.5 * rod_turning(whole, l[0], l[1])) / whole : L; /* strain of a circle, per curvature */
+    const double phi   = whole > 0.0 ? rod_turning(whole, l[0], l[1]) : 0.0; /* strain of a circle, per curvature: */
+    const double share = whole > 0.0 ? (w->d->by_angle ? phi : 2.0 * tan(0.5 * phi)) / whole : L;
     const bool is_free = (edge[0] < 0 && b->end[0].held != ROD_END_CLAMPED) || (edge[1] < 0 && b->end[1].held != ROD_END_CLAMPED);
     for (int k = 0; k < 3; ++k) w->d->stiffness[3 * at + k] = is_free ? -1.0 : (k < 2 ? b->section.bending[k] : b->section.twist) / L;
     if (is_free) continue;
@@ -257,7 +264,7 @@ static PetscErrorCode der_create(rod_body *b, const body_request *r, diagnostics
   const rod_body_spec *spec     = r->spec;
   int64_t              n_blocks = 0;
   PetscFunctionBegin;
-  PetscCall(allocate(b));
+  PetscCall(allocate(b, spec));
   for (int64_t s = 0; s < b->strands.n_strands; ++s) n_blocks += count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
   PetscCall(rod_body_set_blocks(b, n_blocks));
   for (int64_t s = 0; s < b->strands.n_strands; ++s) {
@@ -353,15 +360,32 @@ static void carried_turn(const strand_view *w, int64_t j, const der_edge *e, dou
   v3_scale(psi, -1.0 / ((1.0 + v3_dot(t0, e->t)) * e->length), psi);
 }
 
-/* H by (e0, e1, theta0, theta1), from the Gauss-Newton part to all of it. */
-static void complete_hessian(const strand_view *w, const int64_t edge[2], const der_vertex *v, const double moment[DER_STRAINS],
-                             double g[DER_STRAINS][DER_VARIABLES], double H[DER_VARIABLES][DER_VARIABLES])
+/* From kappa to what bends are measured by: gradients, and the moments of kappa_1 and kappa_2 that those of `moment` are; H += what that map's own curvature
+ * gives, unless NULL. */
+static void measure_by_angle(const der_vertex *v, const double moment[DER_STRAINS], double g[DER_STRAINS][DER_VARIABLES], double weight[DER_STRAINS],
+                             double (*H)[DER_VARIABLES])
 {
-  der_vertex_hessian(v, moment, H);
+  double s[2], J[2][2], D[2][2];
+  der_bend_angle(v->kappa, s, J, moment, D);
+  for (int l = 0; l < 2; ++l) weight[l] = moment[0] * J[0][l] + moment[1] * J[1][l];
+  for (int p = 0; p < DER_VARIABLES && H; ++p)
+    for (int q = 0; q < DER_VARIABLES; ++q)
+      for (int l = 0; l < 2; ++l) H[p][q] += (D[l][0] * g[0][q] + D[l][1] * g[1][q]) * g[l][p];
+  for (int p = 0; p < DER_VARIABLES; ++p) {
+    const double g0 = g[0][p], g1 = g[1][p];
+    for (int k = 0; k < 2; ++k) g[k][p] = J[k][0] * g0 + J[k][1] * g1;
+  }
+}
+
+/* H by (e0, e1, theta0, theta1), from the Gauss-Newton part to all of it. */
+static void complete_hessian(const strand_view *w, const int64_t edge[2], const der_vertex *v, const double weight[DER_STRAINS],
+                             const double f[DER_VARIABLES], double H[DER_VARIABLES][DER_VARIABLES])
+{
+  der_vertex_hessian(v, weight, H);
   for (int j = 0; j < 2; ++j) {
-    double skew[9], psi[3], torque = 0.0;
+    double       skew[9], psi[3];
+    const double torque = f[6 + j];
     if (edge[j] < 0) continue;
-    for (int k = 0; k < DER_STRAINS; ++k) torque += moment[k] * g[k][6 + j];
     m3_skew(skew, v->e[j].t);
     for (int i = 0; i < 9; ++i) H[3 * j + i / 3][3 * j + i % 3] += 0.5 * torque / (v->e[j].length * v->e[j].length) * skew[i];
     carried_turn(w, edge[j], &v->e[j], psi);
@@ -412,15 +436,17 @@ static bool add_vertices(const rod_body *b, const strand_view *w, double *g, boo
     const int64_t at = w->first_node + i;
     der_vertex    v;
     int64_t       edge[2];
-    double        strain[DER_STRAINS], twist, gradient[DER_STRAINS][DER_VARIABLES], moment[DER_STRAINS], f[DER_VARIABLES] = {0.0};
+    double        strain[DER_STRAINS], twist, gradient[DER_STRAINS][DER_VARIABLES], moment[DER_STRAINS], weight[DER_STRAINS], f[DER_VARIABLES] = {0.0};
+    double        H[DER_VARIABLES][DER_VARIABLES] = {{0.0}};
     if (!is_vertex(w, i)) continue;
     if (!pose_vertex(w, b->trial, i, &v, strain, &twist)) return false;
     der_vertex_gradient(&v, gradient);
     edges_at(w, i, edge);
-    for (int k = 0; k < DER_STRAINS; ++k) {
-      moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - rod_damped_rest(share, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
+    for (int k = 0; k < DER_STRAINS; ++k)
+      weight[k] = moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - rod_damped_rest(share, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
+    if (w->d->by_angle) measure_by_angle(&v, moment, gradient, weight, with_tangent && !b->is_definite ? H : NULL);
+    for (int k = 0; k < DER_STRAINS; ++k)
       for (int p = 0; p < DER_VARIABLES; ++p) f[p] += moment[k] * gradient[k][p];
-    }
     for (int j = 0; j < 2; ++j) {
       if (edge[j] < 0) continue;
       v3_axpy(g + 3 * block_of(w, edge[j]), -b->dt, f + 3 * j);
@@ -428,13 +454,10 @@ static bool add_vertices(const rod_body *b, const strand_view *w, double *g, boo
       g[angle_at(w, edge[j])] += b->dt * f[6 + j];
     }
     if (!with_tangent) continue;
-    double H[DER_VARIABLES][DER_VARIABLES];
     for (int p = 0; p < DER_VARIABLES; ++p)
-      for (int q = 0; q < DER_VARIABLES; ++q) {
-        H[p][q] = 0.0;
+      for (int q = 0; q < DER_VARIABLES; ++q)
         for (int k = 0; k < DER_STRAINS; ++k) H[p][q] += factor * w->d->stiffness[3 * at + k] * gradient[k][p] * gradient[k][q];
-      }
-    if (!b->is_definite) complete_hessian(w, edge, &v, moment, gradient, H);
+    if (!b->is_definite) complete_hessian(w, edge, &v, weight, f, H);
     add_vertex_tangent(b, w->d->slot + VERTEX_BLOCKS * VERTEX_BLOCKS * at, edge, H);
   }
   return true;
