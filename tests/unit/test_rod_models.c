@@ -205,6 +205,20 @@ static void test_rest(void **unused)
   assert_no_leak();
 }
 
+/* A straight rod drawn as a closed ring: B pi / R, and a strain of 4 tan (phi / 4) per joint; the same wherever it begins. */
+static void test_ring(void **unused)
+{
+  (void)unused;
+  rod_case c;
+  open_rod("corde",
+           "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 360}}, closed: true, segments: 12, "
+           "section: {circle: 0.01}, natural: straight, stiffness: {bending: [0.3, 0.3], twist: 0.2}", NULL, &c);
+  const double phi = 2.0 * M_PI / 12.0, l = 0.2 * sin(0.5 * phi), u = 4.0 / l * tan(0.25 * phi);
+  assert_close(rod_elastic(c.b), 0.5 * 12 * l * 0.3 * u * u, 1e-12);
+  rod_case_close(&c);
+  assert_no_leak();
+}
+
 /* A step is the same when everything is turned: rod, gravity, the motion of the clamp, what is held. */
 static void test_frame_indifference(void **unused)
 {
@@ -323,5 +337,5 @@ static void test_driven_twist(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite), cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy),
-          cmocka_unit_test(test_rest), cmocka_unit_test(test_frame_indifference), cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist),
+          cmocka_unit_test(test_rest), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference), cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist),
           cmocka_unit_test(test_driven_twist))

@@ -50,19 +50,19 @@ static int64_t block_of_segment(const rod_body *b, int64_t segment)
   return b->block_start[strand] + 2 * (segment - b->strands.segment_start[strand]) + 1;
 }
 
-/* The two frames at a joint before and after it, one of them perhaps the clamp's as it is now; of two signs the one that is closer. */
+/* The two frames at a joint before and after it, one of them perhaps the clamp's as it is now. Along a strand signs of quaternions are continuous; of a
+ * clamp, and around a loop, which turns them by a whole turn, the closer one of two counts. */
 static void joint_frames(const rod_body *b, int64_t strand, const joint *j, double q[2][4])
 {
   const corde_state *c = b->state;
-  for (int i = 0; i < 2; ++i)
-    if (j->side[i] >= 0) memcpy(q[i], c->orientation + 4 * j->side[i], sizeof q[i]);
   for (int i = 0; i < 2; ++i) {
-    if (j->side[i] >= 0) continue;
-    const rod_clamp *clamp = &b->clamp[2 * strand + (i == 1)];
-    rod_frame_quaternion(q[i], clamp->tangent, clamp->director);
-    if (quaternion_dot(q[0], q[1]) < 0.0)
-      for (int k = 0; k < 4; ++k) q[i][k] = -q[i][k];
+    const rod_clamp *clamp = &b->clamp[2 * strand + i];
+    if (j->side[i] >= 0) memcpy(q[i], c->orientation + 4 * j->side[i], sizeof q[i]);
+    else rod_frame_quaternion(q[i], clamp->tangent, clamp->director);
   }
+  const bool is_chained = j->side[0] >= 0 && j->side[1] == j->side[0] + 1;
+  if (!is_chained && quaternion_dot(q[0], q[1]) < 0.0)
+    for (int k = 0; k < 4; ++k) q[1][k] = -q[1][k];
 }
 
 static void measure_strains(rod_body *b, int64_t strand, double *strain)
