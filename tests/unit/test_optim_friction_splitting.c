@@ -139,6 +139,13 @@ static void tasks_of_a_round_do_not_meet(void **state)
   assert_no_leak();
 }
 
+static friction_options splitting_options(document **owner)
+{
+  friction_options o = scene_options(owner);
+  o.method           = FRICTION_METHOD_SPLITTING;
+  return o;
+}
+
 static friction_result solve_scene(const contact_scene *s, const friction_options *o, bool is_stored, double *r, double *u)
 {
   delassus       *w, *stored = NULL;
@@ -158,7 +165,7 @@ static void every_variant_finds_the_solution(void **state)
   document     *doc;
   double       *r, *u, *first;
   (void)state;
-  friction_options           o = scene_options(&doc);
+  friction_options           o = splitting_options(&doc);
   const friction_splitting_options *plain = o.splitting;
   friction_splitting_options        own;
   o.splitting = &own, o.tolerance = 1e-10;
@@ -206,7 +213,7 @@ static void threads_change_no_bit(void **state)
   const int     threads[3] = {1, 2, 3};
   int64_t       iterations[3];
   (void)state;
-  friction_options o = scene_options(&doc);
+  friction_options o = splitting_options(&doc);
   scene_create(9, 80, 12, 6, 450, 0.3, &s);
   assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
   for (int is_stored = 0; is_stored < 2; ++is_stored) {
@@ -234,7 +241,7 @@ static void limits_are_kept_and_the_best_comes_back(void **state)
   document     *doc;
   double       *r, *u;
   (void)state;
-  friction_options o = scene_options(&doc);
+  friction_options o = splitting_options(&doc);
   scene_create(4, 30, 40, 6, 200, 0.3, &s);
   assert_ok(memory_alloc("r", 3 * s.n, sizeof *r, &r));
   assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
@@ -249,6 +256,29 @@ static void limits_are_kept_and_the_best_comes_back(void **state)
   assert_true(out.seconds < 1.0);
   assert_true(out.scaled < 0.5);
   memory_free(&r), memory_free(&u);
+  scene_destroy(&s);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
+/* Accelerated errors go up now and then; the error of what comes back falls with the limit. */
+static void more_sweeps_are_never_worse(void **state)
+{
+  contact_scene s;
+  document     *doc;
+  double        r[3 * 60], u[3 * 60], last = INFINITY;
+  (void)state;
+  friction_options           o = splitting_options(&doc);
+  friction_splitting_options own = *o.splitting;
+  own.memory = 3, own.period = 1, own.check_every = 1;
+  o.splitting = &own, o.tolerance = 1e-12;
+  scene_create(4, 8, 6, 5, 60, 0.9, &s); /* redundant contacts */
+  for (o.max_iterations = 1; o.max_iterations < 120; ++o.max_iterations) {
+    memset(r, 0, sizeof r);
+    const friction_result out = solve_scene(&s, &o, true, r, u);
+    assert_true(out.scaled <= last * (1.0 + 1e-6) + 1e-12);
+    last = out.scaled;
+  }
   scene_destroy(&s);
   document_destroy(&doc);
   assert_no_leak();
@@ -275,4 +305,4 @@ static void anderson_solves_linear_iterations(void **state)
 
 TEST_MAIN(cmocka_unit_test(groups_add_up_to_W), cmocka_unit_test(what_has_no_groups_is_sparse), cmocka_unit_test(tasks_of_a_round_do_not_meet),
           cmocka_unit_test(every_variant_finds_the_solution), cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(limits_are_kept_and_the_best_comes_back),
-          cmocka_unit_test(anderson_solves_linear_iterations))
+          cmocka_unit_test(more_sweeps_are_never_worse), cmocka_unit_test(anderson_solves_linear_iterations))
