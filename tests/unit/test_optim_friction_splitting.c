@@ -271,7 +271,7 @@ static void more_sweeps_are_never_worse(void **state)
   friction_options           o = splitting_options(&doc);
   friction_splitting_options own = *o.splitting;
   own.memory = 3, own.period = 1, own.check_every = 1;
-  o.splitting = &own, o.tolerance = 1e-12;
+  o.splitting = &own, o.tolerance = 1e-12, o.error = FRICTION_ERROR_SCALED;
   scene_create(4, 8, 6, 5, 60, 0.9, &s); /* redundant contacts */
   for (o.max_iterations = 1; o.max_iterations < 120; ++o.max_iterations) {
     memset(r, 0, sizeof r);
