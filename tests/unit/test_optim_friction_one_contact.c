@@ -168,7 +168,9 @@ static void projections_are_projections(void **state)
     const double mu = id % 9 == 0 ? 0.0 : pow(10.0, uniform(id, 1, -3.0, 3.0));
     double       z[3], p[3], d[3], again[3];
     for (int i = 0; i < 3; ++i) z[i] = uniform(id, 2 + (uint64_t)i, -1.0, 1.0);
+    if (id % 7 == 0) z[1] = z[2] = 0.0; /* on the axis, ahead of the tip and behind it */
     cone_project(mu, z, p);
+    assert_true(p[0] >= 0.0);
     for (int i = 0; i < 3; ++i) d[i] = p[i] - z[i]; /* in the dual cone */
     assert_true(hypot(p[1], p[2]) <= mu * p[0] * (1.0 + 1e-14) + 1e-300);
     assert_true(mu * hypot(d[1], d[2]) <= d[0] + 1e-15 * (1.0 + mu));
