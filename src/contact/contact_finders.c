@@ -15,19 +15,30 @@ static bool has_segments(const body *b)
   return s.n_segments > 0;
 }
 
+static bool has_triangles(const body *b)
+{
+  body_surface s = {0};
+  if (b->ops->surface) b->ops->surface(b, &s);
+  return s.n_triangles > 0;
+}
+
 unsigned contact_finders_of(const body *a, const body *b)
 {
   const bool fibres_a = has_segments(a), fibres_b = has_segments(b);
   unsigned   finders = 0;
+  if (!body_system((body *)a) && !body_system((body *)b)) return 0;
   if (fibres_a && fibres_b) finders |= 1u << FINDER_FIBRE;
-  if (a == b) return finders;
+  if (a == b) return has_triangles(a) && !a->ops->frame ? finders | 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE : finders;
   if (convex_contact_takes(a, b)) return 1u << FINDER_CONVEX;
   for (int side = 0; side < 2; ++side) {
     const body *one = side == 0 ? a : b, *two = side == 0 ? b : a;
     const bool  is_fibre = side == 0 ? fibres_a : fibres_b;
+    const bool is_point = one->ops->points != POINT_NONE;
+    if (has_triangles(two) && (is_fibre || is_point)) finders |= 1u << FINDER_SURFACE_POINT;
+    if (has_triangles(two) && (is_fibre || has_triangles(one))) finders |= 1u << FINDER_SURFACE_EDGE;
     if (!has_level_sets(two)) continue;
     if (is_fibre) finders |= 1u << FINDER_FIBRE_OBJECT;
-    else if (one->ops->points != POINT_NONE) finders |= 1u << FINDER_POINT;
+    else if (is_point) finders |= 1u << FINDER_POINT;
   }
   return finders;
 }

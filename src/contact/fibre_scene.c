@@ -1,4 +1,5 @@
 #include "contact/fibre_scene.h"
+#include "contact/contact_scene.h"
 #include "contact/fibre_contact.h"
 #include "contact/fibre_object.h"
 #include "core/math3.h"
@@ -26,6 +27,7 @@ struct fibre_scene {
   int64_t        n_nodes, n_segments;
   int32_t       *part_of; /* [n_segments] */
   double        *radius;  /* [n_segments] */
+  double         thickest;
   double        *x0, *x1; /* [n_nodes][3] */
   fibre_past     past;
   int64_t        n_last, last_capacity, n_found;
@@ -81,6 +83,7 @@ static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *b
       of_body[at]    = part->body;
       f->part_of[at] = p;
       f->radius[at]  = s.radius[i];
+      f->thickest    = fmax(f->thickest, s.radius[i]);
       if (s.strand[i] > most) most = s.strand[i];
     }
     n_strands += most + 1;
@@ -211,6 +214,9 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
   to->friction = law->friction, to->restitution = law->restitution;
 }
 
+/* What is no nearer than a radius is found if it comes on the way; within the whole margin the nearest points now may tell little of where that is. */
+static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
+
 /* With every level set that some fibre may touch. */
 static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set)
 {
@@ -218,13 +224,15 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
   PetscFunctionBeginUser;
   for (int j = 0; j < n_objects; ++j) {
     const contact_object *object  = &objects[j];
+    rigid_frame           end;
     bool                  is_any  = false;
     int32_t               ordinal = 0; /* which of its body's */
     for (int i = 0; i < j; ++i) ordinal += objects[i].body_id == object->body_id;
     for (int i = 0; i < s->n_bodies; ++i) f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
     for (int p = 0; p < f->n_parts; ++p) is_any |= f->touches[f->part[p].body];
     if (!is_any) continue;
-    PetscCall(fibre_object_run(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &s->end[object->frame], s->margin, &f->on_object));
+    PetscCall(contact_scene_end_frame(s, object->body_id, &end));
+    PetscCall(fibre_object_run(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &end, margin_of(f, s), &f->on_object));
     PetscCall(contact_set_append(set, f->on_object.n, &spot));
     for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
   }
@@ -240,7 +248,7 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   PetscFunctionBeginUser;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   gather(f, s);
-  PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
+  PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, margin_of(f, s), &n, &found, &bad));
   if (bad >= 0) {
     int p = 0;
     while (bad >= f->part[p].first_node + f->part[p].n_nodes) ++p;

@@ -189,7 +189,7 @@ static void reduce_points(surface_contact *c)
   int64_t m = 0;
   for (int64_t k = 0, end; k < c->n_spots; k = end) {
     const int32_t point = c->spot[k].first, body = surface_body_of_triangle(c, c->spot[k].second);
-    const double  skin = c->is_closed[body] ? 0.0 : c->skin;
+    const double  skin = surface_point_skin(c, point, c->spot[k].second);
     for (end = k + 1; end < c->n_spots && c->spot[end].first == point && surface_body_of_triangle(c, c->spot[end].second) == body;
          ++end) {}
     const int64_t left = reduce_point(c->spot + k, end - k, c->radius[point] + skin);

@@ -6,8 +6,8 @@
  * each is the outermost of its surface (contact/edge_pair.h) and not both lie in flat faces: there points suffice. A surface
  * meets itself only where it has come nearer than half its distance at rest.
  *
- * Surfaces with a border have two sides and a skin of SURFACE_SKIN mean edges, within which they are touched: else what has come
- * through by rounding would be on the other side. Closed ones have none.
+ * A closed surface tells sides. Where nobody does, two surfaces with borders or one and a point or fibre, they keep a skin of
+ * SURFACE_SKIN mean edges apart: else what has come through by rounding would be on the other side.
  *
  * If positions at the end of the step are known, what comes together on straight ways until then is found as well
  * (contact/ccd.h); its place and normal are those of the moment. What is found, and its order, depends neither on the number of

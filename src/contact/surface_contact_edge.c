@@ -5,7 +5,7 @@
 
 /* Sine of an angle below which edges lie along each other: then ends and points tell. */
 static const double parallel_tolerance = 1e-3;
-/* Sine by which a triangle must fall beside an edge that a fibre touches. */
+/* Sine by which a triangle must fall beside an edge that is not flat. */
 static const double flat_tolerance  = 1e-3;
 static const double sweep_tolerance = 1e-6;
 
@@ -28,9 +28,8 @@ static void edges_fill(const surface_contact *c, int32_t first, int32_t second, 
   const bool is_closed[2] = {c->is_closed[c->body[surface_edge(c, first)[0]]], c->is_closed[c->body[surface_edge(c, second)[0]]]};
   for (int k = 0; k < 2; ++k) p->is_rigid[k] = c->is_rigid[c->body[surface_edge(c, k ? second : first)[0]]];
   p->is_fibre = first >= n;
-  p->radius               = p->is_fibre ? c->radius[c->n_points + first - n] : 0.0;
-  p->skin                 = is_closed[0] && is_closed[1] ? 0.0 : c->skin;
-  if (p->is_fibre && is_closed[1]) p->skin = 0.0;
+  p->radius   = p->is_fibre ? c->radius[c->n_points + first - n] : 0.0;
+  p->skin     = is_closed[1] || (!p->is_fibre && is_closed[0]) ? 0.0 : c->skin;
   if (p->is_fibre)
     p->star[0] = (edge_star){.node = {surface_edge(c, first)[0], surface_edge(c, first)[1], -1, -1}};
   else
@@ -54,12 +53,16 @@ static bool is_sharp(const edge_star *star, const double x[12], const double n[3
   return false;
 }
 
+/* May these edges touch along n, from the second to the first? Closed surfaces only with edges that are outermost; open ones
+ * have no inside. Of edges that both lie in flat faces, and of fibres on flat ground, other features tell. */
 static bool is_outermost(const edges *p, const double x[24], const double n[3])
 {
-  const double down[3] = {-n[0], -n[1], -n[2]};
-  if (p->is_fibre) return edge_star_is_outermost(&p->star[1], x + 12, n) && is_sharp(&p->star[1], x + 12, n);
-  if ((p->is_rigid[0] && !is_sharp(&p->star[0], x, down)) || (p->is_rigid[1] && !is_sharp(&p->star[1], x + 12, n))) return false;
-  return edge_pair_is_outermost(p->star, x, n);
+  const double down[3]        = {-n[0], -n[1], -n[2]};
+  const bool   is_sharp_first = !p->is_fibre && is_sharp(&p->star[0], x, down), is_sharp_second = is_sharp(&p->star[1], x + 12, n);
+  if (!is_sharp_first && !is_sharp_second) return false;
+  if ((p->is_rigid[0] && !p->is_fibre && !is_sharp_first) || (p->is_rigid[1] && !is_sharp_second)) return false;
+  return (!p->star[0].is_closed || edge_star_is_outermost(&p->star[0], x, down)) &&
+         (!p->star[1].is_closed || edge_star_is_outermost(&p->star[1], x + 12, n));
 }
 
 static bool across(const double x[24], double n[3])
@@ -104,7 +107,7 @@ static bool touches(const surface_contact *c, const edges *p, const segment_near
   if (between < 0.0) v3_scale(n, -1.0, n);
   if (!is_outermost(p, p->x0, n)) { /* or they are in each other */
     v3_scale(n, -1.0, n);
-    if (!p->star[1].is_closed || (!p->is_fibre && !p->star[0].is_closed) || !is_outermost(p, p->x0, n)) return false;
+    if (!(p->star[0].is_closed || p->star[1].is_closed) || !is_outermost(p, p->x0, n)) return false;
   }
   v3_copy(out->normal, n);
   fill(p, near->s, near->t, out);

@@ -25,6 +25,15 @@ static inline int32_t       surface_body_of_triangle(const surface_contact *c, i
 {
   return c->body[c->topology->tri[3 * (int64_t)t]];
 }
+/* Is the vertex one of a closed surface? That tells sides, whatever it touches. */
+static inline bool surface_vertex_is_closed(const surface_contact *c, int32_t vertex)
+{
+  return c->topology->fan_start[vertex + 1] > c->topology->fan_start[vertex] && c->is_closed[c->body[vertex]];
+}
+static inline double surface_point_skin(const surface_contact *c, int32_t point, int32_t t)
+{
+  return c->is_closed[surface_body_of_triangle(c, t)] || surface_vertex_is_closed(c, c->point[point]) ? 0.0 : c->skin;
+}
 /* Ends of an edge of the topology, or of a segment after all of them. */
 static inline const int32_t *surface_edge(const surface_contact *c, int32_t e)
 {

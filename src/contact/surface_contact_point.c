@@ -137,7 +137,7 @@ static bool feature_of(const surface_contact *c, const double *x, int32_t t, con
 static bool faces(const surface_contact *c, const double *x, int32_t vertex, const double normal[3])
 {
   double own[3];
-  if (!c->is_closed[c->body[vertex]]) return true;
+  if (!surface_vertex_is_closed(c, vertex)) return true;
   surface_vertex_normal(c, x, vertex, own);
   return v3_dot(own, normal) <= facing * v3_norm(own);
 }
@@ -149,25 +149,38 @@ static bool is_own(const surface_contact *c, int32_t vertex, int32_t t, const do
   return !surface_has_folded(c, 1, &vertex, &one, 3, c->topology->tri + 3 * (int64_t)t, w, distance);
 }
 
+/* Where the outside is, as far as one of the two knows: against it, they are in each other. */
+static void outside(const surface_contact *c, int32_t vertex, int32_t t, const double surface_normal[3], const double between[3],
+                    double out[3])
+{
+  v3_copy(out, between);
+  if (c->is_closed[surface_body_of_triangle(c, t)])
+    v3_copy(out, surface_normal);
+  else if (surface_vertex_is_closed(c, vertex)) {
+    surface_vertex_normal(c, c->x0, vertex, out);
+    v3_scale(out, -1.0, out);
+  }
+}
+
 static bool touches(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
 {
-  const int32_t vertex    = c->point[point];
-  const bool    is_closed = c->is_closed[surface_body_of_triangle(c, t)];
-  const double  radius = c->radius[point], skin = is_closed ? 0.0 : c->skin, *p = surface_at(c->x0, vertex);
-  double        a[9], inside[3], between[3];
+  const int32_t vertex = c->point[point];
+  const double  radius = c->radius[point], skin = surface_point_skin(c, point, t), *p = surface_at(c->x0, vertex);
+  double        a[9], own[3], between[3], outwards[3];
   nearest       near;
   corners_of(c, c->x0, t, a);
   nearest_on(a, p, &near);
   if (!(near.distance < radius + skin + c->margin) || is_own(c, vertex, t, near.w, near.distance)) return false;
   *out = (surface_spot){.kind = SURFACE_POINT, .first = point, .second = t};
-  if (!feature_of(c, c->x0, t, a, near.w, p, &out->feature, inside)) return false;
+  if (!feature_of(c, c->x0, t, a, near.w, p, &out->feature, own)) return false;
   v3_sub(between, p, near.x);
-  const double side = v3_dot(between, inside) < 0.0 ? -1.0 : 1.0, sign = is_closed ? 1.0 : side;
+  outside(c, vertex, t, own, between, outwards);
+  const double side = v3_dot(between, outwards) < 0.0 ? -1.0 : 1.0;
   if (out->feature == t || !(near.distance > 1e-9 * c->skin / SURFACE_SKIN))
-    v3_scale(out->normal, sign / v3_norm(inside), inside);
+    v3_scale(out->normal, (v3_dot(own, outwards) < 0.0 ? -1.0 : 1.0) / v3_norm(own), own);
   else
-    v3_scale(out->normal, (is_closed ? side : 1.0) / near.distance, between);
-  out->gap = side * sign * near.distance - radius - skin;
+    v3_scale(out->normal, side / near.distance, between);
+  out->gap = side * near.distance - radius - skin;
   for (int k = 0; k < 3; ++k) out->weight[k] = near.w[k], out->x[0][k] = p[k], out->x[1][k] = near.x[k];
   return faces(c, c->x0, vertex, out->normal);
 }
@@ -191,7 +204,7 @@ static bool comes_near(const surface_contact *c, int32_t point, int32_t t, surfa
 {
   const int32_t vertex    = c->point[point];
   const bool    is_closed = c->is_closed[surface_body_of_triangle(c, t)];
-  const double  radius = c->radius[point], skin = is_closed ? 0.0 : c->skin;
+  const double  radius = c->radius[point], skin = surface_point_skin(c, point, t);
   double        x0[12], x1[12], n[3], between[3];
   nearest       near;
   ccd_hit       hit;

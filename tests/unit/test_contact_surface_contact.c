@@ -104,6 +104,16 @@ static void random_pose(int seed, double reach, double R[9], double c[3])
   for (int k = 0; k < 3; ++k) c[k] = random_range(31, (uint64_t)(3 * seed + k), 2, -reach, reach);
 }
 
+/* Whose is an edge of all surfaces? */
+static bool edge_is_of(int32_t edge, int32_t body)
+{
+  triangle_topology *o;
+  assert_ok(triangle_topology_create(S.n_vertices, S.n_triangles, S.triangle, &o));
+  const bool is_of = S.body[o->edge[2 * edge]] == body;
+  triangle_topology_destroy(&o);
+  return is_of;
+}
+
 /* ---- closed forms ---- */
 
 /* A small box upon a large one: its four corners; shifted over the border, two corners and where edges cross; deep or apart
@@ -177,13 +187,15 @@ static void ridge_on_ridge(void **unused)
   assert_no_leak();
 }
 
-/* A sheet on a box keeps its skin; one that hangs over the box touches its edges, too; from below its other side. */
+/* A sheet on a box, with either side, just apart or just in it: points, corners, and edges where it hangs over. The box tells
+ * which side is which. */
 static void sheet_on_box(void **unused)
 {
   (void)unused;
   const double h[3] = {0.45, 0.45, 0.5};
-  for (int below = 0; below < 2; ++below) {
-    const double at[3] = {0.03, 0.02, below ? -0.501 : 0.501};
+  for (int k4 = 0; k4 < 4; ++k4) {
+    const int    below = k4 / 2;
+    const double gap = k4 % 2 ? -0.001 : 0.001, at[3] = {0.03, 0.02, (below ? -1.0 : 1.0) * (0.5 + gap)};
     clear();
     add_box(h, NULL, NULL);
     const int32_t sheet    = add_sheet(6, 0.25, NULL, at);
@@ -197,12 +209,37 @@ static void sheet_on_box(void **unused)
       else if (is_point)
         ++n_corners;
       assert_close(fabs(found[k].normal[2]), 1.0, 1e-9);
-      assert_true(found[k].gap < 0.001 + 1e-12);
+      assert_close(found[k].gap, gap, 1e-12);
+      const bool is_sheet_first = is_point ? S.body[S.point[found[k].first]] == sheet : edge_is_of(found[k].first, sheet);
+      assert_close(found[k].normal[2], (is_sheet_first ? 1.0 : -1.0) * (below ? -1.0 : 1.0), 1e-9);
     }
     assert_int_equal(n_inside, 9);
     assert_int_equal(n_corners, 4);
     assert_int_equal(n_edges, 4 * 3 + 14);
   }
+  assert_no_leak();
+}
+
+/* Sheets face to face touch with points, and edges at their borders alone. */
+static void sheets_face_to_face(void **unused)
+{
+  (void)unused;
+  const double       R[9] = {cos(0.3), -sin(0.3), 0, sin(0.3), cos(0.3), 0, 0, 0, 1}, at[3] = {0.01, 0.02, 0.003};
+  triangle_topology *o;
+  clear();
+  add_sheet(6, 0.1, NULL, NULL);
+  add_sheet(6, 0.1, R, at);
+  const int64_t n       = find(false, 0.01, found);
+  int           n_edges = 0, n_points = 0;
+  assert_ok(triangle_topology_create(S.n_vertices, S.n_triangles, S.triangle, &o));
+  for (int64_t k = 0; k < n; ++k) {
+    n_points += found[k].kind == SURFACE_POINT;
+    if (found[k].kind == SURFACE_POINT) continue;
+    assert_true(o->edge_triangle[2 * found[k].first + 1] < 0 || o->edge_triangle[2 * found[k].second + 1] < 0);
+    ++n_edges;
+  }
+  assert_true(n_edges > 8 && n_points > 60);
+  triangle_topology_destroy(&o);
   assert_no_leak();
 }
 
@@ -416,6 +453,6 @@ static void threads_do_not_matter(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
-          cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(points_thrown),
-          cmocka_unit_test(edges_thrown), cmocka_unit_test(folded_sheet), cmocka_unit_test(thin_plate),
-          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(sheets_face_to_face),
+          cmocka_unit_test(points_thrown), cmocka_unit_test(edges_thrown), cmocka_unit_test(folded_sheet),
+          cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(threads_do_not_matter))

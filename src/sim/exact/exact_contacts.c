@@ -4,6 +4,21 @@
 #include "core/memory.h"
 #include "core/timer.h"
 
+static PetscErrorCode create_surfaces(const scene *s, exact_contacts *c)
+{
+  const unsigned wanted = 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE;
+  bool          *meets;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *meets, &meets));
+  for (int i = 0; i < s->n_bodies; ++i)
+    for (int j = 0; j < s->n_bodies; ++j)
+      meets[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && contact_finders_of(c->body[i], c->body[j]) & wanted;
+  const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, meets, &c->surfaces);
+  memory_free(&meets);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
 {
   PetscFunctionBegin;
@@ -22,6 +37,7 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
   PetscCall(point_contact_create(&c->points));
   PetscCall(convex_contact_create(s->n_bodies, c->body, &c->convex));
   PetscCall(fibre_scene_create(s->n_bodies, c->body, s->laws, &c->fibres));
+  PetscCall(create_surfaces(s, c));
   PetscCall(contact_set_create(&c->set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -31,6 +47,7 @@ void exact_contacts_destroy(exact_contacts *c)
   point_contact_destroy(&c->points);
   convex_contact_destroy(&c->convex);
   fibre_scene_destroy(&c->fibres);
+  surface_scene_destroy(&c->surfaces);
   contact_set_destroy(&c->set);
   contact_jacobian_destroy(&c->rows);
   void *arrays[] = {&c->body, &c->frame, &c->by_points, &c->shift, &c->mu};
@@ -73,6 +90,7 @@ static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const ex
   PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
   PetscCall(convex_contact_find(c->convex, &in, c->set));
   PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, verdict));
+  PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, verdict));
   if (verdict->code != STEP_OK) contact_set_clear(c->set);
   PetscCall(contact_set_sort(c->set));
   PetscCall(contact_jacobian_build(&c->rows, &in, contact_set_size(c->set), contact_set_get(c->set)));

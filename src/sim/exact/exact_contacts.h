@@ -11,6 +11,7 @@
 #include "contact/fibre_scene.h"
 #include "contact/convex_contact.h"
 #include "contact/point_contact.h"
+#include "contact/surface_scene.h"
 #include "sim/exact/exact_unknowns.h"
 
 typedef struct {
@@ -20,6 +21,7 @@ typedef struct {
   bool             *by_points; /* [n_bodies][n_bodies] which pairs are found by their points */
   point_contact    *points;
   fibre_scene      *fibres; /* NULL: there are none */
+  surface_scene    *surfaces; /* NULL: there are none */
   convex_contact   *convex; /* rigid bodies whose shapes are known exactly */
   contact_set      *set;
   contact_jacobian  rows;

@@ -155,12 +155,8 @@ static void check_found(const scene *s, int i, int j, const document_node *where
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
   if (!a->body || !b->body || contact_finders_of(a->body, b->body)) return;
-  if (i == j)
-    diagnostics_add(d, where->mark, "contact.pairs", "\"%s\" (%s) is to touch itself, but formulation %s does not find where yet: leave the entry out", a->name, a->kind->name,
-                    formulation_names[s->job->formulation]);
-  else
-    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where such bodies touch yet: say touch: false under contact.pairs",
-                    a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation]);
+  diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where such bodies touch: say touch: false under contact.pairs",
+                  a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation]);
 }
 
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
