@@ -105,6 +105,40 @@ static void sections(void **unused)
   assert_no_leak();
 }
 
+/* Held nodes are told where to be, component by component; in every model whose nodes are unknowns. */
+static void holds(void **unused)
+{
+  (void)unused;
+  static const char *const models[] = {"discrete_elastic_rod", "mass_spring", "corde"};
+  for (int m = 0; m < 3; ++m) {
+    rod_case       c;
+    char           text[700];
+    const int64_t *dof;
+    const double  *wanted;
+    snprintf(text, sizeof text, "model: %s, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 10, section: {circle: 0.01}, start: pinned, "
+             "hold: [{inside: {sphere: {center: [0.5, 0, 0], radius: 0.11}}, axes: [z], motion: {velocity: [0, 0, 2]}}, "
+             "{inside: {sphere: {center: [1, 0, 0], radius: 0.01}}, axes: [x, y], displacement: [t, 0, 0]}]", models[m]);
+    open_sound(text, &c);
+    rod_begin(c.b, 1.0, 0.5);
+    int64_t n = c.base->ops->prescribed(c.base, &dof, &wanted), found = 0;
+    assert_int_equal(n, 3 + 3 + 2); /* x, y, z of the start; z of nodes 4, 5, 6; x, y of the end */
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t block = dof[k] / 3, axis = dof[k] % 3;
+      double        expected = NAN;
+      if (block == c.b->node_block[0]) expected = 0.0;
+      for (int i = 4; i <= 6; ++i)
+        if (block == c.b->node_block[i] && axis == 2) expected = 2.0 * 1.5 / 0.5;
+      if (block == c.b->node_block[10]) expected = axis == 0 ? 1.5 / 0.5 : axis == 1 ? 0.0 : NAN;
+      assert_close(wanted[k], expected, 1e-13);
+      ++found;
+      if (k > 0) assert_true(dof[k] > dof[k - 1]);
+    }
+    assert_int_equal(found, 8);
+    rod_case_close(&c);
+  }
+  assert_no_leak();
+}
+
 #define LINE "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, section: {circle: 0.01}"
 static void mistakes(void **unused)
 {
@@ -141,4 +175,4 @@ static void mistakes(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(sections), cmocka_unit_test(mistakes))
+TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(sections), cmocka_unit_test(holds), cmocka_unit_test(mistakes))

@@ -36,6 +36,7 @@ typedef struct {
   double  *start;     /* [n_nodes][3] strains then */
   double  *stretched; /* [n_segments] strains then */
   bool     by_angle;  /* bends are angles, not 2 tan of their halves */
+  double  *director;  /* [n_nodes][3] for frames: first axis of the section, of the edge after the node */
   int32_t *slot;      /* [n_nodes][VERTEX_BLOCKS^2] where blocks lie in the matrix; -1: not there */
 } der;
 
@@ -172,6 +173,7 @@ static PetscErrorCode allocate(rod_body *b, const rod_body_spec *spec)
   PetscCall(memory_alloc("rod strains", 3 * n, sizeof(double), &d->natural));
   PetscCall(memory_alloc("rod strains", 3 * n, sizeof(double), &d->start));
   PetscCall(memory_alloc("rod frames", n, sizeof(double), &d->twist));
+  PetscCall(memory_alloc("rod frames", 3 * n, sizeof(double), &d->director));
   PetscCall(memory_alloc("rod nodes", n, sizeof *b->node_block, &b->node_block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,7 +181,7 @@ static PetscErrorCode allocate(rod_body *b, const rod_body_spec *spec)
 static void der_destroy(rod_body *b)
 {
   der  *d        = of(b);
-  void *arrays[] = {&d->frame, &d->t, &d->stiffness, &d->natural, &d->twist, &d->start, &d->stretched, &d->slot};
+  void *arrays[] = {&d->frame, &d->t, &d->stiffness, &d->natural, &d->twist, &d->start, &d->stretched, &d->slot, &d->director};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(&b->state);
 }
@@ -567,6 +569,20 @@ static void der_spin(const rod_body *b, int64_t s, body_totals *out)
   }
 }
 
+/* Directors, before a frame is written. */
+static PetscErrorCode refresh(void *context)
+{
+  const rod_body *b = context;
+  for (int64_t s = 0; s < b->strands.n_strands; ++s) {
+    const strand_view w = view(b, s);
+    for (int64_t i = 0; i < w.n; ++i) {
+      posed_edge e;
+      if (pose_edge(&w, b->q, i < w.n_edges ? i : w.n_edges - 1, &e)) v3_copy(w.d->director + 3 * (w.first_node + i), e.e.m1);
+    }
+  }
+  return PETSC_SUCCESS;
+}
+
 static PetscErrorCode der_fields(rod_body *b, field_table *table)
 {
   der         *d = of(b);
@@ -577,6 +593,8 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
   group = field_table_find_group(table, name);
   PetscCall(field_table_add(table, group, "strain", "1", FIELD_F64, 3, &d->start, FIELD_CHECKPOINT | FIELD_FRAME,
                             "bends towards the director and across it, twist [rad], each over the length that the node stands for"));
+  PetscCall(field_table_add(table, group, "director", "1", FIELD_F64, 3, &d->director, FIELD_FRAME | FIELD_DERIVED, "first axis of the section"));
+  group->refresh = refresh;
   PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "of the reference frames"));
   snprintf(name, sizeof name, "bodies/%s/segments", b->base.name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->strands.n_segments, b, &group));
