@@ -1,6 +1,7 @@
 #include "optim/friction/newton_matrix.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "optim/friction/newton_saddle.h"
 #include "optim/friction/sparse_direct.h"
 #include <petscmat.h>
 #include <string.h>
@@ -19,8 +20,10 @@ struct newton_matrix {
   Mat                     matrix, factor;
   MatFactorInfo           info;
   Vec                     b, x;
-  const double           *A;         /* borrowed from the last factorisation */
+  const double           *A, *B;     /* borrowed from the last factorisation */
   const bool             *is_active;
+  newton_saddle          *saddle; /* NULL until it is worth it */
+  bool                    is_saddle;
   sparse_direct          *pivoted; /* only where the block factors fail or the user asked for it */
   bool                    is_pivoted, always_pivoted;
   double                 *rhs, *rest, *step; /* [3 n] */
@@ -29,6 +32,9 @@ struct newton_matrix {
 
 /* A residual above this of the right-hand side calls for a refinement, and above WORST after it for full pivoting. */
 static const double GOOD = 1e-10, WORST = 1e-4;
+/* W's entries over those of the saddle form, among active contacts, from which on the latter is factored: 4 lets all rigid sets keep the
+ * block LU, five times faster there, and halves the time of wisps of fibres with 300 contacts and more. */
+static const double DENSER = 4.0;
 
 static void forget_pattern(newton_matrix *m)
 {
@@ -43,6 +49,7 @@ void newton_matrix_destroy(newton_matrix **m)
 {
   if (!*m) return;
   forget_pattern(*m);
+  newton_saddle_destroy(&(*m)->saddle);
   memory_free(&(*m)->place), memory_free(&(*m)->is_member), memory_free(&(*m)->contact);
   memory_free(&(*m)->start), memory_free(&(*m)->col);
   memory_free(&(*m)->rhs), memory_free(&(*m)->rest), memory_free(&(*m)->step);
@@ -53,7 +60,6 @@ static PetscErrorCode allocate(newton_matrix *m, int64_t n)
 {
   PetscBool named;
   PetscFunctionBegin;
-  PetscCall(delassus_blocks(m->p->W, &m->w_start, &m->w_col, &m->w_value));
   PetscCall(memory_alloc("Newton rows", n, sizeof *m->place, &m->place));
   PetscCall(memory_alloc("Newton members", n, sizeof *m->is_member, &m->is_member));
   PetscCall(memory_alloc("Newton contacts", n, sizeof *m->contact, &m->contact));
@@ -97,6 +103,7 @@ static PetscErrorCode build_pattern(newton_matrix *m, const bool *is_active)
 {
   const int64_t n = m->p->n;
   PetscFunctionBegin;
+  if (!m->w_start) PetscCall(delassus_blocks(m->p->W, &m->w_start, &m->w_col, &m->w_value));
   forget_pattern(m);
   m->n_rows = m->n_blocks = 0;
   for (int64_t a = 0; a < n; ++a) {
@@ -206,11 +213,28 @@ static PetscErrorCode factor_pivoted(newton_matrix *m, bool *is_solved)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The published rule compares 3 n_active with the degrees of freedom; what costs is how much they fill of W. */
+static bool saddle_pays(const newton_matrix *m, const bool *is_active)
+{
+  const sparse_rows *M = delassus_mass(m->p->W), *H = delassus_jacobian(m->p->W);
+  double             n_active = 0.0;
+  if (!M) return false;
+  for (int64_t a = 0; a < m->p->n; ++a) n_active += is_active[a];
+  const double share = n_active / (double)m->p->n, of_W = 9.0 * delassus_coupling(m->p->W) * share * n_active;
+  return of_W > DENSER * ((double)M->start[M->n_rows] + 2.0 * share * (double)H->start[H->n_rows] + 9.0 * n_active);
+}
+
 PetscErrorCode newton_matrix_factor(newton_matrix *m, double alpha, const double *A, const double *B, const bool *is_active, bool *is_solved)
 {
   PetscFunctionBegin;
   *is_solved = true;
-  m->A = A, m->is_active = is_active, m->alpha = alpha, m->is_pivoted = false;
+  m->A = A, m->B = B, m->is_active = is_active, m->alpha = alpha, m->is_pivoted = false;
+  m->is_saddle = saddle_pays(m, is_active);
+  if (m->is_saddle) {
+    if (!m->saddle) PetscCall(newton_saddle_create(m->p, &m->saddle));
+    PetscCall(newton_saddle_factor(m->saddle, alpha, A, B, is_active, is_solved));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!pattern_serves(m, is_active)) PetscCall(build_pattern(m, is_active));
   if (m->n_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
   set_values(m, alpha, A, B, is_active);
@@ -271,10 +295,48 @@ static PetscErrorCode solve_checked(newton_matrix *m, double *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* rest = -f - A (W + alpha I) d - B d of active contacts, 0 of the others; the largest entry over that of f. */
+static double saddle_residual(newton_matrix *m, const double *f, const double *d)
+{
+  double most = 0.0, size = 0.0;
+  delassus_apply(m->p->W, d, m->rhs);
+  for (int64_t a = 0; a < m->p->n; ++a) {
+    double w[3], v[3], x[3] = {0.0, 0.0, 0.0};
+    for (int e = 0; e < 3; ++e) w[e] = m->rhs[3 * a + e] + m->alpha * d[3 * a + e];
+    m3_mulv(v, m->A + 9 * a, w);
+    m3_mulv(w, m->B + 9 * a, d + 3 * a);
+    for (int e = 0; e < 3 && m->is_active[a]; ++e) x[e] = -f[3 * a + e] - v[e] - w[e];
+    for (int e = 0; e < 3; ++e) most = x[e] == x[e] ? fmax(most, fabs(x[e])) : INFINITY, size = fmax(size, fabs(f[3 * a + e]));
+    v3_copy(m->rest + 3 * a, x);
+  }
+  return size > 0.0 ? most / size : most;
+}
+
+/* From d = f where contacts are not active and 0 elsewhere, by as many refinements as help, one at least. */
+static PetscErrorCode solve_saddle(newton_matrix *m, const double *f, double *d, bool *is_solved)
+{
+  PetscFunctionBegin;
+  for (int64_t a = 0; a < m->p->n; ++a)
+    for (int e = 0; e < 3; ++e) d[3 * a + e] = m->is_active[a] ? 0.0 : f[3 * a + e];
+  double error = saddle_residual(m, f, d);
+  for (int k = 0; k < 2 && error > GOOD && error < INFINITY; ++k) {
+    PetscCall(newton_saddle_solve(m->saddle, m->rest, m->step));
+    for (int64_t a = 0; a < m->p->n; ++a)
+      if (m->is_active[a]) v3_add(d + 3 * a, d + 3 * a, m->step + 3 * a);
+    error = saddle_residual(m, f, d);
+  }
+  *is_solved = error < WORST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode newton_matrix_solve(newton_matrix *m, const double *f, double *d, bool *is_solved)
 {
   double error = 0.0;
   PetscFunctionBegin;
+  if (m->is_saddle) {
+    PetscCall(solve_saddle(m, f, d, is_solved));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (int64_t a = 0; a < m->p->n; ++a) /* d_a = f_a goes to the right-hand sides of the others */
     if (!m->is_active[a]) v3_copy(d + 3 * a, f + 3 * a);
   for (int64_t i = 0; i < m->n_rows; ++i) {
