@@ -4,8 +4,9 @@
 
 static const double snap            = 1e-9; /* weights below are 0 */
 static const double sweep_tolerance = 1e-6; /* of the longest edge */
-/* Cosine: a vertex of a closed surface whose normal is farther than this from against the contact's looks elsewhere. */
-static const double facing = 0.2;
+/* Sine by which a surface may rise beside a vertex that touches: much, since where a dent fits a bump all around rises, by half
+ * an edge over the bump's radius. What lies beside a vertex in the same plane is at a right angle. */
+static const double rise_tolerance = 0.5;
 
 /* The nearest point of a triangle: weights, exactly 0 on sides and at corners, and its distance. */
 typedef struct {
@@ -133,13 +134,17 @@ static bool feature_of(const surface_contact *c, const double *x, int32_t t, con
   return true;
 }
 
-/* Does the point, if it is a vertex of a closed surface, look against the normal? */
-static bool faces(const surface_contact *c, const double *x, int32_t vertex, const double normal[3])
+/* Is the point, if it is a vertex of a surface, outermost there against the normal? */
+static bool faces(const surface_contact *c, int32_t vertex, const double normal[3])
 {
-  double own[3];
-  if (!surface_vertex_is_closed(c, vertex)) return true;
-  surface_vertex_normal(c, x, vertex, own);
-  return v3_dot(own, normal) <= facing * v3_norm(own);
+  const triangle_topology *o = c->topology;
+  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k)
+    for (int i = 0; i < 3; ++i) {
+      double e[3];
+      v3_sub(e, surface_at(c->x0, o->tri[3 * (int64_t)o->fan[k] + i]), surface_at(c->x0, vertex));
+      if (-v3_dot(e, normal) > rise_tolerance * v3_norm(e)) return false;
+    }
+  return true;
 }
 
 static bool is_own(const surface_contact *c, int32_t vertex, int32_t t, const double w[3], double distance)
@@ -182,7 +187,7 @@ static bool touches(const surface_contact *c, int32_t point, int32_t t, surface_
     v3_scale(out->normal, side / near.distance, between);
   out->gap = side * near.distance - radius - skin;
   for (int k = 0; k < 3; ++k) out->weight[k] = near.w[k], out->x[0][k] = p[k], out->x[1][k] = near.x[k];
-  return faces(c, c->x0, vertex, out->normal);
+  return faces(c, vertex, out->normal);
 }
 
 /* ---- on the way ---- */
@@ -232,7 +237,7 @@ static bool comes_near(const surface_contact *c, int32_t point, int32_t t, surfa
   else
     v3_scale(out->normal, side, n);
   out->gap = v3_dot(between, out->normal) - radius - skin;
-  return out->gap > -radius - skin && faces(c, c->x0, vertex, out->normal) && !is_own(c, vertex, t, w, 0.0);
+  return out->gap > -radius - skin && faces(c, vertex, out->normal) && !is_own(c, vertex, t, w, 0.0);
 }
 
 bool surface_point_spot(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
