@@ -18,7 +18,7 @@ typedef struct {
 static rigid_body *add_body(crowd *c, int i, rigid_kind kind, const shape_spec *spec)
 {
   diagnostics          *d = NULL;
-  const rigid_body_spec s = {.shape = spec, .surface_spacing = NAN, .mass = kind == RIGID_DYNAMIC ? 1.0 : NAN, .inertia = {NAN, NAN, NAN}};
+  const rigid_body_spec s = {.shape = spec, .surface_spacing = NAN, .mass = kind == RIGID_DYNAMIC ? 1.0 : NAN, .inertia = {NAN, NAN, NAN}, .center_of_mass = {NAN, NAN, NAN}};
   assert_ok(diagnostics_create(&d));
   assert_ok(rigid_body_create("body", kind, &s, 1000.0, NULL, "bodies.body", d, &c->rigid[i]));
   assert_int_equal(diagnostics_count(d), 0);

@@ -45,6 +45,12 @@ static void test_mass(void **state)
   b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, shape: {box: {min: [0, 0, 0], max: [1, 2, 3]}}}", 5.0, doc, NULL);
   assert_close(b->inertia[0], 2.0 / 12.0 * 13.0, 1e-14); /* given mass, the shape's inertia */
   rigid_body_destroy(&b);
+  b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, inertia: [1, 1, 1], center_of_mass: [1, 2, 2.9], shape: {sphere: {center: [1, 2, 3], radius: 0.5}}}", 5.0, doc, NULL);
+  assert_close(b->c[2], 2.9, 0.0); /* loaded below its centre: the surface is about that */
+  assert_close(b->radius, 0.6, 1e-3);
+  assert_close(level_set_value(b->level_sets[0], (const double[3]){0, 0, 0.1}), -0.5, 1e-15);
+  assert_close(b->solids[0].center[2], 0.1, 1e-15);
+  rigid_body_destroy(&b);
   document_destroy(&doc);
   assert_no_leak();
 }
@@ -61,6 +67,7 @@ static void test_refusals(void **state)
     {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, inertia: [1, 1, 3]}", "inertia: no body has these moments"},
     {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, mass: 0}", "bodies.b.mass"},
     {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, rotation: mid}", "bodies.b.rotation"},
+    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, center_of_mass: [0, 0, 0.1]}", "bodies.b.center_of_mass: says where"},
     {RIGID_DYNAMIC, "{material: m}", "shape"},
     {RIGID_STATIC, "{shape: {plane: {}}, velocity: [0, 0, 1]}", "velocity"},
     {RIGID_KINEMATIC, "{shape: {plane: {}}}", "motion"},

@@ -101,7 +101,10 @@ static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double de
   } else {
     if (b->kind == RIGID_DYNAMIC) {
       set_mass(b, spec, density, &s->mass, node, path, d);
-      v3_copy(b->c, s->mass.center);
+      const bool is_loaded = isfinite(spec->center_of_mass[0]);
+      if (is_loaded && !isfinite(spec->inertia[0]))
+        diagnostics_add_under(d, node, path, "center_of_mass", "says where the mass is, not how it is spread: give `inertia`, about this point, too");
+      v3_copy(b->c, is_loaded ? spec->center_of_mass : s->mass.center);
       v3_copy(b->origin, b->c);
     }
     PetscCall(take_shape(b, s));

@@ -39,6 +39,7 @@ typedef struct {
   int                contact_surface; /* rigid_contact */
   double             mass;            /* kg; NaN: from the material's density */
   double             inertia[3];      /* kg m^2 about the axes of the job; NaN: from the shape */
+  double             center_of_mass[3]; /* m; NaN: the shape's */
   double             velocity[3], angular_velocity[3], force[3], torque[3];
   int                rotation;
   key_list           anchors; /* of rigid_anchor_spec */

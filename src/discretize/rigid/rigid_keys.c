@@ -66,6 +66,8 @@ static const key_spec rigid_keys[] = {
    .help = "instead of density times volume"},
   {.name = "inertia", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, inertia), .unit = "kg m^2", .min = 0, .max = INFINITY, .is_open = true,
    .is_optional = true, .help = "principal moments along the axes of the job, instead of the shape's"},
+  {.name = "center_of_mass", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, center_of_mass), .unit = "m", .is_optional = true,
+   .help = "where it is, instead of at the centre of the shape, for bodies that are loaded inside; needs `inertia`, which is about it"},
   {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial"},
   {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
    .help = "initial"},
