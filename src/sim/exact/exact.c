@@ -6,11 +6,13 @@
  *   M (v - v_k) + g(v_k) = H^T r,   u = H v + w = W r + q,   W = H M^-1 H^T,   q = H v_k + w - H M^-1 g(v_k)
  *
  * which is the paper's one-step problem with f = g(v_k) - M v_k. M is the tangent without what is not symmetric or not definite in it; whatever it
- * leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the tolerance (step_layout.h). M and W are
- * kept while that converges fast. max_iterations: 1 takes the first linearisation as it is, as the paper does.                      */
+ * leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the tolerance (step_layout.h). From the third
+ * linearisation on they start from Anderson's combination of those before; M and W are kept while that makes progress. max_iterations: 1 takes the
+ * first linearisation as it is, as the paper does.                      */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
+#include "optim/friction/anderson.h"
 #include "sim/exact/exact_describe.h"
 #include "sim/exact/exact_dump.h"
 #include "sim/exact/exact_impulses.h"
@@ -28,6 +30,9 @@ typedef struct {
   exact_dump     last; /* if the job asks for it */
 } exact;
 
+#define SLOW 0.9 /* a linearisation that leaves more than this of the residual is made anew: with the combination of steps an older one serves as well */
+enum { IDLE = 4 }; /* iterations without getting nearer, after which linearising has given all it can */
+
 /* What one step needs, from its begin to its end. */
 typedef struct {
   exact_unknowns unknowns;
@@ -35,14 +40,17 @@ typedef struct {
   int64_t        n, n_contacts;
   double        *g, *full;    /* [n_full] residual of the systems; work */
   double        *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
+  double        *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
+  anderson       past;
   double        *r, *u, *q;   /* [n_contacts][3] */
 } exact_problem;
 
 static void problem_destroy(exact_problem *p)
 {
   delassus_destroy(&p->W);
+  anderson_destroy(&p->past);
   exact_unknowns_destroy(&p->unknowns);
-  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->r, &p->u, &p->q};
+  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight, &p->r, &p->u, &p->q};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -53,9 +61,9 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   step_layout *l = &e->layout;
   p->n           = p->unknowns.n;
   p->n_contacts  = exact_contacts_size(&e->contacts);
-  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right}, **contact[] = {&p->r, &p->u, &p->q};
+  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached}, **contact[] = {&p->r, &p->u, &p->q};
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
-  for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
+  for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
   for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("impulses", 3 * p->n_contacts, sizeof(double), contact[k]));
   exact_unknowns_pick(&p->unknowns, l->v0, p->y);
   exact_unknowns_expand(&p->unknowns, p->y, l->v);
@@ -154,13 +162,47 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Linearise until the step is solved. */
+/* What the combination leads to cannot be: go on from where the last problem came to. */
+static PetscErrorCode step_back(exact *e, exact_problem *p, bool with_tangent, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  double norm;
+  *verdict = (step_verdict){STEP_OK, NULL, -1};
+  anderson_forget(&p->past);
+  memcpy(p->y, p->reached, (size_t)p->n * sizeof *p->y);
+  exact_unknowns_expand(&p->unknowns, p->y, e->layout.v);
+  PetscCall(step_layout_follow(&e->layout));
+  PetscCall(evaluate(e, p, with_tangent, &norm, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the velocities x [n] that the last problem was linearised at and those that it came to, p->y, to the next to try: Anderson's combination, in the norm
+ * of kinetic energy, of what came before. */
+static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
+{
+  PetscFunctionBegin;
+  step_layout *l = &e->layout;
+  if (!p->past.f) {
+    PetscCall(anderson_create(p->n, 5, &p->past));
+    PetscCall(memory_alloc("velocities", p->n, sizeof(double), &p->weight));
+    for (int64_t i = 0; i < p->n; ++i) p->weight[i] = l->scale[p->unknowns.is_all ? i : p->unknowns.own[i]];
+  }
+  memcpy(p->reached, p->y, (size_t)p->n * sizeof *p->y);
+  anderson_step(&p->past, x, p->reached, p->weight, p->y);
+  exact_unknowns_expand(&p->unknowns, p->y, l->v);
+  PetscCall(step_layout_follow(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Linearise until the step is solved. What is accepted is always the solution of a linearised problem, which obeys the law of contact. */
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   const job_newton *o          = e->layout.scene->job->solver->newton;
-  double            norm       = INFINITY, before;
+  double            norm       = INFINITY, before, best = INFINITY;
+  double            norm_at_start; /* of no interest: contacts are not solved for there */
   bool              is_renewed = true; /* M belongs to the state at hand */
+  int64_t           n_idle     = 0;    /* iterations since the best */
   PetscCall(evaluate(e, p, true, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) {
@@ -168,19 +210,23 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
       break;
     }
     if (is_renewed) PetscCall(linearise(e, p));
+    memcpy(p->start, p->y, (size_t)p->n * sizeof *p->y);
     PetscCall(solve_linearised(e, p, verdict, report));
     ++report->newton_iterations;
     if (verdict->code != STEP_OK) break;
     before = k > 0 ? norm : INFINITY; /* the state the step starts from is no approximation of its end */
     PetscCall(evaluate(e, p, false, &norm, verdict, report));
     if (verdict->code != STEP_OK || norm <= o->tolerance || o->max_iterations == 1) break;
-    const bool is_slow = norm > 0.3 * before;
-    if (k + 1 == o->max_iterations || (is_slow && is_renewed && k > 0 && norm > 0.9 * before)) { /* all that linearising has to give */
+    n_idle = norm < 0.9 * best ? 0 : n_idle + 1;
+    best   = fmin(best, norm);
+    if (k + 1 == o->max_iterations || (n_idle >= IDLE && norm <= best)) { /* all that linearising has to give */
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
       break;
     }
-    is_renewed = is_slow;
-    if (is_renewed) PetscCall(evaluate(e, p, true, &norm, verdict, report));
+    is_renewed = norm > SLOW * before;
+    if (k > 0) PetscCall(accelerate(e, p, p->start));
+    PetscCall(evaluate(e, p, is_renewed, &norm_at_start, verdict, report));
+    if (verdict->code != STEP_OK && k > 0) PetscCall(step_back(e, p, is_renewed, verdict, report));
   }
   report->residual = norm;
   PetscFunctionReturn(PETSC_SUCCESS);
