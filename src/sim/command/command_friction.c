@@ -146,7 +146,7 @@ static PetscErrorCode solve(const friction_case *c, const friction_options *o, i
     PetscCall(friction_solve(&c->problem, o, r, u, out));
     *cpu    = fmin(*cpu, cpu_now() - begin);
     seconds = fmin(seconds, out->seconds);
-    if (out->verdict != FRICTION_OK) break;
+    if (out->verdict == FRICTION_TIME || out->verdict == FRICTION_STOPPED) break;
   }
   out->seconds = seconds;
   PetscFunctionReturn(PETSC_SUCCESS);

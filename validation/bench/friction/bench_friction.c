@@ -20,6 +20,7 @@ typedef struct {
   const char *program, *siconos, *folder, *out;
   double      limit;
   int         n_peers;
+  friction_runs *sweeps; /* seconds of one, for each problem */
   char        peer[16][32];
 } bench;
 
@@ -73,6 +74,17 @@ static PetscErrorCode run_threads(const bench *b, const bench_problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode run_sweeps(const bench *b, const bench_problem *p)
+{
+  friction_run *run;
+
+  PetscFunctionBegin;
+  PetscCall(friction_runs_add(b->sweeps, &run));
+  snprintf(run->problem, sizeof run->problem, "%s", p->name);
+  PetscCall(bench_run_sweeps(b->program, p, &run->seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode run_tolerance(const bench *b, const glob_t *files, double tolerance, const friction_runs *before, friction_runs *runs)
 {
   char path[600], title[96];
@@ -82,6 +94,7 @@ static PetscErrorCode run_tolerance(const bench *b, const glob_t *files, double 
     bench_problem p;
     if (!bench_problem_open(files->gl_pathv[i], b->out, &p)) continue;
     PetscCall(run_problem(b, &p, tolerance, before, runs));
+    if (!before) PetscCall(run_sweeps(b, &p));
     if (!before && p.c.problem.n >= MANY_CONTACTS) PetscCall(run_threads(b, &p));
     bench_problem_close(&p);
   }
@@ -97,13 +110,14 @@ static PetscErrorCode run_tolerance(const bench *b, const glob_t *files, double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode run(const bench *b)
+static PetscErrorCode run(bench *b)
 {
   glob_t        files   = {0};
-  friction_runs runs[2] = {{0}, {0}};
+  friction_runs runs[2] = {{0}, {0}}, sweeps = {0};
   char          text[600];
 
   PetscFunctionBegin;
+  b->sweeps = &sweeps;
   PetscCall(file_make_directory(b->out));
   snprintf(text, sizeof text, "%s/*.hdf5", b->folder);
   PetscCheck(!glob(text, 0, NULL, &files), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no *.hdf5 in it", b->folder);
@@ -111,8 +125,9 @@ static PetscErrorCode run(const bench *b)
   for (int k = 0; k < 2 && !code; ++k) code = run_tolerance(b, &files, tolerances[k], k ? &runs[0] : NULL, &runs[k]);
   globfree(&files);
   snprintf(text, sizeof text, "%s/PEERS.md", b->folder);
-  if (!code) code = bench_targets(&runs[0], &runs[1], text, stdout);
+  if (!code) code = bench_targets(&runs[0], &runs[1], &sweeps, text, stdout);
   for (int k = 0; k < 2; ++k) friction_runs_clear(&runs[k]);
+  friction_runs_clear(&sweeps);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,10 +17,12 @@ void bench_problem_close(bench_problem *p);
 /* One solver on one problem. `program`: ours, or siconos_solve. */
 PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const char *solver, double tolerance, double limit, friction_run *run);
 PetscErrorCode bench_run_siconos(const char *program, const bench_problem *p, const char *solver, double tolerance, double limit, friction_run *run);
+/* What a sweep of splitting costs: 256 less 32 of them, error evaluations included. NaN where it ends before. */
+PetscErrorCode bench_run_sweeps(const char *program, const bench_problem *p, double *per_sweep);
 /* Splitting with two threads against one: how much faster, and whether the answers have the same bits. NaN: not solved. */
 PetscErrorCode bench_run_threads(const char *program, const bench_problem *p, double limit, double *speedup, bool *is_same);
 
-/* The release targets, by what was measured at two tolerances; figures of So-Bogus come from `peers` (PEERS.md), brought to this machine by the ratio of Siconos' NSGS here
+/* The release targets, by what was measured at two tolerances and by the seconds of a sweep; figures of So-Bogus come from `peers` (PEERS.md), brought to this machine by the ratio of Siconos' NSGS here
  * and there. */
-PetscErrorCode bench_targets(const friction_runs *loose, const friction_runs *tight, const char *peers, FILE *out);
+PetscErrorCode bench_targets(const friction_runs *loose, const friction_runs *tight, const friction_runs *sweeps, const char *peers, FILE *out);
 #endif

@@ -177,6 +177,32 @@ PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Splitting stopped after so many sweeps, of which *n were made. */
+static PetscErrorCode seconds_of_sweeps(const char *program, const bench_problem *p, const char *sweeps, double *seconds, int64_t *n)
+{
+  const char  *verdict, *argv[] = {program, "friction", p->local, "--solver", "splitting", "--tol", "1e-300", "--max-iterations", sweeps, "--time-limit", "5", "--repeat", "50", "--table", p->table, NULL};
+  friction_run run = {.seconds = NAN};
+
+  PetscFunctionBegin;
+  unlink(p->table);
+  bench_spawn(argv, 300, &verdict);
+  PetscCall(read_own(p, false, &run));
+  *seconds = run.seconds, *n = run.iterations;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode bench_run_sweeps(const char *program, const bench_problem *p, double *per_sweep)
+{
+  double  few, many;
+  int64_t n_few, n_many;
+
+  PetscFunctionBegin;
+  PetscCall(seconds_of_sweeps(program, p, "32", &few, &n_few));
+  PetscCall(seconds_of_sweeps(program, p, "256", &many, &n_many));
+  *per_sweep = n_many > n_few ? (many - few) / (double)(n_many - n_few) : NAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The same solve with so many threads; its answer into `output`. */
 static double seconds_with(const char *program, const bench_problem *p, const char *threads, double limit, const char *output)
 {

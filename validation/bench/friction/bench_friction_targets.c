@@ -111,22 +111,33 @@ static void tell(FILE *out, const char *target, const score *s)
   else fprintf(out, "- %s: %s, on %d of %d rows; worst ratio %.2f (%s)\n", target, s->n_met == s->n ? "met" : "MISSED", s->n_met, s->n, s->worst, s->where);
 }
 
-/* By sweeps, or by whole solves; setting up and evaluating the error count in both. */
+/* So-Bogus has made its sweeps in 25s, with one evaluation of the error in each; its setting up is in its figure. */
+static void judge_sweeps(const friction_runs *sweeps, const char *peers, double slow, FILE *out)
+{
+  char  text[140];
+  score s = {0};
+  for (int64_t i = 0; i < sweeps->n; ++i) {
+    const friction_run *r = &sweeps->run[i];
+    double              seconds, iterations;
+    if (isfinite(r->seconds) && find_peer(peers, 1e-8, r->problem, "SoBogus GS", &seconds, &iterations)) judge(&s, r->seconds / (slow * seconds / iterations), 1, r->problem);
+  }
+  snprintf(text, sizeof text, "1. a sweep of splitting takes at most as long as one of So-Bogus at 1e-8 (its figures times %.2f)", slow);
+  tell(out, text, &s);
+}
+
+/* Whole solves, setting up and all. */
 static void judge_splitting(const friction_runs *runs, double tolerance, const char *peers, double slow, FILE *out)
 {
   char  text[140];
-  score s = {0}, whole = {0};
+  score s = {0};
   for (int64_t i = 0; i < runs->n; ++i) {
     const friction_run *r = &runs->run[i];
     double              seconds, iterations;
-    if (strcmp(r->solver, "splitting") || r->iterations < 1 || !find_peer(peers, tolerance, r->problem, "SoBogus GS", &seconds, &iterations)) continue;
-    judge(&s, (r->seconds / (double)r->iterations) / (slow * seconds / iterations), 1, r->problem);
-    if (r->is_solved) judge(&whole, r->seconds / (slow * seconds), 1, r->problem);
+    if (!strcmp(r->solver, "splitting") && find_peer(peers, tolerance, r->problem, "SoBogus GS", &seconds, &iterations))
+      judge(&s, r->is_solved ? r->seconds / (slow * seconds) : INFINITY, 1, r->problem);
   }
-  snprintf(text, sizeof text, "1. a sweep of splitting (run to %.0e) takes at most as long as one of So-Bogus (its figures times %.2f)", tolerance, slow);
-  tell(out, text, &s);
   snprintf(text, sizeof text, "   the whole solve by splitting against So-Bogus' Gauss-Seidel, at %.0e", tolerance);
-  tell(out, text, &whole);
+  tell(out, text, &s);
 }
 
 /* The best of some columns in one row; infinite if none solved it. */
@@ -196,13 +207,14 @@ static PetscErrorCode count_solved(const friction_runs *runs, FILE *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode bench_targets(const friction_runs *loose, const friction_runs *tight, const char *peers, FILE *out)
+PetscErrorCode bench_targets(const friction_runs *loose, const friction_runs *tight, const friction_runs *sweeps, const char *peers, FILE *out)
 {
   const friction_runs *const runs[2]      = {loose, tight};
   static const double        tolerance[2] = {1e-4, 1e-8};
 
   PetscFunctionBegin;
   fprintf(out, "\nRelease targets\n\n");
+  judge_sweeps(sweeps, peers, slowness(tight, 1e-8, peers), out);
   for (int k = 0; k < 2; ++k) judge_splitting(runs[k], tolerance[k], peers, slowness(runs[k], tolerance[k], peers), out);
   judge_newton(tight, out);
   for (int k = 0; k < 2; ++k)
