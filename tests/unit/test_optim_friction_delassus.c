@@ -1,6 +1,7 @@
 #include "friction_fixture.h"
 #include "core/math3.h"
 #include "core/team.h"
+#include "optim/friction/contact_groups.h"
 #include <string.h>
 
 /* W entry by entry: u = H M^-1 H^T e_j with Gaussian elimination on the dense M. */
@@ -151,6 +152,69 @@ static void wide_components_go_to_a_package(void **state)
   assert_no_leak();
 }
 
+/* Contacts on such a component and between it and small ones: blocks and groups against products, and W applied before anything is assembled. */
+static void contacts_on_wide_components(void **state)
+{
+  enum { SIDE = 70, N = 45, ROOM = 3 * N * 8 };
+  const int64_t  n_dof = SIDE * SIDE + 6;
+  sparse_rows    grid, M, H;
+  int32_t        row[ROOM], col[ROOM], *m_row, *m_col;
+  double         value[ROOM], r[3 * N], u[3 * N], v[3 * N], *m_value;
+  int64_t        k = 0;
+  const int64_t *start;
+  const int32_t *at;
+  const double  *block;
+  delassus      *w;
+  (void)state;
+  grid_mass(SIDE, 0.05, &grid);
+  const int64_t n_entries = grid.start[grid.n_rows];
+  assert_ok(memory_alloc("rows", n_entries + 6, sizeof *m_row, &m_row));
+  assert_ok(memory_alloc("columns", n_entries + 6, sizeof *m_col, &m_col));
+  assert_ok(memory_alloc("values", n_entries + 6, sizeof *m_value, &m_value));
+  for (int64_t i = 0; i < grid.n_rows; ++i)
+    for (int64_t e = grid.start[i]; e < grid.start[i + 1]; ++e) m_row[k] = (int32_t)i, m_col[k] = grid.col[e], m_value[k++] = grid.value[e];
+  for (int64_t i = SIDE * SIDE; i < n_dof; ++i) m_row[k] = m_col[k] = (int32_t)i, m_value[k++] = 2.0;
+  assert_ok(sparse_rows_from_triplets("mass", n_dof, n_dof, k, m_row, m_col, m_value, &M));
+  k = 0;
+  for (int64_t a = 0; a < N; ++a) /* five unknowns of the grid, and for every third contact one of the others */
+    for (int i = 0; i < 3; ++i)
+      for (int e = 0; e < 5 + (a % 3 == 0); ++e) {
+        row[k] = (int32_t)(3 * a + i);
+        col[k] = (int32_t)(e == 5 ? SIDE * SIDE + (a + i) % 6 : (a * 97 + e * 71 + i) % (SIDE * SIDE));
+        value[k] = scene_random(4, 4, (uint64_t)k);
+        ++k;
+      }
+  assert_ok(sparse_rows_from_triplets("Jacobian", 3 * N, n_dof, k, row, col, value, &H));
+  assert_ok(delassus_create_system(&M, &H, &w));
+  assert_false(mass_factor_is_threadable(delassus_factor(w), 0));
+  fill(3 * N, r, 2);
+  delassus_apply(w, r, u);
+  assert_ok(delassus_blocks(w, &start, &at, &block));
+  for (int64_t a = 0; a < N; ++a) {
+    double sum[3] = {0.0, 0.0, 0.0}, t[3];
+    for (int64_t e = start[a]; e < start[a + 1]; ++e) {
+      m3_mulv(t, block + 9 * e, r + 3 * at[e]);
+      v3_add(sum, sum, t);
+    }
+    for (int i = 0; i < 3; ++i) assert_close(sum[i], u[3 * a + i], 1e-11);
+  }
+  contact_groups g;
+  double        *moved;
+  assert_ok(contact_groups_create(w, &g));
+  assert_ok(memory_alloc("state", g.n_state, sizeof *moved, &moved));
+  for (int64_t a = 0; a < N; ++a)
+    for (int64_t e = g.side_start[a]; e < g.side_start[a + 1]; ++e) group_side_push(&g, g.side + e, moved, r + 3 * a);
+  memset(v, 0, sizeof v);
+  for (int64_t a = 0; a < N; ++a)
+    for (int64_t e = g.side_start[a]; e < g.side_start[a + 1]; ++e) group_side_gather(&g, g.side + e, moved, v + 3 * a);
+  for (int i = 0; i < 3 * N; ++i) assert_close(v[i], u[i], 1e-11);
+  contact_groups_destroy(&g);
+  delassus_destroy(&w);
+  sparse_rows_destroy(&grid), sparse_rows_destroy(&M), sparse_rows_destroy(&H);
+  memory_free(&m_row), memory_free(&m_col), memory_free(&m_value), memory_free(&moved);
+  assert_no_leak();
+}
+
 static void same_bits_on_any_number_of_threads(void **state)
 {
   contact_scene s;
@@ -222,4 +286,4 @@ static void bad_input_is_refused_by_name(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(blocks_and_products_agree_with_elimination), cmocka_unit_test(wide_components_go_to_a_package),
-          cmocka_unit_test(same_bits_on_any_number_of_threads), cmocka_unit_test(bad_input_is_refused_by_name))
+          cmocka_unit_test(contacts_on_wide_components), cmocka_unit_test(same_bits_on_any_number_of_threads), cmocka_unit_test(bad_input_is_refused_by_name))

@@ -19,6 +19,11 @@ static void random_case(uint64_t id, double W[9], double b[3], double *mu)
   b[0] = id % 4 == 0 ? b[0] : -fabs(b[0]);
   *mu = id % 7 == 0 ? 0.0 : id % 7 == 1 ? pow(10.0, uniform(id, 30, 0.0, 6.0)) : id % 7 == 2 ? pow(10.0, uniform(id, 31, -8.0, 0.0)) : uniform(id, 32, 0.05, 1.5);
   if (id % 11 == 3) b[1] = b[2] = 0.0;
+  if (id % 11 == 7 && *mu <= 10.0) { /* grazing: sticks with the impulse on the border of the cone */
+    const double angle = uniform(id, 33, 0.0, 6.0), r[3] = {1.0, *mu * cos(angle), *mu * sin(angle)};
+    m3_mulv(b, W, r);
+    v3_scale(b, -1.0, b);
+  }
 }
 
 /* The largest violation of Coulomb's law: impulses against |r|, velocities against the terms they are sums of, or `size` if that is more. */

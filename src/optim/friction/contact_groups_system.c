@@ -239,14 +239,9 @@ static PetscErrorCode fill(const delassus *w, const grouping *s, contact_groups 
     for (int64_t a = 0; a < g->n; ++a)
       for (const group_side *side = g->side + g->side_start[a]; side < g->side + g->side_start[a + 1]; ++side) {
         if (side->n_jacobian > 0) jacobian_of(w, s, a, side->group, g->h_index + side->jacobian, g->h_value + 3 * side->jacobian);
-        for (int64_t k = s->part_start[side->group]; k < s->part_start[side->group + 1]; ++k)
-          if (mass_factor_is_threadable(w->factor, s->part[k])) fill_side(w, s, g, a, side, s->part[k], y);
+        for (int64_t k = s->part_start[side->group]; k < s->part_start[side->group + 1]; ++k) fill_side(w, s, g, a, side, s->part[k], y);
       }
   }
-  for (int64_t a = 0; a < g->n; ++a) /* components of a package: serial code */
-    for (const group_side *side = g->side + g->side_start[a]; side < g->side + g->side_start[a + 1]; ++side)
-      for (int64_t k = s->part_start[side->group]; k < s->part_start[side->group + 1]; ++k)
-        if (!mass_factor_is_threadable(w->factor, s->part[k])) fill_side(w, s, g, a, side, s->part[k], scratch);
   memory_free(&scratch);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,9 +12,12 @@ void delassus_destroy(delassus **w)
   if (!*w) return;
   memory_free(&(*w)->diagonal), memory_free(&(*w)->start), memory_free(&(*w)->col), memory_free(&(*w)->value);
   sparse_rows_destroy(&(*w)->M), sparse_rows_destroy(&(*w)->H), sparse_rows_destroy(&(*w)->Hp), sparse_rows_destroy(&(*w)->HpT);
-  mass_factor_destroy(&(*w)->factor);
   memory_free(&(*w)->touch_start), memory_free(&(*w)->touch), memory_free(&(*w)->member_start), memory_free(&(*w)->member);
   memory_free(&(*w)->work);
+  for (int64_t c = 0; (*w)->response && c < mass_factor_n_components((*w)->factor); ++c)
+    memory_free(&(*w)->response[c].place), memory_free(&(*w)->response[c].value);
+  memory_free(&(*w)->response);
+  mass_factor_destroy(&(*w)->factor);
   if ((*w)->groups) contact_groups_destroy((*w)->groups);
   memory_free(&(*w)->groups);
   memory_free(w);
@@ -183,7 +186,9 @@ static PetscErrorCode fill_system(delassus *w, const sparse_rows *M, const spars
   PetscCall(mass_factor_create(&w->M, &w->factor));
   PetscCall(memory_alloc("unknowns of W", w->n_dof, sizeof *w->work, &w->work));
   PetscCall(place_jacobian(w));
+  w->solve_work = mass_factor_work(w->factor);
   PetscCall(delassus_incidence(w));
+  PetscCall(delassus_responses(w));
   PetscCall(memory_alloc("diagonal blocks of W", 9 * w->n, sizeof *w->diagonal, &w->diagonal));
   PetscCall(delassus_system_diagonal(w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,7 +233,6 @@ PetscErrorCode delassus_blocks(delassus *w, const int64_t **start, const int32_t
 void delassus_apply(const delassus *w, const double *r, double *u)
 {
   if (!delassus_is_system(w)) apply_blocks(w, r, u);
-  /* multiplications: 9 a block, against H twice and some 20 an unknown for the narrow bands of rods */
-  else if (w->start && 9 * w->start[w->n] < 2 * w->H.start[w->H.n_rows] + 20 * w->n_dof) apply_blocks(w, r, u);
+  else if (w->start && 9.0 * (double)w->start[w->n] < 2.0 * (double)w->H.start[w->H.n_rows] + w->solve_work) apply_blocks(w, r, u);
   else delassus_system_apply(w, r, u);
 }

@@ -68,14 +68,74 @@ PetscErrorCode delassus_incidence(delassus *w)
 
 /* ---- M_c^-1 H_a^T and the blocks ---- */
 
-void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y)
+/* The three columns of H_a^T on component c, `stride` apart between its places and `apart` between columns, added to zeros. */
+static void spread(const delassus *w, int64_t c, int64_t a, int64_t stride, int64_t apart, double *y)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
-  memset(y, 0, (size_t)(3 * (end - first)) * sizeof *y);
   for (int i = 0; i < 3; ++i)
     for (int64_t k = delassus_row_from(&w->Hp, 3 * a + i, first); k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] < end; ++k)
-      y[3 * (w->Hp.col[k] - first) + i] = w->Hp.value[k];
+      y[stride * (w->Hp.col[k] - first) + apart * i] = w->Hp.value[k];
+}
+
+void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y)
+{
+  const int64_t *start = mass_factor_start(w->factor), n = start[c + 1] - start[c];
+  if (w->response && w->response[c].place) {
+    const delassus_response *kept = w->response + c;
+    int64_t                  low = w->member_start[c], high = w->member_start[c + 1];
+    while (high - low > 1) {
+      const int64_t middle = (low + high) / 2;
+      if (w->member[middle] <= a) low = middle;
+      else high = middle;
+    }
+    const double *value = kept->value + 3 * kept->n * (low - w->member_start[c]);
+    for (int64_t k = 0; k < kept->n; ++k) v3_copy(y + 3 * (kept->place[k] - start[c]), value + 3 * k);
+    return;
+  }
+  memset(y, 0, (size_t)(3 * n) * sizeof *y);
+  spread(w, c, a, 3, 1, y);
   mass_factor_solve_component(w->factor, c, 3, y);
+}
+
+enum { AT_ONCE = 16 }; /* contacts whose columns are solved together */
+
+/* One component of a package: its touched places, and what its contacts do there. */
+static PetscErrorCode keep_response(delassus *w, int64_t c, delassus_response *kept)
+{
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first, m = w->member_start[c + 1] - w->member_start[c];
+  double        *b = NULL, *x = NULL;
+  PetscFunctionBegin;
+  for (int64_t at = first; at < start[c + 1]; ++at) kept->n += w->HpT.start[at + 1] > w->HpT.start[at];
+  PetscCall(memory_alloc("touched places of a body", kept->n, sizeof *kept->place, &kept->place));
+  PetscCall(memory_alloc("responses of a body to its contacts", kept->n * m, 3 * sizeof *kept->value, &kept->value));
+  for (int64_t at = first, k = 0; at < start[c + 1]; ++at)
+    if (w->HpT.start[at + 1] > w->HpT.start[at]) kept->place[k++] = (int32_t)at;
+  PetscErrorCode code = memory_alloc("contacts' columns", 3 * AT_ONCE * n, sizeof *b, &b);
+  if (!code) code = memory_alloc("contacts' columns", 3 * AT_ONCE * n, sizeof *x, &x);
+  for (int64_t low = 0; !code && low < m; low += AT_ONCE) {
+    const int64_t count = m - low < AT_ONCE ? m - low : AT_ONCE;
+    memset(b, 0, (size_t)(3 * count * n) * sizeof *b);
+    for (int64_t k = 0; k < count; ++k) spread(w, c, w->member[w->member_start[c] + low + k], 1, n, b + 3 * k * n);
+    code = mass_factor_solve_many(w->factor, c, 3 * count, b, x);
+    for (int64_t k = 0; !code && k < count; ++k)
+      for (int64_t t = 0; t < kept->n; ++t)
+        for (int i = 0; i < 3; ++i) kept->value[3 * (kept->n * (low + k) + t) + i] = x[(3 * k + i) * n + kept->place[t] - first];
+  }
+  memory_free(&b), memory_free(&x);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode delassus_responses(delassus *w)
+{
+  const int64_t n_components = mass_factor_n_components(w->factor);
+  PetscFunctionBegin;
+  for (int64_t c = 0; c < n_components; ++c) {
+    if (mass_factor_is_threadable(w->factor, c) || w->member_start[c + 1] == w->member_start[c]) continue;
+    if (!w->response) PetscCall(memory_alloc("responses of bodies", n_components, sizeof *w->response, &w->response));
+    PetscCall(keep_response(w, c, w->response + c));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* block += H_b y on component c. */
@@ -118,7 +178,7 @@ static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, doub
     if (w->member[k] >= a) add_block(w, c, w->member[k], y, block_at(w, w->member[k], a));
 }
 
-/* All columns, the components of bands in parallel over contacts, those of packages one after the other behind them. */
+/* All columns, in parallel over contacts. */
 static PetscErrorCode add_columns(delassus *w, bool is_diagonal)
 {
   const int64_t *start = mass_factor_start(w->factor), m = mass_factor_n_components(w->factor);
@@ -134,12 +194,8 @@ static PetscErrorCode add_columns(delassus *w, bool is_diagonal)
     double *y = scratch + 3 * largest * omp_get_thread_num();
     #pragma omp for schedule(dynamic, 4)
     for (int64_t a = 0; a < w->n; ++a)
-      for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k)
-        if (mass_factor_is_threadable(w->factor, w->touch[k])) add_column(w, a, w->touch[k], is_diagonal, y);
+      for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k) add_column(w, a, w->touch[k], is_diagonal, y);
   }
-  for (int64_t a = 0; a < w->n; ++a)
-    for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k)
-      if (!mass_factor_is_threadable(w->factor, w->touch[k])) add_column(w, a, w->touch[k], is_diagonal, scratch);
   memory_free(&scratch);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

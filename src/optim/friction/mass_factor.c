@@ -238,6 +238,15 @@ PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out)
 
 /* ---- solves ---- */
 
+double mass_factor_work(const mass_factor *f)
+{
+  const double fill  = 150.0; /* entries a row in factors of meshes, about */
+  double       work  = 0.0;
+  for (int64_t c = 0; c < f->n_components; ++c)
+    work += (double)(f->start[c + 1] - f->start[c]) * (f->part[c].width < 0 ? 2.0 * fill : 2.0 * (double)f->part[c].width + 1.0);
+  return work;
+}
+
 static inline __attribute__((always_inline)) void solve_band(int64_t n, int64_t b, const double *restrict l, const double *restrict d, const int m,
                                                              double *restrict x)
 {
@@ -286,6 +295,13 @@ void mass_factor_solve_component(const mass_factor *f, int64_t c, int n_vectors,
     for (int v = 0; v < n_vectors; ++v) x[v] *= d[0];
   } else if (n_vectors == 1) solve_band(n, p->width, p->factor, d, 1, x);
   else solve_band(n, p->width, p->factor, d, 3, x);
+}
+
+PetscErrorCode mass_factor_solve_many(const mass_factor *f, int64_t c, int64_t n_vectors, double *b, double *x)
+{
+  PetscFunctionBegin;
+  PetscCall(sparse_direct_solve_many(f->part[c].direct, n_vectors, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void mass_factor_solve_places(const mass_factor *f, double *x)

@@ -20,8 +20,13 @@ const int32_t *mass_factor_place(const mass_factor *f); /* [n] the inverse: unkn
 /* May several threads solve with component c at once? Not with PETSc's factors. */
 bool mass_factor_is_threadable(const mass_factor *f, int64_t c);
 
+/* Multiplications of a solve with all components, about. */
+double mass_factor_work(const mass_factor *f);
+
 /* x <- M_c^-1 x for 1 or 3 vectors side by side, x [start[c+1]-start[c]][n_vectors] in places. */
 void mass_factor_solve_component(const mass_factor *f, int64_t c, int n_vectors, double *x);
+/* The same with a component of a package, for vectors one after the other: b, x [n_vectors][start[c+1]-start[c]], not the same. */
+PetscErrorCode mass_factor_solve_many(const mass_factor *f, int64_t c, int64_t n_vectors, double *b, double *x);
 /* The same with all components, x [n] in places. Threaded. */
 void mass_factor_solve_places(const mass_factor *f, double *x);
 #endif

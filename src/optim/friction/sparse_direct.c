@@ -131,3 +131,25 @@ PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x)
   PetscCall(VecRestoreArrayRead(s->x, &from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x)
+{
+  Mat      from = NULL, to = NULL;
+  PetscInt n, m;
+  PetscFunctionBegin;
+  PetscCall(PetscIntCast(s->n, &n));
+  PetscCall(PetscIntCast(n_vectors, &m));
+  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, m, b, &from));
+  PetscErrorCode code = MatCreateSeqDense(PETSC_COMM_SELF, n, m, x, &to);
+  if (!code) code = MatMatSolve(s->factor, from, to);
+  if (!code && to) { /* a package may have put its own array in the place of ours */
+    const double *array;
+    PetscCall(MatDenseGetArrayRead(to, &array));
+    if (array != x) memcpy(x, array, (size_t)(n_vectors * s->n) * sizeof *x);
+    PetscCall(MatDenseRestoreArrayRead(to, &array));
+  }
+  PetscCall(MatDestroy(&to));
+  PetscCall(MatDestroy(&from));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -14,5 +14,7 @@ PetscErrorCode sparse_direct_create(sparse_direct_kind kind, const sparse_rows *
 PetscErrorCode sparse_direct_refactor(sparse_direct *s, const sparse_rows *a, bool *is_regular);
 /* x = A^-1 b. x == b is fine. */
 PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x);
+/* The same for n_vectors of them, one after the other in memory: B, X [n_vectors][n], not the same. Many at once cost a fraction of one each. */
+PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x);
 void           sparse_direct_destroy(sparse_direct **s);
 #endif
