@@ -259,8 +259,9 @@ static bool spot_fill(const search *q, const view *v, int32_t i, double at, cons
   *out = (fibre_object_spot){.segment = i, .at = at};
   if (at <= SEGMENT_SNAP) out->at = 0.0;
   if (at >= 1.0 - SEGMENT_SNAP) {
-    out->at = 1.0;
-    if (q->c->next[i] >= 0) out->at = 0.0, out->segment = q->c->next[i];
+    const int32_t next = q->c->next[i];
+    out->at = next < 0 ? 1.0 : next > i ? 0.0 : 1.0 - SEGMENT_SNAP; /* spots go on in order, also where a strand closes */
+    if (next > i) out->segment = next;
   }
   out->feature = out->at == 0.0 ? FIBRE_FIRST : out->at == 1.0 ? FIBRE_LAST : FIBRE_INSIDE;
   fibre_corners(q->c, q->x0, i, corner);

@@ -435,6 +435,16 @@ static void bullets(void **unused)
   for (int k = 0; k < 3; ++k) x1[3 * k + 2] -= 1.2;
   assert_int_equal(find(phi, &still, &still, true, 0.0), 1);
   assert_true(found.spot[0].is_swept && found.spot[0].segment == 1 && found.spot[0].feature == FIBRE_FIRST);
+  clear(); /* a loop falls on the very vertex where it closes: both its segments there, under two names, or one */
+  const double loop[12] = {0, 0, 1, 1, 0, 2, 0, 0, 3, -1, 0, 2}, r = 0.01;
+  add_strand(r, 4, loop);
+  segment[6] = 3, segment[7] = 0, strand[3] = strand[2], radius[3] = r, ++n_segments;
+  for (int k = 0; k < 4; ++k) x1[3 * k + 2] -= 1.2;
+  const int64_t n = find(phi, &still, &still, true, 0.0);
+  assert_true(n == 1 || n == 2);
+  for (int64_t k = 0; k < n; ++k)
+    assert_true(found.spot[k].is_swept && fabs(found.spot[k].axis[0]) < 1e-6 &&
+                (k == 0 || found.spot[k].segment != found.spot[0].segment));
   level_set_destroy(&phi);
   fibre_object_spots_clear(&found);
   assert_no_leak();
