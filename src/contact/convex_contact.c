@@ -195,7 +195,7 @@ static PetscErrorCode find_pairs(convex_contact *c, const contact_scene *scene, 
 #pragma omp parallel for schedule(dynamic, QUERY_CHUNK) if (c->n > SERIAL_LIMIT)
   for (int64_t i = 0; i < c->n_bounded; ++i) {
     const int64_t n = near(c, scene, i, c->pair + c->start[i]);
-    qsort(c->pair + c->start[i], (size_t)n, sizeof *c->pair, compare_pairs);
+    if (n > 1) qsort(c->pair + c->start[i], (size_t)n, sizeof *c->pair, compare_pairs);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
