@@ -9,7 +9,8 @@ bool der_pose_edge(const der_strand *w, const double *q, int64_t j, der_posed *o
   out->e.length = v3_norm(d);
   if (!(out->e.length > 1e-9 * w->b->strands.length[k])) return false;
   v3_scale(out->e.t, 1.0 / out->e.length, d);
-  rod_transport(w->d->t + 3 * k, out->e.t, w->d->frame + 3 * k, out->reference);
+  v3_copy(out->reference, w->d->frame + 3 * k);
+  rod_transport(w->d->t + 3 * k, out->e.t, out->reference, out->reference);
   v3_cross(second, out->e.t, out->reference);
   const double theta = q[der_angle_at(w, j)], c = cos(theta), s = sin(theta);
   for (int i = 0; i < 3; ++i) {
