@@ -40,6 +40,12 @@ static void steps_are_summed(void **state)
                                "user CPU time          "};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
     if (!strstr(text, lines[i])) fail_msg("\"%s\" is not in\n%s", lines[i], text);
+  /* Where impulses are solved for, that solver's iterations stand in the place of GMRES. */
+  one.friction.n_contacts = 3, one.friction.iterations = 40;
+  run_tally_add(&t, 0.5, &one, 0);
+  print(&t, text, sizeof text);
+  assert_non_null(strstr(text, "friction iterations    40.00 a step with contacts\n"));
+  assert_null(strstr(text, "GMRES"));
   assert_no_leak();
 }
 

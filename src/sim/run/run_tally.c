@@ -18,6 +18,8 @@ void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n
   t->newton += report->newton_iterations;
   t->linear += report->linear_iterations;
   t->evaluations += report->evaluations;
+  t->friction += report->friction.iterations;
+  t->solved_steps += report->friction.n_contacts > 0;
   if (report->newton_iterations > t->most_newton) t->most_newton = report->newton_iterations;
   t->contacts += c->n_active;
   if (c->n_active > t->most_contacts) t->most_contacts = c->n_active;
@@ -45,7 +47,8 @@ void run_tally_print(const run_tally *t, FILE *out)
   fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps, (long long)t->n_retries);
   fprintf(out, "%-22s %.3f s, %.4g s for every 1/24 s simulated\n", "user CPU time", user, user / (24.0 * t->seconds));
   fprintf(out, "%-22s %.3f a step, most %lld\n", "Newton iterations", (double)t->newton / n, (long long)t->most_newton);
-  fprintf(out, "%-22s %.2f a step\n", "GMRES iterations", (double)t->linear / n);
+  if (t->solved_steps > 0) fprintf(out, "%-22s %.2f a step with contacts\n", "friction iterations", (double)t->friction / (double)t->solved_steps);
+  else fprintf(out, "%-22s %.2f a step\n", "GMRES iterations", (double)t->linear / n);
   fprintf(out, "%-22s %.2f a step\n", "evaluations", (double)t->evaluations / n);
   fprintf(out, "%-22s %.1f in the mean, most %lld\n", "contacts", (double)t->contacts / n, (long long)t->most_contacts);
   fprintf(out, "%-22s %.4g m\n", "deepest penetration", t->max_penetration);

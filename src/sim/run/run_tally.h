@@ -9,6 +9,8 @@ typedef struct {
   double           seconds;      /* simulated */
   int64_t          n_steps, n_retries;
   int64_t          newton, linear, evaluations, most_newton;
+  int64_t          friction;                /* iterations of the solver for impulses; solved_steps: steps that asked it */
+  int64_t          solved_steps;
   int64_t          contacts, most_contacts; /* the first summed over steps */
   double           max_penetration;         /* m */
   relax_statistics relaxations;
