@@ -59,7 +59,8 @@ static PetscErrorCode check_length(const char *path, hid_t group, const char *pl
 }
 
 /* Compressed storage: every entry's line (column or row) from the starts of the lines. */
-static PetscErrorCode read_starts(const char *path, hid_t group, const char *place, int64_t n_lines, int64_t nzmax, int64_t n_dense, int64_t *n_used, int64_t **line)
+static PetscErrorCode read_starts(const char *path, hid_t group, const char *place, int64_t n_lines, int64_t nzmax, int64_t n_dense,
+                                  int64_t *n_used, int64_t **line)
 {
   int64_t *start __attribute__((cleanup(memory_free))) = NULL;
   int64_t bad = -1;
@@ -71,10 +72,15 @@ static PetscErrorCode read_starts(const char *path, hid_t group, const char *pla
   if (start[0] != 0) REFUSE(path, place, "/p[0] is %lld; expected 0", (long long)start[0]);
   for (int64_t j = n_lines; j > 0; --j)
     if (start[j] < start[j - 1]) bad = j;
-  if (bad > 0) REFUSE(path, place, "/p[%lld] is %lld, less than the entry before it; starts may not decrease", (long long)bad, (long long)start[bad]);
+  if (bad > 0)
+    REFUSE(path, place, "/p[%lld] is %lld, less than the entry before it; starts may not decrease", (long long)bad,
+           (long long)start[bad]);
   *n_used = start[n_lines];
   if (*n_used == 0 && nzmax > 0 && nzmax == n_dense)
-    REFUSE(path, place, " is a dense matrix in the place of a compressed one: its starts are all 0 while nzmax = m n = %lld; write it as FCLIB compressed columns", (long long)nzmax);
+    REFUSE(path, place,
+           " is a dense matrix in the place of a compressed one: its starts are all 0 while nzmax = m n = %lld; write it as FCLIB "
+           "compressed columns",
+           (long long)nzmax);
   if (*n_used == 0 && nzmax > 0) REFUSE(path, place, " is empty, its starts are all 0, while nzmax is %lld", (long long)nzmax);
   if (*n_used > nzmax) REFUSE(path, place, "/p ends with %lld; expected at most nzmax = %lld", (long long)*n_used, (long long)nzmax);
   PetscCall(check_length(path, group, place, "x", *n_used));
@@ -84,17 +90,20 @@ static PetscErrorCode read_starts(const char *path, hid_t group, const char *pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check_range(const char *path, const char *place, const char *array, const char *what, int64_t n, const int64_t *index, int64_t limit, const char *advice)
+static PetscErrorCode check_range(const char *path, const char *place, const char *array, const char *what, int64_t n,
+                                  const int64_t *index, int64_t limit, const char *advice)
 {
   PetscFunctionBegin;
   for (int64_t k = 0; k < n; ++k)
     if (index[k] < 0 || index[k] >= limit)
-      REFUSE(path, place, "/%s[%lld] = %lld is no %s; expected 0 to %lld%s", array, (long long)k, (long long)index[k], what, (long long)limit - 1, advice);
+      REFUSE(path, place, "/%s[%lld] = %lld is no %s; expected 0 to %lld%s", array, (long long)k, (long long)index[k], what,
+             (long long)limit - 1, advice);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* In every real file, p has the columns of triplets and i their rows, whatever the header of the reference library says. */
-static PetscErrorCode read_entries(const char *path, hid_t group, const char *place, int64_t n_rows, int64_t n_columns, int64_t nz, int64_t nzmax, entry_list *e)
+static PetscErrorCode read_entries(const char *path, hid_t group, const char *place, int64_t n_rows, int64_t n_columns, int64_t nz,
+                                   int64_t nzmax, entry_list *e)
 {
   static const char swapped[] = " (in triplets, p has the columns and i the rows)";
   const bool        is_rows = nz == -2, is_triplets = nz >= 0;
@@ -108,7 +117,8 @@ static PetscErrorCode read_entries(const char *path, hid_t group, const char *pl
     PetscCall(memory_alloc("FCLIB matrix", nz, sizeof *e->column, &e->column));
     PetscCall(h5_array_whole(path, group, "p", nz, e->column));
   } else {
-    PetscCall(read_starts(path, group, place, is_rows ? n_rows : n_columns, nzmax, n_rows * n_columns, &e->n, is_rows ? &e->row : &e->column));
+    PetscCall(read_starts(path, group, place, is_rows ? n_rows : n_columns, nzmax, n_rows * n_columns, &e->n,
+                          is_rows ? &e->row : &e->column));
   }
   int64_t **index = is_rows ? &e->column : &e->row;
   PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof **index, index));
@@ -116,7 +126,8 @@ static PetscErrorCode read_entries(const char *path, hid_t group, const char *pl
   PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof *e->value, &e->value));
   PetscCall(h5_array_real(path, group, "x", e->n, e->value));
   PetscCall(check_range(path, place, is_rows ? "p" : "i", "row", is_rows ? 0 : e->n, e->row, n_rows, is_triplets ? swapped : ""));
-  PetscCall(check_range(path, place, is_triplets ? "p" : "i", "column", is_rows || is_triplets ? e->n : 0, e->column, n_columns, is_triplets ? swapped : ""));
+  PetscCall(check_range(path, place, is_triplets ? "p" : "i", "column", is_rows || is_triplets ? e->n : 0, e->column, n_columns,
+                        is_triplets ? swapped : ""));
   for (int64_t k = 0; k < e->n; ++k)
     if (!isfinite(e->value[k])) REFUSE(path, place, "/x[%lld] is %g; expected a finite number", (long long)k, e->value[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,8 +201,11 @@ PetscErrorCode fclib_matrix_read(const char *path, hid_t parent, const char *nam
   PetscCall(read_scalar(path, group, "nz", &nz));
   PetscCall(read_scalar(path, group, "nzmax", &nzmax));
   if (m != n_rows || n != n_columns)
-    REFUSE(path, place, " is %lld x %lld; expected %lld x %lld by the lengths of the vectors", (long long)m, (long long)n, (long long)n_rows, (long long)n_columns);
-  if (nz < -2) REFUSE(path, place, "/nz is %lld; expected -2 (compressed rows), -1 (compressed columns) or the number of triplets", (long long)nz);
+    REFUSE(path, place, " is %lld x %lld; expected %lld x %lld by the lengths of the vectors", (long long)m, (long long)n,
+           (long long)n_rows, (long long)n_columns);
+  if (nz < -2)
+    REFUSE(path, place, "/nz is %lld; expected -2 (compressed rows), -1 (compressed columns) or the number of triplets",
+           (long long)nz);
   if (nzmax < 0) REFUSE(path, place, "/nzmax is %lld; expected at least 0", (long long)nzmax);
   PetscCall(read_entries(path, group, place, m, n, nz, nzmax, &e));
   out->n_rows = m, out->n_columns = n;

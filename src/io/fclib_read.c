@@ -65,7 +65,8 @@ static PetscErrorCode check_kind(const char *path)
 
   PetscFunctionBegin;
   PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
-  if (!S_ISREG(about.st_mode)) REFUSE(path, "is %s; expected an FCLIB file (HDF5)", S_ISDIR(about.st_mode) ? "a folder" : "not a regular file");
+  if (!S_ISREG(about.st_mode))
+    REFUSE(path, "is %s; expected an FCLIB file (HDF5)", S_ISDIR(about.st_mode) ? "a folder" : "not a regular file");
   const ssize_t n = read(fd, head, sizeof head - 1);
   PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read %s: %s", path, strerror(errno));
   if (n == 0) REFUSE(path, "is empty; expected an FCLIB file (HDF5)");
@@ -81,7 +82,8 @@ static PetscErrorCode check_kind(const char *path)
 /* The one top group; what this program does not solve is named. */
 static PetscErrorCode open_top(h5_scope *scope, const char *path, hid_t file, hid_t *top, bool *is_global)
 {
-  static const char *const names[] = {"fclib_local", "fclib_global", "fclib_global_rolling", "fclib_local_rolling", "fclib_rolling_global", "fclib_rolling_local"};
+  static const char *const names[] = {"fclib_local",         "fclib_global",         "fclib_global_rolling",
+                                      "fclib_local_rolling", "fclib_rolling_global", "fclib_rolling_local"};
   const char              *found   = NULL;
 
   PetscFunctionBegin;
@@ -92,7 +94,8 @@ static PetscErrorCode open_top(h5_scope *scope, const char *path, hid_t file, hi
     if (has) found = names[i];
   }
   if (!found) REFUSE(path, "has neither a group fclib_local nor fclib_global: it is HDF5, but no FCLIB problem");
-  if (strstr(found, "rolling")) REFUSE(path, "is a problem with rolling friction (%s), which is not solved here; expected fclib_local or fclib_global", found);
+  if (strstr(found, "rolling"))
+    REFUSE(path, "is a problem with rolling friction (%s), which is not solved here; expected fclib_local or fclib_global", found);
   *is_global = !strcmp(found, "fclib_global");
   PetscCall(h5_open_group(scope, path, file, found, top));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,7 +111,9 @@ static PetscErrorCode refuse_bilateral(const char *path, hid_t top, hid_t vector
     const char *name = i < 3 ? matrices[i] : loads[i - 3];
     bool        has;
     PetscCall(h5_has_member(path, i < 3 ? top : vectors, name, &has));
-    if (has) REFUSE(path, "has bilateral constraints (%s%s), which are not solved here; eliminate them and write the problem without", i < 3 ? "" : "vectors/", name);
+    if (has)
+      REFUSE(path, "has bilateral constraints (%s%s), which are not solved here; eliminate them and write the problem without",
+             i < 3 ? "" : "vectors/", name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,7 +170,8 @@ static PetscErrorCode read_vectors(const char *path, hid_t vectors, fclib_proble
   PetscFunctionBegin;
   PetscCall(read_vector(path, vectors, of_contacts, -1, &m, p->is_global ? &p->w : &p->q));
   if (m == 0) REFUSE(path, "vectors/%s is empty: there are no contacts", of_contacts);
-  if (m % p->dimension) REFUSE(path, "vectors/%s has %lld entries; expected a multiple of spacedim = %d", of_contacts, (long long)m, p->dimension);
+  if (m % p->dimension)
+    REFUSE(path, "vectors/%s has %lld entries; expected a multiple of spacedim = %d", of_contacts, (long long)m, p->dimension);
   p->n_contacts = m / p->dimension;
   PetscCall(read_vector(path, vectors, "mu", p->n_contacts, NULL, &p->mu));
   for (int64_t a = 0; a < p->n_contacts; ++a)
@@ -184,15 +190,21 @@ static PetscErrorCode check_contacts(const char *path, const fclib_problem *p)
   for (int64_t a = 0; a < p->n_contacts; ++a) {
     double diagonal = 0;
     if (A->start[d * a + d] == A->start[d * a])
-      REFUSE(path, "contact %lld acts on no degree of freedom: its columns of %s are zero; leave it out", (long long)a, p->is_global ? "H" : "W");
+      REFUSE(path, "contact %lld acts on no degree of freedom: its columns of %s are zero; leave it out", (long long)a,
+             p->is_global ? "H" : "W");
     if (p->is_global) {
       if (A->start[d * a + 1] == A->start[d * a])
-        REFUSE(path, "the normal of contact %lld acts on no degree of freedom: column %lld of H is zero; expected a contact that can open", (long long)a, (long long)(d * a));
+        REFUSE(
+            path,
+            "the normal of contact %lld acts on no degree of freedom: column %lld of H is zero; expected a contact that can open",
+            (long long)a, (long long)(d * a));
       continue;
     }
     for (int64_t k = A->start[d * a]; k < A->start[d * a + 1]; ++k)
       if (A->row[k] == d * a) diagonal = A->value[k];
-    if (!(diagonal > 0)) REFUSE(path, "W[%lld][%lld] is %g, of the normal of contact %lld; expected a positive number", (long long)(d * a), (long long)(d * a), diagonal, (long long)a);
+    if (!(diagonal > 0))
+      REFUSE(path, "W[%lld][%lld] is %g, of the normal of contact %lld; expected a positive number", (long long)(d * a),
+             (long long)(d * a), diagonal, (long long)a);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,7 +223,9 @@ static PetscErrorCode read_matrices(const char *path, hid_t top, fclib_problem *
   PetscCall(fclib_matrix_mirror(&p->M, &p->was_half_stored));
   if (p->was_half_stored) log_info("%s: one triangle of M is stored alone; it is mirrored", path);
   const double asymmetry = fclib_asymmetry(&p->M);
-  if (asymmetry > MAX_ASYMMETRY) REFUSE(path, "M is not symmetric: entries mirrored in the diagonal differ by %.2g of the largest; expected a mass matrix", asymmetry);
+  if (asymmetry > MAX_ASYMMETRY)
+    REFUSE(path, "M is not symmetric: entries mirrored in the diagonal differ by %.2g of the largest; expected a mass matrix",
+           asymmetry);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,7 +259,8 @@ static PetscErrorCode read_extras(const char *path, hid_t file, fclib_problem *p
   PetscCall(h5_open_group(&scope, path, file, "guesses", &guesses));
   if (guesses < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(h5_array_whole(path, guesses, "number_of_guesses", 1, &p->n_guesses));
-  if (p->n_guesses < 0 || p->n_guesses > INT32_MAX) REFUSE(path, "guesses/number_of_guesses is %lld; expected a number from 0", (long long)p->n_guesses);
+  if (p->n_guesses < 0 || p->n_guesses > INT32_MAX)
+    REFUSE(path, "guesses/number_of_guesses is %lld; expected a number from 0", (long long)p->n_guesses);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

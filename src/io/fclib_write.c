@@ -28,7 +28,8 @@ static PetscErrorCode write_info(const char *path, hid_t top, const fclib_proble
   PetscCall(h5_text_write(path, info, "title", p->title ? p->title : ""));
   PetscCall(h5_text_write(path, info, "description", p->description ? p->description : ""));
   PetscCall(h5_text_write(path, info, "math_info", p->math_info ? p->math_info : ""));
-  if (p->n_dof > 0 && !p->is_global) PetscCall(h5_put_numbers(path, info, "numberOfDegreeOfFreedom", H5T_NATIVE_INT64, H5T_STD_I32LE, 1, &p->n_dof));
+  if (p->n_dof > 0 && !p->is_global)
+    PetscCall(h5_put_numbers(path, info, "numberOfDegreeOfFreedom", H5T_NATIVE_INT64, H5T_STD_I32LE, 1, &p->n_dof));
   if (p->n_bodies > 0) PetscCall(h5_put_numbers(path, info, "numberOfInvolvedDS", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &p->n_bodies));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,7 +72,8 @@ static PetscErrorCode write_state(const char *path, hid_t location, const char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_file(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses, const fclib_state *guesses)
+static PetscErrorCode write_file(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses,
+                                 const fclib_state *guesses)
 {
   H5_SCOPE(scope);
   hid_t file, group;

@@ -35,7 +35,8 @@ PetscErrorCode h5_has_member(const char *path, hid_t location, const char *name,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   H5_CALL(path, H5Lget_info(location, name, &link, H5P_DEFAULT));
-  if (link.type != H5L_TYPE_HARD) REFUSE_MEMBER(path, location, name, "is a link; expected the data themselves: copy the file with h5repack or h5copy");
+  if (link.type != H5L_TYPE_HARD)
+    REFUSE_MEMBER(path, location, name, "is a link; expected the data themselves: copy the file with h5repack or h5copy");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,7 +83,8 @@ static PetscErrorCode check_storage(const char *path, hid_t location, const char
 }
 
 /* The data set with its type and number of entries; dataset -1 if there is none. */
-static PetscErrorCode open_array(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *dataset, hid_t *type, int64_t *n)
+static PetscErrorCode open_array(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *dataset, hid_t *type,
+                                 int64_t *n)
 {
   hid_t space;
 
@@ -208,7 +210,8 @@ PetscErrorCode h5_attribute_whole(const char *path, hid_t object, const char *na
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_plain(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t type, hid_t space, hid_t *dataset)
+static PetscErrorCode make_plain(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t type, hid_t space,
+                                 hid_t *dataset)
 {
   H5_SCOPE(mine);
   hid_t create;
@@ -220,7 +223,8 @@ static PetscErrorCode make_plain(h5_scope *scope, const char *path, hid_t locati
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode h5_array_write(const char *path, hid_t location, const char *name, hid_t memory_type, hid_t file_type, int64_t n, const void *data)
+PetscErrorCode h5_array_write(const char *path, hid_t location, const char *name, hid_t memory_type, hid_t file_type, int64_t n,
+                              const void *data)
 {
   H5_SCOPE(scope);
   const hsize_t dims = (hsize_t)n;

@@ -22,21 +22,22 @@ enum { RANK_LIMIT = 600 }; /* rows of W; some 30 ms */
 static const char solver_names[] = FRICTION_SOLVER_TABLE(X);
 #undef X
 static const command_option friction_options_list[] = {
-  {"--solver", solver_names + 1, false, "how it is solved"},
-  {"--tol", "X", false, "error at which it counts as solved; default 1e-8"},
-  {"--error", "both|scaled|siconos|absolute", false, "the measure of --tol: the natural map scaled with W, as Siconos measures, both (default), or as it is"},
-  {"--time-limit", "S", false, "seconds a solve; default: none, with --all 20"},
-  {"--max-iterations", "N", false, "of the solver's outer loop; default: its own limit"},
-  {"--set", "OPTION=VALUE", true, "another option of a solver, by its key in a job: --set splitting.check_every=10"},
-  {"--from-guess", "N", false, "start from guess N of the file, 0: from what it calls its solution; default: from zero"},
-  {"--repeat", "N", false, "solve N times and give the shortest time"},
-  {"--all", NULL, false, "every solver on every file, as a table"},
-  {"--output", "FILE.hdf5", false, "write problem and solution as FCLIB; what is not solved is written as a guess. Of one FILE"},
-  {"--force", NULL, false, "--output may replace what is there"},
-  {"--contacts", "FILE.csv", false, "every contact: state, impulse, velocity, error; of one FILE"},
-  {"--table", "FILE.csv", false, "every solve: verdict, iterations, time, errors"},
-  {"--plot", "FILE.svg", false, "with --all: performance profile, drawn by gnuplot"},
-  {NULL, NULL, false, NULL}};
+    {"--solver", solver_names + 1, false, "how it is solved"},
+    {"--tol", "X", false, "error at which it counts as solved; default 1e-8"},
+    {"--error", "both|scaled|siconos|absolute", false,
+     "the measure of --tol: the natural map scaled with W, as Siconos measures, both (default), or as it is"},
+    {"--time-limit", "S", false, "seconds a solve; default: none, with --all 20"},
+    {"--max-iterations", "N", false, "of the solver's outer loop; default: its own limit"},
+    {"--set", "OPTION=VALUE", true, "another option of a solver, by its key in a job: --set splitting.check_every=10"},
+    {"--from-guess", "N", false, "start from guess N of the file, 0: from what it calls its solution; default: from zero"},
+    {"--repeat", "N", false, "solve N times and give the shortest time"},
+    {"--all", NULL, false, "every solver on every file, as a table"},
+    {"--output", "FILE.hdf5", false, "write problem and solution as FCLIB; what is not solved is written as a guess. Of one FILE"},
+    {"--force", NULL, false, "--output may replace what is there"},
+    {"--contacts", "FILE.csv", false, "every contact: state, impulse, velocity, error; of one FILE"},
+    {"--table", "FILE.csv", false, "every solve: verdict, iterations, time, errors"},
+    {"--plot", "FILE.svg", false, "with --all: performance profile, drawn by gnuplot"},
+    {NULL, NULL, false, NULL}};
 
 typedef struct {
   const command_line     *line;
@@ -52,7 +53,11 @@ typedef struct {
 /* Options of the command line onto keys of the solvers' own table, which checks them. */
 static PetscErrorCode read_options(const command_line *line, document *doc, diagnostics *d, const friction_options **out)
 {
-  static const char *const key_of[][2] = {{"--solver", "method"}, {"--tol", "tolerance"}, {"--error", "error"}, {"--time-limit", "time_limit"}, {"--max-iterations", "max_iterations"}};
+  static const char *const key_of[][2] = {{"--solver", "method"},
+                                          {"--tol", "tolerance"},
+                                          {"--error", "error"},
+                                          {"--time-limit", "time_limit"},
+                                          {"--max-iterations", "max_iterations"}};
   const document_mark      nowhere     = {"", 0, 0};
   document_node           *root, *value;
   const char              *settings[COMMAND_MAX_VALUES];
@@ -101,7 +106,8 @@ static bool outputs_are_harmless(const command_line *line)
     const char *path = command_value(line, outputs[k]);
     for (int i = 0; path && i < line->n_positional; ++i)
       if (is_same_file(path, line->positional[i]) && !(k == 0 && is_forced)) {
-        fprintf(stderr, "stickslip friction: %s %s is the file that is read%s\n", outputs[k], path, k == 0 ? "; name another, or add --force to replace it" : "; name another");
+        fprintf(stderr, "stickslip friction: %s %s is the file that is read%s\n", outputs[k], path,
+                k == 0 ? "; name another, or add --force to replace it" : "; name another");
         return false;
       }
     if (k == 0 && path && !is_forced && !lstat(path, &about)) {
@@ -115,13 +121,16 @@ static bool outputs_are_harmless(const command_line *line)
 static bool options_fit(const command_line *line, session *s)
 {
   const bool is_single = line->n_positional == 1 && !s->is_all;
-  if (!command_integer(line, "--from-guess", 0, INT32_MAX, -1, &s->guess) || !command_integer(line, "--repeat", 1, 1000000, 1, &s->repeat)) return false;
+  if (!command_integer(line, "--from-guess", 0, INT32_MAX, -1, &s->guess) ||
+      !command_integer(line, "--repeat", 1, 1000000, 1, &s->repeat))
+    return false;
   if (command_value(line, "--output") && !is_single) return complain("--output wants one FILE and one solver");
   if (command_value(line, "--contacts") && !is_single) return complain("--contacts wants one FILE and one solver");
   if (command_value(line, "--force") && !command_value(line, "--output")) return complain("--force goes with --output");
   if (s->is_all && command_value(line, "--solver")) return complain("--all and --solver: one of the two");
   if (command_value(line, "--plot") && !s->is_all) return complain("--plot goes with --all: it compares solvers");
-  if (command_value(line, "--plot") && !plot_sheet_is_possible()) return complain("--plot: gnuplot is not on the PATH; install it: apt-get install --no-install-recommends gnuplot-nox");
+  if (command_value(line, "--plot") && !plot_sheet_is_possible())
+    return complain("--plot: gnuplot is not on the PATH; install it: apt-get install --no-install-recommends gnuplot-nox");
   return outputs_are_harmless(line);
 }
 
@@ -134,7 +143,8 @@ static double cpu_now(void)
 }
 
 /* From the same guess each time; the last answer is kept, and the shortest times, by the clock and of the processors. */
-static PetscErrorCode solve(const friction_case *c, const friction_options *o, int64_t repeat, const double *guess, double *r, double *u, friction_result *out, double *cpu)
+static PetscErrorCode solve(const friction_case *c, const friction_options *o, int64_t repeat, const double *guess, double *r,
+                            double *u, friction_result *out, double *cpu)
 {
   PetscFunctionBegin;
   *out           = (friction_result){0};
@@ -187,17 +197,21 @@ static PetscErrorCode describe(const char *path, friction_case *c)
   int64_t              rank;
 
   PetscFunctionBegin;
-  printf("%s\n  %s problem%s, %lld contacts", path, f->is_global ? "global" : "local", f->dimension == 2 ? " in the plane" : "", (long long)f->n_contacts);
+  printf("%s\n  %s problem%s, %lld contacts", path, f->is_global ? "global" : "local", f->dimension == 2 ? " in the plane" : "",
+         (long long)f->n_contacts);
   if (c->n_dof > 0) printf(", %lld degrees of freedom%s, nu = %.2f\n", (long long)c->n_dof, f->n_dof > 0 ? "" : " (6 a body)", nu);
   else printf(", degrees of freedom not recorded\n");
   if (f->title && *f->title) fclib_clean_text(f->title, sizeof text, text), printf("  title: %s\n", text);
   PetscCall(friction_case_rank(c, RANK_LIMIT, &rank));
   const int64_t rows = f->dimension * f->n_contacts;
-  if (rank >= 0) printf("  rank of W: %lld of %lld%s\n", (long long)rank, (long long)rows, rank < rows ? ": impulses are not unique, velocities may be" : "");
+  if (rank >= 0)
+    printf("  rank of W: %lld of %lld%s\n", (long long)rank, (long long)rows,
+           rank < rows ? ": impulses are not unique, velocities may be" : "");
   const double asymmetry = f->is_global ? 0 : fclib_asymmetry(&f->W);
   if (asymmetry > 1e-12) printf("  W is not symmetric (%.1e of its largest entry) and is solved as it stands\n", asymmetry);
   if (f->has_solution || f->n_guesses > 0)
-    printf("  also in the file: %s%s%lld guesses; not used unless --from-guess says so\n", f->has_solution ? "a solution" : "", f->has_solution ? ", " : "", (long long)f->n_guesses);
+    printf("  also in the file: %s%s%lld guesses; not used unless --from-guess says so\n", f->has_solution ? "a solution" : "",
+           f->has_solution ? ", " : "", (long long)f->n_guesses);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,17 +225,20 @@ static void print_result(const friction_run *run, const friction_options *o)
   printf(", %lld iterations", (long long)run->iterations);
   if (run->inner_iterations > 0) printf(" (%lld inner)", (long long)run->inner_iterations);
   if (run->linear_solves > 0) printf(", %lld linear solves", (long long)run->linear_solves);
-  printf(", %s\n  error: scaled %.2e, siconos %.2e, absolute %.2e; asked for: %s at most %.3g\n", time, run->scaled, run->siconos, run->absolute, names[o->error], o->tolerance);
+  printf(", %s\n  error: scaled %.2e, siconos %.2e, absolute %.2e; asked for: %s at most %.3g\n", time, run->scaled, run->siconos,
+         run->absolute, names[o->error], o->tolerance);
 }
 
 static void print_line(const friction_run *run, bool is_first)
 {
   char time[32], nu[16] = "?";
-  if (is_first) printf("%-44s %8s %6s  %-24s %-20s %10s %10s %9s %9s\n", "problem", "contacts", "nu", "solver", "verdict", "iterations", "time", "scaled", "siconos");
+  if (is_first)
+    printf("%-44s %8s %6s  %-24s %-20s %10s %10s %9s %9s\n", "problem", "contacts", "nu", "solver", "verdict", "iterations", "time",
+           "scaled", "siconos");
   friction_time_text(run->seconds, sizeof time, time);
   if (isfinite(run->nu)) (void)snprintf(nu, sizeof nu, "%.2f", run->nu);
-  printf("%-44s %8lld %6s  %-24s %-20s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method, run->verdict, (long long)run->iterations, time, run->scaled,
-         run->siconos);
+  printf("%-44s %8lld %6s  %-24s %-20s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method,
+         run->verdict, (long long)run->iterations, time, run->scaled, run->siconos);
   (void)fflush(stdout);
 }
 
@@ -245,10 +262,12 @@ static PetscErrorCode write_contacts(const char *path, const friction_problem *p
     v[a]                 = p->mu[a];
     for (int i = 0; i < 3; ++i) v[(1 + i) * n + a] = r[3 * a + i], v[(4 + i) * n + a] = u[3 * a + i];
   }
-  const table_column columns[] = {{"contact", "", TABLE_WHOLE, NULL, index, NULL}, {"state", "", TABLE_TEXT, NULL, NULL, state}, {"mu", "", TABLE_REAL, v, NULL, NULL},
-                                  {"r_n", "", TABLE_REAL, v + n, NULL, NULL},      {"r_t1", "", TABLE_REAL, v + 2 * n, NULL, NULL}, {"r_t2", "", TABLE_REAL, v + 3 * n, NULL, NULL},
-                                  {"u_n", "", TABLE_REAL, v + 4 * n, NULL, NULL},  {"u_t1", "", TABLE_REAL, v + 5 * n, NULL, NULL}, {"u_t2", "", TABLE_REAL, v + 6 * n, NULL, NULL},
-                                  {"error_scaled", "", TABLE_REAL, v + 7 * n, NULL, NULL}};
+  const table_column columns[] = {
+      {"contact", "", TABLE_WHOLE, NULL, index, NULL}, {"state", "", TABLE_TEXT, NULL, NULL, state},
+      {"mu", "", TABLE_REAL, v, NULL, NULL},           {"r_n", "", TABLE_REAL, v + n, NULL, NULL},
+      {"r_t1", "", TABLE_REAL, v + 2 * n, NULL, NULL}, {"r_t2", "", TABLE_REAL, v + 3 * n, NULL, NULL},
+      {"u_n", "", TABLE_REAL, v + 4 * n, NULL, NULL},  {"u_t1", "", TABLE_REAL, v + 5 * n, NULL, NULL},
+      {"u_t2", "", TABLE_REAL, v + 6 * n, NULL, NULL}, {"error_scaled", "", TABLE_REAL, v + 7 * n, NULL, NULL}};
   PetscCall(table_write_csv(path, n, sizeof columns / sizeof *columns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -391,8 +410,14 @@ static PetscErrorCode command_friction(const command_line *line, exit_code *code
 }
 
 #define X(symbol, name, solve, help) "\n" name ": " help "."
-const command command_friction_entry = {"friction", "FILE.hdf5...", "solve problems of exact Coulomb friction from FCLIB files",
-  "Reads local and global FCLIB problems (docs/friction.md), solves them with exact Coulomb friction, and says how well: the natural map of the answer in three "
-  "measures. Leaves with code 6 if one is not solved.\nSolvers:" FRICTION_SOLVER_TABLE(X),
-  1, COMMAND_MAX_VALUES, friction_options_list, command_friction};
+const command command_friction_entry = {"friction",
+                                        "FILE.hdf5...",
+                                        "solve problems of exact Coulomb friction from FCLIB files",
+                                        "Reads local and global FCLIB problems (docs/friction.md), solves them with exact Coulomb "
+                                        "friction, and says how well: the natural map of the answer in three "
+                                        "measures. Leaves with code 6 if one is not solved.\nSolvers:" FRICTION_SOLVER_TABLE(X),
+                                        1,
+                                        COMMAND_MAX_VALUES,
+                                        friction_options_list,
+                                        command_friction};
 #undef X

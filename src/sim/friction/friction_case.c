@@ -15,7 +15,10 @@ void friction_case_clear(friction_case *c)
   memset(c, 0, sizeof *c);
 }
 
-double friction_case_nu(const friction_case *c) { return c->n_dof > 0 ? (double)(c->file.dimension * c->file.n_contacts) / (double)c->n_dof : NAN; }
+double friction_case_nu(const friction_case *c)
+{
+  return c->n_dof > 0 ? (double)(c->file.dimension * c->file.n_contacts) / (double)c->n_dof : NAN;
+}
 
 /* [n][d] of the file as [n][3], and back. */
 static void to_space(const friction_case *c, const double *from, double *to)
@@ -125,7 +128,10 @@ static PetscErrorCode triplets_room(triplets *t, int64_t n)
   PetscCall(memory_alloc("plane problem", n, sizeof *t->value, &t->value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static void put(triplets *t, int64_t row, int64_t col, double value) { t->row[t->n] = (int32_t)row, t->col[t->n] = (int32_t)col, t->value[t->n++] = value; }
+static void put(triplets *t, int64_t row, int64_t col, double value)
+{
+  t->row[t->n] = (int32_t)row, t->col[t->n] = (int32_t)col, t->value[t->n++] = value;
+}
 
 /* Columns of the file's symmetric M, and columns of its H, are rows of ours. */
 static sparse_rows as_rows(const fclib_matrix *A) { return (sparse_rows){A->n_columns, A->n_rows, A->start, A->row, A->value}; }
@@ -276,7 +282,8 @@ static PetscErrorCode state_of(const friction_case *c, const double *r, state *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_case_write(const friction_case *c, const char *path, const double *solution, int n_guesses, const double *const *guesses)
+PetscErrorCode friction_case_write(const friction_case *c, const char *path, const double *solution, int n_guesses,
+                                   const double *const *guesses)
 {
   state       of[1 + FRICTION_CASE_GUESSES] = {0};
   fclib_state written[1 + FRICTION_CASE_GUESSES];

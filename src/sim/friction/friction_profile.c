@@ -109,7 +109,8 @@ PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE
     fprintf(out, "\n| %s | %lld |", first->problem, (long long)first->n_contacts);
     if (isfinite(first->nu)) fprintf(out, " %.2f |", first->nu);
     else fprintf(out, " ? |");
-    for (int64_t s = 0; s < n_solvers; ++s) print_cell(friction_runs_find(runs, first->problem, runs->run[solver[s]].solver), error, best, out);
+    for (int64_t s = 0; s < n_solvers; ++s)
+      print_cell(friction_runs_find(runs, first->problem, runs->run[solver[s]].solver), error, best, out);
   }
   fprintf(out, "\n| solved |  | |");
   for (int64_t s = 0; s < n_solvers; ++s) {
@@ -200,9 +201,15 @@ static int64_t staircase(int64_t n, const double *ratio, int64_t n_problems, dou
 
 static PetscErrorCode draw(const friction_runs *runs, figures *f, const char *title)
 {
-  const plot_axes axes = {.x_label = "time over that of the fastest", .y_label = "share of problems solved", .is_log_x = true, .has_zero = true, .width = 760, .height = 420};
+  const plot_axes axes                                          = {.x_label  = "time over that of the fastest",
+                                                                   .y_label  = "share of problems solved",
+                                                                   .is_log_x = true,
+                                                                   .has_zero = true,
+                                                                   .width    = 760,
+                                                                   .height   = 420};
   int64_t *problem __attribute__((cleanup(memory_free))) = NULL, *solver __attribute__((cleanup(memory_free))) = NULL;
-  double  *ratio __attribute__((cleanup(memory_free))) = NULL, *x __attribute__((cleanup(memory_free))) = NULL, *y __attribute__((cleanup(memory_free))) = NULL;
+  double         *ratio __attribute__((cleanup(memory_free))) = NULL, *x __attribute__((cleanup(memory_free))) = NULL,
+                *y __attribute__((cleanup(memory_free))) = NULL;
   double   last                                        = 10;
 
   PetscFunctionBegin;
