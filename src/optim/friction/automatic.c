@@ -1,11 +1,11 @@
 /* The choice of a method: sweeps while they promise to end soon, then Newton on proximal problems, then an interior-point method, and
- * where all these stall, growing batches of sweeps with Newton steps in between. What decides are errors and counts, never the clock. */
+ * where all these stall, accelerated sweeps, and growing batches of plain ones with Newton steps in between. What decides are errors and counts, never the clock. */
 #include "core/timer.h"
 #include "optim/friction/newton_prox.h"
 #include "optim/friction/splitting.h"
 #include <string.h>
 
-enum { FIRST_LOOK = 16, NEWTON_STEPS = 40, INTERIOR_STEPS = 40, FEW_SWEEPS = 100, MOST_SWEEPS = 300000, MOST_LOOKS = 64 };
+enum { FIRST_LOOK = 16, NEWTON_STEPS = 40, INTERIOR_STEPS = 120, FEW_SWEEPS = 100, MANY_SWEEPS = 20000, MOST_SWEEPS = 300000, MOST_LOOKS = 64 };
 /* A Newton run costs about as much as this many sweeps times the contacts that a contact shares bodies with: between 60 sweeps on
  * rigid bodies and 250 on loose fibres (Zen 3, November 2026). */
 static const double SWEEPS_PER_COUPLING = 12.0;
@@ -56,6 +56,23 @@ static PetscErrorCode by_interior_point(newton_run *run, double *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Accelerated ones, from the best so far. */
+static PetscErrorCode by_sweeps(newton_run *run, double *r)
+{
+  friction_options own  = *run->o;
+  friction_result  part = {0};
+  PetscFunctionBegin;
+  own.max_iterations = MANY_SWEEPS;
+  own.time_limit     = time_left(run->end);
+  if (isfinite(run->work->best_error)) memcpy(r, run->work->best_r, (size_t)run->p->n * 3 * sizeof *r);
+  PetscCall(friction_solve_splitting(run->p, &own, r, run->work->trial_u, &part));
+  run->out->iterations += part.iterations;
+  newton_work_velocity(run->work, run->p, r);
+  newton_work_keep_best(run->work, run->p, run->o, r);
+  run->verdict = part.verdict;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static bool is_over(const newton_run *run)
 {
   return run->work->best_error <= run->o->tolerance || !(run->verdict == FRICTION_OK || goes_on(run->verdict));
@@ -74,8 +91,11 @@ static PetscErrorCode by_newton(newton_run *run, double *r)
   run->out->method = trail[3];
   PetscCall(by_interior_point(run, r));
   if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[4];
-  PetscCall(newton_prox_with_splitting(run, MOST_SWEEPS, r));
+  PetscCall(by_sweeps(run, r));
+  if (is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(newton_prox_with_splitting(run, run->o->enough > 0.0 ? MANY_SWEEPS : MOST_SWEEPS, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

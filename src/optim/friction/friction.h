@@ -46,6 +46,7 @@ typedef struct friction_options {
   int     error;          /* friction_error_kind */
   int64_t max_iterations; /* 0: the method's own */
   double  time_limit;     /* [s] 0: none */
+  double  enough;         /* error at which `automatic` gives up trying harder once its quick methods have stalled; not a key; 0: never */
   const struct friction_splitting_options *splitting;
   const struct friction_newton_options    *newton;
   const struct friction_newton_prox_options *newton_prox;

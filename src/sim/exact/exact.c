@@ -145,8 +145,10 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     if (wants_dump(e)) PetscCall(exact_dump_problem(&e->last, p->W, p->n_contacts, p->y, p->q, c->mu, p->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
     const friction_problem problem = {p->W, p->n_contacts, p->q, c->mu};
+    friction_options       options = *l->scene->job->solver->friction;
+    options.enough                 = l->scene->job->solver->friction_stall_tolerance;
     timer_begin(TIMER_FRICTION);
-    PetscCall(friction_solve(&problem, l->scene->job->solver->friction, p->r, p->u, &answer));
+    PetscCall(friction_solve(&problem, &options, p->r, p->u, &answer));
     timer_end(TIMER_FRICTION);
     take_answer(e, &answer, verdict, report);
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
