@@ -82,13 +82,13 @@ static const key_spec newton_keys[] = {
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1e6, .is_open = true,
    .help = "rms acceleration error of a body in units of acceleration_scale, at which a step counts as solved"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, stall_tolerance), .fallback = "0.1", .min = 0, .max = INFINITY,
-   .help = "a line search that cannot go on is accepted below this error, else the step is retried smaller"},
+   .help = "a line search (exact: a series of linearisations) that cannot go on is accepted below this error, else the step is retried smaller"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(job_newton, max_iterations), .fallback = "100", .min = 1, .max = 100000,
-   .help = "Newton iterations per step"},
+   .help = "Newton iterations per step; exact: linearisations, of which 1 is taken as it is"},
   {.name = "acceleration_scale", .type = KEY_REAL, .offset = offsetof(job_newton, acceleration_scale), .unit = "m/s^2", .is_optional = true,
    .min = 0, .max = INFINITY, .is_open = true, .help = "reference acceleration of the tolerance; |gravity| if not given, 9.81 without gravity"},
   KEYS_END};
-static const key_table newton_table = {.name = "solver.newton", .help = "The stabilised Newton method.", .size = sizeof(job_newton), .keys = newton_keys};
+static const key_table newton_table = {.name = "solver.newton", .help = "The stabilised Newton method; in formulation exact, how often a step is linearised.", .size = sizeof(job_newton), .keys = newton_keys};
 const char *const job_linear_methods[] = {"gmres", "fgmres", "bcgs", "tfqmr", NULL};
 static const char *const preconditioners[] = {"auto", "block_diagonal", "metis_schwarz", "none", NULL};
 static const char *const refreshes[] = {"step", "newton", NULL};
