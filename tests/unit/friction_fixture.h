@@ -15,7 +15,8 @@ static inline double scene_random(uint64_t seed, uint64_t stream, uint64_t id) {
 
 /* Mass: 1 on the diagonal plus small symmetric couplings within `width`, so that it dominates. Contact a joins body a mod n_bodies and a random
  * other one, or none (ground); normal velocities tend to close. */
-static inline void scene_create(uint64_t seed, int64_t n_bodies, int64_t body_size, int64_t width, int64_t n, double friction, contact_scene *s)
+static inline void scene_create(uint64_t seed, int64_t n_bodies, int64_t body_size, int64_t width, int64_t n, double friction,
+                                contact_scene *s)
 {
   const int64_t n_dof = n_bodies * body_size, most = n_dof * (2 * width + 1), per_row = 2 * (body_size < 6 ? body_size : 6);
   int32_t      *row, *col;
@@ -31,7 +32,8 @@ static inline void scene_create(uint64_t seed, int64_t n_bodies, int64_t body_si
       if (j < 0 || j >= n_dof || i / body_size != j / body_size) continue;
       const int64_t low = i < j ? i : j, apart = i < j ? j - i : i - j;
       row[k] = (int32_t)i, col[k] = (int32_t)j;
-      value[k++] = i == j ? 1.5 + 0.5 * scene_random(seed, 1, (uint64_t)i) : 0.4 / (double)width * scene_random(seed, 2, (uint64_t)(low * (width + 1) + apart));
+      value[k++] = i == j ? 1.5 + 0.5 * scene_random(seed, 1, (uint64_t)i)
+                          : 0.4 / (double)width * scene_random(seed, 2, (uint64_t)(low * (width + 1) + apart));
     }
   assert_ok(sparse_rows_from_triplets("mass", n_dof, n_dof, k, row, col, value, &s->M));
   k = 0;
@@ -40,7 +42,9 @@ static inline void scene_create(uint64_t seed, int64_t n_bodies, int64_t body_si
     for (int side = 0; side < 2; ++side) {
       const int64_t body = side ? two : one;
       if (body == n_bodies || (side && two == one)) continue;
-      const int64_t size = body_size < 6 ? body_size : 6, from = body * body_size + (int64_t)random_index(seed, (uint64_t)(2 * a + side), 4, (uint64_t)(body_size - size + 1));
+      const int64_t size = body_size < 6 ? body_size : 6,
+                    from = body * body_size +
+                           (int64_t)random_index(seed, (uint64_t)(2 * a + side), 4, (uint64_t)(body_size - size + 1));
       for (int i = 0; i < 3; ++i)
         for (int64_t j = 0; j < size; ++j) {
           row[k] = (int32_t)(3 * a + i), col[k] = (int32_t)(from + j);

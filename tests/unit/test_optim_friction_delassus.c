@@ -115,7 +115,8 @@ static void grid_mass(int64_t side, double shift, sparse_rows *M)
   assert_ok(memory_alloc("columns", 5 * n, sizeof *col, &col));
   assert_ok(memory_alloc("values", 5 * n, sizeof *value, &value));
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t x = i % side, y = i / side, other[4] = {x > 0 ? i - 1 : -1, x + 1 < side ? i + 1 : -1, y > 0 ? i - side : -1, y + 1 < side ? i + side : -1};
+    const int64_t x = i % side, y = i / side,
+                  other[4] = {x > 0 ? i - 1 : -1, x + 1 < side ? i + 1 : -1, y > 0 ? i - side : -1, y + 1 < side ? i + side : -1};
     row[k] = col[k] = (int32_t)i, value[k++] = 4.0 + shift;
     for (int e = 0; e < 4; ++e)
       if (other[e] >= 0) row[k] = (int32_t)i, col[k] = (int32_t)other[e], value[k++] = -1.0;
@@ -172,7 +173,8 @@ static void contacts_on_wide_components(void **state)
   assert_ok(memory_alloc("columns", n_entries + 6, sizeof *m_col, &m_col));
   assert_ok(memory_alloc("values", n_entries + 6, sizeof *m_value, &m_value));
   for (int64_t i = 0; i < grid.n_rows; ++i)
-    for (int64_t e = grid.start[i]; e < grid.start[i + 1]; ++e) m_row[k] = (int32_t)i, m_col[k] = grid.col[e], m_value[k++] = grid.value[e];
+    for (int64_t e = grid.start[i]; e < grid.start[i + 1]; ++e)
+      m_row[k] = (int32_t)i, m_col[k] = grid.col[e], m_value[k++] = grid.value[e];
   for (int64_t i = SIDE * SIDE; i < n_dof; ++i) m_row[k] = m_col[k] = (int32_t)i, m_value[k++] = 2.0;
   assert_ok(sparse_rows_from_triplets("mass", n_dof, n_dof, k, m_row, m_col, m_value, &M));
   k = 0;
@@ -286,4 +288,5 @@ static void bad_input_is_refused_by_name(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(blocks_and_products_agree_with_elimination), cmocka_unit_test(wide_components_go_to_a_package),
-          cmocka_unit_test(contacts_on_wide_components), cmocka_unit_test(same_bits_on_any_number_of_threads), cmocka_unit_test(bad_input_is_refused_by_name))
+          cmocka_unit_test(contacts_on_wide_components), cmocka_unit_test(same_bits_on_any_number_of_threads),
+          cmocka_unit_test(bad_input_is_refused_by_name))

@@ -17,7 +17,10 @@ static void random_case(uint64_t id, double W[9], double b[3], double *mu)
   W[0] += 1e-3 * m3_trace(W) * (id % 5 == 1);
   for (int i = 0; i < 3; ++i) b[i] = uniform(id, 10 + (uint64_t)i, -1.0, 1.0) * scale[1];
   b[0] = id % 4 == 0 ? b[0] : -fabs(b[0]);
-  *mu = id % 7 == 0 ? 0.0 : id % 7 == 1 ? pow(10.0, uniform(id, 30, 0.0, 6.0)) : id % 7 == 2 ? pow(10.0, uniform(id, 31, -8.0, 0.0)) : uniform(id, 32, 0.05, 1.5);
+  *mu  = id % 7 == 0   ? 0.0
+         : id % 7 == 1 ? pow(10.0, uniform(id, 30, 0.0, 6.0))
+         : id % 7 == 2 ? pow(10.0, uniform(id, 31, -8.0, 0.0))
+                       : uniform(id, 32, 0.05, 1.5);
   if (id % 11 == 3) b[1] = b[2] = 0.0;
   if (id % 11 == 7 && *mu <= 10.0) { /* grazing: sticks with the impulse on the border of the cone */
     const double angle = uniform(id, 33, 0.0, 6.0), r[3] = {1.0, *mu * cos(angle), *mu * sin(angle)};
@@ -44,7 +47,10 @@ static double violation_against(double size, const double W[9], const double b[3
   return fmax(v, hypot(u[1] + t_u / t_r * r[1], u[2] + t_u / t_r * r[2]) / u_size); /* against the impulse */
 }
 
-static double violation(const double W[9], const double b[3], double mu, const double r[3]) { return violation_against(0.0, W, b, mu, r); }
+static double violation(const double W[9], const double b[3], double mu, const double r[3])
+{
+  return violation_against(0.0, W, b, mu, r);
+}
 
 static void every_case_is_solved(void **state)
 {
@@ -74,7 +80,8 @@ static void every_case_is_solved(void **state)
     v3_set(r, 0.0, 0.0, 0.0);
     one_contact_hybrid(&o, b, 1e-14, r);
     /* phi weighs r_N with mu and u with rho, so its round-off does, too; a square root brings that to sqrt(epsilon) */
-    if ((v = violation_against(v3_norm(r) / o.rho, W, b, mu, r) / (1.0 + mu)) > 1.5e-8) fail_msg("hybrid: case %d violates Coulomb's law by %g: mu %g", (int)id, v, mu);
+    if ((v = violation_against(v3_norm(r) / o.rho, W, b, mu, r) / (1.0 + mu)) > 1.5e-8)
+      fail_msg("hybrid: case %d violates Coulomb's law by %g: mu %g", (int)id, v, mu);
     worst[2] = fmax(worst[2], v);
     if (mu == 0.0 || b[0] >= 0.0 || mu > 10.0 || mu < 1e-2) continue;
     v3_set(r, 0.0, 0.0, 0.0);
@@ -82,8 +89,8 @@ static void every_case_is_solved(void **state)
     n_failed += !one_contact_newton(&o, b, 50, 1e-12 * o.rho * v3_norm(b), r, NULL);
   }
   for (int k = 0; k < 3; ++k) assert_true(count[k] > 2000); /* take-off, stick, slide */
-  print_message("worst violation: solve %.1e, enumerate %.1e, hybrid %.1e; Newton alone fails on %d of %d\n", worst[0], worst[1], worst[2], (int)n_failed,
-                (int)n_newton);
+  print_message("worst violation: solve %.1e, enumerate %.1e, hybrid %.1e; Newton alone fails on %d of %d\n", worst[0], worst[1],
+                worst[2], (int)n_failed, (int)n_newton);
   assert_true(5 * n_failed < n_newton);
 }
 
@@ -124,7 +131,8 @@ static void enumeration_takes_the_smallest_root(void **state)
     v3_add(u, u, b);
     const double found = hypot(u[1], u[2]) / hypot(r[1], r[2]);
     n_scanned += n_roots > 0;
-    if (n_roots > 0 && fabs(found / least - 1.0) > 0.01) fail_msg("case %d: sliding coefficient %g, but the scan finds %g first", (int)id, found, least);
+    if (n_roots > 0 && fabs(found / least - 1.0) > 0.01)
+      fail_msg("case %d: sliding coefficient %g, but the scan finds %g first", (int)id, found, least);
   }
   assert_true(n_scanned > 1000);
 }
@@ -190,7 +198,8 @@ static void projections_are_projections(void **state)
 /* No tangential motion possible, none measurable, or a singular block: still finite, still the law. */
 static void singular_blocks_give_finite_answers(void **state)
 {
-  const double W[4][9] = {{1, 0, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 0}, {1, 0.5, 0, 0.5, 0.25, 0, 0, 0, 1}, {2, 1, 1, 1, 1, 1, 1, 1, 1}};
+  const double W[4][9] = {
+      {1, 0, 0, 0, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 0}, {1, 0.5, 0, 0.5, 0.25, 0, 0, 0, 1}, {2, 1, 1, 1, 1, 1, 1, 1, 1}};
   (void)state;
   for (int k = 0; k < 4; ++k)
     for (uint64_t id = 0; id < 200; ++id) {
@@ -210,5 +219,6 @@ static void singular_blocks_give_finite_answers(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(every_case_is_solved), cmocka_unit_test(enumeration_takes_the_smallest_root), cmocka_unit_test(fischer_burmeister_derivative),
-          cmocka_unit_test(projections_are_projections), cmocka_unit_test(singular_blocks_give_finite_answers))
+TEST_MAIN(cmocka_unit_test(every_case_is_solved), cmocka_unit_test(enumeration_takes_the_smallest_root),
+          cmocka_unit_test(fischer_burmeister_derivative), cmocka_unit_test(projections_are_projections),
+          cmocka_unit_test(singular_blocks_give_finite_answers))

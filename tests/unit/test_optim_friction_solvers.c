@@ -25,7 +25,10 @@ static void bench_destroy(bench *b)
   delassus_destroy(&b->w);
   memory_free(&b->r), memory_free(&b->u), memory_free(&b->other);
 }
-static friction_problem problem_of(const bench *b) { return (friction_problem){.W = b->w, .n = b->scene.n, .q = b->scene.q, .mu = b->scene.mu}; }
+static friction_problem problem_of(const bench *b)
+{
+  return (friction_problem){.W = b->w, .n = b->scene.n, .q = b->scene.q, .mu = b->scene.mu};
+}
 
 /* W as stored blocks, times `scale`, with a relative asymmetry. */
 static delassus *stored(delassus *w, double scale, double asymmetry)
@@ -51,7 +54,8 @@ static void law_holds(const char *who, const bench *b, double tolerance)
     if (!(u[0] >= -tolerance)) fail_msg("%s: contact %d closes at %g", who, (int)a, u[0]);
     if (!(fabs(r[0] * u[0]) <= tolerance)) fail_msg("%s: contact %d pushes and opens", who, (int)a);
     if (t < 0.99 * mu * r[0] && !(slip <= 1e3 * tolerance)) fail_msg("%s: contact %d sticks and slides at %g", who, (int)a, slip);
-    if (slip > 1e-2 && t > 1e-3 && !(u[1] * r[1] + u[2] * r[2] <= -0.999 * slip * t)) fail_msg("%s: friction at %d is not against sliding", who, (int)a);
+    if (slip > 1e-2 && t > 1e-3 && !(u[1] * r[1] + u[2] * r[2] <= -0.999 * slip * t))
+      fail_msg("%s: friction at %d is not against sliding", who, (int)a);
   }
 }
 
@@ -69,12 +73,14 @@ static void all_find_the_solution(void **state)
       friction_result out;
       memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
       assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
-      if (out.verdict != FRICTION_OK) fail_msg("%s: %s after %d iterations, error %g", name, friction_verdict_text(out.verdict), (int)out.iterations, out.scaled);
+      if (out.verdict != FRICTION_OK)
+        fail_msg("%s: %s after %d iterations, error %g", name, friction_verdict_text(out.verdict), (int)out.iterations, out.scaled);
       assert_true(out.scaled <= o.tolerance);
       law_holds(name, &b, 1e-6);
       if (o.method == 0) memcpy(b.other, b.u, (size_t)p.n * 3 * sizeof *b.u);
       for (int64_t i = 0; i < 3 * p.n; ++i)
-        if (!(fabs(b.u[i] - b.other[i]) <= 1e-5)) fail_msg("%s: u differs from that of %s by %g", name, friction_solvers[0].name, b.u[i] - b.other[i]);
+        if (!(fabs(b.u[i] - b.other[i]) <= 1e-5))
+          fail_msg("%s: u differs from that of %s by %g", name, friction_solvers[0].name, b.u[i] - b.other[i]);
     }
     document_destroy(&b.doc);
     bench_destroy(&b);
@@ -96,7 +102,8 @@ static void all_solve_unsymmetric_blocks(void **state)
     friction_result out;
     memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
     assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
-    if (out.verdict != FRICTION_OK) fail_msg("%s: %s, error %g", friction_solvers[o.method].name, friction_verdict_text(out.verdict), out.scaled);
+    if (out.verdict != FRICTION_OK)
+      fail_msg("%s: %s, error %g", friction_solvers[o.method].name, friction_verdict_text(out.verdict), out.scaled);
     law_holds(friction_solvers[o.method].name, &b, 1e-6);
   }
   delassus_destroy(&skew);
@@ -149,12 +156,15 @@ static void all_start_from_a_guess_and_keep_limits(void **state)
     assert_ok(friction_solve(&p, &o, b.r, b.u, &cold));
     assert_ok(friction_solve(&p, &o, b.r, b.u, &warm));
     assert_int_equal(warm.verdict, FRICTION_OK);
-    if (warm.iterations > 5 || warm.iterations >= cold.iterations) fail_msg("%s: %d iterations from the answer, %d from zero", name, (int)warm.iterations, (int)cold.iterations);
+    if (warm.iterations > 5 || warm.iterations >= cold.iterations)
+      fail_msg("%s: %d iterations from the answer, %d from zero", name, (int)warm.iterations, (int)cold.iterations);
     memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
     o.max_iterations = 1, o.tolerance = 1e-300;
     assert_ok(friction_solve(&p, &o, b.r, b.u, &cold));
-    if (cold.verdict == FRICTION_OK || cold.iterations > 1) fail_msg("%s: limit of one iteration: %s after %d", name, friction_verdict_text(cold.verdict), (int)cold.iterations);
-    for (int64_t a = 0; a < p.n; ++a) assert_true(isfinite(b.r[3 * a]) && hypot(b.r[3 * a + 1], b.r[3 * a + 2]) <= p.mu[a] * b.r[3 * a] * (1.0 + 1e-9) + 1e-300);
+    if (cold.verdict == FRICTION_OK || cold.iterations > 1)
+      fail_msg("%s: limit of one iteration: %s after %d", name, friction_verdict_text(cold.verdict), (int)cold.iterations);
+    for (int64_t a = 0; a < p.n; ++a)
+      assert_true(isfinite(b.r[3 * a]) && hypot(b.r[3 * a + 1], b.r[3 * a + 2]) <= p.mu[a] * b.r[3 * a] * (1.0 + 1e-9) + 1e-300);
   }
   document_destroy(&b.doc);
   bench_destroy(&b);
@@ -176,7 +186,8 @@ static void all_give_the_same_bits_on_any_threads(void **state)
       memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
       assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
       if (threads == 1) memcpy(b.other, b.r, (size_t)p.n * 3 * sizeof *b.r);
-      else if (memcmp(b.other, b.r, (size_t)p.n * 3 * sizeof *b.r)) fail_msg("%s: the bits depend on the threads", friction_solvers[o.method].name);
+      else if (memcmp(b.other, b.r, (size_t)p.n * 3 * sizeof *b.r))
+        fail_msg("%s: the bits depend on the threads", friction_solvers[o.method].name);
     }
   team_set_threads(0);
   document_destroy(&b.doc);
@@ -184,5 +195,6 @@ static void all_give_the_same_bits_on_any_threads(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(all_find_the_solution), cmocka_unit_test(all_solve_unsymmetric_blocks), cmocka_unit_test(the_unit_of_mass_does_not_matter),
-          cmocka_unit_test(all_start_from_a_guess_and_keep_limits), cmocka_unit_test(all_give_the_same_bits_on_any_threads))
+TEST_MAIN(cmocka_unit_test(all_find_the_solution), cmocka_unit_test(all_solve_unsymmetric_blocks),
+          cmocka_unit_test(the_unit_of_mass_does_not_matter), cmocka_unit_test(all_start_from_a_guess_and_keep_limits),
+          cmocka_unit_test(all_give_the_same_bits_on_any_threads))

@@ -41,7 +41,9 @@ static void check_state(const friction_problem *p, const friction_splitting_opti
 }
 static void groups_add_up_to_W(void **state)
 {
-  const struct { int64_t n_bodies, size, width, n; } c[] = {{5, 6, 5, 40}, {5, 6, 0, 12}, {6, 60, 10, 20}, {4, 40, 6, 90}, {6, 1, 0, 9}};
+  const struct {
+    int64_t n_bodies, size, width, n;
+  } c[] = {{5, 6, 5, 40}, {5, 6, 0, 12}, {6, 60, 10, 20}, {4, 40, 6, 90}, {6, 1, 0, 9}};
   document     *doc;
   (void)state;
   const friction_options o = scene_options(&doc);
@@ -81,7 +83,8 @@ static void what_has_no_groups_is_sparse(void **state)
     mu[a] = 0.5;
     for (int k = 0; k < 7; ++k) {
       col[7 * a + k] = (a + step[k]) % N;
-      for (int e = 0; e < 9; ++e) value[9 * (7 * a + k) + e] = 0.1 * scene_random(1, 2, (uint64_t)(9 * (7 * a + k) + e)) + (k == 0 && e % 4 == 0 ? 2.0 : 0.0);
+      for (int e = 0; e < 9; ++e)
+        value[9 * (7 * a + k) + e] = 0.1 * scene_random(1, 2, (uint64_t)(9 * (7 * a + k) + e)) + (k == 0 && e % 4 == 0 ? 2.0 : 0.0);
     }
     start[a + 1] = 7 * (a + 1);
   }
@@ -303,6 +306,7 @@ static void anderson_solves_linear_iterations(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(groups_add_up_to_W), cmocka_unit_test(what_has_no_groups_is_sparse), cmocka_unit_test(tasks_of_a_round_do_not_meet),
-          cmocka_unit_test(every_variant_finds_the_solution), cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(limits_are_kept_and_the_best_comes_back),
+TEST_MAIN(cmocka_unit_test(groups_add_up_to_W), cmocka_unit_test(what_has_no_groups_is_sparse),
+          cmocka_unit_test(tasks_of_a_round_do_not_meet), cmocka_unit_test(every_variant_finds_the_solution),
+          cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(limits_are_kept_and_the_best_comes_back),
           cmocka_unit_test(more_sweeps_are_never_worse), cmocka_unit_test(anderson_solves_linear_iterations))

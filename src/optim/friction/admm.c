@@ -1,4 +1,5 @@
-/* The alternating direction method of multipliers on the global problem, with one penalty R = rho diag(rho_a), rho_a = 3/trace(W_aa):
+/* The alternating direction method of multipliers on the global problem, with one penalty R = rho diag(rho_a), rho_a =
+ * 3/trace(W_aa):
  *
  *   v <- argmin of the dynamics + 1/2 |H v + q + s - z + xi|_R^2,   z <- P_{K_1/mu}(H v + q + s + xi),   xi <- xi + H v + q + s - z,
  *   s <- mu |u_T| e_N,   r = -R xi in K_mu by construction
@@ -53,7 +54,8 @@ static void admm_free(admm *m)
 {
   sparse_rows_destroy(&m->HT), sparse_rows_destroy(&m->square), sparse_rows_destroy(&m->W);
   sparse_direct_destroy(&m->direct);
-  memory_free(&m->weight), memory_free(&m->z), memory_free(&m->xi), memory_free(&m->s), memory_free(&m->b), memory_free(&m->Hv), memory_free(&m->x);
+  memory_free(&m->weight), memory_free(&m->z), memory_free(&m->xi), memory_free(&m->s), memory_free(&m->b), memory_free(&m->Hv),
+      memory_free(&m->x);
   memory_free(&m->best);
 }
 
@@ -85,7 +87,8 @@ static PetscErrorCode scalar_rows(delassus *w, sparse_rows *out)
 
 static bool is_symmetric(const sparse_rows *a, const sparse_rows *turned)
 {
-  return a->start[a->n_rows] == turned->start[a->n_rows] && !memcmp(a->start, turned->start, (size_t)(a->n_rows + 1) * sizeof *a->start) &&
+  return a->start[a->n_rows] == turned->start[a->n_rows] &&
+         !memcmp(a->start, turned->start, (size_t)(a->n_rows + 1) * sizeof *a->start) &&
          !memcmp(a->col, turned->col, (size_t)a->start[a->n_rows] * sizeof *a->col) &&
          !memcmp(a->value, turned->value, (size_t)a->start[a->n_rows] * sizeof *a->value);
 }
@@ -112,11 +115,12 @@ static PetscErrorCode factor(admm *m)
   }
   if (m->direct) PetscCall(sparse_direct_refactor(m->direct, &m->square, &is_regular));
   else
-    PetscCall(sparse_direct_create(!m->is_dual || is_symmetric(&m->square, &turned) ? SPARSE_DIRECT_CHOLESKY : SPARSE_DIRECT_LU, &m->square, &is_regular,
-                                   &m->direct));
+    PetscCall(sparse_direct_create(!m->is_dual || is_symmetric(&m->square, &turned) ? SPARSE_DIRECT_CHOLESKY : SPARSE_DIRECT_LU,
+                                   &m->square, &is_regular, &m->direct));
   sparse_rows_destroy(&scaled), sparse_rows_destroy(&turned);
-  PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
-             "the matrix of ADMM is singular: is W far from positive semidefinite? Another method (splitting, newton) does without it");
+  PetscCheck(
+      is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
+      "the matrix of ADMM is singular: is W far from positive semidefinite? Another method (splitting, newton) does without it");
   ++m->n_factors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,7 +133,8 @@ static PetscErrorCode admm_create(admm *m, const double *r)
   m->is_dual = !delassus_mass(m->p->W) || 3 * n < n_dof / 2;
   m->rho = m->own->penalty, m->best_error = INFINITY;
   PetscCall(memory_alloc("ADMM weights", n, sizeof *m->weight, &m->weight));
-  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(memory_alloc("ADMM vector", 3 * n, sizeof(double), vectors[k]));
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
+    PetscCall(memory_alloc("ADMM vector", 3 * n, sizeof(double), vectors[k]));
   PetscCall(memory_alloc("ADMM unknowns", m->is_dual ? 3 * n : n_dof, sizeof *m->x, &m->x));
   for (int64_t a = 0; a < n; ++a) m->weight[a] = 3.0 / m3_trace(delassus_diagonal(m->p->W) + 9 * a);
   if (m->is_dual) PetscCall(scalar_rows(m->p->W, &m->W));

@@ -43,7 +43,8 @@ static double weighted_dot(int64_t n, const double *restrict w, const double *re
 }
 
 /* One chunk: the newest difference, the point itself, and their sums. */
-static sums take_chunk(const anderson *a, bool is_first, int64_t first, int64_t length, const double *x, const double *g, const double *weight)
+static sums take_chunk(const anderson *a, bool is_first, int64_t first, int64_t length, const double *x, const double *g,
+                       const double *weight)
 {
   sums    s = {.dot = {0.0}};
   double *f = a->f + first, *last_g = a->g + first;
@@ -97,7 +98,8 @@ static void combine_chunk(const anderson *a, int m, const double *c, int64_t fir
 
 void anderson_step(anderson *a, const double *x, const double *g, const double *weight, double *next)
 {
-  const int64_t n = a->n, even = (n + CHUNKS - 1) / CHUNKS, length = even > CHUNK_LEAST ? even : CHUNK_LEAST, n_chunks = (n + length - 1) / length;
+  const int64_t n = a->n, even = (n + CHUNKS - 1) / CHUNKS, length = even > CHUNK_LEAST ? even : CHUNK_LEAST,
+                n_chunks = (n + length - 1) / length;
   const bool    is_first = a->n_kept < 0 || a->memory == 0;
   sums          part[CHUNKS], total = {.dot = {0.0}};
   double        c[ANDERSON_MOST] = {0.0};
@@ -106,10 +108,12 @@ void anderson_step(anderson *a, const double *x, const double *g, const double *
     if (a->n_kept < a->memory) ++a->n_kept;
   } else a->n_kept = 0;
   if (n < PARALLEL_NUMBERS) { /* a region calls the kernel, even for one thread */
-    for (int64_t k = 0; k < n_chunks; ++k) part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
+    for (int64_t k = 0; k < n_chunks; ++k)
+      part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
   } else {
     #pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < n_chunks; ++k) part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
+    for (int64_t k = 0; k < n_chunks; ++k)
+      part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
   }
   for (int64_t k = 0; k < n_chunks; ++k)
     for (int i = 0; i < a->n_kept; ++i) total.dot[i] += part[k].dot[i], total.rhs[i] += part[k].rhs[i];
@@ -117,10 +121,12 @@ void anderson_step(anderson *a, const double *x, const double *g, const double *
   const bool is_solved = a->n_kept == 0 || solve_gram(a, a->n_kept, total.rhs, c);
   const int m = is_solved ? a->n_kept : 0;
   if (n < PARALLEL_NUMBERS) {
-    for (int64_t k = 0; k < n_chunks; ++k) combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
+    for (int64_t k = 0; k < n_chunks; ++k)
+      combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
   } else {
     #pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < n_chunks; ++k) combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
+    for (int64_t k = 0; k < n_chunks; ++k)
+      combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
   }
   if (!is_solved) a->n_kept = 0, a->newest = -1;
 }

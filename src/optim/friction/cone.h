@@ -27,7 +27,8 @@ static inline void cone_project_dual(double mu, const double z[3], double p[3])
 /* F = r - P(r - rho û), û = u + (mu |u_T|, 0, 0): the natural map of one contact, zero exactly if (u, r) obeys Coulomb's law. */
 static inline void cone_natural_map(double mu, double rho, const double u[3], const double r[3], double F[3])
 {
-  const double lift = mu * sqrt(u[1] * u[1] + u[2] * u[2]), z[3] = {r[0] - rho * (u[0] + lift), r[1] - rho * u[1], r[2] - rho * u[2]};
+  const double lift = mu * sqrt(u[1] * u[1] + u[2] * u[2]),
+               z[3] = {r[0] - rho * (u[0] + lift), r[1] - rho * u[1], r[2] - rho * u[2]};
   cone_project(mu, z, F);
   for (int i = 0; i < 3; ++i) F[i] = r[i] - F[i];
 }

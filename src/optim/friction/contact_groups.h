@@ -1,13 +1,14 @@
-/* W as a sum over groups of contacts, those that act on the same body: W = sum_g P_g^T W_g P_g. A sweep over contacts keeps one state
- * per group up to date, so that a change of one impulse touches the groups of that contact alone, in long columns without indices, and
- * contacts without a common group do not meet.
+/* W as a sum over groups of contacts, those that act on the same body: W = sum_g P_g^T W_g P_g. A sweep over contacts keeps one
+ * state per group up to date, so that a change of one impulse touches the groups of that contact alone, in long columns without
+ * indices, and contacts without a common group do not meet.
  *
  * Three ways to hold a group of m contacts:
  *   columns     state = W_g r_g, 3m numbers; a change of r_a adds three columns of W_g
- *   unknowns    state = v, the t unknowns of the body under its contacts; u = H v; a change of r_a adds three columns of M^-1 H_a^T: for bodies with
- *               many contacts and few unknowns
+ *   unknowns    state = v, the t unknowns of the body under its contacts; u = H v; a change of r_a adds three columns of
+ *               M^-1 H_a^T: for bodies with many contacts and few unknowns
  *   sparse      state = W r of all contacts; columns of blocks: stored W whose contacts do not fall into groups
- * For systems groups are components of M (those under the same contacts together), for stored blocks a cover of the graph of W by cliques. */
+ * For systems groups are components of M (those under the same contacts together), for stored blocks a cover of the graph of W by
+ * cliques. */
 #ifndef SS_OPTIM_CONTACT_GROUPS_H
 #define SS_OPTIM_CONTACT_GROUPS_H
 #include "optim/friction/delassus.h"
@@ -40,7 +41,8 @@ void           contact_groups_destroy(contact_groups *g);
 PetscErrorCode contact_groups_of(delassus *w, const contact_groups **out);
 
 /* u += the part of contact a's velocity that one of its sides holds. */
-static inline void group_side_gather(const contact_groups *restrict g, const group_side *s, const double *restrict state, double u[3])
+static inline void group_side_gather(const contact_groups *restrict g, const group_side *s, const double *restrict state,
+                                     double u[3])
 {
   const double *const x = state + s->state;
   if (s->n_jacobian == 0 || s->length == 0) {

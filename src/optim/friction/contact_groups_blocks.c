@@ -49,7 +49,8 @@ static PetscErrorCode find_neighbours(cover *s)
   PetscCall(memory_alloc("neighbours of contacts", s->near_start[s->n], sizeof *s->near, &s->near));
   for (int64_t a = 0; a < s->n; ++a)
     for (int64_t k = s->start[a]; k < s->start[a + 1]; ++k)
-      if (s->col[k] != a && !is_zero(s->value + 9 * k)) s->near[s->near_start[a]++] = s->col[k], s->near[s->near_start[s->col[k]]++] = (int32_t)a;
+      if (s->col[k] != a && !is_zero(s->value + 9 * k))
+        s->near[s->near_start[a]++] = s->col[k], s->near[s->near_start[s->col[k]]++] = (int32_t)a;
   for (int64_t a = s->n; a > 0; --a) s->near_start[a] = s->near_start[a - 1];
   s->near_start[0] = 0;
   int64_t slot = 0, first = 0;
@@ -148,8 +149,8 @@ static PetscErrorCode lay_out(const cover *s, contact_groups *g)
     const int64_t m = s->clique_start[i + 1] - s->clique_start[i];
     const int32_t length = group_padded(3 * m);
     for (int64_t k = 0; k < m; ++k) {
-      g->side[g->side_start[s->member[s->clique_start[i] + k]]++] =
-        (group_side){.state = g->n_state, .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
+      g->side[g->side_start[s->member[s->clique_start[i] + k]]++] = (group_side){
+          .state = g->n_state, .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
       g->n_value += 3 * length;
     }
     g->n_state += length;
@@ -173,7 +174,8 @@ static void fill(const cover *s, contact_groups *g)
         else ++two;
       }
       for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) g->value[two->column + (int64_t)j * two->length + one->position + i] = s->value[9 * k + 3 * i + j];
+        for (int j = 0; j < 3; ++j)
+          g->value[two->column + (int64_t)j * two->length + one->position + i] = s->value[9 * k + 3 * i + j];
     }
 }
 

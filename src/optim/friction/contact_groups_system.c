@@ -24,7 +24,8 @@ typedef struct {
 
 static void grouping_free(grouping *s)
 {
-  memory_free(&s->group), memory_free(&s->part_start), memory_free(&s->part), memory_free(&s->member_start), memory_free(&s->member);
+  memory_free(&s->group), memory_free(&s->part_start), memory_free(&s->part), memory_free(&s->member_start),
+      memory_free(&s->member);
   memory_free(&s->local), memory_free(&s->n_unknowns), memory_free(&s->is_unknowns), memory_free(&s->state);
 }
 
@@ -55,7 +56,10 @@ static int compare_sized(const void *a, const void *b)
   return (x->component > y->component) - (x->component < y->component);
 }
 
-static inline int64_t component_size(const delassus *w, int32_t c) { return mass_factor_start(w->factor)[c + 1] - mass_factor_start(w->factor)[c]; }
+static inline int64_t component_size(const delassus *w, int32_t c)
+{
+  return mass_factor_start(w->factor)[c + 1] - mass_factor_start(w->factor)[c];
+}
 
 static inline bool touches(const delassus *w, int32_t a, int32_t c)
 {
@@ -144,7 +148,8 @@ static void count_unknowns(const delassus *w, grouping *s)
   }
 }
 
-/* Different unknowns that the three rows of contact a touch in group g; written to `index` with their columns of H if that is there. */
+/* Different unknowns that the three rows of contact a touch in group g; written to `index` with their columns of H if that is
+ * there. */
 static int32_t jacobian_of(const delassus *w, const grouping *s, int64_t a, int64_t g, int32_t *index, double *value)
 {
   const int64_t *start = mass_factor_start(w->factor);
@@ -186,7 +191,8 @@ static PetscErrorCode lay_out(const delassus *w, grouping *s, contact_groups *g)
     for (int64_t k = 0; k < m; ++k) {
       const int32_t a    = s->member[s->member_start[i] + k];
       group_side   *side = g->side + g->side_start[a]++;
-      *side              = (group_side){.state = s->state[i], .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
+      *side              = (group_side){
+                       .state = s->state[i], .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
       g->n_value += 3 * length;
       if (!s->is_unknowns[i]) continue;
       side->jacobian   = g->n_jacobian;
@@ -202,8 +208,10 @@ static PetscErrorCode lay_out(const delassus *w, grouping *s, contact_groups *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Three columns of the side of contact a: y = M_c^-1 H_a^T on each of the group's components, or what that does to the group's contacts. */
-static void fill_side(const delassus *w, const grouping *s, const contact_groups *g, int64_t a, const group_side *side, int64_t component, double *y)
+/* Three columns of the side of contact a: y = M_c^-1 H_a^T on each of the group's components, or what that does to the group's
+ * contacts. */
+static void fill_side(const delassus *w, const grouping *s, const contact_groups *g, int64_t a, const group_side *side,
+                      int64_t component, double *y)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[component], end = start[component + 1], i = side->group;
   double *const  column = g->value + side->column;
@@ -218,7 +226,8 @@ static void fill_side(const delassus *w, const grouping *s, const contact_groups
     const int64_t b = s->member[s->member_start[i] + k];
     for (int row = 0; row < 3; ++row)
       for (int64_t e = delassus_row_from(&w->Hp, 3 * b + row, first); e < w->Hp.start[3 * b + row + 1] && w->Hp.col[e] < end; ++e)
-        for (int j = 0; j < 3; ++j) column[(int64_t)j * side->length + 3 * k + row] += w->Hp.value[e] * y[3 * (w->Hp.col[e] - first) + j];
+        for (int j = 0; j < 3; ++j)
+          column[(int64_t)j * side->length + 3 * k + row] += w->Hp.value[e] * y[3 * (w->Hp.col[e] - first) + j];
   }
 }
 
@@ -239,7 +248,8 @@ static PetscErrorCode fill(const delassus *w, const grouping *s, contact_groups 
     for (int64_t a = 0; a < g->n; ++a)
       for (const group_side *side = g->side + g->side_start[a]; side < g->side + g->side_start[a + 1]; ++side) {
         if (side->n_jacobian > 0) jacobian_of(w, s, a, side->group, g->h_index + side->jacobian, g->h_value + 3 * side->jacobian);
-        for (int64_t k = s->part_start[side->group]; k < s->part_start[side->group + 1]; ++k) fill_side(w, s, g, a, side, s->part[k], y);
+        for (int64_t k = s->part_start[side->group]; k < s->part_start[side->group + 1]; ++k)
+          fill_side(w, s, g, a, side, s->part[k], y);
       }
   }
   memory_free(&scratch);

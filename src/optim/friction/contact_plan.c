@@ -10,9 +10,9 @@
                "METIS failed with code %d", metis_);                                                          \
   } while (0)
 
-/* A sweep takes some 50 to 80 ns a contact, and every round ends with threads waiting for each other, about 1 us: few rounds, unless there is much to
- * do; but more parts than threads, so that their work comes out even. Two threads gain 1.6 to 1.9 on 924 to 1,232 contacts of fibres, spheres and
- * capsules (Zen 3). */
+/* A sweep takes some 50 to 80 ns a contact, and every round ends with threads waiting for each other, about 1 us: few rounds,
+ * unless there is much to do; but more parts than threads, so that their work comes out even. Two threads gain 1.6 to 1.9 on 924
+ * to 1,232 contacts of fibres, spheres and capsules (Zen 3). */
 
 void contact_plan_destroy(contact_plan *p)
 {
@@ -54,7 +54,8 @@ static PetscErrorCode group_graph(const contact_groups *g, sparse_rows *graph)
 }
 
 /* Parts of equal work: a group weighs what its contacts push. */
-static PetscErrorCode cut(const contact_groups *g, const sparse_rows *graph, int64_t n_parts, idx_t *start, idx_t *weight, idx_t *edge_weight, idx_t *part)
+static PetscErrorCode cut(const contact_groups *g, const sparse_rows *graph, int64_t n_parts, idx_t *start, idx_t *weight,
+                          idx_t *edge_weight, idx_t *part)
 {
   idx_t nv = (idx_t)g->n_groups, n_constraints = 1, np = (idx_t)n_parts, edge_cut, options[METIS_NOPTIONS];
   PetscFunctionBegin;
@@ -65,7 +66,8 @@ static PetscErrorCode cut(const contact_groups *g, const sparse_rows *graph, int
   METIS_CALL(METIS_SetDefaultOptions(options));
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED]      = 1;
-  METIS_CALL(METIS_PartGraphKway(&nv, &n_constraints, start, graph->col, weight, NULL, edge_weight, &np, NULL, NULL, options, &edge_cut, part));
+  METIS_CALL(METIS_PartGraphKway(&nv, &n_constraints, start, graph->col, weight, NULL, edge_weight, &np, NULL, NULL, options,
+                                 &edge_cut, part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

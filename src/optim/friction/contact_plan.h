@@ -1,9 +1,10 @@
-/* The order of a Gauss-Seidel sweep over contacts, cut into tasks: rounds one after the other, the tasks of a round at once, the contacts of a
- * task one by one. Tasks of one round share no group of contacts. The plan depends on the problem alone, so the result of a sweep has the same
- * bits on any number of threads.
+/* The order of a Gauss-Seidel sweep over contacts, cut into tasks: rounds one after the other, the tasks of a round at once, the
+ * contacts of a task one by one. Tasks of one round share no group of contacts. The plan depends on the problem alone, so the
+ * result of a sweep has the same bits on any number of threads.
  *
- * Groups (bodies) are dealt to an even number of parts by METIS. The first round sweeps each part's own contacts; then parts are paired as in a
- * tournament, and each pair's common contacts are a task. Contacts across more than two parts come last, in one task. */
+ * Groups (bodies) are dealt to an even number of parts by METIS. The first round sweeps each part's own contacts; then parts are
+ * paired as in a tournament, and each pair's common contacts are a task. Contacts across more than two parts come last, in one
+ * task. */
 #ifndef SS_OPTIM_CONTACT_PLAN_H
 #define SS_OPTIM_CONTACT_PLAN_H
 #include "optim/friction/contact_groups.h"

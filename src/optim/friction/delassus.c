@@ -122,7 +122,8 @@ static PetscErrorCode fill_blocks(delassus *w, const int64_t *start, const int32
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value, int64_t n_dof, delassus **out)
+PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value,
+                                      int64_t n_dof, delassus **out)
 {
   delassus *w;
   PetscFunctionBegin;
@@ -199,10 +200,11 @@ PetscErrorCode delassus_create_system(const sparse_rows *M, const sparse_rows *H
   delassus *w;
   PetscFunctionBegin;
   *out = NULL;
-  PetscCheck(H->n_rows % 3 == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the contact Jacobian has %" PRId64 " rows, expected three for each contact",
-             H->n_rows);
+  PetscCheck(H->n_rows % 3 == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "the contact Jacobian has %" PRId64 " rows, expected three for each contact", H->n_rows);
   PetscCheck(M->n_rows == H->n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "the mass matrix has %" PRId64 " rows, but the contact Jacobian %" PRId64 " columns; both count the unknowns", M->n_rows, H->n_cols);
+             "the mass matrix has %" PRId64 " rows, but the contact Jacobian %" PRId64 " columns; both count the unknowns",
+             M->n_rows, H->n_cols);
   PetscCall(memory_alloc("Delassus operator", 1, sizeof *w, &w));
   w->n = H->n_rows / 3, w->n_dof = M->n_rows;
   const PetscErrorCode code = fill_system(w, M, H);

@@ -12,8 +12,8 @@ typedef struct delassus delassus;
  *   start [n_contacts+1], col [start[n_contacts]], value [start[n_contacts]][9]; copied
  *   n_dof  of the system behind it, 0 unknown
  * PETSC_ERR_USER_INPUT naming row and column for indices out of range or repeated, values that are not finite, a missing diagonal. */
-PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value, int64_t n_dof,
-                                      delassus **out);
+PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value,
+                                      int64_t n_dof, delassus **out);
 /* From the one-step problem M v + f = H^T r, u = H v + w: M [n_dof x n_dof] symmetric positive definite with both triangles, H
  * [3 n_contacts x n_dof]; both copied. M falls into its connected components, each factored by what its structure suggests
  * (mass_factor.h). Fails as mass_factor_create does. */

@@ -3,7 +3,8 @@
 #define SS_OPTIM_DELASSUS_IMPL_H
 #include "optim/friction/delassus.h"
 
-/* What contacts do to a component that a package factors, kept where contacts touch it: its solves are many at once and not repeated. */
+/* What contacts do to a component that a package factors, kept where contacts touch it: its solves are many at once and not
+ * repeated. */
 typedef struct {
   int64_t  n;     /* touched places, */
   int32_t *place; /* ascending; NULL: a component that is solved as it goes */

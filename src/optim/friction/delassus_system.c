@@ -102,7 +102,8 @@ enum { AT_ONCE = 16 }; /* contacts whose columns are solved together */
 /* One component of a package: its touched places, and what its contacts do there. */
 static PetscErrorCode keep_response(delassus *w, int64_t c, delassus_response *kept)
 {
-  const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first, m = w->member_start[c + 1] - w->member_start[c];
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first,
+                m  = w->member_start[c + 1] - w->member_start[c];
   double        *b = NULL, *x = NULL;
   PetscFunctionBegin;
   for (int64_t at = first; at < start[c + 1]; ++at) kept->n += w->HpT.start[at + 1] > w->HpT.start[at];

@@ -31,16 +31,19 @@ static sums add_chunk(const friction_problem *p, int64_t first, int64_t last, co
 static double ratio(double above, double below) { return below > 0.0 ? above / below : above > 0.0 ? INFINITY : above; }
 static double larger(double a, double b) { return a > b ? a : b; }
 
-void friction_errors(const friction_problem *p, const double *r, const double *u, double *absolute, double *siconos, double *scaled, double *per_contact)
+void friction_errors(const friction_problem *p, const double *r, const double *u, double *absolute, double *siconos, double *scaled,
+                     double *per_contact)
 {
   const int64_t size_even = (p->n + CHUNKS - 1) / CHUNKS, length = size_even > CHUNK_LEAST ? size_even : CHUNK_LEAST;
   const int64_t n_chunks  = (p->n + length - 1) / length;
   sums          part[CHUNKS], t = {0};
   if (p->n < PARALLEL_CONTACTS) { /* a region calls the kernel, even for one thread */
-    for (int64_t c = 0; c < n_chunks; ++c) part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
+    for (int64_t c = 0; c < n_chunks; ++c)
+      part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
   } else {
     #pragma omp parallel for schedule(static)
-    for (int64_t c = 0; c < n_chunks; ++c) part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
+    for (int64_t c = 0; c < n_chunks; ++c)
+      part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
   }
   for (int64_t c = 0; c < n_chunks; ++c) {
     const sums s = part[c];

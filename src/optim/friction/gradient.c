@@ -2,8 +2,9 @@
  *
  *   r <- P_K( y - D (W y + q + s) / L ),   y <- r + beta (r - r_before),   D = diag(rho_a), rho_a = 3/trace(W_aa)
  *
- * with the momentum dropped where it points uphill [ODonoghueCandes2015], L found by backtracking, and s brought up to date as it goes: every
- * iteration, or when the convex problem is solved far enough [Cadoux2009]. One product with W an iteration: u at y is a combination of u at r's. */
+ * with the momentum dropped where it points uphill [ODonoghueCandes2015], L found by backtracking, and s brought up to date as it
+ * goes: every iteration, or when the convex problem is solved far enough [Cadoux2009]. One product with W an iteration: u at y is
+ * a combination of u at r's. */
 #include "optim/friction/gradient.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -53,7 +54,8 @@ static PetscErrorCode gradient_create(gradient *g, const double *r)
   PetscFunctionBegin;
   PetscCall(memory_alloc("gradient weights", n, sizeof *g->rho, &g->rho));
   PetscCall(memory_alloc("gradient lifts", n, sizeof *g->lift, &g->lift));
-  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(memory_alloc("gradient vector", 3 * n, sizeof(double), vectors[k]));
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
+    PetscCall(memory_alloc("gradient vector", 3 * n, sizeof(double), vectors[k]));
   for (int64_t a = 0; a < n; ++a) g->rho[a] = 3.0 / m3_trace(delassus_diagonal(g->p->W) + 9 * a);
   for (int64_t a = 0; a < n; ++a) cone_project(g->p->mu[a], r + 3 * a, g->r + 3 * a);
   memcpy(g->best, g->r, (size_t)(3 * n) * sizeof *r);
@@ -130,7 +132,8 @@ static double inner_ratio(const gradient *g)
 {
   double convex = 0.0, whole = 0.0;
   for (int64_t a = 0; a < g->p->n; ++a) {
-    const double *q = g->p->q + 3 * a, *u = g->u + 3 * a, *r = g->r + 3 * a, rho = g->rho[a], v[3] = {u[0] + q[0], u[1] + q[1], u[2] + q[2]};
+    const double *q = g->p->q + 3 * a, *u = g->u + 3 * a, *r = g->r + 3 * a, rho = g->rho[a],
+                 v[3]  = {u[0] + q[0], u[1] + q[1], u[2] + q[2]};
     double        z[3] = {r[0] - rho * (v[0] + g->lift[a]), r[1] - rho * v[1], r[2] - rho * v[2]}, F[3];
     cone_project(g->p->mu[a], z, z);
     v3_sub(z, r, z);
@@ -168,7 +171,8 @@ go_on:
   }
 }
 
-PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                       friction_result *out)
 {
   gradient g = {.p = p, .o = o, .own = o->gradient};
   PetscFunctionBegin;

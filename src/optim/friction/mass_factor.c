@@ -33,7 +33,8 @@ void mass_factor_destroy(mass_factor **f)
     memory_free(&(*f)->part[c].factor);
     sparse_direct_destroy(&(*f)->part[c].direct);
   }
-  memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof), memory_free(&(*f)->place), memory_free(&(*f)->inverse_pivot);
+  memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof), memory_free(&(*f)->place),
+      memory_free(&(*f)->inverse_pivot);
   memory_free(f);
 }
 
@@ -79,7 +80,8 @@ static int64_t half_bandwidth(const sparse_rows *M, int64_t first, int64_t end, 
 }
 
 /* Reverse Cuthill-McKee: breadth first from an unknown far out, backwards. Keeps whichever order has the narrower band. */
-static int64_t narrow_band(const sparse_rows *M, int64_t first, int64_t end, int64_t width, int32_t *spare, int32_t *dof, int32_t *place)
+static int64_t narrow_band(const sparse_rows *M, int64_t first, int64_t end, int64_t width, int32_t *spare, int32_t *dof,
+                           int32_t *place)
 {
   const size_t bytes = (size_t)(end - first) * sizeof *dof;
   int32_t      seed  = dof[first];
@@ -194,7 +196,8 @@ static PetscErrorCode factor_direct(const sparse_rows *M, const mass_factor *f, 
   sparse_rows_destroy(&part);
   PetscCall(code);
   PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
-             "the mass matrix is not positive definite: see the %" PRId64 " unknowns that hang together with row %" PRId32, n, f->dof[first]);
+             "the mass matrix is not positive definite: see the %" PRId64 " unknowns that hang together with row %" PRId32, n,
+             f->dof[first]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +208,8 @@ static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
   PetscCall(memory_alloc("pivots", f->n, sizeof *f->inverse_pivot, &f->inverse_pivot));
   for (int64_t c = 0; c < f->n_components; ++c)
     if (f->part[c].width > 0)
-      PetscCall(memory_alloc("banded factor", (f->start[c + 1] - f->start[c]) * f->part[c].width, sizeof(double), &f->part[c].factor));
+      PetscCall(memory_alloc("banded factors", (f->start[c + 1] - f->start[c]) * f->part[c].width, sizeof(double),
+                             &f->part[c].factor));
   #pragma omp parallel for schedule(dynamic, 8) reduction(min : bad) if (f->n >= PARALLEL_PLACES)
   for (int64_t c = 0; c < f->n_components; ++c) {
     if (f->part[c].width < 0) continue;
@@ -213,7 +217,9 @@ static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
     if (stop < f->start[c + 1] && f->dof[stop] < bad) bad = f->dof[stop];
   }
   PetscCheck(bad == f->n, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
-             "the mass matrix is not positive definite: the pivot of row %" PRId64 " is not above zero; is that unknown without mass?", bad);
+             "the mass matrix is not positive definite: the pivot of row %" PRId64
+             " is not above zero; is that unknown without mass?",
+             bad);
   for (int64_t c = 0; c < f->n_components; ++c)
     if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -247,8 +253,8 @@ double mass_factor_work(const mass_factor *f)
   return work;
 }
 
-static inline __attribute__((always_inline)) void solve_band(int64_t n, int64_t b, const double *restrict l, const double *restrict d, const int m,
-                                                             double *restrict x)
+static inline __attribute__((always_inline)) void solve_band(int64_t n, int64_t b, const double *restrict l,
+                                                             const double *restrict d, const int m, double *restrict x)
 {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t       first = i > b ? i - b : 0;

@@ -1,7 +1,8 @@
-/* A symmetric positive definite matrix that couples few unknowns at a time, as the mass-like matrices of many bodies do: split into
- * its connected components, each factored by what its structure suggests. Small and dense ones (rigid bodies, super-helices) and
- * narrow bands (rods) get a band L D L^T, after a reverse Cuthill-McKee ordering where that narrows the band; wide ones (meshes) a
- * sparse Cholesky factor of PETSc's. Components are factored and solved in parallel; the bits do not depend on the number of threads. */
+/* A symmetric positive definite matrix that couples few unknowns at a time, as the mass-like matrices of many bodies do: split
+ * into its connected components, each factored by what its structure suggests. Small and dense ones (rigid bodies, super-helices)
+ * and narrow bands (rods) get a band L D L^T, after a reverse Cuthill-McKee ordering where that narrows the band; wide ones
+ * (meshes) a sparse Cholesky factor of PETSc's. Components are factored and solved in parallel; the bits do not depend on the
+ * number of threads. */
 #ifndef SS_OPTIM_MASS_FACTOR_H
 #define SS_OPTIM_MASS_FACTOR_H
 #include "optim/friction/sparse_rows.h"

@@ -4,7 +4,8 @@
 
 enum { ROOT_STEPS = 200, WARM_STEPS = 8 };
 
-/* Below this ratio of its axes S is used in them: c is multiplied with its adjoint, and the cancellation there would cost the ratio's digits. */
+/* Below this ratio of its axes S is used in them: c is multiplied with its adjoint, and the cancellation there would cost the
+ * ratio's digits. */
 static const double NEARLY_SINGULAR = 1e-5, SINGULAR = 1e-13;
 
 static void fill(const double W[9], one_contact *o)
@@ -214,7 +215,8 @@ static void quartic_of(const one_contact *o, const pushed *g, double c[5])
 {
   const double t = o->tau, w_c = o->w_nt[0] * g->c[0] + o->w_nt[1] * g->c[1], w_a = o->w_nt[0] * g->a[0] + o->w_nt[1] * g->a[1];
   double       p[3] = {o->mu * (g->b_n * o->delta - w_a), o->mu * (g->b_n * t - w_c) * t, o->mu * g->b_n * t * t};
-  double       q[3] = {g->a[0] * g->a[0] + g->a[1] * g->a[1], 2.0 * t * (g->a[0] * g->c[0] + g->a[1] * g->c[1]), t * t * (g->c[0] * g->c[0] + g->c[1] * g->c[1])};
+  double       q[3] = {g->a[0] * g->a[0] + g->a[1] * g->a[1], 2.0 * t * (g->a[0] * g->c[0] + g->a[1] * g->c[1]),
+                       t * t * (g->c[0] * g->c[0] + g->c[1] * g->c[1])};
   const double size = fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(p[2]))), ratio = o->w_nn / size;
   for (int k = 0; k < 3; ++k) p[k] /= size;
   c[0] = p[0] * p[0] - ratio * q[0] * ratio;

@@ -1,4 +1,5 @@
-/* The local solver of [Daviet2011]: Fischer-Burmeister on the friction cone, made self-dual by x = (mu r_N, r_T), y = (û_N, mu û_T). */
+/* The local solver of [Daviet2011]: Fischer-Burmeister on the friction cone, made self-dual by x = (mu r_N, r_T), y = (û_N, mu
+ * û_T). */
 #include "core/math3.h"
 #include "optim/friction/one_contact.h"
 #include <float.h>
@@ -52,7 +53,8 @@ void one_contact_fischer_burmeister(const one_contact *o, const double b[3], con
   double       u[3], z[3], root[2];
   m3_mulv(u, o->W, r);
   v3_add(u, u, b);
-  const double t = sqrt(u[1] * u[1] + u[2] * u[2]), x[3] = {mu * r[0], r[1], r[2]}, y[3] = {rho * (u[0] + mu * t), rho * mu * u[1], rho * mu * u[2]};
+  const double t = sqrt(u[1] * u[1] + u[2] * u[2]), x[3] = {mu * r[0], r[1], r[2]},
+               y[3] = {rho * (u[0] + mu * t), rho * mu * u[1], rho * mu * u[2]};
   jordan_root(x, y, z, root);
   for (int i = 0; i < 3; ++i) phi[i] = x[i] + y[i] - z[i];
   if (!jacobian) return;
@@ -100,8 +102,8 @@ static void clip(double mu, double r[3])
   else if (t > mu * r[0]) r[1] *= mu * r[0] / t, r[2] *= mu * r[0] / t;
 }
 
-/* |phi| of r after it was brought into the cone, relative to what it is a difference of: near a singular W a wrong r of small size has a
- * small |phi|, too. */
+/* |phi| of r after it was brought into the cone, relative to what it is a difference of: near a singular W a wrong r of small size
+ * has a small |phi|, too. */
 static double clipped_norm(const one_contact *o, const double b[3], double r[3])
 {
   double phi[3];

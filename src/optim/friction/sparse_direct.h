@@ -1,5 +1,5 @@
-/* Direct solves with one sparse matrix by PETSc's packages: Cholesky for symmetric positive definite matrices (CHOLMOD), LU for general
- * ones (UMFPACK), or whatever the PETSc options -friction_cholesky_type and -friction_lu_type name. Serial code only. */
+/* Direct solves with one sparse matrix by PETSc's packages: Cholesky for symmetric positive definite matrices (CHOLMOD), LU for
+ * general ones (UMFPACK), or whatever the PETSc options -friction_cholesky_type and -friction_lu_type name. Serial code only. */
 #ifndef SS_OPTIM_SPARSE_DIRECT_H
 #define SS_OPTIM_SPARSE_DIRECT_H
 #include "optim/friction/sparse_rows.h"
@@ -7,14 +7,15 @@
 typedef struct sparse_direct sparse_direct;
 typedef enum { SPARSE_DIRECT_CHOLESKY, SPARSE_DIRECT_LU } sparse_direct_kind;
 
-/* Analyse and factor. *is_regular false, and *out still usable for sparse_direct_refactor: the matrix is singular or, for Cholesky, not
- * positive definite. Cholesky reads both triangles' pattern and expects them equal. */
+/* Analyse and factor. *is_regular false, and *out still usable for sparse_direct_refactor: the matrix is singular or, for
+ * Cholesky, not positive definite. Cholesky reads both triangles' pattern and expects them equal. */
 PetscErrorCode sparse_direct_create(sparse_direct_kind kind, const sparse_rows *a, bool *is_regular, sparse_direct **out);
 /* The same pattern with other values: the ordering is kept. */
 PetscErrorCode sparse_direct_refactor(sparse_direct *s, const sparse_rows *a, bool *is_regular);
 /* x = A^-1 b. x == b is fine. */
 PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x);
-/* The same for n_vectors of them, one after the other in memory: B, X [n_vectors][n], not the same. Many at once cost a fraction of one each. */
+/* The same for n_vectors of them, one after the other in memory: B, X [n_vectors][n], not the same. Many at once cost a fraction
+ * of one each. */
 PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x);
 void           sparse_direct_destroy(sparse_direct **s);
 #endif

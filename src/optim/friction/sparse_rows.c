@@ -62,13 +62,15 @@ static void add_repeated(sparse_rows *a)
   }
 }
 
-static PetscErrorCode check_rows(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value)
+static PetscErrorCode check_rows(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
+                                 const double *value)
 {
   PetscFunctionBegin;
   PetscCheck(start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: row 0 starts at %" PRId64 ", expected 0", name, start[0]);
   for (int64_t i = 0; i < n_rows; ++i)
     PetscCheck(start[i] <= start[i + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "%s: row %" PRId64 " ends at %" PRId64 ", before it starts (%" PRId64 "); starts must not fall", name, i, start[i + 1], start[i]);
+               "%s: row %" PRId64 " ends at %" PRId64 ", before it starts (%" PRId64 "); starts must not fall", name, i,
+               start[i + 1], start[i]);
   for (int64_t i = 0; i < n_rows; ++i)
     for (int64_t k = start[i]; k < start[i + 1]; ++k) {
       PetscCheck(col[k] >= 0 && col[k] < n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
@@ -79,8 +81,8 @@ static PetscErrorCode check_rows(const char *name, int64_t n_rows, int64_t n_col
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value,
-                                  sparse_rows *out)
+PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
+                                  const double *value, sparse_rows *out)
 {
   sparse_rows given = {n_rows, n_cols, (int64_t *)start, (int32_t *)col, (double *)value}, turned = {0};
   PetscFunctionBegin;
@@ -95,8 +97,8 @@ PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row, const int32_t *col,
-                                         const double *value, sparse_rows *out)
+PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row,
+                                         const int32_t *col, const double *value, sparse_rows *out)
 {
   int64_t *start = NULL, *order = NULL;
   PetscFunctionBegin;
@@ -149,7 +151,8 @@ PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const s
 }
 
 /* Gustavson's row-wise product: `last[j]` remembers in which row column j was met last. */
-static int64_t product_row(const sparse_rows *a, const sparse_rows *b, int64_t i, int64_t *last, double *sum, int64_t slot, sparse_rows *out)
+static int64_t product_row(const sparse_rows *a, const sparse_rows *b, int64_t i, int64_t *last, double *sum, int64_t slot,
+                           sparse_rows *out)
 {
   const int64_t first = slot;
   for (int64_t k = a->start[i]; k < a->start[i + 1]; ++k)

@@ -10,14 +10,14 @@ typedef struct {
   double  *value; /* [start[n_rows]] */
 } sparse_rows;
 
-/* Copy compressed rows whose entries may stand in any order and several times: rows are sorted, repeated entries added in the order
- * given. PETSC_ERR_USER_INPUT naming `name`, row and place for starts that fall, columns outside 0 ... n_cols - 1 and values that are
- * not finite. *out is empty after a failure. */
-PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value,
-                                  sparse_rows *out);
+/* Copy compressed rows whose entries may stand in any order and several times: rows are sorted, repeated entries added in the
+ * order given. PETSC_ERR_USER_INPUT naming `name`, row and place for starts that fall, columns outside 0 ... n_cols - 1 and values
+ * that are not finite. *out is empty after a failure. */
+PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
+                                  const double *value, sparse_rows *out);
 /* The same from triplets. */
-PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row, const int32_t *col,
-                                         const double *value, sparse_rows *out);
+PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row,
+                                         const int32_t *col, const double *value, sparse_rows *out);
 PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out);
 /* out = s A + t B, on the union of the patterns. */
 PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const sparse_rows *b, sparse_rows *out);

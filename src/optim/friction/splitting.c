@@ -96,7 +96,8 @@ static int64_t next_batch(const solver *v, double before, double now, int64_t sw
   return wanted < 2.0 ? 1 : wanted * 0.6 > (double)most ? most : (int64_t)(wanted * 0.6) + 1;
 }
 
-/* A period of sweeps took `from` to r: the next one begins at the point that Anderson makes of the last ones, brought back into the cones. */
+/* A period of sweeps took `from` to r: the next one begins at the point that Anderson makes of the last ones, brought back into
+ * the cones. */
 static void accelerate(solver *v, const double *r)
 {
   const int64_t n  = v->p->n;
@@ -133,7 +134,8 @@ static void run(solver *v, double *r, double *u, friction_result *out)
   double        before = judge(v, r, u), now = before;
   out->verdict = verdict_of(v, out->iterations, now);
   while (out->verdict == FRICTION_ITERATIONS && out->iterations < most) {
-    const bool is_period = v->own->memory > 0 && out->iterations >= v->own->period; /* one period first, looked at often: easy problems end there */
+    /* one period first, looked at often: easy problems end there */
+    const bool is_period = v->own->memory > 0 && out->iterations >= v->own->period;
     if (is_period) batch = v->own->period;
     else if (v->own->memory > 0 && batch > v->own->period - out->iterations) batch = v->own->period - out->iterations;
     if (batch > most - out->iterations) batch = most - out->iterations;
@@ -154,9 +156,15 @@ static void run(solver *v, double *r, double *u, friction_result *out)
   }
 }
 
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, splitting_judge is_hopeless, void *ctx, double *r, double *u, friction_result *out)
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, splitting_judge is_hopeless, void *ctx,
+                             double *r, double *u, friction_result *out)
 {
-  solver v = {.p = p, .o = o, .own = o->splitting, .is_hopeless = is_hopeless, .ctx = ctx, .end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
+  solver v = {.p           = p,
+              .o           = o,
+              .own         = o->splitting,
+              .is_hopeless = is_hopeless,
+              .ctx         = ctx,
+              .end         = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
   PetscFunctionBegin;
   PetscErrorCode code = solver_create(&v, r);
   if (!code) {
@@ -170,7 +178,8 @@ PetscErrorCode splitting_run(const friction_problem *p, const friction_options *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                        friction_result *out)
 {
   PetscFunctionBegin;
   PetscCall(splitting_run(p, o, NULL, NULL, r, u, out));

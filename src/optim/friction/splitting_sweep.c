@@ -10,7 +10,8 @@ enum { SLEEP = 10, AHEAD = 1, FAR_NUMBERS = 500000 }; /* 4 MB of columns: more t
 void sweeper_destroy(sweeper *s)
 {
   contact_plan_destroy(&s->plan);
-  memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r), memory_free(&s->alpha);
+  memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r),
+      memory_free(&s->alpha);
   memory_free(&s->state), memory_free(&s->quiet), memory_free(&s->sleep), memory_free(&s->lane_start), memory_free(&s->lane_task);
   *s = (sweeper){0};
 }
@@ -47,7 +48,8 @@ static double work_of(const sweeper *s, int64_t task)
 {
   const int64_t first = s->plan.task_start[task], last = s->plan.task_start[task + 1];
   double        work  = 25.0 * (double)(last - first);
-  for (int64_t i = s->side_start[first]; i < s->side_start[last]; ++i) work += 5.0 + 0.35 * s->side[i].length + s->side[i].n_jacobian;
+  for (int64_t i = s->side_start[first]; i < s->side_start[last]; ++i)
+    work += 5.0 + 0.35 * s->side[i].length + s->side[i].n_jacobian;
   return work;
 }
 
@@ -93,7 +95,8 @@ static PetscErrorCode deal_tasks(sweeper *s)
 PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out)
 {
   PetscFunctionBegin;
-  *out = (sweeper){.n = p->n, .local = o->local, .freeze_after = (int)o->freeze_after, .freeze_change2 = o->freeze_change * o->freeze_change};
+  *out = (sweeper){
+      .n = p->n, .local = o->local, .freeze_after = (int)o->freeze_after, .freeze_change2 = o->freeze_change * o->freeze_change};
   PetscErrorCode code = contact_groups_of(p->W, &out->groups);
   if (!code) code = contact_plan_create(out->groups, o->parts > 0 ? o->parts : contact_plan_parts(out->groups), &out->plan);
   if (!code) code = allocate(out);
@@ -120,8 +123,8 @@ static void push_task(sweeper *s, int64_t task, bool is_backward)
 
 typedef void (*task_function)(sweeper *s, int64_t task, bool is_backward);
 
-/* All tasks, round by round, forward or backward. Called by every thread of a team, or by one alone: then without barriers, which call the kernel
- * even for a team of one. */
+/* All tasks, round by round, forward or backward. Called by every thread of a team, or by one alone: then without barriers, which
+ * call the kernel even for a team of one. */
 static inline void do_rounds(sweeper *s, int first_lane, int n_threads, bool is_backward, task_function f)
 {
   for (int64_t i = 0; i < s->plan.n_rounds; ++i) {
