@@ -336,6 +336,138 @@ static void test_driven_twist(void **unused)
   assert_no_leak();
 }
 
+/* Velocities of spots: nodes against where they go; points beside the axis when all turns as one rigid piece. */
+static void test_spots(void **unused)
+{
+  (void)unused;
+  rod_random_state = 21;
+  for (int m = 0; m < 2; ++m) {
+    rod_case  c;
+    double    u[300], before[300], J[SPOT_MAX_BLOCKS][9];
+    int32_t   block[SPOT_MAX_BLOCKS];
+    body_spot spot = {.kind = FEATURE_POINT};
+    open_rod(models[m].name, rods[3], NULL, &c);
+    rod_begin(c.b, 0.0, 1e-7);
+    random_rates(c.b, 1.0, u);
+    memcpy(before, c.b->x, sizeof(double) * 3 * (size_t)c.b->strands.n_nodes);
+    double v[20][3] = {{0.0}}, w[20][3] = {{0.0}};
+    const int n = (int)c.b->strands.n_nodes;
+    for (int i = 0; i < n; ++i) {
+      spot = (body_spot){.kind = FEATURE_POINT, .index = i};
+      v3_copy(spot.x, before + 3 * i);
+      const int count = c.base->ops->spot_jacobian(c.base, &spot, block, J);
+      for (int k = 0; k < count; ++k) {
+        double term[3];
+        m3_mulv(term, J[k], u + 3 * block[k]);
+        v3_axpy(v[i], 1.0, term);
+      }
+      /* Half way along a segment, and a rigid motion. */
+      if (i == n - 1) continue;
+      spot = (body_spot){.kind = FEATURE_SEGMENT, .index = i, .w = {0.5}};
+      for (int k = 0; k < 3; ++k) spot.x[k] = 0.5 * (before[3 * i + k] + before[3 * i + 3 + k]) + 0.01 * rod_uniform(-1.0, 1.0);
+      const int      links = c.base->ops->spot_jacobian(c.base, &spot, block, J);
+      const double   spin[3] = {1.0, -2.0, 0.5};
+      double         expected[3], arm[3], shift[3] = {0.3, 0.1, 0.2};
+      v3_sub(arm, spot.x, before);
+      v3_cross(expected, spin, arm);
+      v3_axpy(expected, 1.0, shift);
+      for (int k = 0; k < links; ++k) {
+        double       rate[3] = {0.0}, term[3];
+        const bool   is_node = m == 0 && block[k] % 2 == 0;
+        if (is_node) {
+          v3_sub(arm, before + 3 * (block[k] / 2), before);
+          v3_cross(rate, spin, arm);
+          v3_axpy(rate, 1.0, shift);
+        } else if (m == 0 || block[k] == 1) v3_copy(rate, spin);
+        else if (block[k] == 0) v3_copy(rate, shift);
+        m3_mulv(term, J[k], rate);
+        v3_axpy(w[i], 1.0, term);
+      }
+      for (int k = 0; k < 3; ++k) assert_close(w[i][k], expected[k], 1e-14);
+    }
+    rod_accept(c.b, u);
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < 3; ++k) assert_close((c.b->x[3 * i + k] - before[3 * i + k]) / 1e-7, v[i][k], 1e-6);
+    rod_case_close(&c);
+  }
+  assert_no_leak();
+}
+
+/* Lowest two frequencies of a clamped rod in its weak plane, of K x = omega^2 M x with the body's own matrices: M + dt^2 K for two dt. */
+static void frequencies(const char *model, int segments, double omega[2])
+{
+  rod_case c;
+  char     text[600];
+  snprintf(text, sizeof text,
+           "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: %d, section: {circle: 1.0e-3}, "
+           "stiffness: {bending: [1000, 1], twist: 1000, mass_per_length: 1%s}, start: clamped", segments,
+           strcmp(model, "corde") ? "" : ", stretch: 1.0e+7, shear: 1.0e+7");
+  open_rod(model, text, NULL, &c);
+  const int      n = 3 * (int)c.b->n_blocks;
+  const double   steps[2] = {1e-9, 1.0};
+  double        *H[2], *A = malloc(sizeof *A * (size_t)(n * n)), *x = malloc(sizeof *x * (size_t)n), *y = malloc(sizeof *x * (size_t)n), *zero = calloc((size_t)n, sizeof *x);
+  double         mode[2][300], Mmode[2][300];
+  const int64_t *dof;
+  const double  *wanted;
+  for (int k = 0; k < 2; ++k) {
+    H[k] = malloc(sizeof(double) * (size_t)(n * n));
+    rod_begin(c.b, 0.0, steps[k]);
+    rod_residual_at(c.b, zero, y, true);
+    for (int j = 0; j < n; ++j) {
+      memset(y, 0, sizeof *y * (size_t)n);
+      memset(x, 0, sizeof *x * (size_t)n);
+      x[j] = 1.0;
+      assert_ok(c.base->ops->tangent(c.base, x, y, false));
+      for (int i = 0; i < n; ++i) H[k][n * i + j] = y[i];
+    }
+  }
+  const int64_t held = c.base->ops->prescribed(c.base, &dof, &wanted);
+  for (int i = 0; i < n * n; ++i) H[1][i] -= H[0][i]; /* K */
+  for (int m = 0; m < 2; ++m) {
+    for (int i = 0; i < n; ++i) x[i] = rod_uniform(-1.0, 1.0);
+    for (int it = 0; it < 30; ++it) { /* inverse iteration, M-orthogonal to the mode before */
+      double norm = 0.0, along = 0.0;
+      for (int64_t k = 0; k < held; ++k) x[dof[k]] = 0.0;
+      for (int i = 0; i < n && m == 1; ++i) along += Mmode[0][i] * x[i];
+      for (int i = 0; i < n && m == 1; ++i) x[i] -= along * mode[0][i];
+      for (int i = 0; i < n; ++i) {
+        y[i] = 0.0;
+        for (int j = 0; j < n; ++j) y[i] += H[0][n * i + j] * x[j];
+        norm += x[i] * y[i];
+      }
+      for (int i = 0; i < n; ++i) mode[m][i] = x[i] / sqrt(norm), Mmode[m][i] = y[i] / sqrt(norm), x[i] = Mmode[m][i];
+      memcpy(A, H[1], sizeof *A * (size_t)(n * n));
+      for (int64_t k = 0; k < held; ++k) {
+        for (int j = 0; j < n; ++j) A[n * dof[k] + j] = j == dof[k];
+        x[dof[k]] = 0.0;
+      }
+      rod_eliminate(n, A, x);
+      double quotient = 0.0;
+      for (int i = 0; i < n; ++i) quotient += x[i] * Mmode[m][i];
+      omega[m] = 1.0 / sqrt(quotient);
+    }
+  }
+  for (int k = 0; k < 2; ++k) free(H[k]);
+  free(A), free(x), free(y), free(zero);
+  rod_case_close(&c);
+}
+static void test_frequencies(void **unused)
+{
+  (void)unused;
+  const double exact[2] = {3.51602, 22.0345};
+  for (int m = 0; m < 2; ++m) {
+    double coarse[2], fine[2];
+    frequencies(models[m].name, 8, coarse);
+    frequencies(models[m].name, 16, fine);
+    for (int k = 0; k < 2; ++k) {
+      assert_close(fine[k], exact[k], (k ? 0.02 : 0.005) * exact[k]);
+      assert_close(log2((coarse[k] - exact[k]) / (fine[k] - exact[k])), 2.0, 0.15);
+      assert_close((4.0 * fine[k] - coarse[k]) / 3.0, exact[k], (k ? 2e-3 : 1e-3) * exact[k]);
+    }
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite), cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy),
           cmocka_unit_test(test_rest), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference), cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist),
-          cmocka_unit_test(test_driven_twist))
+          cmocka_unit_test(test_driven_twist), cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))
