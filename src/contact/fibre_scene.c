@@ -27,6 +27,9 @@ struct fibre_scene {
   int64_t        n_nodes, n_segments;
   int32_t       *part_of; /* [n_segments] */
   double        *radius;  /* [n_segments] */
+  int64_t       *end;     /* [n_segments][2] nodes */
+  bool          *is_last; /* [n_segments] of its strand, which is no loop: its second node is nobody's first */
+  bool          *lands;   /* [n_segments][2] on the object at hand */
   double         thickest;
   double        *x0, *x1; /* [n_nodes][3] */
   fibre_past     past;
@@ -61,6 +64,20 @@ static PetscErrorCode list_parts(fibre_scene *f, int n_bodies, body *const *bodi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode find_ends(fibre_scene *f, const int32_t *segment)
+{
+  bool *is_first;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *is_first, &is_first));
+  for (int64_t i = 0; i < f->n_segments; ++i) is_first[segment[2 * i]] = true;
+  for (int64_t i = 0; i < f->n_segments; ++i) {
+    for (int k = 0; k < 2; ++k) f->end[2 * i + k] = segment[2 * i + k];
+    f->is_last[i] = !is_first[segment[2 * i + 1]];
+  }
+  memory_free(&is_first);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *bodies, const contact_law *law)
 {
   int32_t *segment, *strand, *of_body;
@@ -88,6 +105,7 @@ static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *b
     }
     n_strands += most + 1;
   }
+  PetscCall(find_ends(f, segment));
   for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) meets[i] = !law[i].never_touch;
   const fibre_set set = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, meets};
   PetscErrorCode  code = fibre_contact_create(&set, &f->contact);
@@ -112,6 +130,9 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
   PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld segments of fibres: more than contacts can be numbered by", (long long)f->n_segments);
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->part_of, &f->part_of));
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->radius, &f->radius));
+  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->end, &f->end));
+  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->lands, &f->lands));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->is_last, &f->is_last));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
   PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
@@ -125,7 +146,7 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_scene *f = *out;
   fibre_contact_destroy(&f->contact);
   fibre_object_spots_clear(&f->on_object);
-  void *arrays[] = {&f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->last, &f->found, &f->past.segment, &f->past.feature, &f->past.at,
+  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->last, &f->found, &f->past.segment, &f->past.feature, &f->past.at,
                     &f->past.axis, &f->past.normal, &f->past.gap};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
@@ -217,6 +238,64 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
 /* What is no nearer than a radius is found if it comes on the way; within the whole margin the nearest points now may tell little of where that is. */
 static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
 
+/* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which would be inside by the end
+ * of the step if nothing held them, are contacts, too. Those of f->on_object are not found again. */
+static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end)
+{
+  double min[3], max[3];
+  level_set_bounds(object->phi, min, max);
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+#pragma omp parallel for schedule(static) if (part->n_segments > 256)
+    for (int64_t k = 0; k < 2 * part->n_segments; ++k) {
+      const int64_t segment = part->first_segment + k / 2;
+      const double *x = f->x1 + 3 * f->end[2 * segment + k % 2], radius = f->radius[segment];
+      double        arm[3], x_b[3];
+      f->lands[2 * segment + k % 2] = false;
+      if (!f->touches[part->body] || (k % 2 == 1 && !f->is_last[segment])) continue;
+      v3_sub(arm, x, end->c);
+      m3_mulv_t(x_b, end->R, arm);
+      bool is_near = true;
+      for (int i = 0; i < 3; ++i) is_near = is_near && x_b[i] > min[i] - radius && x_b[i] < max[i] + radius;
+      f->lands[2 * segment + k % 2] = is_near && level_set_value(object->phi, x_b) < radius;
+    }
+  }
+  for (int64_t i = 0; i < f->on_object.n; ++i) {
+    const fibre_object_spot *s = &f->on_object.spot[i];
+    if (s->feature != FIBRE_INSIDE) f->lands[2 * (int64_t)s->segment + (s->feature == FIBRE_LAST)] = false;
+  }
+}
+
+/* The contact of a vertex that lands; false where the level set has no direction. */
+static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k, fibre_object_spot *out)
+{
+  double arm[3], x_b[3], g[3];
+  *out = (fibre_object_spot){.segment = (int32_t)(k / 2), .feature = k % 2 ? FIBRE_LAST : FIBRE_FIRST, .is_swept = true, .at = k % 2 ? 1.0 : 0.0};
+  v3_copy(out->axis, f->x0 + 3 * f->end[k]);
+  v3_sub(arm, out->axis, start->c);
+  m3_mulv_t(x_b, start->R, arm);
+  out->gap = level_set_eval(object->phi, x_b, g, NULL) - f->radius[k / 2];
+  if (!(v3_norm(g) > 0.0)) return false;
+  m3_mulv(out->normal, start->R, g);
+  v3_scale(out->normal, 1.0 / v3_norm(out->normal), out->normal);
+  return true;
+}
+
+static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const contact_object *object, const rigid_frame *end, int32_t ordinal, contact_set *set)
+{
+  PetscFunctionBeginUser;
+  const rigid_frame *start = &s->frames[object->frame];
+  mark_landing(f, object, end);
+  for (int64_t k = 0; k < 2 * f->n_segments; ++k) {
+    fibre_object_spot from;
+    contact_spot     *spot;
+    if (!f->lands[k] || !landing_spot(f, object, start, k, &from)) continue;
+    PetscCall(contact_set_append(set, 1, &spot));
+    make_object_spot(f, s, object, ordinal, &from, spot);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With every level set that some fibre may touch. */
 static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set)
 {
@@ -235,6 +314,7 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
     PetscCall(fibre_object_run(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &end, margin_of(f, s), &f->on_object));
     PetscCall(contact_set_append(set, f->on_object.n, &spot));
     for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
+    PetscCall(find_landing(f, s, object, &end, ordinal, set));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -254,6 +254,26 @@ static void test_held(void **state)
   assert_no_leak();
 }
 
+/* A stiff wire that comes down almost level touches with one end first, and with all the rest before the step is over: none of it gets into the floor. */
+static void test_landing_wire(void **state)
+{
+  (void)state;
+  world  w;
+  double deepest = 0.0, before = 0.0;
+  open_world(HEAD "time: {end: 1, step: 2.0e-3}\nbodies:\n" FLOOR
+                  "  wire: {kind: rod, material: rubber, section: {circle: 0.002}, curve: {line: {from: [-0.1, 0, 0.0025], to: [0.1, 0, 0.0055]}}, segments: 20, velocity: [0, 0, -2]}\n"
+                  "contact: {friction: 0.3}\n" TIGHT, &w);
+  for (int k = 0; k < 5; ++k) {
+    step(&w);
+    deepest = fmax(deepest, w.report.contact.max_penetration);
+    before  = fmax(before, (double)w.report.contact.n_active);
+  }
+  assert_true(before > 15.0);
+  assert_close(deepest, 0.0, 2e-5);
+  close_world(&w);
+  assert_no_leak();
+}
+
 /* ---- parts ----------------------------------------------------------------------------------------------------------- */
 
 static const char *const close_by =
@@ -475,5 +495,5 @@ static void test_refused(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
-          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_rows),
+          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_rows),
           cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
