@@ -21,6 +21,7 @@ void fibre_contact_destroy(fibre_contact **out)
   memory_free(&c->turn);
   memory_free(&c->flags);
   memory_free(&c->spot);
+  memory_free(&c->start);
   memory_free(&c->item);
   broad_phase_destroy(&c->broad);
   memory_free(out);
@@ -140,17 +141,27 @@ int fibre_spot_compare(const fibre_spot *a, const fibre_spot *b)
   return (int)a->is_swept - (int)b->is_swept;
 }
 
-/* flags: in which of the pairs spots are, out of n. */
+/* Write the spots of all pairs, in their order; a chunk of pairs knows where its own begin. */
 static PetscErrorCode collect(fibre_contact *c, int64_t n, const broad_phase_pair *pair)
 {
-  const uint8_t *const flags = c->flags;
-  int64_t              total = 0;
+  const uint8_t *const flags    = c->flags;
+  const int64_t        n_chunks = (n + CHUNK - 1) / CHUNK;
+  int64_t              total    = 0;
   PetscFunctionBegin;
-  for (int64_t k = 0; k < n; ++k) total += __builtin_popcount(flags[k]);
+  PetscCall(memory_reserve("fibre contacts", n_chunks, sizeof *c->start, &c->start_capacity, &c->start));
+  for (int64_t k = 0; k < n; ++k) {
+    if (k % CHUNK == 0) c->start[k / CHUNK] = total;
+    total += __builtin_popcount(flags[k]);
+  }
   PetscCall(memory_reserve("fibre contacts", total, sizeof *c->spot, &c->spot_capacity, &c->spot));
-  c->n_spots = 0;
-  for (int64_t k = 0; k < n; ++k)
-    if (flags[k]) c->n_spots += fibre_pair_spots(c, pair[k].first, pair[k].second, flags[k], c->spot + c->n_spots);
+  c->n_spots = total;
+#pragma omp parallel for schedule(dynamic, 1) if (n > SERIAL_LIMIT)
+  for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
+    const int64_t end  = (chunk + 1) * CHUNK < n ? (chunk + 1) * CHUNK : n;
+    fibre_spot   *spot = c->spot + c->start[chunk];
+    for (int64_t k = chunk * CHUNK; k < end; ++k)
+      if (flags[k]) spot += fibre_pair_spots(c, pair[k].first, pair[k].second, flags[k], spot);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

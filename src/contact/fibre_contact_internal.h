@@ -17,10 +17,11 @@ struct fibre_contact {
   double             margin;
   double            *arc;  /* [n_segments + 1] where each begins, going on over strands */
   double            *turn; /* [n_segments] length of its strand if that is closed, else INFINITY */
-  int64_t            pair_capacity, spot_capacity, item_capacity, n_spots;
+  int64_t            pair_capacity, spot_capacity, item_capacity, start_capacity, n_spots;
   uint8_t           *flags; /* [pairs] which spots each has */
   fibre_spot        *spot;
-  struct fibre_item *item; /* of thinning */
+  int64_t           *start; /* of chunks of pairs, or strands: the first of their spots */
+  struct fibre_item *item;  /* of thinning */
 };
 
 static inline void fibre_corners(const fibre_contact *c, const double *x, int32_t i, double out[6])

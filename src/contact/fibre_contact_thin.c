@@ -2,6 +2,8 @@
 #include "core/memory.h"
 #include <stdlib.h>
 
+enum { SERIAL_LIMIT = 512 };
+
 typedef struct fibre_item {
   int32_t strand, spot;
   double  arc[2], distance; /* distance: how near, to tell who stays; later -1: who does */
@@ -72,10 +74,13 @@ PetscErrorCode fibre_contact_thin(fibre_contact *c)
   PetscFunctionBegin;
   PetscCall(memory_reserve("fibre contacts", 2 * n, sizeof *c->item, &c->item_capacity, &c->item));
   PetscCall(memory_reserve("fibre contacts", n, sizeof *c->flags, &c->pair_capacity, &c->flags));
-  for (int64_t first = 0, end; first < n; first = end) {
-    for (end = first + 1; end < n && c->strand[c->spot[end].segment[0]] == c->strand[c->spot[first].segment[0]]; ++end) {}
-    thin_strand(c, first, end, c->item, c->item + n, c->flags);
-  }
+  PetscCall(memory_reserve("fibre contacts", n + 1, sizeof *c->start, &c->start_capacity, &c->start));
+  int64_t n_strands = 0;
+  for (int64_t k = 0; k < n; ++k)
+    if (k == 0 || c->strand[c->spot[k].segment[0]] != c->strand[c->spot[k - 1].segment[0]]) c->start[n_strands++] = k;
+  c->start[n_strands] = n;
+#pragma omp parallel for schedule(dynamic, 16) if (n > SERIAL_LIMIT)
+  for (int64_t k = 0; k < n_strands; ++k) thin_strand(c, c->start[k], c->start[k + 1], c->item, c->item + n, c->flags);
   int64_t left = 0;
   for (int64_t k = 0; k < n; ++k)
     if (c->flags[k]) {
