@@ -5,13 +5,14 @@
 #include "optim/friction/splitting.h"
 #include <string.h>
 
-enum { FIRST_LOOK = 16, NEWTON_STEPS = 40, INTERIOR_STEPS = 120, FEW_SWEEPS = 100, MANY_SWEEPS = 20000, MOST_SWEEPS = 300000, MOST_LOOKS = 64 };
+enum { FIRST_LOOK = 16, NEWTON_STEPS = 150, INTERIOR_STEPS = 60, PATIENT_STEPS = 1000, MANY_SWEEPS = 20000, MOST_SWEEPS = 300000, MOST_LOOKS = 64 };
 /* A Newton run costs about as much as this many sweeps times the contacts that a contact shares bodies with: between 60 sweeps on
  * rigid bodies and 250 on loose fibres (Zen 3, November 2026). */
 static const double SWEEPS_PER_COUPLING = 12.0;
 
-static const char *const trail[] = {"splitting", "splitting, newton_prox", "splitting, newton_prox, splitting",
-                                    "splitting, newton_prox, splitting, interior_point", "splitting, newton_prox, splitting, interior_point, splitting"};
+static const char *const trail[] = {"splitting", "splitting, newton_prox", "splitting, newton_prox, interior_point",
+                                    "splitting, newton_prox, interior_point, newton_prox",
+                                    "splitting, newton_prox, interior_point, newton_prox, splitting"};
 
 typedef struct {
   double  tolerance, worth;  /* worth: sweeps that a Newton run costs */
@@ -86,12 +87,12 @@ static PetscErrorCode by_newton(newton_run *run, double *r)
   PetscCall(newton_prox_sequence(run, run->o->newton_prox, NEWTON_STEPS, r));
   if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[2];
-  PetscCall(newton_prox_with_splitting(run, FEW_SWEEPS, r));
-  if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
-  run->out->method = trail[3];
   PetscCall(by_interior_point(run, r));
-  if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
+  run->out->method = trail[3];
+  if (isfinite(run->work->best_error)) memcpy(r, run->work->best_r, (size_t)run->p->n * 3 * sizeof *r);
+  PetscCall(newton_prox_sequence(run, run->o->newton_prox, PATIENT_STEPS, r));
+  if (is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[4];
   PetscCall(by_sweeps(run, r));
   if (is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);

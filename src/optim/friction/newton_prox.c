@@ -11,8 +11,8 @@ static const key_spec keys[] = {
   {.name = "alpha", .type = KEY_REAL, .offset = offsetof(friction_newton_prox_options, alpha), .fallback = "1.0e-2", .min = 0, .max = 1e6, .is_open = true,
    .help = "first shift alpha of W + alpha I, over the mean of W's diagonal"},
   {.name = "shrink", .type = KEY_REAL, .offset = offsetof(friction_newton_prox_options, shrink), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
-   .help = "factor on alpha after each proximal problem that was solved; the inverse of 0.1 after one that was not"},
-  {.name = "inner_steps", .type = KEY_INT, .offset = offsetof(friction_newton_prox_options, inner_steps), .fallback = "30", .min = 1, .max = 10000,
+   .help = "factor on alpha after each proximal problem that was solved; after one that was not, alpha grows and falls again with more care"},
+  {.name = "inner_steps", .type = KEY_INT, .offset = offsetof(friction_newton_prox_options, inner_steps), .fallback = "20", .min = 1, .max = 10000,
    .help = "Newton steps after which a proximal problem counts as not solved"},
   {.name = "hand_over", .type = KEY_BOOL, .offset = offsetof(friction_newton_prox_options, hand_over), .fallback = "true",
    .help = "go on with batches of splitting and Newton steps where the proximal problems fail"},
@@ -20,9 +20,9 @@ static const key_spec keys[] = {
 const key_table friction_newton_prox_table = {.name = "friction.newton_prox", .help = "Newton's method on a sequence of regularised problems.",
                                               .size = sizeof(friction_newton_prox_options), .keys = keys};
 
-enum { MOST_STEPS = 200, MOST_FAILURES = 6, PATIENCE = 10, MOST_SWEEPS = 300000, FIRST_SWEEPS = 25, ATTEMPT_STEPS = 20, ATTEMPT_PATIENCE = 4 };
+enum { MOST_STEPS = 1000, MOST_IDLE = 20, FIRST_HOLD = 4, LONGEST_HOLD = 32, PATIENCE = 5, MOST_SWEEPS = 300000, FIRST_SWEEPS = 25, ATTEMPT_STEPS = 20, ATTEMPT_PATIENCE = 4 };
 static const double INNER = 0.1;                    /* accept a proximal problem's answer at this of the error of the whole problem */
-static const double GROW = 10.0, LEAST_ALPHA = 1e-10, MOST_ALPHA = 1e3;
+static const double CAREFUL = 0.3, LEAST_ALPHA = 1e-10, MOST_ALPHA = 1e3; /* CAREFUL: factor on alpha near a shift that failed */
 static const double ATTEMPT_ALPHA[] = {1e-6, 1e-4, 1e-8, 1e-2};
 
 PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run)
@@ -87,30 +87,49 @@ static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The shift of the next proximal problem. After a failure at `bad` it stays a little above for a number of problems that doubles with every
+ * failure, then falls in smaller steps: on walls of bricks with gaps of 1e-5 each proximal problem at a safe shift brings the next nearer to
+ * the contacts that carry, and a wall that failed whatever the sweeps takes a hundred steps. */
+typedef struct {
+  double alpha, bad;
+  int    hold, next_hold;
+} shift;
+
+static void shift_after(shift *s, bool is_accepted, double shrink)
+{
+  if (!is_accepted) {
+    s->bad       = s->alpha;
+    s->alpha     = fmin(MOST_ALPHA, s->alpha / CAREFUL);
+    s->hold      = s->next_hold;
+    s->next_hold = s->next_hold < LONGEST_HOLD ? 2 * s->next_hold : LONGEST_HOLD;
+  } else if (s->hold > 1) --s->hold;
+  else if (s->hold == 1 || s->alpha * shrink <= 1.01 * s->bad) {
+    s->hold = 0, s->bad = 0.0;
+    s->alpha = fmax(LEAST_ALPHA, CAREFUL * s->alpha);
+  } else s->alpha = fmax(LEAST_ALPHA, shrink * s->alpha);
+}
+
 PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_options *own, int64_t n_steps, double *r)
 {
   const size_t  bytes = (size_t)run->p->n * 3 * sizeof *r;
   const int64_t first = run->out->inner_iterations;
-  double        alpha = own->alpha;
+  shift         s     = {.alpha = own->alpha, .next_hold = FIRST_HOLD};
   newton_work  *k     = run->work;
   PetscFunctionBegin;
-  for (int failures = 0; failures < MOST_FAILURES && alpha <= MOST_ALPHA;) {
-    const int64_t left = first + n_steps - run->out->inner_iterations;
-    run->verdict       = FRICTION_ITERATIONS;
-    if (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t idle = 0; idle < MOST_IDLE;) {
+    const int64_t left = first + n_steps - run->out->inner_iterations, before = run->out->inner_iterations;
     bool          is_accepted;
+    run->verdict = FRICTION_ITERATIONS;
+    if (left <= 0 || (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations)) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(run->centre, r, bytes);
     newton_work_velocity(k, run->p, r);
     const double from = friction_error(run->p, run->o->error, r, k->u);
-    PetscCall(inner_newton(run, alpha * run->mean_diagonal, run->centre, from, INNER, left < own->inner_steps ? left : own->inner_steps, PATIENCE, r, &is_accepted));
+    PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER, left < own->inner_steps ? left : own->inner_steps, PATIENCE, r, &is_accepted));
     ++run->out->iterations;
     if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
-    run->verdict = FRICTION_ITERATIONS;
-    if (run->out->inner_iterations >= first + n_steps) PetscFunctionReturn(PETSC_SUCCESS);
-    alpha = is_accepted ? fmax(LEAST_ALPHA, own->shrink * alpha) : GROW * alpha;
-    if (is_accepted) continue;
-    ++failures;
-    if (isfinite(k->best_error)) memcpy(r, k->best_r, bytes);
+    shift_after(&s, is_accepted, own->shrink);
+    idle = run->out->inner_iterations > before ? 0 : idle + 1;
+    if (!is_accepted) memcpy(r, run->centre, bytes); /* not the best so far, which another method may have found: this one makes its own way */
   }
   run->verdict = FRICTION_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
