@@ -20,8 +20,8 @@ static double face_axis(const convex_pose *of, const convex_pose *other, double 
   return most;
 }
 
-/* Whether the arcs of two edges cross on the sphere of normals, that of b turned about: then, and only then, they bound a face of the
- * difference of the solids. ea has the direction of f x g of its faces, likewise eb. */
+/* Whether the arcs of two edges cross on the sphere of normals, that of b turned about: then, and only then, they bound a face
+ * of the difference of the solids. ea has the direction of f x g of its faces, likewise eb. */
 static bool edges_meet(const double *fa, const double *ga, const double *ea, const double *fb, const double *gb, const double *eb)
 {
   const double c = -v3_dot(fb, ea), d = -v3_dot(gb, ea), p = -v3_dot(fa, eb), q = -v3_dot(ga, eb);

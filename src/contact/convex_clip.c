@@ -69,8 +69,8 @@ static void face_segment(facing *o, const view *w, const double *x, const double
   o->height = v3_dot(d, w->n) - o->slope_u * o->u[0] - o->slope_v * o->v[0];
 }
 
-/* The face by which a polyhedron stands on something below it along d: of the flattest edge at its lowest corner the flatter side, so that
- * what lies down on an edge or a face is seen whole. */
+/* The face by which a polyhedron stands on something below it along d: of the flattest edge at its lowest corner the flatter
+ * side, so that what lies down on an edge or a face is seen whole. */
 static int standing_face(const convex_pose *p, const double *d)
 {
   const convex_polyhedron *h = p->solid->polyhedron;
@@ -274,7 +274,8 @@ bool convex_clip(const convex_pose *a, const convex_pose *b, const double n[3], 
   int          kept     = 0;
   for (int i = 0; i < m; ++i) {
     list[i].gap -= rounding;
-    const bool is_rim_a = list[i].name >> 24 == CONVEX_TOUCH_CORNER_A && fa.deepest >= 0, is_rim_b = list[i].name >> 24 == CONVEX_TOUCH_CORNER_B && fb.deepest >= 0;
+    const bool is_rim_a = list[i].name >> 24 == CONVEX_TOUCH_CORNER_A && fa.deepest >= 0,
+               is_rim_b = list[i].name >> 24 == CONVEX_TOUCH_CORNER_B && fb.deepest >= 0;
     const int  of_a = (int)(list[i].name >> 12 & 0xfff), of_b = (int)(list[i].name & 0xfff);
     if (list[i].gap > margin || (is_rim_a && of_a != fa.deepest) || (is_rim_b && of_b != fb.deepest)) continue;
     list[kept++] = list[i];

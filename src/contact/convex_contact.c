@@ -83,7 +83,8 @@ static PetscErrorCode take_solids(convex_contact *c, int n_bodies, body *const *
         if (is_wall) ++c->n_walls;
         else ++c->n_bounded;
       }
-      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d parts are too many to tell contacts apart", bodies[b]->name, n);
+      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d parts are too many to tell contacts apart",
+                 bodies[b]->name, n);
     }
     PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld solids are too many", (long long)c->n);
   }
@@ -143,7 +144,8 @@ static void set_poses(convex_contact *c, const contact_scene *scene)
 static bool may_touch(const convex_contact *c, const contact_scene *scene, int32_t i, int32_t j)
 {
   const int32_t a = c->body[i], b = c->body[j];
-  if (a == b || contact_scene_law(scene, a, b)->never_touch || !(contact_scene_moves(scene, a) || contact_scene_moves(scene, b))) return false;
+  if (a == b || contact_scene_law(scene, a, b)->never_touch || !(contact_scene_moves(scene, a) || contact_scene_moves(scene, b)))
+    return false;
   const convex_pose *p = &c->pose[i], *q = &c->pose[j];
   if (p->kind == CONVEX_HALF_SPACE) return v3_dot(p->normal, q->center) - p->offset <= q->solid->bound + scene->margin;
   if (q->kind == CONVEX_HALF_SPACE) return v3_dot(q->normal, p->center) - q->offset <= p->solid->bound + scene->margin;
@@ -202,7 +204,8 @@ static PetscErrorCode find_pairs(convex_contact *c, const contact_scene *scene, 
 
 /* ---- and where they touch ---- */
 
-static void write_spot(const convex_contact *c, const contact_scene *scene, const solid_pair *pair, const convex_touch *t, contact_spot *o)
+static void write_spot(const convex_contact *c, const contact_scene *scene, const solid_pair *pair, const convex_touch *t,
+                       contact_spot *o)
 {
   const int32_t a = c->body[pair->first], b = c->body[pair->second];
   const double  on_a = contact_scene_moves(scene, a) ? 1.0 : 0.0, on_b = contact_scene_moves(scene, b) ? 1.0 : 0.0;

@@ -1,7 +1,8 @@
 /* Contacts of rigid bodies and obstacles that are made of convex solids (body_ops.solids), for a contact_set.
  *
- * Every pair of bodies both of which are made of such, other pairs being the business of point_contact.h; see convex_pair.h for what is found
- * of each. Boxes around the solids are looked up in a tree, pairs worked through in parallel, in an order that depends on the scene alone. */
+ * Every pair of bodies both of which are made of such, other pairs being the business of point_contact.h; see convex_pair.h for
+ * what is found of each. Boxes around the solids are looked up in a tree, pairs worked through in parallel, in an order that
+ * depends on the scene alone. */
 #ifndef SS_CONTACT_CONVEX_CONTACT_H
 #define SS_CONTACT_CONVEX_CONTACT_H
 #include "contact/contact_set.h"
@@ -13,7 +14,7 @@ typedef struct convex_contact convex_contact;
 /* Room for these bodies [n_bodies], those of every scene that is asked about; their solids are borrowed. */
 PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_contact **out);
 void           convex_contact_destroy(convex_contact **c);
-/* Append the contacts within the margin of bodies at the poses of this step. Where both bodies move, a contact acts halfway between the
- * surfaces, else on the surface of the one that moves. */
+/* Append the contacts within the margin of bodies at the poses of this step. Where both bodies move, a contact acts halfway
+ * between the surfaces, else on the surface of the one that moves. */
 PetscErrorCode convex_contact_find(convex_contact *c, const contact_scene *scene, contact_set *set);
 #endif

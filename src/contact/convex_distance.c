@@ -8,7 +8,8 @@ typedef struct {
   double w[4][3], p[4][3], q[4][3], weight[4];
 } simplex;
 
-/* Whether a tetrahedron is too flat to say what is inside it: corners on a curved side come as close to each other as round-off lets them. */
+/* Whether a tetrahedron is too flat to say what is inside it: corners on a curved side come as close to each other as round-off
+ * lets them. */
 static bool is_flat(const simplex *s)
 {
   double e[3][3], c[3];
@@ -17,7 +18,8 @@ static bool is_flat(const simplex *s)
   return fabs(v3_dot(c, e[2])) <= 1e-9 * v3_norm(e[0]) * v3_norm(e[1]) * v3_norm(e[2]);
 }
 
-/* Weights of the point of the affine hull of the corners in `set` that is closest to the origin; false if they are not all positive. */
+/* Weights of the point of the affine hull of the corners in `set` that is closest to the origin; false if they are not all
+ * positive. */
 static bool project(const simplex *s, int set, double weight[4])
 {
   int    index[4] = {0}, m = 0;
@@ -135,8 +137,8 @@ double convex_distance(const convex_pose *a, const convex_pose *b, const double 
   return d;
 }
 
-/* With a moved away along n, so that `room` is between them, the direction of the shortest way between the solids is no worse than n. The wider
- * the room the farther one sees, the narrower the better one aims. */
+/* With a moved away along n, so that `room` is between them, the direction of the shortest way between the solids is no worse
+ * than n. The wider the room the farther one sees, the narrower the better one aims. */
 static double climb(const convex_pose *a, const convex_pose *b, double *n, double separation, double room)
 {
   for (int step = 0; step < MAX_CLIMBS; ++step) {

@@ -8,7 +8,8 @@
  * By the algorithm of [GilbertJohnsonKeerthi1988]. */
 double convex_distance(const convex_pose *a, const convex_pose *b, const double shift[3], double p[3], double q[3], double n[3]);
 
-/* The direction, from b towards a, in which they are farthest from each other, or overlap least: start at n with convex_separation(n) =
- * `separation`, and climb. Returns the separation there. Finds the maximum next to where it starts, exactly if the solids are apart. */
+/* The direction, from b towards a, in which they are farthest from each other, or overlap least: start at n with
+ * convex_separation(n) = `separation`, and climb. Returns the separation there. Finds the maximum next to where it starts,
+ * exactly if the solids are apart. */
 double convex_climb(const convex_pose *a, const convex_pose *b, double n[3], double separation);
 #endif

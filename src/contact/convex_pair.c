@@ -31,7 +31,8 @@ static void half_space(const convex_pose *a, const convex_pose *b, double margin
       double        q[3];
       v3_copy(q, x);
       v3_axpy(q, -distance, b->normal);
-      convex_touches_add(out, margin, q, b->normal, distance - a->radius, convex_feature_name(CONVEX_TOUCH_END_A, (unsigned)end, 0));
+      convex_touches_add(out, margin, q, b->normal, distance - a->radius,
+                         convex_feature_name(CONVEX_TOUCH_END_A, (unsigned)end, 0));
     }
   }
 }
@@ -39,7 +40,8 @@ static void half_space(const convex_pose *a, const convex_pose *b, double margin
 /* ---- two with flat sides ---- */
 
 /* Those that touch with corners, or with edges side by side: the two closest points. */
-static void corners(const convex_pose *a, const convex_pose *b, const double *axis, bool is_line, double margin, convex_touches *out)
+static void corners(const convex_pose *a, const convex_pose *b, const double *axis, bool is_line, double margin,
+                    convex_touches *out)
 {
   const double stay[3] = {0.0, 0.0, 0.0};
   double       p[3], q[3], n[3], sine[3];
@@ -50,9 +52,10 @@ static void corners(const convex_pose *a, const convex_pose *b, const double *ax
   convex_touches_add(out, margin, q, n, distance, convex_feature_name(CONVEX_TOUCH_CLOSEST, 0, 0));
 }
 
-/* Where round sides or rims overlap most: the point of one that is farthest into the other. Where one of them is flat any of its points is as
- * far, and the other's says where. */
-static void deepest(const convex_pose *a, const convex_pose *b, const double *n, double separation, double margin, convex_touches *out)
+/* Where round sides or rims overlap most: the point of one that is farthest into the other. Where one of them is flat any of its
+ * points is as far, and the other's says where. */
+static void deepest(const convex_pose *a, const convex_pose *b, const double *n, double separation, double margin,
+                    convex_touches *out)
 {
   double p[3], q[3], back[3], normal[3], at[3];
   v3_scale(back, -1.0, n);
@@ -67,7 +70,8 @@ static void deepest(const convex_pose *a, const convex_pose *b, const double *n,
 }
 
 /* Found so far along the normal n, maybe without the closest points, which are `separation` apart. */
-static void complete(const convex_pose *a, const convex_pose *b, const double *n, double separation, bool is_line, double margin, convex_touches *out)
+static void complete(const convex_pose *a, const convex_pose *b, const double *n, double separation, bool is_line, double margin,
+                     convex_touches *out)
 {
   const bool   is_round = a->kind == CONVEX_CYLINDER || b->kind == CONVEX_CYLINDER;
   const double slack    = (is_round ? 1e-7 : 1e-9) * fmin(a->solid->bound, b->solid->bound);

@@ -4,7 +4,7 @@
 #include "contact/convex_pose.h"
 
 /* At most CONVEX_MAX_TOUCHES, with names that are unique among them:
- *   flat sides            the corners of what faces have in common; the crossing of two edges; a corner; how far apart when corners are closest
+ *   flat sides            corners of what faces have in common; the crossing of two edges; a corner; the closest points of corners
  *   sphere, capsule       closest points; both ends of a capsule and where its side meets edges or other sides
  *   cylinder              two points of its side; points of its rim while it stands on a flat end, and the lowest one
  *   half-space            corners and lowest points of the other

@@ -1,6 +1,9 @@
 #include "contact/convex_pose.h"
 
-int64_t convex_pose_room(const convex_solid *s) { return s->polyhedron ? 3 * s->polyhedron->n_corners + 4 * s->polyhedron->n_faces : 0; }
+int64_t convex_pose_room(const convex_solid *s)
+{
+  return s->polyhedron ? 3 * s->polyhedron->n_corners + 4 * s->polyhedron->n_faces : 0;
+}
 
 static void place(double *out, const double *c, const double *R, const double *x)
 {

@@ -1,4 +1,5 @@
-/* Convex solids where they are: what finding contacts between two of them works on. Internal to the files convex_*.c and their tests.
+/* Convex solids where they are: what finding contacts between two of them works on. Internal to the files convex_*.c and their
+ * tests.
  *
  * Spheres and capsules are cores, a point and a segment, with a radius around them; all others have radius 0. */
 #ifndef SS_CONTACT_CONVEX_POSE_H
@@ -23,7 +24,10 @@ int64_t convex_pose_room(const convex_solid *s);
 void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], const double R[9], double *room);
 
 /* Radius around the core. */
-static inline double convex_rounding(const convex_pose *p) { return p->kind == CONVEX_SPHERE || p->kind == CONVEX_CAPSULE ? p->radius : 0.0; }
+static inline double convex_rounding(const convex_pose *p)
+{
+  return p->kind == CONVEX_SPHERE || p->kind == CONVEX_CAPSULE ? p->radius : 0.0;
+}
 /* The point of the core farthest along d (not for half-spaces); of a polyhedron its number, else -1. */
 int convex_support(const convex_pose *p, const double d[3], double x[3]);
 /* How far a lies from b along the unit vector n: the least n.x of a minus the largest of b, without roundings. */
@@ -43,7 +47,8 @@ typedef struct {
 } convex_touches;
 
 /* Append, if it is within margin and there is room: the surface of b at q, that of a at q + gap normal. */
-static inline void convex_touches_add(convex_touches *t, double margin, const double q[3], const double normal[3], double gap, uint64_t feature)
+static inline void convex_touches_add(convex_touches *t, double margin, const double q[3], const double normal[3], double gap,
+                                      uint64_t feature)
 {
   if (!(gap <= margin) || t->n == CONVEX_MAX_TOUCHES) return;
   convex_touch *to = &t->touch[t->n++];

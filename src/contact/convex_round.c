@@ -120,7 +120,8 @@ void convex_segments_closest(const double x[3], const double d[3], const double 
 /* ---- cores of radius against each other ---- */
 
 /* The touch of balls of these radii around x and y. */
-static void add_balls(const double *x, double rx, const double *y, double ry, const double *fallback, double margin, uint64_t name, convex_touches *out)
+static void add_balls(const double *x, double rx, const double *y, double ry, const double *fallback, double margin, uint64_t name,
+                      convex_touches *out)
 {
   double       n[3], q[3];
   v3_sub(n, x, y);
@@ -133,7 +134,8 @@ static void add_balls(const double *x, double rx, const double *y, double ry, co
 }
 
 /* Ends of what a shares with b along the side of both. */
-static void add_ends(const convex_pose *a, const convex_pose *b, const double *fallback, bool is_swapped, double margin, convex_touches *out)
+static void add_ends(const convex_pose *a, const convex_pose *b, const double *fallback, bool is_swapped, double margin,
+                     convex_touches *out)
 {
   double e[3];
   v3_sub(e, b->to, b->from);
@@ -146,7 +148,8 @@ static void add_ends(const convex_pose *a, const convex_pose *b, const double *f
     if (t < -FLUSH || t > 1.0 + FLUSH) continue;
     v3_copy(y, b->from);
     v3_axpy(y, t, e);
-    if (is_swapped) add_balls(y, b->radius, x, a->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_END_B, 0, (unsigned)end), out);
+    if (is_swapped)
+      add_balls(y, b->radius, x, a->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_END_B, 0, (unsigned)end), out);
     else add_balls(x, a->radius, y, b->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_END_A, (unsigned)end, 0), out);
   }
 }
@@ -229,7 +232,8 @@ static void add_edges(const convex_pose *round, const convex_pose *p, double mar
     const double hair = 1e-9 * v3_norm(e) * distance; /* across a face its rims are met along its own normal */
     if (sign * v3_dot(n, fe) < -hair || sign * v3_dot(n, ge) > hair || (sign < 0.0 && distance > round->radius)) continue;
     v3_scale(n, sign / distance, n);
-    convex_touches_add(out, margin, q, n, sign * distance - round->radius, convex_feature_name(CONVEX_TOUCH_CROSSING, 0, (unsigned)i));
+    convex_touches_add(out, margin, q, n, sign * distance - round->radius,
+                       convex_feature_name(CONVEX_TOUCH_CROSSING, 0, (unsigned)i));
   }
 }
 
@@ -251,7 +255,8 @@ static void turn_about(convex_touches *out)
 
 void convex_round_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
-  const bool is_a = a->kind == CONVEX_SPHERE || a->kind == CONVEX_CAPSULE, is_b = b->kind == CONVEX_SPHERE || b->kind == CONVEX_CAPSULE;
+  const bool is_a = a->kind == CONVEX_SPHERE || a->kind == CONVEX_CAPSULE,
+             is_b = b->kind == CONVEX_SPHERE || b->kind == CONVEX_CAPSULE;
   if (is_a && is_b) {
     convex_barrel_touches(a, b, margin, out);
     return;

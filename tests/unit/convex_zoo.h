@@ -111,8 +111,8 @@ static inline int zoo_deepest(const convex_touches *t)
     if (t->touch[k].gap < t->touch[best].gap) best = k;
   return best;
 }
-/* Two at random poses a distance `gap` apart, or overlapping: a is moved along the direction in which it was closest, which leaves it that if
- * the answer was right, as is then asserted. */
+/* Two at random poses a distance `gap` apart, or overlapping: a is moved along the direction in which it was closest, which
+ * leaves it that if the answer was right, as is then asserted. */
 static inline void zoo_pose(const zoo *z, int i, int j, uint64_t trial, double gap, placed *a, placed *b)
 {
   const double seed = 7;

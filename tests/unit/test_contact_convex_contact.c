@@ -1,4 +1,5 @@
-/* Contacts of a crowd of rigid bodies against all pairs one by one: none missed, none twice, on any number of threads; where they act. */
+/* Contacts of a crowd of rigid bodies against all pairs one by one: none missed, none twice, on any number of threads; where
+ * they act. */
 #include "contact/convex_contact.h"
 #include "convex_zoo.h"
 #include "discretize/rigid/rigid_body.h"
@@ -28,7 +29,8 @@ static rigid_body *add_body(crowd *c, int i, rigid_kind kind, const shape_spec *
   return c->rigid[i];
 }
 
-/* A container, a slab that is a union, a ring, and balls, boxes and cylinders at random in a box that holds them with some overlaps. */
+/* A container, a slab that is a union, a ring, and balls, boxes and cylinders at random in a box that holds them with some
+ * overlaps. */
 static void crowd_create(crowd *c)
 {
   const shape_sphere_spec    ball = {{0, 0, 0}, 0.1};

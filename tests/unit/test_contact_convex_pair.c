@@ -1,5 +1,5 @@
-/* Touches of two convex solids. A gap is certified: both points lie on their surfaces, and the solids have a slab of just that thickness
- * between them; where they overlap, no direction of many separates them with less. */
+/* Touches of two convex solids. A gap is certified: both points lie on their surfaces, and the solids have a slab of just that
+ * thickness between them; where they overlap, no direction of many separates them with less. */
 #include "convex_zoo.h"
 
 enum { TRIALS = 150 };
@@ -57,7 +57,8 @@ static void test_apart(void **state)
   assert_no_leak();
 }
 
-/* Overlapping by little: by what it was pushed in, unless another way out has become shorter; and no direction separates them better. */
+/* Overlapping by little: by what it was pushed in, unless another way out has become shorter; and no direction separates them
+ * better. */
 static void test_overlap(void **state)
 {
   (void)state;
@@ -185,8 +186,8 @@ static double farthest(int n, double (*p)[2], const double *d)
   return most;
 }
 
-/* A box on a box, turned about the normal and shifted: the touches span what the two faces share, at most eight of them, and keep their
- * number and names when the pose wobbles by 1e-9. */
+/* A box on a box, turned about the normal and shifted: the touches span what the two faces share, at most eight of them, and
+ * keep their number and names when the pose wobbles by 1e-9. */
 static void test_faces(void **state)
 {
   (void)state;
@@ -255,8 +256,8 @@ static void pair(const shape *s, const double *cs, const shape *t, const double 
   convex_pair_touches(&a.pose, &b.pose, margin, out);
 }
 
-/* Two cylinders, or capsules, side by side touch at both ends of what they share; lying on a plane or a face along a line; standing on
- * more than three points. Boxes edge on edge, and passing each other with flush sides. */
+/* Two cylinders, or capsules, side by side touch at both ends of what they share; lying on a plane or a face along a line;
+ * standing on more than three points. Boxes edge on edge, and passing each other with flush sides. */
 static void test_special(void **state)
 {
   (void)state;

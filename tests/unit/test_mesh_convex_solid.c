@@ -1,5 +1,5 @@
-/* Shapes as unions of convex solids: corners, edges and faces against Euler's formula, the volume and the surface they came from; what is
- * not convex is not taken for it. */
+/* Shapes as unions of convex solids: corners, edges and faces against Euler's formula, the volume and the surface they came
+ * from; what is not convex is not taken for it. */
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"

@@ -36,7 +36,8 @@ static bool lies_in(const plane_list *l, int f, const triangle_mesh *m, int64_t 
 static bool collect_planes(const triangle_mesh *m, double tolerance, plane_list *l)
 {
   for (int64_t t = 0; t < m->n_triangles; ++t) {
-    const double *a = m->x + 3 * (int64_t)m->tri[3 * t], *b = m->x + 3 * (int64_t)m->tri[3 * t + 1], *c = m->x + 3 * (int64_t)m->tri[3 * t + 2];
+    const double *a = m->x + 3 * (int64_t)m->tri[3 * t], *b = m->x + 3 * (int64_t)m->tri[3 * t + 1],
+                 *c = m->x + 3 * (int64_t)m->tri[3 * t + 2];
     double        ab[3], ac[3], n[3];
     v3_sub(ab, b, a);
     v3_sub(ac, c, a);
@@ -145,7 +146,8 @@ static bool chain_loops(convex_polyhedron *p, int32_t *next)
   return n == 2 * p->n_edges;
 }
 
-static PetscErrorCode fill(const plane_list *l, int n_corners, const double *x, const face_set *faces, int n_edges, convex_polyhedron *p, bool *is_sound)
+static PetscErrorCode fill(const plane_list *l, int n_corners, const double *x, const face_set *faces, int n_edges,
+                           convex_polyhedron *p, bool *is_sound)
 {
   int32_t *next = NULL;
   PetscFunctionBegin;

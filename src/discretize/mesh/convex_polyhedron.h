@@ -19,8 +19,8 @@ typedef struct {
   int32_t *fan;        /* [fan_start[n_corners]] faces that meet in each corner, ascending */
 } convex_polyhedron;
 
-/* The polyhedron whose sound, closed surface m is; *out stays NULL if it is not convex (a corner stands out of a face by more than 1e-6 of
- * its size) or has more faces or sides than the above. */
+/* The polyhedron whose sound, closed surface m is; *out stays NULL if it is not convex (a corner stands out of a face by more
+ * than 1e-6 of its size) or has more faces or sides than the above. */
 PetscErrorCode convex_polyhedron_create(const triangle_mesh *m, convex_polyhedron **out);
 void           convex_polyhedron_destroy(convex_polyhedron **p);
 /* x <- x + d. */
