@@ -1,6 +1,7 @@
 #include "friction_fixture.h"
 #include "optim/friction/alart_curnier.h"
 #include "optim/friction/newton.h"
+#include "optim/friction/newton_prox.h"
 #include "optim/friction/newton_matrix.h"
 #include <string.h>
 
@@ -204,5 +205,89 @@ static void merit_stops(void **state)
   assert_no_leak();
 }
 
+/* ROWS x COLUMNS bricks of 1 kg, 1 x 0.5 x 0.5 m, each on two below and eight contacts, with gaps of 1e-5 m/s; one column is pushed. Many sets of contacts
+ * could carry nearly as well. */
+enum { ROWS = 4, COLUMNS = 5, BRICKS = ROWS * COLUMNS, MOST_CONTACTS = 8 * BRICKS };
+typedef struct {
+  int64_t n, n_entries;
+  int32_t row[36 * MOST_CONTACTS], col[36 * MOST_CONTACTS];
+  double  value[36 * MOST_CONTACTS], q[3 * MOST_CONTACTS], mu[MOST_CONTACTS], v[6 * BRICKS];
+} wall;
+
+static void wall_entry(wall *w, int i, int brick, int j, double value)
+{
+  w->row[w->n_entries] = (int32_t)(3 * w->n + i), w->col[w->n_entries] = (int32_t)(6 * brick + j);
+  w->value[w->n_entries++] = value;
+  w->q[3 * w->n + i] += value * w->v[6 * brick + j];
+}
+/* At `at`, normal upwards, on `brick` from `below` (-1: the ground). */
+static void wall_contact(wall *w, int brick, int below, const double at[3], const double centre[][3])
+{
+  static const double axes[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}};
+  w->q[3 * w->n] = 1e-5 * scene_random(77, 5, (uint64_t)w->n);
+  for (int side = 0; side < 2; ++side) {
+    const int b = side ? below : brick;
+    if (b < 0) continue;
+    for (int i = 0; i < 3; ++i) {
+      const double *x = axes[i], arm[3] = {at[0] - centre[b][0], at[1] - centre[b][1], at[2] - centre[b][2]}, sign = side ? -1.0 : 1.0;
+      const double  m[3] = {arm[1] * x[2] - arm[2] * x[1], arm[2] * x[0] - arm[0] * x[2], arm[0] * x[1] - arm[1] * x[0]};
+      for (int j = 0; j < 3; ++j) wall_entry(w, i, b, j, sign * x[j]), wall_entry(w, i, b, 3 + j, sign * m[j]);
+    }
+  }
+  w->mu[w->n++] = 0.3;
+}
+static void wall_build(wall *w)
+{
+  double centre[BRICKS][3];
+  memset(w, 0, sizeof *w);
+  for (int b = 0; b < BRICKS; ++b) {
+    const int i = b / COLUMNS, j = b % COLUMNS;
+    centre[b][0] = j + 0.5 * (i % 2), centre[b][1] = 0.0, centre[b][2] = 0.25 + 0.5 * i;
+    w->v[6 * b]     = j == 0 ? 0.4 * (i + 1) / ROWS : 0.0;
+    w->v[6 * b + 1] = 0.1 * scene_random(77, 6, (uint64_t)b);
+    w->v[6 * b + 2] = -0.098;
+  }
+  for (int b = 0; b < BRICKS; ++b)
+    for (int c = 0; c < 8; ++c) {
+      const int    i = b / COLUMNS, j = b % COLUMNS, end = c & 1 ? 1 : -1, under = i % 2 ? j + (end > 0) : j - (end < 0);
+      const double at[3] = {centre[b][0] + end * (c & 2 ? 0.45 : 0.05), c & 4 ? 0.25 : -0.25, 0.5 * i};
+      if (i == 0 || (under >= 0 && under < COLUMNS)) wall_contact(w, b, i == 0 ? -1 : (i - 1) * COLUMNS + under, at, (const double(*)[3])centre);
+    }
+}
+
+static void a_wall_of_bricks_is_solved(void **state)
+{
+  static const int methods[] = {FRICTION_METHOD_NEWTON_PROX, FRICTION_METHOD_AUTOMATIC};
+  static wall      s;
+  int32_t          row[6 * BRICKS];
+  double           mass[6 * BRICKS], r[3 * MOST_CONTACTS], u[3 * MOST_CONTACTS];
+  sparse_rows      M, H;
+  delassus        *w;
+  document        *doc;
+  (void)state;
+  wall_build(&s);
+  for (int i = 0; i < 6 * BRICKS; ++i) row[i] = i, mass[i] = i % 6 < 3 ? 1.0 : i % 6 == 3 ? 0.5 / 12.0 : 1.25 / 12.0;
+  assert_ok(sparse_rows_from_triplets("mass", 6 * BRICKS, 6 * BRICKS, 6 * BRICKS, row, row, mass, &M));
+  assert_ok(sparse_rows_from_triplets("Jacobian", 3 * s.n, 6 * BRICKS, s.n_entries, s.row, s.col, s.value, &H));
+  assert_ok(delassus_create_system(&M, &H, &w));
+  const friction_problem     p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
+  friction_options           o = scene_options(&doc);
+  friction_newton_prox_options alone = *o.newton_prox;
+  alone.hand_over = false;
+  o.newton_prox   = &alone;
+  for (int k = 0; k < 2; ++k) {
+    friction_result out;
+    o.method = methods[k];
+    memset(r, 0, sizeof r);
+    assert_ok(friction_solve(&p, &o, r, u, &out));
+    if (out.verdict != FRICTION_OK)
+      fail_msg("%s: %s after %d Newton steps, error %g", friction_solvers[o.method].name, friction_verdict_text(out.verdict), (int)out.inner_iterations, out.scaled);
+  }
+  sparse_rows_destroy(&M), sparse_rows_destroy(&H);
+  delassus_destroy(&w);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(jacobian_is_the_derivative_in_every_region), cmocka_unit_test(zeros_are_coulombs_law), cmocka_unit_test(newton_matrix_solves_its_system),
-          cmocka_unit_test(every_line_search_solves), cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops))
+          cmocka_unit_test(every_line_search_solves), cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops), cmocka_unit_test(a_wall_of_bricks_is_solved))
