@@ -185,7 +185,8 @@ PetscErrorCode contact_jacobian_build(contact_jacobian *j, const contact_scene *
   for (int64_t first = 0; first < n; first += CHUNK) {
     const int64_t m = n - first < CHUNK ? n - first : CHUNK;
 #pragma omp parallel for schedule(dynamic, 8) if (m > 16)
-    for (int64_t i = 0; i < m; ++i) build_row(s, &spots[first + i], j->frame + 9 * (first + i), j->known + 3 * (first + i), &row[i]);
+    for (int64_t i = 0; i < m; ++i)
+      build_row(s, &spots[first + i], j->frame + 9 * (first + i), j->known + 3 * (first + i), &row[i]);
     for (int64_t i = 0; i < m; ++i) j->start[first + i + 1] = j->n_entries += row[i].n;
     PetscCall(reserve_entries(j, j->n_entries));
     for (int64_t i = 0; i < m; ++i)

@@ -2,9 +2,10 @@
  *
  *   u = sum_k E_k v[block_k] + known,      u = frame (v_a - v_b), normal first
  *
- * A spot's velocity is what its body says (body_ops.spot_jacobian), or else, by the kind of feature: the weights of point_row; the two nodes
- * of a segment, the three of a triangle, node i being block i; the rigid motion v + w x (x - c) of two blocks, for whatever has a frame. What has no
- * unknowns moves as prescribed, (x at the end - x at the start) / dt, and goes to `known`. [BertailsEtAl2011], H and w.       */
+ * A spot's velocity is what its body says (body_ops.spot_jacobian), or else, by the kind of feature: the weights of point_row; the
+ * two nodes of a segment, the three of a triangle, node i being block i; the rigid motion v + w x (x - c) of two blocks, for
+ * whatever has a frame. What has no unknowns moves as prescribed, (x at the end - x at the start) / dt, and goes to `known`.
+ * [BertailsEtAl2011], H and w. */
 #ifndef SS_CONTACT_CONTACT_JACOBIAN_H
 #define SS_CONTACT_CONTACT_JACOBIAN_H
 #include "contact/contact_set.h"

@@ -60,8 +60,9 @@ PetscErrorCode contact_set_sort(contact_set *s)
   if (is_sorted) PetscFunctionReturn(PETSC_SUCCESS);
   qsort(s->spot, (size_t)s->n, sizeof *s->spot, compare);
   for (int64_t i = 1; i < s->n; ++i)
-    PetscCheck(compare(&s->spot[i - 1], &s->spot[i]) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "two contacts of bodies %d and %d have one key, %016llx %016llx",
-               (int)s->spot[i].body_a, (int)s->spot[i].body_b, (unsigned long long)s->spot[i].key[0], (unsigned long long)s->spot[i].key[1]);
+    PetscCheck(compare(&s->spot[i - 1], &s->spot[i]) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "two contacts of bodies %d and %d have one key, %016llx %016llx", (int)s->spot[i].body_a, (int)s->spot[i].body_b,
+               (unsigned long long)s->spot[i].key[0], (unsigned long long)s->spot[i].key[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,7 +10,7 @@
 /* Gap and velocity are measured along the normal from b to a: they part where normal . (v_a - v_b) > 0. */
 typedef struct {
   uint64_t  key[2];         /* identity over steps, unique in a set: see contact_key. Impulses are remembered by it */
-  uint64_t  was[2];         /* 0: the same key in the last step; else that of the contact it was, which has moved on to other features since */
+  uint64_t  was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other features */
   int32_t   body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
   body_spot a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
   double    normal[3];      /* unit, from b towards a */

@@ -127,7 +127,8 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
     fibre_scene_destroy(out);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld segments of fibres: more than contacts can be numbered by", (long long)f->n_segments);
+  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%lld segments of fibres: more than contacts can be numbered by", (long long)f->n_segments);
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->part_of, &f->part_of));
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->radius, &f->radius));
   PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->end, &f->end));
@@ -146,8 +147,9 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_scene *f = *out;
   fibre_contact_destroy(&f->contact);
   fibre_object_spots_clear(&f->on_object);
-  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->last, &f->found, &f->past.segment, &f->past.feature, &f->past.at,
-                    &f->past.axis, &f->past.normal, &f->past.gap};
+  void *arrays[] = {&f->end,          &f->is_last, &f->lands,     &f->touches,     &f->part,    &f->part_of,
+                    &f->radius,       &f->x0,      &f->x1,        &f->last,        &f->found,   &f->past.segment,
+                    &f->past.feature, &f->past.at, &f->past.axis, &f->past.normal, &f->past.gap};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
 }
@@ -180,8 +182,12 @@ static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
 {
   const fibre_part *a = &f->part[f->part_of[s->segment[0]]], *b = &f->part[f->part_of[s->segment[1]]];
   key[0]              = contact_key(FINDER_FIBRE, a->body, b->body);
-  key[1] = ((((uint64_t)(s->segment[0] - a->first_segment) << 28 | (uint64_t)(s->segment[1] - b->first_segment)) << 2 | s->feature[0]) << 2 | s->feature[1]) << 1 |
-           (uint64_t)s->is_swept;
+  key[1] =
+      ((((uint64_t)(s->segment[0] - a->first_segment) << 28 | (uint64_t)(s->segment[1] - b->first_segment)) << 2 | s->feature[0])
+           << 2 |
+       s->feature[1])
+          << 1 |
+      (uint64_t)s->is_swept;
 }
 
 static void make_spot(const fibre_scene *f, const contact_scene *scene, const fibre_spot *from, contact_spot *to)
@@ -216,14 +222,15 @@ static PetscErrorCode keep_found(fibre_scene *f, int64_t n, const fibre_spot *fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void make_object_spot(const fibre_scene *f, const contact_scene *scene, const contact_object *object, int32_t ordinal, const fibre_object_spot *from,
-                             contact_spot *to)
+static void make_object_spot(const fibre_scene *f, const contact_scene *scene, const contact_object *object, int32_t ordinal,
+                             const fibre_object_spot *from, contact_spot *to)
 {
   const fibre_part  *part    = &f->part[f->part_of[from->segment]];
   const contact_law *law     = contact_scene_law(scene, part->body, object->body_id);
   const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
   to->key[0] = contact_key(FINDER_FIBRE_OBJECT, part->body, object->body_id);
-  to->key[1] = (((segment << 24 | (uint64_t)(uint32_t)ordinal) << 2 | from->feature) << 8 | from->ordinal) << 1 | (uint64_t)from->is_swept;
+  to->key[1] =
+      (((segment << 24 | (uint64_t)(uint32_t)ordinal) << 2 | from->feature) << 8 | from->ordinal) << 1 | (uint64_t)from->is_swept;
   to->body_a = part->body, to->body_b = object->body_id;
   to->a      = (body_spot){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
   to->b      = (body_spot){.kind = FEATURE_FRAME};
@@ -235,11 +242,12 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
   to->friction = law->friction, to->restitution = law->restitution;
 }
 
-/* What is no nearer than a radius is found if it comes on the way; within the whole margin the nearest points now may tell little of where that is. */
+/* What is no nearer than a radius is found if it comes on the way; within the whole margin the nearest points now may tell little
+ * of where that is. */
 static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
 
-/* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which would be inside by the end
- * of the step if nothing held them, are contacts, too. Those of f->on_object are not found again. */
+/* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which
+ * would be inside by the end of the step if nothing held them, are contacts, too. Those of f->on_object are not found again. */
 static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end)
 {
   double min[3], max[3];
@@ -267,7 +275,8 @@ static void mark_landing(fibre_scene *f, const contact_object *object, const rig
 }
 
 /* The contact of a vertex that lands; false where the level set has no direction. */
-static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k, fibre_object_spot *out)
+static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k,
+                         fibre_object_spot *out)
 {
   double arm[3], x_b[3], g[3];
   *out = (fibre_object_spot){.segment = (int32_t)(k / 2), .feature = k % 2 ? FIBRE_LAST : FIBRE_FIRST, .is_swept = true, .at = k % 2 ? 1.0 : 0.0};
@@ -281,7 +290,8 @@ static bool landing_spot(const fibre_scene *f, const contact_object *object, con
   return true;
 }
 
-static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const contact_object *object, const rigid_frame *end, int32_t ordinal, contact_set *set)
+static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const contact_object *object, const rigid_frame *end,
+                                   int32_t ordinal, contact_set *set)
 {
   PetscFunctionBeginUser;
   const rigid_frame *start = &s->frames[object->frame];
@@ -297,7 +307,8 @@ static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const
 }
 
 /* With every level set that some fibre may touch. */
-static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set)
+static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
+                                   contact_set *set)
 {
   contact_spot *spot;
   PetscFunctionBeginUser;
@@ -307,11 +318,13 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
     bool                  is_any  = false;
     int32_t               ordinal = 0; /* which of its body's */
     for (int i = 0; i < j; ++i) ordinal += objects[i].body_id == object->body_id;
-    for (int i = 0; i < s->n_bodies; ++i) f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
+    for (int i = 0; i < s->n_bodies; ++i)
+      f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
     for (int p = 0; p < f->n_parts; ++p) is_any |= f->touches[f->part[p].body];
     if (!is_any) continue;
     PetscCall(contact_scene_end_frame(s, object->body_id, &end));
-    PetscCall(fibre_object_run(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &end, margin_of(f, s), &f->on_object));
+    PetscCall(fibre_object_run(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &end, margin_of(f, s),
+                               &f->on_object));
     PetscCall(contact_set_append(set, f->on_object.n, &spot));
     for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
     PetscCall(find_landing(f, s, object, &end, ordinal, set));
@@ -319,8 +332,8 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set,
-                                step_verdict *verdict)
+PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
+                                contact_set *set, step_verdict *verdict)
 {
   const fibre_spot *found;
   contact_spot     *spot;
@@ -426,14 +439,16 @@ static PetscErrorCode past_restored(void *context)
   const fibre_past *p = &f->past;
   PetscFunctionBeginUser;
   for (int64_t i = 0; i < p->n; ++i) {
-    bool is_sound = isfinite(p->gap[i]) && isfinite(v3_norm(p->normal + 3 * i)) && p->feature[3 * i] <= FIBRE_LAST && p->feature[3 * i + 1] <= FIBRE_LAST &&
-                    isfinite(v3_norm(p->axis + 6 * i) + v3_norm(p->axis + 6 * i + 3));
+    bool is_sound = isfinite(p->gap[i]) && isfinite(v3_norm(p->normal + 3 * i)) && p->feature[3 * i] <= FIBRE_LAST &&
+                    p->feature[3 * i + 1] <= FIBRE_LAST && isfinite(v3_norm(p->axis + 6 * i) + v3_norm(p->axis + 6 * i + 3));
     for (int k = 0; k < 2; ++k)
-      is_sound = is_sound && p->segment[2 * i + k] >= 0 && p->segment[2 * i + k] < f->n_segments && p->at[2 * i + k] >= 0.0 && p->at[2 * i + k] <= 1.0;
+      is_sound = is_sound && p->segment[2 * i + k] >= 0 && p->segment[2 * i + k] < f->n_segments && p->at[2 * i + k] >= 0.0 &&
+                 p->at[2 * i + k] <= 1.0;
     if (i > 0)
       is_sound = is_sound && (p->segment[2 * i - 2] < p->segment[2 * i] ||
                               (p->segment[2 * i - 2] == p->segment[2 * i] && p->segment[2 * i - 1] <= p->segment[2 * i + 1]));
-    PetscCheck(is_sound, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/fibres: row %lld is no contact of this job's fibres, or out of order", (long long)i);
+    PetscCheck(is_sound, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
+               "contact/fibres: row %lld is no contact of this job's fibres, or out of order", (long long)i);
   }
   PetscCall(read_past(f));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -449,10 +464,12 @@ PetscErrorCode fibre_scene_fields(fibre_scene *f, field_table *table)
   group->resize   = past_resize;
   group->restored = past_restored;
   PetscCall(field_table_add(table, group, "segment", "1", FIELD_I32, 2, &p->segment, FIELD_CHECKPOINT, "of all fibres"));
-  PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT, "inside, first or last vertex; found on the way"));
+  PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT,
+                            "inside, first or last vertex; found on the way"));
   PetscCall(field_table_add(table, group, "at", "1", FIELD_F64, 2, &p->at, FIELD_CHECKPOINT, "place along the segments"));
   PetscCall(field_table_add(table, group, "axis", "m", FIELD_F64, 6, &p->axis, FIELD_CHECKPOINT, "points on both axes"));
-  PetscCall(field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, FIELD_CHECKPOINT, "from the second to the first"));
+  PetscCall(
+      field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, FIELD_CHECKPOINT, "from the second to the first"));
   PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, FIELD_CHECKPOINT, "between the surfaces"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

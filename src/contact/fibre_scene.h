@@ -1,9 +1,9 @@
 /* Contacts of the fibres of a scene (body_ops.segments) with each other and with level sets, for a contact_set: fibre_contact.h and
  * fibre_object.h over all bodies at once.
  *
- * A contact of two acts halfway between the surfaces, on both fibres at the same place, so that momenta balance, angular ones too. What it was
- * in the last step (contact_spot.was), and from which side fibres touch that have come through each other, is told from the contacts of the
- * last step that was accepted, which are state. */
+ * A contact of two acts halfway between the surfaces, on both fibres at the same place, so that momenta balance, angular ones too.
+ * What it was in the last step (contact_spot.was), and from which side fibres touch that have come through each other, is told
+ * from the contacts of the last step that was accepted, which are state. */
 #ifndef SS_CONTACT_FIBRE_SCENE_H
 #define SS_CONTACT_FIBRE_SCENE_H
 #include "contact/contact_set.h"
@@ -13,10 +13,10 @@ typedef struct fibre_scene fibre_scene;
 /* Fibres of these bodies; law [n_bodies][n_bodies]. *out is NULL if there are none: the others take that. */
 PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out);
 void           fibre_scene_destroy(fibre_scene **f);
-/* Append the contacts within the margin, and those that come together on the way that fibres take without contact. *verdict where a fibre is
- * not finite. */
-PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set,
-                                step_verdict *verdict);
+/* Append the contacts within the margin, and those that come together on the way that fibres take without contact. *verdict where
+ * a fibre is not finite. */
+PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
+                                contact_set *set, step_verdict *verdict);
 /* The step is accepted: what was found last is the past from now on. */
 PetscErrorCode fibre_scene_accept(fibre_scene *f);
 /* Group "contact/fibres" of checkpoints. */

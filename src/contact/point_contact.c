@@ -28,7 +28,8 @@ void point_contact_destroy(point_contact **p)
 enum { OBJECT_BITS = 12 }; /* level sets of one body */
 
 /* False where the level set has no direction: the point is as far from all of its surface, and nothing says where to. */
-static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source, const contact_object *object, contact_spot *out)
+static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source,
+                      const contact_object *object, contact_spot *out)
 {
   const rigid_frame *f   = &s->frames[object->frame];
   const contact_law *law = contact_scene_law(s, source->body_id, object->body_id);
@@ -53,8 +54,9 @@ static bool make_spot(const contact_scene *s, const contact_candidate *c, const 
   return true;
 }
 
-PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources, const contact_source *sources,
-                                  int n_objects, const contact_object *objects, const bool *may_touch, contact_set *set)
+PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources,
+                                  const contact_source *sources, int n_objects, const contact_object *objects,
+                                  const bool *may_touch, contact_set *set)
 {
   contact_candidate *found;
   contact_spot      *spot;
@@ -65,7 +67,8 @@ PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int 
     p->capacity = n_objects;
   }
   contact_search_number(s->n_bodies, n_objects, objects, p->key);
-  const search_problem problem = {n_sources, n_objects, n_frames, s->n_bodies, sources, objects, p->key, s->frames, may_touch, s->margin};
+  const search_problem problem = {n_sources, n_objects, n_frames,  s->n_bodies, sources,
+                                  objects,   p->key,    s->frames, may_touch,   s->margin};
   PetscCall(contact_search_run(p->search, &problem, NULL, &n, &found));
   const int64_t before = contact_set_size(set);
   PetscCall(contact_set_append(set, n, &spot));

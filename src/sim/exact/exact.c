@@ -1,14 +1,14 @@
 /* The formulation `exact`: backward Euler with rigid contact and exact Coulomb friction [BertailsEtAl2011].
  *
- * A step solves g(v) = H^T r with (H v + w, r) in Coulomb's set of every contact, g the systems' residuals. Contacts, their frames and H are those of
- * its start. Linearised at v_k,
+ * A step solves g(v) = H^T r with (H v + w, r) in Coulomb's set of every contact, g the systems' residuals. Contacts, their frames
+ * and H are those of its start. Linearised at v_k,
  *
  *   M (v - v_k) + g(v_k) = H^T r,   u = H v + w = W r + q,   W = H M^-1 H^T,   q = H v_k + w - H M^-1 g(v_k)
  *
- * which is the paper's one-step problem with f = g(v_k) - M v_k. M is the tangent without what is not symmetric or not definite in it; whatever it
- * leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the tolerance (step_layout.h). From the third
- * linearisation on they start from Anderson's combination of those before; M and W are kept while that makes progress. max_iterations: 1 takes the
- * first linearisation as it is, as the paper does.                      */
+ * which is the paper's one-step problem with f = g(v_k) - M v_k. M is the tangent without what is not symmetric or not definite in
+ * it; whatever it leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the
+ * tolerance (step_layout.h). From the third linearisation on they start from Anderson's combination of those before; M and W are
+ * kept while that makes progress. max_iterations: 1 takes the first linearisation as it is, as the paper does. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -61,7 +61,8 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   step_layout *l = &e->layout;
   p->n           = p->unknowns.n;
   p->n_contacts  = exact_contacts_size(&e->contacts);
-  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached}, **contact[] = {&p->r, &p->u, &p->q};
+  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached},
+         **contact[] = {&p->r, &p->u, &p->q};
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
   for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
   for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("impulses", 3 * p->n_contacts, sizeof(double), contact[k]));
@@ -73,7 +74,8 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
 }
 
 /* p->right = P^T (g(v) - H^T r), p->full of it; *norm in units of acceleration_scale. */
-static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, double *norm, step_verdict *verdict, step_report *report)
+static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, double *norm, step_verdict *verdict,
+                               step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &e->layout;
@@ -122,7 +124,8 @@ static void take_answer(const exact *e, const friction_result *answer, step_verd
   if (answer->verdict == FRICTION_OK) return;
   ++report->fallbacks;
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!(friction_result_error(answer, o->friction->error) <= o->friction_stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
+  else if (!(friction_result_error(answer, o->friction->error) <= o->friction_stall_tolerance))
+    *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
 static bool wants_dump(const exact *e) { return e->layout.scene->job->output->fclib > 0; }
@@ -178,8 +181,8 @@ static PetscErrorCode step_back(exact *e, exact_problem *p, bool with_tangent, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the velocities x [n] that the last problem was linearised at and those that it came to, p->y, to the next to try: Anderson's combination, in the norm
- * of kinetic energy, of what came before. */
+/* From the velocities x [n] that the last problem was linearised at and those that it came to, p->y, to the next to try:
+ * Anderson's combination, in the norm of kinetic energy, of what came before. */
 static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
 {
   PetscFunctionBegin;
@@ -196,7 +199,8 @@ static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Linearise until the step is solved. What is accepted is always the solution of a linearised problem, which obeys the law of contact. */
+/* Linearise until the step is solved. What is accepted is always the solution of a linearised problem, which obeys the law of
+ * contact. */
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;

@@ -23,7 +23,8 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
 {
   PetscFunctionBegin;
   *c = (exact_contacts){.scene = s};
-  PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies: more than contacts can be numbered by", s->n_bodies);
+  PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies: more than contacts can be numbered by",
+             s->n_bodies);
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->frame, &c->frame));
   PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->by_points, &c->by_points));
@@ -84,10 +85,13 @@ static double shift_of(const contact_spot *s, double u_N, const job_contact *o, 
 static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const exact_unknowns *u, step_verdict *verdict)
 {
   scene              *s  = c->scene;
-  const contact_scene in = {s->n_bodies, c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, {s->gravity[0], s->gravity[1], s->gravity[2]}, step_layout_margin(l)};
+  const contact_scene in = {
+      s->n_bodies,          c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, {s->gravity[0], s->gravity[1], s->gravity[2]},
+      step_layout_margin(l)};
   PetscFunctionBegin;
   contact_set_clear(c->set);
-  PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
+  PetscCall(
+      point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
   PetscCall(convex_contact_find(c->convex, &in, c->set));
   PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, verdict));
   PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, verdict));

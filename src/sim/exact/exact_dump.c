@@ -36,7 +36,8 @@ static PetscErrorCode copy_rows(const sparse_rows *from, sparse_rows *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_dump_problem(exact_dump *d, const delassus *W, int64_t n_contacts, const double *v_free, const double *q, const double *mu, const double *guess)
+PetscErrorCode exact_dump_problem(exact_dump *d, const delassus *W, int64_t n_contacts, const double *v_free, const double *q,
+                                  const double *mu, const double *guess)
 {
   const sparse_rows *M = delassus_mass(W), *H = delassus_jacobian(W);
   PetscFunctionBegin;
@@ -72,15 +73,19 @@ PetscErrorCode exact_dump_write(const exact_dump *d, const char *title, const ch
   PetscFunctionBegin;
   if (d->n_contacts == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* M is symmetric, and FCLIB's H the transpose of ours: compressed columns of theirs are our compressed rows. */
-  const fclib_problem p = {.is_global  = true,
-                           .dimension  = 3,
-                           .n_contacts = d->n_contacts,
-                           .n_dof      = d->M.n_rows,
-                           .M = {d->M.n_rows, d->M.n_cols, d->M.start, d->M.col, d->M.value},
-                           .H = {d->H.n_cols, d->H.n_rows, d->H.start, d->H.col, d->H.value},
-                           .f = d->f, .w = d->w, .mu = d->mu,
-                           .title       = (char *)title,
-                           .description = (char *)"one step of stickslip, formulation exact: v free velocities, u with the terms of gaps and impacts in w"};
+  const fclib_problem p = {
+      .is_global  = true,
+      .dimension  = 3,
+      .n_contacts = d->n_contacts,
+      .n_dof      = d->M.n_rows,
+      .M          = {d->M.n_rows, d->M.n_cols, d->M.start, d->M.col, d->M.value},
+      .H          = {d->H.n_cols, d->H.n_rows, d->H.start, d->H.col, d->H.value},
+      .f          = d->f,
+      .w          = d->w,
+      .mu         = d->mu,
+      .title      = (char *)title,
+      .description =
+          (char *)"one step of stickslip, formulation exact: v free velocities, u with the terms of gaps and impacts in w"};
   const fclib_state solution = {d->v, d->u, d->r}, guess = {NULL, d->guess_u, d->guess};
   PetscCall(fclib_write(path, &p, &solution, 1, &guess));
   PetscFunctionReturn(PETSC_SUCCESS);

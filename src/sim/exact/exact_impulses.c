@@ -50,7 +50,8 @@ void exact_impulses_guess(const exact_impulses *m, const contact_jacobian *j, co
   }
 }
 
-PetscErrorCode exact_impulses_remember(exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, const double *r)
+PetscErrorCode exact_impulses_remember(exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
+                                       const double *r)
 {
   PetscFunctionBegin;
   PetscCall(reserve(m, j->n));
@@ -82,7 +83,8 @@ static PetscErrorCode restored(void *context)
   const exact_impulses *m = context;
   PetscFunctionBegin;
   for (int64_t i = 0; i < m->n; ++i) {
-    PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/impulses: row %lld is not finite", (long long)i);
+    PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
+               "contact/impulses: row %lld is not finite", (long long)i);
     PetscCheck(i == 0 || compare(m->key + 2 * i - 2, m->key + 2 * i) < 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
                "contact/impulses: row %lld is out of order", (long long)i);
   }
@@ -97,6 +99,7 @@ PetscErrorCode exact_impulses_fields(exact_impulses *m, field_table *table)
   group->resize   = resize;
   group->restored = restored;
   PetscCall(field_table_add(table, group, "key", "1", FIELD_U64, 2, &m->key, FIELD_CHECKPOINT, "identity of the contact"));
-  PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &m->force, FIELD_CHECKPOINT, "mean force of the last step on the first of its bodies"));
+  PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &m->force, FIELD_CHECKPOINT,
+                            "mean force of the last step on the first of its bodies"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

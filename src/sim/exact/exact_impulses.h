@@ -1,5 +1,5 @@
-/* What contacts pushed with in the last accepted step, by their keys: where the next one starts from, and state, since a solution may depend
- * on the guess. Kept as forces in world axes: frames of contacts turn, steps change. */
+/* What contacts pushed with in the last accepted step, by their keys: where the next one starts from, and state, since a solution
+ * may depend on the guess. Kept as forces in world axes: frames of contacts turn, steps change. */
 #ifndef SS_SIM_EXACT_IMPULSES_H
 #define SS_SIM_EXACT_IMPULSES_H
 #include "contact/contact_jacobian.h"
@@ -15,7 +15,9 @@ void exact_impulses_destroy(exact_impulses *m);
 /* r [n][3]: impulses [N s] of contacts sorted by key, in the frames of `j`; 0 for those not known. */
 void exact_impulses_guess(const exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r);
 /* Forget all, then remember these that are not 0. */
-PetscErrorCode exact_impulses_remember(exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, const double *r);
-/* Group "contact/impulses" of checkpoints; what is restored must be sorted and finite. `m` must stay where it is as long as the table. */
+PetscErrorCode exact_impulses_remember(exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
+                                       const double *r);
+/* Group "contact/impulses" of checkpoints; what is restored must be sorted and finite. `m` must stay where it is as long as the
+ * table. */
 PetscErrorCode exact_impulses_fields(exact_impulses *m, field_table *table);
 #endif

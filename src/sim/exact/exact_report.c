@@ -21,7 +21,8 @@ static void end_position(const exact_contacts *c, const step_layout *l, const co
 }
 
 /* Of one contact that pushes. */
-static void judge(const double *r, const double *u, double mu, double dt, contact_summary *sum, double *excess, double *miss, const double *W)
+static void judge(const double *r, const double *u, double mu, double dt, contact_summary *sum, double *excess, double *miss,
+                  const double *W)
 {
   const double r_T = hypot(r[1], r[2]), u_T = hypot(u[1], u[2]), rho = 3.0 / (W[0] + W[4] + W[8]);
   double       map[3];
@@ -34,8 +35,8 @@ static void judge(const double *r, const double *u, double mu, double dt, contac
   sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
 }
 
-PetscErrorCode exact_report(const exact_contacts *c, const step_layout *l, const double *r, const double *u, const double *W_diagonal,
-                            contact_points *points, contact_forces *forces, contact_summary *out)
+PetscErrorCode exact_report(const exact_contacts *c, const step_layout *l, const double *r, const double *u,
+                            const double *W_diagonal, contact_points *points, contact_forces *forces, contact_summary *out)
 {
   const contact_spot *spots = exact_contacts_spots(c);
   contact_summary     sum   = {0};
@@ -63,7 +64,8 @@ PetscErrorCode exact_report(const exact_contacts *c, const step_layout *l, const
     points->is_sliding[p]  = hypot(u[3 * i + 1], u[3 * i + 2]) * l->dt > 1e-9;
     sum.n_sliding += points->is_sliding[p];
     most = fmax(most, own[0]);
-    if (!group || group->source_body != spots[i].body_a || group->object_body != spots[i].body_b) /* sorted by bodies, finder by finder */
+    if (!group || group->source_body != spots[i].body_a ||
+        group->object_body != spots[i].body_b) /* sorted by bodies, finder by finder */
       PetscCall(contact_forces_open(forces, spots[i].body_a, spots[i].body_b, &group));
     contact_group_add(group, x, f);
     ++p;

@@ -4,9 +4,9 @@
 #include "contact/contact_record.h"
 #include "sim/exact/exact_contacts.h"
 
-/* The contacts that push, the forces between bodies, and the summary, for impulses r [n][3] and the velocities u [n][3] that the law is put
- * on (shift included). W_diagonal [n][9]: for the natural map, |r - P(r - rho u~)| over the largest r_N, rho = 3/trace(W_aa). Before the
- * bodies' end_step, with l->v and l->frames those of the end. */
-PetscErrorCode exact_report(const exact_contacts *c, const step_layout *l, const double *r, const double *u, const double *W_diagonal,
-                            contact_points *points, contact_forces *forces, contact_summary *out);
+/* The contacts that push, the forces between bodies, and the summary, for impulses r [n][3] and the velocities u [n][3] that the
+ * law is put on (shift included). W_diagonal [n][9]: for the natural map, |r - P(r - rho u~)| over the largest r_N, rho =
+ * 3/trace(W_aa). Before the bodies' end_step, with l->v and l->frames those of the end. */
+PetscErrorCode exact_report(const exact_contacts *c, const step_layout *l, const double *r, const double *u,
+                            const double *W_diagonal, contact_points *points, contact_forces *forces, contact_summary *out);
 #endif

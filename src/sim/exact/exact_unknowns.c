@@ -50,7 +50,8 @@ PetscErrorCode exact_unknowns_create(const step_layout *l, exact_unknowns *u)
   PetscFunctionBegin;
   memset(u, 0, sizeof *u);
   u->n_full = 3 * l->n_blocks;
-  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns: more than can be numbered", (long long)u->n_full);
+  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns: more than can be numbered",
+             (long long)u->n_full);
   u->is_all = l->n_prescribed == 0 && l->led.n == 0;
   if (u->is_all) {
     u->n = u->n_full;
@@ -106,7 +107,8 @@ void exact_unknowns_pick(const exact_unknowns *u, const double *v, double *y)
 /* ---- matrices -------------------------------------------------------------------------------------------------------- */
 
 /* A matrix of blocks as scalar rows: what is in the pattern stays in it, zero or not. */
-static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value, sparse_rows *out)
+static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
+                                  const double *value, sparse_rows *out)
 {
   int64_t *row_start;
   int32_t *scalar_col;

@@ -17,7 +17,8 @@ PetscErrorCode followers_gather(followers *f, int n_systems, body *const *system
     const int64_t        n = b->ops->followers ? b->ops->followers(b, &own) : 0;
     PetscCall(memory_reserve("followers", f->n + n, sizeof *f->entry, &f->capacity, &f->entry));
     for (int64_t k = 0; k < n; ++k)
-      f->entry[f->n++] = (body_follower){(int32_t)(b->first_block + own[k].block), (int32_t)(b->first_block + own[k].leader), own[k].weight};
+      f->entry[f->n++] =
+          (body_follower){(int32_t)(b->first_block + own[k].block), (int32_t)(b->first_block + own[k].leader), own[k].weight};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -27,13 +28,15 @@ void followers_expand(const followers *f, double *x)
   for (int64_t i = 0; i < f->n; ++i)
     for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] = 0.0;
   for (int64_t i = 0; i < f->n; ++i)
-    for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].leader + k];
+    for (int k = 0; k < 3; ++k)
+      x[3 * (int64_t)f->entry[i].block + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].leader + k];
 }
 
 void followers_fold(const followers *f, double *x)
 {
   for (int64_t i = 0; i < f->n; ++i)
-    for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].leader + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].block + k];
+    for (int k = 0; k < 3; ++k)
+      x[3 * (int64_t)f->entry[i].leader + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].block + k];
   for (int64_t i = 0; i < f->n; ++i)
     for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] = 0.0;
 }

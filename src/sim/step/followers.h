@@ -1,8 +1,8 @@
 /* Blocks of the global vector that move as a weighted sum of others (body_ops.followers): v_i = sum a_ij v_j.
  *
- * With R the map that sets followers from their leaders, the equations are R^T g(R v) = 0 and their tangent is R^T H R: what is tested
- * with R v is the same as without followers, so momentum, whatever rigid motion R reproduces, and backward Euler's loss of energy stay.
- * Followers keep their place in the vector, decoupled. */
+ * With R the map that sets followers from their leaders, the equations are R^T g(R v) = 0 and their tangent is R^T H R: what is
+ * tested with R v is the same as without followers, so momentum, whatever rigid motion R reproduces, and backward Euler's loss of
+ * energy stay. Followers keep their place in the vector, decoupled. */
 #ifndef SS_SIM_FOLLOWERS_H
 #define SS_SIM_FOLLOWERS_H
 #include "discretize/body.h"

@@ -16,7 +16,8 @@ PetscErrorCode step_layout_create(scene *s, step_layout *l)
 void step_layout_destroy(step_layout *l)
 {
   followers_free(&l->led);
-  void *arrays[] = {&l->prescribed, &l->prescribed_velocity, &l->frames0, &l->frames, &l->v0, &l->v, &l->scale, &l->inverse_scale, &l->column_scale};
+  void *arrays[] = {&l->prescribed, &l->prescribed_velocity, &l->frames0,     &l->frames, &l->v0, &l->v,
+                    &l->scale,      &l->inverse_scale,       &l->column_scale};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -67,7 +68,8 @@ static PetscErrorCode gather_prescribed(step_layout *l)
     if (total > l->prescribed_capacity) {
       l->prescribed_capacity = total + total / 2;
       PetscCall(memory_resize("prescribed components", l->prescribed_capacity, sizeof *l->prescribed, &l->prescribed));
-      PetscCall(memory_resize("prescribed velocities", l->prescribed_capacity, sizeof *l->prescribed_velocity, &l->prescribed_velocity));
+      PetscCall(
+          memory_resize("prescribed velocities", l->prescribed_capacity, sizeof *l->prescribed_velocity, &l->prescribed_velocity));
     }
     for (int64_t k = 0; k < n; ++k) {
       l->prescribed[l->n_prescribed]            = 3 * b->first_block + dof[k];
@@ -154,7 +156,8 @@ double step_layout_margin(const step_layout *l)
   }
   for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(l->frames0[i].v));
   for (int i = 0; i < s->n_sources; ++i)
-    if (s->sources[i].b->ops->points == POINT_RIGID) speed = fmax(speed, rigid_speed(&s->sources[i], &l->frames0[s->sources[i].frame]));
+    if (s->sources[i].b->ops->points == POINT_RIGID)
+      speed = fmax(speed, rigid_speed(&s->sources[i], &l->frames0[s->sources[i].frame]));
   return fmin(2.0 * l->dt * (speed + l->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
 }
 

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b) { return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b); }
+static int compare(const void *a, const void *b)
+{
+  return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
 
 /* Extra couplings by row. */
 typedef struct {
@@ -37,8 +40,8 @@ static int64_t merge_row(const body *b, int64_t row, const row_lists *extra, int
   return m;
 }
 
-PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t *pair_row, const int32_t *pair_col, int64_t **row_start,
-                            int32_t **col)
+PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t *pair_row, const int32_t *pair_col,
+                            int64_t **row_start, int32_t **col)
 {
   row_lists extra = {NULL, NULL};
   int64_t  *room;
@@ -58,7 +61,8 @@ PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t
   }
   for (int64_t i = 0; i < l->n_blocks; ++i) count[i + 1] += count[i];
   PetscCall(memory_alloc("tangent columns", count[l->n_blocks], sizeof **col, col));
-  for (int64_t i = 0; i < l->n_blocks; ++i) memcpy(*col + count[i], loose + room[i], (size_t)(count[i + 1] - count[i]) * sizeof *loose);
+  for (int64_t i = 0; i < l->n_blocks; ++i)
+    memcpy(*col + count[i], loose + room[i], (size_t)(count[i + 1] - count[i]) * sizeof *loose);
   memory_free(&loose);
   memory_free(&room);
   memory_free(&extra.start);
