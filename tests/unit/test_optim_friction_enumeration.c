@@ -1,6 +1,6 @@
-/* Solvers against all combinations of contact statuses, each solved by itself: problems of at most 12 unknowns. What is found here comes from
- * the law alone: take-off r = 0, stick u = 0, slide r = r_N (1, mu cos t, mu sin t) with u_N = 0 and u_T along it; Newton with differences
- * on the unknowns of the sliding contacts, from many angles, then the inequalities. */
+/* Solvers against all combinations of contact statuses, each solved by itself: problems of at most 12 unknowns. What is found
+ * here comes from the law alone: take-off r = 0, stick u = 0, slide r = r_N (1, mu cos t, mu sin t) with u_N = 0 and u_T along
+ * it; Newton with differences on the unknowns of the sliding contacts, from many angles, then the inequalities. */
 #include "friction_fixture.h"
 #include <string.h>
 
@@ -135,7 +135,8 @@ static int enumerate(small_problem *p, double kept[KEPT][12])
 
 static void every_answer_is_one_of_all(void **state)
 {
-  static const int methods[] = {FRICTION_METHOD_NEWTON, FRICTION_METHOD_NEWTON_PROX, FRICTION_METHOD_INTERIOR_POINT, FRICTION_METHOD_SPLITTING, FRICTION_METHOD_AUTOMATIC};
+  static const int methods[] = {FRICTION_METHOD_NEWTON, FRICTION_METHOD_NEWTON_PROX, FRICTION_METHOD_INTERIOR_POINT,
+                                FRICTION_METHOD_SPLITTING, FRICTION_METHOD_AUTOMATIC};
   static double    kept[KEPT][12];
   int              seen[3] = {0, 0, 0}, n_newton = 0, n_problems = 0;
   (void)state;
@@ -165,19 +166,24 @@ static void every_answer_is_one_of_all(void **state)
       o.method = methods[k];
       assert_ok(friction_solve(&p, &o, r, u, &out));
       if (methods[k] == FRICTION_METHOD_NEWTON && out.verdict != FRICTION_OK) continue; /* it promises nothing from afar */
-      if (out.verdict != FRICTION_OK) fail_msg("problem %d, %s: %s, error %g", (int)seed, friction_solvers[o.method].name, friction_verdict_text(out.verdict), out.scaled);
+      if (out.verdict != FRICTION_OK)
+        fail_msg("problem %d, %s: %s, error %g", (int)seed, friction_solvers[o.method].name, friction_verdict_text(out.verdict),
+                 out.scaled);
       n_newton += methods[k] == FRICTION_METHOD_NEWTON;
       for (int f = 0; f < n_found; ++f) {
         double apart = 0.0;
         for (int i = 0; i < 3 * small.n; ++i) apart = fmax(apart, fabs(r[i] - kept[f][i]));
         least = fmin(least, apart);
       }
-      if (!(least <= 1e-10)) fail_msg("problem %d, %s: the nearest of %d solutions is %g away", (int)seed, friction_solvers[o.method].name, n_found, least);
+      if (!(least <= 1e-10))
+        fail_msg("problem %d, %s: the nearest of %d solutions is %g away", (int)seed, friction_solvers[o.method].name, n_found,
+                 least);
       for (int a = 0; a < small.n; ++a) ++seen[r[3 * a] == 0.0 ? OFF : hypot(u[3 * a + 1], u[3 * a + 2]) < 1e-9 ? STICK : SLIDE];
     }
     scene_destroy(&s), delassus_destroy(&w), document_destroy(&doc);
   }
-  if (seen[OFF] < 20 || seen[STICK] < 20 || seen[SLIDE] < 20) fail_msg("only %d take-offs, %d sticking and %d sliding contacts were tried", seen[OFF], seen[STICK], seen[SLIDE]);
+  if (seen[OFF] < 20 || seen[STICK] < 20 || seen[SLIDE] < 20)
+    fail_msg("only %d take-offs, %d sticking and %d sliding contacts were tried", seen[OFF], seen[STICK], seen[SLIDE]);
   assert_true(5 * n_newton >= 4 * n_problems);
   assert_no_leak();
 }

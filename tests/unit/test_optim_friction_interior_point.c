@@ -50,7 +50,8 @@ static void steps_end_on_the_border(void **state)
     }
     for (int i = 0; i < 3; ++i) at[i] = x[i] + t * d[i];
     assert_close(at[0] - hypot(at[1], at[2]), 0.0, 1e-11 * (1.0 + t));
-    for (double s = 0.0; s < 1.0; s += 0.1) assert_true(x[0] + s * t * d[0] > hypot(x[1] + s * t * d[1], x[2] + s * t * d[2]) - 1e-12 * (1.0 + t));
+    for (double s = 0.0; s < 1.0; s += 0.1)
+      assert_true(x[0] + s * t * d[0] > hypot(x[1] + s * t * d[1], x[2] + s * t * d[2]) - 1e-12 * (1.0 + t));
   }
 }
 

@@ -44,7 +44,9 @@ static void jacobian_is_the_derivative_in_every_region(void **state)
           alart_curnier_contact((alart_curnier_radius)radius, at->mu, rho, u, r, high, none, none + 9);
           for (int i = 0; i < 3; ++i) {
             const double slope = (high[i] - low[i]) / (2.0 * h), ours = (of_r ? B : A)[3 * i + j];
-            if (!(fabs(slope - ours) <= 1e-8)) fail_msg("%s, radius %d: df_%d/d%c_%d = %.10g, differences say %.10g", at->name, radius, i, of_r ? 'r' : 'u', j, ours, slope);
+            if (!(fabs(slope - ours) <= 1e-8))
+              fail_msg("%s, radius %d: df_%d/d%c_%d = %.10g, differences say %.10g", at->name, radius, i, of_r ? 'r' : 'u', j, ours,
+                       slope);
           }
         }
     }
@@ -53,8 +55,10 @@ static void jacobian_is_the_derivative_in_every_region(void **state)
 /* Zero exactly where Coulomb's law holds, for any rho; continuous across the kinks. */
 static void zeros_are_coulombs_law(void **state)
 {
-  const double good[][6] = {/* u, r */ {0.3, 0.1, -2, 0, 0, 0}, {0, 0, 0, 2, 0.6, -0.8}, {0, 0.3, 0.4, 2, -0.6, -0.8}, {0, 0, 0, 0, 0, 0}};
-  const double bad[][6]  = {{0.3, 0, 0, 1, 0, 0}, {-0.1, 0, 0, 0, 0, 0}, {0, 0.3, 0.4, 2, 0.6, 0.8}, {0, 0.3, 0, 2, -0.6, 0}, {0, 0, 0, 2, 1.2, 0}, {0, 0, 0, -1, 0, 0}};
+  const double good[][6] = {
+      /* u, r */ {0.3, 0.1, -2, 0, 0, 0}, {0, 0, 0, 2, 0.6, -0.8}, {0, 0.3, 0.4, 2, -0.6, -0.8}, {0, 0, 0, 0, 0, 0}};
+  const double bad[][6] = {{0.3, 0, 0, 1, 0, 0},    {-0.1, 0, 0, 0, 0, 0}, {0, 0.3, 0.4, 2, 0.6, 0.8},
+                           {0, 0.3, 0, 2, -0.6, 0}, {0, 0, 0, 2, 1.2, 0},  {0, 0, 0, -1, 0, 0}};
   double       f[3], A[9], B[9];
   (void)state;
   for (int radius = 0; radius < 2; ++radius)
@@ -96,7 +100,8 @@ static void case_destroy(solve_case *c)
   document_destroy(&c->doc);
 }
 
-/* d solves J d = -f, J = A (W + alpha I) + B, contacts eliminated or not; 60 contacts on one body of 12 freedoms take the saddle form. */
+/* d solves J d = -f, J = A (W + alpha I) + B, contacts eliminated or not; 60 contacts on one body of 12 freedoms take the saddle
+ * form. */
 static void newton_matrix_solves_its_system(void **state)
 {
   enum { N = 60, M = 3 * N };
@@ -125,7 +130,8 @@ static void newton_matrix_solves_its_system(void **state)
       for (int64_t a = 0; a < n; ++a)
         for (int i = 0; i < 3; ++i) {
           double s = f[3 * a + i];
-          for (int j = 0; j < 3; ++j) s += A[9 * a + 3 * i + j] * (Wd[3 * a + j] + shift * d[3 * a + j]) + B[9 * a + 3 * i + j] * d[3 * a + j];
+          for (int j = 0; j < 3; ++j)
+            s += A[9 * a + 3 * i + j] * (Wd[3 * a + j] + shift * d[3 * a + j]) + B[9 * a + 3 * i + j] * d[3 * a + j];
           assert_close(s, 0.0, 1e-9);
         }
     }
@@ -149,7 +155,8 @@ static void every_line_search_solves(void **state)
     if (out.verdict != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_verdict_text(out.verdict), out.scaled);
     assert_true(out.iterations < 40);
     assert_true(out.scaled <= c->o.tolerance);
-    for (int64_t a = 0; a < c->p.n; ++a) assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
+    for (int64_t a = 0; a < c->p.n; ++a)
+      assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
     case_destroy(c);
   }
   free(c);
@@ -205,8 +212,8 @@ static void merit_stops(void **state)
   assert_no_leak();
 }
 
-/* ROWS x COLUMNS bricks of 1 kg, 1 x 0.5 x 0.5 m, each on two below and eight contacts, with gaps of 1e-5 m/s; one column is pushed. Many sets of contacts
- * could carry nearly as well. */
+/* ROWS x COLUMNS bricks of 1 kg, 1 x 0.5 x 0.5 m, each on two below and eight contacts, with gaps of 1e-5 m/s; one column is
+ * pushed. Many sets of contacts could carry nearly as well. */
 enum { ROWS = 4, COLUMNS = 5, BRICKS = ROWS * COLUMNS, MOST_CONTACTS = 8 * BRICKS };
 typedef struct {
   int64_t n, n_entries;
@@ -229,7 +236,8 @@ static void wall_contact(wall *w, int brick, int below, const double at[3], cons
     const int b = side ? below : brick;
     if (b < 0) continue;
     for (int i = 0; i < 3; ++i) {
-      const double *x = axes[i], arm[3] = {at[0] - centre[b][0], at[1] - centre[b][1], at[2] - centre[b][2]}, sign = side ? -1.0 : 1.0;
+      const double *x = axes[i], arm[3] = {at[0] - centre[b][0], at[1] - centre[b][1], at[2] - centre[b][2]},
+                   sign  = side ? -1.0 : 1.0;
       const double  m[3] = {arm[1] * x[2] - arm[2] * x[1], arm[2] * x[0] - arm[0] * x[2], arm[0] * x[1] - arm[1] * x[0]};
       for (int j = 0; j < 3; ++j) wall_entry(w, i, b, j, sign * x[j]), wall_entry(w, i, b, 3 + j, sign * m[j]);
     }
@@ -251,7 +259,8 @@ static void wall_build(wall *w)
     for (int c = 0; c < 8; ++c) {
       const int    i = b / COLUMNS, j = b % COLUMNS, end = c & 1 ? 1 : -1, under = i % 2 ? j + (end > 0) : j - (end < 0);
       const double at[3] = {centre[b][0] + end * (c & 2 ? 0.45 : 0.05), c & 4 ? 0.25 : -0.25, 0.5 * i};
-      if (i == 0 || (under >= 0 && under < COLUMNS)) wall_contact(w, b, i == 0 ? -1 : (i - 1) * COLUMNS + under, at, (const double(*)[3])centre);
+      if (i == 0 || (under >= 0 && under < COLUMNS))
+        wall_contact(w, b, i == 0 ? -1 : (i - 1) * COLUMNS + under, at, (const double(*)[3])centre);
     }
 }
 
@@ -281,7 +290,8 @@ static void a_wall_of_bricks_is_solved(void **state)
     memset(r, 0, sizeof r);
     assert_ok(friction_solve(&p, &o, r, u, &out));
     if (out.verdict != FRICTION_OK)
-      fail_msg("%s: %s after %d Newton steps, error %g", friction_solvers[o.method].name, friction_verdict_text(out.verdict), (int)out.inner_iterations, out.scaled);
+      fail_msg("%s: %s after %d Newton steps, error %g", friction_solvers[o.method].name, friction_verdict_text(out.verdict),
+               (int)out.inner_iterations, out.scaled);
   }
   sparse_rows_destroy(&M), sparse_rows_destroy(&H);
   delassus_destroy(&w);
@@ -289,5 +299,6 @@ static void a_wall_of_bricks_is_solved(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(jacobian_is_the_derivative_in_every_region), cmocka_unit_test(zeros_are_coulombs_law), cmocka_unit_test(newton_matrix_solves_its_system),
-          cmocka_unit_test(every_line_search_solves), cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops), cmocka_unit_test(a_wall_of_bricks_is_solved))
+TEST_MAIN(cmocka_unit_test(jacobian_is_the_derivative_in_every_region), cmocka_unit_test(zeros_are_coulombs_law),
+          cmocka_unit_test(newton_matrix_solves_its_system), cmocka_unit_test(every_line_search_solves),
+          cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops), cmocka_unit_test(a_wall_of_bricks_is_solved))

@@ -9,7 +9,8 @@ void alart_curnier_rho(const double W[9], double rho[2])
 }
 
 /* P(y) - r_T, with y = r_T - rho_T u_T outside the disc of radius `disc` = mu R: d = y/|y|, k = mu R/|y|, Pi = I - d d^T. */
-static void slide(double mu, double rho_T, double disc, const double y[2], double size, const double r[3], double f[3], double A[9], double B[9])
+static void slide(double mu, double rho_T, double disc, const double y[2], double size, const double r[3], double f[3], double A[9],
+                  double B[9])
 {
   const double d[2] = {y[0] / size, y[1] / size}, k = disc / size;
   f[1] = disc * d[0] - r[1];
@@ -24,10 +25,11 @@ static void slide(double mu, double rho_T, double disc, const double y[2], doubl
   }
 }
 
-bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double rho[2], const double u[3], const double r[3], double f[3],
-                           double A[9], double B[9])
+bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double rho[2], const double u[3], const double r[3],
+                           double f[3], double A[9], double B[9])
 {
-  const double normal = r[0] - rho[0] * u[0], y[2] = {r[1] - rho[1] * u[1], r[2] - rho[1] * u[2]}, size = sqrt(y[0] * y[0] + y[1] * y[1]);
+  const double normal = r[0] - rho[0] * u[0], y[2] = {r[1] - rho[1] * u[1], r[2] - rho[1] * u[2]},
+               size       = sqrt(y[0] * y[0] + y[1] * y[1]);
   const bool   is_pressed = normal > 0.0, is_augmented = radius == ALART_CURNIER_AUGMENTED;
   const double disc = mu * fmax(0.0, is_augmented ? normal : r[0]);
   m3_zero(A);
@@ -51,12 +53,13 @@ bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double 
   return true;
 }
 
-double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r, double *f,
-                     double *A, double *B, bool *is_active)
+double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r,
+                     double *f, double *A, double *B, bool *is_active)
 {
   double sum = 0.0, none[18];
   for (int64_t a = 0; a < p->n; ++a) {
-    const bool yes = alart_curnier_contact(radius, p->mu[a], rho + 2 * a, u + 3 * a, r + 3 * a, f + 3 * a, A ? A + 9 * a : none, A ? B + 9 * a : none + 9);
+    const bool yes = alart_curnier_contact(radius, p->mu[a], rho + 2 * a, u + 3 * a, r + 3 * a, f + 3 * a, A ? A + 9 * a : none,
+                                           A ? B + 9 * a : none + 9);
     if (is_active) is_active[a] = yes;
     sum += v3_dot(f + 3 * a, f + 3 * a);
   }

@@ -3,22 +3,22 @@
  *   f_N = max(0, r_N - rho_N u_N) - r_N,   f_T = P(r_T - rho_T u_T) - r_T,   P: nearest point of the disc of radius mu R
  *
  * and its generalised Jacobian A = df/du, B = df/dr. On a kink the region is taken whose inequality is closed: inactive at
- * r_N = rho_N u_N, stick on the circle.                                                                                              */
+ * r_N = rho_N u_N, stick on the circle. */
 #ifndef SS_OPTIM_ALART_CURNIER_H
 #define SS_OPTIM_ALART_CURNIER_H
 #include "optim/friction/friction.h"
 
 typedef enum {
-  ALART_CURNIER_IMPULSE,  /* R = max(0, r_N): as published */
-  ALART_CURNIER_AUGMENTED /* R = max(0, r_N - rho_N u_N): the same zeros, and a contact whose normal part is inactive takes off whole */
+  ALART_CURNIER_IMPULSE, /* R = max(0, r_N): as published */
+  ALART_CURNIER_AUGMENTED /* R = max(0, r_N - rho_N u_N): the same zeros; inactive normals take off whole */
 } alart_curnier_radius;
 
 /* rho = {rho_N, rho_T} = {1/W_NN, 2/trace W_TT}: the units of an inverse block, so that neither part of f outweighs the other. */
 void alart_curnier_rho(const double W[9], double rho[2]);
 /* f [3]; A, B [9] row-major. False: f = -r, A = 0, B = -I, the contact leaves the Newton system with d = -r. */
-bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double rho[2], const double u[3], const double r[3], double f[3],
-                           double A[9], double B[9]);
+bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double rho[2], const double u[3], const double r[3],
+                           double f[3], double A[9], double B[9]);
 /* All contacts: rho [n][2], f [n][3], A, B [n][9], is_active [n]; A, B and is_active may all be NULL. Returns 1/2 |f|^2. */
-double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r, double *f,
-                     double *A, double *B, bool *is_active);
+double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r,
+                     double *f, double *A, double *B, bool *is_active);
 #endif

@@ -1,11 +1,20 @@
-/* The choice of a method: sweeps while they promise to end soon, then Newton on proximal problems, then an interior-point method, and
- * where all these stall, accelerated sweeps, and growing batches of plain ones with Newton steps in between. What decides are errors and counts, never the clock. */
+/* The choice of a method: sweeps while they promise to end soon, then Newton on proximal problems, then an interior-point
+ * method, and where all these stall, accelerated sweeps, and growing batches of plain ones with Newton steps in between. What
+ * decides are errors and counts, never the clock. */
 #include "core/timer.h"
 #include "optim/friction/newton_prox.h"
 #include "optim/friction/splitting.h"
 #include <string.h>
 
-enum { FIRST_LOOK = 16, NEWTON_STEPS = 150, INTERIOR_STEPS = 60, PATIENT_STEPS = 1000, MANY_SWEEPS = 20000, MOST_SWEEPS = 300000, MOST_LOOKS = 64 };
+enum {
+  FIRST_LOOK     = 16,
+  NEWTON_STEPS   = 150,
+  INTERIOR_STEPS = 60,
+  PATIENT_STEPS  = 1000,
+  MANY_SWEEPS    = 20000,
+  MOST_SWEEPS    = 300000,
+  MOST_LOOKS     = 64
+};
 /* A Newton run costs about as much as this many sweeps times the contacts that a contact shares bodies with: between 60 sweeps on
  * rigid bodies and 250 on loose fibres (Zen 3, November 2026). */
 static const double SWEEPS_PER_COUPLING = 12.0;
@@ -21,7 +30,8 @@ typedef struct {
   int     n_looks;
 } outlook;
 
-/* Sweeps are worth going on with while the rate over the later half of them leads to the tolerance within what Newton would cost. */
+/* Sweeps are worth going on with while the rate over the later half of them leads to the tolerance within what Newton would
+ * cost. */
 static bool sweeps_are_hopeless(void *ctx, int64_t sweeps, double error)
 {
   outlook     *k     = ctx;
@@ -100,7 +110,8 @@ static PetscErrorCode by_newton(newton_run *run, double *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_automatic(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+PetscErrorCode friction_solve_automatic(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                        friction_result *out)
 {
   const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
   outlook      k   = {.tolerance = o->tolerance, .worth = SWEEPS_PER_COUPLING * delassus_coupling(p->W)};

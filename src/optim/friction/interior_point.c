@@ -103,7 +103,8 @@ static void scaling(path *k, int64_t a)
   for (int e = 0; e < 9; ++e) k->B[9 * a + e] = inverse[e] * c->X[e % 3];
 }
 
-/* Right-hand side of lambda o (Q_{w^-1/2} dx + Q_{w^1/2} dy) = centre e - lambda o lambda [- the product of the predictor's parts]. */
+/* Right-hand side of lambda o (Q_{w^-1/2} dx + Q_{w^1/2} dy) = centre e - lambda o lambda [- the product of the predictor's
+ * parts]. */
 static void right_side(path *k, double centre, bool is_corrector)
 {
   for (int64_t a = 0; a < k->p->n; ++a) {
@@ -162,13 +163,15 @@ static PetscErrorCode advance(path *k, double damping, double *length)
   right_side(k, 0.0, false);
   PetscCall(direction(k, &longest, &is_solved));
   if (!is_solved) PetscFunctionReturn(PETSC_SUCCESS);
-  const double t = fmin(1.0, longest), power = t > 1.0 / sqrt(3.0) ? fmax(1.0, 3.0 * t * t) : 1.0, sigma = fmin(1.0, pow(fmax(0.0, gap_at(k, t) / k->gap), power));
+  const double t = fmin(1.0, longest), power = t > 1.0 / sqrt(3.0) ? fmax(1.0, 3.0 * t * t) : 1.0,
+               sigma = fmin(1.0, pow(fmax(0.0, gap_at(k, t) / k->gap), power));
   right_side(k, sigma * k->gap, true);
   PetscCall(direction(k, &longest, &is_solved));
   if (!is_solved) PetscFunctionReturn(PETSC_SUCCESS);
   longest = fmin(1.0, longest);
   *length = fmin(1.0, (0.9 + 0.09 * longest) * longest);
-  for (int64_t a = 0; a < k->p->n; ++a) v3_axpy(k->pair[a].x, *length, k->dx + 3 * a), v3_axpy(k->pair[a].y, *length, k->dy + 3 * a);
+  for (int64_t a = 0; a < k->p->n; ++a)
+    v3_axpy(k->pair[a].x, *length, k->dx + 3 * a), v3_axpy(k->pair[a].y, *length, k->dy + 3 * a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +225,8 @@ static PetscErrorCode follow(path *k, newton_run *run, const friction_options *o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_interior_point(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+PetscErrorCode friction_solve_interior_point(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                             friction_result *out)
 {
   const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
   newton_run   run;

@@ -31,7 +31,8 @@ static inline void jordan_inverse(const double x[3], double z[3])
 }
 static inline void jordan_sqrt(const double x[3], double z[3])
 {
-  const double t = sqrt(x[1] * x[1] + x[2] * x[2]), low = sqrt(fmax(0.0, x[0] - t)), high = sqrt(x[0] + t), f = high > 0.0 ? 1.0 / (low + high) : 0.0;
+  const double t = sqrt(x[1] * x[1] + x[2] * x[2]), low = sqrt(fmax(0.0, x[0] - t)), high = sqrt(x[0] + t),
+               f = high > 0.0 ? 1.0 / (low + high) : 0.0;
   z[0] = 0.5 * (low + high);
   z[1] = f * x[1], z[2] = f * x[2]; /* (high - low)/(2 t) = 1/(high + low) */
 }
@@ -46,7 +47,8 @@ static inline void jordan_quadratic(const double w[3], double Q[9])
 /* The largest t with x + s d in L for all s in [0, t]; x inside L. INFINITY if d points into L. */
 static inline double jordan_step(const double x[3], const double d[3])
 {
-  const double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2], b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2], c = jordan_det(x), under = b * b - a * c;
+  const double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2], b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2], c = jordan_det(x),
+               under = b * b - a * c;
   double       t = d[0] < 0.0 ? -x[0] / d[0] : INFINITY;
   if (under < 0.0) return t;
   const double q = b < 0.0 ? -b + sqrt(under) : -b - sqrt(under), one = q / a, two = c / q; /* roots of c + 2 b t + a t^2 */

@@ -7,18 +7,22 @@
 #include <stddef.h>
 #include <string.h>
 
+#define OPTION(field) offsetof(friction_newton_options, field)
 static const char *const searches[]    = {"full", "armijo", "goldstein_price", "nonmonotone", NULL};
-static const char *const search_help[] = {"whole steps: the merit may rise across a kink; the best impulses are kept", "halve the step until 1/2 |f|^2 falls enough",
+static const char *const search_help[] = {"whole steps: the merit may rise across a kink; the best impulses are kept",
+                                          "halve the step until 1/2 |f|^2 falls enough",
                                           "as published: 1/2 |f|^2 falls enough and not too little for the length of the step",
                                           "halve the step until 1/2 |f|^2 is enough below the largest of the last 10", NULL};
 static const key_spec    keys[]        = {
-  {.name = "line_search", .type = KEY_ENUM, .offset = offsetof(friction_newton_options, line_search), .choices = searches, .choice_help = search_help,
+  {.name = "line_search", .type = KEY_ENUM, .offset = OPTION(line_search), .choices = searches, .choice_help = search_help,
    .fallback = "full", .help = "how far a step goes"},
-  {.name = "merit", .type = KEY_REAL, .offset = offsetof(friction_newton_options, merit), .unit = "(N s)^2", .fallback = "0", .min = 0, .max = INFINITY,
+  {.name = "merit", .type = KEY_REAL, .offset = OPTION(merit), .unit = "(N s)^2", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "1/2 |f|^2 at which to stop, the published criterion; 0: at the tolerance of the error alone"},
   {.name = NULL}};
-const key_table friction_newton_table = {.name = "friction.newton", .help = "Newton's method on the function of Alart and Curnier.",
-                                         .size = sizeof(friction_newton_options), .keys = keys};
+const key_table friction_newton_table = {.name = "friction.newton",
+                                         .help = "Newton's method on the function of Alart and Curnier.",
+                                         .size = sizeof(friction_newton_options),
+                                         .keys = keys};
 
 enum { WINDOW = 10, PATIENCE = 20, MOST_STEPS = 100, HALVINGS = 10 };
 static const double SUFFICIENT = 1e-4, GOLDSTEIN_LOW = 0.1, GOLDSTEIN_HIGH = 0.9;
@@ -44,7 +48,8 @@ static double goldstein_price(newton_work *k, const friction_problem *p, const d
   for (int i = 0; i <= 2 * HALVINGS; ++i) {
     const double m = merit_at(k, p, r, t);
     if (!(m <= merit - GOLDSTEIN_LOW * t * 2.0 * merit)) high = t;
-    else if (m < merit - GOLDSTEIN_HIGH * t * 2.0 * merit || t >= 1.0) return t; /* no longer than the whole step, which would be exact */
+    else if (m < merit - GOLDSTEIN_HIGH * t * 2.0 * merit || t >= 1.0)
+      return t; /* no longer than the whole step, which would be exact */
     else low = t;
     t = high < INFINITY ? 0.5 * (low + high) : 1.0;
     if (low > 0.0 && high - low < 1e-3 * high) return low;
@@ -52,7 +57,8 @@ static double goldstein_price(newton_work *k, const friction_problem *p, const d
   return low;
 }
 
-static double step_length(newton_line_search search, newton_work *k, const friction_problem *p, const double *r, double merit, const double *last)
+static double step_length(newton_line_search search, newton_work *k, const friction_problem *p, const double *r, double merit,
+                          const double *last)
 {
   double largest = merit;
   if (search == NEWTON_FULL) return 1.0;
@@ -62,7 +68,8 @@ static double step_length(newton_line_search search, newton_work *k, const frict
   return halve(k, p, r, merit, largest);
 }
 
-static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_problem *p, const friction_options *o, double *r, friction_result *out)
+static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_problem *p, const friction_options *o, double *r,
+                              friction_result *out)
 {
   const friction_newton_options *own = o->newton;
   const int64_t                  n_steps = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
@@ -96,7 +103,8 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                     friction_result *out)
 {
   newton_work   *k = NULL;
   newton_matrix *m = NULL;

@@ -32,8 +32,8 @@ struct newton_matrix {
 
 /* A residual above this of the right-hand side calls for a refinement, and above WORST after it for full pivoting. */
 static const double GOOD = 1e-10, WORST = 1e-4;
-/* W's entries over those of the saddle form, among active contacts, from which on the latter is factored: 4 lets all rigid sets keep the
- * block LU, five times faster there, and halves the time of wisps of fibres with 300 contacts and more. */
+/* W's entries over those of the saddle form, among active contacts, from which on the latter is factored: 4 lets all rigid sets
+ * keep the block LU, five times faster there, and halves the time of wisps of fibres with 300 contacts and more. */
 static const double DENSER = 4.0;
 
 static void forget_pattern(newton_matrix *m)
@@ -113,8 +113,10 @@ static PetscErrorCode build_pattern(newton_matrix *m, const bool *is_active)
   }
   for (int64_t i = 0; i < m->n_rows; ++i)
     for (int64_t k = m->w_start[m->contact[i]]; k < m->w_start[m->contact[i] + 1]; ++k) m->n_blocks += m->is_member[m->w_col[k]];
-  PetscCheck(m->n_blocks <= PETSC_MAX_INT / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%lld pairs of active contacts are more than a Newton system of this build of PETSC can number; use the method splitting", (long long)m->n_blocks);
+  PetscCheck(
+      m->n_blocks <= PETSC_MAX_INT / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+      "%lld pairs of active contacts are more than a Newton system of this build of PETSC can number; use the method splitting",
+      (long long)m->n_blocks);
   PetscCall(memory_resize("Newton columns", m->n_blocks, sizeof *m->col, &m->col));
   int64_t block = 0;
   for (int64_t i = 0; i < m->n_rows; ++i) {
@@ -206,7 +208,9 @@ static PetscErrorCode factor_pivoted(newton_matrix *m, bool *is_solved)
   sparse_rows rows;
   PetscFunctionBegin;
   PetscErrorCode code = scalar_rows(m, &rows);
-  if (!code) code = m->pivoted ? sparse_direct_refactor(m->pivoted, &rows, is_solved) : sparse_direct_create(SPARSE_DIRECT_LU, &rows, is_solved, &m->pivoted);
+  if (!code)
+    code = m->pivoted ? sparse_direct_refactor(m->pivoted, &rows, is_solved)
+                      : sparse_direct_create(SPARSE_DIRECT_LU, &rows, is_solved, &m->pivoted);
   sparse_rows_destroy(&rows);
   PetscCall(code);
   m->is_pivoted = true;
@@ -224,7 +228,8 @@ static bool saddle_pays(const newton_matrix *m, const bool *is_active)
   return of_W > DENSER * ((double)M->start[M->n_rows] + 2.0 * share * (double)H->start[H->n_rows] + 9.0 * n_active);
 }
 
-PetscErrorCode newton_matrix_factor(newton_matrix *m, double alpha, const double *A, const double *B, const bool *is_active, bool *is_solved)
+PetscErrorCode newton_matrix_factor(newton_matrix *m, double alpha, const double *A, const double *B, const bool *is_active,
+                                    bool *is_solved)
 {
   PetscFunctionBegin;
   *is_solved = true;

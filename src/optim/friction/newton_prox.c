@@ -7,25 +7,40 @@
 #include <stddef.h>
 #include <string.h>
 
+#define OPTION(field) offsetof(friction_newton_prox_options, field)
 static const key_spec keys[] = {
-  {.name = "alpha", .type = KEY_REAL, .offset = offsetof(friction_newton_prox_options, alpha), .fallback = "1.0e-2", .min = 0, .max = 1e6, .is_open = true,
+  {.name = "alpha", .type = KEY_REAL, .offset = OPTION(alpha), .fallback = "1.0e-2", .min = 0, .max = 1e6, .is_open = true,
    .help = "first shift alpha of W + alpha I, over the mean of W's diagonal"},
-  {.name = "shrink", .type = KEY_REAL, .offset = offsetof(friction_newton_prox_options, shrink), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
-   .help = "factor on alpha after each proximal problem that was solved; after one that was not, alpha grows and falls again with more care"},
-  {.name = "inner_steps", .type = KEY_INT, .offset = offsetof(friction_newton_prox_options, inner_steps), .fallback = "20", .min = 1, .max = 10000,
+  {.name = "shrink", .type = KEY_REAL, .offset = OPTION(shrink), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
+   .help = "factor on alpha after each proximal problem that was solved; after one that was not, alpha grows and falls again with "
+           "more care"},
+  {.name = "inner_steps", .type = KEY_INT, .offset = OPTION(inner_steps), .fallback = "20", .min = 1, .max = 10000,
    .help = "Newton steps after which a proximal problem counts as not solved"},
-  {.name = "hand_over", .type = KEY_BOOL, .offset = offsetof(friction_newton_prox_options, hand_over), .fallback = "true",
+  {.name = "hand_over", .type = KEY_BOOL, .offset = OPTION(hand_over), .fallback = "true",
    .help = "go on with batches of splitting and Newton steps where the proximal problems fail"},
   {.name = NULL}};
-const key_table friction_newton_prox_table = {.name = "friction.newton_prox", .help = "Newton's method on a sequence of regularised problems.",
-                                              .size = sizeof(friction_newton_prox_options), .keys = keys};
+const key_table friction_newton_prox_table = {.name = "friction.newton_prox",
+                                              .help = "Newton's method on a sequence of regularised problems.",
+                                              .size = sizeof(friction_newton_prox_options),
+                                              .keys = keys};
 
-enum { MOST_STEPS = 1000, MOST_IDLE = 20, FIRST_HOLD = 4, LONGEST_HOLD = 32, PATIENCE = 5, MOST_SWEEPS = 300000, FIRST_SWEEPS = 25, ATTEMPT_STEPS = 20, ATTEMPT_PATIENCE = 4 };
-static const double INNER = 0.1;                    /* accept a proximal problem's answer at this of the error of the whole problem */
+enum {
+  MOST_STEPS       = 1000,
+  MOST_IDLE        = 20,
+  FIRST_HOLD       = 4,
+  LONGEST_HOLD     = 32,
+  PATIENCE         = 5,
+  MOST_SWEEPS      = 300000,
+  FIRST_SWEEPS     = 25,
+  ATTEMPT_STEPS    = 20,
+  ATTEMPT_PATIENCE = 4
+};
+static const double INNER   = 0.1; /* accept a proximal problem's answer at this of the error of the whole problem */
 static const double CAREFUL = 0.3, LEAST_ALPHA = 1e-10, MOST_ALPHA = 1e3; /* CAREFUL: factor on alpha near a shift that failed */
 static const double ATTEMPT_ALPHA[] = {1e-6, 1e-4, 1e-8, 1e-2};
 
-PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run)
+PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out,
+                                 newton_run *run)
 {
   double trace = 0.0;
   PetscFunctionBegin;
@@ -52,11 +67,11 @@ static friction_verdict must_stop(const newton_run *run)
   return timer_now() > run->end ? FRICTION_TIME : stop_is_urgent() ? FRICTION_STOPPED : FRICTION_OK;
 }
 
-/* Newton steps on the function with u = W r + q + alpha (r - centre), or with centre = r all along (NULL), which leaves the shift in the
- * matrix alone. Goes on until the inner error is `wanted` of the whole one (`from` at the centre), the whole problem is solved, or it has
- * not fallen for `patience` steps. */
-static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *centre, double from, double wanted, int64_t n_steps, int64_t patience, double *r,
-                                   bool *is_accepted)
+/* Newton steps on the function with u = W r + q + alpha (r - centre), or with centre = r all along (NULL), which leaves the
+ * shift in the matrix alone. Goes on until the inner error is `wanted` of the whole one (`from` at the centre), the whole
+ * problem is solved, or it has not fallen for `patience` steps. */
+static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *centre, double from, double wanted, int64_t n_steps,
+                                   int64_t patience, double *r, bool *is_accepted)
 {
   const friction_problem *p = run->p;
   newton_work            *k = run->work;
@@ -87,9 +102,9 @@ static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The shift of the next proximal problem. After a failure at `bad` it stays a little above for a number of problems that doubles with every
- * failure, then falls in smaller steps: on walls of bricks with gaps of 1e-5 each proximal problem at a safe shift brings the next nearer to
- * the contacts that carry, and a wall that failed whatever the sweeps takes a hundred steps. */
+/* The shift of the next proximal problem. After a failure at `bad` it stays a little above for a number of problems that doubles
+ * with every failure, then falls in smaller steps: on walls of bricks with gaps of 1e-5 each proximal problem at a safe shift
+ * brings the next nearer to the contacts that carry, and a wall that failed whatever the sweeps takes a hundred steps. */
 typedef struct {
   double alpha, bad;
   int    hold, next_hold;
@@ -120,16 +135,19 @@ PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_
     const int64_t left = first + n_steps - run->out->inner_iterations, before = run->out->inner_iterations;
     bool          is_accepted;
     run->verdict = FRICTION_ITERATIONS;
-    if (left <= 0 || (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (left <= 0 || (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations))
+      PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(run->centre, r, bytes);
     newton_work_velocity(k, run->p, r);
     const double from = friction_error(run->p, run->o->error, r, k->u);
-    PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER, left < own->inner_steps ? left : own->inner_steps, PATIENCE, r, &is_accepted));
+    PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER,
+                           left < own->inner_steps ? left : own->inner_steps, PATIENCE, r, &is_accepted));
     ++run->out->iterations;
     if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
     shift_after(&s, is_accepted, own->shrink);
     idle = run->out->inner_iterations > before ? 0 : idle + 1;
-    if (!is_accepted) memcpy(r, run->centre, bytes); /* not the best so far, which another method may have found: this one makes its own way */
+    if (!is_accepted)
+      memcpy(r, run->centre, bytes); /* not the best so far, which another method may have found: this one makes its own way */
   }
   run->verdict = FRICTION_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -142,7 +160,8 @@ PetscErrorCode newton_prox_attempts(newton_run *run, const double *r)
   PetscFunctionBegin;
   for (size_t i = 0; i < sizeof ATTEMPT_ALPHA / sizeof *ATTEMPT_ALPHA; ++i) {
     memcpy(run->centre, r, (size_t)run->p->n * 3 * sizeof *r);
-    PetscCall(inner_newton(run, ATTEMPT_ALPHA[i] * run->mean_diagonal, NULL, INFINITY, 0.0, ATTEMPT_STEPS, ATTEMPT_PATIENCE, run->centre, &is_accepted));
+    PetscCall(inner_newton(run, ATTEMPT_ALPHA[i] * run->mean_diagonal, NULL, INFINITY, 0.0, ATTEMPT_STEPS, ATTEMPT_PATIENCE,
+                           run->centre, &is_accepted));
     if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,7 +197,8 @@ PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                          friction_result *out)
 {
   const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
   newton_run   run;

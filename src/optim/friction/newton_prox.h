@@ -23,11 +23,14 @@ typedef struct {
   friction_verdict        verdict;   /* FRICTION_OK, or why a run came back */
 } newton_run;
 
-PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run);
+PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out,
+                                 newton_run *run);
 void           newton_run_destroy(newton_run *run);
-/* Sequence of proximal problems from r on, at most n_steps Newton steps. run->work holds the best impulses; FRICTION_OK: good enough. */
+/* Sequence of proximal problems from r on, at most n_steps Newton steps. run->work holds the best impulses; FRICTION_OK: good
+ * enough. */
 PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_options *own, int64_t n_steps, double *r);
-/* Newton's method from r on with W + alpha I in the matrix alone, for a few alpha: what finishes off a start that is nearly right. */
+/* Newton's method from r on with W + alpha I in the matrix alone, for a few alpha: what finishes off a start that is nearly
+ * right. */
 PetscErrorCode newton_prox_attempts(newton_run *run, const double *r);
 /* Batches of sweeps that grow, each followed by attempts, until solved or out of time or of sweeps. */
 PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, double *r);

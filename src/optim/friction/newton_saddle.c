@@ -43,7 +43,8 @@ PetscErrorCode newton_saddle_create(const friction_problem *p, newton_saddle **o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A_a H_a on the union of the three rows' columns, `at` -> the end of what was written; values alone if there is no room for columns. */
+/* A_a H_a on the union of the three rows' columns, `at` -> the end of what was written; values alone if there is no room for
+ * columns. */
 static int64_t contact_row(const newton_saddle *s, int64_t a, int i, const double *A, int32_t *col, double *value, int64_t at)
 {
   int64_t k[3], end[3];
@@ -100,7 +101,8 @@ static PetscErrorCode choose_members(newton_saddle *s, const bool *is_active)
     n_members += is_active[a];
     if (is_active[a]) room += 3 * (s->H->start[3 * a + 3] - s->H->start[3 * a]) + 9;
   }
-  PetscCheck(n_dof + 3 * n_members <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the Newton system is too large to number; use the method splitting");
+  PetscCheck(n_dof + 3 * n_members <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "the Newton system is too large to number; use the method splitting");
   s->n_members = n_members;
   s->matrix    = (sparse_rows){.n_rows = n_dof + 3 * n_members, .n_cols = n_dof + 3 * n_members};
   PetscCall(memory_alloc("saddle row starts", s->matrix.n_rows + 1, sizeof *s->matrix.start, &s->matrix.start));
@@ -109,7 +111,8 @@ static PetscErrorCode choose_members(newton_saddle *s, const bool *is_active)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode newton_saddle_factor(newton_saddle *s, double alpha, const double *A, const double *B, const bool *is_active, bool *is_solved)
+PetscErrorCode newton_saddle_factor(newton_saddle *s, double alpha, const double *A, const double *B, const bool *is_active,
+                                    bool *is_solved)
 {
   int64_t n_active = 0;
   bool    serves   = s->factor != NULL;

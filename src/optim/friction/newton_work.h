@@ -17,8 +17,8 @@ PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out);
 void           newton_work_destroy(newton_work **k);
 /* u = W r + q */
 void newton_work_velocity(newton_work *k, const friction_problem *p, const double *r);
-/* Keep (r, u) if its error, of the kind asked for, is the smallest so far: true if so. What would end the search is brought into its
- * cones first, and has to be good enough there. */
+/* Keep (r, u) if its error, of the kind asked for, is the smallest so far: true if so. What would end the search is brought into
+ * its cones first, and has to be good enough there. */
 bool newton_work_keep_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r);
 /* The best impulses, inside their cones, and u = W r + q; zero if none was finite. */
 void newton_work_take_best(newton_work *k, const friction_problem *p, const friction_options *o, double *r, double *u);
