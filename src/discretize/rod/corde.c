@@ -2,6 +2,9 @@
 #include "core/math3.h"
 #include "core/quaternion.h"
 
+/* Least 1 + cos(phi / 2) of frames that have turned by phi, 343 degrees. */
+#define CLOSEST 1e-2
+
 double corde_stretch(const double e[3], double length, double stiffness, bool is_definite, double *gradient, double *hessian)
 {
   const double now = v3_norm(e), strain = now / length - 1.0, force = stiffness * strain;
@@ -65,8 +68,8 @@ static void strain_at(strain *s, const double q0[4], const double theta0[3], con
     s->denominator_first[j]     = s->a[j] * s->nb / s->na + P_first[0][j];
     s->denominator_first[3 + j] = s->b[j] * s->na / s->nb + P_first[0][3 + j];
   }
-  /* A whole turn apart: no direction to bend in. */
-  const double scale = s->denominator > 1e-12 * s->na * s->nb ? 1.0 / s->denominator : NAN;
+  /* Nearly a whole turn apart: strains are as good as infinite, their squares drown all else. */
+  const double scale = s->denominator > CLOSEST * s->na * s->nb ? 1.0 / s->denominator : NAN;
   for (int k = 0; k < 3; ++k) {
     s->u[k] = s->factor * P[1 + k] * scale;
     for (int j = 0; j < 6; ++j) s->first[k][j] = (s->factor * P_first[1 + k][j] - s->u[k] * s->denominator_first[j]) * scale;

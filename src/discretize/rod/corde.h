@@ -20,7 +20,7 @@
 
 /* Unknown: e. gradient [3], hessian [9]. */
 double corde_stretch(const double e[3], double length, double stiffness, bool is_definite, double *gradient, double *hessian);
-/* u [3] [1/m] between frames q0, q1 [4] that have turned by theta0, theta1; NAN where they differ by a whole turn. */
+/* u [3] [1/m] between frames q0, q1 [4] that have turned by theta0, theta1; NAN where they differ by more than 343 degrees. */
 void corde_curvature(const double q0[4], const double theta0[3], const double q1[4], const double theta1[3], double length, double u[3]);
 /* Unknowns: theta0, theta1. gradient [6], hessian [36]. */
 double corde_bend(const double q0[4], const double theta0[3], const double q1[4], const double theta1[3], double length, const double stiffness[3],

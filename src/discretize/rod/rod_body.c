@@ -154,7 +154,13 @@ static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool 
       sum += 0.0 * b->trial[i];
     }
     if (with_tangent && !b->model->fill) memset(b->value + 9 * b->row_start[first], 0, (size_t)(9 * (b->row_start[end] - b->row_start[first])) * sizeof *b->value);
-    if (sum != 0.0 || !b->model->residual(b, s, u, g, with_tangent)) bad = s < bad ? s : bad;
+    if (sum == 0.0 && b->model->residual(b, s, u, g, with_tangent)) {
+      /* What is finite may be far too large: then forces are not, or the tangent. */
+      for (int64_t i = 3 * first; i < 3 * end; ++i) sum += 0.0 * g[i];
+      for (int64_t i = 9 * b->row_start[first]; with_tangent && i < 9 * b->row_start[end]; ++i) sum += 0.0 * b->value[i];
+    } else
+      sum = NAN;
+    if (sum != 0.0) bad = s < bad ? s : bad;
   }
   if (with_tangent) b->is_filled = false;
   if (bad < n_strands) *verdict = (step_verdict){STEP_NOT_FINITE, base->name, bad};

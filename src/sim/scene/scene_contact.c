@@ -159,6 +159,15 @@ static void check_found(const scene *s, int i, int j, const document_node *where
                   a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation]);
 }
 
+/* Curves whose nodes are no unknowns: springs would find nothing to push. */
+static void check_pushed(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+{
+  const body *a = s->bodies[i].body, *b = s->bodies[j].body;
+  if (!a || !b || !a->ops->segments || a->ops->n_clusters(a) > 0 || !(b->ops->level_sets || b->ops->surface)) return;
+  diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no nodes that springs could push: take formulation: exact, another model of rods, or say "
+                  "touch: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
+}
+
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -206,6 +215,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         continue;
       }
       if (is_rigid(s)) check_found(s, i, j, where, d);
+      else if (law->stiffness > 0.0) check_pushed(s, i, j, where, d), check_pushed(s, j, i, where, d);
       if (isnan(law->stiffness) && !is_rigid(s)) {
         diagnostics_add(d, where->mark, "contact.stiffness",
                         "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all or for this pair (0: never)",
