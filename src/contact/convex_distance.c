@@ -1,6 +1,6 @@
 #include "contact/convex_distance.h"
 
-enum { MAX_ROUNDS = 128, MAX_CLIMBS = 60, MAX_PROBES = 8 };
+enum { MAX_ROUNDS = 128, MAX_CLIMBS = 60, MAX_PROBES = 8, N_ROOMS = 3, N_HALVINGS = 20 };
 
 /* Corners of a simplex in the difference of the solids, w = p - q, and the weights of its point closest to the origin. */
 typedef struct {
@@ -142,7 +142,7 @@ double convex_distance(const convex_pose *a, const convex_pose *b, const double 
 static double climb(const convex_pose *a, const convex_pose *b, double *n, double separation, double room)
 {
   for (int step = 0; step < MAX_CLIMBS; ++step) {
-    double shift[3], p[3], q[3], m[3];
+    double shift[3], p[3], q[3], m[3] = {0.0, 0.0, 0.0};
     v3_scale(shift, fmax(0.0, room - separation), n);
     if (!(convex_distance(a, b, shift, p, q, m) > 0.0)) return separation;
     const double better = convex_separation(a, b, m);
@@ -153,10 +153,11 @@ static double climb(const convex_pose *a, const convex_pose *b, double *n, doubl
   return separation;
 }
 
-/* Where the way leads to a corner, all directions about it may be better: try four of them, ever closer. */
+/* Where the way leads to a corner, all directions about it may be better: try four of them, ever closer, from 0.1 to 2e-7. */
 static double probe(const convex_pose *a, const convex_pose *b, double *n, double separation)
 {
-  for (double step = 0.1; step > 1e-7; step *= 0.5) {
+  double step = 0.1;
+  for (int halving = 0; halving < N_HALVINGS; ++halving, step *= 0.5) {
     bool is_better = true;
     for (int round = 0; round < MAX_PROBES && is_better; ++round) {
       double across[2][3], e[3] = {0.0, 0.0, 0.0};
@@ -188,6 +189,7 @@ static double probe(const convex_pose *a, const convex_pose *b, double *n, doubl
 double convex_climb(const convex_pose *a, const convex_pose *b, double n[3], double separation)
 {
   const double size = fmin(a->solid->bound, b->solid->bound);
-  for (double room = size; room > 0.005 * size; room *= 0.1) separation = climb(a, b, n, separation, room);
+  double       room = size;
+  for (int i = 0; i < N_ROOMS; ++i, room *= 0.1) separation = climb(a, b, n, separation, room);
   return separation < 0.0 ? probe(a, b, n, separation) : separation;
 }

@@ -68,6 +68,7 @@ static double polyhedron_point(const convex_pose *p, const double *x, double *no
   const int n       = p->solid->polyhedron->n_faces;
   double    highest = -INFINITY, least = INFINITY;
   int       best    = 0;
+  v3_copy(q, x);
   for (int f = 0; f < n; ++f) {
     const double height = v3_dot(p->face_normal + 3 * f, x) - p->face_offset[f];
     if (height > highest) highest = height, best = f;

@@ -289,7 +289,7 @@ static int spots_of(const search *q, int32_t i, uint32_t flags, fibre_object_spo
   look(q, i, q->x0, q->frame0, &v);
   if (flags >> 31) {
     look(q, i, q->x1, q->frame1, &v1);
-    comes_near(q, i, &v, &t, &at);
+    if (!comes_near(q, i, &v, &t, &at)) return 0;
     then = v;
     for (int k = 0; k < 6; ++k) then.x[k] = (1.0 - t) * v.x[k] + t * v1.x[k];
     n = spot_fill(q, &v, i, at, &then, out);

@@ -162,9 +162,9 @@ static void gather(fibre_scene *f, const contact_scene *scene)
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
     const body       *b    = scene->body[part->body];
-    body_segments     s;
+    body_segments     s     = {0};
     body_nodes        nodes = {0};
-    segments_of(b, &s);
+    b->ops->segments(b, &s); /* parts have some, see list_parts */
     if (b->ops->nodes) b->ops->nodes(b, &nodes);
     for (int64_t i = 0; i < part->n_nodes; ++i) {
       double *x0 = f->x0 + 3 * (part->first_node + i), *x1 = f->x1 + 3 * (part->first_node + i);

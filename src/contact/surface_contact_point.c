@@ -45,7 +45,7 @@ static void take(const double a[9], const double w[3], const double p[3], neares
 static void nearest_on(const double a[9], const double p[3], nearest *out)
 {
   double n[3], m[3], e[3], d[3], w[3];
-  out->distance = INFINITY;
+  *out = (nearest){.distance = INFINITY}; /* stays so where the corners are not finite */
   for (int i = 0; i < 3; ++i) { /* sides, i opposite */
     const int j = (i + 1) % 3, k = (i + 2) % 3;
     v3_sub(e, a + 3 * k, a + 3 * j);

@@ -47,9 +47,10 @@ static bool collect_planes(const triangle_mesh *m, double tolerance, plane_list 
     v3_scale(n, 1.0 / area, n);
     int f = 0;
     while (f < l->n && !(v3_dot(n, l->normal[f]) > 0.5 && lies_in(l, f, m, t, tolerance))) ++f;
-    if (f == l->n && l->n == CONVEX_MAX_FACES) return false;
-    if (f == l->n) l->area[l->n++] = 0.0;
-    if (area <= l->area[f]) continue;
+    const bool is_new = f == l->n;
+    if (is_new && l->n == CONVEX_MAX_FACES) return false;
+    if (!is_new && area <= l->area[f]) continue;
+    if (is_new) ++l->n;
     l->area[f] = area;
     v3_copy(l->normal[f], n);
     l->offset[f] = (v3_dot(n, a) + v3_dot(n, b) + v3_dot(n, c)) / 3.0;

@@ -72,7 +72,7 @@ static void drawn_frame(const rod_strands *s, int64_t strand, double at, double 
   const int64_t first = s->segment_start[strand], end = s->segment_start[strand + 1];
   double        from[4], to[4], here = 0.0, there = 0.0, passed = 0.0;
   rod_frame_quaternion(to, s->end_tangent + 6 * strand, s->end_director + 6 * strand);
-  for (int64_t k = first; k <= end; ++k) {
+  for (int64_t k = first;; ++k) { /* up to `end` */
     memcpy(from, to, sizeof from);
     here = there;
     if (k < end) {

@@ -185,7 +185,8 @@ static PetscErrorCode put_keys(const figure *g, text_buffer *b)
   char hex[8];
   PetscFunctionBegin;
   for (int i = 0; i < g->n_keys; ++i) {
-    const double x = 12.0 + (double)(i % 3) * (g->width - 20.0) / 3.0, y = 44.0 + g->height + 20.0 * (i / 3);
+    const int    column = i % 3, line = i / 3;
+    const double x = 12.0 + column * (g->width - 20.0) / 3.0, y = 44.0 + g->height + 20.0 * line;
     page_colour(g->key[i].colour, hex);
     if (g->key[i].is_point) PetscCall(html_put(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>", x + 11, y - 4, hex));
     else PetscCall(html_put(b, "<path d=\"M%.1f %.1fh22\" stroke=\"%s\" stroke-width=\"%d\"/>", x, y - 4, hex, g->key[i].is_thin ? 1 : 3));
