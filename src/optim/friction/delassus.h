@@ -4,7 +4,7 @@
 #ifndef SS_OPTIM_DELASSUS_H
 #define SS_OPTIM_DELASSUS_H
 #include "optim/friction/mass_factor.h"
-#include "optim/friction/sparse_rows.h"
+#include "core/sparse_rows.h"
 
 typedef struct delassus delassus;
 

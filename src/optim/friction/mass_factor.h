@@ -5,7 +5,7 @@
  * number of threads. */
 #ifndef SS_OPTIM_MASS_FACTOR_H
 #define SS_OPTIM_MASS_FACTOR_H
-#include "optim/friction/sparse_rows.h"
+#include "core/sparse_rows.h"
 
 typedef struct mass_factor mass_factor;
 

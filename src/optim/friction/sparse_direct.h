@@ -2,7 +2,7 @@
  * general ones (UMFPACK), or whatever the PETSc options -friction_cholesky_type and -friction_lu_type name. Serial code only. */
 #ifndef SS_OPTIM_SPARSE_DIRECT_H
 #define SS_OPTIM_SPARSE_DIRECT_H
-#include "optim/friction/sparse_rows.h"
+#include "core/sparse_rows.h"
 
 typedef struct sparse_direct sparse_direct;
 typedef enum { SPARSE_DIRECT_CHOLESKY, SPARSE_DIRECT_LU } sparse_direct_kind;

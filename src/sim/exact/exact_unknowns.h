@@ -3,7 +3,7 @@
 #ifndef SS_SIM_EXACT_UNKNOWNS_H
 #define SS_SIM_EXACT_UNKNOWNS_H
 #include "contact/contact_jacobian.h"
-#include "optim/friction/sparse_rows.h"
+#include "core/sparse_rows.h"
 #include "sim/step/step_layout.h"
 
 typedef struct {

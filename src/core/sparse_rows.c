@@ -1,4 +1,4 @@
-#include "optim/friction/sparse_rows.h"
+#include "core/sparse_rows.h"
 #include "core/memory.h"
 #include <inttypes.h>
 #include <math.h>

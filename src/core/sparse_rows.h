@@ -1,6 +1,6 @@
 /* Scalar sparse matrices in compressed rows: indices ascending within a row, each once. Plain data, on any thread. */
-#ifndef SS_OPTIM_SPARSE_ROWS_H
-#define SS_OPTIM_SPARSE_ROWS_H
+#ifndef SS_CORE_SPARSE_ROWS_H
+#define SS_CORE_SPARSE_ROWS_H
 #include "core/error.h"
 
 typedef struct {
