@@ -7,7 +7,7 @@
  * the state being evaluated, so its force is normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
 #ifndef SS_CONTACT_PENALTY_H
 #define SS_CONTACT_PENALTY_H
-#include "contact/contact.h"
+#include "contact/contact_record.h"
 #include "core/field_table.h"
 
 /* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,
@@ -77,8 +77,8 @@ PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
 /* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
 PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);
-/* After end_step: the active pairs of the accepted step. Borrowed until the next end_step. */
-contact_points_view penalty_contact_points(const penalty_contact *c);
+/* Where every end_step leaves the active pairs, and the forces between bodies. Borrowed: as long as `c`. */
+void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces);
 /* Attachments as state (checkpoint), and contact points with forces for frames. */
 PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table);
 #endif

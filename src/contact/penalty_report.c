@@ -3,9 +3,9 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-contact_points_view penalty_contact_points(const penalty_contact *c)
+void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces)
 {
-  return contact_points_get(&c->points);
+  *points = &c->points, *forces = &c->forces;
 }
 
 /* Angle between a and -b, accurate near zero; 0 where one of them is shorter than it must be to have a direction. */

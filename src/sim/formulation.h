@@ -1,7 +1,7 @@
 /* A formulation advances a scene by one step: the five published systems each become one file with this face. */
 #ifndef SS_SIM_FORMULATION_H
 #define SS_SIM_FORMULATION_H
-#include "contact/contact.h"
+#include "contact/contact_record.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
 #include <stdio.h>
@@ -33,10 +33,6 @@ typedef struct {
   /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
    * up with STEP_DROPPED. */
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);
-  /* Force [N] and moment about the origin [N m] that body `from` (-1: all) exerts on body `on`, in the last accepted step. */
-  PetscErrorCode (*contact_force)(const formulation *f, int on, int from, double force[3], double moment[3]);
-  /* The contacts of the last accepted step; borrowed until the next one. */
-  contact_points_view (*contact_points)(const formulation *f);
   PetscErrorCode (*fields)(formulation *f, field_table *table);
   /* What `check` says of it, in a few lines; NULL: nothing. */
   PetscErrorCode (*describe)(const scene *s, FILE *out);
@@ -47,6 +43,9 @@ typedef struct {
 
 struct formulation {
   const formulation_ops *ops;
+  /* Of the last accepted step: the contacts, and the forces that bodies exert on each other. Owned by whoever made the formulation. */
+  const contact_points *points;
+  const contact_forces *forces;
 };
 
 /* All of them; a new one is a file of its own and an entry here. job.formulation is the index. */

@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "core/team.h"
 #include "discretize/rigid/rigid_body.h"
-#include "sim/exact/exact_contacts.h"
+#include "sim/step/step_contacts.h"
 #include "sim/formulation.h"
 #include "sim/scene/scene.h"
 
@@ -284,7 +284,7 @@ static const char *const close_by =
         "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.2], max: [0.1, 0.1, 0.4]}}}\n";
 
 /* Where a point of body i goes, by the poses. */
-static void follow(const exact_contacts *c, const step_layout *l, int32_t i, const double x[3], double moved[3])
+static void follow(const step_contacts *c, const step_layout *l, int32_t i, const double x[3], double moved[3])
 {
   const rigid_frame *f0 = &l->frames0[c->frame[i]], *f1 = &l->frames[c->frame[i]];
   double             arm[3], X[3];
@@ -319,8 +319,8 @@ static void test_rows(void **state)
   (void)state;
   world          w;
   step_layout    l;
-  exact_unknowns u;
-  exact_contacts c;
+  step_unknowns u;
+  step_contacts c;
   step_verdict   verdict = {STEP_OK, NULL, -1};
   const double   dt = 1e-6;
   int64_t        n_rigid = 0, n_soft = 0, n_floor = 0;
@@ -331,16 +331,16 @@ static void test_rows(void **state)
   for (int64_t i = 0; i < 3 * l.n_blocks; ++i) l.v0[i] = random_range(3, (uint64_t)i, 0, -1.0, 1.0);
   memcpy(l.v, l.v0, (size_t)(3 * l.n_blocks) * sizeof *l.v);
   assert_ok(step_layout_follow(&l));
-  assert_ok(exact_unknowns_create(&l, &u));
-  assert_ok(exact_contacts_create(w.s, &c));
-  assert_ok(exact_contacts_find(&c, &l, &u, &verdict));
-  const int64_t n = exact_contacts_size(&c);
+  assert_ok(step_unknowns_create(&l, &u));
+  assert_ok(step_contacts_create(w.s, w.s->job->contact->overlap_share, &c));
+  assert_ok(step_contacts_find(&c, &l, &u, &verdict));
+  const int64_t n = step_contacts_size(&c);
   assert_ok(memory_alloc("test", 3 * n, sizeof *rows, &rows));
   assert_ok(memory_alloc("test", 3 * n, sizeof *r, &r));
   assert_ok(memory_alloc("test", 3 * l.n_blocks, sizeof *y, &y));
   contact_jacobian_velocity(&c.rows, l.v0, rows);
   for (int64_t i = 0; i < n; ++i) {
-    const contact_spot *s = &exact_contacts_spots(&c)[i];
+    const contact_spot *s = &step_contacts_spots(&c)[i];
     const bool          on_floor = w.s->bodies[s->body_a].kind->ops->residual == NULL || w.s->bodies[s->body_b].kind->ops->residual == NULL;
     double              moved[2][3], way[3], u_i[3];
     n_floor += on_floor;
@@ -366,8 +366,8 @@ static void test_rows(void **state)
   memory_free(&rows);
   memory_free(&r);
   memory_free(&y);
-  exact_contacts_destroy(&c);
-  exact_unknowns_destroy(&u);
+  step_contacts_destroy(&c);
+  step_unknowns_destroy(&u);
   step_layout_destroy(&l);
   close_world(&w);
   assert_no_leak();
@@ -378,23 +378,23 @@ static void check_matrix(const char *text, double noise, bool is_exact)
 {
   world          w;
   step_layout    l;
-  exact_unknowns u;
+  step_unknowns u;
   sparse_rows    M;
   step_verdict   verdict = {STEP_OK, NULL, -1};
   open_world(text, &w);
   const double dt = w.j->time->step;
   assert_ok(step_layout_create(w.s, &l));
   assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
-  assert_ok(exact_unknowns_create(&l, &u));
+  assert_ok(step_unknowns_create(&l, &u));
   double *g, *x, *y, *z, *plus, *minus;
   double **arrays[] = {&g, &x, &y, &z, &plus, &minus};
   for (int k = 0; k < 6; ++k) assert_ok(memory_alloc("test", u.n_full, sizeof **arrays[k], arrays[k]));
   for (int64_t i = 0; i < u.n; ++i) z[i] = random_range(5, (uint64_t)i, 0, -noise, noise);
-  exact_unknowns_expand(&u, z, l.v);
+  step_unknowns_expand(&u, z, l.v);
   assert_ok(step_layout_follow(&l));
   assert_ok(step_layout_residual(&l, g, true, &verdict));
   assert_int_equal(verdict.code, STEP_OK);
-  assert_ok(exact_unknowns_mass(&u, &l, &M));
+  assert_ok(step_unknowns_mass(&u, &l, &M));
   mass_factor *factor;
   assert_ok(mass_factor_create(&M, &factor)); /* fails where M is not positive definite */
   mass_factor_destroy(&factor);
@@ -413,10 +413,10 @@ static void check_matrix(const char *text, double noise, bool is_exact)
     for (int side = 0; side < 2; ++side) {
       double *to = side ? minus : plus;
       for (int64_t i = 0; i < u.n; ++i) to[i] = z[i] + (side ? -e : e) * x[i];
-      exact_unknowns_expand(&u, to, l.v);
+      step_unknowns_expand(&u, to, l.v);
       assert_ok(step_layout_follow(&l));
       assert_ok(step_layout_residual(&l, g, false, &verdict));
-      exact_unknowns_fold(&u, g, to);
+      step_unknowns_fold(&u, g, to);
     }
     for (int64_t i = 0; i < u.n; ++i) {
       const double d = y[i] - (plus[i] - minus[i]) / (2.0 * e);
@@ -426,7 +426,7 @@ static void check_matrix(const char *text, double noise, bool is_exact)
   }
   sparse_rows_destroy(&M);
   for (int k = 0; k < 6; ++k) memory_free(arrays[k]);
-  exact_unknowns_destroy(&u);
+  step_unknowns_destroy(&u);
   step_layout_destroy(&l);
   close_world(&w);
   assert_no_leak();

@@ -24,20 +24,11 @@ typedef struct {
 } bench;
 
 /* A formulation that does nothing and has the contacts it is given. */
-static contact_points_view given_points;
-static contact_points_view points_given(const formulation *f)
-{
-  (void)f;
-  return given_points;
-}
-static PetscErrorCode no_force(const formulation *f, int on, int from, double force[3], double moment[3])
-{
-  (void)f, (void)on, (void)from;
-  v3_set(force, 1.0, 2.0, 3.0), v3_set(moment, 4.0, 5.0, 6.0);
-  return PETSC_SUCCESS;
-}
-static const formulation_ops fake_ops = {.name = "fake", .contact_force = no_force, .contact_points = points_given};
-static formulation           fake     = {.ops = &fake_ops};
+static contact_points        given_points;
+static contact_group_force   given_group  = {0, 1, {1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
+static const contact_forces  given_forces = {1, 1, &given_group};
+static const formulation_ops fake_ops     = {.name = "fake"};
+static formulation           fake         = {.ops = &fake_ops, .points = &given_points, .forces = &given_forces};
 
 static void bench_open(bench *b, const char *text, void (*prepare)(bench *))
 {
@@ -345,13 +336,13 @@ static void contacts_between_two(void **state)
 {
   (void)state;
   /* a on b: pressed by 5 and rubbed by 2; b on a, the other way round; a on c: pressed by 1 along x, and a body on itself */
-  const double      x[12] = {0}, n[12] = {0, 0, 1, 0, 0, -1, -1, 0, 0, 0, 0, 1}, f[12] = {2, 0, 5, 1, 0, -7, -1, 0, 4, 0, 9, 9};
-  const double      gap[4] = {-0.25, -0.5, -0.125, -2.0};
-  const int32_t     source[4] = {0, 1, 0, 0}, object[4] = {1, 0, 2, 0};
-  const uint8_t     slides[4] = {1, 0, 1, 1};
+  double  x[12] = {0}, n[12] = {0, 0, 1, 0, 0, -1, -1, 0, 0, 0, 0, 1}, f[12] = {2, 0, 5, 1, 0, -7, -1, 0, 4, 0, 9, 9};
+  double  gap[4] = {-0.25, -0.5, -0.125, -2.0};
+  int32_t source[4] = {0, 1, 0, 0}, object[4] = {1, 0, 2, 0};
+  uint8_t slides[4] = {1, 0, 1, 1};
   const step_report report = {.contact = {.n_active = 42, .max_penetration = 3.0}, .friction_work = 7.0};
   bench             b;
-  given_points = (contact_points_view){4, x, f, n, gap, source, object, slides};
+  given_points = (contact_points){.n = 4, .position = x, .force = f, .normal = n, .gap = gap, .source_body = source, .object_body = object, .is_sliding = slides};
   bench_open(&b, contact_text, NULL);
   bench_record(&b, 1, &report);
   expect("all", 42.0, 0);

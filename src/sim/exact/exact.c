@@ -13,18 +13,18 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "optim/friction/anderson.h"
-#include "sim/exact/exact_describe.h"
 #include "sim/exact/exact_dump.h"
-#include "sim/exact/exact_impulses.h"
-#include "sim/exact/exact_report.h"
 #include "sim/formulation.h"
+#include "sim/step/step_contact_report.h"
+#include "sim/step/step_finders.h"
+#include "sim/step/step_impulses.h"
 #include <string.h>
 
 typedef struct {
   formulation    base;
   step_layout    layout;
-  exact_contacts contacts;
-  exact_impulses known;
+  step_contacts contacts;
+  step_impulses known;
   contact_points points;
   contact_forces forces;
   exact_dump     last; /* if the job asks for it */
@@ -35,7 +35,7 @@ enum { IDLE = 4 }; /* iterations without getting nearer, after which linearising
 
 /* What one step needs, from its begin to its end. */
 typedef struct {
-  exact_unknowns unknowns;
+  step_unknowns unknowns;
   delassus      *W;           /* of the last matrix; NULL: none yet */
   int64_t        n, n_contacts;
   double        *g, *full;    /* [n_full] residual of the systems; work */
@@ -49,7 +49,7 @@ static void problem_destroy(exact_problem *p)
 {
   delassus_destroy(&p->W);
   anderson_destroy(&p->past);
-  exact_unknowns_destroy(&p->unknowns);
+  step_unknowns_destroy(&p->unknowns);
   void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight, &p->r, &p->u, &p->q};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
@@ -60,16 +60,16 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   PetscFunctionBegin;
   step_layout *l = &e->layout;
   p->n           = p->unknowns.n;
-  p->n_contacts  = exact_contacts_size(&e->contacts);
+  p->n_contacts  = step_contacts_size(&e->contacts);
   double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached},
          **contact[] = {&p->r, &p->u, &p->q};
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
   for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
   for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("impulses", 3 * p->n_contacts, sizeof(double), contact[k]));
-  exact_unknowns_pick(&p->unknowns, l->v0, p->y);
-  exact_unknowns_expand(&p->unknowns, p->y, l->v);
+  step_unknowns_pick(&p->unknowns, l->v0, p->y);
+  step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
-  exact_impulses_guess(&e->known, &e->contacts.rows, exact_contacts_spots(&e->contacts), l->dt, p->r);
+  step_impulses_guess(&e->known, &e->contacts.rows, step_contacts_spots(&e->contacts), l->dt, p->r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,7 +84,7 @@ static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, do
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
   contact_jacobian_scatter(&e->contacts.rows, -1.0, p->r, p->full);
-  exact_unknowns_fold(&p->unknowns, p->full, p->right);
+  step_unknowns_fold(&p->unknowns, p->full, p->right);
   double sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const double x = p->right[i] * l->inverse_scale[p->unknowns.is_all ? i : p->unknowns.own[i]];
@@ -101,8 +101,8 @@ static PetscErrorCode linearise(exact *e, exact_problem *p)
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
   delassus_destroy(&p->W);
-  PetscCall(exact_unknowns_mass(&p->unknowns, &e->layout, &M));
-  PetscCall(exact_unknowns_jacobian(&p->unknowns, &e->contacts.rows, &H));
+  PetscCall(step_unknowns_mass(&p->unknowns, &e->layout, &M));
+  PetscCall(step_unknowns_jacobian(&p->unknowns, &e->contacts.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
   sparse_rows_destroy(&M);
   sparse_rows_destroy(&H);
@@ -135,14 +135,14 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
 {
   PetscFunctionBegin;
   step_layout          *l = &e->layout;
-  const exact_contacts *c = &e->contacts;
-  exact_unknowns_fold(&p->unknowns, p->g, p->right);
+  const step_contacts *c = &e->contacts;
+  step_unknowns_fold(&p->unknowns, p->g, p->right);
   delassus_solve(p->W, p->right, p->dy);
   for (int64_t i = 0; i < p->n; ++i) p->dy[i] = -p->dy[i];
   if (p->n_contacts > 0) {
     friction_result answer;
     for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i]; /* without impulses */
-    exact_unknowns_expand(&p->unknowns, p->y, p->full);
+    step_unknowns_expand(&p->unknowns, p->y, p->full);
     contact_jacobian_velocity(&c->rows, p->full, p->q);
     for (int64_t i = 0; i < p->n_contacts; ++i) p->q[3 * i] += c->shift[i];
     if (wants_dump(e)) PetscCall(exact_dump_problem(&e->last, p->W, p->n_contacts, p->y, p->q, c->mu, p->r));
@@ -156,13 +156,13 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     take_answer(e, &answer, verdict, report);
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
     contact_jacobian_scatter(&c->rows, 1.0, p->r, p->full);
-    exact_unknowns_fold(&p->unknowns, p->full, p->right);
+    step_unknowns_fold(&p->unknowns, p->full, p->right);
     delassus_solve(p->W, p->right, p->right);
     for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
   }
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
   if (wants_dump(e) && p->n_contacts > 0) exact_dump_solution(&e->last, p->r, p->u, p->y);
-  exact_unknowns_expand(&p->unknowns, p->y, l->v);
+  step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,7 +175,7 @@ static PetscErrorCode step_back(exact *e, exact_problem *p, bool with_tangent, s
   *verdict = (step_verdict){STEP_OK, NULL, -1};
   anderson_forget(&p->past);
   memcpy(p->y, p->reached, (size_t)p->n * sizeof *p->y);
-  exact_unknowns_expand(&p->unknowns, p->y, e->layout.v);
+  step_unknowns_expand(&p->unknowns, p->y, e->layout.v);
   PetscCall(step_layout_follow(&e->layout));
   PetscCall(evaluate(e, p, with_tangent, &norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -194,7 +194,7 @@ static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
   }
   memcpy(p->reached, p->y, (size_t)p->n * sizeof *p->y);
   anderson_step(&p->past, x, p->reached, p->weight, p->y);
-  exact_unknowns_expand(&p->unknowns, p->y, l->v);
+  step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -243,12 +243,12 @@ static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, 
 {
   PetscFunctionBegin;
   step_layout          *l = &e->layout;
-  const exact_contacts *c = &e->contacts;
+  const step_contacts *c = &e->contacts;
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(exact_report(c, l, p->r, p->u, p->W ? delassus_diagonal(p->W) : NULL, &e->points, &e->forces, &report->contact));
+  PetscCall(step_contact_report(c, l, p->r, p->u, p->W ? delassus_diagonal(p->W) : NULL, &e->points, &e->forces, &report->contact));
   PetscCall(fibre_scene_accept(c->fibres));
-  PetscCall(exact_impulses_remember(&e->known, &c->rows, exact_contacts_spots(c), l->dt, p->r));
+  PetscCall(step_impulses_remember(&e->known, &c->rows, step_contacts_spots(c), l->dt, p->r));
   report->friction.n_contacts      = p->n_contacts;
   report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->n_contacts / (double)p->n : 0.0;
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
@@ -258,10 +258,10 @@ static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, 
 static PetscErrorCode exact_try(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  PetscCall(exact_unknowns_create(&e->layout, &p->unknowns));
+  PetscCall(step_unknowns_create(&e->layout, &p->unknowns));
   memcpy(e->layout.v, e->layout.v0, (size_t)(3 * e->layout.n_blocks) * sizeof *e->layout.v);
   PetscCall(step_layout_follow(&e->layout)); /* poses of obstacles at the end */
-  PetscCall(exact_contacts_find(&e->contacts, &e->layout, &p->unknowns, verdict));
+  PetscCall(step_contacts_find(&e->contacts, &e->layout, &p->unknowns, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(problem_start(e, p));
   if (p->unknowns.n_full > 0) {
@@ -289,12 +289,12 @@ static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode exact_force_between(const formulation *f, int on, int from, double force[3], double moment[3])
+static PetscErrorCode exact_describe(const scene *s, FILE *out)
 {
-  contact_forces_between(&((const exact *)f)->forces, on, from, force, moment);
-  return PETSC_SUCCESS;
+  fprintf(out, "formulation exact: rigid contact, Coulomb friction solved by %s; contacts are found between\n",
+          friction_solvers[s->job->solver->friction->method].name);
+  return step_finders_describe(s, out);
 }
-static contact_points_view exact_points(const formulation *f) { return contact_points_get(&((const exact *)f)->points); }
 
 static PetscErrorCode exact_write_problem(const formulation *f, const char *path)
 {
@@ -306,7 +306,7 @@ static PetscErrorCode exact_fields(formulation *f, field_table *table)
 {
   exact *e = (exact *)f;
   PetscFunctionBegin;
-  PetscCall(exact_impulses_fields(&e->known, table));
+  PetscCall(step_impulses_fields(&e->known, table));
   PetscCall(fibre_scene_fields(e->contacts.fibres, table));
   PetscCall(contact_points_fields(&e->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -317,8 +317,8 @@ static void exact_destroy(formulation **f)
   exact *e = (exact *)*f;
   if (!e) return;
   step_layout_destroy(&e->layout);
-  exact_contacts_destroy(&e->contacts);
-  exact_impulses_destroy(&e->known);
+  step_contacts_destroy(&e->contacts);
+  step_impulses_destroy(&e->known);
   contact_points_destroy(&e->points);
   contact_forces_destroy(&e->forces);
   exact_dump_destroy(&e->last);
@@ -332,9 +332,10 @@ static PetscErrorCode exact_create(scene *s, formulation **out)
   exact *e;
   PetscCall(memory_alloc("exact formulation", 1, sizeof *e, &e));
   e->base.ops = &exact_formulation;
+  e->base.points = &e->points, e->base.forces = &e->forces;
   *out        = &e->base;
   PetscCall(step_layout_create(s, &e->layout));
-  PetscCall(exact_contacts_create(s, &e->contacts));
+  PetscCall(step_contacts_create(s, s->job->contact->overlap_share, &e->contacts));
   for (int i = 0; i < s->n_systems; ++i)
     if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -345,8 +346,6 @@ const formulation_ops exact_formulation = {
   .is_rigid       = true,
   .create         = exact_create,
   .step           = exact_step,
-  .contact_force  = exact_force_between,
-  .contact_points = exact_points,
   .fields         = exact_fields,
   .describe       = exact_describe,
   .write_problem  = exact_write_problem,

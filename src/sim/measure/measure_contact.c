@@ -3,13 +3,13 @@
 #include "sim/measure/patch.h"
 #include "sim/scene/scene.h"
 
-static contact_points_view points_of(const measure_moment *now) { return now->formulation->ops->contact_points(now->formulation); }
+static contact_points_view points_of(const measure_moment *now) { return contact_points_get(now->formulation->points); }
 
 PetscErrorCode measure_contact_force(const measure_moment *now, measure *k, double *value)
 {
   double force[3], moment[3];
   PetscFunctionBegin;
-  if (k->spec->part < 0) PetscCall(now->formulation->ops->contact_force(now->formulation, k->body, k->other, force, moment));
+  if (k->spec->part < 0) contact_forces_between(now->formulation->forces, k->body, k->other, force, moment);
   else {
     const contact_points_view p = points_of(now);
     patch_force(&p, k->body, k->other, k->spec->part == MEASURE_PART_NORMAL, force);
@@ -22,7 +22,7 @@ PetscErrorCode measure_contact_moment(const measure_moment *now, measure *k, dou
 {
   double force[3], moment[3];
   PetscFunctionBegin;
-  PetscCall(now->formulation->ops->contact_force(now->formulation, k->body, k->other, force, moment));
+  contact_forces_between(now->formulation->forces, k->body, k->other, force, moment);
   *value = measure_along(k, moment);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

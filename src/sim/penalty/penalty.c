@@ -284,11 +284,6 @@ static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_ver
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode penalty_force_between(const formulation *f, int on, int from, double force[3], double moment[3])
-{
-  return penalty_contact_force(((const penalty *)f)->system.contact, on, from, force, moment);
-}
-static contact_points_view penalty_points(const formulation *f) { return penalty_contact_points(((const penalty *)f)->system.contact); }
 static PetscErrorCode penalty_fields(formulation *f, field_table *table)
 {
   return penalty_contact_fields(((penalty *)f)->system.contact, table);
@@ -316,6 +311,7 @@ static PetscErrorCode penalty_create(scene *s, formulation **out)
   *out        = &p->base;
   PetscCall(optim_register_all());
   PetscCall(penalty_system_create(s, &p->system));
+  penalty_contact_record(p->system.contact, &p->base.points, &p->base.forces);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,8 +319,6 @@ const formulation_ops penalty_formulation = {
   .name          = "penalty",
   .create        = penalty_create,
   .step          = penalty_step,
-  .contact_force = penalty_force_between,
-  .contact_points = penalty_points,
   .fields        = penalty_fields,
   .destroy       = penalty_destroy,
 };

@@ -1,9 +1,9 @@
-#include "sim/exact/exact_report.h"
+#include "sim/step/step_contact_report.h"
 #include "core/math3.h"
 #include "optim/friction/cone.h"
 
 /* Where the contact is at the end of the step, on what is touched: with whichever of its bodies is rigid, else where it was. */
-static void end_position(const exact_contacts *c, const step_layout *l, const contact_spot *s, double gap, double x[3])
+static void end_position(const step_contacts *c, const step_layout *l, const contact_spot *s, double gap, double x[3])
 {
   const int32_t bodies[2] = {s->body_b, s->body_a};
   v3_copy(x, s->b.x);
@@ -35,10 +35,10 @@ static void judge(const double *r, const double *u, double mu, double dt, contac
   sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
 }
 
-PetscErrorCode exact_report(const exact_contacts *c, const step_layout *l, const double *r, const double *u,
+PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const double *r, const double *u,
                             const double *W_diagonal, contact_points *points, contact_forces *forces, contact_summary *out)
 {
-  const contact_spot *spots = exact_contacts_spots(c);
+  const contact_spot *spots = step_contacts_spots(c);
   contact_summary     sum   = {0};
   double              most = 0.0, excess = 0.0, miss = 0.0;
   int64_t             p = 0;

@@ -1,10 +1,10 @@
-#include "sim/exact/exact_contacts.h"
+#include "sim/step/step_contacts.h"
 #include "contact/contact_finders.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
 
-static PetscErrorCode create_surfaces(const scene *s, exact_contacts *c)
+static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 {
   const unsigned wanted = 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE;
   bool          *meets;
@@ -19,10 +19,10 @@ static PetscErrorCode create_surfaces(const scene *s, exact_contacts *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
+PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contacts *c)
 {
   PetscFunctionBegin;
-  *c = (exact_contacts){.scene = s};
+  *c = (step_contacts){.scene = s, .overlap_share = overlap_share};
   PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies: more than contacts can be numbered by",
              s->n_bodies);
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
@@ -43,7 +43,7 @@ PetscErrorCode exact_contacts_create(scene *s, exact_contacts *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void exact_contacts_destroy(exact_contacts *c)
+void step_contacts_destroy(step_contacts *c)
 {
   point_contact_destroy(&c->points);
   convex_contact_destroy(&c->convex);
@@ -56,7 +56,7 @@ void exact_contacts_destroy(exact_contacts *c)
 }
 
 /* Can an impulse at contact i part it? Not if everything it moves along the normal is prescribed. */
-static bool is_free(const contact_jacobian *j, const exact_unknowns *u, int64_t i)
+static bool is_free(const contact_jacobian *j, const step_unknowns *u, int64_t i)
 {
   for (int64_t e = j->start[i]; e < j->start[i + 1]; ++e)
     for (int k = 0; k < 3; ++k) {
@@ -66,7 +66,7 @@ static bool is_free(const contact_jacobian *j, const exact_unknowns *u, int64_t 
   return false;
 }
 
-static int64_t drop_held(exact_contacts *c, const exact_unknowns *u, contact_spot *spots)
+static int64_t drop_held(step_contacts *c, const step_unknowns *u, contact_spot *spots)
 {
   int64_t m = 0;
   for (int64_t i = 0; i < c->rows.n; ++i)
@@ -74,15 +74,15 @@ static int64_t drop_held(exact_contacts *c, const exact_unknowns *u, contact_spo
   return m;
 }
 
-static double shift_of(const contact_spot *s, double u_N, const job_contact *o, double dt, double v_rest)
+static double shift_of(const contact_spot *s, double u_N, double share, double speed, double dt, double v_rest)
 {
   const bool closes = s->gap + dt * u_N <= 0.0;
   if (closes && s->restitution > 0.0 && u_N < -v_rest) return s->restitution * u_N;
   if (s->gap >= 0.0) return s->gap / dt;
-  return fmax(o->overlap_share * s->gap / dt, -(isfinite(o->overlap_speed) ? o->overlap_speed : v_rest));
+  return fmax(share * s->gap / dt, -speed);
 }
 
-static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const exact_unknowns *u, step_verdict *verdict)
+static PetscErrorCode find_all(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
 {
   scene              *s  = c->scene;
   const contact_scene in = {
@@ -105,26 +105,26 @@ static PetscErrorCode find_all(exact_contacts *c, const step_layout *l, const ex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_contacts_find(exact_contacts *c, const step_layout *l, const exact_unknowns *u, step_verdict *verdict)
+PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
 {
   double *u0;
   PetscFunctionBegin;
   timer_begin(TIMER_CONTACT_SEARCH);
   PetscCall(find_all(c, l, u, verdict));
-  const job_contact *o      = c->scene->job->contact;
-  const double       v_rest = c->scene->job->acceleration_scale * l->dt;
-  const int64_t      n      = c->rows.n;
+  const double  v_rest = c->scene->job->acceleration_scale * l->dt, asked = c->scene->job->contact->overlap_speed;
+  const double  speed  = isfinite(asked) ? asked : v_rest;
+  const int64_t n      = c->rows.n;
   if (n > c->capacity) {
     c->capacity = n + n / 2;
     PetscCall(memory_resize("contact shifts", c->capacity, sizeof *c->shift, &c->shift));
     PetscCall(memory_resize("contact friction", c->capacity, sizeof *c->mu, &c->mu));
   }
-  const contact_spot *spots = exact_contacts_spots(c);
+  const contact_spot *spots = step_contacts_spots(c);
   PetscCall(memory_alloc("contact velocities", 3 * n, sizeof *u0, &u0));
   contact_jacobian_velocity(&c->rows, l->v0, u0);
   for (int64_t i = 0; i < n; ++i) {
     c->mu[i]    = spots[i].friction;
-    c->shift[i] = shift_of(&spots[i], u0[3 * i], o, l->dt, v_rest);
+    c->shift[i] = shift_of(&spots[i], u0[3 * i], c->overlap_share, speed, l->dt, v_rest);
   }
   memory_free(&u0);
   timer_end(TIMER_CONTACT_SEARCH);

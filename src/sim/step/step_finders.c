@@ -1,4 +1,4 @@
-#include "sim/exact/exact_describe.h"
+#include "sim/step/step_finders.h"
 #include "contact/contact_finders.h"
 
 enum { NAMED = 3 }; /* pairs that are named, of each */
@@ -18,11 +18,9 @@ static void describe_finder(const scene *s, contact_finder finder, FILE *out)
   if (n > 0) fprintf(out, "\n");
 }
 
-PetscErrorCode exact_describe(const scene *s, FILE *out)
+PetscErrorCode step_finders_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
-  fprintf(out, "formulation exact: rigid contact, Coulomb friction solved by %s; contacts are found between\n",
-          friction_solvers[s->job->solver->friction->method].name);
   for (int finder = 0; finder < CONTACT_N_FINDERS; ++finder) describe_finder(s, (contact_finder)finder, out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

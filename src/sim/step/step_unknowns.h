@@ -1,7 +1,7 @@
 /* The unknowns of the one-step problem: components of the global vector that are free. Prescribed ones are known, followers go
  * with their leaders, v = P y + known; equations are tested with P alone, so that P^T M P stays symmetric and positive definite. */
-#ifndef SS_SIM_EXACT_UNKNOWNS_H
-#define SS_SIM_EXACT_UNKNOWNS_H
+#ifndef SS_SIM_STEP_UNKNOWNS_H
+#define SS_SIM_STEP_UNKNOWNS_H
 #include "contact/contact_jacobian.h"
 #include "core/sparse_rows.h"
 #include "sim/step/step_layout.h"
@@ -12,19 +12,19 @@ typedef struct {
   sparse_rows P, PT;
   int32_t    *own;        /* [n] which component of the global vector each is */
   double     *known;      /* [n_full] */
-} exact_unknowns;
+} step_unknowns;
 
 /* Of the step that `l` has begun. destroy copes with zeros. */
-PetscErrorCode exact_unknowns_create(const step_layout *l, exact_unknowns *u);
-void           exact_unknowns_destroy(exact_unknowns *u);
+PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u);
+void           step_unknowns_destroy(step_unknowns *u);
 /* v [n_full] = P y + known. */
-void exact_unknowns_expand(const exact_unknowns *u, const double *y, double *v);
+void step_unknowns_expand(const step_unknowns *u, const double *y, double *v);
 /* y [n] = P^T x. */
-void exact_unknowns_fold(const exact_unknowns *u, const double *x, double *y);
+void step_unknowns_fold(const step_unknowns *u, const double *x, double *y);
 /* y [n]: the free components of v. */
-void exact_unknowns_pick(const exact_unknowns *u, const double *v, double *y);
+void step_unknowns_pick(const step_unknowns *u, const double *v, double *y);
 /* M = P^T (what the systems assemble at their last residual with tangent) P. */
-PetscErrorCode exact_unknowns_mass(const exact_unknowns *u, const step_layout *l, sparse_rows *M);
+PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, sparse_rows *M);
 /* H = (rows of contacts) P; u = H y + known_u then holds for known_u = the contacts' velocities at v = known. */
-PetscErrorCode exact_unknowns_jacobian(const exact_unknowns *u, const contact_jacobian *j, sparse_rows *H);
+PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jacobian *j, sparse_rows *H);
 #endif

@@ -1,9 +1,9 @@
-#include "sim/exact/exact_impulses.h"
+#include "sim/step/step_impulses.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>
 
-void exact_impulses_destroy(exact_impulses *m)
+void step_impulses_destroy(step_impulses *m)
 {
   memory_free(&m->key);
   memory_free(&m->force);
@@ -16,7 +16,7 @@ static int compare(const uint64_t a[2], const uint64_t b[2])
   return (a[1] > b[1]) - (a[1] < b[1]);
 }
 
-static PetscErrorCode reserve(exact_impulses *m, int64_t n)
+static PetscErrorCode reserve(step_impulses *m, int64_t n)
 {
   PetscFunctionBegin;
   if (n <= m->capacity) PetscFunctionReturn(PETSC_SUCCESS);
@@ -28,7 +28,7 @@ static PetscErrorCode reserve(exact_impulses *m, int64_t n)
 }
 
 /* Its row, or -1. */
-static int64_t find(const exact_impulses *m, const uint64_t key[2])
+static int64_t find(const step_impulses *m, const uint64_t key[2])
 {
   int64_t lo = 0, hi = m->n;
   while (lo < hi) {
@@ -39,7 +39,7 @@ static int64_t find(const exact_impulses *m, const uint64_t key[2])
   return lo < m->n && compare(m->key + 2 * lo, key) == 0 ? lo : -1;
 }
 
-void exact_impulses_guess(const exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r)
+void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r)
 {
   for (int64_t i = 0; i < j->n; ++i) {
     const int64_t at = find(m, spots[i].was[0] != 0 ? spots[i].was : spots[i].key);
@@ -50,7 +50,7 @@ void exact_impulses_guess(const exact_impulses *m, const contact_jacobian *j, co
   }
 }
 
-PetscErrorCode exact_impulses_remember(exact_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
+PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
                                        const double *r)
 {
   PetscFunctionBegin;
@@ -70,7 +70,7 @@ PetscErrorCode exact_impulses_remember(exact_impulses *m, const contact_jacobian
 
 static PetscErrorCode resize(void *context, int64_t n_rows)
 {
-  exact_impulses *m = context;
+  step_impulses *m = context;
   PetscFunctionBegin;
   PetscCall(reserve(m, n_rows));
   m->n = n_rows;
@@ -80,7 +80,7 @@ static PetscErrorCode resize(void *context, int64_t n_rows)
 /* A file is not trusted: guesses are looked up in order. */
 static PetscErrorCode restored(void *context)
 {
-  const exact_impulses *m = context;
+  const step_impulses *m = context;
   PetscFunctionBegin;
   for (int64_t i = 0; i < m->n; ++i) {
     PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
@@ -91,7 +91,7 @@ static PetscErrorCode restored(void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_impulses_fields(exact_impulses *m, field_table *table)
+PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
 {
   field_group *group;
   PetscFunctionBegin;

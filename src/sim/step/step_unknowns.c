@@ -1,10 +1,10 @@
-#include "sim/exact/exact_unknowns.h"
+#include "sim/step/step_unknowns.h"
 #include "core/memory.h"
 #include "sim/step/step_pattern.h"
 #include <string.h>
 
 /* index [n_full]: number among the free components, -1: prescribed, or a follower's. */
-static PetscErrorCode number_free(const step_layout *l, exact_unknowns *u, int32_t **index)
+static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_t **index)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("free components", u->n_full, sizeof **index, index));
@@ -17,7 +17,7 @@ static PetscErrorCode number_free(const step_layout *l, exact_unknowns *u, int32
 }
 
 /* Entries of P: one for each free component and each entry of followers whose leader's component is free. */
-static PetscErrorCode build_map(const step_layout *l, const int32_t *index, exact_unknowns *u)
+static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step_unknowns *u)
 {
   int64_t  n = 0;
   int32_t *row, *col;
@@ -44,7 +44,7 @@ static PetscErrorCode build_map(const step_layout *l, const int32_t *index, exac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_unknowns_create(const step_layout *l, exact_unknowns *u)
+PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
 {
   int32_t *index;
   PetscFunctionBegin;
@@ -70,7 +70,7 @@ PetscErrorCode exact_unknowns_create(const step_layout *l, exact_unknowns *u)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void exact_unknowns_destroy(exact_unknowns *u)
+void step_unknowns_destroy(step_unknowns *u)
 {
   sparse_rows_destroy(&u->P);
   sparse_rows_destroy(&u->PT);
@@ -79,7 +79,7 @@ void exact_unknowns_destroy(exact_unknowns *u)
   u->n = u->n_full = 0;
 }
 
-void exact_unknowns_expand(const exact_unknowns *u, const double *y, double *v)
+void step_unknowns_expand(const step_unknowns *u, const double *y, double *v)
 {
   if (u->is_all) {
     memcpy(v, y, (size_t)u->n * sizeof *v);
@@ -89,13 +89,13 @@ void exact_unknowns_expand(const exact_unknowns *u, const double *y, double *v)
   for (int64_t i = 0; i < u->n_full; ++i) v[i] += u->known[i];
 }
 
-void exact_unknowns_fold(const exact_unknowns *u, const double *x, double *y)
+void step_unknowns_fold(const step_unknowns *u, const double *x, double *y)
 {
   if (u->is_all) memcpy(y, x, (size_t)u->n * sizeof *y);
   else sparse_rows_apply(&u->PT, x, y);
 }
 
-void exact_unknowns_pick(const exact_unknowns *u, const double *v, double *y)
+void step_unknowns_pick(const step_unknowns *u, const double *v, double *y)
 {
   if (u->is_all) {
     memcpy(y, v, (size_t)u->n * sizeof *y);
@@ -161,7 +161,7 @@ static PetscErrorCode assemble(const step_layout *l, int64_t **start, int32_t **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_unknowns_mass(const exact_unknowns *u, const step_layout *l, sparse_rows *M)
+PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, sparse_rows *M)
 {
   int64_t    *start;
   int32_t    *col;
@@ -182,7 +182,7 @@ PetscErrorCode exact_unknowns_mass(const exact_unknowns *u, const step_layout *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_unknowns_jacobian(const exact_unknowns *u, const contact_jacobian *j, sparse_rows *H)
+PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jacobian *j, sparse_rows *H)
 {
   sparse_rows full;
   PetscFunctionBegin;
