@@ -1,0 +1,142 @@
+#include "optim/box/box_qp.h"
+#include "core/memory.h"
+#include "optim/box/box_vector.h"
+#include <inttypes.h>
+#include <stddef.h>
+
+const char *box_verdict_text(box_verdict v)
+{
+  switch (v) {
+#define X(name, text) case name: return text;
+    BOX_VERDICT_TABLE(X)
+#undef X
+  }
+  return "unknown";
+}
+
+static const char *const methods[] = {
+#define X(symbol, name, solve, help) name,
+  BOX_SOLVER_TABLE(X)
+#undef X
+  NULL};
+static const char *const method_help[] = {
+#define X(symbol, name, solve, help) help,
+  BOX_SOLVER_TABLE(X)
+#undef X
+  NULL};
+static const char *const preconditioners[] = {
+#define X(symbol, name, help) name,
+  BOX_PRECONDITIONER_TABLE(X)
+#undef X
+  NULL};
+static const char *const preconditioner_help[] = {
+#define X(symbol, name, help) help,
+  BOX_PRECONDITIONER_TABLE(X)
+#undef X
+  NULL};
+const box_solver box_solvers[BOX_N_METHODS + 1] = {
+#define X(symbol, name, solve, help) {name, help, solve},
+  BOX_SOLVER_TABLE(X)
+#undef X
+  {NULL, NULL, NULL}};
+
+static const key_spec keys[] = {
+  {.name = "method", .type = KEY_ENUM, .offset = offsetof(box_options, method), .choices = methods, .choice_help = method_help, .fallback = "mprgp",
+   .help = "how the quadratic program with bounds is solved"},
+  {.name = "preconditioner", .type = KEY_ENUM, .offset = offsetof(box_options, preconditioner), .choices = preconditioners, .choice_help = preconditioner_help,
+   .fallback = "jacobi", .help = "of the unknowns between their bounds"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(box_options, tolerance), .fallback = "1.0e-4", .min = 0, .max = 1,
+   .help = "projected gradient over the right-hand side, in the norm of the inverse diagonal, at which it counts as solved"},
+  {.name = "absolute", .type = KEY_REAL, .offset = offsetof(box_options, absolute), .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "projected gradient at which it counts as solved whatever the right-hand side; in the square root of the unit of energy"},
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(box_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
+   .help = "0: the method's own limit"},
+  {.name = "gamma", .type = KEY_REAL, .offset = offsetof(box_options, gamma), .fallback = "1", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "of mprgp: bounds are released when their share of the gradient exceeds gamma times the free one"},
+  {.name = "trials", .type = KEY_INT, .offset = offsetof(box_options, trials), .fallback = "1", .min = 1, .max = 100,
+   .help = "of interior_point and augmented_lagrangian: step lengths tried at most"},
+  {.name = "prefix", .type = KEY_STRING, .offset = offsetof(box_options, prefix), .fallback = "pressure_",
+   .help = "of PETSc's options that tao reads: with pressure_ the key pressure_tao_type of the block petsc picks its type"},
+  {.name = NULL}};
+const key_table box_options_table = {.name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(box_options), .keys = keys};
+
+PetscErrorCode box_options_defaults(document *owner, const box_options **out)
+{
+  diagnostics *d = NULL;
+  const void  *read = NULL;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(diagnostics_create(&d));
+  const PetscErrorCode code = key_table_read(&box_options_table, owner, NULL, "box", d, &read);
+  diagnostics_destroy(&d);
+  PetscCall(code);
+  *out = read;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first unknown that breaks a rule, or n; what[0] tells which. */
+static int64_t first_bad(const box_qp *q, const double *x, const char **what)
+{
+  for (int64_t i = 0; i < q->n; ++i) {
+    const double lo = q->lo ? q->lo[i] : -INFINITY, hi = q->hi ? q->hi[i] : INFINITY;
+    if (!(q->diagonal[i] > 0.0 && isfinite(q->diagonal[i]))) *what = "its diagonal must be a finite number above 0";
+    else if (!isfinite(q->b[i])) *what = "its right-hand side is not finite";
+    else if (!isfinite(x[i])) *what = "the value it starts from is not finite";
+    else if (!(lo <= hi) || lo == INFINITY || hi == -INFINITY) *what = "its bounds leave no room";
+    else continue;
+    return i;
+  }
+  return q->n;
+}
+
+double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *n_bound)
+{
+  double  sum = 0.0;
+  int64_t count = 0;
+  q->apply(q->context, x, scratch);
+  for (int64_t c = 0; c < team_chunks(q->n); ++c) {
+    BOX_RANGE(q->n);
+    double part = 0.0;
+    for (int64_t i = first; i < last; ++i) {
+      const bool   at_lo = q->lo && x[i] <= q->lo[i], at_hi = q->hi && x[i] >= q->hi[i];
+      const double g = scratch[i] - q->b[i], nu = at_lo && at_hi ? 0.0 : at_lo ? fmin(g, 0.0) : at_hi ? fmax(g, 0.0) : g;
+      scratch[i]     = g;
+      count += at_lo || at_hi;
+      part += isnan(g) ? NAN : nu * nu / q->diagonal[i];
+    }
+    sum += part;
+  }
+  if (n_bound) *n_bound = count;
+  return sqrt(sum);
+}
+
+static double target_of(const box_qp *q, const box_options *o)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < q->n; ++i) sum += q->b[i] * q->b[i] / q->diagonal[i];
+  return fmax(o->tolerance * sqrt(sum), o->absolute);
+}
+
+PetscErrorCode box_solve(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  const char *what    = "";
+  double     *scratch = NULL;
+  PetscFunctionBegin;
+  *r = (box_result){.alpha_bar = r->alpha_bar, .target = target_of(q, o)};
+  const int64_t bad = first_bad(q, x, &what);
+  PetscCheck(bad == q->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "unknown %" PRId64 " of a quadratic program: %s", bad, what);
+  if (q->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("gradient of a quadratic program", q->n, sizeof *scratch, &scratch));
+  for (int64_t i = 0; i < q->n; ++i) x[i] = box_clip(x[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
+  const PetscErrorCode code = box_solvers[o->method].solve(q, o, x, r);
+  if (!code) {
+    r->residual = box_residual(q, x, scratch, &r->n_bound);
+    ++r->products;
+    if (!isfinite(r->residual)) r->verdict = BOX_NOT_FINITE;
+    else if (r->residual <= r->target) r->verdict = BOX_OK;
+    else if (r->verdict == BOX_OK) r->verdict = BOX_STALLED;
+  }
+  memory_free(&scratch);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
