@@ -1,0 +1,136 @@
+#include "discretize/mac/mac_grid.h"
+#include "core/memory.h"
+#include <omp.h>
+
+static int64_t table_size(const mac_grid *g) { return (int64_t)g->n_table[0] * g->n_table[1] * g->n_table[2]; }
+
+PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3], const mac_wall wall[3][2], mac_grid *g)
+{
+  int64_t size = 1;
+  PetscFunctionBegin;
+  *g = (mac_grid){.h = h};
+  PetscCheck(h > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a staggered grid needs cells of a size > 0");
+  for (int a = 0; a < 3; ++a) {
+    PetscCheck(n[a] >= 1 && n[a] < INT32_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "a staggered grid of %" PRId32 " cells along axis %d; expected 1 ... 2^30", n[a], a);
+    PetscCheck((wall[a][0] == MAC_WALL_PERIODIC) == (wall[a][1] == MAC_WALL_PERIODIC), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "a staggered grid is periodic along axis %d on one side only", a);
+    g->min[a] = min[a], g->n[a] = n[a];
+    g->wall[a][0] = wall[a][0], g->wall[a][1] = wall[a][1];
+    g->n_table[a] = (n[a] + (mac_grid_is_periodic(g, a) ? 0 : 1) + MAC_SIDE - 1) / MAC_SIDE;
+    PetscCheck(size <= INT32_MAX / g->n_table[a], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "a staggered grid of %" PRId32 " x %" PRId32 " x %" PRId32 " cells is larger than its table of blocks may be; "
+               "choose larger cells or a smaller box", n[0], n[1], n[2]);
+    size *= g->n_table[a];
+  }
+  PetscCall(memory_alloc("blocks of the staggered grid", size, sizeof *g->block_of, &g->block_of));
+  for (int64_t t = 0; t < size; ++t) g->block_of[t] = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mac_grid_destroy(mac_grid *g)
+{
+  memory_free(&g->block_of), memory_free(&g->block), memory_free(&g->occupied);
+  *g = (mac_grid){0};
+}
+
+/* Bits of the cells with particles, in one table per thread: bits do not mind the order in which they are set. */
+static void mark_particles(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int n_threads)
+{
+  const int64_t size = table_size(g);
+  #pragma omp parallel num_threads(n_threads)
+  {
+    uint64_t *mine = g->occupied + size * omp_get_thread_num();
+    for (int64_t t = 0; t < size; ++t) mine[t] = 0;
+    for (int s = 0; s < n_sets; ++s) {
+      #pragma omp for schedule(static) nowait
+      for (int64_t p = 0; p < n[s]; ++p) {
+        const int32_t i = mac_grid_index(g, 0, x[s][0][p]), j = mac_grid_index(g, 1, x[s][1][p]), k = mac_grid_index(g, 2, x[s][2][p]);
+        mine[((int64_t)(i >> 2) * g->n_table[1] + (j >> 2)) * g->n_table[2] + (k >> 2)] |=
+          UINT64_C(1) << (((i & 3) << 4) + ((j & 3) << 2) + (k & 3));
+      }
+    }
+  }
+}
+
+/* Lowest and highest occupied layer of a block along each axis. */
+static void occupied_layers(uint64_t bits, int low[3], int high[3])
+{
+  for (int a = 0; a < 3; ++a) low[a] = MAC_SIDE, high[a] = -1;
+  for (; bits; bits &= bits - 1) {
+    const int l = __builtin_ctzll(bits), at[3] = {l >> 4, (l >> 2) & 3, l & 3};
+    for (int a = 0; a < 3; ++a) {
+      if (at[a] < low[a]) low[a] = at[a];
+      if (at[a] > high[a]) high[a] = at[a];
+    }
+  }
+}
+
+/* Blocks reached along one axis from cells low ... high, as entries of the table, each once; returns how many. */
+static int reached_blocks(const mac_grid *g, int axis, int32_t low, int32_t high, int32_t *out)
+{
+  const int32_t n = g->n_table[axis];
+  int           m = 0;
+  if (!mac_grid_is_periodic(g, axis)) {
+    for (int32_t b = low < 0 ? 0 : low >> 2; b <= high >> 2 && b < n; ++b) out[m++] = b;
+    return m;
+  }
+  const int32_t cells = g->n[axis]; /* wraps by cells: n may be no multiple of the block's side */
+  for (int32_t i = low; i <= high; ++i) {
+    const int32_t b = ((i % cells + cells) % cells) >> 2;
+    bool          is_new = true;
+    for (int l = 0; l < m; ++l) is_new = is_new && out[l] != b;
+    if (is_new) out[m++] = b;
+  }
+  return m;
+}
+
+enum { BLOCKS_REACHED = 64 };
+static void mark_reached(mac_grid *g, const int32_t b[3], uint64_t bits, int reach)
+{
+  int     low[3], high[3], m[3];
+  int32_t at[3][BLOCKS_REACHED];
+  occupied_layers(bits, low, high);
+  for (int a = 0; a < 3; ++a) m[a] = reached_blocks(g, a, MAC_SIDE * b[a] + low[a] - reach, MAC_SIDE * b[a] + high[a] + reach, at[a]);
+  for (int i = 0; i < m[0]; ++i)
+    for (int j = 0; j < m[1]; ++j)
+      for (int k = 0; k < m[2]; ++k) g->block_of[((int64_t)at[0][i] * g->n_table[1] + at[1][j]) * g->n_table[2] + at[2][k]] = 0;
+}
+
+PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int reach)
+{
+  const int64_t size = table_size(g), n_threads = omp_get_max_threads();
+  int64_t       n_blocks = 0;
+  PetscFunctionBegin;
+  SS_ASSERT(reach >= MAC_REACH && reach <= MAC_SIDE * (BLOCKS_REACHED / 4));
+  PetscCall(memory_reserve("occupied cells of the staggered grid", n_threads * size, sizeof *g->occupied, &g->occupied_capacity, &g->occupied));
+  mark_particles(g, n_sets, n, x, (int)n_threads);
+  for (int64_t t = 0; t < size; ++t) g->block_of[t] = -1;
+  for (int64_t t = 0; t < size; ++t) {
+    uint64_t bits = 0;
+    for (int64_t p = 0; p < n_threads; ++p) bits |= g->occupied[p * size + t];
+    const int32_t b[3] = {(int32_t)(t / g->n_table[2] / g->n_table[1]), (int32_t)(t / g->n_table[2] % g->n_table[1]),
+                          (int32_t)(t % g->n_table[2])};
+    if (bits) mark_reached(g, b, bits, reach);
+  }
+  for (int64_t t = 0; t < size; ++t)
+    if (g->block_of[t] >= 0) g->block_of[t] = (int32_t)n_blocks++;
+  PetscCall(memory_reserve("blocks of the staggered grid", n_blocks, sizeof *g->block, &g->blocks_capacity, &g->block));
+  for (int64_t t = 0; t < size; ++t)
+    if (g->block_of[t] >= 0) {
+      int32_t *b = g->block[g->block_of[t]];
+      b[0] = (int32_t)(t / g->n_table[2] / g->n_table[1]), b[1] = (int32_t)(t / g->n_table[2] % g->n_table[1]);
+      b[2] = (int32_t)(t % g->n_table[2]);
+    }
+  g->n_blocks = n_blocks, g->n_slots = MAC_BLOCK * n_blocks;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE])
+{
+  const int32_t i = MAC_SIDE * g->block[block][0] - 1, j = MAC_SIDE * g->block[block][1] - 1, k = MAC_SIDE * g->block[block][2] - 1;
+  int           t = 0;
+  for (int a = 0; a < MAC_TILE_SIDE; ++a)
+    for (int b = 0; b < MAC_TILE_SIDE; ++b)
+      for (int c = 0; c < MAC_TILE_SIDE; ++c) slot[t++] = mac_grid_slot(g, i + a, j + b, k + c);
+}

@@ -1,0 +1,83 @@
+/* The staggered grid: cubic cells in a box, stored where there is material. Blocks of 4x4x4 cells; a block exists where particles are or near.
+ *
+ * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). Everything is stored per cell, at slot = 64 block + local:
+ * its centre, its LOWER faces (axis 0,1,2) and its LOWER edges (edge of axis o lies along o at the lower corner of the other two axes:
+ * the stress component of those two axes lives there). So arrays are double[n_slots] per kind of sample; cells i = n exist for
+ * the upper faces of the box. Outside the box is solid, open or, per axis, periodic: there indices wrap, and cells i = n are cells 0.
+ *
+ * Blocks are numbered in ascending lexicographic order, cells likewise within a block: of two cells that differ along one axis alone,
+ * the lower has the lower slot. What is numbered, is numbered in this order.                                                          */
+#ifndef SS_DISCRETIZE_MAC_GRID_H
+#define SS_DISCRETIZE_MAC_GRID_H
+#include "core/error.h"
+#include <stdbool.h>
+
+enum { MAC_SIDE = 4, MAC_BLOCK = 64, MAC_TILE_SIDE = MAC_SIDE + 2, MAC_TILE = 216, MAC_REACH = 3 };
+
+/* rough: the friction of the pair with walls, see mac_options; smooth: none; open: material leaves, no pressure beyond */
+typedef enum { MAC_WALL_ROUGH, MAC_WALL_SMOOTH, MAC_WALL_OPEN, MAC_WALL_PERIODIC } mac_wall;
+
+typedef struct {
+  double    h, min[3];
+  int32_t   n[3];              /* cells in the box */
+  mac_wall  wall[3][2];        /* axis, lower/upper; both periodic or none */
+  int32_t   n_table[3];        /* blocks that fit, including the layer that holds cells i = n (not where periodic) */
+  int32_t  *block_of;          /* [n_table[0] n_table[1] n_table[2]] number of a block, -1: it does not exist */
+  int64_t   n_blocks, n_slots; /* n_slots = 64 n_blocks */
+  int32_t (*block)[3];         /* [n_blocks] lowest cell over 4, ascending lexicographically */
+  uint64_t *occupied;          /* [table][threads]: scratch of mac_grid_build */
+  int64_t   blocks_capacity, occupied_capacity;
+} mac_grid;
+
+/* A box of n cells of side h (> 0), as yet without blocks. PETSC_ERR_USER_INPUT if n < 1 or the table would have 2^31 blocks; one axis
+ * may only be periodic on both sides. *g is empty after a failure. */
+PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3], const mac_wall wall[3][2], mac_grid *g);
+void           mac_grid_destroy(mac_grid *g); /* accepts an empty one */
+
+/* Blocks for all cells that have a particle within `reach` cells (>= MAC_REACH along every axis); n[s] particles of set s at x[s][axis].
+ * Positions must be finite; one outside the box counts for the nearest cell, or wraps. Blocks are the same on any number of threads.
+ * Arrays over slots are void after this. */
+PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int reach);
+
+static inline bool mac_grid_is_periodic(const mac_grid *g, int axis) { return g->wall[axis][0] == MAC_WALL_PERIODIC; }
+
+/* The cell that holds coordinate x along an axis, within the box. */
+static inline int32_t mac_grid_index(const mac_grid *g, int axis, double x)
+{
+  double        f = (x - g->min[axis]) / g->h;
+  const int32_t n = g->n[axis];
+  if (mac_grid_is_periodic(g, axis)) f -= n * __builtin_floor(f / n);
+  return f >= n ? n - 1 : f > 0.0 ? (int32_t)f : 0;
+}
+
+/* -1: not stored, or outside the box and its layer i = n; wraps where periodic (by at most one period). */
+static inline int64_t mac_grid_slot(const mac_grid *g, int32_t i, int32_t j, int32_t k)
+{
+  int32_t at[3] = {i, j, k};
+  for (int a = 0; a < 3; ++a) {
+    if (mac_grid_is_periodic(g, a)) at[a] += at[a] < 0 ? g->n[a] : at[a] >= g->n[a] ? -g->n[a] : 0;
+    if (at[a] < 0 || at[a] >= MAC_SIDE * g->n_table[a]) return -1;
+  }
+  const int32_t b = g->block_of[((int64_t)(at[0] >> 2) * g->n_table[1] + (at[1] >> 2)) * g->n_table[2] + (at[2] >> 2)];
+  return b < 0 ? -1 : (int64_t)b * MAC_BLOCK + ((at[0] & 3) << 4) + ((at[1] & 3) << 2) + (at[2] & 3);
+}
+
+static inline void mac_grid_cell(const mac_grid *g, int64_t slot, int32_t ijk[3])
+{
+  const int32_t *b = g->block[slot / MAC_BLOCK];
+  const int      l = (int)(slot % MAC_BLOCK);
+  ijk[0] = MAC_SIDE * b[0] + (l >> 4), ijk[1] = MAC_SIDE * b[1] + ((l >> 2) & 3), ijk[2] = MAC_SIDE * b[2] + (l & 3);
+}
+
+/* Slots also hold cells beyond the box (where n is no multiple of 4, and the layer i = n). */
+static inline bool mac_grid_is_inside(const mac_grid *g, const int32_t ijk[3])
+{
+  return ijk[0] < g->n[0] && ijk[1] < g->n[1] && ijk[2] < g->n[2];
+}
+
+/* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), by mac_grid_slot: where the box is periodic, cells of
+ * the block beyond it stand for those they wrap to. */
+void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);
+/* Where the cell of a block, local 0 ... 63, is in its tile; steps along the axes are 36, 6, 1. */
+static inline int mac_grid_tile_place(int local) { return ((local >> 4) + 1) * 36 + (((local >> 2) & 3) + 1) * 6 + (local & 3) + 1; }
+#endif
