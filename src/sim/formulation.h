@@ -29,6 +29,8 @@ typedef struct formulation formulation;
 typedef struct {
   const char *name; /* value of `formulation:` in a job */
   bool        is_rigid; /* contact knows no springs: laws are friction and restitution alone */
+  const char *outer, *inner; /* what its iterations are called: those of newton_iterations, those of linear_iterations or friction */
+  const char *remedy;        /* what may help a step that fails at any size: "a softer contact.stiffness" */
   PetscErrorCode (*create)(scene *s, formulation **out);
   /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
    * up with STEP_DROPPED. */
@@ -48,8 +50,14 @@ struct formulation {
   const contact_forces *forces;
 };
 
-/* All of them; a new one is a file of its own and an entry here. job.formulation is the index. */
+/* All of them; a new one is a folder of its own and an entry here. job.formulation is the index. */
 #define FORMULATION_TABLE(X) X(penalty) X(exact)
+enum {
+#define X(name) FORMULATION_##name,
+  FORMULATION_TABLE(X)
+#undef X
+  N_FORMULATIONS
+};
 #define X(name) extern const formulation_ops name##_formulation;
 FORMULATION_TABLE(X)
 #undef X

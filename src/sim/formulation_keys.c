@@ -2,26 +2,26 @@
 #include "sim/formulation.h"
 #include <string.h>
 
-/* Where it stands below the job, and why others than its own formulations cannot use it. */
-typedef struct {
-  bool        is_rigid; /* its own are those without springs at contacts, or those with them */
-  const char *path, *why;
-} own_key;
+#define OF(name) (1u << FORMULATION_##name)
 
-static const own_key keys[] = {
-  {false, "contact.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
-  {false, "contact.pairs.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
-  {false, "contact.pairs.friction_direction", "the cone of friction is round: leave out friction_direction and friction_transverse"},
-  {false, "contact.pairs.friction_transverse", "the cone of friction is round: leave out friction_direction and friction_transverse"},
-  {false, "contact.edges", "edges need no asking: leave it out"},
-  {false, "contact.scheme", "contact forces are those of the end of the step: leave it out"},
-  {false, "contact.detection", "contacts are found once, as a step begins: leave it out"},
-  {false, "solver.linear", "its linear systems are factorised: leave it out"},
-  {true, "contact.overlap_share", "springs push overlaps apart: leave it out"},
-  {true, "contact.overlap_speed", "springs push overlaps apart: leave it out"},
-  {true, "output.fclib", "no problem of friction is solved: leave it out"},
-  {true, "solver.friction", "forces follow from the springs, no solver finds impulses: leave it out"},
-  {true, "solver.friction_stall_tolerance", "forces follow from the springs, no solver finds impulses: leave it out"},
+/* Where it stands below the job, who cannot use it, and why. */
+static const struct {
+  unsigned    refused_by; /* OF(...) of formulations */
+  const char *path, *why;
+} keys[] = {
+  {OF(exact), "contact.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
+  {OF(exact), "contact.pairs.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
+  {OF(exact), "contact.pairs.friction_direction", "the cone of friction is round: leave out friction_direction and friction_transverse"},
+  {OF(exact), "contact.pairs.friction_transverse", "the cone of friction is round: leave out friction_direction and friction_transverse"},
+  {OF(exact), "contact.edges", "edges need no asking: leave it out"},
+  {OF(exact), "contact.scheme", "contact forces are those of the end of the step: leave it out"},
+  {OF(exact), "contact.detection", "contacts are found once, as a step begins: leave it out"},
+  {OF(exact), "solver.linear", "its linear systems are factorised: leave it out"},
+  {OF(penalty), "contact.overlap_share", "springs push overlaps apart: leave it out"},
+  {OF(penalty), "contact.overlap_speed", "springs push overlaps apart: leave it out"},
+  {OF(penalty), "output.fclib", "no problem of friction is solved: leave it out"},
+  {OF(penalty), "solver.friction", "forces follow from the springs, no solver finds impulses: leave it out"},
+  {OF(penalty), "solver.friction_stall_tolerance", "forces follow from the springs, no solver finds impulses: leave it out"},
 };
 
 /* Down from `node` along the names of `path`, through every item of lists, to where it stands: complain of it (d), or take it out (d NULL). */
@@ -47,9 +47,8 @@ static void visit(document_node *node, const char *path, const char *at, const c
 
 static void visit_all(document_node *root, int index, diagnostics *d)
 {
-  const formulation_ops *f = formulations[index];
   for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
-    if (keys[k].is_rigid != f->is_rigid) visit(root, keys[k].path, "", f->name, keys[k].why, d);
+    if (keys[k].refused_by & 1u << index) visit(root, keys[k].path, "", formulation_names[index], keys[k].why, d);
 }
 
 void formulation_keys_check(document_node *root, int index, diagnostics *d) { visit_all(root, index, d); }

@@ -344,6 +344,9 @@ static PetscErrorCode exact_create(scene *s, formulation **out)
 const formulation_ops exact_formulation = {
   .name           = "exact",
   .is_rigid       = true,
+  .outer          = "newton",
+  .inner          = "friction",
+  .remedy         = "another solver.friction.method",
   .create         = exact_create,
   .step           = exact_step,
   .fields         = exact_fields,

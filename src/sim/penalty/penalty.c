@@ -317,6 +317,9 @@ static PetscErrorCode penalty_create(scene *s, formulation **out)
 
 const formulation_ops penalty_formulation = {
   .name          = "penalty",
+  .outer         = "newton",
+  .inner         = "gmres",
+  .remedy        = "a softer contact.stiffness",
   .create        = penalty_create,
   .step          = penalty_step,
   .fields        = penalty_fields,

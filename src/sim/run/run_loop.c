@@ -75,10 +75,10 @@ static void show_progress(const run *r, int64_t first, int64_t last, const step_
   const double  wall = timer_now() - r->output.wall_start,
                eta   = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
   log_progress(
-      "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  newton %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
+      "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
       run_time(r), r->job->time->end, (long long)step, (long long)last, (long long)*r->state.frame,
-      (long long)report->contact.n_active, (long long)report->newton_iterations, r->formulation->ops->is_rigid ? "friction" : "gmres",
-      (long long)(r->formulation->ops->is_rigid ? report->friction.iterations : report->linear_iterations),
+      (long long)report->contact.n_active, r->formulation->ops->outer, (long long)report->newton_iterations, r->formulation->ops->inner,
+      (long long)(report->linear_iterations + report->friction.iterations),
       step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
 }
 

@@ -187,7 +187,7 @@ PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict)
   snprintf(text, sizeof text,
            "%s%s\nthe state before this step is in the newest checkpoint; a smaller time.step, more time.retry.halvings or %s\n"
            "may carry it on: stickslip resume %s --set time.step=...\n",
-           what, verdict->where >= 0 ? " (see below)" : "", r->formulation->ops->is_rigid ? "another solver.friction.method" : "a softer contact.stiffness", r->dir);
+           what, verdict->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
   size_t n = strlen(text);
   if (verdict->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)verdict->where);
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);
