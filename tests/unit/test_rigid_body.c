@@ -411,6 +411,29 @@ static void test_points_and_fields(void **state)
   assert_no_leak();
 }
 
+/* Turned by a quarter about the centre of mass and shifted: every point of the body goes where that says, velocities stay. */
+static void test_displace(void **state)
+{
+  (void)state;
+  document *doc;
+  assert_ok(document_create(&doc));
+  rigid_body  *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, shape: {box: {min: [0, 0, 0], max: [2, 4, 6]}}, velocity: [1, 2, 3], angular_velocity: [3, 2, 1]}", 1.0, doc, NULL);
+  const double move[6] = {10, 20, 30, 0, 0, M_PI / 2}, from[3] = {2, 2, 3};
+  double       x[3];
+  rigid_body_displace(b, move);
+  rigid_body_follow(b, from, x); /* (1, 0, 0) off the centre (1, 2, 3) */
+  assert_close(x[0], 11.0, 1e-14);
+  assert_close(x[1], 23.0, 1e-14);
+  assert_close(x[2], 33.0, 1e-14);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(b->v[k], 1.0 + k, 0.0);
+    assert_close(b->w[k], 3.0 - k, 0.0);
+  }
+  rigid_body_destroy(&b);
+  document_destroy(&doc);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_refusals), cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_tangent),
           cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin),
-          cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields))
+          cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))

@@ -198,6 +198,16 @@ void rigid_body_follow(const rigid_body *b, const double x0[3], double x[3])
   v3_axpy(x, 1.0, b->c);
 }
 
+void rigid_body_displace(rigid_body *b, const double move[6])
+{
+  double turn[4], q[4];
+  v3_axpy(b->c, 1.0, move);
+  quaternion_exp(turn, move + 3);
+  quaternion_multiply(q, turn, b->q);
+  quaternion_normalise(q);
+  memcpy(b->q, q, sizeof q);
+}
+
 /* --- fields ---------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode refresh(void *context)
