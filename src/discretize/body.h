@@ -126,6 +126,8 @@ typedef struct {
   void (*surface)(const body *b, body_surface *out);
   /* ... or, exactly, *n convex solids, fixed to the pose that `frame` gives; 0: it is not made of such. */
   const convex_solid *(*solids)(const body *b, int *n);
+  /* The material points that fill it. */
+  struct particles *(*particles)(const body *b);
   /* Its mass points. */
   void (*nodes)(const body *b, body_nodes *out);
   /* Its fibres: what a curve is made of that has a thickness. A smooth curve gives as many segments as it takes to follow it. */

@@ -67,9 +67,9 @@ static inline mpm_domain *fixture_cloud(const material *m, int n_bodies, int64_t
       x[i] = h * (-3.3 + 7.1 * (i % 3 == 0 ? u * u : u) + 0.8 * b);
       v[i] = random_range(12, (uint64_t)i, (uint64_t)b, -1.0, 1.0);
     }
-    const mpm_seed seed = {.n = n, .x = x, .v = v, .volume_each = 0.11 * h * h * h};
+    const particle_seed seed = {.n = n, .x = x, .v = v, .volume_each = 0.11 * h * h * h};
     assert_ok(mpm_domain_add_body(d, names[b], m, &seed, &index));
-    mpm_particles *p = mpm_domain_particles(d, index);
+    particles *p = mpm_domain_particles(d, index);
     for (int64_t i = 0; i < n; ++i)
       for (int k = 0; k < 9; ++k) {
         p->F[k][i] = (k % 4 == 0) + random_range(13, (uint64_t)(9 * i + k), (uint64_t)b, -0.12, 0.12);
@@ -107,7 +107,7 @@ static inline double node_weight(const mpm_grid *g, int64_t dof, const double x[
   for (int k = 0; k < 3; ++k) gradient[k] = s[k] / g->h * w[(k + 1) % 3] * w[(k + 2) % 3];
   return w[0] * w[1] * w[2];
 }
-static inline void particle_at(const mpm_particles *p, int64_t i, double x[3]) { v3_set(x, p->x[0][i], p->x[1][i], p->x[2][i]); }
+static inline void particle_at(const particles *p, int64_t i, double x[3]) { v3_set(x, p->x[0][i], p->x[1][i], p->x[2][i]); }
 
 static inline double *fixture_vector(int64_t n)
 {

@@ -18,7 +18,7 @@ static int setup(void **state)
 static void run_step(body *b, double t, double dt) { fixture_step(b, t, dt, 1e-11); }
 
 /* A bar of n cells along x, 2 x 2 x 2 particles per cell, one cell wide. Caller frees x. */
-static mpm_seed bar(int n, double h, double **x)
+static particle_seed bar(int n, double h, double **x)
 {
   assert_ok(memory_alloc("bar", 3 * 8 * n, sizeof **x, x));
   for (int i = 0; i < 8 * n; ++i) {
@@ -26,7 +26,7 @@ static mpm_seed bar(int n, double h, double **x)
     (*x)[3 * i + 1] = h * (0.25 + 0.5 * (i / 2 % 2));
     (*x)[3 * i + 2] = h * (0.25 + 0.5 * (i % 2));
   }
-  return (mpm_seed){.n = 8 * n, .x = *x, .volume_each = h * h * h / 8.0};
+  return (particle_seed){.n = 8 * n, .x = *x, .volume_each = h * h * h / 8.0};
 }
 static void smooth_sides(mpm_domain *d, double h)
 {
@@ -45,11 +45,11 @@ static void free_fall_is_exact(void **state)
     double        *x, worst = 0.0;
     int            index;
     mpm_domain    *d;
-    const mpm_seed seed = bar(3, 0.1, &x);
+    const particle_seed seed = bar(3, 0.1, &x);
     assert_ok(mpm_domain_create(0.1, kernels[c & 1], c & 2 ? (mpm_transfer){.is_apic = false, .flip = 0.9} : apic, gravity, &d));
     assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
     for (int s = 0; s < 10; ++s) run_step(mpm_domain_body(d), s * dt, dt);
-    const mpm_particles *p = mpm_domain_particles(d, 0);
+    const particles *p = mpm_domain_particles(d, 0);
     for (int64_t i = 0; i < p->n; ++i)
       for (int k = 0; k < 3; ++k) {
         worst = fmax(worst, fabs(p->v[k][i] - gravity[k] * 0.1));
@@ -101,7 +101,7 @@ static void bar_vibrates_in_its_first_mode(void **state)
     double        *x, *v;
     int            index, n_steps = 50; /* a quarter period */
     mpm_domain    *d;
-    mpm_seed       seed = bar(25, 1.0, &x);
+    particle_seed       seed = bar(25, 1.0, &x);
     assert_ok(memory_alloc("v", 3 * seed.n, sizeof *v, &v));
     for (int64_t i = 0; i < seed.n; ++i) v[3 * i] = 0.1 * sin(M_PI * x[3 * i] / (2.0 * L));
     seed.v = v;
@@ -136,13 +136,13 @@ static void walls_hold(void **state)
   int            index;
   mpm_domain    *d;
   const double   gravity[3] = {0.5, 0.0, -9.81};
-  const mpm_seed seed       = bar(4, 0.1, &x);
+  const particle_seed seed       = bar(4, 0.1, &x);
   assert_ok(mpm_domain_create(0.1, MPM_QUADRATIC, apic, gravity, &d));
   assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
   assert_ok(mpm_domain_add_wall(d, 2, -1, 0.0, MPM_WALL_SLIP));
   smooth_sides(d, 0.1);
   for (int s = 0; s < 20; ++s) run_step(mpm_domain_body(d), s * 5e-3, 5e-3);
-  const mpm_particles *p = mpm_domain_particles(d, 0);
+  const particles *p = mpm_domain_particles(d, 0);
   double               mean[3] = {0, 0, 0};
   for (int64_t i = 0; i < p->n; ++i)
     for (int k = 0; k < 3; ++k) mean[k] += p->v[k][i] / (double)p->n;
@@ -160,11 +160,11 @@ static void *snapshot(mpm_domain *d, int64_t *bytes)
   uint64_t *all;
   int64_t   at = 0;
   *bytes = 0;
-  for (int b = 0; b < d->n_bodies; ++b) *bytes += 8 * MPM_PARTICLES_MAX_ARRAYS * d->particles[b]->n;
+  for (int b = 0; b < d->n_bodies; ++b) *bytes += 8 * PARTICLES_MAX_ARRAYS * d->particles[b]->n;
   assert_ok(memory_alloc("snapshot", *bytes, 1, &all));
   for (int b = 0; b < d->n_bodies; ++b) {
-    void    **arrays[MPM_PARTICLES_MAX_ARRAYS];
-    const int n = mpm_particles_arrays(d->particles[b], arrays);
+    void    **arrays[PARTICLES_MAX_ARRAYS];
+    const int n = particles_arrays(d->particles[b], arrays);
     for (int a = 0; a < n; ++a, at += d->particles[b]->n) memcpy(all + at, *arrays[a], 8 * (size_t)d->particles[b]->n);
   }
   return all;
@@ -360,20 +360,20 @@ static void forces_and_sources(void **state)
   double        *x, far[3] = {3.0, 3.0, 3.0}, fast[3] = {0.0, 0.0, -2.0};
   int            index;
   mpm_domain    *d;
-  const mpm_seed seed = bar(3, 0.1, &x);
+  const particle_seed seed = bar(3, 0.1, &x);
   assert_ok(mpm_domain_create(0.1, MPM_QUADRATIC, apic, no_gravity, &d));
   assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
   mpm_domain_set_acceleration(d, 0, (const double[3]){2.0, 0.0, -1.0});
   run_step(mpm_domain_body(d), 0.0, 1e-2);
   assert_close(mpm_domain_particles(d, 0)->v[0][5], 0.02, 1e-14);
   assert_close(mpm_domain_particles(d, 0)->v[2][7], -0.01, 1e-14);
-  const mpm_seed drop = {.n = 1, .x = far, .v = fast, .volume_each = 1e-4};
+  const particle_seed drop = {.n = 1, .x = far, .v = fast, .volume_each = 1e-4};
   assert_ok(mpm_domain_emit(d, 0, &drop));
   body_totals sums;
   assert_ok(mpm_domain_point_body(d, 0)->ops->totals(mpm_domain_point_body(d, 0), no_gravity, &sums));
   assert_close(sums.mass, 1000.0 * (24 * 1e-3 / 8 + 1e-4), 1e-12);
   run_step(mpm_domain_body(d), 0.0, 1e-2);
-  const mpm_particles *p = mpm_domain_particles(d, 0);
+  const particles *p = mpm_domain_particles(d, 0);
   assert_int_equal(p->n, 25);
   for (int64_t i = 0; i < 25; ++i)
     if (p->id[i] == 24) assert_close(p->v[2][i], -2.01, 1e-13);
@@ -393,7 +393,7 @@ static void sand_tangent_is_the_derivative(void **state)
   assert_ok(material_from_text("drucker_prager", "density: 1600 youngs_modulus: 1e5 poisson_ratio: 0.3 friction_angle_deg: 30 ", &sand));
   mpm_domain   *d = fixture_cloud(sand, 1, 300, 0.1, MPM_QUADRATIC, apic, no_gravity);
   body         *b = mpm_domain_body(d);
-  mpm_particles *p = mpm_domain_particles(d, 0);
+  particles *p = mpm_domain_particles(d, 0);
   const int64_t n = 3 * fixture_begin(b, 0.0, 4e-3);
   for (int64_t i = 0; i < p->n; ++i) /* a third isotropically pressed (elastic), a third sheared (cone), a third apart (tip) */
     for (int k = 0; k < 9; ++k) p->F[k][i] = k % 4 ? (i % 3 == 1 ? 0.1 * p->F[k][i] : 0.0) : i % 3 == 2 ? 1.05 : 0.95;

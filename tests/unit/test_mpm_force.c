@@ -45,7 +45,7 @@ static void residual_is_the_definition(void **state)
     for (int64_t i = 0; i < 3 * n; ++i) expected[i] = g->mass[i / 3] * (v[i] - g->velocity[i] - dt * gravity[i % 3]);
     for (int b = 0; b < 2; ++b)
       for (int64_t q = 0; q < N; ++q) {
-        const mpm_particles *p = d->particles[b];
+        const particles *p = d->particles[b];
         double               x[3], w[3], arm[3], G[9] = {0}, F0[9], F[9], P[9], Q[9], f[3];
         particle_at(p, q, x);
         for (int k = 0; k < 9; ++k) F0[k] = p->F[k][q];

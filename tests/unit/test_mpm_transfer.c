@@ -23,7 +23,7 @@ static void reference_to_grid(const mpm_domain *d, double *mass, double *velocit
     double m = 0.0, mv[3] = {0, 0, 0};
     for (int b = 0; b < d->n_bodies; ++b)
       for (int64_t q = 0; q < d->particles[b]->n; ++q) {
-        const mpm_particles *p = d->particles[b];
+        const particles *p = d->particles[b];
         double               x[3], gradient[3], arm[3];
         particle_at(p, q, x);
         const double w = node_weight(g, i, x, gradient, arm) * p->mass[q];
@@ -67,7 +67,7 @@ static void grid_layout_is_sound(void **state)
     int64_t         seen = 0;
     for (int64_t q = 0; q < g->n_clusters; ++q) {
       const mpm_cluster   *cl = &g->cluster[q];
-      const mpm_particles *p  = d->particles[cl->body];
+      const particles *p  = d->particles[cl->body];
       assert_int_equal(cl->first, p->batches[cl->first_batch].particle);
       assert_int_equal(cl->end, p->batches[cl->end_batch].particle);
       for (int32_t b = cl->first_batch; b < cl->end_batch; ++b) assert_in_range(p->batches[b + 1].particle - p->batches[b].particle, 1, MATERIAL_BATCH);
@@ -99,7 +99,7 @@ static void to_particles_is_the_definition(void **state)
     const mpm_transfer transfer = c & 2 ? flip : apic;
     mpm_domain   *d = fixture_cloud(&stuff, 1, N, h, kernels[c & 1], transfer, no_gravity);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
-    mpm_particles *p = d->particles[0];
+    particles *p = d->particles[0];
     double       *v = fixture_vector(3 * n), *expected = fixture_vector(15 * N), *got = fixture_vector(15 * N);
     fixture_random(3 * n, v, 5, 1.0);
     const double inertia = c & 1 ? h * h / 3.0 : h * h / 4.0;
@@ -198,7 +198,7 @@ static void affine_fields_survive(void **state)
       v3_add(v + 3 * i, v + 3 * i, a);
     }
     mpm_transfer_to_particles(d->grid, d->particles, apic, v, 0.0);
-    const mpm_particles *p = d->particles[0];
+    const particles *p = d->particles[0];
     double               worst = 0.0;
     for (int64_t q = 0; q < N; ++q) {
       double x[3], expected[3];
@@ -219,7 +219,7 @@ static void pure_flip_keeps_velocities(void **state)
   (void)state;
   mpm_domain *d = fixture_cloud(&stuff, 1, N, 0.1, MPM_QUADRATIC, (mpm_transfer){.is_apic = false, .flip = 1.0}, no_gravity);
   fixture_begin(&d->base, 0.0, 1e-3);
-  mpm_particles *p = d->particles[0];
+  particles *p = d->particles[0];
   double        *before = fixture_vector(N);
   memcpy(before, p->v[1], N * sizeof *before);
   mpm_transfer_to_particles(d->grid, d->particles, d->transfer, d->grid->velocity, 1e-3);
@@ -237,7 +237,7 @@ static void order_of_particles_does_not_matter(void **state)
   int32_t        *order;
   assert_ok(memory_alloc("order", N, sizeof *order, &order));
   for (int i = 0; i < N; ++i) order[i] = (int32_t)((i * 331 + 7) % N);
-  assert_true(mpm_particles_permute(b->particles[0], order));
+  assert_true(particles_permute(b->particles[0], order));
   const int64_t n = fixture_begin(&a->base, 0.0, 1e-3);
   assert_int_equal(n, fixture_begin(&b->base, 0.0, 1e-3));
   assert_memory_equal(a->grid->dof_node, b->grid->dof_node, (size_t)n * sizeof(int32_t));

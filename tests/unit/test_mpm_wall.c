@@ -20,7 +20,7 @@ static mpm_domain *ring(const material *m, int n, double from, double u, double 
     x[3 * i + 2] = h * (0.25 + 0.5 * (i % 2));
     v[3 * i]     = u + a * sin(2.0 * M_PI * (x[3 * i] - from) / (n * h));
   }
-  const mpm_seed seed = {.n = 8 * n, .x = x, .v = v, .volume_each = h * h * h / 8.0};
+  const particle_seed seed = {.n = 8 * n, .x = x, .v = v, .volume_each = h * h * h / 8.0};
   assert_ok(mpm_domain_create(h, MPM_QUADRATIC, apic, no_gravity, &d));
   assert_ok(mpm_domain_add_body(d, "ring", m, &seed, &index));
   assert_ok(mpm_domain_add_wall(d, 0, -1, from, MPM_WALL_PERIODIC));
@@ -41,7 +41,7 @@ static void a_ring_glides(void **state)
   const material m = toy_material(1000.0, 2e4, 3e4, 0.0, &soft_constants);
   mpm_domain    *d = ring(&m, 6, -0.2, 1.7, 0.0);
   for (int s = 0; s < 80; ++s) fixture_step(mpm_domain_body(d), s * 0.01, 0.01, 1e-11);
-  const mpm_particles *p = mpm_domain_particles(d, 0);
+  const particles *p = mpm_domain_particles(d, 0);
   double               worst = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     worst = fmax(worst, fmax(fabs(p->v[0][i] - 1.7), fabs(p->F[0][i] - 1.0)));

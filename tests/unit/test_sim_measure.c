@@ -208,13 +208,13 @@ static const char *const sand_text = "stickslip: 1\nname: sand\ngravity: [0, 0, 
                                      "  nowhere: {quantity: granular_temperature, body: sand, within: {min: [8, 8, 8], max: [9, 9, 9]}}\n"
                                      "  fast:    {quantity: max_speed, body: sand}\n";
 
-static mpm_particles *sand_of(bench *b) { return mpm_particles_of(b->s->bodies[0].body); }
+static particles *sand_of(bench *b) { return particles_of(b->s->bodies[0].body); }
 
 /* 8 x 4 x 4 particles, 0.25 m apart, in the box. */
 static void lattice(bench *b)
 {
-  mpm_particles *p = sand_of(b);
-  assert_ok(mpm_particles_resize(p, 128));
+  particles *p = sand_of(b);
+  assert_ok(particles_resize(p, 128));
   for (int64_t i = 0; i < 128; ++i) {
     p->x[0][i] = 0.125 + 0.25 * (double)(i / 16), p->x[1][i] = 0.125 + 0.25 * (double)(i / 4 % 4), p->x[2][i] = 0.125 + 0.25 * (double)(i % 4);
     p->mass[i] = 2000.0 / 128.0, p->id[i] = i;
@@ -224,7 +224,7 @@ static void lattice(bench *b)
 /* All move by v dt, as a step would have it. */
 static void drift(bench *b, const double v[3])
 {
-  mpm_particles *p = sand_of(b);
+  particles *p = sand_of(b);
   for (int64_t i = 0; i < p->n; ++i)
     for (int q = 0; q < 3; ++q) p->v[q][i] = v[q], p->x[q][i] += 0.1 * v[q];
 }
@@ -246,7 +246,7 @@ static void flow_keeps_the_books(void **state)
     if (step == 5) { /* sorting must not matter */
       int32_t order[128];
       for (int i = 0; i < 128; ++i) order[i] = 127 - i;
-      (void)mpm_particles_permute(sand_of(&b), order);
+      (void)particles_permute(sand_of(&b), order);
     }
     bench_record(&b, step, NULL);
     sum += 0.1 * last_of(&b, "flow");
@@ -295,7 +295,7 @@ static void velocities_differ(void **state)
   (void)state;
   bench b;
   bench_open(&b, sand_text, lattice);
-  mpm_particles *p = sand_of(&b);
+  particles *p = sand_of(&b);
   /* half of them to the left, half to the right, of a stream that is a million times faster; those in x < 1 all the same */
   for (int64_t i = 0; i < p->n; ++i) p->v[0][i] = 1e6, p->v[2][i] = p->x[0][i] < 1.0 ? 0.5 : p->x[1][i] < 0.5 ? 0.5 : -0.5;
   bench_record(&b, 0, NULL);

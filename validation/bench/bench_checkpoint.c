@@ -151,7 +151,7 @@ static PetscErrorCode beside(const char *dir, const job *j, const scene *s, form
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode bench(const char *dir, double particles)
+static PetscErrorCode bench(const char *dir, double n_wanted)
 {
   char         spacing[64], *path;
   const char  *overrides[] = {spacing, "bodies.ball.velocity=[0, 0, -1]",
@@ -163,7 +163,7 @@ static PetscErrorCode bench(const char *dir, double particles)
   scene       *s;
   formulation *f;
   PetscFunctionBegin;
-  snprintf(spacing, sizeof spacing, "bodies.bed.spacing=%.6g", 0.01875 * cbrt(23040.0 / particles));
+  snprintf(spacing, sizeof spacing, "bodies.bed.spacing=%.6g", 0.01875 * cbrt(23040.0 / n_wanted));
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read("jobs/quickstart.yaml", 3, overrides, d, &j));
   PetscCall(diagnostics_close(d, stderr));
@@ -179,7 +179,7 @@ static PetscErrorCode bench(const char *dir, double particles)
   PetscCall(pack(s->fields, &before, &after, &cpu));
   const double live = (double)memory_live();
   printf("%.3g particles: %.1f MB in a checkpoint, %.0f MB in memory, %.3g s a step\n",
-         (double)mpm_particles_of(s->bodies[0].body)->n, 1e-6 * bytes, 1e-6 * live, step);
+         (double)particles_of(s->bodies[0].body)->n, 1e-6 * bytes, 1e-6 * live, step);
   printf("  written  %8.3f s  %6.0f MB/s  %.3f %% of a run at one in 600 s, %.2f %% at one a minute\n", best, 1e-6 * bytes / best,
          100 * best / 600, 100 * best / 60);
   printf("  beside   %8.3f s for fork, %.3f s of CPU for %.0f MB of pages copied: %.3f %% and %.2f %%\n", fork_seconds, extra,

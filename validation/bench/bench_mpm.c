@@ -62,7 +62,7 @@ static PetscErrorCode make_bed(int64_t n, mpm_kernel kernel, const material *m, 
     const int64_t c[3] = {i / (side * side), i / side % side, i % side};
     for (int k = 0; k < 3; ++k) x[3 * i + k] = 0.5 * h * ((double)c[k] + random_range(1, (uint64_t)(3 * i + k), 0, 0.05, 0.95));
   }
-  const mpm_seed seed = {.n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
+  const particle_seed seed = {.n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
   PetscCall(mpm_domain_add_body(*out, "bed", m, &seed, &index));
   memory_free(&x);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -71,7 +71,7 @@ static PetscErrorCode make_bed(int64_t n, mpm_kernel kernel, const material *m, 
 static PetscErrorCode time_stages(mpm_domain *d, double *best)
 {
   body          *b = &d->base;
-  mpm_particles *p = d->particles[0];
+  particles *p = d->particles[0];
   step_verdict   verdict = {STEP_OK, NULL, -1};
   int64_t        n;
   double        *v, *y, *z, t[N_STAGES + 1];
@@ -91,7 +91,7 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
   PetscCall(memory_alloc("bench", p->n, sizeof *order, &order));
   for (int64_t i = 0; i < p->n; ++i) order[i] = (int32_t)i;
   for (int64_t i = 0; i + 50 < p->n; i += 50) order[i] = (int32_t)(i + 25), order[i + 25] = (int32_t)i;
-  mpm_particles_permute(p, order);
+  particles_permute(p, order);
   memory_free(&order);
   const double start = timer_now();
   PetscCall(mpm_grid_build(d->grid, 1, d->particles, d->names, &verdict));

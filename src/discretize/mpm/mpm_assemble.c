@@ -271,7 +271,7 @@ LANES_INLINE void flush_cell(const int K, const target *to, int cell, const scra
   }
 }
 
-LANES_INLINE void assemble_cluster(const int K, const target *to, const mpm_cluster *c, const mpm_particles *p, const double *tangent,
+LANES_INLINE void assemble_cluster(const int K, const target *to, const mpm_cluster *c, const particles *p, const double *tangent,
                                    scratch *s)
 {
   const double  inverse_h = 1.0 / to->g->h;
@@ -279,7 +279,7 @@ LANES_INLINE void assemble_cluster(const int K, const target *to, const mpm_clus
   map_tile(K, to, c, s);
   memset(s->sum, 0, STENCIL(K) * COLUMNS(K) * sizeof *s->sum);
   for (int32_t q = p->batches[c->first_batch].group; q < end; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     const double   *from  = tangent + MPM_TANGENT * (int64_t)group.first;
     double          t[MPM_TANGENT * LANES], C[3][3][9][LANES], base[3];
     lanes           x[3];
@@ -352,7 +352,7 @@ static void sort_rounds(const mpm_grid *g, int n_bodies, int32_t *order, int64_t
   start[8 * n_bodies] = n;
 }
 
-PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const mpm_tangent *tangent,
+PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *bodies, const mpm_tangent *tangent,
                             const mpm_walls *walls, int64_t first_block, const block_rows *H)
 {
   target     to = {g, H, first_block, walls, NULL};

@@ -2,7 +2,8 @@
 #ifndef SS_DISCRETIZE_MPM_MPM_BODY_H
 #define SS_DISCRETIZE_MPM_MPM_BODY_H
 #include "discretize/body_kinds.h"
-#include "discretize/mpm/particle_origins.h"
+#include "discretize/mpm/mpm_domain.h"
+#include "discretize/particles/particle_origins.h"
 
 /* What all of them share. */
 typedef struct mpm_world {

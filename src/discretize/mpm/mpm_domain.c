@@ -30,8 +30,8 @@ void mpm_domain_destroy(mpm_domain **out)
   if (!*out) return;
   mpm_domain *d = *out;
   for (int b = 0; b < d->n_bodies; ++b) {
-    mpm_particles_destroy(&d->particles[b]);
-    if (d->facade[b]) mpm_source_destroy(&d->facade[b]->source);
+    particles_destroy(&d->particles[b]);
+    if (d->facade[b]) particle_source_destroy(&d->facade[b]->source);
     memory_free(&d->facade[b]);
   }
   memory_free(&d->particles);
@@ -53,10 +53,10 @@ void mpm_domain_destroy(mpm_domain **out)
 body           *mpm_domain_body(mpm_domain *d) { return &d->base; }
 int             mpm_domain_n_bodies(const mpm_domain *d) { return d->n_bodies; }
 body           *mpm_domain_point_body(mpm_domain *d, int index) { return &d->facade[index]->base; }
-mpm_particles  *mpm_domain_particles(mpm_domain *d, int index) { return d->particles[index]; }
+particles      *mpm_domain_particles(mpm_domain *d, int index) { return d->particles[index]; }
 const mpm_grid *mpm_domain_grid(const mpm_domain *d) { return d->grid; }
 
-PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const mpm_seed *seed, int *index)
+PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const particle_seed *seed, int *index)
 {
   const int n = d->n_bodies;
 
@@ -72,7 +72,7 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
   d->names[n]     = name;
   d->facade[n]    = NULL;
   v3_set(d->acceleration[n], 0.0, 0.0, 0.0);
-  PetscCall(mpm_particles_create(m->law->n_state, &d->particles[n]));
+  PetscCall(particles_create(m->law, &d->particles[n]));
   ++d->n_bodies;
   PetscCall(memory_alloc("mpm facade", 1, sizeof **d->facade, &d->facade[n]));
   d->facade[n]->base   = (body){.ops = &mpm_facade_ops, .name = name};
@@ -83,45 +83,27 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const mpm_seed *seed)
+PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const particle_seed *seed)
 {
-  mpm_particles  *p     = d->particles[index];
-  const material *m     = d->materials[index];
-  const int64_t   first = p->n;
-  double          center[3] = {0, 0, 0}, total = 0.0;
-
   PetscFunctionBeginUser;
-  PetscCall(mpm_particles_resize(p, first + seed->n));
-  for (int64_t i = 0; i < seed->n; ++i) {
-    const double volume = seed->volume ? seed->volume[i] : seed->volume_each;
-    PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: particle %lld has no volume",
-               d->names[index], (long long)i);
-    v3_axpy(center, volume, seed->x + 3 * i);
-    total += volume;
-  }
-  if (total > 0.0) v3_scale(center, 1.0 / total, center);
-  for (int64_t i = 0; i < seed->n; ++i) {
-    const int64_t at = first + i;
-    double        v[3], arm[3];
-    v3_sub(arm, seed->x + 3 * i, center);
-    v3_cross(v, seed->angular_velocity, arm);
-    v3_add(v, v, seed->velocity);
-    for (int k = 0; k < 3; ++k) p->x[k][at] = seed->x[3 * i + k], p->v[k][at] = seed->v ? seed->v[3 * i + k] : v[k];
-    if (!seed->v && d->transfer.is_apic) { /* the affine part of a spin, so that it starts exactly */
-      double spin[9];
-      m3_skew(spin, seed->angular_velocity);
-      for (int k = 0; k < 9; ++k) p->C[k][at] = spin[k];
-    }
-    p->volume[at] = seed->volume ? seed->volume[i] : seed->volume_each;
-    p->mass[at]   = m->density * p->volume[at];
-    for (int k = 0; k < p->n_state; ++k) p->state[k][at] = m->law->state_initial[k];
-    p->id[at] = seed->id ? seed->id[i] : d->next_id + i;
-  }
-  if (!seed->id) d->next_id += seed->n;
-  else
-    for (int64_t i = 0; i < seed->n; ++i) d->next_id = seed->id[i] >= d->next_id ? seed->id[i] + 1 : d->next_id;
+  PetscCall(particle_seed_add(seed, d->names[index], d->materials[index]->density, d->transfer.is_apic, &d->next_id, d->particles[index]));
   d->is_laid_out = d->has_tangent = d->has_last_v = false;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout)
+{
+  PetscFunctionBeginUser;
+  SS_ASSERT(!d->facade[index]->source);
+  PetscCall(particle_source_create(seed, schedule, spout, &d->facade[index]->source));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool mpm_domain_has_source(const mpm_domain *d)
+{
+  for (int b = 0; b < d->n_bodies; ++b)
+    if (d->facade[b]->source) return true;
+  return false;
 }
 
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind)
@@ -147,7 +129,7 @@ double mpm_domain_cfl_step(const mpm_domain *d)
 {
   double fastest2 = 0.0;
   for (int b = 0; b < d->n_bodies; ++b) {
-    const mpm_particles *p = d->particles[b];
+    const particles *p = d->particles[b];
 #pragma omp parallel for schedule(static) reduction(max : fastest2)
     for (int64_t i = 0; i < p->n; ++i) {
       const double v2 = p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
@@ -163,7 +145,7 @@ void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
   double          n = 0.0, bytes = 0.0, solver = 0.0;
   for (int b = 0; b < d->n_bodies; ++b) {
     n += (double)d->particles[b]->n;
-    bytes += mpm_particles_bytes(d->particles[b]) * (double)d->particles[b]->n;
+    bytes += particles_bytes(d->particles[b]) * (double)d->particles[b]->n;
     if (b < d->tangent.n_bodies) solver += 8.0 * MPM_TANGENT * (double)d->tangent.capacity[b];
   }
   bytes += 8.0 * (double)g->keys_capacity + 4.0 * (double)(g->orders_capacity + g->order_scratch_capacity);
@@ -179,7 +161,7 @@ void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
  * include the affine velocity, which the grid will see: 1/2 m D |C|^2 and m D axial(C). */
 enum { SUM_MASS, SUM_X, SUM_V = 4, SUM_L = 7, SUM_KINETIC = 10, SUM_ELASTIC, N_SUMS = MPM_N_SUMS };
 
-static void sum_chunk(const mpm_particles *p, const material *m, double inertia, int64_t first, int64_t n, double *sum)
+static void sum_chunk(const particles *p, const material *m, double inertia, int64_t first, int64_t n, double *sum)
 {
   double F[9 * MATERIAL_BATCH] = {0}, state[MATERIAL_MAX_STATE * MATERIAL_BATCH] = {0}, psi[MATERIAL_BATCH];
   for (int k = 0; k < 9; ++k) memcpy(F + k * MATERIAL_BATCH, p->F[k] + first, (size_t)n * sizeof(double));
@@ -205,7 +187,7 @@ static void sum_chunk(const mpm_particles *p, const material *m, double inertia,
 
 PetscErrorCode mpm_domain_add_totals(const mpm_domain *d, int b, double *sum)
 {
-  const mpm_particles *p = d->particles[b];
+  const particles *p = d->particles[b];
   const double         inertia = d->transfer.is_apic ? kernel_inertia(d->grid->kernel, d->grid->h) : 0.0;
   const int64_t        n_chunks = team_chunks(p->n);
   double              *part;

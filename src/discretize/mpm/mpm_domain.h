@@ -15,23 +15,9 @@
 #include "discretize/material/material.h"
 #include "discretize/mpm/mpm_transfer.h"
 #include "discretize/mpm/mpm_wall.h"
+#include "discretize/particles/particle_source.h"
 
 typedef struct mpm_domain mpm_domain;
-
-/* Particles to add, copied; x, v interleaved [n][3]. */
-typedef struct {
-  int64_t       n;
-  const double *x;             /* m */
-  const double *v;             /* NULL: `velocity` + angular x (x - centre of mass) for all */
-  const double *volume;        /* NULL: volume_each for all; m^3 */
-  const int64_t *id;           /* NULL: the next free ones; unique over the domain, >= 0 */
-  double        volume_each, velocity[3], angular_velocity[3];
-} mpm_seed;
-
-/* Particles released over time: at start, start + every, ... before end [s]. */
-typedef struct {
-  double start, end, every;
-} mpm_pour;
 
 PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out);
 /* Destroys the facades too. */
@@ -39,14 +25,11 @@ void           mpm_domain_destroy(mpm_domain **d);
 body          *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the domain */
 
 /* Add an MPM body; *index in order of adding. `name` and `m` are borrowed and must outlive the domain. */
-PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const mpm_seed *seed, int *index);
+PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
 /* Between steps: more particles for a body (a source). Undeformed, without plastic history. */
-PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const mpm_seed *seed);
-/* A source: the body's ops->emit adds `seed` (copied, with its x) on this schedule; what is due at the start is not its business.
- * Counted by time alone, so that a resumed run pours what an uninterrupted one does. At most one per body. Takes *spout, the shape that
- * is filled: as long as particles of any body are in it, more than MPM_POUR_OVERLAP of those to come, releases are left out. */
-#define MPM_POUR_OVERLAP 0.05
-PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const mpm_seed *seed, const mpm_pour *schedule, level_set **spout);
+PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const particle_seed *seed);
+/* A source: the body's ops->emit adds `seed` (copied, with its x) on this schedule; see particle_source.h. At most one per body. Takes *spout. */
+PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout);
 bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
@@ -59,9 +42,7 @@ void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]);
 
 int            mpm_domain_n_bodies(const mpm_domain *d);
 body          *mpm_domain_point_body(mpm_domain *d, int index);
-mpm_particles *mpm_domain_particles(mpm_domain *d, int index);
-/* The particles behind a facade; NULL for any other body. */
-mpm_particles *mpm_particles_of(const body *b);
+particles      *mpm_domain_particles(mpm_domain *d, int index);
 const mpm_grid *mpm_domain_grid(const mpm_domain *d);
 /* Largest stable explicit-like scale, for step advice: h over the fastest particle speed; infinity at rest. */
 double mpm_domain_cfl_step(const mpm_domain *d);

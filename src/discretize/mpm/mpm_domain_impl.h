@@ -1,23 +1,15 @@
 /* Inside of an MPM domain, shared by mpm_domain.c (making, sums), mpm_step.c (the step),
- * mpm_facade.c (contact points) and mpm_source.c. */
+ * mpm_facade.c (contact points, sources). */
 #ifndef SS_DISCRETIZE_MPM_DOMAIN_IMPL_H
 #define SS_DISCRETIZE_MPM_DOMAIN_IMPL_H
 #include "discretize/mpm/mpm_domain.h"
 #include "discretize/mpm/mpm_force.h"
 
-/* Particles to come, see mpm_domain_set_source. */
-typedef struct {
-  mpm_pour schedule;
-  mpm_seed seed; /* owns x */
-  level_set *spout; /* owned: the shape that is filled */
-  bool      has_warned;
-} mpm_source;
-
 typedef struct {
   body        base;
   mpm_domain *domain;
   int         index;
-  mpm_source *source; /* NULL: none */
+  particle_source *source; /* NULL: none */
 } mpm_facade;
 
 struct mpm_domain {
@@ -26,7 +18,7 @@ struct mpm_domain {
   mpm_transfer     transfer;
   double           gravity[3];
   int              n_bodies;
-  mpm_particles  **particles;
+  particles      **particles;
   mpm_facade     **facade;
   const material **materials; /* borrowed */
   const char     **names;     /* borrowed */
@@ -52,7 +44,5 @@ struct mpm_domain {
 enum { MPM_N_SUMS = 12 };
 extern const body_ops mpm_domain_ops, mpm_facade_ops;
 PetscErrorCode        mpm_domain_add_totals(const mpm_domain *d, int b, double *sum); /* sum [MPM_N_SUMS] += */
-PetscErrorCode        mpm_facade_emit(body *b, double t, double dt); /* mpm_source.c */
-void                  mpm_source_destroy(mpm_source **s);
 void                  mpm_totals_from(const double *sum, const double gravity[3], body_totals *out);
 #endif

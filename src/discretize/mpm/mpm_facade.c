@@ -46,7 +46,7 @@ static void facade_cluster(const body *b, int64_t i, double center[3], double *r
 static int64_t facade_point(const body *b, int64_t i, double x[3])
 {
   const mpm_facade    *f = facade_of(b);
-  const mpm_particles *p = f->domain->particles[f->index];
+  const particles     *p = f->domain->particles[f->index];
   SS_ASSERT(f->domain->is_laid_out);
   v3_set(x, p->x[0][i], p->x[1][i], p->x[2][i]);
   return p->id[i];
@@ -55,7 +55,7 @@ static int64_t facade_point(const body *b, int64_t i, double x[3])
 static int facade_point_row(const body *b, int64_t i, int32_t *block, double *weight)
 {
   const mpm_facade    *f = facade_of(b);
-  const mpm_particles *p = f->domain->particles[f->index];
+  const particles     *p    = f->domain->particles[f->index];
   const mpm_grid      *g = f->domain->grid;
   const double         x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
   int64_t              lo, hi;
@@ -82,14 +82,22 @@ static PetscErrorCode facade_totals(const body *b, const double gravity[3], body
 
 static body *facade_carrier(const body *b) { return &facade_of(b)->domain->base; }
 
-static void facade_describe(const body *b, FILE *out) { fprintf(out, "%lld particles", (long long)mpm_particles_of(b)->n); }
+static void facade_describe(const body *b, FILE *out) { fprintf(out, "%lld particles", (long long)particles_of(b)->n); }
 
-mpm_particles *mpm_particles_of(const body *b)
+static particles *facade_particles(const body *b) { return facade_of(b)->domain->particles[facade_of(b)->index]; }
+
+static PetscErrorCode facade_emit(body *b, double t, double dt)
 {
-  return b->ops == &mpm_facade_ops ? facade_of(b)->domain->particles[facade_of(b)->index] : NULL;
+  mpm_facade *f = (mpm_facade *)b;
+  mpm_domain *d = f->domain;
+
+  PetscFunctionBeginUser;
+  if (f->source && particle_source_releases(f->source, b->name, t, dt, d->n_bodies, d->particles))
+    PetscCall(mpm_domain_emit(d, f->index, &f->source->seed));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const body_ops mpm_facade_ops = {.kind = "mpm points",
+const body_ops mpm_facade_ops = {.kind       = "mpm points",
                                  .points     = POINT_WEIGHTED,
                                  .n_clusters = facade_n_clusters,
                                  .cluster    = facade_cluster,
@@ -97,5 +105,6 @@ const body_ops mpm_facade_ops = {.kind = "mpm points",
                                  .point_row  = facade_point_row,
                                  .totals     = facade_totals,
                                  .carrier    = facade_carrier,
-                                 .emit       = mpm_facade_emit,
+                                 .emit       = facade_emit,
+                                 .particles  = facade_particles,
                                  .describe   = facade_describe};

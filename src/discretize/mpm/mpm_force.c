@@ -13,7 +13,7 @@ void mpm_tangent_free(mpm_tangent *t)
   t->n_bodies = 0;
 }
 
-PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, mpm_particles *const *bodies)
+PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *const *bodies)
 {
   PetscFunctionBeginUser;
   if (n_bodies > t->n_bodies) {
@@ -39,13 +39,13 @@ typedef struct {
 } stress_batch;
 
 /* Trial deformation gradients of a batch into s->F; history into s->state. */
-LANES_INLINE void trial_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, int32_t batch, double dt,
+LANES_INLINE void trial_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
                               const double *tile, stress_batch *s)
 {
   const double  inverse_h = 1.0 / g->h;
   const int64_t first = p->batches[batch].particle, n = p->batches[batch + 1].particle - first;
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     const int64_t   to    = group.first - first;
     double          base[3];
     const int       cell = mpm_grid_cell(K, c, group.cell, base);
@@ -73,7 +73,7 @@ static step_code refusal(const stress_batch *s, int64_t i)
 }
 
 /* U, F0 V and the scaled spectral tangent of a group, one component per vector. */
-LANES_INLINE void tangent_of_group(const mpm_particles *p, int64_t at, int64_t from, double dt, const stress_batch *s, lanes t[MPM_TANGENT])
+LANES_INLINE void tangent_of_group(const particles *p, int64_t at, int64_t from, double dt, const stress_batch *s, lanes t[MPM_TANGENT])
 {
   const lanes scale = dt * dt * lanes_load(p->volume + at);
   lanes       F0[9], V[9];
@@ -88,10 +88,10 @@ LANES_INLINE void tangent_of_group(const mpm_particles *p, int64_t at, int64_t f
   }
 }
 
-LANES_INLINE void keep_tangent(const mpm_particles *p, int32_t batch, double dt, const stress_batch *s, double *tangent)
+LANES_INLINE void keep_tangent(const particles *p, int32_t batch, double dt, const stress_batch *s, double *tangent)
 {
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     lanes           t[MPM_TANGENT];
     double         *to = tangent + MPM_TANGENT * (int64_t)group.first;
     tangent_of_group(p, group.first, group.first - p->batches[batch].particle, dt, s, t);
@@ -105,7 +105,7 @@ LANES_INLINE void keep_tangent(const mpm_particles *p, int32_t batch, double dt,
 }
 
 /* The tangent of a group at a stride of LANES: where it is, or spread out into `room`. */
-LANES_INLINE const double *group_tangent(const double *tangent, mpm_group group, double room[MPM_TANGENT * LANES])
+LANES_INLINE const double *group_tangent(const double *tangent, particle_group group, double room[MPM_TANGENT * LANES])
 {
   const double *from = tangent + MPM_TANGENT * (int64_t)group.first;
   for (int k = 0; k < MPM_TANGENT; ++k) __builtin_prefetch(from + (3 * MPM_TANGENT + k) * LANES); /* 39 -> 25 ns a product, Zen 5, 2026-11 */
@@ -115,13 +115,13 @@ LANES_INLINE const double *group_tangent(const double *tangent, mpm_group group,
 }
 
 /* Add dt V P F0^T of a batch to the tile. */
-LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, int32_t batch, double dt,
+LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
                                 const stress_batch *s, double *tile)
 {
   const double  inverse_h = 1.0 / g->h;
   const int64_t first     = p->batches[batch].particle;
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     double          base[3];
     double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
     lanes           x[3], P[9], F0[9], Q[9];
@@ -141,7 +141,7 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
 }
 
 /* Forces of one cluster; returns the smallest bad particle or c->end. */
-LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, const material *m,
+LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
                                       double dt, const double *v, double *tangent, bool is_definite, double *tile, step_code *code)
 {
   stress_batch s;
@@ -164,7 +164,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
   return c->end;
 }
 
-PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const material *const *materials,
+PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *bodies, const material *const *materials,
                                   const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
                                   step_verdict *verdict)
 {
@@ -210,7 +210,7 @@ LANES_INLINE void spectral(const double *t, const bool is_transposed, const lane
   }
 }
 
-LANES_INLINE void product_cluster(const int K, const bool is_transposed, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p,
+LANES_INLINE void product_cluster(const int K, const bool is_transposed, const mpm_grid *g, const mpm_cluster *c, const particles *p,
                                   const double *tangent, const double *x, double *restrict tile)
 {
   const double inverse_h = 1.0 / g->h;
@@ -218,7 +218,7 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
   mpm_grid_load(K, g, c, x, nodes);
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     double          room[MPM_TANGENT * LANES];
     const double   *t = group_tangent(tangent, group, room);
     double          base[3];
@@ -244,7 +244,7 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
   }
 }
 
-PetscErrorCode mpm_force_product(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
+PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
                                  const double *x, double *y)
 {
   int64_t stride;
@@ -256,7 +256,7 @@ PetscErrorCode mpm_force_product(mpm_grid *g, mpm_particles *const *bodies, cons
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster   *c = &g->cluster[q];
-    const mpm_particles *p = bodies[c->body];
+    const particles *p = bodies[c->body];
     const double        *t = tangent->of[c->body];
     double              *tile = g->tiles + q * stride;
     if (g->kernel == MPM_QUADRATIC && !is_transposed) product_cluster(3, false, g, c, p, t, x, tile);
@@ -312,13 +312,13 @@ LANES_INLINE void diagonal_rows(const int K, const scatter_rows *rows, int l, ro
   }
 }
 
-LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, const double *tangent,
+LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const double *tangent,
                                    double *restrict tile)
 {
   const double inverse_h = 1.0 / g->h;
   for (int q = 0; q < 9 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     double          room[MPM_TANGENT * LANES], base[3];
     const double   *t  = group_tangent(tangent, group, room);
     double         *to = tile + mpm_grid_cell(K, c, group.cell, base);
@@ -354,7 +354,7 @@ LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_clu
   }
 }
 
-PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, double *d)
+PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, double *d)
 {
   int64_t stride;
 
@@ -372,7 +372,7 @@ PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, mpm_particles *const *bodie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-LANES_INLINE void advance_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, mpm_particles *p, const material *m, double dt,
+LANES_INLINE void advance_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, particles *p, const material *m, double dt,
                                   const double *v)
 {
   stress_batch s;
@@ -387,7 +387,7 @@ LANES_INLINE void advance_cluster(const int K, const mpm_grid *g, const mpm_clus
   }
 }
 
-void mpm_force_advance(const mpm_grid *g, mpm_particles *const *bodies, const material *const *materials, double dt, const double *v)
+void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v)
 {
   timer_begin(TIMER_STRESS);
 #pragma omp parallel for schedule(dynamic, 2)

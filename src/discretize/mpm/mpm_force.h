@@ -23,19 +23,19 @@ typedef struct {
 
 void mpm_tangent_free(mpm_tangent *t);
 /* Room for all particles of all bodies. */
-PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, mpm_particles *const *bodies);
+PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *const *bodies);
 
 /* r [n_dofs][3] = -dt f_internal at v [n_dofs][3]; tangent NULL: not wanted. An inverted or infinite particle: *verdict. */
-PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const material *const *materials,
+PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *bodies, const material *const *materials,
                                   const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
                                   step_verdict *verdict);
 /* y [n_dofs][3] = K x or K^T x, K = d(-dt f_internal)/dv. */
-PetscErrorCode mpm_force_product(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
+PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
                                  const double *x, double *y);
 /* Floating-point operations of a product per particle: for benchmarks and timers. */
 double mpm_force_product_flops(int nodes_per_axis);
 /* d [n_dofs][9] = the diagonal blocks of K. */
-PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, mpm_particles *const *bodies, const mpm_tangent *tangent, double *d);
+PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, double *d);
 /* Accept v: F = (I + dt grad v) F0, then the plastic return. Must have passed mpm_force_residual. */
-void mpm_force_advance(const mpm_grid *g, mpm_particles *const *bodies, const material *const *materials, double dt, const double *v);
+void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v);
 #endif

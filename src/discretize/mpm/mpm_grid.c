@@ -50,7 +50,7 @@ static PetscErrorCode reserve(const char *tag, int64_t n, size_t size, void *arr
 }
 
 /* Box of base nodes of all particles; the first particle that cannot be placed. */
-static void find_box(mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const char *const *names, step_verdict *verdict)
+static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_verdict *verdict)
 {
   double           low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
   const double     inverse_h = 1.0 / g->h;
@@ -86,7 +86,7 @@ static int bits_for(uint64_t n)
   return bits;
 }
 
-static void make_keys(const mpm_grid *g, const mpm_particles *p)
+static void make_keys(const mpm_grid *g, const particles *p)
 {
   const double     inverse_h = 1.0 / g->h;
   const mpm_kernel kernel    = g->kernel;
@@ -135,7 +135,7 @@ static PetscErrorCode find_starts(mpm_grid *g, int64_t n_keys, int shift, int64_
 }
 
 /* Cut the particles [first, end) of one block into groups and batches; counts only if group is NULL. */
-static void cut_cluster(const uint64_t *key, int64_t first, int64_t end, mpm_group *group, mpm_batch *batch, int64_t first_group,
+static void cut_cluster(const uint64_t *key, int64_t first, int64_t end, particle_group *group, particle_batch *batch, int64_t first_group,
                         int64_t *n_groups, int64_t *n_batches)
 {
   int64_t ng = 0, nb = 0, batch_first = -1;
@@ -143,11 +143,11 @@ static void cut_cluster(const uint64_t *key, int64_t first, int64_t end, mpm_gro
     int64_t n = 1;
     while (n < LANES && i + n < end && key[i + n] == key[i]) ++n;
     if (batch_first < 0 || i + n - batch_first > MATERIAL_BATCH) {
-      if (batch) batch[nb] = (mpm_batch){(int32_t)i, (int32_t)(first_group + ng)};
+      if (batch) batch[nb] = (particle_batch){(int32_t)i, (int32_t)(first_group + ng)};
       batch_first = i;
       ++nb;
     }
-    if (group) group[ng] = (mpm_group){(int32_t)i, (uint8_t)n, (uint8_t)(key[i] & 63)};
+    if (group) group[ng] = (particle_group){(int32_t)i, (uint8_t)n, (uint8_t)(key[i] & 63)};
     ++ng;
     i += n;
   }
@@ -155,7 +155,7 @@ static void cut_cluster(const uint64_t *key, int64_t first, int64_t end, mpm_gro
   *n_batches = nb;
 }
 
-static void bound_cluster(const mpm_particles *p, mpm_cluster *c)
+static void bound_cluster(const particles *p, mpm_cluster *c)
 {
   double r2 = 0.0;
   for (int d = 0; d < 3; ++d) {
@@ -179,7 +179,7 @@ static void block_position(const mpm_grid *g, uint64_t key, double base[3])
 }
 
 /* Clusters of one body from its sorted keys; groups and batches in the body. */
-static PetscErrorCode add_clusters(mpm_grid *g, int body, mpm_particles *p)
+static PetscErrorCode add_clusters(mpm_grid *g, int set, particles *p)
 {
   int64_t n_new = 0, first = g->n_clusters;
 
@@ -192,7 +192,7 @@ static PetscErrorCode add_clusters(mpm_grid *g, int body, mpm_particles *p)
   for (int64_t c = 0; c < n_new; ++c) {
     int64_t n_groups, n_batches;
     cut_cluster(g->key, start[c], start[c + 1], NULL, NULL, 0, &n_groups, &n_batches);
-    cluster[c]             = (mpm_cluster){.body = body, .first = start[c], .end = start[c + 1]};
+    cluster[c]             = (mpm_cluster){.body = set, .first = start[c], .end = start[c + 1]};
     cluster[c].first_batch = (int32_t)n_batches; /* counts for now */
     cluster[c].end_batch   = (int32_t)n_groups;
     block_position(g, g->key[start[c]] >> 6, cluster[c].base);
@@ -216,7 +216,7 @@ static PetscErrorCode add_clusters(mpm_grid *g, int body, mpm_particles *p)
     cut_cluster(g->key, start[c], start[c + 1], p->groups + at, p->batches + cluster[c].first_batch, at, &n_groups, &n_batches);
     cluster[c].block[0] = start[c]; /* remembers where its key is */
   }
-  p->batches[p->n_batches] = (mpm_batch){(int32_t)p->n, (int32_t)p->n_groups};
+  p->batches[p->n_batches] = (particle_batch){(int32_t)p->n, (int32_t)p->n_groups};
   g->n_clusters += n_new;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -263,7 +263,7 @@ static PetscErrorCode make_blocks(mpm_grid *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const char *const *names,
+PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
                               step_verdict *verdict)
 {
   int64_t n_max = 0;
@@ -281,7 +281,7 @@ PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, mpm_particles *const *b
     for (int b = 0; b < n_bodies; ++b) {
       make_keys(g, bodies[b]);
       sort_keys_with(bodies[b]->n, bits_for(n_keys), g->key, g->order, (uint64_t *)bodies[b]->scratch, g->order_scratch);
-      mpm_particles_permute(bodies[b], g->order);
+      particles_permute(bodies[b], g->order);
       PetscCall(add_clusters(g, b, bodies[b]));
     }
     PetscCall(make_blocks(g));

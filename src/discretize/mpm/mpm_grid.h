@@ -10,7 +10,9 @@
 #include "core/error.h"
 #include "core/verdict.h"
 #include "discretize/mpm/mpm_kernel.h"
-#include "discretize/mpm/mpm_particles.h"
+#include "discretize/particles/particles.h"
+
+_Static_assert((int)LANES <= (int)PARTICLES_PADDING, "whole vectors may be read from any particle");
 
 typedef struct {
   int32_t body, first, end;       /* particles */
@@ -46,7 +48,7 @@ void           mpm_grid_destroy(mpm_grid **g);
 
 /* Sort the particles of all bodies by block and cell; make clusters, groups, batches and blocks. A particle farther than
  * 2^20 cells from the origin or not finite: *verdict, with where = its index, body = names[its body]. */
-PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const char *const *names,
+PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
                               step_verdict *verdict);
 /* Room for tiles of n components, for every cluster; *stride is the doubles per cluster. Contents undefined. */
 PetscErrorCode mpm_grid_tiles(mpm_grid *g, int n_components, int64_t *stride);
@@ -95,7 +97,7 @@ LANES_INLINE int mpm_grid_cell(const int K, const mpm_cluster *c, int cell, doub
 }
 
 /* Positions of a group relative to its base node, in units of h, one lane per particle. */
-LANES_INLINE void mpm_grid_local(const mpm_particles *p, int64_t first, const double base[3], double inverse_h, lanes s[3])
+LANES_INLINE void mpm_grid_local(const particles *p, int64_t first, const double base[3], double inverse_h, lanes s[3])
 {
   for (int d = 0; d < 3; ++d) s[d] = lanes_load(p->x[d] + first) * inverse_h - base[d];
 }

@@ -1,5 +1,4 @@
 #include "discretize/mpm/mpm_keys.h"
-#include "discretize/mpm/sampling.h"
 
 static const char *const kernels[]   = {"quadratic", "cubic", NULL};
 static const char *const transfers[] = {"apic", "pic_flip", NULL};
@@ -35,37 +34,11 @@ static const key_spec mpm_keys[] = {
   {.name = NULL}};
 const key_table mpm_options_table = {.name = "mpm", .help = "The grid shared by all bodies of kind mpm.", .size = sizeof(mpm_options), .keys = mpm_keys};
 
-static const key_spec pour_keys[] = {
-  {.name = "start", .type = KEY_REAL, .offset = offsetof(mpm_pour, start), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "first release"},
-  {.name = "end", .type = KEY_REAL, .offset = offsetof(mpm_pour, end), .unit = "s", .min = 0, .max = INFINITY, .help = "no release at or after this time"},
-  {.name = "every", .type = KEY_REAL, .offset = offsetof(mpm_pour, every), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
-   .help = "time between releases; one shape full of particles each, so height of the shape / falling speed makes a closed stream; a release "
-           "that would come while the shape still holds more than a twentieth of its particles is refused, or, during the run, left out with a warning"},
-  {.name = NULL}};
-static const key_table pour_table = {.name = "bodies.mpm.pour", .help = "Fill the shape again and again, as a spout does.", .size = sizeof(mpm_pour),
-                                     .keys = pour_keys};
 static const key_spec mpm_body_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(mpm_body_spec, material), .help = "name of an entry of materials"},
-  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(mpm_body_spec, shape), .table = &shape_table, .help = "what is filled with particles"},
+  PARTICLE_BODY_SHAPE_KEYS,
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(mpm_body_spec, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
    .help = "grid spacing; the same for all MPM bodies of a job"},
-  {.name = "particles_per_cell", .type = KEY_REAL, .offset = offsetof(mpm_body_spec, particles_per_cell), .fallback = "8", .min = 0.1, .max = 1000,
-   .help = "mean number of particles in a grid cell"},
-  {.name = "seeding", .type = KEY_ENUM, .offset = offsetof(mpm_body_spec, seeding), .choices = sampling_names, .fallback = "blue_noise",
-   .help = "how the shape is filled"},
-  {.name = "jitter", .type = KEY_REAL, .offset = offsetof(mpm_body_spec, jitter), .fallback = "0", .min = 0, .max = 1,
-   .help = "of seeding: lattice, random shift in units of the lattice constant"},
-  {.name = "seed", .type = KEY_INT, .offset = offsetof(mpm_body_spec, seed), .fallback = "1", .min = 0, .max = 4294967295.0,
-   .help = "of the random numbers behind blue_noise and jitter"},
-  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(mpm_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]",
-   .help = "initial velocity"},
-  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(mpm_body_spec, angular_velocity), .unit = "rad/s",
-   .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},
-  {.name = "velocity_field", .type = KEY_STRINGS, .offset = offsetof(mpm_body_spec, velocity_field), .unit = "m/s", .is_optional = true,
-   .help = "instead of both: initial velocity as three expressions in x, y and z; not with pour"},
-  {.name = "pour", .type = KEY_TABLE, .offset = offsetof(mpm_body_spec, pour), .table = &pour_table, .is_optional = true,
-   .help = "release particles over time"},
+  PARTICLE_BODY_KEYS("blue_noise"),
   {.name = NULL}};
 const key_table mpm_body_table = {.name = "bodies.mpm", .help = "A deformable body of material points on the shared grid.",
                                          .size = sizeof(mpm_body_spec), .keys = mpm_body_keys};

@@ -2,21 +2,13 @@
 #ifndef SS_DISCRETIZE_MPM_MPM_KEYS_H
 #define SS_DISCRETIZE_MPM_MPM_KEYS_H
 #include "core/key_table.h"
-#include "discretize/mesh/shape.h"
 #include "discretize/mpm/mpm_domain.h"
+#include "discretize/particles/particle_keys.h"
 
 /* bodies.NAME with kind: mpm */
 typedef struct {
-  const char       *material; /* first, as in every kind */
-  const shape_spec *shape;
-  double            spacing;
-  double            particles_per_cell;
-  int               seeding;
-  double            jitter;
-  int64_t           seed;
-  double            velocity[3], angular_velocity[3];
-  key_list          velocity_field; /* of const char *: expressions, see vector_field.h; empty: none */
-  const mpm_pour   *pour;           /* NULL: all particles are there from the start */
+  particle_body_spec fill; /* first */
+  double             spacing;
 } mpm_body_spec;
 extern const key_table mpm_body_table;
 

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "discretize/mpm/mpm_assemble.h"
 #include "discretize/mpm/mpm_domain_impl.h"
+#include "discretize/mpm/mpm_derive.h"
 #include "discretize/mpm/mpm_light.h"
 
 static mpm_domain       *domain_of(body *b) { return (mpm_domain *)b; }
@@ -217,7 +218,7 @@ static PetscErrorCode group_resize(void *context, int64_t n)
   mpm_facade *f = context;
 
   PetscFunctionBeginUser;
-  PetscCall(mpm_particles_resize(f->domain->particles[f->index], n));
+  PetscCall(particles_resize(f->domain->particles[f->index], n));
   f->domain->is_laid_out = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,13 +227,13 @@ static PetscErrorCode group_refresh(void *context)
   mpm_facade *f = context;
 
   PetscFunctionBeginUser;
-  PetscCall(mpm_particles_derive(f->domain->particles[f->index], f->domain->materials[f->index]));
+  PetscCall(mpm_derive(f->domain->particles[f->index], f->domain->materials[f->index]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 static PetscErrorCode group_restored(void *context)
 {
   mpm_facade          *f = context;
-  const mpm_particles *p = f->domain->particles[f->index];
+  const particles *p = f->domain->particles[f->index];
 
   PetscFunctionBeginUser;
   for (int64_t i = 0; i < p->n; ++i)
@@ -248,7 +249,7 @@ static PetscErrorCode step_fields(body *b, field_table *table)
   PetscFunctionBeginUser;
   for (int i = 0; i < d->n_bodies; ++i) {
     field_group *group;
-    PetscCall(mpm_particles_fields(d->particles[i], d->materials[i]->law, table, d->names[i], d->facade[i], &group));
+    PetscCall(particles_fields(d->particles[i], table, d->names[i], d->facade[i], &group));
     group->resize   = group_resize;
     group->refresh  = group_refresh;
     group->restored = group_restored;

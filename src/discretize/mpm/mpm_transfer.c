@@ -13,12 +13,12 @@ static double particles_total(const mpm_grid *g)
 }
 
 LANES_INLINE void to_grid_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c,
-                                  const mpm_particles *p, double *restrict tile)
+                                  const particles *p, double *restrict tile)
 {
   const double h = g->h, inverse_h = 1.0 / h;
   for (int q = 0; q < 4 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     const int64_t   at    = group.first;
     double          base[3];
     double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
@@ -42,7 +42,7 @@ LANES_INLINE void to_grid_cluster(const int K, const bool is_apic, const mpm_gri
   }
 }
 
-PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, mpm_particles *const *bodies, mpm_transfer transfer)
+PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, particles *const *bodies, mpm_transfer transfer)
 {
   int64_t stride;
   double  heaviest = 0.0;
@@ -53,7 +53,7 @@ PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, mpm_particles *const *bodies, m
 #pragma omp parallel for schedule(dynamic, 2) reduction(max : heaviest)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster   *c = &g->cluster[q];
-    const mpm_particles *p = bodies[c->body];
+    const particles *p = bodies[c->body];
     double              *tile = g->tiles + q * stride;
     if (g->kernel == MPM_QUADRATIC && transfer.is_apic) to_grid_cluster(3, true, g, c, p, tile);
     else if (g->kernel == MPM_QUADRATIC) to_grid_cluster(3, false, g, c, p, tile);
@@ -71,7 +71,7 @@ PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, mpm_particles *const *bodies, m
 /* New particle data passes through a buffer: lanes beyond the end of a group would overwrite particles still to be read. */
 enum { BUFFER = MATERIAL_BATCH + 8 };
 
-LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c, mpm_particles *p,
+LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c, particles *p,
                                        double flip, const double *v, double dt)
 {
   const double h = g->h, inverse_h = 1.0 / h, affine_scale = h / kernel_inertia(g->kernel, h);
@@ -82,7 +82,7 @@ LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mp
   for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
     const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
     for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
-      const mpm_group group = p->groups[q];
+      const particle_group group = p->groups[q];
       const int64_t   to    = group.first - first;
       double          base[3];
       const int       cell = mpm_grid_cell(K, c, group.cell, base);
@@ -107,13 +107,13 @@ LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mp
   }
 }
 
-void mpm_transfer_to_particles(const mpm_grid *g, mpm_particles *const *bodies, mpm_transfer transfer, const double *v, double dt)
+void mpm_transfer_to_particles(const mpm_grid *g, particles *const *bodies, mpm_transfer transfer, const double *v, double dt)
 {
   timer_begin(TIMER_G2P);
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c = &g->cluster[q];
-    mpm_particles     *p = bodies[c->body];
+    particles     *p = bodies[c->body];
     if (g->kernel == MPM_QUADRATIC && transfer.is_apic) to_particles_cluster(3, true, g, c, p, 0.0, v, dt);
     else if (g->kernel == MPM_QUADRATIC) to_particles_cluster(3, false, g, c, p, transfer.flip, v, dt);
     else if (transfer.is_apic) to_particles_cluster(4, true, g, c, p, 0.0, v, dt);
@@ -124,12 +124,12 @@ void mpm_transfer_to_particles(const mpm_grid *g, mpm_particles *const *bodies, 
 }
 
 /* Smallest index of a particle of this cluster that moves farther than h, or its end. */
-LANES_INLINE int64_t fastest_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p, const double *v, double dt)
+LANES_INLINE int64_t fastest_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const double *v, double dt)
 {
   double tile[3 * TILE_NODES(K)] __attribute__((aligned(64)));
   mpm_grid_load(K, g, c, v, tile);
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
-    const mpm_group group = p->groups[q];
+    const particle_group group = p->groups[q];
     double          base[3];
     const int       cell = mpm_grid_cell(K, c, group.cell, base);
     lanes           s[3], value[3];
@@ -144,7 +144,7 @@ LANES_INLINE int64_t fastest_cluster(const int K, const mpm_grid *g, const mpm_c
   return c->end;
 }
 
-void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const char *const *names, const double *v,
+void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v,
                             double dt, step_verdict *verdict)
 {
   /* Interpolation averages: if no node is too fast, no particle is. */
@@ -168,7 +168,7 @@ void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, mpm_particles *cons
   }
 }
 
-LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const mpm_particles *p,
+LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p,
                                      const double constant[3], mpm_body_force force, void *context, double time, double *restrict tile)
 {
   double acceleration[3][BUFFER] = {{0}};
@@ -180,7 +180,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
     for (int d = 0; d < 3; ++d) memset(a[d], 0, sizeof acceleration[d]);
     if (force) force(context, time, n, x, p->id + first, a);
     for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
-      const mpm_group group = p->groups[q];
+      const particle_group group = p->groups[q];
       double          base[3];
       double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
       lanes           s[3], value[3];
@@ -198,7 +198,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
   }
 }
 
-PetscErrorCode mpm_transfer_body_force(mpm_grid *g, mpm_particles *const *bodies, const double (*constant)[3], mpm_body_force force,
+PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, const double (*constant)[3], mpm_body_force force,
                                        void *context, double t, double *f)
 {
   int64_t stride;

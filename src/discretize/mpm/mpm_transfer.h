@@ -15,13 +15,13 @@ typedef struct {
 typedef void (*mpm_body_force)(void *context, double t, int64_t n, const double *const x[3], const int64_t *id, double *const a[3]);
 
 /* Sorted particles -> tiles of momentum and mass -> dofs with mass and velocity. */
-PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, mpm_particles *const *bodies, mpm_transfer transfer);
+PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, particles *const *bodies, mpm_transfer transfer);
 /* v [n_dofs][3] -> velocity, affine velocity and position of every particle. */
-void mpm_transfer_to_particles(const mpm_grid *g, mpm_particles *const *bodies, mpm_transfer transfer, const double *v, double dt);
+void mpm_transfer_to_particles(const mpm_grid *g, particles *const *bodies, mpm_transfer transfer, const double *v, double dt);
 /* Would a particle move farther than h? Then *verdict = STEP_CFL with the smallest index of the first such body. */
-void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, mpm_particles *const *bodies, const char *const *names, const double *v,
+void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v,
                             double dt, step_verdict *verdict);
 /* f [n_dofs][3] = sum_p w_ip m_p a_p, with a = constant[body] + force(x, t); `force` may be NULL. */
-PetscErrorCode mpm_transfer_body_force(mpm_grid *g, mpm_particles *const *bodies, const double (*constant)[3], mpm_body_force force,
+PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, const double (*constant)[3], mpm_body_force force,
                                        void *context, double t, double *f);
 #endif

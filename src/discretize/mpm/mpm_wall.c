@@ -86,7 +86,7 @@ PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void mpm_walls_wrap(const mpm_walls *w, mpm_particles *p)
+void mpm_walls_wrap(const mpm_walls *w, particles *p)
 {
   for (int q = 0; q < w->n_walls; ++q) {
     const mpm_wall *wall = &w->wall[q];

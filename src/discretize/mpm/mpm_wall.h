@@ -42,7 +42,7 @@ void mpm_walls_fold(const mpm_walls *w, const mpm_grid *g, double *f);
 /* Masses and velocities of the grid as seen by free nodes; mirrored nodes get the velocity of their image. */
 void mpm_walls_fold_grid(const mpm_walls *w, mpm_grid *g);
 /* Put particles that left through a periodic plane back in on the other side. */
-void mpm_walls_wrap(const mpm_walls *w, mpm_particles *p);
+void mpm_walls_wrap(const mpm_walls *w, particles *p);
 /* Is component k of dof i held or mirrored? */
 static inline bool mpm_walls_held(const mpm_walls *w, int64_t i, int k) { return w->n_walls > 0 && (w->held[i] >> k & 1); }
 #endif

@@ -3,7 +3,7 @@
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/rigid/rigid_body.h"
-#include "discretize/mpm/mpm_body.h"
+#include "discretize/particles/particles.h"
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"
 
@@ -129,7 +129,7 @@ static double fastest_vertex(const rigid_body *b)
 
 static double fastest_in(body *b)
 {
-  const mpm_particles *p     = mpm_particles_of(b);
+  const particles     *p     = particles_of(b);
   body_nodes           nodes = {0};
   double               most  = 0.0; /* of the square */
   if (b->ops->nodes) b->ops->nodes(b, &nodes);

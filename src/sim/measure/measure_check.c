@@ -2,7 +2,7 @@
 #include <string.h>
 #include "discretize/body_kinds.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/mpm/mpm_body.h"
+#include "discretize/particles/particles.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/measure/measure.h"
@@ -42,7 +42,7 @@ static void check_keys(const subject *s)
 
 static unsigned what_is(const scene_body *b)
 {
-  return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (mpm_particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
+  return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
          (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (body_system(b->body) ? OF_MASS : 0u);
 }
 

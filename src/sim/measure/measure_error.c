@@ -2,7 +2,7 @@
 #include "discretize/body_kinds.h"
 #include "discretize/body_nodes.h"
 #include "discretize/fem/tetrahedra_error.h"
-#include "discretize/mpm/mpm_body.h"
+#include "discretize/particles/particle_origins.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"
@@ -15,7 +15,7 @@ static PetscErrorCode error_of(const measure_moment *now, const measure *k, bool
   if (b->kind == &fem_body_kind)
     PetscCall(tetrahedra_error(nodal_body_of(b->body), k->expected, t, is_velocity ? TETRAHEDRA_VELOCITY : TETRAHEDRA_DISPLACEMENT, value));
   else if (b->body->ops->nodes) *value = body_nodes_error(b->body, k->expected, t, is_velocity);
-  else *value = particle_origins_error(&now->scene->world.mpm->origins, mpm_particles_of(b->body), k->expected, t, is_velocity);
+  else *value = particle_origins_error(particles_of(b->body), k->expected, t, is_velocity);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,6 @@
 #include "sim/measure/measure_flow.h"
 #include "core/memory.h"
-#include "discretize/mpm/mpm_body.h"
+#include "discretize/particles/particles.h"
 #include "sim/scene/scene.h"
 
 enum { UNSEEN = 0, BEHIND = 1, BEYOND = 2 };
@@ -23,14 +23,14 @@ static void names_of(const measure *k, char crossed[300], char since[300])
 }
 
 /* Distance beyond the plane. */
-static double height_of(const measure *k, const mpm_particles *p, int64_t i)
+static double height_of(const measure *k, const particles *p, int64_t i)
 {
   const double x[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
   return v3_dot(k->direction, x);
 }
 
 /* Where it went through the plane, on the way it came, within the step: is that looked at? */
-static bool is_looked_at(const measure *k, const mpm_particles *p, int64_t i, double height, double dt)
+static bool is_looked_at(const measure *k, const particles *p, int64_t i, double height, double dt)
 {
   const double v[3]  = {p->v[0][i], p->v[1][i], p->v[2][i]}, across = v3_dot(k->direction, v);
   const double back  = across * height > 0.0 ? fmin(height / across, dt) : 0.0;
@@ -43,7 +43,7 @@ static bool is_looked_at(const measure *k, const mpm_particles *p, int64_t i, do
   return is_in;
 }
 
-static PetscErrorCode make_room(measure_flow *f, const mpm_particles *p)
+static PetscErrorCode make_room(measure_flow *f, const particles *p)
 {
   int64_t n = f->n;
   PetscFunctionBegin;
@@ -57,7 +57,7 @@ static PetscErrorCode make_room(measure_flow *f, const mpm_particles *p)
 
 PetscErrorCode measure_flow_step(const measure_moment *now, measure *k)
 {
-  const mpm_particles *p = mpm_particles_of(measure_body_of(now, k));
+  const particles     *p = particles_of(measure_body_of(now, k));
   measure_flow        *f = k->flow;
   PetscFunctionBegin;
   PetscCall(make_room(f, p));

@@ -1,11 +1,11 @@
 /* Quantities summed over the particles of a body. */
-#include "discretize/mpm/mpm_body.h"
+#include "discretize/particles/particles.h"
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"
 
-static mpm_particles *particles_of(const measure_moment *now, const measure *k) { return mpm_particles_of(measure_body_of(now, k)); }
+static particles *measured(const measure_moment *now, const measure *k) { return particles_of(measure_body_of(now, k)); }
 
-static bool is_within(const job_measure_box *box, const mpm_particles *p, int64_t i)
+static bool is_within(const job_measure_box *box, const particles *p, int64_t i)
 {
   for (int q = 0; box && q < 3; ++q)
     if (!(p->x[q][i] >= box->min[q] && p->x[q][i] <= box->max[q])) return false;
@@ -14,7 +14,7 @@ static bool is_within(const job_measure_box *box, const mpm_particles *p, int64_
 
 PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double *value)
 {
-  const mpm_particles *p = particles_of(now, k);
+  const particles *p     = measured(now, k);
   *value                 = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const double x[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
@@ -25,7 +25,7 @@ PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double
 
 PetscErrorCode measure_density(const measure_moment *now, measure *k, double *value)
 {
-  const mpm_particles   *p   = particles_of(now, k);
+  const particles       *p   = measured(now, k);
   const job_measure_box *box = k->spec->within;
   double                 sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i)
@@ -37,7 +37,7 @@ PetscErrorCode measure_density(const measure_moment *now, measure *k, double *va
 /* In two passes: the mean may be far larger than what differs from it. */
 PetscErrorCode measure_granular_temperature(const measure_moment *now, measure *k, double *value)
 {
-  const mpm_particles *p    = particles_of(now, k);
+  const particles     *p    = measured(now, k);
   double               mass = 0.0, mean[3] = {0.0, 0.0, 0.0}, sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     if (!is_within(k->spec->within, p, i)) continue;

@@ -1,7 +1,7 @@
 /* Quantities of where the particles or nodes of a body are: how far, how high, how steep. */
 #include <stdlib.h>
 #include "core/memory.h"
-#include "discretize/mpm/mpm_body.h"
+#include "discretize/particles/particles.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/measure/flank.h"
 #include "sim/measure/measure_quantity.h"
@@ -22,7 +22,7 @@ PetscErrorCode measure_angle_of_repose(const measure_moment *now, measure *k, do
 {
   PetscFunctionBegin;
   body                *b    = measure_body_of(now, k), *grid = body_system(b);
-  const mpm_particles *p    = mpm_particles_of(b);
+  const particles     *p    = particles_of(b);
   flank_frame          f    = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
   measure_up(now->scene, f.up);
   v3_copy(f.point, k->point);
@@ -60,7 +60,7 @@ static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, d
 {
   body_nodes           s = {0};
   if (b->ops->nodes) b->ops->nodes(b, &s);
-  const mpm_particles *p = s.n ? NULL : mpm_particles_of(b);
+  const particles     *p = s.n ? NULL : particles_of(b);
   const int64_t        n = p ? p->n : s.n;
   double              *d;
   PetscFunctionBegin;

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
-#include "discretize/mpm/mpm_domain.h"
+#include "discretize/particles/particles.h"
 #include "optim/optim.h"
 #include "optim/pc_metis_schwarz.h"
 #include "optim/snes_stabilized.h"
@@ -53,7 +53,7 @@ static int preconditioner_of(const scene *s)
   bool      has_nodes = false;
   if (wanted != JOB_PRECONDITIONER_AUTO) return wanted;
   for (int i = 0; i < s->n_bodies; ++i) {
-    if (mpm_particles_of(s->bodies[i].body)) return JOB_PRECONDITIONER_BLOCK_DIAGONAL;
+    if (particles_of(s->bodies[i].body)) return JOB_PRECONDITIONER_BLOCK_DIAGONAL;
     has_nodes = has_nodes || (s->bodies[i].body->ops->nodes && s->bodies[i].body->ops->assemble);
   }
   return has_nodes ? JOB_PRECONDITIONER_METIS_SCHWARZ : JOB_PRECONDITIONER_BLOCK_DIAGONAL;

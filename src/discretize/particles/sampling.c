@@ -1,7 +1,7 @@
 /* Blue noise: Poisson disks in the shape and one disk radius around it [Bridson2007]. Every accepted point proposes neighbours
  * just beyond the disk radius, and the queue is worked off in order. The radius is such that the packed density, a constant
  * of the method, meets the wanted number per cell. All random numbers come from (seed, point, try).                      */
-#include "discretize/mpm/sampling.h"
+#include "discretize/particles/sampling.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/random.h"

@@ -1,29 +1,30 @@
-#include "discretize/mpm/particle_origins.h"
+#include "discretize/particles/particle_origins.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
-PetscErrorCode particle_origins_create(mpm_domain *d, particle_origins *out)
+PetscErrorCode particle_origins_create(int n_sets, particles *const *sets, particle_origins *out)
 {
   PetscFunctionBegin;
   *out = (particle_origins){0, NULL};
-  for (int b = 0; b < mpm_domain_n_bodies(d); ++b) {
-    const mpm_particles *p = mpm_domain_particles(d, b);
+  for (int b = 0; b < n_sets; ++b) {
+    const particles *p = sets[b];
     for (int64_t i = 0; i < p->n; ++i) out->n = p->id[i] >= out->n ? p->id[i] + 1 : out->n;
   }
   PetscCall(memory_alloc("particle origins", 3 * out->n, sizeof *out->x, &out->x));
-  for (int b = 0; b < mpm_domain_n_bodies(d); ++b) {
-    const mpm_particles *p = mpm_domain_particles(d, b);
+  for (int b = 0; b < n_sets; ++b) {
+    particles *p = sets[b];
+    p->origins   = out;
     for (int64_t i = 0; i < p->n; ++i)
       for (int k = 0; k < 3; ++k) out->x[3 * p->id[i] + k] = p->x[k][i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double particle_origins_error(const particle_origins *o, const mpm_particles *p, const vector_field *f, double t, bool is_velocity)
+double particle_origins_error(const particles *p, const vector_field *f, double t, bool is_velocity)
 {
   double mass = 0.0, sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
-    const double *X = o->x + 3 * p->id[i], x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+    const double *X = p->origins->x + 3 * p->id[i], x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
     double        expected[3];
     vector_field_at(f, X, x, t, expected);
     for (int k = 0; k < 3; ++k) {

@@ -1,7 +1,7 @@
 /* Filling shapes with points: inside, exact volume, wanted count, distances, uniform density, same points every time. */
 #include "core/math3.h"
 #include "core/team.h"
-#include "discretize/mpm/sampling.h"
+#include "discretize/particles/sampling.h"
 #include "test.h"
 
 static const double zero[3] = {0}, one[3] = {1, 1, 1};

@@ -1,6 +1,6 @@
 /* Filling a shape with material points. */
-#ifndef SS_DISCRETIZE_MPM_SAMPLING_H
-#define SS_DISCRETIZE_MPM_SAMPLING_H
+#ifndef SS_DISCRETIZE_PARTICLES_SAMPLING_H
+#define SS_DISCRETIZE_PARTICLES_SAMPLING_H
 #include "discretize/mesh/level_set.h"
 
 typedef enum {

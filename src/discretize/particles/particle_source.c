@@ -1,0 +1,70 @@
+#include "discretize/particles/particle_source.h"
+#include <string.h>
+#include "core/log.h"
+#include "core/math3.h"
+#include "core/memory.h"
+
+PetscErrorCode particle_source_create(const particle_seed *seed, const particle_pour *schedule, level_set **spout, particle_source **out)
+{
+  particle_source *s;
+  double          *x;
+
+  PetscFunctionBeginUser;
+  SS_ASSERT(!seed->v && !seed->volume && !seed->id);
+  PetscCall(memory_alloc("particle source", 1, sizeof *s, &s));
+  *out        = s;
+  s->schedule = *schedule;
+  s->spout    = *spout;
+  *spout      = NULL;
+  s->seed     = *seed;
+  s->seed.x   = NULL;
+  PetscCall(memory_alloc("particle source", 3 * seed->n, sizeof *x, &x));
+  if (seed->n > 0) memcpy(x, seed->x, (size_t)(3 * seed->n) * sizeof *x);
+  s->seed.x = x;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void particle_source_destroy(particle_source **s)
+{
+  if (!*s) return;
+  memory_free(&(*s)->seed.x);
+  level_set_destroy(&(*s)->spout);
+  memory_free(s);
+}
+
+/* How many releases are due up to t. */
+static int64_t releases(const particle_pour *p, double t)
+{
+  if (t < p->start - 1e-9 * p->every) return 0;
+  const double last = fmin(t, p->end - 1e-6 * p->every);
+  return last < p->start - 1e-9 * p->every ? 0 : (int64_t)floor((last - p->start) / p->every + 1e-9) + 1;
+}
+
+static int64_t count_inside(int n_sets, particles *const *sets, const level_set *spout)
+{
+  double  min[3], max[3];
+  int64_t n = 0;
+  level_set_bounds(spout, min, max);
+  for (int b = 0; b < n_sets; ++b) {
+    const particles *p = sets[b];
+    for (int64_t i = 0; i < p->n; ++i) {
+      const double x[3]    = {p->x[0][i], p->x[1][i], p->x[2][i]};
+      bool         is_near = true;
+      for (int k = 0; k < 3; ++k) is_near = is_near && x[k] >= min[k] && x[k] <= max[k];
+      n += is_near && level_set_value(spout, x) < 0.0;
+    }
+  }
+  return n;
+}
+
+bool particle_source_releases(particle_source *s, const char *name, double t, double dt, int n_sets, particles *const *sets)
+{
+  if (releases(&s->schedule, t) == releases(&s->schedule, t - dt)) return false;
+  const int64_t n_inside = count_inside(n_sets, sets, s->spout);
+  if ((double)n_inside <= PARTICLE_POUR_OVERLAP * (double)s->seed.n) return true;
+  if (!s->has_warned)
+    log_warn("%s: nothing is poured at t = %g s: %lld particles are still where %lld more would go (pour waits for room; said once)", name, t, (long long)n_inside,
+             (long long)s->seed.n);
+  s->has_warned = true;
+  return false;
+}
