@@ -29,7 +29,8 @@ typedef struct {
 
 /* Between two bodies: friction mu [-] is everybody's. friction_across > 0: an ellipse, `friction` along the direction, an axis of whatever is
  * touched, see relax_cone and relax_mesh_cone; pairs of edges take `friction` alone. Springs (`penalty`): stiffness k [N/m], 0: these never
- * touch; damping of restitution.h. Rigid contact (`exact`): never_touch, and restitution e. */
+ * touch; damping of restitution.h. Rigid contact (`exact`): never_touch, and restitution e.
+ * With a continuum on a grid (`monolith`): never_touch, and friction; INFINITY is the continuum's own. */
 typedef struct {
   double stiffness, friction, friction_across, direction[3], damping;
   double restitution;

@@ -2,6 +2,7 @@
 #ifndef SS_SIM_FORMULATION_H
 #define SS_SIM_FORMULATION_H
 #include "contact/contact_record.h"
+#include "core/diagnostics.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
 #include <stdio.h>
@@ -29,9 +30,12 @@ typedef struct formulation formulation;
 typedef struct {
   const char *name; /* value of `formulation:` in a job */
   bool        is_rigid; /* contact knows no springs: laws are friction and restitution alone */
+  bool        meets_on_grid; /* bodies that share a grid meet level sets there, not with points */
   const char *outer, *inner; /* what its iterations are called: those of newton_iterations, those of linear_iterations or friction */
   const char *remedy;        /* what may help a step that fails at any size: "a softer contact.stiffness" */
   PetscErrorCode (*create)(scene *s, formulation **out);
+  /* Complaints about a scene that it cannot step, to `d`. NULL: it has none. */
+  PetscErrorCode (*check)(const scene *s, diagnostics *d);
   /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
    * up with STEP_DROPPED. */
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);

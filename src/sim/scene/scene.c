@@ -157,6 +157,11 @@ PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene *
   }
   PetscCall(scene_build_contact(s));
   PetscCall(build_systems(s));
+  if (formulations[j->formulation]->check) PetscCall(formulations[j->formulation]->check(s, d));
+  if (diagnostics_count(d)) {
+    scene_destroy(&s);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(scene_set_time(s, 0.0));
   *out = s;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -48,6 +48,12 @@ static bool has_surface(const scene_body *b)
 
 static bool is_rigid(const scene *s) { return formulations[s->job->formulation]->is_rigid; }
 
+/* Two that meet on the grid of one of them. */
+static bool meet_on_grid(const scene *s, int a, int b)
+{
+  return formulations[s->job->formulation]->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
+}
+
 static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
 
 /* Where contact is rigid everything that moves meets everything else, found or not, see check_found. */
@@ -80,7 +86,7 @@ static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
                           "\"%s\" is of kind %s; only bodies of kind fem and cloth can touch themselves, and rod under exact: leave the entry out", one, s->bodies[a].kind->name);
   else
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
-                          "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not meet each other, and bodies of kind mpm meet on their grid; "
+                          "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not meet each other, and bodies of kind mpm or mac meet on their grid; "
                           "leave the entry out", one, s->bodies[a].kind->name, two, s->bodies[b].kind->name);
 }
 
@@ -150,11 +156,25 @@ static contact_law law_of(const scene *s, double stiffness, double friction, dou
   return law;
 }
 
+static int count_level_sets(const body *b)
+{
+  int n = 0;
+  if (b->ops->level_sets) (void)b->ops->level_sets(b, &n);
+  return n;
+}
+
 /* Bodies that should meet, but nobody looks whether they do. */
 static void check_found(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
   if (!a->body || !b->body || contact_finders_of(a->body, b->body)) return;
+  if (meet_on_grid(s, i, j)) {
+    const scene_body *solid = a->kind->ops->carrier ? b : a;
+    if (count_level_sets(solid->body) == 0)
+      diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no level set that would keep the grid out of it: leave out contact_surface: mesh, or say "
+                      "touch: false under contact.pairs", a->name, b->name, solid->name);
+    return;
+  }
   diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where such bodies touch: say touch: false under contact.pairs",
                   a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation]);
 }
@@ -177,7 +197,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
   for (int i = 0; i < n * n; ++i)
-    s->laws[i] = law_of(s, c->stiffness, c->friction, c->restitution);
+    s->laws[i] = law_of(s, c->stiffness, meet_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item *item = &c->pairs.item[k];
     const job_pair *p    = item->value;
@@ -197,6 +217,8 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
+        if (isfinite(p->restitution) && i <= j && meet_on_grid(s, i, j))
+          diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution", "\"%s\" and \"%s\": a continuum does not bounce; leave it out", s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
         s->laws[i * n + j].never_touch = !p->touch;
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
