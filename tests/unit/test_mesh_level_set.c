@@ -99,7 +99,8 @@ static void test_primitives(void **state)
 {
   (void)state;
   const double c[3] = {0.1, -0.2, 0.3}, a[3] = {-0.5, -0.4, -0.6}, b[3] = {0.6, 0.7, 0.5}, axis[3] = {1, 2, 2};
-  level_set   *s[6] = {NULL};
+  const double radii[3] = {0.9, 0.35, 0.6}, along[4] = {-0.7, -0.1, 0.2, 0.9}, radius[4] = {0.8, 0.2, 0.3, 0.0};
+  level_set   *s[8] = {NULL};
   const double zero[3] = {0};
   double       lo[3], hi[3];
   assert_ok(level_set_plane(axis, 0.25, &s[0]));
@@ -108,7 +109,9 @@ static void test_primitives(void **state)
   assert_ok(level_set_cylinder(a, b, 0.45, &s[3]));
   assert_ok(level_set_capsule(a, b, 0.45, &s[4]));
   assert_ok(level_set_torus(c, axis, 0.8, 0.3, &s[5]));
-  for (int i = 0; i < 6; ++i) {
+  assert_ok(level_set_ellipsoid(c, radii, &s[6]));
+  assert_ok(level_set_revolution(c, axis, 4, along, radius, &s[7])); /* an hourglass with a pointed end */
+  for (int i = 0; i < 8; ++i) {
     check_derivatives(s[i], -1.5, 1.5, 4e-15);
     check_closest_points(s[i], -1.5, 1.5);
     if (i > 0) check_bounds(s[i], 0.02);
@@ -122,8 +125,7 @@ static void test_primitives(void **state)
   const double middle[3] = {0.05, 0.15, -0.05};
   assert_close(level_set_value(s[2], middle), -0.55, 1e-15);
   assert_close(level_set_value(s[5], c), 0.5, 1e-15); /* hole of the torus */
-  for (int i = 0; i < 6; ++i) level_set_destroy(&s[i]);
-  level_set_destroy(&s[0]);
+  for (int i = 0; i < 8; ++i) level_set_destroy(&s[i]);
   /* the degenerate places are finite */
   const double e1[3] = {0, 0, -1}, e2[3] = {0, 0, 1};
   double       g[3], H[9];
@@ -136,6 +138,102 @@ static void test_primitives(void **state)
     for (int k = 0; k < 9; ++k) assert_true(isfinite(H[k]));
     level_set_destroy(&s[i]);
   }
+  assert_no_leak();
+}
+
+/* Against the nearest of many points of the surface: no farther than that, and nearer by no more than their spacing allows. */
+static void check_nearest(const level_set *s, const triangle_mesh *m, double spacing)
+{
+  for (int i = 0; i < 300; ++i) {
+    double x[3], best = INFINITY;
+    random_point(x, -1.2, 1.2);
+    for (int64_t v = 0; v < m->n_vertices; ++v) {
+      double e[3];
+      v3_sub(e, x, &m->x[3 * v]);
+      best = fmin(best, v3_norm(e));
+    }
+    const double d = fabs(level_set_value(s, x));
+    assert_true(d <= best + 1e-14);
+    assert_true(best - d <= fmin(spacing, 4.0 * spacing * spacing / fmax(d, 1e-300))); /* sqrt(d^2 + spacing^2) - d where it is flat */
+  }
+}
+
+static void test_ellipsoid(void **state)
+{
+  (void)state;
+  const double zero[3] = {0}, thin[3] = {1.0, 1e-3, 0.5}, ball[3] = {0.5, 0.5, 0.5}, disc[3] = {1.0, 0.2, 1.0}, egg[3] = {0.9, 0.35, 0.6};
+  level_set     *s = NULL, *t = NULL;
+  triangle_mesh *m = NULL;
+  assert_ok(level_set_ellipsoid(zero, egg, &s));
+  assert_ok(triangle_mesh_ellipsoid(zero, egg, 0.03, &m));
+  check_nearest(s, m, 0.03);
+  for (int64_t v = 0; v < m->n_vertices; ++v) assert_close(level_set_value(s, &m->x[3 * v]), 0.0, 1e-15);
+  /* where coordinates vanish: inside the focal curve the nearest point is off the plane, at z = r_z sqrt(1 - ...) */
+  for (int i = 0; i <= 200; ++i) {
+    double       x[3] = {0.9 * 1.3 * i / 200.0, 0.0, 0.0}, g[3], H[9];
+    const double focal = (0.81 - 0.1225) / 0.9; /* beyond it the vertex is nearest */
+    const double expected = x[0] >= focal ? x[0] - 0.9 : -0.35 * sqrt(1.0 - x[0] * x[0] / (0.81 - 0.1225));
+    assert_close(level_set_eval(s, x, g, H), expected, 1e-15);
+    assert_close(v3_norm(g), 1.0, 1e-15);
+    x[1] = 1e-200; /* nothing overflows or takes another branch next to it */
+    assert_close(level_set_value(s, x), expected, 1e-15);
+    x[1] = -1e-17;
+    assert_close(level_set_value(s, x), expected, 1e-15);
+  }
+  level_set_destroy(&s);
+  triangle_mesh_destroy(&m);
+  /* a ball is a ball, a thin plate is one, a disc has an axis */
+  assert_ok(level_set_ellipsoid(zero, ball, &s));
+  assert_ok(level_set_sphere(zero, 0.5, &t));
+  for (int i = 0; i < 1000; ++i) {
+    double x[3];
+    random_point(x, -1.0, 1.0);
+    assert_close(level_set_value(s, x), level_set_value(t, x), 4.5e-16);
+  }
+  assert_close(level_set_value(s, zero), -0.5, 0.0);
+  level_set_destroy(&s);
+  level_set_destroy(&t);
+  assert_ok(level_set_ellipsoid(zero, thin, &s));
+  check_closest_points(s, -2.0, 2.0);
+  const double above[3] = {0.0, 0.5, 0.0}, on_axis[3] = {0.0, 0.15, 0.0};
+  assert_close(level_set_value(s, above), 0.499, 1e-15);
+  level_set_destroy(&s);
+  assert_ok(level_set_ellipsoid(zero, disc, &s));
+  assert_close(level_set_value(s, on_axis), -0.05, 1e-15);
+  level_set_destroy(&s);
+  assert_no_leak();
+}
+
+static void test_revolution(void **state)
+{
+  (void)state;
+  const double   c[3] = {0.1, -0.2, 0.3}, axis[3] = {1, 2, 2}, along[4] = {-0.7, -0.1, 0.2, 0.9}, radius[4] = {0.8, 0.2, 0.3, 0.0};
+  const double   ends[2] = {-0.5, 0.7}, same[2] = {0.3, 0.3}, zero[3] = {0}, up[3] = {0, 1, 0}, tip[2] = {0.4, 0.0}, cone[2] = {0.0, 0.3};
+  double         from[3], to[3];
+  level_set     *s = NULL, *t = NULL;
+  triangle_mesh *m = NULL;
+  assert_ok(level_set_revolution(c, axis, 4, along, radius, &s));
+  assert_ok(triangle_mesh_revolution(c, axis, 4, along, radius, 0.04, &m));
+  check_nearest(s, m, 0.04);
+  for (int64_t v = 0; v < m->n_vertices; ++v) assert_close(level_set_value(s, &m->x[3 * v]), 0.0, 1e-15);
+  level_set_destroy(&s);
+  triangle_mesh_destroy(&m);
+  /* one radius throughout is a cylinder */
+  for (int k = 0; k < 3; ++k) from[k] = c[k] - 0.5 * axis[k] / 3.0, to[k] = c[k] + 0.7 * axis[k] / 3.0;
+  assert_ok(level_set_revolution(c, axis, 2, ends, same, &s));
+  assert_ok(level_set_cylinder(from, to, 0.3, &t));
+  for (int i = 0; i < 1000; ++i) {
+    double x[3];
+    random_point(x, -1.5, 1.5);
+    assert_close(level_set_value(s, x), level_set_value(t, x), 1e-15);
+  }
+  level_set_destroy(&s);
+  level_set_destroy(&t);
+  /* a cone of slope 3:4 (radius 0.4, height 0.3), by hand: beside its middle, above its tip, below its base */
+  assert_ok(level_set_revolution(zero, up, 2, cone, tip, &s));
+  const double point[4][4] = {{0.0, 0.15, 0.0, -0.12}, {0.26, 0.23, 0.0, 0.1}, {0.0, 0.5, 0.0, 0.2}, {0.1, -0.25, 0.1, 0.25}};
+  for (int i = 0; i < 4; ++i) assert_close(level_set_value(s, point[i]), point[i][3], 1e-15);
+  level_set_destroy(&s);
   assert_no_leak();
 }
 
@@ -153,6 +251,12 @@ static void test_refusals(void **state)
   assert_int_not_equal(level_set_box(one, zero, &s), 0);
   assert_int_not_equal(level_set_cylinder(one, one, 1.0, &s), 0);
   assert_int_not_equal(level_set_torus(zero, one, 0.5, 0.5, &s), 0);
+  assert_int_not_equal(level_set_ellipsoid(zero, flat, &s), 0);
+  assert_int_not_equal(level_set_ellipsoid(nan, one, &s), 0);
+  assert_int_not_equal(level_set_revolution(zero, zero, 2, flat, one, &s), 0);
+  assert_int_not_equal(level_set_revolution(zero, one, 2, one, one, &s), 0); /* does not ascend */
+  assert_int_not_equal(level_set_revolution(zero, one, 2, (const double[]){0, 1}, zero, &s), 0);
+  assert_int_not_equal(level_set_revolution(zero, one, 3, (const double[]){0, 1, 2}, (const double[]){1, 0, 1}, &s), 0);
   assert_int_not_equal(level_set_union(0, &s, &s), 0);
   assert_int_not_equal(level_set_transform(s, zero, not_rotation, &s), 0);
   assert_null(s);
@@ -369,5 +473,5 @@ static void test_from_mesh(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_csg_and_pose),
+TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution), cmocka_unit_test(test_refusals), cmocka_unit_test(test_csg_and_pose),
           cmocka_unit_test(test_sampled_order), cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan), cmocka_unit_test(test_from_mesh))

@@ -48,29 +48,60 @@ static const shape_box_spec     brick = {{-0.4, -0.3, -0.2}, {0.5, 0.3, 0.4}};
 static const shape_segment_spec rod   = {{-0.3, 0.1, 0.2}, {0.5, 0.4, 0.9}, 0.3};
 static const shape_torus_spec   ring  = {{0.1, 0.2, 0.3}, {1, 2, 2}, 0.6, 0.2};
 
+static const shape_ellipsoid_spec  egg        = {{0.1, 0.2, 0.3}, {0.8, 0.3, 0.5}};
+static const shape_profile_spec    waist_of[4] = {{-0.7, 0.8}, {-0.1, 0.2}, {0.2, 0.3}, {0.9, 0.0}}; /* an hourglass with a pointed end */
+static key_item                    corners[4]  = {{.value = &waist_of[0]}, {.value = &waist_of[1]}, {.value = &waist_of[2]}, {.value = &waist_of[3]}};
+static const shape_revolution_spec hourglass   = {{0.1, 0.2, 0.3}, {1, 2, 2}, {4, corners}};
+
 /* Closed forms agree with the integral over the level set (1e-6) and with that over a fine surface (its h^2), after a turn. */
 static void test_primitives(void **state)
 {
   (void)state;
-  for (int kind = 0; kind < 5; ++kind) {
+  for (int kind = 0; kind < 7; ++kind) {
     shape_spec spec = plain();
     if (kind == 0) spec.sphere = &ball;
     if (kind == 1) spec.box = &brick;
     if (kind == 2) spec.cylinder = &rod;
     if (kind == 3) spec.capsule = &rod;
     if (kind == 4) spec.torus = &ring;
+    if (kind == 5) spec.ellipsoid = &egg;
+    if (kind == 6) spec.revolution = &hourglass;
     spec.rotate_deg = 40.0;
     v3_set(spec.axis, 1.0, 1.0, 0.0);
     v3_set(spec.about, 0.2, 0.0, 0.0);
     v3_set(spec.translate, 0.3, -0.2, 0.1);
     shape *s = create(&spec, 0.03);
     assert_true(s->is_bounded && s->n_pieces == 1 && s->surface && !s->outline);
-    const mass_properties quadrature = level_set_mass(s->piece[0], s->min, s->max, 16), mesh = triangle_mesh_mass(s->surface);
-    assert_mass(&quadrature, &s->mass, 5e-6); /* 16 cells; a fifth of that with the 32 of shape_create */
+    const mass_properties quadrature = level_set_mass(s->piece[0], s->min, s->max, kind == 6 ? 24 : 16);
+    const mass_properties mesh       = triangle_mesh_mass(s->surface);
+    assert_mass(&quadrature, &s->mass, kind == 6 ? 5e-5 : 5e-6); /* a fifth of that with the 32 cells of shape_create; an hourglass has edges throughout */
     assert_mass(&mesh, &s->mass, 1.5e-2);
     for (int64_t i = 0; i < s->surface->n_vertices; ++i) assert_close(level_set_value(s->piece[0], &s->surface->x[3 * i]), 0.0, 1e-14);
     shape_destroy(&s);
   }
+  assert_no_leak();
+}
+
+/* The rabbit is its five ellipsoids: they overlap, so it is less than their sum; the integral over its surface agrees. */
+static void test_rabbit(void **state)
+{
+  (void)state;
+  const shape_rabbit_spec rabbit = {{1.0, 2.0, 3.0}, 0.5};
+  shape_spec              spec   = plain();
+  spec.rabbit                    = &rabbit;
+  shape *s = create(&spec, 0.01);
+  const double sum = 4.0 / 3.0 * M_PI * (0.33 * 0.32 * 0.28 + 0.19 * 0.18 * 0.17 + 2 * 0.07 * 0.16 * 0.05 + 0.09 * 0.09 * 0.09) * 0.125;
+  assert_true(s->mass.volume < sum && s->mass.volume > 0.95 * sum);
+  assert_close(s->mass.volume, 0.1514 * 0.125, 1e-4 * 0.125);
+  assert_close(triangle_mesh_mass(s->surface).volume, s->mass.volume, 0.01 * s->mass.volume);
+  assert_close(s->mass.center[2], 3.0, 1e-6); /* left is as right */
+  const double lo[3] = {1.0 - 0.215, 2.0, 3.0 - 0.14}, hi[3] = {1.0 + 0.205, 2.51, 3.0 + 0.14};
+  for (int k = 0; k < 3; ++k) {
+    assert_close(s->min[k], lo[k], 1e-15);
+    assert_close(s->max[k], hi[k], 1e-15);
+  }
+  assert_int_equal(s->n_solids, 0);
+  shape_destroy(&s);
   assert_no_leak();
 }
 
@@ -339,6 +370,24 @@ static void test_refusals(void **state)
   refuse(&spec, "bodies.b.shape.torus.minor_radius: must be below");
   spec.torus = &no_axis;
   refuse(&spec, "bodies.b.shape.torus.axis: is the zero vector");
+  const shape_ellipsoid_spec plate = {{0, 0, 0}, {1, 0, 1}};
+  spec = plain(), spec.ellipsoid = &plate;
+  refuse(&spec, "bodies.b.shape.ellipsoid.radii: must be positive, but the one along y is 0");
+  const shape_profile_spec back[3] = {{0, 1}, {1, 1}, {1, 2}}, waist[3] = {{0, 1}, {1, 0}, {2, 1}}, axis_only[2] = {{0, 0}, {1, 0}};
+  key_item                 steps[3];
+  shape_revolution_spec    turned = {{0, 0, 0}, {0, 0, 1}, {3, steps}};
+  spec = plain(), spec.revolution = &turned;
+  for (int i = 0; i < 3; ++i) steps[i] = (key_item){.value = &back[i]};
+  refuse(&spec, "bodies.b.shape.revolution.profile[2].at: must ascend along the profile, but 1 comes after 1");
+  for (int i = 0; i < 3; ++i) steps[i] = (key_item){.value = &waist[i]};
+  refuse(&spec, "bodies.b.shape.revolution.profile[1].radius: is zero between the ends");
+  for (int i = 0; i < 2; ++i) steps[i] = (key_item){.value = &axis_only[i]};
+  turned.profile.n = 2;
+  refuse(&spec, "bodies.b.shape.revolution.profile: is the axis itself");
+  turned.profile.n = 1;
+  refuse(&spec, "needs two points or more");
+  turned.axis[2] = 0.0;
+  refuse(&spec, "bodies.b.shape.revolution.axis: is the zero vector");
   spec = plain(), spec.plane = &nowhere;
   refuse(&spec, "bodies.b.shape.plane.normal: is the zero vector");
   spec.plane = &twice;
@@ -410,7 +459,7 @@ static void test_key_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
+TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
           cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra), cmocka_unit_test(test_sharp_slices),
           cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
           cmocka_unit_test(test_refusals))

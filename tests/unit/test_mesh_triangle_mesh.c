@@ -34,6 +34,7 @@ static void test_primitives(void **state)
 {
   (void)state;
   const double a[3] = {-0.3, 0.1, 0.2}, b[3] = {0.5, 0.9, 1.3}, c[3] = {1, 2, 3}, axis[3] = {1, -1, 2};
+  const double radii[3] = {0.8, 0.5, 0.6}, along[4] = {-0.7, -0.1, 0.2, 0.9}, radius[4] = {0.8, 0.3, 0.4, 0.0};
   const double spacing[4] = {0.0, 0.5, 0.1, 0.037};
   for (int i = 0; i < 4; ++i) {
     triangle_mesh *m = NULL;
@@ -63,6 +64,14 @@ static void test_primitives(void **state)
     triangle_mesh_destroy(&m);
     assert_ok(triangle_mesh_torus(c, axis, 0.8, 0.3, spacing[i], &m));
     assert_ok(level_set_torus(c, axis, 0.8, 0.3, &s));
+    assert_fits(m, &s, spacing[i]);
+    triangle_mesh_destroy(&m);
+    assert_ok(triangle_mesh_ellipsoid(c, radii, spacing[i], &m));
+    assert_ok(level_set_ellipsoid(c, radii, &s));
+    assert_fits(m, &s, spacing[i]);
+    triangle_mesh_destroy(&m);
+    assert_ok(triangle_mesh_revolution(c, axis, 4, along, radius, spacing[i], &m));
+    assert_ok(level_set_revolution(c, axis, 4, along, radius, &s));
     assert_fits(m, &s, spacing[i]);
     triangle_mesh_destroy(&m);
   }

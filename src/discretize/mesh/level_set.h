@@ -21,6 +21,12 @@ PetscErrorCode level_set_box(const double min[3], const double max[3], level_set
 PetscErrorCode level_set_cylinder(const double a[3], const double b[3], double radius, level_set **out); /* capped */
 PetscErrorCode level_set_capsule(const double a[3], const double b[3], double radius, level_set **out);
 PetscErrorCode level_set_torus(const double center[3], const double axis[3], double major, double minor, level_set **out);
+/* True distance, not the bound |x/r|-1 gives: the nearest point by a safeguarded root search. radii [3] along x, y, z. */
+PetscErrorCode level_set_ellipsoid(const double center[3], const double radii[3], level_set **out);
+/* Solid of revolution: at `along` [n] (ascending, distances from `center` along `axis`) it has the radius [n] >= 0, straight
+ * between, flat ends. Radii inside the profile must be positive. n >= 2. */
+PetscErrorCode level_set_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius,
+                                    level_set **out);
 /* CSG takes ownership of the children on success. */
 PetscErrorCode level_set_union(int n, level_set **child, level_set **out);
 PetscErrorCode level_set_intersection(int n, level_set **child, level_set **out);

@@ -5,6 +5,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/mesh/level_set.h"
+#include "discretize/mesh/level_set_axial.h"
 #include "discretize/mesh/level_set_kind.h"
 
 static bool are_finite(int n, const double *x)
@@ -177,57 +178,51 @@ typedef struct {
   double    half, radius; /* cylinder, capsule: half length, radius; torus: major, minor radius */
 } level_set_axial;
 
-/* Distance from the axis: rho with unit direction e, coordinate z along the axis; t = a x e. */
-typedef struct {
-  double rho, z, e[3], t[3];
-} axial_point;
-
-static axial_point axial_locate(const level_set_axial *p, const double x[3])
+axial_point axial_locate(const double c[3], const double a[3], const double x[3])
 {
   axial_point o;
   double      d[3];
-  v3_sub(d, x, p->c);
-  o.z = v3_dot(d, p->a);
-  v3_axpy(d, -o.z, p->a);
+  v3_sub(d, x, c);
+  o.z = v3_dot(d, a);
+  v3_axpy(d, -o.z, a);
   o.rho = v3_norm(d);
   if (o.rho > 0.0) v3_scale(o.e, 1.0 / o.rho, d);
   else { /* on the axis every direction is as good: the coordinate axis that is most across */
     int k = 0;
     for (int i = 1; i < 3; ++i)
-      if (fabs(p->a[i]) < fabs(p->a[k])) k = i;
-    for (int i = 0; i < 3; ++i) o.e[i] = (i == k) - p->a[k] * p->a[i];
+      if (fabs(a[i]) < fabs(a[k])) k = i;
+    for (int i = 0; i < 3; ++i) o.e[i] = (i == k) - a[k] * a[i];
     v3_scale(o.e, 1.0 / v3_norm(o.e), o.e);
   }
-  v3_cross(o.t, p->a, o.e);
+  v3_cross(o.t, a, o.e);
   return o;
 }
 
-/* From derivatives in the half plane (rho, z) to three dimensions; f_rr = d2f/drho2 etc. */
-static void axial_derivatives(const level_set_axial *p, const axial_point *o, double f_r, double f_z, double f_rr, double f_rz,
-                              double f_zz, double *gradient, double *hessian)
+void axial_derivatives(const double a[3], const axial_point *o, double f_r, double f_z, double f_rr, double f_rz, double f_zz,
+                       double *gradient, double *hessian)
 {
   if (gradient)
-    for (int i = 0; i < 3; ++i) gradient[i] = f_r * o->e[i] + f_z * p->a[i];
+    for (int i = 0; i < 3; ++i) gradient[i] = f_r * o->e[i] + f_z * a[i];
   if (!hessian) return;
   const double hoop = o->rho > 0.0 ? f_r / o->rho : 0.0;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)
-      hessian[3 * i + j] = f_rr * o->e[i] * o->e[j] + f_rz * (o->e[i] * p->a[j] + p->a[i] * o->e[j]) +
-                           f_zz * p->a[i] * p->a[j] + hoop * o->t[i] * o->t[j];
+      hessian[3 * i + j] = f_rr * o->e[i] * o->e[j] + f_rz * (o->e[i] * a[j] + a[i] * o->e[j]) +
+                           f_zz * a[i] * a[j] + hoop * o->t[i] * o->t[j];
 }
 
 static double cylinder_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
   const level_set_axial *p    = (const level_set_axial *)s;
-  const axial_point      o    = axial_locate(p, x);
+  const axial_point      o    = axial_locate(p->c, p->a, x);
   const double           q_r  = o.rho - p->radius, q_z = fabs(o.z) - p->half, side = o.z < 0.0 ? -1.0 : 1.0;
   if (q_r > 0.0 && q_z > 0.0) { /* nearest to the rim */
     const double l = hypot(q_r, q_z), n_r = q_r / l, n_z = q_z / l;
-    axial_derivatives(p, &o, n_r, side * n_z, n_z * n_z / l, -side * n_r * n_z / l, n_r * n_r / l, gradient, hessian);
+    axial_derivatives(p->a, &o, n_r, side * n_z, n_z * n_z / l, -side * n_r * n_z / l, n_r * n_r / l, gradient, hessian);
     return l;
   }
-  if (q_r > q_z) axial_derivatives(p, &o, 1.0, 0.0, 0.0, 0.0, 0.0, gradient, hessian);
-  else axial_derivatives(p, &o, 0.0, side, 0.0, 0.0, 0.0, gradient, hessian);
+  if (q_r > q_z) axial_derivatives(p->a, &o, 1.0, 0.0, 0.0, 0.0, 0.0, gradient, hessian);
+  else axial_derivatives(p->a, &o, 0.0, side, 0.0, 0.0, 0.0, gradient, hessian);
   return fmax(q_r, q_z);
 }
 
@@ -241,20 +236,20 @@ static double capsule_eval(const level_set *s, const double x[3], double *gradie
     v3_axpy(d, z < 0.0 ? p->half : -p->half, p->a);
     return norm_eval(d, gradient, hessian) - p->radius;
   }
-  const axial_point o = axial_locate(p, x);
-  axial_derivatives(p, &o, 1.0, 0.0, 0.0, 0.0, 0.0, gradient, hessian);
+  const axial_point o = axial_locate(p->c, p->a, x);
+  axial_derivatives(p->a, &o, 1.0, 0.0, 0.0, 0.0, 0.0, gradient, hessian);
   return o.rho - p->radius;
 }
 
 static double torus_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
   const level_set_axial *p = (const level_set_axial *)s;
-  const axial_point      o = axial_locate(p, x);
+  const axial_point      o = axial_locate(p->c, p->a, x);
   const double           q = o.rho - p->half, l = hypot(q, o.z);
   if (l > 0.0) {
     const double n_r = q / l, n_z = o.z / l;
-    axial_derivatives(p, &o, n_r, n_z, n_z * n_z / l, -n_r * n_z / l, n_r * n_r / l, gradient, hessian);
-  } else axial_derivatives(p, &o, 1.0, 0.0, 0.0, 0.0, 0.0, gradient, hessian);
+    axial_derivatives(p->a, &o, n_r, n_z, n_z * n_z / l, -n_r * n_z / l, n_r * n_r / l, gradient, hessian);
+  } else axial_derivatives(p->a, &o, 1.0, 0.0, 0.0, 0.0, 0.0, gradient, hessian);
   return l - p->radius;
 }
 

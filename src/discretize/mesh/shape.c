@@ -44,13 +44,16 @@ static void complain(const place *p, const char *key, const char *text)
 
 /* ---- one kind after the other: checks, then level set, surface, mass ---- */
 
-static const char *const kind_names[] = {"sphere", "box", "cylinder", "capsule", "torus", "plane", "container", "mesh", "difference", "union", "intersection"};
-enum { KIND_SPHERE, KIND_BOX, KIND_CYLINDER, KIND_CAPSULE, KIND_TORUS, KIND_PLANE, KIND_CONTAINER, KIND_MESH, KIND_DIFFERENCE, KIND_UNION, KIND_INTERSECTION, N_KINDS };
+static const char *const kind_names[] = {"sphere", "box", "cylinder", "capsule", "torus", "ellipsoid", "revolution",
+                                         "plane", "container", "mesh", "rabbit", "difference", "union", "intersection"};
+enum { KIND_SPHERE, KIND_BOX, KIND_CYLINDER, KIND_CAPSULE, KIND_TORUS, KIND_ELLIPSOID, KIND_REVOLUTION,
+       KIND_PLANE, KIND_CONTAINER, KIND_MESH, KIND_RABBIT, KIND_DIFFERENCE, KIND_UNION, KIND_INTERSECTION, N_KINDS };
 
 /* The kind given, or -1 and a complaint. */
 static int shape_kind(const shape_spec *s, const place *p)
 {
-  const bool is_given[N_KINDS] = {s->sphere, s->box, s->cylinder, s->capsule, s->torus, s->plane, s->container, s->mesh, s->difference, s->unite.item != NULL, s->intersect.item != NULL};
+  const bool is_given[N_KINDS] = {s->sphere, s->box, s->cylinder, s->capsule, s->torus, s->ellipsoid, s->revolution,
+                                   s->plane, s->container, s->mesh, s->rabbit, s->difference, s->unite.item != NULL, s->intersect.item != NULL};
   int        kind = -1;
   for (int i = 0; i < N_KINDS; ++i) {
     if (!is_given[i]) continue;
@@ -63,7 +66,7 @@ static int shape_kind(const shape_spec *s, const place *p)
     kind = i;
   }
   if (kind < 0)
-    complain(p, NULL, "needs one of sphere, box, cylinder, capsule, torus, plane, container, mesh, difference, union, intersection");
+    complain(p, NULL, "needs one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, union, intersection");
   return kind;
 }
 
@@ -95,6 +98,42 @@ static bool check_direction(const double *v, const char *key, const place *p)
   return false;
 }
 
+static bool check_ellipsoid(const shape_ellipsoid_spec *s, const place *p)
+{
+  for (int k = 0; k < 3; ++k)
+    if (!(s->radii[k] > 0.0)) {
+      char text[96];
+      (void)snprintf(text, sizeof text, "must be positive, but the one along %c is %g", "xyz"[k], s->radii[k]);
+      complain(p, "radii", text);
+      return false;
+    }
+  return true;
+}
+
+static bool check_profile(const shape_revolution_spec *s, const place *p)
+{
+  const int n = s->profile.n;
+  double    widest = 0.0, before = -INFINITY;
+  char      text[160];
+  for (int i = 0; i < n; ++i) {
+    const shape_profile_spec *q = s->profile.item[i].value;
+    const place               c = place_child(p, "profile", i);
+    if (!(q->at > before)) {
+      (void)snprintf(text, sizeof text, "must ascend along the profile, but %g comes after %g", q->at, before);
+      complain(&c, "at", text);
+      return false;
+    }
+    if (q->radius == 0.0 && i > 0 && i + 1 < n) {
+      complain(&c, "radius", "is zero between the ends: the solid would fall into two that touch at a point");
+      return false;
+    }
+    before = q->at, widest = fmax(widest, q->radius);
+  }
+  if (n >= 2 && widest > 0.0) return true;
+  complain(p, "profile", n < 2 ? "needs two points or more" : "is the axis itself: every radius is zero");
+  return false;
+}
+
 static bool check_kind(const shape_spec *s, int kind, const place *p)
 {
   const place own = place_child(p, kind_names[kind], -1);
@@ -110,6 +149,8 @@ static bool check_kind(const shape_spec *s, int kind, const place *p)
       return false;
     }
     return check_direction(s->torus->axis, "axis", &own);
+  case KIND_ELLIPSOID: return check_ellipsoid(s->ellipsoid, &own);
+  case KIND_REVOLUTION: return check_direction(s->revolution->axis, "axis", &own) && check_profile(s->revolution, &own);
   case KIND_PLANE:
     if (!isnan(s->plane->offset) && !isnan(s->plane->point[0])) {
       complain(&own, "offset", "and `point` are both given: one says where the plane is");
@@ -251,90 +292,23 @@ static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int de
   const place own = place_child(p, kind_names[kind], -1);
   level_set  *l   = NULL;
   switch (kind) {
-  case KIND_SPHERE: PetscCall(level_set_sphere(s->sphere->center, s->sphere->radius, &l)); break;
-  case KIND_BOX: PetscCall(level_set_box(s->box->min, s->box->max, &l)); break;
-  case KIND_CYLINDER: PetscCall(level_set_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius, &l)); break;
-  case KIND_CAPSULE: PetscCall(level_set_capsule(s->capsule->from, s->capsule->to, s->capsule->radius, &l)); break;
-  case KIND_TORUS: PetscCall(level_set_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius, &l)); break;
-  case KIND_PLANE: PetscCall(level_set_plane(s->plane->normal, shape_plane_offset(s->plane), &l)); break;
   case KIND_CONTAINER: complain(p, "container", "cannot be part of another shape: a container is several walls, not one solid"); break;
   case KIND_MESH:
     PetscCall(load_mesh(s->mesh, &own, &m));
     if (m) PetscCall(mesh_level_set(s->mesh, m, &own, &l));
     triangle_mesh_destroy(&m);
     break;
-  default: PetscCall(boolean_level_set(s, kind, p, depth, &l)); break;
+  case KIND_DIFFERENCE:
+  case KIND_UNION:
+  case KIND_INTERSECTION: PetscCall(boolean_level_set(s, kind, p, depth, &l)); break;
+  default: PetscCall(shape_primitive_level_set(s, &l)); break;
   }
   if (l && shape_pose(s, c, R)) PetscCall(level_set_transform(l, c, R, &l));
   *out = l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- mass properties in closed form ---- */
-
-/* Moments of inertia along and across an axis a. */
-static void axial_inertia(double along, double across, const double *a, double *inertia)
-{
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) inertia[3 * i + j] = (i == j ? across : 0.0) + (along - across) * a[i] * a[j];
-}
-
-static mass_properties segment_mass(const shape_segment_spec *s, bool is_capsule)
-{
-  mass_properties m = {0};
-  double          a[3];
-  v3_sub(a, s->to, s->from);
-  const double l = v3_norm(a), r = s->radius, barrel = M_PI * r * r * l, ball = is_capsule ? 4.0 / 3.0 * M_PI * r * r * r : 0.0;
-  v3_scale(a, 1.0 / l, a);
-  m.volume = barrel + ball;
-  for (int k = 0; k < 3; ++k) m.center[k] = 0.5 * (s->from[k] + s->to[k]);
-  /* each half ball has its centre of mass 3r/8 beyond its flat side */
-  axial_inertia(0.5 * barrel * r * r + 0.4 * ball * r * r,
-                barrel * (0.25 * r * r + l * l / 12.0) + ball * (0.4 * r * r + 0.25 * l * l + 0.375 * l * r), a, m.inertia);
-  return m;
-}
-
-static mass_properties primitive_mass(const shape_spec *s, int kind)
-{
-  mass_properties m = {0};
-  if (kind == KIND_SPHERE) {
-    const double r = s->sphere->radius;
-    m.volume       = 4.0 / 3.0 * M_PI * r * r * r;
-    v3_copy(m.center, s->sphere->center);
-    for (int k = 0; k < 3; ++k) m.inertia[4 * k] = 0.4 * m.volume * r * r;
-  } else if (kind == KIND_BOX) {
-    double e[3];
-    v3_sub(e, s->box->max, s->box->min);
-    m.volume = e[0] * e[1] * e[2];
-    for (int k = 0; k < 3; ++k) {
-      m.center[k]      = 0.5 * (s->box->min[k] + s->box->max[k]);
-      m.inertia[4 * k] = m.volume / 12.0 * (v3_dot(e, e) - e[k] * e[k]);
-    }
-  } else if (kind == KIND_TORUS) {
-    const double R = s->torus->major_radius, r = s->torus->minor_radius;
-    double       a[3];
-    v3_scale(a, 1.0 / v3_norm(s->torus->axis), s->torus->axis);
-    m.volume = 2.0 * M_PI * M_PI * R * r * r;
-    v3_copy(m.center, s->torus->center);
-    axial_inertia(m.volume * (R * R + 0.75 * r * r), m.volume * (0.5 * R * R + 0.625 * r * r), a, m.inertia);
-  } else m = kind == KIND_CAPSULE ? segment_mass(s->capsule, true) : segment_mass(s->cylinder, false);
-  return m;
-}
-
 /* ---- surfaces ---- */
-
-static PetscErrorCode primitive_surface(const shape_spec *s, int kind, double spacing, triangle_mesh **out)
-{
-  PetscFunctionBegin;
-  switch (kind) {
-  case KIND_SPHERE: PetscCall(triangle_mesh_sphere(s->sphere->center, s->sphere->radius, isnan(spacing) ? 0.25 * s->sphere->radius : spacing, out)); break;
-  case KIND_BOX: PetscCall(triangle_mesh_box(s->box->min, s->box->max, isnan(spacing) ? 0.0 : spacing, out)); break;
-  case KIND_CYLINDER: PetscCall(triangle_mesh_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius, isnan(spacing) ? 0.25 * s->cylinder->radius : spacing, out)); break;
-  case KIND_CAPSULE: PetscCall(triangle_mesh_capsule(s->capsule->from, s->capsule->to, s->capsule->radius, isnan(spacing) ? 0.25 * s->capsule->radius : spacing, out)); break;
-  default: PetscCall(triangle_mesh_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius, isnan(spacing) ? 0.4 * s->torus->minor_radius : spacing, out)); break;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* An intersection of flat-sided things, with the spacing that a grid would have had. *out NULL: it is not one. */
 static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const shape *s, triangle_mesh **out)
@@ -379,8 +353,8 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
     if (!code && s->surface) s->mass = triangle_mesh_mass(s->surface);
     if (!code && s->surface && !isnan(spacing)) code = triangle_mesh_refine(s->surface, spacing);
   } else if (kind < KIND_MESH) {
-    code    = primitive_surface(spec, kind, spacing, &s->surface);
-    s->mass = primitive_mass(spec, kind);
+    code    = shape_primitive_surface(spec, spacing, &s->surface);
+    s->mass = shape_primitive_mass(spec);
   } else {
     if (kind == KIND_INTERSECTION) PetscCall(flat_surface(spec, spacing, s, &s->surface));
     const bool is_flat = s->surface != NULL;

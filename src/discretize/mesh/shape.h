@@ -17,19 +17,26 @@ typedef struct { double center[3], radius; } shape_sphere_spec;
 typedef struct { double min[3], max[3]; } shape_box_spec;
 typedef struct { double from[3], to[3], radius; } shape_segment_spec; /* cylinder, capsule */
 typedef struct { double center[3], axis[3], major_radius, minor_radius; } shape_torus_spec;
+typedef struct { double center[3], radii[3]; } shape_ellipsoid_spec;
+typedef struct { double at, radius; } shape_profile_spec;
+typedef struct { double center[3], axis[3]; key_list profile; /* of shape_profile_spec */ } shape_revolution_spec;
+typedef struct { double base[3], size; } shape_rabbit_spec;
 typedef struct { double normal[3], point[3], offset, extent; } shape_plane_spec; /* NaN: not given */
 typedef struct { double min[3], max[3]; key_list open; } shape_container_spec;
 typedef struct { const char *file; double scale, spacing; } shape_mesh_spec;
 typedef struct shape_spec shape_spec;
 typedef struct { const shape_spec *from; key_list minus; } shape_difference_spec;
-struct shape_spec { /* exactly one of the first eleven, then an optional move */
+struct shape_spec { /* exactly one of the first fourteen, then an optional move */
   const shape_sphere_spec     *sphere;
   const shape_box_spec        *box;
   const shape_segment_spec    *cylinder, *capsule;
   const shape_torus_spec      *torus;
+  const shape_ellipsoid_spec  *ellipsoid;
+  const shape_revolution_spec *revolution;
   const shape_plane_spec      *plane;
   const shape_container_spec  *container;
   const shape_mesh_spec       *mesh;
+  const shape_rabbit_spec     *rabbit;
   const shape_difference_spec *difference;
   key_list                     unite, intersect; /* union, intersection: of shape_spec */
   double                       rotate_deg, axis[3], about[3], translate[3];
@@ -69,6 +76,11 @@ void           shape_destroy(shape **s);
 double shape_plane_offset(const shape_plane_spec *s);
 
 /* The parts behind it. */
+/* Of one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution; the level set also of plane and rabbit. Their move is left out. The
+ * surface has its vertices on the solid's; spacing NaN: a default fit for the shape. */
+PetscErrorCode  shape_primitive_level_set(const shape_spec *s, level_set **out);
+PetscErrorCode  shape_primitive_surface(const shape_spec *s, double spacing, triangle_mesh **out);
+mass_properties shape_primitive_mass(const shape_spec *s);
 /* Set s->solid, the rest being there. Boxes, balls, capsules, cylinders, half-spaces, bounded intersections of flat-sided ones and convex meshes
  * are convex, and unions of such. */
 PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s);

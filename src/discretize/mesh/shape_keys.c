@@ -40,6 +40,38 @@ static const key_spec torus_keys[] = {
 static const key_table torus_table = {
   .name = "shape.torus", .help = "A ring.", .size = sizeof(shape_torus_spec), .keys = torus_keys};
 
+static const key_spec ellipsoid_keys[] = {
+  VECTOR(shape_ellipsoid_spec, center, "center", .unit = "m", .help = "Centre"),
+  VECTOR(shape_ellipsoid_spec, radii, "radii", .unit = "m", .help = "Half its length along x, y and z; turn it with rotate_deg"),
+  END};
+static const key_table ellipsoid_table = {
+  .name = "shape.ellipsoid", .help = "A ball stretched along the axes.", .size = sizeof(shape_ellipsoid_spec), .keys = ellipsoid_keys};
+
+static const key_spec profile_keys[] = {
+  REAL(shape_profile_spec, at, "at", .unit = "m", .help = "Distance from `center` along the axis; ascending"),
+  REAL(shape_profile_spec, radius, "radius", .unit = "m", .min = 0.0, .max = INFINITY, .help = "Radius there; 0 is a tip, at the ends alone"),
+  END};
+static const key_table profile_table = {
+  .name = "shape.revolution.profile", .help = "A corner of the profile.", .size = sizeof(shape_profile_spec), .keys = profile_keys};
+static const key_spec revolution_keys[] = {
+  VECTOR(shape_revolution_spec, center, "center", .unit = "m", .fallback = "[0, 0, 0]", .help = "A point of the axis, where `at` is 0"),
+  VECTOR(shape_revolution_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Direction of the axis, of any length"),
+  {.name = "profile", .type = KEY_LIST, .offset = offsetof(shape_revolution_spec, profile), .table = &profile_table, .min = 2, .max = INFINITY,
+   .help = "Its radius along the axis: straight between these corners, flat at the ends"},
+  END};
+static const key_table revolution_table = {
+  .name = "shape.revolution", .help = "A solid of revolution: a cone, a funnel, an hourglass.", .size = sizeof(shape_revolution_spec), .keys = revolution_keys};
+
+static const key_spec rabbit_keys[] = {
+  VECTOR(shape_rabbit_spec, base, "base", .unit = "m", .help = "Where it sits: the lowest point of its body"),
+  REAL(shape_rabbit_spec, size, "size", POSITIVE, .help = "Its height to the ears is 1.02, its length 0.84 and its volume 0.151 of this (cubed)"),
+  END};
+static const key_table rabbit_table = {
+  .name = "shape.rabbit",
+  .help = "A rabbit of five ellipsoids, upright along y and looking along x: something round, lopsided and not convex that needs no file. Turn it with "
+          "rotate_deg.",
+  .size = sizeof(shape_rabbit_spec), .keys = rabbit_keys};
+
 static const key_spec plane_keys[] = {
   VECTOR(shape_plane_spec, normal, "normal", .fallback = "[0, 0, 1]", .help = "Direction out of the solid, of any length"),
   VECTOR(shape_plane_spec, point, "point", .unit = "m", .is_optional = true, .help = "A point of the plane; or give offset"),
@@ -85,9 +117,12 @@ static const key_spec shape_keys[] = {
   KIND(cylinder, "cylinder", cylinder_table, "A cylinder with flat ends"),
   KIND(capsule, "capsule", capsule_table, "A cylinder with round ends"),
   KIND(torus, "torus", torus_table, "A ring"),
+  KIND(ellipsoid, "ellipsoid", ellipsoid_table, "A ball stretched along the axes"),
+  KIND(revolution, "revolution", revolution_table, "A solid of revolution"),
   KIND(plane, "plane", plane_table, "Everything behind a plane"),
   KIND(container, "container", container_table, "Walls of a box seen from inside"),
   KIND(mesh, "mesh", mesh_table, "A closed triangle surface from a file"),
+  KIND(rabbit, "rabbit", rabbit_table, "A rabbit"),
   KIND(difference, "difference", difference_table, "A shape without others"),
   {.name = "union", .type = KEY_LIST, .offset = offsetof(shape_spec, unite), .table = &shape_table, .is_optional = true,
    .help = "All of several shapes"},
@@ -101,7 +136,8 @@ static const key_spec shape_keys[] = {
 
 const key_table shape_table = {
   .name = "shape",
-  .help = "Exactly one of sphere, box, cylinder, capsule, torus, plane, container, mesh, difference, union and intersection; "
+  .help = "Exactly one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, union and "
+          "intersection; "
           "then, if wanted, a turn and a move. Parts of a difference, union or intersection are shapes themselves.",
   .size = sizeof(shape_spec),
   .keys = shape_keys};

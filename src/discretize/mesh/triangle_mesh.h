@@ -71,4 +71,9 @@ PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], doub
 PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
 PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3], double major, double minor, double spacing,
                                    triangle_mesh **out);
+/* The sphere stretched: no edge is longer than `spacing`, those across are shorter. */
+PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radii[3], double spacing, triangle_mesh **out);
+/* As level_set_revolution. */
+PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius, double spacing,
+                                        triangle_mesh **out);
 #endif

@@ -314,3 +314,55 @@ PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3],
   *out = m;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radii[3], double spacing, triangle_mesh **out)
+{
+  const double origin[3] = {0.0, 0.0, 0.0}, longest = fmax(radii[0], fmax(radii[1], radii[2]));
+  PetscFunctionBegin;
+  PetscCall(triangle_mesh_sphere(origin, 1.0, spacing / longest, out));
+  for (int64_t i = 0; i < (*out)->n_vertices; ++i)
+    for (int k = 0; k < 3; ++k) (*out)->x[3 * i + k] = center[k] + radii[k] * (*out)->x[3 * i + k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Add rings from one corner of a profile to the next, the first one included; those on the axis are none. */
+static int64_t add_rings(double r0, double z0, double r1, double z1, double spacing, int64_t at, double *rho, double *z)
+{
+  const int64_t n = (int64_t)pieces(hypot(r1 - r0, z1 - z0), spacing, 1.0);
+  for (int64_t i = 0; i < n; ++i) {
+    const double t = (double)i / (double)n, r = r0 + t * (r1 - r0);
+    if (r == 0.0) continue;
+    if (rho) rho[at] = r, z[at] = z0 + t * (z1 - z0);
+    ++at;
+  }
+  return at;
+}
+
+/* All rings of the profile; counts them alone if rho is NULL. */
+static int64_t profile_rings(int n, const double *along, const double *radius, double spacing, double *rho, double *z)
+{
+  int64_t m = radius[0] > 0.0 ? add_rings(0.0, along[0], radius[0], along[0], spacing, 0, rho, z) : 0;
+  for (int i = 0; i + 1 < n; ++i) m = add_rings(radius[i], along[i], radius[i + 1], along[i + 1], spacing, m, rho, z);
+  return radius[n - 1] > 0.0 ? add_rings(radius[n - 1], along[n - 1], 0.0, along[n - 1], spacing, m, rho, z) : m;
+}
+
+PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius, double spacing,
+                                        triangle_mesh **out)
+{
+  double        *rho = NULL, *z = NULL, a[3], widest = 0.0, length = 0.0;
+  PetscErrorCode code;
+  PetscFunctionBegin;
+  for (int i = 0; i < n; ++i) widest = fmax(widest, radius[i]), length += i ? hypot(radius[i] - radius[i - 1], along[i] - along[i - 1]) : 0.0;
+  const double around = pieces(2.0 * M_PI * widest, spacing, 12.0);
+  PetscCall(check_size(around * (pieces(length + radius[0] + radius[n - 1], spacing, 1.0) + n + 2)));
+  const int64_t m = profile_rings(n, along, radius, spacing, NULL, NULL);
+  v3_scale(a, 1.0 / v3_norm(axis), axis);
+  PetscCall(memory_alloc("profile", m, sizeof *rho, &rho));
+  PetscCall(memory_alloc("profile", m, sizeof *z, &z));
+  (void)profile_rings(n, along, radius, spacing, rho, z);
+  code = revolve(center, a, m, rho, z, along[0], along[n - 1], (int64_t)around, out);
+  memory_free(&rho);
+  memory_free(&z);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
