@@ -17,7 +17,7 @@ static void test_lattice(void **state)
   level_set       *box = NULL, *ball = NULL;
   double          *x[3], each;
   int64_t          n;
-  sampling_options o = {SAMPLING_LATTICE, 0.1, 8, 0.0, 1};
+  sampling_options o = {SAMPLING_LATTICE, 0.1, 8, 0.0, 1, {0, 0, 0}};
   assert_ok(level_set_box(zero, one, &box));
   assert_ok(sampling_fill(box, zero, one, 1.0, &o, &n, x, &each));
   assert_int_equal(n, 8000); /* a box is filled exactly */
@@ -56,6 +56,41 @@ static void test_lattice(void **state)
   assert_no_leak();
 }
 
+/* Eight in each cell whose centre is inside, each in its own eighth; the cells do not move with the bounds. */
+static void test_cells(void **state)
+{
+  (void)state;
+  const double     c[3] = {0.05, 0, 0}, min[3] = {-0.35, -0.4, -0.4}, max[3] = {0.45, 0.4, 0.4};
+  double          *x[3], each;
+  int64_t          n, wanted = 0;
+  level_set       *ball = NULL;
+  sampling_options o    = {SAMPLING_CELLS, 0.1, 8, 1.0, 1, {0.02, 0, 0}};
+  assert_ok(level_set_sphere(c, 0.4, &ball));
+  for (int i = 0; i < 1000; ++i) {
+    const double r[3] = {0.1 * (i / 100 - 5) + 0.07 - c[0], 0.1 * (i / 10 % 10 - 5) + 0.05, 0.1 * (i % 10 - 5) + 0.05};
+    wanted += v3_norm(r) < 0.4;
+  }
+  assert_ok(sampling_fill(ball, min, max, 0.268, &o, &n, x, &each));
+  assert_int_equal(n, 8 * wanted);
+  assert_close(each, 1e-3 / 8, 1e-18);
+  for (int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const double at = (x[k][i] - o.origin[k]) / 0.05, first = (x[k][i / 8 * 8] - o.origin[k]) / 0.05;
+      const int    sub[3] = {i % 8 / 4, i % 4 / 2, i % 2};
+      assert_int_equal((int)floor(at), (int)floor(first) + sub[k]);
+    }
+  release(x);
+  const double small[3] = {0.02, 0, 0}; /* no centre of a cell is inside: that is no error here */
+  level_set_destroy(&ball);
+  assert_ok(level_set_sphere(small, 0.04, &ball));
+  assert_ok(sampling_fill(ball, min, max, 2.7e-4, &o, &n, x, &each));
+  assert_int_equal(n, 0);
+  level_set_destroy(&ball);
+  assert_int_equal(sampling_cube(27), 3);
+  assert_int_equal(sampling_cube(9), 0);
+  assert_no_leak();
+}
+
 static void test_blue_noise(void **state)
 {
   (void)state;
@@ -63,7 +98,7 @@ static void test_blue_noise(void **state)
   level_set       *ball = NULL;
   double          *x[3], *again[3], each;
   int64_t          n, n_again, n_core = 0;
-  sampling_options o = {SAMPLING_BLUE_NOISE, h, 8, 0.0, 3};
+  sampling_options o = {SAMPLING_BLUE_NOISE, h, 8, 0.0, 3, {0, 0, 0}};
   assert_ok(level_set_sphere(c, 0.5, &ball));
   assert_ok(sampling_fill(ball, zero, one, volume, &o, &n, x, &each));
   assert_close((double)n, wanted, 0.02 * wanted);
@@ -115,7 +150,7 @@ static void test_parts_and_counts(void **state)
   assert_ok(level_set_union(2, part, &both));
   const double volume = 2.0 * 4.0 / 3.0 * M_PI * 0.008;
   for (int i = 0; i < 3; ++i) {
-    sampling_options o = {SAMPLING_BLUE_NOISE, 0.05, i == 0 ? 4.0 : i == 1 ? 8.0 : 20.0, 0.0, 11};
+    sampling_options o = {SAMPLING_BLUE_NOISE, 0.05, i == 0 ? 4.0 : i == 1 ? 8.0 : 20.0, 0.0, 11, {0, 0, 0}};
     double          *x[3], each, wanted = o.particles_per_cell * volume / 1.25e-4;
     int64_t          n, n_first = 0;
     assert_ok(sampling_fill(both, zero, one, volume, &o, &n, x, &each));
@@ -135,7 +170,7 @@ static void test_refusals(void **state)
   level_set       *box = NULL, *hollow = NULL, *ball = NULL;
   double          *x[3], each;
   int64_t          n;
-  sampling_options o = {SAMPLING_BLUE_NOISE, 1e-6, 8, 0.0, 1};
+  sampling_options o = {SAMPLING_BLUE_NOISE, 1e-6, 8, 0.0, 1, {0, 0, 0}};
   assert_ok(level_set_box(zero, one, &box));
   assert_int_equal(sampling_fill(box, zero, one, 1.0, &o, &n, x, &each), PETSC_ERR_USER_INPUT);
   assert_non_null(strstr(error_message(), "choose a larger spacing"));
@@ -160,5 +195,5 @@ static void test_refusals(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_blue_noise), cmocka_unit_test(test_parts_and_counts),
+TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_cells), cmocka_unit_test(test_blue_noise), cmocka_unit_test(test_parts_and_counts),
           cmocka_unit_test(test_refusals))

@@ -103,7 +103,7 @@ static PetscErrorCode mpm_create(const body_request *r, body_world *world, diagn
   *out = NULL;
   PetscCall(ensure_domain(r, world, d));
   if (!r->material || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(particle_fill_create(r, world, spec->spacing, d, &fill));
+  PetscCall(particle_fill_create(r, world, spec->spacing, (const double[3]){0, 0, 0}, d, &fill));
   if (fill.seed.n > 0) {
     mpm_domain         *domain = world->mpm->domain;
     const particle_seed start  = particle_fill_at_start(&fill, &spec->fill);

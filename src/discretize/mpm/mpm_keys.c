@@ -38,7 +38,7 @@ static const key_spec mpm_body_keys[] = {
   PARTICLE_BODY_SHAPE_KEYS,
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(mpm_body_spec, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
    .help = "grid spacing; the same for all MPM bodies of a job"},
-  PARTICLE_BODY_KEYS("blue_noise"),
+  PARTICLE_BODY_KEYS("blue_noise", "0"),
   {.name = NULL}};
 const key_table mpm_body_table = {.name = "bodies.mpm", .help = "A deformable body of material points on the shared grid.",
                                          .size = sizeof(mpm_body_spec), .keys = mpm_body_keys};

@@ -28,7 +28,7 @@ static void check_pour(const body_request *r, const body_world *world, const lev
                           "less high", pour->every, (long long)n_left, (long long)n);
 }
 
-static PetscErrorCode fill_shape(const body_request *r, const body_world *world, double spacing, diagnostics *d, particle_fill *out)
+static PetscErrorCode fill_shape(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d, particle_fill *out)
 {
   PetscFunctionBegin;
   const particle_body_spec *spec   = r->spec;
@@ -38,14 +38,24 @@ static PetscErrorCode fill_shape(const body_request *r, const body_world *world,
     diagnostics_add_under(d, r->node, r->path, "spacing", "the shape would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted, spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (spec->seeding == SAMPLING_CELLS && !sampling_cube(spec->particles_per_cell)) {
+    diagnostics_add_under(d, r->node, r->path, "particles_per_cell", "seeding: cells puts a cubic lattice into each cell: expected 1, 8, 27 or another cube, got %g",
+                          spec->particles_per_cell);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   const sampling_options o    = {.kind               = (sampling_kind)spec->seeding,
                                  .spacing            = spacing,
                                  .particles_per_cell = spec->particles_per_cell,
                                  .jitter             = spec->jitter,
+                                 .origin             = {origin[0], origin[1], origin[2]},
                                  .seed               = (uint64_t)spec->seed};
   double                *x[3] = {NULL}, *points;
   particle_seed         *seed = &out->seed;
   PetscCall(sampling_fill(filled->piece[0], filled->min, filled->max, filled->mass.volume, &o, &seed->n, x, &seed->volume_each));
+  if (seed->n == 0) {
+    diagnostics_add_under(d, r->node, r->path, "shape", "holds not one particle: no cell of %g m has its centre inside", spacing);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(memory_alloc("seeded particles", 3 * seed->n, sizeof(double), &points));
   for (int k = 0; k < 3; ++k) {
     for (int64_t i = 0; i < seed->n; ++i) points[3 * i + k] = x[k][i];
@@ -58,7 +68,7 @@ static PetscErrorCode fill_shape(const body_request *r, const body_world *world,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, diagnostics *d, particle_fill *out)
+PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d, particle_fill *out)
 {
   PetscFunctionBegin;
   const particle_body_spec *spec = r->spec;
@@ -68,7 +78,7 @@ PetscErrorCode particle_fill_create(const body_request *r, const body_world *wor
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &out->filled));
   if (!out->filled) PetscFunctionReturn(PETSC_SUCCESS);
   if (!out->filled->is_bounded) diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to fill with particles");
-  else PetscCall(fill_shape(r, world, spacing, d, out));
+  else PetscCall(fill_shape(r, world, spacing, origin, d, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

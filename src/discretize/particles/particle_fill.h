@@ -9,8 +9,8 @@ typedef struct {
   particle_seed seed;   /* n == 0: the user has made a mistake; owns x */
 } particle_fill;
 
-/* With grid spacing `spacing` [m]. Nothing is added to any set yet. */
-PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, diagnostics *d, particle_fill *out);
+/* On a grid of spacing `spacing` [m] with a node at `origin`. Nothing is added to any set yet. */
+PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d, particle_fill *out);
 void           particle_fill_free(particle_fill *f);
 /* What of it is there at the start: all, or, if it is poured later, nothing. */
 particle_seed particle_fill_at_start(const particle_fill *f, const particle_body_spec *spec);

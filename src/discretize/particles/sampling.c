@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 
-const char *const sampling_names[] = {"blue_noise", "lattice", NULL};
+const char *const sampling_names[] = {"blue_noise", "lattice", "cells", NULL};
 
 /* Points per radius^3 that the dart throwing below packs into space: measured over 8 seeds with 1e5 points, spread 0.2 %.
  * The test of the mean count keeps it honest. */
@@ -65,6 +65,50 @@ static PetscErrorCode lattice_fill(const level_set *phi, const double *min, cons
         double         x[3] = {min[0] + ((double)i + 0.5) * d[0], min[1] + ((double)j + 0.5) * d[1], min[2] + ((double)k + 0.5) * d[2]};
         for (int q = 0; q < 3 && o->jitter > 0.0; ++q) x[q] += 0.5 * o->jitter * d[q] * random_range(o->seed, site, (uint64_t)q, -1.0, 1.0);
         if (level_set_value(phi, x) < 0.0) PetscCall(points_add(p, x));
+      }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- cells ---- */
+
+int sampling_cube(double n)
+{
+  const int k = (int)lround(cbrt(n));
+  return k > 0 && (double)k * k * k == n ? k : 0;
+}
+
+static PetscErrorCode fill_cell(const double low[3], const int64_t cell[3], const sampling_options *o, int side, point_list *p)
+{
+  const double d = o->spacing / side;
+  PetscFunctionBegin;
+  for (int i = 0; i < side * side * side; ++i) {
+    const int sub[3] = {i / (side * side), i / side % side, i % side};
+    uint64_t  site   = 0;
+    double    x[3];
+    for (int k = 0; k < 3; ++k) site = site * 0x100000ULL + ((uint64_t)(cell[k] * side + sub[k]) & 0xfffffULL);
+    for (int k = 0; k < 3; ++k) {
+      const double shift = o->jitter > 0.0 ? 0.5 * o->jitter * random_range(o->seed, site, (uint64_t)k, -1.0, 1.0) : 0.0;
+      x[k]               = low[k] + (sub[k] + 0.5 + shift) * d;
+    }
+    PetscCall(points_add(p, x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode cells_fill(const level_set *phi, const double *min, const double *max, const sampling_options *o, point_list *p)
+{
+  const double h    = o->spacing;
+  const int    side = sampling_cube(o->particles_per_cell);
+  int64_t      lo[3], hi[3], c[3];
+  PetscFunctionBegin;
+  PetscCheck(side, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "particles per cell must be the cube of a number");
+  for (int k = 0; k < 3; ++k) lo[k] = (int64_t)floor((min[k] - o->origin[k]) / h), hi[k] = (int64_t)ceil((max[k] - o->origin[k]) / h);
+  for (c[0] = lo[0]; c[0] < hi[0]; ++c[0])
+    for (c[1] = lo[1]; c[1] < hi[1]; ++c[1])
+      for (c[2] = lo[2]; c[2] < hi[2]; ++c[2]) {
+        double low[3], center[3];
+        for (int k = 0; k < 3; ++k) low[k] = o->origin[k] + (double)c[k] * h, center[k] = o->origin[k] + ((double)c[k] + 0.5) * h;
+        if (level_set_value(phi, center) < 0.0) PetscCall(fill_cell(low, c, o, side, p));
       }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,8 +237,14 @@ PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const do
   PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a shape without volume cannot be filled with points");
   PetscCheck(options->spacing > 0.0 && options->particles_per_cell > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "spacing and particles per cell must be positive");
-  PetscErrorCode code = options->kind == SAMPLING_LATTICE ? lattice_fill(phi, min, max, options, &p) : blue_noise_fill(phi, min, max, options, &p);
+  PetscErrorCode (*const fill[])(const level_set *, const double *, const double *, const sampling_options *, point_list *) = {blue_noise_fill, lattice_fill, cells_fill};
+  const PetscErrorCode code = fill[options->kind](phi, min, max, options, &p);
+  const bool is_empty = !code && p.n == 0 && options->kind == SAMPLING_CELLS;
   if (code || p.n == 0) points_free(&p);
+  if (is_empty) {
+    *n = 0, *each = 0.0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(code);
   PetscCheck(p.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "not one point lies inside the shape: it is too small for spacing %g m", options->spacing);
   for (int k = 0; k < 3; ++k) {
@@ -202,6 +252,6 @@ PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const do
     x[k] = p.x[k];
   }
   *n    = p.n;
-  *each = volume / (double)p.n;
+  *each = options->kind == SAMPLING_CELLS ? pow(options->spacing, 3) / options->particles_per_cell : volume / (double)p.n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

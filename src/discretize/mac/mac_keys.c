@@ -1,0 +1,83 @@
+#include "discretize/mac/mac_keys.h"
+
+static const char *const walls[]        = {"rough", "smooth", "open", "periodic", NULL};
+static const char *const transfers[]    = {"apic", "pic_flip", NULL};
+static const char *const wall_masses[]  = {"mirror", "cut", NULL};
+static const char *const fractions[]    = {"auto", "volume", "area", NULL};
+static const char *const arrangements[] = {"colocated", "staggered", NULL};
+static const char *const bases[]        = {"orthonormal", "components", NULL};
+static const char *const edge_weights[] = {"normalized", "plain", NULL};
+
+static const key_spec box_keys[] = {
+  {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, min), .unit = "m", .help = "lowest corner"},
+  {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, max), .unit = "m", .help = "highest corner"},
+  {.name = NULL}};
+static const key_table box_table = {.name = "mac.domain", .help = "The box that holds the grid: whole cells along each axis.", .size = sizeof(mac_box), .keys = box_keys};
+
+#define WALL(text, axis, upper) \
+  {.name = text, .type = KEY_ENUM, .offset = offsetof(mac_walls, side[axis][upper]), .choices = walls, .fallback = "rough", .help = "the side " text}
+static const key_spec wall_keys[] = {WALL("lower_x", 0, 0), WALL("upper_x", 0, 1), WALL("lower_y", 1, 0), WALL("upper_y", 1, 1),
+                                     WALL("lower_z", 2, 0), WALL("upper_z", 2, 1), {.name = NULL}};
+static const key_table wall_table = {.name = "mac.walls",
+  .help = "What bounds the domain. rough: a wall with friction, see wall_friction; smooth: a wall without; open: air at zero pressure, what leaves is gone; "
+          "periodic: joined with the other side, which must be so too.",
+  .size = sizeof(mac_walls), .keys = wall_keys};
+
+static const key_spec correction_keys[] = {
+  {.name = "iterations", .type = KEY_INT, .offset = offsetof(mac_position_correction, iterations), .fallback = "3", .min = 0, .max = 100,
+   .help = "rounds per frame; 0: none"},
+  {.name = "radius", .type = KEY_REAL, .offset = offsetof(mac_position_correction, radius), .fallback = "1.5", .min = 1.1, .max = 4,
+   .help = "of the kernel that measures how close particles are, in their mean spacings"},
+  {.name = "step", .type = KEY_REAL, .offset = offsetof(mac_position_correction, step), .fallback = "0.1", .min = 0, .max = 0.5, .is_open = true,
+   .help = "longest displacement in one round, in grid spacings"},
+  {.name = NULL}};
+static const key_table correction_table = {.name = "mac.position_correction",
+  .help = "At the end of each frame particles that have come too close are moved apart; velocities stay. Without it a flow loses volume.",
+  .size = sizeof(mac_position_correction), .keys = correction_keys};
+
+static const key_spec mac_keys[] = {
+  {.name = "domain", .type = KEY_TABLE, .offset = offsetof(mac_options, domain), .table = &box_table, .help = "the box that holds the grid"},
+  {.name = "spacing", .type = KEY_REAL, .offset = offsetof(mac_options, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "edge of a cell; it divides the edges of the domain"},
+  {.name = "walls", .type = KEY_TABLE, .offset = offsetof(mac_options, walls), .table = &wall_table, .fallback = "{}", .help = "what bounds the domain"},
+  {.name = "wall_friction", .type = KEY_REAL, .offset = offsetof(mac_options, wall_friction), .min = 0, .max = INFINITY, .is_optional = true,
+   .help = "of rough walls: largest shear stress over pressure; without it the material's own friction"},
+  {.name = "cfl", .type = KEY_REAL, .offset = offsetof(mac_options, cfl), .fallback = "2", .min = 0, .max = 10, .is_open = true,
+   .help = "cells that a particle may cross in a step; a step in which one would go farther is refused and tried again, shorter"},
+  {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(mac_options, transfer), .choices = transfers, .fallback = "apic",
+   .help = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
+  {.name = "flip", .type = KEY_REAL, .offset = offsetof(mac_options, flip), .fallback = "0.95", .min = 0, .max = 1,
+   .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
+  {.name = "wall_mass", .type = KEY_ENUM, .offset = offsetof(mac_options, wall_mass), .choices = wall_masses, .fallback = "mirror",
+   .help = "what a particle spreads beyond a wall of the domain: mirrored back, so that density is right up to the wall, or lost"},
+  {.name = "fractions", .type = KEY_ENUM, .offset = offsetof(mac_options, fractions), .choices = fractions, .fallback = "auto",
+   .help = "how cells cut by solids and by the surface count. volume: shares of control volumes; area: shares of faces, and ghost values at the surface; "
+           "auto: volume where there is granular material, else area"},
+  {.name = "arrangement", .type = KEY_ENUM, .offset = offsetof(mac_options, arrangement), .choices = arrangements, .fallback = "colocated",
+   .help = "where shear stresses live: at cell centres (exact cone of friction), or on edges"},
+  {.name = "basis", .type = KEY_ENUM, .offset = offsetof(mac_options, basis), .choices = bases, .fallback = "orthonormal",
+   .help = "five numbers for a deviatoric stress: in an orthonormal basis, or sxx, szz, sxy, sxz, syz as published"},
+  {.name = "edge_weights", .type = KEY_ENUM, .offset = offsetof(mac_options, edge_weights), .choices = edge_weights, .fallback = "normalized",
+   .help = "of arrangement: colocated, the mean over the cells around an edge: over those not in a solid, or over all four, which halves friction at walls"},
+  {.name = "density_threshold", .type = KEY_REAL, .offset = offsetof(mac_options, density_threshold), .fallback = "0.4", .min = 0, .max = 1,
+   .help = "cells with less than this share of the material's density carry no stress"},
+  {.name = "density_floor", .type = KEY_REAL, .offset = offsetof(mac_options, density_floor), .fallback = "0.4", .min = 0, .max = 1, .is_open = true,
+   .help = "the density of faces counts as at least this share of the material's"},
+  {.name = "face_fill", .type = KEY_REAL, .offset = offsetof(mac_options, face_fill), .fallback = "0.05", .min = 0, .max = 1, .is_open = true,
+   .help = "faces of whose volume less is filled move freely"},
+  {.name = "cell_fill", .type = KEY_REAL, .offset = offsetof(mac_options, cell_fill), .fallback = "0.01", .min = 0, .max = 1, .is_open = true,
+   .help = "cells of whose volume less is filled carry no stress"},
+  {.name = "ghost_fraction", .type = KEY_REAL, .offset = offsetof(mac_options, ghost_fraction), .fallback = "0.05", .min = 0, .max = 1, .is_open = true,
+   .help = "of fractions: area, least distance of the surface from a cell's centre, in spacings"},
+  {.name = "particle_radius", .type = KEY_REAL, .offset = offsetof(mac_options, particle_radius), .fallback = "0.62", .min = 0.3, .max = 2,
+   .help = "in grid spacings, of the spheres whose union is the continuum"},
+  {.name = "extend_into_solids", .type = KEY_BOOL, .offset = offsetof(mac_options, extends_into_solids), .fallback = "true",
+   .help = "the continuum is taken to go on inside solids, so that its surface is not counted where it touches them"},
+  {.name = "position_correction", .type = KEY_TABLE, .offset = offsetof(mac_options, position_correction), .table = &correction_table, .fallback = "{}",
+   .help = "of particles that have come too close"},
+  {.name = NULL}};
+const key_table mac_options_table = {.name = "mac", .help = "The staggered grid shared by all bodies of kind mac.", .size = sizeof(mac_options), .keys = mac_keys};
+
+static const key_spec mac_body_keys[] = {PARTICLE_BODY_SHAPE_KEYS, PARTICLE_BODY_KEYS("cells", "0.5"), {.name = NULL}};
+const key_table       mac_body_table  = {.name = "bodies.mac", .help = "A granular or liquid continuum of material points on the staggered grid.",
+                                         .size = sizeof(mac_body_spec), .keys = mac_body_keys};

@@ -1,0 +1,61 @@
+/* Job keys of the staggered grid: bodies of kind mac, and the grid they share. */
+#ifndef SS_DISCRETIZE_MAC_MAC_KEYS_H
+#define SS_DISCRETIZE_MAC_MAC_KEYS_H
+#include "core/key_table.h"
+#include "discretize/mac/mac_grid.h"
+#include "discretize/particles/particle_keys.h"
+
+typedef enum { MAC_APIC, MAC_PIC_FLIP } mac_transfer;
+typedef enum { MAC_FRACTIONS_AUTO, MAC_FRACTIONS_VOLUME, MAC_FRACTIONS_AREA } mac_fractions;
+typedef enum { MAC_COLOCATED, MAC_STAGGERED } mac_arrangement;
+typedef enum { MAC_ORTHONORMAL, MAC_COMPONENTS } mac_basis;
+typedef enum { MAC_EDGES_NORMALIZED, MAC_EDGES_PLAIN } mac_edge_weights;
+typedef enum { MAC_MIRROR, MAC_CUT } mac_wall_mass;
+
+/* bodies.NAME with kind: mac */
+typedef struct {
+  particle_body_spec fill;
+} mac_body_spec;
+extern const key_table mac_body_table;
+
+typedef struct {
+  double min[3], max[3];
+} mac_box;
+
+/* Each a mac_wall. */
+typedef struct {
+  int side[3][2]; /* axis, lower/upper */
+} mac_walls;
+
+/* Of particles, at the end of each frame [theory: frictional-monolith, section 12]. */
+typedef struct {
+  int64_t iterations; /* 0: none */
+  double  radius;     /* of the kernel, in particle spacings */
+  double  step;       /* longest displacement per iteration, in h */
+} mac_position_correction;
+
+/* `mac:` of the job. Who reads a member stands behind it. */
+typedef struct mac_options {
+  const mac_box   *domain;
+  double           spacing;
+  const mac_walls *walls;
+  double           wall_friction;    /* system: tangent of the angle, shear bound wall_friction * p; NaN: the material's own */
+  double           cfl;              /* domain: cells a particle may cross in a step */
+  int              transfer;         /* domain: mac_transfer */
+  double           flip;             /* domain: share of FLIP */
+  int              wall_mass;        /* domain: mac_wall_mass; kernels cut by walls of the box are mirrored, or lose what is cut off */
+  int              fractions;        /* system: mac_fractions; auto: volume for granular, area for liquid */
+  int              arrangement;      /* system: mac_arrangement */
+  int              basis;            /* system: mac_basis */
+  int              edge_weights;     /* system: mac_edge_weights, of the transfer T of shear to edges of the colocated arrangement */
+  double           density_threshold;/* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
+  double           density_floor;    /* system: rho of faces counts as at least this share of rho0 */
+  double           face_fill;        /* system: faces with W_L below are no unknowns */
+  double           cell_fill;        /* system: cells with W_L below are not active */
+  double           ghost_fraction;   /* system: least theta of the ghost fluid method */
+  double           particle_radius;  /* system: of the spheres whose union is the continuum, in h */
+  bool             extends_into_solids; /* system: the continuum's signed distance */
+  const mac_position_correction *position_correction; /* domain */
+} mac_options;
+extern const key_table mac_options_table;
+#endif
