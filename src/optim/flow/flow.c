@@ -1,0 +1,227 @@
+/* The outer loop: staggered projections in the published order, and the weak couplings that it is compared with. */
+#include "optim/flow/flow.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "optim/flow/flow_friction.h"
+
+enum { PRESSURE, STRESS, CONTACT, FRICTION };
+#define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
+
+typedef struct {
+  double *p, *s, *lambda, *z; /* before */
+} snapshot;
+
+static PetscErrorCode snapshot_create(flow_solver *S, snapshot *b)
+{
+  PetscFunctionBegin;
+  PetscCall(flow_array(S, "flow p before", S->f->n_cells, sizeof(double), &b->p));
+  PetscCall(flow_array(S, "flow s before", S->f->n_stress, sizeof(double), &b->s));
+  PetscCall(flow_array(S, "flow lambda before", S->f->n_contacts, sizeof(double), &b->lambda));
+  PetscCall(flow_array(S, "flow z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static void copy(double *to, const double *from, int64_t n)
+{
+  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+}
+static void snapshot_take(const flow_solver *S, snapshot *b)
+{
+  copy(b->p, S->x->p, S->f->n_cells), copy(b->s, S->x->s, S->f->n_stress);
+  copy(b->lambda, S->x->lambda, S->f->n_contacts), copy(b->z, S->x->z, 2 * S->f->n_contacts);
+}
+
+static double largest_difference(int64_t n, const double *restrict a, const double *restrict b)
+{
+  double most = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double d = fabs(a[i] - b[i]);
+    most = d > most || d != d ? d : most;
+  }
+  return most;
+}
+static double largest(int64_t n, const double *x)
+{
+  double most = 0.0;
+  for (int64_t i = 0; i < n; ++i) most = fmax(most, x[i]);
+  return most;
+}
+
+/* Scales of the unknowns, as they stand. */
+static void scales(flow_solver *S)
+{
+  double mu_max = 0.0;
+  S->p_ref      = fmax(S->f->pressure_scale, largest(S->f->n_cells, S->x->p));
+  S->lambda_ref = fmax(S->f->contact_scale, largest(S->f->n_contacts, S->x->lambda));
+  S->alpha_max  = largest(S->f->n_cells, S->alpha);
+  for (int64_t j = 0; j < S->f->n_contacts; ++j) mu_max = fmax(mu_max, S->f->contact[j].mu);
+  S->mu_max = mu_max;
+}
+static double over(double a, double b) { return b > 0.0 ? a / b : a > 0.0 ? INFINITY : 0.0; }
+static double change_of_pn(const flow_solver *S, const snapshot *b)
+{
+  return fmax(over(largest_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
+              over(largest_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
+}
+static double change_of_s(const flow_solver *S, const snapshot *b)
+{
+  return over(largest_difference(S->f->n_stress, S->x->s, b->s), S->alpha_max * S->p_ref);
+}
+static double change_of_z(const flow_solver *S, const snapshot *b)
+{
+  return over(largest_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
+}
+
+static PetscErrorCode timed(flow_solver *S, int stage, PetscErrorCode (*solve)(flow_solver *))
+{
+  PetscFunctionBegin;
+  const double start = timer_now();
+  PetscCall(solve(S));
+  S->r->seconds[stage] += timer_now() - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* p | lambda: sweeps, or one solve for both. Sweeps that hardly contract (a light body in a heavy continuum) give way to that. */
+static PetscErrorCode solve_pn(flow_solver *S, snapshot *sweep)
+{
+  const bool is_coupled = S->F_p.n_rows > 0 && S->f->n_contacts > 0;
+  double     before     = INFINITY;
+  PetscFunctionBegin;
+  if (S->is_unified && is_coupled) {
+    PetscCall(timed(S, PRESSURE, flow_solve_unified));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int64_t k = 0; k < (is_coupled ? S->o->sweeps : 1); ++k) {
+    copy(sweep->p, S->x->p, S->f->n_cells), copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
+    PetscCall(timed(S, PRESSURE, flow_solve_p));
+    PetscCall(timed(S, CONTACT, flow_solve_lambda));
+    scales(S);
+    const double now = change_of_pn(S, sweep);
+    if (!S->r->is_finite || now <= FLOW_INNER * S->o->tolerance) break;
+    if (k >= 2 && now > SLOW_CONTRACTION * before && now > S->o->tolerance) {
+      S->is_unified = S->r->became_unified = true;
+      PetscCall(timed(S, PRESSURE, flow_solve_unified));
+      break;
+    }
+    before = now;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve_s(flow_solver *S, const flow_stress_solver *stress, double *undamped)
+{
+  PetscFunctionBegin;
+  *undamped = 1.0;
+  if (!stress) PetscFunctionReturn(PETSC_SUCCESS);
+  const double start = timer_now();
+  flow_radii(S);
+  PetscCall(stress->solve(S, undamped));
+  S->r->seconds[STRESS] += timer_now() - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which unknowns an outer loop moves. */
+typedef struct {
+  const flow_stress_solver *stress; /* NULL: s stays */
+  bool has_p, has_contacts;
+} phase;
+
+static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *before, snapshot *sweep)
+{
+  flow_report *r = S->r;
+  PetscFunctionBegin;
+  r->is_converged = false;
+  for (int64_t k = 0; k < S->o->max_outer && !r->is_converged && r->is_finite; ++k) {
+    double undamped = 1.0;
+    snapshot_take(S, before);
+    if (which->has_p && S->f->update_alpha) S->f->update_alpha(S->f->alpha_context, S->x->p, S->u, S->alpha);
+    scales(S);
+    if (which->has_contacts) PetscCall(timed(S, FRICTION, flow_solve_z));
+    PetscCall(solve_s(S, which->stress, &undamped));
+    if (team_first_not_finite(S->f->n_faces, S->u) < S->f->n_faces || team_first_not_finite(FLOW_BODY * S->f->n_bodies, S->v) < FLOW_BODY * S->f->n_bodies)
+      r->is_finite = false;
+    if (!r->is_finite) break;
+    if (which->has_p && which->has_contacts) PetscCall(solve_pn(S, sweep));
+    else if (which->has_p) PetscCall(timed(S, PRESSURE, flow_solve_p));
+    else PetscCall(timed(S, CONTACT, flow_solve_lambda));
+    scales(S);
+    ++r->outer;
+    r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), undamped * change_of_s(S, before));
+    r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
+    if (stop_is_urgent()) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const flow_stress_solver *stress_solver(const flow_solver *S)
+{
+  static const flow_stress_solver *const solvers[] = {
+#define X(symbol, name, solver, help) &solver,
+    FLOW_STRESS_TABLE(X)
+#undef X
+  };
+  const bool is_without = S->o->coupling == FLOW_P_C || S->o->coupling == FLOW_C_P;
+  return S->f->n_stress == 0 || is_without ? NULL : solvers[S->o->stress];
+}
+
+static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver *stress)
+{
+  const int   coupling = S->o->coupling;
+  const phase all = {stress, true, true}, continuum = {stress, true, false}, contacts = {NULL, false, true};
+  snapshot    before, sweep;
+  PetscFunctionBegin;
+  PetscCall(snapshot_create(S, &before));
+  PetscCall(snapshot_create(S, &sweep));
+  S->is_unified = coupling == FLOW_UNIFIED;
+  if (coupling == FLOW_MONOLITHIC || coupling == FLOW_UNIFIED) PetscCall(iterate(S, &all, &before, &sweep));
+  else {
+    const bool is_contact_first = coupling == FLOW_C_P || coupling == FLOW_C_PF, has_contacts = S->f->n_contacts > 0;
+    bool       is_converged = true;
+    for (int k = 0; k < 2; ++k) {
+      const bool is_contact = (k == 0) == is_contact_first;
+      if (is_contact && !has_contacts) continue;
+      PetscCall(iterate(S, is_contact ? &contacts : &continuum, &before, &sweep));
+      is_converged = is_converged && S->r->is_converged;
+    }
+    S->r->is_converged = is_converged;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r)
+{
+  flow_friction friction;
+  PetscFunctionBegin;
+  PetscCall(flow_solver_create(S, f, o, memory, x, r));
+  const flow_stress_solver *stress = stress_solver(S);
+  if (!stress && f->n_stress > 0) memset(x->s, 0, (size_t)f->n_stress * sizeof *x->s);
+  for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
+  for (int64_t j = 0; j < f->n_contacts; ++j) x->lambda[j] = fmax(x->lambda[j], 0.0);
+  if (f->n_contacts > 0) {
+    PetscCall(flow_friction_create(S, &friction));
+    S->friction = &friction;
+  }
+  if (stress) PetscCall(stress->create(S));
+  flow_velocities(S);
+  PetscErrorCode code = iterate_in_order(S, stress);
+  if (stress) stress->destroy(S);
+  PetscCall(code);
+  flow_velocities(S);
+  flow_problem last = *f; /* with alpha as it came to be */
+  last.alpha        = S->alpha;
+  PetscCall(flow_kkt(&last, x, &r->kkt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x, flow_report *r)
+{
+  flow_solver S = {0};
+  flow_work  *own = NULL;
+  PetscFunctionBegin;
+  *r = (flow_report){.is_finite = true};
+  if (!w) PetscCall(flow_work_create(&own));
+  const PetscErrorCode code = solve_within(&S, f, o, flow_work_memory(w ? w : own), x, r);
+  flow_solver_destroy(&S);
+  flow_work_destroy(&own);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

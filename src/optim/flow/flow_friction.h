@@ -1,0 +1,19 @@
+/* Inside of the solvers for z. */
+#ifndef SS_OPTIM_FLOW_FRICTION_H
+#define SS_OPTIM_FLOW_FRICTION_H
+#include "optim/flow/flow_impl.h"
+
+typedef struct flow_friction {
+  flow_solver *S;
+  int64_t      n;
+  double      *base;            /* [n][2] gradient without z */
+  double      *z, *y, *next, *step; /* [n][2] */
+  double      *g, *gy, *g_old;  /* gradients at next, y, z */
+  double      *radius;          /* [n] mu lambda */
+  double       scale;           /* of z [N] */
+} flow_friction;
+
+PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t);
+/* y = A_zz x */
+void flow_friction_product(flow_friction *t, const double *restrict x, double *restrict y);
+#endif

@@ -1,0 +1,87 @@
+/* The keys of solver.flow: one table for jobs, manual and tests. */
+#include "optim/flow/flow.h"
+#include <stddef.h>
+
+static const char *const couplings[] = {
+#define X(symbol, name, help) name,
+  FLOW_COUPLING_TABLE(X)
+#undef X
+  NULL};
+static const char *const coupling_help[] = {
+#define X(symbol, name, help) help,
+  FLOW_COUPLING_TABLE(X)
+#undef X
+  NULL};
+static const char *const stresses[] = {
+#define X(symbol, name, solver, help) name,
+  FLOW_STRESS_TABLE(X)
+#undef X
+  NULL};
+static const char *const stress_help[] = {
+#define X(symbol, name, solver, help) help,
+  FLOW_STRESS_TABLE(X)
+#undef X
+  NULL};
+static const char *const frictions[] = {
+#define X(symbol, name, help) name,
+  FLOW_FRICTION_TABLE(X)
+#undef X
+  NULL};
+static const char *const friction_help[] = {
+#define X(symbol, name, help) help,
+  FLOW_FRICTION_TABLE(X)
+#undef X
+  NULL};
+
+static const key_spec gradient_keys[] = {
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(flow_gradient_options, max_iterations), .fallback = "200", .min = 1, .max = 1e9,
+   .help = "of one solve for the stress"},
+  {.name = "inner", .type = KEY_REAL, .offset = offsetof(flow_gradient_options, inner), .fallback = "0.2", .min = 0, .max = 1, .is_open = true,
+   .help = "step at which a solve for the stress ends, over the tolerance"},
+  {.name = NULL}};
+static const key_table gradient_table = {.name = "flow.projected_gradient", .help = "Stress by accelerated projected gradient.",
+                                         .size = sizeof(flow_gradient_options), .keys = gradient_keys};
+
+static const key_spec friction_keys[] = {
+  {.name = "method", .type = KEY_ENUM, .offset = offsetof(flow_friction_options, method), .choices = frictions, .choice_help = friction_help,
+   .fallback = "projected_gradient", .help = "how tangential forces of rigid contacts are found"},
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(flow_friction_options, max_iterations), .fallback = "200", .min = 1, .max = 1e9,
+   .help = "of one solve for the tangential forces"},
+  {.name = NULL}};
+static const key_table friction_table = {.name = "flow.friction", .help = "Tangential forces of rigid contacts.", .size = sizeof(flow_friction_options),
+                                         .keys = friction_keys};
+
+static const key_spec keys[] = {
+  {.name = "coupling", .type = KEY_ENUM, .offset = offsetof(flow_options, coupling), .choices = couplings, .choice_help = coupling_help, .fallback = "monolithic",
+   .help = "order in which pressure, stress and rigid contacts are solved; all but the first two are for comparison"},
+  {.name = "stress", .type = KEY_ENUM, .offset = offsetof(flow_options, stress), .choices = stresses, .choice_help = stress_help, .fallback = "projected_gradient",
+   .help = "how frictional stress is found"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(flow_options, tolerance), .fallback = "1.0e-2", .min = 0, .max = 1, .is_open = true,
+   .help = "change of an outer iteration at which the step counts as solved: of pressure, stress and forces over their scales, before damping"},
+  {.name = "max_outer", .type = KEY_INT, .offset = offsetof(flow_options, max_outer), .fallback = "30", .min = 1, .max = 1e6,
+   .help = "outer iterations (staggered projections) in a step"},
+  {.name = "sweeps", .type = KEY_INT, .offset = offsetof(flow_options, sweeps), .fallback = "4", .min = 1, .max = 1e6,
+   .help = "of pressure and normal forces in one outer iteration, with coupling: monolithic; where they hardly contract, both are solved together"},
+  {.name = "pressure", .type = KEY_TABLE, .offset = offsetof(flow_options, pressure), .fallback = "{}", .table = &box_options_table,
+   .help = "solver of pressure and of normal forces"},
+  {.name = "projected_gradient", .type = KEY_TABLE, .offset = offsetof(flow_options, gradient), .fallback = "{}", .table = &gradient_table,
+   .help = "stress: projected_gradient"},
+  {.name = "friction", .type = KEY_TABLE, .offset = offsetof(flow_options, friction), .fallback = "{}", .table = &friction_table,
+   .help = "tangential forces of rigid contacts"},
+  {.name = NULL}};
+const key_table flow_options_table = {.name = "flow", .help = "Pressure, frictional stress and rigid contact of a continuum on a staggered grid.",
+                                      .size = sizeof(flow_options), .keys = keys};
+
+PetscErrorCode flow_options_defaults(document *owner, const flow_options **out)
+{
+  diagnostics *d = NULL;
+  const void  *read = NULL;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(diagnostics_create(&d));
+  const PetscErrorCode code = key_table_read(&flow_options_table, owner, NULL, "flow", d, &read);
+  diagnostics_destroy(&d);
+  PetscCall(code);
+  *out = read;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
