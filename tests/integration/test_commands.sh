@@ -34,5 +34,26 @@ status 0 "$program" run "$job" --out done --steps 2 --force --no-picture -snes_m
 status 0 "$program" info done && says small && pass "info"
 status 0 "$program" render done && ls done/*.png >/dev/null || fail "render leaves no picture"
 pass render
+
+# Pictures have up where gravity is not: a scene turned with its gravity looks the same
+turned() { # NAME GRAVITY MIN MAX
+  cat > "$1.yaml" <<END
+stickslip: 1
+name: turned
+gravity: $2
+time: {end: 1.0e-3, step: 1.0e-3}
+materials: {stone: {model: rigid, density: 1000}}
+bodies: {free: {kind: rigid, material: stone, shape: {box: {min: $3, max: $4}}}}
+contact: {stiffness: 0}
+output: {checkpoint: 0}
+END
+  status 0 "$program" run "$1.yaml" --out "$1"
+}
+turned up_z "[0, 0, -10]" "[0, 0, 0]" "[1, 2, 3]"
+turned up_y "[0, -10, 0]" "[0, 0, -2]" "[1, 3, 0]"
+cmp up_z/still.png up_y/still.png || fail "the picture does not turn with gravity"
+turned wrong "[0, 0, -10]" "[0, 0, -2]" "[1, 3, 0]"
+cmp -s up_z/still.png wrong/still.png && fail "what is turned without gravity looks the same"
+pass "up in pictures"
 "$program" schema | cmp -s - "$here/../../docs/job.md" || fail "docs/job.md is not what \`stickslip schema\` prints; write it anew"
 pass "docs/job.md is current"

@@ -7,12 +7,31 @@
 #include "io/picture.h"
 #include "io/png.h"
 
+/* Pictures have z up. Scenes in which gravity is strongest against x or y are turned there. */
+static int up_of_gravity(const double g[3])
+{
+  int up = 2;
+  for (int k = 0; k < 2; ++k)
+    if (g[k] < 0.0 && fabs(g[k]) > fabs(g[up])) up = k;
+  return up;
+}
+
+static void turn_up(int up, int64_t n, double *x)
+{
+  for (int64_t i = 0; i < n && up < 2; ++i) {
+    double *p = x + 3 * i;
+    if (up == 1) v3_set(p, p[0], -p[2], p[1]);
+    else v3_set(p, -p[2], p[1], p[0]);
+  }
+}
+
 void render_view_of_job(const job *j, render_view *view)
 {
   const job_picture *p = j->picture;
   memcpy(view->eye, p->eye, sizeof view->eye);
   memcpy(view->target, p->target, sizeof view->target);
   memcpy(view->range, p->range, sizeof view->range);
+  view->up     = up_of_gravity(j->gravity);
   view->field  = p->field;
   view->width  = (int)p->width;
   view->height = (int)p->height;
@@ -50,6 +69,15 @@ static void grow_bounds(scene_look *look, int64_t n, const double *x)
 }
 
 static bool is_contact(const frame *f, int g) { return strncmp(frame_group_name(f, g), "contact/", 8) == 0; }
+
+static PetscErrorCode read_positions(const frame *f, int g, int up, double **x)
+{
+  int n_components;
+  PetscFunctionBegin;
+  PetscCall(frame_read(f, g, "position", &n_components, x));
+  if (*x) turn_up(up, frame_group_rows(f, g), *x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Norm of a vector field, the value of a scalar one. */
 static PetscErrorCode read_scalar(const frame *f, int g, const char *name, double **scalar)
@@ -214,10 +242,9 @@ static PetscErrorCode survey(const frame *f, scene_look *look, bool with_outline
     const field_geometry kind = frame_group_geometry(f, g);
     if (kind == FIELD_GROUP_PLAIN || is_contact(f, g)) continue;
     double *x, *scalar = NULL;
-    int     n_components;
     bool    counts;
     PetscCall(counts_for_bounds(f, g, with_outlines, &counts));
-    PetscCall(frame_read(f, g, "position", &n_components, &x));
+    PetscCall(read_positions(f, g, look->view.up, &x));
     if (x && counts) grow_bounds(look, frame_group_rows(f, g), x);
     if (x) PetscCall(lower_ground(f, g, x, look));
     memory_free(&x);
@@ -303,9 +330,8 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
   const field_geometry kind = frame_group_geometry(f, g);
   const int64_t        n    = frame_group_rows(f, g);
   double              *x, *scalar = NULL;
-  int                  n_components;
   if (kind == FIELD_GROUP_PLAIN || is_contact(f, g)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(frame_read(f, g, "position", &n_components, &x));
+  PetscCall(read_positions(f, g, look->view.up, &x));
   if (x && kind == FIELD_GROUP_POINTS) {
     PetscCall(read_scalar(f, g, look->view.field, &scalar));
     PetscCall(picture_add_points(p, n, x, look->radius, scalar, look->lo, look->hi, picture_palette(0)));
@@ -350,9 +376,13 @@ static PetscErrorCode set_up(const render_view *view, const scene_look *look, pi
   picture_ground(*out, fmin(look->min[2], look->ground));
   picture_frame(*out, look->min, look->max, 30.0, 24.0);
   if (isfinite(view->eye[0])) {
-    double middle[3];
-    for (int k = 0; k < 3; ++k) middle[k] = isfinite(view->target[0]) ? view->target[k] : 0.5 * (look->min[k] + look->max[k]);
-    picture_camera(*out, view->eye, middle, up, 35.0);
+    double eye[3], middle[3];
+    v3_copy(eye, view->eye);
+    v3_copy(middle, view->target);
+    turn_up(view->up, 1, eye);
+    turn_up(view->up, 1, middle);
+    for (int k = 0; k < 3 && !isfinite(view->target[0]); ++k) middle[k] = 0.5 * (look->min[k] + look->max[k]);
+    picture_camera(*out, eye, middle, up, 35.0);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
