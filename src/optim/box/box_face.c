@@ -1,24 +1,40 @@
 #include "optim/box/box_face.h"
 #include "core/memory.h"
+#include "optim/box/box_levels.h"
+#include "optim/box/box_sweeps.h"
 #include "optim/box/box_vector.h"
 #include <string.h>
 
 struct box_face {
   const box_qp *q;
   int           kind;
+  int64_t       n_grid;  /* unknowns that the grid's preconditioner takes; the others get the diagonal */
   bool          is_set;
   uint8_t      *is_free; /* [n] */
+  double       *inverse; /* [n_grid] of ssor and mic */
 };
+
+static PetscErrorCode prepare(box_face *f)
+{
+  grid_matrix *grid = f->q->grid;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("face preconditioner's free set", f->q->n, 1, &f->is_free));
+  if (f->kind == BOX_PRECONDITIONER_NONE || f->kind == BOX_PRECONDITIONER_JACOBI || !grid) PetscFunctionReturn(PETSC_SUCCESS);
+  f->n_grid = grid->n;
+  if (f->kind != BOX_PRECONDITIONER_MULTIGRID) PetscCall(memory_alloc("incomplete factor", grid->n, sizeof *f->inverse, &f->inverse));
+  else if (!grid->levels) PetscCall(box_levels_create(grid, &grid->levels));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode box_face_create(const box_qp *q, int preconditioner, box_face **out)
 {
   box_face *f = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("face preconditioner", 1, sizeof *f, &f));
-  *out     = f;
-  f->q     = q;
-  f->kind  = preconditioner;
-  PetscErrorCode code = memory_alloc("face preconditioner's free set", q->n, 1, &f->is_free);
+  *out    = f;
+  f->q    = q;
+  f->kind = preconditioner;
+  const PetscErrorCode code = prepare(f);
   if (code) box_face_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -27,7 +43,7 @@ PetscErrorCode box_face_create(const box_qp *q, int preconditioner, box_face **o
 void box_face_destroy(box_face **f)
 {
   if (!*f) return;
-  memory_free(&(*f)->is_free);
+  memory_free(&(*f)->is_free), memory_free(&(*f)->inverse);
   memory_free(f);
 }
 
@@ -35,24 +51,30 @@ void box_face_update(box_face *f, const uint8_t *is_free)
 {
   const size_t n = (size_t)f->q->n;
   if (f->is_set && memcmp(f->is_free, is_free, n) == 0) return;
-  if (n > 0) memcpy(f->is_free, is_free, n);
+  memcpy(f->is_free, is_free, n);
   f->is_set = true;
+  if (f->n_grid == 0) return;
+  if (f->kind == BOX_PRECONDITIONER_SSOR) box_sweeps_ssor(f->q->grid, is_free, f->inverse);
+  else if (f->kind == BOX_PRECONDITIONER_MIC) box_sweeps_mic(f->q->grid, is_free, f->inverse);
+  else box_levels_restrict(f->q->grid->levels, is_free);
+}
+
+static void scale(const box_face *f, int64_t begin, const double *restrict r, double *restrict z)
+{
+  const int64_t  n                = f->q->n;
+  const bool     is_scaled        = f->kind != BOX_PRECONDITIONER_NONE;
+  const double *restrict d        = f->q->diagonal;
+  const uint8_t *restrict is_free = f->is_free;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    for (int64_t i = first > begin ? first : begin; i < last; ++i) z[i] = is_free[i] ? (is_scaled ? r[i] / d[i] : r[i]) : 0.0;
+  }
 }
 
 void box_face_apply(box_face *f, const double *restrict r, double *restrict z)
 {
-  const int64_t n = f->q->n;
-  const double *restrict d        = f->q->diagonal;
-  const uint8_t *restrict is_free = f->is_free;
-  if (f->kind == BOX_PRECONDITIONER_NONE) {
-    BOX_CHUNKS(n) {
-      BOX_RANGE(n);
-      for (int64_t i = first; i < last; ++i) z[i] = is_free[i] ? r[i] : 0.0;
-    }
-    return;
-  }
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
-    for (int64_t i = first; i < last; ++i) z[i] = is_free[i] ? r[i] / d[i] : 0.0;
-  }
+  if (f->n_grid < f->q->n) scale(f, f->n_grid, r, z);
+  if (f->n_grid == 0) return;
+  if (f->kind == BOX_PRECONDITIONER_MULTIGRID) box_levels_cycle(f->q->grid->levels, f->n_grid, r, z);
+  else box_sweeps_apply(f->q->grid, f->inverse, r, z);
 }

@@ -35,7 +35,10 @@ const char *box_verdict_text(box_verdict v);
 
 #define BOX_PRECONDITIONER_TABLE(X)                                                                                                   \
   X(NONE, "none", "none")                                                                                                             \
-  X(JACOBI, "jacobi", "the diagonal")
+  X(JACOBI, "jacobi", "the diagonal") \
+  X(SSOR, "ssor", "symmetric successive over-relaxation of the grid's part; serial")                                                   \
+  X(MIC, "mic", "modified incomplete Cholesky factor of the grid's part, made anew for each face; serial")                             \
+  X(MULTIGRID, "multigrid", "one V-cycle on aggregates of cells of the grid's part, made anew for each face; runs on all threads")
 
 typedef struct box_options {
   int         method;         /* index into box_solvers */
@@ -73,7 +76,9 @@ double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *
 typedef PetscErrorCode (*box_solve_function)(const box_qp *q, const box_options *o, double *x, box_result *r);
 #define BOX_SOLVER_TABLE(X)                                                                                                            \
   X(MPRGP, "mprgp", box_solve_mprgp, "modified proportioning with reduced gradient projections: faces change by whole steps of conjugate gradients while |nu| is above ten times its target [TakahashiBatty2021]") \
-  X(MPRGP_ORIGINAL, "mprgp_original", box_solve_mprgp_original, "the same with fixed short steps throughout [DostalSchoeberl2005]")
+  X(MPRGP_ORIGINAL, "mprgp_original", box_solve_mprgp_original, "the same with fixed short steps throughout [DostalSchoeberl2005]") \
+  X(ACTIVE_SET, "active_set", box_solve_active_set, "primal-dual active sets, conjugate gradients on the rest: the quickest from a good start; mprgp takes over if the sets cycle") \
+  X(CG, "cg", box_solve_cg, "conjugate gradients without any bounds, for comparison")
 enum {
 #define X(symbol, name, solve, help) BOX_METHOD_##symbol,
   BOX_SOLVER_TABLE(X)

@@ -1,0 +1,129 @@
+/* The V-cycle on the levels of a grid matrix. A sweep moves 56 bytes a cell. */
+#include "core/team.h"
+#include "optim/box/box_levels.h"
+#include <math.h>
+
+enum { PARALLEL_CELLS = 4096, COARSEST_SWEEPS = 8 };
+/* Constants on aggregates are stiffer than what they stand for: the correction is made this much larger. Measured: see bench_box. */
+static const float OVER_CORRECTION = 1.8f;
+
+/* x of one colour from the others'. */
+static void sweep(const grid_level *l, int c)
+{
+  const int32_t first = l->color[c], last = l->color[c + 1];
+  const int32_t(*restrict neighbor)[6] = (const int32_t(*)[6])l->neighbor;
+  const float(*restrict off)[6]        = (const float(*)[6])l->off;
+  const float *restrict b = l->b, *restrict inverse = l->inverse;
+  float *x = l->x;
+  #pragma omp parallel for schedule(static) if (last - first >= PARALLEL_CELLS)
+  for (int32_t i = first; i < last; ++i) {
+    float sum = b[i];
+    for (int k = 0; k < 6; ++k) sum -= off[i][k] * x[neighbor[i][k]];
+    x[i] = sum * inverse[i];
+  }
+}
+
+/* The first sweep from zero: of the first colour only the diagonal counts. */
+static void begin(const grid_level *l)
+{
+  const int32_t first = l->color[1], n = l->n;
+  #pragma omp parallel for schedule(static) if (n >= 4 * PARALLEL_CELLS)
+  for (int32_t i = 0; i < n; ++i) l->x[i] = i < first ? l->b[i] * l->inverse[i] : 0.0f;
+  for (int c = 1; c < l->n_colors; ++c) sweep(l, c);
+}
+
+/* b of the next level from what is left here; the last colour swept leaves nothing. */
+static void restrict_residual(const grid_level *l, const grid_level *coarse)
+{
+  const int32_t n = l->color[l->n_colors - 1];
+  const int32_t(*restrict neighbor)[6] = (const int32_t(*)[6])l->neighbor;
+  const float(*restrict off)[6]        = (const float(*)[6])l->off;
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+  for (int32_t i = 0; i < n; ++i) {
+    float sum = l->b[i] - l->diagonal[i] * l->x[i];
+    for (int k = 0; k < 6; ++k) sum -= off[i][k] * l->x[neighbor[i][k]];
+    l->r[i] = l->inverse[i] > 0.0f ? sum : 0.0f;
+  }
+  #pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS)
+  for (int32_t c = 0; c < coarse->n; ++c) {
+    float sum = 0.0f;
+    for (int k = 0; k < LEVEL_CHILDREN; ++k) sum += l->r[l->child[c][k]];
+    coarse->b[c] = sum;
+  }
+}
+
+/* The last colour is swept next, from the others alone: it needs no correction. */
+static void correct(const grid_level *l, const grid_level *coarse)
+{
+  const int32_t n = l->color[l->n_colors - 1];
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+  for (int32_t i = 0; i < n; ++i)
+    if (l->inverse[i] > 0.0f) l->x[i] += coarse->x[l->aggregate[i]];
+}
+
+static void cycle(const grid_level *l, int n_levels)
+{
+  begin(l);
+  if (n_levels == 1) {
+    for (int k = 1; k < COARSEST_SWEEPS; ++k)
+      for (int c = 0; c < l->n_colors; ++c) sweep(l, c);
+    for (int k = 0; k < COARSEST_SWEEPS; ++k)
+      for (int c = l->n_colors - 1; c >= 0; --c) sweep(l, c);
+    return;
+  }
+  for (int c = 0; c < l->n_colors; ++c) sweep(l, c);
+  restrict_residual(l, l + 1);
+  cycle(l + 1, n_levels - 1);
+  correct(l, l + 1);
+  for (int k = 0; k < 2; ++k)
+    for (int c = l->n_colors - 1; c >= 0; --c) sweep(l, c);
+}
+
+void box_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z)
+{
+  const double largest = team_max_abs(n, r); /* brought to 1: single precision has 38 decades */
+  if (l->n_levels == 0) return;
+  const grid_level *top = &l->level[0];
+  const double      unit = largest > 0.0 ? 1.0 / largest : 0.0, back = largest / l->unit;
+  const int32_t *restrict cell = l->cell;
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+  for (int64_t i = 0; i < n; ++i) top->b[i] = (float)(r[cell[i]] * unit);
+  cycle(top, l->n_levels);
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+  for (int64_t i = 0; i < n; ++i) z[cell[i]] = (double)top->x[i] * back;
+}
+
+/* One coarse cell: what its free children hold together, and what joins them to others. */
+static void sum_children(const grid_level *l, const grid_level *coarse, int32_t c)
+{
+  double diagonal = 0.0, own = 0.0, off[6] = {0.0};
+  for (int k = 0; k < LEVEL_CHILDREN; ++k) {
+    const int32_t i = l->child[c][k];
+    if (i == l->n || !(l->inverse[i] > 0.0f)) continue;
+    own += (double)l->diagonal[i];
+    for (int s = 0; s < 6; ++s) {
+      const int32_t j = l->neighbor[i][s];
+      if (!(l->inverse[j] > 0.0f)) continue;
+      if (l->aggregate[j] == c) diagonal += (double)l->off[i][s];
+      else off[s] += (double)l->off[i][s];
+    }
+  }
+  diagonal += own;
+  const double scale = 1.0 / (double)OVER_CORRECTION;
+  for (int s = 0; s < 6; ++s) coarse->off[c][s] = (float)(scale * off[s]);
+  coarse->diagonal[c] = (float)(scale * diagonal);
+  coarse->inverse[c]  = diagonal > 1e-5 * own ? 1.0f / coarse->diagonal[c] : 0.0f; /* joined to nothing: its constant is the matrix' null space */
+}
+
+void box_levels_restrict(grid_levels *l, const uint8_t *is_free)
+{
+  if (l->n_levels == 0) return;
+  const grid_level *top = &l->level[0];
+  #pragma omp parallel for schedule(static) if (top->n >= PARALLEL_CELLS)
+  for (int32_t i = 0; i < top->n; ++i) top->inverse[i] = is_free[l->cell[i]] ? 1.0f / top->diagonal[i] : 0.0f;
+  for (int k = 1; k < l->n_levels; ++k) {
+    const grid_level *coarse = &l->level[k];
+    #pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS / 8)
+    for (int32_t c = 0; c < coarse->n; ++c) sum_children(&l->level[k - 1], coarse, c);
+  }
+}
