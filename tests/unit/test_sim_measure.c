@@ -206,7 +206,8 @@ static const char *const sand_text = "stickslip: 1\nname: sand\ngravity: [0, 0, 
                                      "  heat:    {quantity: granular_temperature, body: sand}\n"
                                      "  inside:  {quantity: granular_temperature, body: sand, within: {min: [0, 0, 0], max: [1, 9, 9]}}\n"
                                      "  nowhere: {quantity: granular_temperature, body: sand, within: {min: [8, 8, 8], max: [9, 9, 9]}}\n"
-                                     "  fast:    {quantity: max_speed, body: sand}\n";
+                                     "  fast:    {quantity: max_speed, body: sand}\n"
+                                     "  square:  {quantity: anisotropy, body: sand, point: [1, 2, 3]}\n";
 
 static particles *sand_of(bench *b) { return particles_of(b->s->bodies[0].body); }
 
@@ -307,6 +308,28 @@ static void velocities_differ(void **state)
   bench_close(&b);
 }
 
+/* Rings of eight about (1, 2), turned: cos 4 phi of each is that of the first two, which weigh 3 and 1. */
+static void heaps_are_round_or_not(void **state)
+{
+  (void)state;
+  bench b;
+  bench_open(&b, sand_text, lattice);
+  particles *p = sand_of(&b);
+  for (int turn = 0; turn < 5; ++turn) {
+    const double phi = 0.1 * turn * M_PI;
+    for (int64_t i = 0; i < p->n; ++i) {
+      const double at = phi + 0.25 * M_PI * (double)(i % 8), r = 0.5 + 0.1 * (double)(i / 8);
+      p->x[0][i] = 1.0 + r * cos(at), p->x[1][i] = 2.0 + r * sin(at), p->x[2][i] = (double)i, p->mass[i] = i % 2 ? 1.0 : 3.0;
+    }
+    bench_record(&b, turn, NULL);
+    expect("square", 0.5 * cos(4.0 * phi), 1e-14);
+  }
+  for (int64_t i = 0; i < p->n; ++i) p->x[0][i] = 1.0, p->x[1][i] = 2.0;
+  bench_record(&b, 6, NULL);
+  assert_true(isnan(last_of(&b, "square"))); /* on the axis there is no angle */
+  bench_close(&b);
+}
+
 /* --- contact ------------------------------------------------------------------------------------------------------------- */
 
 static const char *const contact_text = "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
@@ -393,5 +416,5 @@ static void what_is_due_is_due_once(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(nodes_are_followed), cmocka_unit_test(rigid_bodies_turn), cmocka_unit_test(flow_keeps_the_books),
-          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(contacts_between_two),
+          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(heaps_are_round_or_not), cmocka_unit_test(contacts_between_two),
           cmocka_unit_test(what_is_due_is_due_once))

@@ -64,6 +64,9 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(angle_of_repose, "rad", OF_PARTICLES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT,                                                                  \
     "slope of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis through `point`, "   \
     "which is on the ground")                                                                                                                   \
+  X(anisotropy, "1", OF_PARTICLES, TAKE_BODY, TAKE_POINT,                                                                                         \
+    "fourfold, of a heap: mean of cos 4 phi over a body's particles by mass and squared distance r^2 from the vertical axis through `point`, "  \
+    "phi their angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
   X(mass_beyond, "kg", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
   X(flow_rate, "kg/s", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
     "mass of a body's particles that have crossed the plane through `point` along `direction` since the record before, those that came back "   \

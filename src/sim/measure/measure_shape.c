@@ -31,6 +31,34 @@ PetscErrorCode measure_angle_of_repose(const measure_moment *now, measure *k, do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two horizontal directions; the first lies in the plane of gravity and the coordinate axis that is least steep. */
+static void horizontals(const double up[3], double e[2][3])
+{
+  int flattest = 0;
+  for (int k = 1; k < 3; ++k)
+    if (fabs(up[k]) < fabs(up[flattest])) flattest = k;
+  for (int k = 0; k < 3; ++k) e[0][k] = (k == flattest) - up[flattest] * up[k];
+  v3_scale(e[0], 1.0 / v3_norm(e[0]), e[0]);
+  v3_cross(e[1], up, e[0]);
+}
+
+PetscErrorCode measure_anisotropy(const measure_moment *now, measure *k, double *value)
+{
+  const particles *p = particles_of(measure_body_of(now, k));
+  double           up[3], e[2][3], sum = 0.0, all = 0.0;
+  PetscFunctionBegin;
+  measure_up(now->scene, up);
+  horizontals(up, e);
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double d[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
+    const double x = v3_dot(d, e[0]), y = v3_dot(d, e[1]), square = x * x + y * y;
+    all += p->mass[i] * square;
+    if (square > 0.0) sum += p->mass[i] * (x * x * x * x - 6.0 * x * x * y * y + y * y * y * y) / square; /* r^2 cos 4 phi */
+  }
+  if (all > 0.0) *value = sum / all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* --- quantiles ------------------------------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
