@@ -254,6 +254,44 @@ static void test_held(void **state)
   assert_no_leak();
 }
 
+/* One end of a stiff strand jumps within a step: what follows is far from any linearisation at where it was. */
+static void jump(const char *model, const char *to, const char *others, int64_t least_contacts)
+{
+  world   w;
+  char    text[2000];
+  int64_t most = 0;
+  snprintf(text, sizeof text,
+           "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 1.0e-2}\n"
+           "materials: {rope: {model: linear_corotated, density: 1000, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n%s"
+           "  rope:\n    kind: rod\n    model: %s\n    material: rope\n    curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}\n    segments: 20\n"
+           "    section: {circle: 0.01784}\n    start: clamped\n" /* E A = 1e4 N */
+           "    end: {held: pinned, motion: {keyframes: [{time: 0, translate: [0, 0, 0]}, {time: 0.01, translate: %s}, {time: 1, translate: %s}]}}\n"
+           "contact: {friction: 0.3}\n",
+           others, model, to, to);
+  open_world(text, &w);
+  for (int k = 0; k < 10; ++k) {
+    step(&w);
+    assert_true(w.report.residual <= 1e-3);
+    assert_close(w.report.contact.max_cone_violation, 0.0, 1e-9);
+    assert_true(w.report.contact.natural_map <= 1e-6);
+    if (w.report.contact.n_active > most) most = w.report.contact.n_active;
+  }
+  assert_true(most >= least_contacts);
+  close_world(&w);
+}
+static void test_jump(void **state)
+{
+  (void)state;
+  jump("mass_spring", "[-0.1, 0, 0.02]", "", 0);
+  jump("mass_spring", "[-0.3, 0.2, 0.1]", "", 0);
+  jump("mass_spring", "[-0.5, 0, 0.3]", "", 0);
+  jump("mass_spring", "[0, 0, 0.5]", "", 0);
+  jump("mass_spring", "[-1, 0.1, 0]", "", 0);
+  jump("mass_spring", "[-0.3, 0, -0.4]", "  bar: {kind: static, shape: {capsule: {from: [0.4, -1, -0.1], to: [0.4, 1, -0.1], radius: 0.05}}}\n", 1);
+  jump("discrete_elastic_rod", "[-0.5, 0, 0.3]", "", 0);
+  assert_no_leak();
+}
+
 /* A stiff wire that comes down almost level touches with one end first, and with all the rest before the step is over: none of it gets into the floor. */
 static void test_landing_wire(void **state)
 {
@@ -495,5 +533,5 @@ static void test_refused(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
-          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_rows),
+          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_rows),
           cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))

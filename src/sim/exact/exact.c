@@ -8,7 +8,9 @@
  * which is the paper's one-step problem with f = g(v_k) - M v_k. M is the tangent without what is not symmetric or not definite in
  * it; whatever it leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the
  * tolerance (step_layout.h). From the third linearisation on they start from Anderson's combination of those before; M and W are
- * kept while that makes progress. max_iterations: 1 takes the first linearisation as it is, as the paper does. */
+ * kept while that makes progress. Where the slope of work (v - v_k) . (g - H^T r) is not near 0 at v, the next linearisation is made
+ * where it is, on the way from v_k through v; what is accepted is never such a place, but the solution of a linearised problem.
+ * max_iterations: 1 takes the first linearisation as it is, as the paper does. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -30,8 +32,15 @@ typedef struct {
   exact_dump     last; /* if the job asks for it */
 } exact;
 
-#define SLOW 0.9 /* a linearisation that leaves more than this of the residual is made anew: with the combination of steps an older one serves as well */
-enum { IDLE = 4 }; /* iterations without getting nearer, after which linearising has given all it can */
+/* What leaves more than this of the residual is linearised anew: with the combination of steps an older matrix serves as well. */
+#define SLOW 0.3
+#define OFF  0.5 /* share of the slope at the start of a way that is no slope at its end: see search_the_way */
+#define LONGEST_WAY 16.0
+enum {
+  IDLE     = 4,  /* iterations without getting nearer, after which linearising has given all it can: near the tolerance, */
+  IDLE_FAR = 16, /* and far from it, where ways wind */
+  TRIALS   = 20  /* places looked at on one way */
+};
 
 /* What one step needs, from its begin to its end. */
 typedef struct {
@@ -95,7 +104,9 @@ static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode linearise(exact *e, exact_problem *p)
+/* A matrix that is not definite, where its bodies promise one: the state is too far gone, or, if the step starts there, something
+ * has no mass. */
+static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_verdict *verdict)
 {
   sparse_rows M, H;
   PetscFunctionBegin;
@@ -106,7 +117,10 @@ static PetscErrorCode linearise(exact *e, exact_problem *p)
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
   sparse_rows_destroy(&M);
   sparse_rows_destroy(&H);
-  PetscCall(code);
+  if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) {
+    error_clear();
+    *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+  } else PetscCall(code);
   timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -199,6 +213,58 @@ static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* dy . (g - H^T r), of which p->right is the second. */
+static double slope_along(const exact_problem *p)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < p->n; ++i) sum += p->dy[i] * p->right[i];
+  return sum;
+}
+
+/* That slope where the last problem was linearised: -dy . M dy. */
+static double slope_at_start(const exact *e, exact_problem *p)
+{
+  memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
+  contact_jacobian_scatter(&e->contacts.rows, -1.0, p->r, p->full);
+  step_unknowns_fold(&p->unknowns, p->full, p->right);
+  return slope_along(p);
+}
+
+/* The next place to look, as a share of the way, between one not far enough and one (infinite: not known yet) too far. */
+static double next_share(double low, double at_low, double high, double at_high, int k)
+{
+  const double width = high - low, straight = low + width * at_low / (at_low - at_high);
+  if (isinf(high)) return 2.0 * low;
+  if (k % 3 == 2 || !(straight > low)) return low + 0.5 * width;
+  return fmin(fmax(straight, low + 0.1 * width), high - 0.1 * width);
+}
+
+/* Where a linearised problem led to, start + dy, the slope of work along the way is `last`. From `first` < 0 at the start it should
+ * have come near 0. If not (infinite: that state cannot be), the next problem is linearised not there but where the way, made longer
+ * if need be, comes near. */
+static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, double last, step_verdict *verdict,
+                                     step_report *report)
+{
+  double low = 0.0, at_low = first, high = 1.0, at_high = last, norm;
+  PetscFunctionBegin;
+  if (last < 0.0) low = 1.0, at_low = last, high = INFINITY;
+  anderson_forget(&p->past);
+  for (int k = 0; k < TRIALS; ++k) {
+    const double share = next_share(low, at_low, high, at_high, k);
+    for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->start[i] + share * p->dy[i];
+    step_unknowns_expand(&p->unknowns, p->y, e->layout.v);
+    PetscCall(step_layout_follow(&e->layout));
+    *verdict = (step_verdict){STEP_OK, NULL, -1};
+    PetscCall(evaluate(e, p, false, &norm, verdict, report));
+    const double slope = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
+    if (fabs(slope) <= -OFF * first || (slope < 0.0 && share >= LONGEST_WAY)) break;
+    if (slope < 0.0) low = share, at_low = slope;
+    else high = share, at_high = slope;
+  }
+  if (verdict->code == STEP_OK) PetscCall(evaluate(e, p, true, &norm, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Linearise until the step is solved. What is accepted is always the solution of a linearised problem, which obeys the law of
  * contact. */
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
@@ -209,28 +275,41 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
   double            norm_at_start; /* of no interest: contacts are not solved for there */
   bool              is_renewed = true; /* M belongs to the state at hand */
   int64_t           n_idle     = 0;    /* iterations since the best */
+  double            first;             /* slope of work where a way begins */
   PetscCall(evaluate(e, p, true, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) {
       *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
       break;
     }
-    if (is_renewed) PetscCall(linearise(e, p));
+    if (is_renewed) PetscCall(linearise(e, p, k == 0, verdict));
+    if (verdict->code != STEP_OK) break;
     memcpy(p->start, p->y, (size_t)p->n * sizeof *p->y);
     PetscCall(solve_linearised(e, p, verdict, report));
     ++report->newton_iterations;
     if (verdict->code != STEP_OK) break;
     before = k > 0 ? norm : INFINITY; /* the state the step starts from is no approximation of its end */
+    first  = slope_at_start(e, p);
     PetscCall(evaluate(e, p, false, &norm, verdict, report));
-    if (verdict->code != STEP_OK || norm <= o->tolerance || o->max_iterations == 1) break;
+    if ((verdict->code == STEP_OK && norm <= o->tolerance) || o->max_iterations == 1) break;
+    const double last = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
+    if (k + 1 < o->max_iterations && (last > -OFF * first || (k > 0 && last < OFF * first))) {
+      PetscCall(search_the_way(e, p, first, last, verdict, report));
+      is_renewed = true;
+      norm = best = INFINITY, n_idle = 0;
+      continue;
+    }
+    if (verdict->code != STEP_OK) break;
     n_idle = norm < 0.9 * best ? 0 : n_idle + 1;
     best   = fmin(best, norm);
-    if (k + 1 == o->max_iterations || (n_idle >= IDLE && norm <= best)) { /* all that linearising has to give */
+    const int64_t patience = norm <= o->stall_tolerance ? IDLE : IDLE_FAR;
+    if (k + 1 == o->max_iterations || (n_idle >= patience && norm <= best)) { /* all that linearising has to give */
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
       break;
     }
     is_renewed = norm > SLOW * before;
-    if (k > 0) PetscCall(accelerate(e, p, p->start));
+    if (norm > before) anderson_forget(&p->past);
+    else if (k > 0) PetscCall(accelerate(e, p, p->start));
     PetscCall(evaluate(e, p, is_renewed, &norm_at_start, verdict, report));
     if (verdict->code != STEP_OK && k > 0) PetscCall(step_back(e, p, is_renewed, verdict, report));
   }
