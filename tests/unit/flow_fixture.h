@@ -36,6 +36,8 @@ typedef struct {
   flow_options o;
   box_options  pressure, boxes;
   flow_gradient_options gradient;
+  flow_lagrangian_options lagrangian;
+  flow_pyramid_options pyramid;
   flow_friction_options friction;
 } fixture;
 
@@ -212,14 +214,16 @@ static void fixture_options(fixture *w)
   const flow_options *o;
   assert_ok(document_create(&w->doc));
   assert_ok(flow_options_defaults(w->doc, &o));
-  w->o = *o, w->pressure = *o->pressure, w->gradient = *o->gradient, w->friction = *o->friction;
-  w->o.pressure = &w->pressure, w->o.gradient = &w->gradient, w->o.friction = &w->friction;
+  w->o = *o, w->pressure = *o->pressure, w->boxes = *o->boxes, w->gradient = *o->gradient, w->lagrangian = *o->lagrangian;
+  w->pyramid = *o->pyramid, w->friction = *o->friction;
+  w->o.pressure = &w->pressure, w->o.boxes = &w->boxes, w->o.gradient = &w->gradient, w->o.lagrangian = &w->lagrangian;
+  w->o.pyramid = &w->pyramid, w->o.friction = &w->friction;
 }
 static inline void fixture_tighten(fixture *w, double tolerance)
 {
   w->o.tolerance = tolerance, w->o.max_outer = 5000;
   w->pressure.tolerance = 1e-2 * tolerance, w->pressure.max_iterations = 100000;
-  w->gradient.max_iterations = 20000, w->friction.max_iterations = 20000;
+  w->boxes.tolerance = 1e-3, w->gradient.max_iterations = 20000, w->friction.max_iterations = 20000;
 }
 
 static void fixture_create(fixture *w, const fixture_spec *spec)

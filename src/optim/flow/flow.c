@@ -62,9 +62,9 @@ static double change_of_pn(const flow_solver *S, const snapshot *b)
   return fmax(over(largest_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
               over(largest_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
 }
-static double change_of_s(const flow_solver *S, const snapshot *b)
+static double change_of_s(const flow_solver *S, const snapshot *b, double undamped)
 {
-  return over(largest_difference(S->f->n_stress, S->x->s, b->s), S->alpha_max * S->p_ref);
+  return over(fmax(undamped, largest_difference(S->f->n_stress, S->x->s, b->s)), S->alpha_max * S->p_ref);
 }
 static double change_of_z(const flow_solver *S, const snapshot *b)
 {
@@ -110,7 +110,7 @@ static PetscErrorCode solve_pn(flow_solver *S, snapshot *sweep)
 static PetscErrorCode solve_s(flow_solver *S, const flow_stress_solver *stress, double *undamped)
 {
   PetscFunctionBegin;
-  *undamped = 1.0;
+  *undamped = 0.0;
   if (!stress) PetscFunctionReturn(PETSC_SUCCESS);
   const double start = timer_now();
   flow_radii(S);
@@ -131,7 +131,7 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
   PetscFunctionBegin;
   r->is_converged = false;
   for (int64_t k = 0; k < S->o->max_outer && !r->is_converged && r->is_finite; ++k) {
-    double undamped = 1.0;
+    double undamped = 0.0;
     snapshot_take(S, before);
     if (which->has_p && S->f->update_alpha) S->f->update_alpha(S->f->alpha_context, S->x->p, S->u, S->alpha);
     scales(S);
@@ -145,7 +145,7 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
     else PetscCall(timed(S, CONTACT, flow_solve_lambda));
     scales(S);
     ++r->outer;
-    r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), undamped * change_of_s(S, before));
+    r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
     if (stop_is_urgent()) break;
   }

@@ -73,9 +73,13 @@ typedef struct {
   X(PF_C, "pf_c", "PF-C, weak: pressure and stress, then contacts, once")                                                                     \
   X(C_PF, "c_pf", "C-PF, weak: contacts, then pressure and stress, once")
 #define FLOW_STRESS_TABLE(X)                                                                                                              \
-  X(GRADIENT, "projected_gradient", flow_stress_gradient, "accelerated projected gradient on all five components with exact projection on the cone")
+  X(GRADIENT, "projected_gradient", flow_stress_gradient, "accelerated projected gradient on all five components with exact projection on the cone")            \
+  X(LAGRANGIAN, "augmented_lagrangian", flow_stress_lagrangian, "component by component, augmented Lagrangian and inexact projected Newton, as published")  \
+  X(PYRAMID, "pyramid", flow_stress_pyramid, "a box for each component, all from the same stress (JCSP): anisotropic, as published for staggered stress")      \
+  X(SP, "sp", flow_stress_sp, "the same boxes, all components in one solve with a larger diagonal: the published comparison, melts heaps")
 #define FLOW_FRICTION_TABLE(X)                                                                                \
-  X(GRADIENT, "projected_gradient", "accelerated projected gradient with exact projection on the discs")
+  X(GRADIENT, "projected_gradient", "accelerated projected gradient with exact projection on the discs")      \
+  X(NEWTON, "newton", "augmented Lagrangian, projected Newton with line search on the energy, as published")
 enum {
 #define X(symbol, name, help) FLOW_##symbol,
   FLOW_COUPLING_TABLE(X)
@@ -97,17 +101,35 @@ typedef struct {
   double  inner;          /* its step at which it ends, over the outer tolerance */
 } flow_gradient_options;
 typedef struct {
+  int64_t iterations;        /* Newton steps of each component in an outer iteration */
+  double  damping;           /* gamma */
+  bool    has_pyramid;       /* the auxiliary one */
+  double  kappa;             /* its width over the cone's */
+  double  beta;              /* mu = beta A alpha^2 p^2 in each cell */
+  double  mu;                /* one number in place of that [W]; NaN: none */
+  bool    keeps_multipliers; /* from step to step */
+  bool    has_line_search;   /* halves a step of 1, in place of the damping */
+} flow_lagrangian_options;
+typedef struct {
+  double width;   /* bound of a component over alpha p/sqrt(2), in terms of sxx ... syz */
+  double damping; /* of JCSP */
+  double shift;   /* of the diagonal, relative; SP only */
+} flow_pyramid_options;
+typedef struct {
   int     method;         /* FLOW_FRICTION_... */
   int64_t max_iterations; /* of one solve for z */
+  double  kappa, beta;    /* newton: as for stress */
 } flow_friction_options;
 
 typedef struct flow_options {
   int     coupling, stress; /* FLOW_..., FLOW_STRESS_... */
   double  tolerance;        /* on the largest normalised change of an outer iteration */
   int64_t max_outer, sweeps;
-  const box_options           *pressure; /* solver of p, of lambda and of both */
-  const flow_gradient_options *gradient;
-  const flow_friction_options *friction;
+  const box_options             *pressure, *boxes; /* solver of p, of lambda and of both; of components of stress */
+  const flow_gradient_options   *gradient;
+  const flow_lagrangian_options *lagrangian;
+  const flow_pyramid_options    *pyramid;
+  const flow_friction_options   *friction;
 } flow_options;
 extern const key_table flow_options_table; /* of struct flow_options: solver.flow of a job */
 /* The defaults, which stand in the tables alone. `owner` owns the storage. */

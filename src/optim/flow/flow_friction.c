@@ -10,6 +10,8 @@ PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t)
   *t = (flow_friction){.S = S, .n = n};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(flow_array(S, "flow contact friction", 2 * n, sizeof(double), vectors[k]));
   PetscCall(flow_array(S, "flow discs", n, sizeof(double), &t->radius));
+  PetscCall(flow_array(S, "flow disc multipliers", n, sizeof(double), &t->multiplier));
+  PetscCall(flow_array(S, "flow disc hessians", 3 * n, sizeof(double), &t->hessian));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,7 +106,8 @@ PetscErrorCode flow_solve_z(flow_solver *S)
   flow_change_contacts(S, -1.0, NULL, S->x->z);
   flow_gradient_contacts(S->f, S->v, NULL, t->base);
   memcpy(t->z, S->x->z, (size_t)(2 * t->n) * sizeof *t->z);
-  solve_gradient(t);
+  if (S->o->friction->method == FLOW_FRICTION_NEWTON) PetscCall(flow_friction_newton(t));
+  else solve_gradient(t);
   memcpy(S->x->z, t->z, (size_t)(2 * t->n) * sizeof *t->z);
   flow_change_contacts(S, 1.0, NULL, S->x->z);
   PetscFunctionReturn(PETSC_SUCCESS);

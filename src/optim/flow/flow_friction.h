@@ -11,9 +11,11 @@ typedef struct flow_friction {
   double      *g, *gy, *g_old;  /* gradients at next, y, z */
   double      *radius;          /* [n] mu lambda */
   double       scale;           /* of z [N] */
+  double      *multiplier, *hessian; /* newton: [n], [n][3] of the discs' penalty, xx xy yy */
 } flow_friction;
 
 PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t);
+PetscErrorCode flow_friction_newton(flow_friction *t);
 /* y = A_zz x */
 void flow_friction_product(flow_friction *t, const double *restrict x, double *restrict y);
 #endif

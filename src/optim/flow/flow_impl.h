@@ -29,12 +29,6 @@ typedef struct {
   double (*part)[FLOW_BODY]; /* [n_chunks] */
 } flow_coupled;
 
-typedef struct {
-  int64_t  n;
-  int32_t *sample;      /* [n] numbers of the samples of one component, ascending */
-  sparse_rows D, DT;    /* rows of them alone */
-} flow_component;
-
 typedef struct flow_solver {
   const flow_problem *f;
   const flow_options *o;
@@ -121,7 +115,7 @@ PetscErrorCode flow_solve_unified(flow_solver *S);
 PetscErrorCode flow_solve_z(flow_solver *S);
 typedef struct {
   PetscErrorCode (*create)(flow_solver *S);
-  PetscErrorCode (*solve)(flow_solver *S, double *undamped); /* largest |step| before damping, over the step taken (1 without damping) */
+  PetscErrorCode (*solve)(flow_solver *S, double *undamped); /* *undamped: largest number of the last step before damping [Pa], 0 if there is no damping */
   void           (*destroy)(flow_solver *S);
 } flow_stress_solver;
 #define X(symbol, name, solver, help) extern const flow_stress_solver solver;

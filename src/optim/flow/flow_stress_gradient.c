@@ -222,7 +222,7 @@ static PetscErrorCode solve(flow_solver *S, double *undamped)
   double       momentum = 1.0, beta = 0.0, beta_before = 0.0;
   step_sums    sums = {0};
   PetscFunctionBegin;
-  *undamped = 1.0;
+  *undamped = 0.0;
   begin(S, w);
   for (int64_t it = 0; it < S->o->gradient->max_iterations; ++it) {
     const double curvature = faces(S, w, beta_before, beta) + bodies(S, w, beta_before, beta);
