@@ -1,5 +1,6 @@
 #include "optim/optim.h"
 #include "core/error.h"
+#include "optim/box/box_tao.h"
 #include "optim/mat_block3.h"
 #include "optim/pc_block_diagonal.h"
 #include "optim/pc_metis_schwarz.h"
@@ -14,5 +15,6 @@ PetscErrorCode optim_register_all(void)
   PetscCall(PCRegister(PCBLOCKDIAGONAL, PCCreate_BlockDiagonal));
   PetscCall(PCRegister(PCMETISSCHWARZ, PCCreate_MetisSchwarz));
   PetscCall(SNESRegister(SNESSTABILIZED, SNESCreate_Stabilized));
+  PetscCall(box_tao_register());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

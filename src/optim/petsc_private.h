@@ -9,5 +9,6 @@
 #include <petsc/private/matimpl.h>
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/snesimpl.h>
+#include <petsc/private/taoimpl.h>
 #pragma GCC diagnostic pop
 #endif

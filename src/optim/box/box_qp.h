@@ -78,7 +78,9 @@ typedef PetscErrorCode (*box_solve_function)(const box_qp *q, const box_options 
   X(MPRGP, "mprgp", box_solve_mprgp, "modified proportioning with reduced gradient projections: faces change by whole steps of conjugate gradients while |nu| is above ten times its target [TakahashiBatty2021]") \
   X(MPRGP_ORIGINAL, "mprgp_original", box_solve_mprgp_original, "the same with fixed short steps throughout [DostalSchoeberl2005]") \
   X(ACTIVE_SET, "active_set", box_solve_active_set, "primal-dual active sets, conjugate gradients on the rest: the quickest from a good start; mprgp takes over if the sets cycle") \
-  X(CG, "cg", box_solve_cg, "conjugate gradients without any bounds, for comparison")
+  X(CG, "cg", box_solve_cg, "conjugate gradients without any bounds, for comparison") \
+  X(TAO, "tao", box_solve_tao, "PETSc's Tao, of the type that <prefix>tao_type of the block petsc picks: bnls by default, bntr, gpcg, blmvm, bqpip, mprgp, activeset") \
+  X(SNESVI, "snesvi", box_solve_snesvi, "PETSc's SNES for variational inequalities: Newton on reduced spaces, its systems solved by cg and icc to a tenth unless the block petsc says otherwise")
 enum {
 #define X(symbol, name, solve, help) BOX_METHOD_##symbol,
   BOX_SOLVER_TABLE(X)
