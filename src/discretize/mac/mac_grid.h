@@ -75,6 +75,15 @@ static inline bool mac_grid_is_inside(const mac_grid *g, const int32_t ijk[3])
   return ijk[0] < g->n[0] && ijk[1] < g->n[1] && ijk[2] < g->n[2];
 }
 
+/* Whether the lower face of a cell lies on a wall of the box that nothing passes. */
+static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
+{
+  int32_t ijk[3];
+  mac_grid_cell(g, slot, ijk);
+  const mac_wall *wall = g->wall[axis];
+  return (ijk[axis] == 0 && wall[0] <= MAC_WALL_SMOOTH) || (ijk[axis] == g->n[axis] && wall[1] <= MAC_WALL_SMOOTH);
+}
+
 /* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), by mac_grid_slot: where the box is periodic, cells of
  * the block beyond it stand for those they wrap to. */
 void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);

@@ -1,0 +1,199 @@
+#include "discretize/mac/mac_fractions.h"
+#include "core/memory.h"
+#include "discretize/mac/mac_fractions_internal.h"
+#include <string.h>
+
+enum { HALF_SIDE = 2 * MAC_TILE_SIDE, HALF_TILE = HALF_SIDE * HALF_SIDE * HALF_SIDE };
+static const double LEAST_FLUID = 0.01; /* of a face: with less it is solid */
+
+void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_tile *t)
+{
+  int32_t cell[3][MAC_TILE_SIDE];
+  bool    is_flipped[3][MAC_TILE_SIDE], is_air[3][MAC_TILE_SIDE];
+  for (int a = 0; a < 3; ++a)
+    for (int q = 0; q < MAC_TILE_SIDE; ++q) {
+      const int32_t at = MAC_SIDE * g->block[block][a] + q - 1, n = g->n[a];
+      const bool    is_beyond = !mac_grid_is_periodic(g, a) && (at < 0 || at >= n);
+      is_flipped[a][q] = is_beyond;
+      is_air[a][q]     = is_beyond && g->wall[a][at >= n] == MAC_WALL_OPEN;
+      cell[a][q]       = !is_beyond ? at : at < 0 ? -1 - at : 2 * n - 1 - at;
+      if (mac_grid_is_periodic(g, a) && at > n) cell[a][q] = at % n; /* of the block, beyond the box */
+      if (cell[a][q] < 0) cell[a][q] = 0;                            /* a box thinner than a block */
+    }
+  for (int i = 0, q = 0; i < MAC_TILE_SIDE; ++i)
+    for (int j = 0; j < MAC_TILE_SIDE; ++j)
+      for (int k = 0; k < MAC_TILE_SIDE; ++k, ++q) {
+        t->slot[q]   = mac_grid_slot(g, cell[0][i], cell[1][j], cell[2][k]);
+        t->flip[q]   = (uint8_t)(4 * is_flipped[0][i] + 2 * is_flipped[1][j] + is_flipped[2][k]);
+        t->is_air[q] = is_air[0][i] || is_air[1][j] || is_air[2][k];
+      }
+}
+
+void mac_weights_destroy(mac_weights *w)
+{
+  memory_free(&w->half), memory_free(&w->center), memory_free(&w->cell_liquid), memory_free(&w->cell_fluid);
+  for (int a = 0; a < 3; ++a)
+    memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]), memory_free(&w->face_open[a]);
+  memory_free(&w->share_start), memory_free(&w->share), memory_free(&w->placed);
+  *w = (mac_weights){0};
+}
+
+static PetscErrorCode reserve(mac_weights *w, int64_t n, bool is_area)
+{
+  int64_t *capacity = w->capacity;
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("fractions of half-cells", MAC_HALVES * n, sizeof *w->half, capacity++, &w->half));
+  if (is_area) PetscCall(memory_reserve("distances", n, sizeof *w->center, capacity, &w->center));
+  ++capacity;
+  double **const sample[] = {&w->cell_liquid, &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0], &w->edge_liquid[1],
+                             &w->edge_liquid[2], &w->cell_fluid, &w->face_fluid[0], &w->face_fluid[1], &w->face_fluid[2], &w->face_open[0],
+                             &w->face_open[1], &w->face_open[2]};
+  for (size_t s = 0; s < sizeof sample / sizeof *sample; ++s) PetscCall(memory_reserve("fractions", n, sizeof(double), capacity++, sample[s]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Half-cells of a tile, from the values of each cell: those of the continuum, or of one solid in all blocks. */
+static void put_halves(const double *value, int t, uint8_t flip, double *tile)
+{
+  const int i = 2 * (t / 36), j = 2 * (t / 6 % 6), k = 2 * (t % 6);
+  for (int q = 0; q < MAC_HALVES; ++q)
+    tile[((i + (q >> 2)) * HALF_SIDE + j + ((q >> 1) & 1)) * HALF_SIDE + k + (q & 1)] = value[q ^ flip];
+}
+static void load_continuum(const mac_weights *w, const mac_mirror_tile *t, double *tile)
+{
+  static const double none[MAC_HALVES] = {0};
+  for (int q = 0; q < MAC_TILE; ++q)
+    put_halves(t->slot[q] < 0 || t->is_air[q] ? none : w->half + MAC_HALVES * t->slot[q], q, t->flip[q], tile);
+}
+static void load_solid(const mac_weights *w, const mac_mirror_tile *t, int32_t solid, double *tile)
+{
+  static const double none[MAC_HALVES] = {0};
+  int64_t             block = -1;
+  const mac_share    *share = NULL;
+  for (int q = 0; q < MAC_TILE; ++q) {
+    if (t->slot[q] >= 0 && t->slot[q] / MAC_BLOCK != block) block = t->slot[q] / MAC_BLOCK, share = mac_weights_share(w, block, solid);
+    put_halves(t->slot[q] < 0 || !share ? none : share->half[t->slot[q] % MAC_BLOCK], q, t->flip[q], tile);
+  }
+}
+
+/* Mean of the eight half-cells of a control volume: shift 0 or -1 along each axis from the cell's own. */
+static double mean_of_eight(const double *tile, int l, int si, int sj, int sk)
+{
+  const double *at = tile + ((2 + 2 * (l >> 4) + si) * HALF_SIDE + 2 + 2 * ((l >> 2) & 3) + sj) * HALF_SIDE + 2 + 2 * (l & 3) + sk;
+  double        sum = 0.0;
+  for (int q = 0; q < 4; ++q) {
+    const int i = q >> 1, j = q & 1;
+    sum += at[(i * HALF_SIDE + j) * HALF_SIDE] + at[(i * HALF_SIDE + j) * HALF_SIDE + 1];
+  }
+  return 0.125 * sum;
+}
+
+static void average_continuum(mac_weights *w, int64_t b, const double *tile)
+{
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const int64_t slot = b * MAC_BLOCK + l;
+    w->cell_liquid[slot] = mean_of_eight(tile, l, 0, 0, 0);
+    for (int a = 0; a < 3; ++a) {
+      w->face_liquid[a][slot] = mean_of_eight(tile, l, -(a == 0), -(a == 1), -(a == 2));
+      w->edge_liquid[a][slot] = mean_of_eight(tile, l, -(a != 0), -(a != 1), -(a != 2));
+    }
+  }
+}
+
+static void average_solid(mac_share *s, const double *tile)
+{
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    s->cell[l] = mean_of_eight(tile, l, 0, 0, 0);
+    for (int a = 0; a < 3; ++a) s->face[a][l] = mean_of_eight(tile, l, -(a == 0), -(a == 1), -(a == 2));
+  }
+}
+
+/* Share of the hat kernel about a lower face that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8. */
+static double open_share(const double *solid, int axis, int l)
+{
+  static const double weight[4] = {0.125, 0.375, 0.375, 0.125};
+  const int           first[3] = {1 + 2 * (l >> 4) - (axis == 0), 1 + 2 * ((l >> 2) & 3) - (axis == 1), 1 + 2 * (l & 3) - (axis == 2)};
+  double              sum = 0.0;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) {
+      const double *at = solid + ((first[0] + i) * HALF_SIDE + first[1] + j) * HALF_SIDE + first[2];
+      sum += weight[i] * weight[j] * (0.125 * (at[0] + at[3]) + 0.375 * (at[1] + at[2]));
+    }
+  return 1.0 - sum;
+}
+
+/* W_F of faces; where next to nothing is left, solids take all. */
+static void close_faces(mac_weights *w, const mac_grid *g, int64_t b)
+{
+  const int32_t first = w->share_start[b], last = w->share_start[b + 1];
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const int64_t slot = b * MAC_BLOCK + l;
+    double        cell = 0.0;
+    for (int32_t s = first; s < last; ++s) cell += w->share[s].cell[l];
+    w->cell_fluid[slot] = cell < 1.0 ? 1.0 - cell : 0.0;
+    for (int a = 0; a < 3; ++a) {
+      double sum = 0.0;
+      for (int32_t s = first; s < last; ++s) sum += w->share[s].face[a][l];
+      if (sum > 1.0 - LEAST_FLUID) {
+        for (int32_t s = first; s < last; ++s) w->share[s].face[a][l] /= sum;
+        sum = 1.0;
+      }
+      w->face_fluid[a][slot] = mac_grid_is_closed(g, a, slot) ? 0.0 : 1.0 - sum;
+    }
+  }
+}
+
+static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, bool is_area)
+{
+  const int32_t first = w->share_start[b], last = w->share_start[b + 1];
+  double        tile[HALF_TILE], all[HALF_TILE];
+  if (first < last) memset(all, 0, sizeof all);
+  for (int32_t s = first; s < last; ++s) {
+    load_solid(w, t, w->share[s].solid, tile);
+    average_solid(w->share + s, tile);
+    if (is_area) memcpy(w->share[s].face, w->share[s].area, sizeof w->share[s].face);
+    for (int q = 0; q < HALF_TILE; ++q) all[q] += tile[q];
+  }
+  close_faces(w, g, b);
+  for (int a = 0; a < 3; ++a)
+    for (int l = 0; l < MAC_BLOCK; ++l) w->face_open[a][b * MAC_BLOCK + l] = first < last ? open_share(all, a, l) : 1.0;
+}
+
+/* W_L by the ghost fluid method: theta of a face from the distances at the centres on both sides. */
+static void ghost_fluid(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, double least)
+{
+  static const int step[3] = {36, 6, 1};
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const int     place = mac_grid_tile_place(l);
+    const int64_t slot  = b * MAC_BLOCK + l;
+    const double  here = t->slot[place] < 0 || t->is_air[place] ? g->h : w->center[t->slot[place]];
+    w->cell_liquid[slot] = w->center[slot] < 0.0 ? 1.0 : 0.0;
+    for (int a = 0; a < 3; ++a) {
+      const int    at = place - step[a];
+      const double there = t->slot[at] < 0 || t->is_air[at] ? g->h : w->center[t->slot[at]];
+      const double inner = here < there ? here : there, outer = here < there ? there : here;
+      const double theta = inner >= 0.0 ? 0.0 : outer < 0.0 ? 1.0 : inner / (inner - outer);
+      w->face_liquid[a][slot] = inner < 0.0 && theta < least ? least : theta;
+    }
+  }
+}
+
+PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_bins *particles, int n_solids, const mac_solid *solids,
+                                   const mac_fraction_options *o)
+{
+  PetscFunctionBegin;
+  PetscCall(reserve(w, g->n_slots, o->is_area));
+  PetscCall(mac_fractions_of_solids(w, g, n_solids, solids, o->is_area));
+  mac_fractions_of_continuum(w, g, particles, o);
+  #pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    mac_mirror_tile t;
+    double          tile[HALF_TILE];
+    mac_mirror_tile_load(g, b, &t);
+    load_continuum(w, &t, tile);
+    average_continuum(w, b, tile);
+    average_solids(w, g, b, &t, o->is_area);
+    if (o->is_area) ghost_fluid(w, g, b, &t, o->least_theta);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,63 @@
+/* How much of every control volume of the staggered grid is solid, and how much of it is continuum.
+ *
+ * Control volumes (of centres, faces, edges: cubes of side h) are unions of eight half-cells, cubes of side h/2, so that one fraction per
+ * half-cell makes all weights consistent with each other [theory: frictional-monolith, section 3.1; Takahashi and Batty 2021, sec. 3.2].
+ *
+ *   solids     by the exact rule on the half-cell's eight corners. Where solids overlap, so that their shares add up to more than one,
+ *              all are scaled to one in sum. Shares of faces below 0.01 of fluid count as solid altogether.
+ *   continuum  union of spheres around particles; share by the distance at the half-cell's centre. A cell that holds particles, as do
+ *              the 26 around it, is full. Inside a solid the value is that of the mirror image outside, so that the surface meets
+ *              solids at right angles and is not counted where it touches them.
+ *   box        beyond walls of the box everything is mirrored: W_S and W_L of faces on walls are those of their inner halves. No flux goes
+ *              through them: their W_F is 0, whatever is there. Beyond open sides there is air: W_L is 0 there, W_S mirrored.
+ *   area       (for liquids) W_F, W_S of faces are shares of their areas, W_L of cells is 1 where the centre is in the liquid, else 0, and W_L
+ *              of a face between a cell in and one out of it is the distance of the surface from the centre inside, over h
+ *              [Gibou et al. 2002; Ng, Min and Gibou 2009].                                                                        */
+#ifndef SS_DISCRETIZE_MAC_MAC_FRACTIONS_H
+#define SS_DISCRETIZE_MAC_MAC_FRACTIONS_H
+#include "discretize/mac/mac_bins.h"
+#include "discretize/mac/mac_solid.h"
+
+enum { MAC_HALVES = 8 }; /* half-cell (di,dj,dk) of a cell is number 4 di + 2 dj + dk */
+
+/* What one solid takes of the cells of one block. */
+typedef struct {
+  int32_t solid;
+  double  half[MAC_BLOCK][MAC_HALVES];
+  double  cell[MAC_BLOCK], face[3][MAC_BLOCK]; /* W_S of centres and lower faces */
+  double  area[3][MAC_BLOCK];                  /* of lower faces; mac_fraction_options.is_area */
+} mac_share;
+
+typedef struct {
+  double *half;           /* [n_slots][8] W_L of half-cells */
+  double *center;         /* [n_slots] distance to the continuum's surface at centres, is_area alone */
+  double *cell_liquid, *face_liquid[3], *edge_liquid[3]; /* [n_slots] W_L */
+  double *cell_fluid, *face_fluid[3];                    /* [n_slots] W_F = 1 - sum of W_S; faces on walls of the box: 0 */
+  double *face_open[3];   /* [n_slots] share of a hat kernel of width h about the face's centre that is in no solid: the mass there over it is the density */
+  int64_t    n_shares;
+  int32_t   *share_start; /* [n_blocks + 1] */
+  mac_share *share;       /* [n_shares] by block, then by solid */
+  mac_placed *placed;     /* [n_solids] */
+  int64_t     capacity[20], n_solids;
+} mac_weights;
+
+typedef struct {
+  double radius;              /* of particles, in h */
+  bool   extends_into_solids; /* without: the continuum ends where its particles end */
+  bool   is_area;
+  double least_theta;         /* is_area: least W_L of a face at the surface */
+} mac_fraction_options;
+
+/* Borrows the solids until the next call. *w may be empty or that of an earlier step. Same bits on any number of threads. */
+PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_bins *particles, int n_solids, const mac_solid *solids,
+                                   const mac_fraction_options *o);
+void           mac_weights_destroy(mac_weights *w);
+
+/* The share of a solid in a block, or NULL. */
+static inline const mac_share *mac_weights_share(const mac_weights *w, int64_t block, int32_t solid)
+{
+  for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q)
+    if (w->share[q].solid == solid) return w->share + q;
+  return NULL;
+}
+#endif

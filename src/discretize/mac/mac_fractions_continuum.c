@@ -1,0 +1,195 @@
+/* Distance to the union of spheres around particles, where it is wanted: near the surface, and mirrored into solids. */
+#include "discretize/mac/mac_fractions_internal.h"
+#include "core/math3.h"
+#include <float.h>
+
+enum { GATHERED = 256, POINTS = MAC_HALVES + 1 }; /* the last point is the centre */
+
+typedef struct {
+  const mac_grid             *g;
+  const mac_bins             *bins;
+  const mac_fraction_options *o;
+  mac_weights                *w;
+  double                      full2; /* squared distance to a particle below which a half-cell is full */
+} continuum;
+
+/* Particles of a cell wrapped there from elsewhere, as seen from cell `seen`. */
+static void image_offset(const mac_grid *g, const int32_t seen[3], double offset[3])
+{
+  for (int a = 0; a < 3; ++a)
+    offset[a] = !mac_grid_is_periodic(g, a) ? 0.0 : seen[a] < 0 ? -g->n[a] * g->h : seen[a] >= g->n[a] ? g->n[a] * g->h : 0.0;
+}
+
+static void lower_minima(int n, const double (*restrict arm)[GATHERED], double quarter, int n_points, double *least2)
+{
+  for (int q = 0; q < n_points; ++q) {
+    const double x = q == MAC_HALVES ? 0.0 : q >> 2 ? quarter : -quarter, y = q == MAC_HALVES ? 0.0 : (q >> 1) & 1 ? quarter : -quarter,
+                 z = q == MAC_HALVES ? 0.0 : q & 1 ? quarter : -quarter;
+    double       least = least2[q];
+    #pragma omp simd reduction(min : least)
+    for (int i = 0; i < n; ++i) {
+      const double dx = arm[0][i] - x, dy = arm[1][i] - y, dz = arm[2][i] - z, d2 = dx * dx + dy * dy + dz * dz;
+      least = d2 < least ? d2 : least;
+    }
+    least2[q] = least;
+  }
+}
+
+/* Squared distances from the half-cells' centres, and the cell's, to the nearest particle of the 27 cells around. */
+static void nearest_of_cell(const continuum *c, const int32_t ijk[3], const int64_t slot[27], double least2[POINTS])
+{
+  double arm[3][GATHERED], x[3], offset[3];
+  int    n = 0;
+  for (int q = 0; q < POINTS; ++q) least2[q] = DBL_MAX;
+  mac_fractions_center(c->g, ijk, x);
+  for (int t = 0; t < 27; ++t) {
+    if (slot[t] < 0) continue;
+    image_offset(c->g, (int32_t[3]){ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1}, offset);
+    for (int32_t p = c->bins->start[slot[t]]; p < c->bins->start[slot[t] + 1]; ++p) {
+      for (int a = 0; a < 3; ++a) arm[a][n] = c->bins->x[a][p] + offset[a] - x[a];
+      if (++n < GATHERED) continue;
+      lower_minima(n, arm, 0.25 * c->g->h, c->o->is_area ? POINTS : MAC_HALVES, least2);
+      n = 0;
+    }
+  }
+  lower_minima(n, arm, 0.25 * c->g->h, c->o->is_area ? POINTS : MAC_HALVES, least2);
+}
+
+/* The same at any point; stops at distances that make no difference. */
+static double nearest_of_point(const continuum *c, const double x[3], double reach)
+{
+  const mac_grid *g = c->g;
+  double          least2 = DBL_MAX, offset[3];
+  int32_t         low[3], high[3];
+  for (int a = 0; a < 3; ++a) {
+    low[a]  = (int32_t)floor((x[a] - reach - g->min[a]) / g->h);
+    high[a] = (int32_t)floor((x[a] + reach - g->min[a]) / g->h);
+  }
+  for (int32_t i = low[0]; i <= high[0]; ++i)
+    for (int32_t j = low[1]; j <= high[1]; ++j)
+      for (int32_t k = low[2]; k <= high[2]; ++k) {
+        const int64_t slot = mac_grid_slot(g, i, j, k);
+        if (slot < 0) continue;
+        image_offset(g, (int32_t[3]){i, j, k}, offset);
+        for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
+          const double d[3] = {c->bins->x[0][p] + offset[0] - x[0], c->bins->x[1][p] + offset[1] - x[1], c->bins->x[2][p] + offset[2] - x[2]};
+          if (v3_dot(d, d) < least2) least2 = v3_dot(d, d);
+        }
+        if (least2 <= c->full2) return least2;
+      }
+  return least2;
+}
+
+/* The image of a point in a solid on the other side of the solid's surface; false: too deep to matter, or beyond an open side. */
+static bool mirror_image(const continuum *c, int64_t block, const double x[3], double image[3])
+{
+  const mac_grid   *g = c->g;
+  const mac_weights *w = c->w;
+  double            least = INFINITY, slope[3];
+  const mac_placed *inside = NULL;
+  for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
+    const double phi = mac_placed_distance(w->placed + w->share[q].solid, x);
+    if (phi < least) least = phi, inside = w->placed + w->share[q].solid;
+  }
+  v3_copy(image, x);
+  if (!(least < 0.0)) return true; /* cut, with its centre outside */
+  if (least < -1.75 * g->h) return false;
+  mac_placed_gradient(inside, x, slope);
+  if (!(v3_dot(slope, slope) > 0.01)) return false;
+  v3_axpy(image, -2.0 * least / v3_dot(slope, slope), slope);
+  for (int a = 0; a < 3; ++a) {
+    const double from = g->min[a], to = from + g->n[a] * g->h;
+    if (mac_grid_is_periodic(g, a) || (image[a] >= from && image[a] <= to)) continue;
+    if (g->wall[a][image[a] > to] == MAC_WALL_OPEN) return false;
+    image[a] = 2.0 * (image[a] > to ? to : from) - image[a];
+  }
+  return true;
+}
+
+static double share_of_half(const continuum *c, double least2)
+{
+  const double share = 0.5 - (sqrt(least2) / c->g->h - c->o->radius) / 0.5;
+  return share > 1.0 ? 1.0 : share > 0.0 ? share : 0.0;
+}
+
+static double solid_half(const mac_weights *w, int64_t block, int l, int q)
+{
+  double sum = 0.0;
+  for (int32_t s = w->share_start[block]; s < w->share_start[block + 1]; ++s) sum += w->share[s].half[l][q];
+  return sum;
+}
+
+/* Points in solids take the value of their image. */
+static void extend_cell(const continuum *c, int64_t block, int l, const int32_t ijk[3], double least2[POINTS])
+{
+  const mac_grid *g = c->g;
+  double          x[3], all = 0.0, image[3];
+  mac_fractions_center(g, ijk, x);
+  for (int q = 0; q < POINTS; ++q) {
+    if (q == MAC_HALVES && !c->o->is_area) break;
+    const double share = q < MAC_HALVES ? solid_half(c->w, block, l, q) : all / MAC_HALVES;
+    all += share;
+    if (share < 0.5) continue;
+    const double step = q < MAC_HALVES ? 0.25 * g->h : 0.0;
+    const double at[3] = {x[0] + (q >> 2 & 1 ? step : -step), x[1] + (q >> 1 & 1 ? step : -step), x[2] + (q & 1 ? step : -step)};
+    least2[q] = mirror_image(c, block, at, image) ? nearest_of_point(c, image, (q < MAC_HALVES ? c->o->radius + 0.25 : c->o->radius + 1.0) * g->h) : DBL_MAX;
+  }
+}
+
+static void fill_cell(const continuum *c, int64_t slot, double share)
+{
+  for (int q = 0; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * slot + q] = share;
+  if (c->o->is_area) c->w->center[slot] = share > 0.5 ? -c->o->radius * c->g->h : c->g->h;
+}
+
+static void compute_cell(const continuum *c, int64_t block, int l, const mac_mirror_tile *tile)
+{
+  const int     place = mac_grid_tile_place(l);
+  const bool    has_solid = c->o->extends_into_solids && c->w->share_start[block + 1] > c->w->share_start[block];
+  const int64_t own = block * MAC_BLOCK + l;
+  int64_t       slot[27];
+  int32_t       ijk[3];
+  int           n_occupied = 0;
+  bool          is_solid = false;
+  mac_grid_cell(c->g, own, ijk);
+  for (int t = 0; t < 27; ++t) {
+    const int64_t at = tile->slot[place + (t / 9 - 1) * 36 + (t / 3 % 3 - 1) * 6 + t % 3 - 1];
+    slot[t] = at;
+    n_occupied += at >= 0 && c->bins->start[at + 1] > c->bins->start[at];
+  }
+  for (int q = 0; has_solid && q < MAC_HALVES; ++q) is_solid = is_solid || solid_half(c->w, block, l, q) >= 0.5;
+  if (n_occupied == 27 && !is_solid) {
+    fill_cell(c, own, 1.0);
+    return;
+  }
+  double least2[POINTS];
+  for (int q = 0; q < POINTS; ++q) least2[q] = DBL_MAX;
+  if (n_occupied > 0) {
+    for (int t = 0; t < 27; ++t) /* mirrored cells have no particles of their own */
+      slot[t] = mac_grid_slot(c->g, ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1);
+    nearest_of_cell(c, ijk, slot, least2);
+  }
+  if (is_solid) extend_cell(c, block, l, ijk, least2);
+  for (int q = 0; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * own + q] = share_of_half(c, least2[q]);
+  if (c->o->is_area) {
+    const double phi = sqrt(least2[MAC_HALVES]) - c->o->radius * c->g->h;
+    c->w->center[own] = phi < c->g->h ? phi : c->g->h;
+  }
+}
+
+void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
+{
+  const double    full = o->radius - 0.25 > 0.0 ? (o->radius - 0.25) * g->h : 0.0;
+  const continuum c    = {g, particles, o, w, o->is_area ? 0.0 : full * full};
+  #pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    mac_mirror_tile tile;
+    mac_mirror_tile_load(g, b, &tile);
+    for (int l = 0; l < MAC_BLOCK; ++l) {
+      int32_t ijk[3];
+      mac_grid_cell(g, b * MAC_BLOCK + l, ijk);
+      if (mac_grid_is_inside(g, ijk)) compute_cell(&c, b, l, &tile);
+      else fill_cell(&c, b * MAC_BLOCK + l, 0.0);
+    }
+  }
+}

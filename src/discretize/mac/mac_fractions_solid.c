@@ -1,0 +1,121 @@
+#include "core/memory.h"
+#include "discretize/mac/mac_cube.h"
+#include "discretize/mac/mac_fractions_internal.h"
+#include <math.h>
+
+/* Distances may be bounds that are wrong by some: cells farther from the surface than this times their radius are taken for whole. */
+static const double SLACK = 1.5, HALF_DIAGONAL = 0.86602540378443865;
+
+static void block_center(const mac_grid *g, int64_t b, double x[3])
+{
+  for (int a = 0; a < 3; ++a) x[a] = g->min[a] + g->h * MAC_SIDE * (g->block[b][a] + 0.5);
+}
+
+/* Whether a solid may reach into a block or the layer around it. */
+static bool is_near(const mac_grid *g, int64_t b, const mac_placed *p)
+{
+  const double half = 0.5 * MAC_TILE_SIDE * g->h;
+  double       x[3];
+  block_center(g, b, x);
+  return !mac_placed_misses(p, x, half) && mac_placed_distance(p, x) < 2.0 * SLACK * HALF_DIAGONAL * 2.0 * half;
+}
+
+static void fill_cell(mac_share *s, int l, double value)
+{
+  for (int q = 0; q < MAC_HALVES; ++q) s->half[l][q] = value;
+  for (int a = 0; a < 3; ++a) s->area[a][l] = value;
+}
+
+/* phi at the 27 corners of the half-cells, index (3 i + j) 3 + k */
+static void cut_cell(mac_share *s, int l, const double phi[27])
+{
+  for (int q = 0; q < MAC_HALVES; ++q) {
+    double corner[8];
+    for (int c = 0; c < 8; ++c) corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
+    s->half[l][q] = mac_cube_fraction(corner);
+  }
+}
+
+static void cut_faces(mac_share *s, int l, const double phi[27])
+{
+  static const int step[3] = {9, 3, 1};
+  for (int a = 0; a < 3; ++a) {
+    const int u = step[(a + 1) % 3], v = step[(a + 2) % 3];
+    double    sum = 0.0;
+    for (int q = 0; q < 4; ++q) {
+      const int    at     = (q >> 1) * u + (q & 1) * v;
+      const double four[4] = {phi[at], phi[at + v], phi[at + u], phi[at + u + v]};
+      sum += mac_square_fraction(four);
+    }
+    s->area[a][l] = 0.25 * sum;
+  }
+}
+
+static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool is_area, mac_share *s)
+{
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + (l >> 4), MAC_SIDE * g->block[b][1] + ((l >> 2) & 3), MAC_SIDE * g->block[b][2] + (l & 3)};
+    double        x[3], phi[27];
+    mac_fractions_center(g, ijk, x);
+    phi[13] = mac_placed_misses(p, x, 0.5 * g->h) ? INFINITY : mac_placed_distance(p, x);
+    if (fabs(phi[13]) > SLACK * HALF_DIAGONAL * g->h) {
+      fill_cell(s, l, phi[13] < 0.0 ? 1.0 : 0.0);
+      continue;
+    }
+    for (int c = 0; c < 27; ++c) {
+      if (c == 13) continue;
+      const double corner[3] = {x[0] + 0.5 * g->h * (c / 9 - 1), x[1] + 0.5 * g->h * (c / 3 % 3 - 1), x[2] + 0.5 * g->h * (c % 3 - 1)};
+      phi[c] = mac_placed_distance(p, corner);
+    }
+    cut_cell(s, l, phi);
+    if (is_area) cut_faces(s, l, phi);
+  }
+}
+
+/* Solids that overlap share what there is; so do their areas. */
+static void scale_overlaps(mac_share *s, int n)
+{
+  if (n < 2) return;
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    for (int q = 0; q < MAC_HALVES; ++q) {
+      double sum = 0.0;
+      for (int r = 0; r < n; ++r) sum += s[r].half[l][q];
+      for (int r = 0; sum > 1.0 && r < n; ++r) s[r].half[l][q] /= sum;
+    }
+    for (int a = 0; a < 3; ++a) {
+      double sum = 0.0;
+      for (int r = 0; r < n; ++r) sum += s[r].area[a][l];
+      for (int r = 0; sum > 1.0 && r < n; ++r) s[r].area[a][l] /= sum;
+    }
+  }
+}
+
+PetscErrorCode mac_fractions_of_solids(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("solids on the grid", n_solids, sizeof *w->placed, &w->capacity[16], &w->placed));
+  PetscCall(memory_reserve("solids of blocks", g->n_blocks + 1, sizeof *w->share_start, &w->capacity[17], &w->share_start));
+  w->n_solids = n_solids;
+  for (int r = 0; r < n_solids; ++r) w->placed[r] = mac_solid_placed(solids + r, g);
+  w->share_start[0] = 0;
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    int32_t n = 0;
+    for (int r = 0; r < n_solids; ++r) n += is_near(g, b, w->placed + r);
+    w->share_start[b + 1] = n;
+  }
+  for (int64_t b = 0; b < g->n_blocks; ++b) w->share_start[b + 1] += w->share_start[b];
+  w->n_shares = w->share_start[g->n_blocks];
+  PetscCall(memory_reserve("shares of solids", w->n_shares, sizeof *w->share, &w->capacity[18], &w->share));
+  #pragma omp parallel for schedule(dynamic, 4)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    mac_share *s = w->share + w->share_start[b];
+    for (int r = 0; s < w->share + w->share_start[b + 1]; ++r) {
+      if (!is_near(g, b, w->placed + r)) continue;
+      s->solid = r;
+      fill_share(g, b, w->placed + r, is_area, s++);
+    }
+    scale_overlaps(w->share + w->share_start[b], w->share_start[b + 1] - w->share_start[b]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

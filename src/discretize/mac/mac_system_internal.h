@@ -1,0 +1,51 @@
+/* What the parts of mac_system_assemble share. */
+#ifndef SS_DISCRETIZE_MAC_MAC_SYSTEM_INTERNAL_H
+#define SS_DISCRETIZE_MAC_MAC_SYSTEM_INTERNAL_H
+#include "discretize/mac/mac_system.h"
+
+static const int mac_step[3] = {36, 6, 1}; /* in a tile */
+
+typedef struct {
+  const mac_grid    *g;
+  const mac_state   *s;
+  const mac_options *o;
+  const mac_solid   *solids;
+  int                n_solids;
+  bool               is_area;
+  mac_system        *y;
+} mac_assembly;
+
+/* The part of a row that lies on one face: slot and axis in one key, in the order in which faces are numbered. */
+typedef struct {
+  int64_t key; /* 3 slot + axis */
+  double  value;
+} mac_entry;
+enum { MAC_ROW = 24 };
+typedef struct {
+  int       n;
+  mac_entry entry[MAC_ROW]; /* ascending; a key once */
+} mac_row;
+
+/* A sample and where it is: the cell, or the edge's cell in the staggered arrangement. */
+typedef struct {
+  int64_t        slot;
+  const int64_t *tile;
+  int            place;
+} mac_place;
+
+/* Active cells, weights of edges, unknown faces: all that is numbered. Sets n_cells, n_faces and their arrays. */
+PetscErrorCode mac_active_find(mac_assembly *c);
+/* G, D and their transposes, F_p, F_s; mobility, weight, u. */
+PetscErrorCode mac_operators_assemble(mac_assembly *c);
+PetscErrorCode mac_couplings_assemble(mac_assembly *c);
+
+void mac_row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row);
+void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row);
+/* The share that shear stress of a cell has in the mean at an edge, over edge_weight: see mac_system.h. */
+static inline double mac_edge_share(const mac_assembly *c, int64_t cell_slot)
+{
+  return c->o->edge_weights == MAC_EDGES_PLAIN ? 1.0 : c->y->weights.cell_fluid[cell_slot];
+}
+/* Axis along which the edge of a shear component lies: xy, xz, yz -> z, y, x. */
+static inline int mac_component_axis(int component) { return 4 - component; }
+#endif
