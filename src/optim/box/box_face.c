@@ -59,6 +59,12 @@ void box_face_update(box_face *f, const uint8_t *is_free)
   else box_levels_restrict(f->q->grid->levels, is_free);
 }
 
+void box_face_renew(box_face *f)
+{
+  f->is_set = false;
+  if (f->n_grid > 0 && f->kind == BOX_PRECONDITIONER_MULTIGRID) box_levels_fill(f->q->grid->levels, f->q->grid);
+}
+
 static void scale(const box_face *f, int64_t begin, const double *restrict r, double *restrict z)
 {
   const int64_t  n                = f->q->n;

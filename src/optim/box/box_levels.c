@@ -141,12 +141,11 @@ static PetscErrorCode adopt(grid_level *fine, const int32_t *number, int32_t n_c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fill_finest(const grid_matrix *a, const int32_t *number, grid_levels *l)
+void box_levels_fill(grid_levels *l, const grid_matrix *a)
 {
+  if (l->n_levels == 0) return;
   grid_level *top = &l->level[0];
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("finest cells", a->n, sizeof *l->cell, &l->cell));
-  for (int64_t i = 0; i < a->n; ++i) l->cell[number[i]] = (int32_t)i;
+  l->unit         = 0.0;
   for (int64_t i = 0; i < a->n; ++i) l->unit = a->diagonal[i] > l->unit ? a->diagonal[i] : l->unit;
   #pragma omp parallel for schedule(static)
   for (int32_t i = 0; i < top->n; ++i) {
@@ -154,6 +153,14 @@ static PetscErrorCode fill_finest(const grid_matrix *a, const int32_t *number, g
     top->diagonal[i]   = (float)(a->diagonal[from] / l->unit);
     for (int k = 0; k < 6; ++k) top->off[i][k] = (float)(a->off[from][k] / l->unit);
   }
+}
+
+static PetscErrorCode fill_finest(const grid_matrix *a, const int32_t *number, grid_levels *l)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("finest cells", a->n, sizeof *l->cell, &l->cell));
+  for (int64_t i = 0; i < a->n; ++i) l->cell[number[i]] = (int32_t)i;
+  box_levels_fill(l, a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

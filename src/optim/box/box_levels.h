@@ -28,6 +28,8 @@ typedef struct grid_levels {
 /* The levels of a matrix, coefficients of the finest alone. Cost: about ten products with A. */
 PetscErrorCode box_levels_create(const struct grid_matrix *a, grid_levels **out);
 void           box_levels_destroy(grid_levels **l); /* accepts NULL */
+/* Take the coefficients of a matrix of the same cells: the one they were made for, or one like it but for its values. */
+void box_levels_fill(grid_levels *l, const struct grid_matrix *a);
 /* Leave out cells that are not free, and sum the coefficients of those that are into the coarse levels [Galerkin for constants on aggregates]. */
 void box_levels_restrict(grid_levels *l, const uint8_t *is_free);
 /* z = M^-1 r: one symmetric V-cycle, 2 + 2 sweeps; r must be zero at cells left out, z is. The same bits on any number of threads. */

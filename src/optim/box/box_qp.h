@@ -79,6 +79,9 @@ typedef PetscErrorCode (*box_solve_function)(const box_qp *q, const box_options 
   X(MPRGP_ORIGINAL, "mprgp_original", box_solve_mprgp_original, "the same with fixed short steps throughout [DostalSchoeberl2005]") \
   X(ACTIVE_SET, "active_set", box_solve_active_set, "primal-dual active sets, conjugate gradients on the rest: the quickest from a good start; mprgp takes over if the sets cycle") \
   X(CG, "cg", box_solve_cg, "conjugate gradients without any bounds, for comparison") \
+  X(ADMM, "admm", box_solve_admm, "alternating direction method of multipliers [BoydEtAl2011], for comparison: 100 outer iterations unless told otherwise") \
+  X(INTERIOR_POINT, "interior_point", box_solve_interior_point, "primal interior point with a logarithmic barrier [ForsgrenEtAl2002], for comparison: 100 outer iterations unless told otherwise") \
+  X(AUGMENTED_LAGRANGIAN, "augmented_lagrangian", box_solve_augmented_lagrangian, "multipliers and penalties, a Newton step each [NocedalWright2006], for comparison: 100 outer iterations unless told otherwise") \
   X(TAO, "tao", box_solve_tao, "PETSc's Tao, of the type that <prefix>tao_type of the block petsc picks: bnls by default, bntr, gpcg, blmvm, bqpip, mprgp, activeset") \
   X(SNESVI, "snesvi", box_solve_snesvi, "PETSc's SNES for variational inequalities: Newton on reduced spaces, its systems solved by cg and icc to a tenth unless the block petsc says otherwise")
 enum {
