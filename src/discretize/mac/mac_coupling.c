@@ -12,13 +12,13 @@ static bool wrench_of_row(const mac_assembly *c, const mac_row *row, int32_t sol
   bool               is_reached = false;
   for (int d = 0; d < 6; ++d) wrench[d] = 0.0;
   for (int q = 0; q < row->n; ++q) {
-    const int64_t    slot  = row->entry[q].key / 3;
-    const int        axis  = (int)(row->entry[q].key % 3);
+    const int64_t    slot  = row->entry[q].slot;
+    const int        axis  = row->entry[q].axis;
     const mac_share *share = mac_weights_share(w, slot / MAC_BLOCK, solid);
     const double     part  = share ? share->face[axis][slot % MAC_BLOCK] : 0.0;
     int32_t          ijk[3];
     double           x[3], arm[3], force[3] = {0.0, 0.0, 0.0}, moment[3];
-    if (part == 0.0 || row->entry[q].value == 0.0) continue;
+    if (part == 0.0) continue;
     mac_grid_cell(g, slot, ijk);
     for (int a = 0; a < 3; ++a) x[a] = g->min[a] + g->h * (ijk[a] + (a == axis ? 0.0 : 0.5));
     mac_placed_arm(w->placed + solid, x, arm);

@@ -8,6 +8,14 @@ static const double LEAST_FLUID = 0.01; /* of a face: with less it is solid */
 
 void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_tile *t)
 {
+  bool is_inside = true;
+  for (int a = 0; a < 3; ++a)
+    is_inside = is_inside && g->block[block][a] > 0 && MAC_SIDE * (g->block[block][a] + 1) < g->n[a];
+  if (is_inside) {
+    mac_grid_tile(g, block, t->slot);
+    memset(t->flip, 0, sizeof t->flip), memset(t->is_air, 0, sizeof t->is_air);
+    return;
+  }
   int32_t cell[3][MAC_TILE_SIDE];
   bool    is_flipped[3][MAC_TILE_SIDE], is_air[3][MAC_TILE_SIDE];
   for (int a = 0; a < 3; ++a)
@@ -90,8 +98,18 @@ static double mean_of_eight(const double *tile, int l, int si, int sj, int sk)
 
 static void average_continuum(mac_weights *w, int64_t b, const double *tile)
 {
+  double least = tile[0], most = tile[0];
+  for (int q = 1; q < HALF_TILE; ++q) {
+    least = tile[q] < least ? tile[q] : least;
+    most  = tile[q] > most ? tile[q] : most;
+  }
   for (int l = 0; l < MAC_BLOCK; ++l) {
     const int64_t slot = b * MAC_BLOCK + l;
+    if (least == most) {
+      w->cell_liquid[slot] = least;
+      for (int a = 0; a < 3; ++a) w->face_liquid[a][slot] = w->edge_liquid[a][slot] = least;
+      continue;
+    }
     w->cell_liquid[slot] = mean_of_eight(tile, l, 0, 0, 0);
     for (int a = 0; a < 3; ++a) {
       w->face_liquid[a][slot] = mean_of_eight(tile, l, -(a == 0), -(a == 1), -(a == 2));

@@ -126,11 +126,42 @@ PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE])
+/* Whole blocks stand next to each other but for where a period ends within a block. */
+static bool has_whole_neighbors(const mac_grid *g, const int32_t b[3])
 {
-  const int32_t i = MAC_SIDE * g->block[block][0] - 1, j = MAC_SIDE * g->block[block][1] - 1, k = MAC_SIDE * g->block[block][2] - 1;
-  int           t = 0;
-  for (int a = 0; a < MAC_TILE_SIDE; ++a)
-    for (int b = 0; b < MAC_TILE_SIDE; ++b)
-      for (int c = 0; c < MAC_TILE_SIDE; ++c) slot[t++] = mac_grid_slot(g, i + a, j + b, k + c);
+  for (int a = 0; a < 3; ++a)
+    if (mac_grid_is_periodic(g, a) && (b[a] == 0 || b[a] == g->n_table[a] - 1)) return false;
+  return true;
+}
+
+static void tile_of_blocks(const mac_grid *g, const int32_t b[3], int64_t slot[MAC_TILE])
+{
+  static const int block[MAC_TILE_SIDE] = {0, 1, 1, 1, 1, 2}, local[MAC_TILE_SIDE] = {3, 0, 1, 2, 3, 0};
+  int64_t          near[3][3][3];
+  for (int q = 0; q < 27; ++q) {
+    const int32_t at[3] = {b[0] + q / 9 - 1, b[1] + q / 3 % 3 - 1, b[2] + q % 3 - 1};
+    bool          is_in = true;
+    for (int a = 0; a < 3; ++a) is_in = is_in && at[a] >= 0 && at[a] < g->n_table[a];
+    const int32_t other = is_in ? g->block_of[((int64_t)at[0] * g->n_table[1] + at[1]) * g->n_table[2] + at[2]] : -1;
+    near[q / 9][q / 3 % 3][q % 3] = other < 0 ? -1 : (int64_t)MAC_BLOCK * other;
+  }
+  for (int i = 0, t = 0; i < MAC_TILE_SIDE; ++i)
+    for (int j = 0; j < MAC_TILE_SIDE; ++j)
+      for (int k = 0; k < MAC_TILE_SIDE; ++k, ++t) {
+        const int64_t first = near[block[i]][block[j]][block[k]];
+        slot[t] = first < 0 ? -1 : first + ((local[i] << 4) + (local[j] << 2) + local[k]);
+      }
+}
+
+void mac_grid_tile(const mac_grid *g, int64_t b, int64_t slot[MAC_TILE])
+{
+  const int32_t *at = g->block[b], i = MAC_SIDE * at[0] - 1, j = MAC_SIDE * at[1] - 1, k = MAC_SIDE * at[2] - 1;
+  if (has_whole_neighbors(g, at)) {
+    tile_of_blocks(g, at, slot);
+    return;
+  }
+  int t = 0;
+  for (int u = 0; u < MAC_TILE_SIDE; ++u)
+    for (int v = 0; v < MAC_TILE_SIDE; ++v)
+      for (int w = 0; w < MAC_TILE_SIDE; ++w) slot[t++] = mac_grid_slot(g, i + u, j + v, k + w);
 }

@@ -16,20 +16,9 @@ void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6])
   for (int m = 2; m < MAC_STRESSES; ++m) s[m + 1] = shear_part(basis) * c[m];
 }
 
-/* Into its place, or onto what is there. */
-static void add(mac_row *row, int64_t slot, int axis, double value)
+static inline void add(mac_row *row, int64_t slot, int axis, double value)
 {
-  const int64_t key = 3 * slot + axis;
-  int           at = row->n;
-  if (slot < 0) return;
-  while (at > 0 && row->entry[at - 1].key > key) --at;
-  if (at > 0 && row->entry[at - 1].key == key) {
-    row->entry[at - 1].value += value;
-    return;
-  }
-  for (int q = row->n; q > at; --q) row->entry[q] = row->entry[q - 1];
-  row->entry[at] = (mac_entry){key, value};
-  ++row->n;
+  if (slot >= 0 && value != 0.0) row->entry[row->n++] = (mac_entry){slot, axis, value};
 }
 
 void mac_row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row)
@@ -40,52 +29,81 @@ void mac_row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *ro
   for (int a = 0; a < 3; ++a) add(row, at->tile[at->place + mac_step[a]], a, -value);
 }
 
-/* A unit of shear stress between axes a and b at the lower edge of the cell at `place`. */
-static void add_edge(mac_row *row, const int64_t *tile, int place, int a, int b, double value)
+static void row_of_normal_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
 {
-  add(row, tile[place], a, value);
-  add(row, tile[place - mac_step[b]], a, -value);
-  add(row, tile[place], b, value);
-  add(row, tile[place - mac_step[a]], b, -value);
+  const double *part = normal_part[c->o->basis][component], weight = c->y->normal_weight[at->slot] / c->g->h;
+  for (int a = 0; a < 3; ++a) {
+    add(row, at->slot, a, -part[a] * weight);
+    add(row, at->tile[at->place + mac_step[a]], a, part[a] * weight);
+  }
+}
+
+/* Shear stress between axes a and b at the lower edge of a cell pushes faces of normal a on either side in b, and the other way round. */
+static void row_of_edge(const mac_place *at, int a, int b, double value, mac_row *row)
+{
+  add(row, at->slot, a, value);
+  add(row, at->tile[at->place - mac_step[b]], a, -value);
+  add(row, at->slot, b, value);
+  add(row, at->tile[at->place - mac_step[a]], b, -value);
+}
+
+/* Carried to the four edges of the cell; what the two edges of a face do cancels where they weigh the same. */
+static void row_of_shear(const mac_place *at, int a, int b, const double *edge, double value, mac_row *row)
+{
+  double on_a[2][3] = {{0.0}}, on_b[3][2] = {{0.0}}; /* faces by their cell's offset: 0, 1 along their normal, -1, 0, 1 across */
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) {
+      const int64_t slot = at->tile[at->place + i * mac_step[a] + j * mac_step[b]];
+      const double  t    = slot >= 0 ? value * edge[slot] : 0.0;
+      on_a[i][j + 1] += t, on_a[i][j] -= t;
+      on_b[i + 1][j] += t, on_b[i][j] -= t;
+    }
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j) {
+      add(row, at->tile[at->place + i * mac_step[a] + (j - 1) * mac_step[b]], a, on_a[i][j]);
+      add(row, at->tile[at->place + (j - 1) * mac_step[a] + i * mac_step[b]], b, on_b[j][i]);
+    }
 }
 
 void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
 {
-  const double inverse_h = 1.0 / c->g->h;
   row->n = 0;
   if (component < 2) {
-    const double *part = normal_part[c->o->basis][component], weight = c->y->normal_weight[at->slot] * inverse_h;
-    for (int a = 0; a < 3; ++a) {
-      if (part[a] == 0.0) continue;
-      add(row, at->slot, a, -part[a] * weight);
-      add(row, at->tile[at->place + mac_step[a]], a, part[a] * weight);
-    }
+    row_of_normal_stress(c, at, component, row);
     return;
   }
   const int     axis = mac_component_axis(component), a = (axis + 1) % 3, b = (axis + 2) % 3;
-  const double *edge = c->y->edge_weight[axis], value = shear_part(c->o->basis) * inverse_h;
-  if (c->o->arrangement == MAC_STAGGERED) {
-    add_edge(row, at->tile, at->place, a, b, value * edge[at->slot]);
-    return;
-  }
-  const double share = value * mac_edge_share(c, at->slot);
-  for (int q = 0; q < 4; ++q) {
-    const int     place = at->place + (q & 1) * mac_step[a] + (q >> 1) * mac_step[b];
-    const int64_t slot  = at->tile[place];
-    if (slot >= 0 && edge[slot] > 0.0) add_edge(row, at->tile, place, a, b, share * edge[slot]);
-  }
+  const double *edge = c->y->edge_weight[axis], value = shear_part(c->o->basis) / c->g->h;
+  if (c->o->arrangement == MAC_STAGGERED) row_of_edge(at, a, b, value * edge[at->slot], row);
+  else row_of_shear(at, a, b, edge, value * mac_edge_share(c, at->slot), row);
 }
 
-/* Entries of a row on unknown faces that are not 0 (the inner ones of a shear stress cancel); puts them where col is not NULL. */
-static int put_row(const mac_system *y, const mac_row *row, int32_t *col, double *value)
+/* The entries of a row on unknown faces, ascending; a face that is met twice (a period of less than three cells) gets the sum. */
+static int put_row(const mac_system *y, const mac_row *row, int32_t *restrict col, double *restrict value)
 {
   int n = 0;
   for (int q = 0; q < row->n; ++q) {
-    const int32_t face = y->face_of[row->entry[q].key % 3][row->entry[q].key / 3];
-    if (face < 0 || row->entry[q].value == 0.0) continue;
-    if (col) col[n] = face, value[n] = row->entry[q].value;
-    ++n;
+    const int32_t face = y->face_of[row->entry[q].axis][row->entry[q].slot];
+    int           at   = n;
+    if (face < 0) continue;
+    while (at > 0 && col[at - 1] >= face) --at;
+    if (at < n && col[at] == face) {
+      value[at] += row->entry[q].value;
+      continue;
+    }
+    for (int m = n++; m > at; --m) col[m] = col[m - 1], value[m] = value[m - 1];
+    col[at] = face, value[at] = row->entry[q].value;
   }
+  return n;
+}
+
+static int count_row(const mac_system *y, bool may_repeat, const mac_row *row)
+{
+  int32_t col[MAC_ROW];
+  double  value[MAC_ROW];
+  int     n = 0;
+  if (may_repeat) return put_row(y, row, col, value);
+  for (int q = 0; q < row->n; ++q) n += y->face_of[row->entry[q].axis][row->entry[q].slot] >= 0;
   return n;
 }
 
@@ -101,8 +119,10 @@ static PetscErrorCode reserve_rows(int64_t n_rows, int64_t n_cols, sparse_rows *
 /* Rows of samples that are sorted by slot: `slots` [n], `component` NULL for pressure. */
 static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int64_t *slots, const uint8_t *component, sparse_rows *m)
 {
+  bool may_repeat = false;
   PetscFunctionBegin;
   PetscCall(reserve_rows(n, c->y->n_faces, m));
+  for (int a = 0; a < 3; ++a) may_repeat = may_repeat || (mac_grid_is_periodic(c->g, a) && c->g->n[a] < 3);
   for (int pass = 0; pass < 2; ++pass) {
     #pragma omp parallel
     {
@@ -115,7 +135,7 @@ static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int6
         if (component) mac_row_of_stress(c, &at, component[i], &row);
         else mac_row_of_pressure(c, &at, &row);
         if (pass) put_row(c->y, &row, m->col + m->start[i], m->value + m->start[i]);
-        else m->start[i + 1] = put_row(c->y, &row, NULL, NULL);
+        else m->start[i + 1] = count_row(c->y, may_repeat, &row);
       }
     }
     if (pass) break;

@@ -15,15 +15,16 @@ typedef struct {
   mac_system        *y;
 } mac_assembly;
 
-/* The part of a row that lies on one face: slot and axis in one key, in the order in which faces are numbered. */
+/* The part of a row that lies on one lower face; not 0. */
 typedef struct {
-  int64_t key; /* 3 slot + axis */
+  int64_t slot;
+  int     axis;
   double  value;
 } mac_entry;
-enum { MAC_ROW = 24 };
+enum { MAC_ROW = 12 };
 typedef struct {
   int       n;
-  mac_entry entry[MAC_ROW]; /* ascending; a key once */
+  mac_entry entry[MAC_ROW]; /* in any order */
 } mac_row;
 
 /* A sample and where it is: the cell, or the edge's cell in the staggered arrangement. */
