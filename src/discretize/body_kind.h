@@ -18,7 +18,8 @@ typedef struct {
 typedef enum {
   BODY_MATERIAL_OPTIONAL, /* none needed; may be named, to be meant in contact.pairs */
   BODY_MATERIAL_ANY,      /* its density counts */
-  BODY_MATERIAL_WITH_LAW  /* it must deform */
+  BODY_MATERIAL_WITH_LAW, /* it must deform */
+  BODY_MATERIAL_FLOWS     /* it must be granular or liquid */
 } body_material;
 
 /* What the bodies of one scene share: filled by the scene, then by the kinds whose bodies share more. Borrows from the job. */

@@ -4,7 +4,7 @@
 #define SS_DISCRETIZE_MAC_MAC_STATE_H
 #include "discretize/mac/mac_grid.h"
 
-enum { MAC_MU_I_CONSTANTS = 4 }; /* friction_2 - friction, I_0, grain diameter [m], grain density [kg/m^3] */
+enum { MAC_MU_I_CONSTANTS = 4 }; /* friction_2 - friction, I_0, grain diameter [m], grain density [kg/m^3]; as in material/flow.h */
 
 typedef struct mac_state {
   mac_grid grid;
@@ -22,5 +22,6 @@ typedef struct mac_state {
   double *friction;     /* M = |s|_F / (sqrt(2) p) at yield; 0: a liquid */
   double *cohesion;     /* Pa: p >= -cohesion */
   double *mu_i[MAC_MU_I_CONSTANTS]; /* NULL: M does not depend on the rate */
+  double *pressure;     /* Pa, for frames: 0 until the formulation writes what it found */
 } mac_state;
 #endif

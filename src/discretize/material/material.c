@@ -27,7 +27,10 @@ static const key_table rigid_table  = {.name = "materials.rigid",
                                        .keys = rigid_keys};
 
 #define X(law) {.name = #law, .table = &material_keys_##law},
-static const key_variant variants[] = {MATERIAL_LAW_TABLE(X){.name = "rigid", .table = &rigid_table}, {0}};
+static const key_variant variants[] = {MATERIAL_LAW_TABLE(X){.name = "rigid", .table = &rigid_table},
+                                       {.name = "granular", .table = &material_keys_granular},
+                                       {.name = "liquid", .table = &material_keys_liquid},
+                                       {0}};
 #undef X
 
 const key_table material_table = {.name        = "materials",
@@ -69,10 +72,24 @@ PetscErrorCode material_create(const char *name, const material_law *law, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode material_from_variant(const char *name, int variant, const void *parameters, material **out)
+{
+  const key_table *keys    = material_table.variants[variant].table;
+  const bool       is_flow = keys == &material_keys_granular || keys == &material_keys_liquid;
+  PetscFunctionBeginUser;
+  PetscCall(material_create(name, is_flow || keys == &rigid_table ? NULL : material_laws[variant], parameters, *(const double *)parameters, out));
+  if (!is_flow) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code = memory_alloc("material", 1, sizeof *(*out)->flow, &(*out)->flow);
+  if (!code) code = material_flow_of(keys == &material_keys_liquid, parameters, (*out)->flow);
+  if (code) material_destroy(out);
+  PetscFunctionReturn(code);
+}
+
 void material_destroy(material **m)
 {
   if (!*m) return;
   memory_free(&(*m)->constants);
+  memory_free(&(*m)->flow);
   memory_free(m);
 }
 

@@ -9,6 +9,7 @@
 #define SS_DISCRETIZE_MATERIAL_H
 #include "core/error.h"
 #include "core/key_table.h"
+#include "discretize/material/flow.h"
 
 enum { MATERIAL_MAX_STATE = 4 };
 enum { MATERIAL_BATCH = 64, MATERIAL_LANES = 8 }; /* points per call at most: work space is on the stack */
@@ -44,16 +45,19 @@ typedef struct {
 
 typedef struct {
   const char         *name; /* in the job; owned by the document */
-  const material_law *law;  /* NULL: rigid, no deformation (then only density counts) */
+  const material_law *law;  /* NULL: rigid, no deformation (then only density counts), or it flows */
   double              density;
-  void               *constants; /* owned */
+  void               *constants; /* owned; of the law */
+  material_flow      *flow;      /* owned; NULL: it does not flow */
 } material;
 
 /* All laws, NULL-terminated: the registry behind `materials:` in a job. */
 extern const material_law *const material_laws[];
-/* Variants of `model:`, in the order of material_laws, then "rigid" with only density: the law of a material that was read
- * as variant i is material_laws[i], NULL for rigid. Every variant's struct starts with `double density`. */
+/* Variants of `model:`, in the order of material_laws, then "rigid" with only density, then what flows. Every variant's struct starts with
+ * `double density`. */
 extern const key_table material_table;
+/* What was read as this variant. */
+PetscErrorCode material_from_variant(const char *name, int variant, const void *parameters, material **out);
 
 /* law NULL: rigid, `parameters` is not looked at. Fails for lack of memory, or with PETSC_ERR_USER_INPUT (see prepare). */
 PetscErrorCode material_create(const char *name, const material_law *law, const void *parameters, double density, material **out);

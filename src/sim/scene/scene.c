@@ -6,15 +6,18 @@
 
 /* --- materials ------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode build_materials(scene *s)
+static PetscErrorCode build_materials(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
   const key_list *list = &s->job->materials;
   PetscCall(memory_alloc("materials", list->n, sizeof(material *), &s->materials));
   for (int i = 0; i < list->n; ++i) {
-    const key_item     *item = &list->item[i];
-    const material_law *law  = material_laws[item->variant]; /* NULL for rigid, which comes last */
-    PetscCall(material_create(item->name, law, item->value, *(const double *)item->value, &s->materials[s->n_materials++]));
+    const key_item      *item = &list->item[i];
+    const PetscErrorCode code = material_from_variant(item->name, item->variant, item->value, &s->materials[s->n_materials]);
+    char                 path[256];
+    snprintf(path, sizeof path, "materials.%s", item->name);
+    if (!code) ++s->n_materials;
+    else if (!diagnostics_take(d, item->node, path, NULL, code)) PetscCall(code);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -45,8 +48,12 @@ static const material *material_of(const scene *s, const key_item *item, const b
                     nearest ? nearest : "", nearest ? "\"?" : "; define it under materials:");
     return NULL;
   }
-  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) {
-    diagnostics_add(d, mark, at, "material \"%s\" is rigid; a body of kind %s wants one that deforms", name, kind->name);
+  const char *is = m->flow ? m->flow->is_liquid ? "liquid" : "granular" : m->law ? "elastic" : "rigid", *wants = NULL;
+  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) wants = "one that deforms";
+  if (kind->material == BODY_MATERIAL_FLOWS && !m->flow) wants = "one of model granular or liquid";
+  if (kind->material != BODY_MATERIAL_FLOWS && kind->material != BODY_MATERIAL_WITH_LAW && m->flow) wants = "a solid one";
+  if (wants) {
+    diagnostics_add(d, mark, at, "material \"%s\" is %s; a body of kind %s wants %s", name, is, kind->name, wants);
     return NULL;
   }
   return m;
@@ -147,7 +154,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene *
   s->comm = comm;
   s->job  = j;
   v3_copy(s->gravity, j->gravity);
-  PetscCall(build_materials(s));
+  PetscCall(build_materials(s, d));
   PetscCall(build_bodies(s, d));
   PetscCall(scene_build_laws(s, d));
   PetscCall(finish_kinds(s, d));

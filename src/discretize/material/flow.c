@@ -1,0 +1,69 @@
+#include "discretize/material/flow.h"
+
+typedef struct {
+  double mu_2, i_0, grain_diameter, grain_density;
+} inertial_parameters;
+
+typedef struct {
+  double                     density, friction_angle_deg, shear_friction, cohesion;
+  const inertial_parameters *inertial;
+} granular_parameters;
+
+typedef struct {
+  double density;
+} liquid_parameters;
+
+#define POSITIVE .max = INFINITY, .is_open = true
+static const key_spec inertial_keys[] = {
+  {.name = "mu_2", .type = KEY_REAL, .offset = offsetof(inertial_parameters, mu_2), .unit = "1", POSITIVE,
+   .help = "shear over pressure in fast flow, more than in slow flow"},
+  {.name = "i_0", .type = KEY_REAL, .offset = offsetof(inertial_parameters, i_0), .unit = "1", POSITIVE, .help = "inertial number halfway between slow and fast"},
+  {.name = "grain_diameter", .type = KEY_REAL, .offset = offsetof(inertial_parameters, grain_diameter), .unit = "m", POSITIVE, .help = "of one grain"},
+  {.name = "grain_density", .type = KEY_REAL, .offset = offsetof(inertial_parameters, grain_density), .unit = "kg/m^3", POSITIVE,
+   .help = "of one grain, without the voids"},
+  {.name = NULL}};
+static const key_table inertial_table = {.name = "materials.granular.inertial",
+  .help = "Friction grows with the rate of shear: mu(I) = mu + (mu_2 - mu)/(i_0/I + 1), with the inertial number I = rate grain_diameter sqrt(grain_density/p).",
+  .size = sizeof(inertial_parameters), .keys = inertial_keys};
+
+static const key_spec granular_keys[] = {
+  {.name = "density", .type = KEY_REAL, .offset = offsetof(granular_parameters, density), .unit = "kg/m^3", POSITIVE, .help = "mass per volume, grains and voids, when packed"},
+  {.name = "friction_angle_deg", .type = KEY_REAL, .offset = offsetof(granular_parameters, friction_angle_deg), .unit = "degrees", .max = 90.0, .is_optional = true,
+   .help = "shear over pressure is its sine; slopes flow beyond the angle whose tangent that is"},
+  {.name = "shear_friction", .type = KEY_REAL, .offset = offsetof(granular_parameters, shear_friction), .unit = "1", .max = INFINITY, .is_optional = true,
+   .help = "instead of the angle: shear over pressure in slow steady simple shear"},
+  {.name = "cohesion", .type = KEY_REAL, .offset = offsetof(granular_parameters, cohesion), .unit = "Pa", .fallback = "0", .max = INFINITY,
+   .help = "shear strength without pressure"},
+  {.name = "inertial", .type = KEY_TABLE, .offset = offsetof(granular_parameters, inertial), .table = &inertial_table, .is_optional = true,
+   .help = "friction that depends on the rate of shear"},
+  {.name = NULL}};
+const key_table material_keys_granular = {.name = "materials.granular",
+  .help = "Grains that resist compression and, by friction, shear, but have no elasticity: for bodies of kind mac.",
+  .size = sizeof(granular_parameters), .keys = granular_keys};
+
+static const key_spec liquid_keys[] = {
+  {.name = "density", .type = KEY_REAL, .offset = offsetof(liquid_parameters, density), .unit = "kg/m^3", POSITIVE, .help = "mass per volume"}, {.name = NULL}};
+const key_table material_keys_liquid = {.name = "materials.liquid",
+  .help = "Resists compression alone, and comes off walls freely: for bodies of kind mac.", .size = sizeof(liquid_parameters), .keys = liquid_keys};
+
+PetscErrorCode material_flow_of(bool is_liquid, const void *parameters, material_flow *out)
+{
+  const granular_parameters *g = parameters;
+
+  PetscFunctionBeginUser;
+  *out = (material_flow){.is_liquid = is_liquid, .inertial = {[FLOW_INERTIAL] = 1.0}};
+  if (is_liquid) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(isfinite(g->friction_angle_deg) != isfinite(g->shear_friction), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "give friction_angle_deg or shear_friction, one of the two");
+  out->friction = isfinite(g->shear_friction) ? g->shear_friction : sin(g->friction_angle_deg * M_PI / 180.0);
+  PetscCheck(g->cohesion == 0.0 || out->friction > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "cohesion wants friction, which is 0");
+  out->tension = g->cohesion > 0.0 ? g->cohesion / out->friction : 0.0;
+  if (!g->inertial) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(g->inertial->mu_2 >= out->friction, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "inertial.mu_2 is less than the friction of slow flow");
+  out->is_inertial = true;
+  out->inertial[FLOW_FAST]           = g->inertial->mu_2 - out->friction;
+  out->inertial[FLOW_INERTIAL]       = g->inertial->i_0;
+  out->inertial[FLOW_GRAIN_DIAMETER] = g->inertial->grain_diameter;
+  out->inertial[FLOW_GRAIN_DENSITY]  = g->inertial->grain_density;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
