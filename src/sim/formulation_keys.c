@@ -22,6 +22,8 @@ static const struct {
   {OF(penalty), "output.fclib", "no problem of friction is solved: leave it out"},
   {OF(penalty), "solver.friction", "forces follow from the springs, no solver finds impulses: leave it out"},
   {OF(penalty), "solver.friction_stall_tolerance", "forces follow from the springs, no solver finds impulses: leave it out"},
+  {OF(penalty) | OF(exact), "solver.flow", "only formulation monolith solves for a continuum's pressure: leave it out"},
+  {OF(penalty) | OF(exact), "mac", "only formulation monolith has a staggered grid: leave it out"},
 };
 
 /* Down from `node` along the names of `path`, through every item of lists, to where it stands: complain of it (d), or take it out (d NULL). */

@@ -3,7 +3,9 @@
 #define SS_SIM_JOB_H
 #include "core/key_table.h"
 #include "optim/friction/friction.h"
+#include "discretize/mac/mac_keys.h"
 #include "discretize/mpm/mpm_keys.h"
+#include "optim/flow/flow.h"
 
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
 
@@ -46,6 +48,7 @@ typedef struct {
   const job_newton    *newton;
   const job_linear    *linear;
   const friction_options *friction;
+  const flow_options  *flow;
   double               friction_stall_tolerance;
   const document_node *petsc;
 } job_solver;
@@ -102,6 +105,7 @@ typedef struct job {
   const job_time    *time;
   key_list           materials, bodies, measure, until;
   const mpm_options *mpm; /* what bodies of kind mpm share */
+  const mac_options *mac; /* what bodies of kind mac share; NULL: not given */
   const job_contact *contact;
   const job_solver  *solver;
   const job_output  *output;
