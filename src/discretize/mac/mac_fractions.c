@@ -1,6 +1,7 @@
 #include "discretize/mac/mac_fractions.h"
 #include "core/memory.h"
 #include "discretize/mac/mac_fractions_internal.h"
+#include <math.h>
 #include <string.h>
 
 enum { HALF_SIDE = 2 * MAC_TILE_SIDE, HALF_TILE = HALF_SIDE * HALF_SIDE * HALF_SIDE };
@@ -118,6 +119,27 @@ static void average_continuum(mac_weights *w, int64_t b, const double *tile)
   }
 }
 
+static double voxel(const double *tile, int l, const int back[3])
+{
+  return mean_of_eight(tile, l, -2 * back[0], -2 * back[1], -2 * back[2]) >= 0.5 ? 1.0 : 0.0;
+}
+
+/* Full or empty, as most grids of liquids have it: cells, and the largest of those around faces and edges. */
+static void round_to_voxels(mac_weights *w, int64_t b, const double *tile)
+{
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const int64_t slot = b * MAC_BLOCK + l;
+    double        around[8];
+    for (int q = 0; q < 8; ++q) around[q] = voxel(tile, l, (const int[3]){q >> 2, (q >> 1) & 1, q & 1});
+    w->cell_liquid[slot] = around[0];
+    for (int a = 0; a < 3; ++a) {
+      const int one = 4 >> a, next = 4 >> (a + 1) % 3, last = 4 >> (a + 2) % 3;
+      w->face_liquid[a][slot] = fmax(around[0], around[one]);
+      w->edge_liquid[a][slot] = fmax(fmax(around[0], around[next]), fmax(around[last], around[next + last]));
+    }
+  }
+}
+
 static void average_solid(mac_share *s, const double *tile)
 {
   for (int l = 0; l < MAC_BLOCK; ++l) {
@@ -210,6 +232,7 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
     mac_mirror_tile_load(g, b, &t);
     load_continuum(w, &t, tile);
     average_continuum(w, b, tile);
+    if (o->is_voxel) round_to_voxels(w, b, tile);
     average_solids(w, g, b, &t, o->is_area);
     if (o->is_area) ghost_fluid(w, g, b, &t, o->least_theta);
   }

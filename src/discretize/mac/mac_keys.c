@@ -3,7 +3,7 @@
 static const char *const walls[]        = {"rough", "smooth", "open", "periodic", NULL};
 static const char *const transfers[]    = {"apic", "pic_flip", NULL};
 static const char *const wall_masses[]  = {"mirror", "cut", NULL};
-static const char *const fractions[]    = {"auto", "volume", "area", NULL};
+static const char *const fractions[]    = {"auto", "volume", "area", "voxel", NULL};
 static const char *const arrangements[] = {"colocated", "staggered", NULL};
 static const char *const bases[]        = {"orthonormal", "components", NULL};
 static const char *const edge_weights[] = {"normalized", "plain", NULL};
@@ -52,6 +52,7 @@ static const key_spec mac_keys[] = {
    .help = "what a particle spreads beyond a wall of the domain: mirrored back, so that density is right up to the wall, or lost"},
   {.name = "fractions", .type = KEY_ENUM, .offset = offsetof(mac_options, fractions), .choices = fractions, .fallback = "auto",
    .help = "how cells cut by solids and by the surface count. volume: shares of control volumes; area: shares of faces, and ghost values at the surface; "
+           "voxel: volume, but cells are full or empty of the continuum, for comparison: surfaces stir; "
            "auto: volume where there is granular material, else area"},
   {.name = "arrangement", .type = KEY_ENUM, .offset = offsetof(mac_options, arrangement), .choices = arrangements, .fallback = "colocated",
    .help = "where shear stresses live: at cell centres (exact cone of friction), or on edges"},

@@ -54,7 +54,7 @@ static PetscErrorCode extrapolate_light_faces(mac_state *s, mac_system *y)
 PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt, mac_system *out)
 {
   mac_assembly         c = {&s->grid, s, o, solids, n_solids, takes_areas(s, o), out};
-  mac_fraction_options f = {.radius = o->particle_radius, .extends_into_solids = o->extends_into_solids, .is_area = c.is_area, .least_theta = o->ghost_fraction};
+  mac_fraction_options f = {.radius = o->particle_radius, .extends_into_solids = o->extends_into_solids, .is_area = c.is_area, .is_voxel = o->fractions == MAC_FRACTIONS_VOXEL, .least_theta = o->ghost_fraction};
   PetscFunctionBegin;
   out->h = s->grid.h, out->dt = dt, out->arrangement = o->arrangement, out->basis = o->basis;
   PetscCall(mac_bins_fill(&out->bins, c.g, s->n_sets, s->n, s->x));

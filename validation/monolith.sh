@@ -1,0 +1,77 @@
+#!/bin/sh
+# The rows of Tables 1 to 7 of [TakahashiBatty2021], on one thread each, beside what the paper says.
+#
+#   sh validation/monolith.sh run [TABLE | ROW ...]     runs rows at full size (all if none is named: a day) into build/monolith, unless they are there
+#   sh validation/monolith.sh small [TABLE | ROW ...]   the same with cells twice to four times as wide, into build/monolith-small
+#   sh validation/monolith.sh table [small]             the Markdown table of what has been run
+#
+# Rows are named in validation/monolith.csv. FRAMES=N: so many frames of 1/50 s; 25 if it is not set. All numbers are per frame.
+cd "$(dirname "$0")/.." || exit 1
+program=${PROGRAM:-build/release/stickslip} paper=validation/monolith.csv frames=${FRAMES:-25}
+export OMP_NUM_THREADS=1 GOMP_SPINCOUNT=1000
+
+run_row() { # name, table, row, job, small spacing, set
+  folder=$out/$1
+  [ -f "$folder/summary.txt" ] && { echo "$1: is there"; return 0; }
+  mkdir -p "$out"
+  name=$1 job=$4 spacing=$5
+  set -- $6
+  n=$#
+  while [ "$n" -gt 0 ]; do
+    setting=$1; shift
+    set -- "$@" --set "$setting"
+    n=$((n - 1))
+  done
+  [ "$size" = small ] && set -- "$@" --set "mac.spacing=$spacing"
+  "$program" run "jobs/monolith/$job.yaml" --force --no-picture --threads 1 --out "$folder" --set "time.end=$(awk "BEGIN { print $frames * 0.02 }")" --set time.frame=0.02 \
+    --set output.checkpoint=0 "$@" >"$out/$name.log" 2>&1 || { echo "$name: failed, see $out/$name.log"; return 1; }
+  echo "$name: done"
+}
+
+run_rows() { # wanted
+  failed=0
+  while IFS='|' read -r name table row job spacing setting rest; do
+    case "$name" in \#*) continue ;; esac
+    for one in "${@:-all}"; do
+      case "$one" in all | "$name" | "$table") run_row "$name" "$table" "$row" "$job" "$spacing" "$setting" || failed=1 ;; esac
+    done
+  done < $paper
+  return $failed
+}
+
+print_row() { # all fields of a line
+  h=$out/$1/history.csv
+  [ -f "$h" ] || { echo "| $2 | $3 | not run | | | | | | | |"; return; }
+  awk -F, -v table="$2" -v row="$3" -v outer="$7" -v s="$8" -v p="$9" -v sd="${10}" -v pd="${11}" -v n="${12}" -v seconds="${13}" '
+    NR == 1 { for (i = 1; i <= NF; ++i) { name = $i; sub(/ \[.*/, "", name); at[name] = i } next }
+    $at["step"] > 0 {
+      ++steps; end = $at["time"]
+      o += $at["newton_iterations"]; ip += $at["linear_iterations"]; is += $at["stress_iterations"]; up += $at["pressures"]; us += $at["stresses"]
+      time += $at["seconds"]; contacts += $at["contacts"]; if ($at["yield"] > yield) yield = $at["yield"]; error += $at["coupling_error"] }
+    function pair(ours, theirs, form) { return (theirs == "-" ? "" : theirs + 0 " / ") sprintf(form, ours) }
+    END {
+      f = end / 0.02
+      if (!(f > 0)) { printf "| %s | %s | no step | | | | | | | |\n", table, row; exit }
+      printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %.2g, %.2f |\n", table, row, pair(o / f, outer, "%.1f"), pair(is / f, s, "%.0f"), pair(ip / f, p, "%.0f"),
+        pair(us / steps, sd, "%.0f"), pair(up / steps, pd, "%.0f"), pair(steps / f, n, "%.1f"), pair(time / f, seconds, "%.3g"), error / steps, yield }' "$h"
+}
+
+size=full
+case ${1:-} in
+run | small)
+  [ "$1" = small ] && size=small
+  out=${OUT:-build/monolith$([ "$1" = small ] && echo -small)}
+  shift
+  run_rows "$@" ;;
+table)
+  out=${OUT:-build/monolith${2:+-$2}}
+  echo "| table | row | outer, paper / here | inner of s | inner of p | unknown s | unknown p | substeps | seconds | error, worst yield |"
+  echo "|---|---|---|---|---|---|---|---|---|---|"
+  while IFS='|' read -r name table row job spacing setting a b c d e f g; do
+    case "$name" in \#*) continue ;; esac
+    print_row "$name" "$table" "$row" "$job" "$spacing" "$setting" "$a" "$b" "$c" "$d" "$e" "$f" "$g"
+  done < $paper ;;
+*)
+  sed -n '2,8s/^# \{0,1\}//p' "$0"
+  exit 2 ;;
+esac
