@@ -125,4 +125,205 @@ static void archimedes(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes))
+
+/* <G u, p> = <u, GT p>; a rigid motion strains nothing inside. */
+static void transposes_and_rigid_motions(void **unused)
+{
+  (void)unused;
+  static const double spin[3] = {1.0, -2.0, 0.7}, shift[3] = {3.0, 4.0, -1.0};
+  mac_scene           c;
+  mac_scene_spec      m = scene_spec(MAC_ALL_ROUGH);
+  mac_system          y = {0};
+  mac_scene_create(&c, &m);
+  assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  double *u = doubles(y.n_faces), *s = doubles(y.n_stress), *strain = doubles(y.n_stress), *force = doubles(y.n_faces), *p = doubles(y.n_cells),
+         *divergence = doubles(y.n_cells), left = 0.0, right = 0.0, scale = 0.0;
+  for (int64_t i = 0; i < y.n_stress; ++i) s[i] = random_range(3, (uint64_t)i, 0, -1.0, 1.0);
+  for (int64_t f = 0; f < y.n_faces; ++f) u[f] = random_range(3, (uint64_t)f, 1, -1.0, 1.0);
+  for (int64_t i = 0; i < y.n_cells; ++i) p[i] = random_range(3, (uint64_t)i, 2, -1.0, 1.0);
+  sparse_rows_apply(&y.D, u, strain), sparse_rows_apply(&y.DT, s, force);
+  for (int64_t i = 0; i < y.n_stress; ++i) left += s[i] * strain[i], scale += fabs(s[i] * strain[i]);
+  for (int64_t f = 0; f < y.n_faces; ++f) right += u[f] * force[f];
+  assert_close(left, right, 1e-14 * scale);
+  sparse_rows_apply(&y.G, u, divergence), sparse_rows_apply(&y.GT, p, force);
+  left = right = scale = 0.0;
+  for (int64_t i = 0; i < y.n_cells; ++i) left += p[i] * divergence[i], scale += fabs(p[i] * divergence[i]);
+  for (int64_t f = 0; f < y.n_faces; ++f) right += u[f] * force[f];
+  assert_close(left, right, 1e-14 * scale);
+  for (int64_t f = 0; f < y.n_faces; ++f) {
+    double x[3], w[3];
+    mac_face_center(&c.s.grid, y.face_slot[f], y.face_axis[f], x);
+    v3_cross(w, spin, x);
+    u[f] = shift[y.face_axis[f]] + w[y.face_axis[f]];
+  }
+  sparse_rows_apply(&y.D, u, strain), sparse_rows_apply(&y.G, u, divergence);
+  int64_t n_moving = 0;
+  for (int64_t i = 0; i < y.n_cells; ++i)
+    for (int q = 0; q < MAC_STRESSES; ++q)
+      if (is_inner(&c.s.grid, y.ijk[i], 1)) {
+        assert_close(divergence[i], 0.0, 1e-11);
+        assert_close(strain[5 * i + q], 0.0, 1e-11);
+      } else n_moving += fabs(strain[5 * i + q]) > 1.0; /* against walls that stand still */
+  assert_true(n_moving > y.n_cells / 10);
+  memory_free(&u), memory_free(&s), memory_free(&strain), memory_free(&force), memory_free(&p), memory_free(&divergence);
+  mac_system_destroy(&y), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+/* A uniform sliding over the floor strains the lowest layer by u/h (T normalised), half of it (plain), mu/M of it (a wall's own friction), or not at all. */
+static double strain_at_floor(mac_wall floor, int edge_weights, double wall_friction)
+{
+  mac_wall wall[3][2];
+  memcpy(wall, MAC_ALL_ROUGH, sizeof wall);
+  wall[2][0] = floor;
+  mac_scene      c;
+  mac_scene_spec m = scene_spec((const mac_wall(*)[2])wall);
+  mac_system     y = {0};
+  mac_scene_create(&c, &m);
+  c.o.basis = MAC_COMPONENTS, c.o.edge_weights = edge_weights, c.o.wall_friction = wall_friction;
+  assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  double *u = doubles(y.n_faces), *strain = doubles(y.n_stress), answer = -1.0;
+  for (int64_t f = 0; f < y.n_faces; ++f) u[f] = y.face_axis[f] == 0 ? c.s.grid.h : 0.0;
+  sparse_rows_apply(&y.D, u, strain);
+  for (int64_t i = 0; i < y.n_cells; ++i)
+    if (y.ijk[i][0] == N / 2 && y.ijk[i][1] == N / 2 && y.ijk[i][2] == 0) answer = strain[5 * i + 3];
+  memory_free(&u), memory_free(&strain);
+  mac_system_destroy(&y), mac_scene_destroy(&c);
+  return answer;
+}
+static void walls_hold_by_friction(void **unused)
+{
+  (void)unused;
+  assert_close(strain_at_floor(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, NAN), 1.0, 1e-12);
+  assert_close(strain_at_floor(MAC_WALL_ROUGH, MAC_EDGES_PLAIN, NAN), 0.5, 1e-12);
+  assert_close(strain_at_floor(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, 0.2), 0.4, 1e-12); /* M = 0.5 */
+  assert_close(strain_at_floor(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, 0.7), 1.0, 1e-12);
+  assert_close(strain_at_floor(MAC_WALL_SMOOTH, MAC_EDGES_NORMALIZED, NAN), 0.0, 1e-12);
+  assert_no_leak();
+}
+
+/* Any pressure and stress push the material and the bodies in it with forces, and moments, that add up to nothing. */
+static bool blob(const double x[3]) { return fabs(x[0] - 0.5) < 0.26 && fabs(x[1] - 0.5) < 0.21 && x[2] > 0.3 && x[2] < 0.65 + 0.1 * x[0]; }
+static void momentum_is_conserved(void **unused)
+{
+  (void)unused;
+  for (int kind = 0; kind < 3; ++kind) {
+    mac_scene      c;
+    mac_scene_spec m = {.h = 1.0 / 24, .n = {24, 24, 24}, .wall = MAC_ALL_OPEN, .is_filled = blob, .density = 1600.0, .friction = 0.5, .jitter = 0.8};
+    mac_system     y = {0};
+    level_set     *ball, *box;
+    mac_scene_create(&c, &m);
+    c.o.arrangement = kind == 1, c.o.basis = kind == 1;
+    if (kind == 2) c.o.fractions = MAC_FRACTIONS_AREA;
+    assert_ok(level_set_sphere((double[3]){0.01, 0.0, 0.02}, 0.1, &ball));
+    assert_ok(level_set_box((double[3]){-0.15, -0.012, -0.1}, (double[3]){0.15, 0.012, 0.1}, &box)); /* thinner than a cell */
+    mac_solid solid[2] = {{.n = 1, .sets = &ball, .frame = mac_frame_at(0.45, 0.52, 0.6), .is_unknown = true, .friction = 0.1},
+                          {.n = 1, .sets = &box, .frame = mac_frame_at(0.55, 0.53, 0.5), .friction = INFINITY}};
+    const double angle = 0.4;
+    solid[1].frame.R[0] = solid[1].frame.R[8] = cos(angle), solid[1].frame.R[2] = sin(angle), solid[1].frame.R[6] = -sin(angle);
+    assert_ok(mac_system_assemble(&c.s, &c.o, 2, solid, 0.01, &y));
+    double *p = doubles(y.n_cells), *s = doubles(y.n_stress), *fp = doubles(y.n_faces), *fs = doubles(y.n_faces), total[6] = {0}, scale = 0.0;
+    for (int64_t i = 0; i < y.n_cells; ++i) p[i] = random_range(5, (uint64_t)i, 0, 0.0, 1.0);
+    for (int64_t i = 0; i < y.n_stress; ++i) s[i] = random_range(5, (uint64_t)i, 1, -1.0, 1.0);
+    sparse_rows_apply(&y.GT, p, fp), sparse_rows_apply(&y.DT, s, fs);
+    for (int64_t f = 0; f < y.n_faces; ++f) {
+      double x[3], force[3] = {0}, moment[3];
+      mac_face_center(&c.s.grid, y.face_slot[f], y.face_axis[f], x);
+      force[y.face_axis[f]] = -y.weight[f] * (fp[f] + fs[f]);
+      v3_cross(moment, x, force);
+      for (int a = 0; a < 3; ++a) total[a] += force[a], total[3 + a] += moment[a], scale += fabs(force[a]);
+    }
+    for (int which = 0; which < 2; ++which) {
+      const mac_coupling *F = which ? &y.F_s : &y.F_p;
+      assert_true(F->n > 50);
+      for (int64_t q = 0; q < F->n; ++q) {
+        const double *w = F->wrench[q], value = which ? s[F->sample[q]] : p[F->sample[q]];
+        double        moment[3];
+        v3_cross(moment, solid[F->solid[q]].frame.c, w); /* from its origin to the world's */
+        for (int a = 0; a < 3; ++a) total[a] += value * w[a], total[3 + a] += value * (w[3 + a] + moment[a]);
+        if (q) assert_true(F->sample[q] > F->sample[q - 1] || (F->sample[q] == F->sample[q - 1] && F->solid[q] > F->solid[q - 1]));
+      }
+    }
+    for (int d = 0; d < 6; ++d) assert_close(total[d], 0.0, 1e-13 * scale);
+    memory_free(&p), memory_free(&s), memory_free(&fp), memory_free(&fs);
+    mac_system_destroy(&y), level_set_destroy(&ball), level_set_destroy(&box), mac_scene_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* Conjugate gradients on G diag(weight mobility) GT p = G (weight u*), Jacobi-scaled. */
+static void project(const mac_system *y, double *p, double *u)
+{
+  double *r = doubles(y->n_cells), *z = doubles(y->n_cells), *d = doubles(y->n_cells), *q = doubles(y->n_cells), *diagonal = doubles(y->n_cells),
+         *f = doubles(y->n_faces), rz = 0.0, first = 0.0;
+  for (int64_t i = 0; i < y->n_cells; ++i)
+    for (int64_t k = y->G.start[i]; k < y->G.start[i + 1]; ++k)
+      diagonal[i] += y->G.value[k] * y->G.value[k] * y->weight[y->G.col[k]] * y->mobility[y->G.col[k]];
+  for (int64_t k = 0; k < y->n_faces; ++k) f[k] = y->weight[k] * y->u[k];
+  sparse_rows_apply(&y->G, f, r);
+  for (int64_t i = 0; i < y->n_cells; ++i) d[i] = z[i] = r[i] / diagonal[i], rz += r[i] * z[i], p[i] = 0.0;
+  first = rz;
+  for (int it = 0; it < 2000 && rz > 1e-30 * first; ++it) {
+    double dq = 0.0, next = 0.0;
+    sparse_rows_apply(&y->GT, d, f);
+    for (int64_t k = 0; k < y->n_faces; ++k) f[k] *= y->weight[k] * y->mobility[k];
+    sparse_rows_apply(&y->G, f, q);
+    for (int64_t i = 0; i < y->n_cells; ++i) dq += d[i] * q[i];
+    for (int64_t i = 0; i < y->n_cells; ++i) p[i] += rz / dq * d[i], r[i] -= rz / dq * q[i], z[i] = r[i] / diagonal[i], next += r[i] * z[i];
+    for (int64_t i = 0; i < y->n_cells; ++i) d[i] = z[i] + next / rz * d[i];
+    rz = next;
+  }
+  sparse_rows_apply(&y->GT, p, f);
+  for (int64_t k = 0; k < y->n_faces; ++k) u[k] = y->u[k] - y->mobility[k] * f[k];
+  memory_free(&r), memory_free(&z), memory_free(&d), memory_free(&q), memory_free(&diagonal), memory_free(&f);
+}
+
+/* Water and sand at rest over a floor, of the box or of a solid anywhere in its cell, oblique too: nothing moves, and p grows by rho g h per layer. */
+static bool pool(const double x[3]) { return x[2] < 0.5; }
+static bool over_slope(const double x[3]) { return x[2] < 0.5 && 0.28 * x[0] + 0.96 * x[2] > 0.17; }
+static bool over_floor(const double x[3]) { return x[2] < 0.5 && x[2] > 0.14; }
+static void rests(bool (*is_filled)(const double x[3]), double friction, const double normal[3], double offset)
+{
+  static const double g = 9.81, rho = 1000.0, dt = 0.002;
+  mac_scene           c;
+  mac_scene_spec      m = {.h = 1.0 / 16, .n = {16, 5, 16}, .wall = MAC_ALL_ROUGH, .is_filled = is_filled, .density = rho, .friction = friction};
+  mac_system          y = {0};
+  level_set          *plane = NULL;
+  mac_solid           solid = {.n = 1, .sets = &plane, .frame = mac_frame_at(0.0, 0.0, 0.0), .friction = INFINITY};
+  mac_scene_create(&c, &m);
+  if (normal) assert_ok(level_set_plane(normal, offset, &plane));
+  const double fall[3] = {0.0, 0.0, -dt * g};
+  mac_state_accelerate(&c.s, fall);
+  assert_ok(mac_system_assemble(&c.s, &c.o, normal ? 1 : 0, &solid, dt, &y));
+  double *p = doubles(y.n_cells), *u = doubles(y.n_faces);
+  project(&y, p, u);
+  for (int64_t f = 0; f < y.n_faces; ++f) assert_close(u[f] / (dt * g), 0.0, 1e-10);
+  int64_t n_tested = 0;
+  for (int64_t i = 0; i < y.n_cells; ++i) { /* against the cell above, or the surface above it */
+    const int32_t *at = y.ijk[i], up = c.s.grid.n[2];
+    const int64_t  above = mac_grid_slot(&c.s.grid, at[0], at[1], at[2] + 1);
+    if (above < 0 || at[2] + 1 >= up || y.face_of[2][above] < 0) continue;
+    const int32_t face = y.face_of[2][above];
+    const double  weight_above = dt / y.mobility[face] * g * m.h; /* rho W_L g h */
+    const double  p_above = y.cell_of[above] >= 0 ? p[y.cell_of[above]] : 0.0;
+    assert_close(p[i] - p_above, weight_above, 1e-10 * rho * g * 0.5);
+    if (y.cell_of[above] >= 0 && friction == 0.0) assert_close(weight_above, rho * g * m.h, 1e-9);
+    ++n_tested;
+  }
+  assert_true(n_tested > 300);
+  memory_free(&p), memory_free(&u);
+  mac_system_destroy(&y), level_set_destroy(&plane), mac_scene_destroy(&c);
+}
+static void hydrostatics(void **unused)
+{
+  (void)unused;
+  static const double slope[3] = {0.28, 0.0, 0.96}, up[3] = {0.0, 0.0, 1.0};
+  rests(pool, 0.0, NULL, 0.0);
+  rests(pool, 0.5, NULL, 0.0);
+  rests(over_slope, 0.0, slope, 0.17);
+  for (int q = 0; q < 5; ++q) rests(over_floor, 0.0, up, (2.0 + 0.25 * q) / 16.0); /* at borders of cells, and in both halves */
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes), cmocka_unit_test(transposes_and_rigid_motions),
+          cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics))

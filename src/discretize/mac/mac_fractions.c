@@ -26,8 +26,8 @@ void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_tile *t)
       is_flipped[a][q] = is_beyond;
       is_air[a][q]     = is_beyond && g->wall[a][at >= n] == MAC_WALL_OPEN;
       cell[a][q]       = !is_beyond ? at : at < 0 ? -1 - at : 2 * n - 1 - at;
-      if (mac_grid_is_periodic(g, a) && at > n) cell[a][q] = at % n; /* of the block, beyond the box */
-      if (cell[a][q] < 0) cell[a][q] = 0;                            /* a box thinner than a block */
+      if (mac_grid_is_periodic(g, a)) cell[a][q] = (at + n) % n; /* also what of the block lies beyond the box */
+      if (cell[a][q] < 0) cell[a][q] = 0;                        /* a box thinner than a block */
     }
   for (int i = 0, q = 0; i < MAC_TILE_SIDE; ++i)
     for (int j = 0; j < MAC_TILE_SIDE; ++j)

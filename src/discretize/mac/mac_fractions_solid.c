@@ -26,13 +26,16 @@ static void fill_cell(mac_share *s, int l, double value)
   for (int a = 0; a < 3; ++a) s->area[a][l] = value;
 }
 
+/* Rounding leaves no crumbs, of which there would be couplings. */
+static double without_crumbs(double share) { return share < 1e-9 ? 0.0 : share > 1.0 - 1e-9 ? 1.0 : share; }
+
 /* phi at the 27 corners of the half-cells, index (3 i + j) 3 + k */
 static void cut_cell(mac_share *s, int l, const double phi[27])
 {
   for (int q = 0; q < MAC_HALVES; ++q) {
     double corner[8];
     for (int c = 0; c < 8; ++c) corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
-    s->half[l][q] = mac_cube_fraction(corner);
+    s->half[l][q] = without_crumbs(mac_cube_fraction(corner));
   }
 }
 
@@ -47,7 +50,7 @@ static void cut_faces(mac_share *s, int l, const double phi[27])
       const double four[4] = {phi[at], phi[at + v], phi[at + u], phi[at + u + v]};
       sum += mac_square_fraction(four);
     }
-    s->area[a][l] = 0.25 * sum;
+    s->area[a][l] = without_crumbs(0.25 * sum);
   }
 }
 

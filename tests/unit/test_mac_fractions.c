@@ -1,0 +1,309 @@
+/* Fractions of half-cells and what is made of them: volumes, areas, sums, symmetry, periods; the rule on corners. */
+#include "test.h"
+#include "core/team.h"
+#include "discretize/mac/mac_cube.h"
+#include "mac_fixture.h"
+#include <string.h>
+
+static double corner_phi(const double n[3], double d, int c) { return n[0] * (c >> 2) + n[1] * ((c >> 1) & 1) + n[2] * (c & 1) - d; }
+
+/* Volume of the unit cube below a plane with positive normal: inclusion and exclusion of corners. */
+static double below_plane(const double n[3], double d)
+{
+  double sum = 0.0;
+  for (int c = 0; c < 8; ++c) {
+    const double phi = -corner_phi(n, d, c), part = phi > 0.0 ? phi * phi * phi : 0.0;
+    sum += __builtin_popcount((unsigned)c) & 1 ? -part : part;
+  }
+  return sum / (6.0 * n[0] * n[1] * n[2]);
+}
+
+static void planes_cut_cubes_exactly(void **unused)
+{
+  (void)unused;
+  for (int t = 0; t < 300; ++t) {
+    double n[3], phi[8], turned[8], d = 0.0, area[4];
+    for (int a = 0; a < 3; ++a) n[a] = random_range(1, (uint64_t)t, (uint64_t)a, 0.05, 1.0), d += n[a];
+    d *= random_range(1, (uint64_t)t, 3, -0.1, 1.1);
+    for (int c = 0; c < 8; ++c) phi[c] = corner_phi(n, d, c);
+    assert_close(mac_cube_fraction(phi), below_plane(n, d), 1e-11);
+    for (int c = 0; c < 4; ++c) area[c] = phi[c]; /* the face i = 0 */
+    const double m[2] = {n[1], n[2]};
+    double       expected = 0.0;
+    for (int c = 0; c < 4; ++c) {
+      const double below = fmax(0.0, d - m[0] * (c >> 1) - m[1] * (c & 1));
+      expected += (__builtin_popcount((unsigned)c) & 1 ? -1.0 : 1.0) * below * below / (2.0 * m[0] * m[1]);
+    }
+    assert_close(mac_square_fraction(area), expected, 1e-12);
+    /* any values: mirrored and turned alike */
+    for (int c = 0; c < 8; ++c) phi[c] = random_range(2, (uint64_t)t, (uint64_t)c, -1.0, 1.0);
+    for (int c = 0; c < 8; ++c) turned[c] = phi[c ^ 4];
+    assert_close(mac_cube_fraction(turned), mac_cube_fraction(phi), 1e-14);
+    for (int c = 0; c < 8; ++c) turned[c] = phi[((c & 3) << 1) | (c >> 2)];
+    assert_close(mac_cube_fraction(turned), mac_cube_fraction(phi), 1e-14);
+    for (int c = 0; c < 8; ++c) turned[c] = -phi[c];
+    assert_close(mac_cube_fraction(turned) + mac_cube_fraction(phi), 1.0, 1e-14);
+    for (int c = 0; c < 4; ++c) turned[c] = phi[c ^ 2], area[c] = phi[c];
+    assert_close(mac_square_fraction(turned), mac_square_fraction(area), 1e-14);
+  }
+  const double touching[8] = {0.0, 0.0, 0.0, 0.0, -1.0, -1.0, -1.0, -1.0}, clear[8] = {0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0};
+  assert_close(mac_cube_fraction(touching), 1.0, 0.0);
+  assert_close(mac_cube_fraction(clear), 0.0, 0.0);
+  assert_no_leak();
+}
+
+static mac_fraction_options fraction_options(bool is_area)
+{
+  return (mac_fraction_options){.radius = 0.62, .extends_into_solids = true, .is_area = is_area, .least_theta = 0.05};
+}
+static void compute(mac_scene *c, int n_solids, const mac_solid *solids, bool is_area, mac_bins *bins, mac_weights *w)
+{
+  const mac_fraction_options o = fraction_options(is_area);
+  assert_ok(mac_bins_fill(bins, &c->s.grid, 1, c->s.n, c->s.x));
+  assert_ok(mac_weights_compute(w, &c->s.grid, bins, n_solids, solids, &o));
+}
+
+/* Volume of a ball by centres, and by faces of each axis; its section by areas: errors of O(h^2) */
+static void ball_has_its_volume(void **unused)
+{
+  (void)unused;
+  const double radius = 0.27, volume = 4.0 / 3.0 * M_PI * radius * radius * radius;
+  double       previous = 0.0;
+  for (int level = 0; level < 3; ++level) {
+    const int32_t  n = 10 << level;
+    mac_scene      c;
+    mac_scene_spec m = {.h = 1.0 / n, .n = {n, n, n}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+    mac_bins       bins = {0};
+    mac_weights    w = {0};
+    level_set     *ball;
+    mac_scene_create(&c, &m);
+    assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, radius, &ball));
+    const mac_solid solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(0.51, 0.483, 0.507)};
+    for (int is_area = 0; is_area < 2; ++is_area) {
+      double by_cell = 0.0, by_face[3] = {0};
+      compute(&c, 1, &solid, is_area, &bins, &w);
+      for (int64_t q = 0; q < w.n_shares; ++q)
+        for (int l = 0; l < MAC_BLOCK; ++l) {
+          by_cell += w.share[q].cell[l];
+          for (int a = 0; a < 3; ++a) by_face[a] += w.share[q].face[a][l];
+        }
+      double error = fabs(by_cell * pow(m.h, 3.0) / volume - 1.0);
+      for (int a = 0; a < 3; ++a) error = fmax(error, fabs(by_face[a] * pow(m.h, 3.0) / volume - 1.0));
+      print_message("h = %g%s: error %.3g\n", m.h, is_area ? ", areas" : "", error);
+      if (is_area) assert_true(error < 3.0 * m.h * m.h / (radius * radius)); /* sums of sections: not smooth in h */
+      else {
+        assert_true(error < 0.2 * m.h * m.h / (radius * radius));
+        if (level) assert_true(error < previous / 2.5);
+        previous = error;
+      }
+    }
+    mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+static bool lower_half(const double x[3]) { return x[2] < 0.5; }
+
+/* W_F and the shares of all solids are one, also where these overlap. */
+static void shares_add_up_to_one(void **unused)
+{
+  (void)unused;
+  mac_scene      c;
+  mac_scene_spec m = {.h = 1.0 / 18, .n = {18, 18, 18}, .wall = MAC_ALL_PERIODIC, .is_filled = lower_half, .density = 1000.0, .jitter = 0.5};
+  mac_bins       bins = {0};
+  mac_weights    w = {0};
+  level_set     *ball, *box;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.17, &ball));
+  assert_ok(level_set_box((double[3]){-0.1, -0.2, -0.03}, (double[3]){0.1, 0.2, 0.03}, &box));
+  const mac_solid solid[3] = {{.n = 1, .sets = &ball, .frame = mac_frame_at(0.95, 0.5, 0.1)}, {.n = 1, .sets = &box, .frame = mac_frame_at(0.1, 0.5, 0.12)},
+                              {.n = 1, .sets = &ball, .frame = mac_frame_at(0.5, 0.02, 0.3)}};
+  for (int is_area = 0; is_area < 2; ++is_area) {
+    compute(&c, 3, solid, is_area, &bins, &w);
+    int64_t n_cut = 0, n_overlap = 0;
+    for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
+      double cell = w.cell_fluid[slot], face[3] = {w.face_fluid[0][slot], w.face_fluid[1][slot], w.face_fluid[2][slot]};
+      int    n = 0;
+      for (int32_t r = 0; r < 3; ++r) {
+        const mac_share *s = mac_weights_share(&w, slot / MAC_BLOCK, r);
+        if (!s) continue;
+        cell += s->cell[slot % MAC_BLOCK], n += s->cell[slot % MAC_BLOCK] > 0.0;
+        for (int a = 0; a < 3; ++a) face[a] += s->face[a][slot % MAC_BLOCK];
+        for (int q = 0; q < MAC_HALVES; ++q) assert_true(s->half[slot % MAC_BLOCK][q] >= 0.0 && s->half[slot % MAC_BLOCK][q] <= 1.0);
+      }
+      assert_close(cell, 1.0, 1e-14);
+      for (int a = 0; a < 3; ++a) assert_close(face[a], 1.0, 1e-14);
+      n_cut += w.cell_fluid[slot] > 0.0 && w.cell_fluid[slot] < 1.0, n_overlap += n > 1;
+    }
+    assert_true(n_cut > 200 && n_overlap > 10);
+  }
+  mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&ball), level_set_destroy(&box), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+/* The surface of a pool meets a wall inside a cell at right angles: W_L next to the wall and in it is as far away from it. */
+static bool pool_at_wall(const double x[3]) { return x[2] < 0.5 && x[0] > 0.34375; }
+static void surface_goes_on_in_solids(void **unused)
+{
+  (void)unused;
+  mac_scene      c;
+  mac_scene_spec m = {.h = 1.0 / 16, .n = {16, 6, 16}, .wall = MAC_ALL_ROUGH, .is_filled = pool_at_wall, .density = 1000.0};
+  mac_bins       bins = {0};
+  mac_weights    w = {0};
+  level_set     *wall;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_plane((double[3]){1.0, 0.0, 0.0}, 0.34375, &wall));
+  const mac_solid solid = {.n = 1, .sets = &wall, .frame = mac_frame_at(0.0, 0.0, 0.0)};
+  for (int is_area = 0; is_area < 2; ++is_area) {
+    compute(&c, 1, &solid, is_area, &bins, &w);
+    for (int32_t k = 0; k < 15; ++k)
+      for (int32_t i = 5; i < 15; ++i) { /* the wall lies at 5.5 cells */
+        const int64_t here = mac_grid_slot(&c.s.grid, i, 3, k), far = mac_grid_slot(&c.s.grid, 11, 3, k);
+        if (here < 0 || far < 0) continue;
+        assert_close(w.cell_liquid[here], w.cell_liquid[far], 1e-12);
+        assert_close(w.face_liquid[2][here], w.face_liquid[2][far], is_area ? 0.05 : 1e-12);
+        assert_close(w.face_liquid[0][here], w.face_liquid[0][far], 1e-12);
+      }
+  }
+  mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&wall), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+/* A scene and its image, cyclically turned and mirrored in x, or moved through a period. */
+enum { SIDE = 17 };
+typedef struct {
+  bool    is_turned, is_mirrored;
+  int32_t moved;
+} image;
+static image IMAGE;
+static void to_image(const double x[3], double y[3]) /* the box is [0,1]^3 */
+{
+  const double m[3] = {IMAGE.is_mirrored ? 1.0 - x[0] : x[0], x[1], x[2]};
+  for (int a = 0; a < 3; ++a) {
+    y[a] = m[IMAGE.is_turned ? (a + 1) % 3 : a] + (double)IMAGE.moved / SIDE;
+    y[a] -= floor(y[a]);
+  }
+}
+static void from_image(const double y[3], double x[3])
+{
+  double m[3];
+  for (int a = 0; a < 3; ++a) {
+    double at = y[a] - (double)IMAGE.moved / SIDE;
+    m[IMAGE.is_turned ? (a + 1) % 3 : a] = at - floor(at);
+  }
+  v3_set(x, IMAGE.is_mirrored ? 1.0 - m[0] : m[0], m[1], m[2]);
+}
+static bool heap(const double x[3]) { return x[2] > 0.25 && x[2] < 0.7 - 0.5 * fabs(x[0] - 0.4) && fabs(x[1] - 0.5) < 0.3 && x[0] > 0.2 && x[0] < 0.8; }
+static bool heap_image(const double y[3])
+{
+  double x[3];
+  from_image(y, x);
+  return heap(x);
+}
+typedef struct {
+  mac_scene  c;
+  mac_system y;
+  level_set *ball;
+} turned_scene;
+static void make_image(turned_scene *t, image which, bool is_area)
+{
+  mac_scene_spec m = {.h = 1.0 / SIDE, .n = {SIDE, SIDE, SIDE}, .wall = which.moved ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH, .is_filled = heap_image, .density = 1500.0,
+                      .friction = 0.5};
+  double         center[3];
+  IMAGE = which;
+  mac_scene_create(&t->c, &m);
+  to_image((double[3]){0.43, 0.56, 0.44}, center);
+  assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.15, &t->ball));
+  const mac_solid solid = {.n = 1, .sets = &t->ball, .frame = mac_frame_at(center[0], center[1], center[2]), .friction = 0.2};
+  t->y = (mac_system){0};
+  t->c.o.fractions = is_area ? MAC_FRACTIONS_AREA : MAC_FRACTIONS_VOLUME;
+  assert_ok(mac_system_assemble(&t->c.s, &t->c.o, 1, &solid, 0.01, &t->y));
+}
+/* Five components of a tensor in the orthonormal basis. */
+static void components(double t[3][3], double five[MAC_STRESSES])
+{
+  for (int m = 0; m < MAC_STRESSES; ++m) {
+    double unit[MAC_STRESSES] = {0}, e[6];
+    unit[m] = 1.0;
+    mac_stress_tensor(MAC_ORTHONORMAL, unit, e);
+    five[m] = e[0] * t[0][0] + e[1] * t[1][1] + e[2] * t[2][2] + 2.0 * (e[3] * t[0][1] + e[4] * t[0][2] + e[5] * t[1][2]);
+  }
+}
+static void put_stress(image which, int64_t i, double *five, double *image_five)
+{
+  double t[3][3], turned[3][3];
+  for (int a = 0; a < 3; ++a)
+    for (int b = a; b < 3; ++b) t[a][b] = t[b][a] = random_range(9, (uint64_t)i, (uint64_t)(1 + 3 * a + b), -1.0, 1.0);
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b) {
+      const int ia = which.is_turned ? (a + 2) % 3 : a, ib = which.is_turned ? (b + 2) % 3 : b;
+      turned[ia][ib] = (which.is_mirrored && (a == 0) != (b == 0) ? -1.0 : 1.0) * t[a][b];
+    }
+  components(t, five), components(turned, image_five);
+}
+static void compare_images(image which, bool is_area)
+{
+  turned_scene plain, turned;
+  int64_t      n_faces = 0;
+  make_image(&plain, (image){.moved = which.moved ? SIDE : 0}, is_area);
+  make_image(&turned, which, is_area);
+  assert_int_equal(turned.y.n_cells, plain.y.n_cells);
+  assert_int_equal(turned.y.n_faces, plain.y.n_faces);
+  assert_int_equal(turned.y.F_p.n, plain.y.F_p.n);
+  assert_int_equal(turned.y.F_s.n == 0, plain.y.F_s.n == 0);
+  double *p = NULL, *image_p = NULL, *f = NULL, *image_f = NULL, *s = NULL, *image_s = NULL, *fs = NULL, *image_fs = NULL;
+  assert_ok(memory_alloc("s", plain.y.n_stress, sizeof *s, &s));
+  assert_ok(memory_alloc("s", plain.y.n_stress, sizeof *s, &image_s));
+  assert_ok(memory_alloc("f", plain.y.n_faces, sizeof *f, &fs));
+  assert_ok(memory_alloc("f", plain.y.n_faces, sizeof *f, &image_fs));
+  assert_ok(memory_alloc("p", plain.y.n_cells, sizeof *p, &p));
+  assert_ok(memory_alloc("p", plain.y.n_cells, sizeof *p, &image_p));
+  assert_ok(memory_alloc("f", plain.y.n_faces, sizeof *f, &f));
+  assert_ok(memory_alloc("f", plain.y.n_faces, sizeof *f, &image_f));
+  const mac_grid *g = &turned.c.s.grid;
+  for (int64_t i = 0; i < plain.y.n_cells; ++i) {
+    double x[3], at[3];
+    mac_cell_center(&plain.c.s.grid, plain.y.cell_slot[i], x);
+    to_image(x, at);
+    const int64_t slot = mac_grid_slot(g, mac_grid_index(g, 0, at[0]), mac_grid_index(g, 1, at[1]), mac_grid_index(g, 2, at[2]));
+    assert_true(slot >= 0 && turned.y.cell_of[slot] >= 0);
+    p[i] = image_p[turned.y.cell_of[slot]] = random_range(9, (uint64_t)i, 0, 0.0, 1.0);
+    put_stress(which, i, s + 5 * i, image_s + 5 * (int64_t)turned.y.cell_of[slot]);
+    assert_close(turned.y.weights.cell_fluid[slot], plain.y.weights.cell_fluid[plain.y.cell_slot[i]], 1e-12);
+  }
+  sparse_rows_apply(&plain.y.GT, p, f), sparse_rows_apply(&turned.y.GT, image_p, image_f);
+  sparse_rows_apply(&plain.y.DT, s, fs), sparse_rows_apply(&turned.y.DT, image_s, image_fs);
+  for (int64_t q = 0; q < plain.y.n_faces; ++q) {
+    const int axis = plain.y.face_axis[q], image_axis = which.is_turned ? (axis + 2) % 3 : axis;
+    double    x[3], at[3];
+    mac_face_center(&plain.c.s.grid, plain.y.face_slot[q], axis, x);
+    to_image(x, at);
+    at[image_axis] += 0.5 / SIDE;
+    const int64_t slot = mac_grid_slot(g, mac_grid_index(g, 0, at[0]), mac_grid_index(g, 1, at[1]), mac_grid_index(g, 2, at[2]));
+    const int32_t face = slot < 0 ? -1 : turned.y.face_of[image_axis][slot];
+    assert_true(face >= 0);
+    assert_close(turned.y.weight[face] / plain.y.weight[q], 1.0, 1e-12);
+    assert_close(turned.y.mobility[face] / plain.y.mobility[q], 1.0, 1e-12);
+    assert_close(image_f[face], (which.is_mirrored && axis == 0 ? -1.0 : 1.0) * f[q], 1e-10);
+    assert_close(image_fs[face], (which.is_mirrored && axis == 0 ? -1.0 : 1.0) * fs[q], 1e-10);
+    ++n_faces;
+  }
+  assert_true(n_faces > 1000);
+  memory_free(&p), memory_free(&image_p), memory_free(&f), memory_free(&image_f);
+  memory_free(&s), memory_free(&image_s), memory_free(&fs), memory_free(&image_fs);
+  mac_system_destroy(&plain.y), mac_scene_destroy(&plain.c), level_set_destroy(&plain.ball);
+  mac_system_destroy(&turned.y), mac_scene_destroy(&turned.c), level_set_destroy(&turned.ball);
+}
+static void images_have_the_image_of_the_system(void **unused)
+{
+  (void)unused;
+  for (int is_area = 0; is_area < 2; ++is_area) {
+    compare_images((image){.is_turned = true}, is_area);
+    compare_images((image){.is_mirrored = true}, is_area);
+    compare_images((image){.moved = 8}, is_area);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume), cmocka_unit_test(shares_add_up_to_one),
+          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(images_have_the_image_of_the_system))
