@@ -51,7 +51,7 @@ static void check_kind(const subject *s, int b)
   static const struct {
     const char *kind;
     unsigned    of;
-  } kinds[] = {{"rigid", OF_RIGID | OF_MASS}, {"kinematic", OF_RIGID}, {"static", OF_RIGID}, {"mpm", OF_PARTICLES | OF_MASS},
+  } kinds[] = {{"rigid", OF_RIGID | OF_MASS}, {"kinematic", OF_RIGID}, {"static", OF_RIGID}, {"mpm", OF_PARTICLES | OF_MASS}, {"mac", OF_PARTICLES | OF_MASS},
                {"fem", OF_NODES | OF_SURFACE | OF_ELEMENTS | OF_MASS}, {"cloth", OF_NODES | OF_SURFACE | OF_MASS}, {"rod", OF_NODES | OF_MASS}};
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";

@@ -98,6 +98,7 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   const key_list *list = &s->job->bodies;
   s->world.job         = document_root(s->job->document);
   s->world.mpm_options = s->job->mpm;
+  s->world.mac_options = s->job->mac;
   v3_copy(s->world.gravity, s->gravity);
   s->world.time_step = s->job->time->step;
   for (int i = 0; i < s->job->measure.n; ++i)

@@ -1,0 +1,181 @@
+#include "discretize/mac/mac_body.h"
+#include "core/memory.h"
+#include "core/sort.h"
+#include "discretize/mac/mac_domain_impl.h"
+#include "discretize/particles/particle_fill.h"
+
+/* --- the grid they share --------------------------------------------------------------------------------------------- */
+
+static const char axes[] = "xyz";
+
+/* More cells than this along one axis cannot be counted in what is stored of them. */
+static const double MOST_CELLS = 1e6;
+
+static void check_axis(const mac_options *o, int a, const document_node *node, diagnostics *d)
+{
+  const double edge = o->domain->max[a] - o->domain->min[a], cells = edge / o->spacing;
+  const int   *side = o->walls->side[a];
+  if (!(edge > 0.0)) {
+    diagnostics_add_under(d, node, "mac", "domain", "max is not above min along %c", axes[a]);
+    return;
+  }
+  if (cells > MOST_CELLS) diagnostics_add_under(d, node, "mac", "spacing", "gives %.3g cells along %c: expected at most %g; take a larger one", cells, axes[a], MOST_CELLS);
+  else if (fabs(cells - nearbyint(cells)) > 1e-6 * cells)
+    diagnostics_add_under(d, node, "mac", "spacing", "%g m does not divide the domain along %c, %g m: it gives %.6g cells; expected a whole number", o->spacing, axes[a], edge, cells);
+  if ((side[0] == MAC_WALL_PERIODIC) != (side[1] == MAC_WALL_PERIODIC))
+    diagnostics_add_under(d, node, "mac", "walls", "is periodic on one side of %c alone: give both or none", axes[a]);
+  else if (side[0] == MAC_WALL_PERIODIC && (long long)nearbyint(cells) % MAC_SIDE != 0)
+    diagnostics_add_under(d, node, "mac", "walls", "is periodic along %c, where the domain has %g cells: expected a multiple of %d", axes[a], nearbyint(cells), MAC_SIDE);
+}
+
+static PetscErrorCode ensure_domain(const body_request *r, body_world *world, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const mac_options   *o     = world->mac_options;
+  const document_node *node  = document_find(world->job, "mac");
+  const int            before = diagnostics_count(d);
+  if (world->mac) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("mac world", 1, sizeof *world->mac, &world->mac));
+  if (!o || !node) {
+    diagnostics_add(d, r->node->mark, r->path, "is of kind mac, and nothing says on what grid: give mac: {domain: {min: ..., max: ...}, spacing: ...}");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int a = 0; a < 3; ++a) check_axis(o, a, node, d);
+  if (isfinite(o->wall_friction)) {
+    bool has_rough = false;
+    for (int k = 0; k < 6; ++k) has_rough = has_rough || o->walls->side[k / 2][k % 2] == MAC_WALL_ROUGH;
+    if (!has_rough) diagnostics_add_under(d, node, "mac", "wall_friction", "is of rough walls, and there is none");
+  }
+  if (diagnostics_count(d) > before) PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscErrorCode code = mac_domain_create(o, world->gravity, &world->mac->domain);
+  if (code) {
+    mac_domain_destroy(&world->mac->domain);
+    if (!diagnostics_take(d, node, "mac", "spacing", code)) PetscCall(code);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void mac_release(body_world *world)
+{
+  if (!world->mac) return;
+  mac_domain_destroy(&world->mac->domain);
+  memory_free(&world->mac->origins.x);
+  memory_free(&world->mac);
+}
+
+/* --- one body -------------------------------------------------------------------------------------------------------- */
+
+static void check_inside(const body_request *r, const mac_grid *g, const particle_seed *seed, diagnostics *d)
+{
+  for (int64_t i = 0; i < seed->n; ++i)
+    for (int a = 0; a < 3; ++a) {
+      const double x = seed->x[3 * i + a], low = g->min[a], high = g->min[a] + g->h * g->n[a];
+      if (x >= low && x <= high) continue;
+      diagnostics_add_under(d, r->node, r->path, "shape", "reaches out of mac.domain: one of its particles is at %c = %g m, beyond %g ... %g m", axes[a], x, low, high);
+      return;
+    }
+}
+
+static PetscErrorCode mac_create(const body_request *r, body_world *world, diagnostics *d, body **out)
+{
+  PetscFunctionBegin;
+  const mac_body_spec *spec   = r->spec;
+  const int            before = diagnostics_count(d);
+  particle_fill        fill;
+  int                  index;
+  *out = NULL;
+  PetscCall(ensure_domain(r, world, d));
+  mac_domain *domain = world->mac->domain;
+  if (!r->material || !domain) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(particle_fill_create(r, world, world->mac_options->spacing, domain->state.grid.min, d, &fill));
+  if (fill.seed.n > 0) check_inside(r, &domain->state.grid, &fill.seed, d);
+  if (fill.seed.n > 0 && diagnostics_count(d) == before) {
+    const particle_seed start = particle_fill_at_start(&fill, &spec->fill);
+    PetscCall(mac_domain_add_body(domain, r->name, r->material, &start, &index));
+    if (spec->fill.pour) PetscCall(mac_domain_set_source(domain, index, &fill.seed, spec->fill.pour, &fill.filled->piece[0]));
+    PetscCall(particle_fill_velocity_field(r, world->mac_options->transfer == MAC_APIC, mac_domain_particles(domain, index), d));
+    *out = mac_domain_facade(domain, index);
+  }
+  particle_fill_free(&fill);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- all of them ----------------------------------------------------------------------------------------------------- */
+
+/* Cells that two bodies fill, each to this share of its particles per cell, are filled twice. */
+static const double FILLED = 0.75;
+
+static double least_filled(const mac_domain *d, int b)
+{
+  const particles *p = d->particles[b];
+  return p->n > 0 ? FILLED * d->materials[b]->density * pow(d->state.grid.h, 3) / p->mass[0] : INFINITY;
+}
+
+static int64_t cell_of(const mac_grid *g, const particles *p, int64_t i)
+{
+  int64_t at = 0;
+  for (int a = 0; a < 3; ++a) at = at * g->n[a] + mac_grid_index(g, a, p->x[a][i]);
+  return at;
+}
+
+/* The first two bodies that fill a cell twice; how many such cells they have. */
+static PetscErrorCode count_overlaps(const mac_domain *d, int pair[2], int64_t *n_cells)
+{
+  int64_t   n = 0, k = 0;
+  uint64_t *key;
+  int32_t  *order, *owner;
+  double   *count;
+
+  PetscFunctionBegin;
+  *n_cells = 0;
+  for (int b = 0; b < d->n_bodies; ++b) n += d->particles[b]->n;
+  PetscCall(memory_alloc("cells of particles", n, sizeof *key, &key));
+  PetscCall(memory_alloc("cells of particles", n, sizeof *order, &order));
+  PetscCall(memory_alloc("cells of particles", n, sizeof *owner, &owner));
+  PetscCall(memory_alloc("cells of particles", d->n_bodies, sizeof *count, &count));
+  for (int b = 0; b < d->n_bodies; ++b)
+    for (int64_t i = 0; i < d->particles[b]->n; ++i, ++k) key[k] = (uint64_t)cell_of(&d->state.grid, d->particles[b], i), owner[k] = b;
+  PetscCall(sort_keys(n, 62, key, order));
+  for (int64_t i = 0, end; i < n; i = end) {
+    int filled[2] = {-1, -1}, n_filled = 0;
+    for (int b = 0; b < d->n_bodies; ++b) count[b] = 0.0;
+    for (end = i; end < n && key[end] == key[i]; ++end) ++count[owner[order[end]]];
+    for (int b = 0; b < d->n_bodies; ++b)
+      if (count[b] >= least_filled(d, b) && n_filled < 2) filled[n_filled++] = b;
+    if (n_filled < 2 || (*n_cells > 0 && (filled[0] != pair[0] || filled[1] != pair[1]))) continue;
+    pair[0] = filled[0], pair[1] = filled[1];
+    ++*n_cells;
+  }
+  memory_free(&key);
+  memory_free(&order);
+  memory_free(&owner);
+  memory_free(&count);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
+{
+  PetscFunctionBegin;
+  mac_world           *w    = world->mac;
+  const document_node *node = document_find(world->job, "mac");
+  int                  pair[2];
+  int64_t              n_cells;
+  if (!w && world->mac_options && node) diagnostics_add(d, node->mark, "mac", "there is no body of kind mac: leave it out");
+  if (!w || !w->domain || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(count_overlaps(w->domain, pair, &n_cells));
+  if (n_cells > 0)
+    diagnostics_add(d, world->job->mark, "bodies", "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
+                    w->domain->names[pair[0]], w->domain->names[pair[1]], (long long)n_cells);
+  if (world->keeps_origins && mac_domain_has_source(w->domain))
+    diagnostics_add(d, node->mark, "mac", "initial positions (expected) cannot be used with pour");
+  if (world->keeps_origins && !diagnostics_count(d)) PetscCall(particle_origins_create(w->domain->n_bodies, w->domain->particles, &w->origins));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const body_kind mac_body_kind = {.name     = "mac",
+                                 .keys     = &mac_body_table,
+                                 .ops      = &mac_facade_ops,
+                                 .material = BODY_MATERIAL_FLOWS,
+                                 .create   = mac_create,
+                                 .finish   = mac_finish,
+                                 .release  = mac_release};

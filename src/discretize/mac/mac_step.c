@@ -1,0 +1,196 @@
+/* The functions behind the body_ops of a mac domain and of its bodies. */
+#include <math.h>
+#include "core/math3.h"
+#include "core/memory.h"
+#include "discretize/mac/mac_domain_impl.h"
+
+static mac_domain       *domain_of(body *b) { return (mac_domain *)b; }
+static const mac_domain *domain_of_const(const body *b) { return (const mac_domain *)b; }
+static const mac_facade *facade_of(const body *b) { return (const mac_facade *)b; }
+
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+{
+  mac_domain *d = domain_of(b);
+
+  PetscFunctionBeginUser;
+  (void)t;
+  d->dt          = dt;
+  d->is_laid_out = false;
+  *n_blocks      = b->n_blocks = 0;
+  mac_check_cfl(d, true, verdict);
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mac_layout(d));
+  PetscCall(mac_to_grid(d));
+  d->is_laid_out = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode reserve_seen(mac_domain *d)
+{
+  PetscFunctionBeginUser;
+  for (int b = 0; b < d->n_bodies; ++b) {
+    mac_seen     *s = &d->seen[b];
+    const int64_t n = d->particles[b]->n;
+    s->n            = n;
+    if (n <= s->capacity) continue;
+    s->capacity = n + n / 8;
+    memory_free(&s->pressure);
+    memory_free(&s->density);
+    PetscCall(memory_alloc("mac frame fields", s->capacity, sizeof(double), &s->pressure));
+    PetscCall(memory_alloc("mac frame fields", s->capacity, sizeof(double), &s->density));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
+{
+  mac_domain *d = domain_of(b);
+
+  PetscFunctionBeginUser;
+  (void)v;
+  SS_ASSERT(d->is_laid_out);
+  mac_check_cfl(d, false, verdict);
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(reserve_seen(d));
+  mac_to_particles(d);
+  for (int i = 0; i < d->n_bodies; ++i) PetscCall(mac_contain(d, i));
+  d->is_laid_out = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_totals(const body *b, const double gravity[3], body_totals *out)
+{
+  PetscFunctionBeginUser;
+  PetscCall(mac_domain_totals(domain_of_const(b), gravity, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode group_resize(void *context, int64_t n)
+{
+  mac_facade *f = context;
+
+  PetscFunctionBeginUser;
+  PetscCall(particles_resize(f->domain->particles[f->index], n));
+  f->domain->is_laid_out = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the grid knew as the last step ended; before the first, and for those poured since, no pressure and the density at rest. */
+static PetscErrorCode group_refresh(void *context)
+{
+  mac_facade     *f    = context;
+  particles      *p    = f->domain->particles[f->index];
+  const mac_seen *s    = &f->domain->seen[f->index];
+  const double    rest = f->domain->materials[f->index]->density;
+
+  PetscFunctionBeginUser;
+  PetscCall(particles_room_for_frames(p));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < p->n; ++i) {
+    p->speed[i]    = sqrt(particles_speed2(p, i));
+    p->pressure[i] = i < s->n ? s->pressure[i] : 0.0;
+    p->density[i]  = i < s->n ? s->density[i] : rest;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode group_restored(void *context)
+{
+  mac_facade      *f = context;
+  const particles *p = f->domain->particles[f->index];
+
+  PetscFunctionBeginUser;
+  for (int64_t i = 0; i < p->n; ++i)
+    if (p->id[i] >= f->domain->next_id) f->domain->next_id = p->id[i] + 1;
+  f->domain->seen[f->index].n = 0;
+  f->domain->is_laid_out      = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_fields(body *b, field_table *table)
+{
+  mac_domain *d = domain_of(b);
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < d->n_bodies; ++i) {
+    field_group *group;
+    PetscCall(particles_fields(d->particles[i], table, d->names[i], d->facade[i], &group));
+    group->resize   = group_resize;
+    group->refresh  = group_refresh;
+    group->restored = group_restored;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a system is asked for by those who solve for blocks: it has none. */
+static PetscErrorCode no_blocks(const body *b, double *out)
+{
+  (void)b, (void)out;
+  return PETSC_SUCCESS;
+}
+static PetscErrorCode no_residual(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+{
+  (void)b, (void)v, (void)g, (void)with_tangent, (void)verdict;
+  return PETSC_SUCCESS;
+}
+static PetscErrorCode no_tangent(const body *b, const double *x, double *y, bool is_transposed)
+{
+  (void)b, (void)x, (void)y, (void)is_transposed;
+  return PETSC_SUCCESS;
+}
+
+static double step_length(const body *b) { return domain_of_const(b)->state.grid.h; }
+
+const body_ops mac_domain_ops = {.kind           = "mac",
+                                 .points         = POINT_NONE,
+                                 .begin_step     = step_begin,
+                                 .velocity       = no_blocks,
+                                 .mass           = no_blocks,
+                                 .residual       = no_residual,
+                                 .tangent        = no_tangent,
+                                 .block_diagonal = no_blocks,
+                                 .end_step       = step_end,
+                                 .totals         = step_totals,
+                                 .fields         = step_fields,
+                                 .length         = step_length};
+
+/* ------------------------------------------------------------- one body ------------------------------------------------------------- */
+
+static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
+{
+  const mac_facade *f               = facade_of(b);
+  double            sum[MAC_N_SUMS] = {0};
+
+  PetscFunctionBeginUser;
+  PetscCall(mac_add_totals(f->domain, f->index, sum));
+  mac_totals_from(sum, gravity, out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static body *facade_carrier(const body *b) { return &facade_of(b)->domain->base; }
+
+static particles *facade_particles(const body *b) { return facade_of(b)->domain->particles[facade_of(b)->index]; }
+
+static PetscErrorCode facade_emit(body *b, double t, double dt)
+{
+  mac_facade *f = (mac_facade *)b;
+  mac_domain *d = f->domain;
+
+  PetscFunctionBeginUser;
+  if (f->source && particle_source_releases(f->source, b->name, t, dt, d->n_bodies, d->particles)) PetscCall(mac_domain_emit(d, f->index, &f->source->seed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void facade_describe(const body *b, FILE *out)
+{
+  const mac_grid *g = &facade_of(b)->domain->state.grid;
+  fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1], g->n[2]);
+}
+
+const body_ops mac_facade_ops = {.kind      = "mac",
+                                 .points    = POINT_NONE,
+                                 .totals    = facade_totals,
+                                 .carrier   = facade_carrier,
+                                 .particles = facade_particles,
+                                 .emit      = facade_emit,
+                                 .describe  = facade_describe};

@@ -1,0 +1,367 @@
+/* Particles on the staggered grid: what goes to faces and comes back, what is conserved, free fall, walls, refusals. */
+#include "mac_domain_fixture.h"
+#include <string.h>
+#include "core/team.h"
+
+static const double nothing[3] = {0, 0, 0}, gravity[3] = {0, -9.81, 0};
+
+static double sum_faces(const mac_state *s, int axis, bool is_momentum)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < s->grid.n_slots; ++i) sum += s->mass[axis][i] * (is_momentum ? s->u[axis][i] : 1.0);
+  return sum;
+}
+
+/* Angular momentum of the faces: each has one component of momentum. */
+static void spin_of_faces(const mac_state *s, double L[3])
+{
+  const mac_grid *g = &s->grid;
+  v3_set(L, 0, 0, 0);
+  for (int64_t i = 0; i < g->n_slots; ++i) {
+    int32_t c[3];
+    mac_grid_cell(g, i, c);
+    for (int axis = 0; axis < 3; ++axis) {
+      double x[3], q[3] = {0, 0, 0}, l[3];
+      for (int a = 0; a < 3; ++a) x[a] = g->min[a] + g->h * (c[a] + (a == axis ? 0.0 : 0.5));
+      q[axis] = s->mass[axis][i] * s->u[axis][i];
+      v3_cross(l, x, q);
+      v3_add(L, L, l);
+    }
+  }
+}
+
+/* Particles -> faces -> particles keeps mass, momentum and angular momentum to rounding, away from walls; two bodies, jittered. */
+static void transfers_conserve(void **state)
+{
+  (void)state;
+  const int    n[3] = {18, 14, 21}, lo[3] = {2, 2, 3}, mid[3] = {11, 12, 17}, hi[3] = {16, 12, 18}, lo2[3] = {11, 3, 5};
+  const double v0[3] = {0.3, -0.2, 0.1}, h = 0.05, dt = 1e-9; /* so that particles do not move on the scale of rounding */
+  mac_options  o = fixture_options(n, h);
+  mac_domain  *d;
+  body_totals  before, after;
+  double       L[3];
+  material    *sand = fixture_sand("sand", 1600, 30), *gravel = fixture_sand("gravel", 2100, 40);
+  assert_ok(mac_domain_create(&o, nothing, &d));
+  fixture_fill(d, "one", sand, lo, mid, 1.0, v0, 0.5);
+  fixture_fill(d, "two", gravel, lo2, hi, 1.0, v0, 0.5);
+  assert_ok(mac_domain_totals(d, nothing, &before));
+  assert_int_equal(fixture_begin(d, dt).code, STEP_OK);
+  const mac_state *s = mac_domain_state(d);
+  const double     N = (double)(d->particles[0]->n + d->particles[1]->n), scale = 1e-13 * sqrt(N), V = 1.0, length = 1.0;
+  double           mass = 0.0;
+  for (int64_t i = 0; i < s->grid.n_slots; ++i) mass += s->rho[i] * h * h * h;
+  assert_close(mass, before.mass, scale * before.mass);
+  spin_of_faces(s, L);
+  for (int a = 0; a < 3; ++a) {
+    assert_close(sum_faces(s, a, false), before.mass, scale * before.mass);
+    assert_close(sum_faces(s, a, true), before.momentum[a], scale * before.mass * V);
+    assert_close(L[a], before.angular_momentum[a], scale * before.mass * V * length);
+  }
+  assert_true(fabs(before.angular_momentum[0]) > 1e-3 * before.mass); /* something to conserve */
+  assert_int_equal(fixture_end(d).code, STEP_OK);
+  assert_ok(mac_domain_totals(d, nothing, &after));
+  for (int a = 0; a < 3; ++a) {
+    assert_close(after.momentum[a], before.momentum[a], scale * before.mass * V);
+    assert_close(after.angular_momentum[a], before.angular_momentum[a], (scale + 1e2 * dt) * before.mass * V * length);
+  }
+  assert_true(after.kinetic < before.kinetic); /* averaging loses */
+  mac_domain_destroy(&d);
+  material_destroy(&sand), material_destroy(&gravel);
+  assert_no_leak();
+}
+
+/* A linear velocity field, with its gradient on the particles, is on the faces exactly, and comes back exactly: to the wall along it. */
+static void linear_fields_are_exact(void **state)
+{
+  (void)state;
+  const int    n[3] = {9, 10, 11}, lo[3] = {2, 2, 2}, hi[3] = {7, 8, 9};
+  const double A[9] = {0.3, -1.2, 0.7, 0.4, 0.9, -0.6, 1.1, 0.2, -0.8}, v0[3] = {1, 2, 3}, h = 0.1;
+  mac_options  o = fixture_options(n, h);
+  mac_domain  *d;
+  material    *sand = fixture_sand("sand", 1600, 30);
+  assert_ok(mac_domain_create(&o, nothing, &d));
+  particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, lo, hi, 1.0, v0, 0.0));
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+    double       v[3];
+    m3_mulv(v, A, x);
+    for (int a = 0; a < 3; ++a) p->v[a][i] = v[a] + v0[a];
+    for (int q = 0; q < 9; ++q) p->C[q][i] = A[q];
+  }
+  assert_int_equal(fixture_begin(d, 1e-12).code, STEP_OK);
+  const mac_state *s = mac_domain_state(d);
+  for (int64_t i = 0; i < s->grid.n_slots; ++i) {
+    int32_t c[3];
+    mac_grid_cell(&s->grid, i, c);
+    for (int axis = 0; axis < 3; ++axis) {
+      double x[3], v[3];
+      if (s->mass[axis][i] == 0.0) continue;
+      for (int a = 0; a < 3; ++a) x[a] = h * (c[a] + (a == axis ? 0.0 : 0.5));
+      m3_mulv(v, A, x);
+      assert_close(s->u[axis][i], v[axis] + v0[axis], 1e-13 * 4);
+    }
+  }
+  assert_int_equal(fixture_end(d).code, STEP_OK);
+  p = mac_domain_particles(d, 0);
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+    double       v[3];
+    m3_mulv(v, A, x);
+    for (int a = 0; a < 3; ++a) assert_close(p->v[a][i], v[a] + v0[a], 1e-11);
+    for (int q = 0; q < 9; ++q) assert_close(p->C[q][i], A[q], 1e-11);
+  }
+  mac_domain_destroy(&d);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+/* A box full to its walls on a lattice: density is right in every cell, also at walls and in corners; half, a quarter, an eighth where cut. */
+static void walls_are_mirrors(void **state)
+{
+  (void)state;
+  const int n[3] = {6, 8, 4}, none[3] = {0, 0, 0};
+  material *sand = fixture_sand("sand", 1600, 30);
+  for (int mode = 0; mode < 3; ++mode) { /* mirror, cut, periodic */
+    mac_options o = fixture_options((const int[3]){mode == 2 ? 8 : 6, 8, 4}, 0.1);
+    mac_domain *d;
+    o.wall_mass = mode == 1 ? MAC_CUT : MAC_MIRROR;
+    if (mode == 2)
+      for (int k = 0; k < 6; ++k) fixture_walls.side[k / 2][k % 2] = MAC_WALL_PERIODIC;
+    assert_ok(mac_domain_create(&o, nothing, &d));
+    const int full[3] = {mode == 2 ? 8 : n[0], n[1], n[2]};
+    fixture_fill(d, "one", sand, none, full, 0.0, nothing, 0.0);
+    assert_int_equal(fixture_begin(d, 1e-3).code, STEP_OK);
+    const mac_state *s = mac_domain_state(d);
+    for (int i = 0; i < full[0]; ++i)
+      for (int j = 0; j < full[1]; ++j)
+        for (int k = 0; k < full[2]; ++k) {
+          const int64_t slot = mac_grid_slot(&s->grid, i, j, k);
+          double        share = 1.0;
+          const int     c[3] = {i, j, k};
+          for (int a = 0; a < 3; ++a) share *= mode == 1 && (c[a] == 0 || c[a] == full[a] - 1) ? 0.875 : 1.0;
+          assert_close(s->rho[slot], 1600 * share, 1e-9);
+          assert_close(s->friction[slot], 0.5, 1e-15);
+          for (int axis = 0; axis < 3; ++axis) /* of faces on a wall half the volume is inside */
+            if (mode != 1) assert_close(s->mass[axis][slot], 1600 * 1e-3 * (c[axis] == 0 && mode == 0 ? 0.5 : 1.0), 1e-12);
+        }
+    mac_domain_destroy(&d);
+  }
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+/* Constants of materials mix by mass. */
+static void materials_mix(void **state)
+{
+  (void)state;
+  const int n[3] = {6, 6, 6}, lo[3] = {1, 1, 1}, mid[3] = {3, 5, 5}, lo2[3] = {3, 1, 1}, hi[3] = {5, 5, 5};
+  mac_options o = fixture_options(n, 0.1);
+  mac_domain *d;
+  material   *sand = fixture_sand("sand", 1000, 30), *gravel = fixture_sand("gravel", 3000, 90);
+  assert_ok(mac_domain_create(&o, nothing, &d));
+  fixture_fill(d, "one", sand, lo, mid, 0.0, nothing, 0.0);
+  fixture_fill(d, "two", gravel, lo2, hi, 0.0, nothing, 0.0);
+  assert_int_equal(fixture_begin(d, 1e-3).code, STEP_OK);
+  const mac_state *s = mac_domain_state(d);
+  /* cell (2,3,3): of its kernel 7/8 of the volume is sand, 1/8 gravel */
+  const int64_t slot = mac_grid_slot(&s->grid, 2, 3, 3);
+  const double  light = 0.875 * 1000, heavy = 0.125 * 3000;
+  assert_close(s->rho[slot], light + heavy, 1e-9);
+  assert_close(s->rest_density[slot], (light * 1000 + heavy * 3000) / (light + heavy), 1e-9);
+  assert_close(s->friction[slot], (light * 0.5 + heavy * 1.0) / (light + heavy), 1e-14);
+  assert_null(s->mu_i[0]);
+  mac_domain_destroy(&d);
+  material_destroy(&sand), material_destroy(&gravel);
+  assert_no_leak();
+}
+
+/* With gravity on the faces and nothing else all fall alike, as semi-implicit Euler says: whatever the transfer. */
+static void free_fall(void **state)
+{
+  (void)state;
+  const int    n[3] = {10, 24, 10}, lo[3] = {3, 14, 3}, hi[3] = {7, 20, 7};
+  const double h = 0.05, dt = 0.01, v0[3] = {0.2, 0.0, -0.1};
+  material    *sand = fixture_sand("sand", 1600, 30);
+  for (int transfer = 0; transfer < 2; ++transfer) {
+    mac_options o = fixture_options(n, h);
+    mac_domain *d;
+    o.transfer = transfer;
+    assert_ok(mac_domain_create(&o, gravity, &d));
+    particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, lo, hi, 1.0, v0, 0.0));
+    double    *x0;
+    assert_ok(memory_alloc("x0", 3 * p->n, sizeof *x0, &x0));
+    for (int64_t i = 0; i < p->n; ++i)
+      for (int a = 0; a < 3; ++a) x0[3 * p->id[i] + a] = p->x[a][i];
+    const int steps = 10;
+    for (int s = 0; s < steps; ++s) {
+      assert_int_equal(fixture_begin(d, dt).code, STEP_OK);
+      mac_state *g = mac_domain_state(d);
+      for (int a = 0; a < 3; ++a) /* also where there is no mass: the formulation extrapolates */
+        for (int64_t i = 0; i < g->grid.n_slots; ++i) g->u[a][i] = (g->mass[a][i] > 0.0 ? g->u[a][i] : v0[a] + s * dt * gravity[a]) + dt * gravity[a];
+      assert_int_equal(fixture_end(d).code, STEP_OK);
+    }
+    for (int64_t i = 0; i < p->n; ++i)
+      for (int a = 0; a < 3; ++a) {
+        assert_close(p->v[a][i], v0[a] + steps * dt * gravity[a], 1e-13);
+        assert_close(p->x[a][i], x0[3 * p->id[i] + a] + steps * dt * v0[a] + 0.5 * steps * (steps + 1) * dt * dt * gravity[a], 1e-13);
+      }
+    memory_free(&x0);
+    mac_domain_destroy(&d);
+  }
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+/* Particles carried round by a steady rotation of the faces: the error of the path falls as dt^2. */
+static double rotation_error(double dt)
+{
+  const int   n[3] = {20, 20, 8}, lo[3] = {12, 9, 3}, hi[3] = {15, 11, 5};
+  mac_options o = fixture_options(n, 0.05);
+  mac_domain *d;
+  material   *sand = fixture_sand("sand", 1600, 30);
+  double      worst = 0.0, *x0;
+  const int   steps = (int)lround(0.5 / dt);
+  assert_ok(mac_domain_create(&o, nothing, &d));
+  particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, lo, hi, 0.5, nothing, 0.0));
+  assert_ok(memory_alloc("x0", 3 * p->n, sizeof *x0, &x0));
+  for (int64_t i = 0; i < p->n; ++i)
+    for (int a = 0; a < 3; ++a) x0[3 * p->id[i] + a] = p->x[a][i];
+  for (int s = 0; s < steps; ++s) {
+    assert_int_equal(fixture_begin(d, dt).code, STEP_OK);
+    mac_state *g = mac_domain_state(d);
+    for (int64_t i = 0; i < g->grid.n_slots; ++i) {
+      int32_t c[3];
+      mac_grid_cell(&g->grid, i, c);
+      g->u[0][i] = -(0.05 * (c[1] + 0.5) - 0.5), g->u[1][i] = 0.05 * (c[0] + 0.5) - 0.5, g->u[2][i] = 0.0;
+    }
+    assert_int_equal(fixture_end(d).code, STEP_OK);
+  }
+  const double c = cos(steps * dt), q = sin(steps * dt);
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double *X = x0 + 3 * p->id[i], rx = X[0] - 0.5, ry = X[1] - 0.5;
+    worst = fmax(worst, hypot(p->x[0][i] - 0.5 - (c * rx - q * ry), p->x[1][i] - 0.5 - (q * rx + c * ry)));
+  }
+  memory_free(&x0);
+  mac_domain_destroy(&d);
+  material_destroy(&sand);
+  return worst;
+}
+static void advection_is_second_order(void **state)
+{
+  (void)state;
+  const double e1 = rotation_error(0.1), e2 = rotation_error(0.05);
+  assert_close(e1 / e2, 4.0, 0.3);
+  assert_close(e1, 0.33 * 0.5 * 0.1 * 0.1 / 6.0, 0.4 * e1); /* r t dt^2/6 */
+  assert_no_leak();
+}
+
+/* Several steps of something irregular, with walls, periodic borders and two bodies. */
+static double *some_steps(int threads, int64_t *n)
+{
+  const int    cells[3] = {12, 9, 10}, lo[3] = {0, 0, 1}, hi[3] = {7, 4, 9}, lo2[3] = {7, 2, 3}, hi2[3] = {12, 7, 8};
+  const double v0[3] = {0.4, -0.3, 0.2};
+  mac_options  o = fixture_options(cells, 0.05);
+  mac_domain  *d;
+  double      *out;
+  material    *sand = fixture_sand("sand", 1600, 30), *gravel = fixture_sand("gravel", 2100, 40);
+  fixture_walls.side[0][0] = fixture_walls.side[0][1] = MAC_WALL_PERIODIC;
+  team_set_threads(threads);
+  assert_ok(mac_domain_create(&o, nothing, &d));
+  fixture_fill(d, "one", sand, lo, hi, 1.0, v0, 1.0);
+  fixture_fill(d, "two", gravel, lo2, hi2, 1.0, v0, 1.0);
+  for (int s = 0; s < 6; ++s) {
+    assert_int_equal(fixture_begin(d, 0.01).code, STEP_OK);
+    assert_int_equal(fixture_end(d).code, STEP_OK);
+    assert_ok(mac_domain_settle(d, 0, NULL, s % 2 == 1));
+  }
+  *n = 15 * (d->particles[0]->n + d->particles[1]->n);
+  assert_ok(memory_alloc("state", *n, sizeof *out, &out));
+  int64_t at = 0;
+  for (int b = 0; b < 2; ++b)
+    for (int64_t i = 0; i < d->particles[b]->n; ++i) {
+      for (int a = 0; a < 3; ++a) out[at++] = d->particles[b]->x[a][i];
+      for (int a = 0; a < 3; ++a) out[at++] = d->particles[b]->v[a][i];
+      for (int q = 0; q < 9; ++q) out[at++] = d->particles[b]->C[q][i];
+    }
+  mac_domain_destroy(&d);
+  material_destroy(&sand), material_destroy(&gravel);
+  team_set_threads(1);
+  return out;
+}
+static void same_bits_on_any_threads(void **state)
+{
+  (void)state;
+  int64_t n, m;
+  double *one = some_steps(1, &n);
+  for (int threads = 2; threads <= 3; ++threads) {
+    double *many = some_steps(threads, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(one, many, (size_t)n * sizeof *one);
+    memory_free(&many);
+  }
+  memory_free(&one);
+  assert_no_leak();
+}
+
+/* Too fast: before the step by its own velocity, after it by the grid's; then nothing has moved. */
+static void cfl_is_refused(void **state)
+{
+  (void)state;
+  const int    n[3] = {10, 10, 10}, lo[3] = {3, 3, 3}, hi[3] = {6, 6, 6};
+  const double h = 0.1, dt = 0.01, v0[3] = {0, 0, 19.0};
+  mac_options  o = fixture_options(n, h);
+  mac_domain  *d;
+  material    *sand = fixture_sand("sand", 1600, 30);
+  assert_ok(mac_domain_create(&o, nothing, &d));
+  particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, lo, hi, 0.0, v0, 0.0));
+  p->v[2][5]   = 20.1;
+  step_verdict v = fixture_begin(d, dt);
+  assert_int_equal(v.code, STEP_CFL);
+  assert_string_equal(v.body, "one");
+  assert_int_equal(v.where, 5);
+  p->v[2][5] = 19.0;
+  assert_int_equal(fixture_begin(d, dt).code, STEP_OK);
+  mac_state   *s  = mac_domain_state(d);
+  const double x5 = p->x[2][5];
+  for (int64_t i = 0; i < s->grid.n_slots; ++i) s->u[2][i] = 19.99;
+  s->u[2][mac_grid_slot(&s->grid, 3, 3, 3)] = 25.0;
+  assert_int_equal(fixture_end(d).code, STEP_CFL);
+  assert_true(p->x[2][5] == x5 && p->v[2][5] == 19.0);
+  s->u[2][mac_grid_slot(&s->grid, 3, 3, 3)] = 19.99;
+  s->u[2][mac_grid_slot(&s->grid, 8, 8, 8)] = 25.0; /* no particle sees it */
+  assert_int_equal(fixture_end(d).code, STEP_OK);
+  mac_domain_destroy(&d);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+/* Nothing gets through a wall; what leaves through an open side is gone, through a periodic one comes round. */
+static void sides_of_the_box(void **state)
+{
+  (void)state;
+  const int    n[3] = {8, 8, 8}, none[3] = {0, 0, 0}, hi[3] = {8, 8, 8};
+  const double h = 0.1, v0[3] = {1.5, 0.5, 0.5};
+  mac_options  o = fixture_options(n, h);
+  mac_domain  *d;
+  material    *sand = fixture_sand("sand", 1600, 30);
+  fixture_walls.side[0][1] = MAC_WALL_OPEN;
+  fixture_walls.side[1][0] = fixture_walls.side[1][1] = MAC_WALL_PERIODIC;
+  assert_ok(mac_domain_create(&o, nothing, &d));
+  particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, none, hi, 0.0, v0, 0.0));
+  assert_int_equal(fixture_begin(d, 0.1).code, STEP_OK);
+  assert_int_equal(fixture_end(d).code, STEP_OK);
+  assert_int_equal(p->n, 8 * 8 * 8 * 8 * 13 / 16); /* three of 16 layers went, by 0.15 m */
+  for (int64_t i = 0; i < p->n; ++i) {
+    assert_true(p->x[0][i] > 0.15 && p->x[0][i] < 0.8);
+    assert_true(p->x[1][i] > 0.0 && p->x[1][i] < 0.8);
+    assert_true(p->x[2][i] <= 0.8 - 0.9e-4);
+  }
+  assert_int_equal(fixture_begin(d, 0.01).code, STEP_OK);
+  mac_domain_destroy(&d);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(transfers_conserve), cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors), cmocka_unit_test(materials_mix),
+          cmocka_unit_test(free_fall), cmocka_unit_test(advection_is_second_order), cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(cfl_is_refused),
+          cmocka_unit_test(sides_of_the_box))
