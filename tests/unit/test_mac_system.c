@@ -325,5 +325,99 @@ static void hydrostatics(void **unused)
   assert_no_leak();
 }
 
+static void same_matrix(const sparse_rows *a, const sparse_rows *b)
+{
+  assert_int_equal(a->n_rows, b->n_rows);
+  assert_memory_equal(a->start, b->start, (size_t)(a->n_rows + 1) * sizeof *a->start);
+  assert_memory_equal(a->col, b->col, (size_t)a->start[a->n_rows] * sizeof *a->col);
+  assert_memory_equal(a->value, b->value, (size_t)a->start[a->n_rows] * sizeof *a->value);
+}
+static void same_coupling(const mac_coupling *a, const mac_coupling *b)
+{
+  assert_int_equal(a->n, b->n);
+  assert_memory_equal(a->sample, b->sample, (size_t)a->n * sizeof *a->sample);
+  assert_memory_equal(a->solid, b->solid, (size_t)a->n * sizeof *a->solid);
+  assert_memory_equal(a->wrench, b->wrench, (size_t)a->n * sizeof *a->wrench);
+}
+static void the_same_bits_on_any_number_of_threads(void **unused)
+{
+  (void)unused;
+  for (int kind = 0; kind < 2; ++kind) {
+    mac_scene      c[3];
+    mac_system     y[3] = {{0}};
+    level_set     *ball;
+    mac_scene_spec m = {.h = 1.0 / 24, .n = {24, 24, 24}, .wall = kind ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH, .is_filled = blob, .density = 1600.0, .friction = 0.5,
+                        .jitter = 0.8};
+    assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.1, &ball));
+    const mac_solid solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(0.45, 0.52, 0.6), .friction = 0.2};
+    for (int t = 0; t < 3; ++t) {
+      team_set_threads(t + 1);
+      mac_scene_create(&c[t], &m);
+      c[t].o.arrangement = kind;
+      for (int again = 0; again <= t; ++again) assert_ok(mac_system_assemble(&c[t].s, &c[t].o, 1, &solid, 0.01, &y[t])); /* into what is there */
+      same_matrix(&y[t].G, &y[0].G), same_matrix(&y[t].GT, &y[0].GT), same_matrix(&y[t].D, &y[0].D), same_matrix(&y[t].DT, &y[0].DT);
+      same_coupling(&y[t].F_p, &y[0].F_p), same_coupling(&y[t].F_s, &y[0].F_s);
+      assert_memory_equal(y[t].mobility, y[0].mobility, (size_t)y[0].n_faces * sizeof *y[0].mobility);
+      assert_memory_equal(y[t].weight, y[0].weight, (size_t)y[0].n_faces * sizeof *y[0].weight);
+      assert_memory_equal(y[t].u, y[0].u, (size_t)y[0].n_faces * sizeof *y[0].u);
+      for (int a = 0; a < 3; ++a) assert_memory_equal(c[t].s.u[a], c[0].s.u[a], (size_t)c[0].s.grid.n_slots * sizeof(double));
+    }
+    team_set_threads(1);
+    for (int t = 0; t < 3; ++t) mac_system_destroy(&y[t]), mac_scene_destroy(&c[t]);
+    level_set_destroy(&ball);
+  }
+  assert_no_leak();
+}
+
+/* A slab on a solid plane, anywhere in its cell and oblique, under hydrostatic pressure at yield in simple shear along the plane: the plane is pushed
+ * along itself by the material's own M p, or where its friction is less, by that, within 1.3 % of M. */
+static double shear_on_plane(double slope, double offset, double friction, double *pressure)
+{
+  const double   normal[3] = {-sin(slope), 0.0, cos(slope)}, along[3] = {cos(slope), 0.0, sin(slope)};
+  mac_scene      c;
+  mac_scene_spec m = {.h = 1.0 / 12, .n = {16, 6, 12}, .wall = MAC_ALL_SMOOTH, .density = 1600.0, .friction = 0.5};
+  mac_system     y = {0};
+  level_set     *plane;
+  double         total[6] = {0}, tensor[3][3];
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_plane(normal, offset, &plane));
+  const mac_solid solid = {.n = 1, .sets = &plane, .frame = mac_frame_at(0.0, 0.0, 0.0), .friction = friction};
+  assert_ok(mac_system_assemble(&c.s, &c.o, 1, &solid, 0.01, &y));
+  for (int a = 0; a < 3; ++a) /* p = 1, s = M (n t + t n) */
+    for (int b = 0; b < 3; ++b) tensor[a][b] = 0.5 * (normal[a] * along[b] + along[a] * normal[b]);
+  *pressure = 0.0;
+  for (int64_t q = 0; q < y.F_p.n; ++q) { /* away from the ends */
+    const int32_t *at = y.ijk[y.F_p.sample[q]];
+    if (at[0] >= 4 && at[0] < 12) *pressure -= v3_dot(normal, y.F_p.wrench[q]);
+  }
+  for (int64_t q = 0; q < y.F_s.n; ++q) {
+    const int64_t i = y.F_s.sample[q];
+    double        unit[MAC_STRESSES] = {0}, e[6];
+    const int32_t *at = y.ijk[i / 5];
+    if (at[0] < 4 || at[0] >= 12 || !(y.friction[i / 5] > 0.0)) continue;
+    unit[y.component[i]] = 1.0;
+    mac_stress_tensor(y.basis, unit, e);
+    const double five = e[0] * tensor[0][0] + e[1] * tensor[1][1] + e[2] * tensor[2][2] + 2.0 * (e[3] * tensor[0][1] + e[4] * tensor[0][2] + e[5] * tensor[1][2]);
+    for (int d = 0; d < 6; ++d) total[d] += five * y.F_s.wrench[q][d];
+  }
+  mac_system_destroy(&y), level_set_destroy(&plane), mac_scene_destroy(&c);
+  return v3_dot(along, total);
+}
+static void solids_hold_by_their_friction(void **unused)
+{
+  (void)unused;
+  for (int tilt = 0; tilt < 3; ++tilt)
+    for (int q = 0; q < 5; ++q) {
+      const double slope = 0.2 * tilt, offset = (2.2 + 0.2 * q) / 12.0;
+      double       pressure, own = shear_on_plane(slope, offset, INFINITY, &pressure), less, none;
+      less = shear_on_plane(slope, offset, 0.2, &pressure), none = shear_on_plane(slope, offset, 0.0, &pressure);
+      assert_close(own / pressure, 0.5, slope > 0.0 ? 0.015 : 1e-12);
+      assert_close(less / pressure, 0.2, slope > 0.0 ? 0.0065 : 1e-12);
+      assert_close(none / pressure, 0.0, slope > 0.0 ? 0.0065 : 1e-12);
+    }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes), cmocka_unit_test(transposes_and_rigid_motions),
-          cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics))
+          cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
+          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction))
