@@ -36,7 +36,7 @@ static const char *const friction_help[] = {
 static const key_spec gradient_keys[] = {
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(flow_gradient_options, max_iterations), .fallback = "200", .min = 1, .max = 1e9,
    .help = "of one solve for the stress"},
-  {.name = "inner", .type = KEY_REAL, .offset = offsetof(flow_gradient_options, inner), .fallback = "0.2", .min = 0, .max = 1, .is_open = true,
+  {.name = "inner", .type = KEY_REAL, .offset = offsetof(flow_gradient_options, inner), .fallback = "0.4", .min = 0, .max = 1, .is_open = true,
    .help = "step at which a solve for the stress ends, over the tolerance"},
   {.name = NULL}};
 static const key_table gradient_table = {.name = "flow.projected_gradient", .help = "Stress by accelerated projected gradient.",
@@ -66,7 +66,7 @@ static const key_table lagrangian_table = {.name = "flow.augmented_lagrangian", 
 static const key_spec pyramid_keys[] = {
   {.name = "width", .type = KEY_REAL, .offset = offsetof(flow_pyramid_options, width), .fallback = "1", .min = 0, .max = INFINITY, .is_open = true,
    .help = "bound of a component over alpha p/sqrt(2), at which a shear alone is on the cone; sqrt(2) is as published"},
-  {.name = "damping", .type = KEY_REAL, .offset = offsetof(flow_pyramid_options, damping), .fallback = "1", .min = 1e-6, .max = 1,
+  {.name = "damping", .type = KEY_REAL, .offset = offsetof(flow_pyramid_options, damping), .fallback = "0.5", .min = 1e-6, .max = 1,
    .help = "stress: pyramid, part of a step that is taken"},
   {.name = "shift", .type = KEY_REAL, .offset = offsetof(flow_pyramid_options, shift), .fallback = "1.0e-3", .min = 0, .max = 1,
    .help = "stress: sp, what its diagonal is enlarged by"},

@@ -6,6 +6,7 @@ typedef struct {
   const flow_state   *x;
   double *u, *v, *force;       /* [n_faces], [n_bodies][6] velocities and the wrench that made them */
   double *gp, *gs, *dp, *ds;   /* gradients and diagonals of the Hessian */
+  double *at_cells, *count;    /* [n_cells][5] stress, and how many samples it is the mean of */
 } kkt;
 
 static void add_rows(const sparse_rows *rows, const double *x, const double *mobility, double *u)
@@ -93,14 +94,26 @@ static double cone_map(const flow_problem *f, const double *s, const double *g, 
   return sqrt(flow_norm2(f->is_orthonormal, next));
 }
 
+static void gather_stress(const kkt *w)
+{
+  const flow_problem *f = w->f;
+  for (int64_t i = 0; i < f->n_stress; ++i)
+    for (int q = 0; q < 4; ++q) {
+      const int64_t cell = f->is_staggered ? f->sample_cells[i][q] : q == 0 ? i / 5 : -1, at = 5 * cell + (f->is_staggered ? f->component[i] : i % 5);
+      if (cell >= 0) w->at_cells[at] += w->x->s[i], w->count[at] += 1.0;
+    }
+  for (int64_t i = 0; i < 5 * f->n_cells; ++i) w->at_cells[i] /= fmax(w->count[i], 1.0);
+}
+
 static void judge_stress(const kkt *w, double p_ref, double p_max, flow_kkt_report *r)
 {
   const flow_problem *f = w->f;
   double              alpha_max = 0.0;
   for (int64_t c = 0; c < f->n_cells; ++c) alpha_max = fmax(alpha_max, f->alpha[c]);
+  gather_stress(w);
   for (int64_t c = 0; c < f->n_cells && alpha_max > 0.0; ++c) {
-    const double *s = w->x->s + 5 * c, support = w->x->p[c] + flow_cohesion(f, c), radius = support > FLOW_P_MIN * f->pressure_scale ? f->alpha[c] * support : 0.0;
-    r->s = raise_to(r->s, cone_map(f, s, w->gs + 5 * c, w->ds + 5 * c, radius) / (alpha_max * p_ref));
+    const double *s = w->at_cells + 5 * c, support = w->x->p[c] + flow_cohesion(f, c), radius = support > FLOW_P_MIN * f->pressure_scale ? f->alpha[c] * support : 0.0;
+    if (!f->is_staggered) r->s = raise_to(r->s, cone_map(f, s, w->gs + 5 * c, w->ds + 5 * c, radius) / (alpha_max * p_ref));
     if (w->x->p[c] > 0.05 * p_max && radius > 0.0) r->yield = raise_to(r->yield, sqrt(flow_norm2(f->is_orthonormal, s)) / radius);
   }
 }
@@ -140,7 +153,7 @@ static void judge(kkt *w, flow_kkt_report *r)
   if (p_ref > 0.0) judge_pressure(w, p_ref, r);
   if (f->n_stress > 0) {
     fill_gradient(w, f->D, &f->F_s, f->s_known, w->gs, w->ds);
-    if (!f->is_staggered && p_ref > 0.0) judge_stress(w, p_ref, p_max, r);
+    if (p_ref > 0.0) judge_stress(w, p_ref, p_max, r);
   }
   judge_contacts(w, r);
   r->kkt    = raise_to(raise_to(raise_to(r->p, r->s), r->lambda), r->z);
@@ -151,7 +164,8 @@ PetscErrorCode flow_kkt(const flow_problem *f, const flow_state *x, flow_kkt_rep
 {
   kkt w = {.f = f, .x = x};
   const struct { double **array; int64_t n; } wanted[] = {{&w.u, f->n_faces}, {&w.v, FLOW_BODY * f->n_bodies}, {&w.force, FLOW_BODY * f->n_bodies},
-    {&w.gp, f->n_cells}, {&w.dp, f->n_cells}, {&w.gs, f->n_stress}, {&w.ds, f->n_stress}};
+    {&w.gp, f->n_cells}, {&w.dp, f->n_cells}, {&w.gs, f->n_stress}, {&w.ds, f->n_stress},
+    {&w.at_cells, f->n_stress > 0 ? 5 * f->n_cells : 0}, {&w.count, f->n_stress > 0 ? 5 * f->n_cells : 0}};
   PetscErrorCode code = PETSC_SUCCESS;
   PetscFunctionBegin;
   *r = (flow_kkt_report){0};

@@ -75,7 +75,7 @@ void flow_lagrangian_derivatives(flow_solver *S)
     for (int e = 0; e < FLOW_COMPONENTS; ++e) {
       const double slope = -lowered[e] * over;
       w->gradient[e][c]     = mu * excess * slope;
-      w->part[e].hessian[c] = fmax(0.0, mu * (slope * slope + excess * curvature));
+      w->part[e].hessian[c] = excess < 0.0 ? fmax(0.0, mu * (slope * slope + excess * curvature)) : 0.0;
     }
   }
 }

@@ -1,0 +1,54 @@
+#include "optim/flow/flow_stress_gradient.h"
+
+PetscErrorCode flow_gradient_staggered_create(flow_solver *S, flow_gradient *w)
+{
+  PetscFunctionBegin;
+  PetscCall(flow_array(S, "flow components", FLOW_COMPONENTS, sizeof *w->part, &w->part));
+  PetscCall(flow_array(S, "flow stress at cells", FLOW_COMPONENTS * S->f->n_cells, sizeof(double), &w->at_cells));
+  PetscCall(flow_array(S, "flow lengths", S->f->n_cells, sizeof(double), &w->shrink));
+  for (int e = 0; e < FLOW_COMPONENTS; ++e) PetscCall(flow_component_create(S, e, &w->part[e]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+void flow_gradient_staggered_destroy(flow_gradient *w)
+{
+  for (int e = 0; e < FLOW_COMPONENTS && w->part; ++e) flow_component_destroy(&w->part[e]);
+}
+
+void flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s)
+{
+  const flow_problem *f = S->f;
+  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
+    flow_component *k = &w->part[e];
+    FLOW_FOR(i, k->n) k->x[i] = s[k->sample[i]];
+    flow_component_to_cells(k, k->x, k->cells);
+    FLOW_FOR(c, f->n_cells) w->at_cells[FLOW_COMPONENTS * c + e] = k->cells[c];
+  }
+  FLOW_FOR(c, f->n_cells) {
+    const double size = sqrt(flow_norm2(f->is_orthonormal, w->at_cells + FLOW_COMPONENTS * c));
+    w->shrink[c]      = size > S->radius[c] ? S->radius[c] / size : 1.0;
+  }
+  FLOW_FOR(i, f->n_stress) {
+    double shrink = 1.0;
+    for (int q = 0; q < 4; ++q)
+      if (f->sample_cells[i][q] >= 0) shrink = fmin(shrink, w->shrink[f->sample_cells[i][q]]);
+    s[i] *= shrink;
+  }
+}
+
+flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again)
+{
+  const flow_problem *f    = S->f;
+  flow_step_sums      sums = {0};
+  FLOW_FOR(i, f->n_stress) {
+    if (!is_again) S->g_s[i] = w->extra[i] - flow_row(f->D, i, w->wu);
+    w->next[i] = w->s[i] + w->beta * (w->s[i] - w->old[i]) - S->g_s[i] / (w->L * w->metric[i]);
+  }
+  flow_gradient_staggered_shorten(S, w, w->next);
+  for (int64_t i = 0; i < f->n_stress; ++i) {
+    const double step = w->next[i] - w->s[i] - w->beta * (w->s[i] - w->old[i]);
+    sums.uphill -= w->metric[i] * step * (w->next[i] - w->s[i]);
+    sums.size2 += w->metric[i] * step * step;
+    sums.largest = fmax(sums.largest, fabs(step));
+  }
+  return sums;
+}

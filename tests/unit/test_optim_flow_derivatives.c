@@ -1,0 +1,209 @@
+/* Gradients, velocities and the cone's penalty against finite differences of energies. */
+#include "flow_fixture.h"
+#include "optim/flow/flow_friction.h"
+#include "optim/flow/flow_stress_lagrangian.h"
+
+static bool is_corner(const int p[3], const int n[3]) { return p[0] + p[1] < n[0]; }
+
+static double draw(uint64_t *count) { return random_u01(7, (*count)++, 0) - 0.5; }
+
+/* Two bodies that touch random samples, three contacts, rates of prescribed solids: nothing is zero. */
+static void complicate(fixture *w, double *p_known, double *s_known, uint64_t *count)
+{
+  fixture_add_body(w, 3.0, 0.1), fixture_add_body(w, 0.5, 0.02);
+  flow_coupling *const F[2] = {&w->f.F_p, &w->f.F_s};
+  for (int k = 0; k < 2; ++k) {
+    const int64_t n_samples = k == 0 ? w->f.n_cells : w->f.n_stress;
+    assert_ok(memory_alloc("samples", 2 * n_samples, sizeof(int32_t), &w->coupled_sample[k]));
+    assert_ok(memory_alloc("bodies", 2 * n_samples, sizeof(int32_t), &w->coupled_body[k]));
+    assert_ok(memory_alloc("wrenches", 2 * n_samples, 6 * sizeof(double), &w->coupled_wrench[k]));
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_samples; ++i)
+      for (int b = 0; b < 2; ++b)
+        if (draw(count) > -0.2) {
+          w->coupled_sample[k][n] = (int32_t)i, w->coupled_body[k][n] = b;
+          for (int d = 0; d < 6; ++d) w->coupled_wrench[k][n][d] = 1e-3 * draw(count);
+          ++n;
+        }
+    *F[k] = (flow_coupling){n, w->coupled_sample[k], w->coupled_body[k], (const double(*)[6])w->coupled_wrench[k]};
+  }
+  w->f.n_contacts = 3;
+  for (int j = 0; j < 3; ++j) {
+    w->contact[j] = (flow_contact){.body = {j == 1 ? -1 : 0, j == 2 ? -1 : 1}, .mu = 0.3};
+    for (int k = 0; k < 3; ++k) {
+      w->contact[j].known[k] = 0.1 * draw(count);
+      for (int d = 0; d < 12; ++d) (&w->contact[j].row[k][0][0])[d] = draw(count);
+    }
+  }
+  for (int64_t i = 0; i < w->f.n_cells; ++i) p_known[i] = 1e-5 * draw(count), w->x.p[i] = 500.0 * (1.2 + draw(count));
+  for (int64_t i = 0; i < w->f.n_stress; ++i) s_known[i] = 1e-5 * draw(count), w->x.s[i] = 400.0 * draw(count);
+  for (int64_t j = 0; j < 3; ++j) w->x.lambda[j] = 5.0 + draw(count), w->x.z[2 * j] = draw(count), w->x.z[2 * j + 1] = draw(count);
+  w->f.p_known = p_known, w->f.s_known = s_known;
+  for (int64_t i = 0; i < w->f.n_faces; ++i) w->u_star[i] += draw(count), w->mobility[i] *= 1.5 + draw(count), w->weight[i] *= 1.0 + draw(count);
+}
+
+static double energy(const fixture *w)
+{
+  flow_kkt_report r;
+  assert_ok(flow_kkt(&w->f, &w->x, &r));
+  return r.energy;
+}
+/* J is quadratic: central differences are exact but for rounding. */
+static void compare_gradient(const char *name, fixture *w, int64_t n, double *x, const double *g, double step)
+{
+  double most = 0.0;
+  for (int64_t i = 0; i < n; ++i) most = fmax(most, fabs(g[i]));
+  for (int64_t i = 0; i < n; ++i) {
+    const double at = x[i];
+    x[i] = at + step;
+    const double up = energy(w);
+    x[i] = at - step;
+    const double down = energy(w), slope = (up - down) / (2.0 * step);
+    x[i] = at;
+    if (!(fabs(slope - g[i]) <= 1e-8 * most * test_tolerance_scale()))
+      fail_msg("%s[%d]: gradient %.12g, difference quotient %.12g", name, (int)i, g[i], slope);
+  }
+}
+
+typedef struct {
+  fixture     w;
+  double      p_known[64], s_known[400];
+  arena      *memory;
+  flow_solver S;
+  flow_report r;
+} scene;
+static void scene_create(scene *c, bool is_staggered, bool is_orthonormal)
+{
+  uint64_t count = 0;
+  const fixture_spec spec = {.n = {3, 3, 2}, .h = 0.1, .dt = 0.02, .rho = 1500, .M = 0.5, .is_staggered = is_staggered, .is_orthonormal = is_orthonormal,
+                             .is_open_wall = true, .is_material = is_corner};
+  fixture_create(&c->w, &spec);
+  assert_true(c->w.f.n_cells <= 64 && c->w.f.n_stress <= 400);
+  complicate(&c->w, c->p_known, c->s_known, &count);
+  assert_ok(arena_create(1 << 16, &c->memory));
+  assert_ok(flow_solver_create(&c->S, &c->w.f, &c->w.o, c->memory, &c->w.x, &c->r));
+  flow_velocities(&c->S);
+}
+static void scene_destroy(scene *c)
+{
+  flow_solver_destroy(&c->S);
+  arena_destroy(&c->memory);
+  fixture_destroy(&c->w);
+}
+
+static void gradients_are_those_of_the_energy(void **state)
+{
+  (void)state;
+  for (int kind = 0; kind < 4; ++kind) {
+    scene  c;
+    double g_p[64], g_lambda[3], g_z[6], *g_s = NULL;
+    scene_create(&c, kind & 1, kind & 2);
+    assert_ok(memory_alloc("gradient", c.w.f.n_stress, sizeof *g_s, &g_s));
+    flow_gradient_p(&c.S, g_p);
+    flow_gradient_s(&c.S, g_s);
+    flow_gradient_contacts(&c.w.f, c.S.v, g_lambda, g_z);
+    compare_gradient("p", &c.w, c.w.f.n_cells, c.w.x.p, g_p, 100.0);
+    compare_gradient("s", &c.w, c.w.f.n_stress, c.w.x.s, g_s, 100.0);
+    compare_gradient("lambda", &c.w, 3, c.w.x.lambda, g_lambda, 1.0);
+    compare_gradient("z", &c.w, 6, c.w.x.z, g_z, 1.0);
+    memory_free(&g_s);
+    scene_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* Changes one after the other leave the velocities that the sum makes. */
+static void velocities_follow_changes(void **state)
+{
+  (void)state;
+  scene    c;
+  uint64_t count = 1000;
+  double   d[400], *u = NULL, v[12];
+  scene_create(&c, false, true);
+  for (int round = 0; round < 5; ++round) {
+    for (int64_t i = 0; i < c.w.f.n_cells; ++i) d[i] = 300 * draw(&count), c.w.x.p[i] += 0.5 * d[i];
+    flow_change_p(&c.S, 0.5, d);
+    for (int64_t i = 0; i < c.w.f.n_stress; ++i) d[i] = 300 * draw(&count), c.w.x.s[i] -= d[i];
+    flow_change_s(&c.S, -1.0, d);
+    for (int64_t i = 0; i < 9; ++i) d[i] = draw(&count);
+    for (int64_t i = 0; i < 3; ++i) c.w.x.lambda[i] += d[i];
+    for (int64_t i = 0; i < 6; ++i) c.w.x.z[i] += d[3 + i];
+    flow_change_contacts(&c.S, 1.0, d, NULL);
+    flow_change_contacts(&c.S, 1.0, NULL, d + 3);
+  }
+  assert_ok(memory_alloc("velocities", c.w.f.n_faces, sizeof *u, &u));
+  memcpy(u, c.S.u, (size_t)c.w.f.n_faces * sizeof *u), memcpy(v, c.S.v, sizeof v);
+  flow_velocities(&c.S);
+  for (int64_t i = 0; i < c.w.f.n_faces; ++i) assert_close(u[i], c.S.u[i], 1e-13);
+  for (int i = 0; i < 12; ++i) assert_close(v[i], c.S.v[i], 1e-12);
+  memory_free(&u);
+  scene_destroy(&c);
+  assert_no_leak();
+}
+
+/* E_c: slope by central differences of second order (error falls as the square of the step), curvature by differences of slopes. */
+static void the_penalty_of_the_cone_has_its_derivatives(void **state)
+{
+  (void)state;
+  for (int basis = 0; basis < 2; ++basis) {
+    scene c;
+    scene_create(&c, false, basis);
+    c.w.o.stress = FLOW_STRESS_LAGRANGIAN;
+    assert_ok(flow_stress_lagrangian.create(&c.S));
+    flow_lagrangian *w = c.S.stress;
+    flow_radii(&c.S);
+    for (int64_t i = 0; i < c.w.f.n_cells; ++i) w->multiplier[i] = i % 2 ? 0.1 * w->stiffness[i] * c.S.radius[i] * c.S.radius[i] : 0.0;
+    double  *s = c.w.x.s;
+    for (int64_t i = 0; i < c.w.f.n_stress; ++i) s[i] *= 3.0;
+    int64_t  n_violated = 0;
+    for (int64_t i = 0; i < c.w.f.n_stress; ++i) {
+      const double at = s[i], step = 1e-3 * c.S.radius[i / 5];
+      double       error[2], slope_up, slope_down, slope, hessian;
+      for (int half = 0; half < 2; ++half) {
+        const double d = half ? 0.5 * step : step;
+        s[i] = at + d, flow_lagrangian_gather(&c.S, s);
+        const double up = flow_lagrangian_energy(&c.S);
+        flow_lagrangian_derivatives(&c.S), slope_up = w->gradient[i % 5][i / 5];
+        s[i] = at - d, flow_lagrangian_gather(&c.S, s);
+        const double down = flow_lagrangian_energy(&c.S);
+        flow_lagrangian_derivatives(&c.S), slope_down = w->gradient[i % 5][i / 5];
+        s[i] = at, flow_lagrangian_gather(&c.S, s);
+        flow_lagrangian_derivatives(&c.S), slope = w->gradient[i % 5][i / 5], hessian = w->part[i % 5].hessian[i / 5];
+        error[half] = fabs((up - down) / (2.0 * d) - slope);
+      }
+      const double scale = w->stiffness[i / 5] * c.S.radius[i / 5];
+      assert_true(error[0] <= 1e-5 * scale);
+      assert_true(error[1] <= 0.3 * error[0] || error[1] <= 1e-9 * scale);
+      assert_close((slope_up - slope_down) / step, hessian, 1e-5 * w->stiffness[i / 5]);
+      assert_true(hessian >= 0.0);
+      n_violated += slope != 0.0;
+    }
+    assert_true(n_violated > 10);
+    flow_stress_lagrangian.destroy(&c.S);
+    scene_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* A_zz as the friction solvers apply it is the second derivative of J. */
+static void the_product_of_friction_is_the_hessian(void **state)
+{
+  (void)state;
+  scene         c;
+  flow_friction t;
+  double        before[6], after[6], x[6], y[6];
+  uint64_t      count = 50;
+  scene_create(&c, false, true);
+  assert_ok(flow_friction_create(&c.S, &t));
+  flow_gradient_contacts(&c.w.f, c.S.v, NULL, before);
+  for (int i = 0; i < 6; ++i) x[i] = draw(&count);
+  flow_friction_product(&t, x, y);
+  flow_change_contacts(&c.S, 1.0, NULL, x);
+  flow_gradient_contacts(&c.w.f, c.S.v, NULL, after);
+  for (int i = 0; i < 6; ++i) assert_close(after[i] - before[i], y[i], 1e-13);
+  scene_destroy(&c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(gradients_are_those_of_the_energy), cmocka_unit_test(velocities_follow_changes),
+          cmocka_unit_test(the_penalty_of_the_cone_has_its_derivatives), cmocka_unit_test(the_product_of_friction_is_the_hessian))
