@@ -84,6 +84,18 @@ PetscErrorCode contact_forces_find(contact_forces *f, int source_body, int objec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode contact_forces_merge(contact_forces *f, const contact_forces *more)
+{
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < more->n; ++i) {
+    contact_group_force *g;
+    PetscCall(contact_forces_find(f, more->group[i].source_body, more->group[i].object_body, &g));
+    v3_axpy(g->force, 1.0, more->group[i].force);
+    v3_axpy(g->moment, 1.0, more->group[i].moment);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 void contact_group_add(contact_group_force *g, const double x[3], const double force[3])
 {
   double moment[3];

@@ -32,6 +32,8 @@ void contact_forces_destroy(contact_forces *f);
 PetscErrorCode contact_forces_open(contact_forces *f, int source_body, int object_body, contact_group_force **out);
 /* The group of two bodies, which is opened if there is none. */
 PetscErrorCode contact_forces_find(contact_forces *f, int source_body, int object_body, contact_group_force **out);
+/* What `more` holds is added to the groups of f. */
+PetscErrorCode contact_forces_merge(contact_forces *f, const contact_forces *more);
 /* force [3] at the place x [3]. */
 void contact_group_add(contact_group_force *g, const double x[3], const double force[3]);
 /* What body `on` feels from body `from` (-1: all). */

@@ -17,12 +17,26 @@ typedef struct {
   int     method;                    /* that answered, index of friction_solvers; -1: none was asked */
 } friction_report;
 
+/* Of a continuum on a staggered grid with bodies in it, in formulations that have one: the last solve of the step, judged apart from
+ * the solver that found it. */
+typedef struct {
+  int64_t cells, stresses;      /* unknown pressures, unknown stresses */
+  int64_t stress_iterations, contact_iterations; /* inner ones; those of pressure are linear_iterations, outer ones newton_iterations */
+  double  error;                /* largest natural map of p, s, lambda, z, each in its own scale; 0 at a solution */
+  double  yield;                /* max |s|/(alpha (p + c)), at most 1 */
+  double  complementarity, contact_complementarity; /* sum |(p + c) d|, d the rate of volume [W]; sum |lambda u_N| [W] */
+  double  volume_rate;          /* volume that is still lost [m^3/s] */
+  double  volume;               /* that the continuum takes up, from its signed distance, without what is in solids [m^3] */
+  double  excess;               /* mass in cells denser than at rest, over what they hold at rest, as a share of all */
+} continuum_report;
+
 /* What one accepted (or refused) step cost and found, for the history table. */
 typedef struct {
   int64_t         newton_iterations, linear_iterations, evaluations, fallbacks;
   double          residual, gradient; /* |D^-1 g|, |H^T g| in the solver's scaling, at the last state */
   contact_summary contact;
   friction_report friction;
+  continuum_report continuum;
   double          friction_work; /* [J] contact.friction_work of all steps since the run began; the run adds it up */
 } step_report;
 
@@ -39,6 +53,8 @@ typedef struct {
   /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
    * up with STEP_DROPPED. */
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);
+  /* Pressure [Pa] of the continuum at x in the last accepted step; NULL: there is none. */
+  double (*pressure)(const formulation *f, const double x[3]);
   PetscErrorCode (*fields)(formulation *f, field_table *table);
   /* What `check` says of it, in a few lines; NULL: nothing. */
   PetscErrorCode (*describe)(const scene *s, FILE *out);
@@ -55,7 +71,7 @@ struct formulation {
 };
 
 /* All of them; a new one is a folder of its own and an entry here. job.formulation is the index. */
-#define FORMULATION_TABLE(X) X(penalty) X(exact)
+#define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith)
 enum {
 #define X(name) FORMULATION_##name,
   FORMULATION_TABLE(X)

@@ -1,70 +1,11 @@
 /* Steps of the formulation `exact`: rest, sliding, momentum, energy, impact, what is held, threads; the rows of its contacts and its matrix. */
-#include "test.h"
+#include "formulation_fixture.h"
 #include <stdio.h>
 #include <string.h>
-#include "core/diagnostics.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "discretize/rigid/rigid_body.h"
 #include "sim/step/step_contacts.h"
-#include "sim/formulation.h"
-#include "sim/scene/scene.h"
-
-typedef struct {
-  diagnostics *d;
-  job         *j;
-  scene       *s;
-  formulation *f;
-  field_table *fields;
-  step_report  report;
-  double       t;
-} world;
-
-static void open_world(const char *text, world *w)
-{
-  memset(w, 0, sizeof *w);
-  assert_ok(diagnostics_create(&w->d));
-  assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
-  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
-  if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
-  assert_ok(formulations[w->j->formulation]->create(w->s, &w->f));
-}
-
-static void close_world(world *w)
-{
-  if (w->f) w->f->ops->destroy(&w->f);
-  scene_destroy(&w->s);
-  job_destroy(&w->j);
-  diagnostics_destroy(&w->d);
-}
-
-static void step(world *w)
-{
-  step_verdict verdict;
-  const double dt = w->j->time->step;
-  assert_ok(w->f->ops->step(w->f, w->t, dt, &verdict, &w->report));
-  if (verdict.code != STEP_OK) fail_msg("t = %g: %s", w->t, step_code_text(verdict.code));
-  w->t += dt;
-}
-
-static body_totals totals(const world *w)
-{
-  body_totals sum;
-  assert_ok(scene_totals(w->s, &sum));
-  return sum;
-}
-static double energy(const world *w)
-{
-  const body_totals sum = totals(w);
-  return sum.kinetic + sum.elastic + sum.potential;
-}
-static const rigid_body *rigid(const world *w, const char *name)
-{
-  const int i = scene_find_body(w->s, name);
-  assert_true(i >= 0);
-  return rigid_body_of(w->s->bodies[i].body);
-}
 
 #define HEAD                                                                                                                        \
   "stickslip: 1\nname: test\nformulation: exact\n"                                                                                  \

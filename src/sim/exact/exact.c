@@ -423,7 +423,7 @@ static PetscErrorCode exact_create(scene *s, formulation **out)
 const formulation_ops exact_formulation = {
   .name           = "exact",
   .is_rigid       = true,
-  .outer          = "newton",
+  .outer          = "Newton",
   .inner          = "friction",
   .remedy         = "another solver.friction.method",
   .create         = exact_create,

@@ -43,7 +43,7 @@ static void check_keys(const subject *s)
 static unsigned what_is(const scene_body *b)
 {
   return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
-         (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (body_system(b->body) ? OF_MASS : 0u);
+         (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u);
 }
 
 static void check_kind(const subject *s, int b)
@@ -51,7 +51,7 @@ static void check_kind(const subject *s, int b)
   static const struct {
     const char *kind;
     unsigned    of;
-  } kinds[] = {{"rigid", OF_RIGID | OF_MASS}, {"kinematic", OF_RIGID}, {"static", OF_RIGID}, {"mpm", OF_PARTICLES | OF_MASS}, {"mac", OF_PARTICLES | OF_MASS},
+  } kinds[] = {{"rigid", OF_RIGID | OF_MASS}, {"kinematic", OF_RIGID}, {"static", OF_RIGID}, {"mpm", OF_PARTICLES | OF_MASS}, {"mac", OF_PARTICLES | OF_MASS | OF_CONTINUUM},
                {"fem", OF_NODES | OF_SURFACE | OF_ELEMENTS | OF_MASS}, {"cloth", OF_NODES | OF_SURFACE | OF_MASS}, {"rod", OF_NODES | OF_MASS}};
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";

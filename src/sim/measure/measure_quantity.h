@@ -17,7 +17,7 @@ enum {
   TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
 };
 /* What a body must be one of; 0: anything. */
-enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32 };
+enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64 };
 
 /* name, unit, what it is of, keys it wants, keys it takes besides, help */
 #define QUANTITY_TABLE(X)                                                                                                                       \
@@ -28,6 +28,8 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "where the point of a rigid body now is that was at `point` when the run began; of a body made of nodes: of the node that was closest to it") \
   X(stress, "Pa", OF_ELEMENTS, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT,                                                                             \
     "normal stress along `direction`, positive where pulled, around the node that was closest to `point` when the run began")                   \
+  X(pressure, "Pa", OF_CONTINUUM, TAKE_BODY | TAKE_POINT, 0,                                                                                       \
+    "on the grid that a body of kind mac is on, at `point`: between the centres of cells, with 0 for those that have none; up to a wall, as in the cell there") \
   X(angular_velocity, "rad/s", OF_RIGID, TAKE_BODY, TAKE_DIRECTION, "of a rigid body")                                                            \
   X(rotation, "rad", OF_RIGID, TAKE_BODY, TAKE_DIRECTION,                                                                                        \
     "by which a rigid body is turned from where it began: the axis times the angle, which is at most pi")                                       \

@@ -317,8 +317,8 @@ static PetscErrorCode penalty_create(scene *s, formulation **out)
 
 const formulation_ops penalty_formulation = {
   .name          = "penalty",
-  .outer         = "newton",
-  .inner         = "gmres",
+  .outer         = "Newton",
+  .inner         = "GMRES",
   .remedy        = "a softer contact.stiffness",
   .create        = penalty_create,
   .step          = penalty_step,

@@ -200,9 +200,9 @@ static PetscErrorCode put_tiles(run_page *p)
     page_bytes(r->peak_memory, sizeof text, text);
     PetscCall(page_tile(b, text, "", "most memory"));
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->newton / (double)r->step : 0.0);
-    PetscCall(page_tile(b, text, "", "Newton iterations a step"));
+    PetscCall(page_tile(b, text, "", "outer iterations a step"));
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->linear / (double)r->step : 0.0);
-    PetscCall(page_tile(b, text, "", "GMRES iterations a step"));
+    PetscCall(page_tile(b, text, "", "linear iterations a step"));
     page_number((double)r->retries, sizeof text, text);
     PetscCall(page_tile(b, text, "", "retries"));
     page_number((double)r->contacts, sizeof text, text);

@@ -53,6 +53,18 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_friction_error]          = report->friction.scaled;
   values[HISTORY_friction_error_absolute] = report->friction.absolute;
   values[HISTORY_friction_error_siconos]  = report->friction.siconos;
+  const continuum_report *c = &report->continuum;
+  values[HISTORY_pressures]               = (double)c->cells;
+  values[HISTORY_stresses]                = (double)c->stresses;
+  values[HISTORY_stress_iterations]       = (double)c->stress_iterations;
+  values[HISTORY_contact_iterations]      = (double)c->contact_iterations;
+  values[HISTORY_coupling_error]          = c->error;
+  values[HISTORY_yield]                   = c->yield;
+  values[HISTORY_complementarity]         = c->complementarity;
+  values[HISTORY_contact_complementarity] = c->contact_complementarity;
+  values[HISTORY_volume_rate]             = c->volume_rate;
+  values[HISTORY_volume]                  = c->volume;
+  values[HISTORY_excess]                  = c->excess;
   values[HISTORY_retries]              = (double)retries;
   values[HISTORY_seconds]              = seconds;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,6 +18,9 @@
   X(residual, "1") X(gradient, "1")                  \
   X(contact_candidates, "1") X(over_constraint, "1") X(friction_method, "1") X(friction_iterations, "1") \
   X(friction_error, "1") X(friction_error_absolute, "1") X(friction_error_siconos, "1") \
+  X(pressures, "1") X(stresses, "1") X(stress_iterations, "1") X(contact_iterations, "1") \
+  X(coupling_error, "1") X(yield, "1") X(complementarity, "W") X(contact_complementarity, "W") \
+  X(volume_rate, "m^3/s") X(volume, "m^3") X(excess, "1") \
   X(retries, "1") X(seconds, "s")
 
 enum {

@@ -21,6 +21,11 @@ static void add_report(step_report *sum, const step_report *part)
   sum->friction.absolute = fmax(before.friction.absolute, part->friction.absolute);
   sum->friction.siconos  = fmax(before.friction.siconos, part->friction.siconos);
   sum->friction.scaled   = fmax(before.friction.scaled, part->friction.scaled);
+  sum->continuum.stress_iterations += before.continuum.stress_iterations;
+  sum->continuum.contact_iterations += before.continuum.contact_iterations;
+  sum->continuum.error           = fmax(before.continuum.error, part->continuum.error);
+  sum->continuum.yield           = fmax(before.continuum.yield, part->continuum.yield);
+  sum->continuum.volume_rate     = fmax(before.continuum.volume_rate, part->continuum.volume_rate);
   sum->contact.max_cone_violation = fmax(before.contact.max_cone_violation, part->contact.max_cone_violation);
   sum->contact.slip_angle         = fmax(before.contact.slip_angle, part->contact.slip_angle);
   sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);

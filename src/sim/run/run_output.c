@@ -207,7 +207,7 @@ PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
           r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
           (double)memory_peak() / 1e6);
-  run_tally_print(&r->tally, f);
+  run_tally_print(&r->tally, r->formulation->ops->outer, r->formulation->ops->inner, f);
   timer_table(f);
   fclose(f);
   const PetscErrorCode code = file_replace_text(path, n, text);

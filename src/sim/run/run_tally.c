@@ -40,15 +40,18 @@ static void print_relaxations(const relax_statistics *s, FILE *out)
   if (s->n_other > 0) fprintf(out, "  %-20s %lld\n", "other", (long long)s->n_other);
 }
 
-void run_tally_print(const run_tally *t, FILE *out)
+void run_tally_print(const run_tally *t, const char *outer, const char *inner, FILE *out)
 {
   if (t->n_steps == 0) return;
   const double n = (double)t->n_steps, user = timer_user_seconds() - t->user_seconds;
   fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps, (long long)t->n_retries);
   fprintf(out, "%-22s %.3f s, %.4g s for every 1/24 s simulated\n", "user CPU time", user, user / (24.0 * t->seconds));
-  fprintf(out, "%-22s %.3f a step, most %lld\n", "Newton iterations", (double)t->newton / n, (long long)t->most_newton);
-  if (t->solved_steps > 0) fprintf(out, "%-22s %.2f a step with contacts\n", "friction iterations", (double)t->friction / (double)t->solved_steps);
-  else fprintf(out, "%-22s %.2f a step\n", "GMRES iterations", (double)t->linear / n);
+  char         name[40];
+  snprintf(name, sizeof name, "%s iterations", outer);
+  fprintf(out, "%-22s %.3f a step, most %lld\n", name, (double)t->newton / n, (long long)t->most_newton);
+  snprintf(name, sizeof name, "%s iterations", inner);
+  if (t->solved_steps > 0) fprintf(out, "%-22s %.2f a step with contacts\n", name, (double)t->friction / (double)t->solved_steps);
+  else fprintf(out, "%-22s %.2f a step\n", name, (double)t->linear / n);
   fprintf(out, "%-22s %.2f a step\n", "evaluations", (double)t->evaluations / n);
   fprintf(out, "%-22s %.1f in the mean, most %lld\n", "contacts", (double)t->contacts / n, (long long)t->most_contacts);
   fprintf(out, "%-22s %.4g m\n", "deepest penetration", t->max_penetration);

@@ -19,5 +19,6 @@ typedef struct {
 void run_tally_begin(run_tally *t);
 void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n_retries);
 /* Lines of a name and its numbers; "for every 1/24 s simulated" is what films call a frame. */
-void run_tally_print(const run_tally *t, FILE *out);
+/* outer, inner: what the formulation calls its iterations. */
+void run_tally_print(const run_tally *t, const char *outer, const char *inner, FILE *out);
 #endif

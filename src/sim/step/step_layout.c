@@ -48,7 +48,7 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
   for (int i = 0; i < l->scene->n_systems && verdict->code == STEP_OK; ++i) {
     body         *b      = l->scene->systems[i];
     const int64_t offset = 3 * b->first_block;
-    PetscCall(b->ops->residual(b, l->v + offset, g + offset, with_tangent, verdict));
+    if (b->n_blocks > 0) PetscCall(b->ops->residual(b, l->v + offset, g + offset, with_tangent, verdict));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -106,6 +106,7 @@ static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
     const body   *b      = s->systems[i];
     const int64_t offset = 3 * b->first_block, m = 3 * b->n_blocks;
     body_totals   totals;
+    if (m == 0) continue;
     PetscCall(b->ops->velocity(b, l->v0 + offset));
     PetscCall(b->ops->mass(b, l->scale + offset));
     PetscCall(b->ops->totals(b, s->gravity, &totals));

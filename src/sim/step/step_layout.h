@@ -1,5 +1,6 @@
 /* The global vector of one step: the blocks of the scene's systems one after the other, and what is known of them before anything
- * is solved. Every formulation whose unknowns are velocities lays its steps out this way.
+ * is solved. Every formulation whose unknowns are velocities lays its steps out this way. A system without blocks has its unknowns
+ * elsewhere: it is begun and ended with the others, and asked for nothing else.
  *
  * Scaling. With D_i = sqrt(m_i M_b) dt g0 (m_i: lumped mass of the degree of freedom, M_b: mass of its system, g0: a
  * reference acceleration) the norm |D^-1 g| of a system's slice is its mass-weighted root-mean-square acceleration error in

@@ -1,0 +1,285 @@
+/* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact, their pressure, friction and
+ * contact forces found as one problem [TakahashiBatty2021; theory, section 13].
+ *
+ * A step takes everything at its start: bodies go where they would without contact, faces get gravity, then
+ *
+ *   u = u* - mobility (G^T p + D^T s),   v = v* + dt M^-1 (F_p^T p + F_s^T s + B^T (lambda, z))
+ *
+ * with p, s, lambda, z of optim/flow. Bodies take the impulses that come out into their own equations (monolith_bodies.h), so that their
+ * momenta are those of the forces to rounding, whatever they do when they turn. What overlaps after it is moved apart, and the continuum
+ * out of the solids; neither changes velocities. */
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "discretize/mac/mac_domain.h"
+#include "discretize/mac/mac_memory.h"
+#include "discretize/rigid/rigid_body.h"
+#include "sim/formulation.h"
+#include "sim/monolith/monolith_check.h"
+#include "sim/monolith/monolith_flow.h"
+#include "sim/monolith/monolith_record.h"
+#include "sim/monolith/monolith_rheology.h"
+#include <string.h>
+
+typedef struct {
+  formulation       base;
+  step_layout       layout;
+  mac_domain       *domain; /* borrowed; NULL: there are only rigid bodies */
+  monolith_bodies   bodies;
+  monolith_contacts contacts;
+  monolith_solids   solids;
+  mac_system        system;
+  mac_memory       *memory;
+  flow_work        *work;
+} monolith;
+
+/* What one step needs, from its begin to its end. */
+typedef struct {
+  monolith_flow     flow;
+  monolith_rheology rheology;
+  contact_forces    pushed; /* what continuum and solids exert on each other */
+  double          (*wrench)[6], (*move)[6]; /* [n_bodies] */
+} monolith_step;
+
+static void step_free(monolith_step *p)
+{
+  monolith_rheology_destroy(&p->rheology);
+  monolith_flow_destroy(&p->flow);
+  contact_forces_destroy(&p->pushed);
+  memory_free(&p->wrench);
+  memory_free(&p->move);
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------------- */
+
+/* The continuum as particles have left it, with gravity: its unknowns and operators. */
+static PetscErrorCode assemble(monolith *m)
+{
+  PetscFunctionBegin;
+  const scene *s = m->layout.scene;
+  if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
+  mac_state *state = mac_domain_state(m->domain);
+  const double fall[3] = {m->layout.dt * s->gravity[0], m->layout.dt * s->gravity[1], m->layout.dt * s->gravity[2]};
+  mac_state_accelerate(state, fall);
+  monolith_solids_place(&m->solids, s, m->layout.frames0);
+  PetscCall(mac_system_assemble(state, s->job->mac, m->solids.n, m->solids.solid, m->layout.dt, &m->system));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_up(monolith *m, monolith_step *p)
+{
+  PetscFunctionBegin;
+  monolith_flow *f = &p->flow;
+  PetscCall(monolith_flow_set_up(f, &m->system, &m->layout, &m->bodies, &m->contacts, &m->solids));
+  PetscCall(memory_alloc("forces on bodies", m->bodies.n, sizeof *p->wrench, &p->wrench));
+  PetscCall(memory_alloc("moves of bodies", m->bodies.n, sizeof *p->move, &p->move));
+  if (m->domain) {
+    mac_memory_guess(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier);
+    if (mac_domain_state(m->domain)->mu_i[0]) {
+      PetscCall(monolith_rheology_create(&m->system, mac_domain_state(m->domain), &p->rheology));
+      f->problem.update_alpha = monolith_rheology_alpha, f->problem.alpha_context = &p->rheology;
+    }
+  }
+  monolith_contacts_guess(&m->contacts, m->layout.dt, f->x.lambda, f->x.z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+{
+  flow_report answer;
+  PetscFunctionBegin;
+  const job_solver *o = m->layout.scene->job->solver;
+  timer_begin(TIMER_FLOW);
+  PetscCall(flow_solve(&p->flow.problem, o->flow, m->work, &p->flow.x, &answer));
+  timer_end(TIMER_FLOW);
+  monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &answer, report);
+  if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+  else if (!answer.is_finite) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- back -------------------------------------------------------------------------------------------------------------- */
+
+/* Bodies take what was found; l->v and the poses of the end. */
+static PetscErrorCode push_bodies(monolith *m, monolith_step *p, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  step_layout *l = &m->layout;
+  double(*v)[6]  = (double(*)[6])l->v;
+  monolith_flow_wrench(&p->flow, &m->contacts, p->wrench);
+  if (m->bodies.n > 0) memcpy(v, p->flow.x.v, (size_t)m->bodies.n * sizeof *v);
+  PetscCall(monolith_bodies_push(&m->bodies, l->dt, (const double(*)[6])p->wrench, v, verdict));
+  if (verdict->code == STEP_OK) PetscCall(step_layout_follow(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Faces take theirs, and those that are not unknown follow their neighbours. */
+static PetscErrorCode put_back(monolith *m, const monolith_step *p)
+{
+  PetscFunctionBegin;
+  if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
+  mac_state *state = mac_domain_state(m->domain);
+  PetscCall(mac_system_store_velocity(&m->system, p->flow.x.u, state));
+  for (int64_t i = 0; i < m->system.n_cells; ++i) state->pressure[m->system.cell_slot[i]] = p->flow.x.p[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bodies that overlap are moved apart, then the continuum out of all solids: positions alone. */
+static PetscErrorCode settle(monolith *m, monolith_step *p)
+{
+  PetscFunctionBegin;
+  step_layout       *l = &m->layout;
+  const scene       *s = l->scene;
+  const job_contact *c = s->job->contact;
+  const double       h = m->domain ? s->job->mac->spacing : s->length_scale;
+  const double       most = isfinite(c->overlap_speed) ? c->overlap_speed * l->dt : 0.1 * h;
+  double             worst;
+  bool               is_needed;
+  PetscCall(monolith_contacts_part(&m->contacts, l, &m->bodies, c->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
+  for (int64_t r = 0; r < m->bodies.n && is_needed; ++r) rigid_body_displace(rigid_body_of(m->bodies.body[r]), p->move[r]);
+  if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
+  const double t = l->t + l->dt, frame = s->job->time->frame > 0.0 ? s->job->time->frame : s->job->time->step, frames = t / frame;
+  PetscCall(scene_frames((scene *)s, t, 0.0, NULL, l->frames));
+  monolith_solids_place(&m->solids, s, l->frames);
+  PetscCall(mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step is solved: make it permanent, unless somebody refuses. */
+static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_layout   *l = &m->layout;
+  monolith_flow *f = &p->flow;
+  PetscCall(push_bodies(m, p, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(put_back(m, p));
+  if (m->domain) PetscCall(monolith_record_forces(f, mac_domain_state(m->domain), l->scene, &m->solids, &p->pushed));
+  PetscCall(step_layout_end(l, verdict)); /* the grid comes first and alone may refuse */
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
+  PetscCall(contact_forces_merge(&m->contacts.forces, &p->pushed));
+  if (m->domain) PetscCall(mac_memory_remember(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
+  PetscCall(scene_set_time(l->scene, l->t + l->dt));
+  PetscCall(settle(m, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode try_step(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_layout *l = &m->layout;
+  PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end */
+  PetscCall(monolith_contacts_find(&m->contacts, l, &m->bodies, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(assemble(m));
+  PetscCall(set_up(m, p));
+  PetscCall(solve(m, p, verdict, report));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(accept(m, p, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode take_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  monolith     *m = (monolith *)f;
+  monolith_step p = {0};
+  *verdict        = (step_verdict){STEP_OK, NULL, -1};
+  memset(report, 0, sizeof *report);
+  report->friction.method = -1;
+  PetscCall(step_layout_begin(&m->layout, t, dt, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscErrorCode code = try_step(m, &p, verdict, report);
+  step_free(&p);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between the centres of cells. */
+static double pressure_at(const formulation *f, const double x[3])
+{
+  const monolith *m = (const monolith *)f;
+  if (!m->domain || mac_domain_state(m->domain)->grid.n_blocks == 0) return NAN; /* before the first step */
+  const mac_state *state = mac_domain_state(m->domain);
+  const mac_grid  *g     = &state->grid;
+  int32_t          base[3];
+  double           part[3], sum = 0.0;
+  for (int a = 0; a < 3; ++a) {
+    double at = (x[a] - g->min[a]) / g->h - 0.5;
+    if (!mac_grid_is_periodic(g, a)) at = fmax(0.0, fmin(at, g->n[a] - 1.0));
+    base[a] = (int32_t)floor(at), part[a] = at - base[a];
+  }
+  for (int q = 0; q < 8; ++q) {
+    const int     d[3] = {q >> 2, (q >> 1) & 1, q & 1};
+    const int64_t slot = mac_grid_slot(g, base[0] + d[0], base[1] + d[1], base[2] + d[2]);
+    double        w    = 1.0;
+    for (int a = 0; a < 3; ++a) w *= d[a] ? part[a] : 1.0 - part[a];
+    if (slot >= 0 && w > 0.0) sum += w * state->pressure[slot];
+  }
+  return sum;
+}
+
+/* ---- a formulation ----------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode add_fields(formulation *f, field_table *table)
+{
+  monolith *m = (monolith *)f;
+  PetscFunctionBegin;
+  PetscCall(step_impulses_fields(&m->contacts.known, table));
+  PetscCall(contact_points_fields(&m->contacts.points, table));
+  if (m->domain) PetscCall(mac_memory_fields(m->memory, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void destroy(formulation **f)
+{
+  monolith *m = (monolith *)*f;
+  if (!m) return;
+  step_layout_destroy(&m->layout);
+  monolith_bodies_destroy(&m->bodies);
+  monolith_contacts_destroy(&m->contacts);
+  monolith_solids_destroy(&m->solids);
+  mac_system_destroy(&m->system);
+  mac_memory_destroy(&m->memory);
+  flow_work_destroy(&m->work);
+  memory_free(&m);
+  *f = NULL;
+}
+
+static PetscErrorCode create(scene *s, formulation **out)
+{
+  monolith *m;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("monolith formulation", 1, sizeof *m, &m));
+  m->base.ops    = &monolith_formulation;
+  m->base.points = &m->contacts.points, m->base.forces = &m->contacts.forces;
+  *out           = &m->base;
+  PetscCall(step_layout_create(s, &m->layout));
+  PetscCall(monolith_contacts_create(s, &m->contacts));
+  PetscCall(monolith_solids_create(s, &m->solids));
+  PetscCall(flow_work_create(&m->work));
+  for (int i = 0; i < s->n_systems; ++i)
+    if (mac_domain_of(s->systems[i])) m->domain = mac_domain_of(s->systems[i]);
+  if (m->domain) PetscCall(mac_memory_create(&m->memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const formulation_ops monolith_formulation = {
+  .name          = "monolith",
+  .is_rigid      = true,
+  .meets_on_grid = true,
+  .outer         = "coupling",
+  .inner         = "pressure",
+  .remedy        = "a larger mac.cfl or solver.flow.max_outer",
+  .create        = create,
+  .check         = monolith_check,
+  .step          = take_step,
+  .pressure      = pressure_at,
+  .fields        = add_fields,
+  .describe      = monolith_describe,
+  .destroy       = destroy,
+};

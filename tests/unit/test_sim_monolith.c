@@ -1,0 +1,181 @@
+/* Steps of the formulation `monolith` without a continuum: what its rigid bodies do. */
+#include "formulation_fixture.h"
+#include "core/math3.h"
+#include "core/quaternion.h"
+#include "sim/monolith/monolith_bodies.h"
+
+#define HEAD                                                                                       \
+  "stickslip: 1\nname: test\nformulation: monolith\n"                                              \
+  "materials:\n  wood: {model: rigid, density: 1000}\n"
+#define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
+#define TIGHT "solver: {flow: {tolerance: 1.0e-12, max_outer: 400, pressure: {tolerance: 1.0e-13}}}\n"
+
+/* A brick that tumbles fast: without forces both momenta stay, with a wrench they change by it, to rounding. */
+static void test_momentum(void **state)
+{
+  (void)state;
+  world           w;
+  step_layout     l;
+  monolith_bodies b       = {0};
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  const double    dt = 0.01, wrench[1][6] = {{3, -2, 1, 0.02, 0.01, -0.03}};
+  double          v[1][6], moment[3], arm[3];
+  open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
+                  "  brick: {kind: rigid, material: wood, shape: {box: {min: [1, 2, 3], max: [1.1, 2.2, 3.3]}}, velocity: [1, 2, 3], angular_velocity: [10, 20, -5]}\n",
+             &w);
+  assert_ok(step_layout_create(w.s, &l));
+  const body_totals before = totals(&w);
+  assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
+  assert_ok(monolith_bodies_begin(&b, &l, &verdict));
+  assert_int_equal(b.n, 1);
+  memcpy(v, b.v_free, sizeof v);
+  assert_ok(monolith_bodies_push(&b, dt, wrench, v, &verdict));
+  assert_int_equal(verdict.code, STEP_OK);
+  memcpy(l.v, v, sizeof v);
+  assert_ok(step_layout_end(&l, &verdict));
+  const body_totals after = totals(&w);
+  const double      size  = v3_norm(before.angular_momentum);
+  v3_cross(arm, before.center, wrench[0]); /* v is along the way of the centre, c1 x m v = c0 x m v */
+  v3_add(moment, arm, wrench[0] + 3);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(after.momentum[k] - before.momentum[k], dt * wrench[0][k], 1e-14 * v3_norm(before.momentum));
+    assert_close(after.angular_momentum[k] - before.angular_momentum[k], dt * moment[k], 1e-13 * size);
+  }
+  monolith_bodies_destroy(&b);
+  step_layout_destroy(&l);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* inverse_mass is what a small wrench does to the velocity. */
+static void test_mobility(void **state)
+{
+  (void)state;
+  world           w;
+  step_layout     l;
+  monolith_bodies b       = {0};
+  step_verdict    verdict = {STEP_OK, NULL, -1};
+  open_world(HEAD "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
+                  "  brick: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.2, 0.3]}}, velocity: [1, 2, 3]}\n",
+             &w);
+  assert_ok(step_layout_create(w.s, &l));
+  assert_ok(step_layout_begin(&l, 0.0, 0.01, &verdict));
+  assert_ok(monolith_bodies_begin(&b, &l, &verdict));
+  assert_close(b.v_free[0][2], 3.0 - 0.0981, 1e-14);
+  for (int j = 0; j < 6; ++j) {
+    double wrench[1][6] = {{0}}, v[1][6];
+    wrench[0][j] = 1e-3;
+    memcpy(v, b.v_free, sizeof v);
+    assert_ok(monolith_bodies_push(&b, 0.01, (const double(*)[6])wrench, v, &verdict));
+    for (int i = 0; i < 6; ++i) assert_close((v[0][i] - b.v_free[0][i]) / 1e-3, b.inverse_mass[0][6 * i + j], 1e-8 * b.inverse_mass[0][21]);
+  }
+  monolith_bodies_destroy(&b);
+  step_layout_destroy(&l);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* A box on a slope of tan 0.4: it holds with friction 0.41, and slides with g (sin - 0.3 cos). */
+static void test_slope(void **state)
+{
+  (void)state;
+  for (int slides = 0; slides < 2; ++slides) {
+    world  w;
+    char   text[1000];
+    snprintf(text, sizeof text,
+             HEAD "gravity: [%.17g, 0, %.17g]\ntime: {end: 1, step: 0.01}\ncontact: {friction: %g}\nbodies:\n" FLOOR
+                  "  box: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.1]}}}\n" TIGHT,
+             9.81 * 0.4 / sqrt(1.16), -9.81 / sqrt(1.16), slides ? 0.3 : 0.41);
+    open_world(text, &w);
+    for (int k = 0; k < 10; ++k) step(&w);
+    double force[3], moment[3];
+    const double weight = 4.0 * 9.81 / sqrt(1.16);
+    contact_forces_between(w.f->forces, 1, 0, force, moment);
+    assert_close(force[2], weight, 1e-7 * weight);
+    assert_close(force[0], -(slides ? 0.3 : 0.4) * weight, 1e-6 * weight);
+    assert_close(rigid(&w, "box")->v[0], slides ? 0.1 * 9.81 / sqrt(1.16) * 0.1 : 0.0, 1e-7);
+    assert_true(w.report.contact.n_active >= 3);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+/* Balls that start a tenth of their radius in each other: moved apart by a share a step, while velocities stay. */
+static void test_overlap(void **state)
+{
+  (void)state;
+  world  w;
+  double before = 0.002;
+  open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5, overlap_share: 0.5, overlap_speed: 1}\nbodies:\n"
+                  "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
+                  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.198, 0, 0], radius: 0.1}}}\n",
+             &w);
+  for (int k = 0; k < 3; ++k, before *= 0.5) {
+    const double *a = rigid(&w, "a")->c, *b = rigid(&w, "b")->c;
+    assert_close(0.2 - (b[0] - a[0]), before, 1e-12);
+    step(&w);
+    assert_close(a[0] + b[0], 0.198, 1e-12);
+    assert_close(v3_norm(rigid(&w, "a")->v) + v3_norm(rigid(&w, "b")->v), 0.0, 1e-15);
+  }
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* A collision without restitution: momenta stay, the balls go on together along the normal. */
+static void test_collision(void **state)
+{
+  (void)state;
+  world w;
+  open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.2}\nbodies:\n"
+                  "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}, velocity: [1, 0.2, 0], angular_velocity: [0, 3, 9]}\n"
+                  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.205, 0.02, 0], radius: 0.1}}}\n" TIGHT,
+             &w);
+  const body_totals before = totals(&w);
+  for (int k = 0; k < 5; ++k) step(&w);
+  const body_totals after = totals(&w);
+  double            n[3], dv[3];
+  for (int k = 0; k < 3; ++k) {
+    assert_close(after.momentum[k], before.momentum[k], 1e-14 * v3_norm(before.momentum));
+    assert_close(after.angular_momentum[k], before.angular_momentum[k], 1e-13 * v3_norm(before.angular_momentum));
+  }
+  assert_true(after.kinetic < before.kinetic);
+  v3_sub(n, rigid(&w, "b")->c, rigid(&w, "a")->c);
+  v3_sub(dv, rigid(&w, "b")->v, rigid(&w, "a")->v);
+  assert_true(v3_norm(rigid(&w, "b")->v) > 0.3);
+  assert_true(fabs(v3_dot(dv, n)) < 0.02 * v3_norm(n)); /* parted afterwards by as much as they turned about each other */
+  close_world(&w);
+  assert_no_leak();
+}
+
+static void test_refusals(void **state)
+{
+  (void)state;
+  static const char *const cases[][2] = {
+    {"contact: {friction: 0.1, stiffness: 5}\nbodies:\n" FLOOR, "contact.stiffness: formulation monolith cannot use it"},
+    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\nbodies:\n" FLOOR, "solver.linear: formulation monolith cannot use it: solvers of the grid are chosen in solver.flow"},
+    {"contact: {friction: 0.1}\nsolver: {newton: {tolerance: 1}}\nbodies:\n" FLOOR, "solver.newton.tolerance: formulation monolith cannot use it"},
+    {"contact: {friction: 0.1}\nmpm: {spacing: 1}\nbodies:\n" FLOOR, "mpm: formulation monolith cannot use it"},
+    {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, mass_per_area: 1, stretch: 1, bending: 1}\n",
+     "bodies.a.kind: formulation monolith cannot use kind cloth"},
+    {"contact: {friction: 0.1}\nbodies:\n  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
+     "  b: {kind: rigid, material: wood, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n",
+     "bodies.b: starts 0.4"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    world w;
+    char  text[2000];
+    bool  is_said = false;
+    memset(&w, 0, sizeof w);
+    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 0.01}\n%s", cases[i][0]);
+    assert_ok(diagnostics_create(&w.d));
+    assert_ok(job_read_text("job", text, 0, NULL, w.d, &w.j));
+    if (w.j) assert_ok(scene_create(PETSC_COMM_SELF, w.j, w.d, &w.s));
+    for (int k = 0; k < diagnostics_count(w.d); ++k) is_said |= strstr(diagnostics_text(w.d, k), cases[i][1]) != NULL;
+    if (!is_said) fail_msg("not said: %s; but: %s", cases[i][1], diagnostics_count(w.d) ? diagnostics_text(w.d, 0) : "nothing");
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
+          cmocka_unit_test(test_refusals))

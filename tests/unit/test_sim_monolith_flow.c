@@ -1,0 +1,121 @@
+/* One step of the formulation `monolith` with a continuum, looked at from inside: momentum that grid and bodies exchange. */
+#include "formulation_fixture.h"
+#include "core/math3.h"
+#include "discretize/mac/mac_domain.h"
+#include "sim/monolith/monolith_flow.h"
+
+/* A tumbling block in a lump of grains in the air, without gravity; a ball pressed into both. */
+static const char *const lump =
+  "stickslip: 1\nname: test\nformulation: monolith\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.005}\ncontact: {friction: 0.5}\n"
+  "materials:\n  wood: {model: rigid, density: 700}\n  sand: {model: granular, density: 1600, friction_angle_deg: 30}\n"
+  "mac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.0625}\n"
+  "bodies:\n"
+  "  heap: {kind: mac, material: sand, shape: {sphere: {center: [0.5, 0.5, 0.45], radius: 0.3}}, velocity: [0, 0, 0.5]}\n"
+  "  block: {kind: rigid, material: wood, shape: {box: {min: [0.4, 0.45, 0.6], max: [0.6, 0.6, 0.75]}}, velocity: [0.2, 0, -0.5], angular_velocity: [1, 2, -3]}\n"
+  "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.5, 0.5, 0.8501], radius: 0.1}}, velocity: [0, 0.3, -1]}\n"
+  "solver: {flow: {tolerance: 1.0e-4}}\n";
+
+typedef struct {
+  step_layout       l;
+  monolith_bodies   bodies;
+  monolith_contacts contacts;
+  monolith_solids   solids;
+  mac_system        system;
+  monolith_flow     flow;
+  flow_report       report;
+  mac_state        *state;
+} parts;
+
+static void parts_solve(world *w, parts *p)
+{
+  step_verdict verdict = {STEP_OK, NULL, -1};
+  memset(p, 0, sizeof *p);
+  assert_ok(step_layout_create(w->s, &p->l));
+  assert_ok(monolith_contacts_create(w->s, &p->contacts));
+  assert_ok(monolith_solids_create(w->s, &p->solids));
+  assert_ok(step_layout_begin(&p->l, 0.0, w->j->time->step, &verdict));
+  assert_ok(monolith_bodies_begin(&p->bodies, &p->l, &verdict));
+  memcpy(p->l.v, p->l.v0, (size_t)(3 * p->l.n_blocks) * sizeof *p->l.v);
+  assert_ok(step_layout_follow(&p->l));
+  assert_ok(monolith_contacts_find(&p->contacts, &p->l, &p->bodies, &verdict));
+  for (int i = 0; i < w->s->n_systems; ++i)
+    if (mac_domain_of(w->s->systems[i])) p->state = mac_domain_state(mac_domain_of(w->s->systems[i]));
+  monolith_solids_place(&p->solids, w->s, p->l.frames0);
+  assert_ok(mac_system_assemble(p->state, w->j->mac, p->solids.n, p->solids.solid, p->l.dt, &p->system));
+  assert_ok(monolith_flow_set_up(&p->flow, &p->system, &p->l, &p->bodies, &p->contacts, &p->solids));
+  assert_ok(flow_solve(&p->flow.problem, w->j->solver->flow, NULL, &p->flow.x, &p->report));
+  assert_int_equal(verdict.code, STEP_OK);
+}
+
+static void parts_free(parts *p)
+{
+  monolith_flow_destroy(&p->flow);
+  mac_system_destroy(&p->system);
+  monolith_solids_destroy(&p->solids);
+  monolith_contacts_destroy(&p->contacts);
+  monolith_bodies_destroy(&p->bodies);
+  step_layout_destroy(&p->l);
+}
+
+/* What the faces gain in momentum, in the measure that the energy of the problem has, and what bodies gain, add up to nothing; angular
+ * momentum likewise. */
+static void momentum_is_exchanged(void **unused)
+{
+  (void)unused;
+  world  w;
+  parts  p;
+  double linear[3] = {0}, angular[3] = {0}, size = 0.0, turn = 0.0, moment[3], wrench[2][6];
+  open_world(lump, &w);
+  parts_solve(&w, &p);
+  const mac_system *y = &p.system;
+  assert_true(y->n_cells > 300 && y->n_stress == 5 * y->n_cells && p.contacts.n > 0 && p.flow.F_p.view.n > 10);
+  for (int64_t f = 0; f < y->n_faces; ++f) {
+    const int axis = y->face_axis[f];
+    int32_t   ijk[3];
+    double    x[3], gain[3] = {0.0, 0.0, 0.0};
+    mac_grid_cell(&p.state->grid, y->face_slot[f], ijk);
+    for (int k = 0; k < 3; ++k) x[k] = y->h * (ijk[k] + (k == axis ? 0.0 : 0.5));
+    gain[axis] = y->weight[f] / y->mobility[f] * (p.flow.x.u[f] - y->u[f]); /* weight/mobility = mass/dt */
+    v3_cross(moment, x, gain);
+    v3_add(linear, linear, gain);
+    v3_add(angular, angular, moment);
+    size += fabs(gain[axis]), turn += v3_norm(moment);
+  }
+  const double on_faces = v3_norm(linear);
+  monolith_flow_wrench(&p.flow, &p.contacts, wrench);
+  for (int r = 0; r < 2; ++r) {
+    v3_cross(moment, p.l.frames0[r].c, wrench[r]);
+    v3_add(linear, linear, wrench[r]);
+    v3_add(angular, angular, moment);
+    v3_add(angular, angular, wrench[r] + 3);
+  }
+  print_message("faces %g N of %g N in all; left over %.2g N, %.2g N m\n", on_faces, size, v3_norm(linear), v3_norm(angular));
+  assert_true(on_faces > 1.0);
+  assert_close(v3_norm(linear), 0.0, 1e-12 * size);
+  assert_close(v3_norm(angular), 0.0, 1e-12 * turn);
+  parts_free(&p);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* The linear step of the problem, and the bodies' own equations with the same forces, come to the same velocities but for how they turn. */
+static void velocities_agree(void **unused)
+{
+  (void)unused;
+  world        w;
+  parts        p;
+  double       wrench[2][6], v[2][6];
+  step_verdict verdict = {STEP_OK, NULL, -1};
+  open_world(lump, &w);
+  parts_solve(&w, &p);
+  monolith_flow_wrench(&p.flow, &p.contacts, wrench);
+  memcpy(v, p.flow.x.v, sizeof v);
+  assert_ok(monolith_bodies_push(&p.bodies, p.l.dt, (const double(*)[6])wrench, v, &verdict));
+  for (int r = 0; r < 2; ++r)
+    for (int k = 0; k < 6; ++k) assert_close(v[r][k], p.flow.x.v[6 * r + k], k < 3 || r == 1 ? 1e-12 : 0.05);
+  parts_free(&p);
+  close_world(&w);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(momentum_is_exchanged), cmocka_unit_test(velocities_agree))
