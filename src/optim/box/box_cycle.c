@@ -1,7 +1,9 @@
 /* The V-cycle on the levels of a grid matrix. A sweep moves 56 bytes a cell. */
+#include "core/memory.h"
 #include "core/team.h"
 #include "optim/box/box_levels.h"
 #include <math.h>
+#include <string.h>
 
 enum { PARALLEL_CELLS = 4096, COARSEST_SWEEPS = 8 };
 /* Constants on aggregates are stiffer than what they stand for: the correction is made this much larger. Measured: see bench_box. */
@@ -115,15 +117,81 @@ static void sum_children(const grid_level *l, const grid_level *coarse, int32_t 
   coarse->inverse[c]  = diagonal > 1e-5 * own ? 1.0f / coarse->diagonal[c] : 0.0f; /* joined to nothing: its constant is the matrix' null space */
 }
 
+/* Cells whose coefficients or freedom changed make stale the aggregates that sum them, their own and their neighbours'. Serial: few do. */
+static void spoil(const grid_level *l, const grid_level *coarse)
+{
+  memset(coarse->is_stale, 0, (size_t)coarse->n);
+  for (int32_t i = 0; i < l->n; ++i) {
+    if (!l->is_stale[i]) continue;
+    coarse->is_stale[l->aggregate[i]] = 1;
+    for (int k = 0; k < 6; ++k) coarse->is_stale[l->aggregate[l->neighbor[i][k]]] = 1;
+  }
+}
+
 void box_levels_restrict(grid_levels *l, const uint8_t *is_free)
 {
   if (l->n_levels == 0) return;
-  const grid_level *top = &l->level[0];
+  const grid_level *top     = &l->level[0];
+  const bool        is_anew = !l->is_summed;
   #pragma omp parallel for schedule(static) if (top->n >= PARALLEL_CELLS)
-  for (int32_t i = 0; i < top->n; ++i) top->inverse[i] = is_free[l->cell[i]] ? 1.0f / top->diagonal[i] : 0.0f;
+  for (int32_t i = 0; i < top->n; ++i) {
+    const float inverse = is_free[l->cell[i]] ? 1.0f / top->diagonal[i] : 0.0f;
+    top->is_stale[i]    = inverse != top->inverse[i];
+    top->inverse[i]     = inverse;
+  }
   for (int k = 1; k < l->n_levels; ++k) {
     const grid_level *coarse = &l->level[k];
+    if (!is_anew) spoil(&l->level[k - 1], coarse);
     #pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS / 8)
-    for (int32_t c = 0; c < coarse->n; ++c) sum_children(&l->level[k - 1], coarse, c);
+    for (int32_t c = 0; c < coarse->n; ++c)
+      if (is_anew || coarse->is_stale[c]) sum_children(&l->level[k - 1], coarse, c);
   }
+  l->is_summed = true;
+}
+
+/* As `sweep`, of all cells, cut at the bounds. */
+static void sweep_projected(const grid_level *l, int c, const float *restrict lo, const float *restrict hi)
+{
+  const int32_t first = l->color[c], last = l->color[c + 1];
+  float *x = l->x;
+  #pragma omp parallel for schedule(static) if (last - first >= PARALLEL_CELLS)
+  for (int32_t i = first; i < last; ++i) {
+    float sum = l->b[i];
+    for (int k = 0; k < 6; ++k) sum -= l->off[i][k] * x[l->neighbor[i][k]];
+    const float to = sum / l->diagonal[i];
+    x[i] = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
+  }
+}
+
+PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps, double *x)
+{
+  float *low = NULL, *high = NULL;
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  const grid_level *top     = &l->level[0];
+  const double      largest = fmax(team_max_abs(n, x), team_max_abs(n, b) / l->unit), scale = largest > 0.0 ? 1.0 / largest : 1.0;
+  PetscErrorCode    code    = memory_alloc("lower bounds of a level", n, sizeof *low, &low);
+  if (!code) code = memory_alloc("upper bounds of a level", n, sizeof *high, &high);
+  if (!code) {
+    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t from = l->cell[i];
+      low[i]    = lo ? (float)(lo[from] * scale) : -INFINITY;
+      high[i]   = hi ? (float)(hi[from] * scale) : INFINITY;
+      top->b[i] = (float)(b[from] / l->unit * scale);
+      top->x[i] = (float)(x[from] * scale);
+    }
+    for (int k = 0; k < n_sweeps; ++k)
+      for (int c = 0; c < top->n_colors; ++c) sweep_projected(top, c, low, high);
+    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t to = l->cell[i];
+      if (lo && top->x[i] == low[i]) x[to] = lo[to]; /* not its rounded value */
+      else if (hi && top->x[i] == high[i]) x[to] = hi[to];
+      else x[to] = (double)top->x[i] / scale;
+    }
+  }
+  memory_free(&low), memory_free(&high);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 #include "optim/box/box_levels.h"
 #include "core/memory.h"
+#include "optim/box/grid_aggregate.h"
 #include "optim/box/grid_matrix.h"
 #include <string.h>
 
@@ -8,7 +9,7 @@ enum { MAX_LEVELS = 16 };
 static void level_free(grid_level *l)
 {
   memory_free(&l->neighbor), memory_free(&l->off), memory_free(&l->diagonal), memory_free(&l->inverse), memory_free(&l->aggregate);
-  memory_free(&l->child), memory_free(&l->x), memory_free(&l->b), memory_free(&l->r);
+  memory_free(&l->child), memory_free(&l->x), memory_free(&l->b), memory_free(&l->r), memory_free(&l->is_stale);
 }
 
 void box_levels_destroy(grid_levels **l)
@@ -31,20 +32,12 @@ static PetscErrorCode level_allocate(int64_t n, grid_level *l)
   PetscCall(memory_alloc("coarse unknowns", n + 1, sizeof *l->x, &l->x));
   PetscCall(memory_alloc("coarse right-hand side", n + 1, sizeof *l->b, &l->b));
   PetscCall(memory_alloc("coarse residual", n + 1, sizeof *l->r, &l->r));
+  PetscCall(memory_alloc("stale coarse cells", n, 1, &l->is_stale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A level as it is found, before it is numbered by colour. */
-typedef struct {
-  int32_t  n;
-  int32_t (*ijk)[3];
-  int32_t (*neighbor)[6]; /* -1: none */
-} cells;
-
-static void cells_free(cells *c) { memory_free(&c->ijk), memory_free(&c->neighbor); }
-
 /* order[new] = old, number[old] = new, by colour; cells of a colour keep their order. */
-static PetscErrorCode by_color(const cells *c, int32_t *order, int32_t *number, grid_level *out)
+static PetscErrorCode by_color(const grid_cells *c, int32_t *order, int32_t *number, grid_level *out)
 {
   uint8_t *color = NULL;
   int32_t  count[LEVEL_COLORS + 1] = {0};
@@ -71,47 +64,8 @@ static PetscErrorCode by_color(const cells *c, int32_t *order, int32_t *number, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline uint64_t mix(const int32_t *ijk)
-{
-  uint64_t h = (uint64_t)(uint32_t)ijk[0] * 0x9e3779b97f4a7c15u ^ (uint64_t)(uint32_t)ijk[1] * 0xc2b2ae3d27d4eb4fu ^ (uint64_t)(uint32_t)ijk[2] * 0x165667b19e3779f9u;
-  h ^= h >> 32;
-  h *= 0xd6e8feb86659fd93u;
-  return h ^ h >> 32;
-}
-
-/* Aggregates in the order in which their first cell comes; of[i] the aggregate of cell i. */
-static PetscErrorCode aggregate(const cells *fine, int32_t *of, cells *coarse)
-{
-  int32_t *table = NULL;
-  int64_t  size  = 64;
-  PetscFunctionBegin;
-  while (size < 2 * (int64_t)fine->n) size *= 2;
-  PetscCall(memory_alloc("coarse cells", fine->n, sizeof *coarse->ijk, &coarse->ijk));
-  PetscCall(memory_alloc("table of coarse cells", size, sizeof *table, &table)); /* number + 1; 0: empty */
-  for (int32_t i = 0; i < fine->n; ++i) {
-    const int32_t at[3] = {fine->ijk[i][0] >> 1, fine->ijk[i][1] >> 1, fine->ijk[i][2] >> 1};
-    int64_t       slot  = (int64_t)(mix(at) & (uint64_t)(size - 1));
-    while (table[slot] > 0 && memcmp(coarse->ijk[table[slot] - 1], at, sizeof at) != 0) slot = (slot + 1) & (size - 1);
-    if (table[slot] == 0) {
-      memcpy(coarse->ijk[coarse->n], at, sizeof at);
-      table[slot] = ++coarse->n;
-    }
-    of[i] = table[slot] - 1;
-  }
-  memory_free(&table);
-  PetscErrorCode code = memory_alloc("neighbours of coarse cells", coarse->n, sizeof *coarse->neighbor, &coarse->neighbor);
-  PetscCall(code);
-  memset(coarse->neighbor, 0xff, (size_t)coarse->n * sizeof *coarse->neighbor);
-  for (int32_t i = 0; i < fine->n; ++i)
-    for (int k = 0; k < 6; ++k) {
-      const int32_t j = fine->neighbor[i][k];
-      if (j >= 0 && of[j] != of[i]) coarse->neighbor[of[i]][k] = of[j];
-    }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Numbering of a level; `children` of the level before are told their aggregates' numbers. */
-static PetscErrorCode level_create(const cells *c, int32_t *order, int32_t *number, grid_level *l)
+static PetscErrorCode level_create(const grid_cells *c, int32_t *order, int32_t *number, grid_level *l)
 {
   PetscFunctionBegin;
   PetscCall(level_allocate(c->n, l));
@@ -145,6 +99,7 @@ void box_levels_fill(grid_levels *l, const grid_matrix *a)
 {
   if (l->n_levels == 0) return;
   grid_level *top = &l->level[0];
+  l->is_summed    = false;
   l->unit         = 0.0;
   for (int64_t i = 0; i < a->n; ++i) l->unit = a->diagonal[i] > l->unit ? a->diagonal[i] : l->unit;
   #pragma omp parallel for schedule(static)
@@ -165,12 +120,12 @@ static PetscErrorCode fill_finest(const grid_matrix *a, const int32_t *number, g
 }
 
 /* One level from `c`, which becomes the cells of the next if there is one. */
-static PetscErrorCode add_level(const grid_matrix *a, cells *c, grid_levels *l, bool *is_last)
+static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels *l, bool *is_last)
 {
   const int32_t n = c->n;
   grid_level   *mine = &l->level[l->n_levels++];
   int32_t      *order = NULL, *number = NULL, *of = NULL;
-  cells         coarse = {0};
+  grid_cells    coarse = {0};
   PetscFunctionBegin;
   PetscErrorCode code = memory_alloc("order of cells", n, sizeof *order, &order);
   if (!code) code = memory_alloc("numbers of cells", n, sizeof *number, &number);
@@ -179,12 +134,12 @@ static PetscErrorCode add_level(const grid_matrix *a, cells *c, grid_levels *l, 
   if (!code && l->n_levels == 1) code = fill_finest(a, number, l);
   if (!code && l->n_levels > 1) code = adopt(mine - 1, number, n);
   *is_last = n <= LEVEL_COARSEST || l->n_levels == MAX_LEVELS;
-  if (!code && !*is_last) code = aggregate(c, of, &coarse);
+  if (!code && !*is_last) code = grid_aggregate(c, of, &coarse);
   if (!code && !*is_last && coarse.n > n - n / 8) *is_last = true; /* scattered cells: nothing to be gained */
   if (!code && !*is_last)
     for (int32_t i = 0; i < n; ++i) mine->aggregate[i] = of[order[i]];
   memory_free(&order), memory_free(&number), memory_free(&of);
-  if (l->n_levels > 1) cells_free(c); /* the finest are the matrix' own */
+  if (l->n_levels > 1) grid_cells_free(c); /* the finest are the matrix' own */
   *c = coarse;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -194,13 +149,13 @@ PetscErrorCode box_levels_create(const grid_matrix *a, grid_levels **out)
 {
   grid_levels *l      = NULL;
   bool         is_last = a->n == 0;
-  cells        c      = {.n = (int32_t)a->n, .ijk = a->ijk, .neighbor = a->neighbor};
+  grid_cells   c      = {.n = (int32_t)a->n, .ijk = a->ijk, .neighbor = a->neighbor};
   PetscFunctionBegin;
   PetscCall(memory_alloc("coarse levels", 1, sizeof *l, &l));
   *out                = l;
   PetscErrorCode code = memory_alloc("coarse levels", MAX_LEVELS, sizeof *l->level, &l->level);
   while (!code && !is_last) code = add_level(a, &c, l, &is_last);
-  if (c.ijk != a->ijk) cells_free(&c);
+  if (c.ijk != a->ijk) grid_cells_free(&c);
   if (code) box_levels_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,6 @@
 #include "optim/box/box_qp.h"
 #include "core/memory.h"
+#include "optim/box/box_nested.h"
 #include "optim/box/box_vector.h"
 #include <inttypes.h>
 #include <stddef.h>
@@ -57,8 +58,10 @@ static const key_spec keys[] = {
    .help = "of mprgp: bounds are released when their share of the gradient exceeds gamma times the free one"},
   {.name = "trials", .type = KEY_INT, .offset = offsetof(box_options, trials), .fallback = "1", .min = 1, .max = 100,
    .help = "of interior_point and augmented_lagrangian: step lengths tried at most"},
+  {.name = "nested", .type = KEY_BOOL, .offset = offsetof(box_options, is_nested), .fallback = "true",
+   .help = "with multigrid, mprgp and active_set start from the program on coarser grids where the start given is far from the answer"},
   {.name = "prefix", .type = KEY_STRING, .offset = offsetof(box_options, prefix), .fallback = "pressure_",
-   .help = "of PETSc's options that tao reads: with pressure_ the key pressure_tao_type of the block petsc picks its type"},
+   .help = "of PETSc's options that tao and snesvi read: with pressure_ the key pressure_tao_type of the block petsc picks its type"},
   {.name = NULL}};
 const key_table box_options_table = {.name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(box_options), .keys = keys};
 
@@ -131,7 +134,9 @@ PetscErrorCode box_solve(const box_qp *q, const box_options *o, double *x, box_r
   if (q->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("gradient of a quadratic program", q->n, sizeof *scratch, &scratch));
   for (int64_t i = 0; i < q->n; ++i) x[i] = box_clip(x[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
-  PetscErrorCode code = PETSC_SUCCESS;
+  PetscErrorCode code     = PETSC_SUCCESS;
+  const bool     takes_it = o->method == BOX_METHOD_MPRGP || o->method == BOX_METHOD_ACTIVE_SET;
+  if (o->is_nested && takes_it && o->preconditioner == BOX_PRECONDITIONER_MULTIGRID) code = box_nested_start(q, o, x, r);
   for (int round = 0; round < ROUNDS && !code; ++round) { /* a residual that was carried along may have drifted from the true one */
     code = box_solvers[o->method].solve(q, o, x, r);
     if (code) break;

@@ -48,7 +48,8 @@ typedef struct box_options {
   int64_t     max_iterations; /* 0: the method's own */
   double      gamma;          /* Gamma of MPRGP: bounds are released when |beta| > Gamma |reduced free gradient| */
   int64_t     trials;         /* step lengths that interior_point and augmented_lagrangian try at most */
-  const char *prefix;         /* of PETSc's options, for tao */
+  bool        is_nested;      /* start from coarser grids where x is far from the answer; mprgp and active_set with multigrid */
+  const char *prefix;         /* of PETSc's options, for tao and snesvi */
 } box_options;
 extern const key_table box_options_table; /* of struct box_options */
 /* The defaults, which stand in the table alone. `owner` owns the storage. */
@@ -58,6 +59,7 @@ typedef struct {
   box_verdict verdict;
   int64_t     iterations; /* steps of the linear solver or of MPRGP, whichever cost a preconditioner or a product each */
   int64_t     products;   /* with A */
+  int64_t     coarse_products; /* with coarser ones, of a nested start */
   int64_t     outer;      /* of methods with an outer loop; mprgp: changes of the face */
   int64_t     n_bound;    /* unknowns at a bound */
   double      residual;   /* |nu|_D of the answer, from a product of its own */
