@@ -48,6 +48,7 @@ void mac_domain_destroy(mac_domain **out)
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) memory_free(owned[i]);
   for (int a = 0; a < 3; ++a) memory_free(&s->mass[a]), memory_free(&s->u[a]), memory_free(&s->old_u[a]);
   for (int c = 0; c < MAC_MU_I_CONSTANTS; ++c) memory_free(&s->mu_i[c]);
+  mac_correction_free(&d->correction);
   mac_grid_destroy(&s->grid);
   memory_free(out);
 }

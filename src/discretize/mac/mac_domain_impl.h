@@ -2,6 +2,8 @@
  * mac_settle.c (push-out, position correction) and mac_step.c (the functions behind its body_ops). */
 #ifndef SS_DISCRETIZE_MAC_DOMAIN_IMPL_H
 #define SS_DISCRETIZE_MAC_DOMAIN_IMPL_H
+#include <string.h>
+#include "discretize/mac/mac_correction.h"
 #include "discretize/mac/mac_domain.h"
 
 typedef struct {
@@ -41,6 +43,7 @@ struct mac_domain {
   int64_t  *tile_of_capacity;
   double   *tiles;           /* [number of tiles][MAC_TILE_DOUBLES] */
   int64_t   tiles_capacity;
+  mac_correction correction;
   /* Sorting. */
   int64_t   keys_capacity;
   uint64_t *key, *key_scratch;

@@ -26,7 +26,7 @@ static const key_table wall_table = {.name = "mac.walls",
 static const key_spec correction_keys[] = {
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(mac_position_correction, iterations), .fallback = "3", .min = 0, .max = 100,
    .help = "rounds per frame; 0: none"},
-  {.name = "radius", .type = KEY_REAL, .offset = offsetof(mac_position_correction, radius), .fallback = "1.5", .min = 1.1, .max = 4,
+  {.name = "radius", .type = KEY_REAL, .offset = offsetof(mac_position_correction, radius), .fallback = "2", .min = 1.1, .max = 4,
    .help = "of the kernel that measures how close particles are, in their mean spacings"},
   {.name = "step", .type = KEY_REAL, .offset = offsetof(mac_position_correction, step), .fallback = "0.1", .min = 0, .max = 0.5, .is_open = true,
    .help = "longest displacement in one round, in grid spacings"},

@@ -1,6 +1,113 @@
+/* Between two steps: particles out of solids, and apart. */
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/timer.h"
+#include "discretize/mac/mac_correction.h"
 #include "discretize/mac/mac_domain_impl.h"
+
+enum { ROUNDS_OUT = 3, CHUNK = 256 }; /* out of several solids that touch; particles that stand together are near each other */
+
+/* A sphere around particles first ... end - 1. */
+static double bound_chunk(const particles *p, int64_t first, int64_t end, double center[3])
+{
+  double radius2 = 0.0;
+  for (int a = 0; a < 3; ++a) {
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = first; i < end; ++i) low = fmin(low, p->x[a][i]), high = fmax(high, p->x[a][i]);
+    center[a] = 0.5 * (low + high);
+    radius2 += 0.25 * (high - low) * (high - low);
+  }
+  return sqrt(radius2);
+}
+
+static bool push_chunk(const mac_placed *solid, particles *p, int64_t first, int64_t end)
+{
+  double       center[3];
+  bool         has_moved = false;
+  const double radius    = bound_chunk(p, first, end, center);
+  if (mac_placed_misses(solid, center, radius) || mac_placed_distance(solid, center) > radius) return false;
+  for (int64_t i = first; i < end; ++i) {
+    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+    double       normal[3];
+    if (!(mac_placed_distance(solid, x) < 0.0)) continue;
+    const double depth = -mac_placed_gradient(solid, x, normal), length = v3_norm(normal);
+    for (int a = 0; a < 3 && length > 0.0; ++a) p->x[a][i] += depth * (1.0 + 1e-9) * normal[a] / length;
+    has_moved = true;
+  }
+  return has_moved;
+}
+
+static void push_out(mac_domain *d, int n_placed, const mac_placed *placed)
+{
+  for (int b = 0; b < d->n_bodies && n_placed > 0; ++b) {
+    particles    *p        = d->particles[b];
+    const int64_t n_chunks = (p->n + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int64_t c = 0; c < n_chunks; ++c) {
+      const int64_t end = (c + 1) * CHUNK < p->n ? (c + 1) * CHUNK : p->n;
+      bool          has_moved = true;
+      for (int round = 0; round < ROUNDS_OUT && has_moved; ++round) {
+        has_moved = false;
+        for (int s = 0; s < n_placed; ++s) has_moved = push_chunk(&placed[s], p, c * CHUNK, end) || has_moved;
+      }
+    }
+  }
+}
+
+static PetscErrorCode contain_all(mac_domain *d)
+{
+  PetscFunctionBegin;
+  for (int b = 0; b < d->n_bodies; ++b) {
+    PetscCall(mac_contain(d, b));
+    d->n[b] = d->particles[b]->n;
+    memcpy(d->x[b], d->particles[b]->x, sizeof d->x[b]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A body's particles are all alike. */
+static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *placed)
+{
+  const mac_position_correction *o       = d->options->position_correction;
+  mac_state                     *s       = &d->state;
+  double                         largest = 0.0;
+  mac_packing                   *packing;
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("packing", d->n_bodies, sizeof *packing, &packing));
+  for (int b = 0; b < d->n_bodies; ++b)
+    if (d->n[b] > 0) largest = fmax(largest, d->particles[b]->mass[0] / d->materials[b]->density);
+  const double radius = fmin(o->radius * cbrt(largest), 3.0 * s->grid.h);
+  for (int b = 0; b < d->n_bodies; ++b)
+    if (d->n[b] > 0) packing[b] = mac_packing_of(d->particles[b]->mass[0] / d->materials[b]->density, radius);
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int64_t round = 0; round < o->iterations && !code && largest > 0.0; ++round) {
+    code = mac_grid_build(&s->grid, d->n_bodies, d->n, (const double *const(*)[3])d->x, MAC_REACH);
+    if (!code)
+      code = mac_correction_round(&d->correction, &s->grid, d->n_bodies, d->n, (double *const(*)[3])d->x, packing, radius, o->step * s->grid.h, n_placed, placed);
+    if (!code) code = contain_all(d);
+  }
+  memory_free(&packing);
+  PetscFunctionReturn(code);
+}
+
 PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end)
 {
-  (void)d, (void)n, (void)solids, (void)is_frame_end;
-  return PETSC_SUCCESS;
+  mac_placed *placed;
+
+  PetscFunctionBegin;
+  timer_begin(TIMER_G2P);
+  d->is_laid_out = false;
+  PetscCall(memory_alloc("solids", n, sizeof *placed, &placed));
+  for (int i = 0; i < n; ++i) placed[i] = mac_solid_placed(&solids[i], &d->state.grid);
+  push_out(d, n, placed);
+  PetscErrorCode code = contain_all(d);
+  if (!code && is_frame_end && d->options->position_correction->iterations > 0) {
+    code = correct(d, n, placed);
+    if (!code) push_out(d, n, placed);
+    if (!code) code = contain_all(d);
+  }
+  memory_free(&placed);
+  timer_end(TIMER_G2P);
+  PetscFunctionReturn(code);
 }

@@ -270,6 +270,12 @@ static PetscErrorCode remove_gone(mac_domain *d, int b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* So that particles that were sent back to one corner do not end up in one place: up to NEAREST, by identity. */
+static double spread(int64_t id, int axis)
+{
+  return NEAREST * (double)(((uint64_t)id * 3 + (uint64_t)axis) * 0x9e3779b97f4a7c15ULL >> 32) * 0x1p-32;
+}
+
 PetscErrorCode mac_contain(mac_domain *d, int b)
 {
   const mac_grid *g        = &d->state.grid;
@@ -287,7 +293,10 @@ PetscErrorCode mac_contain(mac_domain *d, int b)
     else {
       const double from = g->wall[a][0] == MAC_WALL_OPEN ? -INFINITY : low, to = g->wall[a][1] == MAC_WALL_OPEN ? INFINITY : high;
 #pragma omp parallel for schedule(static)
-      for (int64_t i = 0; i < p->n; ++i) x[i] = fmin(fmax(x[i], from), to);
+      for (int64_t i = 0; i < p->n; ++i) {
+        if (x[i] < from) x[i] = low + spread(p->id[i], a) * g->h;
+        if (x[i] > to) x[i] = high - spread(p->id[i], a) * g->h;
+      }
     }
   }
   if (has_open) PetscCall(remove_gone(d, b));

@@ -1,0 +1,156 @@
+/* Between steps: particles out of solids, and apart where they have come too close; what is at rest stays. */
+#include "mac_domain_fixture.h"
+#include <string.h>
+
+static const double nothing[3] = {0, 0, 0};
+enum { SIDE = 10 };
+static const double h = 0.1;
+
+static mac_domain *domain_of_cells(const int lo[3], const int hi[3], double jitter, mac_options *o, material *m)
+{
+  const int   n[3] = {SIDE, SIDE, SIDE};
+  mac_domain *d;
+  *o = fixture_options(n, h);
+  assert_ok(mac_domain_create(o, nothing, &d));
+  fixture_fill(d, "one", m, lo, hi, jitter, nothing, 0.0);
+  assert_int_equal(fixture_begin(d, 1e-3).code, STEP_OK); /* sorts */
+  return d;
+}
+
+static double *positions(const particles *p)
+{
+  double *x;
+  assert_ok(memory_alloc("x", 3 * p->n, sizeof *x, &x));
+  for (int64_t i = 0; i < p->n; ++i)
+    for (int a = 0; a < 3; ++a) x[3 * p->id[i] + a] = p->x[a][i];
+  return x;
+}
+
+/* A lattice at rest keeps every bit: free, on the floor, in a corner, and filling the whole box. */
+static void lattices_rest(void **state)
+{
+  (void)state;
+  const int lo[4][3] = {{3, 3, 3}, {3, 0, 3}, {0, 0, 0}, {0, 0, 0}}, hi[4][3] = {{7, 7, 7}, {7, 4, 7}, {4, 4, 4}, {SIDE, SIDE, SIDE}};
+  material *sand = fixture_sand("sand", 1600, 30);
+  for (int c = 0; c < 4; ++c) {
+    mac_options o;
+    mac_domain *d = domain_of_cells(lo[c], hi[c], 0.0, &o, sand);
+    double     *x = positions(d->particles[0]);
+    assert_ok(mac_domain_settle(d, 0, NULL, true));
+    double *y = positions(d->particles[0]);
+    assert_memory_equal(x, y, (size_t)(3 * d->particles[0]->n) * sizeof *x);
+    memory_free(&x), memory_free(&y);
+    mac_domain_destroy(&d);
+  }
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+static double volume_of(const double *x, int64_t n) /* of the bounds */
+{
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+  for (int64_t i = 0; i < n; ++i)
+    for (int a = 0; a < 3; ++a) low[a] = fmin(low[a], x[3 * i + a]), high[a] = fmax(high[a], x[3 * i + a]);
+  return (high[0] - low[0] + 0.5 * h) * (high[1] - low[1] + 0.5 * h) * (high[2] - low[2] + 0.5 * h);
+}
+
+/* Squeezed to half its volume, it spreads to what it had, about its centre; velocities stay; on the floor it does not go through. */
+static void a_squeezed_blob_spreads(void **state)
+{
+  (void)state;
+  const int lo[3] = {3, 3, 3}, hi[3] = {7, 7, 7};
+  material *sand = fixture_sand("sand", 1600, 30);
+  for (int on_floor = 0; on_floor < 2; ++on_floor) {
+    mac_options o;
+    mac_domain *d    = domain_of_cells(lo, hi, 0.5, &o, sand);
+    particles  *p    = d->particles[0];
+    double     *full = positions(p), mean[3] = {0, 0, 0};
+    for (int64_t i = 0; i < p->n; ++i)
+      for (int a = 0; a < 3; ++a) p->x[a][i] = on_floor && a == 1 ? 0.5 * (p->x[a][i] - 0.3) : 0.5 + (on_floor ? 1.0 : 0.7937) * (p->x[a][i] - 0.5), p->v[a][i] = 0.25 * a;
+    double *x = positions(p);
+    for (int frame = 0; frame < 10; ++frame) assert_ok(mac_domain_settle(d, 0, NULL, true));
+    double *y = positions(p);
+    assert_true(volume_of(x, p->n) < 0.56 * volume_of(full, p->n));
+    assert_close(volume_of(y, p->n) / volume_of(full, p->n), 1.0, 0.25);
+    for (int64_t i = 0; i < p->n; ++i)
+      for (int a = 0; a < 3; ++a) {
+        mean[a] += (y[3 * i + a] - x[3 * i + a]) / (double)p->n;
+        assert_true(p->v[a][i] == 0.25 * a && p->x[a][i] > 0.0);
+      }
+    if (!on_floor) assert_close(v3_norm(mean), 0.0, 1e-2 * h); /* the limit of each move does not keep it exactly */
+    else assert_true(mean[1] > 0.1 * h);
+    print_message("volume %.3f of what it was before it was squeezed\n", volume_of(y, p->n) / volume_of(full, p->n));
+    memory_free(&x), memory_free(&y), memory_free(&full);
+    mac_domain_destroy(&d);
+  }
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+/* An irregular heap against walls comes to rest: what moves in a frame falls below a thousandth of a cell, and it has not grown. */
+static void a_settled_column_stays(void **state)
+{
+  (void)state;
+  const int   lo[3] = {0, 0, 0}, hi[3] = {6, 5, 5};
+  material   *sand = fixture_sand("sand", 1600, 30);
+  mac_options o;
+  mac_domain *d = domain_of_cells(lo, hi, 1.0, &o, sand);
+  particles  *p = d->particles[0];
+  double     *x = positions(p), *before = NULL, top[2] = {0, 0}, drift = 0.0;
+  for (int frame = 0; frame < 20; ++frame) {
+    memory_free(&before);
+    before = positions(p);
+    assert_ok(mac_domain_settle(d, 0, NULL, true));
+    double *now = positions(p), sum = 0.0;
+    for (int64_t i = 0; i < 3 * p->n; ++i) sum += pow(now[i] - before[i], 2);
+    drift = sqrt(sum / (double)p->n) / h;
+    memory_free(&now);
+  }
+  double *y = positions(p);
+  for (int64_t i = 0; i < p->n; ++i) top[0] += x[3 * i + 1] / (double)p->n, top[1] += y[3 * i + 1] / (double)p->n;
+  print_message("drift %.2e h a frame; mean height %.4f -> %.4f\n", drift, top[0], top[1]);
+  assert_true(drift < 1e-3);
+  assert_close(top[1] / top[0], 1.0, 0.05);
+  memory_free(&x), memory_free(&y), memory_free(&before);
+  mac_domain_destroy(&d);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+/* Those inside a solid go to the nearest point of its surface, wherever its frame is; others stay. */
+static void out_of_solids(void **state)
+{
+  (void)state;
+  const int   none[3] = {1, 1, 1}, all[3] = {SIDE - 1, SIDE - 1, SIDE - 1};
+  const double c[3] = {0.05, 0, 0}, at[3] = {0.5, 0.5, 0.5};
+  material   *sand = fixture_sand("sand", 1600, 30);
+  mac_options o;
+  level_set  *ball;
+  mac_domain *d = domain_of_cells(none, all, 1.0, &o, sand);
+  assert_ok(level_set_sphere(c, 0.2, &ball));
+  mac_solid solid = {.n = 1, .sets = &ball, .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}}}; /* a quarter turn about z */
+  double   *x = positions(d->particles[0]);
+  assert_ok(mac_domain_settle(d, 1, &solid, false));
+  double       *y = positions(d->particles[0]);
+  const double  center[3] = {at[0], at[1] + 0.05, at[2]};
+  int           n_moved = 0;
+  for (int64_t i = 0; i < d->particles[0]->n; ++i) {
+    double r[3], q[3];
+    v3_sub(r, x + 3 * i, center), v3_sub(q, y + 3 * i, center);
+    if (v3_norm(r) > 0.2) {
+      assert_memory_equal(x + 3 * i, y + 3 * i, 3 * sizeof *x);
+      continue;
+    }
+    ++n_moved;
+    assert_close(v3_norm(q), 0.2, 1e-9);
+    assert_close(v3_dot(r, q), v3_norm(r) * 0.2, 1e-9);
+  }
+  assert_in_range(n_moved, 200, 330); /* 8000 times 4/3 pi 0.008 is 268 */
+  memory_free(&x), memory_free(&y);
+  level_set_destroy(&ball);
+  mac_domain_destroy(&d);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays), cmocka_unit_test(out_of_solids))
