@@ -339,23 +339,31 @@ static void same_coupling(const mac_coupling *a, const mac_coupling *b)
   assert_memory_equal(a->solid, b->solid, (size_t)a->n * sizeof *a->solid);
   assert_memory_equal(a->wrench, b->wrench, (size_t)a->n * sizeof *a->wrench);
 }
+static void is_transpose(const sparse_rows *a, const sparse_rows *of)
+{
+  sparse_rows t = {0};
+  assert_ok(sparse_rows_transposed(of, &t));
+  same_matrix(a, &t);
+  sparse_rows_destroy(&t);
+}
 static void the_same_bits_on_any_number_of_threads(void **unused)
 {
   (void)unused;
-  for (int kind = 0; kind < 2; ++kind) {
+  for (int kind = 0; kind < 4; ++kind) {
     mac_scene      c[3];
     mac_system     y[3] = {{0}};
     level_set     *ball;
-    mac_scene_spec m = {.h = 1.0 / 24, .n = {24, 24, 24}, .wall = kind ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH, .is_filled = blob, .density = 1600.0, .friction = 0.5,
+    mac_scene_spec m = {.h = 1.0 / 24, .n = {24, 24, 24}, .wall = kind & 1 ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH, .is_filled = blob, .density = 1600.0, .friction = 0.5,
                         .jitter = 0.8};
     assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.1, &ball));
     const mac_solid solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(0.45, 0.52, 0.6), .friction = 0.2};
     for (int t = 0; t < 3; ++t) {
       team_set_threads(t + 1);
       mac_scene_create(&c[t], &m);
-      c[t].o.arrangement = kind;
+      c[t].o.arrangement = kind == 1, c[t].o.edge_weights = kind == 2;
       for (int again = 0; again <= t; ++again) assert_ok(mac_system_assemble(&c[t].s, &c[t].o, 1, &solid, 0.01, &y[t])); /* into what is there */
       same_matrix(&y[t].G, &y[0].G), same_matrix(&y[t].GT, &y[0].GT), same_matrix(&y[t].D, &y[0].D), same_matrix(&y[t].DT, &y[0].DT);
+      is_transpose(&y[t].GT, &y[t].G), is_transpose(&y[t].DT, &y[t].D);
       same_coupling(&y[t].F_p, &y[0].F_p), same_coupling(&y[t].F_s, &y[0].F_s);
       assert_memory_equal(y[t].mobility, y[0].mobility, (size_t)y[0].n_faces * sizeof *y[0].mobility);
       assert_memory_equal(y[t].weight, y[0].weight, (size_t)y[0].n_faces * sizeof *y[0].weight);

@@ -43,6 +43,14 @@ static void find_cells(mac_bins *b, const mac_grid *g, int n_sets, const int64_t
   }
 }
 
+static bool is_sorted(const mac_bins *b)
+{
+  bool is = true;
+  #pragma omp parallel for schedule(static) reduction(&& : is)
+  for (int64_t i = 1; i < b->n; ++i) is = is && b->key[i - 1] <= b->key[i];
+  return is;
+}
+
 /* start[slot] = where the first particle at this or a later slot stands. */
 static void find_starts(mac_bins *b, int64_t n_slots)
 {
@@ -63,7 +71,10 @@ PetscErrorCode mac_bins_fill(mac_bins *b, const mac_grid *g, int n_sets, const i
   PetscCall(reserve(b, g->n_slots));
   find_cells(b, g, n_sets, n, x);
   while (g->n_slots >> n_bits) ++n_bits;
-  sort_keys_with(b->n, n_bits, b->key, b->order, b->key_scratch, b->order_scratch);
+  if (is_sorted(b)) {
+    #pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < b->n; ++i) b->order[i] = (int32_t)i;
+  } else sort_keys_with(b->n, n_bits, b->key, b->order, b->key_scratch, b->order_scratch);
   find_starts(b, g->n_slots);
   #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < b->n; ++i) {

@@ -30,18 +30,40 @@ static bool wrench_of_row(const mac_assembly *c, const mac_row *row, int32_t sol
   return is_reached;
 }
 
+/* Cells of a tile with solid in a lower face. */
+static void find_solid_faces(const mac_assembly *c, const int64_t *tile, bool *has)
+{
+  const mac_weights *w = &c->y->weights;
+  int64_t            block = -1;
+  for (int t = 0; t < MAC_TILE; ++t) {
+    if (tile[t] >= 0) block = tile[t] / MAC_BLOCK;
+    has[t] = false;
+    for (int32_t s = w->share_start[block < 0 ? 0 : block]; tile[t] >= 0 && s < w->share_start[block + 1]; ++s)
+      for (int a = 0; a < 3; ++a) has[t] = has[t] || w->share[s].face[a][tile[t] % MAC_BLOCK] > 0.0;
+  }
+}
+static bool is_near_solid(const bool *has, int place)
+{
+  for (int q = 0; q < 27; ++q)
+    if (has[place + (q / 9 - 1) * 36 + (q / 3 % 3 - 1) * 6 + q % 3 - 1]) return true;
+  return false;
+}
+
 /* One block's share of the list: counts where `out` is NULL. */
 static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last, const int64_t *slots, const uint8_t *component, mac_coupling *out,
                               int64_t at)
 {
   const mac_weights *w = &c->y->weights;
-  int64_t            tile[MAC_TILE], block = -1, n = 0;
+  int64_t            tile[MAC_TILE], block = -1, n = 0, cell = -1;
+  bool               has_solid[MAC_TILE], is_near = false;
   for (int64_t i = first; i < last; ++i) {
     const int64_t here = slots[i] / MAC_BLOCK;
     if (w->share_start[here] == w->share_start[here + 1]) continue;
-    if (here != block) block = here, mac_grid_tile(c->g, block, tile);
+    if (here != block) block = here, mac_grid_tile(c->g, block, tile), find_solid_faces(c, tile, has_solid);
     const mac_place place = {slots[i], tile, mac_grid_tile_place((int)(slots[i] % MAC_BLOCK))};
     mac_row         row;
+    if (slots[i] != cell) cell = slots[i], is_near = is_near_solid(has_solid, place.place);
+    if (!is_near) continue;
     if (component) mac_row_of_stress(c, &place, component[i], &row);
     else mac_row_of_pressure(c, &place, &row);
     for (int32_t s = w->share_start[here]; s < w->share_start[here + 1]; ++s) {

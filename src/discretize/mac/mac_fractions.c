@@ -43,7 +43,7 @@ void mac_weights_destroy(mac_weights *w)
   memory_free(&w->half), memory_free(&w->center), memory_free(&w->cell_liquid), memory_free(&w->cell_fluid);
   for (int a = 0; a < 3; ++a)
     memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]), memory_free(&w->face_open[a]);
-  memory_free(&w->share_start), memory_free(&w->share), memory_free(&w->placed);
+  memory_free(&w->share_start), memory_free(&w->block_fill), memory_free(&w->share), memory_free(&w->placed);
   *w = (mac_weights){0};
 }
 
@@ -54,6 +54,7 @@ static PetscErrorCode reserve(mac_weights *w, int64_t n, bool is_area)
   PetscCall(memory_reserve("fractions of half-cells", MAC_HALVES * n, sizeof *w->half, capacity++, &w->half));
   if (is_area) PetscCall(memory_reserve("distances", n, sizeof *w->center, capacity, &w->center));
   ++capacity;
+  PetscCall(memory_reserve("fill of blocks", n / MAC_BLOCK, sizeof *w->block_fill, &w->capacity[19], &w->block_fill));
   double **const sample[] = {&w->cell_liquid, &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0], &w->edge_liquid[1],
                              &w->edge_liquid[2], &w->cell_fluid, &w->face_fluid[0], &w->face_fluid[1], &w->face_fluid[2], &w->face_open[0],
                              &w->face_open[1], &w->face_open[2]};
@@ -85,52 +86,70 @@ static void load_solid(const mac_weights *w, const mac_mirror_tile *t, int32_t s
   }
 }
 
-/* Mean of the eight half-cells of a control volume: shift 0 or -1 along each axis from the cell's own. */
-static double mean_of_eight(const double *tile, int l, int si, int sj, int sk)
+/* Sums of 2x2x2 entries from each on: three sweeps over lines that are long enough for all of the tile but its last layers, which nobody uses. */
+static void sum_eight(const double *restrict tile, double *restrict sum)
 {
-  const double *at = tile + ((2 + 2 * (l >> 4) + si) * HALF_SIDE + 2 + 2 * ((l >> 2) & 3) + sj) * HALF_SIDE + 2 + 2 * (l & 3) + sk;
-  double        sum = 0.0;
-  for (int q = 0; q < 4; ++q) {
-    const int i = q >> 1, j = q & 1;
-    sum += at[(i * HALF_SIDE + j) * HALF_SIDE] + at[(i * HALF_SIDE + j) * HALF_SIDE + 1];
-  }
-  return 0.125 * sum;
+  double line[HALF_TILE], plane[HALF_TILE];
+  for (int q = 0; q < HALF_TILE - 1; ++q) line[q] = tile[q] + tile[q + 1];
+  line[HALF_TILE - 1] = 0.0;
+  for (int q = 0; q < HALF_TILE - HALF_SIDE; ++q) plane[q] = line[q] + line[q + HALF_SIDE];
+  for (int q = HALF_TILE - HALF_SIDE; q < HALF_TILE; ++q) plane[q] = 0.0;
+  for (int q = 0; q < HALF_TILE - HALF_SIDE * HALF_SIDE; ++q) sum[q] = plane[q] + plane[q + HALF_SIDE * HALF_SIDE];
+  for (int q = HALF_TILE - HALF_SIDE * HALF_SIDE; q < HALF_TILE; ++q) sum[q] = 0.0;
 }
 
-static void average_continuum(mac_weights *w, int64_t b, const double *tile)
+/* Mean of the eight half-cells of a control volume: shift 0 or -1 along each axis from the cell's own. */
+static inline double mean_of_eight(const double *sum, int l, int si, int sj, int sk)
 {
-  double least = tile[0], most = tile[0];
-  for (int q = 1; q < HALF_TILE; ++q) {
-    least = tile[q] < least ? tile[q] : least;
-    most  = tile[q] > most ? tile[q] : most;
+  return 0.125 * sum[((2 + 2 * (l >> 4) + si) * HALF_SIDE + 2 + 2 * ((l >> 2) & 3) + sj) * HALF_SIDE + 2 + 2 * (l & 3) + sk];
+}
+
+static void fill_continuum(mac_weights *w, int64_t b, double value)
+{
+  for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) {
+    w->cell_liquid[slot] = value;
+    for (int a = 0; a < 3; ++a) w->face_liquid[a][slot] = w->edge_liquid[a][slot] = value;
   }
+}
+
+static void average_continuum(mac_weights *w, int64_t b, const double *sum)
+{
   for (int l = 0; l < MAC_BLOCK; ++l) {
     const int64_t slot = b * MAC_BLOCK + l;
-    if (least == most) {
-      w->cell_liquid[slot] = least;
-      for (int a = 0; a < 3; ++a) w->face_liquid[a][slot] = w->edge_liquid[a][slot] = least;
-      continue;
-    }
-    w->cell_liquid[slot] = mean_of_eight(tile, l, 0, 0, 0);
+    w->cell_liquid[slot] = mean_of_eight(sum, l, 0, 0, 0);
     for (int a = 0; a < 3; ++a) {
-      w->face_liquid[a][slot] = mean_of_eight(tile, l, -(a == 0), -(a == 1), -(a == 2));
-      w->edge_liquid[a][slot] = mean_of_eight(tile, l, -(a != 0), -(a != 1), -(a != 2));
+      w->face_liquid[a][slot] = mean_of_eight(sum, l, -(a == 0), -(a == 1), -(a == 2));
+      w->edge_liquid[a][slot] = mean_of_eight(sum, l, -(a != 0), -(a != 1), -(a != 2));
     }
   }
 }
 
-static double voxel(const double *tile, int l, const int back[3])
+/* Whether all a tile takes from is full (1) or empty (0) of the continuum; -1: neither. */
+static int fill_of_tile(const mac_weights *w, const mac_mirror_tile *t)
 {
-  return mean_of_eight(tile, l, -2 * back[0], -2 * back[1], -2 * back[2]) >= 0.5 ? 1.0 : 0.0;
+  static const int first_of[3] = {0, 1, 5}; /* a cell in each of 27 blocks, or of the one that mirrors it */
+  int              fill = -2;
+  for (int q = 0; q < 27; ++q) {
+    const int place = first_of[q / 9] * 36 + first_of[q / 3 % 3] * 6 + first_of[q % 3];
+    const int here  = t->slot[place] < 0 || t->is_air[place] ? 0 : w->block_fill[t->slot[place] / MAC_BLOCK];
+    if (here < 0 || (fill != -2 && fill != here)) return -1;
+    fill = here;
+  }
+  return fill;
+}
+
+static double voxel(const double *sum, int l, const int back[3])
+{
+  return mean_of_eight(sum, l, -2 * back[0], -2 * back[1], -2 * back[2]) >= 0.5 ? 1.0 : 0.0;
 }
 
 /* Full or empty, as most grids of liquids have it: cells, and the largest of those around faces and edges. */
-static void round_to_voxels(mac_weights *w, int64_t b, const double *tile)
+static void round_to_voxels(mac_weights *w, int64_t b, const double *sum)
 {
   for (int l = 0; l < MAC_BLOCK; ++l) {
     const int64_t slot = b * MAC_BLOCK + l;
     double        around[8];
-    for (int q = 0; q < 8; ++q) around[q] = voxel(tile, l, (const int[3]){q >> 2, (q >> 1) & 1, q & 1});
+    for (int q = 0; q < 8; ++q) around[q] = voxel(sum, l, (const int[3]){q >> 2, (q >> 1) & 1, q & 1});
     w->cell_liquid[slot] = around[0];
     for (int a = 0; a < 3; ++a) {
       const int one = 4 >> a, next = 4 >> (a + 1) % 3, last = 4 >> (a + 2) % 3;
@@ -140,26 +159,23 @@ static void round_to_voxels(mac_weights *w, int64_t b, const double *tile)
   }
 }
 
-static void average_solid(mac_share *s, const double *tile)
+static void average_solid(mac_share *s, const double *sum)
 {
   for (int l = 0; l < MAC_BLOCK; ++l) {
-    s->cell[l] = mean_of_eight(tile, l, 0, 0, 0);
-    for (int a = 0; a < 3; ++a) s->face[a][l] = mean_of_eight(tile, l, -(a == 0), -(a == 1), -(a == 2));
+    s->cell[l] = mean_of_eight(sum, l, 0, 0, 0);
+    for (int a = 0; a < 3; ++a) s->face[a][l] = mean_of_eight(sum, l, -(a == 0), -(a == 1), -(a == 2));
   }
 }
 
-/* Share of the hat kernel about a lower face that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8. */
-static double open_share(const double *solid, int axis, int l)
+/* Share of the hat kernel about a lower face that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8, which is what
+ * three means of two make. */
+static void find_open_shares(mac_weights *w, int64_t b, const double *solid)
 {
-  static const double weight[4] = {0.125, 0.375, 0.375, 0.125};
-  const int           first[3] = {1 + 2 * (l >> 4) - (axis == 0), 1 + 2 * ((l >> 2) & 3) - (axis == 1), 1 + 2 * (l & 3) - (axis == 2)};
-  double              sum = 0.0;
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 4; ++j) {
-      const double *at = solid + ((first[0] + i) * HALF_SIDE + first[1] + j) * HALF_SIDE + first[2];
-      sum += weight[i] * weight[j] * (0.125 * (at[0] + at[3]) + 0.375 * (at[1] + at[2]));
-    }
-  return 1.0 - sum;
+  double once[HALF_TILE], twice[HALF_TILE], thrice[HALF_TILE];
+  sum_eight(solid, once), sum_eight(once, twice), sum_eight(twice, thrice);
+  for (int a = 0; a < 3; ++a)
+    for (int l = 0; l < MAC_BLOCK; ++l)
+      w->face_open[a][b * MAC_BLOCK + l] = 1.0 - mean_of_eight(thrice, l, -1 - (a == 0), -1 - (a == 1), -1 - (a == 2)) / 64.0;
 }
 
 /* W_F of faces; where next to nothing is left, solids take all. */
@@ -186,17 +202,23 @@ static void close_faces(mac_weights *w, const mac_grid *g, int64_t b)
 static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, bool is_area)
 {
   const int32_t first = w->share_start[b], last = w->share_start[b + 1];
-  double        tile[HALF_TILE], all[HALF_TILE];
-  if (first < last) memset(all, 0, sizeof all);
+  double        tile[HALF_TILE], sum[HALF_TILE], all[HALF_TILE];
+  if (first == last) {
+    for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot)
+      for (int a = 0; a < 3; ++a) w->face_open[a][slot] = 1.0;
+    close_faces(w, g, b);
+    return;
+  }
+  memset(all, 0, sizeof all);
   for (int32_t s = first; s < last; ++s) {
     load_solid(w, t, w->share[s].solid, tile);
-    average_solid(w->share + s, tile);
+    sum_eight(tile, sum);
+    average_solid(w->share + s, sum);
     if (is_area) memcpy(w->share[s].face, w->share[s].area, sizeof w->share[s].face);
     for (int q = 0; q < HALF_TILE; ++q) all[q] += tile[q];
   }
   close_faces(w, g, b);
-  for (int a = 0; a < 3; ++a)
-    for (int l = 0; l < MAC_BLOCK; ++l) w->face_open[a][b * MAC_BLOCK + l] = first < last ? open_share(all, a, l) : 1.0;
+  find_open_shares(w, b, all);
 }
 
 /* W_L by the ghost fluid method: theta of a face from the distances at the centres on both sides. */
@@ -228,11 +250,16 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile t;
-    double          tile[HALF_TILE];
     mac_mirror_tile_load(g, b, &t);
-    load_continuum(w, &t, tile);
-    average_continuum(w, b, tile);
-    if (o->is_voxel) round_to_voxels(w, b, tile);
+    const int fill = fill_of_tile(w, &t);
+    if (fill >= 0) fill_continuum(w, b, fill);
+    else {
+      double tile[HALF_TILE], sum[HALF_TILE];
+      load_continuum(w, &t, tile);
+      sum_eight(tile, sum);
+      average_continuum(w, b, sum);
+      if (o->is_voxel) round_to_voxels(w, b, sum);
+    }
     average_solids(w, g, b, &t, o->is_area);
     if (o->is_area) ghost_fluid(w, g, b, &t, o->least_theta);
   }

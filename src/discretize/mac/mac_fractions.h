@@ -38,6 +38,7 @@ typedef struct {
   int32_t   *share_start; /* [n_blocks + 1] */
   mac_share *share;       /* [n_shares] by block, then by solid */
   mac_placed *placed;     /* [n_solids] */
+  int8_t     *block_fill; /* [n_blocks] all half-cells within the box full 1, empty 0, neither -1 */
   int64_t     capacity[20], n_solids;
 } mac_weights;
 

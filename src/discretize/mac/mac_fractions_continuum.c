@@ -142,28 +142,41 @@ static void fill_cell(const continuum *c, int64_t slot, double share)
   if (c->o->is_area) c->w->center[slot] = share > 0.5 ? -c->o->radius * c->g->h : c->g->h;
 }
 
-static void compute_cell(const continuum *c, int64_t block, int l, const mac_mirror_tile *tile)
+/* How many of the three cells along each axis around a cell, and so of the 27, hold particles. */
+static void count_occupied(const mac_bins *bins, const mac_mirror_tile *tile, uint8_t count[MAC_BLOCK])
 {
-  const int     place = mac_grid_tile_place(l);
+  uint8_t is_full[MAC_TILE], row[6][6][4], plane[6][4][4];
+  for (int t = 0; t < MAC_TILE; ++t) is_full[t] = tile->slot[t] >= 0 && bins->start[tile->slot[t] + 1] > bins->start[tile->slot[t]];
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 6; ++j)
+      for (int k = 0; k < 4; ++k) {
+        const uint8_t *at = is_full + (i * 6 + j) * 6 + k;
+        row[i][j][k] = (uint8_t)(at[0] + at[1] + at[2]);
+      }
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 4; ++j)
+      for (int k = 0; k < 4; ++k) plane[i][j][k] = (uint8_t)(row[i][j][k] + row[i][j + 1][k] + row[i][j + 2][k]);
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const int i = l >> 4, j = (l >> 2) & 3, k = l & 3;
+    count[l] = (uint8_t)(plane[i][j][k] + plane[i + 1][j][k] + plane[i + 2][j][k]);
+  }
+}
+
+static void compute_cell(const continuum *c, int64_t block, int l, int n_occupied)
+{
   const bool    has_solid = c->o->extends_into_solids && c->w->share_start[block + 1] > c->w->share_start[block];
   const int64_t own = block * MAC_BLOCK + l;
   int64_t       slot[27];
   int32_t       ijk[3];
-  int           n_occupied = 0;
   bool          is_solid = false;
-  mac_grid_cell(c->g, own, ijk);
-  for (int t = 0; t < 27; ++t) {
-    const int64_t at = tile->slot[place + (t / 9 - 1) * 36 + (t / 3 % 3 - 1) * 6 + t % 3 - 1];
-    slot[t] = at;
-    n_occupied += at >= 0 && c->bins->start[at + 1] > c->bins->start[at];
-  }
   for (int q = 0; has_solid && q < MAC_HALVES; ++q) is_solid = is_solid || solid_half(c->w, block, l, q) >= 0.5;
-  if (n_occupied == 27 && !is_solid) {
-    fill_cell(c, own, 1.0);
+  if ((n_occupied == 27 || n_occupied == 0) && !is_solid) {
+    fill_cell(c, own, n_occupied ? 1.0 : 0.0);
     return;
   }
   double least2[POINTS];
   for (int q = 0; q < POINTS; ++q) least2[q] = DBL_MAX;
+  mac_grid_cell(c->g, own, ijk);
   if (n_occupied > 0) {
     for (int t = 0; t < 27; ++t) /* mirrored cells have no particles of their own */
       slot[t] = mac_grid_slot(c->g, ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1);
@@ -177,6 +190,21 @@ static void compute_cell(const continuum *c, int64_t block, int l, const mac_mir
   }
 }
 
+static int8_t fill_of_block(const mac_weights *w, const mac_grid *g, int64_t b)
+{
+  double least = 1.0, most = 0.0;
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const double *half = w->half + MAC_HALVES * (b * MAC_BLOCK + l);
+    int32_t       ijk[3];
+    mac_grid_cell(g, b * MAC_BLOCK + l, ijk);
+    for (int q = 0; q < MAC_HALVES && mac_grid_is_inside(g, ijk); ++q) {
+      least = half[q] < least ? half[q] : least;
+      most  = half[q] > most ? half[q] : most;
+    }
+  }
+  return most == 0.0 ? 0 : least == 1.0 ? 1 : -1; /* without a cell in the box: 0 */
+}
+
 void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
 {
   const double    full = o->radius - 0.25 > 0.0 ? (o->radius - 0.25) * g->h : 0.0;
@@ -184,12 +212,15 @@ void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bin
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile tile;
+    uint8_t         count[MAC_BLOCK];
     mac_mirror_tile_load(g, b, &tile);
+    count_occupied(particles, &tile, count);
     for (int l = 0; l < MAC_BLOCK; ++l) {
       int32_t ijk[3];
       mac_grid_cell(g, b * MAC_BLOCK + l, ijk);
-      if (mac_grid_is_inside(g, ijk)) compute_cell(&c, b, l, &tile);
+      if (mac_grid_is_inside(g, ijk)) compute_cell(&c, b, l, count[l]);
       else fill_cell(&c, b * MAC_BLOCK + l, 0.0);
     }
+    w->block_fill[b] = fill_of_block(w, g, b);
   }
 }

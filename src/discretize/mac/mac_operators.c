@@ -2,7 +2,7 @@
 #include "core/memory.h"
 #include "discretize/mac/mac_system_internal.h"
 #include "discretize/mac/mac_velocity.h"
-#include <math.h>
+#include <string.h>
 
 /* Normal parts of the first two components of each basis. */
 static const double normal_part[2][2][3] = {
@@ -47,22 +47,24 @@ static void row_of_edge(const mac_place *at, int a, int b, double value, mac_row
   add(row, at->tile[at->place - mac_step[a]], b, -value);
 }
 
-/* Carried to the four edges of the cell; what the two edges of a face do cancels where they weigh the same. */
+/* Carried to the four edges of the cell: on the faces between two edges what these do cancels where they weigh the same. One product each, so that
+ * nothing is fused and the same is found from the faces' side. */
 static void row_of_shear(const mac_place *at, int a, int b, const double *edge, double value, mac_row *row)
 {
-  double on_a[2][3] = {{0.0}}, on_b[3][2] = {{0.0}}; /* faces by their cell's offset: 0, 1 along their normal, -1, 0, 1 across */
-  for (int i = 0; i < 2; ++i)
-    for (int j = 0; j < 2; ++j) {
-      const int64_t slot = at->tile[at->place + i * mac_step[a] + j * mac_step[b]];
-      const double  t    = slot >= 0 ? value * edge[slot] : 0.0;
-      on_a[i][j + 1] += t, on_a[i][j] -= t;
-      on_b[i + 1][j] += t, on_b[i][j] -= t;
-    }
-  for (int i = 0; i < 2; ++i)
-    for (int j = 0; j < 3; ++j) {
-      add(row, at->tile[at->place + i * mac_step[a] + (j - 1) * mac_step[b]], a, on_a[i][j]);
-      add(row, at->tile[at->place + (j - 1) * mac_step[a] + i * mac_step[b]], b, on_b[j][i]);
-    }
+  double e[2][2]; /* 0, 1 along a and b */
+  for (int q = 0; q < 4; ++q) {
+    const int64_t slot = at->tile[at->place + (q >> 1) * mac_step[a] + (q & 1) * mac_step[b]];
+    e[q >> 1][q & 1] = slot >= 0 ? edge[slot] : 0.0;
+  }
+  for (int i = 0; i < 2; ++i) { /* lower and upper face along the normal; cells before, here and after across it */
+    const int on_a = at->place + i * mac_step[a], on_b = at->place + i * mac_step[b];
+    add(row, at->tile[on_a - mac_step[b]], a, -value * e[i][0]);
+    add(row, at->tile[on_a], a, value * (e[i][0] - e[i][1]));
+    add(row, at->tile[on_a + mac_step[b]], a, value * e[i][1]);
+    add(row, at->tile[on_b - mac_step[a]], b, -value * e[0][i]);
+    add(row, at->tile[on_b], b, value * (e[0][i] - e[1][i]));
+    add(row, at->tile[on_b + mac_step[a]], b, value * e[1][i]);
+  }
 }
 
 void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
@@ -78,70 +80,126 @@ void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component
   else row_of_shear(at, a, b, edge, value * mac_edge_share(c, at->slot), row);
 }
 
-/* The entries of a row on unknown faces, ascending; a face that is met twice (a period of less than three cells) gets the sum. */
+/* Into ascending order; a column that is met twice (a period of less than three cells) gets the sum. */
+static inline int insert(int32_t *restrict col, double *restrict value, int n, int32_t at_col, double here)
+{
+  int at = n;
+  while (at > 0 && col[at - 1] >= at_col) --at;
+  if (at < n && col[at] == at_col) {
+    value[at] += here;
+    return n;
+  }
+  for (int m = n; m > at; --m) col[m] = col[m - 1], value[m] = value[m - 1];
+  col[at] = at_col, value[at] = here;
+  return n + 1;
+}
+
 static int put_row(const mac_system *y, const mac_row *row, int32_t *restrict col, double *restrict value)
 {
   int n = 0;
   for (int q = 0; q < row->n; ++q) {
     const int32_t face = y->face_of[row->entry[q].axis][row->entry[q].slot];
-    int           at   = n;
-    if (face < 0) continue;
-    while (at > 0 && col[at - 1] >= face) --at;
-    if (at < n && col[at] == face) {
-      value[at] += row->entry[q].value;
-      continue;
-    }
-    for (int m = n++; m > at; --m) col[m] = col[m - 1], value[m] = value[m - 1];
-    col[at] = face, value[at] = row->entry[q].value;
+    if (face >= 0) n = insert(col, value, n, face, row->entry[q].value);
   }
   return n;
 }
 
-static int count_row(const mac_system *y, bool may_repeat, const mac_row *row)
+static int write_pressure(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value)
 {
-  int32_t col[MAC_ROW];
-  double  value[MAC_ROW];
-  int     n = 0;
-  if (may_repeat) return put_row(y, row, col, value);
-  for (int q = 0; q < row->n; ++q) n += y->face_of[row->entry[q].axis][row->entry[q].slot] >= 0;
+  mac_row row;
+  (void)i;
+  mac_row_of_pressure(c, at, &row);
+  return put_row(c->y, &row, col, value);
+}
+static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value)
+{
+  mac_row row;
+  mac_row_of_stress(c, at, c->y->component[i], &row);
+  return put_row(c->y, &row, col, value);
+}
+
+/* Rows of the transposes, from the faces' side: the same products in the same order, so that they are transposes to the bit. */
+static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
+{
+  const mac_system *y = c->y;
+  const int64_t     side[2] = {at->tile[at->place - mac_step[y->face_axis[f]]], at->slot};
+  int               n = 0;
+  for (int q = 0; q < 2; ++q) {
+    if (side[q] < 0 || y->cell_of[side[q]] < 0) continue;
+    const double weight = y->weights.cell_liquid[side[q]] / c->g->h;
+    if (weight != 0.0) n = insert(col, value, n, y->cell_of[side[q]], q ? weight : -weight);
+  }
+  return n;
+}
+/* One cell of a face's row of stresses: the face is in row r along b seen from the cell, -1, 0 or 1; edges along o on either side of it. */
+static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h, int32_t *col, double *value, int n)
+{
+  const double here = per_h * mac_edge_share(c, cell) * (r < 0 ? edge[0] : r > 0 ? -edge[1] : edge[0] - edge[1]);
+  return here != 0.0 ? insert(col, value, n, MAC_STRESSES * c->y->cell_of[cell] + component, here) : n;
+}
+static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
+{
+  const mac_system *y = c->y;
+  const int         a = y->face_axis[f];
+  const double      per_h = shear_part(c->o->basis) / c->g->h;
+  double            edge[3][2]; /* by their axis: at the face's place, and on its other side */
+  int               n = 0;
+  for (int o = 0; o < 3; ++o) {
+    const int64_t above = o == a ? -1 : at->tile[at->place + mac_step[3 - a - o]];
+    edge[o][0] = o == a ? 0.0 : y->edge_weight[o][at->slot], edge[o][1] = above >= 0 ? y->edge_weight[o][above] : 0.0;
+  }
+  /* cells in the order of their offsets, which is nearly that of their numbers */
+  const int first = a == 0 ? 1 : 0, second = a == 2 ? 1 : 2, near[5][3] = {{-1, first, second}, {-1, second, first}, {0, 0, 0}, {1, second, first}, {1, first, second}};
+  for (int q = 0; q < 2; ++q)
+    for (int m = 0; m < 5; ++m) {
+      const int     r = near[m][0], b = near[m][1], o = near[m][2];
+      const int64_t cell = at->tile[at->place - (q ? 0 : mac_step[a]) + r * mac_step[b]];
+      if (cell < 0 || y->cell_of[cell] < 0) continue;
+      if (r) {
+        n = put_cell_stress(c, cell, 4 - o, r, edge[o], per_h, col, value, n);
+        continue;
+      }
+      const double weight = y->normal_weight[cell] / c->g->h;
+      for (int k = 0; k < 2; ++k) {
+        const double here = (q ? -weight : weight) * normal_part[c->o->basis][k][a];
+        if (here != 0.0) n = insert(col, value, n, MAC_STRESSES * y->cell_of[cell] + k, here);
+      }
+      n = put_cell_stress(c, cell, 4 - second, 0, edge[second], per_h, col, value, n);
+      n = put_cell_stress(c, cell, 4 - first, 0, edge[first], per_h, col, value, n);
+    }
   return n;
 }
 
-static PetscErrorCode reserve_rows(int64_t n_rows, int64_t n_cols, sparse_rows *m)
-{
-  PetscFunctionBegin;
-  sparse_rows_destroy(m);
-  m->n_rows = n_rows, m->n_cols = n_cols;
-  PetscCall(memory_alloc("operator's rows", n_rows + 1, sizeof *m->start, &m->start));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+typedef int (*row_writer)(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value);
+enum { CHUNK = 512 };
 
-/* Rows of samples that are sorted by slot: `slots` [n], `component` NULL for pressure. */
-static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int64_t *slots, const uint8_t *component, sparse_rows *m)
+/* Rows of samples that are sorted by slot, at most `most` entries to each: chunks of rows are written to places that are surely far enough apart,
+ * then moved together. The arrays of *m serve again, their room is capacity[0 ... 2]. */
+static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int64_t *slots, int64_t n_cols, int most, row_writer write, int64_t *capacity,
+                                    sparse_rows *m)
 {
-  bool may_repeat = false;
+  const int64_t n_chunks = (n + CHUNK - 1) / CHUNK;
   PetscFunctionBegin;
-  PetscCall(reserve_rows(n, c->y->n_faces, m));
-  for (int a = 0; a < 3; ++a) may_repeat = may_repeat || (mac_grid_is_periodic(c->g, a) && c->g->n[a] < 3);
-  for (int pass = 0; pass < 2; ++pass) {
-    #pragma omp parallel
-    {
-      int64_t tile[MAC_TILE], block = -1;
-      mac_row row;
-      #pragma omp for schedule(static)
-      for (int64_t i = 0; i < n; ++i) {
-        if (slots[i] / MAC_BLOCK != block) block = slots[i] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
-        const mac_place at = {slots[i], tile, mac_grid_tile_place((int)(slots[i] % MAC_BLOCK))};
-        if (component) mac_row_of_stress(c, &at, component[i], &row);
-        else mac_row_of_pressure(c, &at, &row);
-        if (pass) put_row(c->y, &row, m->col + m->start[i], m->value + m->start[i]);
-        else m->start[i + 1] = count_row(c->y, may_repeat, &row);
-      }
+  m->n_rows = n, m->n_cols = n_cols;
+  PetscCall(memory_reserve("operator's rows", n + 1, sizeof *m->start, &capacity[0], &m->start));
+  PetscCall(memory_reserve("operator's columns", n * most, sizeof *m->col, &capacity[1], &m->col));
+  PetscCall(memory_reserve("operator's values", n * most, sizeof *m->value, &capacity[2], &m->value));
+  #pragma omp parallel for schedule(dynamic, 4)
+  for (int64_t q = 0; q < n_chunks; ++q) {
+    int64_t tile[MAC_TILE], block = -1, at = q * CHUNK * most;
+    for (int64_t i = q * CHUNK; i < n && i < (q + 1) * CHUNK; ++i) {
+      if (slots[i] / MAC_BLOCK != block) block = slots[i] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
+      const mac_place place = {slots[i], tile, mac_grid_tile_place((int)(slots[i] % MAC_BLOCK))};
+      const int       here  = write(c, &place, i, m->col + at, m->value + at);
+      m->start[i + 1] = here, at += here;
     }
-    if (pass) break;
-    for (int64_t i = 0; i < n; ++i) m->start[i + 1] += m->start[i];
-    PetscCall(memory_alloc("operator's columns", m->start[n], sizeof *m->col, &m->col));
-    PetscCall(memory_alloc("operator's values", m->start[n], sizeof *m->value, &m->value));
+  }
+  m->start[0] = 0;
+  for (int64_t i = 0; i < n; ++i) m->start[i + 1] += m->start[i];
+  for (int64_t q = 1; q < n_chunks; ++q) {
+    const int64_t  first = m->start[q * CHUNK], last = m->start[(q + 1) * CHUNK < n ? (q + 1) * CHUNK : n];
+    memmove(m->col + first, m->col + q * CHUNK * most, (size_t)(last - first) * sizeof *m->col);
+    memmove(m->value + first, m->value + q * CHUNK * most, (size_t)(last - first) * sizeof *m->value);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,10 +263,15 @@ PetscErrorCode mac_operators_assemble(mac_assembly *c)
   mac_system *y = c->y;
   PetscFunctionBegin;
   PetscCall(put_faces(c));
-  PetscCall(assemble_rows(c, y->n_cells, y->cell_slot, NULL, &y->G));
-  PetscCall(assemble_rows(c, y->n_stress, y->stress_slot, y->component, &y->D));
-  sparse_rows_destroy(&y->GT), sparse_rows_destroy(&y->DT);
-  PetscCall(sparse_rows_transposed(&y->G, &y->GT));
-  PetscCall(sparse_rows_transposed(&y->D, &y->DT));
+  PetscCall(assemble_rows(c, y->n_cells, y->cell_slot, y->n_faces, 6, write_pressure, y->rows_capacity[0], &y->G));
+  PetscCall(assemble_rows(c, y->n_faces, y->face_slot, y->n_cells, 2, write_face_pressure, y->rows_capacity[1], &y->GT));
+  PetscCall(assemble_rows(c, y->n_stress, y->stress_slot, y->n_faces, 12, write_stress, y->rows_capacity[2], &y->D));
+  if (c->o->arrangement == MAC_COLOCATED && y->n_stress) {
+    PetscCall(assemble_rows(c, y->n_faces, y->face_slot, y->n_stress, 16, write_face_stress, y->rows_capacity[3], &y->DT));
+  } else {
+    sparse_rows_destroy(&y->DT);
+    for (int q = 0; q < 3; ++q) y->rows_capacity[3][q] = 0;
+    PetscCall(sparse_rows_transposed(&y->D, &y->DT));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,7 +60,7 @@ typedef struct {
   double  *edge_weight[3], *normal_weight;
   int64_t *block_count[3];
   uint8_t *is_known[3];
-  int64_t  capacity[32];
+  int64_t  capacity[32], rows_capacity[4][3];
 } mac_system;
 
 /* *out is empty or of an earlier step, and serves again. s->u of faces without mass is extrapolated from those around. Borrows all; the solids
