@@ -1,4 +1,5 @@
 #include "flow_fixture.h"
+#include "core/team.h"
 
 static void the_table_is_sound(void **state)
 {
@@ -50,4 +51,213 @@ static void sand_is_solved_to_the_tolerance(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact), cmocka_unit_test(sand_is_solved_to_the_tolerance))
+static bool is_column(const int p[3], const int n[3])
+{
+  return abs(2 * p[0] + 1 - n[0]) < n[0] / 2 && abs(2 * p[2] + 1 - n[2]) < n[2] / 2 && 2 * p[1] < n[1];
+}
+static const fixture_spec column = {.n = {8, 12, 8}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = true, .is_open_wall = true,
+                                    .is_material = is_column};
+
+/* A free-standing column: with enough cohesion it stays as it is, with friction alone it goes. */
+static void cohesion_holds_what_friction_cannot(void **state)
+{
+  (void)state;
+  for (int is_cohesive = 0; is_cohesive < 2; ++is_cohesive) {
+    fixture w;
+    fixture_create(&w, &column);
+    fixture_tighten(&w, 1e-9);
+    double *cohesion = NULL, fastest = 0.0, lowest = 0.0;
+    assert_ok(memory_alloc("cohesion", w.f.n_cells, sizeof *cohesion, &cohesion));
+    for (int64_t c = 0; c < w.f.n_cells; ++c) cohesion[c] = is_cohesive ? 8.0 * column.rho * FIXTURE_G * 0.3 : 0.0;
+    w.f.cohesion = cohesion;
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_converged && r.kkt.kkt < 1e-7 && r.kkt.energy < 0.0);
+    for (int64_t i = 0; i < w.f.n_faces; ++i) fastest = fmax(fastest, fabs(w.x.u[i]));
+    for (int64_t c = 0; c < w.f.n_cells; ++c) lowest = fmin(lowest, w.x.p[c] + cohesion[c]);
+    assert_true(lowest >= 0.0);
+    if (is_cohesive) assert_close(fastest, 0.0, 1e-6 * column.dt * FIXTURE_G);
+    else assert_true(fastest > 0.1 * column.dt * FIXTURE_G);
+    memory_free(&cohesion);
+    fixture_destroy(&w);
+  }
+  assert_no_leak();
+}
+
+/* A full box of sand rests, and pressure is hydrostatic on the average of every layer: walls carry what they like. Started from the answer,
+ * one iteration is enough. */
+static void sand_in_a_box_rests(void **state)
+{
+  (void)state;
+  const fixture_spec spec = {.n = {4, 6, 4}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = true, .is_material = is_lower_half};
+  fixture w;
+  fixture_create(&w, &spec);
+  fixture_tighten(&w, 1e-9);
+  flow_report r = fixture_solve(&w);
+  assert_true(r.is_converged && r.outer > 1);
+  for (int64_t i = 0; i < w.f.n_faces; ++i) assert_close(w.x.u[i], 0.0, 1e-8);
+  r = fixture_solve(&w);
+  assert_int_equal(r.outer, 1);
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
+static void solve_on(int threads, fixture *w, const flow_options *o, flow_report *r)
+{
+  team_set_threads(threads);
+  fixture_forget(w);
+  assert_ok(flow_solve(&w->f, o, NULL, &w->x, r));
+  team_set_threads(1);
+}
+/* Large enough for every loop to be shared out. */
+static void threads_do_not_change_a_bit(void **state)
+{
+  (void)state;
+  static const int methods[3] = {FLOW_STRESS_GRADIENT, FLOW_STRESS_LAGRANGIAN, FLOW_STRESS_SP};
+  fixture_spec spec = column;
+  for (int d = 0; d < 3; ++d) spec.n[d] = 36;
+  fixture w;
+  fixture_create(&w, &spec);
+  assert_true(w.f.n_cells > 4000 && w.f.n_faces > 8000);
+  w.o.max_outer = 2;
+  for (int m = 0; m < 3; ++m) {
+    double *s = NULL, *p = NULL;
+    flow_report r;
+    w.o.stress = methods[m], w.boxes.tolerance = 1e-2;
+    solve_on(1, &w, &w.o, &r);
+    assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
+    assert_ok(memory_alloc("p", w.f.n_cells, sizeof *p, &p));
+    memcpy(s, w.x.s, (size_t)w.f.n_stress * sizeof *s), memcpy(p, w.x.p, (size_t)w.f.n_cells * sizeof *p);
+    for (int threads = 2; threads <= 3; ++threads) {
+      solve_on(threads, &w, &w.o, &r);
+      assert_memory_equal(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
+      assert_memory_equal(p, w.x.p, (size_t)w.f.n_cells * sizeof *p);
+    }
+    memory_free(&s), memory_free(&p);
+  }
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
+/* What is kept between solves is memory alone. */
+static void kept_memory_changes_nothing(void **state)
+{
+  (void)state;
+  fixture     w;
+  flow_work  *kept;
+  flow_report r;
+  double     *s = NULL;
+  fixture_create(&w, &column);
+  assert_ok(flow_work_create(&kept));
+  assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
+  for (int round = 0; round < 3; ++round) {
+    fixture_forget(&w);
+    assert_ok(flow_solve(&w.f, &w.o, round ? kept : NULL, &w.x, &r));
+    if (round == 0) memcpy(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
+    assert_memory_equal(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
+  }
+  memory_free(&s);
+  flow_work_destroy(&kept);
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
+/* Friction that depends on what flows: asked once an outer iteration, and the answer obeys the last one. */
+static void halve_alpha(void *context, const double *p, const double *u, double *alpha)
+{
+  fixture *w = context;
+  (void)u;
+  for (int64_t c = 0; c < w->f.n_cells; ++c) alpha[c] = p[c] > 500.0 ? 0.5 * w->alpha[c] : w->alpha[c];
+  ++w->friction.max_iterations; /* a count that the solver does not look at: there are no contacts */
+}
+static void friction_may_depend_on_the_flow(void **state)
+{
+  (void)state;
+  fixture w;
+  fixture_create(&w, &column);
+  fixture_tighten(&w, 1e-8);
+  w.f.update_alpha = halve_alpha, w.f.alpha_context = &w;
+  const int64_t before = w.friction.max_iterations;
+  const flow_report r = fixture_solve(&w);
+  assert_true(r.is_converged && r.kkt.kkt < 1e-6);
+  assert_int_equal(w.friction.max_iterations - before, r.outer);
+  int64_t n_yielding = 0;
+  for (int64_t c = 0; c < w.f.n_cells; ++c) {
+    double size2 = 0.0;
+    for (int e = 0; e < 5; ++e) size2 += w.x.s[5 * c + e] * w.x.s[5 * c + e];
+    if (w.x.p[c] <= 510.0) continue;
+    assert_true(sqrt(size2) <= 0.5 * w.alpha[c] * w.x.p[c] * (1.0 + 1e-6));
+    n_yielding += sqrt(size2) > 0.499 * w.alpha[c] * w.x.p[c];
+  }
+  assert_true(n_yielding > 0);
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
+/* Every method ends near its tolerance on staggered stress, without more energy and with boxes or cones that hold about as well as they can. */
+static void staggered_stress_is_solved(void **state)
+{
+  (void)state;
+  for (int method = FLOW_STRESS_GRADIENT; method <= FLOW_STRESS_SP; ++method) {
+    fixture_spec spec = column;
+    spec.is_staggered = true;
+    fixture w;
+    fixture_create(&w, &spec);
+    w.o.stress = method, w.o.max_outer = 60, w.o.tolerance = 2e-2;
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.kkt.energy < 0.0 && r.is_finite);
+    if (method != FLOW_STRESS_LAGRANGIAN) assert_true(r.is_converged);
+    if (method == FLOW_STRESS_GRADIENT) assert_true(r.kkt.yield < 1.05);
+    double most = 0.0;
+    for (int64_t i = 0; i < w.f.n_stress && method >= FLOW_STRESS_PYRAMID; ++i) {
+      double bound = 0.0;
+      int    n     = 0;
+      for (int q = 0; q < 4; ++q)
+        if (w.sample_cells[i][q] >= 0) bound += w.alpha[0] * w.x.p[w.sample_cells[i][q]], ++n;
+      if (bound / n > 500.0) most = fmax(most, fabs(w.x.s[i]) / (bound / n));
+    }
+    assert_true(most < 1.2);
+    if (method >= FLOW_STRESS_PYRAMID) assert_true(most > 0.9);
+    fixture_destroy(&w);
+  }
+  assert_no_leak();
+}
+
+static void expect(const flow_problem *f, const fixture *w, const char *words)
+{
+  flow_report r;
+  flow_state  x = w->x;
+  assert_int_equal(flow_solve(f, &w->o, NULL, &x, &r), PETSC_ERR_USER_INPUT);
+  if (!strstr(error_message(), words)) fail_msg("\"%s\" does not say \"%s\"", error_message(), words);
+  error_clear();
+}
+static void bad_input_is_refused(void **state)
+{
+  (void)state;
+  fixture w;
+  fixture_create(&w, &column);
+  fixture_add_body(&w, 1.0, 0.1);
+  const int32_t samples[2] = {5, 3}, outside[1] = {7};
+  const double  wrench[2][6] = {{0}};
+  flow_problem  f = w.f;
+  w.u_star[17] = NAN;
+  expect(&f, &w, "u*[17] is not a finite number");
+  w.u_star[17] = 0.0, w.mobility[3] = 0.0;
+  expect(&f, &w, "face 3 has mobility 0");
+  w.mobility[3] = 1e-5;
+  f.F_p = (flow_coupling){1, samples, outside, wrench};
+  expect(&f, &w, "with body 7 of 1");
+  f.F_p = (flow_coupling){2, samples, (const int32_t[2]){0, 0}, wrench};
+  expect(&f, &w, "samples must not fall");
+  f.F_p = (flow_coupling){0}, f.n_contacts = 1;
+  w.contact[0] = (flow_contact){.body = {-1, -1}, .mu = 0.1};
+  expect(&f, &w, "cannot be pushed apart");
+  f.n_contacts = 0, f.n_stress -= 5;
+  expect(&f, &w, "D does not fit");
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact), cmocka_unit_test(sand_is_solved_to_the_tolerance),
+          cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests), cmocka_unit_test(threads_do_not_change_a_bit),
+          cmocka_unit_test(kept_memory_changes_nothing), cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
+          cmocka_unit_test(bad_input_is_refused))

@@ -1,0 +1,176 @@
+/* Rigid contacts by themselves and through a liquid. */
+#include "flow_fixture.h"
+
+static const fixture_spec box_of_water = {.n = {3, 4, 2}, .h = 0.1, .dt = 0.02, .rho = 1000, .M = 0, .is_orthonormal = true};
+static bool is_nothing(const int p[3], const int n[3])
+{
+  (void)n;
+  return p[0] == 0 && p[1] == 0 && p[2] == 0;
+}
+
+/* Contact at `arm` from the centre of `upper`, whose other side is `lower` (-1: prescribed) with its centre `below` under the point; normal +y. */
+static void add_contact(fixture *w, int upper, int lower, const double arm[3], double below, double mu)
+{
+  static const double direction[3][3] = {{0, 1, 0}, {1, 0, 0}, {0, 0, 1}};
+  flow_contact *c = &w->contact[w->f.n_contacts++];
+  *c = (flow_contact){.body = {upper, lower}, .mu = mu};
+  for (int k = 0; k < 3; ++k) {
+    const double *d = direction[k], under[3] = {arm[0], below, arm[2]};
+    for (int i = 0; i < 3; ++i) c->row[k][0][i] = d[i], c->row[k][1][i] = -d[i];
+    for (int i = 0; i < 3; ++i) {
+      c->row[k][0][3 + i] = arm[(i + 1) % 3] * d[(i + 2) % 3] - arm[(i + 2) % 3] * d[(i + 1) % 3];
+      c->row[k][1][3 + i] = -(under[(i + 1) % 3] * d[(i + 2) % 3] - under[(i + 2) % 3] * d[(i + 1) % 3]);
+    }
+  }
+}
+static void add_corners(fixture *w, int upper, int lower, double a, double height, double below, double mu)
+{
+  for (int k = 0; k < 4; ++k) {
+    const double arm[3] = {k & 1 ? a : -a, -height, k & 2 ? a : -a};
+    add_contact(w, upper, lower, arm, below, mu);
+  }
+}
+static double sum_lambda(const fixture *w)
+{
+  double sum = 0.0;
+  for (int64_t j = 0; j < w->f.n_contacts; ++j) sum += w->x.lambda[j];
+  return sum;
+}
+
+/* A block on four points of a slope, by both solvers of friction: sticks below atan mu, slides above, with the forces of the textbook. */
+static void a_block_on_a_slope_sticks_or_slides(void **state)
+{
+  (void)state;
+  const double mass = 3.0, mu = 0.5, angles[2] = {0.4, 0.6};
+  for (int method = 0; method < 2; ++method)
+    for (int k = 0; k < 2; ++k) {
+      fixture      w;
+      fixture_spec spec = box_of_water;
+      spec.is_material  = is_nothing;
+      fixture_create(&w, &spec);
+      fixture_tighten(&w, 1e-10);
+      w.friction.method = method;
+      const int body = fixture_add_body(&w, mass, 0.1);
+      const double g[2] = {FIXTURE_G * sin(angles[k]), -FIXTURE_G * cos(angles[k])};
+      w.v_star[body][0] = spec.dt * g[0], w.v_star[body][1] = spec.dt * g[1];
+      add_corners(&w, body, -1, 0.1, 0.02, 0.0, mu);
+      const flow_report r = fixture_solve(&w);
+      double z[2] = {0.0};
+      for (int j = 0; j < 4; ++j) {
+        z[0] += w.x.z[2 * j], z[1] += w.x.z[2 * j + 1];
+        assert_true(hypot(w.x.z[2 * j], w.x.z[2 * j + 1]) <= mu * w.x.lambda[j] * (1.0 + 1e-6) + 1e-8);
+      }
+      const bool   sticks = tan(angles[k]) < mu;
+      const double weight = mass * FIXTURE_G, force = sticks ? weight * sin(angles[k]) : mu * weight * cos(angles[k]);
+      assert_true(r.is_converged);
+      assert_close(sum_lambda(&w), weight * cos(angles[k]), 1e-6 * weight);
+      assert_close(z[0], -force, 1e-6 * weight);
+      assert_close(z[1], 0.0, 1e-6 * weight);
+      assert_close(w.x.v[0], sticks ? 0.0 : spec.dt * (g[0] - mu * FIXTURE_G * cos(angles[k])), 1e-7);
+      for (int i = 1; i < 6; ++i) assert_close(w.x.v[i], 0.0, 1e-6);
+      assert_true(r.kkt.kkt < 1e-6 && r.kkt.energy < 0.0);
+      fixture_destroy(&w);
+    }
+  assert_no_leak();
+}
+
+/* A lid that floats on a full box of water, a block on four points of the lid. */
+static void lid_and_block(fixture *w, double mass_of_lid, double mass_of_block)
+{
+  fixture_create(w, &box_of_water);
+  fixture_tighten(w, 1e-10);
+  const double h = box_of_water.h, center[2] = {0.5 * h * box_of_water.n[0], 0.5 * h * box_of_water.n[2]};
+  const int    lid = fixture_add_body(w, mass_of_lid, 0.1), n_top = box_of_water.n[0] * box_of_water.n[2];
+  assert_ok(memory_alloc("samples", n_top, sizeof(int32_t), &w->coupled_sample[0]));
+  assert_ok(memory_alloc("bodies", n_top, sizeof(int32_t), &w->coupled_body[0]));
+  assert_ok(memory_alloc("wrenches", n_top, 6 * sizeof(double), &w->coupled_wrench[0]));
+  int n = 0;
+  for (int64_t c = 0; c < w->f.n_cells; ++c)
+    if (w->ijk[c][1] == box_of_water.n[1] - 1) {
+      const double up = h * h, x = h * (w->ijk[c][0] + 0.5) - center[0], z = h * (w->ijk[c][2] + 0.5) - center[1], wrench[6] = {0, up, 0, -z * up, 0, x * up};
+      w->coupled_sample[0][n] = (int32_t)c, w->coupled_body[0][n] = lid;
+      memcpy(w->coupled_wrench[0][n++], wrench, sizeof wrench);
+    }
+  w->f.F_p = (flow_coupling){n, w->coupled_sample[0], w->coupled_body[0], (const double(*)[6])w->coupled_wrench[0]};
+  if (mass_of_block > 0.0) {
+    const int block = fixture_add_body(w, mass_of_block, 0.1);
+    add_corners(w, block, lid, 0.05, 0.05, 0.0, 0.3);
+  }
+  w->f.contact_scale = FIXTURE_G * mass_of_block / 4.0;
+}
+static double top_pressure(const fixture *w)
+{
+  const double area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
+  double       mass = 0.0;
+  for (int64_t b = 0; b < w->f.n_bodies; ++b) mass += box_of_water.dt / w->inverse_mass[b][0];
+  return mass * FIXTURE_G / area;
+}
+static void expect_rest(const fixture *w)
+{
+  const double top = top_pressure(w), rho_g_h = box_of_water.rho * FIXTURE_G * box_of_water.h;
+  for (int64_t c = 0; c < w->f.n_cells; ++c) /* the lid carries the pressure of its row: no water of its own */
+    assert_close(w->x.p[c], top + rho_g_h * (box_of_water.n[1] - 1 - w->ijk[c][1]), 1e-6 * (top + 4.0 * rho_g_h));
+  for (int64_t i = 0; i < w->f.n_faces; ++i) assert_close(w->x.u[i], 0.0, 1e-7);
+  for (int64_t i = 0; i < 6 * w->f.n_bodies; ++i) assert_close(w->x.v[i], 0.0, 1e-6);
+}
+
+/* p = weight above / area + rho g depth, whether p and lambda are iterated or solved together. */
+static void water_carries_a_lid_and_a_block(void **state)
+{
+  (void)state;
+  for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_UNIFIED; ++coupling)
+    for (int has_block = 0; has_block < 2; ++has_block) {
+      fixture w;
+      lid_and_block(&w, 20.0, has_block ? 15.0 : 0.0);
+      w.o.coupling = coupling;
+      const flow_report r = fixture_solve(&w);
+      assert_true(r.is_converged && r.kkt.kkt < 1e-7);
+      assert_true((r.pn_iterations > 0) == (coupling == FLOW_UNIFIED && has_block));
+      expect_rest(&w);
+      if (has_block) assert_close(sum_lambda(&w), 15.0 * FIXTURE_G, 1e-5 * 15.0 * FIXTURE_G);
+      fixture_destroy(&w);
+    }
+  assert_no_leak();
+}
+
+/* A light lid under a heavy block: sweeps hardly move the block's weight through it, and are given up for one solve. */
+static void slow_sweeps_become_one_solve(void **state)
+{
+  (void)state;
+  fixture w;
+  lid_and_block(&w, 0.05, 40.0);
+  const flow_report r = fixture_solve(&w);
+  assert_true(r.became_unified && r.is_converged && r.kkt.kkt < 1e-7);
+  expect_rest(&w);
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
+/* Weak couplings fail as they must: pressure that does not know the block's weight lets volume go, contacts that do not know the
+ * water's support do not hold the block. */
+static void weak_couplings_lose_what_they_do_not_know(void **state)
+{
+  (void)state;
+  for (int coupling = FLOW_P_C; coupling <= FLOW_C_PF; ++coupling) {
+    fixture w;
+    lid_and_block(&w, 20.0, 15.0);
+    w.o.coupling = coupling;
+    const bool is_pressure_first = coupling == FLOW_P_C || coupling == FLOW_PF_C;
+    const flow_report r = fixture_solve(&w);
+    const double free_fall = box_of_water.dt * FIXTURE_G, area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
+    if (is_pressure_first) { /* the lid was at rest, then shares the block's momentum */
+      const double v = -free_fall * 15.0 / 35.0;
+      assert_close(w.x.v[1], v, 1e-6); assert_close(w.x.v[7], v, 1e-6);
+      assert_close(r.kkt.volume_rate, -v * area, 1e-6 * area);
+    } else { /* both fell alike, nothing touched; then the lid was held, and the block falls into it */
+      assert_close(w.x.v[1], 0.0, 1e-6); assert_close(w.x.v[7], -free_fall, 1e-6);
+      assert_close(r.kkt.volume_rate, 0.0, 1e-8);
+      assert_true(r.kkt.lambda > 0.1);
+    }
+    fixture_destroy(&w);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(water_carries_a_lid_and_a_block),
+          cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know))
