@@ -195,6 +195,30 @@ static void test_held(void **state)
   assert_no_leak();
 }
 
+/* A bundle of strands lands: only the lowest come to touch anything as things move, and of more than a hundred contacts between the others those that
+ * the impact closes within the very step hold, too. */
+static void test_left_out(void **state)
+{
+  (void)state;
+  world   w;
+  double  overlap = 0.0, map = 0.0;
+  open_world("stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 2.0e-3}\n"
+             "materials: {hair: {model: linear_corotated, density: 1300, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n" FLOOR
+             "  hair:\n    kind: rod\n    model: mass_spring\n    material: hair\n    section: {circle: 1.0e-3}\n    segments: 4\n"
+             "    curve: {line: {from: [0, 0, 8.0e-3], to: [0.04, 0, 8.0e-3]}}\n    copies: {count: 24, pattern: grid, radius: 6.63e-3}\n    velocity: [0, 0, -0.25]\n"
+             "contact: {friction: 0.3, pairs: [{between: [hair, hair]}]}\nsolver: {newton: {tolerance: 1.0e-4}, friction: {tolerance: 1.0e-6}}\n", &w);
+  for (int k = 0; k < 8; ++k) {
+    step(&w);
+    overlap = fmax(overlap, w.report.contact.max_penetration);
+    map     = fmax(map, w.report.contact.natural_map);
+  }
+  assert_true(w.report.contact.n_active > 24);
+  assert_true(overlap <= 1e-7);
+  assert_true(map <= 1e-5);
+  close_world(&w);
+  assert_no_leak();
+}
+
 /* One end of a stiff strand jumps within a step: what follows is far from any linearisation at where it was. */
 static void jump(const char *model, const char *to, const char *others, int64_t least_contacts)
 {
@@ -474,5 +498,5 @@ static void test_refused(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
-          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_rows),
+          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_rows),
           cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))

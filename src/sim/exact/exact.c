@@ -8,14 +8,18 @@
  * which is the paper's one-step problem with f = g(v_k) - M v_k. M is the tangent without what is not symmetric or not definite in
  * it; whatever it leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the
  * tolerance (step_layout.h). From the third linearisation on they start from Anderson's combination of those before; M and W are
- * kept while that makes progress. Where the slope of work (v - v_k) . (g - H^T r) is not near 0 at v, the next linearisation is made
- * where it is, on the way from v_k through v; what is accepted is never such a place, but the solution of a linearised problem.
+ * kept while that makes progress. Impulses are as good as the residual of the last linearisation deserves, in the end as good as
+ * asked for, and sought for the contacts that may push (exact_working_set.h). Where the slope of work (v - v_k) . (g - H^T r) is
+ * not near 0 at v, the next linearisation is made where it is, on the way from v_k through v; what is accepted is never such a
+ * place, but the solution of a linearised problem.
  * max_iterations: 1 takes the first linearisation as it is, as the paper does. */
+#include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
 #include "optim/friction/anderson.h"
 #include "sim/exact/exact_dump.h"
+#include "sim/exact/exact_working_set.h"
 #include "sim/formulation.h"
 #include "sim/step/step_contact_report.h"
 #include "sim/step/step_finders.h"
@@ -34,8 +38,11 @@ typedef struct {
 
 /* What leaves more than this of the residual is linearised anew: with the combination of steps an older matrix serves as well. */
 #define SLOW 0.3
+#define FORCING 0.05 /* impulses are found to the tolerance times this times the residual that is left, over its own tolerance, */
+#define LOOSEST 1e-2 /* and at least so well */
 #define OFF  0.5 /* share of the slope at the start of a way that is no slope at its end: see search_the_way */
 #define LONGEST_WAY 16.0
+#define PASSING 1e-4 /* of the speed that gravity adds in a step: how fast a contact that was left out may be passed */
 enum {
   IDLE     = 4,  /* iterations without getting nearer, after which linearising has given all it can: near the tolerance, */
   IDLE_FAR = 16, /* and far from it, where ways wind */
@@ -46,12 +53,13 @@ enum {
 typedef struct {
   step_unknowns unknowns;
   delassus      *W;           /* of the last matrix; NULL: none yet */
-  int64_t        n, n_contacts;
+  int64_t        n;
   double        *g, *full;    /* [n_full] residual of the systems; work */
   double        *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
   double        *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
   anderson       past;
-  double        *r, *u, *q;   /* [n_contacts][3] */
+  exact_working_set set;
+  double         wanted, error; /* tolerance of the next impulses; error of the last */
 } exact_problem;
 
 static void problem_destroy(exact_problem *p)
@@ -59,7 +67,8 @@ static void problem_destroy(exact_problem *p)
   delassus_destroy(&p->W);
   anderson_destroy(&p->past);
   step_unknowns_destroy(&p->unknowns);
-  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight, &p->r, &p->u, &p->q};
+  exact_working_set_destroy(&p->set);
+  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -69,16 +78,17 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   PetscFunctionBegin;
   step_layout *l = &e->layout;
   p->n           = p->unknowns.n;
-  p->n_contacts  = step_contacts_size(&e->contacts);
-  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached},
-         **contact[] = {&p->r, &p->u, &p->q};
+  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached}, *guess;
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
   for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
-  for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("impulses", 3 * p->n_contacts, sizeof(double), contact[k]));
   step_unknowns_pick(&p->unknowns, l->v0, p->y);
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
-  step_impulses_guess(&e->known, &e->contacts.rows, step_contacts_spots(&e->contacts), l->dt, p->r);
+  PetscCall(memory_alloc("impulses", 3 * step_contacts_size(&e->contacts), sizeof(double), &guess));
+  step_impulses_guess(&e->known, &e->contacts.rows, step_contacts_spots(&e->contacts), l->dt, guess);
+  const PetscErrorCode code = exact_working_set_create(&e->contacts, l->v0, guess, &p->set);
+  memory_free(&guess);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,7 +102,7 @@ static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, do
   PetscCall(step_layout_residual(l, p->g, with_tangent, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
-  contact_jacobian_scatter(&e->contacts.rows, -1.0, p->r, p->full);
+  contact_jacobian_scatter(&p->set.rows, -1.0, p->set.r, p->full);
   step_unknowns_fold(&p->unknowns, p->full, p->right);
   double sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
@@ -113,7 +123,7 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
   timer_begin(TIMER_PRECONDITIONER);
   delassus_destroy(&p->W);
   PetscCall(step_unknowns_mass(&p->unknowns, &e->layout, &M));
-  PetscCall(step_unknowns_jacobian(&p->unknowns, &e->contacts.rows, &H));
+  PetscCall(step_unknowns_jacobian(&p->unknowns, &p->set.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
   sparse_rows_destroy(&M);
   sparse_rows_destroy(&H);
@@ -149,33 +159,36 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
 {
   PetscFunctionBegin;
   step_layout          *l = &e->layout;
-  const step_contacts *c = &e->contacts;
+  exact_working_set    *s = &p->set;
   step_unknowns_fold(&p->unknowns, p->g, p->right);
   delassus_solve(p->W, p->right, p->dy);
   for (int64_t i = 0; i < p->n; ++i) p->dy[i] = -p->dy[i];
-  if (p->n_contacts > 0) {
+  p->error = 0.0;
+  if (s->n > 0) {
     friction_result answer;
     for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i]; /* without impulses */
     step_unknowns_expand(&p->unknowns, p->y, p->full);
-    contact_jacobian_velocity(&c->rows, p->full, p->q);
-    for (int64_t i = 0; i < p->n_contacts; ++i) p->q[3 * i] += c->shift[i];
-    if (wants_dump(e)) PetscCall(exact_dump_problem(&e->last, p->W, p->n_contacts, p->y, p->q, c->mu, p->r));
+    contact_jacobian_velocity(&s->rows, p->full, s->q);
+    for (int64_t i = 0; i < s->n; ++i) s->q[3 * i] += s->shift[i];
+    if (wants_dump(e)) PetscCall(exact_dump_problem(&e->last, p->W, s->n, p->y, s->q, s->mu, s->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
-    const friction_problem problem = {p->W, p->n_contacts, p->q, c->mu};
+    const friction_problem problem = {p->W, s->n, s->q, s->mu};
     friction_options       options = *l->scene->job->solver->friction;
+    options.tolerance              = p->wanted;
     options.enough                 = l->scene->job->solver->friction_stall_tolerance;
     timer_begin(TIMER_FRICTION);
-    PetscCall(friction_solve(&problem, &options, p->r, p->u, &answer));
+    PetscCall(friction_solve(&problem, &options, s->r, s->u, &answer));
     timer_end(TIMER_FRICTION);
     take_answer(e, &answer, verdict, report);
+    p->error = friction_result_error(&answer, options.error);
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
-    contact_jacobian_scatter(&c->rows, 1.0, p->r, p->full);
+    contact_jacobian_scatter(&s->rows, 1.0, s->r, p->full);
     step_unknowns_fold(&p->unknowns, p->full, p->right);
     delassus_solve(p->W, p->right, p->right);
     for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
   }
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
-  if (wants_dump(e) && p->n_contacts > 0) exact_dump_solution(&e->last, p->r, p->u, p->y);
+  if (wants_dump(e) && s->n > 0) exact_dump_solution(&e->last, s->r, s->u, p->y);
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -222,10 +235,10 @@ static double slope_along(const exact_problem *p)
 }
 
 /* That slope where the last problem was linearised: -dy . M dy. */
-static double slope_at_start(const exact *e, exact_problem *p)
+static double slope_at_start(exact_problem *p)
 {
   memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
-  contact_jacobian_scatter(&e->contacts.rows, -1.0, p->r, p->full);
+  contact_jacobian_scatter(&p->set.rows, -1.0, p->set.r, p->full);
   step_unknowns_fold(&p->unknowns, p->full, p->right);
   return slope_along(p);
 }
@@ -240,8 +253,8 @@ static double next_share(double low, double at_low, double high, double at_high,
 }
 
 /* Where a linearised problem led to, start + dy, the slope of work along the way is `last`. From `first` < 0 at the start it should
- * have come near 0. If not (infinite: that state cannot be), the next problem is linearised not there but where the way, made longer
- * if need be, comes near. */
+ * have come near 0. If not (infinite: that state cannot be), the next problem is linearised not there but where the way, made
+ * longer if need be, comes near. */
 static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, double last, step_verdict *verdict,
                                      step_report *report)
 {
@@ -265,18 +278,62 @@ static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool has_only_rigid(const exact *e)
+{
+  const scene *s = e->layout.scene;
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->points != POINT_RIGID) return false;
+  return true;
+}
+
+/* Impulses need no digits that the next linearisation changes: how good they have to be where `norm` was left by the last one. */
+static double tolerance_of_impulses(const exact *e, double norm)
+{
+  const job_solver *o    = e->layout.scene->job->solver;
+  const double      last = o->friction->tolerance;
+  if (o->newton->max_iterations == 1 || has_only_rigid(e)) return last;
+  return fmax(last, fmin(LOOSEST, FORCING * last * norm / o->newton->tolerance));
+}
+
+/* With contacts that joined: from where the last problem came to, or from where it was linearised, if that is the only place. */
+static PetscErrorCode start_again(exact *e, exact_problem *p, bool is_only, step_verdict *verdict, step_report *report)
+{
+  double norm;
+  PetscFunctionBegin;
+  anderson_forget(&p->past);
+  if (is_only) memcpy(p->y, p->start, (size_t)p->n * sizeof *p->y);
+  step_unknowns_expand(&p->unknowns, p->y, e->layout.v);
+  PetscCall(step_layout_follow(&e->layout));
+  PetscCall(evaluate(e, p, true, &norm, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Contacts that were left out and would be passed: the next problem is made with them, from the velocities at hand. */
+static PetscErrorCode join(exact *e, exact_problem *p, bool *is_complete)
+{
+  const step_layout *l = &e->layout;
+  const double       speed = PASSING * l->scene->job->acceleration_scale * l->dt;
+  int64_t            n_joined;
+  PetscFunctionBegin;
+  PetscCall(exact_working_set_join(&p->set, &e->contacts, l->v, speed, &n_joined));
+  *is_complete = n_joined == 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Linearise until the step is solved. What is accepted is always the solution of a linearised problem, which obeys the law of
  * contact. */
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   const job_newton *o          = e->layout.scene->job->solver->newton;
+  const double      final      = e->layout.scene->job->solver->friction->tolerance;
   double            norm       = INFINITY, before, best = INFINITY;
   double            norm_at_start; /* of no interest: contacts are not solved for there */
-  bool              is_renewed = true; /* M belongs to the state at hand */
-  int64_t           n_idle     = 0;    /* iterations since the best */
-  double            first;             /* slope of work where a way begins */
+  double            first;         /* slope of work where a way begins */
+  bool              is_renewed = true, is_complete; /* M belongs to the state at hand; no contact has joined */
+  int64_t           n_idle     = 0; /* iterations since the best */
   PetscCall(evaluate(e, p, true, &norm, verdict, report));
+  p->wanted = tolerance_of_impulses(e, INFINITY);
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) {
       *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
@@ -289,13 +346,19 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     ++report->newton_iterations;
     if (verdict->code != STEP_OK) break;
     before = k > 0 ? norm : INFINITY; /* the state the step starts from is no approximation of its end */
-    first  = slope_at_start(e, p);
+    first  = slope_at_start(p);
     PetscCall(evaluate(e, p, false, &norm, verdict, report));
-    if ((verdict->code == STEP_OK && norm <= o->tolerance) || o->max_iterations == 1) break;
     const double last = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
-    if (k + 1 < o->max_iterations && (last > -OFF * first || (k > 0 && last < OFF * first))) {
-      PetscCall(search_the_way(e, p, first, last, verdict, report));
+    is_complete = true;
+    if (verdict->code == STEP_OK) PetscCall(join(e, p, &is_complete));
+    const bool is_exact = p->wanted <= final || p->error <= final;
+    if (is_complete && ((verdict->code == STEP_OK && norm <= o->tolerance && is_exact) || o->max_iterations == 1)) break;
+    const bool is_off = k + 1 < o->max_iterations && (last > -OFF * first || (k > 0 && last < OFF * first));
+    if (is_off || !is_complete) {
+      if (is_off) PetscCall(search_the_way(e, p, first, last, verdict, report));
+      else PetscCall(start_again(e, p, o->max_iterations == 1, verdict, report));
       is_renewed = true;
+      p->wanted  = tolerance_of_impulses(e, norm);
       norm = best = INFINITY, n_idle = 0;
       continue;
     }
@@ -305,8 +368,9 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     const int64_t patience = norm <= o->stall_tolerance ? IDLE : IDLE_FAR;
     if (k + 1 == o->max_iterations || (n_idle >= patience && norm <= best)) { /* all that linearising has to give */
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
-      break;
+      if (!(norm <= o->stall_tolerance) || is_exact || k + 1 == o->max_iterations) break;
     }
+    p->wanted  = norm <= o->tolerance || n_idle >= patience ? final : tolerance_of_impulses(e, norm);
     is_renewed = norm > SLOW * before;
     if (norm > before) anderson_forget(&p->past);
     else if (k > 0) PetscCall(accelerate(e, p, p->start));
@@ -317,19 +381,40 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the step leaves behind of all its contacts. Those that are left out part or keep apart whatever their block of W. */
+static PetscErrorCode report_contacts(exact *e, exact_problem *p, step_report *report)
+{
+  step_layout *l = &e->layout;
+  const step_contacts *c = &e->contacts;
+  const int64_t n = step_contacts_size(c);
+  double *r = NULL, *u = NULL, *W = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = memory_alloc("impulses", 3 * n, sizeof *r, &r);
+  if (!code) code = memory_alloc("velocities of contacts", 3 * n, sizeof *u, &u);
+  if (!code) code = memory_alloc("blocks of W", 9 * n, sizeof *W, &W);
+  if (!code) {
+    exact_working_set_spread(&p->set, c, l->v, r, u);
+    for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
+    for (int64_t k = 0; k < p->set.n && p->W; ++k) m3_copy(W + 9 * p->set.contact[k], delassus_diagonal(p->W) + 9 * k);
+    code = step_contact_report(c, l, r, u, W, &e->points, &e->forces, &report->contact);
+  }
+  if (!code) code = step_impulses_remember(&e->known, &c->rows, step_contacts_spots(c), l->dt, r);
+  memory_free(&r), memory_free(&u), memory_free(&W);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The step is solved: make it permanent, unless a body refuses. */
 static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  step_layout          *l = &e->layout;
-  const step_contacts *c = &e->contacts;
+  step_layout *l = &e->layout;
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(step_contact_report(c, l, p->r, p->u, p->W ? delassus_diagonal(p->W) : NULL, &e->points, &e->forces, &report->contact));
-  PetscCall(fibre_scene_accept(c->fibres));
-  PetscCall(step_impulses_remember(&e->known, &c->rows, step_contacts_spots(c), l->dt, p->r));
-  report->friction.n_contacts      = p->n_contacts;
-  report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->n_contacts / (double)p->n : 0.0;
+  PetscCall(report_contacts(e, p, report));
+  PetscCall(fibre_scene_accept(e->contacts.fibres));
+  report->friction.n_contacts      = p->set.n;
+  report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,98 @@
+#include "sim/exact/exact_working_set.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+enum { ALL = 128 }; /* so few are solved for at once */
+
+void exact_working_set_destroy(exact_working_set *s)
+{
+  contact_jacobian_destroy(&s->rows);
+  void *arrays[] = {&s->contact, &s->is_in, &s->shift, &s->mu, &s->r, &s->u, &s->q, &s->r_all};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  s->n = s->n_all = 0;
+}
+
+static PetscErrorCode make_room(const step_contacts *c, exact_working_set *s)
+{
+  const int64_t n = c->rows.n, n_entries = c->rows.start ? c->rows.start[n] : 0;
+  PetscFunctionBegin;
+  s->n_all = n;
+  PetscCall(memory_alloc("working set", n, sizeof *s->contact, &s->contact));
+  PetscCall(memory_alloc("working set", n, sizeof *s->is_in, &s->is_in));
+  PetscCall(memory_alloc("working set", n, sizeof *s->shift, &s->shift));
+  PetscCall(memory_alloc("working set", n, sizeof *s->mu, &s->mu));
+  double **const vectors[] = {&s->r, &s->u, &s->q, &s->r_all};
+  for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("working set", 3 * n, sizeof(double), vectors[k]));
+  PetscCall(memory_alloc("working set", n + 1, sizeof *s->rows.start, &s->rows.start));
+  PetscCall(memory_alloc("working set", n_entries, sizeof *s->rows.block, &s->rows.block));
+  PetscCall(memory_alloc("working set", 9 * n_entries, sizeof *s->rows.value, &s->rows.value));
+  PetscCall(memory_alloc("working set", 3 * n, sizeof *s->rows.known, &s->rows.known));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and numbers of those that are in. */
+static void pack(const step_contacts *c, exact_working_set *s)
+{
+  int64_t n = 0, at = 0;
+  for (int64_t i = 0; i < s->n_all; ++i) {
+    if (!s->is_in[i]) continue;
+    const int64_t first = c->rows.start[i], count = c->rows.start[i + 1] - first;
+    memcpy(s->rows.block + at, c->rows.block + first, (size_t)count * sizeof *s->rows.block);
+    memcpy(s->rows.value + 9 * at, c->rows.value + 9 * first, (size_t)(9 * count) * sizeof *s->rows.value);
+    v3_copy(s->rows.known + 3 * n, c->rows.known + 3 * i);
+    v3_copy(s->r + 3 * n, s->r_all + 3 * i);
+    s->shift[n] = c->shift[i], s->mu[n] = c->mu[i];
+    at += count;
+    s->contact[n++]  = (int32_t)i;
+    s->rows.start[n] = at;
+  }
+  s->n = s->rows.n = n;
+}
+
+PetscErrorCode exact_working_set_create(const step_contacts *c, const double *v, const double *r_all,
+                                        exact_working_set *s)
+{
+  PetscFunctionBegin;
+  PetscCall(make_room(c, s));
+  memcpy(s->r_all, r_all, (size_t)(3 * s->n_all) * sizeof *r_all);
+  contact_jacobian_velocity(&c->rows, v, s->q);
+  for (int64_t i = 0; i < s->n_all; ++i)
+    s->is_in[i] = s->n_all <= ALL || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
+  pack(c, s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode exact_working_set_join(exact_working_set *s, const step_contacts *c, const double *v, double speed,
+                                      int64_t *n_joined)
+{
+  double *u = NULL;
+  PetscFunctionBegin;
+  *n_joined = 0;
+  if (s->n == s->n_all) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("velocities of contacts", 3 * s->n_all, sizeof *u, &u));
+  contact_jacobian_velocity(&c->rows, v, u);
+  for (int64_t i = 0; i < s->n_all; ++i) {
+    if (s->is_in[i] || !(u[3 * i] + c->shift[i] < -speed)) continue;
+    s->is_in[i] = true;
+    ++*n_joined;
+  }
+  memory_free(&u);
+  if (*n_joined == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t k = 0; k < s->n; ++k) v3_copy(s->r_all + 3 * s->contact[k], s->r + 3 * k);
+  pack(c, s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void exact_working_set_spread(const exact_working_set *s, const step_contacts *c, const double *v, double *r, double *u)
+{
+  contact_jacobian_velocity(&c->rows, v, u);
+  for (int64_t i = 0; i < s->n_all; ++i) {
+    u[3 * i] += c->shift[i];
+    v3_set(r + 3 * i, 0.0, 0.0, 0.0);
+  }
+  for (int64_t k = 0; k < s->n; ++k) {
+    v3_copy(r + 3 * s->contact[k], s->r + 3 * k);
+    v3_copy(u + 3 * s->contact[k], s->u + 3 * k);
+  }
+}
