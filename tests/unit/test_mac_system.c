@@ -426,6 +426,67 @@ static void solids_hold_by_their_friction(void **unused)
   assert_no_leak();
 }
 
+/* A block that stands on the floor of the box, and goes on below it: uniform pressure presses it down with p times its base, and nowhere else. */
+static void bodies_on_the_floor(void **unused)
+{
+  (void)unused;
+  static const double none[3] = {0};
+  for (int q = 0; q < 3; ++q) {
+    mac_scene      c;
+    mac_scene_spec m = {.h = 0.05, .n = {16, 16, 12}, .wall = MAC_ALL_ROUGH, .density = 1000.0, .friction = q ? 0.4 : 0.0};
+    mac_system     y = {0};
+    level_set     *box;
+    double         total[6];
+    mac_scene_create(&c, &m);
+    assert_ok(level_set_box((double[3]){-0.13, -0.1, -0.2}, (double[3]){0.13, 0.1, 0.1}, &box));
+    const mac_solid solid = {.n = 1, .sets = &box, .frame = mac_frame_at(0.41, 0.377, q == 2 ? 0.2 : 0.12), .is_unknown = true, .friction = INFINITY};
+    assert_ok(mac_system_assemble(&c.s, &c.o, 1, &solid, 0.01, &y));
+    force_of_pressure(&y, 0, 1.0, none, &c.s.grid, total);
+    for (int d = 0; d < 2; ++d) assert_close(total[d], 0.0, 1e-15);
+    assert_close(total[2], -0.26 * 0.2, q ? 1e-12 : 0.02 * 0.26 * 0.2); /* areas: by cells at corners */
+    for (int d = 3; d < 6; ++d) assert_close(total[d], 0.0, 0.01 * 0.05 * 0.26 * 0.2); /* lever arms are those of faces, cut or not */
+    mac_system_destroy(&y), level_set_destroy(&box), mac_scene_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* A tilted shell two cells thick holds the water in it: at rest it bears its weight, and no more than a trace acts across. */
+static bool in_shell(const double x[3])
+{
+  const double angle = 0.3, d[3] = {x[0] - 0.5, x[1] - 0.5, x[2] - 0.5}, u = cos(angle) * d[0] + sin(angle) * d[2], w = cos(angle) * d[2] - sin(angle) * d[0];
+  return fabs(u) < 0.25 && fabs(d[1]) < 0.25 && fabs(w) < 0.25 && x[2] < 0.5;
+}
+static void hollow_bodies_bear_what_is_in_them(void **unused)
+{
+  (void)unused;
+  static const double g = 9.81, dt = 0.002, rho = 1000.0;
+  mac_scene           c;
+  mac_scene_spec      m = {.h = 1.0 / 32, .n = {32, 32, 32}, .wall = MAC_ALL_OPEN, .is_filled = in_shell, .density = rho};
+  mac_system          y = {0};
+  level_set          *outer, *inner, *shell;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_box((double[3]){-0.3125, -0.3125, -0.3125}, (double[3]){0.3125, 0.3125, 0.3125}, &outer));
+  assert_ok(level_set_box((double[3]){-0.25, -0.25, -0.25}, (double[3]){0.25, 0.25, 0.25}, &inner));
+  assert_ok(level_set_difference(outer, inner, &shell));
+  mac_solid    solid = {.n = 1, .sets = &shell, .frame = mac_frame_at(0.5, 0.5, 0.5), .friction = INFINITY};
+  const double angle = 0.3, fall[3] = {0.0, 0.0, -dt * g};
+  solid.frame.R[0] = solid.frame.R[8] = cos(angle), solid.frame.R[2] = -sin(angle), solid.frame.R[6] = sin(angle);
+  mac_state_accelerate(&c.s, fall);
+  assert_ok(mac_system_assemble(&c.s, &c.o, 1, &solid, dt, &y));
+  double *p = doubles(y.n_cells), *u = doubles(y.n_faces), total[6] = {0};
+  project(&y, p, u);
+  for (int64_t q = 0; q < y.F_p.n; ++q)
+    for (int d = 0; d < 6; ++d) total[d] += p[y.F_p.sample[q]] * y.F_p.wrench[q][d];
+  const double weight = rho * g * (double)c.n * m.h * m.h * m.h / 8.0;
+  assert_close(total[2], -weight, 0.04 * weight);
+  assert_close(total[0], 0.0, 0.01 * weight);
+  assert_close(total[1], 0.0, 1e-9 * weight);
+  memory_free(&p), memory_free(&u);
+  mac_system_destroy(&y), level_set_destroy(&shell), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes), cmocka_unit_test(transposes_and_rigid_motions),
           cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
-          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction))
+          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction),
+          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them))
