@@ -120,11 +120,31 @@ static double wall_density(const mac_grid *g, const double x[3], double R, int n
   return 1.0 - free;
 }
 
+/* sum_q |grad_q C|^2 + epsilon */
+static double stiffness(const mac_correction *c, const runs *r, const double x[3], double unit, double inverse, double volume, const double wall[3])
+{
+  const double *const X = c->bins.x[0], *const Y = c->bins.x[1], *const Z = c->bins.x[2], *const V = c->volume;
+  const double        tiny = 1e-12 / inverse, usual = 0.75 * inverse * volume * unit;
+  double              gx = 0.0, gy = 0.0, gz = 0.0, g2 = 0.0;
+  for (int q = 0; q < r->n; ++q) {
+    const double x0 = x[0] - r->shift[q][0], x1 = x[1] - r->shift[q][1], x2 = x[2] - r->shift[q][2];
+#pragma omp simd reduction(+ : gx, gy, gz, g2)
+    for (int32_t j = r->first[q]; j < r->end[q]; ++j) {
+      const double dx = x0 - X[j], dy = x1 - Y[j], dz = x2 - Z[j], r2 = dx * dx + dy * dy + dz * dz, d = sqrt(r2) + tiny;
+      const double s = positive(1.0 - d * inverse), k = -3.0 * inverse * V[j] * s * s / d;
+      gx += k * dx, gy += k * dy, gz += k * dz;
+      g2 += k * k * r2;
+    }
+  }
+  const double total[3] = {gx * unit + wall[0], gy * unit + wall[1], gz * unit + wall[2]};
+  return g2 * unit * unit + v3_dot(total, total) + SOFTENING * 6.0 * usual * usual;
+}
+
 /* Multipliers of the particles of one cell. */
 static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, int n_placed, const mac_placed *placed, const mac_placed **near)
 {
   const double *const X = c->bins.x[0], *const Y = c->bins.x[1], *const Z = c->bins.x[2], *const V = c->volume;
-  const double        inverse = 1.0 / R, tiny = 1e-12 * R;
+  const double        inverse = 1.0 / R;
   double              center[3];
   int32_t             ijk[3];
   int                 n_near = 0;
@@ -138,26 +158,20 @@ static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot,
     if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R) near[n_near++] = &placed[s];
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
     const double x[3] = {X[p], Y[p], Z[p]}, unit = 1.0 / c->reference[p];
-    double       rho = 0.0, gx = 0.0, gy = 0.0, gz = 0.0, g2 = 0.0, wall[3];
+    double       rho = 0.0, wall[3];
     for (int q = 0; q < r.n; ++q) {
       const double x0 = x[0] - r.shift[q][0], x1 = x[1] - r.shift[q][1], x2 = x[2] - r.shift[q][2];
-#pragma omp simd reduction(+ : rho, gx, gy, gz, g2)
+#pragma omp simd reduction(+ : rho)
       for (int32_t j = r.first[q]; j < r.end[q]; ++j) {
-        const double dx = x0 - X[j], dy = x1 - Y[j], dz = x2 - Z[j], r2 = dx * dx + dy * dy + dz * dz, d = sqrt(r2) + tiny;
-        const double w = positive(1.0 - r2 * inverse * inverse), s = positive(1.0 - d * inverse), k = -3.0 * inverse * V[j] * s * s / d;
+        const double dx = x0 - X[j], dy = x1 - Y[j], dz = x2 - Z[j], w = positive(1.0 - (dx * dx + dy * dy + dz * dz) * inverse * inverse);
         rho += V[j] * w * w * w;
-        gx += k * dx, gy += k * dy, gz += k * dz;
-        g2 += k * k * r2;
       }
     }
     const double in_walls = wall_density(g, x, R, n_near, near, wall);
     const double C        = rho * unit + in_walls - 1.0 - c->slack[p];
     for (int a = 0; a < 3; ++a) c->wall[a][p] = wall[a];
-    c->multiplier[p] = 0.0;
-    if (!(C > 0.0)) continue;
-    const double total[3] = {gx * unit + wall[0], gy * unit + wall[1], gz * unit + wall[2]}, usual = 0.75 * inverse * V[p] * unit;
-    c->multiplier[p]      = -C / (g2 * unit * unit + v3_dot(total, total) + SOFTENING * 6.0 * usual * usual);
-    c->is_pushing[slot]   = 1;
+    c->multiplier[p] = C > 0.0 ? -C / stiffness(c, &r, x, unit, inverse, V[p], wall) : 0.0;
+    if (C > 0.0) c->is_pushing[slot] = 1;
   }
 }
 

@@ -60,6 +60,8 @@ PetscErrorCode mac_layout(mac_domain *d);
 PetscErrorCode mac_sort_reserve(mac_domain *d, int64_t n);
 /* Faces, centres. */
 PetscErrorCode mac_to_grid(mac_domain *d);
+/* Room for what particles see, before: */
+PetscErrorCode mac_reserve_seen(mac_domain *d);
 /* Velocities back, positions on; dt as in begin_step. */
 void           mac_to_particles(mac_domain *d);
 /* Would a particle cross more than cfl cells with the velocities of the grid (or its own)? Then *verdict says so. */

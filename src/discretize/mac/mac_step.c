@@ -25,7 +25,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode reserve_seen(mac_domain *d)
+PetscErrorCode mac_reserve_seen(mac_domain *d)
 {
   PetscFunctionBeginUser;
   for (int b = 0; b < d->n_bodies; ++b) {
@@ -51,7 +51,7 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
   SS_ASSERT(d->is_laid_out);
   mac_check_cfl(d, false, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(reserve_seen(d));
+  PetscCall(mac_reserve_seen(d));
   mac_to_particles(d);
   for (int i = 0; i < d->n_bodies; ++i) PetscCall(mac_contain(d, i));
   d->is_laid_out = false;
