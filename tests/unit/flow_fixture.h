@@ -292,4 +292,41 @@ static inline int fixture_add_body(fixture *w, double mass, double radius)
   w->v_star[b][1] = -w->spec.dt * FIXTURE_G;
   return b;
 }
+
+static inline double fixture_draw(uint64_t *count) { return random_u01(7, (*count)++, 0) - 0.5; }
+
+/* Two bodies that touch random samples, three contacts, rates of prescribed solids: nothing is zero. */
+static inline void fixture_complicate(fixture *w, double *p_known, double *s_known, uint64_t *count)
+{
+  fixture_add_body(w, 3.0, 0.1), fixture_add_body(w, 0.5, 0.02);
+  flow_coupling *const F[2] = {&w->f.F_p, &w->f.F_s};
+  for (int k = 0; k < 2; ++k) {
+    const int64_t n_samples = k == 0 ? w->f.n_cells : w->f.n_stress;
+    assert_ok(memory_alloc("samples", 2 * n_samples, sizeof(int32_t), &w->coupled_sample[k]));
+    assert_ok(memory_alloc("bodies", 2 * n_samples, sizeof(int32_t), &w->coupled_body[k]));
+    assert_ok(memory_alloc("wrenches", 2 * n_samples, 6 * sizeof(double), &w->coupled_wrench[k]));
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_samples; ++i)
+      for (int b = 0; b < 2; ++b)
+        if (fixture_draw(count) > -0.2) {
+          w->coupled_sample[k][n] = (int32_t)i, w->coupled_body[k][n] = b;
+          for (int d = 0; d < 6; ++d) w->coupled_wrench[k][n][d] = 1e-3 * fixture_draw(count);
+          ++n;
+        }
+    *F[k] = (flow_coupling){n, w->coupled_sample[k], w->coupled_body[k], (const double(*)[6])w->coupled_wrench[k]};
+  }
+  w->f.n_contacts = 3;
+  for (int j = 0; j < 3; ++j) {
+    w->contact[j] = (flow_contact){.body = {j == 1 ? -1 : 0, j == 2 ? -1 : 1}, .mu = 0.3};
+    for (int k = 0; k < 3; ++k) {
+      w->contact[j].known[k] = 0.1 * fixture_draw(count);
+      for (int d = 0; d < 12; ++d) (&w->contact[j].row[k][0][0])[d] = fixture_draw(count);
+    }
+  }
+  for (int64_t i = 0; i < w->f.n_cells; ++i) p_known[i] = 1e-5 * fixture_draw(count), w->x.p[i] = 500.0 * (1.2 + fixture_draw(count));
+  for (int64_t i = 0; i < w->f.n_stress; ++i) s_known[i] = 1e-5 * fixture_draw(count), w->x.s[i] = 400.0 * fixture_draw(count);
+  for (int64_t j = 0; j < 3; ++j) w->x.lambda[j] = 5.0 + fixture_draw(count), w->x.z[2 * j] = fixture_draw(count), w->x.z[2 * j + 1] = fixture_draw(count);
+  w->f.p_known = p_known, w->f.s_known = s_known;
+  for (int64_t i = 0; i < w->f.n_faces; ++i) w->u_star[i] += fixture_draw(count), w->mobility[i] *= 1.5 + fixture_draw(count), w->weight[i] *= 1.0 + fixture_draw(count);
+}
 #endif

@@ -172,5 +172,45 @@ static void weak_couplings_lose_what_they_do_not_know(void **state)
   assert_no_leak();
 }
 
+/* Everything at once and nothing zero: bodies that pressure and stress push, contacts, prescribed rates, cohesion. All orders of solution and
+ * both cone solvers end in states that the independent residual accepts, with the same velocities. */
+static bool is_corner(const int p[3], const int n[3]) { return p[0] + p[1] < n[0]; }
+static void everything_at_once(void **state)
+{
+  (void)state;
+  double *u[2] = {NULL, NULL}, v[2][12]; /* random wrenches mean something else in the other basis */
+  for (int kind = 0; kind < 6; ++kind) {
+    const fixture_spec spec = {.n = {3, 3, 2}, .h = 0.1, .dt = 0.02, .rho = 1500, .M = 0.4, .is_orthonormal = kind & 1, .is_open_wall = true,
+                               .is_material = is_corner};
+    fixture  w;
+    uint64_t count = 0;
+    double   p_known[64], s_known[400], cohesion[64];
+    fixture_create(&w, &spec);
+    fixture_complicate(&w, p_known, s_known, &count);
+    for (int64_t c = 0; c < w.f.n_cells; ++c) cohesion[c] = 10.0 * (double)(c % 3);
+    w.f.cohesion = cohesion;
+    fixture_forget(&w);
+    fixture_tighten(&w, kind & 2 ? 1e-8 : 1e-9);
+    w.lagrangian.damping = 0.2; /* bodies couple all components: five blocks at once need less than the published 0.5 */
+    w.o.stress = kind & 2 ? FLOW_STRESS_LAGRANGIAN : FLOW_STRESS_GRADIENT;
+    w.o.coupling = kind & 4 ? FLOW_UNIFIED : FLOW_MONOLITHIC;
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_converged);
+    if (!(r.kkt.kkt < 1e-6)) fail_msg("kind %d: residual %g (p %g, s %g, lambda %g, z %g)", kind, r.kkt.kkt, r.kkt.p, r.kkt.s, r.kkt.lambda, r.kkt.z);
+    assert_true(r.kkt.energy < 0.0 && sum_lambda(&w) > 0.0);
+    const int basis = kind & 1;
+    if (!u[basis]) {
+      assert_ok(memory_alloc("velocities", w.f.n_faces, sizeof(double), &u[basis]));
+      memcpy(u[basis], w.x.u, (size_t)w.f.n_faces * sizeof(double)), memcpy(v[basis], w.x.v, sizeof v[basis]);
+    }
+    for (int64_t i = 0; i < w.f.n_faces; ++i) assert_close(w.x.u[i], u[basis][i], 1e-5);
+    for (int i = 0; i < 12; ++i) assert_close(w.x.v[i], v[basis][i], 1e-5);
+    fixture_destroy(&w);
+  }
+  memory_free(&u[0]), memory_free(&u[1]);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(water_carries_a_lid_and_a_block),
-          cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know))
+          cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
+          cmocka_unit_test(everything_at_once))

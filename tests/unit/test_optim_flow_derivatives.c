@@ -5,43 +5,6 @@
 
 static bool is_corner(const int p[3], const int n[3]) { return p[0] + p[1] < n[0]; }
 
-static double draw(uint64_t *count) { return random_u01(7, (*count)++, 0) - 0.5; }
-
-/* Two bodies that touch random samples, three contacts, rates of prescribed solids: nothing is zero. */
-static void complicate(fixture *w, double *p_known, double *s_known, uint64_t *count)
-{
-  fixture_add_body(w, 3.0, 0.1), fixture_add_body(w, 0.5, 0.02);
-  flow_coupling *const F[2] = {&w->f.F_p, &w->f.F_s};
-  for (int k = 0; k < 2; ++k) {
-    const int64_t n_samples = k == 0 ? w->f.n_cells : w->f.n_stress;
-    assert_ok(memory_alloc("samples", 2 * n_samples, sizeof(int32_t), &w->coupled_sample[k]));
-    assert_ok(memory_alloc("bodies", 2 * n_samples, sizeof(int32_t), &w->coupled_body[k]));
-    assert_ok(memory_alloc("wrenches", 2 * n_samples, 6 * sizeof(double), &w->coupled_wrench[k]));
-    int64_t n = 0;
-    for (int64_t i = 0; i < n_samples; ++i)
-      for (int b = 0; b < 2; ++b)
-        if (draw(count) > -0.2) {
-          w->coupled_sample[k][n] = (int32_t)i, w->coupled_body[k][n] = b;
-          for (int d = 0; d < 6; ++d) w->coupled_wrench[k][n][d] = 1e-3 * draw(count);
-          ++n;
-        }
-    *F[k] = (flow_coupling){n, w->coupled_sample[k], w->coupled_body[k], (const double(*)[6])w->coupled_wrench[k]};
-  }
-  w->f.n_contacts = 3;
-  for (int j = 0; j < 3; ++j) {
-    w->contact[j] = (flow_contact){.body = {j == 1 ? -1 : 0, j == 2 ? -1 : 1}, .mu = 0.3};
-    for (int k = 0; k < 3; ++k) {
-      w->contact[j].known[k] = 0.1 * draw(count);
-      for (int d = 0; d < 12; ++d) (&w->contact[j].row[k][0][0])[d] = draw(count);
-    }
-  }
-  for (int64_t i = 0; i < w->f.n_cells; ++i) p_known[i] = 1e-5 * draw(count), w->x.p[i] = 500.0 * (1.2 + draw(count));
-  for (int64_t i = 0; i < w->f.n_stress; ++i) s_known[i] = 1e-5 * draw(count), w->x.s[i] = 400.0 * draw(count);
-  for (int64_t j = 0; j < 3; ++j) w->x.lambda[j] = 5.0 + draw(count), w->x.z[2 * j] = draw(count), w->x.z[2 * j + 1] = draw(count);
-  w->f.p_known = p_known, w->f.s_known = s_known;
-  for (int64_t i = 0; i < w->f.n_faces; ++i) w->u_star[i] += draw(count), w->mobility[i] *= 1.5 + draw(count), w->weight[i] *= 1.0 + draw(count);
-}
-
 static double energy(const fixture *w)
 {
   flow_kkt_report r;
@@ -79,7 +42,7 @@ static void scene_create(scene *c, bool is_staggered, bool is_orthonormal)
                              .is_open_wall = true, .is_material = is_corner};
   fixture_create(&c->w, &spec);
   assert_true(c->w.f.n_cells <= 64 && c->w.f.n_stress <= 400);
-  complicate(&c->w, c->p_known, c->s_known, &count);
+  fixture_complicate(&c->w, c->p_known, c->s_known, &count);
   assert_ok(arena_create(1 << 16, &c->memory));
   assert_ok(flow_solver_create(&c->S, &c->w.f, &c->w.o, c->memory, &c->w.x, &c->r));
   flow_velocities(&c->S);
@@ -121,11 +84,11 @@ static void velocities_follow_changes(void **state)
   double   d[400], *u = NULL, v[12];
   scene_create(&c, false, true);
   for (int round = 0; round < 5; ++round) {
-    for (int64_t i = 0; i < c.w.f.n_cells; ++i) d[i] = 300 * draw(&count), c.w.x.p[i] += 0.5 * d[i];
+    for (int64_t i = 0; i < c.w.f.n_cells; ++i) d[i] = 300 * fixture_draw(&count), c.w.x.p[i] += 0.5 * d[i];
     flow_change_p(&c.S, 0.5, d);
-    for (int64_t i = 0; i < c.w.f.n_stress; ++i) d[i] = 300 * draw(&count), c.w.x.s[i] -= d[i];
+    for (int64_t i = 0; i < c.w.f.n_stress; ++i) d[i] = 300 * fixture_draw(&count), c.w.x.s[i] -= d[i];
     flow_change_s(&c.S, -1.0, d);
-    for (int64_t i = 0; i < 9; ++i) d[i] = draw(&count);
+    for (int64_t i = 0; i < 9; ++i) d[i] = fixture_draw(&count);
     for (int64_t i = 0; i < 3; ++i) c.w.x.lambda[i] += d[i];
     for (int64_t i = 0; i < 6; ++i) c.w.x.z[i] += d[3 + i];
     flow_change_contacts(&c.S, 1.0, d, NULL);
@@ -196,7 +159,7 @@ static void the_product_of_friction_is_the_hessian(void **state)
   scene_create(&c, false, true);
   assert_ok(flow_friction_create(&c.S, &t));
   flow_gradient_contacts(&c.w.f, c.S.v, NULL, before);
-  for (int i = 0; i < 6; ++i) x[i] = draw(&count);
+  for (int i = 0; i < 6; ++i) x[i] = fixture_draw(&count);
   flow_friction_product(&t, x, y);
   flow_change_contacts(&c.S, 1.0, NULL, x);
   flow_gradient_contacts(&c.w.f, c.S.v, NULL, after);
