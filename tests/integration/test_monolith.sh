@@ -25,3 +25,34 @@ for checkpoint in "$work"/whole/checkpoints/*.h5; do
 done
 column "$work/whole" contacts | awk '$1 > most { most = $1 } END { exit !(most >= 4) }' && pass "bodies touch each other"
 column "$work/whole" yield | awk '$1 > 1.2 || $1 < 0 { bad = 1 } $1 > 0.5 { yields = 1 } END { exit bad || !yields }' && pass "stress is in its cone, and on it"
+# What continuum and body do to each other is the same; where nothing comes from outside, motion only dies down.
+awk -F, 'FNR == NR { a[$1] = $3; next } FNR > 1 && $3 + a[$1] != 0 { bad = 1 } FNR > 1 && $3 > most { most = $3 } END { exit bad || !(most > 1) }' \
+  "$work/whole/measure/back.csv" "$work/whole/measure/push.csv" && pass "the continuum feels what it does to a body"
+sed -e 's/^gravity:.*//' -e '/gate/d' -e '/floor/d' -e 's/^name:.*/name: adrift\ngravity: [0, 0, 0]/' "$job" >"$work/adrift.yaml"
+status 0 "$program" run "$work/adrift.yaml" --out "$work/adrift" --threads 1 --no-picture
+column "$work/adrift" kinetic_energy | awk '$1 > last && NR > 1 { bad = 1 } { last = $1 } END { exit bad || NR < 30 }' && pass "kinetic energy never rises without forces from outside"
+
+# Too fast for the grid: the step is cut until it is not; in vain, if it may not be.
+status 0 "$program" run "$job" --out "$work/fast" --threads 1 --no-picture --set bodies.column.velocity='[6, 0, 0]' --set mac.cfl=0.5 --set time.end=0.008
+[ "$(column "$work/fast" retries | awk '{ n += $1 } END { print (n > 0) }')" = 1 ] && pass "steps in which particles would cross too many cells are cut"
+status 4 "$program" run "$job" --out "$work/failed" --threads 1 --no-picture --set bodies.column.velocity='[60, 0, 0]' --set mac.cfl=0.1 --set time.retry.halvings=1
+says "mac.cfl" && grep -q "dt/2" "$work/failed/failure.txt" && pass "and when that is not allowed the run says what may help"
+
+refused() { # MESSAGE OVERRIDE...
+  message=$1; shift
+  status 2 "$program" check "$job" "$@"; says "$message"
+  pass "refused: $message"
+}
+refused "bodies.ball: starts outside mac.domain" --set bodies.ball.shape.sphere.center='[9, 9, 9]'
+refused "bodies.ball: starts 0.0249169 m deep in \"block\": rigid bodies may not overlap" --set bodies.ball.shape.sphere.center='[0.1, 0.15, 0.25]'
+refused "materials.sand.density: 0 is out of range: must be > 0 kg/m^3" --set materials.sand.density=0
+refused "materials.wood.density: 0 is out of range: must be > 0 kg/m^3" --set materials.wood.density=0
+refused "mac.cfl: 100 is out of range: must be > 0 and < 10" --set mac.cfl=100
+refused "bodies.column.shape: reaches out of mac.domain" --set bodies.column.shape='{box: {min: [1, 1, 1], max: [1.2, 1.3, 1.5]}}'
+refused "the shape would hold 8e-06 particles" --set bodies.column.shape='{box: {min: [0.1, 0.1, 0.1], max: [0.10025, 0.10025, 0.10025]}}'
+refused "a continuum does not bounce; leave it out" --set contact.pairs='[{between: [column, ball], restitution: 0.5}]'
+refused "\"brick\" has no level set that would keep the grid out of it" --set bodies.brick.contact_surface=mesh
+refused "contact.stiffness: formulation monolith cannot use it" --set contact.stiffness=1
+refused "monolith.yaml:13:18: bodies.column.kind: formulation exact cannot use kind mac" --set formulation=exact
+refused "\"block\" touches \"column\" and \"more\" differently" --set bodies.more='{kind: mac, material: sand, shape: {box: {min: [0.25, 0, 0.3], max: [0.3, 0.1, 0.4]}}}' \
+  --set contact.pairs='[{between: [block, column], friction: 0.1}]'
