@@ -32,6 +32,28 @@ static void a_hydrostatic_column_is_exact(void **state)
   assert_no_leak();
 }
 
+/* Gravity upwards: without cohesion the liquid leaves, with it the pressure is negative down to -c. */
+static void cohesion_lets_a_liquid_hang(void **state)
+{
+  (void)state;
+  for (int is_cohesive = 0; is_cohesive < 2; ++is_cohesive) {
+    const fixture_spec spec = {.n = {3, 12, 2}, .h = 0.05, .dt = 0.02, .rho = 1000, .M = 0, .tilt = acos(-1.0), .is_orthonormal = true, .is_material = is_lower_half};
+    fixture w;
+    fixture_create(&w, &spec);
+    fixture_tighten(&w, 1e-12);
+    double cohesion[36];
+    for (int c = 0; c < 36; ++c) cohesion[c] = is_cohesive ? 1e4 : 0.0;
+    assert_int_equal(w.f.n_cells, 36);
+    w.f.cohesion = cohesion;
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_converged && r.kkt.kkt < 1e-10);
+    for (int64_t c = 0; c < w.f.n_cells; ++c)
+      assert_close(w.x.p[c], is_cohesive ? -spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]) : 0.0, 1e-10 * spec.rho * FIXTURE_G * 0.3);
+    fixture_destroy(&w);
+  }
+  assert_no_leak();
+}
+
 /* A heap of sand, warm and cold, in both bases. */
 static void sand_is_solved_to_the_tolerance(void **state)
 {
@@ -258,6 +280,7 @@ static void bad_input_is_refused(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact), cmocka_unit_test(sand_is_solved_to_the_tolerance),
+          cmocka_unit_test(cohesion_lets_a_liquid_hang),
           cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests), cmocka_unit_test(threads_do_not_change_a_bit),
           cmocka_unit_test(kept_memory_changes_nothing), cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
           cmocka_unit_test(bad_input_is_refused))
