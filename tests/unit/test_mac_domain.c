@@ -362,6 +362,45 @@ static void sides_of_the_box(void **state)
   assert_no_leak();
 }
 
+/* Single grains on the floor, too few for a continuum: a rough floor slows them by M g, no more and not beyond rest, a smooth one not at all. What
+ * a dense bed feels of the floor is the formulation's alone. */
+static void grains_slide_with_friction(void **state)
+{
+  (void)state;
+  const int    n[3] = {40, 4, 4}, lo[3] = {4, 0, 1}, hi[3] = {6, 1, 3}, none[3] = {0, 0, 0}, layer[3] = {40, 1, 4};
+  const double h = 0.05, dt = 0.005, v0[3] = {1.0, 0.0, 0.0};
+  material    *sand = fixture_sand("sand", 1600, 30);
+  for (int c = 0; c < 4; ++c) { /* rough, smooth, rough with its own friction, dense */
+    mac_options o = fixture_options(n, h);
+    mac_domain *d;
+    if (c == 1) fixture_walls.side[1][0] = MAC_WALL_SMOOTH;
+    if (c == 2) o.wall_friction = 0.2;
+    if (c == 3) fixture_walls.side[0][0] = fixture_walls.side[0][1] = MAC_WALL_PERIODIC;
+    assert_ok(mac_domain_create(&o, gravity, &d));
+    particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, c == 3 ? none : lo, c == 3 ? layer : hi, 0.0, v0, 0.0));
+    if (c < 3)
+      for (int64_t i = 0; i < p->n; ++i) p->x[1][i] = 1e-3 * h, p->mass[i] *= 0.1;
+    for (int s = 0; s < 60; ++s) {
+      assert_int_equal(fixture_begin(d, dt).code, STEP_OK);
+      mac_state *g = mac_domain_state(d);
+      for (int64_t i = 0; i < g->grid.n_slots; ++i) {
+        int32_t at[3];
+        mac_grid_cell(&g->grid, i, at);
+        g->u[1][i] = at[1] == 0 ? 0.0 : g->u[1][i] + dt * gravity[1];
+      }
+      assert_int_equal(fixture_end(d).code, STEP_OK);
+      const double t = dt * (s + 1), mu = c == 0 ? 0.5 : c == 2 ? 0.2 : 0.0, expected = fmax(0.0, 1.0 - mu * 9.81 * t);
+      for (int64_t i = 0; i < p->n; ++i) {
+        assert_close(p->v[0][i], expected, 0.02);
+        assert_true(c == 3 || (fabs(p->v[1][i]) < 0.01 && fabs(p->C[4][i]) * h < 0.2));
+      }
+    }
+    mac_domain_destroy(&d);
+  }
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(transfers_conserve), cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors), cmocka_unit_test(materials_mix),
           cmocka_unit_test(free_fall), cmocka_unit_test(advection_is_second_order), cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(cfl_is_refused),
-          cmocka_unit_test(sides_of_the_box))
+          cmocka_unit_test(sides_of_the_box), cmocka_unit_test(grains_slide_with_friction))

@@ -135,6 +135,44 @@ static inline bool is_in_tile(const double s[3])
   return is_in;
 }
 
+/* A few grains that are no continuum yet (their cell carries no stress) meet a wall of the box: the face on it stopped them, by an impulse per mass
+ * `stop`, and nobody else would resist their sliding on a rough one. Coulomb friction does, on each by itself. Without it a layer thinner than
+ * a cell glides for ever. What varies along the normal is forgotten: the next face up is theirs alone, and would fall freely. */
+typedef struct {
+  bool   is_near[3][2]; /* of this block: a closed wall of the box below its cells 0, above its cells `last` */
+  int    last[3];
+  double before[3];
+} wall_side;
+
+static bool find_walls(const mac_grid *g, const int32_t block[3], wall_side *w)
+{
+  bool has = false;
+  for (int a = 0; a < 3; ++a) {
+    w->last[a] = g->n[a] - 1 - MAC_SIDE * block[a];
+    for (int side = 0; side < 2; ++side) {
+      const bool is_closed = g->wall[a][side] == MAC_WALL_ROUGH || g->wall[a][side] == MAC_WALL_SMOOTH;
+      w->is_near[a][side]  = is_closed && (side ? w->last[a] < MAC_SIDE : block[a] == 0);
+      has                  = has || w->is_near[a][side];
+    }
+  }
+  return has;
+}
+
+static void meet_walls(const mac_domain *d, const wall_side *w, const int cell[3], double friction, double v[3], double gradient[9])
+{
+  for (int a = 0; a < 3; ++a)
+    for (int side = 0; side < 2; ++side) {
+      if (!w->is_near[a][side] || cell[a] != (side ? w->last[a] : 0)) continue;
+      const int    t = (a + 1) % 3, u = (a + 2) % 3;
+      const double stop = (side ? -1.0 : 1.0) * (v[a] - w->before[a] - d->dt * d->gravity[a]), speed = hypot(v[t], v[u]);
+      const bool   is_rough = d->state.grid.wall[a][side] == MAC_WALL_ROUGH;
+      if (!(stop > 0.0)) continue;
+      const double mu = isfinite(d->options->wall_friction) ? d->options->wall_friction : friction, kept = is_rough && speed > 0.0 ? fmax(0.0, 1.0 - mu * stop / speed) : 1.0;
+      v[t] *= kept, v[u] *= kept;
+      for (int q = 0; q < 3; ++q) gradient[3 * t + q] *= kept, gradient[3 * u + q] *= kept, gradient[3 * a + q] = 0.0;
+    }
+}
+
 static inline __attribute__((always_inline)) void move_block(const bool is_apic, mac_domain *d, int64_t block, particles *p, const mac_seen *seen, int64_t first, int64_t end)
 {
   const mac_state *state = &d->state;
@@ -142,22 +180,28 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
   const int32_t   *b     = g->block[block];
   const double     flip = d->options->flip, half = 0.5 * d->dt / g->h;
   wide_tile        now, before;
+  wall_side        side;
+  const bool       has_walls = find_walls(g, b, &side);
   load_tile(g, b, state->u, &now);
   if (!is_apic) load_tile(g, b, state->old_u, &before);
   for (int64_t i = first; i < end; ++i) {
-    double s[3], mid[3], v[3], gradient[9], half_on[3];
+    double s[3], mid[3], v[3], gradient[9] = {0.0}, half_on[3];
     local_place(g, b, p, i, s);
     for (int a = 0; a < 3; ++a) v[a] = tile_velocity(now.u[a], a, s, is_apic ? gradient + 3 * a : NULL);
-    const int64_t cell = MAC_BLOCK * block + (((s[0] < 3 ? (int)s[0] : 3) * MAC_SIDE + (s[1] < 3 ? (int)s[1] : 3)) * MAC_SIDE + (s[2] < 3 ? (int)s[2] : 3));
+    const int     at[3] = {s[0] < 3 ? (int)s[0] : 3, s[1] < 3 ? (int)s[1] : 3, s[2] < 3 ? (int)s[2] : 3};
+    const int64_t cell  = MAC_BLOCK * block + (at[0] * MAC_SIDE + at[1]) * MAC_SIDE + at[2];
     seen->pressure[i]  = state->pressure[cell];
     seen->density[i]   = state->rho[cell];
     midpoint(g, b, s, v, half, mid);
     const bool is_near = is_in_tile(mid);
     for (int a = 0; a < 3; ++a) half_on[a] = is_near ? tile_velocity(now.u[a], a, mid, NULL) : grid_velocity(g, state->u[a], a, b, mid);
     for (int a = 0; a < 3; ++a) {
-      p->v[a][i] = is_apic ? v[a] : v[a] + flip * (p->v[a][i] - tile_velocity(before.u[a], a, s, NULL));
+      if (!is_apic) v[a] += flip * (p->v[a][i] - tile_velocity(before.u[a], a, s, NULL));
       p->x[a][i] += d->dt * half_on[a];
+      side.before[a] = p->v[a][i];
     }
+    if (has_walls && state->rho[cell] <= d->options->density_threshold * state->rest_density[cell]) meet_walls(d, &side, at, state->friction[cell], v, gradient);
+    for (int a = 0; a < 3; ++a) p->v[a][i] = v[a];
     for (int q = 0; q < 9 && is_apic; ++q) p->C[q][i] = gradient[q] / g->h;
   }
 }
