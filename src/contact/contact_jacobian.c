@@ -108,6 +108,19 @@ static void add_spot(const contact_scene *s, int32_t i_body, const body_spot *sp
   row->n += n;
 }
 
+void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_spot *spot, const double *v, double out[3])
+{
+  spot_row row;
+  double   term[3];
+  row.n = 0;
+  v3_set(out, 0.0, 0.0, 0.0);
+  add_spot(s, i_body, spot, 1.0, &row, out);
+  for (int k = 0; k < row.n; ++k) {
+    m3_mulv(term, row.J[k], v + 3 * (int64_t)row.block[k]);
+    v3_axpy(out, 1.0, term);
+  }
+}
+
 /* Blocks in ascending order, each once: a stable insertion sort, so that sums have one order. */
 static void merge_blocks(spot_row *row)
 {

@@ -28,6 +28,8 @@ PetscErrorCode contact_jacobian_build(contact_jacobian *j, const contact_scene *
 void contact_jacobian_velocity(const contact_jacobian *j, const double *v, double *u);
 /* y [n_blocks][3] += scale H^T r, r [n][3] impulses in contact frames. In order, on one thread. */
 void contact_jacobian_scatter(const contact_jacobian *j, double scale, const double *r, double *y);
+/* Velocity of one spot of a body at v. */
+void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_spot *spot, const double *v, double out[3]);
 /* Two tangents that make a right-handed frame with the unit vector in frame[0..2]. */
 void contact_frame_complete(double frame[9]);
 #endif

@@ -66,6 +66,12 @@ PetscErrorCode contact_set_sort(contact_set *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+bool contact_set_has(const contact_set *s, const uint64_t key[2])
+{
+  const contact_spot wanted = {.key = {key[0], key[1]}};
+  return s->n > 0 && bsearch(&wanted, s->spot, (size_t)s->n, sizeof *s->spot, compare) != NULL;
+}
+
 int64_t contact_set_size(const contact_set *s) { return s->n; }
 
 const contact_spot *contact_set_get(const contact_set *s) { return s->spot; }

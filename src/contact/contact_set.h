@@ -38,6 +38,7 @@ typedef struct {
   double             dt;     /* [s] */
   double             gravity[3]; /* m/s^2 */
   double             margin; /* what is farther apart than this does not meet within the step [m] */
+  const double      *v;      /* [n_blocks][3] velocities until the end of the step; NULL: as things move now. Asked for fibres alone */
 } contact_scene;
 static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b) { return &s->law[(int64_t)a * s->n_bodies + b]; }
 /* Body a has unknowns, or moves with one that has. */
@@ -51,6 +52,8 @@ void           contact_set_clear(contact_set *s);
 PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **first);
 /* By key. Two of one key are a finder's mistake: PETSC_ERR_PLIB. */
 PetscErrorCode      contact_set_sort(contact_set *s);
+/* Is there one of that key? Of a sorted set. */
+bool                contact_set_has(const contact_set *s, const uint64_t key[2]);
 int64_t             contact_set_size(const contact_set *s);
 const contact_spot *contact_set_get(const contact_set *s); /* [size], borrowed until the next change */
 contact_spot       *contact_set_edit(contact_set *s); /* the same; keys and order stay */

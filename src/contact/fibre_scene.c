@@ -1,6 +1,7 @@
 #include "contact/fibre_scene.h"
+#include "contact/contact_jacobian.h"
 #include "contact/contact_scene.h"
-#include "contact/fibre_contact.h"
+#include "contact/fibre_contact_internal.h"
 #include "contact/fibre_object.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -156,6 +157,27 @@ void fibre_scene_destroy(fibre_scene **out)
 
 /* ---- finding --------------------------------------------------------------------------------------------------------- */
 
+double fibre_scene_thickness(const fibre_scene *f) { return f ? f->thickest : 0.0; }
+
+/* Where nodes come to as they are led. */
+static void follow(fibre_scene *f, const contact_scene *scene)
+{
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+#pragma omp parallel for schedule(static) if (part->n_segments > 256)
+    for (int64_t k = 0; k < 2 * part->n_segments; ++k) {
+      const int64_t segment = part->first_segment + k / 2, node = f->end[2 * segment + k % 2];
+      body_spot     spot    = {.kind = FEATURE_SEGMENT, .index = k / 2, .w = {(double)(k % 2)}};
+      double        v[3];
+      if (k % 2 == 1 && !f->is_last[segment]) continue;
+      v3_copy(spot.x, f->x0 + 3 * node);
+      contact_spot_velocity(scene, part->body, &spot, scene->v, v);
+      v3_copy(f->x1 + 3 * node, spot.x);
+      v3_axpy(f->x1 + 3 * node, scene->dt, v);
+    }
+  }
+}
+
 /* Where nodes are, and where they would be at the end of the step without contact. */
 static void gather(fibre_scene *f, const contact_scene *scene)
 {
@@ -175,6 +197,7 @@ static void gather(fibre_scene *f, const contact_scene *scene)
       v3_axpy(x1, scene->dt * scene->dt, scene->gravity);
     }
   }
+  if (scene->v) follow(f, scene);
 }
 
 /* Segments 28 bits each, features 2, and how it was found. */
@@ -219,6 +242,27 @@ static PetscErrorCode keep_found(fibre_scene *f, int64_t n, const fibre_spot *fo
   PetscCall(memory_reserve("fibre contacts", n, sizeof *f->found, &f->found_capacity, &f->found));
   if (n > 0) memcpy(f->found, found, (size_t)n * sizeof *found);
   f->n_found = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Besides those of the first look; found once more stay as they were. */
+static PetscErrorCode merge_found(fibre_scene *f, int64_t n, const fibre_spot *found)
+{
+  fibre_spot   *first;
+  const int64_t m = f->n_found;
+  int64_t       i = 0, k = 0;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibre contacts", m, sizeof *first, &first));
+  if (m > 0) memcpy(first, f->found, (size_t)m * sizeof *first);
+  const PetscErrorCode code = memory_reserve("fibre contacts", m + n, sizeof *f->found, &f->found_capacity, &f->found);
+  f->n_found = 0;
+  while (!code && (i < m || k < n)) {
+    const int order = i == m ? 1 : k == n ? -1 : fibre_spot_compare(&first[i], &found[k]);
+    f->found[f->n_found++] = order <= 0 ? first[i] : found[k];
+    i += order <= 0, k += order >= 0;
+  }
+  memory_free(&first);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -348,7 +392,8 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
     *verdict = (step_verdict){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(keep_found(f, n, found));
+  PetscCall(s->v ? merge_found(f, n, found) : keep_found(f, n, found));
+  n = f->n_found;
   fibre_contact_keep_sides(f->contact, f->n_last, f->last, n, f->found);
   PetscCall(memory_alloc("fibre contacts", n, sizeof *from, &from));
   PetscCall(fibre_contact_match(f->contact, f->n_last, f->last, n, f->found, from));

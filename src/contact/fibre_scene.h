@@ -13,10 +13,12 @@ typedef struct fibre_scene fibre_scene;
 /* Fibres of these bodies; law [n_bodies][n_bodies]. *out is NULL if there are none: the others take that. */
 PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out);
 void           fibre_scene_destroy(fibre_scene **f);
-/* Append the contacts within the margin, and those that come together on the way that fibres take without contact. *verdict where
- * a fibre is not finite. */
+/* Append the contacts within the margin, and those that come together on the way that fibres take: without contact, or (s->v), once
+ * more in the same step, as they are led; those of the first look are then among them, too. *verdict where a fibre is not finite. */
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
                                 contact_set *set, step_verdict *verdict);
+/* Largest radius, 0 without fibres [m]. */
+double fibre_scene_thickness(const fibre_scene *f);
 /* The step is accepted: what was found last is the past from now on. */
 PetscErrorCode fibre_scene_accept(fibre_scene *f);
 /* Group "contact/fibres" of checkpoints. */

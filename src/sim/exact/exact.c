@@ -42,11 +42,13 @@ typedef struct {
 #define LOOSEST 1e-2 /* and at least so well */
 #define OFF  0.5 /* share of the slope at the start of a way that is no slope at its end: see search_the_way */
 #define LONGEST_WAY 16.0
+#define ASIDE 0.1 /* of the thickest fibre: from where things were led when contacts were last looked for, no matter */
 #define PASSING 1e-4 /* of the speed that gravity adds in a step: how fast a contact that was left out may be passed */
 enum {
   IDLE     = 4,  /* iterations without getting nearer, after which linearising has given all it can: near the tolerance, */
   IDLE_FAR = 16, /* and far from it, where ways wind */
-  TRIALS   = 20  /* places looked at on one way */
+  TRIALS   = 20, /* places looked at on one way */
+  LOOKS    = 8   /* for contacts, in a step that has begun */
 };
 
 /* What one step needs, from its begin to its end. */
@@ -59,6 +61,8 @@ typedef struct {
   double        *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
   anderson       past;
   exact_working_set set;
+  double        *seen;        /* [n_full] velocities with which contacts were last looked for */
+  int            n_looks;
   double         wanted, error; /* tolerance of the next impulses; error of the last */
 } exact_problem;
 
@@ -68,7 +72,7 @@ static void problem_destroy(exact_problem *p)
   anderson_destroy(&p->past);
   step_unknowns_destroy(&p->unknowns);
   exact_working_set_destroy(&p->set);
-  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight};
+  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight, &p->seen};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -308,15 +312,42 @@ static PetscErrorCode start_again(exact *e, exact_problem *p, bool is_only, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Contacts that were left out and would be passed: the next problem is made with them, from the velocities at hand. */
-static PetscErrorCode join(exact *e, exact_problem *p, bool *is_complete)
+/* Look for contacts where fibres come together as they are led now; not again unless that has become another way. */
+static PetscErrorCode look_again(exact *e, exact_problem *p, bool *is_more, step_verdict *verdict)
+{
+  step_contacts *c = &e->contacts;
+  step_layout   *l = &e->layout;
+  const int64_t  n = step_contacts_size(c);
+  double         moved = 0.0;
+  uint64_t      *key;
+  PetscFunctionBegin;
+  *is_more = false;
+  if (!c->fibres || p->n_looks == LOOKS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!p->seen) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof *p->seen, &p->seen));
+  for (int64_t i = 0; i < p->unknowns.n_full; ++i) moved = fmax(moved, l->dt * fabs(l->v[i] - p->seen[i]));
+  if (p->n_looks > 0 && moved <= ASIDE * fibre_scene_thickness(c->fibres)) PetscFunctionReturn(PETSC_SUCCESS);
+  ++p->n_looks;
+  memcpy(p->seen, l->v, (size_t)p->unknowns.n_full * sizeof *p->seen);
+  PetscCall(memory_alloc("keys of contacts", 2 * n, sizeof *key, &key));
+  for (int64_t i = 0; i < n; ++i) memcpy(key + 2 * i, step_contacts_spots(c)[i].key, sizeof step_contacts_spots(c)[i].key);
+  PetscErrorCode code = step_contacts_find_more(c, l, &p->unknowns, is_more, verdict);
+  if (!code && *is_more) code = exact_working_set_extend(&p->set, c, n, key);
+  memory_free(&key);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Contacts that were left out, or not found when the step began, and would be passed: the next problem is made with them. */
+static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *is_complete, step_verdict *verdict)
 {
   const step_layout *l = &e->layout;
   const double       speed = PASSING * l->scene->job->acceleration_scale * l->dt;
   int64_t            n_joined;
+  bool               is_more = false;
   PetscFunctionBegin;
   PetscCall(exact_working_set_join(&p->set, &e->contacts, l->v, speed, &n_joined));
-  *is_complete = n_joined == 0;
+  if (looks_again) PetscCall(look_again(e, p, &is_more, verdict));
+  *is_complete = n_joined == 0 && !is_more;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,9 +381,11 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     PetscCall(evaluate(e, p, false, &norm, verdict, report));
     const double last = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
     is_complete = true;
-    if (verdict->code == STEP_OK) PetscCall(join(e, p, &is_complete));
     const bool is_exact = p->wanted <= final || p->error <= final;
-    if (is_complete && ((verdict->code == STEP_OK && norm <= o->tolerance && is_exact) || o->max_iterations == 1)) break;
+    const bool is_end = (verdict->code == STEP_OK && norm <= o->tolerance && is_exact) || o->max_iterations == 1;
+    if (verdict->code == STEP_OK) PetscCall(join(e, p, is_end || k == 0, &is_complete, verdict));
+    if (verdict->code != STEP_OK && last < INFINITY) break; /* what was looked for was not there to be found */
+    if (is_end && is_complete) break;
     const bool is_off = k + 1 < o->max_iterations && (last > -OFF * first || (k > 0 && last < OFF * first));
     if (is_off || !is_complete) {
       if (is_off) PetscCall(search_the_way(e, p, first, last, verdict, report));

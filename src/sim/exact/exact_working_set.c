@@ -55,7 +55,7 @@ PetscErrorCode exact_working_set_create(const step_contacts *c, const double *v,
 {
   PetscFunctionBegin;
   PetscCall(make_room(c, s));
-  memcpy(s->r_all, r_all, (size_t)(3 * s->n_all) * sizeof *r_all);
+  if (s->n_all > 0) memcpy(s->r_all, r_all, (size_t)(3 * s->n_all) * sizeof *r_all);
   contact_jacobian_velocity(&c->rows, v, s->q);
   for (int64_t i = 0; i < s->n_all; ++i)
     s->is_in[i] = s->n_all <= ALL || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
@@ -81,6 +81,25 @@ PetscErrorCode exact_working_set_join(exact_working_set *s, const step_contacts 
   if (*n_joined == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t k = 0; k < s->n; ++k) v3_copy(s->r_all + 3 * s->contact[k], s->r + 3 * k);
   pack(c, s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode exact_working_set_extend(exact_working_set *s, const step_contacts *c, int64_t n_old, const uint64_t *key)
+{
+  const contact_spot *spot = step_contacts_spots(c);
+  exact_working_set   more = {0};
+  PetscFunctionBegin;
+  const PetscErrorCode code = make_room(c, &more);
+  for (int64_t k = 0; k < s->n; ++k) v3_copy(s->r_all + 3 * s->contact[k], s->r + 3 * k);
+  for (int64_t i = 0, old = 0; i < more.n_all && !code; ++i) { /* both ascending */
+    const bool is_old = old < n_old && key[2 * old] == spot[i].key[0] && key[2 * old + 1] == spot[i].key[1];
+    more.is_in[i]     = !is_old || s->is_in[old];
+    if (is_old) v3_copy(more.r_all + 3 * i, s->r_all + 3 * old++);
+  }
+  if (!code) pack(c, &more);
+  exact_working_set_destroy(s);
+  *s = more;
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,6 +3,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include <string.h>
 
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 {
@@ -40,6 +41,7 @@ PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contact
   PetscCall(fibre_scene_create(s->n_bodies, c->body, s->laws, &c->fibres));
   PetscCall(create_surfaces(s, c));
   PetscCall(contact_set_create(&c->set));
+  PetscCall(contact_set_create(&c->more));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,6 +52,7 @@ void step_contacts_destroy(step_contacts *c)
   fibre_scene_destroy(&c->fibres);
   surface_scene_destroy(&c->surfaces);
   contact_set_destroy(&c->set);
+  contact_set_destroy(&c->more);
   contact_jacobian_destroy(&c->rows);
   void *arrays[] = {&c->body, &c->frame, &c->by_points, &c->shift, &c->mu};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
@@ -82,12 +85,31 @@ static double shift_of(const contact_spot *s, double u_N, double share, double s
   return fmax(share * s->gap / dt, -speed);
 }
 
+static contact_scene scene_of(const step_contacts *c, const step_layout *l, const double *v)
+{
+  const scene *s = c->scene;
+  return (contact_scene){
+      s->n_bodies,          c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, {s->gravity[0], s->gravity[1], s->gravity[2]},
+      step_layout_margin(l), v};
+}
+
+/* Rows of the set, without those that are held. */
+static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, const step_unknowns *u)
+{
+  PetscFunctionBegin;
+  PetscCall(contact_set_sort(c->set));
+  PetscCall(contact_jacobian_build(&c->rows, in, contact_set_size(c->set), contact_set_get(c->set)));
+  const int64_t n_free = drop_held(c, u, contact_set_edit(c->set));
+  if (n_free == c->rows.n) PetscFunctionReturn(PETSC_SUCCESS);
+  contact_set_truncate(c->set, n_free);
+  PetscCall(contact_jacobian_build(&c->rows, in, n_free, contact_set_get(c->set)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode find_all(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
 {
   scene              *s  = c->scene;
-  const contact_scene in = {
-      s->n_bodies,          c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, {s->gravity[0], s->gravity[1], s->gravity[2]},
-      step_layout_margin(l)};
+  const contact_scene in = scene_of(c, l, NULL);
   PetscFunctionBegin;
   contact_set_clear(c->set);
   PetscCall(
@@ -96,21 +118,14 @@ static PetscErrorCode find_all(step_contacts *c, const step_layout *l, const ste
   PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, verdict));
   PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, verdict));
   if (verdict->code != STEP_OK) contact_set_clear(c->set);
-  PetscCall(contact_set_sort(c->set));
-  PetscCall(contact_jacobian_build(&c->rows, &in, contact_set_size(c->set), contact_set_get(c->set)));
-  const int64_t n_free = drop_held(c, u, contact_set_edit(c->set));
-  if (n_free == c->rows.n) PetscFunctionReturn(PETSC_SUCCESS);
-  contact_set_truncate(c->set, n_free);
-  PetscCall(contact_jacobian_build(&c->rows, &in, n_free, contact_set_get(c->set)));
+  PetscCall(build_rows(c, &in, u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
+static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
 {
   double *u0;
   PetscFunctionBegin;
-  timer_begin(TIMER_CONTACT_SEARCH);
-  PetscCall(find_all(c, l, u, verdict));
   const double  v_rest = c->scene->job->acceleration_scale * l->dt, asked = c->scene->job->contact->overlap_speed;
   const double  speed  = isfinite(asked) ? asked : v_rest;
   const int64_t n      = c->rows.n;
@@ -127,6 +142,52 @@ PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const 
     c->shift[i] = shift_of(&spots[i], u0[3 * i], c->overlap_share, speed, l->dt, v_rest);
   }
   memory_free(&u0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  timer_begin(TIMER_CONTACT_SEARCH);
+  PetscCall(find_all(c, l, u, verdict));
+  PetscCall(set_shifts(c, l));
+  timer_end(TIMER_CONTACT_SEARCH);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Those of `more` that the set has not. */
+static PetscErrorCode append_new(step_contacts *c)
+{
+  contact_spot *spot;
+  int64_t       n = 0;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < contact_set_size(c->more); ++i) {
+    const contact_spot *found = contact_set_get(c->more) + i;
+    if (!contact_set_has(c->set, found->key)) contact_set_edit(c->more)[n++] = *found;
+  }
+  PetscCall(contact_set_append(c->set, n, &spot));
+  if (n > 0) memcpy(spot, contact_set_get(c->more), (size_t)n * sizeof *spot);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more,
+                                       step_verdict *verdict)
+{
+  const scene        *s  = c->scene;
+  const contact_scene in = scene_of(c, l, l->v);
+  const int64_t       n  = c->rows.n;
+  PetscFunctionBegin;
+  *is_more = false;
+  if (!c->fibres) PetscFunctionReturn(PETSC_SUCCESS);
+  timer_begin(TIMER_CONTACT_SEARCH);
+  contact_set_clear(c->more);
+  PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->more, verdict));
+  if (verdict->code == STEP_OK) PetscCall(append_new(c));
+  if (contact_set_size(c->set) > n) {
+    PetscCall(build_rows(c, &in, u));
+    PetscCall(set_shifts(c, l));
+  }
+  *is_more = c->rows.n > n;
   timer_end(TIMER_CONTACT_SEARCH);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,7 +25,7 @@ typedef struct {
   fibre_scene      *fibres; /* NULL: there are none */
   surface_scene    *surfaces; /* NULL: there are none */
   convex_contact   *convex; /* rigid bodies whose shapes are known exactly */
-  contact_set      *set;
+  contact_set      *set, *more; /* more: of another look */
   contact_jacobian  rows;
   int64_t           capacity;
   double           *shift, *mu; /* [n] m/s; 1 */
@@ -37,6 +37,10 @@ void           step_contacts_destroy(step_contacts *c);
 /* All contacts that may act in the step that `l` has begun, sorted by key, with their rows and shifts. Those that nothing can push
  * apart, as between a held node and an obstacle, are left out. */
 PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict);
+/* Once more, where fibres come together as l->v leads them, which contact may have changed: *is_more if any are new, and then all
+ * contacts have other numbers, rows and shifts. */
+PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more,
+                                       step_verdict *verdict);
 static inline int64_t             step_contacts_size(const step_contacts *c) { return c->rows.n; }
 static inline const contact_spot *step_contacts_spots(const step_contacts *c) { return contact_set_get(c->set); }
 #endif
