@@ -5,6 +5,7 @@
 #include "optim/flow/flow_friction.h"
 
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
+#define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
 #define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
 
 typedef struct {
@@ -69,6 +70,18 @@ static double change_of_s(const flow_solver *S, const snapshot *b, double undamp
 static double change_of_z(const flow_solver *S, const snapshot *b)
 {
   return over(largest_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
+}
+
+/* By how much stress exceeds the cone of the p at hand, where there is pressure to speak of; 0 if it does not. */
+static double excess_of_yield(const flow_solver *S)
+{
+  const double p_enough = FLOW_SPEAKS_OF * largest(S->f->n_cells, S->x->p);
+  double       most     = 1.0;
+  for (int64_t c = 0; c < S->f->n_cells; ++c) {
+    const double bound = S->alpha[c] * (S->x->p[c] + flow_cohesion(S->f, c));
+    if (S->x->p[c] > p_enough && bound > 0.0) most = fmax(most, flow_norm2(S->f->is_orthonormal, S->x->s + FLOW_COMPONENTS * c) / (bound * bound));
+  }
+  return sqrt(most) - 1.0;
 }
 
 static PetscErrorCode timed(flow_solver *S, int stage, PetscErrorCode (*solve)(flow_solver *))
@@ -147,6 +160,8 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
     ++r->outer;
     r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
+    if (r->is_converged && which->stress && which->stress->is_in_cone && !S->f->is_staggered)
+      r->is_converged = excess_of_yield(S) <= YIELD_TOLERANCE * S->o->tolerance; /* small changes add up */
     if (stop_is_urgent()) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

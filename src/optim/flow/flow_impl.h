@@ -14,6 +14,7 @@ enum {
 };
 #define FLOW_CHUNK 512             /* cells or faces of one partial sum */
 #define FLOW_INNER 0.1             /* of the outer tolerance: change at which a part of an iteration ends */
+#define FLOW_SPEAKS_OF 0.05        /* of the largest p: yield is judged above it */
 #define FLOW_P_MIN 1e-6            /* of pressure_scale */
 #define FLOW_REDUNDANT 1e-3        /* shift of the diagonals of lambda and z, as a proximal term: contacts may be redundant */
 
@@ -117,6 +118,7 @@ typedef struct {
   PetscErrorCode (*create)(flow_solver *S);
   PetscErrorCode (*solve)(flow_solver *S, double *undamped); /* *undamped: largest number of the last step before damping [Pa], 0 if there is no damping */
   void           (*destroy)(flow_solver *S);
+  bool             is_in_cone; /* solve ends in the cone of the p at hand: what is outside later is p's doing, and more iterations mend it */
 } flow_stress_solver;
 #define X(symbol, name, solver, help) extern const flow_stress_solver solver;
 FLOW_STRESS_TABLE(X)

@@ -93,7 +93,7 @@ static const key_spec keys[] = {
   {.name = "stress", .type = KEY_ENUM, .offset = offsetof(flow_options, stress), .choices = stresses, .choice_help = stress_help, .fallback = "projected_gradient",
    .help = "how frictional stress is found"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(flow_options, tolerance), .fallback = "1.0e-2", .min = 0, .max = 1, .is_open = true,
-   .help = "change of an outer iteration at which the step counts as solved: of pressure, stress and forces over their scales, before damping"},
+   .help = "change of an outer iteration at which the step counts as solved: of pressure, stress and forces over their scales, before damping. With projected_gradient stress may also exceed its bound by twice this part at most"},
   {.name = "max_outer", .type = KEY_INT, .offset = offsetof(flow_options, max_outer), .fallback = "30", .min = 1, .max = 1e6,
    .help = "outer iterations (staggered projections) in a step"},
   {.name = "sweeps", .type = KEY_INT, .offset = offsetof(flow_options, sweeps), .fallback = "4", .min = 1, .max = 1e6,

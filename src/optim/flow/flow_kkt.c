@@ -114,7 +114,7 @@ static void judge_stress(const kkt *w, double p_ref, double p_max, flow_kkt_repo
   for (int64_t c = 0; c < f->n_cells && alpha_max > 0.0; ++c) {
     const double *s = w->at_cells + 5 * c, support = w->x->p[c] + flow_cohesion(f, c), radius = support > FLOW_P_MIN * f->pressure_scale ? f->alpha[c] * support : 0.0;
     if (!f->is_staggered) r->s = raise_to(r->s, cone_map(f, s, w->gs + 5 * c, w->ds + 5 * c, radius) / (alpha_max * p_ref));
-    if (w->x->p[c] > 0.05 * p_max && radius > 0.0) r->yield = raise_to(r->yield, sqrt(flow_norm2(f->is_orthonormal, s)) / radius);
+    if (w->x->p[c] > FLOW_SPEAKS_OF * p_max && radius > 0.0) r->yield = raise_to(r->yield, sqrt(flow_norm2(f->is_orthonormal, s)) / radius);
   }
 }
 

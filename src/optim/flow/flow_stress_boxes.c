@@ -66,4 +66,4 @@ static PetscErrorCode solve(flow_solver *S, double *undamped)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const flow_stress_solver flow_stress_pyramid = {create_apart, solve, destroy}, flow_stress_sp = {create_together, solve, destroy};
+const flow_stress_solver flow_stress_pyramid = {create_apart, solve, destroy, false}, flow_stress_sp = {create_together, solve, destroy, false};

@@ -265,4 +265,4 @@ static void destroy(flow_solver *S)
   if (S->stress) flow_gradient_staggered_destroy(S->stress);
 }
 
-const flow_stress_solver flow_stress_gradient = {create, solve, destroy};
+const flow_stress_solver flow_stress_gradient = {create, solve, destroy, true};

@@ -178,4 +178,4 @@ static PetscErrorCode solve(flow_solver *S, double *undamped)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const flow_stress_solver flow_stress_lagrangian = {create, solve, destroy};
+const flow_stress_solver flow_stress_lagrangian = {create, solve, destroy, false};
