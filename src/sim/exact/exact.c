@@ -23,16 +23,13 @@
 #include "sim/formulation.h"
 #include "sim/step/step_contact_report.h"
 #include "sim/step/step_finders.h"
-#include "sim/step/step_impulses.h"
 #include <string.h>
 
 typedef struct {
   formulation    base;
   step_layout    layout;
   step_contacts contacts;
-  step_impulses known;
-  contact_points points;
-  contact_forces forces;
+  step_record    record;
   exact_dump     last; /* if the job asks for it */
 } exact;
 
@@ -89,7 +86,7 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscCall(memory_alloc("impulses", 3 * step_contacts_size(&e->contacts), sizeof(double), &guess));
-  step_impulses_guess(&e->known, &e->contacts.rows, step_contacts_spots(&e->contacts), l->dt, guess);
+  step_impulses_guess(&e->record.known, &e->contacts.rows, step_contacts_spots(&e->contacts), l->dt, guess);
   const PetscErrorCode code = exact_working_set_create(&e->contacts, l->v0, guess, &p->set);
   memory_free(&guess);
   PetscCall(code);
@@ -429,9 +426,8 @@ static PetscErrorCode report_contacts(exact *e, exact_problem *p, step_report *r
     exact_working_set_spread(&p->set, c, l->v, r, u);
     for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
     for (int64_t k = 0; k < p->set.n && p->W; ++k) m3_copy(W + 9 * p->set.contact[k], delassus_diagonal(p->W) + 9 * k);
-    code = step_contact_report(c, l, r, u, W, &e->points, &e->forces, &report->contact);
+    code = step_contact_report(c, l, r, u, W, &e->record, &report->contact);
   }
-  if (!code) code = step_impulses_remember(&e->known, &c->rows, step_contacts_spots(c), l->dt, r);
   memory_free(&r), memory_free(&u), memory_free(&W);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -503,9 +499,8 @@ static PetscErrorCode exact_fields(formulation *f, field_table *table)
 {
   exact *e = (exact *)f;
   PetscFunctionBegin;
-  PetscCall(step_impulses_fields(&e->known, table));
+  PetscCall(step_record_fields(&e->record, table));
   PetscCall(fibre_scene_fields(e->contacts.fibres, table));
-  PetscCall(contact_points_fields(&e->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -515,9 +510,7 @@ static void exact_destroy(formulation **f)
   if (!e) return;
   step_layout_destroy(&e->layout);
   step_contacts_destroy(&e->contacts);
-  step_impulses_destroy(&e->known);
-  contact_points_destroy(&e->points);
-  contact_forces_destroy(&e->forces);
+  step_record_destroy(&e->record);
   exact_dump_destroy(&e->last);
   memory_free(&e);
   *f = NULL;
@@ -529,7 +522,7 @@ static PetscErrorCode exact_create(scene *s, formulation **out)
   exact *e;
   PetscCall(memory_alloc("exact formulation", 1, sizeof *e, &e));
   e->base.ops = &exact_formulation;
-  e->base.points = &e->points, e->base.forces = &e->forces;
+  step_record_attach(&e->record, &e->base);
   *out        = &e->base;
   PetscCall(step_layout_create(s, &e->layout));
   PetscCall(step_contacts_create(s, s->job->contact->overlap_share, &e->contacts));

@@ -158,7 +158,7 @@ static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdic
   PetscCall(step_layout_end(l, verdict)); /* the grid comes first and alone may refuse */
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
-  PetscCall(contact_forces_merge(&m->contacts.forces, &p->pushed));
+  PetscCall(contact_forces_merge(&m->contacts.record.forces, &p->pushed));
   if (m->domain) PetscCall(mac_memory_remember(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscCall(settle(m, p));
@@ -229,8 +229,7 @@ static PetscErrorCode add_fields(formulation *f, field_table *table)
 {
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
-  PetscCall(step_impulses_fields(&m->contacts.known, table));
-  PetscCall(contact_points_fields(&m->contacts.points, table));
+  PetscCall(step_record_fields(&m->contacts.record, table));
   if (m->domain) PetscCall(mac_memory_fields(m->memory, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -255,9 +254,9 @@ static PetscErrorCode create(scene *s, formulation **out)
   monolith *m;
   PetscFunctionBegin;
   PetscCall(memory_alloc("monolith formulation", 1, sizeof *m, &m));
-  m->base.ops    = &monolith_formulation;
-  m->base.points = &m->contacts.points, m->base.forces = &m->contacts.forces;
-  *out           = &m->base;
+  m->base.ops = &monolith_formulation;
+  *out        = &m->base;
+  step_record_attach(&m->contacts.record, &m->base);
   PetscCall(step_layout_create(s, &m->layout));
   PetscCall(monolith_contacts_create(s, &m->contacts));
   PetscCall(monolith_solids_create(s, &m->solids));

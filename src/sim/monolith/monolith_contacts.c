@@ -22,9 +22,7 @@ static void free_arrays(monolith_contacts *c)
 void monolith_contacts_destroy(monolith_contacts *c)
 {
   step_contacts_destroy(&c->found);
-  step_impulses_destroy(&c->known);
-  contact_points_destroy(&c->points);
-  contact_forces_destroy(&c->forces);
+  step_record_destroy(&c->record);
   free_arrays(c);
 }
 
@@ -94,7 +92,7 @@ PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l
 
 void monolith_contacts_guess(const monolith_contacts *c, double dt, double *lambda, double *z)
 {
-  step_impulses_guess(&c->known, &c->found.rows, step_contacts_spots(&c->found), dt, c->r);
+  step_impulses_guess(&c->record.known, &c->found.rows, step_contacts_spots(&c->found), dt, c->r);
   for (int64_t i = 0; i < c->n; ++i) {
     lambda[i] = fmax(0.0, c->r[3 * i] / dt);
     for (int k = 0; k < 2; ++k) z[2 * i + k] = c->r[3 * i + 1 + k] / dt;
@@ -122,8 +120,7 @@ PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout 
     v3_set(c->r + 3 * i, l->dt * lambda[i], l->dt * z[2 * i], l->dt * z[2 * i + 1]);
     c->u[3 * i] += c->found.shift[i];
   }
-  PetscCall(step_contact_report(&c->found, l, c->r, c->u, c->W, &c->points, &c->forces, out));
-  PetscCall(step_impulses_remember(&c->known, &c->found.rows, step_contacts_spots(&c->found), l->dt, c->r));
+  PetscCall(step_contact_report(&c->found, l, c->r, c->u, c->W, &c->record, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,13 +12,10 @@
 #include "optim/flow/flow.h"
 #include "sim/monolith/monolith_bodies.h"
 #include "sim/step/step_contact_report.h"
-#include "sim/step/step_impulses.h"
 
 typedef struct {
   step_contacts  found;
-  step_impulses  known;    /* state: where the next step starts from */
-  contact_points points;
-  contact_forces forces;
+  step_record    record;
   int64_t        n, capacity;
   flow_contact  *contact;  /* [n] */
   double        *r, *u;    /* [n][3] impulses, N s; velocities with shift, m/s */

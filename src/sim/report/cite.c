@@ -10,6 +10,7 @@ static const struct {
   const char *used, *key, *text;
 } papers[] = {
   {"penalty", "DingSchroeder2020", "O. Ding, C. Schroeder: Penalty Force for Coupling Materials with Coulomb Friction. IEEE Transactions on Visualization and Computer Graphics 26(7), 2020"},
+  {"monolith", "TakahashiBatty2021", "T. Takahashi, C. Batty: FrictionalMonolith: A Monolithic Optimization-based Approach for Granular Flow with Contact-Aware Rigid-Body Coupling. ACM Transactions on Graphics 40(6), 2021"},
   {"drucker_prager", "Klar2016", "G. Kl\xc3\xa1r, T. Gast, A. Pradhana, C. Fu, C. Schroeder, C. Jiang, J. Teran: Drucker-Prager Elastoplasticity for Sand Animation. ACM Transactions on Graphics 35(4), 2016"},
   {"snow", "Stomakhin2013", "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle: A Material Point Method for Snow Simulation. ACM Transactions on Graphics 32(4), 2013"},
   {"fixed_corotated", "Stomakhin2012", "A. Stomakhin, R. Howes, C. Schroeder, J. Teran: Energetically Consistent Invertible Elasticity. Symposium on Computer Animation, 2012"},

@@ -36,8 +36,10 @@ static void judge(const double *r, const double *u, double mu, double dt, contac
 }
 
 PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const double *r, const double *u,
-                            const double *W_diagonal, contact_points *points, contact_forces *forces, contact_summary *out)
+                            const double *W_diagonal, step_record *record, contact_summary *out)
 {
+  contact_points     *points = &record->points;
+  contact_forces     *forces = &record->forces;
   const contact_spot *spots = step_contacts_spots(c);
   contact_summary     sum   = {0};
   double              most = 0.0, excess = 0.0, miss = 0.0;
@@ -73,5 +75,6 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
   points->n = sum.n_active = p;
   if (most > 0.0) sum.max_cone_violation = fmax(0.0, excess) / most, sum.natural_map = miss / most;
   *out = sum;
+  PetscCall(step_impulses_remember(&record->known, &c->rows, spots, l->dt, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
