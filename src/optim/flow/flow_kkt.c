@@ -23,7 +23,7 @@ static void add_forces(const flow_coupling *c, const double *x, double *force)
 static void fill_velocities(kkt *w)
 {
   const flow_problem *f = w->f;
-  memcpy(w->u, f->u_star, (size_t)f->n_faces * sizeof *w->u);
+  if (f->n_faces > 0) memcpy(w->u, f->u_star, (size_t)f->n_faces * sizeof *w->u);
   add_rows(f->G, w->x->p, f->mobility, w->u);
   if (f->n_stress > 0) add_rows(f->D, w->x->s, f->mobility, w->u);
   add_forces(&f->F_p, w->x->p, w->force);

@@ -125,7 +125,7 @@ void flow_change_contacts(flow_solver *S, double sign, const double *d_lambda, c
 
 void flow_velocities(flow_solver *S)
 {
-  memcpy(S->u, S->f->u_star, (size_t)S->f->n_faces * sizeof *S->u);
+  if (S->f->n_faces > 0) memcpy(S->u, S->f->u_star, (size_t)S->f->n_faces * sizeof *S->u);
   if (S->f->n_bodies > 0) memcpy(S->v, S->f->v_star, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->v);
   flow_change_p(S, 1.0, S->x->p);
   flow_change_s(S, 1.0, S->x->s);

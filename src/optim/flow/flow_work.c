@@ -127,7 +127,7 @@ static PetscErrorCode create_pressure(flow_solver *S)
   PetscCall(flow_array(S, "flow lower bound", f->n_cells, sizeof(double), &S->lo_p));
   PetscCall(flow_array(S, "flow b of p", f->n_cells, sizeof(double), &S->b_p));
   PetscCall(flow_array(S, "flow diagonal of p", f->n_cells, sizeof(double), &S->diagonal_p));
-  memcpy(S->diagonal_p, S->A_pp.diagonal, (size_t)f->n_cells * sizeof(double));
+  if (f->n_cells > 0) memcpy(S->diagonal_p, S->A_pp.diagonal, (size_t)f->n_cells * sizeof(double));
   flow_coupled_diagonal(f, &S->F_p, S->diagonal_p);
   for (int64_t c = 0; c < f->n_cells; ++c) S->lo_p[c] = -flow_cohesion(f, c);
   PetscFunctionReturn(PETSC_SUCCESS);
