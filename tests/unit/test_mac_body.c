@@ -139,7 +139,7 @@ static void state_comes_back(void **state)
       for (int64_t i = 0; i < mac_domain_state(d)->grid.n_slots; ++i) mac_domain_state(d)->u[1][i] -= 0.02 * 9.81, mac_domain_state(d)->u[0][i] += 0.01 * (double)(i % 7);
       assert_ok(b->ops->end_step(b, NULL, &v));
       assert_int_equal(v.code, STEP_OK);
-      assert_ok(mac_domain_settle(d, 0, NULL, true));
+      assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
     }
     seen[pass] = 0.0;
     for (int64_t i = 0; i < d->particles[0]->n; ++i) seen[pass] += d->particles[0]->x[0][i] * (double)(1 + d->particles[0]->id[i]);

@@ -272,7 +272,7 @@ static double *some_steps(int threads, int64_t *n)
   for (int s = 0; s < 6; ++s) {
     assert_int_equal(fixture_begin(d, 0.01).code, STEP_OK);
     assert_int_equal(fixture_end(d).code, STEP_OK);
-    assert_ok(mac_domain_settle(d, 0, NULL, s % 2 == 1));
+    assert_ok(mac_domain_settle(d, 0, NULL, s % 2 == 1, NULL));
   }
   *n = 15 * (d->particles[0]->n + d->particles[1]->n);
   assert_ok(memory_alloc("state", *n, sizeof *out, &out));

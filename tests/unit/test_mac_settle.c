@@ -36,7 +36,7 @@ static void lattices_rest(void **state)
     mac_options o;
     mac_domain *d = domain_of_cells(lo[c], hi[c], 0.0, &o, sand);
     double     *x = positions(d->particles[0]);
-    assert_ok(mac_domain_settle(d, 0, NULL, true));
+    assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
     double *y = positions(d->particles[0]);
     assert_memory_equal(x, y, (size_t)(3 * d->particles[0]->n) * sizeof *x);
     memory_free(&x), memory_free(&y);
@@ -68,7 +68,7 @@ static void a_squeezed_blob_spreads(void **state)
     for (int64_t i = 0; i < p->n; ++i)
       for (int a = 0; a < 3; ++a) p->x[a][i] = on_floor && a == 1 ? 0.5 * (p->x[a][i] - 0.3) : 0.5 + (on_floor ? 1.0 : 0.7937) * (p->x[a][i] - 0.5), p->v[a][i] = 0.25 * a;
     double *x = positions(p);
-    for (int frame = 0; frame < 10; ++frame) assert_ok(mac_domain_settle(d, 0, NULL, true));
+    for (int frame = 0; frame < 10; ++frame) assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
     double *y = positions(p);
     assert_true(volume_of(x, p->n) < 0.56 * volume_of(full, p->n));
     assert_close(volume_of(y, p->n) / volume_of(full, p->n), 1.0, 0.25);
@@ -100,7 +100,7 @@ static void a_settled_column_stays(void **state)
   for (int frame = 0; frame < 20; ++frame) {
     memory_free(&before);
     before = positions(p);
-    assert_ok(mac_domain_settle(d, 0, NULL, true));
+    assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
     double *now = positions(p), sum = 0.0;
     for (int64_t i = 0; i < 3 * p->n; ++i) sum += pow(now[i] - before[i], 2);
     drift = sqrt(sum / (double)p->n) / h;
@@ -130,7 +130,7 @@ static void out_of_solids(void **state)
   assert_ok(level_set_sphere(c, 0.2, &ball));
   mac_solid solid = {.n = 1, .sets = &ball, .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}}}; /* a quarter turn about z */
   double   *x = positions(d->particles[0]);
-  assert_ok(mac_domain_settle(d, 1, &solid, false));
+  assert_ok(mac_domain_settle(d, 1, &solid, false, NULL));
   double       *y = positions(d->particles[0]);
   const double  center[3] = {at[0], at[1] + 0.05, at[2]};
   int           n_moved = 0;
@@ -153,4 +153,58 @@ static void out_of_solids(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays), cmocka_unit_test(out_of_solids))
+/* What hits a moving solid does not go on into it; what it loses along the surface is at most friction times what it loses along the normal; and the
+ * solid gets all of it, as momentum and as moment of momentum, whether sand or liquid. */
+static void solids_are_hit(void **state)
+{
+  (void)state;
+  const int    none[3] = {1, 1, 1}, all[3] = {SIDE - 1, SIDE - 1, SIDE - 1};
+  const double c[3] = {0.05, 0, 0};
+  material    *sand = fixture_sand("sand", 1600, 30);
+  level_set   *ball;
+  assert_ok(level_set_sphere(c, 0.2, &ball));
+  for (int own = 0; own < 2; ++own) {
+    mac_options  o;
+    mac_domain  *d     = domain_of_cells(none, all, 1.0, &o, sand);
+    const double mu    = own ? 0.1 : 0.5;
+    mac_solid    solid = {.n = 1, .sets = &ball, .friction = own ? mu : INFINITY,
+                          .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}, .v = {0.5, -0.3, 0.2}, .w = {1, -2, 3}}};
+    particles   *p = d->particles[0];
+    double       impulse[1][6], lost[6] = {0};
+    int          n_slipped = 0;
+    for (int64_t i = 0; i < p->n; ++i)
+      for (int a = 0; a < 3; ++a) p->v[a][i] = random_range(11, (uint64_t)p->id[i], (uint64_t)a, -2, 2);
+    double *v;
+    assert_ok(memory_alloc("v", 3 * p->n, sizeof *v, &v));
+    for (int64_t i = 0; i < p->n; ++i)
+      for (int a = 0; a < 3; ++a) v[3 * i + a] = p->v[a][i];
+    assert_ok(mac_domain_settle(d, 1, &solid, false, impulse));
+    for (int64_t i = 0; i < p->n; ++i) {
+      const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, after[3] = {p->v[0][i], p->v[1][i], p->v[2][i]}, out[3] = {x[0] - 0.5, x[1] - 0.55, x[2] - 0.5};
+      double       change[3], arm[3], turn[3], slip[3], normal[3], along[3];
+      v3_sub(change, after, v + 3 * i), v3_sub(arm, x, solid.frame.c), v3_cross(turn, arm, change);
+      for (int a = 0; a < 3; ++a) lost[a] -= p->mass[i] * change[a], lost[3 + a] -= p->mass[i] * turn[a];
+      if (v3_norm(change) == 0.0) continue;
+      v3_scale(normal, 1.0 / v3_norm(out), out);
+      v3_cross(slip, solid.frame.w, arm);
+      for (int a = 0; a < 3; ++a) slip[a] = after[a] - solid.frame.v[a] - slip[a];
+      assert_close(v3_dot(slip, normal), 0.0, 1e-9);
+      const double push = v3_dot(change, normal);
+      v3_copy(along, change), v3_axpy(along, -push, normal);
+      if (v3_norm(slip) > 1e-9) { /* slides: on the border of the cone, against the slip */
+        ++n_slipped;
+        assert_close(v3_norm(along), mu * push, 1e-9);
+        assert_close(v3_dot(along, slip), -v3_norm(along) * v3_norm(slip), 1e-9);
+      } else assert_true(v3_norm(along) <= mu * push + 1e-9);
+    }
+    assert_in_range(n_slipped, 60, 200);
+    for (int q = 0; q < 6; ++q) assert_close(impulse[0][q], lost[q], 1e-10 * 1600);
+    memory_free(&v);
+    mac_domain_destroy(&d);
+  }
+  level_set_destroy(&ball);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays), cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit))

@@ -429,6 +429,11 @@ static void test_displace(void **state)
     assert_close(b->v[k], 1.0 + k, 0.0);
     assert_close(b->w[k], 3.0 - k, 0.0);
   }
+  /* hit: a brick of 2 x 4 x 6 (48 kg), by now 4 x 2 x 6, with 48 N s along y and a moment about x: 48 (2^2 + 6^2)/12 = 160 kg m^2 */
+  rigid_body_hit(b, (const double[6]){0, 48, 0, 160, 0, 0});
+  assert_close(b->v[1], 3.0, 1e-13);
+  assert_close(b->w[0], 4.0, 1e-13);
+  assert_close(b->w[1], 2.0, 1e-13);
   rigid_body_destroy(&b);
   document_destroy(&doc);
   assert_no_leak();

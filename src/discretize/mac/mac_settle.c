@@ -20,8 +20,40 @@ static double bound_chunk(const particles *p, int64_t first, int64_t end, double
   return sqrt(radius2);
 }
 
-static bool push_chunk(const mac_placed *solid, particles *p, int64_t first, int64_t end)
+/* A particle that has come into a solid does not go on into it, and slides along it with Coulomb friction: like the few grains at walls of
+ * mac_to_particles.c. The momentum it loses is the solid's. */
+static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
 {
+  particles         *p        = d->particles[b];
+  const rigid_frame *f        = &solid->solid->frame;
+  const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->materials[b]->flow->friction, x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+  const double       v[3]     = {p->v[0][i], p->v[1][i], p->v[2][i]};
+  double             arm[3], spin[3], slip[3], change[3], turn[3];
+  mac_placed_arm(solid, x, arm);
+  v3_cross(spin, f->w, arm);
+  for (int a = 0; a < 3; ++a) slip[a] = v[a] - f->v[a] - spin[a];
+  const double into = -v3_dot(slip, normal);
+  if (!(into > 0.0)) return;
+  v3_axpy(slip, into, normal); /* what is along the surface */
+  const double speed = v3_norm(slip), lost = speed > friction * into ? friction * into / speed : 1.0;
+  for (int a = 0; a < 3; ++a) {
+    change[a] = into * normal[a] - lost * slip[a];
+    p->v[a][i] += change[a];
+    impulse[a] -= p->mass[i] * change[a];
+  }
+  v3_cross(turn, arm, change);
+  for (int a = 0; a < 3; ++a) impulse[3 + a] -= p->mass[i] * turn[a];
+  if (i < d->seen[b].n && d->seen[b].density[i] > d->options->density_threshold * d->materials[b]->density) return;
+  for (int q = 0; q < 3; ++q) { /* too few for a continuum: what varies along the normal is theirs alone */
+    double along = 0.0;
+    for (int a = 0; a < 3; ++a) along += normal[a] * p->C[3 * a + q][i];
+    for (int a = 0; a < 3; ++a) p->C[3 * a + q][i] -= along * normal[a];
+  }
+}
+
+static bool push_chunk(const mac_domain *d, int b, const mac_placed *solid, int64_t first, int64_t end, double impulse[6])
+{
+  particles   *p = d->particles[b];
   double       center[3];
   bool         has_moved = false;
   const double radius    = bound_chunk(p, first, end, center);
@@ -31,27 +63,37 @@ static bool push_chunk(const mac_placed *solid, particles *p, int64_t first, int
     double       normal[3];
     if (!(mac_placed_distance(solid, x) < 0.0)) continue;
     const double depth = -mac_placed_gradient(solid, x, normal), length = v3_norm(normal);
-    for (int a = 0; a < 3 && length > 0.0; ++a) p->x[a][i] += depth * (1.0 + 1e-9) * normal[a] / length;
+    if (!(length > 0.0)) continue;
+    v3_scale(normal, 1.0 / length, normal);
+    for (int a = 0; a < 3; ++a) p->x[a][i] += depth * (1.0 + 1e-9) * normal[a];
+    hit(d, b, i, solid, normal, impulse);
     has_moved = true;
   }
   return has_moved;
 }
 
-static void push_out(mac_domain *d, int n_placed, const mac_placed *placed)
+/* impulse [n_placed][6], added to. */
+static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *placed, double (*impulse)[6])
 {
+  PetscFunctionBegin;
   for (int b = 0; b < d->n_bodies && n_placed > 0; ++b) {
-    particles    *p        = d->particles[b];
-    const int64_t n_chunks = (p->n + CHUNK - 1) / CHUNK;
+    const int64_t n = d->particles[b]->n, n_chunks = (n + CHUNK - 1) / CHUNK;
+    double (*part)[6];
+    PetscCall(memory_alloc("impulses", n_chunks * n_placed, sizeof *part, &part));
 #pragma omp parallel for schedule(dynamic, 1)
     for (int64_t c = 0; c < n_chunks; ++c) {
-      const int64_t end = (c + 1) * CHUNK < p->n ? (c + 1) * CHUNK : p->n;
+      const int64_t end       = (c + 1) * CHUNK < n ? (c + 1) * CHUNK : n;
       bool          has_moved = true;
       for (int round = 0; round < ROUNDS_OUT && has_moved; ++round) {
         has_moved = false;
-        for (int s = 0; s < n_placed; ++s) has_moved = push_chunk(&placed[s], p, c * CHUNK, end) || has_moved;
+        for (int s = 0; s < n_placed; ++s) has_moved = push_chunk(d, b, &placed[s], c * CHUNK, end, part[c * n_placed + s]) || has_moved;
       }
     }
+    for (int64_t k = 0; k < n_chunks * n_placed; ++k)
+      for (int q = 0; q < 6; ++q) impulse[k % n_placed][q] += part[k][q];
+    memory_free(&part);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode contain_all(mac_domain *d)
@@ -91,23 +133,27 @@ static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *pla
   PetscFunctionReturn(code);
 }
 
-PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end)
+PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6])
 {
   mac_placed *placed;
+  double (*own)[6];
 
   PetscFunctionBegin;
   timer_begin(TIMER_G2P);
   d->is_laid_out = false;
   PetscCall(memory_alloc("solids", n, sizeof *placed, &placed));
+  PetscCall(memory_alloc("solids", n, sizeof *own, &own));
   for (int i = 0; i < n; ++i) placed[i] = mac_solid_placed(&solids[i], &d->state.grid);
-  push_out(d, n, placed);
-  PetscErrorCode code = contain_all(d);
+  PetscErrorCode code = push_out(d, n, placed, own);
+  if (!code) code = contain_all(d);
   if (!code && is_frame_end && d->options->position_correction->iterations > 0) {
     code = correct(d, n, placed);
-    if (!code) push_out(d, n, placed);
+    if (!code) code = push_out(d, n, placed, own);
     if (!code) code = contain_all(d);
   }
+  for (int i = 0; i < n && impulse; ++i) memcpy(impulse[i], own[i], sizeof own[i]);
   memory_free(&placed);
+  memory_free(&own);
   timer_end(TIMER_G2P);
   PetscFunctionReturn(code);
 }

@@ -208,6 +208,18 @@ void rigid_body_displace(rigid_body *b, const double move[6])
   memcpy(b->q, q, sizeof q);
 }
 
+void rigid_body_hit(rigid_body *b, const double impulse[6])
+{
+  double R[9], local[3], inverse[9], turn[3], dw[3];
+  v3_axpy(b->v, 1.0 / b->mass, impulse);
+  quaternion_to_matrix(R, b->q);
+  m3_mulv_t(local, R, impulse + 3);
+  m3_inverse(inverse, b->inertia);
+  m3_mulv(turn, inverse, local);
+  m3_mulv(dw, R, turn);
+  v3_add(b->w, b->w, dw);
+}
+
 /* --- fields ---------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode refresh(void *context)

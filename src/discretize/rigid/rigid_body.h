@@ -94,6 +94,8 @@ void rigid_body_prescribed_frame(const rigid_body *b, double t, rigid_frame *fra
 void rigid_body_move_to(rigid_body *b, double t);
 /* Between steps: a dynamic body is somewhere else, its centre by move [0..2], turned about it by the rotation vector move [3..5]; velocities stay. */
 void rigid_body_displace(rigid_body *b, const double move[6]);
+/* Between steps: a dynamic body is hit by impulse [0..2] N s at its centre, and [3..5] N m s about it. */
+void rigid_body_hit(rigid_body *b, const double impulse[6]);
 /* Where the point is now that was at x0 (job coordinates) at the start. */
 void           rigid_body_follow(const rigid_body *b, const double x0[3], double x[3]);
 /* The rigid body or obstacle that b is; NULL if it is none. */

@@ -124,7 +124,7 @@ static PetscErrorCode put_back(monolith *m, const monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bodies that overlap are moved apart, then the continuum out of all solids: positions alone. */
+/* Bodies that overlap are moved apart, by positions alone, then the continuum out of all solids, which it hits. */
 static PetscErrorCode settle(monolith *m, monolith_step *p)
 {
   PetscFunctionBegin;
@@ -141,7 +141,12 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   const double t = l->t + l->dt, frame = s->job->time->frame > 0.0 ? s->job->time->frame : s->job->time->step, frames = t / frame;
   PetscCall(scene_frames((scene *)s, t, 0.0, NULL, l->frames));
   monolith_solids_place(&m->solids, s, l->frames);
-  PetscCall(mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6));
+  double (*impulse)[6];
+  PetscCall(memory_alloc("impulses", m->solids.n, sizeof *impulse, &impulse));
+  PetscCall(mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse));
+  for (int k = 0; k < m->solids.n; ++k)
+    if (m->solids.solid[k].is_unknown) rigid_body_hit(rigid_body_of(s->bodies[m->solids.solid[k].body].body), impulse[k]);
+  memory_free(&impulse);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
