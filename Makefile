@@ -22,7 +22,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-assembly validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-box bench-assembly validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -102,6 +102,13 @@ bench-friction: setup-build
 	@$(if $(DATA),,echo "make bench-friction DATA=FOLDER [LIMIT=20]"; exit 2)
 	@$(MAKE) --no-print-directory -j2 all $(B)/bench/friction/bench_friction
 	@B=$(B) sh validation/bench/friction/run.sh "$(DATA)" $(LIMIT)
+# Quadratic programs with bounds: our solvers, the published competitors, PETSc's; EDGE: cells of the largest box
+$(B)/bench/box/bench_box: validation/bench/box/bench_box.c $(CODE)
+	@mkdir -p $(@D)
+	@echo "  BENCH $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(STATIC) $(LIBS)
+bench-box: setup-build
+	@$(MAKE) --no-print-directory $(B)/bench/box/bench_box
+	@$(B)/bench/box/bench_box $(EDGE)
 # Friction solvers against nu on random assemblies of fibres, every model of rods; an hour or so
 bench-assembly: all
 	@B=$(B) sh validation/bench/assembly/run.sh
@@ -146,6 +153,7 @@ help:
 	@echo "make bench-other  stacks and a slope in stickslip and in ODE, Bullet, MuJoCo and Siconos, where installed"
 	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
 	@echo "make bench-assembly   time and failures of friction solvers against nu, for every model of rods"
+	@echo "make bench-box  quadratic programs with bounds, as pressure brings them, beside PETSc's solvers (minutes)"
 	@echo "make bench-friction  DATA=FOLDER: solvers of exact friction on FCLIB files, beside those of Siconos where installed"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make validate-sweep  64 columns of sand, here and through SLURM, against experiments (ten minutes)"
