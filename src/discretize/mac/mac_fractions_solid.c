@@ -39,18 +39,21 @@ static void cut_cell(mac_share *s, int l, const double phi[27])
   }
 }
 
-static void cut_faces(mac_share *s, int l, const double phi[27])
+/* A face that lies in the surface is half solid, as its control volume is: then the cell on the solid's side has a pressure, too, and
+ * the mean of both, which is that at the surface, pushes. */
+static void cut_faces(mac_share *s, int l, double h, const double phi[27])
 {
   static const int step[3] = {9, 3, 1};
   for (int a = 0; a < 3; ++a) {
     const int u = step[(a + 1) % 3], v = step[(a + 2) % 3];
-    double    sum = 0.0;
-    for (int q = 0; q < 4; ++q) {
+    double    sum = 0.0, farthest = 0.0;
+    for (int q = 0; q < 9; ++q) farthest = fmax(farthest, fabs(phi[(q / 3) * u + (q % 3) * v]));
+    for (int q = 0; q < 4 && farthest > 1e-9 * h; ++q) {
       const int    at     = (q >> 1) * u + (q & 1) * v;
       const double four[4] = {phi[at], phi[at + v], phi[at + u], phi[at + u + v]};
       sum += mac_square_fraction(four);
     }
-    s->area[a][l] = without_crumbs(0.25 * sum);
+    s->area[a][l] = farthest > 1e-9 * h ? without_crumbs(0.25 * sum) : 0.5;
   }
 }
 
@@ -71,7 +74,7 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
       phi[c] = mac_placed_distance(p, corner);
     }
     cut_cell(s, l, phi);
-    if (is_area) cut_faces(s, l, phi);
+    if (is_area) cut_faces(s, l, g->h, phi);
   }
 }
 
