@@ -26,7 +26,37 @@ typedef struct {
   double      sign;
   int         n;
   level_set **child;
+  double    (*box)[2][3]; /* [n] of a union: bounds of the children; else NULL */
 } level_set_boolean;
+
+/* Squared distance to a box; 0 inside. Nothing in it is nearer. */
+static double square_to_box(const double box[2][3], const double x[3])
+{
+  double sum = 0.0;
+  for (int k = 0; k < 3; ++k) {
+    const double below = box[0][k] - x[k], above = x[k] - box[1][k], out = below > 0.0 ? below : above > 0.0 ? above : 0.0;
+    sum += out * out;
+  }
+  return sum;
+}
+
+static int nearest_box(const level_set_boolean *b, const double x[3])
+{
+  double least = INFINITY;
+  int    nearest = 0;
+  for (int i = 0; i < b->n; ++i) {
+    const double square = square_to_box((const double(*)[3])b->box[i], x);
+    if (square < least) least = square, nearest = i;
+  }
+  return nearest;
+}
+
+/* Than what is `best` away: no need to look closer. */
+static bool is_farther(const level_set_boolean *b, int i, const double x[3], double best)
+{
+  const double square = square_to_box((const double(*)[3])b->box[i], x);
+  return square > 0.0 && (best <= 0.0 || square > best * best);
+}
 
 /* Derivatives are those of the active branch; on a tie the first child wins, so that the choice does not depend on
  * anything but x. Distances stay exact only on one side (min of distances: outside a union, inside an intersection),
@@ -34,11 +64,12 @@ typedef struct {
 static double boolean_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
   const level_set_boolean *b      = (const level_set_boolean *)s;
-  int                      active = 0;
-  double                   best   = b->sign * level_set_value(b->child[0], x);
-  for (int i = 1; i < b->n; ++i) {
+  int                      active = b->box ? nearest_box(b, x) : 0;
+  double                   best   = b->sign * level_set_value(b->child[active], x);
+  for (int i = 0, first = active; i < b->n; ++i) {
+    if (i == first || (b->box && is_farther(b, i, x, best))) continue;
     const double v = b->sign * level_set_value(b->child[i], x);
-    if (v < best) best = v, active = i;
+    if (v < best || (v == best && i < active)) best = v, active = i;
   }
   if (gradient || hessian) (void)level_set_eval(b->child[active], x, gradient, hessian);
   return b->sign * best;
@@ -63,6 +94,7 @@ static void boolean_destroy(level_set *s)
   level_set_boolean *b = (level_set_boolean *)s;
   for (int i = 0; i < b->n; ++i) level_set_destroy(&b->child[i]);
   memory_free(&b->child);
+  memory_free(&b->box);
 }
 
 static const level_set_kind kind_boolean = {boolean_eval, boolean_bounds, boolean_destroy};
@@ -76,10 +108,12 @@ static PetscErrorCode boolean_create(double sign, int n, level_set **child, leve
   b->base.kind = &kind_boolean;
   b->sign      = sign;
   {
-    const PetscErrorCode code = memory_alloc("level set children", n, sizeof *b->child, &b->child);
-    if (code) memory_free(&b);
+    PetscErrorCode code = memory_alloc("level set children", n, sizeof *b->child, &b->child);
+    if (!code && sign > 0.0) code = memory_alloc("level set bounds", n, sizeof *b->box, &b->box);
+    if (code) memory_free(&b->child), memory_free(&b);
     PetscCall(code);
   }
+  for (int i = 0; b->box && i < n; ++i) level_set_bounds(child[i], b->box[i][0], b->box[i][1]);
   b->n = n;
   for (int i = 0; i < n; ++i) b->child[i] = child[i];
   *out = &b->base;
