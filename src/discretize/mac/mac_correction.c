@@ -11,6 +11,8 @@
 #include "core/memory.h"
 #include "core/team.h"
 
+/* Too dense by less is dense enough: what has settled costs no further moves. */
+static const double TOLERATED = 1e-3;
 /* epsilon, as a share of the square sum of gradients in a lattice of six neighbours halfway out. */
 static const double SOFTENING = 0.1;
 
@@ -55,38 +57,69 @@ mac_packing mac_packing_of(double volume, double radius)
     for (int a = 0; a < 3; ++a) free *= layer[a] > 0 ? 1.0 - beyond((layer[a] - 0.5) * ratio, &slope) : 1.0;
     slack = fmax(slack, lattice_sum(ratio, layer) / full - free);
   }
-  return (mac_packing){volume, full, slack + 1e-6};
+  return (mac_packing){volume, full, slack + TOLERATED};
 }
 
-/* Neighbouring cells of a cell as runs of particles that stand together. */
-enum { MAX_REACH = 3, MAX_RUNS = (2 * MAX_REACH + 1) * (2 * MAX_REACH + 1) * (2 * MAX_REACH + 1) };
+/* The particles that may be within R of one cell's, in units of R from its centre, filled up to whole vectors with some that are far away. Single
+ * precision: moves are small and need few digits, and twice as many fit a vector. */
+enum { WHOLE = 16 };
 typedef struct {
-  int     n;
-  int32_t first[MAX_RUNS], end[MAX_RUNS];
-  double  shift[MAX_RUNS][3]; /* to add to their positions */
-  bool    is_pushing;
-} runs;
+  int64_t n;
+  float  *x[3], *volume, *multiplier;
+} neighbours;
 
-/* is_pushing NULL: not known yet. */
-static void find_runs(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], int reach, const uint8_t *is_pushing, runs *r)
+static double cell_center(const mac_grid *g, const int32_t ijk[3], int axis) { return g->min[axis] + g->h * (ijk[axis] + 0.5); }
+
+/* Particles first ... end - 1; `from` is the centre of the cell that asks, or its image. */
+static void append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers, neighbours *out)
 {
-  r->n          = 0;
-  r->is_pushing = false;
+  const float per_volume = (float)(1.0 / c->largest);
+  const int   n          = end - first;
+  for (int a = 0; a < 3; ++a) {
+    const double *restrict X = c->bins.x[a] + first;
+    float *restrict to       = out->x[a] + out->n;
+#pragma omp simd
+    for (int p = 0; p < n; ++p) to[p] = (float)((X[p] - from[a]) * inverse);
+  }
+  float *restrict V = out->volume + out->n, *restrict L = out->multiplier + out->n;
+#pragma omp simd
+  for (int p = 0; p < n; ++p) V[p] = (float)c->volume[first + p] * per_volume;
+  if (has_multipliers)
+#pragma omp simd
+    for (int p = 0; p < n; ++p) L[p] = (float)c->multiplier[first + p];
+  out->n += n;
+}
+
+/* is_pushing NULL: multipliers are not known yet. Else nobody, if nobody nearby pushes. */
+static void gather_neighbours(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], double R, int reach, const uint8_t *is_pushing, neighbours *out)
+{
+  bool    is_pushed = !is_pushing;
+  int32_t first = 0, end = 0; /* a run of cells that stand together */
+  double  from[3] = {0.0, 0.0, 0.0};
+  out->n = 0;
   for (int i = -reach; i <= reach; ++i)
     for (int j = -reach; j <= reach; ++j)
       for (int k = -reach; k <= reach; ++k) {
         const int32_t at[3] = {ijk[0] + i, ijk[1] + j, ijk[2] + k};
         const int64_t slot  = mac_grid_slot(g, at[0], at[1], at[2]);
-        if (slot < 0) continue;
-        const int32_t first = c->bins.start[slot], end = c->bins.start[slot + 1];
-        double        shift[3];
-        if (first == end) continue;
-        r->is_pushing = r->is_pushing || (is_pushing && is_pushing[slot]);
-        for (int a = 0; a < 3; ++a) shift[a] = at[a] < 0 ? -g->h * g->n[a] : at[a] >= g->n[a] ? g->h * g->n[a] : 0.0; /* only where periodic is anything there */
-        const int last = r->n - 1;
-        if (last >= 0 && r->end[last] == first && v3_dot(shift, shift) == v3_dot(r->shift[last], r->shift[last])) r->end[last] = end;
-        else r->first[r->n] = first, r->end[r->n] = end, v3_copy(r->shift[r->n++], shift);
+        double        here[3];
+        if (slot < 0 || c->bins.start[slot] == c->bins.start[slot + 1]) continue;
+        is_pushed = is_pushed || is_pushing[slot];
+        for (int a = 0; a < 3; ++a) /* only where the box is periodic is there anything beyond it */
+          here[a] = cell_center(g, ijk, a) + (at[a] < 0 ? g->h * g->n[a] : at[a] >= g->n[a] ? -g->h * g->n[a] : 0.0);
+        if (c->bins.start[slot] != end || here[0] != from[0] || here[1] != from[1] || here[2] != from[2]) {
+          append(c, from, 1.0 / R, first, end, is_pushing, out);
+          first = c->bins.start[slot];
+          v3_copy(from, here);
+        }
+        end = c->bins.start[slot + 1];
       }
+  append(c, from, 1.0 / R, first, end, is_pushing, out);
+  if (!is_pushed) out->n = 0;
+  for (; out->n % WHOLE != 0; ++out->n) {
+    for (int a = 0; a < 3; ++a) out->x[a][out->n] = 1e3f;
+    out->volume[out->n] = out->multiplier[out->n] = 0.0f;
+  }
 }
 
 /* 1 - product of (1 - F). */
@@ -120,87 +153,119 @@ static double wall_density(const mac_grid *g, const double x[3], double R, int n
   return 1.0 - free;
 }
 
-/* sum_q |grad_q C|^2 + epsilon */
-static double stiffness(const mac_correction *c, const runs *r, const double x[3], double unit, double inverse, double volume, const double wall[3])
+static inline float positive_f(float x) { return x > 0.0f ? x : 0.0f; }
+static const float TINY = 1e-6f; /* [R], so that two in one place do not divide by zero */
+
+static double density_at(const neighbours *near, const float at[3])
 {
-  const double *const X = c->bins.x[0], *const Y = c->bins.x[1], *const Z = c->bins.x[2], *const V = c->volume;
-  const double        tiny = 1e-12 / inverse, usual = 0.75 * inverse * volume * unit;
-  double              gx = 0.0, gy = 0.0, gz = 0.0, g2 = 0.0;
-  for (int q = 0; q < r->n; ++q) {
-    const double x0 = x[0] - r->shift[q][0], x1 = x[1] - r->shift[q][1], x2 = x[2] - r->shift[q][2];
+  const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume;
+  float rho = 0.0f;
+#pragma omp simd reduction(+ : rho)
+  for (int64_t j = 0; j < near->n; ++j) {
+    const float dx = at[0] - X[j], dy = at[1] - Y[j], dz = at[2] - Z[j], w = positive_f(1.0f - (dx * dx + dy * dy + dz * dz));
+    rho += V[j] * w * w * w;
+  }
+  return rho;
+}
+
+/* sum_q |grad_q C|^2 + epsilon; lengths in R, volumes in the largest; unit: what makes densities of kernel sums; wall [1/R]. */
+static double stiffness(const neighbours *near, const float at[3], double unit, double volume, const double wall[3])
+{
+  const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume;
+  const double usual = 0.75 * volume * unit;
+  float        gx = 0.0f, gy = 0.0f, gz = 0.0f, g2 = 0.0f;
 #pragma omp simd reduction(+ : gx, gy, gz, g2)
-    for (int32_t j = r->first[q]; j < r->end[q]; ++j) {
-      const double dx = x0 - X[j], dy = x1 - Y[j], dz = x2 - Z[j], r2 = dx * dx + dy * dy + dz * dz, d = sqrt(r2) + tiny;
-      const double s = positive(1.0 - d * inverse), k = -3.0 * inverse * V[j] * s * s / d;
-      gx += k * dx, gy += k * dy, gz += k * dz;
-      g2 += k * k * r2;
-    }
+  for (int64_t j = 0; j < near->n; ++j) {
+    const float dx = at[0] - X[j], dy = at[1] - Y[j], dz = at[2] - Z[j], r2 = dx * dx + dy * dy + dz * dz, r = sqrtf(r2) + TINY;
+    const float s = positive_f(1.0f - r), k = -3.0f * V[j] * s * s / r;
+    gx += k * dx, gy += k * dy, gz += k * dz;
+    g2 += k * k * r2;
   }
   const double total[3] = {gx * unit + wall[0], gy * unit + wall[1], gz * unit + wall[2]};
   return g2 * unit * unit + v3_dot(total, total) + SOFTENING * 6.0 * usual * usual;
 }
 
-/* Multipliers of the particles of one cell. */
-static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, int n_placed, const mac_placed *placed, const mac_placed **near)
+/* sum_q (own + multiplier_q) grad W */
+static void push_at(const neighbours *near, const float at[3], float own, double unit, double move[3])
 {
-  const double *const X = c->bins.x[0], *const Y = c->bins.x[1], *const Z = c->bins.x[2], *const V = c->volume;
-  const double        inverse = 1.0 / R;
-  double              center[3];
-  int32_t             ijk[3];
-  int                 n_near = 0;
-  runs                r;
+  const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume, *restrict L = near->multiplier;
+  float mx = 0.0f, my = 0.0f, mz = 0.0f;
+#pragma omp simd reduction(+ : mx, my, mz)
+  for (int64_t j = 0; j < near->n; ++j) {
+    const float dx = at[0] - X[j], dy = at[1] - Y[j], dz = at[2] - Z[j], r = sqrtf(dx * dx + dy * dy + dz * dz) + TINY;
+    const float s = positive_f(1.0f - r), k = -3.0f * V[j] * s * s / r * (own + L[j]);
+    mx += k * dx, my += k * dy, mz += k * dz;
+  }
+  v3_set(move, mx * unit, my * unit, mz * unit);
+}
+
+static void place_in_cell(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], int64_t p, double R, float at[3])
+{
+  for (int a = 0; a < 3; ++a) at[a] = (float)((c->bins.x[a][p] - cell_center(g, ijk, a)) / R);
+}
+
+/* Multipliers of the particles of one cell. */
+static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, int n_placed, const mac_placed *placed, const mac_placed **solids,
+                             neighbours *near)
+{
+  double  center[3];
+  int32_t ijk[3];
+  int     n_solids    = 0;
   c->is_pushing[slot] = 0;
   if (c->bins.start[slot] == c->bins.start[slot + 1]) return;
   mac_grid_cell(g, slot, ijk);
-  find_runs(c, g, ijk, reach, NULL, &r);
-  for (int a = 0; a < 3; ++a) center[a] = g->min[a] + g->h * (ijk[a] + 0.5);
+  for (int a = 0; a < 3; ++a) center[a] = cell_center(g, ijk, a);
   for (int s = 0; s < n_placed; ++s)
-    if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R) near[n_near++] = &placed[s];
+    if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R) solids[n_solids++] = &placed[s];
+  gather_neighbours(c, g, ijk, R, reach, NULL, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
-    const double x[3] = {X[p], Y[p], Z[p]}, unit = 1.0 / c->reference[p];
-    double       rho = 0.0, wall[3];
-    for (int q = 0; q < r.n; ++q) {
-      const double x0 = x[0] - r.shift[q][0], x1 = x[1] - r.shift[q][1], x2 = x[2] - r.shift[q][2];
-#pragma omp simd reduction(+ : rho)
-      for (int32_t j = r.first[q]; j < r.end[q]; ++j) {
-        const double dx = x0 - X[j], dy = x1 - Y[j], dz = x2 - Z[j], w = positive(1.0 - (dx * dx + dy * dy + dz * dz) * inverse * inverse);
-        rho += V[j] * w * w * w;
-      }
-    }
-    const double in_walls = wall_density(g, x, R, n_near, near, wall);
-    const double C        = rho * unit + in_walls - 1.0 - c->slack[p];
+    const double x[3] = {c->bins.x[0][p], c->bins.x[1][p], c->bins.x[2][p]}, unit = c->largest / c->reference[p];
+    double       wall[3];
+    float        at[3];
+    place_in_cell(c, g, ijk, p, R, at);
+    const double C = density_at(near, at) * unit + wall_density(g, x, R, n_solids, solids, wall) - 1.0 - c->slack[p];
+    v3_scale(wall, R, wall);
     for (int a = 0; a < 3; ++a) c->wall[a][p] = wall[a];
-    c->multiplier[p] = C > 0.0 ? -C / stiffness(c, &r, x, unit, inverse, V[p], wall) : 0.0;
+    c->multiplier[p] = C > 0.0 ? -C / stiffness(near, at, unit, c->volume[p] / c->largest, wall) : 0.0;
     if (C > 0.0) c->is_pushing[slot] = 1;
   }
 }
 
-static void cell_moves(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, double longest)
+static void cell_moves(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, double longest, neighbours *near)
 {
-  const double *const X = c->bins.x[0], *const Y = c->bins.x[1], *const Z = c->bins.x[2], *const V = c->volume, *const L = c->multiplier;
-  const double        inverse = 1.0 / R, tiny = 1e-12 * R;
-  int32_t             ijk[3];
-  runs                r;
+  int32_t ijk[3];
   if (c->bins.start[slot] == c->bins.start[slot + 1]) return;
   mac_grid_cell(g, slot, ijk);
-  find_runs(c, g, ijk, reach, c->is_pushing, &r);
+  gather_neighbours(c, g, ijk, R, reach, c->is_pushing, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
-    const double x[3] = {X[p], Y[p], Z[p]}, unit = 1.0 / c->reference[p], own = L[p];
-    double       mx = 0.0, my = 0.0, mz = 0.0;
-    for (int q = 0; q < r.n && r.is_pushing; ++q) {
-      const double x0 = x[0] - r.shift[q][0], x1 = x[1] - r.shift[q][1], x2 = x[2] - r.shift[q][2];
-#pragma omp simd reduction(+ : mx, my, mz)
-      for (int32_t j = r.first[q]; j < r.end[q]; ++j) {
-        const double dx = x0 - X[j], dy = x1 - Y[j], dz = x2 - Z[j], d = sqrt(dx * dx + dy * dy + dz * dz) + tiny;
-        const double s = positive(1.0 - d * inverse), k = -3.0 * inverse * V[j] * unit * s * s / d * (own + L[j]);
-        mx += k * dx, my += k * dy, mz += k * dz;
-      }
-    }
-    double       move[3] = {mx + own * c->wall[0][p], my + own * c->wall[1][p], mz + own * c->wall[2][p]};
-    const double length  = v3_norm(move);
+    const double own = c->multiplier[p];
+    double       move[3];
+    float        at[3];
+    place_in_cell(c, g, ijk, p, R, at);
+    push_at(near, at, (float)own, c->largest / c->reference[p], move);
+    for (int a = 0; a < 3; ++a) move[a] = R * (move[a] + own * c->wall[a][p]);
+    const double length = v3_norm(move);
     if (length > longest) v3_scale(move, longest / length, move);
     for (int a = 0; a < 3; ++a) c->move[a][p] = move[a];
   }
+}
+
+/* Room for the neighbours of the fullest cells, for each thread. */
+static PetscErrorCode make_room(const mac_correction *c, const mac_grid *g, int reach, int64_t *room, float **out)
+{
+  int64_t most = 0;
+  PetscFunctionBegin;
+  for (int64_t slot = 0; slot < g->n_slots; ++slot) most = c->bins.start[slot + 1] - c->bins.start[slot] > most ? c->bins.start[slot + 1] - c->bins.start[slot] : most;
+  const int64_t side = 2 * reach + 1, all = most * side * side * side;
+  *room = ((all < c->bins.n ? all : c->bins.n) + WHOLE) / WHOLE * WHOLE + WHOLE;
+  PetscCall(memory_alloc("neighbours", 5 * *room * team_threads(), sizeof **out, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static neighbours room_of(float *all, int64_t room)
+{
+  float *mine = all + 5 * room * omp_get_thread_num();
+  return (neighbours){.x = {mine, mine + room, mine + 2 * room}, .volume = mine + 3 * room, .multiplier = mine + 4 * room};
 }
 
 static PetscErrorCode reserve(mac_correction *c, int64_t n, int64_t n_slots)
@@ -220,12 +285,13 @@ void mac_correction_free(mac_correction *c)
 }
 
 PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_sets, const int64_t *n, double *const (*x)[3], const mac_packing *packing,
-                                    double radius, double longest, int n_placed, const mac_placed *placed)
+                                    double radius, double longest, int n_placed, const mac_placed *placed, bool *is_done)
 {
   const int reach = (int)ceil(radius / g->h * (1.0 - 1e-12));
 
   PetscFunctionBegin;
-  SS_ASSERT(reach <= MAX_REACH);
+  c->largest = 0.0;
+  for (int s = 0; s < n_sets; ++s) c->largest = fmax(c->largest, packing[s].volume);
   PetscCall(mac_bins_fill(&c->bins, g, n_sets, n, (const double *const(*)[3])x));
   PetscCall(reserve(c, c->bins.n, g->n_slots));
 #pragma omp parallel for schedule(static)
@@ -237,14 +303,26 @@ PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_
     c->reference[i] = packing[s].volume * packing[s].reference;
     c->slack[i]     = packing[s].slack;
   }
-  const mac_placed **near;
-  const int          team = team_threads();
-  PetscCall(memory_alloc("solids nearby", (int64_t)team * n_placed + 1, sizeof *near, &near));
+  const mac_placed **solids;
+  float             *floats;
+  int64_t            room, n_pushing = 0;
+  PetscCall(make_room(c, g, reach, &room, &floats));
+  PetscCall(memory_alloc("solids nearby", (int64_t)team_threads() * n_placed + 1, sizeof *solids, &solids));
+#pragma omp parallel for schedule(dynamic, 64) reduction(+ : n_pushing)
+  for (int64_t slot = 0; slot < g->n_slots; ++slot) {
+    neighbours near = room_of(floats, room);
+    cell_multipliers(c, g, slot, radius, reach, n_placed, placed, solids + (int64_t)omp_get_thread_num() * n_placed, &near);
+    n_pushing += c->is_pushing[slot];
+  }
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t slot = 0; slot < g->n_slots; ++slot) cell_multipliers(c, g, slot, radius, reach, n_placed, placed, near + (int64_t)omp_get_thread_num() * n_placed);
-  memory_free(&near);
-#pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t slot = 0; slot < g->n_slots; ++slot) cell_moves(c, g, slot, radius, reach, longest);
+  for (int64_t slot = 0; slot < g->n_slots; ++slot) {
+    neighbours near = room_of(floats, room);
+    if (n_pushing > 0) cell_moves(c, g, slot, radius, reach, longest, &near);
+  }
+  memory_free(&solids);
+  memory_free(&floats);
+  *is_done = n_pushing == 0;
+  if (*is_done) PetscFunctionReturn(PETSC_SUCCESS);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->bins.n; ++i) {
     int32_t p = c->bins.order[i];

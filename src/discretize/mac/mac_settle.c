@@ -123,10 +123,11 @@ static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *pla
   for (int b = 0; b < d->n_bodies; ++b)
     if (d->n[b] > 0) packing[b] = mac_packing_of(d->particles[b]->mass[0] / d->materials[b]->density, radius);
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int64_t round = 0; round < o->iterations && !code && largest > 0.0; ++round) {
+  bool is_done = largest == 0.0;
+  for (int64_t round = 0; round < o->iterations && !code && !is_done; ++round) {
     code = mac_grid_build(&s->grid, d->n_bodies, d->n, (const double *const(*)[3])d->x, MAC_REACH);
     if (!code)
-      code = mac_correction_round(&d->correction, &s->grid, d->n_bodies, d->n, (double *const(*)[3])d->x, packing, radius, o->step * s->grid.h, n_placed, placed);
+      code = mac_correction_round(&d->correction, &s->grid, d->n_bodies, d->n, (double *const(*)[3])d->x, packing, radius, o->step * s->grid.h, n_placed, placed, &is_done);
     if (!code) code = contain_all(d);
   }
   memory_free(&packing);
