@@ -318,6 +318,22 @@ static void iterate(mprgp *m, const box_options *o, box_result *r, bool is_origi
   }
 }
 
+/* What lies on a bound and is pressed by nothing that could matter is taken off it by nothing that could: free, it can follow its neighbours at once, where the
+ * face would else grow by a layer of cells a step. The inside of a liquid in its first step is like that. */
+static void loosen(mprgp *m, box_result *r)
+{
+  const double slight = 1e-3 * r->target / sqrt((double)m->n);
+  int64_t      count  = 0;
+  for (int64_t i = 0; i < m->n; ++i) {
+    const double root = sqrt(m->q->diagonal[i]), by = slight / root;
+    const bool   at_lo = m->x[i] <= m->lo[i], at_hi = m->x[i] >= m->hi[i];
+    if (at_lo == at_hi || fabs(m->g[i]) > slight * root || !(m->hi[i] - m->lo[i] > by)) continue;
+    m->x[i] += at_lo ? by : -by;
+    ++count;
+  }
+  if (count > 0) gradient(m, r);
+}
+
 static PetscErrorCode solve(const box_qp *q, const box_options *o, bool is_original, double *x, box_result *r)
 {
   mprgp m = {.q = q, .n = q->n, .n_chunks = team_chunks(q->n), .x = x};
@@ -327,6 +343,7 @@ static PetscErrorCode solve(const box_qp *q, const box_options *o, bool is_origi
     m.alpha = r->alpha_bar;
     if (!(m.alpha > 0.0)) m.alpha = 1.9 / (q->grid ? norm_of_grid(&m) : norm_of_operator(&m, r));
     gradient(&m, r);
+    if (!is_original && sqrt(m.nu2) > r->target) loosen(&m, r);
     iterate(&m, o, r, is_original);
     r->alpha_bar = m.alpha;
   }
