@@ -21,14 +21,10 @@ static PetscErrorCode snapshot_create(flow_solver *S, snapshot *b)
   PetscCall(flow_array(S, "flow z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static void copy(double *to, const double *from, int64_t n)
-{
-  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
-}
 static void snapshot_take(const flow_solver *S, snapshot *b)
 {
-  copy(b->p, S->x->p, S->f->n_cells), copy(b->s, S->x->s, S->f->n_stress);
-  copy(b->lambda, S->x->lambda, S->f->n_contacts), copy(b->z, S->x->z, 2 * S->f->n_contacts);
+  flow_copy(b->p, S->x->p, S->f->n_cells), flow_copy(b->s, S->x->s, S->f->n_stress);
+  flow_copy(b->lambda, S->x->lambda, S->f->n_contacts), flow_copy(b->z, S->x->z, 2 * S->f->n_contacts);
 }
 
 static double largest_difference(int64_t n, const double *restrict a, const double *restrict b)
@@ -104,7 +100,7 @@ static PetscErrorCode solve_pn(flow_solver *S, snapshot *sweep)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int64_t k = 0; k < (is_coupled ? S->o->sweeps : 1); ++k) {
-    copy(sweep->p, S->x->p, S->f->n_cells), copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
+    flow_copy(sweep->p, S->x->p, S->f->n_cells), flow_copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
     PetscCall(timed(S, PRESSURE, flow_solve_p));
     PetscCall(timed(S, CONTACT, flow_solve_lambda));
     scales(S);

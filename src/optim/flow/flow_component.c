@@ -135,8 +135,7 @@ void flow_component_apply(void *context, const double *restrict x, double *restr
   FLOW_FOR(i, S->f->n_faces) face[i] = weight[i] * flow_row(&k->DT, i, x);
   FLOW_FOR(i, k->n) y[i] = flow_row(&k->D, i, face);
   if (k->coupled.n_rows > 0) {
-    memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench);
-    memset(S->rate, 0, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->rate);
+    flow_clear_bodies(S);
     flow_coupled_force(&k->coupled, x, S->wrench);
     flow_push(S->f, 1.0, S->wrench, S->rate);
     flow_coupled_rate(&k->coupled, S->rate, y);

@@ -18,8 +18,7 @@ PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t)
 void flow_friction_product(flow_friction *t, const double *restrict x, double *restrict y)
 {
   flow_solver *S = t->S;
-  memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench);
-  memset(S->rate, 0, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->rate);
+  flow_clear_bodies(S);
   flow_contact_force(S->f, NULL, x, S->wrench);
   flow_push(S->f, 1.0, S->wrench, S->rate);
   flow_gradient_contacts(S->f, S->rate, NULL, y);

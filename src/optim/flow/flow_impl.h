@@ -60,6 +60,11 @@ typedef struct flow_solver {
 #define FLOW_FOR(i, n)                                                                  \
   FLOW_PRAGMA(omp parallel for schedule(static) if ((n) >= FLOW_PARALLEL))              \
   for (int64_t i = 0; i < (n); ++i)
+/* Nothing to copy may come with no array. */
+static inline void flow_copy(double *to, const double *from, int64_t n)
+{
+  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+}
 static inline double flow_row(const sparse_rows *a, int64_t i, const double *restrict x)
 {
   double sum = 0.0;
@@ -72,6 +77,13 @@ static inline void flow_mulv(const double *restrict m, const double *restrict x,
     for (int j = 0; j < FLOW_BODY; ++j) y[i] += m[FLOW_BODY * i + j] * x[j];
 }
 static inline double flow_cohesion(const flow_problem *f, int64_t c) { return f->cohesion ? f->cohesion[c] : 0.0; }
+/* Wrenches and rates of all bodies to 0. */
+static inline void flow_clear_bodies(flow_solver *S)
+{
+  if (S->f->n_bodies == 0) return;
+  memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench);
+  memset(S->rate, 0, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->rate);
+}
 /* |s|_F^2 of five components, and t = N^-1 g for the matrix N of that norm. */
 static inline double flow_norm2(bool is_orthonormal, const double s[5])
 {

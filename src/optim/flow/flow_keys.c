@@ -100,7 +100,7 @@ static const key_spec keys[] = {
    .help = "of pressure and normal forces in one outer iteration, with coupling: monolithic; where they hardly contract, both are solved together"},
   {.name = "pressure", .type = KEY_TABLE, .offset = offsetof(flow_options, pressure), .fallback = "{}", .table = &box_options_table,
    .help = "solver of pressure and of normal forces"},
-  {.name = "boxes", .type = KEY_TABLE, .offset = offsetof(flow_options, boxes), .fallback = "{}", .table = &box_options_table,
+  {.name = "boxes", .type = KEY_TABLE, .offset = offsetof(flow_options, boxes), .fallback = "{tolerance: 1.0e-2}", .table = &box_options_table,
    .help = "solver of components of stress: augmented_lagrangian, pyramid and sp"},
   {.name = "projected_gradient", .type = KEY_TABLE, .offset = offsetof(flow_options, gradient), .fallback = "{}", .table = &gradient_table,
    .help = "stress: projected_gradient"},

@@ -23,13 +23,13 @@ static void add_forces(const flow_coupling *c, const double *x, double *force)
 static void fill_velocities(kkt *w)
 {
   const flow_problem *f = w->f;
-  if (f->n_faces > 0) memcpy(w->u, f->u_star, (size_t)f->n_faces * sizeof *w->u);
+  flow_copy(w->u, f->u_star, f->n_faces);
   add_rows(f->G, w->x->p, f->mobility, w->u);
   if (f->n_stress > 0) add_rows(f->D, w->x->s, f->mobility, w->u);
   add_forces(&f->F_p, w->x->p, w->force);
   add_forces(&f->F_s, w->x->s, w->force);
   flow_contact_force(f, w->x->lambda, w->x->z, (double(*)[FLOW_BODY])w->force);
-  if (f->n_bodies > 0) memcpy(w->v, f->v_star, (size_t)(FLOW_BODY * f->n_bodies) * sizeof *w->v);
+  flow_copy(w->v, f->v_star, FLOW_BODY * f->n_bodies);
   flow_push(f, 1.0, (double(*)[FLOW_BODY])w->force, w->v);
 }
 

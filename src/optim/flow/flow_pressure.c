@@ -7,8 +7,7 @@ static void apply_p(void *context, const double *restrict x, double *restrict y)
   flow_solver *S = context;
   grid_matrix_apply(&S->A_pp, x, y);
   if (S->F_p.n_rows == 0) return;
-  memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench);
-  memset(S->rate, 0, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->rate);
+  flow_clear_bodies(S);
   flow_coupled_force(&S->F_p, x, S->wrench);
   flow_push(S->f, 1.0, S->wrench, S->rate);
   flow_coupled_rate(&S->F_p, S->rate, y);
@@ -23,6 +22,7 @@ PetscErrorCode flow_solve_p(flow_solver *S)
 {
   double *p = S->x->p;
   PetscFunctionBegin;
+  if (S->f->n_cells == 0) PetscFunctionReturn(PETSC_SUCCESS);
   flow_change_p(S, -1.0, p); /* b = minus the gradient at p = 0 */
   flow_gradient_p(S, S->b_p);
   FLOW_FOR(i, S->f->n_cells) S->b_p[i] = -S->b_p[i];
@@ -39,8 +39,7 @@ PetscErrorCode flow_solve_p(flow_solver *S)
 /* A_ll x, with the proximal term. */
 static void apply_contacts(flow_solver *S, const double *restrict x, double *restrict y)
 {
-  memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench);
-  memset(S->rate, 0, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->rate);
+  flow_clear_bodies(S);
   flow_contact_force(S->f, x, NULL, S->wrench);
   flow_push(S->f, 1.0, S->wrench, S->rate);
   flow_gradient_contacts(S->f, S->rate, y, NULL);
@@ -85,8 +84,7 @@ static void apply_unified(void *context, const double *restrict x, double *restr
   double *restrict   t = w->unscaled;
   FLOW_FOR(i, n) t[i] = w->scale[i] * x[i];
   grid_matrix_apply(&S->A_pp, t, y);
-  memset(S->wrench, 0, (size_t)f->n_bodies * sizeof *S->wrench);
-  memset(S->rate, 0, (size_t)(FLOW_BODY * f->n_bodies) * sizeof *S->rate);
+  flow_clear_bodies(S);
   flow_coupled_force(&S->F_p, t, S->wrench);
   flow_contact_force(f, t + f->n_cells, NULL, S->wrench);
   flow_push(f, 1.0, S->wrench, S->rate);

@@ -28,8 +28,7 @@ static void fill_metric(flow_solver *S, flow_gradient *w)
     for (int64_t k = D->start[i]; k < D->start[i + 1]; ++k) total += fabs(D->value[k]) * sum[D->col[k]];
     w->extra[i] = total;
   }
-  memset(S->wrench, 0, (size_t)f->n_bodies * sizeof *S->wrench);
-  memset(body, 0, (size_t)(FLOW_BODY * f->n_bodies) * sizeof *body);
+  flow_clear_bodies(S);
   for (int64_t k = 0; k < f->F_s.n; ++k)
     for (int d = 0; d < FLOW_BODY; ++d) S->wrench[f->F_s.body[k]][d] += fabs(f->F_s.wrench[k][d]);
   for (int64_t b = 0; b < f->n_bodies; ++b)
@@ -102,7 +101,7 @@ static double bodies(flow_solver *S, flow_gradient *w, double beta)
   const flow_problem *f = S->f;
   double              curvature = 0.0;
   if (S->F_s.n_rows == 0) return 0.0;
-  memset(S->wrench, 0, (size_t)f->n_bodies * sizeof *S->wrench);
+  flow_clear_bodies(S);
   flow_coupled_force(&S->F_s, w->next, S->wrench);
   for (int64_t b = 0; b < f->n_bodies; ++b) {
     const double *force = w->force + FLOW_BODY * b, *old = w->force_old + FLOW_BODY * b;
@@ -225,7 +224,7 @@ static void begin(flow_solver *S, flow_gradient *w)
   const flow_problem *f = S->f;
   flow_change_s(S, -1.0, S->x->s);
   memcpy(w->base, S->u, (size_t)f->n_faces * sizeof(double));
-  if (f->n_bodies > 0) memcpy(w->v_base, S->v, (size_t)(FLOW_BODY * f->n_bodies) * sizeof(double));
+  flow_copy(w->v_base, S->v, FLOW_BODY * f->n_bodies);
   FLOW_FOR(i, f->n_stress) {
     w->s[i]     = S->x->s[i];
     w->extra[i] = f->s_known ? f->s_known[i] : 0.0;

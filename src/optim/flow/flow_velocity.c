@@ -84,8 +84,6 @@ void flow_push(const flow_problem *f, double sign, double (*wrench)[FLOW_BODY], 
   }
 }
 
-static void clear_wrenches(flow_solver *S) { memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench); }
-
 static void change(flow_solver *S, const sparse_rows *transposed, const flow_coupled *coupled, double sign, const double *restrict d)
 {
   const flow_problem *f = S->f;
@@ -93,7 +91,7 @@ static void change(flow_solver *S, const sparse_rows *transposed, const flow_cou
   const double *restrict mobility = f->mobility;
   FLOW_FOR(i, f->n_faces) u[i] -= sign * mobility[i] * flow_row(transposed, i, d);
   if (coupled->n_rows == 0) return;
-  clear_wrenches(S);
+  flow_clear_bodies(S);
   flow_coupled_force(coupled, d, S->wrench);
   flow_push(f, sign, S->wrench, S->v);
 }
@@ -118,15 +116,15 @@ void flow_contact_force(const flow_problem *f, const double *lambda, const doubl
 void flow_change_contacts(flow_solver *S, double sign, const double *d_lambda, const double *d_z)
 {
   if (S->f->n_contacts == 0) return;
-  clear_wrenches(S);
+  flow_clear_bodies(S);
   flow_contact_force(S->f, d_lambda, d_z, S->wrench);
   flow_push(S->f, sign, S->wrench, S->v);
 }
 
 void flow_velocities(flow_solver *S)
 {
-  if (S->f->n_faces > 0) memcpy(S->u, S->f->u_star, (size_t)S->f->n_faces * sizeof *S->u);
-  if (S->f->n_bodies > 0) memcpy(S->v, S->f->v_star, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->v);
+  flow_copy(S->u, S->f->u_star, S->f->n_faces);
+  flow_copy(S->v, S->f->v_star, FLOW_BODY * S->f->n_bodies);
   flow_change_p(S, 1.0, S->x->p);
   flow_change_s(S, 1.0, S->x->s);
   flow_change_contacts(S, 1.0, S->x->lambda, S->x->z);

@@ -127,7 +127,7 @@ static PetscErrorCode create_pressure(flow_solver *S)
   PetscCall(flow_array(S, "flow lower bound", f->n_cells, sizeof(double), &S->lo_p));
   PetscCall(flow_array(S, "flow b of p", f->n_cells, sizeof(double), &S->b_p));
   PetscCall(flow_array(S, "flow diagonal of p", f->n_cells, sizeof(double), &S->diagonal_p));
-  if (f->n_cells > 0) memcpy(S->diagonal_p, S->A_pp.diagonal, (size_t)f->n_cells * sizeof(double));
+  flow_copy(S->diagonal_p, S->A_pp.diagonal, f->n_cells);
   flow_coupled_diagonal(f, &S->F_p, S->diagonal_p);
   for (int64_t c = 0; c < f->n_cells; ++c) S->lo_p[c] = -flow_cohesion(f, c);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,7 +151,7 @@ PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const f
   PetscCall(flow_coupled_create(S, &f->F_s, &S->F_s));
   PetscCall(flow_array(S, "flow alpha", f->n_cells, sizeof(double), &S->alpha));
   PetscCall(flow_array(S, "flow radii", f->n_cells, sizeof(double), &S->radius));
-  if (f->alpha) memcpy(S->alpha, f->alpha, (size_t)f->n_cells * sizeof(double));
+  if (f->alpha) flow_copy(S->alpha, f->alpha, f->n_cells);
   PetscCall(create_contacts(S));
   PetscCall(create_pressure(S));
   PetscCall(flow_array(S, "flow diagonal of s", f->n_stress, sizeof(double), &S->diagonal_s));
