@@ -378,7 +378,7 @@ static void the_same_bits_on_any_number_of_threads(void **unused)
 }
 
 /* A slab on a solid plane, anywhere in its cell and oblique, under hydrostatic pressure at yield in simple shear along the plane: the plane is pushed
- * along itself by the material's own M p, or where its friction is less, by that, within 1.3 % of M. */
+ * along itself by the material's own M p, or where its friction is less, by that, within 2 % of M. */
 static double shear_on_plane(double slope, double offset, double friction, double *pressure)
 {
   const double   normal[3] = {-sin(slope), 0.0, cos(slope)}, along[3] = {cos(slope), 0.0, sin(slope)};
@@ -420,8 +420,8 @@ static void solids_hold_by_their_friction(void **unused)
       double       pressure, own = shear_on_plane(slope, offset, INFINITY, &pressure), less, none;
       less = shear_on_plane(slope, offset, 0.2, &pressure), none = shear_on_plane(slope, offset, 0.0, &pressure);
       assert_close(own / pressure, 0.5, slope > 0.0 ? 0.015 : 1e-12);
-      assert_close(less / pressure, 0.2, slope > 0.0 ? 0.0065 : 1e-12);
-      assert_close(none / pressure, 0.0, slope > 0.0 ? 0.0065 : 1e-12);
+      assert_close(less / pressure, 0.2, slope > 0.0 ? 0.01 : 1e-12);
+      assert_close(none / pressure, 0.0, slope > 0.0 ? 0.01 : 1e-12);
     }
   assert_no_leak();
 }
@@ -486,7 +486,48 @@ static void hollow_bodies_bear_what_is_in_them(void **unused)
   assert_no_leak();
 }
 
+/* What lies on a rough wall is slowed by M times the momentum that its own faces bring to the wall: in the direction of its motion, to rest and no
+ * farther; not by smooth walls, and not with the published weights. */
+static bool thin(const double x[3]) { return x[2] < 0.1; }
+static double speed_left(mac_wall floor, int edge_weights, double fall, double wall_friction, double *direction)
+{
+  mac_wall wall[3][2];
+  memcpy(wall, MAC_ALL_PERIODIC, sizeof wall);
+  wall[2][0] = floor, wall[2][1] = MAC_WALL_SMOOTH;
+  mac_scene      c;
+  mac_scene_spec m = {.h = 0.1, .n = {8, 8, 8}, .wall = (const mac_wall(*)[2])wall, .is_filled = thin, .density = 1500.0, .friction = 0.5};
+  mac_system     y = {0};
+  mac_scene_create(&c, &m);
+  c.o.edge_weights = edge_weights, c.o.wall_friction = wall_friction;
+  static const double u[3] = {0.3, 0.4, -1.0};
+  for (int a = 0; a < 3; ++a)
+    for (int64_t s = 0; s < c.s.grid.n_slots; ++s) c.s.u[a][s] = c.s.mass[a][s] > 0.0 ? u[a] * (a == 2 ? fall : 1.0) : 0.0;
+  assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  const int64_t slot = mac_grid_slot(&c.s.grid, 0, 5, 0);
+  const double  left[2] = {c.s.u[0][slot], c.s.u[1][slot]};
+  *direction = left[0] * u[1] - left[1] * u[0];
+  mac_system_destroy(&y), mac_scene_destroy(&c);
+  return hypot(left[0], left[1]);
+}
+static void walls_hold_what_lies_on_them(void **unused)
+{
+  (void)unused;
+  static const double share = 0.5 / 0.875; /* of the layer's mass: on the wall's faces, over the lowest tangential ones */
+  double              direction;
+  for (int upwards = 0; upwards < 2; ++upwards) {
+    assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, upwards ? -0.2 : 0.2, NAN, &direction), 0.5 - (upwards ? 0.0 : 0.5 * share * 0.2), 1e-12);
+    assert_close(direction, 0.0, 1e-12);
+  }
+  assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, 0.2, 0.3, &direction), 0.5 - 0.3 * share * 0.2, 1e-12);
+  assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, 0.2, 0.9, &direction), 0.5 - 0.5 * share * 0.2, 1e-12);
+  assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, 20.0, NAN, &direction), 0.0, 0.0);
+  assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_PLAIN, 0.2, NAN, &direction), 0.5, 0.0);
+  assert_close(speed_left(MAC_WALL_SMOOTH, MAC_EDGES_NORMALIZED, 0.2, NAN, &direction), 0.5, 0.0);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes), cmocka_unit_test(transposes_and_rigid_motions),
           cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
           cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction),
-          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them))
+          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them),
+          cmocka_unit_test(walls_hold_what_lies_on_them))

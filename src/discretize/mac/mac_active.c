@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double SCALED_FROM = 0.05, OBLIQUE_FROM = 0.0075; /* see mac_system.h: difference of W_S; sum of n_a^2 n_b^2, that of 5 degrees */
+static const double SCALED_FROM = 0.03, OBLIQUE_FROM = 0.004; /* see mac_system.h: difference of W_S; sum of n_a^2 n_b^2, that of 4 degrees */
 
 static bool has_open_face(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
 {
@@ -32,6 +32,25 @@ static int64_t add_up(int64_t n, int64_t *count)
     count[b] = sum, sum += here;
   }
   return sum;
+}
+
+/* Material constants of an active cell. One in a solid has those of the material around it; but it does not hold that together. */
+static void put_constants(const mac_assembly *c, int64_t slot, int64_t i)
+{
+  const mac_state *s = c->s;
+  mac_system      *y = c->y;
+  const bool       is_solid = !(y->weights.cell_fluid[slot] > 0.0);
+  double           friction = 0.0, density = 0.0;
+  int              n = 0;
+  y->friction[i] = s->friction[slot], y->rest_density[i] = s->rest_density[slot], y->cohesion[i] = is_solid ? 0.0 : s->cohesion[slot];
+  if (!is_solid) return;
+  for (int q = 0; q < 27 && !(s->rest_density[slot] > 0.0); ++q) {
+    const int32_t *at = y->ijk[i];
+    const int64_t  other = mac_grid_slot(c->g, at[0] + q / 9 - 1, at[1] + q / 3 % 3 - 1, at[2] + q % 3 - 1);
+    if (other >= 0 && s->rest_density[other] > 0.0) friction += s->friction[other], density += s->rest_density[other], ++n;
+  }
+  if (n) y->friction[i] = friction / n, y->rest_density[i] = density / n;
+  if (c->o->edge_weights == MAC_EDGES_PLAIN) y->friction[i] = 0.0;
 }
 
 static PetscErrorCode number_cells(mac_assembly *c)
@@ -66,12 +85,9 @@ static PetscErrorCode number_cells(mac_assembly *c)
     int64_t i = count[b];
     for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) {
       if (y->cell_of[slot] < 0) continue;
-      const bool is_material = y->weights.cell_fluid[slot] > 0.0;
       y->cell_of[slot] = (int32_t)i, y->cell_slot[i] = slot;
       mac_grid_cell(g, slot, y->ijk[i]);
-      y->friction[i]       = is_material ? c->s->friction[slot] : 0.0;
-      y->cohesion[i]       = is_material ? c->s->cohesion[slot] : 0.0;
-      y->rest_density[i++] = c->s->rest_density[slot];
+      put_constants(c, slot, i++);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,7 +126,7 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
   const mac_system *y = c->y;
   const int         a = (axis + 1) % 3, b = (axis + 2) % 3, at[4] = {place, place - mac_step[a], place - mac_step[b], place - mac_step[a] - mac_step[b]};
   int32_t           ijk[3];
-  double            sum = 0.0, friction = 0.0, active = 0.0, scale = 1.0;
+  double            sum = 0.0, friction = 0.0, scale = 1.0;
   int               n = 0;
   bool              is_rough = false;
   mac_grid_cell(g, slot, ijk);
@@ -128,10 +144,9 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
       sum += beyond == MAC_WALL_OPEN;
       continue;
     }
-    const double fluid = cell >= 0 ? y->weights.cell_fluid[cell] : 1.0;
-    sum += fluid;
-    if (cell < 0 || y->cell_of[cell] < 0 || !(c->s->friction[cell] > 0.0) || !(fluid > 0.0)) continue;
-    friction += c->s->friction[cell], active += mac_edge_share(c, cell), ++n;
+    const bool is_on = cell >= 0 && y->cell_of[cell] >= 0;
+    sum += is_on ? 1.0 : cell >= 0 ? y->weights.cell_fluid[cell] : 1.0;
+    if (is_on && y->friction[y->cell_of[cell]] > 0.0) friction += y->friction[y->cell_of[cell]], ++n;
   }
   if (!n) return 0.0;
   friction /= n;
@@ -139,7 +154,7 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
   const double solids = scale_of_solids(c, slot / MAC_BLOCK, tile, place, a, b, friction);
   if (solids < scale) scale = solids;
   const double norm = c->o->edge_weights == MAC_EDGES_PLAIN ? 4.0 : sum;
-  return y->weights.edge_liquid[axis][slot] * scale / norm * (c->o->arrangement == MAC_STAGGERED ? active : 1.0);
+  return y->weights.edge_liquid[axis][slot] * scale / norm * (c->o->arrangement == MAC_STAGGERED ? n : 1);
 }
 
 /* Weight of normal stresses: W_L, and what friction of solids with an oblique surface leaves of it. */
@@ -147,11 +162,12 @@ static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64
 {
   const mac_weights *w = &c->y->weights;
   const int64_t      block = slot / MAC_BLOCK;
+  const double       own = c->y->friction[c->y->cell_of[slot]];
   double             scale = 1.0;
   for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
     const int32_t r = w->share[q].solid;
     double        d[3], square[3], sum = 0.0, most = 0.0;
-    if (!(c->solids[r].friction < c->s->friction[slot])) continue;
+    if (!(c->solids[r].friction < own)) continue;
     for (int a = 0; a < 3; ++a) {
       d[a]      = share_of_face(c, r, tile[place + mac_step[a]], a) - share_of_face(c, r, tile[place], a);
       square[a] = d[a] * d[a], sum += square[a];
@@ -159,7 +175,7 @@ static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64
     }
     if (!(sum > 0.0)) continue;
     const double oblique = (square[0] * square[1] + square[1] * square[2] + square[2] * square[0]) / (sum * sum) / OBLIQUE_FROM,
-                 difference = most / SCALED_FROM, least = admitted(c->solids[r].friction, c->s->friction[slot]);
+                 difference = most / SCALED_FROM, least = admitted(c->solids[r].friction, own);
     const double here = 1.0 - (difference < 1.0 ? difference : 1.0) * (oblique < 1.0 ? oblique : 1.0) * (1.0 - least);
     if (here < scale) scale = here;
   }
@@ -317,7 +333,7 @@ static PetscErrorCode number_staggered(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode reserve(mac_assembly *c)
+PetscErrorCode mac_active_reserve(mac_assembly *c)
 {
   const int64_t n = c->g->n_slots;
   mac_system   *y = c->y;
@@ -337,7 +353,6 @@ PetscErrorCode mac_active_find(mac_assembly *c)
   mac_system *y = c->y;
   double      friction = 0.0;
   PetscFunctionBegin;
-  PetscCall(reserve(c));
   PetscCall(number_cells(c));
   for (int64_t i = 0; i < y->n_cells; ++i)
     if (y->friction[i] > friction) friction = y->friction[i];

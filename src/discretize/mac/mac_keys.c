@@ -59,7 +59,8 @@ static const key_spec mac_keys[] = {
   {.name = "basis", .type = KEY_ENUM, .offset = offsetof(mac_options, basis), .choices = bases, .fallback = "orthonormal",
    .help = "five numbers for a deviatoric stress: in an orthonormal basis, or sxx, szz, sxy, sxz, syz as published"},
   {.name = "edge_weights", .type = KEY_ENUM, .offset = offsetof(mac_options, edge_weights), .choices = edge_weights, .fallback = "normalized",
-   .help = "of arrangement: colocated, the mean over the cells around an edge: over those not in a solid, or over all four, which halves friction at walls"},
+   .help = "shear stress on edges is the mean of the cells around. normalized: but for what lies beyond walls, and these hold with all the friction of what lies on them; "
+           "plain: of all four, as published, which halves friction at walls"},
   {.name = "density_threshold", .type = KEY_REAL, .offset = offsetof(mac_options, density_threshold), .fallback = "0.4", .min = 0, .max = 1,
    .help = "cells with less than this share of the material's density carry no stress"},
   {.name = "density_floor", .type = KEY_REAL, .offset = offsetof(mac_options, density_floor), .fallback = "0.4", .min = 0, .max = 1, .is_open = true,

@@ -77,7 +77,7 @@ void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component
   const int     axis = mac_component_axis(component), a = (axis + 1) % 3, b = (axis + 2) % 3;
   const double *edge = c->y->edge_weight[axis], value = shear_part(c->o->basis) / c->g->h;
   if (c->o->arrangement == MAC_STAGGERED) row_of_edge(at, a, b, value * edge[at->slot], row);
-  else row_of_shear(at, a, b, edge, value * mac_edge_share(c, at->slot), row);
+  else row_of_shear(at, a, b, edge, value, row);
 }
 
 /* Into ascending order; a column that is met twice (a period of less than three cells) gets the sum. */
@@ -134,7 +134,7 @@ static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64
 /* One cell of a face's row of stresses: the face is in row r along b seen from the cell, -1, 0 or 1; edges along o on either side of it. */
 static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h, int32_t *col, double *value, int n)
 {
-  const double here = per_h * mac_edge_share(c, cell) * (r < 0 ? edge[0] : r > 0 ? -edge[1] : edge[0] - edge[1]);
+  const double here = per_h * (r < 0 ? edge[0] : r > 0 ? -edge[1] : edge[0] - edge[1]);
   return here != 0.0 ? insert(col, value, n, MAC_STRESSES * c->y->cell_of[cell] + component, here) : n;
 }
 static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)

@@ -59,6 +59,8 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
   out->h = s->grid.h, out->dt = dt, out->arrangement = o->arrangement, out->basis = o->basis;
   PetscCall(mac_bins_fill(&out->bins, c.g, s->n_sets, s->n, s->x));
   PetscCall(mac_weights_compute(&out->weights, c.g, &out->bins, n_solids, solids, &f));
+  PetscCall(mac_active_reserve(&c));
+  if (o->edge_weights == MAC_EDGES_NORMALIZED) mac_walls_hold(&c);
   PetscCall(extrapolate_light_faces(s, out));
   PetscCall(mac_active_find(&c));
   PetscCall(mac_operators_assemble(&c));

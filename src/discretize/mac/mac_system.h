@@ -5,19 +5,22 @@
  *
  * What takes part. A cell is active if its density, counting its solid part as dense, exceeds the threshold, W_L > cell_fill, and one of its
  * faces has W_F > 0: also a cell in a solid, next to a face that is cut. Without its pressure nothing would hold the velocity of that face to the
- * solid's (the published test, W_F of the cell > 0, lets material leak through a solid whose surface lies in the outer half of a cell). Such
- * cells have M = 0, so that their s is 0. A face is unknown if W_F > 0 and an active sample acts on it. W_L of an unknown face counts as at
- * least face_fill: a face left out would be a lid on the cell below the surface. rho of a face: its mass over h^3 and over the share of the
- * kernel outside of solids, at least density_floor of the rest density; with area fractions, the rest density.
+ * solid's (the published test, W_F of the cell > 0, lets material leak through a solid whose surface lies in the outer half of a cell). A
+ * face is unknown if W_F > 0 and an active sample acts on it. W_L of an unknown face counts as at least face_fill: a face left out would be a lid
+ * on the cell below the surface. rho of a face: its mass over h^3 and over the share of the kernel outside of solids, at least density_floor of
+ * the rest density; with area fractions, the rest density.
  *
- * T carries shear stress of cells to an edge, by weights 1/4; normalised: by W_F of the cell over the sum of W_F of the four (cells beyond closed
- * walls have none, air counts), so that a wall's edge has the stress of the material at the wall. On smooth walls edges carry none.
+ * T carries shear stress of cells to an edge, as the mean of its four cells. Plain, as published: inactive ones and those in solids have none,
+ * so that walls hold with half of the material's friction. Normalised: the mean over active cells and air (which has none); cells of solids bear stress
+ * like the material next to them, so that the surface of a solid has the friction of the pressure there. Walls of the box have no
+ * cells beyond: an edge on a wall has the mean of the two inside, bounded by the pressure half a cell above the wall, and what the wall bears in
+ * addition holds by itself, see mac_wall.c. On smooth walls edges carry none.
  *
  * Friction at a surface below the material's own, mu < M: the stress that pushes on the surface is scaled by mu / M, so that its shear is at most
  * mu p. That stress is, in full: the edges on a rough wall of the box; at a solid all edges across which W_S of the faces differs (their
  * differences, the weights with which an edge pushes on the solid, add up to one across its surface), and, where its surface is
  * oblique to the grid, all cells likewise for their normal components. To keep weights continuous in the solid's position the scaling sets in
- * linearly over a difference of 0.05: up to 1.3 % of the material's own shear may get through in addition.                             */
+ * linearly over a difference of 0.03: up to 2 % of the material's own shear may get through in addition.                             */
 #ifndef SS_DISCRETIZE_MAC_MAC_SYSTEM_H
 #define SS_DISCRETIZE_MAC_MAC_SYSTEM_H
 #include "core/sparse_rows.h"

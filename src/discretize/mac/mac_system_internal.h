@@ -34,6 +34,9 @@ typedef struct {
   int            place;
 } mac_place;
 
+PetscErrorCode mac_active_reserve(mac_assembly *c);
+/* Coulomb friction of what lies on rough walls of the box, on s->u: see mac_wall.c. After mac_active_reserve, before mac_active_find. */
+void mac_walls_hold(mac_assembly *c);
 /* Active cells, weights of edges, unknown faces: all that is numbered. Sets n_cells, n_faces and their arrays. */
 PetscErrorCode mac_active_find(mac_assembly *c);
 /* G, D and their transposes, F_p, F_s; mobility, weight, u. */
@@ -42,11 +45,6 @@ PetscErrorCode mac_couplings_assemble(mac_assembly *c);
 
 void mac_row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row);
 void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row);
-/* The share that shear stress of a cell has in the mean at an edge, over edge_weight: see mac_system.h. */
-static inline double mac_edge_share(const mac_assembly *c, int64_t cell_slot)
-{
-  return c->o->edge_weights == MAC_EDGES_PLAIN ? 1.0 : c->y->weights.cell_fluid[cell_slot];
-}
 /* Axis along which the edge of a shear component lies: xy, xz, yz -> z, y, x. */
 static inline int mac_component_axis(int component) { return 4 - component; }
 #endif
