@@ -15,6 +15,7 @@
   X(TIMER_CONTACT_FORCE, "contact force")                   \
   X(TIMER_NEWTON, "Newton and Krylov")                      \
   X(TIMER_FRICTION, "friction")                             \
+  X(TIMER_GRID, "grid operators")                           \
   X(TIMER_FLOW, "pressure, stress, contact")                \
   X(TIMER_CHECKPOINT, "checkpoint")                         \
   X(TIMER_FRAME, "frames and history")                      \

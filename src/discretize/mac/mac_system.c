@@ -1,4 +1,5 @@
 #include "core/memory.h"
+#include "core/timer.h"
 #include "discretize/mac/mac_system_internal.h"
 #include "discretize/mac/mac_velocity.h"
 
@@ -57,6 +58,7 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
   mac_fraction_options f = {.radius = o->particle_radius, .extends_into_solids = o->extends_into_solids, .is_area = c.is_area, .is_voxel = o->fractions == MAC_FRACTIONS_VOXEL, .least_theta = o->ghost_fraction};
   PetscFunctionBegin;
   out->h = s->grid.h, out->dt = dt, out->arrangement = o->arrangement, out->basis = o->basis;
+  timer_begin(TIMER_GRID);
   PetscCall(mac_bins_fill(&out->bins, c.g, s->n_sets, s->n, s->x));
   PetscCall(mac_weights_compute(&out->weights, c.g, &out->bins, n_solids, solids, &f));
   PetscCall(mac_active_reserve(&c));
@@ -65,6 +67,7 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
   PetscCall(mac_active_find(&c));
   PetscCall(mac_operators_assemble(&c));
   PetscCall(mac_couplings_assemble(&c));
+  timer_end(TIMER_GRID);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
