@@ -327,6 +327,8 @@ static void cfl_is_refused(void **state)
   s->u[2][mac_grid_slot(&s->grid, 3, 3, 3)] = 25.0;
   assert_int_equal(fixture_end(d).code, STEP_CFL);
   assert_true(p->x[2][5] == x5 && p->v[2][5] == 19.0);
+  s->u[2][mac_grid_slot(&s->grid, 3, 3, 3)] = NAN;
+  assert_int_equal(fixture_end(d).code, STEP_NOT_FINITE);
   s->u[2][mac_grid_slot(&s->grid, 3, 3, 3)] = 19.99;
   s->u[2][mac_grid_slot(&s->grid, 8, 8, 8)] = 25.0; /* no particle sees it */
   assert_int_equal(fixture_end(d).code, STEP_OK);

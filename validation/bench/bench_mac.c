@@ -7,7 +7,7 @@
  * stage must read and write once. Back means velocity, affine velocity, and positions by the midpoint rule, that is two looks at the grid.
  *
  * Measured in user cycles per particle (perf), AVX-512, AMD EPYC shared with other work, 2026-11-21: P2G 47 (9 of them sums of tiles), G2P and
- * positions 74 (11 of them tiles), a round of the correction 300, sort and grid 90.                                                     */
+ * positions 74 (11 of them tiles), a round of the correction 265, sort and grid 90.                                                     */
 #include <omp.h>
 #include <stdlib.h>
 #include "core/math3.h"

@@ -73,27 +73,38 @@ static double cell_center(const mac_grid *g, const int32_t ijk[3], int axis) { r
 /* Particles first ... end - 1; `from` is the centre of the cell that asks, or its image. */
 static void append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers, neighbours *out)
 {
-  const float per_volume = (float)(1.0 / c->largest);
-  const int   n          = end - first;
-  for (int a = 0; a < 3; ++a) {
-    const double *restrict X = c->bins.x[a] + first;
-    float *restrict to       = out->x[a] + out->n;
+  const double *restrict X = c->bins.x[0] + first, *restrict Y = c->bins.x[1] + first, *restrict Z = c->bins.x[2] + first, *restrict W = c->volume + first;
+  const double *restrict M = c->multiplier + first;
+  float *restrict x = out->x[0] + out->n, *restrict y = out->x[1] + out->n, *restrict z = out->x[2] + out->n, *restrict V = out->volume + out->n;
+  float *restrict L        = out->multiplier + out->n;
+  const double x0 = from[0], y0 = from[1], z0 = from[2], per_volume = 1.0 / c->largest;
+  const int    n = end - first;
 #pragma omp simd
-    for (int p = 0; p < n; ++p) to[p] = (float)((X[p] - from[a]) * inverse);
+  for (int p = 0; p < n; ++p) {
+    x[p] = (float)((X[p] - x0) * inverse);
+    y[p] = (float)((Y[p] - y0) * inverse);
+    z[p] = (float)((Z[p] - z0) * inverse);
+    V[p] = (float)(W[p] * per_volume);
   }
-  float *restrict V = out->volume + out->n, *restrict L = out->multiplier + out->n;
-#pragma omp simd
-  for (int p = 0; p < n; ++p) V[p] = (float)c->volume[first + p] * per_volume;
   if (has_multipliers)
 #pragma omp simd
-    for (int p = 0; p < n; ++p) L[p] = (float)c->multiplier[first + p];
+    for (int p = 0; p < n; ++p) L[p] = (float)M[p];
   out->n += n;
 }
 
-/* is_pushing NULL: multipliers are not known yet. Else nobody, if nobody nearby pushes. */
-static void gather_neighbours(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], double R, int reach, const uint8_t *is_pushing, neighbours *out)
+static bool is_any_pushing(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], int reach)
 {
-  bool    is_pushed = !is_pushing;
+  for (int i = -reach; i <= reach; ++i)
+    for (int j = -reach; j <= reach; ++j)
+      for (int k = -reach; k <= reach; ++k) {
+        const int64_t slot = mac_grid_slot(g, ijk[0] + i, ijk[1] + j, ijk[2] + k);
+        if (slot >= 0 && c->is_pushing[slot]) return true;
+      }
+  return false;
+}
+
+static void gather_neighbours(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], double R, int reach, bool has_multipliers, neighbours *out)
+{
   int32_t first = 0, end = 0; /* a run of cells that stand together */
   double  from[3] = {0.0, 0.0, 0.0};
   out->n = 0;
@@ -104,18 +115,16 @@ static void gather_neighbours(const mac_correction *c, const mac_grid *g, const 
         const int64_t slot  = mac_grid_slot(g, at[0], at[1], at[2]);
         double        here[3];
         if (slot < 0 || c->bins.start[slot] == c->bins.start[slot + 1]) continue;
-        is_pushed = is_pushed || is_pushing[slot];
         for (int a = 0; a < 3; ++a) /* only where the box is periodic is there anything beyond it */
           here[a] = cell_center(g, ijk, a) + (at[a] < 0 ? g->h * g->n[a] : at[a] >= g->n[a] ? -g->h * g->n[a] : 0.0);
         if (c->bins.start[slot] != end || here[0] != from[0] || here[1] != from[1] || here[2] != from[2]) {
-          append(c, from, 1.0 / R, first, end, is_pushing, out);
+          if (end > first) append(c, from, 1.0 / R, first, end, has_multipliers, out);
           first = c->bins.start[slot];
           v3_copy(from, here);
         }
         end = c->bins.start[slot + 1];
       }
-  append(c, from, 1.0 / R, first, end, is_pushing, out);
-  if (!is_pushed) out->n = 0;
+  if (end > first) append(c, from, 1.0 / R, first, end, has_multipliers, out);
   for (; out->n % WHOLE != 0; ++out->n) {
     for (int a = 0; a < 3; ++a) out->x[a][out->n] = 1e3f;
     out->volume[out->n] = out->multiplier[out->n] = 0.0f;
@@ -217,7 +226,7 @@ static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot,
   for (int a = 0; a < 3; ++a) center[a] = cell_center(g, ijk, a);
   for (int s = 0; s < n_placed; ++s)
     if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R) solids[n_solids++] = &placed[s];
-  gather_neighbours(c, g, ijk, R, reach, NULL, near);
+  gather_neighbours(c, g, ijk, R, reach, false, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
     const double x[3] = {c->bins.x[0][p], c->bins.x[1][p], c->bins.x[2][p]}, unit = c->largest / c->reference[p];
     double       wall[3];
@@ -236,7 +245,12 @@ static void cell_moves(mac_correction *c, const mac_grid *g, int64_t slot, doubl
   int32_t ijk[3];
   if (c->bins.start[slot] == c->bins.start[slot + 1]) return;
   mac_grid_cell(g, slot, ijk);
-  gather_neighbours(c, g, ijk, R, reach, c->is_pushing, near);
+  if (!is_any_pushing(c, g, ijk, reach)) {
+    for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p)
+      for (int a = 0; a < 3; ++a) c->move[a][p] = 0.0;
+    return;
+  }
+  gather_neighbours(c, g, ijk, R, reach, true, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
     const double own = c->multiplier[p];
     double       move[3];

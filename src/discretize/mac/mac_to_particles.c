@@ -271,7 +271,7 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict)
   for (int b = 0; b < d->n_bodies; ++b) {
     const int64_t bad = first_too_fast(d, b, is_own, limit2);
     if (bad == d->particles[b]->n) continue;
-    *verdict = (step_verdict){STEP_CFL, d->names[b], bad};
+    *verdict = (step_verdict){isfinite(is_own ? particles_speed2(d->particles[b], bad) : fastest2) ? STEP_CFL : STEP_NOT_FINITE, d->names[b], bad};
     return;
   }
 }
