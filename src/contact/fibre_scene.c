@@ -7,6 +7,8 @@
 #include "core/memory.h"
 #include <string.h>
 
+#define ENTRY 0.05 /* of the radius: how far a vertex may be led into an object */
+
 /* The fibres of one body in the arrays of all. */
 typedef struct {
   int32_t body;
@@ -40,6 +42,7 @@ struct fibre_scene {
   int64_t        found_capacity;
   bool          *touches; /* [n_bodies] the object at hand */
   fibre_object_spots on_object;
+  int            n_looks; /* in this step, after the first */
 };
 
 /* ---- making one ------------------------------------------------------------------------------------------------------ */
@@ -291,8 +294,9 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
 static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
 
 /* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which
- * would be inside by the end of the step if nothing held them, are contacts, too. Those of f->on_object are not found again. */
-static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end)
+ * would be inside by the end of the step if nothing held them, are contacts, too. Those of f->on_object are not found again; but
+ * is_again: all that go inside in spite of their contacts. */
+static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end, bool is_again)
 {
   double min[3], max[3];
   level_set_bounds(object->phi, min, max);
@@ -312,10 +316,20 @@ static void mark_landing(fibre_scene *f, const contact_object *object, const rig
       f->lands[2 * segment + k % 2] = is_near && level_set_value(object->phi, x_b) < radius;
     }
   }
-  for (int64_t i = 0; i < f->on_object.n; ++i) {
+  for (int64_t i = 0; i < f->on_object.n && !is_again; ++i) {
     const fibre_object_spot *s = &f->on_object.spot[i];
     if (s->feature != FIBRE_INSIDE) f->lands[2 * (int64_t)s->segment + (s->feature == FIBRE_LAST)] = false;
   }
+}
+
+static fibre_object_spot swept_vertex(int64_t k, const double x[3])
+{
+  fibre_object_spot spot = {.segment  = (int32_t)(k / 2),
+                            .feature  = k % 2 ? FIBRE_LAST : FIBRE_FIRST,
+                            .is_swept = true,
+                            .at       = k % 2 ? 1.0 : 0.0};
+  v3_copy(spot.axis, x);
+  return spot;
 }
 
 /* The contact of a vertex that lands; false where the level set has no direction. */
@@ -323,8 +337,7 @@ static bool landing_spot(const fibre_scene *f, const contact_object *object, con
                          fibre_object_spot *out)
 {
   double arm[3], x_b[3], g[3];
-  *out = (fibre_object_spot){.segment = (int32_t)(k / 2), .feature = k % 2 ? FIBRE_LAST : FIBRE_FIRST, .is_swept = true, .at = k % 2 ? 1.0 : 0.0};
-  v3_copy(out->axis, f->x0 + 3 * f->end[k]);
+  *out = swept_vertex(k, f->x0 + 3 * f->end[k]);
   v3_sub(arm, out->axis, start->c);
   m3_mulv_t(x_b, start->R, arm);
   out->gap = level_set_eval(object->phi, x_b, g, NULL) - f->radius[k / 2];
@@ -334,16 +347,39 @@ static bool landing_spot(const fibre_scene *f, const contact_object *object, con
   return true;
 }
 
+/* The contact of a vertex that is led into the object, on the plane that touches where it would go in: a vertex between two bumps
+ * may be held off one and come into the other. False where that plane has the vertex behind it to begin with. */
+static bool entry_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, const rigid_frame *end,
+                       int64_t k, fibre_object_spot *out)
+{
+  const double *x0 = f->x0 + 3 * f->end[k], *x1 = f->x1 + 3 * f->end[k], radius = f->radius[k / 2];
+  double        arm[3], x_b[3], g[3], was[3];
+  *out = swept_vertex(k, x0);
+  v3_sub(arm, x1, end->c);
+  m3_mulv_t(x_b, end->R, arm);
+  const double depth = radius - level_set_eval(object->phi, x_b, g, NULL);
+  if (!(depth > ENTRY * radius) || !(v3_norm(g) > 0.0)) return false;
+  m3_mulv(out->normal, end->R, g);
+  v3_scale(out->normal, 1.0 / v3_norm(out->normal), out->normal);
+  m3_mulv(was, start->R, x_b); /* where the place on the object is now */
+  v3_add(was, was, start->c);
+  v3_sub(arm, x0, was);
+  out->gap     = v3_dot(out->normal, arm) - depth;
+  out->ordinal = (uint8_t)f->n_looks;
+  return out->gap > 0.0;
+}
+
 static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const contact_object *object, const rigid_frame *end,
                                    int32_t ordinal, contact_set *set)
 {
   PetscFunctionBeginUser;
   const rigid_frame *start = &s->frames[object->frame];
-  mark_landing(f, object, end);
+  mark_landing(f, object, end, s->v != NULL);
   for (int64_t k = 0; k < 2 * f->n_segments; ++k) {
     fibre_object_spot from;
     contact_spot     *spot;
-    if (!f->lands[k] || !landing_spot(f, object, start, k, &from)) continue;
+    if (!f->lands[k]) continue;
+    if (!(s->v ? entry_spot(f, object, start, end, k, &from) : landing_spot(f, object, start, k, &from))) continue;
     PetscCall(contact_set_append(set, 1, &spot));
     make_object_spot(f, s, object, ordinal, &from, spot);
   }
@@ -385,6 +421,7 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   PetscFunctionBeginUser;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   gather(f, s);
+  f->n_looks = s->v ? f->n_looks + 1 : 0;
   PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, margin_of(f, s), &n, &found, &bad));
   if (bad >= 0) {
     int p = 0;

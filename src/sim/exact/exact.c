@@ -45,7 +45,8 @@ enum {
   IDLE     = 4,  /* iterations without getting nearer, after which linearising has given all it can: near the tolerance, */
   IDLE_FAR = 16, /* and far from it, where ways wind */
   TRIALS   = 20, /* places looked at on one way */
-  LOOKS    = 8   /* for contacts, in a step that has begun */
+  LOOKS    = 8,  /* for contacts, in a step that has begun */
+  SHORT    = 400 /* iterations for impulses that another linearisation follows */
 };
 
 /* What one step needs, from its begin to its end. */
@@ -136,8 +137,8 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How a solver answered; a bad answer ends the attempt at this step. */
-static void take_answer(const exact *e, const friction_result *answer, step_verdict *verdict, step_report *report)
+/* How a solver answered; a bad answer ends the attempt at this step, unless another linearisation follows anyway. */
+static void take_answer(const exact *e, const friction_result *answer, bool is_last, step_verdict *verdict, step_report *report)
 {
   const job_solver *o = e->layout.scene->job->solver;
   friction_report  *f = &report->friction;
@@ -146,7 +147,7 @@ static void take_answer(const exact *e, const friction_result *answer, step_verd
   f->method = -1;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
     if (strcmp(friction_solvers[k].name, answer->method) == 0) f->method = k;
-  if (answer->verdict == FRICTION_OK) return;
+  if (answer->verdict == FRICTION_OK || (!is_last && (answer->verdict == FRICTION_ITERATIONS || answer->verdict == FRICTION_STALLED))) return;
   ++report->fallbacks;
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
   else if (!(friction_result_error(answer, o->friction->error) <= o->friction_stall_tolerance))
@@ -177,10 +178,13 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     friction_options       options = *l->scene->job->solver->friction;
     options.tolerance              = p->wanted;
     options.enough                 = l->scene->job->solver->friction_stall_tolerance;
+    const bool is_last             = p->wanted <= l->scene->job->solver->friction->tolerance;
+    if (!is_last && options.max_iterations == 0) options.max_iterations = SHORT;
+    if (!is_last && options.method == FRICTION_METHOD_AUTOMATIC) options.method = FRICTION_METHOD_SPLITTING;
     timer_begin(TIMER_FRICTION);
     PetscCall(friction_solve(&problem, &options, s->r, s->u, &answer));
     timer_end(TIMER_FRICTION);
-    take_answer(e, &answer, verdict, report);
+    take_answer(e, &answer, is_last, verdict, report);
     p->error = friction_result_error(&answer, options.error);
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
     contact_jacobian_scatter(&s->rows, 1.0, s->r, p->full);
@@ -288,11 +292,11 @@ static bool has_only_rigid(const exact *e)
 }
 
 /* Impulses need no digits that the next linearisation changes: how good they have to be where `norm` was left by the last one. */
-static double tolerance_of_impulses(const exact *e, double norm)
+static double tolerance_of_impulses(const exact *e, const exact_problem *p, double norm)
 {
   const job_solver *o    = e->layout.scene->job->solver;
   const double      last = o->friction->tolerance;
-  if (o->newton->max_iterations == 1 || has_only_rigid(e)) return last;
+  if (p->set.n <= EXACT_FEW || o->newton->max_iterations == 1 || has_only_rigid(e)) return last;
   return fmax(last, fmin(LOOSEST, FORCING * last * norm / o->newton->tolerance));
 }
 
@@ -361,7 +365,7 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
   bool              is_renewed = true, is_complete; /* M belongs to the state at hand; no contact has joined */
   int64_t           n_idle     = 0; /* iterations since the best */
   PetscCall(evaluate(e, p, true, &norm, verdict, report));
-  p->wanted = tolerance_of_impulses(e, INFINITY);
+  p->wanted = tolerance_of_impulses(e, p, INFINITY);
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) {
       *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
@@ -388,7 +392,7 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
       if (is_off) PetscCall(search_the_way(e, p, first, last, verdict, report));
       else PetscCall(start_again(e, p, o->max_iterations == 1, verdict, report));
       is_renewed = true;
-      p->wanted  = tolerance_of_impulses(e, norm);
+      p->wanted  = tolerance_of_impulses(e, p, norm);
       norm = best = INFINITY, n_idle = 0;
       continue;
     }
@@ -400,7 +404,7 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
       if (!(norm <= o->stall_tolerance) || is_exact || k + 1 == o->max_iterations) break;
     }
-    p->wanted  = norm <= o->tolerance || n_idle >= patience ? final : tolerance_of_impulses(e, norm);
+    p->wanted  = norm <= o->tolerance || n_idle >= patience ? final : tolerance_of_impulses(e, p, norm);
     is_renewed = norm > SLOW * before;
     if (norm > before) anderson_forget(&p->past);
     else if (k > 0) PetscCall(accelerate(e, p, p->start));

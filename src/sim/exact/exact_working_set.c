@@ -3,8 +3,6 @@
 #include "core/memory.h"
 #include <string.h>
 
-enum { ALL = 128 }; /* so few are solved for at once */
-
 void exact_working_set_destroy(exact_working_set *s)
 {
   contact_jacobian_destroy(&s->rows);
@@ -58,7 +56,7 @@ PetscErrorCode exact_working_set_create(const step_contacts *c, const double *v,
   if (s->n_all > 0) memcpy(s->r_all, r_all, (size_t)(3 * s->n_all) * sizeof *r_all);
   contact_jacobian_velocity(&c->rows, v, s->q);
   for (int64_t i = 0; i < s->n_all; ++i)
-    s->is_in[i] = s->n_all <= ALL || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
+    s->is_in[i] = s->n_all <= EXACT_FEW || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
   pack(c, s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

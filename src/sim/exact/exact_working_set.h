@@ -5,6 +5,8 @@
 #define SS_SIM_EXACT_WORKING_SET_H
 #include "sim/step/step_contacts.h"
 
+enum { EXACT_FEW = 128 }; /* contacts that are all in, and solved for as well as can be from the first */
+
 typedef struct {
   int64_t          n, n_all;
   int32_t         *contact;    /* [n] which of the step's, ascending */
