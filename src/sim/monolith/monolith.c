@@ -6,8 +6,8 @@
  *   u = u* - mobility (G^T p + D^T s),   v = v* + dt M^-1 (F_p^T p + F_s^T s + B^T (lambda, z))
  *
  * with p, s, lambda, z of optim/flow. Bodies take the impulses that come out into their own equations (monolith_bodies.h), so that their
- * momenta are those of the forces to rounding, whatever they do when they turn. What overlaps after it is moved apart, and the continuum
- * out of the solids; neither changes velocities. */
+ * momenta are those of the forces to rounding, whatever they do when they turn. Bodies that overlap after it are moved apart, by positions
+ * alone; grains that have come into solids are moved out, and hit them. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -143,10 +143,12 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   monolith_solids_place(&m->solids, s, l->frames);
   double (*impulse)[6];
   PetscCall(memory_alloc("impulses", m->solids.n, sizeof *impulse, &impulse));
-  PetscCall(mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse));
-  for (int k = 0; k < m->solids.n; ++k)
+  PetscErrorCode code = mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse);
+  for (int k = 0; k < m->solids.n && !code; ++k)
     if (m->solids.solid[k].is_unknown) rigid_body_hit(rigid_body_of(s->bodies[m->solids.solid[k].body].body), impulse[k]);
+  if (!code) code = monolith_record_hits(s, &m->solids, l->dt, (const double(*)[6])impulse, &m->contacts.record.forces);
   memory_free(&impulse);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -56,20 +56,36 @@ static void split_coupling(const mac_coupling *c, const double *x, const mac_sys
   }
 }
 
+/* A force and a moment about the origin of its frame, of body `from` on a solid. */
+static PetscErrorCode add_wrench(const mac_solid *solid, int from, double scale, const double w[6], contact_forces *forces)
+{
+  double               moment[3];
+  contact_group_force *group;
+  PetscFunctionBegin;
+  PetscCall(contact_forces_find(forces, solid->body, from, &group));
+  v3_axpy(group->force, scale, w);
+  v3_cross(moment, solid->frame.c, w);
+  v3_axpy(group->moment, scale, moment);
+  v3_axpy(group->moment, scale, w + 3);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode add_forces(const monolith_solids *solids, const owners *o, const double (*wrench)[6], contact_forces *forces)
 {
   PetscFunctionBegin;
   for (int k = 0; k < solids->n; ++k)
-    for (int m = 0; m < o->n; ++m) {
-      const double        *w = wrench[o->n * k + m];
-      double               moment[3];
-      contact_group_force *group;
-      PetscCall(contact_forces_find(forces, solids->solid[k].body, o->body[m], &group));
-      v3_axpy(group->force, 1.0, w);
-      v3_cross(moment, solids->solid[k].frame.c, w);
-      v3_axpy(group->moment, 1.0, moment);
-      v3_axpy(group->moment, 1.0, w + 3);
-    }
+    for (int m = 0; m < o->n; ++m) PetscCall(add_wrench(&solids->solid[k], o->body[m], 1.0, wrench[o->n * k + m], forces));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode monolith_record_hits(const scene *s, const monolith_solids *solids, double dt, const double (*impulse)[6], contact_forces *forces)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < solids->n; ++k) {
+    int from = 0;
+    while (!s->bodies[from].kind->ops->carrier || s->laws[from * s->n_bodies + solids->solid[k].body].never_touch) ++from;
+    PetscCall(add_wrench(&solids->solid[k], from, 1.0 / dt, impulse[k], forces));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
