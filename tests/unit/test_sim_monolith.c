@@ -100,6 +100,24 @@ static void test_slope(void **state)
   assert_no_leak();
 }
 
+/* What is apart closes exactly its gap; what arrives with restitution leaves with its share of the speed. */
+static void test_impact(void **state)
+{
+  (void)state;
+  world w;
+  open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0, pairs: [{between: [rubber, floor], restitution: 0.5}]}\nbodies:\n" FLOOR
+                  "  lead: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.101], radius: 0.1}}, velocity: [0, 0, -0.5]}\n"
+                  "  rubber: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0, 0.1], radius: 0.1}}, velocity: [0, 0, -1]}\n" TIGHT,
+             &w);
+  step(&w);
+  assert_close(rigid(&w, "lead")->c[2], 0.1, 1e-12);
+  assert_close(rigid(&w, "rubber")->v[2], 0.5, 1e-10);
+  step(&w);
+  assert_close(rigid(&w, "lead")->v[2], 0.0, 1e-10);
+  close_world(&w);
+  assert_no_leak();
+}
+
 /* Balls that start a tenth of their radius in each other: moved apart by a share a step, while velocities stay. */
 static void test_overlap(void **state)
 {
@@ -177,5 +195,5 @@ static void test_refusals(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
+TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope), cmocka_unit_test(test_impact), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
           cmocka_unit_test(test_refusals))
