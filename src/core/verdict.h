@@ -8,7 +8,7 @@
   X(STEP_NOT_CONVERGED, -1, "Newton did not converge")                                         \
   X(STEP_NOT_FINITE, -2, "a value became infinite or not a number")                            \
   X(STEP_INVERTED, -3, "an element or particle turned inside out")                             \
-  X(STEP_CFL, -4, "something moved more than one grid cell in one step")                       \
+  X(STEP_CFL, -4, "something would move farther in one step than its grid allows")                       \
   X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
   X(STEP_DROPPED, -6, "dropped, to save the state before it in time")                           \
   X(STEP_FRICTION, -7, "no impulses were found that obey the law of friction")

@@ -35,6 +35,8 @@ column "$work/adrift" kinetic_energy | awk '$1 > last && NR > 1 { bad = 1 } { la
 # Too fast for the grid: the step is cut until it is not; in vain, if it may not be.
 status 0 "$program" run "$job" --out "$work/fast" --threads 1 --no-picture --set bodies.column.velocity='[6, 0, 0]' --set mac.cfl=0.5 --set time.end=0.008
 [ "$(column "$work/fast" retries | awk '{ n += $1 } END { print (n > 0) }')" = 1 ] && pass "steps in which particles would cross too many cells are cut"
+status 0 "$program" run "$job" --out "$work/fast" --threads 1 --no-picture --set bodies.brick.velocity='[-20, 0, 0]' --set mac.cfl=0.5 --set time.end=0.004 --force
+[ "$(column "$work/fast" retries)" -gt 0 ] && pass "so are steps in which bodies would"
 status 4 "$program" run "$job" --out "$work/failed" --threads 1 --no-picture --set bodies.column.velocity='[60, 0, 0]' --set mac.cfl=0.1 --set time.retry.halvings=1
 says "mac.cfl" && grep -q "dt/2" "$work/failed/failure.txt" && pass "and when that is not allowed the run says what may help"
 

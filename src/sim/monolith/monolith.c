@@ -8,6 +8,7 @@
  * with p, s, lambda, z of optim/flow. Bodies take the impulses that come out into their own equations (monolith_bodies.h), so that their
  * momenta are those of the forces to rounding, whatever they do when they turn. Bodies that overlap after it are moved apart, by positions
  * alone; grains that have come into solids are moved out, and hit them. */
+#include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -51,6 +52,24 @@ static void step_free(monolith_step *p)
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------------- */
+
+/* A body that crosses more cells in the step than a particle may would jump into material that has not made way. Those that have left the
+ * domain do not count. */
+static void check_pace(const monolith *m, step_verdict *verdict)
+{
+  const mac_options *o = m->layout.scene->job->mac;
+  for (int k = 0; k < m->solids.n; ++k) {
+    const scene_body *b = &m->layout.scene->bodies[m->solids.solid[k].body];
+    if (!m->solids.solid[k].is_unknown) continue;
+    const rigid_body *one       = rigid_body_of(b->body);
+    bool              is_inside = true;
+    for (int a = 0; a < 3; ++a)
+      is_inside = is_inside && one->c[a] + one->radius > o->domain->min[a] && one->c[a] - one->radius < o->domain->max[a];
+    if (!is_inside || v3_norm(m->bodies.v_free[b->body->first_block / 2]) * m->layout.dt <= o->cfl * o->spacing) continue;
+    *verdict = (step_verdict){STEP_CFL, b->name, -1};
+    return;
+  }
+}
 
 /* The continuum as particles have left it, with gravity: its unknowns and operators. */
 static PetscErrorCode assemble(monolith *m)
@@ -177,6 +196,7 @@ static PetscErrorCode try_step(monolith *m, monolith_step *p, step_verdict *verd
   PetscFunctionBegin;
   step_layout *l = &m->layout;
   PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
+  if (m->domain && verdict->code == STEP_OK) check_pace(m, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscCall(step_layout_follow(l)); /* poses of obstacles at the end */

@@ -124,6 +124,7 @@ static PetscErrorCode describe_solids(const scene *s, FILE *out)
     if (isfinite(one->friction)) fprintf(out, "%g)", one->friction);
   }
   if (solids.n > 0) fprintf(out, "\n");
+  fprintf(out, "  walls of the domain hold the continuum; bodies are held by obstacles alone\n");
   monolith_solids_destroy(&solids);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
