@@ -5,7 +5,8 @@
  *
  * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc), whose terms are both >= 0: the
  * clamp is a guard against rounding. Staggered stresses count in a cell by their mean around it. Against the paper: mu is a number of a cell,
- * beta A r^2 with the mean diagonal A of the block, unless a raw one is asked for, because a bare number has a unit. */
+ * beta A r^2 with the mean A of A_ee/N_ee, so that for beta = 1 the penalty's Hessian on the cone is that of the block, unless a raw one is asked
+ * for: a bare number has a unit. Twice as much does not converge on the published column with the published damping of 0.5. */
 #include "optim/flow/flow_stress_lagrangian.h"
 
 static PetscErrorCode create(flow_solver *S)
@@ -26,7 +27,7 @@ static PetscErrorCode create(flow_solver *S)
     PetscCall(flow_array(S, "flow cone gradient", n_cells, sizeof(double), &w->gradient[e]));
     PetscCall(flow_array(S, "flow cone hessian", n_cells, sizeof(double), &k->hessian));
     flow_component_to_cells(k, k->own, k->cells);
-    for (int64_t c = 0; c < n_cells; ++c) w->stiffness[c] += k->cells[c] / FLOW_COMPONENTS;
+    for (int64_t c = 0; c < n_cells; ++c) w->stiffness[c] += k->cells[c] / (FLOW_COMPONENTS * (S->f->is_orthonormal ? 1.0 : 2.0)); /* over N_ee */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,7 +8,7 @@ typedef struct flow_lagrangian {
   double *gradient[FLOW_COMPONENTS];    /* [n_cells] of E_c with respect to the five numbers of a cell */
   double *at_cells;                     /* [n_cells][5] */
   double *step;                         /* [n_stress] */
-  double *multiplier, *stiffness;       /* [n_cells] g; mean diagonal of A_ss */
+  double *multiplier, *stiffness;       /* [n_cells] g; mean diagonal of A_ss over that of N */
   double *trial;                        /* [n_stress] of the line search; NULL until there is one */
 } flow_lagrangian;
 
