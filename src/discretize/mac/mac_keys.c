@@ -66,7 +66,7 @@ static const key_spec mac_keys[] = {
   {.name = "density_floor", .type = KEY_REAL, .offset = offsetof(mac_options, density_floor), .fallback = "0.4", .min = 0, .max = 1, .is_open = true,
    .help = "the density of faces counts as at least this share of the material's"},
   {.name = "face_fill", .type = KEY_REAL, .offset = offsetof(mac_options, face_fill), .fallback = "0.05", .min = 0, .max = 1, .is_open = true,
-   .help = "faces of whose volume less is filled move freely"},
+   .help = "faces count as filled to at least this share of their volume: the lightest that pressure moves"},
   {.name = "cell_fill", .type = KEY_REAL, .offset = offsetof(mac_options, cell_fill), .fallback = "0.01", .min = 0, .max = 1, .is_open = true,
    .help = "cells of whose volume less is filled carry no stress"},
   {.name = "ghost_fraction", .type = KEY_REAL, .offset = offsetof(mac_options, ghost_fraction), .fallback = "0.05", .min = 0, .max = 1, .is_open = true,

@@ -47,10 +47,10 @@ typedef struct mac_options {
   int              fractions;        /* system: mac_fractions; auto: volume for granular, area for liquid */
   int              arrangement;      /* system: mac_arrangement */
   int              basis;            /* system: mac_basis */
-  int              edge_weights;     /* system: mac_edge_weights, of the transfer T of shear to edges of the colocated arrangement */
+  int              edge_weights;     /* system: mac_edge_weights, of the transfer T of shear to edges; normalized: also mac_wall.c */
   double           density_threshold;/* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
   double           density_floor;    /* system: rho of faces counts as at least this share of rho0 */
-  double           face_fill;        /* system: faces with W_L below are no unknowns */
+  double           face_fill;        /* system: least W_L of an unknown face */
   double           cell_fill;        /* system: cells with W_L below are not active */
   double           ghost_fraction;   /* system: least theta of the ghost fluid method */
   double           particle_radius;  /* system: of the spheres whose union is the continuum, in h */
