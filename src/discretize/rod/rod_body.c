@@ -290,6 +290,15 @@ static PetscErrorCode rod_restored(void *context)
   return PETSC_SUCCESS;
 }
 
+PetscErrorCode rod_body_add_group(rod_body *b, const char *name, int64_t *n, field_table *table, field_group **group)
+{
+  char path[96];
+  PetscFunctionBegin;
+  snprintf(path, sizeof path, "bodies/%s/%s", b->base.name, name);
+  PetscCall(field_table_add_group(table, path, FIELD_GROUP_PLAIN, n, b, group));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode rod_fields(body *base, field_table *table)
 {
   rod_body    *b = (rod_body *)base;
@@ -305,8 +314,7 @@ static PetscErrorCode rod_fields(body *base, field_table *table)
   PetscCall(field_table_add(table, group, "radius", "m", FIELD_F64, 1, &b->node_radius, FIELD_FRAME | FIELD_DERIVED, "of the strand"));
   if (b->model->fields) PetscCall(b->model->fields(b, table));
   /* Last, so that all there is has been read when nodes are found from it. */
-  snprintf(name, sizeof name, "bodies/%s/unknowns", base->name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_blocks, b, &group));
+  PetscCall(rod_body_add_group(b, "unknowns", &b->n_blocks, table, &group));
   PetscCall(field_table_add(table, group, "coordinate", "", FIELD_F64, 3, &b->q, FIELD_CHECKPOINT, "coordinates of the strands, by the model"));
   PetscCall(field_table_add(table, group, "rate", "", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT, "their rates"));
   group->restored = rod_restored;

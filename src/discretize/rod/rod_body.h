@@ -111,6 +111,8 @@ struct rod_body {
 PetscErrorCode rod_body_set_blocks(rod_body *b, int64_t n_blocks);
 /* Blocks i and j, also i == j, are in the matrix. */
 PetscErrorCode rod_body_couple(rod_body *b, int64_t i, int64_t j);
+/* Group "bodies/NAME/name" of *n rows, for fields of the model. */
+PetscErrorCode rod_body_add_group(rod_body *b, const char *name, int64_t *n, field_table *table, field_group **group);
 /* Block (i, j) of the tangent, which must have been coupled. */
 double *rod_body_block(const rod_body *b, int64_t i, int64_t j);
 

@@ -412,13 +412,10 @@ static PetscErrorCode corde_fields(rod_body *b, field_table *table)
 {
   corde_state *c = b->state;
   field_group *group;
-  char         name[96];
   PetscFunctionBegin;
-  snprintf(name, sizeof name, "bodies/%s/segments", b->base.name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &c->n_segments, b, &group));
+  PetscCall(rod_body_add_group(b, "segments", &c->n_segments, table, &group));
   PetscCall(field_table_add(table, group, "orientation", "", FIELD_F64, 4, &c->orientation, FIELD_CHECKPOINT, "quaternions of the segments' frames"));
-  snprintf(name, sizeof name, "bodies/%s/joints", b->base.name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &c->n_joints, b, &group));
+  PetscCall(rod_body_add_group(b, "joints", &c->n_joints, table, &group));
   PetscCall(field_table_add(table, group, "strain", "1/m", FIELD_F64, 3, &c->strain, FIELD_CHECKPOINT, "twist and curvatures between frames"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

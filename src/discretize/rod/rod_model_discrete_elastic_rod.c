@@ -271,8 +271,7 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
   PetscCall(field_table_add(table, group, "director", "1", FIELD_F64, 3, &d->director, FIELD_FRAME | FIELD_DERIVED, "first axis of the section"));
   group->refresh = refresh;
   PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "of the reference frames"));
-  snprintf(name, sizeof name, "bodies/%s/segments", b->base.name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->strands.n_segments, b, &group));
+  PetscCall(rod_body_add_group(b, "segments", &b->strands.n_segments, table, &group));
   PetscCall(field_table_add(table, group, "direction", "1", FIELD_F64, 3, &d->t, FIELD_CHECKPOINT, "of the segment"));
   PetscCall(field_table_add(table, group, "reference", "1", FIELD_F64, 3, &d->frame, FIELD_CHECKPOINT, "first director of the reference frame"));
   PetscCall(field_table_add(table, group, "stretch", "1", FIELD_F64, 1, &d->stretched, FIELD_CHECKPOINT, "strain along the segment"));

@@ -236,10 +236,8 @@ static PetscErrorCode springs_fields(rod_body *b, field_table *table)
 {
   springs     *s = of(b);
   field_group *group;
-  char         name[96];
   PetscFunctionBegin;
-  snprintf(name, sizeof name, "bodies/%s/springs", b->base.name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &s->n, b, &group));
+  PetscCall(rod_body_add_group(b, "springs", &s->n, table, &group));
   PetscCall(field_table_add(table, group, "length", "", FIELD_F64, 1, &s->length, FIELD_CHECKPOINT, "of what the springs act on"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

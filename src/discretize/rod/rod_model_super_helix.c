@@ -434,13 +434,10 @@ static PetscErrorCode helix_fields(rod_body *b, field_table *table)
 {
   helix_state *h = b->state;
   field_group *group;
-  char         name[96];
   PetscFunctionBegin;
-  snprintf(name, sizeof name, "bodies/%s/roots", b->base.name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &h->n_strands, b, &group));
+  PetscCall(rod_body_add_group(b, "roots", &h->n_strands, table, &group));
   PetscCall(field_table_add(table, group, "orientation", "", FIELD_F64, 4, &h->root, FIELD_CHECKPOINT, "quaternions of the roots' frames"));
-  snprintf(name, sizeof name, "bodies/%s/points", b->base.name);
-  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &h->n_points, b, &group));
+  PetscCall(rod_body_add_group(b, "points", &h->n_points, table, &group));
   PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &h->point_velocity, FIELD_CHECKPOINT, "of the Gauss points of elements"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
