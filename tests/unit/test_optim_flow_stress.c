@@ -46,6 +46,46 @@ static void methods_and_bases_agree_on_the_cone(void **state)
   assert_no_leak();
 }
 
+/* The published variants: each is another iteration than the default, none is lost on the way. */
+static void change_variant(fixture *w, int variant)
+{
+  flow_lagrangian_options *o = &w->lagrangian;
+  if (variant == 1) o->has_pyramid = false;
+  if (variant == 2) o->kappa = 0.5;
+  if (variant == 3) o->iterations = 4;
+  if (variant == 4) o->has_line_search = true;
+  if (variant == 5) o->mu = 1e-3;
+  if (variant == 6) o->beta = 0.1;
+  if (variant == 7) o->keeps_multipliers = false;
+  if (variant == 8) o->damping = 0.25;
+}
+static void variants_of_the_published_method_differ(void **state)
+{
+  (void)state;
+  double *s = NULL;
+  int64_t iterations = 0;
+  for (int variant = 0; variant < 9; ++variant) {
+    const fixture_spec spec = heap(false, false);
+    fixture            w;
+    fixture_create(&w, &spec);
+    w.o.stress = FLOW_STRESS_LAGRANGIAN, w.o.max_outer = 3;
+    change_variant(&w, variant);
+    for (int64_t c = 0; c < w.f.n_cells; ++c) w.x.p[c] = 1000.0, w.x.multiplier[c] = 1e-3;
+    for (int64_t i = 0; i < w.f.n_stress; ++i) w.x.s[i] = i % 2 ? 3000.0 : -2000.0; /* far outside of the cones: the pyramid has something to do */
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_finite && r.s_iterations > 0);
+    if (!s) {
+      iterations = r.s_iterations;
+      assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
+      memcpy(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
+    } else if (!(largest_difference(w.f.n_stress, s, w.x.s) > 1e-3)) fail_msg("variant %d changes nothing", variant);
+    if (variant == 3) assert_true(r.s_iterations > 2 * iterations);
+    fixture_destroy(&w);
+  }
+  memory_free(&s);
+  assert_no_leak();
+}
+
 /* ---- twelve unknowns: two cells, dense matrices made from the operators here ---- */
 enum { N_P = 2, N_S = 10, N = N_P + N_S };
 typedef struct {
@@ -223,4 +263,5 @@ static void twelve_unknowns_agree_with_references(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(methods_and_bases_agree_on_the_cone), cmocka_unit_test(twelve_unknowns_agree_with_references))
+TEST_MAIN(cmocka_unit_test(methods_and_bases_agree_on_the_cone), cmocka_unit_test(variants_of_the_published_method_differ),
+          cmocka_unit_test(twelve_unknowns_agree_with_references))

@@ -137,7 +137,9 @@ PetscErrorCode flow_options_defaults(document *owner, const flow_options **out);
 
 /* Independent of any solver's state: velocities from scratch, row by row. All 0 at a solution. */
 typedef struct {
-  double p, s, lambda, z;           /* natural maps (of staggered stress none: 0; of pyramids the cone's, which is not what they solve) x - P(x - g/d), d the diagonal of the Hessian, largest entry, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref */
+  /* Natural maps x - P(x - g/d), d the diagonal of the Hessian: largest entry, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref. Staggered
+   * stress has none: 0; for pyramids it is the cone's, which is not what they solve. */
+  double p, s, lambda, z;
   double kkt;                       /* the largest of the four */
   double yield;                     /* max |s|/(alpha (p + c)) where p > 5 % of max p, of stress at cells; 0 without stress */
   double complementarity;           /* sum |(p + c) g_p| [W] */
