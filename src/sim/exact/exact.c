@@ -147,7 +147,8 @@ static void take_answer(const exact *e, const friction_result *answer, bool is_l
   f->method = -1;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
     if (strcmp(friction_solvers[k].name, answer->method) == 0) f->method = k;
-  if (answer->verdict == FRICTION_OK || (!is_last && (answer->verdict == FRICTION_ITERATIONS || answer->verdict == FRICTION_STALLED))) return;
+  const bool is_short = answer->verdict == FRICTION_ITERATIONS || answer->verdict == FRICTION_STALLED;
+  if (answer->verdict == FRICTION_OK || (!is_last && is_short)) return;
   ++report->fallbacks;
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
   else if (!(friction_result_error(answer, o->friction->error) <= o->friction_stall_tolerance))
