@@ -127,7 +127,7 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
   const int         a = (axis + 1) % 3, b = (axis + 2) % 3, at[4] = {place, place - mac_step[a], place - mac_step[b], place - mac_step[a] - mac_step[b]};
   int32_t           ijk[3];
   double            sum = 0.0, friction = 0.0, scale = 1.0;
-  int               n = 0;
+  int               n = 0, air = 0; /* a bit for each cell that is neither solid nor continuum */
   bool              is_rough = false;
   mac_grid_cell(g, slot, ijk);
   for (int q = 0; q < 4; ++q) {
@@ -144,11 +144,13 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
       sum += beyond == MAC_WALL_OPEN;
       continue;
     }
-    const bool is_on = cell >= 0 && y->cell_of[cell] >= 0;
-    sum += is_on ? 1.0 : cell >= 0 ? y->weights.cell_fluid[cell] : 1.0;
+    const bool   is_on = cell >= 0 && y->cell_of[cell] >= 0;
+    const double fluid = cell >= 0 ? y->weights.cell_fluid[cell] : 1.0;
+    sum += is_on ? 1.0 : fluid;
+    air |= (!is_on && fluid > 0.0) << q;
     if (is_on && y->friction[y->cell_of[cell]] > 0.0) friction += y->friction[y->cell_of[cell]], ++n;
   }
-  if (!n) return 0.0;
+  if (!n || (air & 5) == 5 || (air & 10) == 10 || (air & 3) == 3 || (air & 12) == 12) return 0.0; /* a surface: nothing drags at it from beyond */
   friction /= n;
   if (is_rough && c->o->wall_friction < friction) scale = admitted(c->o->wall_friction, friction); /* NaN: no */
   const double solids = scale_of_solids(c, slot / MAC_BLOCK, tile, place, a, b, friction);

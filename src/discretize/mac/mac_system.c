@@ -26,6 +26,8 @@ void mac_system_destroy(mac_system *y)
   *y = (mac_system){0};
 }
 
+static const double LIGHT = 0.25; /* of the mass of a full face */
+
 /* Granular somewhere: volumes. */
 static bool takes_areas(const mac_state *s, const mac_options *o)
 {
@@ -79,6 +81,24 @@ void mac_state_accelerate(mac_state *s, const double dt_g[3])
       if (s->mass[a][slot] > 0.0) s->u[a][slot] += dt_g[a];
 }
 
+/* Little mass beside a face that was solved for, across its own direction: the outermost grains of a surface, which go along with it. Left to
+ * themselves they would fall freely along a slope and drag what is under them. */
+static bool goes_along(const mac_system *y, const mac_state *s, int axis, int64_t slot)
+{
+  const mac_grid *g = &s->grid;
+  int32_t         at[3];
+  if (s->mass[axis][slot] > LIGHT * s->rest_density[slot] * g->h * g->h * g->h) return false;
+  mac_grid_cell(g, slot, at);
+  for (int q = 0; q < 6; ++q) {
+    int32_t beside[3] = {at[0], at[1], at[2]};
+    if (q / 2 == axis) continue;
+    beside[q / 2] += q % 2 ? 1 : -1;
+    const int64_t other = mac_grid_slot(g, beside[0], beside[1], beside[2]);
+    if (other >= 0 && y->face_of[axis][other] >= 0) return true;
+  }
+  return false;
+}
+
 PetscErrorCode mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s)
 {
   const mac_grid *g = &s->grid;
@@ -90,7 +110,7 @@ PetscErrorCode mac_system_store_velocity(const mac_system *y, const double *u, m
       const bool    is_wall = mac_grid_is_closed(g, a, slot);
       if (face >= 0) s->u[a][slot] = u[face];
       else if (is_wall) s->u[a][slot] = 0.0;
-      y->is_known[a][slot] = face >= 0 || is_wall || (s->mass[a][slot] > 0.0 && y->weights.face_fluid[a][slot] > 0.0);
+      y->is_known[a][slot] = face >= 0 || is_wall || (s->mass[a][slot] > 0.0 && y->weights.face_fluid[a][slot] > 0.0 && !goes_along(y, s, a, slot));
     }
   PetscCall(mac_velocity_extrapolate(g, 2, s->u, y->is_known));
   PetscFunctionReturn(PETSC_SUCCESS);
