@@ -526,7 +526,48 @@ static void walls_hold_what_lies_on_them(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes), cmocka_unit_test(transposes_and_rigid_motions),
+/* A layer, 7 cells deep: edges on its surface, with no continuum on one side, carry no stress, so that no faces beyond it are unknown; light ones there
+ * take the velocity of those solved for beside them, and what falls towards the surface goes on falling. */
+static bool is_layer(const double x[3]) { return x[2] < 0.35; }
+static void surfaces_are_free(void **unused)
+{
+  (void)unused;
+  mac_scene      c;
+  mac_scene_spec m = {.h = 0.05, .n = {8, 8, 12}, .wall = MAC_ALL_ROUGH, .is_filled = is_layer, .density = 1500.0, .friction = 0.5};
+  mac_system     y = {0};
+  int            n_top = 0, n_light = 0;
+  mac_scene_create(&c, &m);
+  const mac_grid *g = &c.s.grid;
+  for (int64_t slot = 0; slot < g->n_slots; ++slot)
+    for (int a = 0; a < 3; ++a)
+      if (c.s.mass[a][slot] > 0.0) c.s.u[a][slot] = a == 2 ? -3.0 : 1.0;
+  assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  int32_t top = 0;
+  for (int64_t i = 0; i < y.n_cells; ++i) top = y.ijk[i][2] > top ? y.ijk[i][2] : top;
+  double *u = doubles(y.n_faces);
+  for (int64_t f = 0; f < y.n_faces; ++f) u[f] = 7.0;
+  assert_ok(mac_system_store_velocity(&y, u, &c.s));
+  for (int32_t i = 2; i < 7; ++i) /* away from walls */
+    for (int32_t j = 2; j < 7; ++j) {
+      const int64_t above = mac_grid_slot(g, i, j, top + 1), far = mac_grid_slot(g, i, j, top + 2);
+      for (int a = 0; a < 2; ++a) {
+        assert_close(y.edge_weight[a][above], 0.0, 0.0);
+        assert_true(y.edge_weight[a][mac_grid_slot(g, i, j, top)] > 0.0);
+        assert_int_equal(y.face_of[a][above], -1);
+        if (!(c.s.mass[a][above] > 0.0)) continue;
+        assert_close(c.s.u[a][above], 7.0, 0.0);
+        ++n_light;
+      }
+      if (far >= 0 && c.s.mass[2][far] > 0.0) assert_close(c.s.u[2][far], -3.0, 0.0);
+      ++n_top;
+    }
+  assert_true(n_top == 25 && n_light == 50);
+  memory_free(&u);
+  mac_system_destroy(&y), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes), cmocka_unit_test(transposes_and_rigid_motions),
           cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
           cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction),
           cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them),
