@@ -19,25 +19,31 @@ static void check_axis(const mac_options *o, int a, const document_node *node, d
     diagnostics_add_under(d, node, "mac", "domain", "max is not above min along %c", axes[a]);
     return;
   }
-  if (cells > MOST_CELLS) diagnostics_add_under(d, node, "mac", "spacing", "gives %.3g cells along %c: expected at most %g; take a larger one", cells, axes[a], MOST_CELLS);
+  if (cells > MOST_CELLS)
+    diagnostics_add_under(d, node, "mac", "spacing", "gives %.3g cells along %c: expected at most %g; take a larger one", cells,
+                          axes[a], MOST_CELLS);
   else if (fabs(cells - nearbyint(cells)) > 1e-6 * cells)
-    diagnostics_add_under(d, node, "mac", "spacing", "%g m does not divide the domain along %c, %g m: it gives %.6g cells; expected a whole number", o->spacing, axes[a], edge, cells);
+    diagnostics_add_under(d, node, "mac", "spacing",
+                          "%g m does not divide the domain along %c, %g m: it gives %.6g cells; expected a whole number",
+                          o->spacing, axes[a], edge, cells);
   if ((side[0] == MAC_WALL_PERIODIC) != (side[1] == MAC_WALL_PERIODIC))
     diagnostics_add_under(d, node, "mac", "walls", "is periodic on one side of %c alone: give both or none", axes[a]);
   else if (side[0] == MAC_WALL_PERIODIC && (long long)nearbyint(cells) % MAC_SIDE != 0)
-    diagnostics_add_under(d, node, "mac", "walls", "is periodic along %c, where the domain has %g cells: expected a multiple of %d", axes[a], nearbyint(cells), MAC_SIDE);
+    diagnostics_add_under(d, node, "mac", "walls", "is periodic along %c, where the domain has %g cells: expected a multiple of %d",
+                          axes[a], nearbyint(cells), MAC_SIDE);
 }
 
 static PetscErrorCode ensure_domain(const body_request *r, body_world *world, diagnostics *d)
 {
   PetscFunctionBegin;
-  const mac_options   *o     = world->mac_options;
-  const document_node *node  = document_find(world->job, "mac");
+  const mac_options   *o      = world->mac_options;
+  const document_node *node   = document_find(world->job, "mac");
   const int            before = diagnostics_count(d);
   if (world->mac) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("mac world", 1, sizeof *world->mac, &world->mac));
   if (!o || !node) {
-    diagnostics_add(d, r->node->mark, r->path, "is of kind mac, and nothing says on what grid: give mac: {domain: {min: ..., max: ...}, spacing: ...}");
+    diagnostics_add(d, r->node->mark, r->path,
+                    "is of kind mac, and nothing says on what grid: give mac: {domain: {min: ..., max: ...}, spacing: ...}");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int a = 0; a < 3; ++a) check_axis(o, a, node, d);
@@ -71,7 +77,9 @@ static void check_inside(const body_request *r, const mac_grid *g, const particl
     for (int a = 0; a < 3; ++a) {
       const double x = seed->x[3 * i + a], low = g->min[a], high = g->min[a] + g->h * g->n[a];
       if (x >= low && x <= high) continue;
-      diagnostics_add_under(d, r->node, r->path, "shape", "reaches out of mac.domain: one of its particles is at %c = %g m, beyond %g ... %g m", axes[a], x, low, high);
+      diagnostics_add_under(d, r->node, r->path, "shape",
+                            "reaches out of mac.domain: one of its particles is at %c = %g m, beyond %g ... %g m", axes[a], x, low,
+                            high);
       return;
     }
 }
@@ -134,7 +142,8 @@ static PetscErrorCode count_overlaps(const mac_domain *d, int pair[2], int64_t *
   PetscCall(memory_alloc("cells of particles", n, sizeof *owner, &owner));
   PetscCall(memory_alloc("cells of particles", d->n_bodies, sizeof *count, &count));
   for (int b = 0; b < d->n_bodies; ++b)
-    for (int64_t i = 0; i < d->particles[b]->n; ++i, ++k) key[k] = (uint64_t)cell_of(&d->state.grid, d->particles[b], i), owner[k] = b;
+    for (int64_t i = 0; i < d->particles[b]->n; ++i, ++k)
+      key[k] = (uint64_t)cell_of(&d->state.grid, d->particles[b], i), owner[k] = b;
   PetscCall(sort_keys(n, 62, key, order));
   for (int64_t i = 0, end; i < n; i = end) {
     int filled[2] = {-1, -1}, n_filled = 0;
@@ -164,11 +173,14 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
   if (!w || !w->domain || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(count_overlaps(w->domain, pair, &n_cells));
   if (n_cells > 0)
-    diagnostics_add(d, world->job->mark, "bodies", "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
-                    w->domain->names[pair[0]], w->domain->names[pair[1]], (long long)n_cells);
+    diagnostics_add(
+        d, world->job->mark, "bodies",
+        "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
+        w->domain->names[pair[0]], w->domain->names[pair[1]], (long long)n_cells);
   if (world->keeps_origins && mac_domain_has_source(w->domain))
     diagnostics_add(d, node->mark, "mac", "initial positions (expected) cannot be used with pour");
-  if (world->keeps_origins && !diagnostics_count(d)) PetscCall(particle_origins_create(w->domain->n_bodies, w->domain->particles, &w->origins));
+  if (world->keeps_origins && !diagnostics_count(d))
+    PetscCall(particle_origins_create(w->domain->n_bodies, w->domain->particles, &w->origins));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

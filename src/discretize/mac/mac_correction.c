@@ -1,9 +1,11 @@
-/* Density of particle p, volume V, in units of its lattice at rest:
- *   rho_p = (sum_q V_q W(|x_p - x_q|)) / (V_p reference) + 1 - product over walls and solids (1 - F(distance)),   W(r) = (1 - r^2/R^2)^3
- * where F is the share of the kernel beyond a plane, and reference the kernel summed over a cubic lattice. C_p = max(rho_p - 1 - slack, 0),
- * slack being what a lattice next to walls has too much because F is not quite what its mirror image has (3.5 % at R = 2 spacings);
- *   multiplier_p = -C_p / (sum_q |grad_q C_p|^2 + epsilon),   move_p = sum_q (multiplier_p + multiplier_q) grad W, and likewise for walls,
- * with the gradient of (1 - r/R)^3, which does not vanish where particles meet.                                                          */
+/* Density of particle p, volume V, in units of its lattice at rest, with W(r) = (1 - r^2/R^2)^3:
+ *   rho_p = (sum_q V_q W(|x_p - x_q|)) / (V_p reference) + 1 - product over walls and solids (1 - F(distance))
+ * where F is the share of the kernel beyond a plane, and reference the kernel summed over a cubic lattice.
+ *   C_p          = max(rho_p - 1 - slack, 0)
+ *   multiplier_p = -C_p / (sum_q |grad_q C_p|^2 + epsilon)
+ *   move_p       = sum_q (multiplier_p + multiplier_q) grad W, and likewise for walls
+ * slack is what a lattice next to walls has too much because F is not quite what its mirror image has (3.5 % at R = 2 spacings). The
+ * gradient is that of (1 - r/R)^3, which does not vanish where particles meet. */
 #include "discretize/mac/mac_correction.h"
 #include <math.h>
 #include "core/math3.h"
@@ -23,13 +25,15 @@ static double beyond(double t, double *slope)
 {
   if (t >= 1.0) return *slope = 0.0;
   if (t <= -1.0) return *slope = 0.0, 1.0;
-  const double t2 = t * t, to_t = t * (1.0 + t2 * (-4.0 / 3.0 + t2 * (6.0 / 5.0 + t2 * (-4.0 / 7.0 + t2 / 9.0)))), one = 128.0 / 315.0;
-  const double a = 1.0 - t2;
-  *slope = -0.5 * a * a * a * a / one;
+  const double t2 = t * t, to_t = t * (1.0 + t2 * (-4.0 / 3.0 + t2 * (6.0 / 5.0 + t2 * (-4.0 / 7.0 + t2 / 9.0)))),
+               one = 128.0 / 315.0;
+  const double a   = 1.0 - t2;
+  *slope           = -0.5 * a * a * a * a / one;
   return 0.5 * (one - to_t) / one;
 }
 
-/* The kernel summed over a cubic lattice of spacing `ratio` R around a point that is in layer[axis] = 1, 2, ... of it behind a wall, 0: far from any. */
+/* The kernel summed over a cubic lattice of spacing `ratio` R around a point that is in layer[axis] = 1, 2, ... of it behind a
+ * wall, 0: far from any. */
 static double lattice_sum(double ratio, const int layer[3])
 {
   const int m   = (int)ceil(1.0 / ratio);
@@ -52,7 +56,7 @@ mac_packing mac_packing_of(double volume, double radius)
   double       slack = 0.0;
   for (int q = 0; q < m * m * m; ++q) {
     const int layer[3] = {q / (m * m), q / m % m, q % m};
-    double    free = 1.0, slope;
+    double    free     = 1.0, slope;
     if (layer[0] < layer[1] || layer[1] < layer[2]) continue;
     for (int a = 0; a < 3; ++a) free *= layer[a] > 0 ? 1.0 - beyond((layer[a] - 0.5) * ratio, &slope) : 1.0;
     slack = fmax(slack, lattice_sum(ratio, layer) / full - free);
@@ -60,7 +64,8 @@ mac_packing mac_packing_of(double volume, double radius)
   return (mac_packing){volume, full, slack + TOLERATED};
 }
 
-/* The particles that may be within R of one cell's, in units of R from its centre, filled up to whole vectors with some that are far away. Single
+/* The particles that may be within R of one cell's, in units of R from its centre, filled up to whole vectors with some that are
+ * far away. Single
  * precision: moves are small and need few digits, and twice as many fit a vector. */
 enum { WHOLE = 16 };
 typedef struct {
@@ -71,12 +76,15 @@ typedef struct {
 static double cell_center(const mac_grid *g, const int32_t ijk[3], int axis) { return g->min[axis] + g->h * (ijk[axis] + 0.5); }
 
 /* Particles first ... end - 1; `from` is the centre of the cell that asks, or its image. */
-static void append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers, neighbours *out)
+static void append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers,
+                   neighbours *out)
 {
-  const double *restrict X = c->bins.x[0] + first, *restrict Y = c->bins.x[1] + first, *restrict Z = c->bins.x[2] + first, *restrict W = c->volume + first;
-  const double *restrict M = c->multiplier + first;
-  float *restrict x = out->x[0] + out->n, *restrict y = out->x[1] + out->n, *restrict z = out->x[2] + out->n, *restrict V = out->volume + out->n;
-  float *restrict L        = out->multiplier + out->n;
+  const double *restrict X = c->bins.x[0] + first, *restrict Y = c->bins.x[1] + first, *restrict Z = c->bins.x[2] + first,
+                         *restrict W = c->volume + first;
+  const double *restrict M           = c->multiplier + first;
+  float *restrict x = out->x[0] + out->n, *restrict y = out->x[1] + out->n, *restrict z = out->x[2] + out->n,
+                  *restrict V = out->volume + out->n;
+  float *restrict L           = out->multiplier + out->n;
   const double x0 = from[0], y0 = from[1], z0 = from[2], per_volume = 1.0 / c->largest;
   const int    n = end - first;
 #pragma omp simd
@@ -103,11 +111,12 @@ static bool is_any_pushing(const mac_correction *c, const mac_grid *g, const int
   return false;
 }
 
-static void gather_neighbours(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], double R, int reach, bool has_multipliers, neighbours *out)
+static void gather_neighbours(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], double R, int reach,
+                              bool has_multipliers, neighbours *out)
 {
   int32_t first = 0, end = 0; /* a run of cells that stand together */
   double  from[3] = {0.0, 0.0, 0.0};
-  out->n = 0;
+  out->n          = 0;
   for (int i = -reach; i <= reach; ++i)
     for (int j = -reach; j <= reach; ++j)
       for (int k = -reach; k <= reach; ++k) {
@@ -142,13 +151,14 @@ static void add_wall(double distance, double inverse, const double normal[3], do
 }
 
 /* What walls of the box and solids add to the density at x, and the gradient of that. */
-static double wall_density(const mac_grid *g, const double x[3], double R, int n_near, const mac_placed *const *near, double gradient[3])
+static double wall_density(const mac_grid *g, const double x[3], double R, int n_near, const mac_placed *const *near,
+                           double gradient[3])
 {
   double free = 1.0;
   v3_set(gradient, 0.0, 0.0, 0.0);
   for (int a = 0; a < 3; ++a)
     for (int side = 0; side < 2; ++side) {
-      const double distance = side ? g->min[a] + g->h * g->n[a] - x[a] : x[a] - g->min[a];
+      const double distance  = side ? g->min[a] + g->h * g->n[a] - x[a] : x[a] - g->min[a];
       double       normal[3] = {0.0, 0.0, 0.0};
       if (g->wall[a][side] == MAC_WALL_PERIODIC || g->wall[a][side] == MAC_WALL_OPEN || distance >= R) continue;
       normal[a] = side ? -1.0 : 1.0;
@@ -163,7 +173,7 @@ static double wall_density(const mac_grid *g, const double x[3], double R, int n
 }
 
 static inline float positive_f(float x) { return x > 0.0f ? x : 0.0f; }
-static const float TINY = 1e-6f; /* [R], so that two in one place do not divide by zero */
+static const float  TINY = 1e-6f; /* [R], so that two in one place do not divide by zero */
 
 static double density_at(const neighbours *near, const float at[3])
 {
@@ -197,7 +207,8 @@ static double stiffness(const neighbours *near, const float at[3], double unit, 
 /* sum_q (own + multiplier_q) grad W */
 static void push_at(const neighbours *near, const float at[3], float own, double unit, double move[3])
 {
-  const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume, *restrict L = near->multiplier;
+  const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume,
+                        *restrict L = near->multiplier;
   float mx = 0.0f, my = 0.0f, mz = 0.0f;
 #pragma omp simd reduction(+ : mx, my, mz)
   for (int64_t j = 0; j < near->n; ++j) {
@@ -214,8 +225,8 @@ static void place_in_cell(const mac_correction *c, const mac_grid *g, const int3
 }
 
 /* Multipliers of the particles of one cell. */
-static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, int n_placed, const mac_placed *placed, const mac_placed **solids,
-                             neighbours *near)
+static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, int n_placed,
+                             const mac_placed *placed, const mac_placed **solids, neighbours *near)
 {
   double  center[3];
   int32_t ijk[3];
@@ -225,7 +236,8 @@ static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot,
   mac_grid_cell(g, slot, ijk);
   for (int a = 0; a < 3; ++a) center[a] = cell_center(g, ijk, a);
   for (int s = 0; s < n_placed; ++s)
-    if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R) solids[n_solids++] = &placed[s];
+    if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R)
+      solids[n_solids++] = &placed[s];
   gather_neighbours(c, g, ijk, R, reach, false, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
     const double x[3] = {c->bins.x[0][p], c->bins.x[1][p], c->bins.x[2][p]}, unit = c->largest / c->reference[p];
@@ -269,7 +281,8 @@ static PetscErrorCode make_room(const mac_correction *c, const mac_grid *g, int 
 {
   int64_t most = 0;
   PetscFunctionBegin;
-  for (int64_t slot = 0; slot < g->n_slots; ++slot) most = c->bins.start[slot + 1] - c->bins.start[slot] > most ? c->bins.start[slot + 1] - c->bins.start[slot] : most;
+  for (int64_t slot = 0; slot < g->n_slots; ++slot)
+    most = c->bins.start[slot + 1] - c->bins.start[slot] > most ? c->bins.start[slot + 1] - c->bins.start[slot] : most;
   const int64_t side = 2 * reach + 1, all = most * side * side * side;
   *room = ((all < c->bins.n ? all : c->bins.n) + WHOLE) / WHOLE * WHOLE + WHOLE;
   PetscCall(memory_alloc("neighbours", 5 * *room * team_threads(), sizeof **out, out));
@@ -284,7 +297,8 @@ static neighbours room_of(float *all, int64_t room)
 
 static PetscErrorCode reserve(mac_correction *c, int64_t n, int64_t n_slots)
 {
-  double **arrays[10] = {&c->slack, &c->volume, &c->reference, &c->multiplier, &c->wall[0], &c->wall[1], &c->wall[2], &c->move[0], &c->move[1], &c->move[2]};
+  double **arrays[10] = {&c->slack,   &c->volume,  &c->reference, &c->multiplier, &c->wall[0],
+                         &c->wall[1], &c->wall[2], &c->move[0],   &c->move[1],    &c->move[2]};
   PetscFunctionBegin;
   for (int k = 0; k < 10; ++k) PetscCall(memory_reserve("position correction", n, sizeof(double), &c->capacity[k], arrays[k]));
   PetscCall(memory_reserve("position correction", n_slots, 1, &c->capacity[10], &c->is_pushing));
@@ -294,12 +308,14 @@ static PetscErrorCode reserve(mac_correction *c, int64_t n, int64_t n_slots)
 void mac_correction_free(mac_correction *c)
 {
   mac_bins_destroy(&c->bins);
-  memory_free(&c->volume), memory_free(&c->slack), memory_free(&c->reference), memory_free(&c->multiplier), memory_free(&c->is_pushing);
+  memory_free(&c->volume), memory_free(&c->slack), memory_free(&c->reference), memory_free(&c->multiplier),
+      memory_free(&c->is_pushing);
   for (int a = 0; a < 3; ++a) memory_free(&c->wall[a]), memory_free(&c->move[a]);
 }
 
-PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_sets, const int64_t *n, double *const (*x)[3], const mac_packing *packing,
-                                    double radius, double longest, int n_placed, const mac_placed *placed, bool *is_done)
+PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_sets, const int64_t *n, double *const (*x)[3],
+                                    const mac_packing *packing, double radius, double longest, int n_placed,
+                                    const mac_placed *placed, bool *is_done)
 {
   const int reach = (int)ceil(radius / g->h * (1.0 - 1e-12));
 

@@ -4,7 +4,8 @@
 #include "core/team.h"
 #include "discretize/mac/mac_domain_impl.h"
 
-/* ---------------------------------------------------------------- making ---------------------------------------------------------------- */
+/* ---------------------------------------------------------------- making
+ * ---------------------------------------------------------------- */
 
 PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], mac_domain **out)
 {
@@ -15,7 +16,8 @@ PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], 
   PetscFunctionBeginUser;
   for (int a = 0; a < 3; ++a) {
     const double cells = (o->domain->max[a] - o->domain->min[a]) / o->spacing;
-    PetscCheck(cells > 0.5 && cells < 1e9, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the domain has %.3g cells along axis %d: expected 1 to 1e9", cells, a);
+    PetscCheck(cells > 0.5 && cells < 1e9, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "the domain has %.3g cells along axis %d: expected 1 to 1e9", cells, a);
     n[a] = (int32_t)lround(cells);
     for (int side = 0; side < 2; ++side) wall[a][side] = (mac_wall)o->walls->side[a][side];
   }
@@ -43,8 +45,27 @@ void mac_domain_destroy(mac_domain **out)
     memory_free(&d->start[b]);
     memory_free(&d->tile_of[b]);
   }
-  void *owned[] = {&d->particles, &d->facade, &d->materials, &d->names, &d->seen, &d->start, &d->start_capacity, &d->tile_of, &d->tile_of_capacity, &d->tiles,
-                   &d->n, &d->x, &d->key, &d->key_scratch, &d->order, &d->order_scratch, &s->rho, &s->rest_density, &s->friction, &s->cohesion, &s->pressure};
+  void *owned[] = {&d->particles,
+                   &d->facade,
+                   &d->materials,
+                   &d->names,
+                   &d->seen,
+                   &d->start,
+                   &d->start_capacity,
+                   &d->tile_of,
+                   &d->tile_of_capacity,
+                   &d->tiles,
+                   &d->n,
+                   &d->x,
+                   &d->key,
+                   &d->key_scratch,
+                   &d->order,
+                   &d->order_scratch,
+                   &s->rho,
+                   &s->rest_density,
+                   &s->friction,
+                   &s->cohesion,
+                   &s->pressure};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) memory_free(owned[i]);
   for (int a = 0; a < 3; ++a) memory_free(&s->mass[a]), memory_free(&s->u[a]), memory_free(&s->old_u[a]);
   for (int c = 0; c < MAC_MU_I_CONSTANTS; ++c) memory_free(&s->mu_i[c]);
@@ -89,13 +110,13 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->start_capacity, &d->start_capacity));
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of, &d->tile_of));
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of_capacity, &d->tile_of_capacity));
-  d->materials[n]        = m;
-  d->names[n]            = name;
-  d->facade[n]           = NULL;
-  d->seen[n]             = (mac_seen){0};
-  d->start[n]            = NULL;
-  d->tile_of[n]          = NULL;
-  d->start_capacity[n]   = d->tile_of_capacity[n] = 0;
+  d->materials[n]      = m;
+  d->names[n]          = name;
+  d->facade[n]         = NULL;
+  d->seen[n]           = (mac_seen){0};
+  d->start[n]          = NULL;
+  d->tile_of[n]        = NULL;
+  d->start_capacity[n] = d->tile_of_capacity[n] = 0;
   PetscCall(particles_create(NULL, &d->particles[n]));
   ++d->n_bodies;
   PetscCall(memory_alloc("mac facade", 1, sizeof **d->facade, &d->facade[n]));
@@ -110,12 +131,14 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
 PetscErrorCode mac_domain_emit(mac_domain *d, int index, const particle_seed *seed)
 {
   PetscFunctionBeginUser;
-  PetscCall(particle_seed_add(seed, d->names[index], d->materials[index]->density, d->options->transfer == MAC_APIC, &d->next_id, d->particles[index]));
+  PetscCall(particle_seed_add(seed, d->names[index], d->materials[index]->density, d->options->transfer == MAC_APIC, &d->next_id,
+                              d->particles[index]));
   d->is_laid_out = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout)
+PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_pour *schedule,
+                                     level_set **spout)
 {
   PetscFunctionBeginUser;
   SS_ASSERT(!d->facade[index]->source);
@@ -130,10 +153,13 @@ bool mac_domain_has_source(const mac_domain *d)
   return false;
 }
 
-/* ---------------------------------------------------------------- sums ---------------------------------------------------------------- */
+/* ---------------------------------------------------------------- sums
+ * ---------------------------------------------------------------- */
 
-/* Sums of one chunk of particles: mass, m x, m v, angular momentum, kinetic. Angular momentum and kinetic energy include the affine velocity
- * as the grid will see it: with staggered trilinear weights the second moment along k about a particle is h^2 f (1 - f), f its place between the
+/* Sums of one chunk of particles: mass, m x, m v, angular momentum, kinetic. Angular momentum and kinetic energy include the
+ * affine velocity
+ * as the grid will see it: with staggered trilinear weights the second moment along k about a particle is h^2 f (1 - f), f its
+ * place between the
  * two nodes, which for the component along k itself are faces, for the others points half a cell away. */
 enum { SUM_MASS, SUM_X, SUM_V = 4, SUM_L = 7, SUM_KINETIC = 10, N_SUMS = MAC_N_SUMS };
 

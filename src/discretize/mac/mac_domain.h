@@ -1,12 +1,15 @@
 /* All bodies of kind mac of a scene: particles on one staggered grid. Source: [TakahashiBatty2021], [Jiang2015]; theory:
  * frictional-monolith, sections 3.2, 12, 13.
  *
- * The domain is one `body` system with no blocks of the global vector: its unknown face velocities are solved by the formulation, between
- *   begin_step  sorts particles, makes the grid, and brings mass and momentum to faces and density to centres; refuses (STEP_CFL) a dt in
+ * The domain is one `body` system with no blocks of the global vector: its unknown face velocities are solved by the formulation,
+ * between
+ *   begin_step  sorts particles, makes the grid, and brings mass and momentum to faces and density to centres; refuses (STEP_CFL)
+ *   a dt in
  *               which a particle would cross more than `cfl` cells;
- *   end_step    brings velocities of faces back, and moves the particles through them; refuses likewise, before anything has changed.
+ *   end_step    brings velocities of faces back, and moves the particles through them; refuses likewise, before anything has
+ *   changed.
  * In between, mac_domain_state is valid, and u is to become what the step makes of it (gravity is nobody's but the formulation's).
- * Each mac body offers a facade with particles, totals, fields and a source, but no unknowns and no contact points of its own.        */
+ * Each mac body offers a facade with particles, totals, fields and a source, but no unknowns and no contact points of its own. */
 #ifndef SS_DISCRETIZE_MAC_DOMAIN_H
 #define SS_DISCRETIZE_MAC_DOMAIN_H
 #include "discretize/body.h"
@@ -37,8 +40,10 @@ mac_domain *mac_domain_of(body *b);
 mac_state         *mac_domain_state(mac_domain *d);
 const mac_options *mac_domain_options(const mac_domain *d);
 
-/* After end_step: particles inside solids (where their frames are now) go to the nearest surface, and do not go on into it: impulse [n][6]
- * (NULL: not wanted) is what they hit each solid with, N s and, about the origin of its frame, N m s. At the end of a frame those too close to
+/* After end_step: particles inside solids (where their frames are now) go to the nearest surface, and do not go on into it:
+ * impulse [n][6]
+ * (NULL: not wanted) is what they hit each solid with, N s and, about the origin of its frame, N m s. At the end of a frame those
+ * too close to
  * each other are moved apart; that changes no velocity but of those it moves into solids. */
 PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6]);
 /* Sums of the whole domain. */

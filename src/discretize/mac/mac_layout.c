@@ -44,11 +44,12 @@ static PetscErrorCode reserve_slots(mac_domain *d)
   PetscFunctionBeginUser;
   if (n <= d->slots_capacity) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t capacity = n + n / 4;
-  double      **arrays[] = {&s->mass[0], &s->mass[1], &s->mass[2], &s->u[0], &s->u[1], &s->u[2], &s->rho, &s->rest_density, &s->friction, &s->cohesion, &s->pressure,
-                            /* only where asked for */
-                            &s->old_u[0], &s->old_u[1], &s->old_u[2], &s->mu_i[0], &s->mu_i[1], &s->mu_i[2], &s->mu_i[3]};
-  const bool    has_flip = d->options->transfer == MAC_PIC_FLIP, has_mu_i = is_inertial(d);
-  d->slots_capacity      = 0;
+  double **arrays[] = {&s->mass[0], &s->mass[1], &s->mass[2], &s->u[0], &s->u[1], &s->u[2], &s->rho, &s->rest_density, &s->friction,
+                       &s->cohesion, &s->pressure,
+                       /* only where asked for */
+                       &s->old_u[0], &s->old_u[1], &s->old_u[2], &s->mu_i[0], &s->mu_i[1], &s->mu_i[2], &s->mu_i[3]};
+  const bool has_flip = d->options->transfer == MAC_PIC_FLIP, has_mu_i = is_inertial(d);
+  d->slots_capacity = 0;
   for (int a = 0; a < 18; ++a)
     if (a < 11 || (a < 14 ? has_flip : has_mu_i)) PetscCall(renew("mac grid", capacity, sizeof(double), arrays[a]));
   d->slots_capacity = capacity;
@@ -67,13 +68,15 @@ static PetscErrorCode sort_body(mac_domain *d, int b)
   PetscCall(memory_reserve("mac blocks", g->n_blocks, sizeof(int32_t), &d->tile_of_capacity[b], &d->tile_of[b]));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; ++i)
-    d->key[i] = (uint64_t)mac_grid_slot(g, mac_grid_index(g, 0, p->x[0][i]), mac_grid_index(g, 1, p->x[1][i]), mac_grid_index(g, 2, p->x[2][i]));
+    d->key[i] = (uint64_t)mac_grid_slot(g, mac_grid_index(g, 0, p->x[0][i]), mac_grid_index(g, 1, p->x[1][i]),
+                                        mac_grid_index(g, 2, p->x[2][i]));
   sort_keys_with(n, 40, d->key, d->order, d->key_scratch, d->order_scratch);
   (void)particles_permute(p, d->order);
   int32_t *start = d->start[b];
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i <= n; ++i) {
-    const int64_t from = i > 0 ? (int64_t)(d->key[i - 1] / MAC_BLOCK) + 1 : 0, to = i < n ? (int64_t)(d->key[i] / MAC_BLOCK) : g->n_blocks;
+    const int64_t from = i > 0 ? (int64_t)(d->key[i - 1] / MAC_BLOCK) + 1 : 0,
+                  to   = i < n ? (int64_t)(d->key[i] / MAC_BLOCK) : g->n_blocks;
     for (int64_t k = from; k <= to; ++k) start[k] = (int32_t)i;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

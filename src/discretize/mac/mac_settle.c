@@ -20,15 +20,17 @@ static double bound_chunk(const particles *p, int64_t first, int64_t end, double
   return sqrt(radius2);
 }
 
-/* A particle that has come into a solid does not go on into it, and slides along it with Coulomb friction: like the few grains at walls of
+/* A particle that has come into a solid does not go on into it, and slides along it with Coulomb friction: like the few grains at
+ * walls of
  * mac_to_particles.c. The momentum it loses is the solid's. */
 static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
 {
   particles         *p        = d->particles[b];
   const rigid_frame *f        = &solid->solid->frame;
-  const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->materials[b]->flow->friction, x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
-  const double       v[3]     = {p->v[0][i], p->v[1][i], p->v[2][i]};
-  double             arm[3], spin[3], slip[3], change[3], turn[3];
+  const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->materials[b]->flow->friction,
+               x[3]           = {p->x[0][i], p->x[1][i], p->x[2][i]};
+  const double v[3]           = {p->v[0][i], p->v[1][i], p->v[2][i]};
+  double       arm[3], spin[3], slip[3], change[3], turn[3];
   mac_placed_arm(solid, x, arm);
   v3_cross(spin, f->w, arm);
   for (int a = 0; a < 3; ++a) slip[a] = v[a] - f->v[a] - spin[a];
@@ -78,7 +80,7 @@ static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *pl
   PetscFunctionBegin;
   for (int b = 0; b < d->n_bodies && n_placed > 0; ++b) {
     const int64_t n = d->particles[b]->n, n_chunks = (n + CHUNK - 1) / CHUNK;
-    double (*part)[6];
+    double(*part)[6];
     PetscCall(memory_alloc("impulses", n_chunks * n_placed, sizeof *part, &part));
 #pragma omp parallel for schedule(dynamic, 1)
     for (int64_t c = 0; c < n_chunks; ++c) {
@@ -86,7 +88,8 @@ static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *pl
       bool          has_moved = true;
       for (int round = 0; round < ROUNDS_OUT && has_moved; ++round) {
         has_moved = false;
-        for (int s = 0; s < n_placed; ++s) has_moved = push_chunk(d, b, &placed[s], c * CHUNK, end, part[c * n_placed + s]) || has_moved;
+        for (int s = 0; s < n_placed; ++s)
+          has_moved = push_chunk(d, b, &placed[s], c * CHUNK, end, part[c * n_placed + s]) || has_moved;
       }
     }
     for (int64_t k = 0; k < n_chunks * n_placed; ++k)
@@ -122,12 +125,13 @@ static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *pla
   const double radius = fmin(o->radius * cbrt(largest), 3.0 * s->grid.h);
   for (int b = 0; b < d->n_bodies; ++b)
     if (d->n[b] > 0) packing[b] = mac_packing_of(d->particles[b]->mass[0] / d->materials[b]->density, radius);
-  PetscErrorCode code = PETSC_SUCCESS;
-  bool is_done = largest == 0.0;
+  PetscErrorCode code    = PETSC_SUCCESS;
+  bool           is_done = largest == 0.0;
   for (int64_t round = 0; round < o->iterations && !code && !is_done; ++round) {
     code = mac_grid_build(&s->grid, d->n_bodies, d->n, (const double *const(*)[3])d->x, MAC_REACH);
     if (!code)
-      code = mac_correction_round(&d->correction, &s->grid, d->n_bodies, d->n, (double *const(*)[3])d->x, packing, radius, o->step * s->grid.h, n_placed, placed, &is_done);
+      code = mac_correction_round(&d->correction, &s->grid, d->n_bodies, d->n, (double *const(*)[3])d->x, packing, radius,
+                                  o->step * s->grid.h, n_placed, placed, &is_done);
     if (!code) code = contain_all(d);
   }
   memory_free(&packing);
@@ -137,7 +141,7 @@ static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *pla
 PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6])
 {
   mac_placed *placed;
-  double (*own)[6];
+  double(*own)[6];
 
   PetscFunctionBegin;
   timer_begin(TIMER_G2P);

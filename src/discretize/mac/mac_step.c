@@ -16,7 +16,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   (void)t;
   d->dt          = dt;
   d->is_laid_out = false;
-  *n_blocks      = b->n_blocks = 0;
+  *n_blocks = b->n_blocks = 0;
   mac_check_cfl(d, true, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mac_layout(d));
@@ -154,7 +154,8 @@ const body_ops mac_domain_ops = {.kind           = "mac",
                                  .fields         = step_fields,
                                  .length         = step_length};
 
-/* ------------------------------------------------------------- one body ------------------------------------------------------------- */
+/* ------------------------------------------------------------- one body
+ * ------------------------------------------------------------- */
 
 static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
 {
@@ -177,14 +178,16 @@ static PetscErrorCode facade_emit(body *b, double t, double dt)
   mac_domain *d = f->domain;
 
   PetscFunctionBeginUser;
-  if (f->source && particle_source_releases(f->source, b->name, t, dt, d->n_bodies, d->particles)) PetscCall(mac_domain_emit(d, f->index, &f->source->seed));
+  if (f->source && particle_source_releases(f->source, b->name, t, dt, d->n_bodies, d->particles))
+    PetscCall(mac_domain_emit(d, f->index, &f->source->seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static void facade_describe(const body *b, FILE *out)
 {
   const mac_grid *g = &facade_of(b)->domain->state.grid;
-  fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1], g->n[2]);
+  fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1],
+          g->n[2]);
 }
 
 const body_ops mac_facade_ops = {.kind      = "mac",

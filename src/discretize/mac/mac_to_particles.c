@@ -1,7 +1,9 @@
 /* Faces -> particles [Jiang2015], and particles through the velocity of the faces, by the midpoint rule.
  *
- * Each block reads the velocities of its faces and two layers around it into a tile once. Next to walls of the box the velocity along the
- * wall goes on beyond it, as the mirror images of mac_to_grid.c do. Half a step may lead beyond the tile: then nodes are looked up one by one. */
+ * Each block reads the velocities of its faces and two layers around it into a tile once. Next to walls of the box the velocity
+ * along the
+ * wall goes on beyond it, as the mirror images of mac_to_grid.c do. Half a step may lead beyond the tile: then nodes are looked
+ * up one by one. */
 #include <math.h>
 #include <string.h>
 #include "core/math3.h"
@@ -20,8 +22,10 @@ static int64_t node_slot(const mac_grid *g, int axis, const int32_t c[3])
   for (int a = 0; a < 3; ++a) {
     const int32_t n = g->n[a];
     at[a]           = c[a];
-    if (mac_grid_is_periodic(g, a)) at[a] = ((c[a] % n) + n) % n;
-    else if (a == axis) at[a] = c[a] < 0 ? 0 : c[a] > n ? n : c[a];
+    if (mac_grid_is_periodic(g, a))
+      at[a] = ((c[a] % n) + n) % n;
+    else if (a == axis)
+      at[a] = c[a] < 0 ? 0 : c[a] > n ? n : c[a];
     else {
       if (at[a] < 0) at[a] = -1 - at[a];
       if (at[a] >= n) at[a] = 2 * n - 1 - at[a];
@@ -34,7 +38,8 @@ static int64_t node_slot(const mac_grid *g, int axis, const int32_t c[3])
 static void load_by_node(const mac_grid *g, const int32_t block[3], double *const u[3], wide_tile *t)
 {
   for (int q = 0; q < WIDE_TILE; ++q) {
-    const int32_t c[3] = {MAC_SIDE * block[0] + q / WIDE_X - AROUND, MAC_SIDE * block[1] + q / WIDE_Y % WIDE - AROUND, MAC_SIDE * block[2] + q % WIDE - AROUND};
+    const int32_t c[3] = {MAC_SIDE * block[0] + q / WIDE_X - AROUND, MAC_SIDE * block[1] + q / WIDE_Y % WIDE - AROUND,
+                          MAC_SIDE * block[2] + q % WIDE - AROUND};
     for (int a = 0; a < 3; ++a) {
       const int64_t slot = node_slot(g, a, c);
       t->u[a][q]         = slot >= 0 ? u[a][slot] : 0.0;
@@ -53,7 +58,8 @@ static void load_by_block(const mac_grid *g, const int32_t block[3], double *con
       const double *from = beside >= 0 ? u[a] + (int64_t)MAC_BLOCK * beside : NULL;
       for (int i = lo[0]; i < hi[0]; ++i)
         for (int j = lo[1]; j < hi[1]; ++j) {
-          double *to = t->u[a] + (i + MAC_SIDE * o[0] + AROUND) * WIDE_X + (j + MAC_SIDE * o[1] + AROUND) * WIDE_Y + MAC_SIDE * o[2] + AROUND;
+          double *to = t->u[a] + (i + MAC_SIDE * o[0] + AROUND) * WIDE_X + (j + MAC_SIDE * o[1] + AROUND) * WIDE_Y +
+                       MAC_SIDE * o[2] + AROUND;
           for (int k = lo[2]; k < hi[2]; ++k) to[k] = from ? from[(i * MAC_SIDE + j) * MAC_SIDE + k] : 0.0;
         }
     }
@@ -63,21 +69,26 @@ static void load_by_block(const mac_grid *g, const int32_t block[3], double *con
 static void load_tile(const mac_grid *g, const int32_t block[3], double *const u[3], wide_tile *t)
 {
   bool is_inside = true;
-  for (int a = 0; a < 3; ++a) is_inside = is_inside && MAC_SIDE * block[a] >= AROUND && MAC_SIDE * (block[a] + 1) + AROUND <= g->n[a];
-  if (is_inside) load_by_block(g, block, u, t);
-  else load_by_node(g, block, u, t);
+  for (int a = 0; a < 3; ++a)
+    is_inside = is_inside && MAC_SIDE * block[a] >= AROUND && MAC_SIDE * (block[a] + 1) + AROUND <= g->n[a];
+  if (is_inside)
+    load_by_block(g, block, u, t);
+  else
+    load_by_node(g, block, u, t);
 }
 
 /* Velocity along `axis` at s (in cells from the block's corner), from eight nodes u[.], and, if wanted, its gradient times h. */
 static inline __attribute__((always_inline)) double blend(const double u[8], const double f[3], double *gradient)
 {
-  const double z00 = u[0] + f[2] * (u[1] - u[0]), z01 = u[2] + f[2] * (u[3] - u[2]), z10 = u[4] + f[2] * (u[5] - u[4]), z11 = u[6] + f[2] * (u[7] - u[6]);
+  const double z00 = u[0] + f[2] * (u[1] - u[0]), z01 = u[2] + f[2] * (u[3] - u[2]), z10 = u[4] + f[2] * (u[5] - u[4]),
+               z11 = u[6] + f[2] * (u[7] - u[6]);
   const double y0 = z00 + f[1] * (z01 - z00), y1 = z10 + f[1] * (z11 - z10);
   if (gradient) {
-    const double d0 = (u[1] - u[0]) + f[1] * ((u[3] - u[2]) - (u[1] - u[0])), d1 = (u[5] - u[4]) + f[1] * ((u[7] - u[6]) - (u[5] - u[4]));
-    gradient[0] = y1 - y0;
-    gradient[1] = (z01 - z00) + f[0] * ((z11 - z10) - (z01 - z00));
-    gradient[2] = d0 + f[0] * (d1 - d0);
+    const double d0 = (u[1] - u[0]) + f[1] * ((u[3] - u[2]) - (u[1] - u[0])),
+                 d1 = (u[5] - u[4]) + f[1] * ((u[7] - u[6]) - (u[5] - u[4]));
+    gradient[0]     = y1 - y0;
+    gradient[1]     = (z01 - z00) + f[0] * ((z11 - z10) - (z01 - z00));
+    gradient[2]     = d0 + f[0] * (d1 - d0);
   }
   return y0 + f[0] * (y1 - y0);
 }
@@ -102,8 +113,8 @@ static double grid_velocity(const mac_grid *g, const double *u_axis, int axis, c
   double  f[3], u[8];
   for (int a = 0; a < 3; ++a) {
     const double at = a == axis ? s[a] : s[a] - 0.5, low = floor(at);
-    n[a]            = MAC_SIDE * block[a] + (int32_t)low;
-    f[a]            = at - low;
+    n[a] = MAC_SIDE * block[a] + (int32_t)low;
+    f[a] = at - low;
   }
   for (int q = 0; q < 8; ++q) {
     const int32_t c[3] = {n[0] + (q >> 2), n[1] + (q >> 1 & 1), n[2] + (q & 1)};
@@ -113,13 +124,15 @@ static double grid_velocity(const mac_grid *g, const double *u_axis, int axis, c
   return blend(u, f, NULL);
 }
 
-static inline __attribute__((always_inline)) void local_place(const mac_grid *g, const int32_t block[3], const particles *p, int64_t i, double s[3])
+static inline __attribute__((always_inline)) void local_place(const mac_grid *g, const int32_t block[3], const particles *p,
+                                                              int64_t i, double s[3])
 {
   for (int a = 0; a < 3; ++a) s[a] = fmin(fmax((p->x[a][i] - g->min[a]) / g->h - MAC_SIDE * block[a], 0.0), MAC_SIDE);
 }
 
 /* Where the velocity is looked up half a step on: no farther than the walls. */
-static inline void midpoint(const mac_grid *g, const int32_t block[3], const double s[3], const double v[3], double half_over_h, double mid[3])
+static inline void midpoint(const mac_grid *g, const int32_t block[3], const double s[3], const double v[3], double half_over_h,
+                            double mid[3])
 {
   for (int a = 0; a < 3; ++a) {
     const double low = -MAC_SIDE * (double)block[a];
@@ -135,8 +148,10 @@ static inline bool is_in_tile(const double s[3])
   return is_in;
 }
 
-/* A few grains that are no continuum yet (their cell carries no stress) meet a wall of the box: the face on it stopped them, by an impulse per mass
- * `stop`, and nobody else would resist their sliding on a rough one. Coulomb friction does, on each by itself. Without it a layer thinner than
+/* A few grains that are no continuum yet (their cell carries no stress) meet a wall of the box: the face on it stopped them, by
+ * an impulse per mass
+ * `stop`, and nobody else would resist their sliding on a rough one. Coulomb friction does, on each by itself. Without it a layer
+ * thinner than
  * a cell glides for ever. What varies along the normal is forgotten: the next face up is theirs alone, and would fall freely. */
 typedef struct {
   bool   is_near[3][2]; /* of this block: a closed wall of the box below its cells 0, above its cells `last` */
@@ -167,13 +182,15 @@ static void meet_walls(const mac_domain *d, const wall_side *w, const int cell[3
       const double stop = (side ? -1.0 : 1.0) * (v[a] - w->before[a] - d->dt * d->gravity[a]), speed = hypot(v[t], v[u]);
       const bool   is_rough = d->state.grid.wall[a][side] == MAC_WALL_ROUGH;
       if (!(stop > 0.0)) continue;
-      const double mu = isfinite(d->options->wall_friction) ? d->options->wall_friction : friction, kept = is_rough && speed > 0.0 ? fmax(0.0, 1.0 - mu * stop / speed) : 1.0;
+      const double mu   = isfinite(d->options->wall_friction) ? d->options->wall_friction : friction,
+                   kept = is_rough && speed > 0.0 ? fmax(0.0, 1.0 - mu * stop / speed) : 1.0;
       v[t] *= kept, v[u] *= kept;
       for (int q = 0; q < 3; ++q) gradient[3 * t + q] *= kept, gradient[3 * u + q] *= kept, gradient[3 * a + q] = 0.0;
     }
 }
 
-static inline __attribute__((always_inline)) void move_block(const bool is_apic, mac_domain *d, int64_t block, particles *p, const mac_seen *seen, int64_t first, int64_t end)
+static inline __attribute__((always_inline)) void move_block(const bool is_apic, mac_domain *d, int64_t block, particles *p,
+                                                             const mac_seen *seen, int64_t first, int64_t end)
 {
   const mac_state *state = &d->state;
   const mac_grid  *g     = &state->grid;
@@ -190,17 +207,19 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
     for (int a = 0; a < 3; ++a) v[a] = tile_velocity(now.u[a], a, s, is_apic ? gradient + 3 * a : NULL);
     const int     at[3] = {s[0] < 3 ? (int)s[0] : 3, s[1] < 3 ? (int)s[1] : 3, s[2] < 3 ? (int)s[2] : 3};
     const int64_t cell  = MAC_BLOCK * block + (at[0] * MAC_SIDE + at[1]) * MAC_SIDE + at[2];
-    seen->pressure[i]  = state->pressure[cell];
-    seen->density[i]   = state->rho[cell];
+    seen->pressure[i]   = state->pressure[cell];
+    seen->density[i]    = state->rho[cell];
     midpoint(g, b, s, v, half, mid);
     const bool is_near = is_in_tile(mid);
-    for (int a = 0; a < 3; ++a) half_on[a] = is_near ? tile_velocity(now.u[a], a, mid, NULL) : grid_velocity(g, state->u[a], a, b, mid);
+    for (int a = 0; a < 3; ++a)
+      half_on[a] = is_near ? tile_velocity(now.u[a], a, mid, NULL) : grid_velocity(g, state->u[a], a, b, mid);
     for (int a = 0; a < 3; ++a) {
       if (!is_apic) v[a] += flip * (p->v[a][i] - tile_velocity(before.u[a], a, s, NULL));
       p->x[a][i] += d->dt * half_on[a];
       side.before[a] = p->v[a][i];
     }
-    if (has_walls && state->rho[cell] <= d->options->density_threshold * state->rest_density[cell]) meet_walls(d, &side, at, state->friction[cell], v, gradient);
+    if (has_walls && state->rho[cell] <= d->options->density_threshold * state->rest_density[cell])
+      meet_walls(d, &side, at, state->friction[cell], v, gradient);
     for (int a = 0; a < 3; ++a) p->v[a][i] = v[a];
     for (int q = 0; q < 9 && is_apic; ++q) p->C[q][i] = gradient[q] / g->h;
   }
@@ -217,15 +236,18 @@ void mac_to_particles(mac_domain *d)
 #pragma omp parallel for schedule(dynamic, 4)
     for (int64_t k = 0; k < g->n_blocks; ++k) {
       if (start[k] == start[k + 1]) continue;
-      if (d->options->transfer == MAC_APIC) move_block(true, d, k, d->particles[b], &d->seen[b], start[k], start[k + 1]);
-      else move_block(false, d, k, d->particles[b], &d->seen[b], start[k], start[k + 1]);
+      if (d->options->transfer == MAC_APIC)
+        move_block(true, d, k, d->particles[b], &d->seen[b], start[k], start[k + 1]);
+      else
+        move_block(false, d, k, d->particles[b], &d->seen[b], start[k], start[k + 1]);
     }
   }
   timer_work(TIMER_G2P, n * 200.0, n * 8.0 * (d->options->transfer == MAC_APIC ? 20 : 11));
   timer_end(TIMER_G2P);
 }
 
-/* ------------------------------------------------------------- too fast? ------------------------------------------------------------- */
+/* ------------------------------------------------------------- too fast?
+ * ------------------------------------------------------------- */
 
 /* The smallest particle of body b that is too fast, or its number of particles. */
 static int64_t first_too_fast(const mac_domain *d, int b, bool is_own, double limit2)
@@ -262,7 +284,7 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict)
   /* Interpolation averages: if no face is too fast, no particle is. */
   for (int a = 0; a < 3 && !is_own; ++a) {
     double        most = 0.0;
-    const double *u = d->state.u[a];
+    const double *u    = d->state.u[a];
 #pragma omp parallel for schedule(static) reduction(max : most)
     for (int64_t i = 0; i < d->state.grid.n_slots; ++i) most = fmax(most, isfinite(u[i]) ? fabs(u[i]) : INFINITY);
     fastest2 += most * most;
@@ -271,12 +293,14 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict)
   for (int b = 0; b < d->n_bodies; ++b) {
     const int64_t bad = first_too_fast(d, b, is_own, limit2);
     if (bad == d->particles[b]->n) continue;
-    *verdict = (step_verdict){isfinite(is_own ? particles_speed2(d->particles[b], bad) : fastest2) ? STEP_CFL : STEP_NOT_FINITE, d->names[b], bad};
+    *verdict = (step_verdict){isfinite(is_own ? particles_speed2(d->particles[b], bad) : fastest2) ? STEP_CFL : STEP_NOT_FINITE,
+                              d->names[b], bad};
     return;
   }
 }
 
-/* ------------------------------------------------------------- the box ------------------------------------------------------------- */
+/* ------------------------------------------------------------- the box
+ * ------------------------------------------------------------- */
 
 /* As near to a wall as a particle may come [h]. */
 static const double NEAREST = 1e-3;
@@ -329,8 +353,8 @@ PetscErrorCode mac_contain(mac_domain *d, int b)
   PetscFunctionBeginUser;
   for (int a = 0; a < 3; ++a) {
     const double period = g->h * g->n[a], low = g->min[a] + NEAREST * g->h, high = g->min[a] + period - NEAREST * g->h;
-    double      *x      = p->x[a];
-    has_open            = has_open || g->wall[a][0] == MAC_WALL_OPEN || g->wall[a][1] == MAC_WALL_OPEN;
+    double      *x = p->x[a];
+    has_open       = has_open || g->wall[a][0] == MAC_WALL_OPEN || g->wall[a][1] == MAC_WALL_OPEN;
     if (mac_grid_is_periodic(g, a))
 #pragma omp parallel for schedule(static)
       for (int64_t i = 0; i < p->n; ++i) x[i] -= period * floor((x[i] - g->min[a]) / period);

@@ -4,42 +4,52 @@
 #include "discretize/vector_field.h"
 
 /* Releases that would fall into each other are a slip: how far one moves until the next comes is known, in free fall at least. */
-static void check_pour(const body_request *r, const body_world *world, const level_set *spout, const particle_seed *seed, diagnostics *d)
+static void check_pour(const body_request *r, const body_world *world, const level_set *spout, const particle_seed *seed,
+                       diagnostics *d)
 {
   const particle_body_spec *spec   = r->spec;
   const particle_pour      *pour   = spec->pour;
   const int64_t             n      = seed->n;
   int64_t                   n_left = 0;
   if (!(pour->end > pour->start))
-    diagnostics_add_under(d, r->node, r->path, "pour.end", "%g s is not after the start, %g s: nothing would be poured", pour->end, pour->start);
+    diagnostics_add_under(d, r->node, r->path, "pour.end", "%g s is not after the start, %g s: nothing would be poured", pour->end,
+                          pour->start);
   if (pour->every < (1.0 - 1e-9) * world->time_step)
-    diagnostics_add_under(d, r->node, r->path, "pour.every", "%g s is less than time.step, %g s, and there is one release a step at most; pour a higher shape less often",
-                          pour->every, world->time_step);
+    diagnostics_add_under(
+        d, r->node, r->path, "pour.every",
+        "%g s is less than time.step, %g s, and there is one release a step at most; pour a higher shape less often", pour->every,
+        world->time_step);
   if (pour->start + pour->every >= pour->end) return;
   for (int64_t i = 0; i < n; ++i) {
     double moved[3];
     for (int k = 0; k < 3; ++k)
-      moved[k] = seed->x[3 * i + k] + pour->every * (spec->velocity[k] + 0.5 * (pour->every + world->time_step) * world->gravity[k]);
+      moved[k] =
+          seed->x[3 * i + k] + pour->every * (spec->velocity[k] + 0.5 * (pour->every + world->time_step) * world->gravity[k]);
     n_left += level_set_value(spout, moved) < 0.0;
   }
   if ((double)n_left > PARTICLE_POUR_OVERLAP * (double)n)
     diagnostics_add_under(d, r->node, r->path, "pour.every",
-                          "%g s after a release %lld of its %lld particles are still in the shape, where the next would be put; pour less often, faster, or a shape that is "
-                          "less high", pour->every, (long long)n_left, (long long)n);
+                          "%g s after a release %lld of its %lld particles are still in the shape, where the next would be put; "
+                          "pour less often, faster, or a shape that is "
+                          "less high",
+                          pour->every, (long long)n_left, (long long)n);
 }
 
-static PetscErrorCode fill_shape(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d, particle_fill *out)
+static PetscErrorCode fill_shape(const body_request *r, const body_world *world, double spacing, const double origin[3],
+                                 diagnostics *d, particle_fill *out)
 {
   PetscFunctionBegin;
   const particle_body_spec *spec   = r->spec;
   const shape              *filled = out->filled;
   const double              wanted = filled->mass.volume / pow(spacing, 3) * spec->particles_per_cell;
   if (wanted < 1 || wanted > 2e9) {
-    diagnostics_add_under(d, r->node, r->path, "spacing", "the shape would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted, spacing);
+    diagnostics_add_under(d, r->node, r->path, "spacing",
+                          "the shape would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted, spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (spec->seeding == SAMPLING_CELLS && !sampling_cube(spec->particles_per_cell)) {
-    diagnostics_add_under(d, r->node, r->path, "particles_per_cell", "seeding: cells puts a cubic lattice into each cell: expected 1, 8, 27 or another cube, got %g",
+    diagnostics_add_under(d, r->node, r->path, "particles_per_cell",
+                          "seeding: cells puts a cubic lattice into each cell: expected 1, 8, 27 or another cube, got %g",
                           spec->particles_per_cell);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -68,7 +78,8 @@ static PetscErrorCode fill_shape(const body_request *r, const body_world *world,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d, particle_fill *out)
+PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3],
+                                    diagnostics *d, particle_fill *out)
 {
   PetscFunctionBegin;
   const particle_body_spec *spec = r->spec;
@@ -77,8 +88,10 @@ PetscErrorCode particle_fill_create(const body_request *r, const body_world *wor
   snprintf(path, sizeof path, "%s.shape", r->path);
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &out->filled));
   if (!out->filled) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!out->filled->is_bounded) diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to fill with particles");
-  else PetscCall(fill_shape(r, world, spacing, origin, d, out));
+  if (!out->filled->is_bounded)
+    diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to fill with particles");
+  else
+    PetscCall(fill_shape(r, world, spacing, origin, d, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

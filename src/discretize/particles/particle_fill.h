@@ -1,4 +1,5 @@
-/* From an entry of `bodies:` to the particles that fill its shape: the same for every kind whose spec begins with particle_body_spec. */
+/* From an entry of `bodies:` to the particles that fill its shape: the same for every kind whose spec begins with
+ * particle_body_spec. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #include "discretize/body_kind.h"
@@ -10,7 +11,8 @@ typedef struct {
 } particle_fill;
 
 /* On a grid of spacing `spacing` [m] with a node at `origin`. Nothing is added to any set yet. */
-PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d, particle_fill *out);
+PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3],
+                                    diagnostics *d, particle_fill *out);
 void           particle_fill_free(particle_fill *f);
 /* What of it is there at the start: all, or, if it is poured later, nothing. */
 particle_seed particle_fill_at_start(const particle_fill *f, const particle_body_spec *spec);

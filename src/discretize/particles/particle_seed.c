@@ -1,7 +1,8 @@
 #include "discretize/particles/particle_seed.h"
 #include "core/math3.h"
 
-PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, double density, bool with_affine, int64_t *next_id, particles *p)
+PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, double density, bool with_affine, int64_t *next_id,
+                                 particles *p)
 {
   const int64_t first     = p->n;
   double        center[3] = {0, 0, 0}, total = 0.0;
@@ -10,7 +11,8 @@ PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, do
   PetscCall(particles_resize(p, first + seed->n));
   for (int64_t i = 0; i < seed->n; ++i) {
     const double volume = seed->volume ? seed->volume[i] : seed->volume_each;
-    PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: particle %lld has no volume", name, (long long)i);
+    PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: particle %lld has no volume",
+               name, (long long)i);
     v3_axpy(center, volume, seed->x + 3 * i);
     total += volume;
   }
@@ -33,7 +35,8 @@ PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, do
     for (int k = 0; k < p->n_state; ++k) p->state[k][at] = p->law->state_initial[k];
     p->id[at] = seed->id ? seed->id[i] : *next_id + i;
   }
-  if (!seed->id) *next_id += seed->n;
+  if (!seed->id)
+    *next_id += seed->n;
   else
     for (int64_t i = 0; i < seed->n; ++i) *next_id = seed->id[i] >= *next_id ? seed->id[i] + 1 : *next_id;
   PetscFunctionReturn(PETSC_SUCCESS);

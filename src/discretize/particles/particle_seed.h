@@ -13,7 +13,8 @@ typedef struct {
   double         volume_each, velocity[3], angular_velocity[3];
 } particle_seed;
 
-/* Append them to set `p` of body `name`, undeformed and without history, at this density [kg/m^3]; with_affine: those that spin carry
+/* Append them to set `p` of body `name`, undeformed and without history, at this density [kg/m^3]; with_affine: those that spin
+ * carry
  * the gradient of that. *next_id: of the grid, moved on. */
 PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, double density, bool with_affine, int64_t *next_id, particles *p);
 #endif

@@ -4,7 +4,8 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-PetscErrorCode particle_source_create(const particle_seed *seed, const particle_pour *schedule, level_set **spout, particle_source **out)
+PetscErrorCode particle_source_create(const particle_seed *seed, const particle_pour *schedule, level_set **spout,
+                                      particle_source **out)
 {
   particle_source *s;
   double          *x;
@@ -63,8 +64,9 @@ bool particle_source_releases(particle_source *s, const char *name, double t, do
   const int64_t n_inside = count_inside(n_sets, sets, s->spout);
   if ((double)n_inside <= PARTICLE_POUR_OVERLAP * (double)s->seed.n) return true;
   if (!s->has_warned)
-    log_warn("%s: nothing is poured at t = %g s: %lld particles are still where %lld more would go (pour waits for room; said once)", name, t, (long long)n_inside,
-             (long long)s->seed.n);
+    log_warn(
+        "%s: nothing is poured at t = %g s: %lld particles are still where %lld more would go (pour waits for room; said once)",
+        name, t, (long long)n_inside, (long long)s->seed.n);
   s->has_warned = true;
   return false;
 }

@@ -19,10 +19,13 @@ struct particle_source {
 
 #define PARTICLE_POUR_OVERLAP 0.05
 /* Copies `seed` with its x; without v, volume, id. Takes *spout. */
-PetscErrorCode particle_source_create(const particle_seed *seed, const particle_pour *schedule, level_set **spout, particle_source **out);
+PetscErrorCode particle_source_create(const particle_seed *seed, const particle_pour *schedule, level_set **spout,
+                                      particle_source **out);
 void           particle_source_destroy(particle_source **s);
-/* Is the seed due between two steps, the one that ended at t having been dt long, and is there room? What is due at the start is not its
- * business. Counted by time alone, so that a resumed run pours what an uninterrupted one does. As long as more particles of any of the
+/* Is the seed due between two steps, the one that ended at t having been dt long, and is there room? What is due at the start is
+ * not its
+ * business. Counted by time alone, so that a resumed run pours what an uninterrupted one does. As long as more particles of any
+ * of the
  * sets are in the spout than PARTICLE_POUR_OVERLAP of those to come, releases are left out (and body `name` warns, once). */
 bool particle_source_releases(particle_source *s, const char *name, double t, double dt, int n_sets, particles *const *sets);
 #endif
