@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double SCALED_FROM = 0.03, OBLIQUE_FROM = 0.004; /* see mac_system.h: difference of W_S; sum of n_a^2 n_b^2, that of 4 degrees */
+static const double SCALED_FROM  = 0.03,
+                    OBLIQUE_FROM = 0.004; /* see mac_system.h: difference of W_S; sum of n_a^2 n_b^2, that of 4 degrees */
 
 static bool has_open_face(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
 {
@@ -42,7 +43,8 @@ static void put_constants(const mac_assembly *c, int64_t slot, int64_t i)
   const bool       is_solid = !(y->weights.cell_fluid[slot] > 0.0);
   double           friction = 0.0, density = 0.0;
   int              n = 0;
-  y->friction[i] = s->friction[slot], y->rest_density[i] = s->rest_density[slot], y->cohesion[i] = is_solid ? 0.0 : s->cohesion[slot];
+  y->friction[i] = s->friction[slot], y->rest_density[i] = s->rest_density[slot],
+  y->cohesion[i] = is_solid ? 0.0 : s->cohesion[slot];
   if (!is_solid) return;
   for (int q = 0; q < 27 && !(s->rest_density[slot] > 0.0); ++q) {
     const int32_t *at = y->ijk[i];
@@ -74,7 +76,8 @@ static PetscErrorCode number_cells(mac_assembly *c)
     }
   }
   y->n_cells = add_up(g->n_blocks, count);
-  PetscCheck(y->n_cells < INT32_MAX / MAC_STRESSES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%" PRId64 " active cells are more than can be numbered", y->n_cells);
+  PetscCheck(y->n_cells < INT32_MAX / MAC_STRESSES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%" PRId64 " active cells are more than can be numbered", y->n_cells);
   PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->cell_slot, &y->capacity[0], &y->cell_slot));
   PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->ijk, &y->capacity[1], &y->ijk));
   PetscCall(memory_reserve("friction of cells", y->n_cells, sizeof *y->friction, &y->capacity[2], &y->friction));
@@ -124,7 +127,8 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
 {
   const mac_grid   *g = c->g;
   const mac_system *y = c->y;
-  const int         a = (axis + 1) % 3, b = (axis + 2) % 3, at[4] = {place, place - mac_step[a], place - mac_step[b], place - mac_step[a] - mac_step[b]};
+  const int         a = (axis + 1) % 3, b = (axis + 2) % 3,
+            at[4] = {place, place - mac_step[a], place - mac_step[b], place - mac_step[a] - mac_step[b]};
   int32_t           ijk[3];
   double            sum = 0.0, friction = 0.0, scale = 1.0;
   int               n = 0, air = 0; /* a bit for each cell that is neither solid nor continuum */
@@ -195,7 +199,9 @@ static void weigh(mac_assembly *c)
       const int64_t slot  = b * MAC_BLOCK + l;
       const int     place = mac_grid_tile_place(l);
       for (int o = 0; o < 3; ++o)
-        y->edge_weight[o][slot] = y->weights.edge_liquid[o][slot] > c->o->cell_fill && tile[place] == slot ? weight_of_edge(c, slot, tile, place, o) : 0.0;
+        y->edge_weight[o][slot] = y->weights.edge_liquid[o][slot] > c->o->cell_fill && tile[place] == slot
+                                      ? weight_of_edge(c, slot, tile, place, o)
+                                      : 0.0;
       y->normal_weight[slot] = y->cell_of[slot] < 0 ? 0.0 : weight_of_normals(c, slot, tile, place);
     }
   }
@@ -345,7 +351,8 @@ PetscErrorCode mac_active_reserve(mac_assembly *c)
   for (int a = 0; a < 3; ++a) {
     PetscCall(memory_reserve("faces of slots", n, sizeof *y->face_of[a], &y->capacity[9 + a], &y->face_of[a]));
     PetscCall(memory_reserve("weights of edges", n, sizeof *y->edge_weight[a], &y->capacity[12 + a], &y->edge_weight[a]));
-    PetscCall(memory_reserve("counts of blocks", c->g->n_blocks + 1, sizeof *y->block_count[a], &y->capacity[15 + a], &y->block_count[a]));
+    PetscCall(memory_reserve("counts of blocks", c->g->n_blocks + 1, sizeof *y->block_count[a], &y->capacity[15 + a],
+                             &y->block_count[a]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,7 +4,8 @@
 
 void mac_bins_destroy(mac_bins *b)
 {
-  memory_free(&b->start), memory_free(&b->key), memory_free(&b->key_scratch), memory_free(&b->order), memory_free(&b->order_scratch);
+  memory_free(&b->start), memory_free(&b->key), memory_free(&b->key_scratch), memory_free(&b->order),
+      memory_free(&b->order_scratch);
   for (int a = 0; a < 3; ++a) memory_free(&b->x[a]);
   *b = (mac_bins){0};
 }
@@ -36,7 +37,8 @@ static void find_cells(mac_bins *b, const mac_grid *g, int n_sets, const int64_t
   for (int s = 0; s < n_sets; ++s) {
     #pragma omp parallel for schedule(static)
     for (int64_t p = 0; p < n[s]; ++p) {
-      const int64_t slot = mac_grid_slot(g, mac_grid_index(g, 0, x[s][0][p]), mac_grid_index(g, 1, x[s][1][p]), mac_grid_index(g, 2, x[s][2][p]));
+      const int64_t slot =
+          mac_grid_slot(g, mac_grid_index(g, 0, x[s][0][p]), mac_grid_index(g, 1, x[s][1][p]), mac_grid_index(g, 2, x[s][2][p]));
       b->key[first + p]  = (uint64_t)slot;
     }
     first += n[s];
@@ -67,7 +69,8 @@ PetscErrorCode mac_bins_fill(mac_bins *b, const mac_grid *g, int n_sets, const i
   PetscFunctionBegin;
   b->n = 0;
   for (int s = 0; s < n_sets; ++s) b->n += n[s];
-  PetscCheck(b->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%" PRId64 " particles on one grid; expected less than 2^31", b->n);
+  PetscCheck(b->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%" PRId64 " particles on one grid; expected less than 2^31",
+             b->n);
   PetscCall(reserve(b, g->n_slots));
   find_cells(b, g, n_sets, n, x);
   while (g->n_slots >> n_bits) ++n_bits;

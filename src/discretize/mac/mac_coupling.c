@@ -50,8 +50,8 @@ static bool is_near_solid(const bool *has, int place)
 }
 
 /* One block's share of the list: counts where `out` is NULL. */
-static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last, const int64_t *slots, const uint8_t *component, mac_coupling *out,
-                              int64_t at)
+static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last, const int64_t *slots, const uint8_t *component,
+                              mac_coupling *out, int64_t at)
 {
   const mac_weights *w = &c->y->weights;
   int64_t            tile[MAC_TILE], block = -1, n = 0, cell = -1;

@@ -55,10 +55,11 @@ static PetscErrorCode reserve(mac_weights *w, int64_t n, bool is_area)
   if (is_area) PetscCall(memory_reserve("distances", n, sizeof *w->center, capacity, &w->center));
   ++capacity;
   PetscCall(memory_reserve("fill of blocks", n / MAC_BLOCK, sizeof *w->block_fill, &w->capacity[19], &w->block_fill));
-  double **const sample[] = {&w->cell_liquid, &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0], &w->edge_liquid[1],
-                             &w->edge_liquid[2], &w->cell_fluid, &w->face_fluid[0], &w->face_fluid[1], &w->face_fluid[2], &w->face_open[0],
-                             &w->face_open[1], &w->face_open[2]};
-  for (size_t s = 0; s < sizeof sample / sizeof *sample; ++s) PetscCall(memory_reserve("fractions", n, sizeof(double), capacity++, sample[s]));
+  double **const sample[] = {&w->cell_liquid,    &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0],
+                             &w->edge_liquid[1], &w->edge_liquid[2], &w->cell_fluid,     &w->face_fluid[0],  &w->face_fluid[1],
+                             &w->face_fluid[2],  &w->face_open[0],   &w->face_open[1],   &w->face_open[2]};
+  for (size_t s = 0; s < sizeof sample / sizeof *sample; ++s)
+    PetscCall(memory_reserve("fractions", n, sizeof(double), capacity++, sample[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,12 +82,14 @@ static void load_solid(const mac_weights *w, const mac_mirror_tile *t, int32_t s
   int64_t             block = -1;
   const mac_share    *share = NULL;
   for (int q = 0; q < MAC_TILE; ++q) {
-    if (t->slot[q] >= 0 && t->slot[q] / MAC_BLOCK != block) block = t->slot[q] / MAC_BLOCK, share = mac_weights_share(w, block, solid);
+    if (t->slot[q] >= 0 && t->slot[q] / MAC_BLOCK != block)
+      block = t->slot[q] / MAC_BLOCK, share = mac_weights_share(w, block, solid);
     put_halves(t->slot[q] < 0 || !share ? none : share->half[t->slot[q] % MAC_BLOCK], q, t->flip[q], tile);
   }
 }
 
-/* Sums of 2x2x2 entries from each on: three sweeps over lines that are long enough for all of the tile but its last layers, which nobody uses. */
+/* Sums of 2x2x2 entries from each on: three sweeps over lines that are long enough for all of the tile but its last layers,
+ * which nobody uses. */
 static void sum_eight(const double *restrict tile, double *restrict sum)
 {
   double line[HALF_TILE], plane[HALF_TILE];
@@ -240,8 +243,8 @@ static void ghost_fluid(mac_weights *w, const mac_grid *g, int64_t b, const mac_
   }
 }
 
-PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_bins *particles, int n_solids, const mac_solid *solids,
-                                   const mac_fraction_options *o)
+PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_bins *particles, int n_solids,
+                                   const mac_solid *solids, const mac_fraction_options *o)
 {
   PetscFunctionBegin;
   PetscCall(reserve(w, g->n_slots, o->is_area));

@@ -1,18 +1,22 @@
 /* How much of every control volume of the staggered grid is solid, and how much of it is continuum.
  *
- * Control volumes (of centres, faces, edges: cubes of side h) are unions of eight half-cells, cubes of side h/2, so that one fraction per
- * half-cell makes all weights consistent with each other [theory: frictional-monolith, section 3.1; Takahashi and Batty 2021, sec. 3.2].
+ * Control volumes (of centres, faces, edges: cubes of side h) are unions of eight half-cells, cubes of side h/2, so that one
+ * fraction per half-cell makes all weights consistent with each other [theory: frictional-monolith, section 3.1; Takahashi and
+ * Batty 2021, sec. 3.2].
  *
- *   solids     by the exact rule on the half-cell's eight corners. Where solids overlap, so that their shares add up to more than one,
+ * solids     by the exact rule on the half-cell's eight corners. Where solids overlap, so that their shares add up to more than
+ * one,
  *              all are scaled to one in sum. Shares of faces below 0.01 of fluid count as solid altogether.
- *   continuum  union of spheres around particles; share by the distance at the half-cell's centre. A cell that holds particles, as do
+ * continuum  union of spheres around particles; share by the distance at the half-cell's centre. A cell that holds particles, as do
  *              the 26 around it, is full. Inside a solid the value is that of the mirror image outside, so that the surface meets
  *              solids at right angles and is not counted where it touches them.
- *   box        beyond walls of the box everything is mirrored: W_S and W_L of faces on walls are those of their inner halves. No flux goes
+ * box        beyond walls of the box everything is mirrored: W_S and W_L of faces on walls are those of their inner halves. No flux
+ * goes
  *              through them: their W_F is 0, whatever is there. Beyond open sides there is air: W_L is 0 there, W_S mirrored.
- *   area       (for liquids) W_F, W_S of faces are shares of their areas, W_L of cells is 1 where the centre is in the liquid, else 0, and W_L
+ * area       (for liquids) W_F, W_S of faces are shares of their areas, W_L of cells is 1 where the centre is in the liquid, else
+ * 0, and W_L
  *              of a face between a cell in and one out of it is the distance of the surface from the centre inside, over h
- *              [Gibou et al. 2002; Ng, Min and Gibou 2009].                                                                        */
+ * [Gibou et al. 2002; Ng, Min and Gibou 2009].                                                                        */
 #ifndef SS_DISCRETIZE_MAC_MAC_FRACTIONS_H
 #define SS_DISCRETIZE_MAC_MAC_FRACTIONS_H
 #include "discretize/mac/mac_bins.h"

@@ -23,8 +23,15 @@ static void image_offset(const mac_grid *g, const int32_t seen[3], double offset
 static void lower_minima(int n, const double (*restrict arm)[GATHERED], double quarter, int n_points, double *least2)
 {
   for (int q = 0; q < n_points; ++q) {
-    const double x = q == MAC_HALVES ? 0.0 : q >> 2 ? quarter : -quarter, y = q == MAC_HALVES ? 0.0 : (q >> 1) & 1 ? quarter : -quarter,
-                 z = q == MAC_HALVES ? 0.0 : q & 1 ? quarter : -quarter;
+    const double x     = q == MAC_HALVES ? 0.0
+                         : q >> 2        ? quarter
+                                         : -quarter,
+                 y     = q == MAC_HALVES ? 0.0
+                         : (q >> 1) & 1  ? quarter
+                                         : -quarter,
+                 z     = q == MAC_HALVES ? 0.0
+                         : q & 1         ? quarter
+                                         : -quarter;
     double       least = least2[q];
     #pragma omp simd reduction(min : least)
     for (int i = 0; i < n; ++i) {
@@ -72,7 +79,8 @@ static double nearest_of_point(const continuum *c, const double x[3], double rea
         if (slot < 0) continue;
         image_offset(g, (int32_t[3]){i, j, k}, offset);
         for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
-          const double d[3] = {c->bins->x[0][p] + offset[0] - x[0], c->bins->x[1][p] + offset[1] - x[1], c->bins->x[2][p] + offset[2] - x[2]};
+          const double d[3] = {c->bins->x[0][p] + offset[0] - x[0], c->bins->x[1][p] + offset[1] - x[1],
+                               c->bins->x[2][p] + offset[2] - x[2]};
           if (v3_dot(d, d) < least2) least2 = v3_dot(d, d);
         }
         if (least2 <= c->full2) return least2;
@@ -132,7 +140,9 @@ static void extend_cell(const continuum *c, int64_t block, int l, const int32_t 
     if (share < 0.5) continue;
     const double step = q < MAC_HALVES ? 0.25 * g->h : 0.0;
     const double at[3] = {x[0] + (q >> 2 & 1 ? step : -step), x[1] + (q >> 1 & 1 ? step : -step), x[2] + (q & 1 ? step : -step)};
-    least2[q] = mirror_image(c, block, at, image) ? nearest_of_point(c, image, (q < MAC_HALVES ? c->o->radius + 0.25 : c->o->radius + 1.0) * g->h) : DBL_MAX;
+    least2[q]          = mirror_image(c, block, at, image)
+                             ? nearest_of_point(c, image, (q < MAC_HALVES ? c->o->radius + 0.25 : c->o->radius + 1.0) * g->h)
+                             : DBL_MAX;
   }
 }
 

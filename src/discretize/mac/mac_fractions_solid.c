@@ -3,7 +3,8 @@
 #include "discretize/mac/mac_fractions_internal.h"
 #include <math.h>
 
-/* Distances may be bounds that are wrong by some: cells farther from the surface than this times their radius are taken for whole. */
+/* Distances may be bounds that are wrong by some: cells farther from the surface than this times their radius are taken for
+ * whole. */
 static const double SLACK = 1.5, HALF_DIAGONAL = 0.86602540378443865;
 
 static void block_center(const mac_grid *g, int64_t b, double x[3])
@@ -34,7 +35,8 @@ static void cut_cell(mac_share *s, int l, const double phi[27])
 {
   for (int q = 0; q < MAC_HALVES; ++q) {
     double corner[8];
-    for (int c = 0; c < 8; ++c) corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
+    for (int c = 0; c < 8; ++c)
+      corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
     s->half[l][q] = without_crumbs(mac_cube_fraction(corner));
   }
 }
@@ -60,7 +62,8 @@ static void cut_faces(mac_share *s, int l, double h, const double phi[27])
 static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool is_area, mac_share *s)
 {
   for (int l = 0; l < MAC_BLOCK; ++l) {
-    const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + (l >> 4), MAC_SIDE * g->block[b][1] + ((l >> 2) & 3), MAC_SIDE * g->block[b][2] + (l & 3)};
+    const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + (l >> 4), MAC_SIDE * g->block[b][1] + ((l >> 2) & 3),
+                            MAC_SIDE * g->block[b][2] + (l & 3)};
     double        x[3], phi[27];
     mac_fractions_center(g, ijk, x);
     phi[13] = mac_placed_misses(p, x, 0.5 * g->h) ? INFINITY : mac_placed_distance(p, x);
@@ -70,7 +73,8 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
     }
     for (int c = 0; c < 27; ++c) {
       if (c == 13) continue;
-      const double corner[3] = {x[0] + 0.5 * g->h * (c / 9 - 1), x[1] + 0.5 * g->h * (c / 3 % 3 - 1), x[2] + 0.5 * g->h * (c % 3 - 1)};
+      const double corner[3] = {x[0] + 0.5 * g->h * (c / 9 - 1), x[1] + 0.5 * g->h * (c / 3 % 3 - 1),
+                                x[2] + 0.5 * g->h * (c % 3 - 1)};
       phi[c] = mac_placed_distance(p, corner);
     }
     cut_cell(s, l, phi);

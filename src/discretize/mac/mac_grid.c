@@ -45,7 +45,8 @@ static void mark_particles(mac_grid *g, int n_sets, const int64_t *n, const doub
     for (int s = 0; s < n_sets; ++s) {
       #pragma omp for schedule(static) nowait
       for (int64_t p = 0; p < n[s]; ++p) {
-        const int32_t i = mac_grid_index(g, 0, x[s][0][p]), j = mac_grid_index(g, 1, x[s][1][p]), k = mac_grid_index(g, 2, x[s][2][p]);
+        const int32_t i = mac_grid_index(g, 0, x[s][0][p]), j = mac_grid_index(g, 1, x[s][1][p]),
+                      k = mac_grid_index(g, 2, x[s][2][p]);
         mine[((int64_t)(i >> 2) * g->n_table[1] + (j >> 2)) * g->n_table[2] + (k >> 2)] |=
           UINT64_C(1) << (((i & 3) << 4) + ((j & 3) << 2) + (k & 3));
       }
@@ -91,7 +92,8 @@ static void mark_reached(mac_grid *g, const int32_t b[3], uint64_t bits, int rea
   int     low[3], high[3], m[3];
   int32_t at[3][BLOCKS_REACHED];
   occupied_layers(bits, low, high);
-  for (int a = 0; a < 3; ++a) m[a] = reached_blocks(g, a, MAC_SIDE * b[a] + low[a] - reach, MAC_SIDE * b[a] + high[a] + reach, at[a]);
+  for (int a = 0; a < 3; ++a)
+    m[a] = reached_blocks(g, a, MAC_SIDE * b[a] + low[a] - reach, MAC_SIDE * b[a] + high[a] + reach, at[a]);
   for (int i = 0; i < m[0]; ++i)
     for (int j = 0; j < m[1]; ++j)
       for (int k = 0; k < m[2]; ++k) g->block_of[((int64_t)at[0][i] * g->n_table[1] + at[1][j]) * g->n_table[2] + at[2][k]] = 0;
@@ -103,7 +105,8 @@ PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const d
   int64_t       n_blocks = 0;
   PetscFunctionBegin;
   SS_ASSERT(reach >= MAC_REACH && reach <= MAC_SIDE * (BLOCKS_REACHED / 4));
-  PetscCall(memory_reserve("occupied cells of the staggered grid", n_threads * size, sizeof *g->occupied, &g->occupied_capacity, &g->occupied));
+  PetscCall(memory_reserve("occupied cells of the staggered grid", n_threads * size, sizeof *g->occupied, &g->occupied_capacity,
+                           &g->occupied));
   mark_particles(g, n_sets, n, x, (int)n_threads);
   for (int64_t t = 0; t < size; ++t) g->block_of[t] = -1;
   for (int64_t t = 0; t < size; ++t) {

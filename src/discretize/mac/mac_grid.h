@@ -1,12 +1,13 @@
 /* The staggered grid: cubic cells in a box, stored where there is material. Blocks of 4x4x4 cells; a block exists where particles are or near.
  *
- * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). Everything is stored per cell, at slot = 64 block + local:
- * its centre, its LOWER faces (axis 0,1,2) and its LOWER edges (edge of axis o lies along o at the lower corner of the other two axes:
- * the stress component of those two axes lives there). So arrays are double[n_slots] per kind of sample; cells i = n exist for
- * the upper faces of the box. Outside the box is solid, open or, per axis, periodic: there indices wrap, and cells i = n are cells 0.
+ * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). Everything is stored per cell, at slot = 64 block +
+ * local: its centre, its LOWER faces (axis 0,1,2) and its LOWER edges (edge of axis o lies along o at the lower corner of the other
+ * two axes: the stress component of those two axes lives there). So arrays are double[n_slots] per kind of sample; cells i = n
+ * exist for the upper faces of the box. Outside the box is solid, open or, per axis, periodic: there indices wrap, and cells i = n
+ * are cells 0.
  *
- * Blocks are numbered in ascending lexicographic order, cells likewise within a block: of two cells that differ along one axis alone,
- * the lower has the lower slot. What is numbered, is numbered in this order.                                                          */
+ * Blocks are numbered in ascending lexicographic order, cells likewise within a block: of two cells that differ along one axis
+ * alone, the lower has the lower slot. What is numbered, is numbered in this order. */
 #ifndef SS_DISCRETIZE_MAC_GRID_H
 #define SS_DISCRETIZE_MAC_GRID_H
 #include "core/error.h"
@@ -35,8 +36,8 @@ PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3]
 void           mac_grid_destroy(mac_grid *g); /* accepts an empty one */
 
 /* Blocks for all cells that have a particle within `reach` cells (>= MAC_REACH along every axis); n[s] particles of set s at x[s][axis].
- * Positions must be finite; one outside the box counts for the nearest cell, or wraps. Blocks are the same on any number of threads.
- * Arrays over slots are void after this. */
+ * Positions must be finite; one outside the box counts for the nearest cell, or wraps. Blocks are the same on any number of
+ * threads. Arrays over slots are void after this. */
 PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int reach);
 
 static inline bool mac_grid_is_periodic(const mac_grid *g, int axis) { return g->wall[axis][0] == MAC_WALL_PERIODIC; }

@@ -51,20 +51,23 @@ void mac_memory_guess(const mac_memory *m, const mac_grid *g, const mac_system *
   }
 }
 
-PetscErrorCode mac_memory_remember(mac_memory *m, const mac_grid *g, const mac_system *y, const double *p, const double *s, const double *multiplier)
+PetscErrorCode mac_memory_remember(mac_memory *m, const mac_grid *g, const mac_system *y, const double *p, const double *s,
+                                   const double *multiplier)
 {
   int64_t n = 0, cell = 0, sample = 0;
   PetscFunctionBegin;
   PetscCall(reserve(m, y->n_cells + y->n_stress));
   while (cell < y->n_cells || sample < y->n_stress) {
-    const int64_t at_cell = cell < y->n_cells ? y->cell_slot[cell] : INT64_MAX, at_sample = sample < y->n_stress ? y->stress_slot[sample] : INT64_MAX;
+    const int64_t at_cell   = cell < y->n_cells ? y->cell_slot[cell] : INT64_MAX,
+                  at_sample = sample < y->n_stress ? y->stress_slot[sample] : INT64_MAX;
     const int64_t slot = at_cell < at_sample ? at_cell : at_sample;
     m->key[n]        = key_of_slot(g, slot);
     m->pressure[n]   = at_cell == slot ? p[cell] : 0.0;
     m->multiplier[n] = at_cell == slot && multiplier ? multiplier[cell] : 0.0;
     cell += at_cell == slot;
     for (int k = 0; k < MAC_STRESSES; ++k) m->stress[MAC_STRESSES * n + k] = 0.0;
-    for (; sample < y->n_stress && y->stress_slot[sample] == slot; ++sample) m->stress[MAC_STRESSES * n + y->component[sample]] = s[sample];
+    for (; sample < y->n_stress && y->stress_slot[sample] == slot; ++sample)
+      m->stress[MAC_STRESSES * n + y->component[sample]] = s[sample];
     ++n;
   }
   m->n = n;
@@ -97,9 +100,12 @@ PetscErrorCode mac_memory_fields(mac_memory *m, field_table *table)
   PetscCall(field_table_add_group(table, "mac/memory", FIELD_GROUP_PLAIN, &m->n, m, &group));
   group->resize   = resize;
   group->restored = restored;
-  PetscCall(field_table_add(table, group, "cell", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "which cell: 64 block + place in it"));
+  PetscCall(
+      field_table_add(table, group, "cell", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "which cell: 64 block + place in it"));
   PetscCall(field_table_add(table, group, "pressure", "Pa", FIELD_F64, 1, &m->pressure, FIELD_CHECKPOINT, "of the last step"));
-  PetscCall(field_table_add(table, group, "stress", "Pa", FIELD_F64, MAC_STRESSES, &m->stress, FIELD_CHECKPOINT, "deviatoric, in the basis of `mac`"));
-  PetscCall(field_table_add(table, group, "multiplier", "W", FIELD_F64, 1, &m->multiplier, FIELD_CHECKPOINT, "of the cone of friction"));
+  PetscCall(field_table_add(table, group, "stress", "Pa", FIELD_F64, MAC_STRESSES, &m->stress, FIELD_CHECKPOINT,
+                            "deviatoric, in the basis of `mac`"));
+  PetscCall(
+      field_table_add(table, group, "multiplier", "W", FIELD_F64, 1, &m->multiplier, FIELD_CHECKPOINT, "of the cone of friction"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

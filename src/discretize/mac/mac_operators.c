@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* Normal parts of the first two components of each basis. */
-static const double normal_part[2][2][3] = {
-  [MAC_ORTHONORMAL] = {{0.70710678118654752, 0.0, -0.70710678118654752}, {0.40824829046386302, -0.81649658092772603, 0.40824829046386302}},
-  [MAC_COMPONENTS]  = {{1.0, -1.0, 0.0}, {0.0, -1.0, 1.0}}};
+static const double  normal_part[2][2][3] = {[MAC_ORTHONORMAL] = {{0.70710678118654752, 0.0, -0.70710678118654752},
+                                                                  {0.40824829046386302, -0.81649658092772603, 0.40824829046386302}},
+                                             [MAC_COMPONENTS]  = {{1.0, -1.0, 0.0}, {0.0, -1.0, 1.0}}};
 static inline double shear_part(int basis) { return basis == MAC_ORTHONORMAL ? 0.70710678118654752 : 1.0; }
 
 void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6])
@@ -38,7 +38,8 @@ static void row_of_normal_stress(const mac_assembly *c, const mac_place *at, int
   }
 }
 
-/* Shear stress between axes a and b at the lower edge of a cell pushes faces of normal a on either side in b, and the other way round. */
+/* Shear stress between axes a and b at the lower edge of a cell pushes faces of normal a on either side in b, and the other way
+ * round. */
 static void row_of_edge(const mac_place *at, int a, int b, double value, mac_row *row)
 {
   add(row, at->slot, a, value);
@@ -131,8 +132,10 @@ static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64
   }
   return n;
 }
-/* One cell of a face's row of stresses: the face is in row r along b seen from the cell, -1, 0 or 1; edges along o on either side of it. */
-static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h, int32_t *col, double *value, int n)
+/* One cell of a face's row of stresses: the face is in row r along b seen from the cell, -1, 0 or 1; edges along o on either
+ * side of it. */
+static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h,
+                           int32_t *col, double *value, int n)
 {
   const double here = per_h * (r < 0 ? edge[0] : r > 0 ? -edge[1] : edge[0] - edge[1]);
   return here != 0.0 ? insert(col, value, n, MAC_STRESSES * c->y->cell_of[cell] + component, here) : n;
@@ -149,7 +152,8 @@ static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t
     edge[o][0] = o == a ? 0.0 : y->edge_weight[o][at->slot], edge[o][1] = above >= 0 ? y->edge_weight[o][above] : 0.0;
   }
   /* cells in the order of their offsets, which is nearly that of their numbers */
-  const int first = a == 0 ? 1 : 0, second = a == 2 ? 1 : 2, near[5][3] = {{-1, first, second}, {-1, second, first}, {0, 0, 0}, {1, second, first}, {1, first, second}};
+  const int first = a == 0 ? 1 : 0, second = a == 2 ? 1 : 2,
+            near[5][3] = {{-1, first, second}, {-1, second, first}, {0, 0, 0}, {1, second, first}, {1, first, second}};
   for (int q = 0; q < 2; ++q)
     for (int m = 0; m < 5; ++m) {
       const int     r = near[m][0], b = near[m][1], o = near[m][2];
@@ -175,8 +179,8 @@ enum { CHUNK = 512 };
 
 /* Rows of samples that are sorted by slot, at most `most` entries to each: chunks of rows are written to places that are surely far enough apart,
  * then moved together. The arrays of *m serve again, their room is capacity[0 ... 2]. */
-static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int64_t *slots, int64_t n_cols, int most, row_writer write, int64_t *capacity,
-                                    sparse_rows *m)
+static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int64_t *slots, int64_t n_cols, int most,
+                                    row_writer write, int64_t *capacity, sparse_rows *m)
 {
   const int64_t n_chunks = (n + CHUNK - 1) / CHUNK;
   PetscFunctionBegin;

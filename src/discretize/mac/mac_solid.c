@@ -43,7 +43,8 @@ bool mac_placed_misses(const mac_placed *p, const double x[3], double half)
 {
   for (int a = 0; a < 3; ++a) {
     const double at = x[a] - image_shift(p, a, x[a]);
-    if (at + half < p->low[a] || at - half > p->high[a]) return !(p->period[a] > 0.0) || p->high[a] - p->low[a] + 2.0 * half < p->period[a];
+    if (at + half < p->low[a] || at - half > p->high[a])
+      return !(p->period[a] > 0.0) || p->high[a] - p->low[a] + 2.0 * half < p->period[a];
   }
   return false;
 }

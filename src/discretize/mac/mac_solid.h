@@ -14,7 +14,8 @@ typedef struct {
   double            friction;   /* between it and the continuum: shear stress at its surface is at most friction * p; INFINITY: the material's own */
 } mac_solid;
 
-/* A solid with its bounds in the world. Where the grid is periodic, the image nearest to a point counts; not of solids longer than a period. */
+/* A solid with its bounds in the world. Where the grid is periodic, the image nearest to a point counts; not of solids longer
+ * than a period. */
 typedef struct {
   const mac_solid *solid;
   double           low[3], high[3]; /* may be infinite */

@@ -40,7 +40,8 @@ static bool takes_areas(const mac_state *s, const mac_options *o)
 static PetscErrorCode reserve_known(mac_system *y, int64_t n_slots)
 {
   PetscFunctionBegin;
-  for (int a = 0; a < 3; ++a) PetscCall(memory_reserve("known faces", n_slots, sizeof *y->is_known[a], &y->capacity[24 + a], &y->is_known[a]));
+  for (int a = 0; a < 3; ++a)
+    PetscCall(memory_reserve("known faces", n_slots, sizeof *y->is_known[a], &y->capacity[24 + a], &y->is_known[a]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,10 +55,15 @@ static PetscErrorCode extrapolate_light_faces(mac_state *s, mac_system *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt, mac_system *out)
+PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt,
+                                   mac_system *out)
 {
   mac_assembly         c = {&s->grid, s, o, solids, n_solids, takes_areas(s, o), out};
-  mac_fraction_options f = {.radius = o->particle_radius, .extends_into_solids = o->extends_into_solids, .is_area = c.is_area, .is_voxel = o->fractions == MAC_FRACTIONS_VOXEL, .least_theta = o->ghost_fraction};
+  mac_fraction_options f = {.radius              = o->particle_radius,
+                            .extends_into_solids = o->extends_into_solids,
+                            .is_area             = c.is_area,
+                            .is_voxel            = o->fractions == MAC_FRACTIONS_VOXEL,
+                            .least_theta         = o->ghost_fraction};
   PetscFunctionBegin;
   out->h = s->grid.h, out->dt = dt, out->arrangement = o->arrangement, out->basis = o->basis;
   timer_begin(TIMER_GRID);

@@ -1,26 +1,29 @@
 /* The operators of one step on the staggered grid [theory: frictional-monolith, sections 3 and 4; Takahashi and Batty 2021, sec. 3].
  *
- * Numbered: faces 0 ... n_faces-1 (unknown ones only), cells 0 ... n_cells-1 (active ones), stress samples, all by slot of the grid. SI units;
- * energies in J: the volume h^3 is in `weight`. Velocities: u = u* - mobility (G^T p + D^T s); G holds G W_L, D holds D W_L T.
+ * Numbered: faces 0 ... n_faces-1 (unknown ones only), cells 0 ... n_cells-1 (active ones), stress samples, all by slot of the
+ * grid. SI units; energies in J: the volume h^3 is in `weight`. Velocities: u = u* - mobility (G^T p + D^T s); G holds G W_L, D
+ * holds D W_L T.
  *
- * What takes part. A cell is active if its density, counting its solid part as dense, exceeds the threshold, W_L > cell_fill, and one of its
- * faces has W_F > 0: also a cell in a solid, next to a face that is cut. Without its pressure nothing would hold the velocity of that face to the
- * solid's (the published test, W_F of the cell > 0, lets material leak through a solid whose surface lies in the outer half of a cell). A
- * face is unknown if W_F > 0 and an active sample acts on it. W_L of an unknown face counts as at least face_fill: a face left out would be a lid
- * on the cell below the surface. rho of a face: its mass over h^3 and over the share of the kernel outside of solids, at least density_floor of
- * the rest density; with area fractions, the rest density.
+ * What takes part. A cell is active if its density, counting its solid part as dense, exceeds the threshold, W_L > cell_fill, and
+ * one of its faces has W_F > 0: also a cell in a solid, next to a face that is cut. Without its pressure nothing would hold the
+ * velocity of that face to the solid's (the published test, W_F of the cell > 0, lets material leak through a solid whose surface
+ * lies in the outer half of a cell). A face is unknown if W_F > 0 and an active sample acts on it. W_L of an unknown face counts as
+ * at least face_fill: a face left out would be a lid on the cell below the surface. rho of a face: its mass over h^3 and over the
+ * share of the kernel outside of solids, at least density_floor of the rest density; with area fractions, the rest density.
  *
- * T carries shear stress of cells to an edge, as the mean of its four cells. Plain, as published: inactive ones and those in solids have none,
- * so that walls hold with half of the material's friction. Normalised: the mean over active cells and air (which has none); cells of solids bear stress
- * like the material next to them, so that the surface of a solid has the friction of the pressure there. Walls of the box have no
- * cells beyond: an edge on a wall has the mean of the two inside, bounded by the pressure half a cell above the wall, and what the wall bears in
- * addition holds by itself, see mac_wall.c. On smooth walls edges carry none.
+ * T carries shear stress of cells to an edge, as the mean of its four cells. Plain, as published: inactive ones and those in solids
+ * have none, so that walls hold with half of the material's friction. Normalised: the mean over active cells and air (which has
+ * none); cells of solids bear stress like the material next to them, so that the surface of a solid has the friction of the
+ * pressure there. Walls of the box have no cells beyond: an edge on a wall has the mean of the two inside, bounded by the pressure
+ * half a cell above the wall, and what the wall bears in addition holds by itself, see mac_wall.c. On smooth walls edges carry
+ * none.
  *
- * Friction at a surface below the material's own, mu < M: the stress that pushes on the surface is scaled by mu / M, so that its shear is at most
- * mu p. That stress is, in full: the edges on a rough wall of the box; at a solid all edges across which W_S of the faces differs (their
- * differences, the weights with which an edge pushes on the solid, add up to one across its surface), and, where its surface is
- * oblique to the grid, all cells likewise for their normal components. To keep weights continuous in the solid's position the scaling sets in
- * linearly over a difference of 0.03: up to 2 % of the material's own shear may get through in addition.                             */
+ * Friction at a surface below the material's own, mu < M: the stress that pushes on the surface is scaled by mu / M, so that its
+ * shear is at most mu p. That stress is, in full: the edges on a rough wall of the box; at a solid all edges across which W_S of
+ * the faces differs (their differences, the weights with which an edge pushes on the solid, add up to one across its surface), and,
+ * where its surface is oblique to the grid, all cells likewise for their normal components. To keep weights continuous in the
+ * solid's position the scaling sets in linearly over a difference of 0.03: up to 2 % of the material's own shear may get through in
+ * addition. */
 #ifndef SS_DISCRETIZE_MAC_MAC_SYSTEM_H
 #define SS_DISCRETIZE_MAC_MAC_SYSTEM_H
 #include "core/sparse_rows.h"
@@ -71,7 +74,8 @@ typedef struct {
 PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt, mac_system *out);
 void           mac_system_destroy(mac_system *y);
 
-/* u [n_faces] to the grid; 0 on closed walls; two layers around all that is known (solved for, or with mass and not in a solid) are extrapolated. */
+/* u [n_faces] to the grid; 0 on closed walls; two layers around all that is known (solved for, or with mass and not in a solid)
+ * are extrapolated. */
 PetscErrorCode mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s);
 /* u += dt g on all faces that have mass. */
 void mac_state_accelerate(mac_state *s, const double dt_g[3]);

@@ -35,7 +35,8 @@ typedef struct {
 } mac_place;
 
 PetscErrorCode mac_active_reserve(mac_assembly *c);
-/* Coulomb friction of what lies on rough walls of the box, on s->u: see mac_wall.c. After mac_active_reserve, before mac_active_find. */
+/* Coulomb friction of what lies on rough walls of the box, on s->u: see mac_wall.c. After mac_active_reserve, before
+ * mac_active_find. */
 void mac_walls_hold(mac_assembly *c);
 /* Active cells, weights of edges, unknown faces: all that is numbered. Sets n_cells, n_faces and their arrays. */
 PetscErrorCode mac_active_find(mac_assembly *c);

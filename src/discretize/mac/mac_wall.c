@@ -1,9 +1,10 @@
 /* Friction of what lies on a rough wall of the box, below the lowest pressure.
  *
- * The wall bears the pressure of the cell next to it and, besides, what is on the wall's own faces: half of the lowest layer's mass, all of it where
- * the layer is too thin for a pressure. Bounding shear stress by the cell's pressure alone makes a layer of n cells slide by 1/(2 n) too easily, and thin
- * ones without any friction. The force on wall faces is known beforehand, m u* over dt, since they stand still: so is the friction that goes with
- * it. It acts on the tangential velocity next to the wall before the stress does: where both together can hold it, it stops.           */
+ * The wall bears the pressure of the cell next to it and, besides, what is on the wall's own faces: half of the lowest layer's
+ * mass, all of it where the layer is too thin for a pressure. Bounding shear stress by the cell's pressure alone makes a layer of n
+ * cells slide by 1/(2 n) too easily, and thin ones without any friction. The force on wall faces is known beforehand, m u* over dt,
+ * since they stand still: so is the friction that goes with it. It acts on the tangential velocity next to the wall before the
+ * stress does: where both together can hold it, it stops. */
 #include "discretize/mac/mac_system_internal.h"
 #include <math.h>
 
@@ -48,7 +49,8 @@ static double share_left(const mac_assembly *c, int64_t slot, const int64_t *til
     const int axis = (a + e) % 3, b = 3 - a - axis;
     for (int side = 0; side < 2; ++side) {
       if (g->wall[axis][side] != MAC_WALL_ROUGH || ijk[axis] != (side ? g->n[axis] - 1 : 0)) continue;
-      lost += 0.5 * friction * (push(c, tile, place, axis, side) + push(c, tile, place - mac_step[a], axis, side)) / c->s->mass[a][slot];
+      lost += 0.5 * friction * (push(c, tile, place, axis, side) + push(c, tile, place - mac_step[a], axis, side)) /
+              c->s->mass[a][slot];
       fastest = fmax(fastest, speed(c, tile, place, a, b));
     }
   }
