@@ -77,7 +77,7 @@ static void an_update_forgets(void **state)
     assert_ok(box_face_create(&s.q, kind, &f));
     box_face_update(f, s.is_free);
     box_face_apply(f, s.x, s.mx);
-    for (int64_t i = 0; i < s.a.n; i += 3) s.is_free[i] ^= 1;
+    for (int64_t i = 5; i < s.a.n; i += s.a.n / 3) s.is_free[i] ^= 1; /* few: most of the coarse cells stay as they are */
     for (int64_t i = 0; i < s.a.n; ++i) s.x[i] = s.is_free[i] ? cos((double)i) : 0.0;
     box_face_update(f, s.is_free);
     box_face_apply(f, s.x, s.mx);

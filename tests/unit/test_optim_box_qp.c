@@ -76,6 +76,27 @@ static void objective_falls_at_every_step(void **state)
   assert_no_leak();
 }
 
+/* A narrow valley that leaves the box: the whole step of conjugate gradients, cut at the bound, ends high up its wall, 0.5 above the minimum instead of 0.01. */
+static void cut_steps_that_go_uphill_are_not_taken(void **state)
+{
+  dense        a = {.n = 2, .A = {1, 0.99, 0.99, 1}, .d = {1, 1}, .b = {0.98, 1.01}, .lo = {0, 0}, .hi = {INFINITY, INFINITY}};
+  const box_qp q = dense_qp(&a);
+  double       before = INFINITY;
+  (void)state;
+  for (int k = 1; k < 12; ++k) {
+    double      x[DENSE_MAX] = {0.1, 0.95};
+    box_result  r            = {.alpha_bar = 0.9};
+    box_options o            = box_defaults(BOX_METHOD_MPRGP, BOX_PRECONDITIONER_JACOBI, 1e-9);
+    o.max_iterations         = k;
+    assert_ok(box_solve(&q, &o, x, &r));
+    const double now = dense_objective(&a, x);
+    if (!(now <= before + 1e-14)) fail_msg("%.17g after %.17g at step %d", now, before, k);
+    before = now;
+    if (k == 11) assert_close(x[1], 1.01, 1e-8);
+  }
+  assert_no_leak();
+}
+
 /* Numbering is none of a solver's business: same steps, same answer. Nor are units: unknowns scaled by powers of two give the same bits. */
 static void order_and_units_do_not_matter(void **state)
 {
@@ -351,6 +372,6 @@ static void keys_are_sound(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(against_enumeration), cmocka_unit_test(objective_falls_at_every_step), cmocka_unit_test(order_and_units_do_not_matter),
+TEST_MAIN(cmocka_unit_test(against_enumeration), cmocka_unit_test(objective_falls_at_every_step), cmocka_unit_test(cut_steps_that_go_uphill_are_not_taken), cmocka_unit_test(order_and_units_do_not_matter),
           cmocka_unit_test(semidefinite), cmocka_unit_test(nothing_free_everything_free_and_warm), cmocka_unit_test(bits_do_not_depend_on_threads),
           cmocka_unit_test(more_than_the_grid), cmocka_unit_test(nested_start_finds_the_bounds), cmocka_unit_test(bad_input_and_bad_ends), cmocka_unit_test(keys_are_sound))
