@@ -4,7 +4,8 @@
 #include "optim/box/box_qp.h"
 
 typedef struct box_face box_face;
-/* Borrows q. What the preconditioner needs of q->grid and q has not falls back to jacobi. Nothing is free until the first update. */
+/* Borrows q. What the preconditioner needs of q->grid and q has not falls back to jacobi. Nothing is free until the first update.
+ * Faces of one grid share its coarse levels: one of them at a time. */
 PetscErrorCode box_face_create(const box_qp *q, int preconditioner, box_face **out);
 void           box_face_destroy(box_face **f);
 /* is_free [n], 1 or 0. Does nothing if it is what it was. */
