@@ -43,10 +43,10 @@ static void apply(void *context, const double *restrict x, double *restrict y)
 
 static void forget(tao_box *t) { memory_free(&t->b), memory_free(&t->diagonal), memory_free(&t->lo), memory_free(&t->hi); }
 
-/* b = H x - g, the diagonal, and bounds as IEEE has them. */
+/* b = -g(0), to the last bit (the objective is quadratic, so what bounds say of 0 does not matter), the diagonal, and bounds as IEEE has them. */
 static PetscErrorCode take_problem(Tao tao, tao_box *t, int64_t n)
 {
-  const double  *g, *x, *lo = NULL, *hi = NULL;
+  const double  *g, *lo = NULL, *hi = NULL;
   double        *diagonal;
   PetscBool      has;
   PetscFunctionBegin;
@@ -54,14 +54,12 @@ static PetscErrorCode take_problem(Tao tao, tao_box *t, int64_t n)
   PetscCall(memory_alloc("diagonal of a Tao", n, sizeof *t->diagonal, &t->diagonal));
   PetscCall(memory_alloc("bounds of a Tao", n, sizeof *t->lo, &t->lo));
   PetscCall(memory_alloc("bounds of a Tao", n, sizeof *t->hi, &t->hi));
-  PetscCall(TaoComputeGradient(tao, tao->solution, tao->gradient));
+  PetscCall(VecSet(tao->stepdirection, 0.0));
+  PetscCall(TaoComputeGradient(tao, tao->stepdirection, tao->gradient));
   PetscCall(TaoComputeHessian(tao, tao->solution, tao->hessian, tao->hessian_pre));
-  PetscCall(MatMult(tao->hessian, tao->solution, tao->stepdirection));
-  PetscCall(VecGetArrayRead(tao->stepdirection, &x));
   PetscCall(VecGetArrayRead(tao->gradient, &g));
-  for (int64_t i = 0; i < n; ++i) t->b[i] = x[i] - g[i];
+  for (int64_t i = 0; i < n; ++i) t->b[i] = -g[i];
   PetscCall(VecRestoreArrayRead(tao->gradient, &g));
-  PetscCall(VecRestoreArrayRead(tao->stepdirection, &x));
   PetscCall(MatHasOperation(tao->hessian, MATOP_GET_DIAGONAL, &has));
   if (has) PetscCall(MatGetDiagonal(tao->hessian, tao->stepdirection));
   else PetscCall(VecSet(tao->stepdirection, 1.0));
