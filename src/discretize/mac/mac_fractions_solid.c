@@ -73,8 +73,8 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
     }
     for (int c = 0; c < 27; ++c) {
       if (c == 13) continue;
-      const double corner[3] = {x[0] + 0.5 * g->h * (c / 9 - 1), x[1] + 0.5 * g->h * (c / 3 % 3 - 1),
-                                x[2] + 0.5 * g->h * (c % 3 - 1)};
+      const int    at[3]     = {c / 9 - 1, c / 3 % 3 - 1, c % 3 - 1};
+      const double corner[3] = {x[0] + 0.5 * g->h * at[0], x[1] + 0.5 * g->h * at[1], x[2] + 0.5 * g->h * at[2]};
       phi[c] = mac_placed_distance(p, corner);
     }
     cut_cell(s, l, phi);

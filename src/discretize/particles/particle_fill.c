@@ -103,7 +103,8 @@ void particle_fill_free(particle_fill *f)
 
 particle_seed particle_fill_at_start(const particle_fill *f, const particle_body_spec *spec)
 {
-  return spec->pour && spec->pour->start > 0 ? (particle_seed){.volume_each = f->seed.volume_each} : f->seed;
+  const particle_seed none = {.volume_each = f->seed.volume_each};
+  return spec->pour && spec->pour->start > 0 ? none : f->seed;
 }
 
 PetscErrorCode particle_fill_velocity_field(const body_request *r, bool with_affine, particles *p, diagnostics *d)

@@ -32,7 +32,7 @@ PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, do
     }
     if (p->law) p->volume[at] = volume;
     p->mass[at] = density * volume;
-    for (int k = 0; k < p->n_state; ++k) p->state[k][at] = p->law->state_initial[k];
+    for (int k = 0; p->law && k < p->n_state; ++k) p->state[k][at] = p->law->state_initial[k];
     p->id[at] = seed->id ? seed->id[i] : *next_id + i;
   }
   if (!seed->id)

@@ -112,7 +112,7 @@ PetscErrorCode particles_fields(particles *p, field_table *table, const char *na
   PetscCall(field_table_add(table, g, "mass", "kg", FIELD_F64, 1, &p->mass, STATE, "mass"));
   if (law) PetscCall(field_table_add(table, g, "volume", "m^3", FIELD_F64, 1, &p->volume, BOTH, "undeformed volume"));
   PetscCall(field_table_add(table, g, "id", "1", FIELD_I64, 1, &p->id, BOTH, "persistent identity"));
-  for (int k = 0; k < p->n_state; ++k)
+  for (int k = 0; law && k < p->n_state; ++k)
     PetscCall(field_table_add(table, g, law->state_name[k], law->state_unit[k], FIELD_F64, 1, &p->state[k], BOTH, law->state_help[k]));
   PetscCall(field_table_add(table, g, "pressure", "Pa", FIELD_F64, 1, &p->pressure, DERIVED, "minus a third of the Cauchy trace"));
   if (law) PetscCall(field_table_add(table, g, "shear_stress", "Pa", FIELD_F64, 1, &p->shear, DERIVED, "von Mises stress"));

@@ -200,7 +200,6 @@ static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver 
 
 static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r)
 {
-  flow_friction friction;
   PetscFunctionBegin;
   PetscCall(flow_solver_create(S, f, o, memory, x, r));
   const flow_stress_solver *stress = stress_solver(S);
@@ -208,8 +207,8 @@ static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const 
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
   for (int64_t j = 0; j < f->n_contacts; ++j) x->lambda[j] = fmax(x->lambda[j], 0.0);
   if (f->n_contacts > 0) {
-    PetscCall(flow_friction_create(S, &friction));
-    S->friction = &friction;
+    PetscCall(flow_array(S, "flow friction", 1, sizeof *S->friction, &S->friction));
+    PetscCall(flow_friction_create(S, S->friction));
   }
   if (stress) PetscCall(stress->create(S));
   flow_velocities(S);
