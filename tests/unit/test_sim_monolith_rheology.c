@@ -80,9 +80,18 @@ static void inertial_number(void **unused)
       mac_cell_center(&c.s.grid, y.face_slot[f], x);
       u[f] = y.face_axis[f] == 0 ? gamma[k] * x[2] : 0.0;
     }
+    r.is_begun = false;
     monolith_rheology_alpha(&r, pressure, u, alpha);
     assert_close(alpha[at] / M_SQRT2, expected[k], k == 2 ? 1e-8 : 1e-12);
   }
+  /* later in a step only a part of a change is taken, and the rest of it in time */
+  const double wanted = M_SQRT2 * expected[1], start = M_SQRT2 * expected[2];
+  y.dt = 10.0; /* long, for so coarse a grid */
+  for (int64_t f = 0; f < y.n_faces; ++f) u[f] *= 1e-9; /* gamma[1] */
+  monolith_rheology_alpha(&r, pressure, u, alpha);
+  assert_true(alpha[at] < start - 1e-3 && alpha[at] > wanted + 1e-3);
+  for (int k = 0; k < 2000; ++k) monolith_rheology_alpha(&r, pressure, u, alpha);
+  assert_close(alpha[at], wanted, 1e-9);
   memory_free(&u), memory_free(&alpha), memory_free(&pressure);
   for (int k = 0; k < MAC_MU_I_CONSTANTS; ++k) memory_free(&c.s.mu_i[k]);
   monolith_rheology_destroy(&r), mac_system_destroy(&y), mac_scene_destroy(&c);

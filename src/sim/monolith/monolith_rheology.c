@@ -12,6 +12,7 @@ PetscErrorCode monolith_rheology_create(const mac_system *y, const mac_state *st
   PetscCall(memory_alloc("rate of shear", y->n_stress, sizeof *r->d, &r->d));
   PetscCall(memory_alloc("rate of shear", COMPONENTS * y->n_cells, sizeof *r->square, &r->square));
   PetscCall(memory_alloc("rate of shear", COMPONENTS * y->n_cells, sizeof *r->count, &r->count));
+  PetscCall(memory_alloc("rate of shear", y->n_cells, sizeof *r->rate, &r->rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -20,6 +21,7 @@ void monolith_rheology_destroy(monolith_rheology *r)
   memory_free(&r->d);
   memory_free(&r->square);
   memory_free(&r->count);
+  memory_free(&r->rate);
 }
 
 /* Normal components are a cell's own; shear on edges counts for each of their cells. */
@@ -54,14 +56,17 @@ void monolith_rheology_rate(const monolith_rheology *r, const double *u, double 
 
 void monolith_rheology_alpha(void *context, const double *p, const double *u, double *alpha)
 {
-  const monolith_rheology *r = context;
-  const mac_system        *y = r->system;
-  monolith_rheology_rate(r, u, alpha);
+  monolith_rheology *r = context;
+  const mac_system  *y = r->system;
+  monolith_rheology_rate(r, u, r->rate);
   for (int64_t i = 0; i < y->n_cells; ++i) {
     const int64_t slot   = y->cell_slot[i];
-    const double  rise   = r->constant[0][slot], I_0 = r->constant[1][slot], diameter = r->constant[2][slot], density = r->constant[3][slot];
-    const double  top    = alpha[i] * diameter * sqrt(density); /* I sqrt(p) */
-    const double  bottom = I_0 * sqrt(fmax(0.0, p[i])) + top;
-    alpha[i]             = M_SQRT2 * (y->friction[i] + (bottom > 0.0 ? rise * top / bottom : 0.0));
+    const double  rise   = r->constant[0][slot], I_0 = r->constant[1][slot], unit = r->constant[2][slot] * sqrt(r->constant[3][slot]);
+    const double  pressed = fmax(0.0, p[i]), lowest = I_0 * sqrt(pressed), sum = lowest + r->rate[i] * unit; /* I_0 sqrt(p), (I_0 + I) sqrt(p) */
+    const double  wanted = M_SQRT2 * (y->friction[i] + (sum > 0.0 ? rise * r->rate[i] * unit / sum : 0.0));
+    const double  slope  = sum > 0.0 ? rise * unit * lowest / (sum * sum) : 0.0; /* dM/drate */
+    const double  gain   = r->is_begun ? 4.0 * y->dt * pressed * slope / (y->rest_density[i] * y->h * y->h) : 0.0;
+    alpha[i]             = r->is_begun ? alpha[i] + (wanted - alpha[i]) / (1.0 + gain) : wanted;
   }
+  r->is_begun = true;
 }
