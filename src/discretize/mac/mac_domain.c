@@ -86,11 +86,7 @@ mac_domain *mac_domain_of(body *b)
   return b->ops == &mac_facade_ops ? ((mac_facade *)b)->domain : NULL;
 }
 
-mac_state *mac_domain_state(mac_domain *d)
-{
-  SS_ASSERT(d->is_laid_out);
-  return &d->state;
-}
+mac_state *mac_domain_state(mac_domain *d) { return &d->state; }
 
 PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const material *m, const particle_seed *seed, int *index)
 {
