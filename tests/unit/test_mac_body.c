@@ -7,13 +7,14 @@
 #include "discretize/mac/mac_domain_impl.h"
 #include "sim/scene/scene.h"
 
-static const char *const text = "stickslip: 1\nname: heap\nformulation: monolith\ngravity: [0, -9.81, 0]\ntime: {end: 1, step: 0.02}\n"
-                                "mac: {domain: {min: [-1, 0, 0], max: [1, 1, 0.8]}, spacing: 0.05}\n"
-                                "materials: {sand: {model: granular, density: 1600, friction_angle_deg: 30}, water: {model: liquid, density: 1000}, "
-                                "steel: {model: rigid, density: 7800}, soft: {model: neo_hookean, density: 1000, youngs_modulus: 1e5, poisson_ratio: 0.3}}\n"
-                                "bodies:\n"
-                                "  one: {kind: mac, material: sand, shape: {box: {min: [-0.5, 0, 0.2], max: [0, 0.5, 0.6]}}}\n"
-                                "  two: {kind: mac, material: water, shape: {box: {min: [0, 0, 0.2], max: [0.4, 0.5, 0.6]}}}\n";
+static const char *const text =
+    "stickslip: 1\nname: heap\nformulation: monolith\ngravity: [0, -9.81, 0]\ntime: {end: 1, step: 0.02}\n"
+    "mac: {domain: {min: [-1, 0, 0], max: [1, 1, 0.8]}, spacing: 0.05}\n"
+    "materials: {sand: {model: granular, density: 1600, friction_angle_deg: 30}, water: {model: liquid, density: 1000}, "
+    "steel: {model: rigid, density: 7800}, soft: {model: neo_hookean, density: 1000, youngs_modulus: 1e5, poisson_ratio: 0.3}}\n"
+    "bodies:\n"
+    "  one: {kind: mac, material: sand, shape: {box: {min: [-0.5, 0, 0.2], max: [0, 0.5, 0.6]}}}\n"
+    "  two: {kind: mac, material: water, shape: {box: {min: [0, 0, 0.2], max: [0.4, 0.5, 0.6]}}}\n";
 
 typedef struct {
   diagnostics *d;
@@ -65,32 +66,39 @@ static void refusals(void **state)
   static const struct {
     const char *set, *says;
   } c[] = {
-    {"bodies.one.shape={box: {min: [-1.1, 0, 0], max: [0, 0.5, 0.5]}}", "reaches out of mac.domain"},
-    {"bodies.one.shape={sphere: {center: [-0.5, 0.5, 0.5], radius: 0.02}}", "holds not one particle"},
-    {"bodies.two.shape={box: {min: [-0.1, 0, 0.2], max: [0.4, 0.5, 0.6]}}", "\"one\" and \"two\" overlap: 160 cells"},
-    {"bodies.one.particles_per_cell=9", "expected 1, 8, 27 or another cube, got 9"},
-    {"materials.sand.density=0", "materials.sand.density"},
-    {"materials.sand.shear_friction=0.3", "give friction_angle_deg or shear_friction, one of the two"},
-    {"materials.water={model: granular, density: 1, shear_friction: 0.3, inertial: {mu_2: 0.2, i_0: 0.3, grain_diameter: 1e-3, grain_density: 2500}}",
-     "inertial.mu_2 is less than the friction of slow flow"},
-    {"bodies.one.material=steel", "material \"steel\" is rigid; a body of kind mac wants one of model granular or liquid"},
-    {"bodies.one.material=soft", "material \"soft\" is elastic; a body of kind mac wants one of model granular or liquid"},
-    {"bodies.ball={kind: rigid, material: sand, shape: {sphere: {center: [0, 0.8, 0.4], radius: 0.1}}}", "material \"sand\" is granular; a body of kind rigid wants a solid one"},
-    {"mac.spacing=0.03", "does not divide the domain along x, 2 m: it gives 66.6667 cells"},
-    {"mac.spacing=1e-7", "gives 2e+07 cells along x"},
-    {"mac.domain.max=[1, -1, 0.8]", "max is not above min along y"},
-    {"mac.walls={lower_x: periodic}", "is periodic on one side of x alone"},
-    {"mac={domain: {min: [-1, 0, 0], max: [1, 0.9, 0.8]}, spacing: 0.05, walls: {lower_y: periodic, upper_y: periodic}}", "expected a multiple of 4"},
-    {"mac={domain: {min: [-1, 0, 0], max: [1, 1, 0.8]}, spacing: 0.05, wall_friction: 0.2, walls: {lower_x: smooth, upper_x: smooth, lower_y: smooth, upper_y: smooth, "
-     "lower_z: smooth, upper_z: smooth}}", "is of rough walls, and there is none"},
-    {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}", "there is no body of kind mac"},
+      {"bodies.one.shape={box: {min: [-1.1, 0, 0], max: [0, 0.5, 0.5]}}", "reaches out of mac.domain"},
+      {"bodies.one.shape={sphere: {center: [-0.5, 0.5, 0.5], radius: 0.02}}", "holds not one particle"},
+      {"bodies.two.shape={box: {min: [-0.1, 0, 0.2], max: [0.4, 0.5, 0.6]}}", "\"one\" and \"two\" overlap: 160 cells"},
+      {"bodies.one.particles_per_cell=9", "expected 1, 8, 27 or another cube, got 9"},
+      {"materials.sand.density=0", "materials.sand.density"},
+      {"materials.sand.shear_friction=0.3", "give friction_angle_deg or shear_friction, one of the two"},
+      {"materials.water={model: granular, density: 1, shear_friction: 0.3, inertial: {mu_2: 0.2, i_0: 0.3, grain_diameter: 1e-3, "
+       "grain_density: 2500}}",
+       "inertial.mu_2 is less than the friction of slow flow"},
+      {"bodies.one.material=steel", "material \"steel\" is rigid; a body of kind mac wants one of model granular or liquid"},
+      {"bodies.one.material=soft", "material \"soft\" is elastic; a body of kind mac wants one of model granular or liquid"},
+      {"bodies.ball={kind: rigid, material: sand, shape: {sphere: {center: [0, 0.8, 0.4], radius: 0.1}}}",
+       "material \"sand\" is granular; a body of kind rigid wants a solid one"},
+      {"mac.spacing=0.03", "does not divide the domain along x, 2 m: it gives 66.6667 cells"},
+      {"mac.spacing=1e-7", "gives 2e+07 cells along x"},
+      {"mac.domain.max=[1, -1, 0.8]", "max is not above min along y"},
+      {"mac.walls={lower_x: periodic}", "is periodic on one side of x alone"},
+      {"mac={domain: {min: [-1, 0, 0], max: [1, 0.9, 0.8]}, spacing: 0.05, walls: {lower_y: periodic, upper_y: periodic}}",
+       "expected a multiple of 4"},
+      {"mac={domain: {min: [-1, 0, 0], max: [1, 1, 0.8]}, spacing: 0.05, wall_friction: 0.2, walls: {lower_x: smooth, upper_x: "
+       "smooth, lower_y: smooth, upper_y: smooth, "
+       "lower_z: smooth, upper_z: smooth}}",
+       "is of rough walls, and there is none"},
+      {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}", "there is no body of kind mac"},
   };
   for (size_t i = 0; i < sizeof c / sizeof *c; ++i) {
     world w;
     bool  is_said = false;
     if (start(&w, 1, &c[i].set)) fail_msg("accepted: %s", c[i].set);
     for (int k = 0; k < diagnostics_count(w.d); ++k) is_said = is_said || strstr(diagnostics_text(w.d, k), c[i].says);
-    if (!is_said) fail_msg("%s: expected \"%s\", got \"%s\"", c[i].set, c[i].says, diagnostics_count(w.d) ? diagnostics_text(w.d, 0) : "nothing");
+    if (!is_said)
+      fail_msg("%s: expected \"%s\", got \"%s\"", c[i].set, c[i].says,
+               diagnostics_count(w.d) ? diagnostics_text(w.d, 0) : "nothing");
     stop(&w);
   }
   assert_no_leak();
@@ -100,8 +108,9 @@ static void refusals(void **state)
 static void pouring(void **state)
 {
   (void)state;
-  const char *const sets[] = {"bodies={one: {kind: mac, material: sand, shape: {box: {min: [-0.2, 0.8, 0.2], max: [0.2, 0.9, 0.6]}}, velocity: [0, -1, 0], "
-                              "pour: {start: 0.1, end: 0.35, every: 0.1}}}"};
+  const char *const sets[] = {
+      "bodies={one: {kind: mac, material: sand, shape: {box: {min: [-0.2, 0.8, 0.2], max: [0.2, 0.9, 0.6]}}, velocity: [0, -1, 0], "
+      "pour: {start: 0.1, end: 0.35, every: 0.1}}}"};
   world             w;
   if (!start(&w, 1, sets)) fail_msg("%s", diagnostics_text(w.d, 0));
   const particles *p = particles_of(w.s->bodies[0].body);
@@ -136,7 +145,8 @@ static void state_comes_back(void **state)
       if (pass == 0 && step == 2) assert_ok(field_snapshot_take(before, w.s->fields));
       if (pass == 1 && step < 2) continue;
       assert_ok(b->ops->begin_step(b, 0.0, 0.02, &n_blocks, &v));
-      for (int64_t i = 0; i < mac_domain_state(d)->grid.n_slots; ++i) mac_domain_state(d)->u[1][i] -= 0.02 * 9.81, mac_domain_state(d)->u[0][i] += 0.01 * (double)(i % 7);
+      for (int64_t i = 0; i < mac_domain_state(d)->grid.n_slots; ++i)
+        mac_domain_state(d)->u[1][i] -= 0.02 * 9.81, mac_domain_state(d)->u[0][i] += 0.01 * (double)(i % 7);
       assert_ok(b->ops->end_step(b, NULL, &v));
       assert_int_equal(v.code, STEP_OK);
       assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
@@ -151,4 +161,5 @@ static void state_comes_back(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(bodies_are_made), cmocka_unit_test(refusals), cmocka_unit_test(pouring), cmocka_unit_test(state_comes_back))
+TEST_MAIN(cmocka_unit_test(bodies_are_made), cmocka_unit_test(refusals), cmocka_unit_test(pouring),
+          cmocka_unit_test(state_comes_back))

@@ -70,7 +70,8 @@ static void transfers_conserve(void **state)
   assert_no_leak();
 }
 
-/* A linear velocity field, with its gradient on the particles, is on the faces exactly, and comes back exactly: to the wall along it. */
+/* A linear velocity field, with its gradient on the particles, is on the faces exactly, and comes back exactly: to the wall along
+ * it. */
 static void linear_fields_are_exact(void **state)
 {
   (void)state;
@@ -115,7 +116,8 @@ static void linear_fields_are_exact(void **state)
   assert_no_leak();
 }
 
-/* A box full to its walls on a lattice: density is right in every cell, also at walls and in corners; half, a quarter, an eighth where cut. */
+/* A box full to its walls on a lattice: density is right in every cell, also at walls and in corners; half, a quarter, an eighth
+ * where cut. */
 static void walls_are_mirrors(void **state)
 {
   (void)state;
@@ -197,13 +199,15 @@ static void free_fall(void **state)
       assert_int_equal(fixture_begin(d, dt).code, STEP_OK);
       mac_state *g = mac_domain_state(d);
       for (int a = 0; a < 3; ++a) /* also where there is no mass: the formulation extrapolates */
-        for (int64_t i = 0; i < g->grid.n_slots; ++i) g->u[a][i] = (g->mass[a][i] > 0.0 ? g->u[a][i] : v0[a] + s * dt * gravity[a]) + dt * gravity[a];
+        for (int64_t i = 0; i < g->grid.n_slots; ++i)
+          g->u[a][i] = (g->mass[a][i] > 0.0 ? g->u[a][i] : v0[a] + s * dt * gravity[a]) + dt * gravity[a];
       assert_int_equal(fixture_end(d).code, STEP_OK);
     }
     for (int64_t i = 0; i < p->n; ++i)
       for (int a = 0; a < 3; ++a) {
         assert_close(p->v[a][i], v0[a] + steps * dt * gravity[a], 1e-13);
-        assert_close(p->x[a][i], x0[3 * p->id[i] + a] + steps * dt * v0[a] + 0.5 * steps * (steps + 1) * dt * dt * gravity[a], 1e-13);
+        assert_close(p->x[a][i], x0[3 * p->id[i] + a] + steps * dt * v0[a] + 0.5 * steps * (steps + 1) * dt * dt * gravity[a],
+                     1e-13);
       }
     memory_free(&x0);
     mac_domain_destroy(&d);
@@ -364,8 +368,8 @@ static void sides_of_the_box(void **state)
   assert_no_leak();
 }
 
-/* Single grains on the floor, too few for a continuum: a rough floor slows them by M g, no more and not beyond rest, a smooth one not at all. What
- * a dense bed feels of the floor is the formulation's alone. */
+/* Single grains on the floor, too few for a continuum: a rough floor slows them by M g, no more and not beyond rest, a smooth one
+ * not at all. What a dense bed feels of the floor is the formulation's alone. */
 static void grains_slide_with_friction(void **state)
 {
   (void)state;
@@ -403,6 +407,7 @@ static void grains_slide_with_friction(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(transfers_conserve), cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors), cmocka_unit_test(materials_mix),
-          cmocka_unit_test(free_fall), cmocka_unit_test(advection_is_second_order), cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(cfl_is_refused),
-          cmocka_unit_test(sides_of_the_box), cmocka_unit_test(grains_slide_with_friction))
+TEST_MAIN(cmocka_unit_test(transfers_conserve), cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors),
+          cmocka_unit_test(materials_mix), cmocka_unit_test(free_fall), cmocka_unit_test(advection_is_second_order),
+          cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(cfl_is_refused), cmocka_unit_test(sides_of_the_box),
+          cmocka_unit_test(grains_slide_with_friction))

@@ -5,7 +5,10 @@
 #include "mac_fixture.h"
 #include <string.h>
 
-static double corner_phi(const double n[3], double d, int c) { return n[0] * (c >> 2) + n[1] * ((c >> 1) & 1) + n[2] * (c & 1) - d; }
+static double corner_phi(const double n[3], double d, int c)
+{
+  return n[0] * (c >> 2) + n[1] * ((c >> 1) & 1) + n[2] * (c & 1) - d;
+}
 
 /* Volume of the unit cube below a plane with positive normal: inclusion and exclusion of corners. */
 static double below_plane(const double n[3], double d)
@@ -109,14 +112,16 @@ static void shares_add_up_to_one(void **unused)
 {
   (void)unused;
   mac_scene      c;
-  mac_scene_spec m = {.h = 1.0 / 18, .n = {18, 18, 18}, .wall = MAC_ALL_PERIODIC, .is_filled = lower_half, .density = 1000.0, .jitter = 0.5};
+  mac_scene_spec m = {
+      .h = 1.0 / 18, .n = {18, 18, 18}, .wall = MAC_ALL_PERIODIC, .is_filled = lower_half, .density = 1000.0, .jitter = 0.5};
   mac_bins       bins = {0};
   mac_weights    w = {0};
   level_set     *ball, *box;
   mac_scene_create(&c, &m);
   assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.17, &ball));
   assert_ok(level_set_box((double[3]){-0.1, -0.2, -0.03}, (double[3]){0.1, 0.2, 0.03}, &box));
-  const mac_solid solid[3] = {{.n = 1, .sets = &ball, .frame = mac_frame_at(0.95, 0.5, 0.1)}, {.n = 1, .sets = &box, .frame = mac_frame_at(0.1, 0.5, 0.12)},
+  const mac_solid solid[3] = {{.n = 1, .sets = &ball, .frame = mac_frame_at(0.95, 0.5, 0.1)},
+                              {.n = 1, .sets = &box, .frame = mac_frame_at(0.1, 0.5, 0.12)},
                               {.n = 1, .sets = &ball, .frame = mac_frame_at(0.5, 0.02, 0.3)}};
   for (int is_area = 0; is_area < 2; ++is_area) {
     compute(&c, 3, solid, is_area, &bins, &w);
@@ -129,7 +134,8 @@ static void shares_add_up_to_one(void **unused)
         if (!s) continue;
         cell += s->cell[slot % MAC_BLOCK], n += s->cell[slot % MAC_BLOCK] > 0.0;
         for (int a = 0; a < 3; ++a) face[a] += s->face[a][slot % MAC_BLOCK];
-        for (int q = 0; q < MAC_HALVES; ++q) assert_true(s->half[slot % MAC_BLOCK][q] >= 0.0 && s->half[slot % MAC_BLOCK][q] <= 1.0);
+        for (int q = 0; q < MAC_HALVES; ++q)
+          assert_true(s->half[slot % MAC_BLOCK][q] >= 0.0 && s->half[slot % MAC_BLOCK][q] <= 1.0);
       }
       assert_close(cell, 1.0, 1e-14);
       for (int a = 0; a < 3; ++a) assert_close(face[a], 1.0, 1e-14);
@@ -193,7 +199,10 @@ static void from_image(const double y[3], double x[3])
   }
   v3_set(x, IMAGE.is_mirrored ? 1.0 - m[0] : m[0], m[1], m[2]);
 }
-static bool heap(const double x[3]) { return x[2] > 0.25 && x[2] < 0.7 - 0.5 * fabs(x[0] - 0.4) && fabs(x[1] - 0.5) < 0.3 && x[0] > 0.2 && x[0] < 0.8; }
+static bool heap(const double x[3])
+{
+  return x[2] > 0.25 && x[2] < 0.7 - 0.5 * fabs(x[0] - 0.4) && fabs(x[1] - 0.5) < 0.3 && x[0] > 0.2 && x[0] < 0.8;
+}
 static bool heap_image(const double y[3])
 {
   double x[3];
@@ -207,8 +216,12 @@ typedef struct {
 } turned_scene;
 static void make_image(turned_scene *t, image which, bool is_area)
 {
-  mac_scene_spec m = {.h = 1.0 / SIDE, .n = {SIDE, SIDE, SIDE}, .wall = which.moved ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH, .is_filled = heap_image, .density = 1500.0,
-                      .friction = 0.5};
+  mac_scene_spec m = {.h         = 1.0 / SIDE,
+                      .n         = {SIDE, SIDE, SIDE},
+                      .wall      = which.moved ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH,
+                      .is_filled = heap_image,
+                      .density   = 1500.0,
+                      .friction  = 0.5};
   double         center[3];
   IMAGE = which;
   mac_scene_create(&t->c, &m);

@@ -1,4 +1,5 @@
-/* The staggered grid's blocks: all cells near particles and few others, in ascending order, wrapped where periodic, on any threads. */
+/* The staggered grid's blocks: all cells near particles and few others, in ascending order, wrapped where periodic, on any threads.
+ * */
 #include "test.h"
 #include "core/random.h"
 #include "core/team.h"
@@ -7,7 +8,8 @@
 enum { N = 60 };
 static double X[3][N];
 static const double *const SET[1][3] = {{X[0], X[1], X[2]}};
-static const mac_wall ROUGH[3][2]    = {{MAC_WALL_ROUGH, MAC_WALL_OPEN}, {MAC_WALL_SMOOTH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}};
+static const mac_wall      ROUGH[3][2] = {
+         {MAC_WALL_ROUGH, MAC_WALL_OPEN}, {MAC_WALL_SMOOTH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}};
 static const mac_wall WRAPPED[3][2]  = {
   {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}};
 static const double  MIN[3] = {-1.0, 2.0, 0.5}, H = 0.25;

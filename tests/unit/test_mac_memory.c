@@ -1,4 +1,5 @@
-/* What a step leaves for the next is found again at the same place, also by another grid and after a restart; velocities are carried outwards. */
+/* What a step leaves for the next is found again at the same place, also by another grid and after a restart; velocities are
+ * carried outwards. */
 #include "test.h"
 #include "core/field_table.h"
 #include "discretize/mac/mac_memory.h"
@@ -10,7 +11,8 @@ static double LOW;
 static bool layer(const double x[3]) { return x[2] > LOW && x[2] < LOW + 0.4; }
 static void make(mac_scene *c, mac_system *y, double low, int arrangement)
 {
-  mac_scene_spec m = {.h = 1.0 / 13, .n = {13, 11, 13}, .wall = MAC_ALL_ROUGH, .is_filled = layer, .density = 1600.0, .friction = 0.5};
+  mac_scene_spec m = {
+      .h = 1.0 / 13, .n = {13, 11, 13}, .wall = MAC_ALL_ROUGH, .is_filled = layer, .density = 1600.0, .friction = 0.5};
   LOW = low;
   mac_scene_create(c, &m);
   c->o.arrangement = arrangement;
@@ -50,8 +52,10 @@ static void found_again_at_the_same_place(void **unused)
     field_group *group = field_table_find_group(table, "mac/memory");
     assert_non_null(group);
     assert_ok(group->resize(group->context, m->n));
-    memcpy(copy->key, m->key, (size_t)m->n * sizeof *m->key), memcpy(copy->pressure, m->pressure, (size_t)m->n * sizeof *m->pressure);
-    memcpy(copy->stress, m->stress, 5 * (size_t)m->n * sizeof *m->stress), memcpy(copy->multiplier, m->multiplier, (size_t)m->n * sizeof *m->multiplier);
+    memcpy(copy->key, m->key, (size_t)m->n * sizeof *m->key),
+        memcpy(copy->pressure, m->pressure, (size_t)m->n * sizeof *m->pressure);
+    memcpy(copy->stress, m->stress, 5 * (size_t)m->n * sizeof *m->stress),
+        memcpy(copy->multiplier, m->multiplier, (size_t)m->n * sizeof *m->multiplier);
     assert_ok(group->restored(group->context));
     mac_memory_guess(copy, &after.s.grid, &new, value[3], value[4], value[5]);
     int64_t n_found = 0, n_lost = 0;
@@ -102,7 +106,8 @@ static void velocities_go_back_and_outwards(void **unused)
       mac_grid_cell(&c.s.grid, s, at);
       if (mac_grid_is_closed(&c.s.grid, a, s)) assert_close(c.s.u[a][s], 0.0, 0.0);
       else if (y.face_of[a][s] >= 0) assert_close(c.s.u[a][s], u[a], 0.0);
-      else if (c.s.u[a][s] != 0.0 && mac_grid_is_inside(&c.s.grid, at)) assert_true(fabs(c.s.u[a][s]) <= fabs(u[a]) + 1e-12), n_beyond += c.s.mass[a][s] == 0.0;
+      else if (c.s.u[a][s] != 0.0 && mac_grid_is_inside(&c.s.grid, at))
+        assert_true(fabs(c.s.u[a][s]) <= fabs(u[a]) + 1e-12), n_beyond += c.s.mass[a][s] == 0.0;
     }
   assert_true(n_beyond > 500);
   /* two layers around what was solved for and no more; the grains in the first of them, few as they are, go along with it */

@@ -30,7 +30,8 @@ static double *positions(const particles *p)
 static void lattices_rest(void **state)
 {
   (void)state;
-  const int lo[4][3] = {{3, 3, 3}, {3, 0, 3}, {0, 0, 0}, {0, 0, 0}}, hi[4][3] = {{7, 7, 7}, {7, 4, 7}, {4, 4, 4}, {SIDE, SIDE, SIDE}};
+  const int lo[4][3] = {{3, 3, 3}, {3, 0, 3}, {0, 0, 0}, {0, 0, 0}},
+            hi[4][3] = {{7, 7, 7}, {7, 4, 7}, {4, 4, 4}, {SIDE, SIDE, SIDE}};
   material *sand = fixture_sand("sand", 1600, 30);
   for (int c = 0; c < 4; ++c) {
     mac_options o;
@@ -54,7 +55,8 @@ static double volume_of(const double *x, int64_t n) /* of the bounds */
   return (high[0] - low[0] + 0.5 * h) * (high[1] - low[1] + 0.5 * h) * (high[2] - low[2] + 0.5 * h);
 }
 
-/* Squeezed to half its volume, it spreads to what it had, about its centre; velocities stay; on the floor it does not go through. */
+/* Squeezed to half its volume, it spreads to what it had, about its centre; velocities stay; on the floor it does not go through.
+ * */
 static void a_squeezed_blob_spreads(void **state)
 {
   (void)state;
@@ -66,7 +68,9 @@ static void a_squeezed_blob_spreads(void **state)
     particles  *p    = d->particles[0];
     double     *full = positions(p), mean[3] = {0, 0, 0};
     for (int64_t i = 0; i < p->n; ++i)
-      for (int a = 0; a < 3; ++a) p->x[a][i] = on_floor && a == 1 ? 0.5 * (p->x[a][i] - 0.3) : 0.5 + (on_floor ? 1.0 : 0.7937) * (p->x[a][i] - 0.5), p->v[a][i] = 0.25 * a;
+      for (int a = 0; a < 3; ++a)
+        p->x[a][i] = on_floor && a == 1 ? 0.5 * (p->x[a][i] - 0.3) : 0.5 + (on_floor ? 1.0 : 0.7937) * (p->x[a][i] - 0.5),
+        p->v[a][i] = 0.25 * a;
     double *x = positions(p);
     for (int frame = 0; frame < 10; ++frame) assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
     double *y = positions(p);
@@ -128,7 +132,8 @@ static void out_of_solids(void **state)
   level_set  *ball;
   mac_domain *d = domain_of_cells(none, all, 1.0, &o, sand);
   assert_ok(level_set_sphere(c, 0.2, &ball));
-  mac_solid solid = {.n = 1, .sets = &ball, .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}}}; /* a quarter turn about z */
+  mac_solid solid = {
+      .n = 1, .sets = &ball, .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}}}; /* a quarter turn about z */
   double   *x = positions(d->particles[0]);
   assert_ok(mac_domain_settle(d, 1, &solid, false, NULL));
   double       *y = positions(d->particles[0]);
@@ -153,8 +158,8 @@ static void out_of_solids(void **state)
   assert_no_leak();
 }
 
-/* What hits a moving solid does not go on into it; what it loses along the surface is at most friction times what it loses along the normal; and the
- * solid gets all of it, as momentum and as moment of momentum, whether sand or liquid. */
+/* What hits a moving solid does not go on into it; what it loses along the surface is at most friction times what it loses along
+ * the normal; and the solid gets all of it, as momentum and as moment of momentum, whether sand or liquid. */
 static void solids_are_hit(void **state)
 {
   (void)state;
@@ -167,7 +172,9 @@ static void solids_are_hit(void **state)
     mac_options  o;
     mac_domain  *d     = domain_of_cells(none, all, 1.0, &o, sand);
     const double mu    = own ? 0.1 : 0.5;
-    mac_solid    solid = {.n = 1, .sets = &ball, .friction = own ? mu : INFINITY,
+    mac_solid    solid = {.n        = 1,
+                          .sets     = &ball,
+                          .friction = own ? mu : INFINITY,
                           .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}, .v = {0.5, -0.3, 0.2}, .w = {1, -2, 3}}};
     particles   *p = d->particles[0];
     double       impulse[1][6], lost[6] = {0};
@@ -180,7 +187,8 @@ static void solids_are_hit(void **state)
       for (int a = 0; a < 3; ++a) v[3 * i + a] = p->v[a][i];
     assert_ok(mac_domain_settle(d, 1, &solid, false, impulse));
     for (int64_t i = 0; i < p->n; ++i) {
-      const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, after[3] = {p->v[0][i], p->v[1][i], p->v[2][i]}, out[3] = {x[0] - 0.5, x[1] - 0.55, x[2] - 0.5};
+      const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, after[3] = {p->v[0][i], p->v[1][i], p->v[2][i]},
+                   out[3] = {x[0] - 0.5, x[1] - 0.55, x[2] - 0.5};
       double       change[3], arm[3], turn[3], slip[3], normal[3], along[3];
       v3_sub(change, after, v + 3 * i), v3_sub(arm, x, solid.frame.c), v3_cross(turn, arm, change);
       for (int a = 0; a < 3; ++a) lost[a] -= p->mass[i] * change[a], lost[3 + a] -= p->mass[i] * turn[a];
@@ -207,4 +215,5 @@ static void solids_are_hit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays), cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit))
+TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays),
+          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit))

@@ -8,8 +8,14 @@ enum { N = 14 };
 static bool everywhere(const double x[3]) { return x[0] == x[0]; }
 static mac_scene_spec scene_spec(const mac_wall (*wall)[2])
 {
-  return (mac_scene_spec){.h = 0.05, .min = {-0.2, 0.1, 0.3}, .n = {N, N + 1, N + 2}, .wall = wall, .is_filled = everywhere, .density = 1500.0,
-                          .friction = 0.5, .jitter = 0.6};
+  return (mac_scene_spec){.h         = 0.05,
+                          .min       = {-0.2, 0.1, 0.3},
+                          .n         = {N, N + 1, N + 2},
+                          .wall      = wall,
+                          .is_filled = everywhere,
+                          .density   = 1500.0,
+                          .friction  = 0.5,
+                          .jitter    = 0.6};
 }
 static bool is_inner(const mac_grid *g, const int32_t ijk[3], int layers)
 {
@@ -27,7 +33,9 @@ static double *doubles(int64_t n)
 /* -grad p and div s of linear fields at faces inside, in every arrangement and basis */
 static void linear_fields(int arrangement, int basis)
 {
-  static const double slope[3] = {3.0, -5.0, 7.0}, rate[MAC_STRESSES][3] = {{1.0, 2.0, 3.0}, {-2.0, 1.0, 4.0}, {3.0, 1.0, -2.0}, {1.0, -4.0, 2.0}, {2.0, 5.0, 1.0}};
+  static const double slope[3]              = {3.0, -5.0, 7.0},
+                      rate[MAC_STRESSES][3] = {
+                          {1.0, 2.0, 3.0}, {-2.0, 1.0, 4.0}, {3.0, 1.0, -2.0}, {1.0, -4.0, 2.0}, {2.0, 5.0, 1.0}};
   mac_scene      c;
   mac_scene_spec m = scene_spec(MAC_ALL_ROUGH);
   mac_system     y = {0};
@@ -82,7 +90,8 @@ static void linear_fields_give_constant_forces(void **unused)
 }
 
 /* Uniform pressure pushes a body inside the material nowhere; a linear one as Archimedes says. */
-static void force_of_pressure(const mac_system *y, int32_t solid, double constant, const double slope[3], const mac_grid *g, double total[6])
+static void force_of_pressure(const mac_system *y, int32_t solid, double constant, const double slope[3], const mac_grid *g,
+                              double total[6])
 {
   for (int d = 0; d < 6; ++d) total[d] = 0.0;
   for (int64_t q = 0; q < y->F_p.n; ++q) {
@@ -136,8 +145,8 @@ static void transposes_and_rigid_motions(void **unused)
   mac_system          y = {0};
   mac_scene_create(&c, &m);
   assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
-  double *u = doubles(y.n_faces), *s = doubles(y.n_stress), *strain = doubles(y.n_stress), *force = doubles(y.n_faces), *p = doubles(y.n_cells),
-         *divergence = doubles(y.n_cells), left = 0.0, right = 0.0, scale = 0.0;
+  double *u = doubles(y.n_faces), *s = doubles(y.n_stress), *strain = doubles(y.n_stress), *force = doubles(y.n_faces),
+         *p = doubles(y.n_cells), *divergence = doubles(y.n_cells), left = 0.0, right = 0.0, scale = 0.0;
   for (int64_t i = 0; i < y.n_stress; ++i) s[i] = random_range(3, (uint64_t)i, 0, -1.0, 1.0);
   for (int64_t f = 0; f < y.n_faces; ++f) u[f] = random_range(3, (uint64_t)f, 1, -1.0, 1.0);
   for (int64_t i = 0; i < y.n_cells; ++i) p[i] = random_range(3, (uint64_t)i, 2, -1.0, 1.0);
@@ -170,7 +179,8 @@ static void transposes_and_rigid_motions(void **unused)
   assert_no_leak();
 }
 
-/* A uniform sliding over the floor strains the lowest layer by u/h (T normalised), half of it (plain), mu/M of it (a wall's own friction), or not at all. */
+/* A uniform sliding over the floor strains the lowest layer by u/h (T normalised), half of it (plain), mu/M of it (a wall's own
+ * friction), or not at all. */
 static double strain_at_floor(mac_wall floor, int edge_weights, double wall_friction)
 {
   mac_wall wall[3][2];
@@ -203,13 +213,22 @@ static void walls_hold_by_friction(void **unused)
 }
 
 /* Any pressure and stress push the material and the bodies in it with forces, and moments, that add up to nothing. */
-static bool blob(const double x[3]) { return fabs(x[0] - 0.5) < 0.26 && fabs(x[1] - 0.5) < 0.21 && x[2] > 0.3 && x[2] < 0.65 + 0.1 * x[0]; }
+static bool blob(const double x[3])
+{
+  return fabs(x[0] - 0.5) < 0.26 && fabs(x[1] - 0.5) < 0.21 && x[2] > 0.3 && x[2] < 0.65 + 0.1 * x[0];
+}
 static void momentum_is_conserved(void **unused)
 {
   (void)unused;
   for (int kind = 0; kind < 3; ++kind) {
     mac_scene      c;
-    mac_scene_spec m = {.h = 1.0 / 24, .n = {24, 24, 24}, .wall = MAC_ALL_OPEN, .is_filled = blob, .density = 1600.0, .friction = 0.5, .jitter = 0.8};
+    mac_scene_spec m = {.h         = 1.0 / 24,
+                        .n         = {24, 24, 24},
+                        .wall      = MAC_ALL_OPEN,
+                        .is_filled = blob,
+                        .density   = 1600.0,
+                        .friction  = 0.5,
+                        .jitter    = 0.8};
     mac_system     y = {0};
     level_set     *ball, *box;
     mac_scene_create(&c, &m);
@@ -222,7 +241,8 @@ static void momentum_is_conserved(void **unused)
     const double angle = 0.4;
     solid[1].frame.R[0] = solid[1].frame.R[8] = cos(angle), solid[1].frame.R[2] = sin(angle), solid[1].frame.R[6] = -sin(angle);
     assert_ok(mac_system_assemble(&c.s, &c.o, 2, solid, 0.01, &y));
-    double *p = doubles(y.n_cells), *s = doubles(y.n_stress), *fp = doubles(y.n_faces), *fs = doubles(y.n_faces), total[6] = {0}, scale = 0.0;
+    double *p = doubles(y.n_cells), *s = doubles(y.n_stress), *fp = doubles(y.n_faces), *fs = doubles(y.n_faces), total[6] = {0},
+           scale = 0.0;
     for (int64_t i = 0; i < y.n_cells; ++i) p[i] = random_range(5, (uint64_t)i, 0, 0.0, 1.0);
     for (int64_t i = 0; i < y.n_stress; ++i) s[i] = random_range(5, (uint64_t)i, 1, -1.0, 1.0);
     sparse_rows_apply(&y.GT, p, fp), sparse_rows_apply(&y.DT, s, fs);
@@ -254,8 +274,8 @@ static void momentum_is_conserved(void **unused)
 /* Conjugate gradients on G diag(weight mobility) GT p = G (weight u*), Jacobi-scaled. */
 static void project(const mac_system *y, double *p, double *u)
 {
-  double *r = doubles(y->n_cells), *z = doubles(y->n_cells), *d = doubles(y->n_cells), *q = doubles(y->n_cells), *diagonal = doubles(y->n_cells),
-         *f = doubles(y->n_faces), rz = 0.0, first = 0.0;
+  double *r = doubles(y->n_cells), *z = doubles(y->n_cells), *d = doubles(y->n_cells), *q = doubles(y->n_cells),
+         *diagonal = doubles(y->n_cells), *f = doubles(y->n_faces), rz = 0.0, first = 0.0;
   for (int64_t i = 0; i < y->n_cells; ++i)
     for (int64_t k = y->G.start[i]; k < y->G.start[i + 1]; ++k)
       diagonal[i] += y->G.value[k] * y->G.value[k] * y->weight[y->G.col[k]] * y->mobility[y->G.col[k]];
@@ -269,7 +289,8 @@ static void project(const mac_system *y, double *p, double *u)
     for (int64_t k = 0; k < y->n_faces; ++k) f[k] *= y->weight[k] * y->mobility[k];
     sparse_rows_apply(&y->G, f, q);
     for (int64_t i = 0; i < y->n_cells; ++i) dq += d[i] * q[i];
-    for (int64_t i = 0; i < y->n_cells; ++i) p[i] += rz / dq * d[i], r[i] -= rz / dq * q[i], z[i] = r[i] / diagonal[i], next += r[i] * z[i];
+    for (int64_t i = 0; i < y->n_cells; ++i)
+      p[i] += rz / dq * d[i], r[i] -= rz / dq * q[i], z[i] = r[i] / diagonal[i], next += r[i] * z[i];
     for (int64_t i = 0; i < y->n_cells; ++i) d[i] = z[i] + next / rz * d[i];
     rz = next;
   }
@@ -278,7 +299,8 @@ static void project(const mac_system *y, double *p, double *u)
   memory_free(&r), memory_free(&z), memory_free(&d), memory_free(&q), memory_free(&diagonal), memory_free(&f);
 }
 
-/* Water and sand at rest over a floor, of the box or of a solid anywhere in its cell, oblique too: nothing moves, and p grows by rho g h per layer. */
+/* Water and sand at rest over a floor, of the box or of a solid anywhere in its cell, oblique too: nothing moves, and p grows by
+ * rho g h per layer. */
 static bool pool(const double x[3]) { return x[2] < 0.5; }
 static bool over_slope(const double x[3]) { return x[2] < 0.5 && 0.28 * x[0] + 0.96 * x[2] > 0.17; }
 static bool over_floor(const double x[3]) { return x[2] < 0.5 && x[2] > 0.14; }
@@ -286,7 +308,8 @@ static void rests(bool (*is_filled)(const double x[3]), double friction, const d
 {
   static const double g = 9.81, rho = 1000.0, dt = 0.002;
   mac_scene           c;
-  mac_scene_spec      m = {.h = 1.0 / 16, .n = {16, 5, 16}, .wall = MAC_ALL_ROUGH, .is_filled = is_filled, .density = rho, .friction = friction};
+  mac_scene_spec      m = {
+           .h = 1.0 / 16, .n = {16, 5, 16}, .wall = MAC_ALL_ROUGH, .is_filled = is_filled, .density = rho, .friction = friction};
   mac_system          y = {0};
   level_set          *plane = NULL;
   mac_solid           solid = {.n = 1, .sets = &plane, .frame = mac_frame_at(0.0, 0.0, 0.0), .friction = INFINITY};
@@ -353,16 +376,23 @@ static void the_same_bits_on_any_number_of_threads(void **unused)
     mac_scene      c[3];
     mac_system     y[3] = {{0}};
     level_set     *ball;
-    mac_scene_spec m = {.h = 1.0 / 24, .n = {24, 24, 24}, .wall = kind & 1 ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH, .is_filled = blob, .density = 1600.0, .friction = 0.5,
-                        .jitter = 0.8};
+    mac_scene_spec m = {.h         = 1.0 / 24,
+                        .n         = {24, 24, 24},
+                        .wall      = kind & 1 ? MAC_ALL_PERIODIC : MAC_ALL_ROUGH,
+                        .is_filled = blob,
+                        .density   = 1600.0,
+                        .friction  = 0.5,
+                        .jitter    = 0.8};
     assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.1, &ball));
     const mac_solid solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(0.45, 0.52, 0.6), .friction = 0.2};
     for (int t = 0; t < 3; ++t) {
       team_set_threads(t + 1);
       mac_scene_create(&c[t], &m);
       c[t].o.arrangement = kind == 1, c[t].o.edge_weights = kind == 2;
-      for (int again = 0; again <= t; ++again) assert_ok(mac_system_assemble(&c[t].s, &c[t].o, 1, &solid, 0.01, &y[t])); /* into what is there */
-      same_matrix(&y[t].G, &y[0].G), same_matrix(&y[t].GT, &y[0].GT), same_matrix(&y[t].D, &y[0].D), same_matrix(&y[t].DT, &y[0].DT);
+      for (int again = 0; again <= t; ++again)
+        assert_ok(mac_system_assemble(&c[t].s, &c[t].o, 1, &solid, 0.01, &y[t])); /* into what is there */
+      same_matrix(&y[t].G, &y[0].G), same_matrix(&y[t].GT, &y[0].GT), same_matrix(&y[t].D, &y[0].D),
+          same_matrix(&y[t].DT, &y[0].DT);
       is_transpose(&y[t].GT, &y[t].G), is_transpose(&y[t].DT, &y[t].D);
       same_coupling(&y[t].F_p, &y[0].F_p), same_coupling(&y[t].F_s, &y[0].F_s);
       assert_memory_equal(y[t].mobility, y[0].mobility, (size_t)y[0].n_faces * sizeof *y[0].mobility);
@@ -377,8 +407,8 @@ static void the_same_bits_on_any_number_of_threads(void **unused)
   assert_no_leak();
 }
 
-/* A slab on a solid plane, anywhere in its cell and oblique, under hydrostatic pressure at yield in simple shear along the plane: the plane is pushed
- * along itself by the material's own M p, or where its friction is less, by that, within 2 % of M. */
+/* A slab on a solid plane, anywhere in its cell and oblique, under hydrostatic pressure at yield in simple shear along the plane:
+ * the plane is pushed along itself by the material's own M p, or where its friction is less, by that, within 2 % of M. */
 static double shear_on_plane(double slope, double offset, double friction, double *pressure)
 {
   const double   normal[3] = {-sin(slope), 0.0, cos(slope)}, along[3] = {cos(slope), 0.0, sin(slope)};
@@ -405,7 +435,8 @@ static double shear_on_plane(double slope, double offset, double friction, doubl
     if (at[0] < 4 || at[0] >= 12 || !(y.friction[i / 5] > 0.0)) continue;
     unit[y.component[i]] = 1.0;
     mac_stress_tensor(y.basis, unit, e);
-    const double five = e[0] * tensor[0][0] + e[1] * tensor[1][1] + e[2] * tensor[2][2] + 2.0 * (e[3] * tensor[0][1] + e[4] * tensor[0][2] + e[5] * tensor[1][2]);
+    const double five = e[0] * tensor[0][0] + e[1] * tensor[1][1] + e[2] * tensor[2][2] +
+                        2.0 * (e[3] * tensor[0][1] + e[4] * tensor[0][2] + e[5] * tensor[1][2]);
     for (int d = 0; d < 6; ++d) total[d] += five * y.F_s.wrench[q][d];
   }
   mac_system_destroy(&y), level_set_destroy(&plane), mac_scene_destroy(&c);
@@ -426,7 +457,8 @@ static void solids_hold_by_their_friction(void **unused)
   assert_no_leak();
 }
 
-/* A block that stands on the floor of the box, and goes on below it: uniform pressure presses it down with p times its base, and nowhere else. */
+/* A block that stands on the floor of the box, and goes on below it: uniform pressure presses it down with p times its base, and
+ * nowhere else. */
 static void bodies_on_the_floor(void **unused)
 {
   (void)unused;
@@ -439,12 +471,16 @@ static void bodies_on_the_floor(void **unused)
     double         total[6];
     mac_scene_create(&c, &m);
     assert_ok(level_set_box((double[3]){-0.13, -0.1, -0.2}, (double[3]){0.13, 0.1, 0.1}, &box));
-    const mac_solid solid = {.n = 1, .sets = &box, .frame = mac_frame_at(0.41, 0.377, q == 2 ? 0.2 : 0.12), .is_unknown = true, .friction = INFINITY};
+    const mac_solid solid = {
+        .n = 1, .sets = &box, .frame = mac_frame_at(0.41, 0.377, q == 2 ? 0.2 : 0.12), .is_unknown = true, .friction = INFINITY};
     assert_ok(mac_system_assemble(&c.s, &c.o, 1, &solid, 0.01, &y));
     force_of_pressure(&y, 0, 1.0, none, &c.s.grid, total);
     for (int d = 0; d < 2; ++d) assert_close(total[d], 0.0, 1e-15);
-    assert_close(total[2], -0.26 * 0.2, q < 2 ? 0.25 * m.h * m.h : 0.1 * m.h * 0.92); /* its edges are rounded: four upright ones, or all around its base */
-    for (int d = 3; d < 6; ++d) assert_close(total[d], 0.0, 0.05 * m.h * 0.26 * 0.2); /* lever arms are those of faces, cut or not */
+    assert_close(total[2], -0.26 * 0.2,
+                 q < 2 ? 0.25 * m.h * m.h
+                       : 0.1 * m.h * 0.92); /* its edges are rounded: four upright ones, or all around its base */
+    for (int d = 3; d < 6; ++d)
+      assert_close(total[d], 0.0, 0.05 * m.h * 0.26 * 0.2); /* lever arms are those of faces, cut or not */
     mac_system_destroy(&y), level_set_destroy(&box), mac_scene_destroy(&c);
   }
   assert_no_leak();
@@ -453,7 +489,8 @@ static void bodies_on_the_floor(void **unused)
 /* A tilted shell two cells thick holds the water in it: at rest it bears its weight, and no more than a trace acts across. */
 static bool in_shell(const double x[3])
 {
-  const double angle = 0.3, d[3] = {x[0] - 0.5, x[1] - 0.5, x[2] - 0.5}, u = cos(angle) * d[0] + sin(angle) * d[2], w = cos(angle) * d[2] - sin(angle) * d[0];
+  const double angle = 0.3, d[3] = {x[0] - 0.5, x[1] - 0.5, x[2] - 0.5}, u = cos(angle) * d[0] + sin(angle) * d[2],
+               w = cos(angle) * d[2] - sin(angle) * d[0];
   return fabs(u) < 0.25 && fabs(d[1]) < 0.25 && fabs(w) < 0.25 && x[2] < 0.5;
 }
 static void hollow_bodies_bear_what_is_in_them(void **unused)
@@ -486,8 +523,8 @@ static void hollow_bodies_bear_what_is_in_them(void **unused)
   assert_no_leak();
 }
 
-/* What lies on a rough wall is slowed by M times the momentum that its own faces bring to the wall: in the direction of its motion, to rest and no
- * farther; not by smooth walls, and not with the published weights. */
+/* What lies on a rough wall is slowed by M times the momentum that its own faces bring to the wall: in the direction of its motion,
+ * to rest and no farther; not by smooth walls, and not with the published weights. */
 static bool thin(const double x[3]) { return x[2] < 0.1; }
 static double speed_left(mac_wall floor, int edge_weights, double fall, double wall_friction, double *direction)
 {
@@ -495,7 +532,8 @@ static double speed_left(mac_wall floor, int edge_weights, double fall, double w
   memcpy(wall, MAC_ALL_PERIODIC, sizeof wall);
   wall[2][0] = floor, wall[2][1] = MAC_WALL_SMOOTH;
   mac_scene      c;
-  mac_scene_spec m = {.h = 0.1, .n = {8, 8, 8}, .wall = (const mac_wall(*)[2])wall, .is_filled = thin, .density = 1500.0, .friction = 0.5};
+  mac_scene_spec m = {
+      .h = 0.1, .n = {8, 8, 8}, .wall = (const mac_wall(*)[2])wall, .is_filled = thin, .density = 1500.0, .friction = 0.5};
   mac_system     y = {0};
   mac_scene_create(&c, &m);
   c.o.edge_weights = edge_weights, c.o.wall_friction = wall_friction;
@@ -515,7 +553,8 @@ static void walls_hold_what_lies_on_them(void **unused)
   static const double share = 0.5 / 0.875; /* of the layer's mass: on the wall's faces, over the lowest tangential ones */
   double              direction;
   for (int upwards = 0; upwards < 2; ++upwards) {
-    assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, upwards ? -0.2 : 0.2, NAN, &direction), 0.5 - (upwards ? 0.0 : 0.5 * share * 0.2), 1e-12);
+    assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, upwards ? -0.2 : 0.2, NAN, &direction),
+                 0.5 - (upwards ? 0.0 : 0.5 * share * 0.2), 1e-12);
     assert_close(direction, 0.0, 1e-12);
   }
   assert_close(speed_left(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, 0.2, 0.3, &direction), 0.5 - 0.3 * share * 0.2, 1e-12);
@@ -526,8 +565,9 @@ static void walls_hold_what_lies_on_them(void **unused)
   assert_no_leak();
 }
 
-/* A layer, 7 cells deep: edges on its surface, with no continuum on one side, carry no stress, so that no faces beyond it are unknown; light ones there
- * take the velocity of those solved for beside them, and what falls towards the surface goes on falling. */
+/* A layer, 7 cells deep: edges on its surface, with no continuum on one side, carry no stress, so that no faces beyond it are
+ * unknown; light ones there take the velocity of those solved for beside them, and what falls towards the surface goes on falling.
+ * */
 static bool is_layer(const double x[3]) { return x[2] < 0.35; }
 static void surfaces_are_free(void **unused)
 {
@@ -567,8 +607,9 @@ static void surfaces_are_free(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes), cmocka_unit_test(transposes_and_rigid_motions),
-          cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
+TEST_MAIN(cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
+          cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(walls_hold_by_friction),
+          cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
           cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction),
           cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them),
           cmocka_unit_test(walls_hold_what_lies_on_them))

@@ -17,7 +17,8 @@ static void voxels_are_full_or_empty(void **state)
 {
   (void)state;
   mac_scene      c;
-  mac_scene_spec m = {.h = 0.05, .n = {11, 9, 10}, .wall = MAC_ALL_ROUGH, .is_filled = below_a_slope, .density = 1000.0, .jitter = 0.5};
+  mac_scene_spec m = {
+      .h = 0.05, .n = {11, 9, 10}, .wall = MAC_ALL_ROUGH, .is_filled = below_a_slope, .density = 1000.0, .jitter = 0.5};
   mac_system     volume = {0}, voxel = {0};
   int            n[3] = {0};
   mac_scene_create(&c, &m);
@@ -37,7 +38,8 @@ static void voxels_are_full_or_empty(void **state)
     for (int a = 0; a < 3; ++a) {
       const int64_t behind = back(g, slot, a == 0, a == 1, a == 2);
       if (behind >= 0) assert_close(voxel.weights.face_liquid[a][slot], fmax(full[slot], full[behind]), 0.0);
-      const int64_t e[3] = {back(g, slot, a == 2, a == 0, a == 1), back(g, slot, a == 1, a == 2, a == 0), back(g, slot, a != 0, a != 1, a != 2)};
+      const int64_t e[3] = {back(g, slot, a == 2, a == 0, a == 1), back(g, slot, a == 1, a == 2, a == 0),
+                            back(g, slot, a != 0, a != 1, a != 2)};
       if (e[0] >= 0 && e[1] >= 0 && e[2] >= 0)
         assert_close(voxel.weights.edge_liquid[a][slot], fmax(fmax(full[slot], full[e[0]]), fmax(full[e[1]], full[e[2]])), 0.0);
     }

@@ -34,8 +34,8 @@ static void close_case(face_case *s)
   memory_free(&s->x), memory_free(&s->y), memory_free(&s->mx), memory_free(&s->my), memory_free(&s->is_free);
 }
 
-/* y.(M x) = x.(M y), x.(M x) > 0, zero outside, the same bits on 1, 2, 3 threads. Multigrid works in single precision: adjoint to some 1e-6 of
- * |x||My|, the others to rounding in double. */
+/* y.(M x) = x.(M y), x.(M x) > 0, zero outside, the same bits on 1, 2, 3 threads. Multigrid works in single precision: adjoint to
+ * some 1e-6 of |x||My|, the others to rounding in double. */
 static void symmetric_positive_and_bits(void **state)
 {
   (void)state;
@@ -55,7 +55,8 @@ static void symmetric_positive_and_bits(void **state)
         if (threads == 1) memcpy(first, s.mx, (size_t)s.a.n * sizeof *first);
         assert_int_equal(memcmp(first, s.mx, (size_t)s.a.n * sizeof *first), 0);
         const double scale = sqrt(team_dot(s.a.n, s.x, s.x) * team_dot(s.a.n, s.my, s.my));
-        assert_close(team_dot(s.a.n, s.y, s.mx) / scale, team_dot(s.a.n, s.x, s.my) / scale, kind == BOX_PRECONDITIONER_MULTIGRID ? 2e-6 : 1e-13);
+        assert_close(team_dot(s.a.n, s.y, s.mx) / scale, team_dot(s.a.n, s.x, s.my) / scale,
+                     kind == BOX_PRECONDITIONER_MULTIGRID ? 2e-6 : 1e-13);
         assert_true(team_dot(s.a.n, s.x, s.mx) > 0.0);
         for (int64_t i = 0; i < s.a.n; ++i) assert_true(s.is_free[i] || s.mx[i] == 0.0);
         box_face_destroy(&f);
@@ -94,8 +95,8 @@ static void an_update_forgets(void **state)
   assert_no_leak();
 }
 
-/* Conjugate gradients to 1e-6 on cubes of 12, 24 and 48 cells an edge: with multigrid about as many steps on each, with the diagonal
- * alone twice as many each time. */
+/* Conjugate gradients to 1e-6 on cubes of 12, 24 and 48 cells an edge: with multigrid about as many steps on each, with the
+ * diagonal alone twice as many each time. */
 static void multigrid_takes_as_many_steps_on_all_sizes(void **state)
 {
   int64_t steps[3][2];
@@ -122,4 +123,5 @@ static void multigrid_takes_as_many_steps_on_all_sizes(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(symmetric_positive_and_bits), cmocka_unit_test(an_update_forgets), cmocka_unit_test(multigrid_takes_as_many_steps_on_all_sizes))
+TEST_MAIN(cmocka_unit_test(symmetric_positive_and_bits), cmocka_unit_test(an_update_forgets),
+          cmocka_unit_test(multigrid_takes_as_many_steps_on_all_sizes))

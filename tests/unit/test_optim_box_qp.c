@@ -23,8 +23,8 @@ static double dense_residual(const dense *a, const double *x)
   return sqrt(sum);
 }
 
-/* Every method and preconditioner against enumeration on up to 8 unknowns (E15): the answers of definite programs are unique. 1e-10 on the scale of the
- * unknown; conditions are up to 1e4. */
+/* Every method and preconditioner against enumeration on up to 8 unknowns (E15): the answers of definite programs are unique. 1e-10
+ * on the scale of the unknown; conditions are up to 1e4. */
 static void against_enumeration(void **state)
 {
   (void)state;
@@ -43,7 +43,8 @@ static void against_enumeration(void **state)
         for (int64_t i = 0; i < n; ++i) x[i] = random_range(seed, (uint64_t)i, 5, -1, 1);
         assert_ok(box_solve(&q, &o, x, &r));
         if (r.verdict != BOX_OK)
-          fail_msg("seed %d, %s, %d: %s, residual %g of %g", (int)seed, box_solvers[method].name, kind, box_verdict_text(r.verdict), r.residual, r.target);
+          fail_msg("seed %d, %s, %d: %s, residual %g of %g", (int)seed, box_solvers[method].name, kind, box_verdict_text(r.verdict),
+                   r.residual, r.target);
         assert_close(r.residual, dense_residual(&a, x), 1e-12);
         for (int64_t i = 0; i < n; ++i) assert_close(x[i] * sqrt(a.d[i]), exact[i] * sqrt(a.d[i]), 1e-10);
       }
@@ -76,7 +77,8 @@ static void objective_falls_at_every_step(void **state)
   assert_no_leak();
 }
 
-/* A narrow valley that leaves the box: the whole step of conjugate gradients, cut at the bound, ends high up its wall, 0.5 above the minimum instead of 0.01. */
+/* A narrow valley that leaves the box: the whole step of conjugate gradients, cut at the bound, ends high up its wall, 0.5 above
+ * the minimum instead of 0.01. */
 static void cut_steps_that_go_uphill_are_not_taken(void **state)
 {
   dense        a = {.n = 2, .A = {1, 0.99, 0.99, 1}, .d = {1, 1}, .b = {0.98, 1.01}, .lo = {0, 0}, .hi = {INFINITY, INFINITY}};
@@ -97,7 +99,8 @@ static void cut_steps_that_go_uphill_are_not_taken(void **state)
   assert_no_leak();
 }
 
-/* Numbering is none of a solver's business: same steps, same answer. Nor are units: unknowns scaled by powers of two give the same bits. */
+/* Numbering is none of a solver's business: same steps, same answer. Nor are units: unknowns scaled by powers of two give the same
+ * bits. */
 static void order_and_units_do_not_matter(void **state)
 {
   (void)state;
@@ -145,7 +148,9 @@ static void semidefinite(void **state)
       o.max_iterations = 20000;
       for (int i = 0; i < 10; ++i) x[i] = random_range(seed, (uint64_t)i, 9, -1, 1);
       assert_ok(box_solve(&q, &o, x, &r));
-      if (r.verdict != BOX_OK) fail_msg("seed %d, %s: %s, %g of %g", (int)seed, box_solvers[methods[m]].name, box_verdict_text(r.verdict), r.residual, r.target);
+      if (r.verdict != BOX_OK)
+        fail_msg("seed %d, %s: %s, %g of %g", (int)seed, box_solvers[methods[m]].name, box_verdict_text(r.verdict), r.residual,
+                 r.target);
       assert_true(dense_residual(&a, x) <= r.target);
       dense_apply(&a, x, m == 0 ? first : y);
       for (int i = 0; i < 10 && m > 0; ++i) assert_close(y[i], first[i], 1e-8); /* sqrt of the objective's accuracy, at worst */
@@ -173,7 +178,11 @@ static void nothing_free_everything_free_and_warm(void **state)
     for (int i = 0; i < 9; ++i) assert_close(y[i], a.b[i], 1e-10);
     /* from the answer: nothing is left to do */
     memcpy(y, x, sizeof y);
-    assert_ok(box_solve(&q, &(box_options){.method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .gamma = 1, .trials = 1, .prefix = ""}, x, &r));
+    assert_ok(box_solve(
+        &q,
+        &(box_options){
+            .method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .gamma = 1, .trials = 1, .prefix = ""},
+        x, &r));
     assert_int_equal(r.verdict, BOX_OK);
     assert_true(r.iterations == 0);
     if (method != BOX_METHOD_INTERIOR_POINT) assert_memory_equal(x, y, 9 * sizeof *x);
@@ -272,8 +281,8 @@ static void more_than_the_grid(void **state)
   assert_no_leak();
 }
 
-/* A cold start through coarser grids: the same answer in two thirds of the steps or fewer; a start that is near is left alone. Once with two bounds, a border of odd
- * length and cells missing. */
+/* A cold start through coarser grids: the same answer in two thirds of the steps or fewer; a start that is near is left alone. Once
+ * with two bounds, a border of odd length and cells missing. */
 static void nested_start_finds_the_bounds(void **state)
 {
   (void)state;
@@ -289,7 +298,8 @@ static void nested_start_finds_the_bounds(void **state)
       b[i]  = sin(0.2 * a.ijk[i][0]) * sin(0.2 * a.ijk[i][1]) * cos(0.1 * a.ijk[i][2]) - 0.08;
       hi[i] = which ? 0.02 : INFINITY;
     }
-    const box_qp q = {.n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .lo = lo, .hi = hi, .grid = &a};
+    const box_qp q = {
+        .n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .lo = lo, .hi = hi, .grid = &a};
     for (int method = BOX_METHOD_MPRGP; method <= BOX_METHOD_ACTIVE_SET; method += BOX_METHOD_ACTIVE_SET - BOX_METHOD_MPRGP) {
       for (int is_nested = 0; is_nested < 2; ++is_nested) {
         box_options o = box_defaults(method, BOX_PRECONDITIONER_MULTIGRID, 1e-8);
@@ -372,6 +382,9 @@ static void keys_are_sound(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(against_enumeration), cmocka_unit_test(objective_falls_at_every_step), cmocka_unit_test(cut_steps_that_go_uphill_are_not_taken), cmocka_unit_test(order_and_units_do_not_matter),
-          cmocka_unit_test(semidefinite), cmocka_unit_test(nothing_free_everything_free_and_warm), cmocka_unit_test(bits_do_not_depend_on_threads),
-          cmocka_unit_test(more_than_the_grid), cmocka_unit_test(nested_start_finds_the_bounds), cmocka_unit_test(bad_input_and_bad_ends), cmocka_unit_test(keys_are_sound))
+TEST_MAIN(cmocka_unit_test(against_enumeration), cmocka_unit_test(objective_falls_at_every_step),
+          cmocka_unit_test(cut_steps_that_go_uphill_are_not_taken), cmocka_unit_test(order_and_units_do_not_matter),
+          cmocka_unit_test(semidefinite), cmocka_unit_test(nothing_free_everything_free_and_warm),
+          cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(more_than_the_grid),
+          cmocka_unit_test(nested_start_finds_the_bounds), cmocka_unit_test(bad_input_and_bad_ends),
+          cmocka_unit_test(keys_are_sound))

@@ -68,7 +68,8 @@ static void open_case(tao_case *s)
   const PetscInt n = (PetscInt)s->a.n;
   double **const vectors[] = {&s->b, &s->lo, &s->x, &s->y};
   for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("test", s->a.n, sizeof(double), vectors[k]));
-  for (int64_t i = 0; i < n; ++i) s->b[i] = sin(0.5 * s->a.ijk[i][0]) * sin(0.4 * s->a.ijk[i][1]) * cos(0.4 * s->a.ijk[i][2]) - 0.05;
+  for (int64_t i = 0; i < n; ++i)
+    s->b[i] = sin(0.5 * s->a.ijk[i][0]) * sin(0.4 * s->a.ijk[i][1]) * cos(0.4 * s->a.ijk[i][2]) - 0.05;
   assert_ok(MatCreateShell(PETSC_COMM_SELF, n, n, n, n, s, &s->H));
   assert_ok(MatShellSetOperation(s->H, MATOP_MULT, (void (*)(void))mult));
   assert_ok(MatShellSetOperation(s->H, MATOP_GET_DIAGONAL, (void (*)(void))diagonal));
@@ -96,7 +97,8 @@ static void close_case(tao_case *s)
 
 static box_qp qp_of(tao_case *s)
 {
-  return (box_qp){.n = s->a.n, .apply = grid_matrix_apply, .context = &s->a, .diagonal = s->a.diagonal, .b = s->b, .lo = s->lo, .grid = &s->a};
+  return (box_qp){
+      .n = s->a.n, .apply = grid_matrix_apply, .context = &s->a, .diagonal = s->a.diagonal, .b = s->b, .lo = s->lo, .grid = &s->a};
 }
 
 /* A Tao of these types goes through the iterates of box_solve, bit for bit: compared after 1, 2, 5, 13 steps and at the end. */
@@ -206,4 +208,5 @@ static void what_they_want_is_said(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(same_iterates_as_the_direct_call), cmocka_unit_test(methods_tao_and_snesvi), cmocka_unit_test(what_they_want_is_said))
+TEST_MAIN(cmocka_unit_test(same_iterates_as_the_direct_call), cmocka_unit_test(methods_tao_and_snesvi),
+          cmocka_unit_test(what_they_want_is_said))

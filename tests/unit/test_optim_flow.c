@@ -18,13 +18,15 @@ static bool is_lower_half(const int p[3], const int n[3]) { return 2 * p[1] < n[
 static void a_hydrostatic_column_is_exact(void **state)
 {
   (void)state;
-  const fixture_spec spec = {.n = {3, 12, 2}, .h = 0.05, .dt = 0.02, .rho = 1000, .M = 0, .is_orthonormal = true, .is_material = is_lower_half};
+  const fixture_spec spec = {
+      .n = {3, 12, 2}, .h = 0.05, .dt = 0.02, .rho = 1000, .M = 0, .is_orthonormal = true, .is_material = is_lower_half};
   fixture w;
   fixture_create(&w, &spec);
   fixture_tighten(&w, 1e-12);
   const flow_report r = fixture_solve(&w);
   assert_true(r.is_converged);
-  for (int64_t c = 0; c < w.f.n_cells; ++c) /* the surface lies half a cell above the last one's centre, where p = 0 is one cell up */
+  for (int64_t c = 0; c < w.f.n_cells;
+       ++c) /* the surface lies half a cell above the last one's centre, where p = 0 is one cell up */
     assert_close(w.x.p[c], spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]), 1e-10 * spec.rho * FIXTURE_G * 0.3);
   for (int64_t i = 0; i < w.f.n_faces; ++i) assert_close(w.x.u[i], 0.0, 1e-12);
   assert_true(r.kkt.kkt < 1e-11 && r.kkt.energy < 0.0);
@@ -37,7 +39,14 @@ static void cohesion_lets_a_liquid_hang(void **state)
 {
   (void)state;
   for (int is_cohesive = 0; is_cohesive < 2; ++is_cohesive) {
-    const fixture_spec spec = {.n = {3, 12, 2}, .h = 0.05, .dt = 0.02, .rho = 1000, .M = 0, .tilt = acos(-1.0), .is_orthonormal = true, .is_material = is_lower_half};
+    const fixture_spec spec = {.n              = {3, 12, 2},
+                               .h              = 0.05,
+                               .dt             = 0.02,
+                               .rho            = 1000,
+                               .M              = 0,
+                               .tilt           = acos(-1.0),
+                               .is_orthonormal = true,
+                               .is_material    = is_lower_half};
     fixture w;
     fixture_create(&w, &spec);
     fixture_tighten(&w, 1e-12);
@@ -48,7 +57,8 @@ static void cohesion_lets_a_liquid_hang(void **state)
     const flow_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.kkt < 1e-10);
     for (int64_t c = 0; c < w.f.n_cells; ++c)
-      assert_close(w.x.p[c], is_cohesive ? -spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]) : 0.0, 1e-10 * spec.rho * FIXTURE_G * 0.3);
+      assert_close(w.x.p[c], is_cohesive ? -spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]) : 0.0,
+                   1e-10 * spec.rho * FIXTURE_G * 0.3);
     fixture_destroy(&w);
   }
   assert_no_leak();
@@ -59,8 +69,15 @@ static void sand_is_solved_to_the_tolerance(void **state)
 {
   (void)state;
   for (int basis = 0; basis < 2; ++basis) {
-    const fixture_spec spec = {.n = {8, 8, 8}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = basis == 0, .is_open_wall = true, .tilt = 0.3,
-                               .is_material = is_lower_half};
+    const fixture_spec spec = {.n              = {8, 8, 8},
+                               .h              = 0.05,
+                               .dt             = 0.02,
+                               .rho            = 1600,
+                               .M              = 0.5,
+                               .is_orthonormal = basis == 0,
+                               .is_open_wall   = true,
+                               .tilt           = 0.3,
+                               .is_material    = is_lower_half};
     fixture w;
     fixture_create(&w, &spec);
     fixture_tighten(&w, 1e-8);
@@ -77,8 +94,14 @@ static bool is_column(const int p[3], const int n[3])
 {
   return abs(2 * p[0] + 1 - n[0]) < n[0] / 2 && abs(2 * p[2] + 1 - n[2]) < n[2] / 2 && 2 * p[1] < n[1];
 }
-static const fixture_spec column = {.n = {8, 12, 8}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = true, .is_open_wall = true,
-                                    .is_material = is_column};
+static const fixture_spec column = {.n              = {8, 12, 8},
+                                    .h              = 0.05,
+                                    .dt             = 0.02,
+                                    .rho            = 1600,
+                                    .M              = 0.5,
+                                    .is_orthonormal = true,
+                                    .is_open_wall   = true,
+                                    .is_material    = is_column};
 
 /* A free-standing column: with enough cohesion it stays as it is, with friction alone it goes. */
 static void cohesion_holds_what_friction_cannot(void **state)
@@ -105,12 +128,13 @@ static void cohesion_holds_what_friction_cannot(void **state)
   assert_no_leak();
 }
 
-/* A full box of sand rests, and pressure is hydrostatic on the average of every layer: walls carry what they like. Started from the answer,
- * one iteration is enough. */
+/* A full box of sand rests, and pressure is hydrostatic on the average of every layer: walls carry what they like. Started from the
+ * answer, one iteration is enough. */
 static void sand_in_a_box_rests(void **state)
 {
   (void)state;
-  const fixture_spec spec = {.n = {4, 6, 4}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = true, .is_material = is_lower_half};
+  const fixture_spec spec = {
+      .n = {4, 6, 4}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = true, .is_material = is_lower_half};
   fixture w;
   fixture_create(&w, &spec);
   fixture_tighten(&w, 1e-9);
@@ -215,7 +239,8 @@ static void friction_may_depend_on_the_flow(void **state)
   assert_no_leak();
 }
 
-/* Every method ends near its tolerance on staggered stress, without more energy and with boxes or cones that hold about as well as they can. */
+/* Every method ends near its tolerance on staggered stress, without more energy and with boxes or cones that hold about as well as
+ * they can. */
 static void staggered_stress_is_solved(void **state)
 {
   (void)state;
@@ -279,8 +304,9 @@ static void bad_input_is_refused(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact), cmocka_unit_test(sand_is_solved_to_the_tolerance),
-          cmocka_unit_test(cohesion_lets_a_liquid_hang),
-          cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests), cmocka_unit_test(threads_do_not_change_a_bit),
-          cmocka_unit_test(kept_memory_changes_nothing), cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
+TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact),
+          cmocka_unit_test(sand_is_solved_to_the_tolerance), cmocka_unit_test(cohesion_lets_a_liquid_hang),
+          cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests),
+          cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(kept_memory_changes_nothing),
+          cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
           cmocka_unit_test(bad_input_is_refused))

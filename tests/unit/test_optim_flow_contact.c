@@ -8,7 +8,8 @@ static bool is_nothing(const int p[3], const int n[3])
   return false;
 }
 
-/* Contact at `arm` from the centre of `upper`, whose other side is `lower` (-1: prescribed) with its centre `below` under the point; normal +y. */
+/* Contact at `arm` from the centre of `upper`, whose other side is `lower` (-1: prescribed) with its centre `below` under the
+ * point; normal +y. */
 static void add_contact(fixture *w, int upper, int lower, const double arm[3], double below, double mu)
 {
   static const double direction[3][3] = {{0, 1, 0}, {1, 0, 0}, {0, 0, 1}};
@@ -37,7 +38,8 @@ static double sum_lambda(const fixture *w)
   return sum;
 }
 
-/* A block on four points of a slope and no continuum at all, by both solvers of friction: sticks below atan mu, slides above, with the forces of the textbook. */
+/* A block on four points of a slope and no continuum at all, by both solvers of friction: sticks below atan mu, slides above, with
+ * the forces of the textbook. */
 static void a_block_on_a_slope_sticks_or_slides(void **state)
 {
   (void)state;
@@ -87,7 +89,8 @@ static void lid_and_block(fixture *w, double mass_of_lid, double mass_of_block)
   int n = 0;
   for (int64_t c = 0; c < w->f.n_cells; ++c)
     if (w->ijk[c][1] == box_of_water.n[1] - 1) {
-      const double up = h * h, x = h * (w->ijk[c][0] + 0.5) - center[0], z = h * (w->ijk[c][2] + 0.5) - center[1], wrench[6] = {0, up, 0, -z * up, 0, x * up};
+      const double up = h * h, x = h * (w->ijk[c][0] + 0.5) - center[0], z = h * (w->ijk[c][2] + 0.5) - center[1],
+                   wrench[6]  = {0, up, 0, -z * up, 0, x * up};
       w->coupled_sample[0][n] = (int32_t)c, w->coupled_body[0][n] = lid;
       memcpy(w->coupled_wrench[0][n++], wrench, sizeof wrench);
     }
@@ -157,7 +160,8 @@ static void weak_couplings_lose_what_they_do_not_know(void **state)
     w.o.coupling = coupling;
     const bool is_pressure_first = coupling == FLOW_P_C || coupling == FLOW_PF_C;
     const flow_report r = fixture_solve(&w);
-    const double free_fall = box_of_water.dt * FIXTURE_G, area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
+    const double      free_fall         = box_of_water.dt * FIXTURE_G,
+                 area                   = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
     if (is_pressure_first) { /* the lid was at rest, then shares the block's momentum */
       const double v = -free_fall * 15.0 / 35.0;
       assert_close(w.x.v[1], v, 1e-6); assert_close(w.x.v[7], v, 1e-6);
@@ -172,16 +176,22 @@ static void weak_couplings_lose_what_they_do_not_know(void **state)
   assert_no_leak();
 }
 
-/* Everything at once and nothing zero: bodies that pressure and stress push, contacts, prescribed rates, cohesion. All orders of solution and
- * both cone solvers end in states that the independent residual accepts, with the same velocities. */
+/* Everything at once and nothing zero: bodies that pressure and stress push, contacts, prescribed rates, cohesion. All orders of
+ * solution and both cone solvers end in states that the independent residual accepts, with the same velocities. */
 static bool is_corner(const int p[3], const int n[3]) { return p[0] + p[1] < n[0]; }
 static void everything_at_once(void **state)
 {
   (void)state;
   double *u[2] = {NULL, NULL}, v[2][12]; /* random wrenches mean something else in the other basis */
   for (int kind = 0; kind < 6; ++kind) {
-    const fixture_spec spec = {.n = {3, 3, 2}, .h = 0.1, .dt = 0.02, .rho = 1500, .M = 0.4, .is_orthonormal = kind & 1, .is_open_wall = true,
-                               .is_material = is_corner};
+    const fixture_spec spec = {.n              = {3, 3, 2},
+                               .h              = 0.1,
+                               .dt             = 0.02,
+                               .rho            = 1500,
+                               .M              = 0.4,
+                               .is_orthonormal = kind & 1,
+                               .is_open_wall   = true,
+                               .is_material    = is_corner};
     fixture  w;
     uint64_t count = 0;
     double   p_known[64], s_known[400], cohesion[64];
@@ -196,7 +206,8 @@ static void everything_at_once(void **state)
     w.o.coupling = kind & 4 ? FLOW_UNIFIED : FLOW_MONOLITHIC;
     const flow_report r = fixture_solve(&w);
     assert_true(r.is_converged);
-    if (!(r.kkt.kkt < 1e-6)) fail_msg("kind %d: residual %g (p %g, s %g, lambda %g, z %g)", kind, r.kkt.kkt, r.kkt.p, r.kkt.s, r.kkt.lambda, r.kkt.z);
+    if (!(r.kkt.kkt < 1e-6))
+      fail_msg("kind %d: residual %g (p %g, s %g, lambda %g, z %g)", kind, r.kkt.kkt, r.kkt.p, r.kkt.s, r.kkt.lambda, r.kkt.z);
     assert_true(r.kkt.energy < 0.0 && sum_lambda(&w) > 0.0);
     const int basis = kind & 1;
     if (!u[basis]) {

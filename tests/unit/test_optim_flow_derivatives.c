@@ -38,8 +38,15 @@ typedef struct {
 static void scene_create(scene *c, bool is_staggered, bool is_orthonormal)
 {
   uint64_t count = 0;
-  const fixture_spec spec = {.n = {3, 3, 2}, .h = 0.1, .dt = 0.02, .rho = 1500, .M = 0.5, .is_staggered = is_staggered, .is_orthonormal = is_orthonormal,
-                             .is_open_wall = true, .is_material = is_corner};
+  const fixture_spec spec  = {.n              = {3, 3, 2},
+                              .h              = 0.1,
+                              .dt             = 0.02,
+                              .rho            = 1500,
+                              .M              = 0.5,
+                              .is_staggered   = is_staggered,
+                              .is_orthonormal = is_orthonormal,
+                              .is_open_wall   = true,
+                              .is_material    = is_corner};
   fixture_create(&c->w, &spec);
   assert_true(c->w.f.n_cells <= 64 && c->w.f.n_stress <= 400);
   fixture_complicate(&c->w, c->p_known, c->s_known, &count);
@@ -115,7 +122,8 @@ static void the_penalty_of_the_cone_has_its_derivatives(void **state)
     assert_ok(flow_stress_lagrangian.create(&c.S));
     flow_lagrangian *w = c.S.stress;
     flow_radii(&c.S);
-    for (int64_t i = 0; i < c.w.f.n_cells; ++i) w->multiplier[i] = i % 2 ? 0.1 * w->stiffness[i] * c.S.radius[i] * c.S.radius[i] : 0.0;
+    for (int64_t i = 0; i < c.w.f.n_cells; ++i)
+      w->multiplier[i] = i % 2 ? 0.1 * w->stiffness[i] * c.S.radius[i] * c.S.radius[i] : 0.0;
     double  *s = c.w.x.s;
     for (int64_t i = 0; i < c.w.f.n_stress; ++i) s[i] *= 3.0;
     int64_t  n_violated = 0;

@@ -8,8 +8,15 @@ static bool is_heap(const int p[3], const int n[3])
 }
 static fixture_spec heap(bool is_staggered, bool is_orthonormal)
 {
-  return (fixture_spec){.n = {6, 8, 6}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_staggered = is_staggered, .is_orthonormal = is_orthonormal,
-                        .is_open_wall = true, .is_material = is_heap};
+  return (fixture_spec){.n              = {6, 8, 6},
+                        .h              = 0.05,
+                        .dt             = 0.02,
+                        .rho            = 1600,
+                        .M              = 0.5,
+                        .is_staggered   = is_staggered,
+                        .is_orthonormal = is_orthonormal,
+                        .is_open_wall   = true,
+                        .is_material    = is_heap};
 }
 static double largest_difference(int64_t n, const double *a, const double *b)
 {
@@ -71,7 +78,8 @@ static void variants_of_the_published_method_differ(void **state)
     w.o.stress = FLOW_STRESS_LAGRANGIAN, w.o.max_outer = 3;
     change_variant(&w, variant);
     for (int64_t c = 0; c < w.f.n_cells; ++c) w.x.p[c] = 1000.0, w.x.multiplier[c] = 1e-3;
-    for (int64_t i = 0; i < w.f.n_stress; ++i) w.x.s[i] = i % 2 ? 3000.0 : -2000.0; /* far outside of the cones: the pyramid has something to do */
+    for (int64_t i = 0; i < w.f.n_stress; ++i)
+      w.x.s[i] = i % 2 ? 3000.0 : -2000.0; /* far outside of the cones: the pyramid has something to do */
     const flow_report r = fixture_solve(&w);
     assert_true(r.is_finite && r.s_iterations > 0);
     if (!s) {
@@ -98,8 +106,15 @@ static bool is_pair(const int p[3], const int n[3])
 }
 static void pair_create(fixture *w, dense *d, bool is_orthonormal)
 {
-  const fixture_spec spec = {.n = {2, 2, 1}, .h = 0.1, .dt = 0.02, .rho = 1600, .M = 0.9, .is_orthonormal = is_orthonormal, .is_open_wall = true, .tilt = 0.2,
-                             .is_material = is_pair};
+  const fixture_spec spec = {.n              = {2, 2, 1},
+                             .h              = 0.1,
+                             .dt             = 0.02,
+                             .rho            = 1600,
+                             .M              = 0.9,
+                             .is_orthonormal = is_orthonormal,
+                             .is_open_wall   = true,
+                             .tilt           = 0.2,
+                             .is_material    = is_pair};
   fixture_create(w, &spec);
   assert_int_equal(w->f.n_cells, N_P);
   for (int64_t i = 0; i < w->f.n_faces; ++i) {
@@ -205,7 +220,8 @@ static void descend_in_cones(const dense *d, bool is_orthonormal, const double *
       memcpy(raised, is_orthonormal ? g : third, sizeof raised);
       for (int e = 0; e < 5; ++e) s[e] -= raised[e] / most;
       const double shear = s[2] * s[2] + s[3] * s[3] + s[4] * s[4],
-                   size  = sqrt(is_orthonormal ? s[0] * s[0] + s[1] * s[1] + shear : 2 * (s[0] * s[0] + s[1] * s[1] + s[0] * s[1] + shear));
+                   size  = sqrt(is_orthonormal ? s[0] * s[0] + s[1] * s[1] + shear
+                                               : 2 * (s[0] * s[0] + s[1] * s[1] + s[0] * s[1] + shear));
       for (int e = 0; e < 5 && size > radius[c]; ++e) s[e] *= radius[c] / size;
     }
 }
@@ -217,12 +233,14 @@ static void gather(const fixture *w, double *x)
 static void expect_same(const fixture *w, const dense *d, const char *what, const double *x, const double *reference)
 {
   const double e = value(d, x), wanted = value(d, reference);
-  if (!(fabs(e - wanted) <= 1e-10 * fabs(wanted) * test_tolerance_scale())) fail_msg("%s: energy %.15g, reference %.15g", what, e, wanted);
+  if (!(fabs(e - wanted) <= 1e-10 * fabs(wanted) * test_tolerance_scale()))
+    fail_msg("%s: energy %.15g, reference %.15g", what, e, wanted);
   double change = 0.0, scale = 0.0;
   for (int64_t f = 0; f < w->f.n_faces; ++f) {
     double u = w->u_star[f];
     for (int64_t k = w->GT.start[f]; k < w->GT.start[f + 1]; ++k) u -= w->mobility[f] * w->GT.value[k] * reference[w->GT.col[k]];
-    for (int64_t k = w->DT.start[f]; k < w->DT.start[f + 1]; ++k) u -= w->mobility[f] * w->DT.value[k] * reference[N_P + w->DT.col[k]];
+    for (int64_t k = w->DT.start[f]; k < w->DT.start[f + 1]; ++k)
+      u -= w->mobility[f] * w->DT.value[k] * reference[N_P + w->DT.col[k]];
     change = fmax(change, fabs(u - w->x.u[f])), scale = fmax(scale, fabs(w->u_star[f]));
   }
   if (!(change <= 1e-6 * scale * test_tolerance_scale())) fail_msg("%s: velocities differ by %g of %g", what, change, scale);
@@ -251,13 +269,19 @@ static void twelve_unknowns_agree_with_references(void **state)
       assert_true(enumerate(&d, 0, N_P, none, infinite, reference));
       expect_same(&w, &d, "pressure", x, reference);
       memcpy(reference, x, sizeof x);
-      for (int i = 0; i < N_S; ++i) hi[i] = radius[i / 5] * (basis == 1 ? 1.0 : sqrt(0.5)), lo[i] = -hi[i], n_bound += fabs(fabs(x[N_P + i]) - hi[i]) < 1e-9 * hi[i];
+      for (int i = 0; i < N_S; ++i)
+        hi[i] = radius[i / 5] * (basis == 1 ? 1.0 : sqrt(0.5)), lo[i] = -hi[i],
+        n_bound += fabs(fabs(x[N_P + i]) - hi[i]) < 1e-9 * hi[i];
       if (method >= FLOW_STRESS_PYRAMID) {
         assert_true(n_bound > 0 && n_bound < N_S); /* else this would be no test */
         for (int i = N_P; i < N; ++i) d.A[i][i] *= 1.0 + w.pyramid.shift; /* what SP minimises */
         assert_true(enumerate(&d, N_P, N, lo, hi, reference));
       } else descend_in_cones(&d, basis == 1, radius, reference);
-      expect_same(&w, &d, method == FLOW_STRESS_GRADIENT ? "projected gradient" : method == FLOW_STRESS_LAGRANGIAN ? "lagrangian" : "pyramid", x, reference);
+      expect_same(&w, &d,
+                  method == FLOW_STRESS_GRADIENT     ? "projected gradient"
+                  : method == FLOW_STRESS_LAGRANGIAN ? "lagrangian"
+                                                     : "pyramid",
+                  x, reference);
       fixture_destroy(&w);
     }
   assert_no_leak();

@@ -27,7 +27,8 @@ static void a_block_takes_off_sticks_and_slides(void **state)
   const int32_t col[1]   = {0};
   const double  value[9] = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, mu = 0.5;
   const double  q[3][3] = {{0.5, 0.1, 0}, {-0.5, 0.1, -0.2}, {-0.5, 0.3, -0.4}};
-  const double  wanted_r[3][3] = {{0, 0, 0}, {1, -0.2, 0.4}, {1, -0.3, 0.4}}, wanted_u[3][3] = {{0.5, 0.1, 0}, {0, 0, 0}, {0, 0.15, -0.2}};
+  const double  wanted_r[3][3] = {{0, 0, 0}, {1, -0.2, 0.4}, {1, -0.3, 0.4}},
+               wanted_u[3][3]  = {{0.5, 0.1, 0}, {0, 0, 0}, {0, 0.15, -0.2}};
   document     *doc;
   delassus     *w;
   (void)state;
@@ -63,7 +64,8 @@ static void bad_problems_are_refused_by_name(void **state)
 {
   const int64_t start[3] = {0, 1, 2};
   const int32_t col[2]   = {0, 1};
-  double        value[18] = {[0] = 1, [4] = 1, [8] = 1, [9] = 1, [13] = 1, [17] = 1}, mu[2] = {0, 0.5}, q[6] = {-1, 0, 0, -1, 1, 0}, r[6] = {0}, u[6];
+  double        value[18] = {[0] = 1, [4] = 1, [8] = 1, [9] = 1, [13] = 1, [17] = 1}, mu[2] = {0, 0.5}, q[6] = {-1, 0, 0, -1, 1, 0},
+         r[6] = {0}, u[6];
   document     *doc;
   delassus     *w;
   friction_result out;
@@ -102,4 +104,5 @@ static void bad_problems_are_refused_by_name(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(tables_are_sound), cmocka_unit_test(a_block_takes_off_sticks_and_slides), cmocka_unit_test(bad_problems_are_refused_by_name))
+TEST_MAIN(cmocka_unit_test(tables_are_sound), cmocka_unit_test(a_block_takes_off_sticks_and_slides),
+          cmocka_unit_test(bad_problems_are_refused_by_name))

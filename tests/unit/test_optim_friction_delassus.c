@@ -153,7 +153,8 @@ static void wide_components_go_to_a_package(void **state)
   assert_no_leak();
 }
 
-/* Contacts on such a component and between it and small ones: blocks and groups against products, and W applied before anything is assembled. */
+/* Contacts on such a component and between it and small ones: blocks and groups against products, and W applied before anything is
+ * assembled. */
 static void contacts_on_wide_components(void **state)
 {
   enum { SIDE = 70, N = 45, ROOM = 3 * N * 8 };

@@ -29,7 +29,8 @@ static void random_case(uint64_t id, double W[9], double b[3], double *mu)
   }
 }
 
-/* The largest violation of Coulomb's law: impulses against |r|, velocities against the terms they are sums of, or `size` if that is more. */
+/* The largest violation of Coulomb's law: impulses against |r|, velocities against the terms they are sums of, or `size` if that is
+ * more. */
 static double violation_against(double size, const double W[9], const double b[3], double mu, const double r[3])
 {
   double u[3], reach[3] = {fabs(b[0]), fabs(b[1]), fabs(b[2])};
@@ -94,7 +95,8 @@ static void every_case_is_solved(void **state)
   assert_true(5 * n_failed < n_newton);
 }
 
-/* Enumeration takes the smallest sliding coefficient that a scan finds, also where normal and tangent are strongly coupled and friction is large. */
+/* Enumeration takes the smallest sliding coefficient that a scan finds, also where normal and tangent are strongly coupled and
+ * friction is large. */
 static void enumeration_takes_the_smallest_root(void **state)
 {
   int n_scanned = 0;

@@ -141,7 +141,8 @@ static void solve(Mat J, Mat P, Mat A, Vec scale_b, Vec dinv, const char *pc, Ve
   SNES snes;
   Mat  ctx[2] = {A, (Mat)(void *)scale_b};
   assert_ok(PetscOptionsSetValue(NULL, "-pc_type", pc));
-  assert_ok(PetscOptionsInsertString(NULL, "-snes_type stabilized -snes_atol 1e-7 -snes_stabilized_eta 1e-3 -pc_metisschwarz_parts 3"));
+  assert_ok(
+      PetscOptionsInsertString(NULL, "-snes_type stabilized -snes_atol 1e-7 -snes_stabilized_eta 1e-3 -pc_metisschwarz_parts 3"));
   assert_ok(MatCreateVecs(A, z, NULL));
   assert_ok(SNESCreate(PETSC_COMM_SELF, &snes));
   assert_ok(SNESSetFunction(snes, NULL, linear_residual, ctx));
@@ -202,7 +203,8 @@ static void block_diagonal_sees_the_scaled_operator(void **state)
   assert_ok(mat_block3_get(M, &v));
   assert_ok(MatZeroEntries(M));
   for (int64_t i = 0; i < v.n; ++i)
-    for (int e = 0; e < 9; ++e) v.value[9 * v.diagonal[i] + e] = (e % 4 == 0) + 0.1 * random_range(1, (uint64_t)(9 * i + e), 0, -1, 1);
+    for (int e = 0; e < 9; ++e)
+      v.value[9 * v.diagonal[i] + e] = (e % 4 == 0) + 0.1 * random_range(1, (uint64_t)(9 * i + e), 0, -1, 1);
   dinv = uneven(M);
   assert_ok(MatDiagonalScale(M, NULL, dinv));
   solve(M, M, M, NULL, dinv, PCBLOCKDIAGONAL, &z, &s);

@@ -193,7 +193,17 @@ static void same_bits_on_any_team(void **state)
 
 /* A point mass on the plane z = 0 held by a penalty force with a sliding attachment, one backward Euler step;
  * penalty-relaxation.md, sections 2 and 6, written out for the plane. */
-enum { MASS, DT, STIFFNESS, FRICTION, GRAVITY, POSITION = GRAVITY + 3, VELOCITY = POSITION + 3, ATTACHMENT = VELOCITY + 3, N_BLOCK = ATTACHMENT + 3 };
+enum {
+  MASS,
+  DT,
+  STIFFNESS,
+  FRICTION,
+  GRAVITY,
+  POSITION   = GRAVITY + 3,
+  VELOCITY   = POSITION + 3,
+  ATTACHMENT = VELOCITY + 3,
+  N_BLOCK    = ATTACHMENT + 3
+};
 
 static bool relax(const double *q, const double *z, double Z[3], double Y[3], double A[9]) /* true: sliding */
 {
@@ -315,7 +325,8 @@ static void no_creep_at_any_tolerance(void **state)
     }
 }
 
-/* g = P z - e, P the cyclic shift: GMRES(2) makes no progress, the step is zero. The gradient step is the root, as P is orthogonal. */
+/* g = P z - e, P the cyclic shift: GMRES(2) makes no progress, the step is zero. The gradient step is the root, as P is orthogonal.
+ * */
 static void shift_residual(problem *p, const double *z, double *g)
 {
   (void)p;

@@ -21,7 +21,8 @@ static void test_momentum(void **state)
   const double    dt = 0.01, wrench[1][6] = {{3, -2, 1, 0.02, 0.01, -0.03}};
   double          v[1][6], moment[3], arm[3];
   open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
-                  "  brick: {kind: rigid, material: wood, shape: {box: {min: [1, 2, 3], max: [1.1, 2.2, 3.3]}}, velocity: [1, 2, 3], angular_velocity: [10, 20, -5]}\n",
+                  "  brick: {kind: rigid, material: wood, shape: {box: {min: [1, 2, 3], max: [1.1, 2.2, 3.3]}}, velocity: [1, 2, "
+                  "3], angular_velocity: [10, 20, -5]}\n",
              &w);
   assert_ok(step_layout_create(w.s, &l));
   const body_totals before = totals(&w);
@@ -55,8 +56,9 @@ static void test_mobility(void **state)
   step_layout     l;
   monolith_bodies b       = {0};
   step_verdict    verdict = {STEP_OK, NULL, -1};
-  open_world(HEAD "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
-                  "  brick: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.2, 0.3]}}, velocity: [1, 2, 3]}\n",
+  open_world(HEAD
+             "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
+             "  brick: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.2, 0.3]}}, velocity: [1, 2, 3]}\n",
              &w);
   assert_ok(step_layout_create(w.s, &l));
   assert_ok(step_layout_begin(&l, 0.0, 0.01, &verdict));
@@ -67,7 +69,8 @@ static void test_mobility(void **state)
     wrench[0][j] = 1e-3;
     memcpy(v, b.v_free, sizeof v);
     assert_ok(monolith_bodies_push(&b, 0.01, (const double(*)[6])wrench, v, &verdict));
-    for (int i = 0; i < 6; ++i) assert_close((v[0][i] - b.v_free[0][i]) / 1e-3, b.inverse_mass[0][6 * i + j], 1e-8 * b.inverse_mass[0][21]);
+    for (int i = 0; i < 6; ++i)
+      assert_close((v[0][i] - b.v_free[0][i]) / 1e-3, b.inverse_mass[0][6 * i + j], 1e-8 * b.inverse_mass[0][21]);
   }
   monolith_bodies_destroy(&b);
   step_layout_destroy(&l);
@@ -105,10 +108,13 @@ static void test_impact(void **state)
 {
   (void)state;
   world w;
-  open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0, pairs: [{between: [rubber, floor], restitution: 0.5}]}\nbodies:\n" FLOOR
-                  "  lead: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.101], radius: 0.1}}, velocity: [0, 0, -0.5]}\n"
-                  "  rubber: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0, 0.1], radius: 0.1}}, velocity: [0, 0, -1]}\n" TIGHT,
-             &w);
+  open_world(
+      HEAD
+      "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0, pairs: [{between: [rubber, floor], restitution: "
+      "0.5}]}\nbodies:\n" FLOOR
+      "  lead: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.101], radius: 0.1}}, velocity: [0, 0, -0.5]}\n"
+      "  rubber: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0, 0.1], radius: 0.1}}, velocity: [0, 0, -1]}\n" TIGHT,
+      &w);
   step(&w);
   assert_close(rigid(&w, "lead")->c[2], 0.1, 1e-12);
   assert_close(rigid(&w, "rubber")->v[2], 0.5, 1e-10);
@@ -124,10 +130,12 @@ static void test_overlap(void **state)
   (void)state;
   world  w;
   double before = 0.002;
-  open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5, overlap_share: 0.5, overlap_speed: 1}\nbodies:\n"
-                  "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
-                  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.198, 0, 0], radius: 0.1}}}\n",
-             &w);
+  open_world(
+      HEAD
+      "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5, overlap_share: 0.5, overlap_speed: 1}\nbodies:\n"
+      "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
+      "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.198, 0, 0], radius: 0.1}}}\n",
+      &w);
   for (int k = 0; k < 3; ++k, before *= 0.5) {
     const double *a = rigid(&w, "a")->c, *b = rigid(&w, "b")->c;
     assert_close(0.2 - (b[0] - a[0]), before, 1e-12);
@@ -145,7 +153,8 @@ static void test_collision(void **state)
   (void)state;
   world w;
   open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.2}\nbodies:\n"
-                  "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}, velocity: [1, 0.2, 0], angular_velocity: [0, 3, 9]}\n"
+                  "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}, velocity: [1, 0.2, 0], "
+                  "angular_velocity: [0, 3, 9]}\n"
                   "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.205, 0.02, 0], radius: 0.1}}}\n" TIGHT,
              &w);
   const body_totals before = totals(&w);
@@ -169,15 +178,18 @@ static void test_refusals(void **state)
 {
   (void)state;
   static const char *const cases[][2] = {
-    {"contact: {friction: 0.1, stiffness: 5}\nbodies:\n" FLOOR, "contact.stiffness: formulation monolith cannot use it"},
-    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\nbodies:\n" FLOOR, "solver.linear: formulation monolith cannot use it: solvers of the grid are chosen in solver.flow"},
-    {"contact: {friction: 0.1}\nsolver: {newton: {tolerance: 1}}\nbodies:\n" FLOOR, "solver.newton.tolerance: formulation monolith cannot use it"},
-    {"contact: {friction: 0.1}\nmpm: {spacing: 1}\nbodies:\n" FLOOR, "mpm: formulation monolith cannot use it"},
-    {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, mass_per_area: 1, stretch: 1, bending: 1}\n",
-     "bodies.a.kind: formulation monolith cannot use kind cloth"},
-    {"contact: {friction: 0.1}\nbodies:\n  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
-     "  b: {kind: rigid, material: wood, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n",
-     "bodies.b: starts 0.4"},
+      {"contact: {friction: 0.1, stiffness: 5}\nbodies:\n" FLOOR, "contact.stiffness: formulation monolith cannot use it"},
+      {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\nbodies:\n" FLOOR,
+       "solver.linear: formulation monolith cannot use it: solvers of the grid are chosen in solver.flow"},
+      {"contact: {friction: 0.1}\nsolver: {newton: {tolerance: 1}}\nbodies:\n" FLOOR,
+       "solver.newton.tolerance: formulation monolith cannot use it"},
+      {"contact: {friction: 0.1}\nmpm: {spacing: 1}\nbodies:\n" FLOOR, "mpm: formulation monolith cannot use it"},
+      {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, "
+       "2]}, mass_per_area: 1, stretch: 1, bending: 1}\n",
+       "bodies.a.kind: formulation monolith cannot use kind cloth"},
+      {"contact: {friction: 0.1}\nbodies:\n  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n",
+       "bodies.b: starts 0.4"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     world w;
@@ -195,5 +207,6 @@ static void test_refusals(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope), cmocka_unit_test(test_impact), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
+TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope),
+          cmocka_unit_test(test_impact), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
           cmocka_unit_test(test_refusals))

@@ -6,14 +6,15 @@
 
 /* A tumbling block in a lump of grains in the air, without gravity; a ball pressed into both. */
 static const char *const lump =
-  "stickslip: 1\nname: test\nformulation: monolith\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.005}\ncontact: {friction: 0.5}\n"
-  "materials:\n  wood: {model: rigid, density: 700}\n  sand: {model: granular, density: 1600, friction_angle_deg: 30}\n"
-  "mac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.0625}\n"
-  "bodies:\n"
-  "  heap: {kind: mac, material: sand, shape: {sphere: {center: [0.5, 0.5, 0.45], radius: 0.3}}, velocity: [0, 0, 0.5]}\n"
-  "  block: {kind: rigid, material: wood, shape: {box: {min: [0.4, 0.45, 0.6], max: [0.6, 0.6, 0.75]}}, velocity: [0.2, 0, -0.5], angular_velocity: [1, 2, -3]}\n"
-  "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.5, 0.5, 0.8501], radius: 0.1}}, velocity: [0, 0.3, -1]}\n"
-  "solver: {flow: {max_outer: 5}}\n";
+    "stickslip: 1\nname: test\nformulation: monolith\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.005}\ncontact: {friction: 0.5}\n"
+    "materials:\n  wood: {model: rigid, density: 700}\n  sand: {model: granular, density: 1600, friction_angle_deg: 30}\n"
+    "mac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.0625}\n"
+    "bodies:\n"
+    "  heap: {kind: mac, material: sand, shape: {sphere: {center: [0.5, 0.5, 0.45], radius: 0.3}}, velocity: [0, 0, 0.5]}\n"
+    "  block: {kind: rigid, material: wood, shape: {box: {min: [0.4, 0.45, 0.6], max: [0.6, 0.6, 0.75]}}, velocity: [0.2, 0, "
+    "-0.5], angular_velocity: [1, 2, -3]}\n"
+    "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.5, 0.5, 0.8501], radius: 0.1}}, velocity: [0, 0.3, -1]}\n"
+    "solver: {flow: {max_outer: 5}}\n";
 
 typedef struct {
   step_layout       l;
@@ -57,8 +58,8 @@ static void parts_free(parts *p)
   step_layout_destroy(&p->l);
 }
 
-/* What the faces gain in momentum, in the measure that the energy of the problem has, and what bodies gain, add up to nothing; angular
- * momentum likewise. */
+/* What the faces gain in momentum, in the measure that the energy of the problem has, and what bodies gain, add up to nothing;
+ * angular momentum likewise. */
 static void momentum_is_exchanged(void **unused)
 {
   (void)unused;
@@ -98,7 +99,8 @@ static void momentum_is_exchanged(void **unused)
   assert_no_leak();
 }
 
-/* The linear step of the problem, and the bodies' own equations with the same forces, come to the same velocities but for how they turn. */
+/* The linear step of the problem, and the bodies' own equations with the same forces, come to the same velocities but for how they
+ * turn. */
 static void velocities_agree(void **unused)
 {
   (void)unused;
@@ -118,8 +120,8 @@ static void velocities_agree(void **unused)
   assert_no_leak();
 }
 
-/* Grains on a floor with a board on them, in a box: after a while the floor carries what is above it. What the board gains in momentum is what
- * the grains are said to do to it, less its weight, to rounding, whatever it does. */
+/* Grains on a floor with a board on them, in a box: after a while the floor carries what is above it. What the board gains in
+ * momentum is what the grains are said to do to it, less its weight, to rounding, whatever it does. */
 static void weights_are_carried(void **unused)
 {
   (void)unused;
@@ -128,7 +130,8 @@ static void weights_are_carried(void **unused)
   double force[3], moment[3], on_board = 0.0, on_floor = 0.0, pressure = 0.0, v = 0.0;
   open_world("stickslip: 1\nname: test\nformulation: monolith\ntime: {end: 1, step: 0.005}\ncontact: {friction: 0.5}\n"
              "materials:\n  wood: {model: rigid, density: 700}\n  sand: {model: granular, density: 1600, friction_angle_deg: 30}\n"
-             "mac: {domain: {min: [0, 0, 0], max: [0.3, 0.3, 0.3]}, spacing: 0.025, walls: {lower_x: smooth, upper_x: smooth, lower_y: smooth, upper_y: smooth}}\n"
+             "mac: {domain: {min: [0, 0, 0], max: [0.3, 0.3, 0.3]}, spacing: 0.025, walls: {lower_x: smooth, upper_x: smooth, "
+             "lower_y: smooth, upper_y: smooth}}\n"
              "bodies:\n"
              "  bed: {kind: mac, material: sand, shape: {box: {min: [0, 0, 0.05], max: [0.3, 0.3, 0.175]}}}\n"
              "  floor: {kind: static, shape: {box: {min: [-1, -1, -1], max: [1, 1, 0.05]}}}\n"
@@ -146,12 +149,14 @@ static void weights_are_carried(void **unused)
     pressure += w.f->ops->pressure(w.f, (const double[3]){0.0375, 0.2625, 0.0625}) / COUNT;
   }
   const double board = 0.15 * 0.15 * 0.04 * 700.0 * 9.81, bed = 0.3 * 0.3 * 0.125 * 1600.0 * 9.81;
-  print_message("board %g of %g N, floor %g of %g N, pressure in a corner %g of %g Pa\n", on_board, board, -on_floor, bed + board, pressure, 1600.0 * 9.81 * 0.1125);
+  print_message("board %g of %g N, floor %g of %g N, pressure in a corner %g of %g Pa\n", on_board, board, -on_floor, bed + board,
+                pressure, 1600.0 * 9.81 * 0.1125);
   v = rigid(&w, "board")->v[2] - v;
   assert_true(fabs(v) < 0.02);
   assert_close(on_board, board + board / 9.81 * v / (COUNT * 0.005), 1e-12 * board);
   assert_close(-on_floor, bed + board, 0.02 * (bed + board));
-  assert_close(pressure, 1600.0 * 9.81 * 0.1125, 0.08 * 1600.0 * 9.81 * 0.1125); /* what the board weighs is spread, and the surface is known to a third of a cell */
+  assert_close(pressure, 1600.0 * 9.81 * 0.1125,
+               0.08 * 1600.0 * 9.81 * 0.1125); /* what the board weighs is spread, and the surface is known to a third of a cell */
   assert_true(w.report.continuum.cells > 500 && w.report.continuum.volume > 0.0);
   close_world(&w);
   assert_no_leak();

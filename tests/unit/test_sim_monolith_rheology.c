@@ -59,7 +59,8 @@ static void inertial_number(void **unused)
 {
   (void)unused;
   const double      constant[MAC_MU_I_CONSTANTS] = {0.3, 0.25, 0.002, 2500.0}, p = 800.0;
-  const double      middle = constant[1] * sqrt(p / constant[3]) / constant[2], gamma[3] = {0.0, middle, 1e9 * middle}, expected[3] = {0.5, 0.65, 0.8};
+  const double      middle = constant[1] * sqrt(p / constant[3]) / constant[2], gamma[3] = {0.0, middle, 1e9 * middle},
+               expected[3] = {0.5, 0.65, 0.8};
   mac_scene         c;
   mac_scene_spec    m = {.h = H, .n = {N, N, N}, .wall = MAC_ALL_ROUGH, .density = 1500.0, .friction = 0.5};
   mac_system        y = {0};

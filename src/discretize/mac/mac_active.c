@@ -154,7 +154,8 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
     air |= (!is_on && fluid > 0.0) << q;
     if (is_on && y->friction[y->cell_of[cell]] > 0.0) friction += y->friction[y->cell_of[cell]], ++n;
   }
-  if (!n || (air & 5) == 5 || (air & 10) == 10 || (air & 3) == 3 || (air & 12) == 12) return 0.0; /* a surface: nothing drags at it from beyond */
+  if (!n || (air & 5) == 5 || (air & 10) == 10 || (air & 3) == 3 || (air & 12) == 12)
+    return 0.0; /* a surface: nothing drags at it from beyond */
   friction /= n;
   if (is_rough && c->o->wall_friction < friction) scale = admitted(c->o->wall_friction, friction); /* NaN: no */
   const double solids = scale_of_solids(c, slot / MAC_BLOCK, tile, place, a, b, friction);

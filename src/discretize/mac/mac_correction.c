@@ -4,8 +4,8 @@
  *   C_p          = max(rho_p - 1 - slack, 0)
  *   multiplier_p = -C_p / (sum_q |grad_q C_p|^2 + epsilon)
  *   move_p       = sum_q (multiplier_p + multiplier_q) grad W, and likewise for walls
- * slack is what a lattice next to walls has too much because F is not quite what its mirror image has (3.5 % at R = 2 spacings). The
- * gradient is that of (1 - r/R)^3, which does not vanish where particles meet. */
+ * slack is what a lattice next to walls has too much because F is not quite what its mirror image has (3.5 % at R = 2 spacings).
+ * The gradient is that of (1 - r/R)^3, which does not vanish where particles meet. */
 #include "discretize/mac/mac_correction.h"
 #include <math.h>
 #include "core/math3.h"

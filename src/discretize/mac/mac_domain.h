@@ -8,8 +8,9 @@
  *               which a particle would cross more than `cfl` cells;
  *   end_step    brings velocities of faces back, and moves the particles through them; refuses likewise, before anything has
  *   changed.
- * In between, mac_domain_state is that of the step, and u is to become what the step makes of it (gravity is nobody's but the formulation's).
- * Each mac body offers a facade with particles, totals, fields and a source, but no unknowns and no contact points of its own. */
+ * In between, mac_domain_state is that of the step, and u is to become what the step makes of it (gravity is nobody's but the
+ * formulation's). Each mac body offers a facade with particles, totals, fields and a source, but no unknowns and no contact points
+ * of its own. */
 #ifndef SS_DISCRETIZE_MAC_DOMAIN_H
 #define SS_DISCRETIZE_MAC_DOMAIN_H
 #include "discretize/body.h"
@@ -36,7 +37,8 @@ body       *mac_domain_facade(mac_domain *d, int index);
 particles  *mac_domain_particles(mac_domain *d, int index);
 /* The domain behind its body or one of its facades; NULL for any other body. */
 mac_domain *mac_domain_of(body *b);
-/* Of the step in progress, or of the last one, as it left it: its pressure is read between steps. n_blocks is 0 before the first. */
+/* Of the step in progress, or of the last one, as it left it: its pressure is read between steps. n_blocks is 0 before the first.
+ * */
 mac_state         *mac_domain_state(mac_domain *d);
 const mac_options *mac_domain_options(const mac_domain *d);
 

@@ -170,8 +170,8 @@ static void average_solid(mac_share *s, const double *sum)
   }
 }
 
-/* Share of the hat kernel about a lower face that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8, which is what
- * three means of two make. */
+/* Share of the hat kernel about a lower face that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8, which
+ * is what three means of two make. */
 static void find_open_shares(mac_weights *w, int64_t b, const double *solid)
 {
   double once[HALF_TILE], twice[HALF_TILE], thrice[HALF_TILE];

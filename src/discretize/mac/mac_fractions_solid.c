@@ -41,8 +41,8 @@ static void cut_cell(mac_share *s, int l, const double phi[27])
   }
 }
 
-/* A face that lies in the surface is half solid, as its control volume is: then the cell on the solid's side has a pressure, too, and
- * the mean of both, which is that at the surface, pushes. */
+/* A face that lies in the surface is half solid, as its control volume is: then the cell on the solid's side has a pressure, too,
+ * and the mean of both, which is that at the surface, pushes. */
 static void cut_faces(mac_share *s, int l, double h, const double phi[27])
 {
   static const int step[3] = {9, 3, 1};

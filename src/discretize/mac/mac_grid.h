@@ -1,4 +1,5 @@
-/* The staggered grid: cubic cells in a box, stored where there is material. Blocks of 4x4x4 cells; a block exists where particles are or near.
+/* The staggered grid: cubic cells in a box, stored where there is material. Blocks of 4x4x4 cells; a block exists where particles
+ * are or near.
  *
  * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). Everything is stored per cell, at slot = 64 block +
  * local: its centre, its LOWER faces (axis 0,1,2) and its LOWER edges (edge of axis o lies along o at the lower corner of the other
@@ -30,14 +31,14 @@ typedef struct {
   int64_t   blocks_capacity, occupied_capacity;
 } mac_grid;
 
-/* A box of n cells of side h (> 0), as yet without blocks. PETSC_ERR_USER_INPUT if n < 1 or the table would have 2^31 blocks; one axis
- * may only be periodic on both sides. *g is empty after a failure. */
+/* A box of n cells of side h (> 0), as yet without blocks. PETSC_ERR_USER_INPUT if n < 1 or the table would have 2^31 blocks; one
+ * axis may only be periodic on both sides. *g is empty after a failure. */
 PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3], const mac_wall wall[3][2], mac_grid *g);
 void           mac_grid_destroy(mac_grid *g); /* accepts an empty one */
 
-/* Blocks for all cells that have a particle within `reach` cells (>= MAC_REACH along every axis); n[s] particles of set s at x[s][axis].
- * Positions must be finite; one outside the box counts for the nearest cell, or wraps. Blocks are the same on any number of
- * threads. Arrays over slots are void after this. */
+/* Blocks for all cells that have a particle within `reach` cells (>= MAC_REACH along every axis); n[s] particles of set s at
+ * x[s][axis]. Positions must be finite; one outside the box counts for the nearest cell, or wraps. Blocks are the same on any
+ * number of threads. Arrays over slots are void after this. */
 PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int reach);
 
 static inline bool mac_grid_is_periodic(const mac_grid *g, int axis) { return g->wall[axis][0] == MAC_WALL_PERIODIC; }
@@ -85,8 +86,8 @@ static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
   return (ijk[axis] == 0 && wall[0] <= MAC_WALL_SMOOTH) || (ijk[axis] == g->n[axis] && wall[1] <= MAC_WALL_SMOOTH);
 }
 
-/* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), by mac_grid_slot: where the box is periodic, cells of
- * the block beyond it stand for those they wrap to. */
+/* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), by mac_grid_slot: where the box is periodic,
+ * cells of the block beyond it stand for those they wrap to. */
 void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);
 /* Where the cell of a block, local 0 ... 63, is in its tile; steps along the axes are 36, 6, 1. */
 static inline int mac_grid_tile_place(int local) { return ((local >> 4) + 1) * 36 + (((local >> 2) & 3) + 1) * 6 + (local & 3) + 1; }

@@ -48,8 +48,8 @@ static void row_of_edge(const mac_place *at, int a, int b, double value, mac_row
   add(row, at->tile[at->place - mac_step[a]], b, -value);
 }
 
-/* Carried to the four edges of the cell: on the faces between two edges what these do cancels where they weigh the same. One product each, so that
- * nothing is fused and the same is found from the faces' side. */
+/* Carried to the four edges of the cell: on the faces between two edges what these do cancels where they weigh the same. One
+ * product each, so that nothing is fused and the same is found from the faces' side. */
 static void row_of_shear(const mac_place *at, int a, int b, const double *edge, double value, mac_row *row)
 {
   double e[2][2]; /* 0, 1 along a and b */
@@ -177,8 +177,8 @@ static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t
 typedef int (*row_writer)(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value);
 enum { CHUNK = 512 };
 
-/* Rows of samples that are sorted by slot, at most `most` entries to each: chunks of rows are written to places that are surely far enough apart,
- * then moved together. The arrays of *m serve again, their room is capacity[0 ... 2]. */
+/* Rows of samples that are sorted by slot, at most `most` entries to each: chunks of rows are written to places that are surely far
+ * enough apart, then moved together. The arrays of *m serve again, their room is capacity[0 ... 2]. */
 static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int64_t *slots, int64_t n_cols, int most,
                                     row_writer write, int64_t *capacity, sparse_rows *m)
 {

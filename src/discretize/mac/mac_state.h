@@ -1,4 +1,5 @@
-/* What is on the staggered grid during a step, between particles -> grid and grid -> particles. Arrays over slots of the grid; the owner
+/* What is on the staggered grid during a step, between particles -> grid and grid -> particles. Arrays over slots of the grid; the
+ * owner
  * (mac_domain) allocates and fills them, the operators of mac_system read them. */
 #ifndef SS_DISCRETIZE_MAC_MAC_STATE_H
 #define SS_DISCRETIZE_MAC_MAC_STATE_H

@@ -87,8 +87,8 @@ void mac_state_accelerate(mac_state *s, const double dt_g[3])
       if (s->mass[a][slot] > 0.0) s->u[a][slot] += dt_g[a];
 }
 
-/* Little mass beside a face that was solved for, across its own direction: the outermost grains of a surface, which go along with it. Left to
- * themselves they would fall freely along a slope and drag what is under them. */
+/* Little mass beside a face that was solved for, across its own direction: the outermost grains of a surface, which go along with
+ * it. Left to themselves they would fall freely along a slope and drag what is under them. */
 static bool goes_along(const mac_system *y, const mac_state *s, int axis, int64_t slot)
 {
   const mac_grid *g = &s->grid;
@@ -116,7 +116,8 @@ PetscErrorCode mac_system_store_velocity(const mac_system *y, const double *u, m
       const bool    is_wall = mac_grid_is_closed(g, a, slot);
       if (face >= 0) s->u[a][slot] = u[face];
       else if (is_wall) s->u[a][slot] = 0.0;
-      y->is_known[a][slot] = face >= 0 || is_wall || (s->mass[a][slot] > 0.0 && y->weights.face_fluid[a][slot] > 0.0 && !goes_along(y, s, a, slot));
+      y->is_known[a][slot] =
+          face >= 0 || is_wall || (s->mass[a][slot] > 0.0 && y->weights.face_fluid[a][slot] > 0.0 && !goes_along(y, s, a, slot));
     }
   PetscCall(mac_velocity_extrapolate(g, 2, s->u, y->is_known));
   PetscFunctionReturn(PETSC_SUCCESS);

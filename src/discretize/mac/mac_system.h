@@ -1,4 +1,4 @@
-/* The operators of one step on the staggered grid [theory: frictional-monolith, sections 3 and 4; Takahashi and Batty 2021, sec. 3].
+/* The operators of one step on the staggered grid [theory: frictional-monolith, sec. 3, 4; Takahashi and Batty 2021, sec. 3].
  *
  * Numbered: faces 0 ... n_faces-1 (unknown ones only), cells 0 ... n_cells-1 (active ones), stress samples, all by slot of the
  * grid. SI units; energies in J: the volume h^3 is in `weight`. Velocities: u = u* - mobility (G^T p + D^T s); G holds G W_L, D
@@ -33,8 +33,8 @@
 
 enum { MAC_STRESSES = 5 };
 
-/* Force [N] on a solid and moment [N m] about the origin of its frame, per Pa of a sample: -h^3 J^T W_S G and so on. By sample, then solid; of
- * all solids, also those whose motion is known. */
+/* Force [N] on a solid and moment [N m] about the origin of its frame, per Pa of a sample: -h^3 J^T W_S G and so on. By sample,
+ * then solid; of all solids, also those whose motion is known. */
 typedef struct {
   int64_t  n;
   int32_t *sample, *solid;
@@ -69,8 +69,8 @@ typedef struct {
   int64_t  capacity[32], rows_capacity[4][3];
 } mac_system;
 
-/* *out is empty or of an earlier step, and serves again. s->u of faces without mass is extrapolated from those around. Borrows all; the solids
- * as long as weights are used. Same bits on any number of threads. */
+/* *out is empty or of an earlier step, and serves again. s->u of faces without mass is extrapolated from those around. Borrows all;
+ * the solids as long as weights are used. Same bits on any number of threads. */
 PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt, mac_system *out);
 void           mac_system_destroy(mac_system *y);
 

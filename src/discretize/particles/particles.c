@@ -50,7 +50,8 @@ PetscErrorCode particles_resize(particles *p, int64_t n)
   const int n_arrays = particles_arrays(p, arrays);
   if (n > p->capacity) {
     const int64_t capacity = p->capacity == 0 ? n : n + n / 8; /* a body that has grown once (emitter) will grow again */
-    for (int a = 0; a < n_arrays; ++a) PetscCall(memory_resize("particles", capacity + PARTICLES_PADDING, sizeof(double), arrays[a]));
+    for (int a = 0; a < n_arrays; ++a)
+      PetscCall(memory_resize("particles", capacity + PARTICLES_PADDING, sizeof(double), arrays[a]));
     memory_free(&p->scratch);
     PetscCall(memory_alloc("particle sort scratch", capacity + PARTICLES_PADDING, sizeof(double), &p->scratch));
     p->capacity = capacity;
@@ -89,7 +90,8 @@ double particles_bytes(const particles *p)
 {
   if (p->n == 0) return 0.0;
   const double arrays = 8.0 * (17 + (p->law ? 10 : 0) + p->n_state + 1) * (double)(p->capacity + PARTICLES_PADDING);
-  return (arrays + (double)p->groups_capacity * sizeof(particle_group) + (double)p->batches_capacity * sizeof(particle_batch)) / (double)p->n;
+  return (arrays + (double)p->groups_capacity * sizeof(particle_group) + (double)p->batches_capacity * sizeof(particle_batch)) /
+         (double)p->n;
 }
 
 PetscErrorCode particles_fields(particles *p, field_table *table, const char *name, void *context, field_group **out)
@@ -113,7 +115,8 @@ PetscErrorCode particles_fields(particles *p, field_table *table, const char *na
   if (law) PetscCall(field_table_add(table, g, "volume", "m^3", FIELD_F64, 1, &p->volume, BOTH, "undeformed volume"));
   PetscCall(field_table_add(table, g, "id", "1", FIELD_I64, 1, &p->id, BOTH, "persistent identity"));
   for (int k = 0; law && k < p->n_state; ++k)
-    PetscCall(field_table_add(table, g, law->state_name[k], law->state_unit[k], FIELD_F64, 1, &p->state[k], BOTH, law->state_help[k]));
+    PetscCall(
+        field_table_add(table, g, law->state_name[k], law->state_unit[k], FIELD_F64, 1, &p->state[k], BOTH, law->state_help[k]));
   PetscCall(field_table_add(table, g, "pressure", "Pa", FIELD_F64, 1, &p->pressure, DERIVED, "minus a third of the Cauchy trace"));
   if (law) PetscCall(field_table_add(table, g, "shear_stress", "Pa", FIELD_F64, 1, &p->shear, DERIVED, "von Mises stress"));
   PetscCall(field_table_add(table, g, "density", "kg/m^3", FIELD_F64, 1, &p->density, DERIVED, "mass over deformed volume"));

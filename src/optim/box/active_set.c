@@ -1,7 +1,8 @@
-/* Active sets: what lies on a bound and is pressed against it is held, the rest is solved for by conjugate gradients to a tenth of the residual, what has
- * left the box is cut at its bounds, and again. Against the primal-dual sets of [HintermuellerEtAl2002], which go by x - D^-1 g of the step before the cut,
- * sets are chosen after it: a third of the outer steps on pressures from zero (balls of liquid: 9 instead of 31), and x is feasible all the time.
- * Nothing makes it converge for every A; where the residual is what it was ten steps ago or more, mprgp goes on from the best point found. */
+/* Active sets: what lies on a bound and is pressed against it is held, the rest is solved for by conjugate gradients to a tenth of
+ * the residual, what has left the box is cut at its bounds, and again. Against the primal-dual sets of [HintermuellerEtAl2002],
+ * which go by x - D^-1 g of the step before the cut, sets are chosen after it: a third of the outer steps on pressures from zero
+ * (balls of liquid: 9 instead of 31), and x is feasible all the time. Nothing makes it converge for every A; where the residual is
+ * what it was ten steps ago or more, mprgp goes on from the best point found. */
 #include "core/memory.h"
 #include "optim/box/box_cg.h"
 #include <string.h>
@@ -38,20 +39,22 @@ static PetscErrorCode active_set_create(active_set *a, const box_options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets at a feasible x with its gradient: bound is what lies on a bound and is pressed against it by more than could matter. From a start on
- * bounds where the right-hand side is nought or rounding over most of the cells, as in the inside of a liquid, the free set would
- * otherwise grow by a layer of cells a step. Returns |nu|_D. */
+/* Sets at a feasible x with its gradient: bound is what lies on a bound and is pressed against it by more than could matter. From a
+ * start on bounds where the right-hand side is nought or rounding over most of the cells, as in the inside of a liquid, the free
+ * set would otherwise grow by a layer of cells a step. Returns |nu|_D. */
 static double choose_sets(active_set *a, double target)
 {
   const double  slight = 1e-6 * target * target / (double)a->n;
   const int64_t n = a->n;
-  const double *restrict lo = a->q->lo, *restrict hi = a->q->hi, *restrict d = a->q->diagonal, *restrict g = a->g, *restrict x = a->x;
+  const double *restrict lo = a->q->lo, *restrict hi = a->q->hi, *restrict d = a->q->diagonal, *restrict g = a->g,
+                         *restrict x = a->x;
   BOX_CHUNKS(n) {
     BOX_RANGE(n);
     double sum = 0.0;
     for (int64_t i = first; i < last; ++i) {
       const double force = g[i] * fabs(g[i]) / d[i];
-      const bool   at_lo = lo && x[i] <= lo[i], at_hi = hi && x[i] >= hi[i], is_held = (at_lo && (at_hi || force > slight)) || (at_hi && force < -slight);
+      const bool   at_lo = lo && x[i] <= lo[i], at_hi = hi && x[i] >= hi[i],
+                 is_held = (at_lo && (at_hi || force > slight)) || (at_hi && force < -slight);
       a->is_free[i] = !is_held;
       if (!is_held) sum += g[i] * g[i] / d[i];
     }
@@ -98,7 +101,8 @@ static bool iterate(active_set *a, const box_options *o, box_result *r)
     last[n_steps++ % PATIENCE] = residual;
     ++r->outer;
     box_face_update(a->face, a->is_free);
-    const box_cg_verdict v = box_cg(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations, a->x, a->g, &a->space, r);
+    const box_cg_verdict v = box_cg(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations,
+                                    a->x, a->g, &a->space, r);
     if (clip(a)) box_gradient(a->q, a->x, a->g, r);
     if (v == BOX_CG_NOT_FINITE || v == BOX_CG_NO_CURVATURE) break;
   }

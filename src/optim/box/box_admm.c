@@ -1,5 +1,6 @@
-/* Alternating directions for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- minimum of f + rho/2 |x - z + w|_D^2 by conjugate gradients,
- * z <- P(x + w), w <- w + x - z; rho doubled or halved, ever more seldom, where one of the residuals is ten times the other. */
+/* Alternating directions for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- minimum of f + rho/2 |x - z + w|_D^2
+ * by conjugate gradients, z <- P(x + w), w <- w + x - z; rho doubled or halved, ever more seldom, where one of the residuals is ten
+ * times the other. */
 #include "core/memory.h"
 #include "optim/box/box_shift.h"
 #include <string.h>

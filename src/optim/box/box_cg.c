@@ -79,8 +79,8 @@ static void follow(box_cg_space *s, double step, double *restrict x, double *res
   }
 }
 
-box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g, box_cg_space *s,
-                      box_result *r)
+box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g,
+                      box_cg_space *s, box_result *r)
 {
   const int64_t n = s->n;
   for (int64_t k = 0;; ++k) {

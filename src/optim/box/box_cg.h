@@ -12,8 +12,8 @@ typedef struct {
 PetscErrorCode box_cg_space_create(int64_t n, box_cg_space *out);
 void           box_cg_space_destroy(box_cg_space *s);
 
-/* Lower x and g = A x - b along the free unknowns until |g_F|_D <= target; the others stay where they are. `face` must know the free set. Counts
- * iterations and products in r. At most max iterations. */
+/* Lower x and g = A x - b along the free unknowns until |g_F|_D <= target; the others stay where they are. `face` must know the
+ * free set. Counts iterations and products in r. At most max iterations. */
 typedef enum { BOX_CG_OK, BOX_CG_ITERATIONS, BOX_CG_NO_CURVATURE, BOX_CG_NOT_FINITE } box_cg_verdict;
 box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g, box_cg_space *s,
                       box_result *r);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum { PARALLEL_CELLS = 4096, COARSEST_SWEEPS = 8 };
-/* Constants on aggregates are stiffer than what they stand for: the correction is made this much larger. Measured: see bench_box. */
+/* Constants on aggregates are stiffer than what they stand for: the correction is made this much larger. Measured: see bench_box.
+ * */
 static const float OVER_CORRECTION = 1.8f;
 
 /* x of one colour from the others'. */
@@ -114,10 +115,12 @@ static void sum_children(const grid_level *l, const grid_level *coarse, int32_t 
   const double scale = 1.0 / (double)OVER_CORRECTION;
   for (int s = 0; s < 6; ++s) coarse->off[c][s] = (float)(scale * off[s]);
   coarse->diagonal[c] = (float)(scale * diagonal);
-  coarse->inverse[c]  = diagonal > 1e-5 * own ? 1.0f / coarse->diagonal[c] : 0.0f; /* joined to nothing: its constant is the matrix' null space */
+  coarse->inverse[c] =
+      diagonal > 1e-5 * own ? 1.0f / coarse->diagonal[c] : 0.0f; /* joined to nothing: its constant is the matrix' null space */
 }
 
-/* Cells whose coefficients or freedom changed make stale the aggregates that sum them, their own and their neighbours'. Serial: few do. */
+/* Cells whose coefficients or freedom changed make stale the aggregates that sum them, their own and their neighbours'. Serial: few
+ * do. */
 static void spoil(const grid_level *l, const grid_level *coarse)
 {
   memset(coarse->is_stale, 0, (size_t)coarse->n);
@@ -163,7 +166,8 @@ static void sweep_projected(const grid_level *l, int c, const float *restrict lo
   }
 }
 
-PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps, double *x)
+PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps,
+                                  double *x)
 {
   float *low = NULL, *high = NULL;
   PetscFunctionBegin;

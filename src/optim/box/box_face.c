@@ -21,7 +21,8 @@ static PetscErrorCode prepare(box_face *f)
   PetscCall(memory_alloc("face preconditioner's free set", f->q->n, 1, &f->is_free));
   if (f->kind == BOX_PRECONDITIONER_NONE || f->kind == BOX_PRECONDITIONER_JACOBI || !grid) PetscFunctionReturn(PETSC_SUCCESS);
   f->n_grid = grid->n;
-  if (f->kind != BOX_PRECONDITIONER_MULTIGRID) PetscCall(memory_alloc("incomplete factor", grid->n, sizeof *f->inverse, &f->inverse));
+  if (f->kind != BOX_PRECONDITIONER_MULTIGRID)
+    PetscCall(memory_alloc("incomplete factor", grid->n, sizeof *f->inverse, &f->inverse));
   else if (!grid->levels) PetscCall(box_levels_create(grid, &grid->levels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
-/* Preconditioners within a face of the box: symmetric positive definite on the free unknowns, zero outside, unchanged until the face is. */
+/* Preconditioners within a face of the box: symmetric positive definite on the free unknowns, zero outside, unchanged until the
+ * face is. */
 #ifndef SS_OPTIM_BOX_FACE_H
 #define SS_OPTIM_BOX_FACE_H
 #include "optim/box/box_qp.h"

@@ -1,7 +1,7 @@
-/* Primal interior point: Newton's method on f(x) - mu sum log(x - lo) - mu sum log(hi - x), one step for each mu [ForsgrenEtAl2002]. Of the step
- * lengths 1, 1/2, 1/4, ... the first that stays inside is taken, of o->trials at most; what is outside after the last is clamped. mu falls to a
- * tenth with a whole step and by less with a shorter one, and the clamp leaves a tenth of the distance, which is where the next mu wants an unknown at
- * its bound to be. */
+/* Primal interior point: Newton's method on f(x) - mu sum log(x - lo) - mu sum log(hi - x), one step for each mu
+ * [ForsgrenEtAl2002]. Of the step lengths 1, 1/2, 1/4, ... the first that stays inside is taken, of o->trials at most; what is
+ * outside after the last is clamped. mu falls to a tenth with a whole step and by less with a shorter one, and the clamp leaves a
+ * tenth of the distance, which is where the next mu wants an unknown at its bound to be. */
 #include "core/memory.h"
 #include "optim/box/box_shift.h"
 #include <string.h>
@@ -53,7 +53,8 @@ static double advance(const box_shift *s, int64_t trials, double *x)
   for (int64_t k = 1; k < trials && !is_inside(s, x, alpha); ++k) alpha *= 0.5;
   for (int64_t i = 0; i < s->q->n; ++i) {
     if (!s->is_free[i]) continue;
-    const double to = x[i] + alpha * s->step[i], low = s->lo[i] + REDUCTION * (x[i] - s->lo[i]), high = s->hi[i] - REDUCTION * (s->hi[i] - x[i]);
+    const double to = x[i] + alpha * s->step[i], low = s->lo[i] + REDUCTION * (x[i] - s->lo[i]),
+                 high = s->hi[i] - REDUCTION * (s->hi[i] - x[i]);
     x[i] = to < low ? low : to > high ? high : to;
   }
   return alpha;
@@ -82,7 +83,8 @@ PetscErrorCode box_solve_interior_point(const box_qp *q, const box_options *o, d
 {
   box_shift s;
   PetscFunctionBegin;
-  if (r->target == 0.0 && norm_of_b(q) == 0.0) PetscFunctionReturn(box_solve_mprgp(q, o, x, r)); /* no scale to start a barrier from */
+  if (r->target == 0.0 && norm_of_b(q) == 0.0)
+    PetscFunctionReturn(box_solve_mprgp(q, o, x, r)); /* no scale to start a barrier from */
   const PetscErrorCode code = box_shift_create(q, o->preconditioner, &s);
   if (!code) iterate(&s, o, x, r);
   box_shift_destroy(&s);

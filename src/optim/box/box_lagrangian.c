@@ -1,7 +1,7 @@
-/* Augmented Lagrangian of the bounds [NocedalWright2006, ch. 17]: L(x) = f(x) + sum over bounds of max(0, m - rho d c(x))^2/(2 rho d), c = x - lo or hi - x;
- * Newton steps on L, and m <- max(0, m - rho d c(x)) where L's gradient is below a tenth of what that moves m. Of the lengths 1, 1/2, 1/4, ... the first
- * that lowers L is taken, of o->trials at most. With a single trial nothing keeps whole steps from going in circles; the length is halved
- * there where the gradient has not fallen for three steps. */
+/* Augmented Lagrangian of the bounds [NocedalWright2006, ch. 17]: L(x) = f(x) + sum over bounds of max(0, m - rho d c(x))^2/(2 rho
+ * d), c = x - lo or hi - x; Newton steps on L, and m <- max(0, m - rho d c(x)) where L's gradient is below a tenth of what that
+ * moves m. Of the lengths 1, 1/2, 1/4, ... the first that lowers L is taken, of o->trials at most. With a single trial nothing
+ * keeps whole steps from going in circles; the length is halved there where the gradient has not fallen for three steps. */
 #include "core/memory.h"
 #include "optim/box/box_shift.h"
 #include <string.h>

@@ -1,8 +1,9 @@
 /* Coarse cells of a grid matrix: aggregates of 2 x 2 x 2, level by level, for multigrid within the faces of a box.
  *
- * Cells of a level are numbered by colour, red before black by the parity of i + j + k, so that a sweep over one colour is a loop over a range
- * whose cells do not see each other; where a periodic axis of odd length joins cells of one colour, more colours are used. Everything is
- * in single precision and divided by the largest diagonal: half the bytes, and a preconditioner needs no more digits. */
+ * Cells of a level are numbered by colour, red before black by the parity of i + j + k, so that a sweep over one colour is a loop
+ * over a range whose cells do not see each other; where a periodic axis of odd length joins cells of one colour, more colours are
+ * used. Everything is in single precision and divided by the largest diagonal: half the bytes, and a preconditioner needs no more
+ * digits. */
 #ifndef SS_OPTIM_BOX_LEVELS_H
 #define SS_OPTIM_BOX_LEVELS_H
 #include "core/error.h"
@@ -32,11 +33,13 @@ PetscErrorCode box_levels_create(const struct grid_matrix *a, grid_levels **out)
 void           box_levels_destroy(grid_levels **l); /* accepts NULL */
 /* Take the coefficients of a matrix of the same cells: the one they were made for, or one like it but for its values. */
 void box_levels_fill(grid_levels *l, const struct grid_matrix *a);
-/* Leave out cells that are not free, and sum the coefficients of those that are into the coarse levels (Galerkin's product for constants on
- * aggregates): of aggregates alone that have changed since the last time. */
+/* Leave out cells that are not free, and sum the coefficients of those that are into the coarse levels (Galerkin's product for
+ * constants on aggregates): of aggregates alone that have changed since the last time. */
 void box_levels_restrict(grid_levels *l, const uint8_t *is_free);
-/* Sweeps of Gauss-Seidel cut at the bounds, for A x = b, lo <= x <= hi, from x [n], in single precision; lo, hi NULL: none. The cells left out are all in. */
+/* Sweeps of Gauss-Seidel cut at the bounds, for A x = b, lo <= x <= hi, from x [n], in single precision; lo, hi NULL: none. The
+ * cells left out are all in. */
 PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps, double *x);
-/* z = M^-1 r: one symmetric V-cycle, 2 + 2 sweeps; r must be zero at cells left out, z is. The same bits on any number of threads. */
+/* z = M^-1 r: one symmetric V-cycle, 2 + 2 sweeps; r must be zero at cells left out, z is. The same bits on any number of threads.
+ * */
 void box_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z);
 #endif

@@ -80,7 +80,14 @@ static PetscErrorCode start(const box_qp *q, const box_options *o, const double 
     box_result  inside = {0};
     own.method = BOX_METHOD_ACTIVE_SET, own.tolerance = ROUGH, own.absolute = 0.0, own.max_iterations = 0;
     code = fill(q, b, &c);
-    const box_qp qc = {.n = c.a.n, .apply = grid_matrix_apply, .context = &c.a, .diagonal = c.a.diagonal, .b = c.b, .lo = c.lo, .hi = c.hi, .grid = &c.a};
+    const box_qp qc = {.n        = c.a.n,
+                       .apply    = grid_matrix_apply,
+                       .context  = &c.a,
+                       .diagonal = c.a.diagonal,
+                       .b        = c.b,
+                       .lo       = c.lo,
+                       .hi       = c.hi,
+                       .grid     = &c.a};
     if (!code) code = box_solve(&qc, &own, c.x, &inside);
     r->coarse_products += inside.products + inside.coarse_products;
     if (!code && (inside.verdict == BOX_OK || inside.verdict == BOX_STALLED)) {

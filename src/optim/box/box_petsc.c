@@ -1,6 +1,7 @@
-/* Any of PETSc's solvers with bounds as a method: `tao` (mprgp, activeset, bnls, bntr, gpcg, blmvm, bqpip, ...) and `snesvi` (vinewtonrsls, vinewtonssls), with
- * all of their options under the prefix. They get A as compressed rows where its part on the grid is all of it or it is small, else as a shell, which
- * some of them cannot cut submatrices from. They stop by our measure: |nu|_D. */
+/* Any of PETSc's solvers with bounds as a method: `tao` (mprgp, activeset, bnls, bntr, gpcg, blmvm, bqpip, ...) and `snesvi`
+ * (vinewtonrsls, vinewtonssls), with all of their options under the prefix. They get A as compressed rows where its part on the
+ * grid is all of it or it is small, else as a shell, which some of them cannot cut submatrices from. They stop by our measure:
+ * |nu|_D. */
 #include "core/memory.h"
 #include "optim/box/box_cg.h"
 #include "optim/box/box_tao.h"
@@ -59,7 +60,8 @@ static PetscErrorCode is_grid_all(const box_qp *q, bool *is)
     for (int64_t i = 0; i < q->n; ++i) x[i] = sin(1.0 + 1.7 * (double)i);
     q->apply(q->context, x, y);
     grid_matrix_apply(q->grid, x, z);
-    for (int64_t i = 0; i < q->n; ++i) apart = fmax(apart, fabs(y[i] - z[i]) / q->diagonal[i]), size = fmax(size, fabs(y[i]) / q->diagonal[i]);
+    for (int64_t i = 0; i < q->n; ++i)
+      apart = fmax(apart, fabs(y[i] - z[i]) / q->diagonal[i]), size = fmax(size, fabs(y[i]) / q->diagonal[i]);
     *is = apart <= 1e-10 * size;
   }
   memory_free(&x), memory_free(&y), memory_free(&z);
@@ -139,7 +141,8 @@ static PetscErrorCode open_qp(petsc_qp *s, double *x, bool wants_rows)
 static PetscErrorCode close_qp(petsc_qp *s, double *x)
 {
   PetscFunctionBegin;
-  for (int64_t i = 0; i < s->q->n; ++i) x[i] = box_clip(x[i], s->q->lo ? s->q->lo[i] : -INFINITY, s->q->hi ? s->q->hi[i] : INFINITY);
+  for (int64_t i = 0; i < s->q->n; ++i)
+    x[i] = box_clip(x[i], s->q->lo ? s->q->lo[i] : -INFINITY, s->q->hi ? s->q->hi[i] : INFINITY);
   memory_free(&s->work);
   PetscCall(MatDestroy(&s->shell));
   PetscCall(MatDestroy(&s->A));
@@ -280,7 +283,8 @@ static PetscErrorCode snes_jacobian(SNES snes, Vec x, Mat J, Mat P, void *contex
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode snes_converged(SNES snes, PetscInt iteration, PetscReal xnorm, PetscReal snorm, PetscReal fnorm, SNESConvergedReason *reason, void *context)
+static PetscErrorCode snes_converged(SNES snes, PetscInt iteration, PetscReal xnorm, PetscReal snorm, PetscReal fnorm,
+                                     SNESConvergedReason *reason, void *context)
 {
   petsc_qp *s = context;
   Vec       x, g;
@@ -290,7 +294,9 @@ static PetscErrorCode snes_converged(SNES snes, PetscInt iteration, PetscReal xn
   PetscCall(SNESGetSolution(snes, &x));
   PetscCall(SNESGetFunction(snes, &g, NULL, NULL));
   PetscCall(residual(s, x, g, &norm));
-  *reason = PetscIsInfOrNanReal(norm) ? SNES_DIVERGED_FNORM_NAN : norm <= s->r->target ? SNES_CONVERGED_FNORM_ABS : SNES_CONVERGED_ITERATING;
+  *reason = PetscIsInfOrNanReal(norm) ? SNES_DIVERGED_FNORM_NAN
+            : norm <= s->r->target    ? SNES_CONVERGED_FNORM_ABS
+                                      : SNES_CONVERGED_ITERATING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,7 +309,9 @@ static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
   const PetscInt      max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
   PetscFunctionBegin;
   PetscCheck(s->A, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "method snesvi wants the matrix itself, which is there up to %d unknowns and where its part on the grid is all of it (no bodies afloat); take tao, mprgp or active_set", DENSE);
+             "method snesvi wants the matrix itself, which is there up to %d unknowns and where its part on the grid is all of it "
+             "(no bodies afloat); take tao, mprgp or active_set",
+             DENSE);
   PetscCall(SNESSetOptionsPrefix(snes, s->o->prefix));
   PetscCall(SNESSetType(snes, SNESVINEWTONRSLS));
   PetscCall(SNESSetFunction(snes, s->g, snes_function, s));

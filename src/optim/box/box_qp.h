@@ -1,7 +1,9 @@
-/* Quadratic programs in a box: min 1/2 x^T A x - b^T x, lo <= x <= hi, A symmetric positive semidefinite and applied as an operator.
+/* Quadratic programs in a box: min 1/2 x^T A x - b^T x, lo <= x <= hi, A symmetric positive semidefinite and applied as an
+ * operator.
  *
- * With g = A x - b the projected gradient is nu = g where x is between its bounds, min(g, 0) at the lower, max(g, 0) at the upper bound; nu = 0 is
- * optimality. It is measured in the norm of the inverse diagonal, |nu|_D = |D^-1/2 nu|, which does not change with the unit of an unknown.
+ * With g = A x - b the projected gradient is nu = g where x is between its bounds, min(g, 0) at the lower, max(g, 0) at the upper
+ * bound; nu = 0 is optimality. It is measured in the norm of the inverse diagonal, |nu|_D = |D^-1/2 nu|, which does not change with
+ * the unit of an unknown.
  *
  * A new solver is a file and a line of BOX_SOLVER_TABLE, a new preconditioner one of BOX_PRECONDITIONER_TABLE. */
 #ifndef SS_OPTIM_BOX_QP_H
@@ -67,9 +69,9 @@ typedef struct {
   double      alpha_bar;  /* in/out: fixed step 1.9/|A|_D of MPRGP, worth keeping from one solve to the next; 0: estimate */
 } box_result;
 
-/* Solve by o->method. x [n]: in any start, feasible or not; out the answer, feasible always (but for `cg`, which knows no bounds). The
- * verdict is BOX_OK only if the projected gradient, evaluated afresh, is small enough; of `cg` the gradient. Fails on bad input (sizes, lo > hi,
- * values that are not finite; x is then what it was) and when memory does. */
+/* Solve by o->method. x [n]: in any start, feasible or not; out the answer, feasible always (but for `cg`, which knows no bounds).
+ * The verdict is BOX_OK only if the projected gradient, evaluated afresh, is small enough; of `cg` the gradient. Fails on bad input
+ * (sizes, lo > hi, values that are not finite; x is then what it was) and when memory does. */
 PetscErrorCode box_solve(const box_qp *q, const box_options *o, double *x, box_result *r);
 /* |nu|_D of a feasible x and the number of unknowns at bounds, from one product. scratch [n] gets g = A x - b. */
 double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *n_bound);

@@ -18,7 +18,8 @@ PetscErrorCode box_shift_create(const box_qp *q, int preconditioner, box_shift *
   double **const vectors[] = {&out->shift, &out->diagonal, &out->lo, &out->hi, &out->g, &out->rest, &out->y, &out->step};
   PetscFunctionBegin;
   *out = (box_shift){.q = q};
-  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(memory_alloc("vector of a shifted program", q->n, sizeof(double), vectors[k]));
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
+    PetscCall(memory_alloc("vector of a shifted program", q->n, sizeof(double), vectors[k]));
   PetscCall(memory_alloc("free set of a shifted program", q->n, 1, &out->is_free));
   PetscCall(box_cg_space_create(q->n, &out->space));
   for (int64_t i = 0; i < q->n; ++i) {

@@ -1,5 +1,5 @@
-/* A + diag(shift), what penalties, barriers and proximal terms make of a quadratic program, with preconditioner and linear solver; and what the
- * methods have in common that put these in place of bounds. */
+/* A + diag(shift), what penalties, barriers and proximal terms make of a quadratic program, with preconditioner and linear solver;
+ * and what the methods have in common that put these in place of bounds. */
 #ifndef SS_OPTIM_BOX_SHIFT_H
 #define SS_OPTIM_BOX_SHIFT_H
 #include "optim/box/box_cg.h"
@@ -21,6 +21,7 @@ PetscErrorCode box_shift_create(const box_qp *q, int preconditioner, box_shift *
 void           box_shift_destroy(box_shift *s);
 /* step such that (A + shift) step = -rest to `target` in |.|_D, from step = 0; rest [n] is overwritten. */
 box_cg_verdict box_shift_solve(box_shift *s, double target, box_result *r);
-/* Put into s->y what x and its gradient say the answer is: what x - D^-1 g has beyond a bound goes there, the rest is cut at the bounds. Returns |nu|_D of y, from a product. */
+/* Put into s->y what x and its gradient say the answer is: what x - D^-1 g has beyond a bound goes there, the rest is cut at the
+ * bounds. Returns |nu|_D of y, from a product. */
 double box_shift_answer(box_shift *s, const double *x, const double *g, box_result *r);
 #endif

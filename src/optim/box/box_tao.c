@@ -43,7 +43,8 @@ static void apply(void *context, const double *restrict x, double *restrict y)
 
 static void forget(tao_box *t) { memory_free(&t->b), memory_free(&t->diagonal), memory_free(&t->lo), memory_free(&t->hi); }
 
-/* b = -g(0), to the last bit (the objective is quadratic, so what bounds say of 0 does not matter), the diagonal, and bounds as IEEE has them. */
+/* b = -g(0), to the last bit (the objective is quadratic, so what bounds say of 0 does not matter), the diagonal, and bounds as
+ * IEEE has them. */
 static PetscErrorCode take_problem(Tao tao, tao_box *t, int64_t n)
 {
   const double  *g, *lo = NULL, *hi = NULL;
@@ -102,7 +103,8 @@ static PetscErrorCode solve(Tao tao, tao_box *t, int64_t n)
   t->o.absolute       = tao->gatol;
   t->o.max_iterations = tao->max_it == 10000 ? 0 : tao->max_it; /* Tao's own default says nothing */
   t->result           = (box_result){.alpha_bar = alpha_bar};
-  const box_qp q      = {.n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
+  const box_qp q      = {
+           .n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
   PetscCall(VecGetArray(tao->solution, &x));
   PetscErrorCode code = box_solve(&q, &t->o, x, &t->result);
   PetscCall(VecRestoreArray(tao->solution, &x));
@@ -124,8 +126,10 @@ static PetscErrorCode TaoSolve_Box(Tao tao)
   PetscMPIInt size;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)tao), &size));
-  PetscCheck(size == 1, PetscObjectComm((PetscObject)tao), PETSC_ERR_SUP, "Tao type %s runs in one process, on its threads", ((PetscObject)tao)->type_name);
-  PetscCheck(tao->hessian, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Tao type %s wants a Hessian: call TaoSetHessian", ((PetscObject)tao)->type_name);
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)tao), PETSC_ERR_SUP, "Tao type %s runs in one process, on its threads",
+             ((PetscObject)tao)->type_name);
+  PetscCheck(tao->hessian, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Tao type %s wants a Hessian: call TaoSetHessian",
+             ((PetscObject)tao)->type_name);
   PetscCall(TaoComputeVariableBounds(tao));
   PetscCall(VecGetLocalSize(tao->solution, &n));
   t->H = tao->hessian, t->failed = 0;
@@ -158,8 +162,10 @@ static PetscErrorCode TaoSetFromOptions_Box(Tao tao, PetscOptionItems *PetscOpti
   PetscInt  kind = t->o.preconditioner;
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Quadratic programs with bounds");
-  PetscCall(PetscOptionsReal("-tao_mprgp_gamma", "release bounds above so many times the free gradient", NULL, t->o.gamma, &t->o.gamma, NULL));
-  PetscCall(PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOX_N_PRECONDITIONERS, kinds[kind], &kind, NULL));
+  PetscCall(PetscOptionsReal("-tao_mprgp_gamma", "release bounds above so many times the free gradient", NULL, t->o.gamma,
+                             &t->o.gamma, NULL));
+  PetscCall(PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOX_N_PRECONDITIONERS, kinds[kind],
+                              &kind, NULL));
   t->o.preconditioner = (int)kind;
   PetscOptionsHeadEnd();
   PetscCheck(t->o.gamma > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-tao_mprgp_gamma must be above 0");
@@ -173,7 +179,8 @@ static PetscErrorCode TaoView_Box(Tao tao, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
   if (is_ascii)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "gamma %g, %lld unknowns at bounds, %lld products\n", t->o.gamma, (long long)t->result.n_bound, (long long)t->result.products));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "gamma %g, %lld unknowns at bounds, %lld products\n", t->o.gamma,
+                                     (long long)t->result.n_bound, (long long)t->result.products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,7 +213,8 @@ static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create(tao, BOX_METH
 PetscErrorCode box_tao_result(Tao tao, box_result *out)
 {
   PetscFunctionBegin;
-  PetscCheck(tao->ops->solve == TaoSolve_Box, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "a Tao of type %s is none of ours", ((PetscObject)tao)->type_name);
+  PetscCheck(tao->ops->solve == TaoSolve_Box, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "a Tao of type %s is none of ours",
+             ((PetscObject)tao)->type_name);
   *out = ((tao_box *)tao->data)->result;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

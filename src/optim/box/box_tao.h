@@ -2,11 +2,12 @@
  *
  *   -tao_type mprgp | mprgporiginal | activeset
  *   -tao_mprgp_gamma <1>            bounds are released when their share of the gradient exceeds so many times the free one
- *   -tao_mprgp_preconditioner <multigrid>  none | jacobi | ssor | mic | multigrid; the last three want a grid matrix, see below, and are jacobi without
+ *   -tao_mprgp_preconditioner <multigrid>  none | jacobi | ssor | mic | multigrid; the last three want a grid matrix, see below,
+ * and are jacobi without
  *   -tao_max_it                     0 or PETSc's default: the method's own
  *
- * The objective must be quadratic: the Hessian is asked for once a solve. It need only multiply; a Hessian without MATOP_GET_DIAGONAL counts as
- * having the diagonal 1. The norm is that of box_qp.h, |nu|_D <= max(grtol |b|_D, gatol). */
+ * The objective must be quadratic: the Hessian is asked for once a solve. It need only multiply; a Hessian without
+ * MATOP_GET_DIAGONAL counts as having the diagonal 1. The norm is that of box_qp.h, |nu|_D <= max(grtol |b|_D, gatol). */
 #ifndef SS_OPTIM_BOX_TAO_H
 #define SS_OPTIM_BOX_TAO_H
 #include "optim/box/box_qp.h"

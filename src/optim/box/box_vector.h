@@ -1,4 +1,5 @@
-/* Chunks of the fused passes over vectors: borders and sums depend on n alone, so the bits do not depend on the number of threads. */
+/* Chunks of the fused passes over vectors: borders and sums depend on n alone, so the bits do not depend on the number of threads.
+ * */
 #ifndef SS_OPTIM_BOX_VECTOR_H
 #define SS_OPTIM_BOX_VECTOR_H
 #include "core/team.h"

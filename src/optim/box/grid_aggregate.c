@@ -6,7 +6,8 @@ void grid_cells_free(grid_cells *c) { memory_free(&c->ijk), memory_free(&c->neig
 
 static inline uint64_t mix(const int32_t *ijk)
 {
-  uint64_t h = (uint64_t)(uint32_t)ijk[0] * 0x9e3779b97f4a7c15u ^ (uint64_t)(uint32_t)ijk[1] * 0xc2b2ae3d27d4eb4fu ^ (uint64_t)(uint32_t)ijk[2] * 0x165667b19e3779f9u;
+  uint64_t h = (uint64_t)(uint32_t)ijk[0] * 0x9e3779b97f4a7c15u ^ (uint64_t)(uint32_t)ijk[1] * 0xc2b2ae3d27d4eb4fu ^
+               (uint64_t)(uint32_t)ijk[2] * 0x165667b19e3779f9u;
   h ^= h >> 32;
   h *= 0xd6e8feb86659fd93u;
   return h ^ h >> 32;

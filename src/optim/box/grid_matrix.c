@@ -30,8 +30,8 @@ void grid_matrix_destroy(grid_matrix *a)
   *a = (grid_matrix){0};
 }
 
-/* The side of cell i on which face f joins it to cell j: along the one axis on which they differ. A step of more than one cell is one
- * across a periodic border, where the neighbour above has the lower index. */
+/* The side of cell i on which face f joins it to cell j: along the one axis on which they differ. A step of more than one cell is
+ * one across a periodic border, where the neighbour above has the lower index. */
 static int side_of(const int32_t *i, const int32_t *j)
 {
   int axis = -1;
@@ -68,7 +68,8 @@ PetscErrorCode grid_matrix_create(const sparse_rows *G, const sparse_rows *GT, c
   for (int64_t f = 0; f < GT->n_rows && bad < 0; ++f) {
     const int64_t first = GT->start[f], count = GT->start[f + 1] - first;
     if (count > 2) bad = f;
-    for (int64_t k = first; k < first + count && bad < 0; ++k) out->diagonal[GT->col[k]] += face_weight[f] * GT->value[k] * GT->value[k];
+    for (int64_t k = first; k < first + count && bad < 0; ++k)
+      out->diagonal[GT->col[k]] += face_weight[f] * GT->value[k] * GT->value[k];
     if (count != 2 || bad >= 0) continue;
     const int64_t i = GT->col[first], j = GT->col[first + 1];
     const double  value = face_weight[f] * (GT->value[first] * GT->value[first + 1]);
@@ -76,7 +77,9 @@ PetscErrorCode grid_matrix_create(const sparse_rows *G, const sparse_rows *GT, c
   }
   if (bad >= 0) grid_matrix_destroy(out);
   PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "face %" PRId64 " joins cells that are no neighbours on the grid, or more than two; a seven-point matrix cannot hold it", bad);
+             "face %" PRId64
+             " joins cells that are no neighbours on the grid, or more than two; a seven-point matrix cannot hold it",
+             bad);
   for (int64_t i = 0; i < out->n; ++i)
     if (!(out->diagonal[i] > 0.0)) out->diagonal[i] = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);

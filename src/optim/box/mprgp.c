@@ -1,9 +1,10 @@
 /* Modified proportioning with reduced gradient projections [DostalSchoeberl2005], preconditioned in the face, with the expansion of
  * [KruzikEtAl2020] far from the answer and the fixed step near it, as [TakahashiBatty2021, sec. 4.3.2] has it.
  *
- * Everything is measured with a metric w (1/diagonal, or 1 without preconditioner): |beta|_w^2 = sum w beta^2, fixed steps go along -w phi, so that
- * the iterates do not change with the unit of an unknown. What is added to the published method: where a whole step of conjugate gradients that is
- * cut at the bounds would not lower the objective, the fixed step is taken instead, so that the objective falls with every iterate.   */
+ * Everything is measured with a metric w (1/diagonal, or 1 without preconditioner): |beta|_w^2 = sum w beta^2, fixed steps go along
+ * -w phi, so that the iterates do not change with the unit of an unknown. What is added to the published method: where a whole step
+ * of conjugate gradients that is cut at the bounds would not lower the objective, the fixed step is taken instead, so that the
+ * objective falls with every iterate.   */
 #include "core/memory.h"
 #include "optim/box/box_face.h"
 #include "optim/box/box_vector.h"
@@ -59,7 +60,8 @@ static void split(mprgp *m)
 {
   const int64_t n     = m->n;
   const double  alpha = m->alpha;
-  const double *restrict x = m->x, *restrict g = m->g, *restrict w = m->w, *restrict lo = m->lo, *restrict hi = m->hi, *restrict d = m->q->diagonal;
+  const double *restrict x = m->x, *restrict g = m->g, *restrict w = m->w, *restrict lo = m->lo, *restrict hi = m->hi,
+                         *restrict d = m->q->diagonal;
   double *restrict phi      = m->phi;
   uint8_t *restrict is_free = m->is_free;
   BOX_CHUNKS(n) {
@@ -183,7 +185,8 @@ static void steps_along(mprgp *m, box_result *r, double *a_cg, double *a_f)
   const int64_t n = m->n;
   m->q->apply(m->q->context, m->p, m->Ap);
   ++r->products;
-  const double *restrict x = m->x, *restrict g = m->g, *restrict p = m->p, *restrict Ap = m->Ap, *restrict lo = m->lo, *restrict hi = m->hi;
+  const double *restrict x = m->x, *restrict g = m->g, *restrict p = m->p, *restrict Ap = m->Ap, *restrict lo = m->lo,
+                         *restrict hi = m->hi;
   BOX_CHUNKS(n) {
     BOX_RANGE(n);
     double pg = 0.0, pAp = 0.0, room = INFINITY;
@@ -318,8 +321,9 @@ static void iterate(mprgp *m, const box_options *o, box_result *r, bool is_origi
   }
 }
 
-/* What lies on a bound and is pressed by nothing that could matter is taken off it by nothing that could: free, it can follow its neighbours at once, where the
- * face would else grow by a layer of cells a step. The inside of a liquid in its first step is like that. */
+/* What lies on a bound and is pressed by nothing that could matter is taken off it by nothing that could: free, it can follow its
+ * neighbours at once, where the face would else grow by a layer of cells a step. The inside of a liquid in its first step is like
+ * that. */
 static void loosen(mprgp *m, box_result *r)
 {
   const double slight = 1e-3 * r->target / sqrt((double)m->n);
@@ -353,4 +357,7 @@ static PetscErrorCode solve(const box_qp *q, const box_options *o, bool is_origi
 }
 
 PetscErrorCode box_solve_mprgp(const box_qp *q, const box_options *o, double *x, box_result *r) { return solve(q, o, false, x, r); }
-PetscErrorCode box_solve_mprgp_original(const box_qp *q, const box_options *o, double *x, box_result *r) { return solve(q, o, true, x, r); }
+PetscErrorCode box_solve_mprgp_original(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  return solve(q, o, true, x, r);
+}

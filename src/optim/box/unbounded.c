@@ -1,4 +1,5 @@
-/* Conjugate gradients without bounds: what a solver that ignores walls coming apart would do, and the measure of all others' cost. */
+/* Conjugate gradients without bounds: what a solver that ignores walls coming apart would do, and the measure of all others' cost.
+ * */
 #include "core/memory.h"
 #include "optim/box/box_cg.h"
 #include <string.h>

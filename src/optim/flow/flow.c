@@ -75,7 +75,8 @@ static double excess_of_yield(const flow_solver *S)
   double       most     = 1.0;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
     const double bound = S->alpha[c] * (S->x->p[c] + flow_cohesion(S->f, c));
-    if (S->x->p[c] > p_enough && bound > 0.0) most = fmax(most, flow_norm2(S->f->is_orthonormal, S->x->s + FLOW_COMPONENTS * c) / (bound * bound));
+    if (S->x->p[c] > p_enough && bound > 0.0)
+      most = fmax(most, flow_norm2(S->f->is_orthonormal, S->x->s + FLOW_COMPONENTS * c) / (bound * bound));
   }
   return sqrt(most) - 1.0;
 }
@@ -146,7 +147,8 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
     scales(S);
     if (which->has_contacts) PetscCall(timed(S, FRICTION, flow_solve_z));
     PetscCall(solve_s(S, which->stress, &undamped));
-    if (team_first_not_finite(S->f->n_faces, S->u) < S->f->n_faces || team_first_not_finite(FLOW_BODY * S->f->n_bodies, S->v) < FLOW_BODY * S->f->n_bodies)
+    if (team_first_not_finite(S->f->n_faces, S->u) < S->f->n_faces ||
+        team_first_not_finite(FLOW_BODY * S->f->n_bodies, S->v) < FLOW_BODY * S->f->n_bodies)
       r->is_finite = false;
     if (!r->is_finite) break;
     if (which->has_p && which->has_contacts) PetscCall(solve_pn(S, sweep));
@@ -198,7 +200,8 @@ static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r)
+static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x,
+                                   flow_report *r)
 {
   PetscFunctionBegin;
   PetscCall(flow_solver_create(S, f, o, memory, x, r));

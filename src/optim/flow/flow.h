@@ -3,15 +3,15 @@
  *
  *   u = u* - mobility (G^T p + D^T s)                                   [n_faces] m/s
  *   v = v* + inverse_mass (F_p^T p + F_s^T s + B^T (lambda, z))          [n_bodies][6] m/s, rad/s
- *   J = 1/2 sum (weight/mobility) u^2 + 1/2 v^T inverse_mass^-1 v + p_known . p + s_known . s + known . (lambda, z)   [W], energy over dt
+ *   J = 1/2 sum (weight/mobility) u^2 + 1/2 v^T inverse_mass^-1 v + p_known . p + s_known . s + known . (lambda, z) [W], energy over dt
  *
- * over p >= -c, lambda >= 0, and s, z that minimise J for the p and lambda at hand under |s|_F <= alpha (p + c), |z_j| <= mu_j lambda_j:
- * a fixed point of convex projections, not one convex program. Gradients of J are
+ * over p >= -c, lambda >= 0, and s, z that minimise J for the p and lambda at hand under |s|_F <= alpha (p + c), |z_j| <= mu_j
+ * lambda_j: a fixed point of convex projections, not one convex program. Gradients of J are
  *
  *   p: -G (weight u) + F_p v + p_known    s: -D (weight u) + F_s v + s_known    lambda, z: B v + known
  *
- * so that solvers keep the velocities of the unknowns at hand: a change of one unknown is one product, and there are no cross terms.
- * Against the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells.                          */
+ * so that solvers keep the velocities of the unknowns at hand: a change of one unknown is one product, and there are no cross
+ * terms. Against the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells. */
 #ifndef SS_OPTIM_FLOW_H
 #define SS_OPTIM_FLOW_H
 #include "core/key_table.h"
@@ -137,8 +137,8 @@ PetscErrorCode flow_options_defaults(document *owner, const flow_options **out);
 
 /* Independent of any solver's state: velocities from scratch, row by row. All 0 at a solution. */
 typedef struct {
-  /* Natural maps x - P(x - g/d), d the diagonal of the Hessian: largest entry, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref. Staggered
-   * stress has none: 0; for pyramids it is the cone's, which is not what they solve. */
+  /* Natural maps x - P(x - g/d), d the diagonal of the Hessian: largest entry, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref.
+   * Staggered stress has none: 0; for pyramids it is the cone's, which is not what they solve. */
   double p, s, lambda, z;
   double kkt;                       /* the largest of the four */
   double yield;                     /* max |s|/(alpha (p + c)) where p > 5 % of max p, of stress at cells; 0 without stress */
@@ -164,6 +164,7 @@ typedef struct flow_work flow_work;
 PetscErrorCode flow_work_create(flow_work **out);
 void           flow_work_destroy(flow_work **w);
 
-/* Solve one step. w may be NULL. Same bits on any number of threads. Fails on bad input and when memory does; no convergence is no failure. */
+/* Solve one step. w may be NULL. Same bits on any number of threads. Fails on bad input and when memory does; no convergence is no
+ * failure. */
 PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x, flow_report *r);
 #endif

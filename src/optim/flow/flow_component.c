@@ -13,7 +13,8 @@ static PetscErrorCode take_rows(flow_component *k)
   PetscCall(flow_array(k->S, "component columns", n_entries, sizeof *col, &col));
   PetscCall(flow_array(k->S, "component values", n_entries, sizeof *value, &value));
   for (int64_t i = 0; i < k->n; ++i) {
-    for (int64_t l = D->start[k->sample[i]]; l < D->start[k->sample[i] + 1]; ++l) col[slot] = D->col[l], value[slot++] = D->value[l];
+    for (int64_t l = D->start[k->sample[i]]; l < D->start[k->sample[i] + 1]; ++l)
+      col[slot] = D->col[l], value[slot++] = D->value[l];
     start[i + 1] = slot;
   }
   k->D = (sparse_rows){k->n, D->n_cols, start, col, value}; /* in the arena, not to be destroyed */
@@ -90,7 +91,8 @@ static PetscErrorCode create(flow_solver *S, int e, flow_component *k)
   PetscCall(take_coupling(k, number));
   if (e >= 0) PetscCall(interpolation(k));
   double **const vectors[] = {&k->x, &k->b, &k->lo, &k->hi, &k->diagonal, &k->own};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) PetscCall(flow_array(S, "component vector", k->n, sizeof(double), vectors[i]));
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
+    PetscCall(flow_array(S, "component vector", k->n, sizeof(double), vectors[i]));
   PetscCall(flow_array(S, "component cells", f->n_cells, sizeof(double), &k->cells));
   fill_diagonal(k);
   PetscFunctionReturn(PETSC_SUCCESS);

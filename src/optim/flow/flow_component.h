@@ -28,6 +28,7 @@ void flow_component_to_cells(const flow_component *k, const double *restrict x, 
 void flow_component_from_cells(const flow_component *k, const double *restrict y, double *restrict x);
 /* k->x: step that minimises the quadratic program, from 0, with k->b, lo, hi, diagonal as they stand; apply gets k. */
 PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y));
-/* lo, hi of a step from s within +-width times the radius at each sample; without pyramid (width INFINITY) free, but for samples that carry nothing. */
+/* lo, hi of a step from s within +-width times the radius at each sample; without pyramid (width INFINITY) free, but for samples
+ * that carry nothing. */
 void flow_component_bounds(flow_component *k, double width);
 #endif

@@ -8,7 +8,8 @@ PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t)
   double **const vectors[] = {&t->base, &t->z, &t->y, &t->next, &t->g, &t->gy, &t->g_old, &t->step};
   PetscFunctionBegin;
   *t = (flow_friction){.S = S, .n = n};
-  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(flow_array(S, "flow contact friction", 2 * n, sizeof(double), vectors[k]));
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
+    PetscCall(flow_array(S, "flow contact friction", 2 * n, sizeof(double), vectors[k]));
   PetscCall(flow_array(S, "flow discs", n, sizeof(double), &t->radius));
   PetscCall(flow_array(S, "flow disc multipliers", n, sizeof(double), &t->multiplier));
   PetscCall(flow_array(S, "flow disc hessians", 3 * n, sizeof(double), &t->hessian));

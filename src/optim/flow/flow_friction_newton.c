@@ -1,10 +1,11 @@
-/* Tangential forces as published [TakahashiBatty2021, sec. 4.3.4-4.3.5]: an augmented Lagrangian for the discs, Newton steps in a box around
- * them, backtracking on J + E_d.
+/* Tangential forces as published [TakahashiBatty2021, sec. 4.3.4-4.3.5]: an augmented Lagrangian for the discs, Newton steps in a
+ * box around them, backtracking on J + E_d.
  *
  *   d = 1/2 (1 - |z|^2/r^2), r = mu lambda     d~ = min(d - h/m, 0)     E_d = 1/2 m d~^2 - h^2/(2 m)     h <- -m d~
  *
- * Gradient -m d~ z/r^2, Hessian m (z z^T/r^4 - d~ I/r^2): both terms positive semidefinite, nothing is left to project. m = beta A_jj r^2.
- * The diagonal of A_zz is larger by a part for the sake of redundant contacts; as unknowns are steps, that moves no solution. */
+ * Gradient -m d~ z/r^2, Hessian m (z z^T/r^4 - d~ I/r^2): both terms positive semidefinite, nothing is left to project. m = beta
+ * A_jj r^2. The diagonal of A_zz is larger by a part for the sake of redundant contacts; as unknowns are steps, that moves no
+ * solution. */
 #include "optim/flow/flow_friction.h"
 
 static inline double penalty(const flow_friction *t, int64_t j)
@@ -53,7 +54,8 @@ static void apply(void *context, const double *restrict x, double *restrict y)
   }
 }
 
-/* t->step: minimiser of the quadratic model in the box; b, bounds and diagonal in arrays that the gradient method uses otherwise. */
+/* t->step: minimiser of the quadratic model in the box; b, bounds and diagonal in arrays that the gradient method uses otherwise.
+ * */
 static PetscErrorCode direction(flow_friction *t)
 {
   flow_solver *S = t->S;

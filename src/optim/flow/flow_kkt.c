@@ -1,4 +1,5 @@
-/* How far a state is from a solution, from the problem alone: rows of G and D, serial, no transposes, nothing that a solver has kept. */
+/* How far a state is from a solution, from the problem alone: rows of G and D, serial, no transposes, nothing that a solver has
+ * kept. */
 #include "optim/flow/flow_impl.h"
 
 typedef struct {
@@ -47,7 +48,8 @@ static void fill_gradient(const kkt *w, const sparse_rows *rows, const flow_coup
   for (int64_t k = 0; k < c->n; ++k) {
     double moved[FLOW_BODY] = {0.0};
     flow_mulv(f->inverse_mass[c->body[k]], c->wrench[k], moved);
-    for (int i = 0; i < FLOW_BODY; ++i) g[c->sample[k]] += c->wrench[k][i] * w->v[FLOW_BODY * c->body[k] + i], d[c->sample[k]] += c->wrench[k][i] * moved[i];
+    for (int i = 0; i < FLOW_BODY; ++i)
+      g[c->sample[k]] += c->wrench[k][i] * w->v[FLOW_BODY * c->body[k] + i], d[c->sample[k]] += c->wrench[k][i] * moved[i];
   }
 }
 
@@ -56,14 +58,16 @@ static double energy(const kkt *w)
 {
   const flow_problem *f = w->f;
   double              sum = 0.0;
-  for (int64_t i = 0; i < f->n_faces; ++i) sum += 0.5 * f->weight[i] / f->mobility[i] * (w->u[i] - f->u_star[i]) * (w->u[i] + f->u_star[i]);
+  for (int64_t i = 0; i < f->n_faces; ++i)
+    sum += 0.5 * f->weight[i] / f->mobility[i] * (w->u[i] - f->u_star[i]) * (w->u[i] + f->u_star[i]);
   for (int64_t i = 0; i < FLOW_BODY * f->n_bodies; ++i) sum += 0.5 * w->force[i] * (w->v[i] + f->v_star[i]);
   if (f->p_known)
     for (int64_t i = 0; i < f->n_cells; ++i) sum += f->p_known[i] * w->x->p[i];
   if (f->s_known)
     for (int64_t i = 0; i < f->n_stress; ++i) sum += f->s_known[i] * w->x->s[i];
   for (int64_t j = 0; j < f->n_contacts; ++j)
-    sum += f->contact[j].known[0] * w->x->lambda[j] + f->contact[j].known[1] * w->x->z[2 * j] + f->contact[j].known[2] * w->x->z[2 * j + 1];
+    sum += f->contact[j].known[0] * w->x->lambda[j] + f->contact[j].known[1] * w->x->z[2 * j] +
+           f->contact[j].known[2] * w->x->z[2 * j + 1];
   return sum;
 }
 
@@ -99,7 +103,10 @@ static void gather_stress(const kkt *w)
   const flow_problem *f = w->f;
   for (int64_t i = 0; i < f->n_stress; ++i)
     for (int q = 0; q < 4; ++q) {
-      const int64_t cell = f->is_staggered ? f->sample_cells[i][q] : q == 0 ? i / 5 : -1, at = 5 * cell + (f->is_staggered ? f->component[i] : i % 5);
+      const int64_t cell = f->is_staggered ? f->sample_cells[i][q]
+                           : q == 0        ? i / 5
+                                           : -1,
+                    at   = 5 * cell + (f->is_staggered ? f->component[i] : i % 5);
       if (cell >= 0) w->at_cells[at] += w->x->s[i], w->count[at] += 1.0;
     }
   for (int64_t i = 0; i < 5 * f->n_cells; ++i) w->at_cells[i] /= fmax(w->count[i], 1.0);
@@ -112,9 +119,11 @@ static void judge_stress(const kkt *w, double p_ref, double p_max, flow_kkt_repo
   for (int64_t c = 0; c < f->n_cells; ++c) alpha_max = fmax(alpha_max, f->alpha[c]);
   gather_stress(w);
   for (int64_t c = 0; c < f->n_cells && alpha_max > 0.0; ++c) {
-    const double *s = w->at_cells + 5 * c, support = w->x->p[c] + flow_cohesion(f, c), radius = support > FLOW_P_MIN * f->pressure_scale ? f->alpha[c] * support : 0.0;
+    const double *s = w->at_cells + 5 * c, support = w->x->p[c] + flow_cohesion(f, c),
+                 radius = support > FLOW_P_MIN * f->pressure_scale ? f->alpha[c] * support : 0.0;
     if (!f->is_staggered) r->s = raise_to(r->s, cone_map(f, s, w->gs + 5 * c, w->ds + 5 * c, radius) / (alpha_max * p_ref));
-    if (w->x->p[c] > FLOW_SPEAKS_OF * p_max && radius > 0.0) r->yield = raise_to(r->yield, sqrt(flow_norm2(f->is_orthonormal, s)) / radius);
+    if (w->x->p[c] > FLOW_SPEAKS_OF * p_max && radius > 0.0)
+      r->yield = raise_to(r->yield, sqrt(flow_norm2(f->is_orthonormal, s)) / radius);
   }
 }
 
@@ -122,7 +131,8 @@ static void judge_contacts(const kkt *w, flow_kkt_report *r)
 {
   const flow_problem *f = w->f;
   double              lambda_ref = f->contact_scale, mu_max = 0.0;
-  for (int64_t j = 0; j < f->n_contacts; ++j) lambda_ref = fmax(lambda_ref, w->x->lambda[j]), mu_max = fmax(mu_max, f->contact[j].mu);
+  for (int64_t j = 0; j < f->n_contacts; ++j)
+    lambda_ref = fmax(lambda_ref, w->x->lambda[j]), mu_max = fmax(mu_max, f->contact[j].mu);
   for (int64_t j = 0; j < f->n_contacts; ++j) {
     const flow_contact *c = &f->contact[j];
     double rate[3] = {c->known[0], c->known[1], c->known[2]}, d[3] = {0.0};
@@ -130,14 +140,17 @@ static void judge_contacts(const kkt *w, flow_kkt_report *r)
       for (int k = 0; k < 3 && c->body[side] >= 0; ++k) {
         double moved[FLOW_BODY] = {0.0};
         flow_mulv(f->inverse_mass[c->body[side]], c->row[k][side], moved);
-        for (int i = 0; i < FLOW_BODY; ++i) rate[k] += c->row[k][side][i] * w->v[FLOW_BODY * c->body[side] + i], d[k] += c->row[k][side][i] * moved[i];
+        for (int i = 0; i < FLOW_BODY; ++i)
+          rate[k] += c->row[k][side][i] * w->v[FLOW_BODY * c->body[side] + i], d[k] += c->row[k][side][i] * moved[i];
       }
-    const double lambda = w->x->lambda[j], *z = w->x->z + 2 * j, step = lambda_ref > 0.0 ? fabs(lambda - fmax(0.0, lambda - rate[0] / d[0])) : 0.0;
+    const double lambda = w->x->lambda[j], *z = w->x->z + 2 * j,
+                 step = lambda_ref > 0.0 ? fabs(lambda - fmax(0.0, lambda - rate[0] / d[0])) : 0.0;
     if (lambda_ref > 0.0) r->lambda = raise_to(r->lambda, step / lambda_ref);
     r->contact_complementarity += fabs(lambda * rate[0]);
     const double dt = fmax(d[1], d[2]), radius = c->mu * fmax(lambda, 0.0);
     if (!(dt > 0.0) || !(mu_max * lambda_ref > 0.0)) continue;
-    const double y[2] = {z[0] - rate[1] / dt, z[1] - rate[2] / dt}, size = hypot(y[0], y[1]), shrink = size > radius ? radius / size : 1.0;
+    const double y[2] = {z[0] - rate[1] / dt, z[1] - rate[2] / dt}, size = hypot(y[0], y[1]),
+                 shrink = size > radius ? radius / size : 1.0;
     r->z = raise_to(r->z, hypot(shrink * y[0] - z[0], shrink * y[1] - z[1]) / (mu_max * lambda_ref));
   }
 }
@@ -163,13 +176,23 @@ static void judge(kkt *w, flow_kkt_report *r)
 PetscErrorCode flow_kkt(const flow_problem *f, const flow_state *x, flow_kkt_report *r)
 {
   kkt w = {.f = f, .x = x};
-  const struct { double **array; int64_t n; } wanted[] = {{&w.u, f->n_faces}, {&w.v, FLOW_BODY * f->n_bodies}, {&w.force, FLOW_BODY * f->n_bodies},
-    {&w.gp, f->n_cells}, {&w.dp, f->n_cells}, {&w.gs, f->n_stress}, {&w.ds, f->n_stress},
-    {&w.at_cells, f->n_stress > 0 ? 5 * f->n_cells : 0}, {&w.count, f->n_stress > 0 ? 5 * f->n_cells : 0}};
+  const struct {
+    double **array;
+    int64_t  n;
+  } wanted[]          = {{&w.u, f->n_faces},
+                         {&w.v, FLOW_BODY * f->n_bodies},
+                         {&w.force, FLOW_BODY * f->n_bodies},
+                         {&w.gp, f->n_cells},
+                         {&w.dp, f->n_cells},
+                         {&w.gs, f->n_stress},
+                         {&w.ds, f->n_stress},
+                         {&w.at_cells, f->n_stress > 0 ? 5 * f->n_cells : 0},
+                         {&w.count, f->n_stress > 0 ? 5 * f->n_cells : 0}};
   PetscErrorCode code = PETSC_SUCCESS;
   PetscFunctionBegin;
   *r = (flow_kkt_report){0};
-  for (size_t k = 0; k < sizeof wanted / sizeof *wanted && !code; ++k) code = memory_alloc("flow residual", wanted[k].n, sizeof(double), wanted[k].array);
+  for (size_t k = 0; k < sizeof wanted / sizeof *wanted && !code; ++k)
+    code = memory_alloc("flow residual", wanted[k].n, sizeof(double), wanted[k].array);
   if (!code) judge(&w, r);
   for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k) memory_free(wanted[k].array);
   PetscCall(code);

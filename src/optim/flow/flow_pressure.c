@@ -26,7 +26,8 @@ PetscErrorCode flow_solve_p(flow_solver *S)
   flow_change_p(S, -1.0, p); /* b = minus the gradient at p = 0 */
   flow_gradient_p(S, S->b_p);
   FLOW_FOR(i, S->f->n_cells) S->b_p[i] = -S->b_p[i];
-  const box_qp q = {.n = S->f->n_cells, .apply = apply_p, .context = S, .diagonal = S->diagonal_p, .b = S->b_p, .lo = S->lo_p, .grid = &S->A_pp};
+  const box_qp q                       = {
+                            .n = S->f->n_cells, .apply = apply_p, .context = S, .diagonal = S->diagonal_p, .b = S->b_p, .lo = S->lo_p, .grid = &S->A_pp};
   box_result   result = {.alpha_bar = S->alpha_bar[0]};
   PetscCall(box_solve(&q, S->o->pressure, p, &result));
   S->alpha_bar[0] = result.alpha_bar;
@@ -67,8 +68,8 @@ PetscErrorCode flow_solve_lambda(flow_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One solve for (p, lambda). MPRGP's step length suits one scale: both blocks are scaled by their diagonals where the solver does not
- * do it, that is, always but with a preconditioner, whose face of the lambdas is their diagonal. */
+/* One solve for (p, lambda). MPRGP's step length suits one scale: both blocks are scaled by their diagonals where the solver does
+ * not do it, that is, always but with a preconditioner, whose face of the lambdas is their diagonal. */
 typedef struct flow_unified {
   flow_solver *S;
   double      *scale, *x, *b, *lo, *diagonal; /* [n_cells + n_contacts]; unknowns are x/scale */
@@ -104,7 +105,8 @@ static PetscErrorCode unified_create(flow_solver *S)
   unified *w = S->unified;
   double **const arrays[] = {&w->scale, &w->x, &w->b, &w->lo, &w->diagonal, &w->unscaled};
   w->S = S;
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) PetscCall(flow_array(S, "flow unified", n, sizeof(double), arrays[k]));
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
+    PetscCall(flow_array(S, "flow unified", n, sizeof(double), arrays[k]));
   for (int64_t i = 0; i < n; ++i) {
     const double diagonal = i < n_p ? S->diagonal_p[i] : (1.0 + FLOW_REDUNDANT) * S->diagonal_n[i - n_p];
     w->scale[i]    = 1.0 / sqrt(diagonal);
@@ -125,7 +127,8 @@ PetscErrorCode flow_solve_unified(flow_solver *S)
   flow_gradient_p(S, w->b);
   flow_gradient_contacts(S->f, S->v, w->b + n_p, NULL);
   for (int64_t i = 0; i < n; ++i) {
-    const double x = i < n_p ? S->x->p[i] : S->x->lambda[i - n_p], pull = i < n_p ? 0.0 : FLOW_REDUNDANT * S->diagonal_n[i - n_p] * x;
+    const double x    = i < n_p ? S->x->p[i] : S->x->lambda[i - n_p],
+                 pull = i < n_p ? 0.0 : FLOW_REDUNDANT * S->diagonal_n[i - n_p] * x;
     w->b[i] = w->scale[i] * (pull - w->b[i]);
     w->x[i] = x / w->scale[i];
   }

@@ -1,6 +1,6 @@
-/* Stress in pyramids: each component between +-width alpha p/sqrt(2), with the p of its cell or the mean p around its edge. Component by
- * component, all from the same stress and without multipliers (JCSP), or all components in one solve with a larger diagonal (SP), whose
- * term regularises the stress itself: that is what the published comparison shows to melt heaps. */
+/* Stress in pyramids: each component between +-width alpha p/sqrt(2), with the p of its cell or the mean p around its edge.
+ * Component by component, all from the same stress and without multipliers (JCSP), or all components in one solve with a larger
+ * diagonal (SP), whose term regularises the stress itself: that is what the published comparison shows to melt heaps. */
 #include "optim/flow/flow_component.h"
 
 typedef struct {
@@ -66,4 +66,5 @@ static PetscErrorCode solve(flow_solver *S, double *undamped)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const flow_stress_solver flow_stress_pyramid = {create_apart, solve, destroy, false}, flow_stress_sp = {create_together, solve, destroy, false};
+const flow_stress_solver flow_stress_pyramid = {create_apart, solve, destroy, false},
+                         flow_stress_sp      = {create_together, solve, destroy, false};

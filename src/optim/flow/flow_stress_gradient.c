@@ -2,17 +2,18 @@
  *
  *   s_next = P( y - M^-1 g(y) ),   y = s + beta (s - s_old),   M = L diag(d_c N)
  *
- * N is the matrix of |s|_F, so that P, in the norm of M, is a change of length in each cell. d_c bounds the rows of A_ss of a cell in
- * absolute sum, hence A_ss <= diag(d_c N) and L = 1 is always enough; below that, L follows the curvature that steps meet, which costs no
- * product. Momentum is dropped where it points uphill [ODonoghueCandes2015]. An iteration is one pass over faces (D^T, velocities, weights) and
- * one over cells (D, step, projection). */
+ * N is the matrix of |s|_F, so that P, in the norm of M, is a change of length in each cell. d_c bounds the rows of A_ss of a cell
+ * in absolute sum, hence A_ss <= diag(d_c N) and L = 1 is always enough; below that, L follows the curvature that steps meet, which
+ * costs no product. Momentum is dropped where it points uphill [ODonoghueCandes2015]. An iteration is one pass over faces (D^T,
+ * velocities, weights) and one over cells (D, step, projection). */
 #include "optim/flow/flow_stress_gradient.h"
 
 #define GRADIENT_L_SHRINK 0.97 /* an iteration: the largest curvature is seldom the one at hand */
 #define GRADIENT_L_GROW 1.3
 #define GRADIENT_ROUNDING 1e-9 /* of a curvature: steps of the size of rounding are short enough */
 
-/* d_c: with A = D W D^T + F im F^T, the sum over a row of |D| W |D|^T + |F| |im| |F|^T, largest of the cell's five in the basis where N is 1. */
+/* d_c: with A = D W D^T + F im F^T, the sum over a row of |D| W |D|^T + |F| |im| |F|^T, largest of the cell's five in the basis
+ * where N is 1. */
 static void fill_metric(flow_solver *S, flow_gradient *w)
 {
   const flow_problem *f = S->f;
@@ -35,7 +36,8 @@ static void fill_metric(flow_solver *S, flow_gradient *w)
     for (int i = 0; i < FLOW_BODY; ++i)
       for (int j = 0; j < FLOW_BODY; ++j) body[FLOW_BODY * b + i] += fabs(f->inverse_mass[b][FLOW_BODY * i + j]) * S->wrench[b][j];
   for (int64_t k = 0; k < f->F_s.n; ++k)
-    for (int d = 0; d < FLOW_BODY; ++d) w->extra[f->F_s.sample[k]] += fabs(f->F_s.wrench[k][d]) * body[FLOW_BODY * f->F_s.body[k] + d];
+    for (int d = 0; d < FLOW_BODY; ++d)
+      w->extra[f->F_s.sample[k]] += fabs(f->F_s.wrench[k][d]) * body[FLOW_BODY * f->F_s.body[k] + d];
   if (f->is_staggered) {
     for (int64_t i = 0; i < f->n_stress; ++i) w->metric[i] = w->extra[i] > 0.0 ? w->extra[i] : 1.0;
     return;
@@ -53,10 +55,13 @@ static PetscErrorCode create(flow_solver *S)
   flow_gradient *w;
   PetscFunctionBegin;
   PetscCall(flow_array(S, "flow gradient", 1, sizeof *w, &w));
-  double **const of_stress[] = {&w->next, &w->s, &w->old, &w->extra}, **const of_faces[] = {&w->u_next, &w->u, &w->u_old, &w->base, &w->wu, &w->inertia},
-         **const of_bodies[] = {&w->force_next, &w->force, &w->force_old, &w->v_base, &w->v_y};
-  for (size_t k = 0; k < sizeof of_stress / sizeof *of_stress; ++k) PetscCall(flow_array(S, "flow stress", f->n_stress, sizeof(double), of_stress[k]));
-  for (size_t k = 0; k < sizeof of_faces / sizeof *of_faces; ++k) PetscCall(flow_array(S, "flow face velocity", f->n_faces, sizeof(double), of_faces[k]));
+  double **const         of_stress[] = {&w->next, &w->s, &w->old, &w->extra},
+                 **const of_faces[]  = {&w->u_next, &w->u, &w->u_old, &w->base, &w->wu, &w->inertia},
+                 **const of_bodies[] = {&w->force_next, &w->force, &w->force_old, &w->v_base, &w->v_y};
+  for (size_t k = 0; k < sizeof of_stress / sizeof *of_stress; ++k)
+    PetscCall(flow_array(S, "flow stress", f->n_stress, sizeof(double), of_stress[k]));
+  for (size_t k = 0; k < sizeof of_faces / sizeof *of_faces; ++k)
+    PetscCall(flow_array(S, "flow face velocity", f->n_faces, sizeof(double), of_faces[k]));
   for (size_t k = 0; k < sizeof of_bodies / sizeof *of_bodies; ++k)
     PetscCall(flow_array(S, "flow body velocity", FLOW_BODY * f->n_bodies, sizeof(double), of_bodies[k]));
   PetscCall(flow_array(S, "flow metric", f->is_staggered ? f->n_stress : f->n_cells, sizeof(double), &w->metric));
@@ -69,7 +74,8 @@ static PetscErrorCode create(flow_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Velocities at next, weight times those at the y that follows it with momentum beta, and the curvature of the step from y to next. */
+/* Velocities at next, weight times those at the y that follows it with momentum beta, and the curvature of the step from y to next.
+ * */
 static double faces(flow_solver *S, flow_gradient *w, double beta)
 {
   const flow_problem *f = S->f;
@@ -125,9 +131,9 @@ static double bodies(flow_solver *S, flow_gradient *w, double beta)
 }
 
 /* next = P(y - (L metric N)^-1 g) in one cell; always inlined, once for each basis. */
-static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal, const double g[5], double beta, double L, double metric, double radius,
-                                                            const double *restrict s, const double *restrict old, double *restrict next,
-                                                            flow_step_sums *sums)
+static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal, const double g[5], double beta, double L,
+                                                            double metric, double radius, const double *restrict s,
+                                                            const double *restrict old, double *restrict next, flow_step_sums *sums)
 {
   const double scale = 1.0 / (L * metric);
   double       raised[5], y[5], step[5], ahead[5], along = 0.0;
@@ -145,8 +151,8 @@ static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal,
   sums->largest = moved2 > sums->largest ? moved2 : sums->largest;
 }
 
-static inline __attribute__((always_inline)) flow_step_sums cell_range(flow_solver *S, const flow_gradient *w, bool is_orthonormal, bool is_again, int64_t first,
-                                                                       int64_t last)
+static inline __attribute__((always_inline)) flow_step_sums cell_range(flow_solver *S, const flow_gradient *w, bool is_orthonormal,
+                                                                       bool is_again, int64_t first, int64_t last)
 {
   const sparse_rows *D    = S->f->D;
   flow_step_sums     sums = {0};
@@ -167,9 +173,10 @@ static flow_step_sums cells(flow_solver *S, flow_gradient *w, bool is_again)
   #pragma omp parallel for schedule(static) if (n * FLOW_COMPONENTS >= FLOW_PARALLEL)
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
     const int64_t        first = chunk * FLOW_CHUNK, last = first + FLOW_CHUNK < n ? first + FLOW_CHUNK : n;
-    const flow_step_sums sums  = S->f->is_orthonormal ? is_again ? cell_range(S, w, true, true, first, last) : cell_range(S, w, true, false, first, last)
-                                 : is_again           ? cell_range(S, w, false, true, first, last)
-                                                      : cell_range(S, w, false, false, first, last);
+    const flow_step_sums sums =
+        S->f->is_orthonormal ? is_again ? cell_range(S, w, true, true, first, last) : cell_range(S, w, true, false, first, last)
+        : is_again ? cell_range(S, w, false, true, first, last)
+                             : cell_range(S, w, false, false, first, last);
     memcpy(w->sums[chunk], &sums, sizeof sums);
   }
   flow_step_sums sums = {0};
@@ -196,7 +203,8 @@ static void first_gradient(flow_solver *S, flow_gradient *w)
   rotate(&w->u_next, &w->u, &w->u_old), rotate(&w->force_next, &w->force, &w->force_old);
 }
 
-/* One iteration: a step that is short enough for its own curvature, and what comes after it. Returns |step| of the cell where it is largest. */
+/* One iteration: a step that is short enough for its own curvature, and what comes after it. Returns |step| of the cell where it is
+ * largest. */
 static double advance(flow_solver *S, flow_gradient *w, double *momentum)
 {
   double curvature, beta, next_momentum;

@@ -1,12 +1,13 @@
-/* Stress in the cone as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]: each component by itself and all from the same stress, a Newton
- * step on J + E_c in an auxiliary pyramid, damped; one multiplier g a cell.
+/* Stress in the cone as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]: each component by itself and all from the same stress, a
+ * Newton step on J + E_c in an auxiliary pyramid, damped; one multiplier g a cell.
  *
  *   c = 1/2 (1 - |s|^2/r^2), r = alpha (p + cohesion)     c~ = min(c - g/mu, 0)     E_c = 1/2 mu c~^2 - g^2/(2 mu)     g <- -mu c~
  *
- * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc), whose terms are both >= 0: the
- * clamp is a guard against rounding. Staggered stresses count in a cell by their mean around it. Against the paper: mu is a number of a cell,
- * beta A r^2 with the mean A of A_ee/N_ee, so that for beta = 1 the penalty's Hessian on the cone is that of the block, unless a raw one is asked
- * for: a bare number has a unit. Twice as much does not converge on the published column with the published damping of 0.5. */
+ * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc), whose terms are both >= 0:
+ * the clamp is a guard against rounding. Staggered stresses count in a cell by their mean around it. Against the paper: mu is a
+ * number of a cell, beta A r^2 with the mean A of A_ee/N_ee, so that for beta = 1 the penalty's Hessian on the cone is that of the
+ * block, unless a raw one is asked for: a bare number has a unit. Twice as much does not converge on the published column with the
+ * published damping of 0.5. */
 #include "optim/flow/flow_stress_lagrangian.h"
 
 static PetscErrorCode create(flow_solver *S)
@@ -20,14 +21,16 @@ static PetscErrorCode create(flow_solver *S)
   PetscCall(flow_array(S, "flow stress at cells", FLOW_COMPONENTS * n_cells, sizeof(double), &w->at_cells));
   PetscCall(flow_array(S, "flow multipliers", n_cells, sizeof(double), &w->multiplier));
   PetscCall(flow_array(S, "flow stiffness", n_cells, sizeof(double), &w->stiffness));
-  if (S->x->multiplier && S->o->lagrangian->keeps_multipliers) memcpy(w->multiplier, S->x->multiplier, (size_t)n_cells * sizeof(double));
+  if (S->x->multiplier && S->o->lagrangian->keeps_multipliers)
+    memcpy(w->multiplier, S->x->multiplier, (size_t)n_cells * sizeof(double));
   for (int e = 0; e < FLOW_COMPONENTS; ++e) {
     flow_component *k = &w->part[e];
     PetscCall(flow_component_create(S, e, k));
     PetscCall(flow_array(S, "flow cone gradient", n_cells, sizeof(double), &w->gradient[e]));
     PetscCall(flow_array(S, "flow cone hessian", n_cells, sizeof(double), &k->hessian));
     flow_component_to_cells(k, k->own, k->cells);
-    for (int64_t c = 0; c < n_cells; ++c) w->stiffness[c] += k->cells[c] / (FLOW_COMPONENTS * (S->f->is_orthonormal ? 1.0 : 2.0)); /* over N_ee */
+    for (int64_t c = 0; c < n_cells; ++c)
+      w->stiffness[c] += k->cells[c] / (FLOW_COMPONENTS * (S->f->is_orthonormal ? 1.0 : 2.0)); /* over N_ee */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -72,7 +75,8 @@ void flow_lagrangian_derivatives(flow_solver *S)
       for (int e = 2; e < FLOW_COMPONENTS; ++e) lowered[e] = 2.0 * s[e];
     }
     const double mu = r2 > 0.0 ? penalty(S, w, c) : 0.0, over = r2 > 0.0 ? 1.0 / r2 : 0.0,
-                 excess = mu > 0.0 ? fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0, curvature = -(S->f->is_orthonormal ? 1.0 : 2.0) * over;
+                 excess    = mu > 0.0 ? fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0,
+                 curvature = -(S->f->is_orthonormal ? 1.0 : 2.0) * over;
     for (int e = 0; e < FLOW_COMPONENTS; ++e) {
       const double slope = -lowered[e] * over;
       w->gradient[e][c]     = mu * excess * slope;
@@ -136,7 +140,8 @@ static PetscErrorCode newton_direction(flow_solver *S, flow_lagrangian *w)
 }
 
 /* J + E_c at s + gamma step less that at s, where g_s is the gradient of J and `curvature` that of the step: J is quadratic. */
-static double change_of_energy(flow_solver *S, flow_lagrangian *w, double gamma, double slope, double curvature, double before, double *scratch)
+static double change_of_energy(flow_solver *S, flow_lagrangian *w, double gamma, double slope, double curvature, double before,
+                               double *scratch)
 {
   for (int64_t i = 0; i < S->f->n_stress; ++i) scratch[i] = S->x->s[i] + gamma * w->step[i];
   flow_lagrangian_gather(S, scratch);

@@ -33,7 +33,8 @@ PetscErrorCode flow_coupled_create(flow_solver *S, const flow_coupling *c, flow_
   PetscCall(flow_array(S, "coupled parts", out->n_chunks, sizeof *out->part, &out->part));
   int64_t chunk = 0;
   for (int64_t b = 0; b < n_bodies; ++b)
-    for (int64_t k = start[b]; k < start[b + 1]; k += COUPLED_CHUNK) out->chunk_start[chunk] = k, out->chunk_body[chunk++] = (int32_t)b;
+    for (int64_t k = start[b]; k < start[b + 1]; k += COUPLED_CHUNK)
+      out->chunk_start[chunk] = k, out->chunk_body[chunk++] = (int32_t)b;
   out->chunk_start[out->n_chunks] = c->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,7 +85,8 @@ void flow_push(const flow_problem *f, double sign, double (*wrench)[FLOW_BODY], 
   }
 }
 
-static void change(flow_solver *S, const sparse_rows *transposed, const flow_coupled *coupled, double sign, const double *restrict d)
+static void change(flow_solver *S, const sparse_rows *transposed, const flow_coupled *coupled, double sign,
+                   const double *restrict d)
 {
   const flow_problem *f = S->f;
   double *restrict    u = S->u;

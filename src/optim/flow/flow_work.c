@@ -49,11 +49,13 @@ static PetscErrorCode check_coupling(const char *name, const flow_coupling *c, i
 {
   PetscFunctionBegin;
   for (int64_t k = 0; k < c->n; ++k) {
-    PetscCheck(c->sample[k] >= 0 && c->sample[k] < n_samples && c->body[k] >= 0 && c->body[k] < n_bodies, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: entry %" PRId64 " of %s couples sample %" PRId32 " of %" PRId64 " with body %" PRId32 " of %" PRId64, k, name, c->sample[k],
-               n_samples, c->body[k], n_bodies);
+    PetscCheck(c->sample[k] >= 0 && c->sample[k] < n_samples && c->body[k] >= 0 && c->body[k] < n_bodies, PETSC_COMM_SELF,
+               PETSC_ERR_USER_INPUT,
+               "flow: entry %" PRId64 " of %s couples sample %" PRId32 " of %" PRId64 " with body %" PRId32 " of %" PRId64, k, name,
+               c->sample[k], n_samples, c->body[k], n_bodies);
     PetscCheck(k == 0 || c->sample[k] >= c->sample[k - 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: entry %" PRId64 " of %s has sample %" PRId32 " after %" PRId32 "; samples must not fall", k, name, c->sample[k], c->sample[k - 1]);
+               "flow: entry %" PRId64 " of %s has sample %" PRId32 " after %" PRId32 "; samples must not fall", k, name,
+               c->sample[k], c->sample[k - 1]);
   }
   PetscCall(check_finite(name, c->n * FLOW_BODY, c->n ? c->wrench[0] : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -62,13 +64,16 @@ static PetscErrorCode check_coupling(const char *name, const flow_coupling *c, i
 static PetscErrorCode check(const flow_problem *f)
 {
   PetscFunctionBegin;
-  PetscCheck(f->G->n_rows == f->n_cells && f->G->n_cols == f->n_faces && f->GT->n_rows == f->n_faces && f->GT->n_cols == f->n_cells, PETSC_COMM_SELF,
-             PETSC_ERR_USER_INPUT, "flow: G has %" PRId64 " rows and %" PRId64 " columns, expected %" PRId64 " cells and %" PRId64 " faces", f->G->n_rows,
+  PetscCheck(f->G->n_rows == f->n_cells && f->G->n_cols == f->n_faces && f->GT->n_rows == f->n_faces && f->GT->n_cols == f->n_cells,
+             PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "flow: G has %" PRId64 " rows and %" PRId64 " columns, expected %" PRId64 " cells and %" PRId64 " faces", f->G->n_rows,
              f->G->n_cols, f->n_cells, f->n_faces);
-  PetscCheck(f->n_stress == 0 || (f->D->n_rows == f->n_stress && f->D->n_cols == f->n_faces && f->DT->n_rows == f->n_faces), PETSC_COMM_SELF,
-             PETSC_ERR_USER_INPUT, "flow: D does not fit the %" PRId64 " stress samples and %" PRId64 " faces", f->n_stress, f->n_faces);
-  PetscCheck(f->is_staggered || f->n_stress == 0 || f->n_stress == FLOW_COMPONENTS * f->n_cells, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "flow: %" PRId64 " stress samples at %" PRId64 " cells, expected 5 a cell or none", f->n_stress, f->n_cells);
+  PetscCheck(f->n_stress == 0 || (f->D->n_rows == f->n_stress && f->D->n_cols == f->n_faces && f->DT->n_rows == f->n_faces),
+             PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "flow: D does not fit the %" PRId64 " stress samples and %" PRId64 " faces",
+             f->n_stress, f->n_faces);
+  PetscCheck(f->is_staggered || f->n_stress == 0 || f->n_stress == FLOW_COMPONENTS * f->n_cells, PETSC_COMM_SELF,
+             PETSC_ERR_USER_INPUT, "flow: %" PRId64 " stress samples at %" PRId64 " cells, expected 5 a cell or none", f->n_stress,
+             f->n_cells);
   PetscCall(check_finite("u*", f->n_faces, f->u_star));
   PetscCall(check_finite("v*", FLOW_BODY * f->n_bodies, f->v_star));
   PetscCall(check_finite("mobility", f->n_faces, f->mobility));
@@ -79,9 +84,10 @@ static PetscErrorCode check(const flow_problem *f)
   PetscCall(check_coupling("F_p", &f->F_p, f->n_cells, f->n_bodies));
   PetscCall(check_coupling("F_s", &f->F_s, f->n_stress, f->n_bodies));
   for (int64_t j = 0; j < f->n_contacts; ++j)
-    PetscCheck(f->contact[j].body[0] < f->n_bodies && f->contact[j].body[1] < f->n_bodies && f->contact[j].mu >= 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: contact %" PRId64 " is between bodies %" PRId32 " and %" PRId32 " of %" PRId64 " and has mu = %g", j, f->contact[j].body[0],
-               f->contact[j].body[1], f->n_bodies, f->contact[j].mu);
+    PetscCheck(f->contact[j].body[0] < f->n_bodies && f->contact[j].body[1] < f->n_bodies && f->contact[j].mu >= 0.0,
+               PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "flow: contact %" PRId64 " is between bodies %" PRId32 " and %" PRId32 " of %" PRId64 " and has mu = %g", j,
+               f->contact[j].body[0], f->contact[j].body[1], f->n_bodies, f->contact[j].mu);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +96,8 @@ static void diagonal_of(const sparse_rows *rows, const double *face_weight, doub
 {
   FLOW_FOR(i, rows->n_rows) {
     double sum = 0.0;
-    for (int64_t k = rows->start[i]; k < rows->start[i + 1]; ++k) sum += rows->value[k] * rows->value[k] * face_weight[rows->col[k]];
+    for (int64_t k = rows->start[i]; k < rows->start[i + 1]; ++k)
+      sum += rows->value[k] * rows->value[k] * face_weight[rows->col[k]];
     diagonal[i] = sum;
   }
 }
@@ -113,7 +120,8 @@ static PetscErrorCode create_contacts(flow_solver *S)
           flow_mulv(f->inverse_mass[f->contact[j].body[side]], f->contact[j].row[k][side], moved);
           for (int d = 0; d < FLOW_BODY; ++d) sum[k] += f->contact[j].row[k][side][d] * moved[d];
         }
-    PetscCheck(sum[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "flow: contact %" PRId64 " cannot be pushed apart: both bodies are prescribed", j);
+    PetscCheck(sum[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "flow: contact %" PRId64 " cannot be pushed apart: both bodies are prescribed", j);
     S->diagonal_n[j] = sum[0], S->shifted_n[j] = (1.0 + FLOW_REDUNDANT) * sum[0], S->diagonal_t[j] = 0.5 * (sum[1] + sum[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,7 +141,8 @@ static PetscErrorCode create_pressure(flow_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r)
+PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x,
+                                  flow_report *r)
 {
   PetscFunctionBegin;
   *S = (flow_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v};

@@ -1,13 +1,13 @@
-/* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact, their pressure, friction and
- * contact forces found as one problem [TakahashiBatty2021; theory, section 13].
+/* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact, their pressure,
+ * friction and contact forces found as one problem [TakahashiBatty2021; theory, section 13].
  *
  * A step takes everything at its start: bodies go where they would without contact, faces get gravity, then
  *
  *   u = u* - mobility (G^T p + D^T s),   v = v* + dt M^-1 (F_p^T p + F_s^T s + B^T (lambda, z))
  *
- * with p, s, lambda, z of optim/flow. Bodies take the impulses that come out into their own equations (monolith_bodies.h), so that their
- * momenta are those of the forces to rounding, whatever they do when they turn. Bodies that overlap after it are moved apart, by positions
- * alone; grains that have come into solids are moved out, and hit them. */
+ * with p, s, lambda, z of optim/flow. Bodies take the impulses that come out into their own equations (monolith_bodies.h), so that
+ * their momenta are those of the forces to rounding, whatever they do when they turn. Bodies that overlap after it are moved apart,
+ * by positions alone; grains that have come into solids are moved out, and hit them. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -53,8 +53,8 @@ static void step_free(monolith_step *p)
 
 /* ---- forward ----------------------------------------------------------------------------------------------------------- */
 
-/* A body that crosses more cells in the step than a particle may would jump into material that has not made way. Those that have left the
- * domain do not count. */
+/* A body that crosses more cells in the step than a particle may would jump into material that has not made way. Those that have
+ * left the domain do not count. */
 static void check_pace(const monolith *m, step_verdict *verdict)
 {
   const mac_options *o = m->layout.scene->job->mac;
@@ -162,7 +162,8 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   monolith_solids_place(&m->solids, s, l->frames);
   double (*impulse)[6];
   PetscCall(memory_alloc("impulses", m->solids.n, sizeof *impulse, &impulse));
-  PetscErrorCode code = mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse);
+  PetscErrorCode code =
+      mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse);
   for (int k = 0; k < m->solids.n && !code; ++k)
     if (m->solids.solid[k].is_unknown) rigid_body_hit(rigid_body_of(s->bodies[m->solids.solid[k].body].body), impulse[k]);
   if (!code) code = monolith_record_hits(s, &m->solids, l->dt, (const double(*)[6])impulse, &m->contacts.record.forces);
@@ -185,7 +186,8 @@ static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdic
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
   PetscCall(contact_forces_merge(&m->contacts.record.forces, &p->pushed));
-  if (m->domain) PetscCall(mac_memory_remember(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
+  if (m->domain)
+    PetscCall(mac_memory_remember(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscCall(settle(m, p));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,8 +3,8 @@
  *
  * A body's equations are its own, g(v) = impulse (body_ops.residual: momentum and angular momentum at the end of the step against
  * those at its start), so that whatever the forces are, momenta of both kinds balance to rounding. Between bodies and continuum the
- * step is linear: v = v_free + inverse_mass (force, moment), about the velocity v_free of the step without them. Bodies that turn fast
- * and are not round then take the impulse a little otherwise, by O(dt) of their gyroscopic moment. [theory, section 10] */
+ * step is linear: v = v_free + inverse_mass (force, moment), about the velocity v_free of the step without them. Bodies that turn
+ * fast and are not round then take the impulse a little otherwise, by O(dt) of their gyroscopic moment. [theory, section 10] */
 #ifndef SS_SIM_MONOLITH_BODIES_H
 #define SS_SIM_MONOLITH_BODIES_H
 #include "sim/step/step_layout.h"

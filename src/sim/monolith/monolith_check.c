@@ -35,8 +35,10 @@ static void check_place(const scene *s, int i, diagnostics *d)
   for (int k = 0; k < 3 && b; ++k) {
     if (b->c[k] + b->radius > box->min[k] && b->c[k] - b->radius < box->max[k]) continue;
     snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
-    diagnostics_add_under(d, node_of(s, i), path, NULL, "starts outside mac.domain: its centre (%g, %g, %g) m and radius %g m leave %c from %g to %g m; move it, or make the domain larger", b->c[0],
-                          b->c[1], b->c[2], b->radius, "xyz"[k], box->min[k], box->max[k]);
+    diagnostics_add_under(d, node_of(s, i), path, NULL,
+                          "starts outside mac.domain: its centre (%g, %g, %g) m and radius %g m leave %c from %g to %g m; move it, "
+                          "or make the domain larger",
+                          b->c[0], b->c[1], b->c[2], b->radius, "xyz"[k], box -> min[k], box -> max[k]);
     return;
   }
 }
@@ -79,7 +81,10 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
   if (b) depth = fmax(depth, depth_in(b, &s->bodies[i])), size = fmin(size, b->radius);
   if (depth <= OVERLAP * size) return;
   snprintf(path, sizeof path, "bodies.%s", s->bodies[j].name);
-  diagnostics_add_under(d, node_of(s, j), path, NULL, "starts %g m deep in \"%s\": rigid bodies may not overlap; move one of them, or say touch: false under contact.pairs", depth, s->bodies[i].name);
+  diagnostics_add_under(
+      d, node_of(s, j), path, NULL,
+      "starts %g m deep in \"%s\": rigid bodies may not overlap; move one of them, or say touch: false under contact.pairs", depth,
+      s->bodies[i].name);
 }
 
 PetscErrorCode monolith_check(const scene *s, diagnostics *d)
@@ -108,8 +113,10 @@ static PetscErrorCode describe_grid(const scene *s, FILE *out)
   }
   for (int k = 0; k < 3; ++k) n[k] = nearbyint((o->domain->max[k] - o->domain->min[k]) / o->spacing);
   const double cells = volume / pow(o->spacing, 3);
-  fprintf(out, "  grid of %.0f x %.0f x %.0f cells of %g m, of which about %.3g hold material: as many pressures, %.3g stresses, %.3g faces\n", n[0], n[1], n[2], o->spacing, cells,
-          5.0 * cells, 3.0 * cells);
+  fprintf(out,
+          "  grid of %.0f x %.0f x %.0f cells of %g m, of which about %.3g hold material: as many pressures, %.3g stresses, %.3g "
+          "faces\n",
+          n[0], n[1], n[2], o->spacing, cells, 5.0 * cells, 3.0 * cells);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,7 +127,8 @@ static PetscErrorCode describe_solids(const scene *s, FILE *out)
   PetscCall(monolith_solids_create(s, &solids));
   for (int k = 0; k < solids.n; ++k) {
     const mac_solid *one = &solids.solid[k];
-    fprintf(out, "%s%s (%s%s", k == 0 ? "  solids in it: " : ", ", s->bodies[one->body].name, one->is_unknown ? "moved by it, " : "", isfinite(one->friction) ? "friction " : "the material's own friction)");
+    fprintf(out, "%s%s (%s%s", k == 0 ? "  solids in it: " : ", ", s->bodies[one->body].name,
+            one->is_unknown ? "moved by it, " : "", isfinite(one->friction) ? "friction " : "the material's own friction)");
     if (isfinite(one->friction)) fprintf(out, "%g)", one->friction);
   }
   if (solids.n > 0) fprintf(out, "\n");

@@ -77,7 +77,8 @@ static void diagonal_of(const flow_contact *f, const monolith_bodies *bodies, do
     }
 }
 
-PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, step_verdict *verdict)
+PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies,
+                                      step_verdict *verdict)
 {
   step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* rigid bodies move freely */
   PetscFunctionBegin;
@@ -108,7 +109,8 @@ void monolith_contacts_add(const monolith_contacts *c, const double *lambda, con
     for (int side = 0; side < 2 && c->contact[i].body[side] >= 0; ++side)
       for (int j = 0; j < 6; ++j)
         wrench[c->contact[i].body[side]][j] += c->contact[i].row[0][side][j] * lambda[i] +
-                                               c->contact[i].row[1][side][j] * z[2 * i] + c->contact[i].row[2][side][j] * z[2 * i + 1];
+                                               c->contact[i].row[1][side][j] * z[2 * i] +
+                                               c->contact[i].row[2][side][j] * z[2 * i + 1];
 }
 
 PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout *l, const double *lambda, const double *z,
@@ -172,7 +174,8 @@ static PetscErrorCode solve_parting(const parting *p, const step_layout *l, doub
     diagonal[i]      = p->c->W[9 * i];
   }
   const box_qp      q       = {.n = n, .apply = apply, .context = (void *)p, .diagonal = diagonal, .b = b, .lo = lo};
-  const box_options options = {.method = BOX_METHOD_MPRGP, .preconditioner = BOX_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
+  const box_options options = {
+      .method = BOX_METHOD_MPRGP, .preconditioner = BOX_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
   box_result        result  = {0};
   const PetscErrorCode code = box_solve(&q, &options, x, &result); /* whatever the verdict, x pushes only apart */
   if (!code) {

@@ -1,8 +1,9 @@
-/* The contacts among rigid bodies and obstacles in a step of `monolith`: as rows over the bodies that are solved for, their forces as
- * impulses and back, and what is pushed apart after the step.
+/* The contacts among rigid bodies and obstacles in a step of `monolith`: as rows over the bodies that are solved for, their forces
+ * as impulses and back, and what is pushed apart after the step.
  *
  * Contacts, their frames and rows are those of sim/step. With u = row . v + known in the contact's frame, known holds what moves as
- * prescribed and the shift of step_contacts.h: what is apart may close its gap. Overlaps are left to the positions: [theory, section 11]
+ * prescribed and the shift of step_contacts.h: what is apart may close its gap. Overlaps are left to the positions: [theory,
+ * section 11]
  *
  *   min 1/2 dx^T M dx,   N dx >= -share gap  where the bodies overlap at the end of the step,  N dx >= -gap  elsewhere
  *
@@ -32,8 +33,8 @@ void monolith_contacts_add(const monolith_contacts *c, const double *lambda, con
 /* The step is solved, l->v and l->frames are those of its end: forces, points, summary; and the memory. */
 PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout *l, const double *lambda, const double *z,
                                         contact_summary *out);
-/* After it: dx [n_bodies][6] by which bodies have to move, way and turn, each way at most `most` [m]. *worst: the deepest overlap before [m].
- * Nothing (false) if no overlap is deeper than `enough`. */
+/* After it: dx [n_bodies][6] by which bodies have to move, way and turn, each way at most `most` [m]. *worst: the deepest overlap
+ * before [m]. Nothing (false) if no overlap is deeper than `enough`. */
 PetscErrorCode monolith_contacts_part(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
                                       double enough, double most, double (*dx)[6], double *worst, bool *is_needed);
 #endif

@@ -35,7 +35,8 @@ static PetscErrorCode split(const mac_coupling *all, const monolith_solids *soli
 }
 
 /* wrench [.][6] += coupling times x, entry by entry in order. */
-static void add_coupling(int64_t n, const int32_t *sample, const int32_t *to, const double (*row)[6], const double *x, double (*wrench)[6])
+static void add_coupling(int64_t n, const int32_t *sample, const int32_t *to, const double (*row)[6], const double *x,
+                         double (*wrench)[6])
 {
   for (int64_t e = 0; e < n; ++e)
     for (int j = 0; j < 6; ++j) wrench[to[e]][j] += row[e][j] * x[sample[e]];
@@ -82,17 +83,32 @@ static void set_scales(monolith_flow *f, const step_layout *l, const monolith_bo
   f->problem.contact_scale  = f->problem.n_contacts > 0 ? mass * g / (double)f->problem.n_contacts : 0.0;
 }
 
-PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const step_layout *l, const monolith_bodies *bodies, const monolith_contacts *contacts,
-                                    const monolith_solids *solids)
+PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const step_layout *l, const monolith_bodies *bodies,
+                                    const monolith_contacts *contacts, const monolith_solids *solids)
 {
   PetscFunctionBegin;
   f->system  = y;
-  f->problem = (flow_problem){.n_faces = y->n_faces, .n_cells = y->n_cells, .n_stress = y->n_stress, .n_bodies = bodies->n, .n_contacts = contacts->n,
-                              .u_star = y->u, .v_star = (const double *)bodies->v_free, .mobility = y->mobility, .weight = y->weight,
-                              .G = &y->G, .GT = &y->GT, .D = &y->D, .DT = &y->DT, .ijk = (const int32_t(*)[3])y->ijk,
-                              .inverse_mass = (const double(*)[36])bodies->inverse_mass, .contact = contacts->contact,
-                              .is_staggered = y->arrangement == MAC_STAGGERED, .is_orthonormal = y->basis == MAC_ORTHONORMAL,
-                              .component = y->component, .sample_cells = (const int32_t(*)[4])y->sample_cells, .cohesion = y->cohesion};
+  f->problem = (flow_problem){.n_faces        = y->n_faces,
+                              .n_cells        = y->n_cells,
+                              .n_stress       = y->n_stress,
+                              .n_bodies       = bodies->n,
+                              .n_contacts     = contacts->n,
+                              .u_star         = y->u,
+                              .v_star         = (const double *)bodies->v_free,
+                              .mobility       = y->mobility,
+                              .weight         = y->weight,
+                              .G              = &y->G,
+                              .GT             = &y->GT,
+                              .D              = &y->D,
+                              .DT             = &y->DT,
+                              .ijk            = (const int32_t(*)[3])y->ijk,
+                              .inverse_mass   = (const double(*)[36])bodies->inverse_mass,
+                              .contact        = contacts->contact,
+                              .is_staggered   = y->arrangement == MAC_STAGGERED,
+                              .is_orthonormal = y->basis == MAC_ORTHONORMAL,
+                              .component      = y->component,
+                              .sample_cells   = (const int32_t(*)[4])y->sample_cells,
+                              .cohesion       = y->cohesion};
   PetscCall(allocate(f));
   PetscCall(split(&y->F_p, solids, &f->F_p, f->p_known));
   PetscCall(split(&y->F_s, solids, &f->F_s, f->s_known));
@@ -106,7 +122,8 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
 
 void monolith_flow_destroy(monolith_flow *f)
 {
-  void *arrays[] = {&f->x.p, &f->p_known, &f->alpha, &f->x.multiplier, &f->x.s, &f->s_known, &f->x.lambda, &f->x.z, &f->x.u, &f->x.v};
+  void *arrays[] = {&f->x.p,     &f->p_known,  &f->alpha, &f->x.multiplier, &f->x.s,
+                    &f->s_known, &f->x.lambda, &f->x.z,   &f->x.u,          &f->x.v};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   coupling_free(&f->F_p);
   coupling_free(&f->F_s);

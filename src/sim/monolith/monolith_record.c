@@ -45,7 +45,8 @@ static PetscErrorCode owners_find(const monolith_flow *f, const mac_state *state
 }
 
 /* wrench [n_solids][n_owners][6] += coupling times x, split by the mass of the sample's first cell. */
-static void split_coupling(const mac_coupling *c, const double *x, const mac_system *y, bool is_stress, const owners *o, double (*wrench)[6])
+static void split_coupling(const mac_coupling *c, const double *x, const mac_system *y, bool is_stress, const owners *o,
+                           double (*wrench)[6])
 {
   for (int64_t e = 0; e < c->n; ++e) {
     const int32_t sample = c->sample[e], cell = is_stress ? y->sample_cells[sample][0] : sample;
@@ -78,7 +79,8 @@ static PetscErrorCode add_forces(const monolith_solids *solids, const owners *o,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode monolith_record_hits(const scene *s, const monolith_solids *solids, double dt, const double (*impulse)[6], contact_forces *forces)
+PetscErrorCode monolith_record_hits(const scene *s, const monolith_solids *solids, double dt, const double (*impulse)[6],
+                                    contact_forces *forces)
 {
   PetscFunctionBegin;
   for (int k = 0; k < solids->n; ++k) {
@@ -89,7 +91,8 @@ PetscErrorCode monolith_record_hits(const scene *s, const monolith_solids *solid
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode monolith_record_forces(const monolith_flow *f, const mac_state *state, const scene *s, const monolith_solids *solids, contact_forces *forces)
+PetscErrorCode monolith_record_forces(const monolith_flow *f, const mac_state *state, const scene *s, const monolith_solids *solids,
+                                      contact_forces *forces)
 {
   owners          o;
   double        (*wrench)[6] = NULL;

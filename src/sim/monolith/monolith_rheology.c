@@ -61,8 +61,9 @@ void monolith_rheology_alpha(void *context, const double *p, const double *u, do
   monolith_rheology_rate(r, u, r->rate);
   for (int64_t i = 0; i < y->n_cells; ++i) {
     const int64_t slot   = y->cell_slot[i];
-    const double  rise   = r->constant[0][slot], I_0 = r->constant[1][slot], unit = r->constant[2][slot] * sqrt(r->constant[3][slot]);
-    const double  pressed = fmax(0.0, p[i]), lowest = I_0 * sqrt(pressed), sum = lowest + r->rate[i] * unit; /* I_0 sqrt(p), (I_0 + I) sqrt(p) */
+    const double  rise = r->constant[0][slot], I_0 = r->constant[1][slot], unit = r->constant[2][slot] * sqrt(r->constant[3][slot]);
+    const double  pressed = fmax(0.0, p[i]), lowest = I_0 * sqrt(pressed),
+                 sum     = lowest + r->rate[i] * unit; /* I_0 sqrt(p), (I_0 + I) sqrt(p) */
     const double  wanted = M_SQRT2 * (y->friction[i] + (sum > 0.0 ? rise * r->rate[i] * unit / sum : 0.0));
     const double  slope  = sum > 0.0 ? rise * unit * lowest / (sum * sum) : 0.0; /* dM/drate */
     const double  gain   = r->is_begun ? 4.0 * y->dt * pressed * slope / (y->rest_density[i] * y->h * y->h) : 0.0;

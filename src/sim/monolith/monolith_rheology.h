@@ -5,8 +5,9 @@
  * M_2, I_0, the grain's diameter d and density are constants of the particles, averaged in each cell like M. The rate is what the
  * operator D of the stresses says, so that it is the rate that friction works against.
  *
- * Friction follows the velocities of one outer iteration and sets those of the next. Where dt p dM/drate / (rho h^2) is large that overshoots, by ever
- * more on finer grids: after the first iteration of a step each cell takes 1 / (1 + 4 of that) of the change. */
+ * Friction follows the velocities of one outer iteration and sets those of the next. Where dt p dM/drate / (rho h^2) is large that
+ * overshoots, by ever more on finer grids: after the first iteration of a step each cell takes 1 / (1 + 4 of that) of the change.
+ * */
 #ifndef SS_SIM_MONOLITH_RHEOLOGY_H
 #define SS_SIM_MONOLITH_RHEOLOGY_H
 #include "discretize/mac/mac_system.h"

@@ -28,8 +28,9 @@ PetscErrorCode monolith_solids_check(const scene *s, diagnostics *d)
       const contact_law *a = law_of(s, one, j), *b = law_of(s, i, j);
       if (!is_continuum(&s->bodies[i]) || (a->never_touch == b->never_touch && a->friction == b->friction)) continue;
       diagnostics_add(d, (where ? where : root)->mark, "contact.pairs",
-                      "\"%s\" touches \"%s\" and \"%s\" differently: bodies of kind mac are one continuum on one grid; give both the same friction and touch", s->bodies[j].name,
-                      s->bodies[one].name, s->bodies[i].name);
+                      "\"%s\" touches \"%s\" and \"%s\" differently: bodies of kind mac are one continuum on one grid; give both "
+                      "the same friction and touch",
+                      s->bodies[j].name, s->bodies[one].name, s->bodies[i].name);
       break;
     }
   }

@@ -31,7 +31,8 @@ typedef struct {
   double           *shift, *mu; /* [n] m/s; 1 */
 } step_contacts;
 
-/* *c is filled in place; destroy copes with zeros. overlap_share: of overlaps that velocities push apart; 0: something else does. */
+/* *c is filled in place; destroy copes with zeros. overlap_share: of overlaps that velocities push apart; 0: something else does.
+ * */
 PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contacts *c);
 void           step_contacts_destroy(step_contacts *c);
 /* All contacts that may act in the step that `l` has begun, sorted by key, with their rows and shifts. Those that nothing can push
