@@ -20,17 +20,13 @@
 #include "optim/friction/anderson.h"
 #include "sim/exact/exact_dump.h"
 #include "sim/exact/exact_working_set.h"
-#include "sim/formulation.h"
-#include "sim/step/step_contact_report.h"
 #include "sim/step/step_finders.h"
+#include "sim/step/step_frame.h"
 #include <string.h>
 
 typedef struct {
-  formulation    base;
-  step_layout    layout;
-  step_contacts contacts;
-  step_record    record;
-  exact_dump     last; /* if the job asks for it */
+  step_frame frame;
+  exact_dump last; /* if the job asks for it */
 } exact;
 
 /* What leaves more than this of the residual is linearised anew: with the combination of steps an older matrix serves as well. */
@@ -78,7 +74,7 @@ static void problem_destroy(exact_problem *p)
 static PetscErrorCode problem_start(exact *e, exact_problem *p)
 {
   PetscFunctionBegin;
-  step_layout *l = &e->layout;
+  step_layout *l = &e->frame.layout;
   p->n           = p->unknowns.n;
   double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached}, *guess;
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
@@ -86,9 +82,9 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   step_unknowns_pick(&p->unknowns, l->v0, p->y);
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
-  PetscCall(memory_alloc("impulses", 3 * step_contacts_size(&e->contacts), sizeof(double), &guess));
-  step_impulses_guess(&e->record.known, &e->contacts.rows, step_contacts_spots(&e->contacts), l->dt, guess);
-  const PetscErrorCode code = exact_working_set_create(&e->contacts, l->v0, guess, &p->set);
+  PetscCall(memory_alloc("impulses", 3 * step_contacts_size(&e->frame.contacts), sizeof(double), &guess));
+  step_impulses_guess(&e->frame.record.known, &e->frame.contacts.rows, step_contacts_spots(&e->frame.contacts), l->dt, guess);
+  const PetscErrorCode code = exact_working_set_create(&e->frame.contacts, l->v0, guess, &p->set);
   memory_free(&guess);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -99,7 +95,7 @@ static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, do
                                step_report *report)
 {
   PetscFunctionBegin;
-  step_layout *l = &e->layout;
+  step_layout *l = &e->frame.layout;
   ++report->evaluations;
   PetscCall(step_layout_residual(l, p->g, with_tangent, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,7 +120,7 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
   delassus_destroy(&p->W);
-  PetscCall(step_unknowns_mass(&p->unknowns, &e->layout, &M));
+  PetscCall(step_unknowns_mass(&p->unknowns, &e->frame.layout, &M));
   PetscCall(step_unknowns_jacobian(&p->unknowns, &p->set.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
   sparse_rows_destroy(&M);
@@ -140,7 +136,7 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
 /* How a solver answered; a bad answer ends the attempt at this step, unless another linearisation follows anyway. */
 static void take_answer(const exact *e, const friction_result *answer, bool is_last, step_verdict *verdict, step_report *report)
 {
-  const job_solver *o = e->layout.scene->job->solver;
+  const job_solver *o = e->frame.layout.scene->job->solver;
   friction_report  *f = &report->friction;
   f->iterations += answer->iterations;
   f->absolute = answer->absolute, f->siconos = answer->siconos, f->scaled = answer->scaled;
@@ -155,13 +151,13 @@ static void take_answer(const exact *e, const friction_result *answer, bool is_l
     *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
-static bool wants_dump(const exact *e) { return e->layout.scene->job->output->fclib > 0; }
+static bool wants_dump(const exact *e) { return e->frame.layout.scene->job->output->fclib > 0; }
 
 /* With M and W as they are: impulses and velocities of the problem linearised at v. */
 static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  step_layout          *l = &e->layout;
+  step_layout          *l = &e->frame.layout;
   exact_working_set    *s = &p->set;
   step_unknowns_fold(&p->unknowns, p->g, p->right);
   delassus_solve(p->W, p->right, p->dy);
@@ -208,8 +204,8 @@ static PetscErrorCode step_back(exact *e, exact_problem *p, bool with_tangent, s
   *verdict = (step_verdict){STEP_OK, NULL, -1};
   anderson_forget(&p->past);
   memcpy(p->y, p->reached, (size_t)p->n * sizeof *p->y);
-  step_unknowns_expand(&p->unknowns, p->y, e->layout.v);
-  PetscCall(step_layout_follow(&e->layout));
+  step_unknowns_expand(&p->unknowns, p->y, e->frame.layout.v);
+  PetscCall(step_layout_follow(&e->frame.layout));
   PetscCall(evaluate(e, p, with_tangent, &norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -219,7 +215,7 @@ static PetscErrorCode step_back(exact *e, exact_problem *p, bool with_tangent, s
 static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
 {
   PetscFunctionBegin;
-  step_layout *l = &e->layout;
+  step_layout *l = &e->frame.layout;
   if (!p->past.f) {
     PetscCall(anderson_create(p->n, 5, &p->past));
     PetscCall(memory_alloc("velocities", p->n, sizeof(double), &p->weight));
@@ -271,8 +267,8 @@ static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, d
   for (int k = 0; k < TRIALS; ++k) {
     const double share = next_share(low, at_low, high, at_high, k);
     for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->start[i] + share * p->dy[i];
-    step_unknowns_expand(&p->unknowns, p->y, e->layout.v);
-    PetscCall(step_layout_follow(&e->layout));
+    step_unknowns_expand(&p->unknowns, p->y, e->frame.layout.v);
+    PetscCall(step_layout_follow(&e->frame.layout));
     *verdict = (step_verdict){STEP_OK, NULL, -1};
     PetscCall(evaluate(e, p, false, &norm, verdict, report));
     const double slope = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
@@ -286,7 +282,7 @@ static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, d
 
 static bool has_only_rigid(const exact *e)
 {
-  const scene *s = e->layout.scene;
+  const scene *s = e->frame.layout.scene;
   for (int i = 0; i < s->n_systems; ++i)
     if (s->systems[i]->ops->points != POINT_RIGID) return false;
   return true;
@@ -295,7 +291,7 @@ static bool has_only_rigid(const exact *e)
 /* Impulses need no digits that the next linearisation changes: how good they have to be where `norm` was left by the last one. */
 static double tolerance_of_impulses(const exact *e, const exact_problem *p, double norm)
 {
-  const job_solver *o    = e->layout.scene->job->solver;
+  const job_solver *o    = e->frame.layout.scene->job->solver;
   const double      last = o->friction->tolerance;
   if (p->set.n <= EXACT_FEW || o->newton->max_iterations == 1 || has_only_rigid(e)) return last;
   return fmax(last, fmin(LOOSEST, FORCING * last * norm / o->newton->tolerance));
@@ -308,8 +304,8 @@ static PetscErrorCode start_again(exact *e, exact_problem *p, bool is_only, step
   PetscFunctionBegin;
   anderson_forget(&p->past);
   if (is_only) memcpy(p->y, p->start, (size_t)p->n * sizeof *p->y);
-  step_unknowns_expand(&p->unknowns, p->y, e->layout.v);
-  PetscCall(step_layout_follow(&e->layout));
+  step_unknowns_expand(&p->unknowns, p->y, e->frame.layout.v);
+  PetscCall(step_layout_follow(&e->frame.layout));
   PetscCall(evaluate(e, p, true, &norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -317,8 +313,8 @@ static PetscErrorCode start_again(exact *e, exact_problem *p, bool is_only, step
 /* Look for contacts where fibres come together as they are led now; not again unless that has become another way. */
 static PetscErrorCode look_again(exact *e, exact_problem *p, bool *is_more, step_verdict *verdict)
 {
-  step_contacts *c = &e->contacts;
-  step_layout   *l = &e->layout;
+  step_contacts *c = &e->frame.contacts;
+  step_layout   *l = &e->frame.layout;
   const int64_t  n = step_contacts_size(c);
   double         moved = 0.0;
   uint64_t      *key;
@@ -342,12 +338,12 @@ static PetscErrorCode look_again(exact *e, exact_problem *p, bool *is_more, step
 /* Contacts that were left out, or not found when the step began, and would be passed: the next problem is made with them. */
 static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *is_complete, step_verdict *verdict)
 {
-  const step_layout *l = &e->layout;
+  const step_layout *l = &e->frame.layout;
   const double       speed = PASSING * l->scene->job->acceleration_scale * l->dt;
   int64_t            n_joined;
   bool               is_more = false;
   PetscFunctionBegin;
-  PetscCall(exact_working_set_join(&p->set, &e->contacts, l->v, speed, &n_joined));
+  PetscCall(exact_working_set_join(&p->set, &e->frame.contacts, l->v, speed, &n_joined));
   if (looks_again) PetscCall(look_again(e, p, &is_more, verdict));
   *is_complete = n_joined == 0 && !is_more;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -358,8 +354,8 @@ static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *i
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  const job_newton *o          = e->layout.scene->job->solver->newton;
-  const double      final      = e->layout.scene->job->solver->friction->tolerance;
+  const job_newton *o          = e->frame.layout.scene->job->solver->newton;
+  const double      final      = e->frame.layout.scene->job->solver->friction->tolerance;
   double            norm       = INFINITY, before, best = INFINITY;
   double            norm_at_start; /* of no interest: contacts are not solved for there */
   double            first;         /* slope of work where a way begins */
@@ -416,50 +412,41 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the step leaves behind of all its contacts. Those that are left out part or keep apart whatever their block of W. */
-static PetscErrorCode report_contacts(exact *e, exact_problem *p, step_report *report)
+/* The step is solved: make it permanent, unless a body refuses. Contacts that are left out part or keep apart whatever their block
+ * of W. */
+static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
-  step_layout *l = &e->layout;
-  const step_contacts *c = &e->contacts;
-  const int64_t n = step_contacts_size(c);
-  double *r = NULL, *u = NULL, *W = NULL;
+  const int64_t n = step_contacts_size(&e->frame.contacts);
+  double       *r = NULL, *u = NULL, *W = NULL;
   PetscFunctionBegin;
   PetscErrorCode code = memory_alloc("impulses", 3 * n, sizeof *r, &r);
   if (!code) code = memory_alloc("velocities of contacts", 3 * n, sizeof *u, &u);
   if (!code) code = memory_alloc("blocks of W", 9 * n, sizeof *W, &W);
   if (!code) {
-    exact_working_set_spread(&p->set, c, l->v, r, u);
+    exact_working_set_spread(&p->set, &e->frame.contacts, e->frame.layout.v, r, u);
     for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
     for (int64_t k = 0; k < p->set.n && p->W; ++k) m3_copy(W + 9 * p->set.contact[k], delassus_diagonal(p->W) + 9 * k);
-    code = step_contact_report(c, l, r, u, W, &e->record, &report->contact);
+    code = step_frame_accept(&e->frame, r, u, W, verdict, report);
   }
   memory_free(&r), memory_free(&u), memory_free(&W);
   PetscCall(code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The step is solved: make it permanent, unless a body refuses. */
-static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
-{
-  PetscFunctionBegin;
-  step_layout *l = &e->layout;
-  PetscCall(step_layout_end(l, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(report_contacts(e, p, report));
-  PetscCall(fibre_scene_accept(e->contacts.fibres));
   report->friction.n_contacts      = p->set.n;
   report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
-  PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode exact_try(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+typedef struct {
+  exact        *e;
+  exact_problem problem;
+} exact_attempt;
+
+static PetscErrorCode exact_try(void *context, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  PetscCall(step_unknowns_create(&e->layout, &p->unknowns));
-  memcpy(e->layout.v, e->layout.v0, (size_t)(3 * e->layout.n_blocks) * sizeof *e->layout.v);
-  PetscCall(step_layout_follow(&e->layout)); /* poses of obstacles at the end */
-  PetscCall(step_contacts_find(&e->contacts, &e->layout, &p->unknowns, verdict));
+  exact         *e = ((exact_attempt *)context)->e;
+  exact_problem *p = &((exact_attempt *)context)->problem;
+  e->last.n_contacts = 0;
+  PetscCall(step_frame_start(&e->frame, &p->unknowns, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(problem_start(e, p));
   if (p->unknowns.n_full > 0) {
@@ -470,20 +457,14 @@ static PetscErrorCode exact_try(exact *e, exact_problem *p, step_verdict *verdic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void exact_finish(void *context) { problem_destroy(&((exact_attempt *)context)->problem); }
+
 static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  exact        *e = (exact *)f;
-  exact_problem problem = {0};
-  *verdict              = (step_verdict){STEP_OK, NULL, -1};
-  memset(report, 0, sizeof *report);
-  report->friction.method = -1;
-  PetscCall(step_layout_begin(&e->layout, t, dt, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  e->last.n_contacts = 0;
-  const PetscErrorCode code = exact_try(e, &problem, verdict, report);
-  problem_destroy(&problem);
-  PetscCall(code);
+  exact_attempt  now = {.e = (exact *)f};
+  const step_try own = {exact_try, exact_finish, &now};
+  PetscCall(step_take(&now.e->frame.layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,25 +478,16 @@ static PetscErrorCode exact_describe(const scene *s, FILE *out)
 static PetscErrorCode exact_write_problem(const formulation *f, const char *path)
 {
   const exact *e = (const exact *)f;
-  return exact_dump_write(&e->last, e->layout.scene->job->name, path);
+  return exact_dump_write(&e->last, e->frame.layout.scene->job->name, path);
 }
 
-static PetscErrorCode exact_fields(formulation *f, field_table *table)
-{
-  exact *e = (exact *)f;
-  PetscFunctionBegin;
-  PetscCall(step_record_fields(&e->record, table));
-  PetscCall(fibre_scene_fields(e->contacts.fibres, table));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static PetscErrorCode exact_fields(formulation *f, field_table *table) { return step_frame_fields(&((exact *)f)->frame, table); }
 
 static void exact_destroy(formulation **f)
 {
   exact *e = (exact *)*f;
   if (!e) return;
-  step_layout_destroy(&e->layout);
-  step_contacts_destroy(&e->contacts);
-  step_record_destroy(&e->record);
+  step_frame_destroy(&e->frame);
   exact_dump_destroy(&e->last);
   memory_free(&e);
   *f = NULL;
@@ -526,13 +498,9 @@ static PetscErrorCode exact_create(scene *s, formulation **out)
   PetscFunctionBegin;
   exact *e;
   PetscCall(memory_alloc("exact formulation", 1, sizeof *e, &e));
-  e->base.ops = &exact_formulation;
-  step_record_attach(&e->record, &e->base);
-  *out        = &e->base;
-  PetscCall(step_layout_create(s, &e->layout));
-  PetscCall(step_contacts_create(s, s->job->contact->overlap_share, &e->contacts));
-  for (int i = 0; i < s->n_systems; ++i)
-    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
+  e->frame.base.ops = &exact_formulation;
+  *out              = &e->frame.base;
+  PetscCall(step_frame_create(s, s->job->contact->overlap_share, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,6 +20,7 @@
 #include "sim/monolith/monolith_flow.h"
 #include "sim/monolith/monolith_record.h"
 #include "sim/monolith/monolith_rheology.h"
+#include "sim/step/step_frame.h"
 #include <string.h>
 
 typedef struct {
@@ -193,9 +194,16 @@ static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode try_step(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+typedef struct {
+  monolith     *m;
+  monolith_step step;
+} monolith_attempt;
+
+static PetscErrorCode try_step(void *context, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
+  monolith      *m = ((monolith_attempt *)context)->m;
+  monolith_step *p = &((monolith_attempt *)context)->step;
   step_layout *l = &m->layout;
   PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
   if (m->domain && verdict->code == STEP_OK) check_pace(m, verdict);
@@ -212,19 +220,14 @@ static PetscErrorCode try_step(monolith *m, monolith_step *p, step_verdict *verd
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void finish_step(void *context) { step_free(&((monolith_attempt *)context)->step); }
+
 static PetscErrorCode take_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  monolith     *m = (monolith *)f;
-  monolith_step p = {0};
-  *verdict        = (step_verdict){STEP_OK, NULL, -1};
-  memset(report, 0, sizeof *report);
-  report->friction.method = -1;
-  PetscCall(step_layout_begin(&m->layout, t, dt, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  const PetscErrorCode code = try_step(m, &p, verdict, report);
-  step_free(&p);
-  PetscCall(code);
+  monolith_attempt now = {.m = (monolith *)f};
+  const step_try   own = {try_step, finish_step, &now};
+  PetscCall(step_take(&now.m->layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

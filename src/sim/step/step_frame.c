@@ -1,0 +1,67 @@
+#include "sim/step/step_frame.h"
+#include "sim/step/step_contact_report.h"
+#include <string.h>
+
+PetscErrorCode step_take(step_layout *l, double t, double dt, const step_try *own, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  *verdict = (step_verdict){STEP_OK, NULL, -1};
+  memset(report, 0, sizeof *report);
+  report->friction.method = -1;
+  PetscCall(step_layout_begin(l, t, dt, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscErrorCode code = own->attempt(own->context, verdict, report);
+  own->finish(own->context);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_frame_create(scene *s, double overlap_share, step_frame *f)
+{
+  PetscFunctionBegin;
+  step_record_attach(&f->record, &f->base);
+  PetscCall(step_layout_create(s, &f->layout));
+  PetscCall(step_contacts_create(s, overlap_share, &f->contacts));
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void step_frame_destroy(step_frame *f)
+{
+  step_layout_destroy(&f->layout);
+  step_contacts_destroy(&f->contacts);
+  step_record_destroy(&f->record);
+}
+
+PetscErrorCode step_frame_fields(step_frame *f, field_table *table)
+{
+  PetscFunctionBegin;
+  PetscCall(step_record_fields(&f->record, table));
+  PetscCall(fibre_scene_fields(f->contacts.fibres, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  step_layout *l = &f->layout;
+  PetscCall(step_unknowns_create(l, u));
+  memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end */
+  PetscCall(step_contacts_find(&f->contacts, l, u, verdict));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_frame_accept(step_frame *f, const double *r, const double *u, const double *W_diagonal, step_verdict *verdict,
+                                 step_report *report)
+{
+  PetscFunctionBegin;
+  step_layout *l = &f->layout;
+  PetscCall(step_layout_end(l, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(step_contact_report(&f->contacts, l, r, u, W_diagonal, &f->record, &report->contact));
+  PetscCall(fibre_scene_accept(f->contacts.fibres));
+  PetscCall(scene_set_time(l->scene, l->t + l->dt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
