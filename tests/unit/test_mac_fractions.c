@@ -147,6 +147,60 @@ static void shares_add_up_to_one(void **unused)
   assert_no_leak();
 }
 
+static double nearest_particle(const mac_scene *c, const double x[3])
+{
+  double least2 = INFINITY;
+  for (int64_t p = 0; p < c->n; ++p) {
+    double sum = 0.0;
+    for (int a = 0; a < 3; ++a) {
+      const double d = c->x[a][p] - x[a], period = c->s.grid.n[a] * c->s.grid.h;
+      sum += (d - period * round(d / period)) * (d - period * round(d / period));
+    }
+    if (sum < least2) least2 = sum;
+  }
+  return sqrt(least2);
+}
+
+/* Without half-cells: all else is the same to the bit; and distances at centres are those to the nearest of all particles. */
+static void bare_is_the_same(void **unused)
+{
+  (void)unused;
+  mac_scene            c;
+  const mac_scene_spec m = {
+      .h = 1.0 / 12, .n = {12, 12, 12}, .wall = MAC_ALL_PERIODIC, .is_filled = lower_half, .density = 1000.0, .jitter = 0.8};
+  mac_bins             bins = {0};
+  mac_weights          whole = {0}, bare = {0};
+  mac_fraction_options o = fraction_options(true);
+  level_set           *ball;
+  int64_t              n_air = 0;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.21, &ball));
+  const mac_solid solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(0.3, 0.95, 0.4)};
+  assert_ok(mac_bins_fill(&bins, &c.s.grid, 1, c.s.n, c.s.x));
+  assert_ok(mac_weights_compute(&whole, &c.s.grid, &bins, 1, &solid, &o));
+  o.is_bare = true;
+  assert_ok(mac_weights_compute(&bare, &c.s.grid, &bins, 1, &solid, &o));
+  for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
+    double x[3];
+    assert_close(bare.center[slot], whole.center[slot], 0.0);
+    assert_close(bare.cell_liquid[slot], whole.cell_liquid[slot], 0.0);
+    assert_close(bare.cell_fluid[slot], whole.cell_fluid[slot], 0.0);
+    for (int a = 0; a < 3; ++a) {
+      assert_close(bare.face_liquid[a][slot], whole.face_liquid[a][slot], 0.0);
+      assert_close(bare.face_fluid[a][slot], whole.face_fluid[a][slot], 0.0);
+    }
+    mac_cell_center(&c.s.grid, slot, x);
+    if (whole.cell_fluid[slot] < 1.0 || x[2] < 0.5) continue;
+    const double nearest = nearest_particle(&c, x);
+    if (nearest >= 1.5 * m.h) continue;
+    assert_close(bare.center[slot], fmin(m.h, nearest - 0.62 * m.h), 1e-12);
+    ++n_air;
+  }
+  assert_true(n_air > 50);
+  mac_weights_destroy(&whole), mac_weights_destroy(&bare), mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
 /* The surface of a pool meets a wall inside a cell at right angles: W_L next to the wall and in it is as far away from it. */
 static bool pool_at_wall(const double x[3]) { return x[2] < 0.5 && x[0] > 0.34375; }
 static void surface_goes_on_in_solids(void **unused)
@@ -318,5 +372,6 @@ static void images_have_the_image_of_the_system(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume), cmocka_unit_test(shares_add_up_to_one),
+TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
+          cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
           cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(images_have_the_image_of_the_system))

@@ -44,6 +44,7 @@ void mac_weights_destroy(mac_weights *w)
   for (int a = 0; a < 3; ++a)
     memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]), memory_free(&w->face_open[a]);
   memory_free(&w->share_start), memory_free(&w->block_fill), memory_free(&w->share), memory_free(&w->placed);
+  memory_free(&w->occupied);
   *w = (mac_weights){0};
 }
 
@@ -55,6 +56,7 @@ static PetscErrorCode reserve(mac_weights *w, int64_t n, bool is_area)
   if (is_area) PetscCall(memory_reserve("distances", n, sizeof *w->center, capacity, &w->center));
   ++capacity;
   PetscCall(memory_reserve("fill of blocks", n / MAC_BLOCK, sizeof *w->block_fill, &w->capacity[19], &w->block_fill));
+  PetscCall(memory_reserve("occupied cells", n / MAC_BLOCK, sizeof *w->occupied, &w->capacity[20], &w->occupied));
   double **const sample[] = {&w->cell_liquid,    &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0],
                              &w->edge_liquid[1], &w->edge_liquid[2], &w->cell_fluid,     &w->face_fluid[0],  &w->face_fluid[1],
                              &w->face_fluid[2],  &w->face_open[0],   &w->face_open[1],   &w->face_open[2]};
@@ -202,13 +204,24 @@ static void close_faces(mac_weights *w, const mac_grid *g, int64_t b)
   }
 }
 
-static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, bool is_area)
+/* Of their own halves, and areas: nothing is asked of other blocks. */
+static void average_alone(mac_share *s)
+{
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    const double *h = s->half[l];
+    s->cell[l] = 0.125 * (((h[0] + h[1]) + (h[2] + h[3])) + ((h[4] + h[5]) + (h[6] + h[7])));
+  }
+  memcpy(s->face, s->area, sizeof s->face);
+}
+
+static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, const mac_fraction_options *o)
 {
   const int32_t first = w->share_start[b], last = w->share_start[b + 1];
   double        tile[HALF_TILE], sum[HALF_TILE], all[HALF_TILE];
-  if (first == last) {
-    for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot)
+  if (first == last || o->is_bare) {
+    for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK && !o->is_bare; ++slot)
       for (int a = 0; a < 3; ++a) w->face_open[a][slot] = 1.0;
+    for (int32_t s = first; s < last; ++s) average_alone(w->share + s);
     close_faces(w, g, b);
     return;
   }
@@ -217,7 +230,7 @@ static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const m
     load_solid(w, t, w->share[s].solid, tile);
     sum_eight(tile, sum);
     average_solid(w->share + s, sum);
-    if (is_area) memcpy(w->share[s].face, w->share[s].area, sizeof w->share[s].face);
+    if (o->is_area) memcpy(w->share[s].face, w->share[s].area, sizeof w->share[s].face);
     for (int q = 0; q < HALF_TILE; ++q) all[q] += tile[q];
   }
   close_faces(w, g, b);
@@ -254,16 +267,16 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile t;
     mac_mirror_tile_load(g, b, &t);
-    const int fill = fill_of_tile(w, &t);
-    if (fill >= 0) fill_continuum(w, b, fill);
-    else {
+    const int fill = o->is_bare ? 0 : fill_of_tile(w, &t);
+    if (fill >= 0 && !o->is_bare) fill_continuum(w, b, fill);
+    if (fill < 0) {
       double tile[HALF_TILE], sum[HALF_TILE];
       load_continuum(w, &t, tile);
       sum_eight(tile, sum);
       average_continuum(w, b, sum);
       if (o->is_voxel) round_to_voxels(w, b, sum);
     }
-    average_solids(w, g, b, &t, o->is_area);
+    average_solids(w, g, b, &t, o);
     if (o->is_area) ghost_fluid(w, g, b, &t, o->least_theta);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -27,6 +27,7 @@ enum { MAC_HALVES = 8 }; /* half-cell (di,dj,dk) of a cell is number 4 di + 2 dj
 /* What one solid takes of the cells of one block. */
 typedef struct {
   int32_t solid;
+  double  center[MAC_BLOCK]; /* signed distance at centres; INFINITY where it is surely far outside */
   double  half[MAC_BLOCK][MAC_HALVES];
   double  cell[MAC_BLOCK], face[3][MAC_BLOCK]; /* W_S of centres and lower faces */
   double  area[3][MAC_BLOCK];                  /* of lower faces; mac_fraction_options.is_area */
@@ -43,13 +44,15 @@ typedef struct {
   mac_share *share;       /* [n_shares] by block, then by solid */
   mac_placed *placed;     /* [n_solids] */
   int8_t     *block_fill; /* [n_blocks] all half-cells within the box full 1, empty 0, neither -1 */
-  int64_t     capacity[20], n_solids;
+  uint64_t   *occupied;   /* [n_blocks] a bit for each cell that holds particles */
+  int64_t     capacity[21], n_solids;
 } mac_weights;
 
 typedef struct {
   double radius;              /* of particles, in h */
   bool   extends_into_solids; /* without: the continuum ends where its particles end */
   bool   is_area;
+  bool   is_bare;             /* is_area, and nobody asks for half-cells and edges of the continuum, nor for face_open */
   bool   is_voxel;            /* W_L of a cell is 1 from one half on, else 0, and of faces and edges the largest around them */
   double least_theta;         /* is_area: least W_L of a face at the surface */
 } mac_fraction_options;

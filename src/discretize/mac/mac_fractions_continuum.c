@@ -4,6 +4,7 @@
 #include <float.h>
 
 enum { GATHERED = 256, POINTS = MAC_HALVES + 1 }; /* the last point is the centre */
+static const double MIRRORED = 1.75;            /* [h] so deep in a solid points have an image */
 
 typedef struct {
   const mac_grid             *g;
@@ -11,6 +12,7 @@ typedef struct {
   const mac_fraction_options *o;
   mac_weights                *w;
   double                      full2; /* squared distance to a particle below which a half-cell is full */
+  int                         first; /* point: MAC_HALVES where only the centre counts */
 } continuum;
 
 /* Particles of a cell wrapped there from elsewhere, as seen from cell `seen`. */
@@ -18,6 +20,51 @@ static void image_offset(const mac_grid *g, const int32_t seen[3], double offset
 {
   for (int a = 0; a < 3; ++a)
     offset[a] = !mac_grid_is_periodic(g, a) ? 0.0 : seen[a] < 0 ? -g->n[a] * g->h : seen[a] >= g->n[a] ? g->n[a] * g->h : 0.0;
+}
+
+/* Squared distance along one axis from a point to cell i. */
+static double gap2(const mac_grid *g, int axis, int32_t i, double x)
+{
+  const double low = g->min[axis] + g->h * i - x, high = -low - g->h, gap = low > high ? low : high;
+  return gap > 0.0 ? gap * gap : 0.0;
+}
+
+static void lower_by_cell(const continuum *c, const int32_t at[3], const double x[3], double *least2)
+{
+  const int64_t slot = mac_grid_slot(c->g, at[0], at[1], at[2]);
+  double        offset[3];
+  if (slot < 0 || !(c->w->occupied[slot / MAC_BLOCK] >> (slot % MAC_BLOCK) & 1)) return;
+  image_offset(c->g, at, offset);
+  for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
+    const double d[3] = {c->bins->x[0][p] + offset[0] - x[0], c->bins->x[1][p] + offset[1] - x[1],
+                         c->bins->x[2][p] + offset[2] - x[2]};
+    if (v3_dot(d, d) < *least2) *least2 = v3_dot(d, d);
+  }
+}
+
+/* Squared distance from any point to the nearest particle in cells low ... high, DBL_MAX: none within reach. The cell around the
+ * point first, then those that may have a nearer one, until the distance makes no difference. */
+static double nearest_of_cells(const continuum *c, const double x[3], const int32_t low[3], const int32_t high[3], double reach)
+{
+  const mac_grid *g = c->g;
+  double          least2 = reach * reach;
+  int32_t         own[3], at[3];
+  for (int a = 0; a < 3; ++a) own[a] = (int32_t)floor((x[a] - g->min[a]) / g->h);
+  lower_by_cell(c, own, x, &least2);
+  for (at[0] = low[0]; at[0] <= high[0]; ++at[0]) {
+    const double gx = gap2(g, 0, at[0], x[0]);
+    if (gx >= least2) continue;
+    for (at[1] = low[1]; at[1] <= high[1]; ++at[1]) {
+      const double gxy = gx + gap2(g, 1, at[1], x[1]);
+      if (gxy >= least2) continue;
+      for (at[2] = low[2]; at[2] <= high[2]; ++at[2]) {
+        if (least2 <= c->full2) return least2;
+        if (gxy + gap2(g, 2, at[2], x[2]) < least2 && (at[0] != own[0] || at[1] != own[1] || at[2] != own[2]))
+          lower_by_cell(c, at, x, &least2);
+      }
+    }
+  }
+  return least2 < reach * reach ? least2 : DBL_MAX;
 }
 
 static void lower_minima(int n, const double (*restrict arm)[GATHERED], double quarter, int n_points, double *least2)
@@ -43,16 +90,23 @@ static void lower_minima(int n, const double (*restrict arm)[GATHERED], double q
 }
 
 /* Squared distances from the half-cells' centres, and the cell's, to the nearest particle of the 27 cells around. */
-static void nearest_of_cell(const continuum *c, const int32_t ijk[3], const int64_t slot[27], double least2[POINTS])
+static void nearest_of_cell(const continuum *c, const int32_t ijk[3], double least2[POINTS])
 {
   double arm[3][GATHERED], x[3], offset[3];
   int    n = 0;
   for (int q = 0; q < POINTS; ++q) least2[q] = DBL_MAX;
   mac_fractions_center(c->g, ijk, x);
+  if (c->first == MAC_HALVES) {
+    const int32_t low[3] = {ijk[0] - 1, ijk[1] - 1, ijk[2] - 1}, high[3] = {ijk[0] + 1, ijk[1] + 1, ijk[2] + 1};
+    least2[MAC_HALVES] = nearest_of_cells(c, x, low, high, (c->o->radius + 1.0) * c->g->h);
+    return;
+  }
   for (int t = 0; t < 27; ++t) {
-    if (slot[t] < 0) continue;
-    image_offset(c->g, (int32_t[3]){ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1}, offset);
-    for (int32_t p = c->bins->start[slot[t]]; p < c->bins->start[slot[t] + 1]; ++p) {
+    const int32_t at[3] = {ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1};
+    const int64_t slot = mac_grid_slot(c->g, at[0], at[1], at[2]); /* mirrored cells have no particles of their own */
+    if (slot < 0) continue;
+    image_offset(c->g, at, offset);
+    for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
       for (int a = 0; a < 3; ++a) arm[a][n] = c->bins->x[a][p] + offset[a] - x[a];
       if (++n < GATHERED) continue;
       lower_minima(n, arm, 0.25 * c->g->h, c->o->is_area ? POINTS : MAC_HALVES, least2);
@@ -62,47 +116,37 @@ static void nearest_of_cell(const continuum *c, const int32_t ijk[3], const int6
   lower_minima(n, arm, 0.25 * c->g->h, c->o->is_area ? POINTS : MAC_HALVES, least2);
 }
 
-/* The same at any point; stops at distances that make no difference. */
 static double nearest_of_point(const continuum *c, const double x[3], double reach)
 {
   const mac_grid *g = c->g;
-  double          least2 = DBL_MAX, offset[3];
   int32_t         low[3], high[3];
   for (int a = 0; a < 3; ++a) {
     low[a]  = (int32_t)floor((x[a] - reach - g->min[a]) / g->h);
     high[a] = (int32_t)floor((x[a] + reach - g->min[a]) / g->h);
   }
-  for (int32_t i = low[0]; i <= high[0]; ++i)
-    for (int32_t j = low[1]; j <= high[1]; ++j)
-      for (int32_t k = low[2]; k <= high[2]; ++k) {
-        const int64_t slot = mac_grid_slot(g, i, j, k);
-        if (slot < 0) continue;
-        image_offset(g, (int32_t[3]){i, j, k}, offset);
-        for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
-          const double d[3] = {c->bins->x[0][p] + offset[0] - x[0], c->bins->x[1][p] + offset[1] - x[1],
-                               c->bins->x[2][p] + offset[2] - x[2]};
-          if (v3_dot(d, d) < least2) least2 = v3_dot(d, d);
-        }
-        if (least2 <= c->full2) return least2;
-      }
-  return least2;
+  return nearest_of_cells(c, x, low, high, reach);
 }
 
-/* The image of a point in a solid on the other side of the solid's surface; false: too deep to matter, or beyond an open side. */
-static bool mirror_image(const continuum *c, int64_t block, const double x[3], double image[3])
+/* The image of a point in a solid on the other side of the solid's surface; false: too deep to matter, or beyond an open side.
+ * is_center: x is that of cell l of the block. */
+static bool mirror_image(const continuum *c, int64_t block, int l, bool is_center, const double x[3], double image[3])
 {
-  const mac_grid   *g = c->g;
+  const mac_grid    *g = c->g;
   const mac_weights *w = c->w;
-  double            least = INFINITY, slope[3];
-  const mac_placed *inside = NULL;
-  for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
-    const double phi = mac_placed_distance(w->placed + w->share[q].solid, x);
-    if (phi < least) least = phi, inside = w->placed + w->share[q].solid;
+  const int32_t      first = w->share_start[block], last = w->share_start[block + 1];
+  double             least = INFINITY, slope[3];
+  const mac_placed  *inside = NULL;
+  for (int32_t q = first; q < last; ++q) {
+    const mac_placed *one = w->placed + w->share[q].solid;
+    const double      phi = is_center           ? w->share[q].center[l]
+                            : last == first + 1 ? mac_placed_gradient(one, x, slope)
+                                                : mac_placed_distance(one, x);
+    if (phi < least) least = phi, inside = one;
   }
   v3_copy(image, x);
   if (!(least < 0.0)) return true; /* cut, with its centre outside */
-  if (least < -1.75 * g->h) return false;
-  mac_placed_gradient(inside, x, slope);
+  if (least < -MIRRORED * g->h) return false;
+  if (is_center || last > first + 1) mac_placed_gradient(inside, x, slope);
   if (!(v3_dot(slope, slope) > 0.01)) return false;
   v3_axpy(image, -2.0 * least / v3_dot(slope, slope), slope);
   for (int a = 0; a < 3; ++a) {
@@ -112,6 +156,14 @@ static bool mirror_image(const continuum *c, int64_t block, const double x[3], d
     image[a] = 2.0 * (image[a] > to ? to : from) - image[a];
   }
   return true;
+}
+
+/* Whether all of a cell lies so deep in solids that no half-cell of it has an image. */
+static bool is_deep(const continuum *c, int64_t block, int l)
+{
+  double least = INFINITY;
+  for (int32_t q = c->w->share_start[block]; q < c->w->share_start[block + 1]; ++q) least = fmin(least, c->w->share[q].center[l]);
+  return least < -(MIRRORED + 1.0) * c->g->h; /* twice the half-cells' distance from the centre: distances may be bounds */
 }
 
 static double share_of_half(const continuum *c, double least2)
@@ -131,16 +183,17 @@ static double solid_half(const mac_weights *w, int64_t block, int l, int q)
 static void extend_cell(const continuum *c, int64_t block, int l, const int32_t ijk[3], double least2[POINTS])
 {
   const mac_grid *g = c->g;
+  const bool      is_hidden = is_deep(c, block, l);
   double          x[3], all = 0.0, image[3];
   mac_fractions_center(g, ijk, x);
   for (int q = 0; q < POINTS; ++q) {
     if (q == MAC_HALVES && !c->o->is_area) break;
     const double share = q < MAC_HALVES ? solid_half(c->w, block, l, q) : all / MAC_HALVES;
     all += share;
-    if (share < 0.5) continue;
+    if (share < 0.5 || q < c->first) continue;
     const double step = q < MAC_HALVES ? 0.25 * g->h : 0.0;
     const double at[3] = {x[0] + (q >> 2 & 1 ? step : -step), x[1] + (q >> 1 & 1 ? step : -step), x[2] + (q & 1 ? step : -step)};
-    least2[q]          = mirror_image(c, block, at, image)
+    least2[q]          = !is_hidden && mirror_image(c, block, l, q == MAC_HALVES, at, image)
                              ? nearest_of_point(c, image, (q < MAC_HALVES ? c->o->radius + 0.25 : c->o->radius + 1.0) * g->h)
                              : DBL_MAX;
   }
@@ -148,15 +201,16 @@ static void extend_cell(const continuum *c, int64_t block, int l, const int32_t 
 
 static void fill_cell(const continuum *c, int64_t slot, double share)
 {
-  for (int q = 0; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * slot + q] = share;
+  for (int q = c->first; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * slot + q] = share;
   if (c->o->is_area) c->w->center[slot] = share > 0.5 ? -c->o->radius * c->g->h : c->g->h;
 }
 
 /* How many of the three cells along each axis around a cell, and so of the 27, hold particles. */
-static void count_occupied(const mac_bins *bins, const mac_mirror_tile *tile, uint8_t count[MAC_BLOCK])
+static void count_occupied(const mac_weights *w, const mac_mirror_tile *tile, uint8_t count[MAC_BLOCK])
 {
   uint8_t is_full[MAC_TILE], row[6][6][4], plane[6][4][4];
-  for (int t = 0; t < MAC_TILE; ++t) is_full[t] = tile->slot[t] >= 0 && bins->start[tile->slot[t] + 1] > bins->start[tile->slot[t]];
+  for (int t = 0; t < MAC_TILE; ++t)
+    is_full[t] = tile->slot[t] >= 0 && (w->occupied[tile->slot[t] / MAC_BLOCK] >> (tile->slot[t] % MAC_BLOCK) & 1);
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j)
       for (int k = 0; k < 4; ++k) {
@@ -176,7 +230,6 @@ static void compute_cell(const continuum *c, int64_t block, int l, int n_occupie
 {
   const bool    has_solid = c->o->extends_into_solids && c->w->share_start[block + 1] > c->w->share_start[block];
   const int64_t own = block * MAC_BLOCK + l;
-  int64_t       slot[27];
   int32_t       ijk[3];
   bool          is_solid = false;
   for (int q = 0; has_solid && q < MAC_HALVES; ++q) is_solid = is_solid || solid_half(c->w, block, l, q) >= 0.5;
@@ -187,13 +240,9 @@ static void compute_cell(const continuum *c, int64_t block, int l, int n_occupie
   double least2[POINTS];
   for (int q = 0; q < POINTS; ++q) least2[q] = DBL_MAX;
   mac_grid_cell(c->g, own, ijk);
-  if (n_occupied > 0) {
-    for (int t = 0; t < 27; ++t) /* mirrored cells have no particles of their own */
-      slot[t] = mac_grid_slot(c->g, ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1);
-    nearest_of_cell(c, ijk, slot, least2);
-  }
+  if (n_occupied > 0) nearest_of_cell(c, ijk, least2);
   if (is_solid) extend_cell(c, block, l, ijk, least2);
-  for (int q = 0; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * own + q] = share_of_half(c, least2[q]);
+  for (int q = c->first; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * own + q] = share_of_half(c, least2[q]);
   if (c->o->is_area) {
     const double phi = sqrt(least2[MAC_HALVES]) - c->o->radius * c->g->h;
     c->w->center[own] = phi < c->g->h ? phi : c->g->h;
@@ -218,19 +267,25 @@ static int8_t fill_of_block(const mac_weights *w, const mac_grid *g, int64_t b)
 void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
 {
   const double    full = o->radius - 0.25 > 0.0 ? (o->radius - 0.25) * g->h : 0.0;
-  const continuum c    = {g, particles, o, w, o->is_area ? 0.0 : full * full};
+  const continuum c    = {g, particles, o, w, o->is_area ? 0.0 : full * full, o->is_bare ? MAC_HALVES : 0};
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    w->occupied[b] = 0;
+    for (int l = 0; l < MAC_BLOCK; ++l)
+      w->occupied[b] |= (uint64_t)(particles->start[b * MAC_BLOCK + l + 1] > particles->start[b * MAC_BLOCK + l]) << l;
+  }
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile tile;
     uint8_t         count[MAC_BLOCK];
     mac_mirror_tile_load(g, b, &tile);
-    count_occupied(particles, &tile, count);
+    count_occupied(w, &tile, count);
     for (int l = 0; l < MAC_BLOCK; ++l) {
       int32_t ijk[3];
       mac_grid_cell(g, b * MAC_BLOCK + l, ijk);
       if (mac_grid_is_inside(g, ijk)) compute_cell(&c, b, l, count[l]);
       else fill_cell(&c, b * MAC_BLOCK + l, 0.0);
     }
-    w->block_fill[b] = fill_of_block(w, g, b);
+    if (!o->is_bare) w->block_fill[b] = fill_of_block(w, g, b);
   }
 }

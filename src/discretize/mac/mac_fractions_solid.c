@@ -59,24 +59,44 @@ static void cut_faces(mac_share *s, int l, double h, const double phi[27])
   }
 }
 
+/* Distances at the corners of a block's half-cells, each found once, when it is first asked for. */
+enum { CORNERS = 2 * MAC_SIDE + 1 };
+typedef struct {
+  const mac_grid   *g;
+  const mac_placed *solid;
+  int32_t           first[3]; /* half-cells from the corner of the box */
+  double            phi[CORNERS * CORNERS * CORNERS]; /* NaN: not yet */
+} corner_lattice;
+
+static double corner_distance(corner_lattice *t, int i, int j, int k)
+{
+  double *phi = t->phi + (i * CORNERS + j) * CORNERS + k;
+  if (isnan(*phi)) {
+    const double half = 0.5 * t->g->h, *min = t->g->min;
+    *phi = mac_placed_distance(t->solid, (double[3]){min[0] + half * (t->first[0] + i), min[1] + half * (t->first[1] + j),
+                                                     min[2] + half * (t->first[2] + k)});
+  }
+  return *phi;
+}
+
 static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool is_area, mac_share *s)
 {
+  corner_lattice t = {.g = g, .solid = p};
+  for (int a = 0; a < 3; ++a) t.first[a] = 2 * MAC_SIDE * g->block[b][a];
+  for (int c = 0; c < CORNERS * CORNERS * CORNERS; ++c) t.phi[c] = NAN;
   for (int l = 0; l < MAC_BLOCK; ++l) {
-    const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + (l >> 4), MAC_SIDE * g->block[b][1] + ((l >> 2) & 3),
-                            MAC_SIDE * g->block[b][2] + (l & 3)};
+    const int     at[3]  = {l >> 4, (l >> 2) & 3, l & 3};
+    const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + at[0], MAC_SIDE * g->block[b][1] + at[1],
+                            MAC_SIDE * g->block[b][2] + at[2]};
     double        x[3], phi[27];
     mac_fractions_center(g, ijk, x);
-    phi[13] = mac_placed_misses(p, x, 0.5 * g->h) ? INFINITY : mac_placed_distance(p, x);
-    if (fabs(phi[13]) > SLACK * HALF_DIAGONAL * g->h) {
-      fill_cell(s, l, phi[13] < 0.0 ? 1.0 : 0.0);
+    s->center[l] = mac_placed_misses(p, x, 0.5 * g->h) ? INFINITY : mac_placed_distance(p, x);
+    if (fabs(s->center[l]) > SLACK * HALF_DIAGONAL * g->h) {
+      fill_cell(s, l, s->center[l] < 0.0 ? 1.0 : 0.0);
       continue;
     }
-    for (int c = 0; c < 27; ++c) {
-      if (c == 13) continue;
-      const int    at[3]     = {c / 9 - 1, c / 3 % 3 - 1, c % 3 - 1};
-      const double corner[3] = {x[0] + 0.5 * g->h * at[0], x[1] + 0.5 * g->h * at[1], x[2] + 0.5 * g->h * at[2]};
-      phi[c] = mac_placed_distance(p, corner);
-    }
+    for (int c = 0; c < 27; ++c)
+      phi[c] = c == 13 ? s->center[l] : corner_distance(&t, 2 * at[0] + c / 9, 2 * at[1] + c / 3 % 3, 2 * at[2] + c % 3);
     cut_cell(s, l, phi);
     if (is_area) cut_faces(s, l, g->h, phi);
   }

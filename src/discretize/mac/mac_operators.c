@@ -2,6 +2,7 @@
 #include "core/memory.h"
 #include "discretize/mac/mac_system_internal.h"
 #include "discretize/mac/mac_velocity.h"
+#include <math.h>
 #include <string.h>
 
 /* Normal parts of the first two components of each basis. */
@@ -231,9 +232,8 @@ static void put_face(const mac_assembly *c, int64_t f, const int64_t *tile, doub
   const int64_t       slot = y->face_slot[f];
   const int           axis = y->face_axis[f], place = mac_grid_tile_place((int)(slot % MAC_BLOCK));
   const double        h3 = c->g->h * c->g->h * c->g->h, rest = rest_density_of_face(c, tile, place, axis, otherwise),
-               open = y->weights.face_open[axis][slot], least = c->o->density_floor * rest,
-               filled = y->weights.face_liquid[axis][slot];
-  double density = c->is_area ? rest : c->s->mass[axis][slot] / (h3 * (open > least_open ? open : least_open));
+               least = c->o->density_floor * rest, filled = y->weights.face_liquid[axis][slot];
+  double density = c->is_area ? rest : c->s->mass[axis][slot] / (h3 * fmax(y->weights.face_open[axis][slot], least_open));
   if (density < least) density = least;
   y->u[f]        = c->s->u[axis][slot];
   y->mobility[f] = y->dt / (density * (filled > c->o->face_fill ? filled : c->o->face_fill));

@@ -72,8 +72,16 @@ double mac_placed_gradient(const mac_placed *p, const double x[3], double gradie
 {
   double    local[3], slope[3] = {0};
   int       which = -1;
-  const double least = nearest_set(p, x, local, &which);
-  if (which >= 0) level_set_eval(p->solid->sets[which], local, slope, NULL);
+  double    least;
+  if (p->solid->n == 1) {
+    double arm[3];
+    mac_placed_arm(p, x, arm);
+    m3_mulv_t(local, p->solid->frame.R, arm);
+    least = level_set_eval(p->solid->sets[0], local, slope, NULL);
+  } else {
+    least = nearest_set(p, x, local, &which);
+    if (which >= 0) level_set_eval(p->solid->sets[which], local, slope, NULL);
+  }
   m3_mulv(gradient, p->solid->frame.R, slope);
   return least;
 }

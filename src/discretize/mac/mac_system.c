@@ -28,13 +28,11 @@ void mac_system_destroy(mac_system *y)
 
 static const double LIGHT = 0.25; /* of the mass of a full face */
 
-/* Granular somewhere: volumes. */
-static bool takes_areas(const mac_state *s, const mac_options *o)
+static bool is_granular(const mac_state *s)
 {
-  if (o->fractions != MAC_FRACTIONS_AUTO) return o->fractions == MAC_FRACTIONS_AREA;
   for (int64_t slot = 0; slot < s->grid.n_slots; ++slot)
-    if (s->friction[slot] > 0.0) return false;
-  return true;
+    if (s->friction[slot] > 0.0) return true;
+  return false;
 }
 
 static PetscErrorCode reserve_known(mac_system *y, int64_t n_slots)
@@ -58,10 +56,13 @@ static PetscErrorCode extrapolate_light_faces(mac_state *s, mac_system *y)
 PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt,
                                    mac_system *out)
 {
-  mac_assembly         c = {&s->grid, s, o, solids, n_solids, takes_areas(s, o), out};
+  const bool           has_stress = is_granular(s),
+             is_area = o->fractions == MAC_FRACTIONS_AUTO ? !has_stress : o->fractions == MAC_FRACTIONS_AREA;
+  mac_assembly         c = {&s->grid, s, o, solids, n_solids, is_area, out};
   mac_fraction_options f = {.radius              = o->particle_radius,
                             .extends_into_solids = o->extends_into_solids,
-                            .is_area             = c.is_area,
+                            .is_area             = is_area,
+                            .is_bare             = is_area && !has_stress,
                             .is_voxel            = o->fractions == MAC_FRACTIONS_VOXEL,
                             .least_theta         = o->ghost_fraction};
   PetscFunctionBegin;
