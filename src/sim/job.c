@@ -149,6 +149,7 @@ static const key_spec picture_keys[] = {
   {.name = "target", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, target), .unit = "m", .is_optional = true, .help = "what it looks at; chosen if not given"},
   {.name = "field", .type = KEY_STRING, .offset = offsetof(job_picture, field), .fallback = "speed", .help = "particle field that gives the colour"},
   {.name = "range", .type = KEY_REALS, .count = 2, .offset = offsetof(job_picture, range), .is_optional = true, .help = "of the colour bar; from the data if not given"},
+  {.name = "glass", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true, .help = "bodies drawn as glass, so that what is in them or behind them can be seen"},
   {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192, .help = "pixels"},
   {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192, .help = "pixels"},
   KEYS_END};

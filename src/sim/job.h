@@ -93,6 +93,7 @@ typedef struct {
   double      eye[3], target[3]; /* NaN: chosen from the bounds */
   const char *field;             /* colour of particles; "" chosen */
   double      range[2];
+  key_list    glass;             /* const char *: bodies that are drawn as glass */
   int64_t     width, height;
 } job_picture;
 

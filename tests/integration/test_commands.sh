@@ -56,5 +56,8 @@ cmp up_z/still.png none/still.png || fail "z is not up without gravity"
 cmp -s up_z/still.png up_y/still.png && fail "y is not up with gravity against it"
 cmp -s up_y/still.png up_x/still.png && fail "x is not up with gravity against it"
 pass "up in pictures"
+status 0 "$program" run up_z.yaml --out glass --set 'picture.glass=[free]'
+cmp -s up_z/still.png glass/still.png && fail "a body of glass looks like any other"
+pass "glass in pictures"
 "$program" schema | cmp -s - "$here/../../docs/job.md" || fail "docs/job.md is not what \`stickslip schema\` prints; write it anew"
 pass "docs/job.md is current"

@@ -133,6 +133,7 @@ static const bad_job bad[] = {
   {15, "solver: {linear: {method: cg}}", "15:27", "gmres"},
   {15, "solver: {linear: {restart: 0}}", "15:28", ">= 1"},
   {16, "output: {keep: 0}", "16:16", ">= 1"},
+  {18, "  z: {quantity: position, body: ball}\npicture: {glass: [bed, bal]}", "19:24", "did you mean \"ball\""},
   {18, "  z: {quantity: postion, body: ball}", "18:17", "did you mean \"position\""},
   {18, "  z: {quantity: position, body: bal}", "18:", "no body is called \"bal\""},
   {18, "  z: {quantity: position}", "18:", "wants a body"},

@@ -33,6 +33,7 @@ void render_view_of_job(const job *j, render_view *view)
   memcpy(view->range, p->range, sizeof view->range);
   view->up     = up_of_gravity(j->gravity);
   view->field  = p->field;
+  view->glass  = &p->glass;
   view->width  = (int)p->width;
   view->height = (int)p->height;
 }
@@ -324,6 +325,16 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Glass lets all of its faces be seen, near and far ones: `group` is "bodies/NAME". */
+static bool is_glass(const frame *f, int g, const render_view *view)
+{
+  const char *name = strrchr(frame_group_name(f, g), '/');
+  name             = name ? name + 1 : frame_group_name(f, g);
+  for (int i = 0; view->glass && i < view->glass->n; ++i)
+    if (strcmp(view->glass->item[i].value, name) == 0) return true;
+  return false;
+}
+
 static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_look *look, int *i_body)
 {
   PetscFunctionBegin;
@@ -341,8 +352,10 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
     int64_t  n_triangles;
     int32_t *triangles;
     double   normal[3];
+    const picture_paint glass = {{120, 150, 175}, 0.0f, 0.12f, 0.0f};
     PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
-    if (is_solid(f, g, n_triangles)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
+    if (is_glass(f, g, &look->view)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, glass));
+    else if (is_solid(f, g, n_triangles)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
     else if (is_tilted_plane(x, n_triangles, triangles, normal)) PetscCall(add_tilted_plane(p, n, x, n_triangles, triangles, normal));
     else PetscCall(add_outline(p, x, n_triangles, triangles));
     memory_free(&triangles);

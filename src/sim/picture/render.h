@@ -5,10 +5,11 @@
 
 /* How to look; NaN, NULL or 0 where the job's `picture:` block, or what is in the frame, shall decide. */
 typedef struct {
-  double      eye[3], target[3], range[2];
-  int         up; /* the axis that points up, against gravity: 0, 1, 2 */
-  const char *field;
-  int         width, height;
+  double          eye[3], target[3], range[2];
+  int             up; /* the axis that points up, against gravity: 0, 1, 2 */
+  const char     *field;
+  const key_list *glass; /* names of bodies to be seen through */
+  int             width, height;
 } render_view;
 
 /* View that a job asks for; texts stay the job's. */

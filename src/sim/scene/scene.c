@@ -146,6 +146,24 @@ static PetscErrorCode build_systems(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* picture.glass names bodies. */
+static void check_glass(const scene *s, diagnostics *d)
+{
+  const key_list *glass = &s->job->picture->glass;
+  for (int k = 0; k < glass->n; ++k) {
+    const char *names[256];
+    int         n = 0, found = 0;
+    for (int i = 0; i < s->n_bodies; ++i) {
+      found |= strcmp(s->bodies[i].name, glass->item[k].value) == 0;
+      if (n < 256) names[n++] = s->bodies[i].name;
+    }
+    const char *nearest = diagnostics_nearest(glass->item[k].value, n, names);
+    if (!found)
+      diagnostics_add(d, glass->item[k].node->mark, "picture.glass", "no body is called \"%s\"%s%s%s", (const char *)glass->item[k].value,
+                      nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "; give names of bodies");
+  }
+}
+
 PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene **out)
 {
   PetscFunctionBegin;
@@ -159,6 +177,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene *
   PetscCall(build_bodies(s, d));
   PetscCall(scene_build_laws(s, d));
   PetscCall(finish_kinds(s, d));
+  check_glass(s, d);
   if (diagnostics_count(d)) {
     scene_destroy(&s);
     PetscFunctionReturn(PETSC_SUCCESS);
