@@ -22,7 +22,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-box bench-assembly validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-sap bench-box bench-assembly validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -102,6 +102,10 @@ bench-friction: setup-build
 	@$(if $(DATA),,echo "make bench-friction DATA=FOLDER [LIMIT=20]"; exit 2)
 	@$(MAKE) --no-print-directory -j2 all $(B)/bench/friction/bench_friction
 	@B=$(B) sh validation/bench/friction/run.sh "$(DATA)" $(LIMIT)
+# 10,000 random problems of convex contact: iterations, and how far from the minimum (OF: as many)
+bench-sap: setup-build
+	@$(MAKE) --no-print-directory -j2 $(B)/unit/test_optim_sap
+	@SAP_PROBLEMS=$(or $(OF),10000) $(B)/unit/test_optim_sap
 # Quadratic programs with bounds: our solvers, the published competitors, PETSc's; EDGE: cells of the largest box
 $(B)/bench/box/bench_box: validation/bench/box/bench_box.c $(CODE)
 	@mkdir -p $(@D)

@@ -16,6 +16,7 @@ typedef struct {
 
 struct mass_factor {
   int64_t    n, n_components;
+  bool       by_pattern; /* zeros couple, too */
   int64_t   *start;
   int32_t   *dof, *place;
   component *part;
@@ -46,8 +47,10 @@ bool           mass_factor_is_threadable(const mass_factor *f, int64_t c) { retu
 
 /* ---- components and their order ---- */
 
+static inline bool couples(const sparse_rows *M, bool by_pattern, int64_t k) { return by_pattern || M->value[k] != 0.0; }
+
 /* Visit what hangs together with `seed`, breadth first; `place` is -1 where not visited yet. Returns the end of the queue. */
-static int64_t breadth_first(const sparse_rows *M, int32_t seed, int64_t first, int32_t *queue, int32_t *place)
+static int64_t breadth_first(const sparse_rows *M, bool by_pattern, int32_t seed, int64_t first, int32_t *queue, int32_t *place)
 {
   int64_t end  = first;
   place[seed]  = (int32_t)end;
@@ -55,7 +58,7 @@ static int64_t breadth_first(const sparse_rows *M, int32_t seed, int64_t first, 
   for (int64_t at = first; at < end; ++at)
     for (int64_t k = M->start[queue[at]]; k < M->start[queue[at] + 1]; ++k) {
       const int32_t j = M->col[k];
-      if (place[j] >= 0 || M->value[k] == 0.0) continue;
+      if (place[j] >= 0 || !couples(M, by_pattern, k)) continue;
       place[j]     = (int32_t)end;
       queue[end++] = j;
     }
@@ -68,27 +71,28 @@ static int compare_int32(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static int64_t half_bandwidth(const sparse_rows *M, int64_t first, int64_t end, const int32_t *dof, const int32_t *place)
+static int64_t half_bandwidth(const sparse_rows *M, bool by_pattern, int64_t first, int64_t end, const int32_t *dof,
+                              const int32_t *place)
 {
   int64_t width = 0;
   for (int64_t at = first; at < end; ++at)
     for (int64_t k = M->start[dof[at]]; k < M->start[dof[at] + 1]; ++k) {
       const int64_t distance = at - place[M->col[k]];
-      if (M->value[k] != 0.0 && distance > width) width = distance;
+      if (couples(M, by_pattern, k) && distance > width) width = distance;
     }
   return width;
 }
 
 /* Reverse Cuthill-McKee: breadth first from an unknown far out, backwards. Keeps whichever order has the narrower band. */
-static int64_t narrow_band(const sparse_rows *M, int64_t first, int64_t end, int64_t width, int32_t *spare, int32_t *dof,
-                           int32_t *place)
+static int64_t narrow_band(const sparse_rows *M, bool by_pattern, int64_t first, int64_t end, int64_t width, int32_t *spare,
+                           int32_t *dof, int32_t *place)
 {
   const size_t bytes = (size_t)(end - first) * sizeof *dof;
   int32_t      seed  = dof[first];
   memcpy(spare + first, dof + first, bytes);
   for (int round = 0; round < 3; ++round) { /* twice to the far end, then the order itself */
     for (int64_t at = first; at < end; ++at) place[dof[at]] = -1;
-    breadth_first(M, seed, first, dof, place);
+    breadth_first(M, by_pattern, seed, first, dof, place);
     seed = dof[end - 1];
   }
   for (int64_t low = first, high = end - 1; low < high; ++low, --high) {
@@ -96,7 +100,7 @@ static int64_t narrow_band(const sparse_rows *M, int64_t first, int64_t end, int
     dof[low] = dof[high], dof[high] = swap;
   }
   for (int64_t at = first; at < end; ++at) place[dof[at]] = (int32_t)at;
-  const int64_t other = half_bandwidth(M, first, end, dof, place);
+  const int64_t other = half_bandwidth(M, by_pattern, first, end, dof, place);
   if (other < width) return other;
   memcpy(dof + first, spare + first, bytes);
   for (int64_t at = first; at < end; ++at) place[dof[at]] = (int32_t)at;
@@ -116,7 +120,7 @@ static PetscErrorCode split(const sparse_rows *M, mass_factor *f)
   int64_t end = 0;
   for (int64_t i = 0; i < f->n; ++i) {
     if (f->place[i] >= 0) continue;
-    end                         = breadth_first(M, (int32_t)i, end, f->dof, f->place);
+    end                         = breadth_first(M, f->by_pattern, (int32_t)i, end, f->dof, f->place);
     f->start[++f->n_components] = end;
   }
   PetscCall(memory_alloc("factored components", f->n_components, sizeof *f->part, &f->part));
@@ -125,8 +129,8 @@ static PetscErrorCode split(const sparse_rows *M, mass_factor *f)
     const int64_t low = f->start[c], high = f->start[c + 1], n = high - low;
     qsort(f->dof + low, (size_t)n, sizeof *f->dof, compare_int32);
     for (int64_t at = low; at < high; ++at) f->place[f->dof[at]] = (int32_t)at;
-    int64_t width = half_bandwidth(M, low, high, f->dof, f->place);
-    if (width > 12 && width > n / 8) width = narrow_band(M, low, high, width, spare, f->dof, f->place);
+    int64_t width = half_bandwidth(M, f->by_pattern, low, high, f->dof, f->place);
+    if (width > 12 && width > n / 8) width = narrow_band(M, f->by_pattern, low, high, width, spare, f->dof, f->place);
     f->part[c].width = width > BAND_WIDTH_FINE && band_work(n, width) > BAND_WORK_MAX ? -1 : width;
   }
   memory_free(&spare);
@@ -168,14 +172,13 @@ static int64_t factor_band(const sparse_rows *M, const mass_factor *f, int64_t c
   return f->start[c + 1];
 }
 
-static PetscErrorCode factor_direct(const sparse_rows *M, const mass_factor *f, int64_t c)
+/* Component c as a matrix of its own, in places. */
+static PetscErrorCode component_rows(const sparse_rows *M, const mass_factor *f, int64_t c, sparse_rows *part)
 {
   const int64_t first = f->start[c], n = f->start[c + 1] - first;
   int64_t      *start = NULL, slot = 0, n_entries = 0;
   int32_t      *col   = NULL;
   double       *value = NULL;
-  sparse_rows   part  = {0};
-  bool          is_regular = false;
   PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i) n_entries += M->start[f->dof[first + i] + 1] - M->start[f->dof[first + i]];
   PetscErrorCode code = memory_alloc("component rows", n + 1, sizeof *start, &start);
@@ -184,48 +187,82 @@ static PetscErrorCode factor_direct(const sparse_rows *M, const mass_factor *f, 
   for (int64_t i = 0; !code && i < n; ++i) {
     const int32_t dof = f->dof[first + i];
     for (int64_t k = M->start[dof]; k < M->start[dof + 1]; ++k) {
-      if (M->value[k] == 0.0) continue;
+      if (!couples(M, f->by_pattern, k)) continue;
       col[slot]     = (int32_t)(f->place[M->col[k]] - first);
       value[slot++] = M->value[k];
     }
     start[i + 1] = slot;
   }
-  if (!code) code = sparse_rows_create("mass matrix", n, n, start, col, value, &part);
-  if (!code) code = sparse_direct_create(SPARSE_DIRECT_CHOLESKY, &part, &is_regular, &f->part[c].direct);
+  if (!code) code = sparse_rows_create("mass matrix", n, n, start, col, value, part);
   memory_free(&start), memory_free(&col), memory_free(&value);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode factor_direct(const sparse_rows *M, const mass_factor *f, int64_t c, bool *is_regular)
+{
+  sparse_rows part = {0};
+  PetscFunctionBegin;
+  PetscCall(component_rows(M, f, c, &part));
+  const PetscErrorCode code = f->part[c].direct ? sparse_direct_refactor(f->part[c].direct, &part, is_regular)
+                                                : sparse_direct_create(SPARSE_DIRECT_CHOLESKY, &part, is_regular, &f->part[c].direct);
   sparse_rows_destroy(&part);
   PetscCall(code);
-  PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
-             "the mass matrix is not positive definite: see the %" PRId64 " unknowns that hang together with row %" PRId32, n,
-             f->dof[first]);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *bad: the first row whose pivot is not above zero; n: there is none. */
+static void factor_bands(const sparse_rows *M, mass_factor *f, int64_t *bad)
+{
+  int64_t first = f->n;
+  #pragma omp parallel for schedule(dynamic, 8) reduction(min : first) if (f->n >= PARALLEL_PLACES)
+  for (int64_t c = 0; c < f->n_components; ++c) {
+    if (f->part[c].width < 0) continue;
+    const int64_t stop = factor_band(M, f, c);
+    if (stop < f->start[c + 1] && f->dof[stop] < first) first = f->dof[stop];
+  }
+  *bad = first;
 }
 
 static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
 {
-  int64_t bad = f->n;
+  int64_t bad;
+  bool    is_regular = true;
   PetscFunctionBegin;
   PetscCall(memory_alloc("pivots", f->n, sizeof *f->inverse_pivot, &f->inverse_pivot));
   for (int64_t c = 0; c < f->n_components; ++c)
     if (f->part[c].width > 0)
       PetscCall(memory_alloc("banded factors", (f->start[c + 1] - f->start[c]) * f->part[c].width, sizeof(double),
                              &f->part[c].factor));
-  #pragma omp parallel for schedule(dynamic, 8) reduction(min : bad) if (f->n >= PARALLEL_PLACES)
-  for (int64_t c = 0; c < f->n_components; ++c) {
-    if (f->part[c].width < 0) continue;
-    const int64_t stop = factor_band(M, f, c);
-    if (stop < f->start[c + 1] && f->dof[stop] < bad) bad = f->dof[stop];
-  }
+  factor_bands(M, f, &bad);
   PetscCheck(bad == f->n, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
              "the mass matrix is not positive definite: the pivot of row %" PRId64
              " is not above zero; is that unknown without mass?",
              bad);
-  for (int64_t c = 0; c < f->n_components; ++c)
-    if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c));
+  for (int64_t c = 0; c < f->n_components; ++c) {
+    if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c, &is_regular));
+    PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
+               "the mass matrix is not positive definite: see the %" PRId64 " unknowns that hang together with row %" PRId32,
+               f->start[c + 1] - f->start[c], f->dof[f->start[c]]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out)
+PetscErrorCode mass_factor_refactor(mass_factor *f, const sparse_rows *M, bool *is_definite)
+{
+  int64_t bad;
+  PetscFunctionBegin;
+  for (int64_t c = 0; c < f->n_components; ++c)
+    if (f->part[c].width > 0)
+      memset(f->part[c].factor, 0, (size_t)((f->start[c + 1] - f->start[c]) * f->part[c].width) * sizeof(double));
+  factor_bands(M, f, &bad);
+  *is_definite = bad == f->n;
+  for (int64_t c = 0; c < f->n_components && *is_definite; ++c)
+    if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c, is_definite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create(const sparse_rows *M, bool by_pattern, mass_factor **out)
 {
   mass_factor *f;
   PetscFunctionBegin;
@@ -233,7 +270,7 @@ PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out)
   PetscCheck(M->n_rows == M->n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "the mass matrix has %" PRId64 " rows and %" PRId64 " columns, expected a square one", M->n_rows, M->n_cols);
   PetscCall(memory_alloc("factored mass matrix", 1, sizeof *f, &f));
-  f->n                = M->n_rows;
+  f->n = M->n_rows, f->by_pattern = by_pattern;
   PetscErrorCode code = split(M, f);
   if (!code) code = factor_all(M, f);
   if (code) mass_factor_destroy(&f);
@@ -241,6 +278,9 @@ PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out)
   *out = f;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out) { return create(M, false, out); }
+PetscErrorCode mass_factor_create_pattern(const sparse_rows *M, mass_factor **out) { return create(M, true, out); }
 
 /* ---- solves ---- */
 

@@ -11,6 +11,11 @@ typedef struct mass_factor mass_factor;
 
 /* M [n x n] with both triangles, of which the lower one is read. Not positive definite: PETSC_ERR_MAT_CH_ZRPVT naming the row. */
 PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out);
+/* The same for matrices that will have other values: what is in the pattern counts as coupled, zero or not. */
+PetscErrorCode mass_factor_create_pattern(const sparse_rows *M, mass_factor **out);
+/* Of one made so, with other values in the same pattern; components and orderings are kept. *is_definite false: it is no factor of
+ * anything until this succeeds. */
+PetscErrorCode mass_factor_refactor(mass_factor *f, const sparse_rows *M, bool *is_definite);
 void           mass_factor_destroy(mass_factor **f);
 
 /* The order of the components: component c holds the places start[c] ... start[c+1]-1, and dof[place] is the unknown there. */

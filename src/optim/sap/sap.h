@@ -1,0 +1,68 @@
+/* The semi-analytic primal solver of convex contact [CastroEtAl2022, sec. IV-V; convex contact, sec. 4, 5]: velocities v that minimise
+ *
+ *   l(v) = 1/2 |v - v_free|_A^2 + sum_a l_a(u_a),   u = J v + known,   r = -dl/du
+ *
+ * with contact potentials l_a of sap_law.h: strictly convex, once differentiable, without constraints. Newton's method on
+ * H = A + J^T G J with a line search to the minimum along its direction comes to the only solution from any start. It runs on
+ * the unknowns that contacts touch: components of A without contact keep v_free, large ones with few touched unknowns are reduced to
+ * those by their Schur complement. The same bits on any number of threads.                                                          */
+#ifndef SS_OPTIM_SAP_H
+#define SS_OPTIM_SAP_H
+#include "core/key_table.h"
+#include "core/sparse_rows.h"
+#include "optim/friction/mass_factor.h"
+#include "optim/sap/sap_law.h"
+
+typedef struct {
+  const sparse_rows *A, *J;   /* [n x n] symmetric positive definite, both triangles; [3 n_contacts x n], normal rows first */
+  const mass_factor *factor;  /* of A */
+  int64_t            n_contacts;
+  const double      *v_free;  /* [n] velocities without impulses */
+  const double      *known;   /* [n_contacts][3] */
+  sap_model          model;
+  const sap_contact *contact; /* [n_contacts] */
+} sap_problem;
+
+enum { SAP_SEARCH_EXACT, SAP_SEARCH_BACKTRACKING };
+typedef struct sap_options {
+  int     search;
+  double  tolerance; /* |D g| <= tolerance max(|D A v|, |D J^T r|), g = dl/dv, D = diag(A)^-1/2: relative error of momentum */
+  int64_t max_iterations;
+} sap_options;
+#define SAP_OPTIONS_KEYS(T, member)                                                                                                \
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .fallback = "1.0e-8", .min = 0, .max = 1,       \
+   .is_open = true, .help = "of the contact problem: error of momentum over momentum or impulse, whichever is larger"},            \
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(T, member.max_iterations), .fallback = "200", .min = 1,           \
+   .max = 1000000, .help = "Newton iterations of a contact problem, 5 to 30 as a rule"},                                           \
+  {.name = "search", .type = KEY_ENUM, .offset = offsetof(T, member.search), .choices = sap_searches, .choice_help = sap_search_help, \
+   .fallback = "exact", .help = "along Newton's direction"}
+extern const char *const sap_searches[], *const sap_search_help[];
+
+#define SAP_VERDICT_TABLE(X)                                               \
+  X(SAP_OK, "solved")                                                      \
+  X(SAP_ROUND_OFF, "as far as rounding errors let it")                     \
+  X(SAP_ITERATIONS, "too many iterations")                                 \
+  X(SAP_ILL_CONDITIONED, "too ill-conditioned: no way downhill was found") \
+  X(SAP_STOPPED, "asked to stop")
+typedef enum {
+#define X(name, text) name,
+  SAP_VERDICT_TABLE(X)
+#undef X
+} sap_verdict;
+const char *sap_verdict_text(sap_verdict v);
+
+typedef struct {
+  sap_verdict verdict;
+  int64_t     iterations, searches; /* Newton's; evaluations of all contacts in line searches */
+  int64_t     n_unknowns;           /* that Newton's method ran on */
+  double      error, cost;          /* what the tolerance is asked of; l [J], of the unknowns that it ran on */
+} sap_result;
+
+/* v [n] in: a guess; out: v_free + A^-1 J^T r, to rounding whatever the verdict, so that momentum is kept. r, u [n_contacts][3] out: impulses,
+ * and velocities with that v. Fails when memory does. */
+PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, double *r, double *u, sap_result *out);
+/* Error of given velocities and impulses, evaluated apart from the solver: the largest of
+ *   |D (A (v - v_free) - J^T r)| / max(|D A v|, |D J^T r|)
+ *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       the law, in the norm of its compliance; of regularised contacts alone           */
+PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error);
+#endif

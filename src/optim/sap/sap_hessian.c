@@ -1,0 +1,115 @@
+#include "optim/sap/sap_hessian.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARALLEL_ROWS = 192 };
+
+void sap_hessian_destroy(sap_hessian *h)
+{
+  sparse_rows_destroy(&h->H);
+  mass_factor_destroy(&h->factor);
+  memory_free(&h->mark), memory_free(&h->work);
+}
+
+static int compare_int32(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Columns of row i, each once, in no order: to `col` unless NULL; mark [n] holds the last row that a column was seen in, plus 1. */
+static int64_t row_pattern(const sap_system *s, int64_t i, int32_t *mark, int32_t *col)
+{
+  int64_t n = 0;
+  for (int64_t k = s->S.start[i]; k < s->S.start[i + 1]; ++k) {
+    mark[s->S.col[k]] = (int32_t)i + 1;
+    if (col) col[n] = s->S.col[k];
+    ++n;
+  }
+  for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {
+    const int64_t a = s->contact[s->touch[k]];
+    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e) {
+      if (mark[s->column[e]] == i + 1) continue;
+      mark[s->column[e]] = (int32_t)i + 1;
+      if (col) col[n] = s->column[e];
+      ++n;
+    }
+  }
+  return n;
+}
+
+static PetscErrorCode build_pattern(const sap_system *s, int32_t *mark, sparse_rows *H)
+{
+  PetscFunctionBegin;
+  *H = (sparse_rows){.n_rows = s->n, .n_cols = s->n};
+  PetscCall(memory_alloc("Newton matrix", s->n + 1, sizeof *H->start, &H->start));
+  for (int64_t i = 0; i < s->n; ++i) H->start[i + 1] = H->start[i] + row_pattern(s, i, mark, NULL);
+  memset(mark, 0, (size_t)s->n * sizeof *mark);
+  PetscCall(memory_alloc("Newton matrix", H->start[s->n], sizeof *H->col, &H->col));
+  PetscCall(memory_alloc("Newton matrix", H->start[s->n], sizeof *H->value, &H->value));
+  for (int64_t i = 0; i < s->n; ++i) {
+    row_pattern(s, i, mark, H->col + H->start[i]);
+    qsort(H->col + H->start[i], (size_t)(H->start[i + 1] - H->start[i]), sizeof *H->col, compare_int32);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out)
+{
+  PetscFunctionBegin;
+  *out                = (sap_hessian){.s = s};
+  PetscErrorCode code = memory_alloc("marks of columns", team_threads() * s->n, sizeof *out->mark, &out->mark);
+  if (!code) code = memory_alloc("Newton direction", s->n, sizeof *out->work, &out->work);
+  if (!code) code = build_pattern(s, out->mark, &out->H);
+  if (code) sap_hessian_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void assemble_row(const sap_hessian *h, const double *restrict G, int64_t i, int32_t *restrict mark)
+{
+  const sap_system *s     = h->s;
+  double *const     value = h->H.value + h->H.start[i];
+  const int64_t     n     = h->H.start[i + 1] - h->H.start[i];
+  for (int64_t k = 0; k < n; ++k) mark[h->H.col[h->H.start[i] + k]] = (int32_t)k, value[k] = 0.0;
+  for (int64_t k = s->S.start[i]; k < s->S.start[i + 1]; ++k) value[mark[s->S.col[k]]] += s->S.value[k];
+  for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {
+    const int64_t       a = s->contact[s->touch[k]];
+    const double *const J = s->value + 3 * s->touch[k], *const g = G + 9 * a;
+    if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* does not push */
+    const double left[3] = {J[0] * g[0] + J[1] * g[3] + J[2] * g[6], J[0] * g[1] + J[1] * g[4] + J[2] * g[7],
+                            J[0] * g[2] + J[1] * g[5] + J[2] * g[8]};
+    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e)
+      value[mark[s->column[e]]] += left[0] * s->value[3 * e] + left[1] * s->value[3 * e + 1] + left[2] * s->value[3 * e + 2];
+  }
+}
+
+PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_definite)
+{
+  const int64_t n = h->s->n;
+  PetscFunctionBegin;
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_ROWS)
+  for (int64_t i = 0; i < n; ++i) assemble_row(h, G, i, h->mark + (int64_t)omp_get_thread_num() * n);
+  *is_definite = true;
+  if (h->factor) {
+    PetscCall(mass_factor_refactor(h->factor, &h->H, is_definite));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  const PetscErrorCode code = mass_factor_create_pattern(&h->H, &h->factor);
+  if (code == PETSC_ERR_MAT_CH_ZRPVT) { /* an answer, not an error */
+    error_clear();
+    *is_definite = false;
+  } else PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void sap_hessian_solve(const sap_hessian *h, const double *b, double *x)
+{
+  const int32_t *dof = mass_factor_dof(h->factor);
+  for (int64_t at = 0; at < h->s->n; ++at) h->work[at] = b[dof[at]];
+  mass_factor_solve_places(h->factor, h->work);
+  for (int64_t at = 0; at < h->s->n; ++at) x[dof[at]] = h->work[at];
+}

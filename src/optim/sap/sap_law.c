@@ -1,0 +1,86 @@
+#include "optim/sap/sap_law.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* The stiffest spring whose period with the mass 1/w is near_rigid dt: R_N = beta^2 w / (4 pi^2). */
+static double rigid_floor(const sap_parameters *p, double w) { return p->near_rigid * p->near_rigid * w / (4.0 * M_PI * M_PI); }
+
+sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap_source *s)
+{
+  const double delay = s->gap > 0.0 ? 0.0 : p->relaxation, time = p->dt * (p->dt + delay);
+  sap_contact  c     = {.mu = s->mu, .dt = p->dt};
+  c.R_n              = fmax(rigid_floor(p, s->w), 1.0 / (time * s->stiffness));
+  c.R_t              = p->stiction * s->w;
+  c.bias             = -s->gap / (p->dt + delay);
+  if (model != SAP_LAGGED) return c;
+  c.stiffness   = 1.0 / (p->dt * p->dt * fmax(rigid_floor(p, s->w), 1.0 / (p->dt * p->dt * s->stiffness)));
+  c.force       = -c.stiffness * s->gap;
+  c.dissipation = p->dissipation;
+  c.limit       = s->mu * p->dt * fmax(0.0, c.force) * fmax(0.0, 1.0 - p->dissipation * s->normal_speed);
+  c.slip        = fmax(p->slip, p->stiction * s->w * c.limit);
+  return c;
+}
+
+double sap_law_regularised(const sap_contact *c, const double u[3], double r[3], double G[9])
+{
+  const double y_n = (c->bias - u[0]) / c->R_n, y_1 = -u[1] / c->R_t, y_2 = -u[2] / c->R_t, y_t = sqrt(y_1 * y_1 + y_2 * y_2),
+               mu = c->mu, hat = mu * c->R_t / c->R_n;
+  r[0] = r[1] = r[2] = 0.0;
+  if (G) memset(G, 0, 9 * sizeof *G);
+  if (mu > 0.0 && y_t <= mu * y_n) { /* sticks */
+    r[0] = y_n, r[1] = y_1, r[2] = y_2;
+    if (G) G[0] = 1.0 / c->R_n, G[4] = G[8] = 1.0 / c->R_t;
+  } else if (y_n > -hat * y_t) { /* slides; without friction, pushes */
+    const double f = 1.0 / (1.0 + mu * hat), t_1 = y_t > 0.0 ? y_1 / y_t : 0.0, t_2 = y_t > 0.0 ? y_2 / y_t : 0.0;
+    r[0] = f * (y_n + hat * y_t);
+    r[1] = mu * r[0] * t_1, r[2] = mu * r[0] * t_2;
+    if (G) {
+      const double across = y_t > 0.0 ? mu * r[0] / y_t / c->R_t : 0.0, along = mu * hat * f / c->R_t;
+      G[0] = f / c->R_n;
+      G[1] = G[3] = mu * f * t_1 / c->R_n;
+      G[2] = G[6] = mu * f * t_2 / c->R_n;
+      G[4]        = across * t_2 * t_2 + along * t_1 * t_1;
+      G[8]        = across * t_1 * t_1 + along * t_2 * t_2;
+      G[5] = G[7] = (along - across) * t_1 * t_2;
+    }
+  }
+  return 0.5 * (c->R_n * r[0] * r[0] + c->R_t * (r[1] * r[1] + r[2] * r[2]));
+}
+
+double sap_law_lagged(const sap_contact *c, const double u[3], double r[3], double G[9])
+{
+  const double k = c->dt * c->stiffness, d = c->dissipation, slope = -k;
+  const double most = fmin(c->force / k, d > 0.0 ? 1.0 / d : INFINITY), v = fmin(u[0], most), change = slope * v;
+  const double N = c->dt * (v * (c->force + 0.5 * change) - 0.5 * d * v * v * (c->force + 2.0 / 3.0 * change));
+  const double push = u[0] < most ? c->force + change : 0.0, damp = u[0] < most ? 1.0 - d * v : 0.0;
+  const double soft = sqrt(u[1] * u[1] + u[2] * u[2] + c->slip * c->slip), t_1 = u[1] / soft, t_2 = u[2] / soft;
+  r[0] = c->dt * push * damp;
+  r[1] = -c->limit * t_1, r[2] = -c->limit * t_2;
+  if (G) {
+    memset(G, 0, 9 * sizeof *G);
+    G[0] = c->dt * (k * damp + d * push);
+    G[4] = c->limit / soft * (1.0 - t_1 * t_1);
+    G[8] = c->limit / soft * (1.0 - t_2 * t_2);
+    G[5] = G[7] = -c->limit / soft * t_1 * t_2;
+  }
+  return -N + c->limit * (soft - c->slip);
+}
+
+enum { PARALLEL_CONTACTS = 512 };
+
+void sap_laws(sap_model model, int64_t n, const sap_contact *c, const double *u, double *cost, double *r, double *G)
+{
+  if (model == SAP_REGULARISED) {
+    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
+    for (int64_t a = 0; a < n; ++a) cost[a] = sap_law_regularised(c + a, u + 3 * a, r + 3 * a, G ? G + 9 * a : NULL);
+  } else {
+    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
+    for (int64_t a = 0; a < n; ++a) cost[a] = sap_law_lagged(c + a, u + 3 * a, r + 3 * a, G ? G + 9 * a : NULL);
+  }
+}
+
+int sap_law_slides(const sap_contact *c, const double r[3])
+{
+  return r[0] > 0.0 && hypot(r[1], r[2]) >= c->mu * r[0] * (1.0 - 64.0 * DBL_EPSILON);
+}

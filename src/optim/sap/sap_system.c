@@ -1,0 +1,272 @@
+#include "optim/sap/sap_system.h"
+#include "core/memory.h"
+#include <inttypes.h>
+#include <math.h>
+#include <petscmat.h>
+#include <string.h>
+
+/* A component is reduced if it is large and few of its unknowns are touched: their complement is dense. */
+enum { REDUCED_SIZE = 64, REDUCED_RATIO = 8, REDUCED_MOST = 900, SOLVE_BATCH = 64, PARALLEL_WORK = 4096 };
+
+void sap_system_destroy(sap_system *s)
+{
+  sparse_rows_destroy(&s->S);
+  void *arrays[] = {&s->own, &s->v_free, &s->inverse, &s->start, &s->column, &s->value, &s->touch_start, &s->touch, &s->contact};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  s->n = 0;
+}
+
+/* What is being built. */
+typedef struct {
+  const sap_problem *p;
+  sap_system        *s;
+  bool              *is_touched; /* [of the problem's unknowns] */
+  int32_t           *index;      /* [of them] number among those that take part, -1: none */
+  int64_t            n_entries;
+  int32_t           *row, *col;
+  double            *entry;
+} builder;
+
+static PetscErrorCode mark_touched(builder *b)
+{
+  const sparse_rows *J = b->p->J;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("touched unknowns", b->p->A->n_rows, sizeof *b->is_touched, &b->is_touched));
+  PetscCall(memory_alloc("unknowns in contact", b->p->A->n_rows, sizeof *b->index, &b->index));
+  for (int64_t k = 0; k < J->start[J->n_rows]; ++k) b->is_touched[J->col[k]] = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int64_t count_touched(const builder *b, int64_t c)
+{
+  const int64_t *start = mass_factor_start(b->p->factor);
+  const int32_t *dof   = mass_factor_dof(b->p->factor);
+  int64_t        n     = 0;
+  for (int64_t at = start[c]; at < start[c + 1]; ++at) n += b->is_touched[dof[at]];
+  return n;
+}
+
+static bool is_reduced(const builder *b, int64_t c, int64_t n_touched)
+{
+  const int64_t *start = mass_factor_start(b->p->factor), size = start[c + 1] - start[c];
+  return size >= REDUCED_SIZE && n_touched * REDUCED_RATIO <= size && n_touched <= REDUCED_MOST;
+}
+
+/* Which unknowns take part, in their own order, and how many entries S has. */
+static PetscErrorCode number(builder *b)
+{
+  sap_system        *s     = b->s;
+  const sparse_rows *A     = b->p->A;
+  const int64_t     *start = mass_factor_start(b->p->factor);
+  const int32_t     *dof   = mass_factor_dof(b->p->factor);
+  PetscFunctionBegin;
+  for (int64_t c = 0; c < mass_factor_n_components(b->p->factor); ++c) {
+    const int64_t n_touched = count_touched(b, c);
+    const bool    is_small  = is_reduced(b, c, n_touched);
+    if (is_small) b->n_entries += n_touched * n_touched;
+    for (int64_t at = start[c]; at < start[c + 1]; ++at) {
+      const int32_t i = dof[at];
+      b->index[i]     = n_touched > 0 && (!is_small || b->is_touched[i]) ? 0 : -1;
+      if (b->index[i] == 0 && !is_small) b->n_entries += A->start[i + 1] - A->start[i];
+    }
+  }
+  for (int64_t i = 0; i < A->n_rows; ++i)
+    if (b->index[i] == 0) b->index[i] = (int32_t)s->n++;
+  PetscCall(memory_alloc("unknowns in contact", s->n, sizeof *s->own, &s->own));
+  for (int64_t i = 0; i < A->n_rows; ++i)
+    if (b->index[i] >= 0) s->own[b->index[i]] = (int32_t)i;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void add(builder *b, int32_t row, int32_t col, double value)
+{
+  b->row[b->n_entries] = row, b->col[b->n_entries] = col, b->entry[b->n_entries++] = value;
+}
+
+/* B [m][m] = (A_c^-1) at the places `at` of component c. */
+static PetscErrorCode inverse_block(const builder *b, int64_t c, int64_t m, const int64_t *at, double *B)
+{
+  const mass_factor *f    = b->p->factor;
+  const int64_t      size = mass_factor_start(f)[c + 1] - mass_factor_start(f)[c];
+  const bool         is_band = mass_factor_is_threadable(f, c);
+  const int          width   = is_band ? 3 : SOLVE_BATCH;
+  double            *from, *to = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("columns of an inverse", width * size, sizeof *from, &from));
+  PetscErrorCode code = is_band ? PETSC_SUCCESS : memory_alloc("columns of an inverse", width * size, sizeof *to, &to);
+  for (int64_t k = 0; k < m && !code; k += width) {
+    const int64_t n = m - k < width ? m - k : width;
+    memset(from, 0, (size_t)(width * size) * sizeof *from);
+    for (int64_t j = 0; j < n; ++j) from[is_band ? at[k + j] * 3 + j : j * size + at[k + j]] = 1.0;
+    if (is_band) mass_factor_solve_component(f, c, 3, from);
+    else code = mass_factor_solve_many(f, c, n, from, to);
+    for (int64_t j = 0; j < n && !code; ++j)
+      for (int64_t i = 0; i < m; ++i) B[(k + j) * m + i] = is_band ? from[at[i] * 3 + j] : to[j * size + at[i]];
+  }
+  memory_free(&from), memory_free(&to);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X = B^-1, both [m][m]; B is overwritten. */
+static PetscErrorCode invert(int64_t m, double *B, double *X)
+{
+  Mat      from = NULL, one = NULL, to = NULL;
+  double  *unit = NULL;
+  PetscInt n;
+  PetscFunctionBegin;
+  PetscCall(PetscIntCast(m, &n));
+  PetscCall(memory_alloc("unit matrix", m * m, sizeof *unit, &unit));
+  for (int64_t i = 0; i < m; ++i) unit[i * m + i] = 1.0;
+  PetscErrorCode code = MatCreateSeqDense(PETSC_COMM_SELF, n, n, B, &from);
+  if (!code) code = MatCreateSeqDense(PETSC_COMM_SELF, n, n, unit, &one);
+  if (!code) code = MatCreateSeqDense(PETSC_COMM_SELF, n, n, X, &to);
+  if (!code) code = MatCholeskyFactor(from, NULL, NULL);
+  if (!code) code = MatMatSolve(from, one, to);
+  PetscCall(MatDestroy(&from));
+  PetscCall(MatDestroy(&one));
+  PetscCall(MatDestroy(&to));
+  memory_free(&unit);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Schur complement of what is not touched: the inverse of the touched block of A_c^-1. */
+static PetscErrorCode reduce(builder *b, int64_t c, int64_t m)
+{
+  const mass_factor *f     = b->p->factor;
+  const int64_t      first = mass_factor_start(f)[c], end = mass_factor_start(f)[c + 1];
+  int64_t           *at, k = 0;
+  double            *B     = NULL, *X = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("touched places", m, sizeof *at, &at));
+  for (int64_t i = first; i < end; ++i)
+    if (b->is_touched[mass_factor_dof(f)[i]]) at[k++] = i - first;
+  PetscErrorCode code = memory_alloc("Schur complement", m * m, sizeof *B, &B);
+  if (!code) code = memory_alloc("Schur complement", m * m, sizeof *X, &X);
+  if (!code) code = inverse_block(b, c, m, at, B);
+  if (!code) code = invert(m, B, X);
+  for (int64_t i = 0; i < m && !code; ++i)
+    for (int64_t j = 0; j < m; ++j)
+      add(b, b->index[mass_factor_dof(f)[first + at[i]]], b->index[mass_factor_dof(f)[first + at[j]]], 0.5 * (X[i * m + j] + X[j * m + i]));
+  memory_free(&at), memory_free(&B), memory_free(&X);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode build_matrix(builder *b)
+{
+  sap_system        *s     = b->s;
+  const sparse_rows *A     = b->p->A;
+  const int64_t     *start = mass_factor_start(b->p->factor);
+  const int32_t     *dof   = mass_factor_dof(b->p->factor);
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("matrix in contact", b->n_entries, sizeof *b->row, &b->row));
+  PetscCall(memory_alloc("matrix in contact", b->n_entries, sizeof *b->col, &b->col));
+  PetscCall(memory_alloc("matrix in contact", b->n_entries, sizeof *b->entry, &b->entry));
+  b->n_entries = 0;
+  for (int64_t c = 0; c < mass_factor_n_components(b->p->factor); ++c) {
+    const int64_t m = count_touched(b, c);
+    if (m == 0) continue;
+    if (is_reduced(b, c, m)) {
+      PetscCall(reduce(b, c, m));
+      continue;
+    }
+    for (int64_t at = start[c]; at < start[c + 1]; ++at) /* zeros may couple components: those stay out */
+      for (int64_t k = A->start[dof[at]]; k < A->start[dof[at] + 1]; ++k)
+        if (A->value[k] != 0.0) add(b, b->index[dof[at]], b->index[A->col[k]], A->value[k]);
+  }
+  PetscCall(sparse_rows_from_triplets("matrix in contact", s->n, s->n, b->n_entries, b->row, b->col, b->entry, &s->S));
+  PetscCall(memory_alloc("free velocities", s->n, sizeof *s->v_free, &s->v_free));
+  PetscCall(memory_alloc("scaling", s->n, sizeof *s->inverse, &s->inverse));
+  for (int64_t i = 0; i < s->n; ++i) {
+    s->v_free[i] = b->p->v_free[s->own[i]];
+    for (int64_t k = s->S.start[i]; k < s->S.start[i + 1]; ++k)
+      if (s->S.col[k] == i) s->inverse[i] = 1.0 / sqrt(s->S.value[k]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The three rows of a contact side by side; a column may be missing in some of them. */
+static int64_t merge_rows(const builder *b, int64_t a, int32_t *column, double *value)
+{
+  const sparse_rows *J  = b->p->J;
+  int64_t            at[3], n = 0;
+  for (int i = 0; i < 3; ++i) at[i] = J->start[3 * a + i];
+  for (;;) {
+    int32_t next = INT32_MAX;
+    for (int i = 0; i < 3; ++i)
+      if (at[i] < J->start[3 * a + i + 1] && J->col[at[i]] < next) next = J->col[at[i]];
+    if (next == INT32_MAX) return n;
+    for (int i = 0; i < 3; ++i) {
+      const bool is_there = at[i] < J->start[3 * a + i + 1] && J->col[at[i]] == next;
+      if (value) value[3 * n + i] = is_there ? J->value[at[i]] : 0.0;
+      at[i] += is_there;
+    }
+    if (column) column[n] = b->index[next];
+    ++n;
+  }
+}
+
+static PetscErrorCode build_contacts(builder *b)
+{
+  sap_system *s = b->s;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("contact columns", s->n_contacts + 1, sizeof *s->start, &s->start));
+  for (int64_t a = 0; a < s->n_contacts; ++a) s->start[a + 1] = s->start[a] + merge_rows(b, a, NULL, NULL);
+  const int64_t n = s->start[s->n_contacts];
+  PetscCall(memory_alloc("contact columns", n, sizeof *s->column, &s->column));
+  PetscCall(memory_alloc("contact columns", 3 * n, sizeof *s->value, &s->value));
+  PetscCall(memory_alloc("contact columns", n, sizeof *s->contact, &s->contact));
+  PetscCall(memory_alloc("contacts of unknowns", n, sizeof *s->touch, &s->touch));
+  PetscCall(memory_alloc("contacts of unknowns", s->n + 1, sizeof *s->touch_start, &s->touch_start));
+  for (int64_t a = 0; a < s->n_contacts; ++a) {
+    merge_rows(b, a, s->column + s->start[a], s->value + 3 * s->start[a]);
+    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e) s->contact[e] = (int32_t)a;
+  }
+  for (int64_t e = 0; e < n; ++e) ++s->touch_start[s->column[e] + 1];
+  for (int64_t i = 0; i < s->n; ++i) s->touch_start[i + 1] += s->touch_start[i];
+  for (int64_t e = 0; e < n; ++e) s->touch[s->touch_start[s->column[e]]++] = e;
+  for (int64_t i = s->n; i > 0; --i) s->touch_start[i] = s->touch_start[i - 1];
+  s->touch_start[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out)
+{
+  builder b = {.p = p, .s = out};
+  PetscFunctionBegin;
+  *out                = (sap_system){.n_contacts = p->n_contacts};
+  PetscErrorCode code = mark_touched(&b);
+  if (!code) code = number(&b);
+  if (!code) code = build_matrix(&b);
+  if (!code) code = build_contacts(&b);
+  memory_free(&b.is_touched), memory_free(&b.index), memory_free(&b.row), memory_free(&b.col), memory_free(&b.entry);
+  if (code) sap_system_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void sap_system_velocity(const sap_system *s, const double *restrict x, double *restrict u)
+{
+  #pragma omp parallel for schedule(static) if (s->start[s->n_contacts] >= PARALLEL_WORK)
+  for (int64_t a = 0; a < s->n_contacts; ++a) {
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e)
+      for (int i = 0; i < 3; ++i) sum[i] += s->value[3 * e + i] * x[s->column[e]];
+    for (int i = 0; i < 3; ++i) u[3 * a + i] = sum[i];
+  }
+}
+
+void sap_system_impulse(const sap_system *s, const double *restrict r, double *restrict y)
+{
+  #pragma omp parallel for schedule(static) if (s->start[s->n_contacts] >= PARALLEL_WORK)
+  for (int64_t i = 0; i < s->n; ++i) {
+    double sum = 0.0;
+    for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {
+      const double *const J = s->value + 3 * s->touch[k], *const push = r + 3 * (int64_t)s->contact[s->touch[k]];
+      sum += J[0] * push[0] + J[1] * push[1] + J[2] * push[2];
+    }
+    y[i] = sum;
+  }
+}

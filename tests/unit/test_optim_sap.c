@@ -1,0 +1,364 @@
+/* Convex contact: laws against their definition, the solver against certificates and an independent one, reduction, threads. */
+#include "sap_fixture.h"
+#include "core/team.h"
+#include "optim/friction/cone.h"
+#include "optim/sap/sap_system.h"
+
+static const sap_options exact_search = {SAP_SEARCH_EXACT, 1e-10, 200};
+
+/* ---- one contact ---- */
+
+static sap_contact random_contact(uint64_t seed, sap_model model)
+{
+  const sap_parameters step = {.dt = 0.01, .relaxation = 0.02 * random_u01(seed, 0, 1), .near_rigid = 1.0, .stiction = pow(10, -3.0 * random_u01(seed, 1, 1)),
+                               .dissipation = 10.0 * random_u01(seed, 2, 1), .slip = 1e-2};
+  const sap_source s = {.mu = random_index(seed, 3, 1, 8) ? 2.0 * random_u01(seed, 4, 1) : 0.0, .gap = random_range(seed, 5, 1, -2e-3, 5e-4),
+                        .stiffness = pow(10.0, 1.0 + 5.0 * random_u01(seed, 6, 1)), .w = 0.5 + random_u01(seed, 7, 1),
+                        .normal_speed = random_range(seed, 8, 1, -0.2, 0.1)};
+  return sap_contact_make(model, &step, &s);
+}
+
+static void velocity_of(uint64_t seed, double u[3])
+{
+  for (int i = 0; i < 3; ++i) u[i] = random_range(seed, (uint64_t)i, 2, -0.2, 0.2);
+}
+
+/* K ∋ r  _|_  x = u - bias + R r ∈ K*: what the projection in the norm of R means. */
+static void regularised_law_is_a_complementarity(void **state)
+{
+  int seen[3] = {0};
+  (void)state;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const sap_contact c = random_contact(seed, SAP_REGULARISED);
+    double            u[3], r[3];
+    velocity_of(seed, u);
+    sap_law_regularised(&c, u, r, NULL);
+    const double x[3] = {u[0] - c.bias + c.R_n * r[0], u[1] + c.R_t * r[1], u[2] + c.R_t * r[2]};
+    const double size = v3_norm(r) + 1.0;
+    assert_true(hypot(r[1], r[2]) <= c.mu * r[0] + 1e-13 * size);
+    assert_true(c.mu * hypot(x[1], x[2]) <= x[0] + 1e-13 * size);
+    assert_close(v3_dot(r, x), 0.0, 1e-13 * size * size);
+    seen[r[0] <= 0.0 ? 0 : sap_law_slides(&c, r) ? 1 : 2]++;
+  }
+  for (int k = 0; k < 3; ++k) assert_true(seen[k] > 100); /* open, slides, sticks */
+  assert_no_leak();
+}
+
+typedef double (*law)(const sap_contact *, const double *, double *, double *);
+
+/* r = -dl/du and G = -dr/du by central differences; kinks are left out. */
+static void laws_are_derivatives(void **state)
+{
+  const law    laws[2] = {sap_law_regularised, sap_law_lagged};
+  const double h = 1e-6;
+  int          tested = 0;
+  (void)state;
+  for (int model = 0; model < 2; ++model)
+    for (uint64_t seed = 0; seed < 600; ++seed) {
+      const sap_contact c = random_contact(seed, (sap_model)model);
+      double            u[3], r[3], G[9], low[3], high[3], any[9];
+      velocity_of(seed + 7000, u);
+      laws[model](&c, u, r, G);
+      double slope[9], size = 1e-6;
+      for (int i = 0; i < 9; ++i) size = fmax(size, fabs(G[i]));
+      bool is_smooth = true;
+      for (int i = 0; i < 3; ++i) {
+        double v[3] = {u[0], u[1], u[2]}, g_low[9], g_high[9];
+        v[i]              = u[i] + h;
+        const double up   = laws[model](&c, v, high, g_high);
+        v[i]              = u[i] - h;
+        const double down = laws[model](&c, v, low, g_low);
+        for (int k = 0; k < 9; ++k) is_smooth = is_smooth && fabs(g_high[k] - g_low[k]) < 1e-3 * size;
+        assert_close((up - down) / (2 * h), -r[i], 1e-3 * h * size + 1e-9 * (1.0 + fabs(r[i])) + 2.0 * size * h * !is_smooth);
+        for (int k = 0; k < 3; ++k) slope[3 * k + i] = -(high[k] - low[k]) / (2 * h);
+      }
+      for (int k = 0; k < 9; ++k) {
+        if (is_smooth) assert_close(G[k], slope[k], 1e-5 * size);
+        assert_close(G[k], G[3 * (k % 3) + k / 3], 1e-14 * size);
+        any[k] = random_range(seed, (uint64_t)k, 3, -1.0, 1.0);
+      }
+      tested += is_smooth;
+      for (int k = 0; k < 3; ++k) { /* positive semidefinite */
+        const double *x = any + 3 * k;
+        double        sum = 0.0;
+        for (int i = 0; i < 9; ++i) sum += x[i / 3] * G[i] * x[i % 3];
+        assert_true(sum >= -1e-14 * size);
+      }
+    }
+  assert_true(tested > 900);
+  assert_no_leak();
+}
+
+/* Spring and damper of the user's, in closed form; and no spring's period below near_rigid dt. */
+static void compliance_is_the_springs(void **state)
+{
+  const sap_parameters step = {.dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .dissipation = 0.0, .slip = 1e-4};
+  const sap_source     soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0}, hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
+  const double         u[3] = {-0.02, 0.0, 0.0};
+  double               r[3];
+  sap_contact          c = sap_contact_make(SAP_REGULARISED, &step, &soft);
+  (void)state;
+  sap_law_regularised(&c, u, r, NULL); /* r/dt = -k (gap + dt u) - relaxation k u */
+  assert_close(r[0], 0.01 * (-200.0 * (-1e-3 + 0.01 * -0.02) - 0.02 * 200.0 * -0.02), 1e-15);
+  c = sap_contact_make(SAP_REGULARISED, &step, &hard); /* k_eff = 1/(R dt (dt + relaxation)); without damper, period 2 pi (m/k)^1/2 = dt */
+  assert_close(2.0 * M_PI * sqrt(0.01 * 0.01 * c.R_n / 2.0), 0.01, 1e-15);
+  const sap_source open = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
+  const double     touch[3] = {-0.1, 0.3, 0.0}, past[3] = {-0.11, 0.0, 0.0};
+  c = sap_contact_make(SAP_REGULARISED, &step, &open); /* what is open closes exactly, without a damper that would act before */
+  sap_law_regularised(&c, (double[3]){-0.1, 0.0, 0.0}, r, NULL);
+  assert_close(r[0], 0.0, 1e-15);
+  sap_law_regularised(&c, past, r, NULL);
+  assert_close(r[0], 0.01 * 200.0 * 0.01 * 0.01, 1e-15);
+  c = sap_contact_make(SAP_LAGGED, &step, &open); /* nothing was pushed a step ago: no friction */
+  sap_law_lagged(&c, touch, r, NULL);
+  assert_close(r[1], 0.0, 0.0);
+  assert_no_leak();
+}
+
+/* ---- the solver ---- */
+
+/* Gap between the cost and its dual, gamma . (bias - u_free) - 1/2 gamma . (W + R) gamma, over the cost of the start: half of the squared
+ * errors of velocities and impulses, each in its norm, is at most that [J]. */
+static double duality_gap(sap_case *c, const double *v, const double *r)
+{
+  const int64_t n = c->scene.n, n_dof = c->scene.M.n_rows;
+  double       *Wr, *x, primal = 0.0, dual = 0.0, kinetic = 0.0;
+  assert_ok(memory_alloc("W r", 3 * n, sizeof *Wr, &Wr));
+  assert_ok(memory_alloc("x", n_dof, sizeof *x, &x));
+  delassus_apply(c->w, r, Wr);
+  for (int64_t i = 0; i < n_dof; ++i) {
+    double sum = 0.0;
+    for (int64_t k = c->scene.M.start[i]; k < c->scene.M.start[i + 1]; ++k)
+      sum += c->scene.M.value[k] * (v[c->scene.M.col[k]] - c->v_free[c->scene.M.col[k]]);
+    primal += 0.5 * sum * (v[i] - c->v_free[i]);
+    kinetic += 0.5 * c->v_free[i] * c->v_free[i];
+  }
+  for (int64_t a = 0; a < n; ++a) {
+    const sap_contact *k = c->contact + a;
+    double             u[3] = {0}, any[3];
+    for (int i = 0; i < 3; ++i) {
+      for (int64_t e = c->scene.H.start[3 * a + i]; e < c->scene.H.start[3 * a + i + 1]; ++e) u[i] += c->scene.H.value[e] * v[c->scene.H.col[e]];
+      const double R = i ? k->R_t : k->R_n, ri = r[3 * a + i];
+      dual += ri * ((i ? 0.0 : k->bias) - c->scene.q[3 * a + i]) - 0.5 * ri * (Wr[3 * a + i] + R * ri);
+    }
+    primal += sap_law_regularised(k, u, any, NULL);
+  }
+  memory_free(&Wr), memory_free(&x);
+  return (primal - dual) / fmax(kinetic, primal);
+}
+
+/* Projected gradient with momentum on the dual, min 1/2 g . (W + R) g + g . (u_free - bias) over the cones: shares nothing with the
+ * solver but the problem. */
+static void solve_dual(sap_case *c, double *g)
+{
+  const int64_t n = c->scene.n;
+  double       *y, *grad, *last, t = 1.0, L = 0.0;
+  assert_ok(memory_alloc("y", 3 * n, sizeof *y, &y));
+  assert_ok(memory_alloc("gradient", 3 * n, sizeof *grad, &grad));
+  assert_ok(memory_alloc("last", 3 * n, sizeof *last, &last));
+  for (int64_t i = 0; i < 3 * n; ++i) g[i] = 0.0, y[i] = 1.0 + 0.1 * (double)(i % 7);
+  for (int k = 0; k < 60; ++k) { /* largest eigenvalue */
+    delassus_apply(c->w, y, grad);
+    double norm = 0.0;
+    for (int64_t i = 0; i < 3 * n; ++i) grad[i] += (i % 3 ? c->contact[i / 3].R_t : c->contact[i / 3].R_n) * y[i], norm += grad[i] * grad[i];
+    L = sqrt(norm);
+    for (int64_t i = 0; i < 3 * n; ++i) y[i] = grad[i] / L;
+  }
+  L *= 1.02;
+  memset(y, 0, (size_t)(3 * n) * sizeof *y);
+  for (int k = 0; k < 60000; ++k) {
+    double moved = 0.0, size = 0.0, uphill = 0.0;
+    delassus_apply(c->w, y, grad);
+    memcpy(last, g, (size_t)(3 * n) * sizeof *g);
+    for (int64_t a = 0; a < n; ++a) {
+      double z[3];
+      for (int i = 0; i < 3; ++i) {
+        const sap_contact *s = c->contact + a;
+        grad[3 * a + i] += (i ? s->R_t : s->R_n) * y[3 * a + i] + c->scene.q[3 * a + i] - (i ? 0.0 : s->bias);
+        z[i] = y[3 * a + i] - grad[3 * a + i] / L;
+      }
+      cone_project(c->contact[a].mu, z, g + 3 * a);
+      for (int i = 0; i < 3; ++i) {
+        const double d = g[3 * a + i] - last[3 * a + i];
+        moved += d * d, size += g[3 * a + i] * g[3 * a + i], uphill += (y[3 * a + i] - g[3 * a + i]) * d;
+      }
+    }
+    if (moved <= 1e-30 * size) break;
+    const double next = uphill > 0.0 ? 1.0 : 0.5 * (1.0 + sqrt(1.0 + 4.0 * t * t)), beta = uphill > 0.0 ? 0.0 : (t - 1.0) / next;
+    for (int64_t i = 0; i < 3 * n; ++i) y[i] = g[i] + beta * (g[i] - last[i]);
+    t = next;
+  }
+  memory_free(&y), memory_free(&grad), memory_free(&last);
+}
+
+static void agrees_with_an_independent_solver(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    sap_case   c;
+    sap_result out;
+    double    *g, error, size = 0.0, miss = 0.0;
+    sap_case_create(&c, 900 + seed, 3, 6, 5, 2 + (int64_t)(seed % 9), SAP_REGULARISED, 3.0);
+    assert_ok(memory_alloc("dual", 3 * c.scene.n, sizeof *g, &g));
+    assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+    assert_int_equal(out.verdict, SAP_OK);
+    assert_ok(sap_error(&c.p, c.v, c.r, &error));
+    assert_close(error, 0.0, 1e-7); /* the law's impulses change by 1/R over rounding in u */
+    solve_dual(&c, g);
+    for (int64_t i = 0; i < 3 * c.scene.n; ++i) size = fmax(size, fabs(g[i])), miss = fmax(miss, fabs(g[i] - c.r[i]));
+    assert_close(miss, 0.0, 1e-6 * size);
+    assert_close(duality_gap(&c, c.v, c.r), 0.0, 1e-13);
+    memory_free(&g);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* Of a series of random problems, stiff to soft, friction 0 to 2, many over-constrained: 200, or as many as SAP_PROBLEMS says
+ * (`make bench-sap`: 10,000). How many iterations each took, in classes of 5. */
+static void always_converges(void **state)
+{
+  const char       *asked = getenv("SAP_PROBLEMS");
+  const uint64_t    n     = asked ? strtoull(asked, NULL, 10) : 200;
+  const sap_options o     = {SAP_SEARCH_EXACT, 1e-8, 200};
+  int64_t           most = 0, count[41] = {0}, sum = 0;
+  double            gap = 0.0;
+  (void)state;
+  for (uint64_t seed = 0; seed < n; ++seed) {
+    sap_case   c;
+    sap_result out;
+    sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
+    assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
+    if (out.verdict != SAP_OK)
+      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_verdict_text(out.verdict), (int)out.iterations, out.error);
+    if (c.p.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
+    most = out.iterations > most ? out.iterations : most;
+    sum += out.iterations, ++count[out.iterations / 5];
+    sap_case_destroy(&c);
+  }
+  if (asked)
+    for (int k = 0; k <= most / 5; ++k) print_message("%3d-%3d iterations: %6d problems\n", 5 * k, 5 * k + 4, (int)count[k]);
+  if (asked) print_message("all %d solved, %.1f iterations on average, at most %d; largest gap %.1e\n", (int)n, (double)sum / (double)n, (int)most, gap);
+  assert_close(gap, 0.0, 1e-12);
+  assert_true(most <= 60);
+  assert_no_leak();
+}
+
+/* From anywhere, by either search: the one minimum. */
+static void minimum_is_unique(void **state)
+{
+  (void)state;
+  for (int model = 0; model < 2; ++model) {
+    sap_case   c;
+    sap_result out;
+    double    *first;
+    sap_case_create(&c, 31, 8, 6, 5, 30, (sap_model)model, 6.0);
+    const int64_t n = c.scene.M.n_rows;
+    assert_ok(memory_alloc("first", n, sizeof *first, &first));
+    for (int k = 0; k < 6; ++k) {
+      sap_options o = exact_search;
+      if (k >= 4) o.search = SAP_SEARCH_BACKTRACKING;
+      for (int64_t i = 0; i < n; ++i) c.v[i] = k == 0 ? 0.0 : 10.0 * scene_random((uint64_t)k, 40, (uint64_t)i);
+      assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
+      assert_int_equal(out.verdict, SAP_OK);
+      if (k == 0) memcpy(first, c.v, (size_t)n * sizeof *first);
+      for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], first[i], 1e-7);
+    }
+    memory_free(&first);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* Long chains touched at few unknowns: the complement gives what the whole gives, and v obeys A (v - v_free) = J^T r to rounding. */
+static void reduction_changes_nothing(void **state)
+{
+  (void)state;
+  sap_case   c, whole;
+  sap_result out, full;
+  double     worst = 0.0;
+  sap_case_create(&c, 51, 2, 400, 8, 5, SAP_REGULARISED, 4.0);
+  sap_case_create(&whole, 51, 2, 400, 8, 5, SAP_REGULARISED, 4.0);
+  /* the same with zeros in H at all unknowns of touched bodies, so that nothing is reduced */
+  sparse_rows all = {0}, wide = {0};
+  int64_t     n = 0;
+  int32_t    *row, *col;
+  double     *zero;
+  assert_ok(memory_alloc("row", 15 * 800, sizeof *row, &row));
+  assert_ok(memory_alloc("col", 15 * 800, sizeof *col, &col));
+  assert_ok(memory_alloc("zero", 15 * 800, sizeof *zero, &zero));
+  for (int32_t i = 0; i < 15; ++i)
+    for (int32_t j = 0; j < 800; ++j) row[n] = i, col[n++] = j;
+  assert_ok(sparse_rows_from_triplets("zeros", 15, 800, n, row, col, zero, &all));
+  assert_ok(sparse_rows_sum(1.0, &whole.scene.H, 1.0, &all, &wide));
+  whole.p.J = &wide;
+  assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+  assert_ok(sap_solve(&whole.p, &exact_search, whole.v, whole.r, whole.u, &full));
+  assert_int_equal(out.verdict, SAP_OK);
+  assert_true(out.n_unknowns < 100);
+  assert_int_equal(full.n_unknowns, 800);
+  for (int64_t i = 0; i < 800; ++i) worst = fmax(worst, fabs(c.v[i] - whole.v[i]));
+  assert_close(worst, 0.0, 1e-8);
+  for (int64_t i = 0; i < 800; ++i) {
+    double sum = 0.0;
+    for (int64_t k = c.scene.M.start[i]; k < c.scene.M.start[i + 1]; ++k) sum += c.scene.M.value[k] * (c.v[c.scene.M.col[k]] - c.v_free[c.scene.M.col[k]]);
+    zero[i] = sum;
+  }
+  for (int64_t i = 0; i < 15; ++i)
+    for (int64_t k = c.scene.H.start[i]; k < c.scene.H.start[i + 1]; ++k) zero[c.scene.H.col[k]] -= c.scene.H.value[k] * c.r[i];
+  for (int64_t i = 0; i < 800; ++i) assert_close(zero[i], 0.0, 1e-13);
+  memory_free(&row), memory_free(&col), memory_free(&zero);
+  sparse_rows_destroy(&all), sparse_rows_destroy(&wide);
+  sap_case_destroy(&c), sap_case_destroy(&whole);
+  assert_no_leak();
+}
+
+static void threads_change_no_bit(void **state)
+{
+  (void)state;
+  double *r, *v;
+  for (int k = 0; k < 3; ++k) {
+    const int  threads[3] = {1, 2, 3};
+    sap_case   c;
+    sap_result out;
+    team_set_threads(threads[k]);
+    sap_case_create(&c, 77, 100, 6, 5, 520, SAP_REGULARISED, 3.0);
+    if (k == 0) assert_ok(memory_alloc("r", 1560, sizeof *r, &r));
+    if (k == 0) assert_ok(memory_alloc("v", 600, sizeof *v, &v));
+    assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+    assert_int_equal(out.verdict, SAP_OK);
+    if (k == 0) memcpy(r, c.r, 1560 * sizeof *r), memcpy(v, c.v, 600 * sizeof *v);
+    assert_memory_equal(r, c.r, 1560 * sizeof *r);
+    assert_memory_equal(v, c.v, 600 * sizeof *v);
+    sap_case_destroy(&c);
+  }
+  team_set_threads(0);
+  memory_free(&r), memory_free(&v);
+  assert_no_leak();
+}
+
+/* Without contacts, and with contacts that do not push: the free velocities, after no iteration or few. */
+static void nothing_to_do(void **state)
+{
+  (void)state;
+  sap_case   c;
+  sap_result out;
+  sap_case_create(&c, 5, 4, 6, 5, 6, SAP_REGULARISED, 3.0);
+  for (int64_t a = 0; a < 6; ++a) c.contact[a].bias = -1e3;
+  assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+  assert_int_equal(out.verdict, SAP_OK);
+  assert_in_range(out.iterations, 1, 1);
+  for (int64_t i = 0; i < 24; ++i) assert_close(c.v[i], c.v_free[i], 1e-15);
+  assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+  assert_in_range(out.iterations, 0, 0);
+  c.scene.H.n_rows = 0, c.p.n_contacts = 0;
+  assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+  assert_int_equal(out.verdict, SAP_OK);
+  c.scene.H.n_rows = 18;
+  sap_case_destroy(&c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(laws_are_derivatives), cmocka_unit_test(compliance_is_the_springs),
+          cmocka_unit_test(agrees_with_an_independent_solver), cmocka_unit_test(always_converges), cmocka_unit_test(minimum_is_unique),
+          cmocka_unit_test(reduction_changes_nothing), cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(nothing_to_do))
