@@ -19,8 +19,9 @@ PetscErrorCode contact_scene_end_frame(const contact_scene *s, int32_t i, rigid_
   body *const b = s->body[i];
   PetscFunctionBegin;
   *out = s->end[s->frame[i]];
-  if (body_system(b) == b && s->v) b->ops->frame(b, 0.0, s->dt, s->v + 3 * b->first_block, out);
-  else if (body_system(b) == b) {
+  const body *const system = body_system(b);
+  if (system && s->v) b->ops->frame(b, 0.0, s->dt, s->v + 3 * system->first_block, out);
+  else if (system) {
     double *v;
     PetscCall(contact_scene_velocities(s, i, &v));
     b->ops->frame(b, 0.0, s->dt, v, out); /* what has unknowns does not ask for the time */

@@ -117,7 +117,14 @@ typedef struct {
   int (*point_row)(const body *b, int64_t i, int32_t *block, double *weight);
   void (*destroy)(body **b);
 
+  /* Its unknowns are not velocities of places, but of joints. */
+  bool is_reduced;
+  /* It has a pose and mass, but nothing that could be touched. */
+  bool is_shapeless;
+
   /* What a scene asks of its bodies; each NULL where it does not apply. */
+  /* Bodies that it is made of: *n of them, in the scene after it, owned by it; all of them carried by it. It touches nothing itself. */
+  body *const *(*parts)(const body *b, int *n);
   /* The body that carries this one's unknowns, if it is another: a grid shared by several. See body_system. */
   body *(*carrier)(const body *b);
   /* What the points of others may touch: *n level sets, borrowed, all fixed to the pose that `frame` gives. */
@@ -136,8 +143,8 @@ typedef struct {
    * at the start of the step. Returns the number of blocks, at most SPOT_MAX_BLOCKS. NULL: as the kind of feature says, that is the weights of
    * point_row, of the two nodes of a segment, of the nodes of a triangle, or a rigid motion. */
   int (*spot_jacobian)(const body *b, const body_spot *spot, int32_t *block, double (*J)[9]);
-  /* Pose of something rigid, obstacles included: at time t (v == NULL), or at t + dt for trial velocities v (the body's own slice,
-   * if it has one). */
+  /* Pose of something rigid, obstacles included: at time t (v == NULL), or at t + dt for trial velocities v (the slice of what carries the
+   * body's unknowns, if something does). */
   void (*frame)(const body *b, double t, double dt, const double *v, rigid_frame *frame);
   /* Prescribed motion: be where time t wants you. */
   void (*move_to)(body *b, double t);

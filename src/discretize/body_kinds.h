@@ -5,7 +5,7 @@
 #include "discretize/body_kind.h"
 
 /* The unknowns of a scene are laid out in this order: kinds that may refuse a step as it ends come first (see body.h, end_step). */
-#define BODY_KIND_TABLE(X) X(mac) X(mpm) X(fem) X(cloth) X(rod) X(rigid) X(kinematic) X(static)
+#define BODY_KIND_TABLE(X) X(mac) X(mpm) X(fem) X(cloth) X(rod) X(articulated) X(rigid) X(kinematic) X(static)
 
 #define X(name)                            \
   extern const body_kind name##_body_kind; \

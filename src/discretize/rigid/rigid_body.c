@@ -187,7 +187,8 @@ void rigid_body_move_to(rigid_body *b, double t)
   quaternion_from_matrix(b->q, f.R);
 }
 
-rigid_body *rigid_body_of(body *b) { return b->ops == &rigid_body_ops || b->ops == &rigid_obstacle_ops ? (rigid_body *)b : NULL; }
+/* Whoever shows the surface of a rigid body begins with one. */
+rigid_body *rigid_body_of(body *b) { return b->ops->surface == rigid_body_surface ? (rigid_body *)b : NULL; }
 
 void rigid_body_follow(const rigid_body *b, const double x0[3], double x[3])
 {

@@ -98,7 +98,7 @@ void rigid_body_displace(rigid_body *b, const double move[6]);
 void rigid_body_hit(rigid_body *b, const double impulse[6]);
 /* Where the point is now that was at x0 (job coordinates) at the start. */
 void           rigid_body_follow(const rigid_body *b, const double x0[3], double x[3]);
-/* The rigid body or obstacle that b is; NULL if it is none. */
+/* The rigid body, obstacle or link of an articulated body that b is; NULL if it is none. */
 rigid_body *rigid_body_of(body *b);
 
 extern const body_ops rigid_body_ops, rigid_obstacle_ops; /* rigid_step.c, rigid_kinds.c */
@@ -106,6 +106,9 @@ extern const body_ops rigid_body_ops, rigid_obstacle_ops; /* rigid_step.c, rigid
 PetscErrorCode    rigid_body_fields(body *b, field_table *table);
 level_set *const *rigid_body_level_sets(const body *b, int *n);
 void              rigid_body_surface(const body *b, body_surface *out);
+int64_t           rigid_body_n_clusters(const body *b);
+void              rigid_body_cluster(const body *b, int64_t i, double center[3], double *radius, int64_t *first, int64_t *end);
+int64_t           rigid_body_point(const body *b, int64_t i, double x[3]);
 const convex_solid *rigid_body_solids(const body *b, int *n);
 void              rigid_body_describe(const body *b, FILE *out);
 void              rigid_body_destroy_base(body **b);

@@ -290,9 +290,9 @@ static PetscErrorCode rigid_totals(const body *base, const double gravity[3], bo
   return PETSC_SUCCESS;
 }
 
-static int64_t rigid_n_clusters(const body *base) { return ((const rigid_body *)base)->n_clusters; }
+int64_t rigid_body_n_clusters(const body *base) { return ((const rigid_body *)base)->n_clusters; }
 
-static void rigid_cluster(const body *base, int64_t i, double center[3], double *radius, int64_t *first, int64_t *end)
+void rigid_body_cluster(const body *base, int64_t i, double center[3], double *radius, int64_t *first, int64_t *end)
 {
   const rigid_body *b = (const rigid_body *)base;
   m3_mulv(center, b->R0, b->cluster_center + 3 * i);
@@ -302,7 +302,7 @@ static void rigid_cluster(const body *base, int64_t i, double center[3], double 
   *end    = *first + RIGID_CLUSTER < b->n_vertices ? *first + RIGID_CLUSTER : b->n_vertices;
 }
 
-static int64_t rigid_point(const body *base, int64_t i, double x[3])
+int64_t rigid_body_point(const body *base, int64_t i, double x[3])
 {
   const rigid_body *b = (const rigid_body *)base;
   m3_mulv(x, b->R0, b->surface->x + 3 * i);
@@ -332,9 +332,9 @@ const body_ops rigid_body_ops = {
   .totals         = rigid_totals,
   .fields         = rigid_body_fields,
   .points         = POINT_RIGID,
-  .n_clusters     = rigid_n_clusters,
-  .cluster        = rigid_cluster,
-  .point          = rigid_point,
+  .n_clusters     = rigid_body_n_clusters,
+  .cluster        = rigid_body_cluster,
+  .point          = rigid_body_point,
   .couplings      = rigid_couplings,
   .assemble       = rigid_assemble,
   .set_definite   = rigid_set_definite,

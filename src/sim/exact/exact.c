@@ -284,7 +284,7 @@ static bool has_only_rigid(const exact *e)
 {
   const scene *s = e->frame.layout.scene;
   for (int i = 0; i < s->n_systems; ++i)
-    if (s->systems[i]->ops->points != POINT_RIGID) return false;
+    if (s->systems[i]->ops->points != POINT_RIGID && !s->systems[i]->ops->is_reduced) return false;
   return true;
 }
 

@@ -40,10 +40,14 @@ static void check_keys(const subject *s)
     diagnostics_add_under(s->d, s->item->node, s->path, "other", "wants a body beside it: contacts between `body` and `other`");
 }
 
+/* What touches: links do, not the whole that they are of. */
+static bool is_touched(const scene_body *b) { return !b->kind->ops->parts && !b->kind->ops->is_shapeless; }
+
 static unsigned what_is(const scene_body *b)
 {
   return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
-         (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u);
+         (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) |
+         (b->whole >= 0 ? OF_LINK : 0u) | (is_touched(b) ? OF_TOUCHED : 0u);
 }
 
 static void check_kind(const subject *s, int b)
@@ -57,6 +61,12 @@ static void check_kind(const subject *s, int b)
   char        words[200] = "";
   int         n = 0;
   if (s->quantity->of == 0 || what_is(&s->scene->bodies[b]) & s->quantity->of) return;
+  if (s->quantity->of & (OF_LINK | OF_TOUCHED)) {
+    const bool is_link = s->quantity->of & OF_LINK;
+    diagnostics_add_under(s->d, s->item->node, s->path, "body", "quantity %s wants a link%s of an articulated body: body: NAME.LINK", s->quantity->name,
+                          is_link ? "" : " with a shape");
+    return;
+  }
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
     if (kinds[i].of & s->quantity->of) fit[n++] = kinds[i].kind;
   for (int i = 0; i < n; ++i) {
@@ -120,8 +130,9 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     check_own_name(&one);
     check_keys(&one);
     const int b = check_name(&one, "body", spec->body);
-    (void)check_name(&one, "other", spec->other);
+    const int other = check_name(&one, "other", spec->other);
     if (b >= 0) check_kind(&one, b);
+    if (other >= 0 && one.quantity->of & OF_TOUCHED) check_kind(&one, other);
     PetscCall(check_values(&one));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

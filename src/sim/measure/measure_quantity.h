@@ -17,7 +17,7 @@ enum {
   TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
 };
 /* What a body must be one of; 0: anything. */
-enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64 };
+enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64, OF_LINK = 128, OF_TOUCHED = 256 };
 
 /* name, unit, what it is of, keys it wants, keys it takes besides, help */
 #define QUANTITY_TABLE(X)                                                                                                                       \
@@ -34,6 +34,12 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(rotation, "rad", OF_RIGID, TAKE_BODY, TAKE_DIRECTION,                                                                                        \
     "by which a rigid body is turned from where it began: the axis times the angle, which is at most pi")                                       \
   X(tilt, "rad", OF_RIGID, TAKE_BODY | TAKE_DIRECTION, 0, "angle between `direction` fixed in a rigid body and the same direction at the start")  \
+  X(joint_position, "rad or m", OF_LINK, TAKE_BODY, 0, "of the revolute or prismatic joint that carries a link of an articulated body, `body: ARM.LINK`")  \
+  X(joint_velocity, "rad/s or m/s", OF_LINK, TAKE_BODY, 0, "rate of that joint")                                                                      \
+  X(joint_torque, "N m or N", OF_LINK, TAKE_BODY, 0, "what the motor of that joint gave in the last step; 0 without one")                          \
+  X(joint_force, "N", OF_LINK, TAKE_BODY, TAKE_DIRECTION,                                                                                         \
+    "that passes through the joint which carries a link, on the link, in the last step: what changed the momentum of all beyond it, less gravity, " \
+    "contacts and what is applied; loops count as what is beyond")                                                                                \
   X(mass, "kg", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                                     \
   X(momentum, "N s", OF_MASS, 0, TAKE_BODY | TAKE_DIRECTION, "of a body; of all if none is named")                                                \
   X(angular_momentum, "N m s", OF_MASS, 0, TAKE_BODY | TAKE_DIRECTION, "about the origin; of all bodies if none is named")                        \
@@ -42,16 +48,16 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(potential_energy, "J", OF_MASS, 0, TAKE_BODY, "of gravity, zero at the origin; of a body; of all if none is named")                          \
   X(mechanical_energy, "J", 0, 0, 0, "kinetic, elastic, gravitational and contact springs, of everything")                                      \
   X(max_speed, "m/s", OF_MASS, 0, TAKE_BODY, "of the fastest particle, node or vertex of a rigid surface, in a body; in all if none is named")   \
-  X(contact_force, "N", 0, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_PART,                                                                     \
+  X(contact_force, "N", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_PART,                                                                     \
     "on a body, from `other` or from all; `part`: only what acts along the normals of the contacts, or only friction")                          \
-  X(contact_moment, "N m", 0, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "about the origin, on a body, from `other` or from all")                     \
-  X(contact_extent, "m", 0, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
+  X(contact_moment, "N m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "about the origin, on a body, from `other` or from all")                     \
+  X(contact_extent, "m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
     "where `fraction` of the normal contact force on a body, from `other` or from all, has been met along `direction`; without one, going "     \
     "outwards from the vertical axis through `point`: 1 is the outermost contact")                                                              \
-  X(sticking, "1", 0, TAKE_BODY, TAKE_OTHER,                                                                                                      \
+  X(sticking, "1", OF_TOUCHED, TAKE_BODY, TAKE_OTHER,                                                                                                      \
     "share of the normal contact force on a body, from `other` or from all, that is carried by contacts that stick")                            \
-  X(contacts, "1", 0, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
-  X(penetration, "m", 0, 0, TAKE_BODY | TAKE_OTHER, "the deepest of these contacts")                                                              \
+  X(contacts, "1", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
+  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "the deepest of these contacts")                                                              \
   X(friction_work, "J", 0, 0, 0, "what friction has taken up since the run began, in all contacts")                                           \
   X(self_crossing, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle would have to be " \

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
+#include "discretize/articulated/articulated_body.h"
 #include "discretize/body_kinds.h"
 
 /* --- materials ------------------------------------------------------------------------------------------------------- */
@@ -77,12 +78,31 @@ static PetscErrorCode check_mass(const scene *s, body *b, const body_request *r,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parts of body i, if it is made of such, after it. */
+static PetscErrorCode add_parts(scene *s, int i, int *capacity)
+{
+  int n = 0;
+  PetscFunctionBegin;
+  const body *whole = s->bodies[i].body;
+  body *const *part = whole && whole->ops->parts ? whole->ops->parts(whole, &n) : NULL;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *capacity += n;
+  PetscCall(memory_resize("bodies", *capacity, sizeof *s->bodies, &s->bodies));
+  for (int k = 0; k < n; ++k)
+    s->bodies[s->n_bodies++] = (scene_body){.name     = part[k]->name,
+                                            .kind     = part[k]->ops->is_shapeless ? &articulated_frame_kind : &articulated_link_kind,
+                                            .material = s->bodies[i].material,
+                                            .body     = part[k],
+                                            .whole    = i};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, diagnostics *d)
 {
   PetscFunctionBegin;
   char path[256];
   snprintf(path, sizeof path, "bodies.%s", item->name);
-  b->name                    = item->name;
+  *b                         = (scene_body){.name = item->name, .whole = -1};
   b->kind                    = body_kinds[item->variant];
   b->material                = material_of(s, item, b->kind, path, d);
   const body_request request = {.name = item->name, .path = path, .spec = item->value, .material = b->material, .node = item->node};
@@ -103,8 +123,13 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   s->world.time_step = s->job->time->step;
   for (int i = 0; i < s->job->measure.n; ++i)
     s->world.keeps_origins |= ((const job_measure *)s->job->measure.item[i].value)->expected.n > 0;
-  PetscCall(memory_alloc("bodies", list->n, sizeof(scene_body), &s->bodies));
-  for (int i = 0; i < list->n; ++i) PetscCall(build_body(s, &list->item[i], &s->bodies[s->n_bodies++], d));
+  int capacity = list->n;
+  PetscCall(memory_alloc("bodies", capacity, sizeof(scene_body), &s->bodies));
+  for (int i = 0; i < list->n; ++i) {
+    const int at = s->n_bodies++;
+    PetscCall(build_body(s, &list->item[i], &s->bodies[at], d));
+    PetscCall(add_parts(s, at, &capacity));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,7 +254,9 @@ PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) {
     const scene_body *b = &s->bodies[i];
-    if (b->frame >= 0) b->body->ops->frame(b->body, t, dt, v ? v + 3 * b->body->first_block : NULL, &frames[b->frame]);
+    if (b->frame < 0) continue;
+    const body *system = body_system(b->body);
+    b->body->ops->frame(b->body, t, dt, v ? v + 3 * (system ? system->first_block : 0) : NULL, &frames[b->frame]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,13 +8,14 @@
 #include "sim/formulation.h"
 #include "sim/job.h"
 
-/* One entry of `bodies:` in the job, in the job's order. */
+/* One entry of `bodies:` in the job, in the job's order, followed by its parts, if it has any. */
 typedef struct {
   const char      *name;
   const body_kind *kind;
   const material  *material; /* borrowed; NULL for obstacles without one */
   body            *body;     /* owned if its ops have destroy, else by the world; what it is: body.h */
   int              frame;    /* index of its pose among the frames, -1: has none */
+  int              whole;    /* index of the body it is a part of; -1: none */
 } scene_body;
 
 struct scene {

@@ -7,10 +7,11 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-/* Does `name` mean body i: by its own name, or by its material's? */
+/* Does `name` mean body i: by its own name, that of the whole it is a part of, or by its material's? */
 static bool is_meant(const scene *s, int i, const char *name)
 {
-  return strcmp(s->bodies[i].name, name) == 0 || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
+  const int whole = s->bodies[i].whole;
+  return strcmp(s->bodies[i].name, name) == 0 || (whole >= 0 && strcmp(s->bodies[whole].name, name) == 0) || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
 }
 
 /* "contact.pairs[k]": where complaints about an entry belong. */
@@ -22,6 +23,16 @@ static pair_path path_of(const scene *s, const key_item *item)
   pair_path p;
   (void)snprintf(p.text, sizeof p.text, "contact.pairs[%d]", (int)(item - s->job->contact->pairs.item));
   return p;
+}
+
+/* Two parts of one whole do not touch each other, unless an entry names them: joints hold them closer than their shapes would. */
+static bool is_one_whole(const scene *s, int i, int j) { return s->bodies[i].whole >= 0 && s->bodies[i].whole == s->bodies[j].whole; }
+
+static bool is_material(const scene *s, const char *name)
+{
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (strcmp(s->bodies[i].name, name) == 0) return false;
+  return true;
 }
 
 static void check_pair_name(const scene *s, const key_item *item, const char *name, diagnostics *d)
@@ -61,7 +72,8 @@ static bool can_touch_rigid(const scene_body *a, const scene_body *b)
 {
   const body_ops *one = a->kind->ops, *two = b->kind->ops;
   if (a == b) return one->segments || (one->surface && !one->frame);
-  if (one->carrier && two->carrier) return false; /* on one grid */
+  if (one->parts || two->parts || one->is_shapeless || two->is_shapeless) return false; /* their parts do, or nothing does */
+  if (one->carrier && two->carrier && !one->frame && !two->frame) return false; /* on one grid */
   return one->residual || one->carrier || two->residual || two->carrier;
 }
 
@@ -80,7 +92,7 @@ static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
   const job_pair *p   = item->value;
   const char     *one = p->between.item[0].value, *two = p->between.item[1].value;
   const int       a = scene_find_body(s, one), b = scene_find_body(s, two);
-  if (a < 0 || b < 0 || can_touch(s, a, b)) return;
+  if (a < 0 || b < 0 || can_touch(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
   if (a == b)
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
                           "\"%s\" is of kind %s; only bodies of kind fem and cloth can touch themselves, and rod under exact: leave the entry out", one, s->bodies[a].kind->name);
@@ -193,8 +205,9 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscFunctionBegin;
   const job_contact *c = s->job->contact;
   const int          n = s->n_bodies;
-  bool              *meets_itself; /* only if it says so: [cloth, cloth] */
+  bool              *meets_itself, *is_asked; /* only if it says so: [cloth, cloth], [arm, arm] */
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
+  PetscCall(memory_alloc("self contact", (int64_t)n * n, sizeof *is_asked, &is_asked));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, meet_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
@@ -215,6 +228,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
       for (int j = 0; j < n; ++j) {
         if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;
         if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
+        is_asked[i * n + j] |= !is_material(s, one) && !is_material(s, two);
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
         if (isfinite(p->restitution) && i <= j && meet_on_grid(s, i, j))
@@ -230,7 +244,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   for (int i = 0; i < n; ++i)
     for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
-      if (law->never_touch || !can_touch(s, i, j) || (i == j && !meets_itself[i])) {
+      if (law->never_touch || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (is_one_whole(s, i, j) && !is_asked[i * n + j])) {
         law->stiffness = same->stiffness = 0.0;
         law->friction = same->friction = 0.0;
         law->never_touch = same->never_touch = true;
@@ -249,6 +263,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
       }
     }
   memory_free(&meets_itself);
+  memory_free(&is_asked);
   if (c->edges) check_edges(s, d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

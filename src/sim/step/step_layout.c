@@ -152,7 +152,7 @@ double step_layout_margin(const step_layout *l)
   double       speed = 0.0;
   for (int i = 0; i < s->n_systems; ++i) {
     const body *b = s->systems[i];
-    if (b->ops->points == POINT_RIGID) continue; /* half of its unknowns are angular */
+    if (b->ops->points == POINT_RIGID || b->ops->is_reduced) continue; /* half of its unknowns are angular, or all of joints */
     for (int64_t k = b->first_block; k < b->first_block + b->n_blocks; ++k) speed = fmax(speed, v3_norm(l->v0 + 3 * k));
   }
   for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(l->frames0[i].v));
@@ -168,7 +168,7 @@ void step_layout_fall(const step_layout *l, double *z)
   memset(z, 0, (size_t)(3 * l->n_blocks) * sizeof *z);
   for (int i = 0; i < s->n_systems; ++i) {
     const body   *b = s->systems[i];
-    const int64_t n = b->ops->points == POINT_RIGID ? 1 : b->n_blocks; /* the other block of a rigid body turns it */
+    const int64_t n = b->ops->is_reduced ? 0 : b->ops->points == POINT_RIGID ? 1 : b->n_blocks; /* the other block of a rigid body turns it */
     for (int64_t k = b->first_block; k < b->first_block + n; ++k) v3_axpy(z + 3 * k, l->dt, s->gravity);
   }
   for (int64_t i = 0; i < l->n_prescribed; ++i) z[l->prescribed[i]] = l->prescribed_velocity[i] - l->v0[l->prescribed[i]];

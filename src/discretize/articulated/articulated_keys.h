@@ -1,0 +1,61 @@
+/* What a job says of an articulated body: bodies.NAME of kind articulated. Drawn with all joints at zero, in coordinates of the job. */
+#ifndef SS_DISCRETIZE_ARTICULATED_KEYS_H
+#define SS_DISCRETIZE_ARTICULATED_KEYS_H
+#include "core/key_table.h"
+#include "discretize/mesh/shape.h"
+
+typedef struct {
+  const shape_spec *shape;                     /* NULL: none */
+  double            surface_spacing;           /* as of rigid bodies */
+  int               contact_surface;
+  double            mass, center_of_mass[3], inertia[6]; /* NaN: from shape and density; xx, yy, zz, xy, xz, yz */
+  key_list          force, torque;             /* expressions of t; none: 0 */
+} articulated_link_spec;
+
+/* A spring and a damper towards a target, by a motor. */
+typedef struct {
+  double      stiffness, damping;
+  const char *target, *rate, *force; /* expressions of t; rate NULL: the target's */
+} articulated_drive_spec;
+
+typedef struct {
+  const char *joint;
+  double      factor, offset;
+} articulated_mimic_spec;
+
+typedef struct {
+  int         type;                    /* joint_type; -1: not given */
+  const char *parent, *child;          /* names of links; parent "world" */
+  double      at[3], axis[3];          /* NaN: not given */
+  double      position, rate;          /* of joints with one */
+  double      velocity[3], angular_velocity[3];
+  double      lower, upper, damping, friction, effort, max_rate;
+  const char *motion;                  /* expression of t, NULL: free */
+  const articulated_drive_spec *drive; /* NULL: none */
+  const articulated_mimic_spec *mimic;
+} articulated_joint_spec;
+
+enum { LOOP_BALL, LOOP_REVOLUTE, LOOP_FIXED };
+typedef struct {
+  const char *one, *other; /* links, or "world" */
+  int         type;
+  double      at[3], axis[3];
+} articulated_loop_spec;
+
+enum { ARTICULATED_MOMENTUM, ARTICULATED_SEMI_IMPLICIT };
+enum { URDF_BASE_FIXED, URDF_BASE_FREE };
+typedef struct {
+  const char *material; /* first, as in every kind */
+  const char *urdf;     /* NULL: links and joints are here */
+  int         base;     /* -1: not given */
+  double      translate[3], rotate_deg, axis[3]; /* of the URDF; NaN: not given */
+  key_list    links, joints, loops; /* of the above */
+  int         integrator;
+} articulated_spec;
+
+/* What a URDF is translated to, and read by, articulated_urdf.h. */
+typedef struct {
+  key_list links, joints;
+} articulated_model_spec;
+extern const key_table articulated_model_table;
+#endif

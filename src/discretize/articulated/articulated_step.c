@@ -1,0 +1,461 @@
+/* An articulated body as a system of unknowns: residual, matrix, end of step, totals, fields. */
+#include "core/math3.h"
+#include "core/quaternion.h"
+#include "discretize/articulated/articulated_body.h"
+#include <string.h>
+
+static articulated_body       *self(body *b) { return (articulated_body *)b; }
+static const articulated_body *its(const body *b) { return (const articulated_body *)b; }
+
+articulated_body *articulated_body_of(body *b) { return b->ops == &articulated_body_ops ? self(b) : NULL; }
+
+/* ---- where links are ------------------------------------------------------------------------------------------------- */
+
+static void centres(const articulated_tree *t, const double *R, const double *p, double *c)
+{
+  for (int i = 0; i < t->n; ++i) {
+    m3_mulv(c + 3 * i, R + 9 * i, t->center + 3 * i);
+    v3_axpy(c + 3 * i, 1.0, p + 3 * i);
+  }
+}
+
+/* Links as rigid bodies: poses from q, velocities from the state. */
+static void show_links(articulated_body *b)
+{
+  for (int i = 0; i < b->tree.n; ++i) {
+    rigid_body *r = &b->link[i]->rigid;
+    double      arm[3], R[9], p[3];
+    articulated_tree_link_pose(&b->tree, b->q, i, R, p);
+    m3_mulv(r->c, R, r->origin);
+    v3_axpy(r->c, 1.0, p);
+    m3_mulv(arm, R, b->tree.center + 3 * i);
+    v3_add(arm, arm, p);
+    v3_sub(arm, r->c, arm);
+    v3_cross(r->v, b->w + 3 * i, arm);
+    v3_axpy(r->v, 1.0, b->u + 3 * i);
+    v3_copy(r->w, b->w + 3 * i);
+    quaternion_from_matrix(r->q, R);
+    m3_copy(r->R0, R);
+  }
+}
+
+/* Velocities and momenta of the links that joint rates v are, at q. */
+static void set_links(articulated_body *b)
+{
+  articulated_tree *t = &b->tree;
+  articulated_tree_pose(t, b->q, b->R0, b->p0);
+  articulated_tree_columns(t, b->q, b->R0, b->p0, b->S);
+  articulated_tree_velocities(t, b->S, b->v, b->F);
+  centres(t, b->R0, b->p0, b->c0);
+  for (int i = 0; i < t->n; ++i) {
+    double W[3], L[3];
+    spatial_point_velocity(b->u + 3 * i, b->F + 6 * i, b->c0 + 3 * i);
+    v3_copy(b->w + 3 * i, b->F + 6 * i);
+    m3_mulv_t(W, b->R0 + 9 * i, b->w + 3 * i);
+    m3_mulv(L, t->inertia + 9 * i, W);
+    m3_mulv(b->L + 3 * i, b->R0 + 9 * i, L);
+  }
+}
+
+void articulated_body_place(articulated_body *b)
+{
+  set_links(b);
+  show_links(b);
+}
+
+/* ---- a step ---------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+{
+  articulated_body *b = self(base);
+  (void)verdict;
+  PetscFunctionBegin;
+  b->t = t, b->dt = dt;
+  *n_blocks = (b->tree.n_v + 2) / 3;
+  articulated_tree_pose(&b->tree, b->q, b->R0, b->p0);
+  articulated_tree_columns(&b->tree, b->q, b->R0, b->p0, b->S);
+  centres(&b->tree, b->R0, b->p0, b->c0);
+  articulated_tree_mass_matrix(&b->tree, b->R0, b->p0, b->S, b->M);
+  if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
+    articulated_tree_inverse_dynamics(&b->tree, b->q, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
+  b->n_prescribed = 0;
+  for (int k = 0; k < b->tree.n_v; ++k) {
+    const double end = t + dt;
+    if (!b->axis[k].motion) continue;
+    b->prescribed[b->n_prescribed]            = k;
+    b->prescribed_velocity[b->n_prescribed++] = (expression_value(b->axis[k].motion, &end) - b->q[b->q_of[k]]) / dt;
+  }
+  for (int i = 0; i < b->tree.n; ++i) { /* for who culls their points */
+    rigid_body *r = &b->link[i]->rigid;
+    m3_copy(r->R0, b->R0 + 9 * i);
+    m3_mulv(r->c, b->R0 + 9 * i, r->origin);
+    v3_axpy(r->c, 1.0, b->p0 + 3 * i);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode velocity(const body *base, double *v0)
+{
+  const articulated_body *b = its(base);
+  memset(v0, 0, (size_t)(3 * ((b->tree.n_v + 2) / 3)) * sizeof *v0);
+  memcpy(v0, b->v, (size_t)b->tree.n_v * sizeof *v0);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode mass(const body *base, double *scale)
+{
+  const articulated_body *b = its(base);
+  const int               n = b->tree.n_v;
+  for (int k = 0; k < 3 * ((n + 2) / 3); ++k) scale[k] = k < n ? b->M[(n + 1) * k] : 1.0;
+  return PETSC_SUCCESS;
+}
+
+static int64_t prescribed(const body *base, const int64_t **dof, const double **to)
+{
+  *dof = its(base)->prescribed, *to = its(base)->prescribed_velocity;
+  return its(base)->n_prescribed;
+}
+
+/* What link i did in the step that led it from its pose at the start to R1, c1. */
+static void link_motion(const articulated_body *b, int i, const double *R1, const double c1[3], double u[3], double w[3], double L[3])
+{
+  double Q[9], q[4], half[3], middle[9], Rm[9], W[3], l[3];
+  for (int k = 0; k < 3; ++k) u[k] = (c1[k] - b->c0[3 * i + k]) / b->dt;
+  m3_mul_nt(Q, R1, b->R0 + 9 * i);
+  quaternion_from_matrix(q, Q);
+  quaternion_log(w, q);
+  v3_scale(half, 0.5, w);
+  v3_scale(w, 1.0 / b->dt, w);
+  rotation_exp(middle, half);
+  m3_mul(Rm, middle, b->R0 + 9 * i);
+  m3_mulv_t(W, Rm, w);
+  m3_mulv(l, b->tree.inertia + 9 * i, W);
+  m3_mulv(L, Rm, l);
+}
+
+/* Force and torque from outside on link i. */
+static void link_wrench(const articulated_body *b, int i, double force[3], double torque[3])
+{
+  const articulated_link *link = b->link[i];
+  const double            t = b->t + b->dt;
+  for (int k = 0; k < 3; ++k) {
+    force[k]  = link->force[k] ? expression_value(link->force[k], &t) : 0.0;
+    torque[k] = link->torque[k] ? expression_value(link->torque[k], &t) : 0.0;
+  }
+}
+
+/* b->F: what links changed their momenta by beyond what pushed them from outside, as spatial forces; or minus the latter alone. */
+static void link_forces(articulated_body *b, bool with_momenta)
+{
+  for (int i = 0; i < b->tree.n; ++i) {
+    double  force[3], torque[3], u[3], w[3], L[3], c1[3], *F = b->F + 6 * i, moment[3];
+    const double m = b->tree.mass[i];
+    link_wrench(b, i, force, torque);
+    for (int k = 0; k < 3; ++k) F[k] = -b->dt * torque[k], F[3 + k] = -b->dt * force[k];
+    if (with_momenta) {
+      m3_mulv(c1, b->R1 + 9 * i, b->tree.center + 3 * i);
+      v3_axpy(c1, 1.0, b->p1 + 3 * i);
+      link_motion(b, i, b->R1 + 9 * i, c1, u, w, L);
+      for (int k = 0; k < 3; ++k) {
+        F[k] += L[k] - b->L[3 * i + k];
+        F[3 + k] += m * (u[k] - b->u[3 * i + k] - b->dt * b->gravity[k]);
+      }
+    }
+    v3_cross(moment, b->c0 + 3 * i, F + 3);
+    v3_axpy(F, 1.0, moment);
+  }
+}
+
+static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+{
+  articulated_body *b = self(base);
+  articulated_tree *t = &b->tree;
+  const int         n = t->n_v, n_all = 3 * ((n + 2) / 3);
+  double           *tau = b->tau, sum = 0.0;
+  PetscFunctionBegin;
+  for (int k = 0; k < n_all; ++k) sum += fabs(v[k]);
+  if (!isfinite(sum)) {
+    *verdict = (step_verdict){STEP_NOT_FINITE, base->name, 0};
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  memset(tau, 0, (size_t)n * sizeof *tau);
+  articulated_tree_advance(t, b->q, v, b->dt, b->q1);
+  articulated_tree_pose(t, b->q1, b->R1, b->p1);
+  if (with_tangent) memcpy(b->H, b->M, (size_t)(n * n) * sizeof *b->H);
+  articulated_joint_impulses(b, v, b->q1, tau, with_tangent ? b->H : NULL);
+  articulated_loop_impulses(b, b->R1, b->p1, tau, with_tangent ? b->H : NULL);
+  for (int k = 0; k < n; ++k) g[k] -= tau[k];
+  for (int k = n; k < n_all; ++k) g[k] += v[k];
+  link_forces(b, b->integrator == ARTICULATED_MOMENTUM);
+  articulated_tree_project(t, b->S, b->F, g);
+  if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
+    for (int k = 0; k < n; ++k) {
+      g[k] += b->dt * b->bias[k];
+      for (int l = 0; l < n; ++l) g[k] += b->M[n * k + l] * (v[l] - b->v[l]);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode tangent(const body *base, const double *x, double *y, bool is_transposed)
+{
+  const articulated_body *b = its(base);
+  const int               n = b->tree.n_v;
+  (void)is_transposed; /* it is symmetric */
+  for (int k = 0; k < n; ++k)
+    for (int l = 0; l < n; ++l) y[k] += b->H[n * k + l] * x[l];
+  for (int k = n; k < 3 * ((n + 2) / 3); ++k) y[k] += x[k];
+  return PETSC_SUCCESS;
+}
+
+static double entry(const articulated_body *b, int r, int c)
+{
+  const int n = b->tree.n_v;
+  if (r >= n || c >= n) return r == c ? 1.0 : 0.0;
+  return b->H[n * r + c];
+}
+
+static PetscErrorCode block_diagonal(const body *base, double *d)
+{
+  const articulated_body *b = its(base);
+  for (int i = 0; i < (b->tree.n_v + 2) / 3; ++i)
+    for (int e = 0; e < 9; ++e) d[9 * i + e] += entry(b, 3 * i + e / 3, 3 * i + e % 3);
+  return PETSC_SUCCESS;
+}
+
+static int couplings(const body *base, int64_t block, int32_t *other)
+{
+  const int n = (its(base)->tree.n_v + 2) / 3;
+  (void)block;
+  for (int i = 0; i < n; ++i) other[i] = i;
+  return n;
+}
+
+static PetscErrorCode assemble(const body *base, const block_rows *H)
+{
+  const articulated_body *b = its(base);
+  const int               n = (b->tree.n_v + 2) / 3;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      double *to = block_rows_at(H, base->first_block + i, base->first_block + j);
+      for (int e = 0; e < 9; ++e) to[e] += entry(b, 3 * i + e / 3, 3 * j + e % 3);
+    }
+  return PETSC_SUCCESS;
+}
+
+static void set_definite(body *b, bool is_wanted) { (void)b, (void)is_wanted; }
+
+static PetscErrorCode end_step(body *base, const double *v, step_verdict *verdict)
+{
+  articulated_body *b = self(base);
+  articulated_tree *t = &b->tree;
+  (void)verdict;
+  PetscFunctionBegin;
+  articulated_tree_advance(t, b->q, v, b->dt, b->q1);
+  articulated_tree_pose(t, b->q1, b->R1, b->p1);
+  for (int k = 0; k < t->n_v; ++k)
+    b->torque[k] = b->axis[k].target ? articulated_motor(b, k, v[k], b->q1[b->q_of[k]], NULL) : 0.0;
+  memcpy(b->v, v, (size_t)t->n_v * sizeof *v);
+  for (int i = 0; i < t->n; ++i) v3_scale(b->push + 3 * i, -t->mass[i] / b->dt, b->u + 3 * i);
+  if (b->integrator == ARTICULATED_MOMENTUM)
+    for (int i = 0; i < t->n; ++i) {
+      double c1[3];
+      m3_mulv(c1, b->R1 + 9 * i, t->center + 3 * i);
+      v3_axpy(c1, 1.0, b->p1 + 3 * i);
+      link_motion(b, i, b->R1 + 9 * i, c1, b->u + 3 * i, b->w + 3 * i, b->L + 3 * i);
+    }
+  memcpy(b->q, b->q1, (size_t)t->n_q * sizeof *b->q);
+  if (b->integrator == ARTICULATED_SEMI_IMPLICIT) set_links(b);
+  for (int i = 0; i < t->n; ++i) { /* what the change of momentum took, less what is known */
+    double force[3], torque[3];
+    link_wrench(b, i, force, torque);
+    for (int k = 0; k < 3; ++k) b->push[3 * i + k] += t->mass[i] * (b->u[3 * i + k] / b->dt - b->gravity[k]) - force[k];
+  }
+  show_links(b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------------------ */
+
+static void add_link(const articulated_body *b, int i, const double gravity[3], body_totals *out)
+{
+  const double m = b->tree.mass[i], *u = b->u + 3 * i;
+  double       R[9], p[3], c[3], moment[3];
+  articulated_tree_link_pose(&b->tree, b->q, i, R, p);
+  m3_mulv(c, R, b->tree.center + 3 * i);
+  v3_add(c, c, p);
+  out->mass += m;
+  out->kinetic += 0.5 * m * v3_dot(u, u) + 0.5 * v3_dot(b->w + 3 * i, b->L + 3 * i);
+  out->potential -= m * v3_dot(gravity, c);
+  v3_axpy(out->momentum, m, u);
+  v3_cross(moment, c, u);
+  v3_axpy(out->angular_momentum, m, moment);
+  v3_axpy(out->angular_momentum, 1.0, b->L + 3 * i);
+  v3_axpy(out->center, m, c);
+}
+
+static PetscErrorCode totals(const body *base, const double gravity[3], body_totals *out)
+{
+  const articulated_body *b = its(base);
+  memset(out, 0, sizeof *out);
+  for (int i = 0; i < b->tree.n; ++i) add_link(b, i, gravity, out);
+  if (out->mass > 0.0) v3_scale(out->center, 1.0 / out->mass, out->center);
+  return PETSC_SUCCESS;
+}
+
+static double length(const body *base)
+{
+  const articulated_body *b = its(base);
+  double                  least = INFINITY;
+  for (int i = 0; i < b->tree.n; ++i)
+    if (b->link[i]->has_shape && isfinite(b->link[i]->rigid.radius)) least = fmin(least, 0.25 * b->link[i]->rigid.radius);
+  return isfinite(least) ? least : 0.25 * b->size;
+}
+
+static PetscErrorCode restored(void *context)
+{
+  show_links(context);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode fields(body *base, field_table *table)
+{
+  articulated_body *b = self(base);
+  field_group      *g;
+  char              name[96];
+  PetscFunctionBegin;
+  snprintf(name, sizeof name, "state/%.60s/positions", base->name);
+  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_q, b, &g));
+  PetscCall(field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT, "of joints, rad or m; quaternions (w, x, y, z)"));
+  g->restored = restored;
+  snprintf(name, sizeof name, "state/%.60s/velocities", base->name);
+  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_v, b, &g));
+  PetscCall(field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT, "of joints, rad/s or m/s"));
+  PetscCall(field_table_add(table, g, "torque", "1", FIELD_F64, 1, &b->torque, FIELD_CHECKPOINT, "of motors, N m or N"));
+  g->restored = restored;
+  snprintf(name, sizeof name, "state/%.60s/links", base->name);
+  PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
+  PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT, "of centres of mass, over the last step"));
+  PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "over the last step"));
+  PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about centres of mass"));
+  g->restored = restored;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static body *const *parts(const body *base, int *n)
+{
+  *n = its(base)->tree.n;
+  return its(base)->part;
+}
+
+static void describe(const body *base, FILE *out)
+{
+  const articulated_body *b = its(base);
+  fprintf(out, "%d links, %d degrees of freedom, %d points of loops", b->tree.n, b->tree.n_v, b->n_pins);
+}
+
+static void destroy(body **base)
+{
+  articulated_body_destroy(self(*base));
+  *base = NULL;
+}
+
+const body_ops articulated_body_ops = {
+  .kind           = "articulated",
+  .is_reduced     = true,
+  .begin_step     = begin_step,
+  .velocity       = velocity,
+  .mass           = mass,
+  .residual       = residual,
+  .tangent        = tangent,
+  .block_diagonal = block_diagonal,
+  .end_step       = end_step,
+  .totals         = totals,
+  .fields         = fields,
+  .points         = POINT_NONE,
+  .prescribed     = prescribed,
+  .couplings      = couplings,
+  .assemble       = assemble,
+  .set_definite   = set_definite,
+  .parts          = parts,
+  .length         = length,
+  .describe       = describe,
+  .destroy        = destroy,
+};
+
+/* ---- links ----------------------------------------------------------------------------------------------------------- */
+
+static const articulated_link *link_of(const body *b) { return (const articulated_link *)b; }
+static body                   *carrier(const body *b) { return &link_of(b)->tree->base; }
+
+static PetscErrorCode link_totals(const body *base, const double gravity[3], body_totals *out)
+{
+  memset(out, 0, sizeof *out);
+  add_link(link_of(base)->tree, link_of(base)->index, gravity, out);
+  if (out->mass > 0.0) v3_scale(out->center, 1.0 / out->mass, out->center);
+  else v3_copy(out->center, link_of(base)->rigid.c);
+  return PETSC_SUCCESS;
+}
+
+/* v: of the tree. */
+static void link_frame(const body *base, double t, double dt, const double *v, rigid_frame *f)
+{
+  const articulated_link *l = link_of(base);
+  const articulated_body *b = l->tree;
+  (void)t;
+  memset(f, 0, sizeof *f);
+  f->block = -1;
+  m3_identity(f->Jl);
+  double q1[ARTICULATED_MAX_POSITIONS], p[3];
+  if (!v) {
+    articulated_tree_link_pose(&b->tree, b->q, l->index, f->R, p);
+    v3_copy(f->v, l->rigid.v);
+    v3_copy(f->w, l->rigid.w);
+  } else {
+    articulated_tree_advance(&b->tree, b->q, v, dt, q1);
+    articulated_tree_link_pose(&b->tree, q1, l->index, f->R, p);
+  }
+  m3_mulv(f->c, f->R, l->rigid.origin);
+  v3_axpy(f->c, 1.0, p);
+  for (int k = 0; k < 3 && v; ++k) f->v[k] = (f->c[k] - l->rigid.c[k]) / dt;
+}
+
+/* Columns of the chain from the link to the root, gathered by block. */
+static int link_jacobian(const body *base, const body_spot *spot, int32_t *block, double (*J)[9])
+{
+  const articulated_link *l = link_of(base);
+  const articulated_tree *t = &l->tree->tree;
+  int                     n = 0;
+  for (int i = l->index; i >= 0; i = t->parent[i])
+    for (int k = t->rate_start[i]; k < t->rate_start[i + 1]; ++k) {
+      const int32_t to = t->dof[k] / 3, column = t->dof[k] % 3;
+      double        u[3];
+      int           at = 0;
+      while (at < n && block[at] != to) ++at;
+      if (at == n) block[n] = to, m3_zero(J[n++]);
+      spatial_point_velocity(u, l->tree->S + 6 * k, spot->x);
+      for (int r = 0; r < 3; ++r) J[at][3 * r + column] += t->factor[k] * u[r];
+    }
+  return n;
+}
+
+static PetscErrorCode link_fields(body *base, field_table *table)
+{
+  PetscFunctionBegin;
+  if (link_of(base)->has_shape) PetscCall(rigid_body_fields(base, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void link_describe(const body *base, FILE *out)
+{
+  if (link_of(base)->has_shape) rigid_body_describe(base, out);
+  else fprintf(out, "a link without a shape");
+}
+
+#define LINK_OPS                                                                                                                   \
+  .kind = "link", .totals = link_totals, .fields = link_fields, .carrier = carrier, .frame = link_frame, .spot_jacobian = link_jacobian, \
+  .surface = rigid_body_surface, .describe = link_describe
+const body_ops articulated_link_ops = {
+  LINK_OPS, .points = POINT_RIGID, .n_clusters = rigid_body_n_clusters, .cluster = rigid_body_cluster, .point = rigid_body_point,
+  .level_sets = rigid_body_level_sets, .solids = rigid_body_solids,
+};
+const body_ops articulated_frame_ops = {LINK_OPS, .points = POINT_NONE, .is_shapeless = true};

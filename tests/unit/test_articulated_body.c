@@ -1,0 +1,299 @@
+/* Articulated bodies as systems: their residual against its matrix, what they conserve, what joints do, and what is refused. */
+#include "core/document.h"
+#include "core/key_table.h"
+#include "discretize/articulated/articulated_body.h"
+#include "discretize/body_kinds.h"
+#include "test.h"
+#include <string.h>
+
+typedef struct {
+  document         *doc;
+  diagnostics      *d;
+  articulated_body *b; /* NULL: refused */
+} made;
+
+static made make(const char *text, double gravity)
+{
+  made           m    = {0};
+  document_node *node = NULL;
+  const void    *spec = NULL;
+  body_world     w    = {.gravity = {0.0, 0.0, gravity}, .time_step = 1e-3};
+  assert_ok(document_create(&m.doc));
+  assert_ok(diagnostics_create(&m.d));
+  assert_ok(document_read_flow(m.doc, text, (document_mark){"job.yaml", 4, 7}, &node));
+  assert_ok(key_table_read(&articulated_body_table, m.doc, node, "bodies.arm", m.d, &spec));
+  const body_request r = {.name = "arm", .path = "bodies.arm", .spec = spec, .node = node};
+  if (diagnostics_count(m.d) == 0) assert_ok(articulated_body_create(&r, &w, m.d, &m.b));
+  return m;
+}
+
+static void drop(made *m)
+{
+  if (m->b) articulated_body_destroy(m->b);
+  diagnostics_destroy(&m->d);
+  document_destroy(&m->doc);
+  assert_no_leak();
+}
+
+static articulated_body *sound(const made *m)
+{
+  if (!m->b) fail_msg("refused: %s", diagnostics_text(m->d, 0));
+  return m->b;
+}
+
+/* x = A^-1 x by elimination; A [n][n] is positive definite. */
+static void solve(int n, double *A, double *x)
+{
+  for (int k = 0; k < n; ++k)
+    for (int r = k + 1; r < n; ++r) {
+      const double f = A[n * r + k] / A[n * k + k];
+      for (int c = k; c < n; ++c) A[n * r + c] -= f * A[n * k + c];
+      x[r] -= f * x[k];
+    }
+  for (int r = n - 1; r >= 0; --r) {
+    for (int c = r + 1; c < n; ++c) x[r] -= A[n * r + c] * x[c];
+    x[r] /= A[n * r + r];
+  }
+}
+
+/* A step without contact: the iteration of `exact`, prescribed components known. Returns the number of linearisations. */
+static int step(articulated_body *b, double t, double dt)
+{
+  enum { MOST = 24 };
+  double         v[MOST], g[MOST], A[MOST * MOST], scale[MOST];
+  const int64_t *dof;
+  const double  *to;
+  int64_t        n_blocks;
+  step_verdict   ok   = {STEP_OK, NULL, -1};
+  const int      n    = b->tree.n_v;
+  int            k    = 0;
+  const body_ops *ops = b->base.ops;
+  assert_ok(ops->begin_step(&b->base, t, dt, &n_blocks, &ok));
+  assert_true(3 * n_blocks <= MOST);
+  assert_ok(ops->velocity(&b->base, v));
+  assert_ok(ops->mass(&b->base, scale));
+  const int64_t held = ops->prescribed(&b->base, &dof, &to);
+  for (int64_t i = 0; i < held; ++i) v[dof[i]] = to[i];
+  for (; k < 60; ++k) {
+    double most = 0.0;
+    memset(g, 0, sizeof g);
+    assert_ok(ops->residual(&b->base, v, g, true, &ok));
+    assert_int_equal(ok.code, STEP_OK);
+    memcpy(A, b->H, (size_t)(n * n) * sizeof *A);
+    for (int64_t i = 0; i < held; ++i) {
+      for (int c = 0; c < n; ++c) A[n * dof[i] + c] = A[n * c + dof[i]] = 0.0;
+      A[(n + 1) * dof[i]] = 1.0, g[dof[i]] = 0.0;
+    }
+    for (int i = 0; i < n; ++i) most = fmax(most, fabs(g[i]) / scale[i]);
+    if (most < 1e-13 && k > 0) break;
+    solve(n, A, g);
+    for (int i = 0; i < n; ++i) v[i] -= g[i];
+  }
+  assert_ok(ops->end_step(&b->base, v, &ok));
+  return k;
+}
+
+static body_totals sums(const articulated_body *b)
+{
+  body_totals s;
+  assert_ok(b->base.ops->totals(&b->base, b->gravity, &s));
+  return s;
+}
+
+#define CHAIN                                                                                                                                    \
+  "{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.2, 0.25, 0.01, 0, 0.02]}, b: {mass: 1, center_of_mass: [1, 0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, " \
+  "c: {mass: 0.7, center_of_mass: [2, 0, 0.2], inertia: [0.05, 0.06, 0.07, 0, 0.01, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, 0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}, "    \
+  "joints: {base: {type: free, child: a, velocity: [0.3, 0.2, -0.1], angular_velocity: [0.5, 1, -0.7]}, ab: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], "   \
+  "rate: 2}, bc: {type: ball, parent: b, child: c, at: [1.5, 0, 0], angular_velocity: [1, -2, 3]}, ad: {type: prismatic, parent: a, child: d, axis: [0, 1, 0.2], rate: 0.5}}"
+
+/* Nothing holds it: linear and angular momentum stay to round-off, energy to second order in the mean; a torque at a joint changes nothing of the
+ * former. */
+static void test_momentum(void **state)
+{
+  (void)state;
+  static const char *const text[] = {CHAIN "}", CHAIN ", loops: [{one: c, other: d, at: [1, 1, 0]}]}"};
+  for (int i = 0; i < 2; ++i) {
+    made              m = make(text[i], 0.0);
+    articulated_body *b = sound(&m);
+    if (i == 1) { /* nothing turns that tears the loop at once */
+      memset(b->v, 0, (size_t)b->n_v * sizeof *b->v);
+      b->v[4] = 1.0, b->v[0] = 0.5;
+      articulated_body_place(b);
+    }
+    const body_totals before = sums(b);
+    const double      rounds = 1e-12; /* 400 steps that stop at 1e-13 of the velocities */
+    for (int k = 0; k < 400; ++k) step(b, 0.005 * k, 0.005);
+    const body_totals after = sums(b);
+    for (int k = 0; k < 3; ++k) {
+      assert_close(after.momentum[k], before.momentum[k], 400 * rounds);
+      assert_close(after.angular_momentum[k], before.angular_momentum[k], 400 * rounds);
+      assert_close(after.center[k], before.center[k] + 2.0 * before.momentum[k] / before.mass, 1e-9);
+    }
+    assert_close(after.kinetic, before.kinetic, 0.02 * before.kinetic);
+    drop(&m);
+  }
+}
+
+/* Where it is at time 1 by steps of dt. */
+static void chain_at_one(const char *text, double dt, double *q, int *n_q)
+{
+  made      m = make(text, -9.81);
+  const int n = (int)lround(1.0 / dt);
+  sound(&m);
+  for (int k = 0; k < n; ++k) step(m.b, k * dt, dt);
+  memcpy(q, m.b->q, (size_t)m.b->n_q * sizeof *q);
+  *n_q = (int)m.b->n_q;
+  drop(&m);
+}
+
+/* Both integrators are of first order, and lead to the same. */
+static void test_order(void **state)
+{
+  (void)state;
+  static const char *const text[] = {CHAIN "}", CHAIN ", integrator: semi_implicit}"};
+  double                   q[2][3][32], between = 0.0;
+  int                      n_q;
+  for (int i = 0; i < 2; ++i) {
+    double coarse = 0.0, fine = 0.0;
+    for (int k = 0; k < 3; ++k) chain_at_one(text[i], 0.004 / (1 << k), q[i][k], &n_q);
+    for (int k = 0; k < n_q; ++k) coarse = fmax(coarse, fabs(q[i][1][k] - q[i][0][k])), fine = fmax(fine, fabs(q[i][2][k] - q[i][1][k]));
+    assert_close(log2(coarse / fine), 1.0, 0.15);
+  }
+  for (int k = 0; k < n_q; ++k) /* extrapolated to no step at all */
+    between = fmax(between, fabs(2 * q[0][2][k] - q[0][1][k] - 2 * q[1][2][k] + q[1][1][k]));
+  assert_close(between, 0.0, 2e-3);
+}
+
+#define ARM(more) "{links: {a: {mass: 2, center_of_mass: [1, 0, 0], inertia: [0.1, 0.5, 0.5, 0, 0, 0]}}, joints: {j: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0]" more "}}}"
+#define SLIDE(more) "{links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]" more "}}}"
+
+/* Energy stays near what it was over many swings: nothing drifts. */
+static void test_pendulum(void **state)
+{
+  (void)state;
+  made   m = make("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0]}}}", -9.81);
+  double most = 0.0, late = 0.0;
+  sound(&m);
+  for (int k = 0; k < 4000; ++k) {
+    step(m.b, 0.005 * k, 0.005);
+    const body_totals s = sums(m.b);
+    most                = fmax(most, k < 1000 ? fabs(s.kinetic + s.potential) : 0.0);
+    late                = fmax(late, k >= 3000 ? fabs(s.kinetic + s.potential) : 0.0);
+  }
+  assert_true(most < 0.5 * 0.005 * 9.81 * sqrt(2 * 9.81)); /* half a step of the greatest power */
+  assert_close(late, most, 0.02 * most);
+  drop(&m);
+}
+
+/* What joints do, each against its closed form at a slide of 2 kg, weight 19.62 N. */
+static void test_joints(void **state)
+{
+  (void)state;
+  const double dt = 0.01, g = 9.81;
+  made         m  = make(SLIDE(", damping: 4"), -g);
+  for (int k = 0; k < 500; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->v[0], -2.0 * g / 4.0, 1e-3); /* falls no faster: exp(-10) */
+  drop(&m);
+  m = make(SLIDE(", lower: -0.1, upper: 0.2"), -g);
+  for (int k = 0; k < 100; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->q[0], -0.1, g * dt * dt * 0.01 / (4 * M_PI * M_PI) * 1.01); /* on its stop, as deep as the spring says */
+  assert_true(m.b->q[0] < -0.1);
+  drop(&m);
+  m = make(SLIDE(", friction: 20"), -g); /* more than the weight: creeps by 1e-3 of g dt */
+  for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->v[0], -1e-3 * g * dt, 1e-6 * g * dt);
+  drop(&m);
+  m = make(SLIDE(", friction: 10"), -g);
+  for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->v[0], -(g - 5.0) * 0.1, 1e-12);
+  drop(&m);
+  m = make(SLIDE(", drive: {stiffness: 200, damping: 40, target: \"0.3\"}"), -g);
+  for (int k = 0; k < 1000; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->q[0], 0.3 - 2 * g / 200, 1e-9);
+  assert_close(m.b->torque[0], 2 * g, 1e-6);
+  drop(&m);
+  m = make(SLIDE(", effort: 15, drive: {stiffness: 1.0e6, damping: 2000}"), -g); /* too weak to hold */
+  for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->v[0], -(g - 7.5) * 0.1, 1e-12);
+  assert_close(m.b->torque[0], 15.0, 0.0);
+  drop(&m);
+  m = make(SLIDE(", max_rate: 0.05"), -g);
+  for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->v[0], -0.05, 3e-4 * g * dt);
+  drop(&m);
+  m = make(ARM(", motion: \"sin(3*t)\""), -g);
+  for (int k = 0; k < 100; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->q[0], sin(3.0), 1e-14);
+  drop(&m);
+  m = make(ARM(", drive: {force: \"-2*9.81*cos(t*0)\"}"), -g); /* carries it level: about y a weight turns by +x m g */
+  for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
+  assert_close(m.b->q[0], 0.0, 1e-14);
+  drop(&m);
+}
+
+/* Two fingers by one unknown: they move alike, and forces on one are felt by both. */
+static void test_mimic(void **state)
+{
+  (void)state;
+  made m = make("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], force: [\"4\", 0, 0]}, b: {mass: 3, center_of_mass: [-1, 0, 0]}}, joints: {ja: {type: prismatic, child: a, axis: [1, 0, 0]}, "
+                "jb: {type: prismatic, child: b, axis: [1, 0, 0], mimic: {joint: ja, factor: -0.5, offset: 0.1}}}}", -9.81);
+  for (int k = 0; k < 100; ++k) step(sound(&m), 0.01 * k, 0.01);
+  assert_close(m.b->v[0], 4.0 / (1.0 + 0.25 * 3.0), 1e-12);
+  assert_close(m.b->q[1], 0.1 - 0.5 * m.b->q[0], 1e-15);
+  drop(&m);
+}
+
+/* A four-bar linkage, a parallelogram: the coupler stays level, and the loop closed. */
+static void test_loop(void **state)
+{
+  (void)state;
+  made m = make("{links: {l: {mass: 1, center_of_mass: [0, 0, 0.5]}, r: {mass: 1, center_of_mass: [1, 0, 0.5]}, c: {mass: 2, center_of_mass: [0.5, 0, 1], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, "
+                "joints: {jl: {type: revolute, child: l, at: [0, 0, 0], axis: [0, 1, 0], rate: 1}, jr: {type: revolute, child: r, at: [1, 0, 0], axis: [0, 1, 0], rate: 1}, "
+                "jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}, loops: [{one: c, other: r, at: [1, 0, 1], type: ball}]}", -9.81);
+  for (int k = 0; k < 300 && !(fabs(sound(&m)->q[0]) > 1.2); ++k) { /* at a right angle all bars lie on one line, and it may turn over */
+    step(m.b, 0.005 * k, 0.005);
+    assert_close(m.b->q[0], m.b->q[1], 2e-5);
+    assert_close(m.b->q[2], -m.b->q[0], 2e-5);
+  }
+  assert_true(fabs(m.b->q[0]) > 1.0);
+  drop(&m);
+}
+
+static void check_refused(const char *text, const char *message)
+{
+  made m = make(text, -9.81);
+  if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s", text);
+  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  says \"%s\", expected \"%s\"", text, diagnostics_text(m.d, 0), message);
+  assert_true(strncmp(diagnostics_text(m.d, 0), "job.yaml:4:", 11) == 0);
+  drop(&m);
+}
+
+static void test_refusals(void **state)
+{
+  (void)state;
+#define TWO "{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}, b: {mass: 1, center_of_mass: [2, 0, 0]}}, joints: "
+#define HINGE "type: revolute, at: [0, 0, 0], axis: [0, 1, 0]"
+  check_refused("{}", "has no links");
+  check_refused(TWO "{j: {" HINGE ", child: a}}}", "no joint carries it");
+  check_refused(TWO "{j: {" HINGE ", child: a, parent: b}, k: {" HINGE ", child: b, parent: a}}}", "hangs on itself by way of");
+  check_refused(TWO "{j: {" HINGE ", child: a}, k: {" HINGE ", child: b}, l: {" HINGE ", child: a, parent: b}}}", "hangs on joint \"j\" already");
+  check_refused(TWO "{j: {" HINGE ", child: a}, k: {" HINGE ", child: bb}}}", "no link is called \"bb\"");
+
+  check_refused("{links: {a: {mass: 1, center_of_mass: [0, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "moves no mass");
+  check_refused("{links: {a: {mass: 0}}, joints: {j: {type: free, child: a}}}", "moves no mass");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 3, 0, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "principal moments (3, 1, 1)");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 1, 2, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "principal moments");
+  check_refused(SLIDE(", lower: 1, upper: -1"), "lower: 1 is above upper = -1");
+  check_refused(SLIDE(", lower: 1, upper: 2"), "begins at 0, outside its limits 1 and 2");
+  check_refused(SLIDE(", motion: t, damping: 1"), "motion is prescribed");
+  check_refused(SLIDE(", motion: tt"), "at character");
+  check_refused(SLIDE(", velocity: [1, 0, 0]"), "cannot use it");
+  check_refused(SLIDE(", effort: 3"), "no motor");
+  check_refused(SLIDE(", mimic: {joint: k}"), "no joint is called \"k\"");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, axis: [0, 1, 0]}}}", "missing required key \"at\"");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: fixed, child: a}}}", "has no joint that moves");
+  check_refused("{translate: [1, 0, 0], links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "is of a urdf");
+}
+
+TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum), cmocka_unit_test(test_joints),
+          cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop), cmocka_unit_test(test_refusals))
