@@ -174,6 +174,41 @@ static void test_collision(void **state)
   assert_no_leak();
 }
 
+/* Rigid bodies and the sides of the domain of a continuum: they come to rest on them, slide without friction where a side is smooth,
+ * and pass those through which they started. */
+static void test_walls(void **state)
+{
+  (void)state;
+  for (int is_smooth = 0; is_smooth < 2; ++is_smooth) {
+    world  w;
+    char   text[2000];
+    double force[3], moment[3];
+    snprintf(text, sizeof text,
+             HEAD "  sand: {model: granular, density: 1600, friction_angle_deg: 30}\n"
+                  "gravity: [0, 0, -10]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\n"
+                  "mac: {domain: {min: [-1, 0, 0.5], max: [2, 1, 1.5]}, spacing: 0.1, walls: {lower_z: %s}}\nbodies:\n"
+                  "  grains: {kind: mac, material: sand, shape: {box: {min: [-1, 0, 0.5], max: [-0.8, 0.2, 0.6]}}}\n"
+                  "  ring: {kind: rigid, material: wood, velocity: [1, 0, 0], shape: {difference: {from: {box: {min: [0, 0.4, 0.5], "
+                  "max: [0.2, 0.6, 0.6]}}, minus: [{box: {min: [0.05, 0.45, 0.4], max: [0.15, 0.55, 0.7]}}]}}}\n"
+                  "  box: {kind: rigid, material: wood, velocity: [1, 0, -0.5], shape: {box: {min: [1.7, 0.4, 0.51], "
+                  "max: [1.9, 0.6, 0.61]}}}\n"
+                  "  through: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0.5, 0.52], radius: 0.1}}}\n" TIGHT,
+             is_smooth ? "smooth" : "rough");
+    open_world(text, &w);
+    for (int k = 0; k < 8; ++k) step(&w);
+    assert_close(rigid(&w, "ring")->v[0], is_smooth ? 1.0 : 1.0 - 0.8 * 0.5, 1e-5);
+    assert_close(rigid(&w, "ring")->c[2], 0.55, 1e-6);
+    assert_close(rigid(&w, "through")->v[2], -0.8, 1e-9);
+    for (int k = 0; k < 27; ++k) step(&w);
+    assert_close(rigid(&w, "box")->c[2], 0.55, 1e-6);
+    assert_true(is_smooth == (fabs(rigid(&w, "box")->c[0] - 1.9) < 1e-5)); /* there, at the side, it stops */
+    contact_forces_between(w.f->forces, scene_find_body(w.s, "box"), scene_find_body(w.s, "walls.lower_z"), force, moment);
+    assert_close(force[2], 4.0 * 10.0, 1e-4);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 static void test_refusals(void **state)
 {
   (void)state;
@@ -190,6 +225,15 @@ static void test_refusals(void **state)
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
        "  b: {kind: rigid, material: wood, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n",
        "bodies.b: starts 0.4"},
+      /* edges through faces: no vertex of either is in the other */
+      {"contact: {friction: 0.1}\nbodies:\n"
+       "  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, 0], max: [1, 0.1, 0.2]}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.05], max: [0.1, 1, 0.25]}}}\n",
+       "bodies.b: starts 0.099"},
+      /* all of an obstacle in a body */
+      {"contact: {friction: 0.1}\nbodies:\n  a: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}\n",
+       "bodies.b: starts 0.94"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     world w;
@@ -209,4 +253,4 @@ static void test_refusals(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope),
           cmocka_unit_test(test_impact), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
-          cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_walls), cmocka_unit_test(test_refusals))

@@ -27,7 +27,8 @@ static const key_spec wall_keys[] = {WALL("lower_x", 0, 0), WALL("upper_x", 0, 1
 static const key_table wall_table  = {.name = "mac.walls",
                                       .help = "What bounds the domain. rough: a wall with friction, see wall_friction; smooth: a "
                                                "wall without; open: air at zero pressure, what leaves is gone; "
-                                               "periodic: joined with the other side, which must be so too.",
+                                               "periodic: joined with the other side, which must be so too. "
+                                               "Rough and smooth ones hold rigid bodies.",
                                       .size = sizeof(mac_walls),
                                       .keys = wall_keys};
 

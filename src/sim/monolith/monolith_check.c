@@ -1,11 +1,12 @@
 #include "sim/monolith/monolith_check.h"
 #include "core/math3.h"
-#include "discretize/mac/mac_keys.h"
+#include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/monolith/monolith_solids.h"
 #include "sim/step/step_finders.h"
 
 #define OVERLAP 0.02 /* of a body's radius: less than this is pushed apart as it goes */
+enum { MOST_CUTS = 10 };
 
 static const document_node *node_of(const scene *s, int i)
 {
@@ -45,7 +46,30 @@ static void check_place(const scene *s, int i, diagnostics *d)
 
 /* ---- in each other ----------------------------------------------------------------------------------------------------- */
 
-/* How deep the vertices of a are in the level sets of b. */
+/* The deepest point of a triangle in a level set, as far as it is deeper than *most. Distances change by no more than the way: what
+ * is not deep enough around the centre is left out, the rest is cut in four. */
+static void dip(const level_set *set, const double x[3][3], double nearly, int levels, double *most)
+{
+  double center[3], radius2 = 0.0, middle[3][3];
+  for (int a = 0; a < 3; ++a) center[a] = (x[0][a] + x[1][a] + x[2][a]) / 3.0;
+  for (int k = 0; k < 3; ++k) {
+    double d[3];
+    v3_sub(d, x[k], center);
+    radius2 = fmax(radius2, v3_dot(d, d));
+    for (int a = 0; a < 3; ++a) middle[k][a] = 0.5 * (x[k][a] + x[(k + 1) % 3][a]);
+  }
+  const double depth = -level_set_value(set, center), radius = sqrt(radius2);
+  *most = fmax(*most, depth);
+  if (levels == 0 || depth + radius <= fmax(*most, 0.0) + nearly) return;
+  dip(set, (const double(*)[3])middle, nearly, levels - 1, most);
+  for (int k = 0; k < 3; ++k) {
+    double corner[3][3];
+    v3_copy(corner[0], x[k]), v3_copy(corner[1], middle[k]), v3_copy(corner[2], middle[(k + 2) % 3]);
+    dip(set, (const double(*)[3])corner, nearly, levels - 1, most);
+  }
+}
+
+/* How deep the surface of a is in the level sets of b: vertices, edges and faces. */
 static double depth_in(const rigid_body *a, const scene_body *b)
 {
   rigid_frame       fa, fb;
@@ -55,30 +79,31 @@ static double depth_in(const rigid_body *a, const scene_body *b)
   if (n == 0 || !a->surface) return 0.0;
   a->base.ops->frame(&a->base, 0.0, 0.0, NULL, &fa);
   b->body->ops->frame(b->body, 0.0, 0.0, NULL, &fb);
-  for (int k = 0; k < n; ++k) {
-    double arm[3], X[3], x[3];
-    v3_sub(arm, fa.c, fb.c);
-    m3_mulv_t(X, fb.R, arm);
-    if (level_set_value(sets[k], X) > a->radius) continue; /* nothing of a gets there */
-    for (int64_t i = 0; i < a->n_vertices; ++i) {
-      m3_mulv(x, fa.R, a->surface->x + 3 * i);
-      v3_axpy(x, 1.0, fa.c);
-      v3_sub(arm, x, fb.c);
-      m3_mulv_t(X, fb.R, arm);
-      most = fmax(most, -level_set_value(sets[k], X));
+  for (int k = 0; k < n; ++k)
+    for (int64_t t = 0; t < a->surface->n_triangles; ++t) {
+      double at[3][3];
+      for (int q = 0; q < 3; ++q) {
+        double x[3], arm[3];
+        m3_mulv(x, fa.R, a->surface->x + 3 * a->surface->tri[3 * t + q]);
+        v3_axpy(x, 1.0, fa.c);
+        v3_sub(arm, x, fb.c);
+        m3_mulv_t(at[q], fb.R, arm);
+        most = fmax(most, -level_set_value(sets[k], at[q]));
+      }
+      dip(sets[k], (const double(*)[3])at, 1e-3 * a->radius, MOST_CUTS, &most);
     }
-  }
   return most;
 }
 
 static void check_overlap(const scene *s, int i, int j, diagnostics *d)
 {
-  const rigid_body *a = dynamic(s, i), *b = dynamic(s, j);
-  double            depth = 0.0, size = INFINITY;
+  const rigid_body *a = dynamic(s, i), *b = dynamic(s, j), *one = rigid_body_of(s->bodies[i].body),
+                   *two = rigid_body_of(s->bodies[j].body);
+  double            depth = 0.0, size = fmin(a ? a->radius : INFINITY, b ? b->radius : INFINITY);
   char              path[300];
   if ((!a && !b) || s->laws[i * s->n_bodies + j].never_touch) return;
-  if (a) depth = fmax(depth, depth_in(a, &s->bodies[j])), size = fmin(size, a->radius);
-  if (b) depth = fmax(depth, depth_in(b, &s->bodies[i])), size = fmin(size, b->radius);
+  if (one) depth = fmax(depth, depth_in(one, &s->bodies[j]));
+  if (two) depth = fmax(depth, depth_in(two, &s->bodies[i]));
   if (depth <= OVERLAP * size) return;
   snprintf(path, sizeof path, "bodies.%s", s->bodies[j].name);
   diagnostics_add_under(
@@ -132,9 +157,17 @@ static PetscErrorCode describe_solids(const scene *s, FILE *out)
     if (isfinite(one->friction)) fprintf(out, "%g)", one->friction);
   }
   if (solids.n > 0) fprintf(out, "\n");
-  fprintf(out, "  walls of the domain hold the continuum; bodies are held by obstacles alone\n");
   monolith_solids_destroy(&solids);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which sides of the domain bodies meet, unless an obstacle is there. */
+static void describe_walls(const scene *s, FILE *out)
+{
+  int n = 0;
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (s->bodies[i].kind == &mac_side_kind) fprintf(out, "%s%s", n++ == 0 ? "  rigid bodies meet " : ", ", s->bodies[i].name);
+  if (n > 0) fprintf(out, "\n");
 }
 
 PetscErrorCode monolith_describe(const scene *s, FILE *out)
@@ -144,6 +177,7 @@ PetscErrorCode monolith_describe(const scene *s, FILE *out)
   if (has_continuum(s)) {
     PetscCall(describe_grid(s, out));
     PetscCall(describe_solids(s, out));
+    describe_walls(s, out);
   }
   fprintf(out, "  contacts of rigid bodies are found between\n");
   PetscCall(step_finders_describe(s, out));

@@ -130,6 +130,9 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
     PetscCall(build_body(s, &list->item[i], &s->bodies[at], d));
     PetscCall(add_parts(s, at, &capacity));
   }
+  if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_resize("bodies", s->n_bodies + SCENE_WALLS, sizeof(scene_body), &s->bodies));
+  PetscCall(scene_add_walls(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,6 +293,7 @@ PetscErrorCode scene_describe(const scene *s, FILE *out)
   fprintf(out, "\n");
   for (int i = 0; i < s->n_bodies; ++i) {
     const scene_body *b = &s->bodies[i];
+    if (scene_is_wall(s, i)) continue;
     fprintf(out, "  %-16s %-10s ", b->name, b->kind->name);
     if (body_system(b->body)) {
       body_totals sum;

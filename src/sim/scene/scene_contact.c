@@ -81,6 +81,7 @@ static bool can_touch_rigid(const scene_body *a, const scene_body *b)
 static bool can_touch(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
+  if ((scene_is_wall(s, a) && two->carrier) || (scene_is_wall(s, b) && one->carrier)) return false; /* the grid ends there */
   if (is_rigid(s)) return can_touch_rigid(&s->bodies[a], &s->bodies[b]);
   if (a == b) return one->surface && !one->frame; /* what is rigid does not */
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
@@ -211,6 +212,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, meet_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
+  for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item *item = &c->pairs.item[k];
     const job_pair *p    = item->value;

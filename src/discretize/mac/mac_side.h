@@ -1,0 +1,21 @@
+/* The sides of the domain as obstacles: what bodies that the grid does not hold rest on. They have no fields and are not drawn; the
+ * continuum does not see them, its grid ends there. */
+#ifndef SS_DISCRETIZE_MAC_SIDE_H
+#define SS_DISCRETIZE_MAC_SIDE_H
+#include "discretize/body_kind.h"
+#include "discretize/mac/mac_keys.h"
+
+/* "walls.lower_x" ...: by axis, lower and upper. */
+extern const char *const mac_side_name[3][2];
+/* Of the bodies made here; in no registry, a job cannot name it. */
+extern const body_kind mac_side_kind;
+
+static inline bool mac_side_is_solid(const mac_options *o, int axis, int upper)
+{
+  return o->walls->side[axis][upper] == MAC_WALL_ROUGH || o->walls->side[axis][upper] == MAC_WALL_SMOOTH;
+}
+/* normal . x <= offset is behind the side; the normal points into the domain. */
+double mac_side_plane(const mac_options *o, int axis, int upper, double normal[3]);
+/* To be destroyed by its ops. */
+PetscErrorCode mac_side_create(const mac_options *o, int axis, int upper, body **out);
+#endif
