@@ -1,7 +1,7 @@
 # Compiler profiles. Wants mpicc, pkg-config and the packages of config/packages.debian.
 # Debian has several builds of HDF5 side by side; elsewhere there is one, of MPI.
 HDF5     := $(shell pkg-config --exists hdf5-openmpi 2>/dev/null || ! pkg-config --exists hdf5 2>/dev/null && echo hdf5-openmpi || echo hdf5)
-PKG      := petsc $(HDF5) yaml-0.1 libpng
+PKG      := petsc $(HDF5) yaml-0.1 libpng expat
 WARN     := -Wall -Wextra -Werror -Wno-unknown-pragmas -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 # Vectors as arguments exist only in functions that are always inlined: how they would be passed does not matter.
 WARN     += -Wno-psabi

@@ -56,7 +56,7 @@ C
 expected="plane_r_slide $("$program" --version | sed -n '1s/^stickslip //p')"
 eval "mpicc -std=gnu11 -fopenmp client.c -o shared $(pkg-config --cflags --libs stickslip)" >out 2>&1 || { cat out; fail "link with the shared library"; }
 eval "mpicc -std=gnu11 -fopenmp client.c -o static $(pkg-config --cflags --libs stickslip | sed 's/-lstickslip/-l:libstickslip.a/') \
-  $(pkg-config --libs yaml-0.1 libpng zlib) -lmetis -lm" >out 2>&1 || { cat out; fail "link with the static library"; }
+  $(pkg-config --libs yaml-0.1 libpng expat zlib) -lmetis -lm" >out 2>&1 || { cat out; fail "link with the static library"; }
 readelf -d static | grep -q libstickslip && fail "the static program wants the shared library"
 for p in shared static; do
   status 0 env LD_LIBRARY_PATH="$root/lib" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_create_session_dirs=0 \
@@ -153,7 +153,7 @@ print("depends", *sorted(a[0].split("@")[0].split(" ")[0] for n, a, k in package
 print("\n".join(p.build_targets + p.install_targets))
 P
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. status 0 python3 spack_reads.py "$source/config/packaging/spack/packages/stickslip/package.py"
-  says "git file://$source" && says "depends c gmake hdf5 libpng libyaml metis mpi petsc petsc pkgconfig zlib-api"
+  says "git file://$source" && says "depends c expat gmake hdf5 libpng libyaml metis mpi petsc petsc pkgconfig zlib-api"
   for word in $(grep -v '^git\|^depends' out); do
     case $word in
     *=*) grep -qE "^(ifndef )?${word%%=*} *[?:]?=|\\(${word%%=*}\\)" "$source/Makefile" "$source/config/profiles.mk" || fail "the Spack package sets ${word%%=*}, which the Makefile does not know" ;;

@@ -39,6 +39,7 @@ class Stickslip(MakefilePackage):
     depends_on("metis@5: ~int64~real64")
     depends_on("libyaml")
     depends_on("libpng")
+    depends_on("expat")
     depends_on("zlib-api")
 
     # Vector types with their conversions, and `cleanup`, as gcc and clang have them
