@@ -147,6 +147,26 @@ static void sand_in_a_box_rests(void **state)
   assert_no_leak();
 }
 
+/* The floor of a silo sinks: friction at the walls is used up, and pressure and friction hang on each other all the way down. */
+static void a_silo_settles(void **state)
+{
+  (void)state;
+  const fixture_spec spec = {.n = {4, 16, 2}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = true};
+  fixture            w;
+  double            *known = NULL;
+  fixture_create(&w, &spec);
+  fixture_tighten(&w, 1e-4);
+  w.o.max_outer = 250;
+  assert_ok(memory_alloc("known", w.f.n_cells, sizeof *known, &known));
+  for (int64_t c = 0; c < w.f.n_cells; ++c) known[c] = w.ijk[c][1] == 0 ? 0.02 * spec.h * spec.h : 0.0;
+  w.f.p_known         = known;
+  const flow_report r = fixture_solve(&w);
+  assert_true(r.is_converged && r.kkt.kkt < 1e-3 && r.kkt.yield < 1.0 + 1e-3);
+  memory_free(&known);
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
 static void solve_on(int threads, fixture *w, const flow_options *o, flow_report *r)
 {
   team_set_threads(threads);
@@ -307,6 +327,6 @@ static void bad_input_is_refused(void **state)
 TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact),
           cmocka_unit_test(sand_is_solved_to_the_tolerance), cmocka_unit_test(cohesion_lets_a_liquid_hang),
           cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests),
-          cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(kept_memory_changes_nothing),
+          cmocka_unit_test(a_silo_settles), cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(kept_memory_changes_nothing),
           cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
           cmocka_unit_test(bad_input_is_refused))

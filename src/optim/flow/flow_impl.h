@@ -50,6 +50,7 @@ typedef struct flow_solver {
   double *b_n, *diagonal_n, *shifted_n, *lo_n; /* [n_contacts] */
   double *diagonal_t;                /* [n_contacts] half the trace of the block of z */
   double  alpha_bar[2];              /* step lengths of MPRGP for p and lambda */
+  double  bound_part;                /* of the way to the cone of the p at hand that an outer iteration goes; 1 but where it does not settle */
   bool    is_unified;                /* p and lambda in one solve from now on */
   struct flow_unified *unified;      /* arrays of that, once there is one */
   struct flow_friction *friction;    /* NULL: no contacts */
@@ -119,7 +120,7 @@ void flow_gradient_p(flow_solver *S, double *g);
 void flow_gradient_s(flow_solver *S, double *g);
 void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_lambda, double *g_z); /* either may be NULL */
 void flow_contact_force(const flow_problem *f, const double *lambda, const double *z, double (*wrench)[FLOW_BODY]); /* += */
-void flow_radii(flow_solver *S);                                   /* for the p at hand */
+void flow_radii(flow_solver *S);                                   /* for the p at hand, or bound_part of the way to it */
 
 /* Each moves one unknown to its minimum for the others at hand, keeps u and v, and counts its iterations. */
 PetscErrorCode flow_solve_p(flow_solver *S);

@@ -145,7 +145,7 @@ PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const f
                                   flow_report *r)
 {
   PetscFunctionBegin;
-  *S = (flow_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v};
+  *S = (flow_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v, .bound_part = 1.0};
   PetscCall(check(f));
   PetscCall(check_finite("p", f->n_cells, x->p));
   PetscCall(check_finite("s", f->n_stress, x->s));
