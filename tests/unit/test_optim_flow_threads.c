@@ -1,0 +1,113 @@
+/* The same bits on one, two and three threads, whatever solves: every stack, with bodies, contacts and rates of prescribed solids. */
+#include "core/team.h"
+#include "flow_fixture.h"
+#include "optim/optim.h"
+
+static bool is_heap(const int p[3], const int n[3]) { return 2 * p[1] < n[1]; }
+
+typedef struct {
+  fixture w;
+  double *p_known, *s_known, *p, *s, lambda[3], z[6], *u, v[12]; /* the guess, and the answer on one thread */
+  double *answer_p, *answer_s;
+} scene;
+
+static void scene_create(scene *t, bool is_staggered)
+{
+  const fixture_spec spec = {.n = {18, 26, 18}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_staggered = is_staggered, .is_orthonormal = !is_staggered,
+                             .is_open_wall = true, .tilt = 0.2, .is_material = is_heap};
+  uint64_t count = 0;
+  *t = (scene){0};
+  fixture_create(&t->w, &spec);
+  const int64_t n_p = t->w.f.n_cells, n_s = t->w.f.n_stress;
+  assert_true(n_p > 4000); /* every loop is shared out */
+  double **const of_p[] = {&t->p_known, &t->p, &t->answer_p}, **const of_s[] = {&t->s_known, &t->s, &t->answer_s};
+  for (int k = 0; k < 3; ++k) {
+    assert_ok(memory_alloc("test", n_p, sizeof(double), of_p[k]));
+    assert_ok(memory_alloc("test", n_s, sizeof(double), of_s[k]));
+  }
+  assert_ok(memory_alloc("test", t->w.f.n_faces, sizeof(double), &t->u));
+  fixture_complicate(&t->w, t->p_known, t->s_known, &count);
+  memcpy(t->p, t->w.x.p, (size_t)n_p * sizeof(double)), memcpy(t->s, t->w.x.s, (size_t)n_s * sizeof(double));
+  memcpy(t->lambda, t->w.x.lambda, sizeof t->lambda), memcpy(t->z, t->w.x.z, sizeof t->z);
+  t->w.o.max_outer = 1, t->w.o.sweeps = 1, t->w.gradient.max_iterations = 3, t->w.boxes.max_iterations = 2, t->w.friction.max_iterations = 2;
+  t->w.pressure.max_iterations = 3;
+}
+
+static void scene_destroy(scene *t)
+{
+  double **const arrays[] = {&t->p_known, &t->p, &t->answer_p, &t->s_known, &t->s, &t->answer_s, &t->u};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  fixture_destroy(&t->w);
+}
+
+static void expect_same_bits(scene *t, const char *what, int which)
+{
+  fixture *w = &t->w;
+  for (int threads = 1; threads <= 3; ++threads) {
+    flow_report r;
+    fixture_forget(w);
+    memcpy(w->x.p, t->p, (size_t)w->f.n_cells * sizeof(double)), memcpy(w->x.s, t->s, (size_t)w->f.n_stress * sizeof(double));
+    memcpy(w->x.lambda, t->lambda, sizeof t->lambda), memcpy(w->x.z, t->z, sizeof t->z);
+    team_set_threads(threads);
+    assert_ok(flow_solve(&w->f, &w->o, NULL, &w->x, &r));
+    team_set_threads(1);
+    assert_true(r.is_finite && r.outer > 0);
+    const struct {
+      void       *first;
+      const void *now;
+      size_t      size;
+    } pairs[] = {{t->answer_p, w->x.p, (size_t)w->f.n_cells * sizeof(double)},
+                 {t->answer_s, w->x.s, (size_t)w->f.n_stress * sizeof(double)},
+                 {t->u, w->x.u, (size_t)w->f.n_faces * sizeof(double)},
+                 {t->v, w->x.v, sizeof t->v}};
+    for (int k = 0; k < 4; ++k) {
+      if (threads == 1) memcpy(pairs[k].first, pairs[k].now, pairs[k].size);
+      if (memcmp(pairs[k].first, pairs[k].now, pairs[k].size) != 0) fail_msg("%s %d: array %d is another one on %d threads", what, which, k, threads);
+    }
+  }
+}
+
+static void stresses_and_couplings(void **state)
+{
+  (void)state;
+  for (int is_staggered = 0; is_staggered < 2; ++is_staggered) {
+    scene t;
+    scene_create(&t, is_staggered);
+    for (int stress = FLOW_STRESS_GRADIENT; stress <= FLOW_STRESS_SP; ++stress) {
+      t.w.o.stress = stress;
+      expect_same_bits(&t, is_staggered ? "staggered stress" : "stress", stress);
+    }
+    t.w.o.stress = FLOW_STRESS_LAGRANGIAN, t.w.lagrangian.has_line_search = true;
+    expect_same_bits(&t, "line search", is_staggered);
+    t.w.o.stress = FLOW_STRESS_GRADIENT, t.w.friction.method = FLOW_FRICTION_NEWTON;
+    for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_C_PF && !is_staggered; ++coupling) {
+      t.w.o.coupling = coupling;
+      expect_same_bits(&t, "coupling", coupling);
+    }
+    scene_destroy(&t);
+  }
+  assert_no_leak();
+}
+
+static void pressures(void **state)
+{
+  scene t;
+  (void)state;
+  assert_ok(optim_register_all());
+  scene_create(&t, false);
+  t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0; /* a body afloat is no part of the matrix that snesvi wants */
+  t.w.o.coupling = FLOW_P_C;                                         /* no stress */
+  for (int method = 0; method < BOX_N_METHODS; ++method) {
+    t.w.pressure.method = method;
+    expect_same_bits(&t, "pressure", method);
+  }
+  t.w.pressure.method = BOX_METHOD_MPRGP;
+  for (int kind = 0; kind < BOX_N_PRECONDITIONERS; ++kind) {
+    t.w.pressure.preconditioner = kind;
+    expect_same_bits(&t, "preconditioner", kind);
+  }
+  scene_destroy(&t);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(stresses_and_couplings), cmocka_unit_test(pressures))
