@@ -53,6 +53,9 @@ typedef struct {
   /* Largest distance of a force from the Coulomb return of its trial force, over max f_n: pairs on flat and on curved parts of a
    * surface. The law is the plane's: what flat pairs show is round-off; curved ones show the bend over the slip, see penalty_report.c. */
   double  natural_map, natural_map_curved;
+  /* Where friction gives way by design (convex): the fastest that a contact slides which sticks, and the most that its law lets any
+   * of them [m/s]. */
+  double creep, creep_bound;
   relax_statistics relaxations; /* on deforming surfaces, in all evaluations of the step */
 } contact_summary;
 

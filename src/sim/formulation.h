@@ -43,7 +43,7 @@ typedef struct {
 typedef struct formulation formulation;
 typedef struct {
   const char *name; /* value of `formulation:` in a job */
-  bool        is_rigid; /* contact knows no springs: laws are friction and restitution alone */
+  bool        is_rigid; /* contacts are rows that a law is put on, no springs on bodies: a stiffness need not be given */
   bool        meets_on_grid; /* bodies that share a grid meet level sets there, not with points */
   const char *outer, *inner; /* what its iterations are called: those of newton_iterations, those of linear_iterations or friction */
   const char *remedy;        /* what may help a step that fails at any size: "a softer contact.stiffness" */
@@ -71,7 +71,7 @@ struct formulation {
 };
 
 /* All of them; a new one is a folder of its own and an entry here. job.formulation is the index. */
-#define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith)
+#define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith) X(convex)
 enum {
 #define X(name) FORMULATION_##name,
   FORMULATION_TABLE(X)

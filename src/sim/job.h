@@ -6,6 +6,7 @@
 #include "discretize/mac/mac_keys.h"
 #include "discretize/mpm/mpm_keys.h"
 #include "optim/flow/flow.h"
+#include "sim/convex/convex_keys.h"
 
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
 
@@ -49,6 +50,7 @@ typedef struct {
   const job_linear    *linear;
   const friction_options *friction;
   const flow_options  *flow;
+  const convex_options *convex;
   double               friction_stall_tolerance;
   const document_node *petsc;
 } job_solver;

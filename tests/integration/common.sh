@@ -16,3 +16,26 @@ status() {
 says() { grep -qF -- "$1" "$work/out" || { cat "$work/out"; fail "does not say: $1"; }; }
 # The history without its last column (seconds), which no two runs share.
 history_of() { sed 's/,[^,]*$//' "$1/history.csv"; }
+# The run of JOB with these arguments, to $work/whole: 1 = 2 = 3 threads bit for bit.
+runs_alike_on_threads() { # JOB [ARGUMENT...]
+  job=$1; shift
+  status 0 "$program" run "$job" --out "$work/whole" --threads 1 --no-picture "$@"
+  for n in 2 3; do
+    status 0 "$program" run "$job" --out "$work/threads$n" --threads $n --no-picture "$@"
+    status 0 "$program" diff "$work/whole" "$work/threads$n"
+    [ "$(history_of "$work/whole")" = "$(history_of "$work/threads$n")" ] || fail "histories differ between 1 and $n threads"
+    pass "1 and $n threads agree bit for bit, state and history"
+  done
+}
+# That run, resumed from each of its checkpoints, with these of its measures: nothing changes.
+resumes_from_everywhere() { # [MEASURE...]
+  for checkpoint in "$work"/whole/checkpoints/*.h5; do
+    rm -rf "$work/part"; cp -r "$work/whole" "$work/part"
+    for later in "$work"/part/checkpoints/*.h5; do [ "$(basename "$later")" \> "$(basename "$checkpoint")" ] && rm "$later"; done
+    status 0 "$program" resume "$work/part" --threads 1 --no-picture
+    status 0 "$program" diff "$work/whole" "$work/part"
+    [ "$(history_of "$work/whole")" = "$(history_of "$work/part")" ] || fail "history differs after resuming $(basename "$checkpoint")"
+    for m in "$@"; do cmp -s "$work/whole/measure/$m.csv" "$work/part/measure/$m.csv" || fail "measure $m differs after resuming $(basename "$checkpoint")"; done
+    pass "resumed from $(basename "$checkpoint") equals the uninterrupted run"
+  done
+}

@@ -1,22 +1,8 @@
 # Formulation exact with every kind of body: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; contact problems that others can read.
 . tests/integration/common.sh
 job=$here/exact.yaml
-status 0 "$program" run "$job" --out "$work/whole" --threads 1 --no-picture
-for n in 2 3; do
-  status 0 "$program" run "$job" --out "$work/threads$n" --threads $n --no-picture
-  status 0 "$program" diff "$work/whole" "$work/threads$n"
-  [ "$(history_of "$work/whole")" = "$(history_of "$work/threads$n")" ] || fail "histories differ between 1 and $n threads"
-  pass "1 and $n threads agree bit for bit, state and history"
-done
-for checkpoint in "$work"/whole/checkpoints/*.h5; do
-  rm -rf "$work/part"; cp -r "$work/whole" "$work/part"
-  for later in "$work"/part/checkpoints/*.h5; do [ "$(basename "$later")" \> "$(basename "$checkpoint")" ] && rm "$later"; done
-  status 0 "$program" resume "$work/part" --threads 1 --no-picture
-  status 0 "$program" diff "$work/whole" "$work/part"
-  [ "$(history_of "$work/whole")" = "$(history_of "$work/part")" ] || fail "history differs after resuming $(basename "$checkpoint")"
-  cmp -s "$work/whole/measure/push.csv" "$work/part/measure/push.csv" || fail "measure differs after resuming $(basename "$checkpoint")"
-  pass "resumed from $(basename "$checkpoint") equals the uninterrupted run"
-done
+runs_alike_on_threads "$job"
+resumes_from_everywhere push
 
 status 0 "$program" run "$job" --out "$work/dump" --threads 1 --no-picture --set output.fclib=10
 [ "$(ls "$work/dump/fclib" | tr '\n' ' ')" = "step_000000010.hdf5 step_000000020.hdf5 step_000000030.hdf5 " ] || fail "fclib holds $(ls "$work/dump/fclib")"

@@ -24,12 +24,17 @@ static inline void cone_project_dual(double mu, const double z[3], double p[3])
   cone_project(mu, back, k);
   for (int i = 0; i < 3; ++i) p[i] = z[i] + k[i];
 }
-/* F = r - P(r - rho û), û = u + (mu |u_T|, 0, 0): the natural map of one contact, zero exactly if (u, r) obeys Coulomb's law. */
-static inline void cone_natural_map(double mu, double rho, const double u[3], const double r[3], double F[3])
+/* F = r - P(r - rho x), zero exactly if K_mu ∋ r _|_ x ∈ K_{1/mu}. */
+static inline void cone_natural_map_of(double mu, double rho, const double x[3], const double r[3], double F[3])
 {
-  const double lift = mu * sqrt(u[1] * u[1] + u[2] * u[2]),
-               z[3] = {r[0] - rho * (u[0] + lift), r[1] - rho * u[1], r[2] - rho * u[2]};
+  const double z[3] = {r[0] - rho * x[0], r[1] - rho * x[1], r[2] - rho * x[2]};
   cone_project(mu, z, F);
   for (int i = 0; i < 3; ++i) F[i] = r[i] - F[i];
+}
+/* The same of û = u + (mu |u_T|, 0, 0): zero exactly if (u, r) obeys Coulomb's law. */
+static inline void cone_natural_map(double mu, double rho, const double u[3], const double r[3], double F[3])
+{
+  const double x[3] = {u[0] + mu * sqrt(u[1] * u[1] + u[2] * u[2]), u[1], u[2]};
+  cone_natural_map_of(mu, rho, x, r, F);
 }
 #endif

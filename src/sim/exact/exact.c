@@ -426,7 +426,8 @@ static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, 
     exact_working_set_spread(&p->set, &e->frame.contacts, e->frame.layout.v, r, u);
     for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
     for (int64_t k = 0; k < p->set.n && p->W; ++k) m3_copy(W + 9 * p->set.contact[k], delassus_diagonal(p->W) + 9 * k);
-    code = step_frame_accept(&e->frame, r, u, W, verdict, report);
+    const step_outcome law = {.r = r, .u = u, .scale = W};
+    code = step_frame_accept(&e->frame, &law, verdict, report);
   }
   memory_free(&r), memory_free(&u), memory_free(&W);
   PetscCall(code);

@@ -122,7 +122,8 @@ PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout 
     v3_set(c->r + 3 * i, l->dt * lambda[i], l->dt * z[2 * i], l->dt * z[2 * i + 1]);
     c->u[3 * i] += c->found.shift[i];
   }
-  PetscCall(step_contact_report(&c->found, l, c->r, c->u, c->W, &c->record, out));
+  const step_outcome law = {.r = c->r, .u = c->u, .scale = c->W};
+  PetscCall(step_contact_report(&c->found, l, &law, &c->record, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,6 +37,8 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_slip_angle_error]     = report->contact.slip_angle;
   values[HISTORY_natural_map]          = report->contact.natural_map;
   values[HISTORY_natural_map_curved]   = report->contact.natural_map_curved;
+  values[HISTORY_creep]                = report->contact.creep;
+  values[HISTORY_creep_bound]          = report->contact.creep_bound;
   values[HISTORY_relaxations]          = (double)report->contact.relaxations.n;
   values[HISTORY_relaxations_moved_on] = (double)(report->contact.relaxations.n - report->contact.relaxations.n_at_start);
   values[HISTORY_relaxation_places]    = (double)report->contact.relaxations.longest;

@@ -246,7 +246,8 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   for (int i = 0; i < n; ++i)
     for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
-      if (law->never_touch || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (is_one_whole(s, i, j) && !is_asked[i * n + j])) {
+      const bool is_off = law->never_touch || (is_rigid(s) && law->stiffness == 0.0);
+      if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (is_one_whole(s, i, j) && !is_asked[i * n + j])) {
         law->stiffness = same->stiffness = 0.0;
         law->friction = same->friction = 0.0;
         law->never_touch = same->never_touch = true;

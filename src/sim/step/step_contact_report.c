@@ -21,12 +21,13 @@ static void end_position(const step_contacts *c, const step_layout *l, const con
 }
 
 /* Of one contact that pushes. */
-static void judge(const double *r, const double *u, double mu, double dt, contact_summary *sum, double *excess, double *miss,
-                  const double *W)
+static void judge(const step_outcome *law, int64_t i, double mu, double dt, contact_summary *sum, double *excess, double *miss)
 {
-  const double r_T = hypot(r[1], r[2]), u_T = hypot(u[1], u[2]), rho = 3.0 / (W[0] + W[4] + W[8]);
-  double       map[3];
-  cone_natural_map(mu, rho, u, r, map);
+  const double *r = law->r + 3 * i, *u = law->u + 3 * i, *W = law->scale + 9 * i;
+  const double  r_T = hypot(r[1], r[2]), u_T = hypot(u[1], u[2]), rho = 3.0 / (W[0] + W[4] + W[8]);
+  double        map[3];
+  if (law->x) cone_natural_map_of(mu, rho, law->x + 3 * i, r, map);
+  else cone_natural_map(mu, rho, u, r, map);
   *miss   = fmax(*miss, v3_norm(map));
   *excess = fmax(*excess, r_T - mu * r[0]);
   sum->friction_work -= r[1] * u[1] + r[2] * u[2];
@@ -35,8 +36,15 @@ static void judge(const double *r, const double *u, double mu, double dt, contac
   sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
 }
 
-PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const double *r, const double *u,
-                            const double *W_diagonal, step_record *record, contact_summary *out)
+/* How fast it slides by what the law says of sliding. */
+static double sliding_speed(const step_outcome *law, int64_t i)
+{
+  const double *x = law->x ? law->x : law->u;
+  return hypot(x[3 * i + 1], x[3 * i + 2]);
+}
+
+PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
+                                   contact_summary *out)
 {
   contact_points     *points = &record->points;
   contact_forces     *forces = &record->forces;
@@ -49,10 +57,10 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
   forces->n = 0;
   PetscCall(contact_points_reserve(points, c->rows.n));
   for (int64_t i = 0; i < c->rows.n; ++i) {
-    const double *own = r + 3 * i;
+    const double *own = law->r + 3 * i, *u = law->u + 3 * i;
     /* Contacts take the velocity without the shift to where they are at the end. */
-    const double gap = spots[i].gap + l->dt * (u[3 * i] - c->shift[i]);
-    judge(own, u + 3 * i, c->mu[i], l->dt, &sum, &excess, &miss, W_diagonal + 9 * i);
+    const double gap = spots[i].gap + l->dt * (u[0] - c->shift[i]);
+    judge(law, i, c->mu[i], l->dt, &sum, &excess, &miss);
     sum.max_penetration = fmax(sum.max_penetration, -gap);
     if (!(own[0] > 0.0)) continue;
     double *x = points->position + 3 * p, *f = points->force + 3 * p;
@@ -63,7 +71,8 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     points->gap[p]         = gap;
     points->source_body[p] = spots[i].body_a;
     points->object_body[p] = spots[i].body_b;
-    points->is_sliding[p]  = hypot(u[3 * i + 1], u[3 * i + 2]) * l->dt > 1e-9;
+    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > 1e-9;
+    if (!points->is_sliding[p]) sum.creep = fmax(sum.creep, hypot(u[1], u[2]));
     sum.n_sliding += points->is_sliding[p];
     most = fmax(most, own[0]);
     if (!group || group->source_body != spots[i].body_a ||
@@ -75,6 +84,6 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
   points->n = sum.n_active = p;
   if (most > 0.0) sum.max_cone_violation = fmax(0.0, excess) / most, sum.natural_map = miss / most;
   *out = sum;
-  PetscCall(step_impulses_remember(&record->known, &c->rows, spots, l->dt, r));
+  PetscCall(step_impulses_remember(&record->known, &c->rows, spots, l->dt, law->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

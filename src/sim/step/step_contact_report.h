@@ -4,9 +4,15 @@
 #include "sim/step/step_contacts.h"
 #include "sim/step/step_record.h"
 
-/* The contacts that push, the forces between bodies, the memory, and the summary, for impulses r [n][3] and the velocities u [n][3]
- * that the law is put on (shift included). W_diagonal [n][9]: for the natural map, |r - P(r - rho u~)| over the largest r_N, rho =
- * 3/trace(W_aa). Before the bodies' end_step, with l->v and l->frames those of the end. */
-PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const double *r, const double *u,
-                            const double *W_diagonal, step_record *record, contact_summary *out);
+/* What a law made of the contacts of a step, each [n][...]. */
+typedef struct {
+  const double *r, *u; /* [3] impulses; velocities, c->shift included */
+  const double *x;     /* [3] what the law has complement r: in the dual cone where r is 0, with r . x = 0; NULL: Coulomb's own, u + (mu |u_T|, 0, 0).
+                        * A contact slides where x_T is not 0 */
+  const double *scale; /* [9] blocks of W, or what stands for them: of the natural map |r - P(r - rho x)| over the largest r_N, rho = 3/trace */
+} step_outcome;
+
+/* The contacts that push, the forces between bodies, the memory, and the summary. With l->v and l->frames those of the end. */
+PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
+                                   contact_summary *out);
 #endif

@@ -1,5 +1,4 @@
 #include "sim/step/step_frame.h"
-#include "sim/step/step_contact_report.h"
 #include <string.h>
 
 PetscErrorCode step_take(step_layout *l, double t, double dt, const step_try *own, step_verdict *verdict, step_report *report)
@@ -53,14 +52,13 @@ PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_frame_accept(step_frame *f, const double *r, const double *u, const double *W_diagonal, step_verdict *verdict,
-                                 step_report *report)
+PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &f->layout;
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(step_contact_report(&f->contacts, l, r, u, W_diagonal, &f->record, &report->contact));
+  PetscCall(step_contact_report(&f->contacts, l, law, &f->record, &report->contact));
   PetscCall(fibre_scene_accept(f->contacts.fibres));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);

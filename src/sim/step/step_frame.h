@@ -3,7 +3,7 @@
 #ifndef SS_SIM_STEP_FRAME_H
 #define SS_SIM_STEP_FRAME_H
 #include "sim/formulation.h"
-#include "sim/step/step_contacts.h"
+#include "sim/step/step_contact_report.h"
 #include "sim/step/step_record.h"
 
 /* A step in the hands of a formulation. */
@@ -32,8 +32,6 @@ void           step_frame_destroy(step_frame *f); /* copes with zeros */
 PetscErrorCode step_frame_fields(step_frame *f, field_table *table);
 /* The step that the layout has begun: its unknowns, l->v = v0 with obstacles where they will be, and its contacts. */
 PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *verdict);
-/* l->v solves it: make it permanent, unless a body refuses. r, u [n][3]: impulses of all contacts, and velocities that the law is
- * put on; W_diagonal [n][9]: see step_contact_report. report->contact is filled. */
-PetscErrorCode step_frame_accept(step_frame *f, const double *r, const double *u, const double *W_diagonal, step_verdict *verdict,
-                                 step_report *report);
+/* l->v solves it: make it permanent, unless a body refuses. report->contact is filled. */
+PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_verdict *verdict, step_report *report);
 #endif

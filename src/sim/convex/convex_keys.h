@@ -1,0 +1,17 @@
+/* Keys of formulation convex, solver.convex in jobs. */
+#ifndef SS_SIM_CONVEX_KEYS_H
+#define SS_SIM_CONVEX_KEYS_H
+#include "optim/sap/sap.h"
+
+typedef struct convex_options {
+  int         law;             /* sap_model */
+  double      relaxation_time; /* [s] NaN: one step */
+  double      dissipation;     /* [s/m] */
+  double      near_rigid, stiction;
+  double      slip_speed;      /* [m/s] */
+  int64_t     linearisations;
+  double      stall_tolerance;
+  sap_options sap;
+} convex_options;
+extern const key_table convex_options_table;
+#endif

@@ -1,0 +1,158 @@
+/* Steps of the formulation `convex`: creep, depth and height in closed form, momentum, impact, linearising again, threads of laws. */
+#include "formulation_fixture.h"
+#include <stdio.h>
+#include "core/math3.h"
+
+#define HEAD                                                                                                                       \
+  "stickslip: 1\nname: test\nformulation: convex\n"                                                                                \
+  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, poisson_ratio: 0.3}\n" \
+  "  jelly: {model: linear_corotated, density: 1000, youngs_modulus: 1.0e4, poisson_ratio: 0.3}\n"
+#define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
+#define CUBE "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}%s}\n"
+
+/* |J D^-1 J^T|_F / 3 of a corner of the cube: 1/m + [x] I^-1 [x]^T, I = m a^2 / 6. */
+static double corner_w(void)
+{
+  const double m = 1000 * 0.2 * 0.2 * 0.2, inertia = m * 0.2 * 0.2 / 6.0, x[3] = {0.1, 0.1, -0.1};
+  double       sum = 0.0;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double w = (i == j ? 1.0 / m + v3_dot(x, x) / inertia : 0.0) - x[i] * x[j] / inertia;
+      sum += w * w;
+    }
+  return sqrt(sum) / 3.0;
+}
+
+/* Held by friction on a slope, four corners share the load: u_T = sigma w r_T each, which is within its bound; the depth is
+ * R_N r_N (dt + relaxation_time), R_N = beta^2 w / (4 pi^2). */
+static void test_creep_and_depth(void **state)
+{
+  (void)state;
+  const double h = 1e-2, g_T = 1.0, g_N = 9.0, m = 8.0, w = corner_w();
+  for (int soft = 0; soft < 2; ++soft) {
+    world w0;
+    char  text[2000];
+    snprintf(text, sizeof text, HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE "contact: {friction: 0.5%s}\n"
+             "solver: {convex: {tolerance: 1.0e-12, stiction: 1.0e-2, near_rigid: 2, relaxation_time: 0.03}}\n", "", soft ? ", stiffness: 2.0e4" : "");
+    open_world(text, &w0);
+    for (int k = 0; k < 120; ++k) step(&w0);
+    const rigid_body *b = rigid(&w0, "cube");
+    const double      R = fmax(4.0 * w / (4.0 * M_PI * M_PI), soft ? 1.0 / (h * 2e4 * (h + 0.03)) : 0.0);
+    assert_close(w0.report.contact.creep, 1e-2 * w * m * g_T * h / 4.0, 1e-4 * 1e-2 * w * m * g_T * h / 4.0);
+    assert_close(b->v[0], w0.report.contact.creep, 1e-7);
+    const double most = 1e-2 * w * 0.5 * m * (g_N / 4.0 + g_T / 4.0) * h; /* the lower corners carry the moment, m g_T a/2 over a, too */
+    assert_close(w0.report.contact.creep_bound, most, 1e-3 * most); /* it leans a little */
+    assert_int_equal(w0.report.contact.n_active, 4);
+    assert_int_equal(w0.report.contact.n_sliding, 0);
+    assert_close(0.1 - b->c[2], R * m * g_N * h / 4.0 * (h + 0.03), 1e-3 * R * m * g_N * h / 4.0 * (h + 0.03));
+    assert_close(w0.report.contact.natural_map, 0.0, 1e-9);
+    assert_close(w0.report.contact.max_cone_violation, 0.0, 1e-12);
+    close_world(&w0);
+  }
+  assert_no_leak();
+}
+
+/* What slides rides higher: gap = (dt + relaxation_time) (mu |u_T| - (1 + mu^2 R_T/R_N) R_N r_N), as long as that is below 0; its
+ * friction is mu times its load all the same. */
+static void test_riding(void **state)
+{
+  (void)state;
+  const double h = 1e-2, m = 8.0, k = 5e3, s = 0.02, mu = 0.3;
+  world        w;
+  char         text[2000];
+  snprintf(text, sizeof text, HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, 0, 0]}}\n" CUBE
+           "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02}}\n", ", force: [23.544, 0, 0]");
+  open_world(text, &w); /* 0.3 m g: the force that keeps it where it is */
+  for (int i = 0; i < 200; ++i) step(&w);
+  const rigid_body *b = rigid(&w, "cube");
+  const double      R_n = 1.0 / (h * k * (h + s)), R_t = 1e-3 * corner_w(), r_n = m * 9.81 * h / 4.0, slip = b->v[0] + 0.2;
+  assert_close(b->c[2] - 0.1, (h + s) * (mu * slip - (1.0 + mu * mu * R_t / R_n) * R_n * r_n), 2e-5);
+  assert_int_equal(w.report.contact.n_sliding, 4);
+  double force[3], moment[3];
+  contact_forces_between(w.f->forces, w.s->n_bodies > 1 ? 1 : 0, -1, force, moment);
+  assert_close(hypot(force[0], force[1]), mu * fabs(force[2]), 1e-6);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* Free bodies that hit each other: momenta stay to rounding, whatever they are and however loosely impulses are found. */
+static void test_momentum(void **state)
+{
+  (void)state;
+  static const char *const bodies[] = {
+      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.16], radius: 0.05}}, velocity: [0.2, 0, -1], angular_velocity: [5, 0, 3]}\n"
+      "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}}\n",
+      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.16], radius: 0.05}}, velocity: [0.2, 0, -1], angular_velocity: [5, 0, 3]}\n"
+      "  soft: {kind: fem, material: jelly, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}}\n",
+      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.07], radius: 0.05}}, velocity: [0.2, 0, -1], angular_velocity: [5, 0, 3]}\n"
+      "  sheet: {kind: cloth, sheet: {corner: [-0.1, -0.1, 0], u: [0.2, 0, 0], v: [0, 0.2, 0], cells: [4, 4]}, mass_per_area: 0.2, stretch: 100, bending: 1.0e-5}\n"};
+  for (int c = 0; c < 3; ++c) {
+    world   w;
+    char    text[3000];
+    int64_t most = 0;
+    snprintf(text, sizeof text, HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n%scontact: {friction: 0.5}\n"
+             "solver: {newton: {tolerance: 1.0e-10}, convex: {tolerance: 1.0e-6}}\n", bodies[c]);
+    open_world(text, &w);
+    const body_totals before = totals(&w);
+    double            last   = energy(&w);
+    for (int k = 0; k < 40; ++k) {
+      step(&w);
+      most = w.report.contact.n_active > most ? w.report.contact.n_active : most;
+      assert_true(energy(&w) <= last * (1.0 + 1e-9));
+      last = energy(&w);
+    }
+    const body_totals after = totals(&w);
+    assert_true(most > 0);
+    for (int k = 0; k < 3; ++k) assert_close(after.momentum[k], before.momentum[k], 1e-12);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+/* A stiff soft body pushed far: linearised again where contact led to, the whole equation is solved. */
+static void test_linearised_again(void **state)
+{
+  (void)state;
+  double left[2];
+  for (int k = 0; k < 2; ++k) {
+    world w;
+    char  text[2000];
+    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+             "  soft: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.001], max: [0.1, 0.1, 0.201]}}, velocity: [0, 0, -3]}\n"
+             "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-6}, convex: {linearisations: %d}}\n", k ? 30 : 1);
+    open_world(text, &w);
+    for (int i = 0; i < 3; ++i) step(&w);
+    left[k] = w.report.residual;
+    close_world(&w);
+  }
+  assert_true(left[0] > 1e-2);
+  assert_true(left[1] <= 1e-6);
+  assert_no_leak();
+}
+
+/* stiffness: 0 keeps a pair apart, in this formulation as under penalty; the lagged law knows no friction in the step of an impact. */
+static void test_laws(void **state)
+{
+  (void)state;
+  world w;
+  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+             "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}}\n"
+             "contact: {friction: 0.5, pairs: [{between: [floor, ball], stiffness: 0}]}\n", &w);
+  for (int k = 0; k < 10; ++k) step(&w);
+  assert_close(rigid(&w, "ball")->v[2], -9.81 * 0.1, 1e-12);
+  close_world(&w);
+  open_world(HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+             "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
+             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, dissipation: 10, tolerance: 1.0e-10}}\n", &w);
+  step(&w);
+  assert_close(rigid(&w, "ball")->v[0], 1.0, 1e-12);
+  for (int k = 0; k < 400; ++k) step(&w); /* rolls, without riding higher: depth m g / k */
+  const rigid_body *b = rigid(&w, "ball");
+  assert_close(b->v[0], 5.0 / 7.0, 2e-3);
+  assert_close(0.05 - b->c[2], 1000 * 4.0 / 3.0 * M_PI * 0.05 * 0.05 * 0.05 * 9.81 / 1e4, 1e-7);
+  close_world(&w);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_creep_and_depth), cmocka_unit_test(test_riding), cmocka_unit_test(test_momentum), cmocka_unit_test(test_linearised_again),
+          cmocka_unit_test(test_laws))
