@@ -101,6 +101,50 @@ static void test_cuts(void **state)
   assert_no_leak();
 }
 
+static bool is_in(const convex_polyhedron *p, const double x[3])
+{
+  for (int f = 0; f < p->n_faces; ++f)
+    if (v3_dot(p->normal + 3 * f, x) > p->offset[f]) return false;
+  return true;
+}
+
+/* A box without others, closed and open ones: points are in one of the plates if they are in the shape; each outer side is whole. */
+static void test_hollow(void **state)
+{
+  (void)state;
+  const shape_box_spec  out = {{0, 0, 0}, {1, 1, 1}};
+  const shape_box_spec  cut[3] = {{{0.1, 0.2, 0.1}, {0.9, 0.8, 0.7}}, {{0.3, 0.3, -1}, {0.6, 0.7, 2}}, {{3, 3, 3}, {4, 4, 4}}};
+  const int             expected[] = {6, 12, 12}; /* two plates of the first have a hole */
+  const shape_spec      from = {.box = &out, .axis = {0, 0, 1}};
+  shape_spec            part[3];
+  key_item              item[3];
+  memset(item, 0, sizeof item);
+  for (int i = 0; i < 3; ++i) part[i] = (shape_spec){.box = &cut[i], .axis = {0, 0, 1}}, item[i].value = &part[i];
+  for (int n = 1; n <= 3; ++n) {
+    const shape_difference_spec difference = {&from, {.n = n, .item = item}};
+    const shape_spec spec = {.difference = &difference, .rotate_deg = 25.0, .axis = {1, 1, 2}, .about = {0, 0.3, 0}, .translate = {1, 2, 3}};
+    shape           *s    = create(&spec, 0.3);
+    int              n_in = 0;
+    assert_int_equal(s->n_solids, expected[n - 1]);
+    for (int i = 0; i < 3000; ++i) {
+      double x[3];
+      bool   is_any = false;
+      for (int a = 0; a < 3; ++a) x[a] = random_range(7, (uint64_t)i, (uint64_t)a, s->min[a], s->max[a]);
+      for (int k = 0; k < s->n_solids; ++k) is_any = is_any || is_in(s->solid[k].polyhedron, x);
+      assert_int_equal(is_any, level_set_value(s->piece[0], x) < 0.0);
+      n_in += is_any;
+    }
+    assert_true(n_in > 300 && n_in < 2700);
+    shape_destroy(&s);
+  }
+  part[1].rotate_deg = 10.0;
+  const shape_difference_spec difference = {&from, {.n = 2, .item = item}};
+  shape                      *s          = create(&(shape_spec){.difference = &difference, .axis = {0, 0, 1}}, 0.3);
+  assert_int_equal(s->n_solids, 0);
+  shape_destroy(&s);
+  assert_no_leak();
+}
+
 /* Unions count their parts, containers their walls; a ring and a box with a hole are nothing of the kind. */
 static void test_kinds(void **state)
 {
@@ -178,4 +222,4 @@ static void test_dent(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_box), cmocka_unit_test(test_cuts), cmocka_unit_test(test_kinds), cmocka_unit_test(test_dent))
+TEST_MAIN(cmocka_unit_test(test_box), cmocka_unit_test(test_cuts), cmocka_unit_test(test_hollow), cmocka_unit_test(test_kinds), cmocka_unit_test(test_dent))

@@ -46,11 +46,76 @@ static PetscErrorCode add_part(collection *o, const shape_spec *s, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A box without boxes of the same axes is a union of plates, each as long and wide as the box, so that its faces are whole: where a
+ * coordinate is below or above that of what is cut away. Without several, plate by plate. */
+enum { MOST_CUT = 3, SIDES = 6, MOST_PLATES = SIDES * SIDES * SIDES };
+
+static bool is_plain_box(const shape_spec *s)
+{
+  double c[3], R[9];
+  return s->box && !shape_pose(s, c, R);
+}
+
+static bool is_hollow_box(const shape_spec *s)
+{
+  if (!s->difference || !is_plain_box(s->difference->from) || s->difference->minus.n > MOST_CUT) return false;
+  for (int i = 0; i < s->difference->minus.n; ++i)
+    if (!is_plain_box(s->difference->minus.item[i].value)) return false;
+  return true;
+}
+
+static bool overlaps(const shape_box_spec *a, const shape_box_spec *b)
+{
+  for (int k = 0; k < 3; ++k)
+    if (a->max[k] <= b->min[k] || b->max[k] <= a->min[k]) return false;
+  return true;
+}
+
+/* plate [MOST_PLATES] */
+static int cut_plates(const shape_difference_spec *s, shape_box_spec *plate)
+{
+  int n    = 1;
+  plate[0] = *s->from->box;
+  for (int i = 0; i < s->minus.n; ++i) {
+    const shape_box_spec *cut = ((const shape_spec *)s->minus.item[i].value)->box;
+    shape_box_spec        next[MOST_PLATES];
+    int                   m = 0;
+    for (int p = 0; p < n; ++p) {
+      if (!overlaps(&plate[p], cut)) next[m++] = plate[p];
+      for (int side = 0; side < SIDES && overlaps(&plate[p], cut); ++side) {
+        const int k = side / 2;
+        if (side % 2 ? cut->max[k] >= plate[p].max[k] : cut->min[k] <= plate[p].min[k]) continue;
+        next[m] = plate[p];
+        if (side % 2) next[m++].min[k] = cut->max[k];
+        else next[m++].max[k] = cut->min[k];
+      }
+    }
+    for (n = 0; n < m; ++n) plate[n] = next[n];
+  }
+  return n;
+}
+
 static int count_parts(const shape_spec *s)
 {
+  shape_box_spec plate[MOST_PLATES];
+  if (is_hollow_box(s)) return cut_plates(s->difference, plate);
   int n = s->unite.n == 0;
   for (int i = 0; i < s->unite.n; ++i) n += count_parts(s->unite.item[i].value);
   return n;
+}
+
+/* (c, R) holds the pose of s. */
+static PetscErrorCode add_plates(collection *o, const shape_spec *s, const double *c, const double *R)
+{
+  shape_box_spec plate[MOST_PLATES];
+  const int      n = cut_plates(s->difference, plate);
+  PetscFunctionBegin;
+  for (int i = 0; i < n && o->is_convex; ++i) {
+    shape_spec one = *s->difference->from;
+    one.box        = &plate[i];
+    PetscCall(add_part(o, &one, c, R));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode collect(collection *o, const shape_spec *s, const double *c, const double *R)
@@ -61,7 +126,8 @@ static PetscErrorCode collect(collection *o, const shape_spec *s, const double *
   m3_mulv(at, R, own_c);
   v3_axpy(at, 1.0, c);
   m3_mul(turn, R, own_R);
-  if (s->unite.n == 0) PetscCall(add_part(o, s, at, turn));
+  if (is_hollow_box(s)) PetscCall(add_plates(o, s, at, turn));
+  else if (s->unite.n == 0) PetscCall(add_part(o, s, at, turn));
   for (int i = 0; i < s->unite.n && o->is_convex; ++i) PetscCall(collect(o, s->unite.item[i].value, at, turn));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
