@@ -64,18 +64,24 @@ mac_packing mac_packing_of(double volume, double radius)
   return (mac_packing){volume, full, slack + TOLERATED};
 }
 
-/* The particles that may be within R of one cell's, in units of R from its centre, filled up to whole vectors with some that are
- * far away. Single
- * precision: moves are small and need few digits, and twice as many fit a vector. */
-enum { WHOLE = 16 };
+/* Particles in units of R from the centre of a block. Single precision: moves are small and need few digits, and twice as many fit
+ * a vector. */
 typedef struct {
   int64_t n;
   float  *x[3], *volume, *multiplier;
 } neighbours;
+enum { WHOLE = 16 }; /* what one cell sees is filled up to whole vectors with some that are far away */
 
-static double cell_center(const mac_grid *g, const int32_t ijk[3], int axis) { return g->min[axis] + g->h * (ijk[axis] + 0.5); }
+/* All within `reach` cells of a block, cell by cell, so that the cells of a row stand together. */
+enum { MOST_REACH = 3, MOST_SIDE = MAC_SIDE + 2 * MOST_REACH, MOST_CELLS = MOST_SIDE * MOST_SIDE * MOST_SIDE };
+typedef struct {
+  int        reach, side;
+  double     center[3];
+  int64_t    slot[MOST_CELLS]; /* -1: not stored */
+  int64_t    start[MOST_CELLS + 1];
+  neighbours all;
+} surroundings;
 
-/* Particles first ... end - 1; `from` is the centre of the cell that asks, or its image. */
 static void append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers,
                    neighbours *out)
 {
@@ -100,40 +106,92 @@ static void append(const mac_correction *c, const double from[3], double inverse
   out->n += n;
 }
 
-static bool is_any_pushing(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], int reach)
+/* Only where the box is periodic is there anything beyond it. */
+static double image_of(const mac_grid *g, int axis, int32_t cell, double center)
 {
-  for (int i = -reach; i <= reach; ++i)
-    for (int j = -reach; j <= reach; ++j)
-      for (int k = -reach; k <= reach; ++k) {
-        const int64_t slot = mac_grid_slot(g, ijk[0] + i, ijk[1] + j, ijk[2] + k);
-        if (slot >= 0 && c->is_pushing[slot]) return true;
-      }
+  return center + (cell < 0 ? g->h * g->n[axis] : cell >= g->n[axis] ? -g->h * g->n[axis] : 0.0);
+}
+
+static void surroundings_place(const mac_grid *g, int64_t block, int reach, surroundings *s)
+{
+  const int32_t *b = g->block[block];
+  s->reach = reach, s->side = MAC_SIDE + 2 * reach;
+  for (int a = 0; a < 3; ++a) s->center[a] = g->min[a] + g->h * MAC_SIDE * (b[a] + 0.5);
+  for (int i = 0, t = 0; i < s->side; ++i)
+    for (int j = 0; j < s->side; ++j)
+      for (int k = 0; k < s->side; ++k, ++t)
+        s->slot[t] = mac_grid_slot(g, MAC_SIDE * b[0] + i - reach, MAC_SIDE * b[1] + j - reach, MAC_SIDE * b[2] + k - reach);
+}
+
+/* A row along z; its particles stand together in the bins from cell to cell of a block. */
+static void load_row(const mac_correction *c, const mac_grid *g, const double from[3], int32_t k, double inverse,
+                     bool has_multipliers, int t, surroundings *s)
+{
+  int32_t run = 0, end = 0;
+  double  seen[3] = {from[0], from[1], from[2]};
+  for (const int last = t + s->side; t < last; ++t, ++k) {
+    const int64_t slot = s->slot[t];
+    s->start[t]        = s->all.n + end - run;
+    if (slot < 0 || c->bins.start[slot] == c->bins.start[slot + 1]) continue;
+    const double here = image_of(g, 2, k, from[2]);
+    if (c->bins.start[slot] != end || here != seen[2]) {
+      if (end > run) append(c, seen, inverse, run, end, has_multipliers, &s->all);
+      run = c->bins.start[slot], seen[2] = here;
+    }
+    end = c->bins.start[slot + 1];
+  }
+  if (end > run) append(c, seen, inverse, run, end, has_multipliers, &s->all);
+}
+
+static void surroundings_load(const mac_correction *c, const mac_grid *g, int64_t block, double R, bool has_multipliers,
+                              surroundings *s)
+{
+  const int32_t *b = g->block[block];
+  int            t = 0;
+  s->all.n = 0;
+  for (int i = 0; i < s->side; ++i)
+    for (int j = 0; j < s->side; ++j, t += s->side) {
+      const double from[3] = {image_of(g, 0, MAC_SIDE * b[0] + i - s->reach, s->center[0]),
+                              image_of(g, 1, MAC_SIDE * b[1] + j - s->reach, s->center[1]), s->center[2]};
+      load_row(c, g, from, MAC_SIDE * b[2] - s->reach, 1.0 / R, has_multipliers, t, s);
+    }
+  s->start[t] = s->all.n;
+}
+
+/* Cell l of the block: its first neighbour among the surroundings. */
+static int corner_of(const surroundings *s, int l) { return ((l >> 4) * s->side + ((l >> 2) & 3)) * s->side + (l & 3); }
+
+static bool is_any_pushing(const mac_correction *c, const surroundings *s, int l)
+{
+  const int width = 2 * s->reach + 1;
+  for (int i = 0; i < width; ++i)
+    for (int j = 0; j < width; ++j) {
+      const int64_t *slot = s->slot + corner_of(s, l) + (i * s->side + j) * s->side;
+      for (int k = 0; k < width; ++k)
+        if (slot[k] >= 0 && c->is_pushing[slot[k]]) return true;
+    }
   return false;
 }
 
-static void gather_neighbours(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], double R, int reach,
-                              bool has_multipliers, neighbours *out)
+static inline void copy_floats(const float *restrict from, int64_t n, float *restrict to)
 {
-  int32_t first = 0, end = 0; /* a run of cells that stand together */
-  double  from[3] = {0.0, 0.0, 0.0};
-  out->n          = 0;
-  for (int i = -reach; i <= reach; ++i)
-    for (int j = -reach; j <= reach; ++j)
-      for (int k = -reach; k <= reach; ++k) {
-        const int32_t at[3] = {ijk[0] + i, ijk[1] + j, ijk[2] + k};
-        const int64_t slot  = mac_grid_slot(g, at[0], at[1], at[2]);
-        double        here[3];
-        if (slot < 0 || c->bins.start[slot] == c->bins.start[slot + 1]) continue;
-        for (int a = 0; a < 3; ++a) /* only where the box is periodic is there anything beyond it */
-          here[a] = cell_center(g, ijk, a) + (at[a] < 0 ? g->h * g->n[a] : at[a] >= g->n[a] ? -g->h * g->n[a] : 0.0);
-        if (c->bins.start[slot] != end || here[0] != from[0] || here[1] != from[1] || here[2] != from[2]) {
-          if (end > first) append(c, from, 1.0 / R, first, end, has_multipliers, out);
-          first = c->bins.start[slot];
-          v3_copy(from, here);
-        }
-        end = c->bins.start[slot + 1];
-      }
-  if (end > first) append(c, from, 1.0 / R, first, end, has_multipliers, out);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+static void gather_neighbours(const surroundings *s, int l, bool has_multipliers, neighbours *out)
+{
+  const int width = 2 * s->reach + 1;
+  out->n = 0;
+  for (int i = 0; i < width; ++i)
+    for (int j = 0; j < width; ++j) {
+      const int     row = corner_of(s, l) + (i * s->side + j) * s->side;
+      const int64_t first = s->start[row], n = s->start[row + width] - first;
+      for (int a = 0; a < 3; ++a) copy_floats(s->all.x[a] + first, n, out->x[a] + out->n);
+      copy_floats(s->all.volume + first, n, out->volume + out->n);
+      if (has_multipliers) copy_floats(s->all.multiplier + first, n, out->multiplier + out->n);
+      out->n += n;
+    }
   for (; out->n % WHOLE != 0; ++out->n) {
     for (int a = 0; a < 3; ++a) out->x[a][out->n] = 1e3f;
     out->volume[out->n] = out->multiplier[out->n] = 0.0f;
@@ -219,13 +277,15 @@ static void push_at(const neighbours *near, const float at[3], float own, double
   v3_set(move, mx * unit, my * unit, mz * unit);
 }
 
-static void place_in_cell(const mac_correction *c, const mac_grid *g, const int32_t ijk[3], int64_t p, double R, float at[3])
+static double cell_center(const mac_grid *g, const int32_t ijk[3], int axis) { return g->min[axis] + g->h * (ijk[axis] + 0.5); }
+
+static void place_in_block(const mac_correction *c, const surroundings *s, int64_t p, double R, float at[3])
 {
-  for (int a = 0; a < 3; ++a) at[a] = (float)((c->bins.x[a][p] - cell_center(g, ijk, a)) / R);
+  for (int a = 0; a < 3; ++a) at[a] = (float)((c->bins.x[a][p] - s->center[a]) * (1.0 / R));
 }
 
 /* Multipliers of the particles of one cell. */
-static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, int n_placed,
+static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot, double R, const surroundings *around, int n_placed,
                              const mac_placed *placed, const mac_placed **solids, neighbours *near)
 {
   double  center[3];
@@ -238,12 +298,12 @@ static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot,
   for (int s = 0; s < n_placed; ++s)
     if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R)
       solids[n_solids++] = &placed[s];
-  gather_neighbours(c, g, ijk, R, reach, false, near);
+  gather_neighbours(around, (int)(slot % MAC_BLOCK), false, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
     const double x[3] = {c->bins.x[0][p], c->bins.x[1][p], c->bins.x[2][p]}, unit = c->largest / c->reference[p];
     double       wall[3];
     float        at[3];
-    place_in_cell(c, g, ijk, p, R, at);
+    place_in_block(c, around, p, R, at);
     const double C = density_at(near, at) * unit + wall_density(g, x, R, n_solids, solids, wall) - 1.0 - c->slack[p];
     v3_scale(wall, R, wall);
     for (int a = 0; a < 3; ++a) c->wall[a][p] = wall[a];
@@ -252,22 +312,14 @@ static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot,
   }
 }
 
-static void cell_moves(mac_correction *c, const mac_grid *g, int64_t slot, double R, int reach, double longest, neighbours *near)
+static void cell_moves(mac_correction *c, int64_t slot, double R, const surroundings *around, double longest, neighbours *near)
 {
-  int32_t ijk[3];
-  if (c->bins.start[slot] == c->bins.start[slot + 1]) return;
-  mac_grid_cell(g, slot, ijk);
-  if (!is_any_pushing(c, g, ijk, reach)) {
-    for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p)
-      for (int a = 0; a < 3; ++a) c->move[a][p] = 0.0;
-    return;
-  }
-  gather_neighbours(c, g, ijk, R, reach, true, near);
+  gather_neighbours(around, (int)(slot % MAC_BLOCK), true, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
     const double own = c->multiplier[p];
     double       move[3];
     float        at[3];
-    place_in_cell(c, g, ijk, p, R, at);
+    place_in_block(c, around, p, R, at);
     push_at(near, at, (float)own, c->largest / c->reference[p], move);
     for (int a = 0; a < 3; ++a) move[a] = R * (move[a] + own * c->wall[a][p]);
     const double length = v3_norm(move);
@@ -276,22 +328,51 @@ static void cell_moves(mac_correction *c, const mac_grid *g, int64_t slot, doubl
   }
 }
 
-/* Room for the neighbours of the fullest cells, for each thread. */
-static PetscErrorCode make_room(const mac_correction *c, const mac_grid *g, int reach, int64_t *room, float **out)
+static void block_multipliers(mac_correction *c, const mac_grid *g, int64_t block, double R, int n_placed, const mac_placed *placed,
+                              const mac_placed **solids, surroundings *around, neighbours *near)
+{
+  bool is_loaded = false;
+  for (int64_t slot = block * MAC_BLOCK; slot < (block + 1) * MAC_BLOCK; ++slot) {
+    if (!is_loaded && c->bins.start[slot] < c->bins.start[slot + 1])
+      surroundings_place(g, block, around->reach, around), surroundings_load(c, g, block, R, false, around), is_loaded = true;
+    cell_multipliers(c, g, slot, R, around, n_placed, placed, solids, near);
+  }
+}
+
+static void block_moves(mac_correction *c, const mac_grid *g, int64_t block, double R, double longest, surroundings *around,
+                        neighbours *near)
+{
+  bool is_placed = false, is_loaded = false;
+  for (int64_t slot = block * MAC_BLOCK; slot < (block + 1) * MAC_BLOCK; ++slot) {
+    if (c->bins.start[slot] == c->bins.start[slot + 1]) continue;
+    if (!is_placed) surroundings_place(g, block, around->reach, around), is_placed = true;
+    if (!is_any_pushing(c, around, (int)(slot % MAC_BLOCK))) {
+      for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p)
+        for (int a = 0; a < 3; ++a) c->move[a][p] = 0.0;
+      continue;
+    }
+    if (!is_loaded) surroundings_load(c, g, block, R, true, around), is_loaded = true;
+    cell_moves(c, slot, R, around, longest, near);
+  }
+}
+
+/* Room for what surrounds the fullest blocks and cells, for each thread. */
+static PetscErrorCode make_room(const mac_correction *c, const mac_grid *g, int reach, int64_t room[2], float **out)
 {
   int64_t most = 0;
   PetscFunctionBegin;
   for (int64_t slot = 0; slot < g->n_slots; ++slot)
     most = c->bins.start[slot + 1] - c->bins.start[slot] > most ? c->bins.start[slot + 1] - c->bins.start[slot] : most;
-  const int64_t side = 2 * reach + 1, all = most * side * side * side;
-  *room = ((all < c->bins.n ? all : c->bins.n) + WHOLE) / WHOLE * WHOLE + WHOLE;
-  PetscCall(memory_alloc("neighbours", 5 * *room * team_threads(), sizeof **out, out));
+  for (int k = 0; k < 2; ++k) {
+    const int64_t side = 2 * reach + (k ? 1 : MAC_SIDE), all = most * side * side * side, images = 27 * c->bins.n;
+    room[k] = ((all < images ? all : images) + WHOLE) / WHOLE * WHOLE + WHOLE;
+  }
+  PetscCall(memory_alloc("neighbours", 5 * (room[0] + room[1]) * team_threads(), sizeof **out, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static neighbours room_of(float *all, int64_t room)
+static neighbours room_of(float *mine, int64_t room)
 {
-  float *mine = all + 5 * room * omp_get_thread_num();
   return (neighbours){.x = {mine, mine + room, mine + 2 * room}, .volume = mine + 3 * room, .multiplier = mine + 4 * room};
 }
 
@@ -335,19 +416,30 @@ PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_
   }
   const mac_placed **solids;
   float             *floats;
-  int64_t            room, n_pushing = 0;
-  PetscCall(make_room(c, g, reach, &room, &floats));
+  int64_t            room[2], n_pushing = 0;
+  SS_ASSERT(reach <= MOST_REACH);
+  PetscCall(make_room(c, g, reach, room, &floats));
   PetscCall(memory_alloc("solids nearby", (int64_t)team_threads() * n_placed + 1, sizeof *solids, &solids));
-#pragma omp parallel for schedule(dynamic, 64) reduction(+ : n_pushing)
-  for (int64_t slot = 0; slot < g->n_slots; ++slot) {
-    neighbours near = room_of(floats, room);
-    cell_multipliers(c, g, slot, radius, reach, n_placed, placed, solids + (int64_t)omp_get_thread_num() * n_placed, &near);
-    n_pushing += c->is_pushing[slot];
+#pragma omp parallel reduction(+ : n_pushing)
+  {
+    float            *mine   = floats + 5 * (room[0] + room[1]) * omp_get_thread_num();
+    surroundings      around = {.reach = reach, .all = room_of(mine, room[0])};
+    neighbours        near   = room_of(mine + 5 * room[0], room[1]);
+    const mac_placed **own   = solids + (int64_t)omp_get_thread_num() * n_placed;
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t b = 0; b < g->n_blocks; ++b) {
+      block_multipliers(c, g, b, radius, n_placed, placed, own, &around, &near);
+      for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) n_pushing += c->is_pushing[slot];
+    }
   }
-#pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t slot = 0; slot < g->n_slots; ++slot) {
-    neighbours near = room_of(floats, room);
-    if (n_pushing > 0) cell_moves(c, g, slot, radius, reach, longest, &near);
+  if (n_pushing > 0)
+#pragma omp parallel
+  {
+    float       *mine   = floats + 5 * (room[0] + room[1]) * omp_get_thread_num();
+    surroundings around = {.reach = reach, .all = room_of(mine, room[0])};
+    neighbours   near   = room_of(mine + 5 * room[0], room[1]);
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t b = 0; b < g->n_blocks; ++b) block_moves(c, g, b, radius, longest, &around, &near);
   }
   memory_free(&solids);
   memory_free(&floats);
