@@ -121,6 +121,8 @@ typedef struct {
   bool is_reduced;
   /* It has a pose and mass, but nothing that could be touched. */
   bool is_shapeless;
+  /* What it does changes at once with its velocities: stops, dry friction within. Linearised once it may be all wrong. NULL: it does not. */
+  bool (*has_kinks)(const body *b);
 
   /* What a scene asks of its bodies; each NULL where it does not apply. */
   /* Bodies that it is made of: *n of them, in the scene after it, owned by it; all of them carried by it. It touches nothing itself. */

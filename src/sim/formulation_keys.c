@@ -52,8 +52,8 @@ static const struct {
   {OF(monolith), "fem", "bodies in it are rigid: take kind rigid, or formulation penalty or exact"},
   {OF(monolith), "cloth", "bodies in it are rigid: take formulation penalty or exact"},
   {OF(monolith), "rod", "bodies in it are rigid: take formulation penalty or exact"},
-  {OF(monolith), "articulated", "bodies in it have six velocities, not those of joints: take formulation exact"},
-  {OF(penalty), "articulated", "its springs push bodies with six velocities, not joints: take formulation exact"},
+  {OF(monolith), "articulated", "bodies in it have six velocities, not those of joints: take formulation exact or convex"},
+  {OF(penalty), "articulated", "its springs push bodies with six velocities, not joints: take formulation exact or convex"},
 };
 
 /* Down from `node` along the names of `path`, through every item of lists, to where it stands: complain of it (d), or take it out (d NULL). */

@@ -311,6 +311,16 @@ static double length(const body *base)
   return isfinite(least) ? least : 0.25 * b->size;
 }
 
+static bool has_kinks(const body *base)
+{
+  const articulated_body *b = its(base);
+  for (int k = 0; k < b->tree.n_v; ++k) {
+    const articulated_axis *a = &b->axis[k];
+    if (a->friction > 0.0 || isfinite(a->lower) || isfinite(a->upper) || isfinite(a->max_rate) || (a->target && isfinite(a->effort))) return true;
+  }
+  return false;
+}
+
 static PetscErrorCode restored(void *context)
 {
   show_links(context);
@@ -362,6 +372,7 @@ static void destroy(body **base)
 const body_ops articulated_body_ops = {
   .kind           = "articulated",
   .is_reduced     = true,
+  .has_kinks      = has_kinks,
   .begin_step     = begin_step,
   .velocity       = velocity,
   .mass           = mass,

@@ -92,11 +92,23 @@ static void free_of(const convex_motion *m, int64_t n, double *v_free)
   for (int64_t at = 0; at < n; ++at) v_free[dof[at]] = m->v[dof[at]] - m->right[at];
 }
 
+/* How often the systems are linearised: those that have kinks until they are on the right side of them, if it takes no more than that. */
+static int64_t most_linearisations(const convex_attempt *p)
+{
+  enum { KINKED = 30 };
+  const scene  *s = p->c->frame.layout.scene;
+  const int64_t n = options_of(p->c)->linearisations;
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->has_kinks && s->systems[i]->ops->has_kinks(s->systems[i])) return n > KINKED ? n : KINKED;
+  return n;
+}
+
 static PetscErrorCode add_contact(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame           *f = &p->c->frame;
   const convex_options *o = options_of(p->c);
+  const int64_t         most = most_linearisations(p);
   double                norm = INFINITY;
   PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
   PetscCall(convex_contacts_create(o, f, &p->unknowns, &p->motion.A, &p->J, &p->contacts));
@@ -109,7 +121,7 @@ static PetscErrorCode add_contact(convex_attempt *p, step_verdict *verdict, step
     PetscCall(evaluate(p, &norm, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     report->residual = norm;
-    if (k == o->linearisations || norm <= f->layout.scene->job->solver->newton->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
+    if (k == most || norm <= f->layout.scene->job->solver->newton->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(convex_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     free_of(&p->motion, p->unknowns.n, p->v_free);
