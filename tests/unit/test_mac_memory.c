@@ -99,7 +99,7 @@ static void velocities_go_back_and_outwards(void **unused)
   for (int64_t f = 0; f < y.n_faces; ++f) solved[f] = u[y.face_axis[f]];
   for (int a = 0; a < 3; ++a)
     for (int64_t s = 0; s < c.s.grid.n_slots; ++s) c.s.u[a][s] = c.s.mass[a][s] > 0.0 ? u[a] : 1e9;
-  assert_ok(mac_system_store_velocity(&y, solved, &c.s));
+  mac_system_store_velocity(&y, solved, &c.s);
   for (int64_t s = 0; s < c.s.grid.n_slots; ++s)
     for (int a = 0; a < 3; ++a) {
       int32_t at[3];

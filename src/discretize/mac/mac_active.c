@@ -140,14 +140,11 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
       const int     d = e ? b : a;
       const int32_t i = ijk[d] - (e ? q >> 1 : q & 1);
       if (!mac_grid_is_periodic(g, d) && (i < 0 || i >= g->n[d])) beyond = g->wall[d][i >= g->n[d]];
-      if (beyond == MAC_WALL_SMOOTH) return 0.0;
+      if (beyond == MAC_WALL_SMOOTH || beyond == MAC_WALL_OPEN) return 0.0;
       is_rough = is_rough || beyond == MAC_WALL_ROUGH;
     }
     const int64_t cell = tile[at[q]];
-    if (beyond != MAC_WALL_PERIODIC) {
-      sum += beyond == MAC_WALL_OPEN;
-      continue;
-    }
+    if (beyond != MAC_WALL_PERIODIC) continue;
     const bool   is_on = cell >= 0 && y->cell_of[cell] >= 0;
     const double fluid = cell >= 0 ? y->weights.cell_fluid[cell] : 1.0;
     sum += is_on ? 1.0 : fluid;
@@ -237,7 +234,8 @@ static PetscErrorCode number_faces(mac_assembly *c)
       for (int a = 0; a < 3; ++a) {
         const int64_t slot  = b * MAC_BLOCK + l;
         const int     place = mac_grid_tile_place(l);
-        const bool    on    = tile[place] == slot && y->weights.face_fluid[a][slot] > 0.0 && is_pushed(c, slot, tile, place, a);
+        const bool    on    = tile[place] == slot && y->weights.face_fluid[a][slot] > 0.0 && mac_grid_has_face(g, a, slot) &&
+                        is_pushed(c, slot, tile, place, a);
         y->face_of[a][slot] = on ? 0 : -1;
         count[b] += on;
       }

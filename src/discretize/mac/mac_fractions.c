@@ -42,7 +42,7 @@ void mac_weights_destroy(mac_weights *w)
 {
   memory_free(&w->half), memory_free(&w->center), memory_free(&w->cell_liquid), memory_free(&w->cell_fluid);
   for (int a = 0; a < 3; ++a)
-    memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]), memory_free(&w->face_open[a]);
+    memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]);
   memory_free(&w->share_start), memory_free(&w->block_fill), memory_free(&w->share), memory_free(&w->placed);
   memory_free(&w->occupied);
   *w = (mac_weights){0};
@@ -59,7 +59,7 @@ static PetscErrorCode reserve(mac_weights *w, int64_t n, bool is_area)
   PetscCall(memory_reserve("occupied cells", n / MAC_BLOCK, sizeof *w->occupied, &w->capacity[20], &w->occupied));
   double **const sample[] = {&w->cell_liquid,    &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0],
                              &w->edge_liquid[1], &w->edge_liquid[2], &w->cell_fluid,     &w->face_fluid[0],  &w->face_fluid[1],
-                             &w->face_fluid[2],  &w->face_open[0],   &w->face_open[1],   &w->face_open[2]};
+                             &w->face_fluid[2]};
   for (size_t s = 0; s < sizeof sample / sizeof *sample; ++s)
     PetscCall(memory_reserve("fractions", n, sizeof(double), capacity++, sample[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,17 +172,6 @@ static void average_solid(mac_share *s, const double *sum)
   }
 }
 
-/* Share of the hat kernel about a lower face that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8, which
- * is what three means of two make. */
-static void find_open_shares(mac_weights *w, int64_t b, const double *solid)
-{
-  double once[HALF_TILE], twice[HALF_TILE], thrice[HALF_TILE];
-  sum_eight(solid, once), sum_eight(once, twice), sum_eight(twice, thrice);
-  for (int a = 0; a < 3; ++a)
-    for (int l = 0; l < MAC_BLOCK; ++l)
-      w->face_open[a][b * MAC_BLOCK + l] = 1.0 - mean_of_eight(thrice, l, -1 - (a == 0), -1 - (a == 1), -1 - (a == 2)) / 64.0;
-}
-
 /* W_F of faces; where next to nothing is left, solids take all. */
 static void close_faces(mac_weights *w, const mac_grid *g, int64_t b)
 {
@@ -217,24 +206,19 @@ static void average_alone(mac_share *s)
 static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, const mac_fraction_options *o)
 {
   const int32_t first = w->share_start[b], last = w->share_start[b + 1];
-  double        tile[HALF_TILE], sum[HALF_TILE], all[HALF_TILE];
-  if (first == last || o->is_bare) {
-    for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK && !o->is_bare; ++slot)
-      for (int a = 0; a < 3; ++a) w->face_open[a][slot] = 1.0;
+  double        tile[HALF_TILE], sum[HALF_TILE];
+  if (o->is_bare) {
     for (int32_t s = first; s < last; ++s) average_alone(w->share + s);
     close_faces(w, g, b);
     return;
   }
-  memset(all, 0, sizeof all);
   for (int32_t s = first; s < last; ++s) {
     load_solid(w, t, w->share[s].solid, tile);
     sum_eight(tile, sum);
     average_solid(w->share + s, sum);
     if (o->is_area) memcpy(w->share[s].face, w->share[s].area, sizeof w->share[s].face);
-    for (int q = 0; q < HALF_TILE; ++q) all[q] += tile[q];
   }
   close_faces(w, g, b);
-  find_open_shares(w, b, all);
 }
 
 /* W_L by the ghost fluid method: theta of a face from the distances at the centres on both sides. */

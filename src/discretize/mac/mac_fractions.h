@@ -38,7 +38,6 @@ typedef struct {
   double *center;         /* [n_slots] distance to the continuum's surface at centres, is_area alone */
   double *cell_liquid, *face_liquid[3], *edge_liquid[3]; /* [n_slots] W_L */
   double *cell_fluid, *face_fluid[3];                    /* [n_slots] W_F = 1 - sum of W_S; faces on walls of the box: 0 */
-  double *face_open[3];   /* [n_slots] share of a hat kernel of width h about the face's centre that is in no solid: the mass there over it is the density */
   int64_t    n_shares;
   int32_t   *share_start; /* [n_blocks + 1] */
   mac_share *share;       /* [n_shares] by block, then by solid */

@@ -77,6 +77,16 @@ static inline bool mac_grid_is_inside(const mac_grid *g, const int32_t ijk[3])
   return ijk[0] < g->n[0] && ijk[1] < g->n[1] && ijk[2] < g->n[2];
 }
 
+/* Whether the lower face of a cell belongs to the box: it is in it or on its sides. */
+static inline bool mac_grid_has_face(const mac_grid *g, int axis, int64_t slot)
+{
+  int32_t ijk[3];
+  bool    has = true;
+  mac_grid_cell(g, slot, ijk);
+  for (int a = 0; a < 3; ++a) has = has && ijk[a] < g->n[a] + (a == axis && !mac_grid_is_periodic(g, a));
+  return has;
+}
+
 /* Whether the lower face of a cell lies on a wall of the box that nothing passes. */
 static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
 {

@@ -1,7 +1,6 @@
 /* Rows of G and D, and the unknown faces' velocity, mobility and weight. */
 #include "core/memory.h"
 #include "discretize/mac/mac_system_internal.h"
-#include "discretize/mac/mac_velocity.h"
 #include <math.h>
 #include <string.h>
 
@@ -227,17 +226,15 @@ static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, i
 
 static void put_face(const mac_assembly *c, int64_t f, const int64_t *tile, double otherwise)
 {
-  static const double least_open = 0.1;
-  mac_system         *y = c->y;
-  const int64_t       slot = y->face_slot[f];
-  const int           axis = y->face_axis[f], place = mac_grid_tile_place((int)(slot % MAC_BLOCK));
-  const double        h3 = c->g->h * c->g->h * c->g->h, rest = rest_density_of_face(c, tile, place, axis, otherwise),
-               least = c->o->density_floor * rest, filled = y->weights.face_liquid[axis][slot];
-  double density = c->is_area ? rest : c->s->mass[axis][slot] / (h3 * fmax(y->weights.face_open[axis][slot], least_open));
-  if (density < least) density = least;
-  y->u[f]        = c->s->u[axis][slot];
-  y->mobility[f] = y->dt / (density * (filled > c->o->face_fill ? filled : c->o->face_fill));
-  y->weight[f]   = h3 * y->weights.face_fluid[axis][slot];
+  mac_system   *y = c->y;
+  const int64_t slot = y->face_slot[f];
+  const int     axis = y->face_axis[f], place = mac_grid_tile_place((int)(slot % MAC_BLOCK));
+  const double  h3 = c->g->h * c->g->h * c->g->h, rest = rest_density_of_face(c, tile, place, axis, otherwise),
+               filled = fmax(y->weights.face_liquid[axis][slot], c->o->face_fill);
+  y->u[f]      = c->s->u[axis][slot];
+  y->weight[f] = h3 * y->weights.face_fluid[axis][slot];
+  y->mobility[f] =
+      y->dt / (c->is_area ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], c->o->density_floor * c->o->face_fill * rest));
 }
 
 static PetscErrorCode put_faces(mac_assembly *c)
@@ -259,6 +256,7 @@ static PetscErrorCode put_faces(mac_assembly *c)
       put_face(c, f, tile, otherwise);
     }
   }
+  PetscCall(mac_masses_lend(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,41 +16,22 @@ void mac_system_destroy(mac_system *y)
   destroy_coupling(&y->F_p), destroy_coupling(&y->F_s);
   memory_free(&y->friction), memory_free(&y->cohesion), memory_free(&y->rest_density);
   memory_free(&y->component), memory_free(&y->sample_cells), memory_free(&y->stress_slot);
+  memory_free(&y->loan);
   memory_free(&y->cell_of), memory_free(&y->normal_weight);
   for (int a = 0; a < 3; ++a) {
     memory_free(&y->face_of[a]), memory_free(&y->edge_weight[a]), memory_free(&y->block_count[a]);
-    memory_free(&y->is_known[a]);
+    memory_free(&y->layer[a]), memory_free(&y->mass[a]), memory_free(&y->left[a]);
   }
   mac_weights_destroy(&y->weights);
   mac_bins_destroy(&y->bins);
   *y = (mac_system){0};
 }
 
-static const double LIGHT = 0.25; /* of the mass of a full face */
-
 static bool is_granular(const mac_state *s)
 {
   for (int64_t slot = 0; slot < s->grid.n_slots; ++slot)
     if (s->friction[slot] > 0.0) return true;
   return false;
-}
-
-static PetscErrorCode reserve_known(mac_system *y, int64_t n_slots)
-{
-  PetscFunctionBegin;
-  for (int a = 0; a < 3; ++a)
-    PetscCall(memory_reserve("known faces", n_slots, sizeof *y->is_known[a], &y->capacity[24 + a], &y->is_known[a]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode extrapolate_light_faces(mac_state *s, mac_system *y)
-{
-  PetscFunctionBegin;
-  PetscCall(reserve_known(y, s->grid.n_slots));
-  for (int a = 0; a < 3; ++a)
-    for (int64_t slot = 0; slot < s->grid.n_slots; ++slot) y->is_known[a][slot] = s->mass[a][slot] > 0.0;
-  PetscCall(mac_velocity_extrapolate(&s->grid, 2, s->u, y->is_known));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt,
@@ -71,9 +52,10 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
   PetscCall(mac_bins_fill(&out->bins, c.g, s->n_sets, s->n, s->x));
   PetscCall(mac_weights_compute(&out->weights, c.g, &out->bins, n_solids, solids, &f));
   PetscCall(mac_active_reserve(&c));
-  if (o->edge_weights == MAC_EDGES_NORMALIZED) mac_walls_hold(&c);
-  PetscCall(extrapolate_light_faces(s, out));
+  PetscCall(mac_velocity_of_empty_faces(&c));
   PetscCall(mac_active_find(&c));
+  PetscCall(mac_masses_find(&c));
+  if (o->edge_weights == MAC_EDGES_NORMALIZED) PetscCall(mac_walls_hold(&c));
   PetscCall(mac_operators_assemble(&c));
   PetscCall(mac_couplings_assemble(&c));
   timer_end(TIMER_GRID);
@@ -88,38 +70,16 @@ void mac_state_accelerate(mac_state *s, const double dt_g[3])
       if (s->mass[a][slot] > 0.0) s->u[a][slot] += dt_g[a];
 }
 
-/* Little mass beside a face that was solved for, across its own direction: the outermost grains of a surface, which go along with
- * it. Left to themselves they would fall freely along a slope and drag what is under them. */
-static bool goes_along(const mac_system *y, const mac_state *s, int axis, int64_t slot)
+void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s)
 {
   const mac_grid *g = &s->grid;
-  int32_t         at[3];
-  if (s->mass[axis][slot] > LIGHT * s->rest_density[slot] * g->h * g->h * g->h) return false;
-  mac_grid_cell(g, slot, at);
-  for (int q = 0; q < 6; ++q) {
-    int32_t beside[3] = {at[0], at[1], at[2]};
-    if (q / 2 == axis) continue;
-    beside[q / 2] += q % 2 ? 1 : -1;
-    const int64_t other = mac_grid_slot(g, beside[0], beside[1], beside[2]);
-    if (other >= 0 && y->face_of[axis][other] >= 0) return true;
-  }
-  return false;
-}
-
-PetscErrorCode mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s)
-{
-  const mac_grid *g = &s->grid;
-  PetscFunctionBegin;
   for (int a = 0; a < 3; ++a)
     #pragma omp parallel for schedule(static)
     for (int64_t slot = 0; slot < g->n_slots; ++slot) {
       const int32_t face = y->face_of[a][slot];
-      const bool    is_wall = mac_grid_is_closed(g, a, slot);
       if (face >= 0) s->u[a][slot] = u[face];
-      else if (is_wall) s->u[a][slot] = 0.0;
-      y->is_known[a][slot] =
-          face >= 0 || is_wall || (s->mass[a][slot] > 0.0 && y->weights.face_fluid[a][slot] > 0.0 && !goes_along(y, s, a, slot));
+      else if (mac_grid_is_closed(g, a, slot) || !(s->mass[a][slot] > 0.0)) s->u[a][slot] = 0.0;
     }
-  PetscCall(mac_velocity_extrapolate(g, 2, s->u, y->is_known));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  mac_masses_repay(y, s->u);
+  mac_velocity_extrapolate(g, y->layer, s->u);
 }

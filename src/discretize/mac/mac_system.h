@@ -8,8 +8,8 @@
  * one of its faces has W_F > 0: also a cell in a solid, next to a face that is cut. Without its pressure nothing would hold the
  * velocity of that face to the solid's (the published test, W_F of the cell > 0, lets material leak through a solid whose surface
  * lies in the outer half of a cell). A face is unknown if W_F > 0 and an active sample acts on it. W_L of an unknown face counts as
- * at least face_fill: a face left out would be a lid on the cell below the surface. rho of a face: its mass over h^3 and over the
- * share of the kernel outside of solids, at least density_floor of the rest density; with area fractions, the rest density.
+ * at least face_fill: a face left out would be a lid on the cell below the surface. rho W_L W_F h^3 of a face is its mass, see mac_mass.c,
+ * and at least density_floor face_fill of the rest density times W_F h^3; with area fractions, rho is the rest density.
  *
  * T carries shear stress of cells to an edge, as the mean of its four cells. Plain, as published: inactive ones and those in solids
  * have none, so that walls hold with half of the material's friction. Normalised: the mean over active cells and air (which has
@@ -42,6 +42,12 @@ typedef struct {
   int64_t  capacity[3];
 } mac_coupling;
 
+/* Mass that a light face has of a heavy one beside it, as a share of the latter's before this loan; both numbers of faces. */
+typedef struct {
+  int32_t face, lender;
+  double  share;
+} mac_loan;
+
 typedef struct {
   double   h, dt;
   int64_t  n_faces, n_cells, n_stress; /* colocated: n_stress = 5 n_cells, sample 5 cell + component. Liquids (M = 0 everywhere): 0 */
@@ -60,13 +66,16 @@ typedef struct {
   int32_t (*sample_cells)[4];          /* [n_stress] cells whose mean p bounds the sample, -1: none */
   /* by slot of the grid; -1: not numbered */
   int32_t *cell_of, *face_of[3];
+  uint8_t *layer[3];                   /* 0: faces that are solved for, stand still or fall freely; others: see mac_velocity.h */
+  double  *mass[3];                    /* kg, of faces of layer 0, with what goes along with them and with loans */
+  int64_t   n_loans;
+  mac_loan *loan;
   mac_weights weights;
   mac_bins    bins;
   /* scratch of mac_system_assemble */
-  double  *edge_weight[3], *normal_weight;
+  double  *edge_weight[3], *normal_weight, *left[3];
   int64_t *block_count[3];
-  uint8_t *is_known[3];
-  int64_t  capacity[32], rows_capacity[4][3];
+  int64_t  capacity[34], rows_capacity[4][3];
 } mac_system;
 
 /* *out is empty or of an earlier step, and serves again. s->u of faces without mass is extrapolated from those around. Borrows all;
@@ -76,7 +85,7 @@ void           mac_system_destroy(mac_system *y);
 
 /* u [n_faces] to the grid; 0 on closed walls; two layers around all that is known (solved for, or with mass and not in a solid)
  * are extrapolated. */
-PetscErrorCode mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s);
+void           mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s);
 /* u += dt g on all faces that have mass. */
 void mac_state_accelerate(mac_state *s, const double dt_g[3]);
 /* xx, yy, zz, xy, xz, yz of five numbers in a basis. */

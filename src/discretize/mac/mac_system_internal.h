@@ -35,11 +35,18 @@ typedef struct {
 } mac_place;
 
 PetscErrorCode mac_active_reserve(mac_assembly *c);
-/* Coulomb friction of what lies on rough walls of the box, on s->u: see mac_wall.c. After mac_active_reserve, before
- * mac_active_find. */
-void mac_walls_hold(mac_assembly *c);
+/* u* of faces without mass, from those around. After mac_active_reserve. */
+PetscErrorCode mac_velocity_of_empty_faces(mac_assembly *c);
 /* Active cells, weights of edges, unknown faces: all that is numbered. Sets n_cells, n_faces and their arrays. */
 PetscErrorCode mac_active_find(mac_assembly *c);
+/* The mass of faces and, mixed with what goes along with them, their u*: see mac_mass.c. After mac_active_find. */
+PetscErrorCode mac_masses_find(mac_assembly *c);
+/* Coulomb friction of what lies on rough walls of the box, on s->u: see mac_wall.c. After mac_masses_find. */
+PetscErrorCode mac_walls_hold(mac_assembly *c);
+/* Loans between faces whose u, mobility and weight are known. */
+PetscErrorCode mac_masses_lend(mac_assembly *c);
+/* What is borrowed goes back: u of lenders, once the faces' velocities are on the grid and before others follow them. */
+void mac_masses_repay(const mac_system *y, double *const u[3]);
 /* G, D and their transposes, F_p, F_s; mobility, weight, u. */
 PetscErrorCode mac_operators_assemble(mac_assembly *c);
 PetscErrorCode mac_couplings_assemble(mac_assembly *c);

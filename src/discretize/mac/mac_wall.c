@@ -5,6 +5,7 @@
  * cells slide by 1/(2 n) too easily, and thin ones without any friction. The force on wall faces is known beforehand, m u* over dt,
  * since they stand still: so is the friction that goes with it. It acts on the tangential velocity next to the wall before the
  * stress does: where both together can hold it, it stops. */
+#include "core/memory.h"
 #include "discretize/mac/mac_system_internal.h"
 #include <math.h>
 
@@ -12,7 +13,7 @@
 static double push(const mac_assembly *c, const int64_t *tile, int place, int axis, int side)
 {
   const int64_t slot = tile[place + side * mac_step[axis]];
-  const double  into = slot < 0 ? 0.0 : (side ? 1.0 : -1.0) * c->s->mass[axis][slot] * c->s->u[axis][slot];
+  const double  into = slot < 0 ? 0.0 : (side ? 1.0 : -1.0) * c->y->mass[axis][slot] * c->s->u[axis][slot];
   return into > 0.0 ? into : 0.0;
 }
 
@@ -23,7 +24,7 @@ static double speed(const mac_assembly *c, const int64_t *tile, int place, int a
   int    n   = 0;
   for (int q = 0; q < 4; ++q) {
     const int64_t slot = tile[place - (q & 1) * mac_step[a] + (q >> 1) * mac_step[b]];
-    if (slot >= 0 && c->s->mass[b][slot] > 0.0) sum += c->s->u[b][slot], ++n;
+    if (slot >= 0 && c->y->mass[b][slot] > 0.0) sum += c->s->u[b][slot], ++n;
   }
   return hypot(c->s->u[a][tile[place]], n ? sum / n : 0.0);
 }
@@ -36,7 +37,7 @@ static double share_left(const mac_assembly *c, int64_t slot, const int64_t *til
   double          friction = 0.0, lost = 0.0, fastest = 0.0;
   int32_t         ijk[3];
   int             n = 0;
-  if (!(c->s->mass[a][slot] > 0.0)) return 1.0;
+  if (!(c->y->mass[a][slot] > 0.0)) return 1.0;
   mac_grid_cell(g, slot, ijk);
   for (int q = 0; q < 2; ++q) {
     const int64_t cell = q ? before : slot;
@@ -50,7 +51,7 @@ static double share_left(const mac_assembly *c, int64_t slot, const int64_t *til
     for (int side = 0; side < 2; ++side) {
       if (g->wall[axis][side] != MAC_WALL_ROUGH || ijk[axis] != (side ? g->n[axis] - 1 : 0)) continue;
       lost += 0.5 * friction * (push(c, tile, place, axis, side) + push(c, tile, place - mac_step[a], axis, side)) /
-              c->s->mass[a][slot];
+              c->y->mass[a][slot];
       fastest = fmax(fastest, speed(c, tile, place, a, b));
     }
   }
@@ -66,9 +67,13 @@ static bool touches_rough_wall(const mac_grid *g, const int32_t b[3])
   return false;
 }
 
-void mac_walls_hold(mac_assembly *c)
+PetscErrorCode mac_walls_hold(mac_assembly *c)
 {
-  double *const *left = c->y->edge_weight; /* not yet in use */
+  mac_system *y = c->y;
+  PetscFunctionBegin;
+  for (int a = 0; a < 3; ++a)
+    PetscCall(memory_reserve("friction of walls", c->g->n_slots, sizeof *y->left[a], &y->capacity[31 + a], &y->left[a]));
+  double *const *left = y->left;
   for (int pass = 0; pass < 2; ++pass) /* all shares from the velocities as they were */
     #pragma omp parallel for schedule(static)
     for (int64_t block = 0; block < c->g->n_blocks; ++block) {
@@ -83,4 +88,5 @@ void mac_walls_hold(mac_assembly *c)
           else left[a][slot] = tile[place] == slot ? share_left(c, slot, tile, place, a) : 1.0;
       }
     }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -139,7 +139,7 @@ static PetscErrorCode put_back(monolith *m, const monolith_step *p)
   PetscFunctionBegin;
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
   mac_state *state = mac_domain_state(m->domain);
-  PetscCall(mac_system_store_velocity(&m->system, p->flow.x.u, state));
+  mac_system_store_velocity(&m->system, p->flow.x.u, state);
   for (int64_t i = 0; i < m->system.n_cells; ++i) state->pressure[m->system.cell_slot[i]] = p->flow.x.p[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
