@@ -51,7 +51,7 @@ typedef struct {
   double radius;              /* of particles, in h */
   bool   extends_into_solids; /* without: the continuum ends where its particles end */
   bool   is_area;
-  bool   is_bare;             /* is_area, and nobody asks for half-cells and edges of the continuum, nor for face_open */
+  bool   is_bare;             /* is_area, and nobody asks for half-cells and edges of the continuum */
   bool   is_voxel;            /* W_L of a cell is 1 from one half on, else 0, and of faces and edges the largest around them */
   double least_theta;         /* is_area: least W_L of a face at the surface */
 } mac_fraction_options;

@@ -1,13 +1,13 @@
 /* The mass of faces, as the problem of a step has it.
  *
- * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For that to
- * be what solids, walls and gravity give, a face that is solved for has the mass m_f that its kernel gathers, cut by the surface or
- * a solid as it may be (the published rho W_L counts what is missing at a surface twice), and faces with mass whose velocity follows
- * that of others hand them that mass beforehand, see mac_velocity.h: those in solids, and the outermost grains of a surface. What
- * neither is solved for nor follows falls freely. A face lighter than the share density_floor face_fill of a full one, which could
- * not be solved for, borrows what it lacks from heavy faces beside it, in equal parts: with their u*, and what is borrowed goes back
- * with the light face's velocity. Where nothing beside it is heavy enough to lend, it counts as that heavy all the same, and takes
- * momentum that no grain has: at most its lack of mass times its change of velocity. */
+ * * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For
+ * that to be what solids, walls and gravity give, a face that is solved for has the mass m_f that its kernel gathers, cut by the
+ * surface or a solid as it may be (the published rho W_L counts what is missing at a surface twice), and faces with mass whose
+ * velocity follows that of others hand them that mass beforehand, see mac_velocity.h: those in solids, and the outermost grains
+ * of a surface. What neither is solved for nor follows falls freely. A face lighter than the share density_floor face_fill of a
+ * full one, which could not be solved for, borrows what it lacks from heavy faces beside it, in equal parts: with their u*, and
+ * what is borrowed goes back with the light face's velocity. Where nothing beside it is heavy enough to lend, it counts as that
+ * heavy all the same, and takes momentum that no grain has: at most its lack of mass times its change of velocity. */
 #include "core/memory.h"
 #include <math.h>
 #include "discretize/mac/mac_system_internal.h"
@@ -90,7 +90,8 @@ static int find_lenders(const mac_assembly *c, int axis, const int64_t *tile, in
   int n = 0;
   for (int q = 0; q < 6; ++q) {
     const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_step[q / 2]];
-    if (other >= 0 && c->y->face_of[axis][other] >= 0 && c->y->mass[axis][other] > LENDER * least) lender[n++] = c->y->face_of[axis][other];
+    if (other < 0 || c->y->face_of[axis][other] < 0 || !(c->y->mass[axis][other] > LENDER * least)) continue;
+    lender[n++] = c->y->face_of[axis][other];
   }
   return n;
 }
@@ -126,7 +127,8 @@ PetscErrorCode mac_masses_lend(mac_assembly *c)
   for (int64_t q = 0; q < y->n_loans; ++q) {
     mac_loan *const l = y->loan + q;
     const int       axis = y->face_axis[l->face];
-    double *const   to = y->mass[axis] + y->face_slot[l->face], *const from = y->mass[axis] + y->face_slot[l->lender], lent = l->share;
+    double *const   to = y->mass[axis] + y->face_slot[l->face], *const from = y->mass[axis] + y->face_slot[l->lender];
+    const double    lent = l->share;
     y->u[l->face] = (*to * y->u[l->face] + lent * y->u[l->lender]) / (*to + lent);
     l->share = lent / *from;
     *to += lent, *from -= lent;

@@ -90,7 +90,8 @@ static bool share_block(const mac_grid *g, int64_t b, uint8_t which, const uint8
   return has;
 }
 
-static void take_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *share, double *mass, double *u)
+static void take_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *share, double *mass,
+                       double *u)
 {
   int64_t tile[MAC_TILE];
   mac_grid_tile(g, b, tile);
