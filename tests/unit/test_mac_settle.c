@@ -215,5 +215,52 @@ static void solids_are_hit(void **state)
   assert_no_leak();
 }
 
+/* Through a plate thinner than half a cell nothing gets: neither what stands beyond its middle after a step nor what is all the way
+ * through, though other surfaces are nearer or nothing is in it; at rest or when it is the plate that moves. */
+static void thin_solids_hold(void **state)
+{
+  (void)state;
+  const int    none[3] = {1, 1, 1}, all[3] = {SIDE - 1, SIDE - 1, SIDE - 1};
+  const double low[3] = {-1, -1, -0.02}, high[3] = {1, 1, 0.02};
+  material    *sand = fixture_sand("sand", 1600, 30);
+  level_set   *plate;
+  assert_ok(level_set_box(low, high, &plate));
+  for (int moves = 0; moves < 2; ++moves) {
+    mac_options  o;
+    mac_domain  *d     = domain_of_cells(none, all, 1.0, &o, sand);
+    const double rise  = moves ? 0.05 : 0.0;
+    mac_solid    solid = {.n        = 1,
+                          .sets     = &plate,
+                          .friction = INFINITY,
+                          .frame    = {.c = {0.5, 0.5, 0.5 + rise}, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .v = {0, 0, rise / d->dt}}};
+    particles   *p        = d->particles[0];
+    int          n_beyond = 0, n_through = 0;
+    double      *before;
+    assert_ok(mac_reserve_seen(d));
+    assert_ok(memory_alloc("before", p->n, sizeof *before, &before));
+    for (int64_t i = 0; i < p->n; ++i) {
+      if (fabs(p->x[2][i] - 0.5) < 0.021) p->x[2][i] = p->x[2][i] < 0.5 ? 0.47 : 0.53;
+      before[i] = p->x[2][i] - 0.5;
+      for (int a = 0; a < 3; ++a) {
+        d->seen[0].move[a][i] = random_range(12, (uint64_t)p->id[i], (uint64_t)a, -0.05, 0.05);
+        p->x[a][i] += d->seen[0].move[a][i], p->v[a][i] = d->seen[0].move[a][i] / d->dt;
+      }
+      const double now = p->x[2][i] - 0.5 - rise;
+      n_beyond += before[i] * now < 0.0 && fabs(now) < 0.02, n_through += before[i] * now < 0.0 && fabs(now) >= 0.02;
+    }
+    assert_true(n_beyond > 50 && n_through > 3);
+    assert_ok(mac_domain_settle(d, 1, &solid, false, NULL));
+    for (int64_t i = 0; i < p->n; ++i) {
+      const double now = p->x[2][i] - 0.5 - rise;
+      assert_true(before[i] * now > 0.0 && fabs(now) >= 0.02);
+    }
+    memory_free(&before);
+    mac_domain_destroy(&d);
+  }
+  level_set_destroy(&plate);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays),
-          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit))
+          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit), cmocka_unit_test(thin_solids_hold))

@@ -42,6 +42,7 @@ void mac_domain_destroy(mac_domain **out)
     memory_free(&d->facade[b]);
     memory_free(&d->seen[b].pressure);
     memory_free(&d->seen[b].density);
+    for (int a = 0; a < 3; ++a) memory_free(&d->seen[b].move[a]);
     memory_free(&d->start[b]);
     memory_free(&d->tile_of[b]);
   }

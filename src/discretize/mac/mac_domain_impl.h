@@ -17,6 +17,7 @@ typedef struct {
 typedef struct {
   int64_t n, capacity;
   double *pressure, *density;
+  double *move[3]; /* [m] in the last step */
 } mac_seen;
 
 struct mac_domain {

@@ -5,7 +5,71 @@
 #include "discretize/mac/mac_correction.h"
 #include "discretize/mac/mac_domain_impl.h"
 
-enum { ROUNDS_OUT = 3, CHUNK = 256 }; /* out of several solids that touch; particles that stand together are near each other */
+/* Out of several solids that touch; particles that stand together are near each other; of a way, to where it enters a solid. */
+enum { ROUNDS_OUT = 3, CHUNK = 256, PIECES = 8, HALVINGS = 12 };
+
+/* Velocity of a solid at x. */
+static void solid_velocity(const mac_placed *solid, const double x[3], double v[3])
+{
+  double arm[3];
+  mac_placed_arm(solid, x, arm);
+  v3_cross(v, solid->solid->frame.w, arm);
+  v3_axpy(v, 1.0, solid->solid->frame.v);
+}
+
+/* Where the way from -> x, both as the solid stands now, enters it: normal and distance of x along it, < 0. False if it does not. */
+static bool entry(const mac_placed *solid, const double from[3], const double x[3], double normal[3], double *distance)
+{
+  double     outside = 0.0, inside = 0.0, at[3];
+  const bool is_out  = mac_placed_distance(solid, from) >= 0.0; /* but for rounding, and for what turns by much in a step */
+  for (int k = 1; k <= PIECES && is_out && !(inside > 0.0); ++k) {
+    const double t = (double)k / PIECES;
+    for (int a = 0; a < 3; ++a) at[a] = from[a] + t * (x[a] - from[a]);
+    if (mac_placed_distance(solid, at) < 0.0) inside = t;
+    else outside = t;
+  }
+  if (is_out && !(inside > 0.0)) return false;
+  for (int k = 0; k < HALVINGS && is_out; ++k) {
+    const double t = 0.5 * (outside + inside);
+    for (int a = 0; a < 3; ++a) at[a] = from[a] + t * (x[a] - from[a]);
+    if (mac_placed_distance(solid, at) < 0.0) inside = t;
+    else outside = t;
+  }
+  for (int a = 0; a < 3; ++a) at[a] = from[a] + inside * (x[a] - from[a]);
+  const double depth = mac_placed_gradient(solid, at, normal), length = v3_norm(normal);
+  if (!(length > 0.0)) return false;
+  v3_scale(normal, 1.0 / length, normal);
+  *distance = depth;
+  for (int a = 0; a < 3; ++a) *distance += normal[a] * (x[a] - at[a]);
+  return *distance < 0.0;
+}
+
+/* Which way a particle leaves a solid, and how far: over the nearest surface, or, if that is not the one it came through in this
+ * step, back to where it was, however thin the solid is. False: it is outside, and was not inside on its way. */
+static bool way_out(const mac_domain *d, int b, int64_t i, const mac_placed *solid, double normal[3], double *depth)
+{
+  const particles *p    = d->particles[b];
+  const double     x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, phi = mac_placed_distance(solid, x);
+  double           moved[3] = {0.0, 0.0, 0.0}, from[3], before[3];
+  if (i < d->seen[b].n) { /* against the solid */
+    solid_velocity(solid, x, moved);
+    for (int a = 0; a < 3; ++a) moved[a] = d->seen[b].move[a][i] - d->dt * moved[a];
+  }
+  const double way = v3_norm(moved);
+  if (phi >= 0.0 && phi >= way) return false;
+  v3_sub(from, x, moved);
+  if (phi < 0.0) {
+    const double length = (*depth = -mac_placed_gradient(solid, x, normal), v3_norm(normal));
+    if (!(length > 0.0)) return false;
+    v3_scale(normal, 1.0 / length, normal);
+    if (!(way > -phi)) return true;
+    mac_placed_gradient(solid, from, before);
+    if (v3_dot(before, normal) >= 0.0 || !entry(solid, from, x, before, depth)) return true;
+  } else if (mac_placed_distance(solid, from) + phi >= way || !entry(solid, from, x, before, depth)) return false;
+  *depth = -*depth;
+  v3_copy(normal, before);
+  return true;
+}
 
 /* A sphere around particles first ... end - 1. */
 static double bound_chunk(const particles *p, int64_t first, int64_t end, double center[3])
@@ -26,14 +90,12 @@ static double bound_chunk(const particles *p, int64_t first, int64_t end, double
 static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
 {
   particles         *p        = d->particles[b];
-  const rigid_frame *f        = &solid->solid->frame;
   const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->materials[b]->flow->friction,
                x[3]           = {p->x[0][i], p->x[1][i], p->x[2][i]};
-  const double v[3]           = {p->v[0][i], p->v[1][i], p->v[2][i]};
-  double       arm[3], spin[3], slip[3], change[3], turn[3];
+  double       arm[3], slip[3], change[3], turn[3];
   mac_placed_arm(solid, x, arm);
-  v3_cross(spin, f->w, arm);
-  for (int a = 0; a < 3; ++a) slip[a] = v[a] - f->v[a] - spin[a];
+  solid_velocity(solid, x, slip);
+  for (int a = 0; a < 3; ++a) slip[a] = p->v[a][i] - slip[a];
   const double into = -v3_dot(slip, normal);
   if (!(into > 0.0)) return;
   v3_axpy(slip, into, normal); /* what is along the surface */
@@ -58,16 +120,16 @@ static bool push_chunk(const mac_domain *d, int b, const mac_placed *solid, int6
   particles   *p = d->particles[b];
   double       center[3];
   bool         has_moved = false;
-  const double radius    = bound_chunk(p, first, end, center);
+  const double radius    = bound_chunk(p, first, end, center) + d->options->cfl * d->state.grid.h;
   if (mac_placed_misses(solid, center, radius) || mac_placed_distance(solid, center) > radius) return false;
   for (int64_t i = first; i < end; ++i) {
-    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
-    double       normal[3];
-    if (!(mac_placed_distance(solid, x) < 0.0)) continue;
-    const double depth = -mac_placed_gradient(solid, x, normal), length = v3_norm(normal);
-    if (!(length > 0.0)) continue;
-    v3_scale(normal, 1.0 / length, normal);
-    for (int a = 0; a < 3; ++a) p->x[a][i] += depth * (1.0 + 1e-9) * normal[a];
+    double normal[3], depth;
+    if (!way_out(d, b, i, solid, normal, &depth)) continue;
+    for (int a = 0; a < 3; ++a) {
+      const double push = depth * (1.0 + 1e-9) * normal[a];
+      p->x[a][i] += push;
+      if (i < d->seen[b].n) d->seen[b].move[a][i] += push;
+    }
     hit(d, b, i, solid, normal, impulse);
     has_moved = true;
   }

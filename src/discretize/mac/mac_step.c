@@ -36,8 +36,10 @@ PetscErrorCode mac_reserve_seen(mac_domain *d)
     s->capacity = n + n / 8;
     memory_free(&s->pressure);
     memory_free(&s->density);
+    for (int a = 0; a < 3; ++a) memory_free(&s->move[a]);
     PetscCall(memory_alloc("mac frame fields", s->capacity, sizeof(double), &s->pressure));
     PetscCall(memory_alloc("mac frame fields", s->capacity, sizeof(double), &s->density));
+    for (int a = 0; a < 3; ++a) PetscCall(memory_alloc("mac moves", s->capacity, sizeof(double), &s->move[a]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -215,7 +215,8 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
       half_on[a] = is_near ? tile_velocity(now.u[a], a, mid, NULL) : grid_velocity(g, state->u[a], a, b, mid);
     for (int a = 0; a < 3; ++a) {
       if (!is_apic) v[a] += flip * (p->v[a][i] - tile_velocity(before.u[a], a, s, NULL));
-      p->x[a][i] += d->dt * half_on[a];
+      seen->move[a][i] = d->dt * half_on[a];
+      p->x[a][i] += seen->move[a][i];
       side.before[a] = p->v[a][i];
     }
     if (has_walls && state->rho[cell] <= d->options->density_threshold * state->rest_density[cell])
@@ -320,13 +321,14 @@ static PetscErrorCode remove_gone(mac_domain *d, int b)
 {
   const mac_grid *g = &d->state.grid;
   particles      *p = d->particles[b];
-  void          **arrays[PARTICLES_MAX_ARRAYS + 2];
+  void          **arrays[PARTICLES_MAX_ARRAYS + 5];
   int64_t         n_kept = 0;
 
   PetscFunctionBeginUser;
   int n_arrays       = particles_arrays(p, arrays);
   arrays[n_arrays++] = (void **)&d->seen[b].pressure;
   arrays[n_arrays++] = (void **)&d->seen[b].density;
+  for (int a = 0; a < 3; ++a) arrays[n_arrays++] = (void **)&d->seen[b].move[a];
   for (int64_t i = 0; i < p->n; ++i) {
     const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
     if (is_gone(g, x)) continue;
