@@ -76,6 +76,30 @@ static void a_block_on_a_slope_sticks_or_slides(void **state)
   assert_no_leak();
 }
 
+/* A body that nothing but one contact touches: it leaves with the rates that are known of the other side, restitution among them. */
+static void known_rates_of_a_contact_are_met(void **state)
+{
+  (void)state;
+  for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_C_P; ++coupling) {
+    fixture w;
+    fixture_create(&w, &box_of_water);
+    fixture_tighten(&w, 1e-10);
+    fixture_add_body(&w, 2.0, 0.1);
+    flow_contact *c = &w.contact[0];
+    *c = (flow_contact){.body = {0, -1}, .mu = 0.9, .known = {-0.3, 0.05, -0.02}};
+    for (int k = 0; k < 3; ++k) c->row[k][0][(k + 1) % 3] = 1.0; /* normal y, tangents z and x */
+    w.f.n_contacts = 1, w.f.contact_scale = 2.0 * FIXTURE_G;
+    w.o.coupling = coupling;
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_converged && r.kkt.kkt < 1e-7);
+    assert_close(w.x.v[1], 0.3, 1e-8);
+    assert_close(w.x.v[2], -0.05, 1e-8);
+    assert_close(w.x.v[0], 0.02, 1e-8);
+    fixture_destroy(&w);
+  }
+  assert_no_leak();
+}
+
 /* A lid that floats on a full box of water, a block on four points of the lid. */
 static void lid_and_block(fixture *w, double mass_of_lid, double mass_of_block)
 {
@@ -222,6 +246,7 @@ static void everything_at_once(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(water_carries_a_lid_and_a_block),
+TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(known_rates_of_a_contact_are_met),
+          cmocka_unit_test(water_carries_a_lid_and_a_block),
           cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
           cmocka_unit_test(everything_at_once))

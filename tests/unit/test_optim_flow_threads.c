@@ -1,4 +1,5 @@
-/* The same bits on one, two and three threads, whatever solves: every stack, with bodies, contacts and rates of prescribed solids. */
+/* The same bits on one, two and three threads, whatever solves: every stack, with bodies, contacts and rates of prescribed
+ * solids. */
 #include "core/team.h"
 #include "flow_fixture.h"
 #include "optim/optim.h"
@@ -13,8 +14,16 @@ typedef struct {
 
 static void scene_create(scene *t, bool is_staggered)
 {
-  const fixture_spec spec = {.n = {18, 26, 18}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_staggered = is_staggered, .is_orthonormal = !is_staggered,
-                             .is_open_wall = true, .tilt = 0.2, .is_material = is_heap};
+  const fixture_spec spec = {.n              = {18, 26, 18},
+                             .h              = 0.05,
+                             .dt             = 0.02,
+                             .rho            = 1600,
+                             .M              = 0.5,
+                             .is_staggered   = is_staggered,
+                             .is_orthonormal = !is_staggered,
+                             .is_open_wall   = true,
+                             .tilt           = 0.2,
+                             .is_material    = is_heap};
   uint64_t count = 0;
   *t = (scene){0};
   fixture_create(&t->w, &spec);
@@ -29,8 +38,9 @@ static void scene_create(scene *t, bool is_staggered)
   fixture_complicate(&t->w, t->p_known, t->s_known, &count);
   memcpy(t->p, t->w.x.p, (size_t)n_p * sizeof(double)), memcpy(t->s, t->w.x.s, (size_t)n_s * sizeof(double));
   memcpy(t->lambda, t->w.x.lambda, sizeof t->lambda), memcpy(t->z, t->w.x.z, sizeof t->z);
-  t->w.o.max_outer = 1, t->w.o.sweeps = 1, t->w.gradient.max_iterations = 3, t->w.boxes.max_iterations = 2, t->w.friction.max_iterations = 2;
-  t->w.pressure.max_iterations = 3;
+  t->w.o.max_outer = 1, t->w.o.sweeps = 1;
+  t->w.gradient.max_iterations = t->w.pressure.max_iterations = 3;
+  t->w.boxes.max_iterations = t->w.friction.max_iterations = 2;
 }
 
 static void scene_destroy(scene *t)
@@ -46,7 +56,8 @@ static void expect_same_bits(scene *t, const char *what, int which)
   for (int threads = 1; threads <= 3; ++threads) {
     flow_report r;
     fixture_forget(w);
-    memcpy(w->x.p, t->p, (size_t)w->f.n_cells * sizeof(double)), memcpy(w->x.s, t->s, (size_t)w->f.n_stress * sizeof(double));
+    memcpy(w->x.p, t->p, (size_t)w->f.n_cells * sizeof(double));
+    memcpy(w->x.s, t->s, (size_t)w->f.n_stress * sizeof(double));
     memcpy(w->x.lambda, t->lambda, sizeof t->lambda), memcpy(w->x.z, t->z, sizeof t->z);
     team_set_threads(threads);
     assert_ok(flow_solve(&w->f, &w->o, NULL, &w->x, &r));
@@ -62,7 +73,8 @@ static void expect_same_bits(scene *t, const char *what, int which)
                  {t->v, w->x.v, sizeof t->v}};
     for (int k = 0; k < 4; ++k) {
       if (threads == 1) memcpy(pairs[k].first, pairs[k].now, pairs[k].size);
-      if (memcmp(pairs[k].first, pairs[k].now, pairs[k].size) != 0) fail_msg("%s %d: array %d is another one on %d threads", what, which, k, threads);
+      if (memcmp(pairs[k].first, pairs[k].now, pairs[k].size) != 0)
+        fail_msg("%s %d: array %d is another one on %d threads", what, which, k, threads);
     }
   }
 }
@@ -95,7 +107,7 @@ static void pressures(void **state)
   (void)state;
   assert_ok(optim_register_all());
   scene_create(&t, false);
-  t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0; /* a body afloat is no part of the matrix that snesvi wants */
+  t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0; /* snesvi wants the matrix itself: no bodies afloat */
   t.w.o.coupling = FLOW_P_C;                                         /* no stress */
   for (int method = 0; method < BOX_N_METHODS; ++method) {
     t.w.pressure.method = method;
