@@ -100,14 +100,18 @@ static body_totals sums(const articulated_body *b)
   return s;
 }
 
-#define CHAIN                                                                                                                                    \
-  "{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.2, 0.25, 0.01, 0, 0.02]}, b: {mass: 1, center_of_mass: [1, 0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, " \
-  "c: {mass: 0.7, center_of_mass: [2, 0, 0.2], inertia: [0.05, 0.06, 0.07, 0, 0.01, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, 0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}, "    \
-  "joints: {base: {type: free, child: a, velocity: [0.3, 0.2, -0.1], angular_velocity: [0.5, 1, -0.7]}, ab: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], "   \
-  "rate: 2}, bc: {type: ball, parent: b, child: c, at: [1.5, 0, 0], angular_velocity: [1, -2, 3]}, ad: {type: prismatic, parent: a, child: d, axis: [0, 1, 0.2], rate: 0.5}}"
+#define CHAIN                                                                                                                      \
+  "{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.2, 0.25, 0.01, 0, 0.02]}, b: {mass: 1, center_of_mass: [1, "  \
+  "0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, "                                                                                 \
+  "c: {mass: 0.7, center_of_mass: [2, 0, 0.2], inertia: [0.05, 0.06, 0.07, 0, 0.01, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, "   \
+  "0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}, "                                                                                   \
+  "joints: {base: {type: free, child: a, velocity: [0.3, 0.2, -0.1], angular_velocity: [0.5, 1, -0.7]}, ab: {type: revolute, "     \
+  "parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], "                                                                        \
+  "rate: 2}, bc: {type: ball, parent: b, child: c, at: [1.5, 0, 0], angular_velocity: [1, -2, 3]}, ad: {type: prismatic, parent: " \
+  "a, child: d, axis: [0, 1, 0.2], rate: 0.5}}"
 
-/* Nothing holds it: linear and angular momentum stay to round-off, energy to second order in the mean; a torque at a joint changes nothing of the
- * former. */
+/* Nothing holds it: linear and angular momentum stay to round-off, energy to second order in the mean; a torque at a joint changes
+ * nothing of the former. */
 static void test_momentum(void **state)
 {
   (void)state;
@@ -156,7 +160,8 @@ static void test_order(void **state)
   for (int i = 0; i < 2; ++i) {
     double coarse = 0.0, fine = 0.0;
     for (int k = 0; k < 3; ++k) chain_at_one(text[i], 0.004 / (1 << k), q[i][k], &n_q);
-    for (int k = 0; k < n_q; ++k) coarse = fmax(coarse, fabs(q[i][1][k] - q[i][0][k])), fine = fmax(fine, fabs(q[i][2][k] - q[i][1][k]));
+    for (int k = 0; k < n_q; ++k)
+      coarse = fmax(coarse, fabs(q[i][1][k] - q[i][0][k])), fine = fmax(fine, fabs(q[i][2][k] - q[i][1][k]));
     assert_close(log2(coarse / fine), 1.0, 0.15);
   }
   for (int k = 0; k < n_q; ++k) /* extrapolated to no step at all */
@@ -164,14 +169,19 @@ static void test_order(void **state)
   assert_close(between, 0.0, 2e-3);
 }
 
-#define ARM(more) "{links: {a: {mass: 2, center_of_mass: [1, 0, 0], inertia: [0.1, 0.5, 0.5, 0, 0, 0]}}, joints: {j: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0]" more "}}}"
-#define SLIDE(more) "{links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]" more "}}}"
+#define ARM(more)                                                                                                                  \
+  "{links: {a: {mass: 2, center_of_mass: [1, 0, 0], inertia: [0.1, 0.5, 0.5, 0, 0, 0]}}, joints: {j: {type: revolute, child: a, "  \
+  "at: [0, 0, 0], axis: [0, 1, 0]" more "}}}"
+#define SLIDE(more)                                                                                                                \
+  "{links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]" more "}}}"
 
 /* Energy stays near what it was over many swings: nothing drifts. */
 static void test_pendulum(void **state)
 {
   (void)state;
-  made   m = make("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0]}}}", -9.81);
+  made m = make(
+      "{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0]}}}",
+      -9.81);
   double most = 0.0, late = 0.0;
   sound(&m);
   for (int k = 0; k < 4000; ++k) {
@@ -235,8 +245,10 @@ static void test_joints(void **state)
 static void test_mimic(void **state)
 {
   (void)state;
-  made m = make("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], force: [\"4\", 0, 0]}, b: {mass: 3, center_of_mass: [-1, 0, 0]}}, joints: {ja: {type: prismatic, child: a, axis: [1, 0, 0]}, "
-                "jb: {type: prismatic, child: b, axis: [1, 0, 0], mimic: {joint: ja, factor: -0.5, offset: 0.1}}}}", -9.81);
+  made m = make("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], force: [\"4\", 0, 0]}, b: {mass: 3, center_of_mass: [-1, 0, "
+                "0]}}, joints: {ja: {type: prismatic, child: a, axis: [1, 0, 0]}, "
+                "jb: {type: prismatic, child: b, axis: [1, 0, 0], mimic: {joint: ja, factor: -0.5, offset: 0.1}}}}",
+                -9.81);
   for (int k = 0; k < 100; ++k) step(sound(&m), 0.01 * k, 0.01);
   assert_close(m.b->v[0], 4.0 / (1.0 + 0.25 * 3.0), 1e-12);
   assert_close(m.b->q[1], 0.1 - 0.5 * m.b->q[0], 1e-15);
@@ -247,10 +259,15 @@ static void test_mimic(void **state)
 static void test_loop(void **state)
 {
   (void)state;
-  made m = make("{links: {l: {mass: 1, center_of_mass: [0, 0, 0.5]}, r: {mass: 1, center_of_mass: [1, 0, 0.5]}, c: {mass: 2, center_of_mass: [0.5, 0, 1], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, "
-                "joints: {jl: {type: revolute, child: l, at: [0, 0, 0], axis: [0, 1, 0], rate: 1}, jr: {type: revolute, child: r, at: [1, 0, 0], axis: [0, 1, 0], rate: 1}, "
-                "jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}, loops: [{one: c, other: r, at: [1, 0, 1], type: ball}]}", -9.81);
-  for (int k = 0; k < 300 && !(fabs(sound(&m)->q[0]) > 1.2); ++k) { /* at a right angle all bars lie on one line, and it may turn over */
+  made m = make("{links: {l: {mass: 1, center_of_mass: [0, 0, 0.5]}, r: {mass: 1, center_of_mass: [1, 0, 0.5]}, c: {mass: 2, "
+                "center_of_mass: [0.5, 0, 1], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, "
+                "joints: {jl: {type: revolute, child: l, at: [0, 0, 0], axis: [0, 1, 0], rate: 1}, jr: {type: revolute, child: r, "
+                "at: [1, 0, 0], axis: [0, 1, 0], rate: 1}, "
+                "jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}, loops: [{one: c, other: r, "
+                "at: [1, 0, 1], type: ball}]}",
+                -9.81);
+  for (int k = 0; k < 300 && !(fabs(sound(&m)->q[0]) > 1.2);
+       ++k) { /* at a right angle all bars lie on one line, and it may turn over */
     step(m.b, 0.005 * k, 0.005);
     assert_close(m.b->q[0], m.b->q[1], 2e-5);
     assert_close(m.b->q[2], -m.b->q[0], 2e-5);
@@ -263,7 +280,8 @@ static void check_refused(const char *text, const char *message)
 {
   made m = make(text, -9.81);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s", text);
-  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  says \"%s\", expected \"%s\"", text, diagnostics_text(m.d, 0), message);
+  if (!strstr(diagnostics_text(m.d, 0), message))
+    fail_msg("%s\n  says \"%s\", expected \"%s\"", text, diagnostics_text(m.d, 0), message);
   assert_true(strncmp(diagnostics_text(m.d, 0), "job.yaml:4:", 11) == 0);
   drop(&m);
 }
@@ -276,13 +294,18 @@ static void test_refusals(void **state)
   check_refused("{}", "has no links");
   check_refused(TWO "{j: {" HINGE ", child: a}}}", "no joint carries it");
   check_refused(TWO "{j: {" HINGE ", child: a, parent: b}, k: {" HINGE ", child: b, parent: a}}}", "hangs on itself by way of");
-  check_refused(TWO "{j: {" HINGE ", child: a}, k: {" HINGE ", child: b}, l: {" HINGE ", child: a, parent: b}}}", "hangs on joint \"j\" already");
+  check_refused(TWO "{j: {" HINGE ", child: a}, k: {" HINGE ", child: b}, l: {" HINGE ", child: a, parent: b}}}",
+                "hangs on joint \"j\" already");
   check_refused(TWO "{j: {" HINGE ", child: a}, k: {" HINGE ", child: bb}}}", "no link is called \"bb\"");
 
   check_refused("{links: {a: {mass: 1, center_of_mass: [0, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "moves no mass");
   check_refused("{links: {a: {mass: 0}}, joints: {j: {type: free, child: a}}}", "moves no mass");
-  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 3, 0, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "principal moments (3, 1, 1)");
-  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 1, 2, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "principal moments");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 3, 0, 0, 0]}}, joints: {j: {" HINGE
+                ", child: a}}}",
+                "principal moments (3, 1, 1)");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 1, 2, 0, 0]}}, joints: {j: {" HINGE
+                ", child: a}}}",
+                "principal moments");
   check_refused(SLIDE(", lower: 1, upper: -1"), "lower: 1 is above upper = -1");
   check_refused(SLIDE(", lower: 1, upper: 2"), "begins at 0, outside its limits 1 and 2");
   check_refused(SLIDE(", motion: t, damping: 1"), "motion is prescribed");
@@ -290,10 +313,13 @@ static void test_refusals(void **state)
   check_refused(SLIDE(", velocity: [1, 0, 0]"), "cannot use it");
   check_refused(SLIDE(", effort: 3"), "no motor");
   check_refused(SLIDE(", mimic: {joint: k}"), "no joint is called \"k\"");
-  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, axis: [0, 1, 0]}}}", "missing required key \"at\"");
-  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: fixed, child: a}}}", "has no joint that moves");
-  check_refused("{translate: [1, 0, 0], links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "is of a urdf");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, axis: [0, 1, 0]}}}",
+                "missing required key \"at\"");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: fixed, child: a}}}",
+                "has no joint that moves");
+  check_refused("{translate: [1, 0, 0], links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}",
+                "is of a urdf");
 }
 
-TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum), cmocka_unit_test(test_joints),
-          cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop), cmocka_unit_test(test_refusals))
+TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum),
+          cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop), cmocka_unit_test(test_refusals))

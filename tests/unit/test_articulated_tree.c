@@ -1,5 +1,5 @@
-/* Trees of joints against what they are made of: velocities as derivatives of poses, the mass matrix as kinetic energy, inverse dynamics
- * as the rate of momentum, all in poses that no chart of three angles would survive. */
+/* Trees of joints against what they are made of: velocities as derivatives of poses, the mass matrix as kinetic energy, inverse
+ * dynamics as the rate of momentum, all in poses that no chart of three angles would survive. */
 #include "core/quaternion.h"
 #include "core/random.h"
 #include "discretize/articulated/articulated_tree.h"
@@ -13,7 +13,8 @@ static double   any(void) { return 2.0 * random_u01(7, drawn++, 0) - 1.0; }
 /* One of each joint, branches, and a follower of the first revolute one. */
 static void build(articulated_tree *t)
 {
-  const int type[N] = {JOINT_FREE, JOINT_REVOLUTE, JOINT_BALL, JOINT_PRISMATIC, JOINT_FIXED, JOINT_PLANAR, JOINT_REVOLUTE, JOINT_REVOLUTE};
+  const int type[N]   = {JOINT_FREE,  JOINT_REVOLUTE, JOINT_BALL,     JOINT_PRISMATIC,
+                         JOINT_FIXED, JOINT_PLANAR,   JOINT_REVOLUTE, JOINT_REVOLUTE};
   const int parent[N] = {-1, 0, 1, 1, 3, 4, 0, 6};
   assert_ok(articulated_tree_create(N, type, t));
   for (int i = 0; i < N; ++i) {
@@ -133,11 +134,11 @@ static void test_mass_matrix(void **context)
     for (int k = 0; k < t.n_v; ++k)
       for (int l = 0; l < t.n_v; ++l) twice += s.v[k] * M[t.n_v * k + l] * s.v[l];
     assert_close(twice, sum, 1e-12 * sum);
-    articulated_tree_inverse_dynamics(&t, s.q, s.R, s.p, s.S, s.v, NULL, none, bias);
+    articulated_tree_inverse_dynamics(&t, s.R, s.p, s.S, s.v, NULL, none, bias);
     for (int l = 0; l < t.n_v; ++l) { /* columns are what unit accelerations take */
       double a[32] = {0.0};
       a[l]         = 1.0;
-      articulated_tree_inverse_dynamics(&t, s.q, s.R, s.p, s.S, s.v, a, none, tau);
+      articulated_tree_inverse_dynamics(&t, s.R, s.p, s.S, s.v, a, none, tau);
       for (int k = 0; k < t.n_v; ++k) {
         assert_close(tau[k] - bias[k], M[t.n_v * k + l], 1e-11);
         assert_close(M[t.n_v * k + l], M[t.n_v * l + k], 1e-13);
@@ -177,14 +178,15 @@ static void test_inverse_dynamics(void **context)
       }
     }
     articulated_tree_project(&t, s.S, F, expected);
-    articulated_tree_inverse_dynamics(&t, s.q, s.R, s.p, s.S, s.v, s.a, g, tau);
+    articulated_tree_inverse_dynamics(&t, s.R, s.p, s.S, s.v, s.a, g, tau);
     for (int k = 0; k < t.n_v; ++k) assert_close(tau[k], expected[k], 1e-5); /* h^2 times some 500 */
   }
   articulated_tree_destroy(&t);
   assert_no_leak();
 }
 
-/* Two links in a plane, stretched out: the hand cannot be moved along them, but masses move as ever. Closed form [Featherstone2008]. */
+/* Two links in a plane, stretched out: the hand cannot be moved along them, but masses move as ever. Closed form
+ * [Featherstone2008]. */
 static void test_stretched(void **context)
 {
   (void)context;
@@ -211,7 +213,7 @@ static void test_stretched(void **context)
   assert_close(fabs(J[0]) + fabs(J[1]), 0.0, 0.0); /* along the arm */
   assert_close(J[4], -2.0, 1e-15);
   assert_close(J[5], -1.0, 1e-15);
-  articulated_tree_inverse_dynamics(&t, q, R, p, S, v, NULL, g, tau);
+  articulated_tree_inverse_dynamics(&t, R, p, S, v, NULL, g, tau);
   assert_close(tau[0], -9.81 * 3.0, 1e-13); /* about y a weight at x turns by +x m g: held against */
   assert_close(tau[1], -9.81 * 1.0, 1e-13);
   articulated_tree_destroy(&t);

@@ -55,28 +55,42 @@ static made from_urdf(const char *text, const char *more)
   return make(job);
 }
 
-#define INERTIAL(xyz, rpy) "<inertial><origin xyz=\"" xyz "\" rpy=\"" rpy "\"/><mass value=\"2\"/><inertia ixx=\"0.3\" iyy=\"0.2\" izz=\"0.15\" ixy=\"0.01\" ixz=\"0.02\" iyz=\"0\"/></inertial>"
+#define INERTIAL(xyz, rpy)                                                                                                         \
+  "<inertial><origin xyz=\"" xyz "\" rpy=\"" rpy                                                                                   \
+  "\"/><mass value=\"2\"/><inertia ixx=\"0.3\" iyy=\"0.2\" izz=\"0.15\" ixy=\"0.01\" ixz=\"0.02\" iyz=\"0\"/></inertial>"
 #define LINK(name)         "<link name=\"" name "\">" INERTIAL("0.1 0 0.2", "0 0 0") "</link>"
 #define LIMIT              "<limit lower=\"-1\" upper=\"2\" effort=\"5\" velocity=\"3\"/>"
-#define JOINT(name, parent, child) \
-  "<joint name=\"" name "\" type=\"revolute\"><parent link=\"" parent "\"/><child link=\"" child "\"/><axis xyz=\"0 1 0\"/>" LIMIT "</joint>"
+#define JOINT(name, parent, child)                                                                                                 \
+  "<joint name=\"" name "\" type=\"revolute\"><parent link=\"" parent "\"/><child link=\"" child "\"/><axis xyz=\"0 1 0\"/>" LIMIT \
+  "</joint>"
 
 static void test_same(void **state)
 {
   (void)state;
   /* the elbow's frame stands 0.5 m up, turned by a quarter about z; the forearm's inertial frame is turned by another about x */
-  made u = from_urdf("<?xml version=\"1.0\"?>\n<robot name=\"r\"><link name=\"world\"/>\n<link name=\"upper\">" INERTIAL("0 0 0.25", "0 0 0") "<visual/>"
-                     "<collision><origin xyz=\"0 0 0.25\"/><geometry><box size=\"0.1 0.2 0.4\"/></geometry></collision></link>\n"
-                     "<link name=\"fore\">" INERTIAL("0.3 0 0", "1.5707963267948966 0 0") "<collision><origin xyz=\"0.3 0 0\" rpy=\"0 1.5707963267948966 0\"/><geometry>"
-                     "<cylinder radius=\"0.05\" length=\"0.4\"/></geometry></collision><collision><geometry><sphere radius=\"0.06\"/></geometry></collision></link>\n"
-                     "<joint name=\"shoulder\" type=\"continuous\"><parent link=\"world\"/><child link=\"upper\"/><axis xyz=\"0 0 1\"/><dynamics damping=\"0.5\" friction=\"0.1\"/></joint>\n"
-                     "<joint name=\"elbow\" type=\"revolute\"><parent link=\"upper\"/><child link=\"fore\"/><origin xyz=\"0 0 0.5\" rpy=\"0 0 1.5707963267948966\"/><axis xyz=\"0 2 0\"/>" LIMIT
-                     "</joint></robot>",
-                     ", translate: [1, 2, 3], joints: {elbow: {position: 0.4}}");
+  made u = from_urdf(
+      "<?xml version=\"1.0\"?>\n<robot name=\"r\"><link name=\"world\"/>\n<link name=\"upper\">" INERTIAL(
+          "0 0 0.25",
+          "0 0 0") "<visual/>"
+                   "<collision><origin xyz=\"0 0 0.25\"/><geometry><box size=\"0.1 0.2 0.4\"/></geometry></collision></link>\n"
+                   "<link name=\"fore\">" INERTIAL(
+                       "0.3 0 0",
+                       "1.5707963267948966 0 0") "<collision><origin xyz=\"0.3 0 0\" rpy=\"0 1.5707963267948966 0\"/><geometry>"
+                                                 "<cylinder radius=\"0.05\" "
+                                                 "length=\"0.4\"/></geometry></collision><collision><geometry><sphere "
+                                                 "radius=\"0.06\"/></geometry></collision></link>\n"
+                                                 "<joint name=\"shoulder\" type=\"continuous\"><parent link=\"world\"/><child "
+                                                 "link=\"upper\"/><axis xyz=\"0 0 1\"/><dynamics damping=\"0.5\" "
+                                                 "friction=\"0.1\"/></joint>\n"
+                                                 "<joint name=\"elbow\" type=\"revolute\"><parent link=\"upper\"/><child "
+                                                 "link=\"fore\"/><origin xyz=\"0 0 0.5\" rpy=\"0 0 1.5707963267948966\"/><axis "
+                                                 "xyz=\"0 2 0\"/>" LIMIT "</joint></robot>",
+      ", translate: [1, 2, 3], joints: {elbow: {position: 0.4}}");
   if (!u.b) fail_msg("refused: %s", diagnostics_text(u.d, 0));
   /* turned about x by a quarter: y to z. (ixx, izz, iyy; -ixz..): J' = Rx J Rx^T; then about z: x to y */
   made h = make("{links: {upper: {mass: 2, center_of_mass: [1, 2, 3.25], inertia: [0.3, 0.2, 0.15, 0.01, 0.02, 0]}, "
-                "fore: {mass: 2, center_of_mass: [1, 2.3, 3.5], inertia: [0.15, 0.3, 0.2, 0.02, 0, 0.01]}}, joints: {shoulder: {type: revolute, child: upper, at: [1, 2, 3], axis: [0, 0, 1]}, "
+                "fore: {mass: 2, center_of_mass: [1, 2.3, 3.5], inertia: [0.15, 0.3, 0.2, 0.02, 0, 0.01]}}, joints: {shoulder: "
+                "{type: revolute, child: upper, at: [1, 2, 3], axis: [0, 0, 1]}, "
                 "elbow: {type: revolute, parent: upper, child: fore, at: [1, 2, 3.5], axis: [-1, 0, 0], position: 0.4}}}");
   if (!h.b) fail_msg("refused: %s", diagnostics_text(h.d, 0));
   articulated_tree_mass_matrix(&u.b->tree, u.b->R0, u.b->p0, u.b->S, u.b->M);
@@ -94,7 +108,8 @@ static void test_same(void **state)
   const rigid_body *fore = &u.b->link[1]->rigid; /* a cylinder along y of the world from the elbow on, and the ball at the elbow */
   double            lo = INFINITY, hi = -INFINITY;
   assert_int_equal(fore->n_solids, 2);
-  for (int64_t k = 0; k < fore->n_vertices; ++k) lo = fmin(lo, fore->surface->x[3 * k + 1] + fore->origin[1]), hi = fmax(hi, fore->surface->x[3 * k + 1] + fore->origin[1]);
+  for (int64_t k = 0; k < fore->n_vertices; ++k)
+    lo = fmin(lo, fore->surface->x[3 * k + 1] + fore->origin[1]), hi = fmax(hi, fore->surface->x[3 * k + 1] + fore->origin[1]);
   assert_close(lo, 1.94, 0.005);
   assert_close(hi, 2.5, 0.005);
   drop(&h);
@@ -109,7 +124,8 @@ static void check_refused(const char *text, int line, const char *message)
   const char *said = diagnostics_count(m.d) > 0 ? diagnostics_text(m.d, 0) : "nothing";
   (void)snprintf(place, sizeof place, "%s/arm.urdf:%d:", folder, line);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s", text);
-  if (!strstr(said, message) || strncmp(said, place, strlen(place)) != 0) fail_msg("%s\n  says \"%s\", expected \"%s\" in line %d", text, said, message, line);
+  if (!strstr(said, message) || strncmp(said, place, strlen(place)) != 0)
+    fail_msg("%s\n  says \"%s\", expected \"%s\" in line %d", text, said, message, line);
   drop(&m);
   assert_no_leak();
 }
@@ -123,27 +139,47 @@ static void test_refusals(void **state)
   check_refused("<!DOCTYPE robot [<!ENTITY a \"b\">]><robot/>", 1, "document type");
   check_refused("<model/>", 1, "begins with <robot>");
   check_refused(ROBOT(""), 1, "has no links");
-  check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 1, "every link hangs on another");
-  check_refused(ROBOT(LINK("o") LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 5, "hangs on itself by way of");
-  check_refused(ROBOT(LINK("a") "\n" LINK("b") LINK("c") "\n" JOINT("j", "a", "b") JOINT("l", "a", "c") "\n" JOINT("k", "c", "b")), 5, "hangs on joint \"j\" already (line 4)");
+  check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 1,
+                "every link hangs on another");
+  check_refused(ROBOT(LINK("o") LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 5,
+                "hangs on itself by way of");
+  check_refused(ROBOT(LINK("a") "\n" LINK("b") LINK("c") "\n" JOINT("j", "a", "b") JOINT("l", "a", "c") "\n" JOINT("k", "c", "b")),
+                5, "hangs on joint \"j\" already (line 4)");
   check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n" JOINT("j", "c", "b")), 4, "there is no such link");
   check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n"), 3, "a urdf has one root");
   check_refused(ROBOT(LINK("a") "\n" LINK("a") "\n"), 3, "there is a link of that name already, in line 2");
-  check_refused(ROBOT(LINK("a") LINK("b") LINK("c") "\n" JOINT("j", "a", "b") "\n" JOINT("j", "a", "c")), 4, "there is a joint of that name already, in line 3");
-  check_refused(ROBOT("<link name=\"a\"/>\n<link name=\"b\"><inertial><mass value=\"1\"/>\n<inertia ixx=\"0\" iyy=\"0\" izz=\"0\"/></inertial></link>" JOINT("j", "a", "b")), 4,
-                "what has mass has moments of inertia > 0");
-  check_refused(ROBOT("<link name=\"a\"/>\n<link name=\"b\"><inertial><mass value=\"1\"/>\n<inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"2\"/></inertial></link>" JOINT("j", "a", "b")), 4,
-                "principal moments");
+  check_refused(ROBOT(LINK("a") LINK("b") LINK("c") "\n" JOINT("j", "a", "b") "\n" JOINT("j", "a", "c")), 4,
+                "there is a joint of that name already, in line 3");
+  check_refused(ROBOT("<link name=\"a\"/>\n<link name=\"b\"><inertial><mass value=\"1\"/>\n<inertia ixx=\"0\" iyy=\"0\" "
+                      "izz=\"0\"/></inertial></link>" JOINT("j", "a", "b")),
+                4, "what has mass has moments of inertia > 0");
+  check_refused(ROBOT("<link name=\"a\"/>\n<link name=\"b\"><inertial><mass value=\"1\"/>\n<inertia ixx=\"1\" iyy=\"1\" izz=\"1\" "
+                      "ixy=\"2\"/></inertial></link>" JOINT("j", "a", "b")),
+                4, "principal moments");
   check_refused(ROBOT("<link name=\"a\"/>\n<link name=\"b\"/>\n" JOINT("j", "a", "b")), 4, "moves no mass");
-  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/>\n<limit lower=\"1\" upper=\"-1\"/></joint>"), 4, "exchange them");
-  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/></joint>"), 3, "has no <limit>");
-  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"screw\"><parent link=\"a\"/><child link=\"b\"/></joint>"), 3, "expected revolute, continuous");
-  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"k\"/></joint>"), 3, "no joint is called \"k\"");
-  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/>\n<axis xyz=\"0 1\"/></joint>"), 4, "expected 3 finite numbers");
+  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/>\n<limit "
+                                          "lower=\"1\" upper=\"-1\"/></joint>"),
+                4, "exchange them");
+  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/></joint>"),
+                3, "has no <limit>");
+  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"screw\"><parent link=\"a\"/><child link=\"b\"/></joint>"), 3,
+                "expected revolute, continuous");
+  check_refused(
+      ROBOT(LINK("a") LINK(
+          "b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"k\"/></joint>"),
+      3, "no joint is called \"k\"");
+  check_refused(
+      ROBOT(LINK("a") LINK(
+          "b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/>\n<axis xyz=\"0 1\"/></joint>"),
+      4, "expected 3 finite numbers");
   check_refused(ROBOT(LINK("a") "\n<gazebo/>"), 3, "<gazebo> has no meaning here");
-  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><mesh filename=\"nowhere.obj\"/></geometry></collision></link>"), 3, "there is no such file");
-  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><mesh filename=\"arm.urdf\" scale=\"1 2 1\"/></geometry></collision></link>"), 3, "only one factor");
-  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><cone/></geometry></collision></link>"), 3, "no shape that is known");
+  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><mesh filename=\"nowhere.obj\"/></geometry></collision></link>"), 3,
+                "there is no such file");
+  check_refused(
+      ROBOT("<link name=\"a\">\n<collision><geometry><mesh filename=\"arm.urdf\" scale=\"1 2 1\"/></geometry></collision></link>"),
+      3, "only one factor");
+  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><cone/></geometry></collision></link>"), 3,
+                "no shape that is known");
 }
 
 /* Of the job: what it adds to a URDF. */

@@ -1,20 +1,20 @@
 /* Articulated bodies: trees of rigid links in joint coordinates, with limits, friction, motors, prescribed joints and closed loops.
  *
- * The body is a system of n_v velocities, three to a block, the last block filled up by components that stay 0. Its links are bodies of the
- * scene of their own, carried by it: rigid in shape and pose, their velocity at a point is J(q0, x) v. A step goes from q0 to
+ * The body is a system of n_v velocities, three to a block, the last filled up by components that stay 0. Its links are bodies
+ * of the scene, carried by it: rigid in shape and pose, their velocity at a point is J(q0, x) v. A step goes from q0 to
  * q1 = q0 (+) dt v.
  *
- *   momentum        c_i, R_i of the links at q0 and q1 give each a velocity u = (c1 - c0)/dt, a rotation rate w = log(R1 R0^T)/dt and
- *                   momenta m u, L = Rm I Rm^T w, Rm = exp(dt w/2) R0. Their change is the force:
+ *   momentum        c_i, R_i of the links at q0 and q1 give each a velocity u = (c1 - c0)/dt, a rotation rate
+ *                   w = log(R1 R0^T)/dt and momenta m u, L = Rm I Rm^T w, Rm = exp(dt w/2) R0. Their change is the force:
  *                     g = sum_i J_i(q0)^T (m u - m u_old - dt (m gravity + force), L - L_old - dt torque) - impulses of joints
- *                   For mass points this is the discrete principle of d'Alembert [MarsdenWest2001]: symplectic, and whatever moves all
- *                   links alike is an exact balance of the momenta, as sum c x m u + L is the same for c0 and c1.
+ *                   For mass points this is the discrete principle of d'Alembert [MarsdenWest2001]: symplectic, and whatever
+ *                   moves all links alike is an exact balance of the momenta, as sum c x m u + L is the same for c0 and c1.
  *   semi_implicit   g = M(q0) (v - v0) + dt bias(q0, v0) - dt sum J_i(q0)^T (force, torque) - impulses of joints
  *
- * Impulses of joints are those of springs at the end of the step: motors; damping; limits and loops with springs of a period of 0.1 dt,
- * R = 0.01/(4 pi^2) w, w the inverse of the diagonal of M; dry friction, clamp(-v/R_t), R_t = 1e-3 w, the creep of which is 1e-3 of the
- * velocity that it would take up in a step (convex-mpm-rigid.md, section 9). The tangent is M(q0) + those springs, symmetric and positive
- * definite always. */
+ * Impulses of joints are those of springs at the end of the step: motors; damping; limits and loops with springs of a period of
+ * 0.1 dt, R = 0.01/(4 pi^2) w, w the inverse of the diagonal of M; dry friction, clamp(-v/R_t), R_t = 1e-3 w, the creep of which is
+ * 1e-3 of the velocity that it would take up in a step (convex-mpm-rigid.md, section 9). The tangent is M(q0) + those springs,
+ * symmetric and positive definite always. */
 #ifndef SS_DISCRETIZE_ARTICULATED_BODY_H
 #define SS_DISCRETIZE_ARTICULATED_BODY_H
 #include "core/expression.h"
@@ -63,8 +63,8 @@ struct articulated_body {
   /* State. */
   int64_t n_links, n_q, n_v;
   double *q, *v, *torque;             /* [n_q], [n_v], [n_v] of motors in the last step */
-  double *u, *w, *L;                  /* [n][3] of links: velocities of the centres, angular velocities, angular momenta about the centres */
-  double *push;                       /* [n][3] force on each link in the last step beside gravity and what is applied; 0 after a restart */
+  double *u, *w, *L; /* [n][3] of links: velocities of the centres, angular velocities, angular momenta about the centres */
+  double *push;      /* [n][3] force on each link in the last step beside gravity and what is applied; 0 after a restart */
   /* The step under way. */
   double   t, dt;
   double  *R0, *p0, *c0, *S;          /* at its start */
@@ -76,7 +76,8 @@ struct articulated_body {
 };
 
 extern const body_ops  articulated_body_ops, articulated_link_ops, articulated_frame_ops;
-extern const body_kind articulated_link_kind, articulated_frame_kind; /* of links with and without a shape; no entries of `bodies:` */
+extern const body_kind articulated_link_kind,
+    articulated_frame_kind; /* of links with and without a shape; no entries of `bodies:` */
 
 /* The body that b is; NULL if it is none, or a link of one. */
 articulated_body *articulated_body_of(body *b);

@@ -1,4 +1,5 @@
-/* What a job says of an articulated body: bodies.NAME of kind articulated. Drawn with all joints at zero, in coordinates of the job. */
+/* What a job says of an articulated body: bodies.NAME of kind articulated. Drawn with all joints at zero, in coordinates of the
+ * job. */
 #ifndef SS_DISCRETIZE_ARTICULATED_KEYS_H
 #define SS_DISCRETIZE_ARTICULATED_KEYS_H
 #include "core/key_table.h"

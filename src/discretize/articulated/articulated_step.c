@@ -77,7 +77,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
   centres(&b->tree, b->R0, b->p0, b->c0);
   articulated_tree_mass_matrix(&b->tree, b->R0, b->p0, b->S, b->M);
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
-    articulated_tree_inverse_dynamics(&b->tree, b->q, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
+    articulated_tree_inverse_dynamics(&b->tree, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
   b->n_prescribed = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     const double end = t + dt;
@@ -117,7 +117,8 @@ static int64_t prescribed(const body *base, const int64_t **dof, const double **
 }
 
 /* What link i did in the step that led it from its pose at the start to R1, c1. */
-static void link_motion(const articulated_body *b, int i, const double *R1, const double c1[3], double u[3], double w[3], double L[3])
+static void link_motion(const articulated_body *b, int i, const double *R1, const double c1[3], double u[3], double w[3],
+                        double L[3])
 {
   double Q[9], q[4], half[3], middle[9], Rm[9], W[3], l[3];
   for (int k = 0; k < 3; ++k) u[k] = (c1[k] - b->c0[3 * i + k]) / b->dt;
@@ -316,7 +317,9 @@ static bool has_kinks(const body *base)
   const articulated_body *b = its(base);
   for (int k = 0; k < b->tree.n_v; ++k) {
     const articulated_axis *a = &b->axis[k];
-    if (a->friction > 0.0 || isfinite(a->lower) || isfinite(a->upper) || isfinite(a->max_rate) || (a->target && isfinite(a->effort))) return true;
+    if (a->friction > 0.0 || isfinite(a->lower) || isfinite(a->upper) || isfinite(a->max_rate) ||
+        (a->target && isfinite(a->effort)))
+      return true;
   }
   return false;
 }
@@ -335,7 +338,8 @@ static PetscErrorCode fields(body *base, field_table *table)
   PetscFunctionBegin;
   snprintf(name, sizeof name, "state/%.60s/positions", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_q, b, &g));
-  PetscCall(field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT, "of joints, rad or m; quaternions (w, x, y, z)"));
+  PetscCall(field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT,
+                            "of joints, rad or m; quaternions (w, x, y, z)"));
   g->restored = restored;
   snprintf(name, sizeof name, "state/%.60s/velocities", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_v, b, &g));
@@ -344,7 +348,8 @@ static PetscErrorCode fields(body *base, field_table *table)
   g->restored = restored;
   snprintf(name, sizeof name, "state/%.60s/links", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
-  PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT, "of centres of mass, over the last step"));
+  PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT,
+                            "of centres of mass, over the last step"));
   PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "over the last step"));
   PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about centres of mass"));
   g->restored = restored;
@@ -463,8 +468,8 @@ static void link_describe(const body *base, FILE *out)
 }
 
 #define LINK_OPS                                                                                                                   \
-  .kind = "link", .totals = link_totals, .fields = link_fields, .carrier = carrier, .frame = link_frame, .spot_jacobian = link_jacobian, \
-  .surface = rigid_body_surface, .describe = link_describe
+  .kind = "link", .totals = link_totals, .fields = link_fields, .carrier = carrier, .frame = link_frame,                           \
+  .spot_jacobian = link_jacobian, .surface = rigid_body_surface, .describe = link_describe
 const body_ops articulated_link_ops = {
   LINK_OPS, .points = POINT_RIGID, .n_clusters = rigid_body_n_clusters, .cluster = rigid_body_cluster, .point = rigid_body_point,
   .level_sets = rigid_body_level_sets, .solids = rigid_body_solids,

@@ -5,13 +5,15 @@
 
 int joint_type_positions(joint_type t)
 {
-  static const int n[] = {[JOINT_REVOLUTE] = 1, [JOINT_PRISMATIC] = 1, [JOINT_BALL] = 4, [JOINT_FREE] = 7, [JOINT_FIXED] = 0, [JOINT_PLANAR] = 3};
+  static const int n[] = {
+      [JOINT_REVOLUTE] = 1, [JOINT_PRISMATIC] = 1, [JOINT_BALL] = 4, [JOINT_FREE] = 7, [JOINT_FIXED] = 0, [JOINT_PLANAR] = 3};
   return n[t];
 }
 
 int joint_type_rates(joint_type t)
 {
-  static const int n[] = {[JOINT_REVOLUTE] = 1, [JOINT_PRISMATIC] = 1, [JOINT_BALL] = 3, [JOINT_FREE] = 6, [JOINT_FIXED] = 0, [JOINT_PLANAR] = 3};
+  static const int n[] = {
+      [JOINT_REVOLUTE] = 1, [JOINT_PRISMATIC] = 1, [JOINT_BALL] = 3, [JOINT_FREE] = 6, [JOINT_FIXED] = 0, [JOINT_PLANAR] = 3};
   return n[t];
 }
 
@@ -51,8 +53,9 @@ PetscErrorCode articulated_tree_create(int n, const int *type, articulated_tree 
 
 void articulated_tree_destroy(articulated_tree *t)
 {
-  void *arrays[] = {&t->parent, &t->type, &t->q_start, &t->rate_start, &t->anchor,    &t->axes,   &t->mass,  &t->center, &t->inertia,
-                    &t->dof,    &t->leader, &t->factor, &t->offset,     &t->composite, &t->motion, &t->force, &t->full};
+  void *arrays[] = {&t->parent, &t->type,      &t->q_start, &t->rate_start, &t->anchor, &t->axes,
+                    &t->mass,   &t->center,    &t->inertia, &t->dof,        &t->leader, &t->factor,
+                    &t->offset, &t->composite, &t->motion,  &t->force,      &t->full};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -217,7 +220,8 @@ static void sliding_column(double S[6], const double axis[3])
 }
 
 /* A joint's axes as its parent has turned them, and where the point a that they pass through is now. */
-static void joint_frame(const articulated_tree *t, int i, const double *q, const double *R, const double *p, double axes[9], double o[3])
+static void joint_frame(const articulated_tree *t, int i, const double *q, const double *R, const double *p, double axes[9],
+                        double o[3])
 {
   static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   const int           up = t->parent[i];
@@ -318,7 +322,8 @@ void articulated_tree_mass_matrix(articulated_tree *t, const double *R, const do
 void articulated_tree_project(const articulated_tree *t, const double *S, double *F, double *tau)
 {
   for (int i = t->n - 1; i >= 0; --i) {
-    for (int k = t->rate_start[i]; k < t->rate_start[i + 1]; ++k) tau[t->dof[k]] += t->factor[k] * spatial_dot(F + 6 * i, S + 6 * k);
+    for (int k = t->rate_start[i]; k < t->rate_start[i + 1]; ++k)
+      tau[t->dof[k]] += t->factor[k] * spatial_dot(F + 6 * i, S + 6 * k);
     if (t->parent[i] >= 0) spatial_axpy(F + 6 * t->parent[i], 1.0, F + 6 * i);
   }
 }
@@ -335,11 +340,10 @@ static void sliding_centre(const articulated_tree *t, int i, const double *S, co
   v3_axpy(A + 3, 1.0, t3);
 }
 
-void articulated_tree_inverse_dynamics(articulated_tree *t, const double *q, const double *R, const double *p, const double *S, const double *v,
-                                       const double *a, const double gravity[3], double *tau)
+void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, const double *p, const double *S,
+                                       const double *v, const double *a, const double gravity[3], double *tau)
 {
   double *const V = t->motion, *const F = t->force;
-  (void)q;
   memset(tau, 0, (size_t)t->n_v * sizeof *tau);
   articulated_tree_velocities(t, S, v, V);
   for (int i = 0; i < t->n; ++i) { /* F holds accelerations on the way out */

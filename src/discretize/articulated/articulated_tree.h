@@ -40,13 +40,14 @@ typedef struct {
   double          *full;           /* [n_rates]^2 */
 } articulated_tree;
 
-/* Room for n links with joints of these types, one after another; everything else zero, dof and leader one to one, factor 1. Destroy
- * copes with zeros. */
+/* Room for n links with joints of these types, one after another; everything else zero, dof and leader one to one, factor 1.
+ * Destroy copes with zeros. */
 PetscErrorCode articulated_tree_create(int n, const int *type, articulated_tree *t);
 void           articulated_tree_destroy(articulated_tree *t);
 /* After some rates have got another `leader` (whose own leader is itself): number the independent velocities. */
 void articulated_tree_number(articulated_tree *t);
-/* n, e and f from a direction of any length > 0: e is the coordinate axis farthest from n, the first of equals, made square to it. */
+/* n, e and f from a direction of any length > 0: e is the coordinate axis farthest from n, the first of equals, made square to
+ * it. */
 void articulated_axes(const double direction[3], double axes[9]);
 
 /* All positions 0, quaternions 1. */
@@ -63,11 +64,12 @@ void articulated_tree_columns(const articulated_tree *t, const double *q, const 
 void articulated_tree_velocities(const articulated_tree *t, const double *S, const double *v, double *V);
 /* M [n_v][n_v], by composite rigid bodies; uses t's work arrays. */
 void articulated_tree_mass_matrix(articulated_tree *t, const double *R, const double *p, const double *S, double *M);
-/* tau [n_v]: what moves the tree with independent accelerations a (NULL: none) under gravity, by recursive Newton-Euler: M a + bias. Uses
- * t's work arrays. */
-void articulated_tree_inverse_dynamics(articulated_tree *t, const double *q, const double *R, const double *p, const double *S, const double *v,
-                                       const double *a, const double gravity[3], double *tau);
-/* tau [n_v] += what forces F [n][6] on the links do: sum of J^T F. F is used up: it ends with what passes through each link's joint. */
+/* tau [n_v]: what moves the tree with independent accelerations a (NULL: none) under gravity, by recursive Newton-Euler: M a +
+ * bias. Uses t's work arrays. */
+void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, const double *p, const double *S,
+                                       const double *v, const double *a, const double gravity[3], double *tau);
+/* tau [n_v] += what forces F [n][6] on the links do: sum of J^T F. F is used up: it ends with what passes through each link's
+ * joint. */
 void articulated_tree_project(const articulated_tree *t, const double *S, double *F, double *tau);
 /* J [3][n_v]: velocity of the point of a link (-1: of the world, 0) that is at x. */
 void articulated_tree_point_jacobian(const articulated_tree *t, const double *S, int link, const double x[3], double *J);

@@ -103,7 +103,15 @@ static void check_words(const urdf *u, const xml_element *e, const char *const *
 static void rotation_rpy(const double rpy[3], double R[9])
 {
   const double cr = cos(rpy[0]), sr = sin(rpy[0]), cp = cos(rpy[1]), sp = sin(rpy[1]), cy = cos(rpy[2]), sy = sin(rpy[2]);
-  const double full[9] = {cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr, -sp, cp * sr, cp * cr};
+  const double full[9] = {cy * cp,
+                          cy * sp * sr - sy * cr,
+                          cy * sp * cr + sy * sr,
+                          sy * cp,
+                          sy * sp * sr + cy * cr,
+                          sy * sp * cr - cy * sr,
+                          -sp,
+                          cp * sr,
+                          cp * cr};
   m3_copy(R, full);
 }
 
@@ -148,7 +156,11 @@ static PetscErrorCode put_numbers(const urdf *u, document_node *map, const xml_e
   PetscFunctionBegin;
   for (int k = 0; k < n; ++k) {
     const size_t used = strlen(text);
-    (void)snprintf(text + used, sizeof text - used, "%s%.17g%s", k > 0 ? ", " : n > 1 ? "[" : "", x[k], n > 1 && k + 1 == n ? "]" : "");
+    (void)snprintf(text + used, sizeof text - used, "%s%.17g%s",
+                   k > 0   ? ", "
+                   : n > 1 ? "["
+                           : "",
+                   x[k], n > 1 && k + 1 == n ? "]" : "");
   }
   PetscCall(document_read_flow(u->doc, text, e->mark, &node));
   PetscCall(put(u, map, e, key, node));
@@ -176,8 +188,8 @@ static PetscErrorCode put_pose(const urdf *u, document_node *map, const xml_elem
 
 /* ---- shapes ---------------------------------------------------------------------------------------------------------- */
 
-/* "package://NAME/meshes/a.stl" is looked for in the folder of the urdf and the one above, with and without NAME; other names are relative to the
- * folder. False after a complaint. */
+/* "package://NAME/meshes/a.stl" is looked for in the folder of the urdf and the one above, with and without NAME; other names are
+ * relative to the folder. False after a complaint. */
 static bool find_mesh(const urdf *u, const xml_element *e, const char *name, size_t size, char *out)
 {
   const char  *slash  = strrchr(u->file, '/');
@@ -212,7 +224,8 @@ static PetscErrorCode put_mesh(const urdf *u, const xml_element *e, document_nod
   if (!name) COMPLAIN(u, e, "has no attribute filename");
   (void)numbers(u, e, "scale", 3, scale);
   if (scale[0] != scale[1] || scale[0] != scale[2] || !(scale[0] > 0.0))
-    COMPLAIN(u, e, "scale=\"%s\": only one factor > 0 for all directions is known; stretch the mesh itself", xml_attribute(e, "scale"));
+    COMPLAIN(u, e, "scale=\"%s\": only one factor > 0 for all directions is known; stretch the mesh itself",
+             xml_attribute(e, "scale"));
   if (!name || !find_mesh(u, e, name, sizeof path, path)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, &mesh));
   PetscCall(put_text(u, mesh, e, "file", path));
@@ -255,7 +268,8 @@ static PetscErrorCode put_geometry(const urdf *u, const xml_element *e, document
   } else if (strcmp(e->name, "box") == 0) {
     check_words(u, e, WORDS(), WORDS("size"));
     if (!wanted(u, e, "size", 3, x)) PetscFunctionReturn(PETSC_SUCCESS);
-    (void)snprintf(text, sizeof text, "{min: [%.17g, %.17g, %.17g], max: [%.17g, %.17g, %.17g]}", -0.5 * x[0], -0.5 * x[1], -0.5 * x[2], 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
+    (void)snprintf(text, sizeof text, "{min: [%.17g, %.17g, %.17g], max: [%.17g, %.17g, %.17g]}", -0.5 * x[0], -0.5 * x[1],
+                   -0.5 * x[2], 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
     PetscCall(put(u, shape, e, "box", node));
   } else COMPLAIN(u, e, "<%s> is no shape that is known: expected box, sphere, cylinder, capsule or mesh", e->name);
@@ -472,7 +486,10 @@ static void join(urdf *u, const xml_element *e)
   const char *parent = link_named(u, e, "parent"), *child = link_named(u, e, "child");
   const int   i = find(u, child), up = find(u, parent);
   if (i < 0 || up < 0) return;
-  if (u->link[i].joint) COMPLAIN(u, e, "link \"%s\" hangs on joint \"%s\" already (line %d): a loop; a urdf is a tree, close loops under `loops` of the job", child, xml_attribute(u->link[i].joint, "name"), u->link[i].joint->mark.line);
+  if (u->link[i].joint)
+    COMPLAIN(u, e,
+             "link \"%s\" hangs on joint \"%s\" already (line %d): a loop; a urdf is a tree, close loops under `loops` of the job",
+             child, xml_attribute(u->link[i].joint, "name"), u->link[i].joint->mark.line);
   else u->link[i].joint = e, u->link[i].parent = up;
 }
 
@@ -510,7 +527,8 @@ static PetscErrorCode take_links(urdf *u, int *root)
     if (*root >= 0) COMPLAIN(u, u->link[i].e, "no joint carries it, nor \"%s\": a urdf has one root", u->link[*root].name);
     else *root = i;
   }
-  if (*root < 0 && diagnostics_count(u->d) == before) COMPLAIN(u, robot, "every link hangs on another: joints make a loop; a urdf is a tree, close loops under `loops` of the job");
+  if (*root < 0 && diagnostics_count(u->d) == before)
+    COMPLAIN(u, robot, "every link hangs on another: joints make a loop; a urdf is a tree, close loops under `loops` of the job");
   if (diagnostics_count(u->d) > before) *root = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -530,7 +548,9 @@ static void place_links(urdf *u, int root, const pose *base)
   }
   for (int i = 0; i < u->n; ++i)
     if (!u->link[i].is_placed) {
-      COMPLAIN(u, u->link[i].joint, "link \"%s\" hangs on itself by way of \"%s\": a loop; a urdf is a tree, close loops under `loops` of the job", u->link[i].name, u->link[u->link[i].parent].name);
+      COMPLAIN(u, u->link[i].joint,
+               "link \"%s\" hangs on itself by way of \"%s\": a loop; a urdf is a tree, close loops under `loops` of the job",
+               u->link[i].name, u->link[u->link[i].parent].name);
       return;
     }
 }
@@ -541,7 +561,8 @@ static PetscErrorCode write_base(const urdf *u, int root, const char *base, docu
   const urdf_link *l = &u->link[root];
   document_node   *map;
   PetscFunctionBegin;
-  if (document_find(joints, "base")) COMPLAIN(u, u->robot, "a joint is called base, as what carries the root is: call it otherwise");
+  if (document_find(joints, "base"))
+    COMPLAIN(u, u->robot, "a joint is called base, as what carries the root is: call it otherwise");
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, l->e->mark, NULL, &map));
   PetscCall(put_text(u, map, l->e, "type", base));
   PetscCall(put_text(u, map, l->e, "parent", "world"));
@@ -563,7 +584,8 @@ static PetscErrorCode translate(urdf *u, const pose *base, const char *type, doc
   if (diagnostics_count(u->d) > before) PetscFunctionReturn(PETSC_SUCCESS);
   /* A root called world is the world. */
   const bool is_world = strcmp(u->link[root].name, "world") == 0;
-  if (is_world && u->link[root].e->n > 0) COMPLAIN(u, u->link[root].e, "is the world, which has neither mass nor shape: call the link otherwise, or leave it empty");
+  if (is_world && u->link[root].e->n > 0)
+    COMPLAIN(u, u->link[root].e, "is the world, which has neither mass nor shape: call the link otherwise, or leave it empty");
   if (is_world && strcmp(type, "free") == 0) COMPLAIN(u, u->link[root].e, "is the world, which base: free cannot move");
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, u->robot->mark, NULL, out));
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, u->robot->mark, NULL, &links));
@@ -579,8 +601,9 @@ static PetscErrorCode translate(urdf *u, const pose *base, const char *type, doc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const double R[9], const char *base, const document_node *node,
-                                     const char *path, diagnostics *d, document **doc, document_node **out)
+PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const double R[9], const char *base,
+                                     const document_node *node, const char *path, diagnostics *d, document **doc,
+                                     document_node **out)
 {
   xml_element *root;
   pose         at;

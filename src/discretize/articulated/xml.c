@@ -79,7 +79,8 @@ static void on_doctype(void *context, const XML_Char *name, const XML_Char *syst
 }
 
 /* The whole file; NULL after a complaint. */
-static PetscErrorCode slurp(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d, char **text, int *n)
+static PetscErrorCode slurp(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d,
+                            char **text, int *n)
 {
   PetscFunctionBegin;
   *text   = NULL;
@@ -94,14 +95,16 @@ static PetscErrorCode slurp(const char *file, const document_node *node, const c
   (void)fclose(f);
   PetscCall(code);
   if (is_bad || size > LARGEST) {
-    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, is_bad ? "the disk or the folder refuses" : "it has more than 64 MiB");
+    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
+                          is_bad ? "the disk or the folder refuses" : "it has more than 64 MiB");
     memory_free(text);
   }
   *n = (int)size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key, diagnostics *d, xml_element **root)
+PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key,
+                        diagnostics *d, xml_element **root)
 {
   char *text;
   int   n = 0;
