@@ -276,6 +276,80 @@ static void test_loop(void **state)
   drop(&m);
 }
 
+/* Links as bodies: their poses for trial velocities, the velocity of a spot by the blocks of the whole, and sums that make up those of
+ * the whole. */
+static void test_links(void **state)
+{
+  (void)state;
+  made m = make(
+      "{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, b: {mass: 1, center_of_mass: [1, 0.1, "
+      "0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, "
+      "c: {mass: 1, center_of_mass: [2, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, joints: {base: {type: free, child: a, "
+      "velocity: [1, 2, 3], angular_velocity: [3, -1, 2]}, "
+      "ab: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], position: 0.3, rate: 2}, "
+      "bc: {type: revolute, parent: b, child: c, at: [1.5, 0, 0], axis: [1, 1, 0], mimic: {joint: ab, factor: -2, offset: 0.1}}}}",
+      -9.81);
+  articulated_body *b = sound(&m);
+  const double      h = 1e-6;
+  double            v[9] = {0.0};
+  int64_t           n;
+  int               n_parts;
+  body_totals       whole = sums(b), one, all = {0};
+  step_verdict      ok = {STEP_OK, NULL, -1};
+  body *const      *part = b->base.ops->parts(&b->base, &n_parts);
+  assert_int_equal(n_parts, 3);
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, h, &n, &ok));
+  assert_ok(b->base.ops->velocity(&b->base, v));
+  for (int i = 0; i < 3; ++i) {
+    body_spot   spot = {.kind = FEATURE_FRAME, .x = {0.3, 0.7, -0.4}};
+    rigid_frame f0, f1;
+    int32_t     block[SPOT_MAX_BLOCKS];
+    double      J[SPOT_MAX_BLOCKS][9], u[3] = {0.0}, term[3], arm[3], X[3], x1[3];
+    assert_ptr_equal(part[i]->ops->carrier(part[i]), &b->base);
+    part[i]->ops->frame(part[i], 0.0, 0.0, NULL, &f0);
+    part[i]->ops->frame(part[i], 0.0, h, v, &f1);
+    v3_sub(arm, spot.x, f0.c);
+    m3_mulv_t(X, f0.R, arm);
+    m3_mulv(x1, f1.R, X);
+    v3_add(x1, x1, f1.c);
+    for (int k = part[i]->ops->spot_jacobian(part[i], &spot, block, J); k-- > 0;) {
+      m3_mulv(term, J[k], v + 3 * block[k]);
+      v3_axpy(u, 1.0, term);
+    }
+    for (int k = 0; k < 3; ++k) assert_close(u[k], (x1[k] - spot.x[k]) / h, 1e-4); /* h times accelerations of some 50 */
+    assert_ok(part[i]->ops->totals(part[i], b->gravity, &one));
+    all.mass += one.mass, all.kinetic += one.kinetic, all.potential += one.potential;
+    v3_add(all.momentum, all.momentum, one.momentum);
+    v3_add(all.angular_momentum, all.angular_momentum, one.angular_momentum);
+  }
+  assert_close(all.mass, whole.mass, 1e-15);
+  assert_close(all.kinetic, whole.kinetic, 1e-13);
+  assert_close(all.potential, whole.potential, 1e-13);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(all.momentum[k], whole.momentum[k], 1e-13);
+    assert_close(all.angular_momentum[k], whole.angular_momentum[k], 1e-13);
+  }
+  drop(&m);
+}
+
+/* A loop of type revolute lets a door swing about its axis, one of type fixed holds it. */
+static void test_loop_types(void **state)
+{
+  (void)state;
+#define DOOR(more)                                                                                                                 \
+  "{links: {a: {mass: 2, center_of_mass: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0], torque: [\"1\", \"2\", \"3\"]}}, "        \
+  "joints: {j: {type: free, child: a}}, loops: [{one: a, at: [0, 0, 0], " more "}]}"
+  made m = make(DOOR("type: revolute, axis: [0, 0, 1]"), 0.0);
+  for (int k = 0; k < 100; ++k) step(sound(&m), 0.01 * k, 0.01);
+  assert_close(m.b->w[2], 3.0 / (0.1 + 2 * 0.25), 3e-3); /* torque over inertia, for 1 s; chords are shorter than arcs by (w dt)^2/6 */
+  assert_close(fabs(m.b->w[0]) + fabs(m.b->w[1]), 0.0, 1e-4);
+  drop(&m);
+  m = make(DOOR("type: fixed"), 0.0);
+  for (int k = 0; k < 100; ++k) step(sound(&m), 0.01 * k, 0.01);
+  for (int k = 0; k < 6; ++k) assert_close(m.b->v[k], 0.0, 1e-6);
+  drop(&m);
+}
+
 static void check_refused(const char *text, const char *message)
 {
   made m = make(text, -9.81);
@@ -322,4 +396,5 @@ static void test_refusals(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum),
-          cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop),
+          cmocka_unit_test(test_loop_types), cmocka_unit_test(test_links), cmocka_unit_test(test_refusals))

@@ -365,7 +365,8 @@ static body *const *parts(const body *base, int *n)
 static void describe(const body *base, FILE *out)
 {
   const articulated_body *b = its(base);
-  fprintf(out, "%d links, %d degrees of freedom, %d points of loops", b->tree.n, b->tree.n_v, b->n_pins);
+  fprintf(out, "%d links, %d degrees of freedom", b->tree.n, b->tree.n_v);
+  if (b->n_pins > 0) fprintf(out, ", %d points that close loops", b->n_pins);
 }
 
 static void destroy(body **base)

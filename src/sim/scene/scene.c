@@ -112,6 +112,17 @@ static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A part is called WHOLE.PART, and so may be somebody else. */
+static void check_part_names(const scene *s, diagnostics *d)
+{
+  for (int i = 0; i < s->n_bodies; ++i)
+    for (int j = 0; j < s->n_bodies && s->bodies[i].whole >= 0; ++j) {
+      if (j == i || (s->bodies[j].whole >= 0 && j > i) || strcmp(s->bodies[i].name, s->bodies[j].name) != 0) continue;
+      diagnostics_add_under(d, document_find(s->world.job, "bodies"), "bodies", s->bodies[s->bodies[i].whole].name,
+                            "has a link that is called \"%s\" among bodies, and so is another: rename one of them", s->bodies[i].name);
+    }
+}
+
 static PetscErrorCode build_bodies(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -130,6 +141,7 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
     PetscCall(build_body(s, &list->item[i], &s->bodies[at], d));
     PetscCall(add_parts(s, at, &capacity));
   }
+  check_part_names(s, d);
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_resize("bodies", s->n_bodies + SCENE_WALLS, sizeof(scene_body), &s->bodies));
   PetscCall(scene_add_walls(s));
