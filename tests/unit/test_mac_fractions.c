@@ -55,13 +55,19 @@ static void planes_cut_cubes_exactly(void **unused)
   assert_no_leak();
 }
 
-static mac_fraction_options fraction_options(bool is_area)
+static mac_fraction_options fraction_options(const mac_scene *c, bool is_area)
 {
-  return (mac_fraction_options){.radius = 0.62, .extends_into_solids = true, .is_area = is_area, .least_theta = 0.05};
+  return (mac_fraction_options){.radius              = 0.62,
+                                .extends_into_solids = true,
+                                .is_area             = is_area,
+                                .has_ghosts          = is_area,
+                                .least_theta         = 0.05,
+                                .rho                 = c->s.rho,
+                                .rest                = c->s.rest_density};
 }
 static void compute(mac_scene *c, int n_solids, const mac_solid *solids, bool is_area, mac_bins *bins, mac_weights *w)
 {
-  const mac_fraction_options o = fraction_options(is_area);
+  const mac_fraction_options o = fraction_options(c, is_area);
   assert_ok(mac_bins_fill(bins, &c->s.grid, 1, c->s.n, c->s.x));
   assert_ok(mac_weights_compute(w, &c->s.grid, bins, n_solids, solids, &o));
 }
@@ -147,21 +153,7 @@ static void shares_add_up_to_one(void **unused)
   assert_no_leak();
 }
 
-static double nearest_particle(const mac_scene *c, const double x[3])
-{
-  double least2 = INFINITY;
-  for (int64_t p = 0; p < c->n; ++p) {
-    double sum = 0.0;
-    for (int a = 0; a < 3; ++a) {
-      const double d = c->x[a][p] - x[a], period = c->s.grid.n[a] * c->s.grid.h;
-      sum += (d - period * round(d / period)) * (d - period * round(d / period));
-    }
-    if (sum < least2) least2 = sum;
-  }
-  return sqrt(least2);
-}
-
-/* Without half-cells: all else is the same to the bit; and distances at centres are those to the nearest of all particles. */
+/* Without half-cells: all else is the same to the bit. */
 static void bare_is_the_same(void **unused)
 {
   (void)unused;
@@ -170,18 +162,17 @@ static void bare_is_the_same(void **unused)
       .h = 1.0 / 12, .n = {12, 12, 12}, .wall = MAC_ALL_PERIODIC, .is_filled = lower_half, .density = 1000.0, .jitter = 0.8};
   mac_bins             bins = {0};
   mac_weights          whole = {0}, bare = {0};
-  mac_fraction_options o = fraction_options(true);
   level_set           *ball;
   int64_t              n_air = 0;
   mac_scene_create(&c, &m);
   assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.21, &ball));
   const mac_solid solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(0.3, 0.95, 0.4)};
   assert_ok(mac_bins_fill(&bins, &c.s.grid, 1, c.s.n, c.s.x));
+  mac_fraction_options o = fraction_options(&c, true);
   assert_ok(mac_weights_compute(&whole, &c.s.grid, &bins, 1, &solid, &o));
   o.is_bare = true;
   assert_ok(mac_weights_compute(&bare, &c.s.grid, &bins, 1, &solid, &o));
   for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
-    double x[3];
     assert_close(bare.center[slot], whole.center[slot], 0.0);
     assert_close(bare.cell_liquid[slot], whole.cell_liquid[slot], 0.0);
     assert_close(bare.cell_fluid[slot], whole.cell_fluid[slot], 0.0);
@@ -189,12 +180,7 @@ static void bare_is_the_same(void **unused)
       assert_close(bare.face_liquid[a][slot], whole.face_liquid[a][slot], 0.0);
       assert_close(bare.face_fluid[a][slot], whole.face_fluid[a][slot], 0.0);
     }
-    mac_cell_center(&c.s.grid, slot, x);
-    if (whole.cell_fluid[slot] < 1.0 || x[2] < 0.5) continue;
-    const double nearest = nearest_particle(&c, x);
-    if (nearest >= 1.5 * m.h) continue;
-    assert_close(bare.center[slot], fmin(m.h, nearest - 0.62 * m.h), 1e-12);
-    ++n_air;
+    n_air += whole.center[slot] > 0.0 && whole.center[slot] < m.h;
   }
   assert_true(n_air > 50);
   mac_weights_destroy(&whole), mac_weights_destroy(&bare), mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
@@ -226,6 +212,47 @@ static void surface_goes_on_in_solids(void **unused)
       }
   }
   mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&wall), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+/* The surface of a liquid lies where it is filled to, not a radius above the outermost grains: exactly so over a lattice, and
+ * nearly over grains that are shifted; also next to a wall inside a cell. */
+static double LEVEL;
+static bool   below_level(const double x[3]) { return x[2] < LEVEL && x[0] > 0.34375; }
+static void   level_surfaces_are_where_they_are(void **unused)
+{
+  (void)unused;
+  for (int level = 0; level < 2; ++level)
+    for (int is_shifted = 0; is_shifted < 2; ++is_shifted) {
+      const double   h = 1.0 / 16;
+      mac_scene      c;
+      mac_scene_spec m = {.h = h, .n = {16, 16, 16}, .wall = MAC_ALL_ROUGH, .is_filled = below_level, .density = 1000.0,
+                          .jitter = is_shifted ? 0.5 : 0.0};
+      mac_bins       bins = {0};
+      mac_weights    w = {0};
+      level_set     *wall;
+      int            n = 0;
+      double         sum = 0.0, square = 0.0;
+      LEVEL = (8.0 + 0.5 * level) * h;
+      mac_scene_create(&c, &m);
+      assert_ok(level_set_plane((double[3]){1.0, 0.0, 0.0}, 0.34375, &wall));
+      const mac_solid solid = {.n = 1, .sets = &wall, .frame = mac_frame_at(0.0, 0.0, 0.0)};
+      compute(&c, 1, &solid, true, &bins, &w);
+      for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
+        double x[3], face[3];
+        mac_cell_center(&c.s.grid, slot, x), mac_face_center(&c.s.grid, slot, 2, face);
+        if (x[0] < 0.34375 - h || x[0] > 1.0 || x[1] > 1.0 || fabs(x[2] - LEVEL) > 0.6 * h) continue;
+        const double error = (w.center[slot] - (x[2] - LEVEL)) / h, theta = (LEVEL - face[2]) / h + 0.5;
+        assert_close(error, 0.0, is_shifted ? 0.4 : 1e-12);
+        if (x[2] > LEVEL + 1e-12) {
+          assert_close(w.cell_liquid[slot], 0.0, 0.0);
+          assert_close(w.face_liquid[2][slot], theta, is_shifted ? 0.4 : 1e-12);
+        } else if (x[2] < LEVEL - 1e-12) assert_close(w.cell_liquid[slot], 1.0, 0.0);
+        sum += error, square += error * error, ++n;
+      }
+      assert_true(n > 100 && fabs(sum / n) < 0.02 && square / n < 0.1 * 0.1);
+      mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&wall), mac_scene_destroy(&c);
+    }
   assert_no_leak();
 }
 
@@ -374,4 +401,5 @@ static void images_have_the_image_of_the_system(void **unused)
 
 TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
-          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(images_have_the_image_of_the_system))
+          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
+          cmocka_unit_test(images_have_the_image_of_the_system))

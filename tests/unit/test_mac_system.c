@@ -633,9 +633,42 @@ static void surfaces_are_free(void **unused)
   assert_no_leak();
 }
 
+/* Water up to half a cell above the highest centre that is solved for: the faces beyond are pushed like those below, whatever
+ * they had; a sheet that flies above is not. */
+static bool up_to_the_half(const double x[3]) { return x[2] < 8.5 / 16 || (x[2] > 11.0 / 16 && x[2] < 11.5 / 16); }
+static void crests_are_carried(void **unused)
+{
+  (void)unused;
+  mac_scene      c;
+  mac_scene_spec m = {.h = 1.0 / 16, .n = {16, 16, 16}, .wall = MAC_ALL_ROUGH, .is_filled = up_to_the_half, .density = 1000.0};
+  mac_system     y = {0};
+  mac_scene_create(&c, &m);
+  c.o.fractions = MAC_FRACTIONS_AREA;
+  for (int a = 0; a < 3; ++a)
+    for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) c.s.u[a][slot] = c.s.mass[a][slot] > 0.0 ? -2.0 : 0.0;
+  assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  double *u = NULL;
+  assert_ok(memory_alloc("u", y.n_faces, sizeof *u, &u));
+  for (int64_t f = 0; f < y.n_faces; ++f) u[f] = y.u[f] + 0.75;
+  mac_system_store_velocity(&y, u, &c.s);
+  const struct {
+    int     axis;
+    int32_t k;
+    double  u;
+  } expected[] = {{2, 8, -1.25}, {2, 9, -1.25}, {0, 7, -1.25}, {0, 8, -1.25}, {2, 11, -2.0}, {0, 11, -2.0}};
+  for (size_t q = 0; q < sizeof expected / sizeof *expected; ++q) {
+    const int64_t slot = mac_grid_slot(&c.s.grid, 5, 6, expected[q].k);
+    assert_true(slot >= 0);
+    assert_int_equal(y.face_of[expected[q].axis][slot] >= 0, expected[q].k + (expected[q].axis == 0) < 9);
+    assert_close(c.s.u[expected[q].axis][slot], expected[q].u, 1e-14);
+  }
+  memory_free(&u), mac_system_destroy(&y), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
           cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(all_walls_hold),
           cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
           cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction),
           cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them),
-          cmocka_unit_test(walls_hold_what_lies_on_them))
+          cmocka_unit_test(walls_hold_what_lies_on_them), cmocka_unit_test(crests_are_carried))

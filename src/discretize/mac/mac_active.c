@@ -22,7 +22,7 @@ static bool is_active(const mac_assembly *c, int64_t slot, const int64_t *tile, 
   const mac_weights *w = &c->y->weights;
   if (!(w->cell_liquid[slot] > c->o->cell_fill)) return false;
   const double rest = c->s->rest_density[slot], dense = (rest > 0.0 ? c->s->rho[slot] / rest : 0.0) + 1.0 - w->cell_fluid[slot];
-  return (c->is_area || dense > c->o->density_threshold) && has_open_face(c, slot, tile, place);
+  return (c->has_ghosts || dense > c->o->density_threshold) && has_open_face(c, slot, tile, place);
 }
 
 static int64_t add_up(int64_t n, int64_t *count)
@@ -266,7 +266,7 @@ static bool is_active_edge(const mac_assembly *c, int64_t slot, const int64_t *t
     const double rest = c->s->rest_density[cell];
     dense += (rest > 0.0 ? c->s->rho[cell] / rest : 0.0) + 1.0 - c->y->weights.cell_fluid[cell], ++n;
   }
-  return c->is_area || dense > n * c->o->density_threshold;
+  return c->has_ghosts || dense > n * c->o->density_threshold;
 }
 
 static PetscErrorCode reserve_stresses(mac_system *y)

@@ -40,7 +40,8 @@ void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_tile *t)
 
 void mac_weights_destroy(mac_weights *w)
 {
-  memory_free(&w->half), memory_free(&w->center), memory_free(&w->cell_liquid), memory_free(&w->cell_fluid);
+  memory_free(&w->half), memory_free(&w->center), memory_free(&w->center_open);
+  memory_free(&w->cell_liquid), memory_free(&w->cell_fluid);
   for (int a = 0; a < 3; ++a)
     memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]);
   memory_free(&w->share_start), memory_free(&w->block_fill), memory_free(&w->share), memory_free(&w->placed);
@@ -48,13 +49,11 @@ void mac_weights_destroy(mac_weights *w)
   *w = (mac_weights){0};
 }
 
-static PetscErrorCode reserve(mac_weights *w, int64_t n, bool is_area)
+static PetscErrorCode reserve(mac_weights *w, int64_t n)
 {
   int64_t *capacity = w->capacity;
   PetscFunctionBegin;
   PetscCall(memory_reserve("fractions of half-cells", MAC_HALVES * n, sizeof *w->half, capacity++, &w->half));
-  if (is_area) PetscCall(memory_reserve("distances", n, sizeof *w->center, capacity, &w->center));
-  ++capacity;
   PetscCall(memory_reserve("fill of blocks", n / MAC_BLOCK, sizeof *w->block_fill, &w->capacity[19], &w->block_fill));
   PetscCall(memory_reserve("occupied cells", n / MAC_BLOCK, sizeof *w->occupied, &w->capacity[20], &w->occupied));
   double **const sample[] = {&w->cell_liquid,    &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0],
@@ -172,6 +171,15 @@ static void average_solid(mac_share *s, const double *sum)
   }
 }
 
+/* Share of the hat kernel about a centre that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8, which is
+ * what three means of two make. */
+static void find_open_shares(mac_weights *w, int64_t b, const double *solid)
+{
+  double once[HALF_TILE], twice[HALF_TILE], thrice[HALF_TILE];
+  sum_eight(solid, once), sum_eight(once, twice), sum_eight(twice, thrice);
+  for (int l = 0; l < MAC_BLOCK; ++l) w->center_open[b * MAC_BLOCK + l] = 1.0 - mean_of_eight(thrice, l, -1, -1, -1) / 64.0;
+}
+
 /* W_F of faces; where next to nothing is left, solids take all. */
 static void close_faces(mac_weights *w, const mac_grid *g, int64_t b)
 {
@@ -193,58 +201,33 @@ static void close_faces(mac_weights *w, const mac_grid *g, int64_t b)
   }
 }
 
-/* Of their own halves, and areas: nothing is asked of other blocks. */
-static void average_alone(mac_share *s)
-{
-  for (int l = 0; l < MAC_BLOCK; ++l) {
-    const double *h = s->half[l];
-    s->cell[l] = 0.125 * (((h[0] + h[1]) + (h[2] + h[3])) + ((h[4] + h[5]) + (h[6] + h[7])));
-  }
-  memcpy(s->face, s->area, sizeof s->face);
-}
-
 static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, const mac_fraction_options *o)
 {
   const int32_t first = w->share_start[b], last = w->share_start[b + 1];
-  double        tile[HALF_TILE], sum[HALF_TILE];
-  if (o->is_bare) {
-    for (int32_t s = first; s < last; ++s) average_alone(w->share + s);
+  double        tile[HALF_TILE], sum[HALF_TILE], all[HALF_TILE];
+  for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK && o->has_ghosts; ++slot) w->center_open[slot] = 1.0;
+  if (first == last) {
     close_faces(w, g, b);
     return;
   }
+  memset(all, 0, sizeof all);
   for (int32_t s = first; s < last; ++s) {
     load_solid(w, t, w->share[s].solid, tile);
     sum_eight(tile, sum);
     average_solid(w->share + s, sum);
     if (o->is_area) memcpy(w->share[s].face, w->share[s].area, sizeof w->share[s].face);
+    for (int q = 0; q < HALF_TILE; ++q) all[q] += tile[q];
   }
   close_faces(w, g, b);
-}
-
-/* W_L by the ghost fluid method: theta of a face from the distances at the centres on both sides. */
-static void ghost_fluid(mac_weights *w, const mac_grid *g, int64_t b, const mac_mirror_tile *t, double least)
-{
-  static const int step[3] = {36, 6, 1};
-  for (int l = 0; l < MAC_BLOCK; ++l) {
-    const int     place = mac_grid_tile_place(l);
-    const int64_t slot  = b * MAC_BLOCK + l;
-    const double  here = t->slot[place] < 0 || t->is_air[place] ? g->h : w->center[t->slot[place]];
-    w->cell_liquid[slot] = w->center[slot] < 0.0 ? 1.0 : 0.0;
-    for (int a = 0; a < 3; ++a) {
-      const int    at = place - step[a];
-      const double there = t->slot[at] < 0 || t->is_air[at] ? g->h : w->center[t->slot[at]];
-      const double inner = here < there ? here : there, outer = here < there ? there : here;
-      const double theta = inner >= 0.0 ? 0.0 : outer < 0.0 ? 1.0 : inner / (inner - outer);
-      w->face_liquid[a][slot] = inner < 0.0 && theta < least ? least : theta;
-    }
-  }
+  if (o->has_ghosts) find_open_shares(w, b, all);
 }
 
 PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_bins *particles, int n_solids,
                                    const mac_solid *solids, const mac_fraction_options *o)
 {
   PetscFunctionBegin;
-  PetscCall(reserve(w, g->n_slots, o->is_area));
+  PetscCall(reserve(w, g->n_slots));
+  if (o->has_ghosts) PetscCall(mac_fractions_ghosts_reserve(w, g->n_slots));
   PetscCall(mac_fractions_of_solids(w, g, n_solids, solids, o->is_area));
   mac_fractions_of_continuum(w, g, particles, o);
   #pragma omp parallel for schedule(dynamic, 2)
@@ -261,7 +244,7 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
       if (o->is_voxel) round_to_voxels(w, b, sum);
     }
     average_solids(w, g, b, &t, o);
-    if (o->is_area) ghost_fluid(w, g, b, &t, o->least_theta);
   }
+  if (o->has_ghosts) mac_fractions_ghosts(w, g, o);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

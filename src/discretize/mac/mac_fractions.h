@@ -7,16 +7,18 @@
  * solids     by the exact rule on the half-cell's eight corners. Where solids overlap, so that their shares add up to more than
  * one,
  *              all are scaled to one in sum. Shares of faces below 0.01 of fluid count as solid altogether.
- * continuum  union of spheres around particles; share by the distance at the half-cell's centre. A cell that holds particles, as do
+ * continuum  union of spheres around particles, unless it has ghosts; share by the distance at the half-cell's centre. A cell that holds particles, as do
  *              the 26 around it, is full. Inside a solid the value is that of the mirror image outside, so that the surface meets
  *              solids at right angles and is not counted where it touches them.
  * box        beyond walls of the box everything is mirrored: W_S and W_L of faces on walls are those of their inner halves. No flux
  * goes
  *              through them: their W_F is 0, whatever is there. Beyond open sides there is air: W_L is 0 there, W_S mirrored.
- * area       (for liquids) W_F, W_S of faces are shares of their areas, W_L of cells is 1 where the centre is in the liquid, else
- * 0, and W_L
- *              of a face between a cell in and one out of it is the distance of the surface from the centre inside, over h
- * [Gibou et al. 2002; Ng, Min and Gibou 2009].                                                                        */
+ * area       W_F, W_S of faces are shares of their areas [Ng, Min and Gibou 2009].
+ * ghosts     (for liquids) W_L of cells is 1 where the centre is in the liquid, else 0, and W_L of a face between a cell in and one
+ *              out of it is the distance of the surface from the centre inside, over h [Gibou et al. 2002]. The surface is where
+ *              what grains weigh under the hat kernel, over its share outside of solids, is half of the density at rest: of a
+ *              level surface the distance follows from that exactly, however grains lie below it. Spheres would have it too
+ *              high by their radius less the depth of the outermost grains, and rough by as much as these differ. */
 #ifndef SS_DISCRETIZE_MAC_MAC_FRACTIONS_H
 #define SS_DISCRETIZE_MAC_MAC_FRACTIONS_H
 #include "discretize/mac/mac_bins.h"
@@ -35,7 +37,8 @@ typedef struct {
 
 typedef struct {
   double *half;           /* [n_slots][8] W_L of half-cells */
-  double *center;         /* [n_slots] distance to the continuum's surface at centres, is_area alone */
+  double *center;         /* [n_slots] distance to the continuum's surface at centres, has_ghosts alone */
+  double *center_open;    /* [n_slots] share of the hat kernel about a centre that is in no solid, < 0: the centre is in one; likewise */
   double *cell_liquid, *face_liquid[3], *edge_liquid[3]; /* [n_slots] W_L */
   double *cell_fluid, *face_fluid[3];                    /* [n_slots] W_F = 1 - sum of W_S; faces on walls of the box: 0 */
   int64_t    n_shares;
@@ -44,16 +47,17 @@ typedef struct {
   mac_placed *placed;     /* [n_solids] */
   int8_t     *block_fill; /* [n_blocks] all half-cells within the box full 1, empty 0, neither -1 */
   uint64_t   *occupied;   /* [n_blocks] a bit for each cell that holds particles */
-  int64_t     capacity[21], n_solids;
+  int64_t     capacity[23], n_solids;
 } mac_weights;
 
 typedef struct {
   double radius;              /* of particles, in h */
   bool   extends_into_solids; /* without: the continuum ends where its particles end */
-  bool   is_area;
-  bool   is_bare;             /* is_area, and nobody asks for half-cells and edges of the continuum */
+  bool   is_area, has_ghosts;
+  bool   is_bare;             /* has_ghosts, and nobody asks for half-cells and edges of the continuum */
   bool   is_voxel;            /* W_L of a cell is 1 from one half on, else 0, and of faces and edges the largest around them */
-  double least_theta;         /* is_area: least W_L of a face at the surface */
+  double least_theta;         /* has_ghosts: least W_L of a face at the surface */
+  const double *rho, *rest;   /* has_ghosts: [n_slots] density under the hat kernel, at rest */
 } mac_fraction_options;
 
 /* Borrows the solids until the next call. *w may be empty or that of an earlier step. Same bits on any number of threads. */

@@ -3,8 +3,8 @@
 #include "core/math3.h"
 #include <float.h>
 
-enum { GATHERED = 256, POINTS = MAC_HALVES + 1 }; /* the last point is the centre */
-static const double MIRRORED = 1.75;            /* [h] so deep in a solid points have an image */
+enum { GATHERED = 256 };
+static const double MIRRORED = 1.75; /* [h] so deep in a solid points have an image */
 
 typedef struct {
   const mac_grid             *g;
@@ -12,7 +12,6 @@ typedef struct {
   const mac_fraction_options *o;
   mac_weights                *w;
   double                      full2; /* squared distance to a particle below which a half-cell is full */
-  int                         first; /* point: MAC_HALVES where only the centre counts */
 } continuum;
 
 /* Particles of a cell wrapped there from elsewhere, as seen from cell `seen`. */
@@ -67,18 +66,10 @@ static double nearest_of_cells(const continuum *c, const double x[3], const int3
   return least2 < reach * reach ? least2 : DBL_MAX;
 }
 
-static void lower_minima(int n, const double (*restrict arm)[GATHERED], double quarter, int n_points, double *least2)
+static void lower_minima(int n, const double (*restrict arm)[GATHERED], double quarter, double *least2)
 {
-  for (int q = 0; q < n_points; ++q) {
-    const double x     = q == MAC_HALVES ? 0.0
-                         : q >> 2        ? quarter
-                                         : -quarter,
-                 y     = q == MAC_HALVES ? 0.0
-                         : (q >> 1) & 1  ? quarter
-                                         : -quarter,
-                 z     = q == MAC_HALVES ? 0.0
-                         : q & 1         ? quarter
-                                         : -quarter;
+  for (int q = 0; q < MAC_HALVES; ++q) {
+    const double x = q >> 2 ? quarter : -quarter, y = (q >> 1) & 1 ? quarter : -quarter, z = q & 1 ? quarter : -quarter;
     double       least = least2[q];
     #pragma omp simd reduction(min : least)
     for (int i = 0; i < n; ++i) {
@@ -89,18 +80,13 @@ static void lower_minima(int n, const double (*restrict arm)[GATHERED], double q
   }
 }
 
-/* Squared distances from the half-cells' centres, and the cell's, to the nearest particle of the 27 cells around. */
-static void nearest_of_cell(const continuum *c, const int32_t ijk[3], double least2[POINTS])
+/* Squared distances from the half-cells' centres to the nearest particle of the 27 cells around. */
+static void nearest_of_cell(const continuum *c, const int32_t ijk[3], double least2[MAC_HALVES])
 {
   double arm[3][GATHERED], x[3], offset[3];
   int    n = 0;
-  for (int q = 0; q < POINTS; ++q) least2[q] = DBL_MAX;
+  for (int q = 0; q < MAC_HALVES; ++q) least2[q] = DBL_MAX;
   mac_fractions_center(c->g, ijk, x);
-  if (c->first == MAC_HALVES) {
-    const int32_t low[3] = {ijk[0] - 1, ijk[1] - 1, ijk[2] - 1}, high[3] = {ijk[0] + 1, ijk[1] + 1, ijk[2] + 1};
-    least2[MAC_HALVES] = nearest_of_cells(c, x, low, high, (c->o->radius + 1.0) * c->g->h);
-    return;
-  }
   for (int t = 0; t < 27; ++t) {
     const int32_t at[3] = {ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1};
     const int64_t slot = mac_grid_slot(c->g, at[0], at[1], at[2]); /* mirrored cells have no particles of their own */
@@ -109,11 +95,11 @@ static void nearest_of_cell(const continuum *c, const int32_t ijk[3], double lea
     for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
       for (int a = 0; a < 3; ++a) arm[a][n] = c->bins->x[a][p] + offset[a] - x[a];
       if (++n < GATHERED) continue;
-      lower_minima(n, arm, 0.25 * c->g->h, c->o->is_area ? POINTS : MAC_HALVES, least2);
+      lower_minima(n, arm, 0.25 * c->g->h, least2);
       n = 0;
     }
   }
-  lower_minima(n, arm, 0.25 * c->g->h, c->o->is_area ? POINTS : MAC_HALVES, least2);
+  lower_minima(n, arm, 0.25 * c->g->h, least2);
 }
 
 static double nearest_of_point(const continuum *c, const double x[3], double reach)
@@ -127,12 +113,9 @@ static double nearest_of_point(const continuum *c, const double x[3], double rea
   return nearest_of_cells(c, x, low, high, reach);
 }
 
-/* The image of a point in a solid on the other side of the solid's surface; false: too deep to matter, or beyond an open side.
- * is_center: x is that of cell l of the block. */
-static bool mirror_image(const continuum *c, int64_t block, int l, bool is_center, const double x[3], double image[3])
+bool mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3],
+                         double image[3])
 {
-  const mac_grid    *g = c->g;
-  const mac_weights *w = c->w;
   const int32_t      first = w->share_start[block], last = w->share_start[block + 1];
   double             least = INFINITY, slope[3];
   const mac_placed  *inside = NULL;
@@ -180,29 +163,25 @@ static double solid_half(const mac_weights *w, int64_t block, int l, int q)
 }
 
 /* Points in solids take the value of their image. */
-static void extend_cell(const continuum *c, int64_t block, int l, const int32_t ijk[3], double least2[POINTS])
+static void extend_cell(const continuum *c, int64_t block, int l, const int32_t ijk[3], double least2[MAC_HALVES])
 {
   const mac_grid *g = c->g;
   const bool      is_hidden = is_deep(c, block, l);
-  double          x[3], all = 0.0, image[3];
+  double          x[3], image[3];
   mac_fractions_center(g, ijk, x);
-  for (int q = 0; q < POINTS; ++q) {
-    if (q == MAC_HALVES && !c->o->is_area) break;
-    const double share = q < MAC_HALVES ? solid_half(c->w, block, l, q) : all / MAC_HALVES;
-    all += share;
-    if (share < 0.5 || q < c->first) continue;
-    const double step = q < MAC_HALVES ? 0.25 * g->h : 0.0;
+  for (int q = 0; q < MAC_HALVES; ++q) {
+    if (solid_half(c->w, block, l, q) < 0.5) continue;
+    const double step  = 0.25 * g->h;
     const double at[3] = {x[0] + (q >> 2 & 1 ? step : -step), x[1] + (q >> 1 & 1 ? step : -step), x[2] + (q & 1 ? step : -step)};
-    least2[q]          = !is_hidden && mirror_image(c, block, l, q == MAC_HALVES, at, image)
-                             ? nearest_of_point(c, image, (q < MAC_HALVES ? c->o->radius + 0.25 : c->o->radius + 1.0) * g->h)
+    least2[q]          = !is_hidden && mac_fractions_image(c->w, g, block, l, false, at, image)
+                             ? nearest_of_point(c, image, (c->o->radius + 0.25) * g->h)
                              : DBL_MAX;
   }
 }
 
 static void fill_cell(const continuum *c, int64_t slot, double share)
 {
-  for (int q = c->first; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * slot + q] = share;
-  if (c->o->is_area) c->w->center[slot] = share > 0.5 ? -c->o->radius * c->g->h : c->g->h;
+  for (int q = 0; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * slot + q] = share;
 }
 
 /* How many of the three cells along each axis around a cell, and so of the 27, hold particles. */
@@ -237,16 +216,12 @@ static void compute_cell(const continuum *c, int64_t block, int l, int n_occupie
     fill_cell(c, own, n_occupied ? 1.0 : 0.0);
     return;
   }
-  double least2[POINTS];
-  for (int q = 0; q < POINTS; ++q) least2[q] = DBL_MAX;
+  double least2[MAC_HALVES];
+  for (int q = 0; q < MAC_HALVES; ++q) least2[q] = DBL_MAX;
   mac_grid_cell(c->g, own, ijk);
   if (n_occupied > 0) nearest_of_cell(c, ijk, least2);
   if (is_solid) extend_cell(c, block, l, ijk, least2);
-  for (int q = c->first; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * own + q] = share_of_half(c, least2[q]);
-  if (c->o->is_area) {
-    const double phi = sqrt(least2[MAC_HALVES]) - c->o->radius * c->g->h;
-    c->w->center[own] = phi < c->g->h ? phi : c->g->h;
-  }
+  for (int q = 0; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * own + q] = share_of_half(c, least2[q]);
 }
 
 static int8_t fill_of_block(const mac_weights *w, const mac_grid *g, int64_t b)
@@ -267,13 +242,14 @@ static int8_t fill_of_block(const mac_weights *w, const mac_grid *g, int64_t b)
 void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
 {
   const double    full = o->radius - 0.25 > 0.0 ? (o->radius - 0.25) * g->h : 0.0;
-  const continuum c    = {g, particles, o, w, o->is_area ? 0.0 : full * full, o->is_bare ? MAC_HALVES : 0};
+  const continuum c    = {g, particles, o, w, full * full};
   #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     w->occupied[b] = 0;
     for (int l = 0; l < MAC_BLOCK; ++l)
       w->occupied[b] |= (uint64_t)(particles->start[b * MAC_BLOCK + l + 1] > particles->start[b * MAC_BLOCK + l]) << l;
   }
+  if (o->is_bare) return;
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile tile;
@@ -286,6 +262,6 @@ void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bin
       if (mac_grid_is_inside(g, ijk)) compute_cell(&c, b, l, count[l]);
       else fill_cell(&c, b * MAC_BLOCK + l, 0.0);
     }
-    if (!o->is_bare) w->block_fill[b] = fill_of_block(w, g, b);
+    w->block_fill[b] = fill_of_block(w, g, b);
   }
 }

@@ -12,6 +12,13 @@ typedef struct {
 void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_tile *t);
 
 PetscErrorCode mac_fractions_of_solids(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area);
+/* Distances at centres, from the density; W_L from them. */
+PetscErrorCode mac_fractions_ghosts_reserve(mac_weights *w, int64_t n);
+void           mac_fractions_ghosts(mac_weights *w, const mac_grid *g, const mac_fraction_options *o);
+/* The image of a point in a solid on the other side of the solid's surface; false: too deep to matter, or beyond an open side.
+ * is_center: x is that of cell l of the block. */
+bool           mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3],
+                                   double image[3]);
 void           mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o);
 
 static inline void mac_fractions_center(const mac_grid *g, const int32_t ijk[3], double x[3])

@@ -3,7 +3,7 @@
 static const char *const walls[]        = {"rough", "smooth", "open", "periodic", NULL};
 static const char *const transfers[]    = {"apic", "pic_flip", NULL};
 static const char *const wall_masses[]  = {"mirror", "cut", NULL};
-static const char *const fractions[]    = {"auto", "volume", "area", "voxel", NULL};
+static const char *const fractions[]    = {"auto", "volume", "area", "voxel", "ghost", NULL};
 static const char *const arrangements[] = {"colocated", "staggered", NULL};
 static const char *const bases[]        = {"orthonormal", "components", NULL};
 static const char *const edge_weights[] = {"normalized", "plain", NULL};
@@ -121,10 +121,11 @@ static const key_spec mac_keys[] = {
      .offset   = offsetof(mac_options, fractions),
      .choices  = fractions,
      .fallback = "auto",
-     .help     = "how cells cut by solids and by the surface count. volume: shares of control volumes; area: shares of faces, and "
-                 "ghost values at the surface; "
+     .help     = "how cells cut by solids and by the surface count. volume: shares of control volumes; ghost: the same at solids, and "
+                 "ghost values at the surface, which is where density is half of that at rest; area: shares of faces at solids, as "
+                 "published for liquids, and ghost values: what a solid displaces then depends on how it lies on the grid; "
                  "voxel: volume, but cells are full or empty of the continuum, for comparison: surfaces stir; "
-                 "auto: volume where there is granular material, else area"},
+                 "auto: volume where there is granular material, else ghost"},
     {.name     = "arrangement",
      .type     = KEY_ENUM,
      .offset   = offsetof(mac_options, arrangement),
@@ -183,14 +184,14 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 1,
      .is_open  = true,
-     .help     = "of fractions: area, least distance of the surface from a cell's centre, in spacings"},
+     .help     = "of fractions: ghost and area, least distance of the surface from a cell's centre, in spacings"},
     {.name     = "particle_radius",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, particle_radius),
      .fallback = "0.62",
      .min      = 0.3,
      .max      = 2,
-     .help     = "in grid spacings, of the spheres whose union is the continuum"},
+     .help     = "in grid spacings, of the spheres whose union is the continuum; the surface of fractions: ghost and area needs none"},
     {.name     = "extend_into_solids",
      .type     = KEY_BOOL,
      .offset   = offsetof(mac_options, extends_into_solids),

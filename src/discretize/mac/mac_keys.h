@@ -6,7 +6,7 @@
 #include "discretize/particles/particle_keys.h"
 
 typedef enum { MAC_APIC, MAC_PIC_FLIP } mac_transfer;
-typedef enum { MAC_FRACTIONS_AUTO, MAC_FRACTIONS_VOLUME, MAC_FRACTIONS_AREA, MAC_FRACTIONS_VOXEL } mac_fractions;
+typedef enum { MAC_FRACTIONS_AUTO, MAC_FRACTIONS_VOLUME, MAC_FRACTIONS_AREA, MAC_FRACTIONS_VOXEL, MAC_FRACTIONS_GHOST } mac_fractions;
 typedef enum { MAC_COLOCATED, MAC_STAGGERED } mac_arrangement;
 typedef enum { MAC_ORTHONORMAL, MAC_COMPONENTS } mac_basis;
 typedef enum { MAC_EDGES_NORMALIZED, MAC_EDGES_PLAIN } mac_edge_weights;

@@ -4,7 +4,7 @@
  * that to be what solids, walls and gravity give, a face that is solved for has the mass m_f that its kernel gathers, cut by the
  * surface or a solid as it may be (the published rho W_L counts what is missing at a surface twice), and faces with mass whose
  * velocity follows that of others hand them that mass beforehand, see mac_velocity.h: those in solids, and the outermost grains
- * of a surface. What neither is solved for nor follows falls freely. A face lighter than the share density_floor face_fill of a
+ * of a surface. What neither is solved for nor follows falls freely, or is carried: see mac_face_is_carried. A face lighter than the share density_floor face_fill of a
  * full one, which could not be solved for, borrows what it lacks from heavy faces beside it, in equal parts: with their u*, and
  * what is borrowed goes back with the light face's velocity. Where nothing beside it is heavy enough to lend, it counts as that
  * heavy all the same, and takes momentum that no grain has: at most its lack of mass times its change of velocity. */
@@ -34,6 +34,7 @@ static bool goes_along(const mac_assembly *c, int axis, int64_t slot, const int6
 static bool is_known(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
 {
   if (c->y->face_of[axis][slot] >= 0 || mac_grid_is_closed(c->g, axis, slot)) return true;
+  if (c->has_ghosts && mac_face_is_carried(c->y, c->s, axis, slot, NULL, NULL)) return true;
   return c->s->mass[axis][slot] > 0.0 && c->y->weights.face_fluid[axis][slot] > 0.0 && !goes_along(c, axis, slot, tile, place);
 }
 
@@ -80,7 +81,7 @@ PetscErrorCode mac_masses_find(mac_assembly *c)
       }
   }
   PetscCall(mac_velocity_layers(c->g, y->layer));
-  if (!c->is_area) PetscCall(mac_velocity_carry(c->g, y->layer, y->mass, c->s->u));
+  if (!c->has_ghosts) PetscCall(mac_velocity_carry(c->g, y->layer, y->mass, c->s->u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,7 +123,7 @@ PetscErrorCode mac_masses_lend(mac_assembly *c)
   mac_system *y = c->y;
   PetscFunctionBegin;
   y->n_loans = 0;
-  if (c->is_area) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->has_ghosts) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(find_loans(c));
   for (int64_t q = 0; q < y->n_loans; ++q) {
     mac_loan *const l = y->loan + q;

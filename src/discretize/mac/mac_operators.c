@@ -234,7 +234,7 @@ static void put_face(const mac_assembly *c, int64_t f, const int64_t *tile, doub
   y->u[f]      = c->s->u[axis][slot];
   y->weight[f] = h3 * y->weights.face_fluid[axis][slot];
   y->mobility[f] =
-      y->dt / (c->is_area ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], c->o->density_floor * c->o->face_fill * rest));
+      y->dt / (c->has_ghosts ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], c->o->density_floor * c->o->face_fill * rest));
 }
 
 static PetscErrorCode put_faces(mac_assembly *c)

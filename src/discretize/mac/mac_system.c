@@ -2,6 +2,7 @@
 #include "core/timer.h"
 #include "discretize/mac/mac_system_internal.h"
 #include "discretize/mac/mac_velocity.h"
+#include <math.h>
 
 static void destroy_coupling(mac_coupling *f)
 {
@@ -37,17 +38,21 @@ static bool is_granular(const mac_state *s)
 PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt,
                                    mac_system *out)
 {
-  const bool           has_stress = is_granular(s),
-             is_area = o->fractions == MAC_FRACTIONS_AUTO ? !has_stress : o->fractions == MAC_FRACTIONS_AREA;
-  mac_assembly         c = {&s->grid, s, o, solids, n_solids, is_area, out};
+  const bool           has_stress = is_granular(s), is_area = o->fractions == MAC_FRACTIONS_AREA,
+             has_ghosts = o->fractions == MAC_FRACTIONS_AUTO ? !has_stress : is_area || o->fractions == MAC_FRACTIONS_GHOST;
+  mac_assembly         c = {&s->grid, s, o, solids, n_solids, has_ghosts, out};
   mac_fraction_options f = {.radius              = o->particle_radius,
                             .extends_into_solids = o->extends_into_solids,
                             .is_area             = is_area,
-                            .is_bare             = is_area && !has_stress,
+                            .has_ghosts          = has_ghosts,
+                            .is_bare             = has_ghosts && !has_stress,
+                            .rho                 = s->rho,
+                            .rest                = s->rest_density,
                             .is_voxel            = o->fractions == MAC_FRACTIONS_VOXEL,
                             .least_theta         = o->ghost_fraction};
   PetscFunctionBegin;
   out->h = s->grid.h, out->dt = dt, out->arrangement = o->arrangement, out->basis = o->basis;
+  out->has_ghosts = has_ghosts;
   timer_begin(TIMER_GRID);
   PetscCall(mac_bins_fill(&out->bins, c.g, s->n_sets, s->n, s->x));
   PetscCall(mac_weights_compute(&out->weights, c.g, &out->bins, n_solids, solids, &f));
@@ -70,6 +75,28 @@ void mac_state_accelerate(mac_state *s, const double dt_g[3])
       if (s->mass[a][slot] > 0.0) s->u[a][slot] += dt_g[a];
 }
 
+/* The face's own cells are that of its slot and the one before it along its axis. */
+bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *push)
+{
+  const mac_grid *g = &s->grid;
+  int32_t         at[3];
+  double          near = y->weights.center[slot], sum = 0.0;
+  int             n = 0;
+  if (y->face_of[axis][slot] >= 0 || mac_grid_is_closed(g, axis, slot)) return false;
+  if (!(s->mass[axis][slot] > 0.0 && y->weights.face_fluid[axis][slot] > 0.0)) return false;
+  mac_grid_cell(g, slot, at);
+  for (int q = 0; q < 6; ++q) {
+    int32_t beside[3] = {at[0], at[1], at[2]};
+    beside[q / 2] += q % 2 ? 1 : -1;
+    const int64_t other = mac_grid_slot(g, beside[0], beside[1], beside[2]);
+    const int32_t face  = other < 0 ? -1 : y->face_of[axis][other];
+    if (q == 2 * axis && other >= 0) near = fmin(near, y->weights.center[other]);
+    if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, ++n;
+  }
+  if (push) *push = n ? sum / n : 0.0;
+  return n > 0 && near < 0.5 * g->h;
+}
+
 void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s)
 {
   const mac_grid *g = &s->grid;
@@ -77,7 +104,9 @@ void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *
     #pragma omp parallel for schedule(static)
     for (int64_t slot = 0; slot < g->n_slots; ++slot) {
       const int32_t face = y->face_of[a][slot];
+      double        push;
       if (face >= 0) s->u[a][slot] = u[face];
+      else if (y->has_ghosts && mac_face_is_carried(y, s, a, slot, u, &push)) s->u[a][slot] += push;
       else if (mac_grid_is_closed(g, a, slot) || !(s->mass[a][slot] > 0.0)) s->u[a][slot] = 0.0;
     }
   mac_masses_repay(y, s->u);

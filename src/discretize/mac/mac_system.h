@@ -9,7 +9,7 @@
  * velocity of that face to the solid's (the published test, W_F of the cell > 0, lets material leak through a solid whose surface
  * lies in the outer half of a cell). A face is unknown if W_F > 0 and an active sample acts on it. W_L of an unknown face counts as
  * at least face_fill: a face left out would be a lid on the cell below the surface. rho W_L W_F h^3 of a face is its mass, see mac_mass.c,
- * and at least density_floor face_fill of the rest density times W_F h^3; with area fractions, rho is the rest density.
+ * and at least density_floor face_fill of the rest density times W_F h^3; with ghosts at the surface, rho is the rest density.
  *
  * T carries shear stress of cells to an edge, as the mean of its four cells. Plain, as published: inactive ones and those in solids
  * have none, so that walls hold with half of the material's friction. Normalised: the mean over active cells and air (which has
@@ -60,6 +60,7 @@ typedef struct {
   mac_coupling F_p, F_s;
   double  *friction, *cohesion, *rest_density; /* [n_cells] M = |s|_F / (sqrt(2) p), Pa, kg/m^3 */
   int      arrangement, basis;         /* mac_arrangement, mac_basis */
+  bool     has_ghosts;                 /* a liquid's surface, see mac_fractions.h */
   int64_t *stress_slot;                /* [n_stress] cell, or cell whose lower edge it is */
   uint8_t *component;                  /* [n_stress] 0 ... 4: two normal ones, then xy, xz, yz. MAC_COMPONENTS: sxx, szz (syy is minus their sum);
                                           MAC_ORTHONORMAL: |s|_F is the Euclidean norm of the five, see mac_stress_tensor */

@@ -11,7 +11,7 @@ typedef struct {
   const mac_options *o;
   const mac_solid   *solids;
   int                n_solids;
-  bool               is_area;
+  bool               has_ghosts; /* at the surface of a liquid */
   mac_system        *y;
 } mac_assembly;
 
@@ -47,6 +47,10 @@ PetscErrorCode mac_walls_hold(mac_assembly *c);
 PetscErrorCode mac_masses_lend(mac_assembly *c);
 /* What is borrowed goes back: u of lenders, once the faces' velocities are on the grid and before others follow them. */
 void mac_masses_repay(const mac_system *y, double *const u[3]);
+/* Liquid in a cell whose centre it does not reach yet: the face beyond it is not solved for, but what is there rests on what is
+ * below and gets the same push: the mean change of u [n_faces] from u* over the faces beside it. Left to itself it would sink into
+ * the surface; made to follow, it would forget how it came. u NULL: push is not asked for. */
+bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *push);
 /* G, D and their transposes, F_p, F_s; mobility, weight, u. */
 PetscErrorCode mac_operators_assemble(mac_assembly *c);
 PetscErrorCode mac_couplings_assemble(mac_assembly *c);

@@ -112,14 +112,16 @@ PetscErrorCode monolith_record_forces(const monolith_flow *f, const mac_state *s
 
 /* ---- the report -------------------------------------------------------------------------------------------------------- */
 
-/* What the continuum takes up outside of solids. */
+/* What the continuum takes up outside of solids; cells of a liquid by how far their centres are from the surface. */
 static double volume_of(const mac_system *y, const mac_grid *g)
 {
   double sum = 0.0;
   for (int64_t i = 0; i < g->n_slots; ++i) {
     int32_t ijk[3];
     mac_grid_cell(g, i, ijk);
-    if (mac_grid_is_inside(g, ijk)) sum += y->weights.cell_liquid[i] * y->weights.cell_fluid[i];
+    if (!mac_grid_is_inside(g, ijk)) continue;
+    const double filled = y->has_ghosts ? fmin(fmax(0.5 - y->weights.center[i] / y->h, 0.0), 1.0) : y->weights.cell_liquid[i];
+    sum += filled * y->weights.cell_fluid[i];
   }
   return sum * y->h * y->h * y->h;
 }
