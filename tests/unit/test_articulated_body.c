@@ -195,8 +195,8 @@ static void test_pendulum(void **state)
   drop(&m);
 }
 
-/* A free body with moments 1, 2, 3 that spins about the middle one turns over every 19.553 s (validation case A27), again and again:
- * its momentum, which is that of the middle of a step, stays to round-off, and energy does not drift. */
+/* A free body with moments 1, 2, 3 that spins about the middle one turns over every 19.553 s (validation case A27), again and
+ * again: its momentum, which is that of the middle of a step, stays to round-off, and energy does not drift. */
 static void test_spin(void **state)
 {
   (void)state;
