@@ -120,11 +120,11 @@ static void velocities_agree(void **unused)
   assert_no_leak();
 }
 
-/* Grains on a floor with a board on them, in a box with smooth sides, from rest. At any time, what the board has gained in momentum is
- * what the grains are said to have done to it, less its weight, and what all have gained is their weight less what the floor is said
- * to have borne, to rounding. They neither fall nor are lifted: so over the whole time T both bear what is above them, but for
- * m v / T. A corner of the floor, away from the board, bears no less than the grains above it and no more than with the board's
- * weight spread evenly, within the tolerance of the solver. */
+/* Grains on a floor with a board on them, in a box with smooth sides, from rest. At any time, what the board has gained in
+ * momentum is what the grains are said to have done to it, less its weight, and what all have gained is their weight less what
+ * the floor is said to have borne, to rounding. They neither fall nor are lifted: so over the whole time T both bear what is
+ * above them, but for m v / T. A corner of the floor, away from the board, bears no less than the grains above it and no more
+ * than with the board's weight spread evenly, within the tolerance of the solver. */
 static void weights_are_carried(void **unused)
 {
   (void)unused;

@@ -1,6 +1,6 @@
 /* The mass of faces, as the problem of a step has it.
  *
- * * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For
+ * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For
  * that to be what solids, walls and gravity give, a face that is solved for has the mass m_f that its kernel gathers, cut by the
  * surface or a solid as it may be (the published rho W_L counts what is missing at a surface twice), and faces with mass whose
  * velocity follows that of others hand them that mass beforehand, see mac_velocity.h: those in solids, and the outermost grains
