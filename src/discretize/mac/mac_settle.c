@@ -17,7 +17,8 @@ static void solid_velocity(const mac_placed *solid, const double x[3], double v[
   v3_axpy(v, 1.0, solid->solid->frame.v);
 }
 
-/* Where the way from -> x, both as the solid stands now, enters it: normal and distance of x along it, < 0. False if it does not. */
+/* Where the way from -> x, both as the solid stands now, enters it: normal, and distance of x along it, < 0. False if it does
+ * not. */
 static bool entry(const mac_placed *solid, const double from[3], const double x[3], double normal[3], double *distance)
 {
   double     outside = 0.0, inside = 0.0, at[3];
