@@ -24,7 +24,7 @@ as_published() { # JOB
     fail "$1: not within 2.5 % of ${expected##* } particles"
 }
 
-for job in jobs/*.yaml jobs/penalty/*.yaml jobs/exact/*.yaml jobs/rod/*.yaml jobs/monolith/*.yaml; do
+for job in jobs/*.yaml jobs/penalty/*.yaml jobs/exact/*.yaml jobs/rod/*.yaml jobs/monolith/*.yaml jobs/convex/*.yaml; do
   status 0 "$program" check "$(pwd)/$job" && says "steps of"
   case $job in jobs/monolith/*) as_published "$(basename "$job" .yaml)" ;; esac
   pass "$job"

@@ -21,7 +21,8 @@ const char *sap_verdict_text(sap_verdict v)
 }
 
 static const double LEAST_ERROR = 1e-14;    /* sqrt(J): nothing moves */
-static const double LEAST_CHANGE = 1e-15;   /* of the cost, relative: rounding */
+static const double LEAST_GAIN = 1e-12;     /* of the cost, relative: the error, its square root, may go on falling, */
+enum { IDLE = 3 };                          /* or not be halved in so many iterations: rounding is all that is left */
 
 /* Everything of one solve, in the unknowns that take part. */
 typedef struct {
@@ -107,10 +108,11 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
 {
   sap_ray ray = {.model = w->p->model, .n = w->p->n_contacts, .contact = w->p->contact, .u = w->u, .du = w->du, .trial = w->trial,
                  .r = w->trial_r, .G = w->G, .cost = w->cost};
-  double  slope = 0.0, before;
+  double  slope = 0.0, best;
+  int     n_idle = 0;
   bool    is_definite;
   PetscFunctionBegin;
-  out->error = evaluate(w);
+  out->error = best = evaluate(w);
   for (out->verdict = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
     if (out->error <= w->o->tolerance) {
       out->verdict = SAP_OK;
@@ -127,9 +129,10 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
     }
     const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
     for (int64_t i = 0; i < w->s.n; ++i) w->v[i] += a * w->dv[i];
-    before     = w->least;
     out->error = evaluate(w);
-    if (a > 0.5 && fabs(w->least - before) <= LEAST_CHANGE * 0.5 * (fabs(w->least) + fabs(before)) && out->error > w->o->tolerance) {
+    n_idle     = -slope <= LEAST_GAIN * fabs(w->least) && !(out->error < 0.5 * best) ? n_idle + 1 : 0;
+    best       = fmin(best, out->error);
+    if (n_idle == IDLE && out->error > w->o->tolerance) {
       out->verdict = SAP_ROUND_OFF;
       ++out->iterations;
       break;
