@@ -56,22 +56,56 @@ static const struct {
   {OF(penalty), "articulated", "its springs push bodies with six velocities, not joints: take formulation exact or convex"},
 };
 
+/* Keys that count for some values of another alone: where that stands, what it is if it is not given, and for which values. */
+#define STRESS(name)  "solver.flow.stress", "projected_gradient", name
+#define BOXES         "augmented_lagrangian pyramid sp"
+#define METHOD(of)    "solver.flow." of ".method", "mprgp"
+#define LAGRANGIAN(k) "solver.flow.augmented_lagrangian." k
+static const struct {
+  const char *path, *other, *otherwise, *values; /* "!a b": any but a and b */
+} parts[] = {
+  {"mac.flip", "mac.transfer", "apic", "pic_flip"},
+  {"mac.ghost_fraction", "mac.fractions", "auto", "auto area"},
+  {"mac.position_correction.radius", "mac.position_correction.iterations", "3", "!0"},
+  {"mac.position_correction.step", "mac.position_correction.iterations", "3", "!0"},
+  {"solver.flow.sweeps", "solver.flow.coupling", "monolithic", "monolithic"},
+  {"solver.flow.projected_gradient", STRESS("projected_gradient")},
+  {"solver.flow.augmented_lagrangian", STRESS("augmented_lagrangian")},
+  {LAGRANGIAN("kappa"), LAGRANGIAN("auxiliary_pyramid"), "true", "!false"},
+  {LAGRANGIAN("damping"), LAGRANGIAN("line_search"), "false", "!true"},
+  {LAGRANGIAN("beta"), LAGRANGIAN("mu"), "none", "none"},
+  {"solver.flow.pyramid", STRESS("pyramid sp")},
+  {"solver.flow.pyramid.damping", STRESS("pyramid")},
+  {"solver.flow.pyramid.shift", STRESS("sp")},
+  {"solver.flow.boxes", STRESS(BOXES)},
+  {"solver.flow.friction.kappa", "solver.flow.friction.method", "projected_gradient", "newton"},
+  {"solver.flow.friction.beta", "solver.flow.friction.method", "projected_gradient", "newton"},
+  {"solver.flow.pressure.gamma", METHOD("pressure"), "mprgp mprgp_original"},
+  {"solver.flow.pressure.trials", METHOD("pressure"), "interior_point augmented_lagrangian"},
+  {"solver.flow.pressure.nested", METHOD("pressure"), "mprgp active_set"},
+  {"solver.flow.pressure.preconditioner", METHOD("pressure"), "!tao"},
+  {"solver.flow.boxes.gamma", METHOD("boxes"), "mprgp mprgp_original"},
+  {"solver.flow.boxes.trials", METHOD("boxes"), "interior_point augmented_lagrangian"},
+  {"solver.flow.boxes.nested", METHOD("boxes"), "mprgp active_set"},
+  {"solver.flow.boxes.preconditioner", METHOD("boxes"), "!tao"},
+};
+
 /* Down from `node` along the names of `path`, through every item of lists, to where it stands: complain of it (d), or take it out (d NULL). */
-static void visit(document_node *node, const char *path, const char *at, const char *user, const char *why, diagnostics *d)
+static void visit(document_node *node, const char *path, const char *at, const char *why, diagnostics *d)
 {
   char         name[64], here[220];
   const char  *dot    = strchr(path, '.');
   const size_t length = dot ? (size_t)(dot - path) : strlen(path);
   for (int i = 0; i < node->n && node->kind == DOCUMENT_SEQUENCE; ++i) {
     snprintf(here, sizeof here, "%.150s[%d]", at, i);
-    visit(node->value[i], path, here, user, why, d);
+    visit(node->value[i], path, here, why, d);
   }
   for (int i = 0; i < node->n && node->kind == DOCUMENT_MAPPING; ++i) {
     if (strncmp(node->key[i], path, length) != 0 || node->key[i][length] != '\0') continue;
     snprintf(name, sizeof name, "%s", node->key[i]);
     snprintf(here, sizeof here, "%.150s%s%.60s", at, *at ? "." : "", name);
-    if (dot) visit(node->value[i], dot + 1, here, user, why, d);
-    else if (d) diagnostics_add(d, node->value[i]->mark, here, "formulation %s cannot use it: %s", user, why);
+    if (dot) visit(node->value[i], dot + 1, here, why, d);
+    else if (d) diagnostics_add(d, node->value[i]->mark, here, "%s", why);
     else document_remove(node, i);
     return;
   }
@@ -92,10 +126,50 @@ static void check_kinds(const document_node *root, int index, diagnostics *d)
   }
 }
 
+/* The scalar at a dotted path, or `otherwise`. */
+static const char *text_at(const document_node *root, const char *path, const char *otherwise)
+{
+  char name[64];
+  for (const document_node *node = root; node; ++path) {
+    const size_t length = strcspn(path, ".");
+    snprintf(name, sizeof name, "%.*s", (int)length, path);
+    node = node->kind == DOCUMENT_MAPPING ? document_find(node, name) : NULL;
+    path += length;
+    if (*path == '\0') return node && node->text ? node->text : otherwise;
+  }
+  return otherwise;
+}
+
+static bool is_listed(const char *list, const char *word)
+{
+  const size_t length = strlen(word);
+  for (const char *at = list; (at = strstr(at, word)); at += length)
+    if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' ')) return true;
+  return false;
+}
+
+/* Keys of methods that are not taken. */
+static void visit_parts(document_node *root, diagnostics *d)
+{
+  char why[400];
+  for (size_t k = 0; k < sizeof parts / sizeof *parts; ++k) {
+    const char *value = text_at(root, parts[k].other, parts[k].otherwise), *values = parts[k].values;
+    const bool  is_not = *values == '!';
+    if (is_listed(values + is_not, value) != is_not) continue;
+    snprintf(why, sizeof why, "means nothing with %s: %s; leave it out", parts[k].other, value);
+    visit(root, parts[k].path, "", why, d);
+  }
+}
+
 static void visit_all(document_node *root, int index, diagnostics *d)
 {
-  for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
-    if (keys[k].refused_by & 1u << index) visit(root, keys[k].path, "", formulation_names[index], keys[k].why, d);
+  char why[400];
+  for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
+    if (!(keys[k].refused_by & 1u << index)) continue;
+    snprintf(why, sizeof why, "formulation %s cannot use it: %s", formulation_names[index], keys[k].why);
+    visit(root, keys[k].path, "", why, d);
+  }
+  if (OF(monolith) & 1u << index) visit_parts(root, d);
 }
 
 void formulation_keys_check(document_node *root, int index, diagnostics *d)

@@ -31,8 +31,8 @@ refused() { # MESSAGE OVERRIDE...
   status 2 "$program" check "$job" "$@"; says "$message"
   pass "refused: $message"
 }
-refused "bodies.ball: starts outside mac.domain" --set bodies.ball.shape.sphere.center='[9, 9, 9]'
-refused "bodies.ball: starts 0.0289989 m deep in \"block\": rigid bodies may not overlap" --set bodies.ball.shape.sphere.center='[0.1, 0.15, 0.25]'
+refused "monolith.yaml:15:9: bodies.ball: starts outside mac.domain" --set bodies.ball.shape.sphere.center='[9, 9, 9]'
+refused "monolith.yaml:15:9: bodies.ball: starts 0.0289989 m deep in \"block\": rigid bodies may not overlap" --set bodies.ball.shape.sphere.center='[0.1, 0.15, 0.25]'
 refused "materials.sand.density: 0 is out of range: must be > 0 kg/m^3" --set materials.sand.density=0
 refused "materials.wood.density: 0 is out of range: must be > 0 kg/m^3" --set materials.wood.density=0
 refused "mac.cfl: 100 is out of range: must be > 0 and < 10" --set mac.cfl=100
@@ -44,3 +44,12 @@ refused "contact.stiffness: formulation monolith cannot use it" --set contact.st
 refused "monolith.yaml:13:18: bodies.column.kind: formulation exact cannot use kind mac" --set formulation=exact
 refused "\"block\" touches \"column\" and \"more\" differently" --set bodies.more='{kind: mac, material: sand, shape: {box: {min: [0.25, 0, 0.3], max: [0.3, 0.1, 0.4]}}}' \
   --set contact.pairs='[{between: [block, column], friction: 0.1}]'
+refused_at() { # MESSAGE EDIT: what stands in the file is named by its place
+  sed -e "$2" "$job" >"$work/bad.yaml"
+  status 2 "$program" check "$work/bad.yaml"; says "bad.yaml:$1"
+  pass "refused at its place: $1"
+}
+refused_at "8:36: materials.sand.density: 0 is out of range" 's/density: 1600/density: 0/'
+refused_at "11:76: mac.cfl: -1 is out of range" 's/spacing: 0.025}/spacing: 0.025, cfl: -1}/'
+refused_at "13:46: bodies.column.shape: reaches out of mac.domain" 's/min: \[0, 0, 0\], max: \[0.2, 0.3, 0.2\]/min: [0.3, 0, 0], max: [0.5, 0.3, 0.2]/'
+refused_at "11:77: mac.flip: means nothing with mac.transfer: apic" 's/spacing: 0.025}/spacing: 0.025, flip: 0.5}/'

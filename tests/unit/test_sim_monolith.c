@@ -174,8 +174,8 @@ static void test_collision(void **state)
   assert_no_leak();
 }
 
-/* Rigid bodies and the sides of the domain of a continuum: they come to rest on them, slide without friction where a side is smooth,
- * and pass those through which they started. */
+/* Rigid bodies and the sides of the domain of a continuum: they come to rest on them, slide without friction where a side is
+ * smooth, and pass those through which they started. */
 static void test_walls(void **state)
 {
   (void)state;
@@ -186,10 +186,10 @@ static void test_walls(void **state)
     snprintf(text, sizeof text,
              HEAD "  sand: {model: granular, density: 1600, friction_angle_deg: 30}\n"
                   "gravity: [0, 0, -10]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\n"
-                  "mac: {domain: {min: [-1, 0, 0.5], max: [2, 1, 1.5]}, spacing: 0.1, walls: {lower_z: %s}}\nbodies:\n"
-                  "  grains: {kind: mac, material: sand, shape: {box: {min: [-1, 0, 0.5], max: [-0.8, 0.2, 0.6]}}}\n"
-                  "  ring: {kind: rigid, material: wood, velocity: [1, 0, 0], shape: {difference: {from: {box: {min: [0, 0.4, 0.5], "
-                  "max: [0.2, 0.6, 0.6]}}, minus: [{box: {min: [0.05, 0.45, 0.4], max: [0.15, 0.55, 0.7]}}]}}}\n"
+                  "mac: {domain: {min: [-1, 0, 0.5], max: [2, 1, 1.5]}, spacing: 0.1, walls: {lower_z: %s}}\n"
+                  "bodies:\n  grains: {kind: mac, material: sand, shape: {box: {min: [-1, 0, 0.5], max: [-0.8, 0.2, 0.6]}}}\n"
+                  "  ring: {kind: rigid, material: wood, velocity: [1, 0, 0], shape: {difference: {from: {box: "
+                  "{min: [0, 0.4, 0.5], max: [0.2, 0.6, 0.6]}}, minus: [{box: {min: [0.05, 0.45, 0.4], max: [0.15, 0.55, 0.7]}}]}}}\n"
                   "  box: {kind: rigid, material: wood, velocity: [1, 0, -0.5], shape: {box: {min: [1.7, 0.4, 0.51], "
                   "max: [1.9, 0.6, 0.61]}}}\n"
                   "  through: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0.5, 0.52], radius: 0.1}}}\n" TIGHT,
@@ -218,6 +218,22 @@ static void test_refusals(void **state)
        "solver.linear: formulation monolith cannot use it: solvers of the grid are chosen in solver.flow"},
       {"contact: {friction: 0.1}\nsolver: {newton: {tolerance: 1}}\nbodies:\n" FLOOR,
        "solver.newton.tolerance: formulation monolith cannot use it"},
+      {"contact: {friction: 0.1}\nsolver: {flow: {pyramid: {width: 2}}}\nbodies:\n" FLOOR,
+       "job:8:26: solver.flow.pyramid: means nothing with solver.flow.stress: projected_gradient; leave it out"},
+      {"contact: {friction: 0.1}\nsolver: {flow: {stress: sp, pyramid: {width: 2, damping: 0.3}}}\nbodies:\n" FLOOR,
+       "solver.flow.pyramid.damping: means nothing with solver.flow.stress: sp"},
+      {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
+       "solver.flow.pressure.preconditioner: means nothing with solver.flow.pressure.method: tao"},
+      {"contact: {friction: 0.1}\nsolver: {flow: {coupling: p_c, sweeps: 2}}\nbodies:\n" FLOOR,
+       "solver.flow.sweeps: means nothing with solver.flow.coupling: p_c"},
+      {"contact: {friction: 0.1}\nsolver: {flow: {stress: augmented_lagrangian, augmented_lagrangian: {beta: 2, mu: 1}}}\n"
+       "bodies:\n" FLOOR,
+       "solver.flow.augmented_lagrangian.beta: means nothing with solver.flow.augmented_lagrangian.mu: 1"},
+      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, flip: 0.5}\nbodies:\n" FLOOR,
+       "mac.flip: means nothing with mac.transfer: apic; leave it out"},
+      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, position_correction: "
+       "{iterations: 0, step: 0.2}}\nbodies:\n" FLOOR,
+       "mac.position_correction.step: means nothing with mac.position_correction.iterations: 0"},
       {"contact: {friction: 0.1}\nmpm: {spacing: 1}\nbodies:\n" FLOOR, "mpm: formulation monolith cannot use it"},
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, "
        "2]}, mass_per_area: 1, stretch: 1, bending: 1}\n",
