@@ -65,7 +65,7 @@ static const struct {
   const char *path, *other, *otherwise, *values; /* "!a b": any but a and b */
 } parts[] = {
   {"mac.flip", "mac.transfer", "apic", "pic_flip"},
-  {"mac.ghost_fraction", "mac.fractions", "auto", "auto area"},
+  {"mac.ghost_fraction", "mac.fractions", "auto", "auto ghost area"},
   {"mac.position_correction.radius", "mac.position_correction.iterations", "3", "!0"},
   {"mac.position_correction.step", "mac.position_correction.iterations", "3", "!0"},
   {"solver.flow.sweeps", "solver.flow.coupling", "monolithic", "monolithic"},
