@@ -94,6 +94,34 @@ static void layers_follow(void **unused)
   assert_no_leak();
 }
 
+/* Across a border between blocks, from either side: a block that has nothing to give takes from its neighbour. */
+static void borders_are_no_obstacle(void **unused)
+{
+  (void)unused;
+  for (int q = 0; q < 6; ++q) {
+    faces  f;
+    double mass[2] = {0.0};
+    make(&f, MAC_ALL_ROUGH, CELLS);
+    for (int a = 0; a < 3; ++a)
+      for (int64_t s = 0; s < f.g.n_slots; ++s) {
+        int32_t at[3];
+        mac_grid_cell(&f.g, s, at);
+        f.layer[a][s] = !(mac_grid_has_face(&f.g, a, s) && (at[q / 2] < 2 * MAC_SIDE) == q % 2);
+        mass[0] += f.mass[a][s];
+      }
+    assert_ok(mac_velocity_layers(&f.g, f.layer));
+    for (int a = 0; a < 3; ++a)
+      for (int64_t s = 0; s < f.g.n_slots; ++s) mass[1] -= f.layer[a][s] == MAC_NO_LAYER ? f.mass[a][s] : 0.0;
+    mass[0] += mass[1], mass[1] = 0.0;
+    assert_ok(mac_velocity_carry(&f.g, f.layer, f.mass, f.u));
+    for (int a = 0; a < 3; ++a)
+      for (int64_t s = 0; s < f.g.n_slots; ++s) mass[1] += f.layer[a][s] == 0 ? f.mass[a][s] : 0.0;
+    assert_close(mass[1], mass[0], 1e-13 * mass[0]);
+    unmake(&f);
+  }
+  assert_no_leak();
+}
+
 /* Mass and momentum that are carried inwards are all there are; and whatever the known faces do then, all that follow together have
  * the momentum of what they carry. Same bits on any number of threads. */
 static void nothing_is_lost_on_the_way(void **unused)
@@ -139,4 +167,4 @@ static void nothing_is_lost_on_the_way(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(layers_follow), cmocka_unit_test(nothing_is_lost_on_the_way))
+TEST_MAIN(cmocka_unit_test(layers_follow), cmocka_unit_test(borders_are_no_obstacle), cmocka_unit_test(nothing_is_lost_on_the_way))

@@ -1,13 +1,14 @@
 /* The mass of faces, as the problem of a step has it.
  *
- * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For
+ * * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For
  * that to be what solids, walls and gravity give, a face that is solved for has the mass m_f that its kernel gathers, cut by the
  * surface or a solid as it may be (the published rho W_L counts what is missing at a surface twice), and faces with mass whose
  * velocity follows that of others hand them that mass beforehand, see mac_velocity.h: those in solids, and the outermost grains
- * of a surface. What neither is solved for nor follows falls freely, or is carried: see mac_face_is_carried. A face lighter than the share density_floor face_fill of a
- * full one, which could not be solved for, borrows what it lacks from heavy faces beside it, in equal parts: with their u*, and
- * what is borrowed goes back with the light face's velocity. Where nothing beside it is heavy enough to lend, it counts as that
- * heavy all the same, and takes momentum that no grain has: at most its lack of mass times its change of velocity. */
+ * of a surface. What neither is solved for nor follows falls freely, or is carried: see mac_face_is_carried. A face lighter than
+ * the share density_floor face_fill of a full one, which could not be solved for, borrows what it lacks from heavy faces beside
+ * it, in equal parts: with their u*, and what is borrowed goes back with the light face's velocity. Where nothing beside it is
+ * heavy enough to lend, it counts as that heavy all the same, and takes momentum that no grain has: at most its lack of mass
+ * times its change of velocity. */
 #include "core/memory.h"
 #include <math.h>
 #include "discretize/mac/mac_system_internal.h"
@@ -111,7 +112,8 @@ static PetscErrorCode find_loans(mac_assembly *c)
     int32_t       lender[6];
     if (!(lack > 1e-9 * least)) continue;
     if (slot / MAC_BLOCK != block) block = slot / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
-    const int n = find_lenders(c, axis, tile, mac_grid_tile_place((int)(slot % MAC_BLOCK)), least, lender);
+    const double full = least * y->h * y->h * y->h / y->weight[f]; /* of a face that no solid cuts: who has several is not light */
+    const int    n    = find_lenders(c, axis, tile, mac_grid_tile_place((int)(slot % MAC_BLOCK)), full, lender);
     PetscCall(memory_reserve("loans of mass", y->n_loans + n, sizeof *y->loan, &y->capacity[30], &y->loan));
     for (int q = 0; q < n; ++q) y->loan[y->n_loans++] = (mac_loan){(int32_t)f, lender[q], lack / n};
   }
