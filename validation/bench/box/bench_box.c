@@ -254,7 +254,9 @@ static PetscErrorCode warm(bool is_ball, int n, double shift, double tolerance)
                              {"  from coarser grids if far", BOX_METHOD_MPRGP, GRID, .is_nested = true},
                              {"active set, multigrid", BOX_METHOD_ACTIVE_SET, GRID, .trials = 1}, {"  from coarser grids if far", BOX_METHOD_ACTIVE_SET, GRID, .is_nested = true}};
   problem        before, p;
-  double        *answer[2] = {NULL, NULL}, *x = NULL, *start = NULL, cg = 0.0; /* without bounds, within them */
+  enum { ORIGINAL = 1, MODIFIED = 2, CG_GRID = 4, DEFAULT = 9, N_ROWS = 10 };
+  _Static_assert(sizeof rows / sizeof *rows == N_ROWS, "the bars name rows by number");
+  double        *answer[2] = {NULL, NULL}, *x = NULL, *start = NULL, cg = 0.0, cpu[N_ROWS] = {0}; /* answers without bounds, within them */
   int32_t       *at = NULL;
   measured       m;
   PetscFunctionBegin;
@@ -278,10 +280,13 @@ static PetscErrorCode warm(bool is_ball, int n, double shift, double tolerance)
     }
     PetscCall(measure(&p, &rows[k], tolerance, 3, start, &m));
     if (rows[k].method == BOX_METHOD_CG) cg = m.cpu;
+    cpu[k] = m.cpu;
     printf("%-34s %8lld+%-6lld %9.3f s %6.1f x CG %s\n", rows[k].name, (long long)m.r.outer, (long long)m.r.iterations, m.cpu, m.cpu / cg,
            m.r.verdict == BOX_OK ? "" : box_verdict_text(m.r.verdict));
     fflush(stdout);
   }
+  printf("bars: the default over CG, at most 2: %.1f%s; MPRGP original over modified, MIC(0), at least 2: %.1f%s\n", cpu[DEFAULT] / cpu[CG_GRID],
+         cpu[DEFAULT] <= 2.0 * cpu[CG_GRID] ? "" : ", missed", cpu[ORIGINAL] / cpu[MODIFIED], cpu[ORIGINAL] >= 2.0 * cpu[MODIFIED] ? "" : ", missed");
   memory_free(&answer[0]), memory_free(&answer[1]), memory_free(&start), memory_free(&at);
   close_problem(&before);
   close_problem(&p);
