@@ -173,6 +173,27 @@ static void slow_sweeps_become_one_solve(void **state)
   assert_no_leak();
 }
 
+/* Coulomb's law holds of the velocities that come out however coarsely the water is solved for: a block slides and turns on the lid. */
+static void contacts_obey_the_law_at_any_tolerance(void **state)
+{
+  (void)state;
+  for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_UNIFIED; ++coupling)
+    for (int is_fast = 0; is_fast < 2; ++is_fast) {
+      fixture w;
+      lid_and_block(&w, 20.0, 15.0);
+      fixture_tighten(&w, 1e-2);
+      w.o.coupling = coupling;
+      w.v_star[1][0] = is_fast ? 0.3 : 0.02, w.v_star[1][4] = 0.5; /* block: along x, about y */
+      const flow_report r = fixture_solve(&w);
+      assert_true(r.is_converged && r.kkt.p > 1e-9);
+      assert_true(r.kkt.lambda < 1e-8 && r.kkt.z < 1e-8);
+      for (int64_t j = 0; j < w.f.n_contacts; ++j)
+        assert_true(hypot(w.x.z[2 * j], w.x.z[2 * j + 1]) <= w.f.contact[j].mu * w.x.lambda[j] * (1.0 + 1e-14));
+      fixture_destroy(&w);
+    }
+  assert_no_leak();
+}
+
 /* Weak couplings fail as they must: pressure that does not know the block's weight lets volume go, contacts that do not know the
  * water's support do not hold the block. */
 static void weak_couplings_lose_what_they_do_not_know(void **state)
@@ -248,5 +269,6 @@ static void everything_at_once(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(known_rates_of_a_contact_are_met),
           cmocka_unit_test(water_carries_a_lid_and_a_block),
-          cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
+          cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(contacts_obey_the_law_at_any_tolerance),
+          cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
           cmocka_unit_test(everything_at_once))

@@ -7,6 +7,8 @@
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
 enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* times that the change of an outer iteration has grown */
 #define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
+#define CONTACT_TOLERANCE 1e-10 /* of the forces between bodies in the end, over their scales */
+#define CONTACT_SWEEPS 30
 #define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
 
 typedef struct {
@@ -178,6 +180,39 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Contacts are few: for the p and s at hand they are found to far more than the outer tolerance, so that Coulomb's law holds of the
+ * velocities that bodies take, whatever the rest still lacks. The discs are those of the normal forces that come out. */
+static PetscErrorCode settle_contacts(flow_solver *S, snapshot *before)
+{
+  const flow_options *own   = S->o;
+  box_options         box   = *own->pressure;
+  flow_options        tight = *own;
+  PetscFunctionBegin;
+  if (S->f->n_contacts == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);
+  box.method      = BOX_METHOD_MPRGP;
+  box.tolerance   = 0.01 * CONTACT_TOLERANCE;
+  tight.pressure  = &box;
+  tight.tolerance = fmin(CONTACT_TOLERANCE, own->tolerance);
+  S->o            = &tight;
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int k = 0; k < CONTACT_SWEEPS && !code; ++k) {
+    flow_copy(before->lambda, S->x->lambda, S->f->n_contacts), flow_copy(before->z, S->x->z, 2 * S->f->n_contacts);
+    code = timed(S, FRICTION, flow_solve_z);
+    if (!code) code = timed(S, CONTACT, flow_solve_lambda);
+    scales(S);
+    const double normal = over(largest_difference(S->f->n_contacts, S->x->lambda, before->lambda), S->lambda_ref);
+    if (fmax(normal, change_of_z(S, before)) <= tight.tolerance) break;
+  }
+  S->o = own;
+  PetscCall(code);
+  for (int64_t j = 0; j < S->f->n_contacts; ++j) {
+    double      *z = S->x->z + 2 * j;
+    const double size = hypot(z[0], z[1]), bound = S->f->contact[j].mu * S->x->lambda[j];
+    if (size > bound) z[0] *= bound / size, z[1] *= bound / size;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const flow_stress_solver *stress_solver(const flow_solver *S)
 {
   static const flow_stress_solver *const solvers[] = {
@@ -198,8 +233,10 @@ static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver 
   PetscCall(snapshot_create(S, &before));
   PetscCall(snapshot_create(S, &sweep));
   S->is_unified = coupling == FLOW_UNIFIED;
-  if (coupling == FLOW_MONOLITHIC || coupling == FLOW_UNIFIED) PetscCall(iterate(S, &all, &before, &sweep));
-  else {
+  if (coupling == FLOW_MONOLITHIC || coupling == FLOW_UNIFIED) {
+    PetscCall(iterate(S, &all, &before, &sweep));
+    PetscCall(settle_contacts(S, &before));
+  } else {
     const bool is_contact_first = coupling == FLOW_C_P || coupling == FLOW_C_PF, has_contacts = S->f->n_contacts > 0;
     bool       is_converged = true;
     for (int k = 0; k < 2; ++k) {
