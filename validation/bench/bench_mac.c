@@ -9,10 +9,9 @@
  * Measured in user cycles per particle (perf), AVX-512, AMD EPYC shared with other work, 2026-11-21: P2G 47 (9 of them sums of tiles), G2P and
  * positions 74 (11 of them tiles), a round of the correction 265, sort and grid 90.                                                     */
 #include <omp.h>
-#include <stdlib.h>
+#include "bench_particles.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/random.h"
 #include "core/team.h"
 #include "core/timer.h"
 #include "discretize/mac/mac_domain_impl.h"
@@ -31,17 +30,12 @@ static const mac_walls               walls = {{{0}}};
 static PetscErrorCode make_bed(int64_t n, const mac_options *o, const material *m, mac_domain **out)
 {
   const double  gravity[3] = {0, 0, -9.81}, h = o->spacing;
-  const int64_t side       = (int64_t)ceil(cbrt((double)n)); /* particles per edge */
   double       *x;
   int           index;
 
   PetscFunctionBeginUser;
   PetscCall(mac_domain_create(o, gravity, out));
-  PetscCall(memory_alloc("bench", 3 * n, sizeof *x, &x));
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t c[3] = {i / (side * side), i / side % side, i % side};
-    for (int k = 0; k < 3; ++k) x[3 * i + k] = 0.5 * h * ((double)c[k] + random_range(1, (uint64_t)(3 * i + k), 0, 0.05, 0.95));
-  }
+  PetscCall(bench_particles_bed(n, h, &x));
   const particle_seed seed = {.n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
   PetscCall(mac_domain_add_body(*out, "bed", m, &seed, &index));
   memory_free(&x);
@@ -121,14 +115,4 @@ static PetscErrorCode run(int64_t n, int repeats)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  const int64_t n       = argc > 1 ? strtoll(argv[1], NULL, 10) : 200000;
-  const int     repeats = argc > 2 ? atoi(argv[2]) : 15;
-  int           none    = 0;
-  if (n < 1 || repeats < 1) return fprintf(stderr, "usage: bench_mac [particles] [repeats]\n"), 2;
-  if (PetscInitialize(&none, NULL, NULL, NULL) || error_install()) return 1;
-  const PetscErrorCode code = run(n, repeats);
-  if (code) error_report(stderr, code, true);
-  return PetscFinalize() || code ? 1 : 0;
-}
+int main(int argc, char **argv) { return bench_particles_main(argc, argv, "bench_mac", run); }

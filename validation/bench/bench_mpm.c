@@ -6,11 +6,10 @@
  * interleaved and the fastest of all repeats counts, because other programs share the machine. GB/s counts the particle
  * arrays a stage must read and write once; GFLOP/s counts multiply-adds of real particles, not of empty lanes.            */
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
+#include "bench_particles.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/random.h"
 #include "core/team.h"
 #include "core/timer.h"
 #include "discretize/mpm/mpm_domain_impl.h"
@@ -51,17 +50,12 @@ static const double stage_doubles[N_STAGES] = {3, 3 + 2 * 27, 16, 3 + 15, 13, 13
 static PetscErrorCode make_bed(int64_t n, mpm_kernel kernel, const material *m, mpm_domain **out)
 {
   const double  h = 0.02, gravity[3] = {0, 0, -9.81};
-  const int64_t side = (int64_t)ceil(cbrt((double)n)); /* particles per edge */
   double       *x;
   int           index;
 
   PetscFunctionBeginUser;
   PetscCall(mpm_domain_create(h, kernel, (mpm_transfer){.is_apic = true}, gravity, out));
-  PetscCall(memory_alloc("bench", 3 * n, sizeof *x, &x));
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t c[3] = {i / (side * side), i / side % side, i % side};
-    for (int k = 0; k < 3; ++k) x[3 * i + k] = 0.5 * h * ((double)c[k] + random_range(1, (uint64_t)(3 * i + k), 0, 0.05, 0.95));
-  }
+  PetscCall(bench_particles_bed(n, h, &x));
   const particle_seed seed = {.n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
   PetscCall(mpm_domain_add_body(*out, "bed", m, &seed, &index));
   memory_free(&x);
@@ -170,14 +164,4 @@ static PetscErrorCode run(int64_t n, int repeats)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
-{
-  const int64_t n       = argc > 1 ? strtoll(argv[1], NULL, 10) : 200000;
-  const int     repeats = argc > 2 ? atoi(argv[2]) : 15;
-  int           none    = 0;
-  if (n < 1 || repeats < 1) return fprintf(stderr, "usage: bench_mpm [particles] [repeats]\n"), 2;
-  if (PetscInitialize(&none, NULL, NULL, NULL) || error_install()) return 1;
-  const PetscErrorCode code = run(n, repeats);
-  if (code) error_report(stderr, code, true);
-  return PetscFinalize() || code ? 1 : 0;
-}
+int main(int argc, char **argv) { return bench_particles_main(argc, argv, "bench_mpm", run); }

@@ -98,12 +98,10 @@ static PetscErrorCode group_refresh(void *context)
 
 static PetscErrorCode group_restored(void *context)
 {
-  mac_facade      *f = context;
-  const particles *p = f->domain->particles[f->index];
+  mac_facade *f = context;
 
   PetscFunctionBeginUser;
-  for (int64_t i = 0; i < p->n; ++i)
-    if (p->id[i] >= f->domain->next_id) f->domain->next_id = p->id[i] + 1;
+  f->domain->next_id = particles_next_id(f->domain->particles[f->index], f->domain->next_id);
   f->domain->seen[f->index].n = 0;
   f->domain->is_laid_out      = false;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -86,6 +86,13 @@ bool particles_permute(particles *p, const int32_t *order)
   return true;
 }
 
+int64_t particles_next_id(const particles *p, int64_t least)
+{
+  for (int64_t i = 0; i < p->n; ++i)
+    if (p->id[i] >= least) least = p->id[i] + 1;
+  return least;
+}
+
 double particles_bytes(const particles *p)
 {
   if (p->n == 0) return 0.0;

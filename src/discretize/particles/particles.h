@@ -61,6 +61,9 @@ PetscErrorCode particles_room_for_frames(particles *p);
 /* v . v of particle i */
 static inline double particles_speed2(const particles *p, int64_t i) { return p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i]; }
 
+/* Above all identities of the set, and at least `least`. */
+int64_t particles_next_id(const particles *p, int64_t least);
+
 /* The particles that a body is made of; NULL for any other body. */
 static inline particles *particles_of(const body *b) { return b->ops->particles ? b->ops->particles(b) : NULL; }
 #endif
