@@ -169,9 +169,8 @@ PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, 
   if (!code) code = minimise(&w, out);
   if (!code) code = put_back(&w, v);
   if (!code) {
-    memcpy(r, w.r, (size_t)(3 * p->n_contacts) * sizeof *r);
     sparse_rows_apply(p->J, v, u);
-    for (int64_t i = 0; i < 3 * p->n_contacts; ++i) u[i] += p->known[i];
+    for (int64_t i = 0; i < 3 * p->n_contacts; ++i) r[i] = w.r[i], u[i] += p->known[i];
   }
   work_destroy(&w);
   PetscCall(code);

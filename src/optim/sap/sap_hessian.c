@@ -47,7 +47,7 @@ static PetscErrorCode build_pattern(const sap_system *s, int32_t *mark, sparse_r
   *H = (sparse_rows){.n_rows = s->n, .n_cols = s->n};
   PetscCall(memory_alloc("Newton matrix", s->n + 1, sizeof *H->start, &H->start));
   for (int64_t i = 0; i < s->n; ++i) H->start[i + 1] = H->start[i] + row_pattern(s, i, mark, NULL);
-  memset(mark, 0, (size_t)s->n * sizeof *mark);
+  for (int64_t i = 0; i < s->n; ++i) mark[i] = 0;
   PetscCall(memory_alloc("Newton matrix", H->start[s->n], sizeof *H->col, &H->col));
   PetscCall(memory_alloc("Newton matrix", H->start[s->n], sizeof *H->value, &H->value));
   for (int64_t i = 0; i < s->n; ++i) {

@@ -113,7 +113,7 @@ static PetscErrorCode add_contact(convex_attempt *p, step_verdict *verdict, step
   PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
   PetscCall(convex_contacts_create(o, f, &p->unknowns, &p->motion.A, &p->J, &p->contacts));
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));
-  memcpy(p->v_free, p->motion.v, (size_t)p->unknowns.n * sizeof *p->v_free);
+  for (int64_t i = 0; i < p->unknowns.n; ++i) p->v_free[i] = p->motion.v[i];
   step_unknowns_pick(&p->unknowns, f->layout.v0, p->motion.v); /* the guess */
   for (int64_t k = 1;; ++k) {
     PetscCall(solve_contact(p, verdict, report));
@@ -148,7 +148,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
   step_frame     *f = &p->c->frame;
   PetscCall(step_frame_start(f, &p->unknowns, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  memset(f->contacts.shift, 0, (size_t)step_contacts_size(&f->contacts) * sizeof *f->contacts.shift); /* gaps are the potentials' business */
+  for (int64_t a = 0; a < step_contacts_size(&f->contacts); ++a) f->contacts.shift[a] = 0.0; /* gaps are the potentials' business */
   if (p->unknowns.n_full > 0) {
     PetscCall(convex_motion_create(&f->layout, &p->unknowns, &p->motion));
     PetscCall(convex_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
