@@ -160,8 +160,8 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 1,
      .is_open  = true,
-     .help     = "times face_fill, the least mass of a face that pressure moves, as a share of a full one's: lighter ones borrow from "
-                 "those beside"},
+     .help     = "times face_fill, the least mass of a face that pressure moves, as a share of a full one's: lighter ones borrow "
+                 "from those beside"},
     {.name     = "face_fill",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, face_fill),
