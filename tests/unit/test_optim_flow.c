@@ -103,6 +103,43 @@ static const fixture_spec column = {.n              = {8, 12, 8},
                                     .is_open_wall   = true,
                                     .is_material    = is_column};
 
+/* The report speaks of yield where p is more than 5 % of its largest. */
+static void yield_is_reported_where_there_is_pressure(void **state)
+{
+  (void)state;
+  fixture w;
+  fixture_create(&w, &column);
+  flow_kkt_report r;
+  for (int64_t c = 0; c < w.f.n_cells; ++c) w.x.p[c] = 1000.0;
+  w.x.p[0] = 40.0, w.x.s[2] = 1e4;
+  assert_ok(flow_kkt(&w.f, &w.x, &r));
+  assert_close(r.yield, 0.0, 1e-12);
+  w.x.p[1] = 60.0, w.x.s[5 + 3] = 2.0 * w.alpha[1] * 60.0;
+  assert_ok(flow_kkt(&w.f, &w.x, &r));
+  assert_close(r.yield, 2.0, 1e-12);
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
+/* Small changes of p where p is small leave stress outside of its cone: that is not solved. */
+static void what_counts_as_solved_is_in_the_cone(void **state)
+{
+  (void)state;
+  for (int k = 0; k < 4; ++k) {
+    const double tolerance = k < 2 ? 0.05 : 0.03;
+    fixture_spec spec      = column;
+    fixture      w;
+    spec.tilt = 0.9, spec.M = k % 2 ? 0.7 : 1.0; /* steep and rough: small changes alone would end outside */
+    fixture_create(&w, &spec);
+    w.o.tolerance = tolerance, w.o.max_outer = 500;
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_converged);
+    assert_true(r.kkt.yield <= 1.0 + 2.0 * tolerance + 1e-9);
+    fixture_destroy(&w);
+  }
+  assert_no_leak();
+}
+
 /* A free-standing column: with enough cohesion it stays as it is, with friction alone it goes. */
 static void cohesion_holds_what_friction_cannot(void **state)
 {
@@ -326,7 +363,9 @@ static void bad_input_is_refused(void **state)
 
 TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact),
           cmocka_unit_test(sand_is_solved_to_the_tolerance), cmocka_unit_test(cohesion_lets_a_liquid_hang),
+          cmocka_unit_test(yield_is_reported_where_there_is_pressure), cmocka_unit_test(what_counts_as_solved_is_in_the_cone),
           cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests),
-          cmocka_unit_test(a_silo_settles), cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(kept_memory_changes_nothing),
+          cmocka_unit_test(a_silo_settles), cmocka_unit_test(threads_do_not_change_a_bit),
+          cmocka_unit_test(kept_memory_changes_nothing),
           cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
           cmocka_unit_test(bad_input_is_refused))
