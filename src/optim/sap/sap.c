@@ -8,7 +8,8 @@
 #include <string.h>
 
 const char *const sap_searches[]    = {[SAP_SEARCH_EXACT] = "exact", [SAP_SEARCH_BACKTRACKING] = "backtracking", NULL};
-const char *const sap_search_help[] = {"to where the cost is least", "to the first of 1.25, 1, 0.8 ... behind which it is not lower"};
+const char *const sap_search_help[] = {"to where the cost is least",
+                                       "to the first of 1.25, 1, 0.8 ... behind which it is not lower"};
 
 const char *sap_verdict_text(sap_verdict v)
 {

@@ -1,11 +1,12 @@
-/* The semi-analytic primal solver of convex contact [CastroEtAl2022, sec. IV-V; convex contact, sec. 4, 5]: velocities v that minimise
+/* The semi-analytic primal solver of convex contact [CastroEtAl2022, sec. IV-V; convex contact, sec. 4, 5]: velocities v that
+ * minimise
  *
  *   l(v) = 1/2 |v - v_free|_A^2 + sum_a l_a(u_a),   u = J v + known,   r = -dl/du
  *
  * with contact potentials l_a of sap_law.h: strictly convex, once differentiable, without constraints. Newton's method on
  * H = A + J^T G J with a line search to the minimum along its direction comes to the only solution from any start. It runs on
- * the unknowns that contacts touch: components of A without contact keep v_free, large ones with few touched unknowns are reduced to
- * those by their Schur complement. The same bits on any number of threads.                                                          */
+ * the unknowns that contacts touch: components of A without contact keep v_free, large ones with few touched unknowns are
+ * reduced to those by their Schur complement. The same bits on any number of threads. */
 #ifndef SS_OPTIM_SAP_H
 #define SS_OPTIM_SAP_H
 #include "core/key_table.h"
@@ -58,11 +59,11 @@ typedef struct {
   double      error, cost;          /* what the tolerance is asked of; l [J], of the unknowns that it ran on */
 } sap_result;
 
-/* v [n] in: a guess; out: v_free + A^-1 J^T r, to rounding whatever the verdict, so that momentum is kept. r, u [n_contacts][3] out: impulses,
- * and velocities with that v. Fails when memory does. */
+/* v [n] in: a guess; out: v_free + A^-1 J^T r, to rounding whatever the verdict, so that momentum is kept. r, u [n_contacts][3]
+ * out: impulses, and velocities with that v. Fails when memory does. */
 PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, double *r, double *u, sap_result *out);
 /* Error of given velocities and impulses, evaluated apart from the solver: the largest of
  *   |D (A (v - v_free) - J^T r)| / max(|D A v|, |D J^T r|)
- *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       the law, in the norm of its compliance; of regularised contacts alone           */
+ *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       the law, in the norm of its compliance; of regularised contacts alone */
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error);
 #endif

@@ -1,13 +1,13 @@
-/* Contact as a convex potential of the relative velocity: impulses are r = -dl/du of l(u), convex and once differentiable, so that a step is
- * an unconstrained minimisation [CastroEtAl2022, sec. III; convex contact, sec. 3]. Velocities [3] and impulses [3] in contact frames,
- * normal first; u_N > 0 separates, r_N >= 0 pushes apart.
+/* Contact as a convex potential of the relative velocity: impulses are r = -dl/du of l(u), convex and once differentiable, so
+ * that a step is an unconstrained minimisation [CastroEtAl2022, sec. III; convex contact, sec. 3]. Velocities [3] and impulses
+ * [3] in contact frames, normal first; u_N > 0 separates, r_N >= 0 pushes apart.
  *
- *   regularised   y = R^-1 (bias - u), r = the point of the cone |r_T| <= mu r_N nearest to y in the norm of R, l = 1/2 r . R r: exactly
- *                 the solution of  K ∋ r  _|_  u - bias + R r ∈ K*.  Sticking creeps: u_T = -R_T r_T. Sliding wants to open with
- *                 u_N = mu |u_T|, so that it rides higher by mu (dt + relaxation) |u_T| than rest.
- *   lagged        normal springs with dissipation after Hunt and Crossley, friction limited by the normal impulse of the step before
- *                 [CastroHanMasterjohn2023]: l = -N(u_N) + mu n0 ((|u_T|^2 + e^2)^1/2 - e). Nothing opens by sliding; friction lags a step
- *                 behind the load.                                                                                                       */
+ *   regularised   y = R^-1 (bias - u), r = the point of the cone |r_T| <= mu r_N nearest to y in the norm of R, l = 1/2 r . R r:
+ *                 exactly the solution of  K ∋ r  _|_  u - bias + R r ∈ K*.  Sticking creeps: u_T = -R_T r_T. Sliding wants to
+ *                 open with u_N = mu |u_T|, so that it rides higher by mu (dt + relaxation) |u_T| than rest.
+ *   lagged        normal springs with dissipation after Hunt and Crossley, friction limited by the normal impulse of the step
+ *                 before [CastroHanMasterjohn2023]: l = -N(u_N) + mu n0 ((|u_T|^2 + e^2)^1/2 - e). Nothing opens by sliding;
+ *                 friction lags a step behind the load. */
 #ifndef SS_OPTIM_SAP_LAW_H
 #define SS_OPTIM_SAP_LAW_H
 #include <stdint.h>

@@ -148,7 +148,8 @@ static PetscErrorCode reduce(builder *b, int64_t c, int64_t m)
   if (!code) code = invert(m, B, X);
   for (int64_t i = 0; i < m && !code; ++i)
     for (int64_t j = 0; j < m; ++j)
-      add(b, b->index[mass_factor_dof(f)[first + at[i]]], b->index[mass_factor_dof(f)[first + at[j]]], 0.5 * (X[i * m + j] + X[j * m + i]));
+      add(b, b->index[mass_factor_dof(f)[first + at[i]]], b->index[mass_factor_dof(f)[first + at[j]]],
+          0.5 * (X[i * m + j] + X[j * m + i]));
   memory_free(&at), memory_free(&B), memory_free(&X);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

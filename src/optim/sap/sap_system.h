@@ -1,5 +1,5 @@
-/* The unknowns that take part in contact, and what the minimisation knows of them: S, which is A where all of a component's unknowns
- * take part, and its Schur complement where few do; and contacts by columns. */
+/* The unknowns that take part in contact, and what the minimisation knows of them: S, which is A where all of a component's
+ * unknowns take part, and its Schur complement where few do; and contacts by columns. */
 #ifndef SS_OPTIM_SAP_SYSTEM_H
 #define SS_OPTIM_SAP_SYSTEM_H
 #include "optim/sap/sap.h"

@@ -1,13 +1,13 @@
 /* The formulation `convex`: free motion, then one convex problem of contact [ZongJiangHan2024; convex contact, sec. 2, 11].
  *
- * Free motion v* solves m(v) = 0, m the systems' residuals with their implicit internal forces. Linearised there, with the symmetric and
- * definite tangent A, and with contacts found where the step begins,
+ * Free motion v* solves m(v) = 0, m the systems' residuals with their implicit internal forces. Linearised there, with the
+ * symmetric and definite tangent A, and with contacts found where the step begins,
  *
  *   A (v - v*) = J^T r,   r = -dl/du,   u = J v
  *
- * is the optimality of min 1/2 |v - v*|_A^2 + l(J v), with the potentials of optim/sap/sap_law.h: it has one solution, which the solver finds
- * from any start. What moves takes v = v* + A^-1 J^T r, so that momentum is kept to rounding. With linearisations above 1 the problem is
- * made again where it led to. Articulated bodies are blocks of A like any other. */
+ * is the optimality of min 1/2 |v - v*|_A^2 + l(J v), with the potentials of optim/sap/sap_law.h: it has one solution, which the
+ * solver finds from any start. What moves takes v = v* + A^-1 J^T r, so that momentum is kept to rounding. With linearisations
+ * above 1 the problem is made again where it led to. Articulated bodies are blocks of A like any other. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -92,7 +92,8 @@ static void free_of(const convex_motion *m, int64_t n, double *v_free)
   for (int64_t at = 0; at < n; ++at) v_free[dof[at]] = m->v[dof[at]] - m->right[at];
 }
 
-/* How often the systems are linearised: those that have kinks until they are on the right side of them, if it takes no more than that. */
+/* How often the systems are linearised: those that have kinks until they are on the right side of them, if it takes no more than
+ * that. */
 static int64_t most_linearisations(const convex_attempt *p)
 {
   enum { KINKED = 30 };
@@ -179,8 +180,8 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
       const contact_law *law = &s->laws[i * s->n_bodies + j];
       if (law->never_touch || !isnan(law->stiffness)) continue;
       diagnostics_add(d, (where ? where : root)->mark, "contact.stiffness",
-                      "missing: \"%s\" and \"%s\" may touch, and law: lagged needs the stiffness of what touches; give one in N/m, or take law: "
-                      "regularised",
+                      "missing: \"%s\" and \"%s\" may touch, and law: lagged needs the stiffness of what touches; give one in N/m, or "
+                      "take law: regularised",
                       s->bodies[i].name, s->bodies[j].name);
       PetscFunctionReturn(PETSC_SUCCESS);
     }

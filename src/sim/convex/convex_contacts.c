@@ -33,7 +33,8 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
   const scene         *s     = f->layout.scene;
   const contact_spot  *spots = step_contacts_spots(&f->contacts);
   const sap_parameters step  = {.dt = f->layout.dt, .relaxation = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
-                                .near_rigid = o->near_rigid, .stiction = o->stiction, .dissipation = o->dissipation, .slip = o->slip_speed};
+                                .near_rigid = o->near_rigid, .stiction = o->stiction, .dissipation = o->dissipation,
+                                .slip = o->slip_speed};
   for (int64_t a = 0; a < c->n; ++a) {
     const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
     const sap_source is = {.mu = f->contacts.mu[a], .gap = spots[a].gap, .stiffness = isnan(k) ? INFINITY : k,
@@ -92,6 +93,7 @@ double convex_contacts_creep_bound(const convex_options *o, const convex_contact
 {
   double most = 0.0;
   for (int64_t a = 0; a < c->n; ++a)
-    if (c->r[3 * a] > 0.0) most = fmax(most, o->law == SAP_REGULARISED ? c->law[a].R_t * c->law[a].mu * c->r[3 * a] : c->law[a].slip);
+    if (c->r[3 * a] > 0.0)
+      most = fmax(most, o->law == SAP_REGULARISED ? c->law[a].R_t * c->law[a].mu * c->r[3 * a] : c->law[a].slip);
   return most;
 }

@@ -119,7 +119,8 @@ PetscErrorCode convex_motion_solve(convex_motion *m, step_layout *l, const step_
   PetscCall(convex_motion_evaluate(m, l, u, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-    else if (!is_linear) PetscCall(convex_motion_linearise(m, l, u, k == 0, verdict)); /* also where nothing is left to do: contact wants A there */
+    else if (!is_linear) /* also where nothing is left to do: contact wants A there */
+      PetscCall(convex_motion_linearise(m, l, u, k == 0, verdict));
     if (verdict->code != STEP_OK || is_linear || (k > 0 && norm <= o->tolerance)) break;
     if (k == o->max_iterations) {
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};

@@ -1,5 +1,5 @@
-/* Free motion: where a step would go without contact, m(v) = 0 with the systems' residuals m, by Newton's method with their symmetric
- * and definite tangents; one linear solve where they are linear [convex contact, sec. 2]. */
+/* Free motion: where a step would go without contact, m(v) = 0 with the systems' residuals m, by Newton's method with their
+ * symmetric and definite tangents; one linear solve where they are linear [convex contact, sec. 2]. */
 #ifndef SS_SIM_CONVEX_FREE_H
 #define SS_SIM_CONVEX_FREE_H
 #include "optim/friction/mass_factor.h"
