@@ -56,30 +56,30 @@ static const struct {
   {OF(penalty), "articulated", "its springs push bodies with six velocities, not joints: take formulation exact or convex"},
 };
 
-/* Keys that count for some values of another alone: where that stands, what it is if it is not given, and for which values. */
-#define STRESS(name)  "solver.flow.stress", "projected_gradient", name
+/* Keys that count for some values of another alone: where that stands, and for which values. */
+#define STRESS(name)  "solver.flow.stress", name
 #define BOXES         "augmented_lagrangian pyramid sp"
-#define METHOD(of)    "solver.flow." of ".method", "mprgp"
+#define METHOD(of)    "solver.flow." of ".method"
 #define LAGRANGIAN(k) "solver.flow.augmented_lagrangian." k
 static const struct {
-  const char *path, *other, *otherwise, *values; /* "!a b": any but a and b */
+  const char *path, *other, *values; /* "!a b": any but a and b; "none": not given */
 } parts[] = {
-  {"mac.flip", "mac.transfer", "apic", "pic_flip"},
-  {"mac.ghost_fraction", "mac.fractions", "auto", "auto ghost area"},
-  {"mac.position_correction.radius", "mac.position_correction.iterations", "3", "!0"},
-  {"mac.position_correction.step", "mac.position_correction.iterations", "3", "!0"},
-  {"solver.flow.sweeps", "solver.flow.coupling", "monolithic", "monolithic"},
+  {"mac.flip", "mac.transfer", "pic_flip"},
+  {"mac.ghost_fraction", "mac.fractions", "auto ghost area"},
+  {"mac.position_correction.radius", "mac.position_correction.iterations", "!0"},
+  {"mac.position_correction.step", "mac.position_correction.iterations", "!0"},
+  {"solver.flow.sweeps", "solver.flow.coupling", "monolithic"},
   {"solver.flow.projected_gradient", STRESS("projected_gradient")},
   {"solver.flow.augmented_lagrangian", STRESS("augmented_lagrangian")},
-  {LAGRANGIAN("kappa"), LAGRANGIAN("auxiliary_pyramid"), "true", "!false"},
-  {LAGRANGIAN("damping"), LAGRANGIAN("line_search"), "false", "!true"},
-  {LAGRANGIAN("beta"), LAGRANGIAN("mu"), "none", "none"},
+  {LAGRANGIAN("kappa"), LAGRANGIAN("auxiliary_pyramid"), "!false"},
+  {LAGRANGIAN("damping"), LAGRANGIAN("line_search"), "!true"},
+  {LAGRANGIAN("beta"), LAGRANGIAN("mu"), "none"},
   {"solver.flow.pyramid", STRESS("pyramid sp")},
   {"solver.flow.pyramid.damping", STRESS("pyramid")},
   {"solver.flow.pyramid.shift", STRESS("sp")},
   {"solver.flow.boxes", STRESS(BOXES)},
-  {"solver.flow.friction.kappa", "solver.flow.friction.method", "projected_gradient", "newton"},
-  {"solver.flow.friction.beta", "solver.flow.friction.method", "projected_gradient", "newton"},
+  {"solver.flow.friction.kappa", "solver.flow.friction.method", "newton"},
+  {"solver.flow.friction.beta", "solver.flow.friction.method", "newton"},
   {"solver.flow.pressure.gamma", METHOD("pressure"), "mprgp mprgp_original"},
   {"solver.flow.pressure.trials", METHOD("pressure"), "interior_point augmented_lagrangian"},
   {"solver.flow.pressure.nested", METHOD("pressure"), "mprgp active_set"},
@@ -126,8 +126,8 @@ static void check_kinds(const document_node *root, int index, diagnostics *d)
   }
 }
 
-/* The scalar at a dotted path, or `otherwise`. */
-static const char *text_at(const document_node *root, const char *path, const char *otherwise)
+/* The scalar at a dotted path, or "none". */
+static const char *text_at(const document_node *root, const char *path)
 {
   char name[64];
   for (const document_node *node = root; node; ++path) {
@@ -135,9 +135,9 @@ static const char *text_at(const document_node *root, const char *path, const ch
     snprintf(name, sizeof name, "%.*s", (int)length, path);
     node = node->kind == DOCUMENT_MAPPING ? document_find(node, name) : NULL;
     path += length;
-    if (*path == '\0') return node && node->text ? node->text : otherwise;
+    if (*path == '\0') return node && node->text ? node->text : "none";
   }
-  return otherwise;
+  return "none";
 }
 
 static bool is_listed(const char *list, const char *word)
@@ -148,12 +148,12 @@ static bool is_listed(const char *list, const char *word)
   return false;
 }
 
-/* Keys of methods that are not taken. */
-static void visit_parts(document_node *root, diagnostics *d)
+/* Keys of methods that `resolved`, where defaults are written out, does not take. */
+static void visit_parts(document_node *root, const document_node *resolved, diagnostics *d)
 {
   char why[400];
   for (size_t k = 0; k < sizeof parts / sizeof *parts; ++k) {
-    const char *value = text_at(root, parts[k].other, parts[k].otherwise), *values = parts[k].values;
+    const char *value = text_at(resolved, parts[k].other), *values = parts[k].values;
     const bool  is_not = *values == '!';
     if (is_listed(values + is_not, value) != is_not) continue;
     snprintf(why, sizeof why, "means nothing with %s: %s; leave it out", parts[k].other, value);
@@ -169,7 +169,6 @@ static void visit_all(document_node *root, int index, diagnostics *d)
     snprintf(why, sizeof why, "formulation %s cannot use it: %s", formulation_names[index], keys[k].why);
     visit(root, keys[k].path, "", why, d);
   }
-  if (OF(monolith) & 1u << index) visit_parts(root, d);
 }
 
 void formulation_keys_check(document_node *root, int index, diagnostics *d)
@@ -178,4 +177,13 @@ void formulation_keys_check(document_node *root, int index, diagnostics *d)
   check_kinds(root, index, d);
 }
 
-void formulation_keys_prune(document_node *root, int index) { visit_all(root, index, NULL); }
+void formulation_keys_check_parts(document_node *root, const document_node *resolved, int index, diagnostics *d)
+{
+  if (OF(monolith) & 1u << index) visit_parts(root, resolved, d);
+}
+
+void formulation_keys_prune(document_node *resolved, int index)
+{
+  visit_all(resolved, index, NULL);
+  formulation_keys_check_parts(resolved, resolved, index, NULL);
+}

@@ -6,6 +6,8 @@
 
 /* Complain to `d` of every key below the root of a job that its formulation cannot use. */
 void formulation_keys_check(document_node *root, int formulation, diagnostics *d);
-/* Take them out: of a job whose defaults have been written out, so that it can be read again. */
-void formulation_keys_prune(document_node *root, int formulation);
+/* And of every key that means nothing for what another one says. `resolved`: the same job with its defaults written out. */
+void formulation_keys_check_parts(document_node *root, const document_node *resolved, int formulation, diagnostics *d);
+/* Take both out of a job whose defaults have been written out, so that it can be read again. */
+void formulation_keys_prune(document_node *resolved, int formulation);
 #endif

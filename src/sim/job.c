@@ -232,6 +232,8 @@ static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   document_node *resolved;
   PetscCall(key_table_resolve(&job_table, doc, root, &resolved));
+  formulation_keys_check_parts(root, resolved, j->formulation, d);
+  if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   formulation_keys_prune(resolved, j->formulation);
   j->tree = resolved;
   PetscCall(document_write(resolved, &j->resolved));

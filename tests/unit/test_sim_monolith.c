@@ -224,6 +224,9 @@ static void test_refusals(void **state)
        "solver.flow.pyramid.damping: means nothing with solver.flow.stress: sp"},
       {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
        "solver.flow.pressure.preconditioner: means nothing with solver.flow.pressure.method: tao"},
+      /* what it means nothing with may be a default */
+      {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {gamma: 1}}}\nbodies:\n" FLOOR,
+       "solver.flow.pressure.gamma: means nothing with solver.flow.pressure.method: active_set"},
       {"contact: {friction: 0.1}\nsolver: {flow: {coupling: p_c, sweeps: 2}}\nbodies:\n" FLOOR,
        "solver.flow.sweeps: means nothing with solver.flow.coupling: p_c"},
       {"contact: {friction: 0.1}\nsolver: {flow: {stress: augmented_lagrangian, augmented_lagrangian: {beta: 2, mu: 1}}}\n"
