@@ -1,5 +1,4 @@
 #include "flow_fixture.h"
-#include "core/team.h"
 
 static void the_table_is_sound(void **state)
 {
@@ -204,43 +203,6 @@ static void a_silo_settles(void **state)
   assert_no_leak();
 }
 
-static void solve_on(int threads, fixture *w, const flow_options *o, flow_report *r)
-{
-  team_set_threads(threads);
-  fixture_forget(w);
-  assert_ok(flow_solve(&w->f, o, NULL, &w->x, r));
-  team_set_threads(1);
-}
-/* Large enough for every loop to be shared out. */
-static void threads_do_not_change_a_bit(void **state)
-{
-  (void)state;
-  static const int methods[3] = {FLOW_STRESS_GRADIENT, FLOW_STRESS_LAGRANGIAN, FLOW_STRESS_SP};
-  fixture_spec spec = column;
-  for (int d = 0; d < 3; ++d) spec.n[d] = 36;
-  fixture w;
-  fixture_create(&w, &spec);
-  assert_true(w.f.n_cells > 4000 && w.f.n_faces > 8000);
-  w.o.max_outer = 2;
-  for (int m = 0; m < 3; ++m) {
-    double *s = NULL, *p = NULL;
-    flow_report r;
-    w.o.stress = methods[m], w.boxes.tolerance = 1e-2;
-    solve_on(1, &w, &w.o, &r);
-    assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
-    assert_ok(memory_alloc("p", w.f.n_cells, sizeof *p, &p));
-    memcpy(s, w.x.s, (size_t)w.f.n_stress * sizeof *s), memcpy(p, w.x.p, (size_t)w.f.n_cells * sizeof *p);
-    for (int threads = 2; threads <= 3; ++threads) {
-      solve_on(threads, &w, &w.o, &r);
-      assert_memory_equal(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
-      assert_memory_equal(p, w.x.p, (size_t)w.f.n_cells * sizeof *p);
-    }
-    memory_free(&s), memory_free(&p);
-  }
-  fixture_destroy(&w);
-  assert_no_leak();
-}
-
 /* What is kept between solves is memory alone. */
 static void kept_memory_changes_nothing(void **state)
 {
@@ -365,7 +327,6 @@ TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_c
           cmocka_unit_test(sand_is_solved_to_the_tolerance), cmocka_unit_test(cohesion_lets_a_liquid_hang),
           cmocka_unit_test(yield_is_reported_where_there_is_pressure), cmocka_unit_test(what_counts_as_solved_is_in_the_cone),
           cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests),
-          cmocka_unit_test(a_silo_settles), cmocka_unit_test(threads_do_not_change_a_bit),
-          cmocka_unit_test(kept_memory_changes_nothing),
+          cmocka_unit_test(a_silo_settles), cmocka_unit_test(kept_memory_changes_nothing),
           cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
           cmocka_unit_test(bad_input_is_refused))
