@@ -256,6 +256,38 @@ static void   level_surfaces_are_where_they_are(void **unused)
   assert_no_leak();
 }
 
+/* Cells with one grain of eight, in the midst of a liquid, are liquid; an empty one is a bubble, and with it what is sparse around. */
+static bool HAS_BUBBLE;
+static bool sparse_within(const double x[3])
+{
+  bool is_sparse = true, is_first = true, is_middle = true;
+  for (int a = 0; a < 3; ++a) {
+    const double at = 9.0 * x[a], cell = floor(at);
+    is_sparse = is_sparse && fabs(cell - 4.0) < 1.5, is_first = is_first && at - cell < 0.5, is_middle = is_middle && cell == 4.0;
+  }
+  return !is_sparse || (is_first && !(HAS_BUBBLE && is_middle));
+}
+static void few_grains_are_no_bubble(void **unused)
+{
+  (void)unused;
+  for (int has_bubble = 0; has_bubble < 2; ++has_bubble) {
+    mac_scene      c;
+    mac_scene_spec m = {.h = 1.0 / 9, .n = {9, 9, 9}, .wall = MAC_ALL_ROUGH, .is_filled = sparse_within, .density = 1000.0};
+    mac_bins       bins = {0};
+    mac_weights    w = {0};
+    HAS_BUBBLE = has_bubble;
+    mac_scene_create(&c, &m);
+    compute(&c, 0, NULL, true, &bins, &w);
+    for (int32_t i = 0; i < 9; ++i)
+      for (int32_t j = 0; j < 9; ++j)
+        for (int32_t k = 0; k < 9; ++k)
+          if (!has_bubble) assert_close(w.cell_liquid[mac_grid_slot(&c.s.grid, i, j, k)], 1.0, 0.0);
+    if (has_bubble) assert_close(w.cell_liquid[mac_grid_slot(&c.s.grid, 4, 4, 4)], 0.0, 0.0);
+    mac_weights_destroy(&w), mac_bins_destroy(&bins), mac_scene_destroy(&c);
+  }
+  assert_no_leak();
+}
+
 /* A scene and its image, cyclically turned and mirrored in x, or moved through a period. */
 enum { SIDE = 17 };
 typedef struct {
@@ -401,5 +433,6 @@ static void images_have_the_image_of_the_system(void **unused)
 
 TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
-          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
+          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are), 
+          cmocka_unit_test(few_grains_are_no_bubble),
           cmocka_unit_test(images_have_the_image_of_the_system))
