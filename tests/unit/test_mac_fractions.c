@@ -256,7 +256,7 @@ static void   level_surfaces_are_where_they_are(void **unused)
   assert_no_leak();
 }
 
-/* Cells with one grain of eight, in the midst of a liquid, are liquid; an empty one is a bubble, and with it what is sparse around. */
+/* Cells with one grain of eight, in the midst of a liquid, are liquid; an empty one is a bubble. */
 static bool HAS_BUBBLE;
 static bool sparse_within(const double x[3])
 {
@@ -433,6 +433,6 @@ static void images_have_the_image_of_the_system(void **unused)
 
 TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
-          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are), 
+          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
           cmocka_unit_test(few_grains_are_no_bubble),
           cmocka_unit_test(images_have_the_image_of_the_system))
