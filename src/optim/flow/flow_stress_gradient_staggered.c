@@ -1,5 +1,7 @@
 #include "optim/flow/flow_stress_gradient.h"
 
+enum { ROUNDS = 3 };
+
 PetscErrorCode flow_gradient_staggered_create(flow_solver *S, flow_gradient *w)
 {
   PetscFunctionBegin;
@@ -14,7 +16,9 @@ void flow_gradient_staggered_destroy(flow_gradient *w)
   for (int e = 0; e < FLOW_COMPONENTS && w->part; ++e) flow_component_destroy(&w->part[e]);
 }
 
-void flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s)
+/* Towards the cones of all cells by the mean of what these ask for: the smallest of them would bound an edge by the pressure of the
+ * cell nearest to the surface, too little by half a cell. */
+static void shorten_once(flow_solver *S, flow_gradient *w, double *s)
 {
   const flow_problem *f = S->f;
   for (int e = 0; e < FLOW_COMPONENTS; ++e) {
@@ -28,11 +32,17 @@ void flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s
     w->shrink[c]      = size > S->radius[c] ? S->radius[c] / size : 1.0;
   }
   FLOW_FOR(i, f->n_stress) {
-    double shrink = 1.0;
+    double sum = 0.0;
+    int    n   = 0;
     for (int q = 0; q < 4; ++q)
-      if (f->sample_cells[i][q] >= 0) shrink = fmin(shrink, w->shrink[f->sample_cells[i][q]]);
-    s[i] *= shrink;
+      if (f->sample_cells[i][q] >= 0) sum += w->shrink[f->sample_cells[i][q]], ++n;
+    if (n > 0) s[i] *= sum / n;
   }
+}
+
+void flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s)
+{
+  for (int round = 0; round < ROUNDS; ++round) shorten_once(S, w, s);
 }
 
 flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again)
