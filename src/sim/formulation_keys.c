@@ -57,13 +57,20 @@ static const struct {
 };
 
 /* Keys that count for some values of another alone: where that stands, and for which values. */
+typedef struct {
+  const char *path, *other, *values; /* "!a b": any but a and b; "none": not given; NULL: the end */
+} key_part;
+static const key_part law_parts[] = {
+  {"solver.convex.relaxation_time", "solver.convex.law", "regularised"},
+  {"solver.convex.dissipation", "solver.convex.law", "lagged"},
+  {"solver.convex.slip_speed", "solver.convex.law", "lagged"},
+  {NULL, NULL, NULL},
+};
 #define STRESS(name)  "solver.flow.stress", name
 #define BOXES         "augmented_lagrangian pyramid sp"
 #define METHOD(of)    "solver.flow." of ".method"
 #define LAGRANGIAN(k) "solver.flow.augmented_lagrangian." k
-static const struct {
-  const char *path, *other, *values; /* "!a b": any but a and b; "none": not given */
-} parts[] = {
+static const key_part flow_parts[] = {
   {"mac.flip", "mac.transfer", "pic_flip"},
   {"mac.ghost_fraction", "mac.fractions", "auto ghost area"},
   {"mac.position_correction.radius", "mac.position_correction.iterations", "!0"},
@@ -88,6 +95,7 @@ static const struct {
   {"solver.flow.boxes.trials", METHOD("boxes"), "interior_point augmented_lagrangian"},
   {"solver.flow.boxes.nested", METHOD("boxes"), "mprgp active_set"},
   {"solver.flow.boxes.preconditioner", METHOD("boxes"), "!tao"},
+  {NULL, NULL, NULL},
 };
 
 /* Down from `node` along the names of `path`, through every item of lists, to where it stands: complain of it (d), or take it out (d NULL). */
@@ -149,15 +157,15 @@ static bool is_listed(const char *list, const char *word)
 }
 
 /* Keys of methods that `resolved`, where defaults are written out, does not take. */
-static void visit_parts(document_node *root, const document_node *resolved, diagnostics *d)
+static void visit_parts(const key_part *part, document_node *root, const document_node *resolved, diagnostics *d)
 {
   char why[400];
-  for (size_t k = 0; k < sizeof parts / sizeof *parts; ++k) {
-    const char *value = text_at(resolved, parts[k].other), *values = parts[k].values;
+  for (; part->path; ++part) {
+    const char *value = text_at(resolved, part->other), *values = part->values;
     const bool  is_not = *values == '!';
     if (is_listed(values + is_not, value) != is_not) continue;
-    snprintf(why, sizeof why, "means nothing with %s: %s; leave it out", parts[k].other, value);
-    visit(root, parts[k].path, "", why, d);
+    snprintf(why, sizeof why, "means nothing with %s: %s; leave it out", part->other, value);
+    visit(root, part->path, "", why, d);
   }
 }
 
@@ -179,7 +187,8 @@ void formulation_keys_check(document_node *root, int index, diagnostics *d)
 
 void formulation_keys_check_parts(document_node *root, const document_node *resolved, int index, diagnostics *d)
 {
-  if (OF(monolith) & 1u << index) visit_parts(root, resolved, d);
+  if (OF(monolith) & 1u << index) visit_parts(flow_parts, root, resolved, d);
+  if (OF(convex) & 1u << index) visit_parts(law_parts, root, resolved, d);
 }
 
 void formulation_keys_prune(document_node *resolved, int index)
