@@ -105,7 +105,7 @@ static void advance_joint(const articulated_tree *t, int i, const double *q, con
 {
   const int     k = t->rate_start[i];
   const double *own = q + t->q_start[i];
-  double       *to = q1 + t->q_start[i], rate[6];
+  double       *to = q1 + t->q_start[i], rate[6] = {0.0};
   for (int j = 0; j < t->rate_start[i + 1] - k; ++j) rate[j] = t->factor[k + j] * v[t->dof[k + j]];
   switch ((joint_type)t->type[i]) {
   case JOINT_FIXED: break;
@@ -168,7 +168,9 @@ static void joint_motion(const articulated_tree *t, int i, const double *q, doub
   }
 }
 
-/* R, p of link i on top of its parent's (NULL: the world). */
+static const double world_R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, world_p[3];
+
+/* R, p of link i on top of its parent's, or the world's. */
 static void compose(const articulated_tree *t, int i, const double *q, const double *Rp, const double *pp, double R[9], double p[3])
 {
   const double *a = t->anchor + 3 * i;
@@ -176,11 +178,6 @@ static void compose(const articulated_tree *t, int i, const double *q, const dou
   joint_motion(t, i, q, Q, d);
   m3_mulv(at, Q, a);
   for (int k = 0; k < 3; ++k) at[k] = a[k] + d[k] - at[k];
-  if (!Rp) {
-    m3_copy(R, Q);
-    v3_copy(p, at);
-    return;
-  }
   m3_mul(R, Rp, Q);
   m3_mulv(p, Rp, at);
   v3_axpy(p, 1.0, pp);
@@ -190,7 +187,7 @@ void articulated_tree_pose(const articulated_tree *t, const double *q, double *R
 {
   for (int i = 0; i < t->n; ++i) {
     const int up = t->parent[i];
-    compose(t, i, q, up < 0 ? NULL : R + 9 * up, up < 0 ? NULL : p + 3 * up, R + 9 * i, p + 3 * i);
+    compose(t, i, q, up < 0 ? world_R : R + 9 * up, up < 0 ? world_p : p + 3 * up, R + 9 * i, p + 3 * i);
   }
 }
 
@@ -198,7 +195,7 @@ void articulated_tree_link_pose(const articulated_tree *t, const double *q, int 
 {
   double Rp[9], pp[3];
   if (t->parent[link] < 0) {
-    compose(t, link, q, NULL, NULL, R, p);
+    compose(t, link, q, world_R, world_p, R, p);
     return;
   }
   articulated_tree_link_pose(t, q, t->parent[link], Rp, pp);

@@ -95,7 +95,8 @@ static void check_words(const urdf *u, const xml_element *e, const char *const *
     if (!attributes[i]) COMPLAIN(u, e, "attribute %s has no meaning here: leave it out", e->attribute[k]);
   }
 }
-#define WORDS(...) (const char *const[]){__VA_ARGS__ __VA_OPT__(,) NULL}
+#define WORDS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define NO_WORDS   (const char *const[]){NULL}
 
 /* ---- poses ----------------------------------------------------------------------------------------------------------- */
 
@@ -120,8 +121,8 @@ static pose origin_of(const urdf *u, const xml_element *e, const pose *base)
 {
   const xml_element *o = xml_child(e, "origin");
   double             xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, R[9];
-  pose               out;
-  if (o) check_words(u, o, WORDS(), WORDS("xyz", "rpy"));
+  pose               out = {{0}, {0}};
+  if (o) check_words(u, o, NO_WORDS, WORDS("xyz", "rpy"));
   (void)numbers(u, o, "xyz", 3, xyz);
   (void)numbers(u, o, "rpy", 3, rpy);
   rotation_rpy(rpy, R);
@@ -220,7 +221,7 @@ static PetscErrorCode put_mesh(const urdf *u, const xml_element *e, document_nod
   char           path[4096];
   document_node *mesh;
   PetscFunctionBegin;
-  check_words(u, e, WORDS(), WORDS("filename", "scale"));
+  check_words(u, e, NO_WORDS, WORDS("filename", "scale"));
   if (!name) COMPLAIN(u, e, "has no attribute filename");
   (void)numbers(u, e, "scale", 3, scale);
   if (scale[0] != scale[1] || scale[0] != scale[2] || !(scale[0] > 0.0))
@@ -241,7 +242,7 @@ static PetscErrorCode put_round(const urdf *u, const xml_element *e, document_no
   char           text[300];
   document_node *node;
   PetscFunctionBegin;
-  check_words(u, e, WORDS(), WORDS("radius", "length"));
+  check_words(u, e, NO_WORDS, WORDS("radius", "length"));
   if (wanted(u, e, "radius", 1, &r) && wanted(u, e, "length", 1, &length)) {
     if (!(length > 0.0)) COMPLAIN(u, e, "length=\"%s\": expected a number > 0", xml_attribute(e, "length"));
     (void)snprintf(text, sizeof text, "{from: [0, 0, %.17g], to: [0, 0, %.17g], radius: %.17g}", -0.5 * length, 0.5 * length, r);
@@ -260,13 +261,13 @@ static PetscErrorCode put_geometry(const urdf *u, const xml_element *e, document
   if (strcmp(e->name, "mesh") == 0) PetscCall(put_mesh(u, e, shape));
   else if (strcmp(e->name, "cylinder") == 0 || strcmp(e->name, "capsule") == 0) PetscCall(put_round(u, e, shape));
   else if (strcmp(e->name, "sphere") == 0) {
-    check_words(u, e, WORDS(), WORDS("radius"));
+    check_words(u, e, NO_WORDS, WORDS("radius"));
     if (!wanted(u, e, "radius", 1, x)) PetscFunctionReturn(PETSC_SUCCESS);
     (void)snprintf(text, sizeof text, "{center: [0, 0, 0], radius: %.17g}", x[0]);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
     PetscCall(put(u, shape, e, "sphere", node));
   } else if (strcmp(e->name, "box") == 0) {
-    check_words(u, e, WORDS(), WORDS("size"));
+    check_words(u, e, NO_WORDS, WORDS("size"));
     if (!wanted(u, e, "size", 3, x)) PetscFunctionReturn(PETSC_SUCCESS);
     (void)snprintf(text, sizeof text, "{min: [%.17g, %.17g, %.17g], max: [%.17g, %.17g, %.17g]}", -0.5 * x[0], -0.5 * x[1],
                    -0.5 * x[2], 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
@@ -328,15 +329,15 @@ static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const p
   const xml_element       *mass = xml_child(e, "mass"), *inertia = xml_child(e, "inertia");
   double                   m = 0.0, x[6] = {0.0}, J[9], RJ[9];
   PetscFunctionBegin;
-  check_words(u, e, WORDS("origin", "mass", "inertia"), WORDS());
+  check_words(u, e, WORDS("origin", "mass", "inertia"), NO_WORDS);
   if (!mass || !inertia) {
     COMPLAIN(u, e, "has no <%s>", mass ? "inertia" : "mass");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const int  before = diagnostics_count(u->d);
   const pose at     = origin_of(u, e, base);
-  check_words(u, mass, WORDS(), WORDS("value"));
-  check_words(u, inertia, WORDS(), WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"));
+  check_words(u, mass, NO_WORDS, WORDS("value"));
+  check_words(u, inertia, NO_WORDS, WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"));
   (void)wanted(u, mass, "value", 1, &m);
   for (int k = 0; k < 6; ++k) (void)(k < 3 ? wanted : numbers)(u, inertia, name[k], 1, &x[k]);
   if (diagnostics_count(u->d) > before) PetscFunctionReturn(PETSC_SUCCESS);
@@ -388,8 +389,8 @@ static PetscErrorCode write_limits(const urdf *u, const xml_element *e, bool has
   PetscFunctionBegin;
   if (has_limits && !limit) COMPLAIN(u, e, "has no <limit>: give one, or make it continuous");
   if (!limit) PetscFunctionReturn(PETSC_SUCCESS);
-  if (has_limits) check_words(u, limit, WORDS(), WORDS("lower", "upper", "effort", "velocity"));
-  else check_words(u, limit, WORDS(), WORDS("effort", "velocity"));
+  if (has_limits) check_words(u, limit, NO_WORDS, WORDS("lower", "upper", "effort", "velocity"));
+  else check_words(u, limit, NO_WORDS, WORDS("effort", "velocity"));
   (void)numbers(u, limit, "lower", 1, &lower);
   (void)numbers(u, limit, "upper", 1, &upper);
   if (has_limits) {
@@ -408,14 +409,14 @@ static PetscErrorCode write_extras(const urdf *u, const xml_element *e, document
   double             x;
   PetscFunctionBegin;
   if (dynamics) {
-    check_words(u, dynamics, WORDS(), WORDS("damping", "friction"));
+    check_words(u, dynamics, NO_WORDS, WORDS("damping", "friction"));
     if (numbers(u, dynamics, "damping", 1, &x)) PetscCall(put_numbers(u, map, dynamics, "damping", 1, &x));
     if (numbers(u, dynamics, "friction", 1, &x)) PetscCall(put_numbers(u, map, dynamics, "friction", 1, &x));
   }
   if (mimic) {
     document_node *own;
     const char    *leader = xml_attribute(mimic, "joint");
-    check_words(u, mimic, WORDS(), WORDS("joint", "multiplier", "offset"));
+    check_words(u, mimic, NO_WORDS, WORDS("joint", "multiplier", "offset"));
     if (!leader) COMPLAIN(u, mimic, "has no attribute joint");
     PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, mimic->mark, NULL, &own));
     PetscCall(put_text(u, own, mimic, "joint", leader ? leader : ""));
@@ -445,10 +446,10 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   PetscCall(put_text(u, map, e, "parent", u->link[l->parent].name));
   PetscCall(put_text(u, map, e, "child", l->name));
   PetscCall(put_numbers(u, map, e, "at", 3, l->at.p));
-  if (axis) check_words(u, axis, WORDS(), WORDS("xyz"));
+  if (axis) check_words(u, axis, NO_WORDS, WORDS("xyz"));
   (void)numbers(u, axis, "xyz", 3, a);
   if (types[k].has_axis) {
-    if (!(v3_norm(a) > 0.0)) COMPLAIN(u, axis, "xyz must not be the zero vector");
+    if (axis && !(v3_norm(a) > 0.0)) COMPLAIN(u, axis, "xyz must not be the zero vector");
     m3_mulv(n, l->at.R, a);
     PetscCall(put_numbers(u, map, axis ? axis : e, "axis", 3, n));
   }
@@ -477,7 +478,7 @@ static const char *link_named(const urdf *u, const xml_element *joint, const cha
     COMPLAIN(u, e, "link=\"%s\": there is no such link", name);
     return NULL;
   }
-  if (e) check_words(u, e, WORDS(), WORDS("link"));
+  if (e) check_words(u, e, NO_WORDS, WORDS("link"));
   return name;
 }
 

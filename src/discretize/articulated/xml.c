@@ -66,7 +66,7 @@ static void on_end(void *context, const XML_Char *name)
   reading *r = context;
   (void)name;
   --r->depth;
-  r->at = r->at->parent;
+  if (r->at) r->at = r->at->parent; /* none: there was no memory for the root, and the parser has yet to stop */
 }
 
 /* Entities could stand for anything: no URDF needs a document type. */

@@ -117,7 +117,7 @@ bool mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t block,
                          double image[3])
 {
   const int32_t      first = w->share_start[block], last = w->share_start[block + 1];
-  double             least = INFINITY, slope[3];
+  double             least = INFINITY, slope[3] = {0.0};
   const mac_placed  *inside = NULL;
   for (int32_t q = first; q < last; ++q) {
     const mac_placed *one = w->placed + w->share[q].solid;

@@ -180,31 +180,38 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Contacts are few: for the p and s at hand they are found to far more than the outer tolerance, so that Coulomb's law holds of the
- * velocities that bodies take, whatever the rest still lacks. The discs are those of the normal forces that come out. */
-static PetscErrorCode settle_contacts(flow_solver *S, snapshot *before)
+/* Contacts alone, for the p and s at hand, until they hold still to the tolerance of `o`, which stands in for the solver's own. */
+static PetscErrorCode sweep_contacts(flow_solver *S, const flow_options *o, snapshot *before)
 {
-  const flow_options *own   = S->o;
-  box_options         box   = *own->pressure;
-  flow_options        tight = *own;
+  const flow_options *own  = S->o;
+  PetscErrorCode      code = PETSC_SUCCESS;
   PetscFunctionBegin;
-  if (S->f->n_contacts == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);
-  box.method      = BOX_METHOD_MPRGP;
-  box.tolerance   = 0.01 * CONTACT_TOLERANCE;
-  tight.pressure  = &box;
-  tight.tolerance = fmin(CONTACT_TOLERANCE, own->tolerance);
-  S->o            = &tight;
-  PetscErrorCode code = PETSC_SUCCESS;
+  S->o = o;
   for (int k = 0; k < CONTACT_SWEEPS && !code; ++k) {
     flow_copy(before->lambda, S->x->lambda, S->f->n_contacts), flow_copy(before->z, S->x->z, 2 * S->f->n_contacts);
     code = timed(S, FRICTION, flow_solve_z);
     if (!code) code = timed(S, CONTACT, flow_solve_lambda);
     scales(S);
     const double normal = over(largest_difference(S->f->n_contacts, S->x->lambda, before->lambda), S->lambda_ref);
-    if (fmax(normal, change_of_z(S, before)) <= tight.tolerance) break;
+    if (fmax(normal, change_of_z(S, before)) <= o->tolerance) break;
   }
   S->o = own;
-  PetscCall(code);
+  PetscFunctionReturn(code);
+}
+
+/* Contacts are few: for the p and s at hand they are found to far more than the outer tolerance, so that Coulomb's law holds of the
+ * velocities that bodies take, whatever the rest still lacks. The discs are those of the normal forces that come out. */
+static PetscErrorCode settle_contacts(flow_solver *S, snapshot *before)
+{
+  box_options  box   = *S->o->pressure;
+  flow_options tight = *S->o;
+  PetscFunctionBegin;
+  if (S->f->n_contacts == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);
+  box.method      = BOX_METHOD_MPRGP;
+  box.tolerance   = 0.01 * CONTACT_TOLERANCE;
+  tight.pressure  = &box;
+  tight.tolerance = fmin(CONTACT_TOLERANCE, S->o->tolerance);
+  PetscCall(sweep_contacts(S, &tight, before));
   for (int64_t j = 0; j < S->f->n_contacts; ++j) {
     double      *z = S->x->z + 2 * j;
     const double size = hypot(z[0], z[1]), bound = S->f->contact[j].mu * S->x->lambda[j];

@@ -114,7 +114,7 @@ PetscErrorCode convex_motion_solve(convex_motion *m, step_layout *l, const step_
 {
   PetscFunctionBegin;
   const job_newton *o = l->scene->job->solver->newton;
-  double            norm, before, slope;
+  double            norm = INFINITY, before, slope;
   bool              is_linear = false;
   PetscCall(convex_motion_evaluate(m, l, u, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
