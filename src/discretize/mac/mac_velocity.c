@@ -29,9 +29,9 @@ PetscErrorCode mac_velocity_layers(const mac_grid *g, uint8_t *const layer[3])
     #pragma omp parallel for schedule(static)
     for (int64_t s = 0; s < g->n_slots; ++s)
       if (layer[a][s]) layer[a][s] = MAC_NO_LAYER;
-    for (uint8_t here = 0; here < MAC_LAYERS; ++here) {
+    for (int here = 0; here < MAC_LAYERS; ++here) {
       #pragma omp parallel for schedule(static)
-      for (int64_t b = 0; b < g->n_blocks; ++b) layer_of_block(g, b, a, here, layer[a], next);
+      for (int64_t b = 0; b < g->n_blocks; ++b) layer_of_block(g, b, a, (uint8_t)here, layer[a], next);
       #pragma omp parallel for schedule(static)
       for (int64_t s = 0; s < g->n_slots; ++s) layer[a][s] = next[s];
     }
@@ -41,7 +41,7 @@ PetscErrorCode mac_velocity_layers(const mac_grid *g, uint8_t *const layer[3])
 }
 
 /* Whether a block has faces of a layer. */
-static bool has_layer(const uint8_t *layer, int64_t b, uint8_t which)
+static bool has_layer(const uint8_t *layer, int64_t b, int which)
 {
   bool has = false;
   for (int64_t s = b * MAC_BLOCK; s < (b + 1) * MAC_BLOCK; ++s) has = has || layer[s] == which;
@@ -51,7 +51,7 @@ static bool has_layer(const uint8_t *layer, int64_t b, uint8_t which)
 void mac_velocity_extrapolate(const mac_grid *g, uint8_t *const layer[3], double *const u[3])
 {
   for (int a = 0; a < 3; ++a)
-    for (uint8_t which = 1; which <= MAC_LAYERS; ++which)
+    for (int which = 1; which <= MAC_LAYERS; ++which)
       #pragma omp parallel for schedule(static)
       for (int64_t b = 0; b < g->n_blocks; ++b) {
         int64_t tile[MAC_TILE];
