@@ -6,6 +6,9 @@
 
 /* A residual that one linear solve has brought down to this part was linear; its tangent is the same everywhere. */
 static const double LINEAR = 1e-9;
+/* What a full step leaves is the change of the tangent along it, times it: where all is solved and no more than this part is left, the
+ * tangent is known well enough. Contact's own step leads farther. */
+static const double KNOWN = 1e-4;
 static const double OFF    = 0.5; /* a way ends where the slope of work has come down to this part of that at its start */
 enum { TRIALS = 20 };
 
@@ -115,13 +118,13 @@ PetscErrorCode convex_motion_solve(convex_motion *m, step_layout *l, const step_
   PetscFunctionBegin;
   const job_newton *o = l->scene->job->solver->newton;
   double            norm = INFINITY, before, slope;
-  bool              is_linear = false;
+  bool              is_known = false;
   PetscCall(convex_motion_evaluate(m, l, u, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-    else if (!is_linear) /* also where nothing is left to do: contact wants A there */
+    else if (!is_known) /* also where nothing is left to do: contact wants A there */
       PetscCall(convex_motion_linearise(m, l, u, k == 0, verdict));
-    if (verdict->code != STEP_OK || is_linear || (k > 0 && norm <= o->tolerance)) break;
+    if (verdict->code != STEP_OK || is_known || (k > 0 && norm <= o->tolerance)) break;
     if (k == o->max_iterations) {
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
       break;
@@ -130,7 +133,7 @@ PetscErrorCode convex_motion_solve(convex_motion *m, step_layout *l, const step_
     slope  = newton_direction(m, u->n);
     PetscCall(take_way(m, l, u, slope, &norm, verdict, report));
     ++report->newton_iterations;
-    is_linear = norm <= LINEAR * before;
+    is_known = norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;
   }
   report->residual = norm;
   PetscFunctionReturn(PETSC_SUCCESS);
