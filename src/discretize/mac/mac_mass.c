@@ -55,12 +55,14 @@ PetscErrorCode mac_velocity_of_empty_faces(mac_assembly *c)
   mac_system      *y = c->y;
   PetscFunctionBegin;
   PetscCall(reserve(y, c->g->n_slots));
-  for (int a = 0; a < 3; ++a)
-    #pragma omp parallel for schedule(static)
+  #pragma omp parallel
+  for (int a = 0; a < 3; ++a) {
+    #pragma omp for schedule(static) nowait
     for (int64_t slot = 0; slot < c->g->n_slots; ++slot) {
       y->layer[a][slot] = !(s->mass[a][slot] > 0.0);
       if (y->layer[a][slot]) s->u[a][slot] = 0.0;
     }
+  }
   PetscCall(mac_velocity_layers(c->g, y->layer));
   mac_velocity_extrapolate(c->g, y->layer, s->u);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,7 @@
 /* Rows of G and D, and the unknown faces' velocity, mobility and weight. */
+#include <omp.h>
 #include "core/memory.h"
+#include "core/team.h"
 #include "discretize/mac/mac_system_internal.h"
 #include <math.h>
 #include <string.h>
@@ -175,36 +177,94 @@ static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t
 }
 
 typedef int (*row_writer)(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value);
-enum { CHUNK = 512 };
 
-/* Rows of samples that are sorted by slot, at most `most` entries to each: chunks of rows are written to places that are surely far
- * enough apart, then moved together. The arrays of *m serve again, their room is capacity[0 ... 2]. */
-static PetscErrorCode assemble_rows(const mac_assembly *c, int64_t n, const int64_t *slots, int64_t n_cols, int most,
-                                    row_writer write, int64_t *capacity, sparse_rows *m)
+/* One matrix to be: rows of samples that are sorted by slot, at most `most` entries to each. */
+typedef struct {
+  int64_t        n, n_cols;
+  const int64_t *slots;
+  int            most;
+  row_writer     write;
+  sparse_rows   *to;
+} row_job;
+enum { MAX_JOBS = 4, MAX_ENTRIES = 16 };
+
+/* The arrays of the matrix serve again, their room is capacity[0 ... 2]. */
+static PetscErrorCode reserve_rows(const row_job *j, int64_t *capacity)
 {
-  const int64_t n_chunks = (n + CHUNK - 1) / CHUNK;
   PetscFunctionBegin;
-  m->n_rows = n, m->n_cols = n_cols;
-  PetscCall(memory_reserve("operator's rows", n + 1, sizeof *m->start, &capacity[0], &m->start));
-  PetscCall(memory_reserve("operator's columns", n * most, sizeof *m->col, &capacity[1], &m->col));
-  PetscCall(memory_reserve("operator's values", n * most, sizeof *m->value, &capacity[2], &m->value));
-  #pragma omp parallel for schedule(dynamic, 4)
-  for (int64_t q = 0; q < n_chunks; ++q) {
-    int64_t tile[MAC_TILE], block = -1, at = q * CHUNK * most;
-    for (int64_t i = q * CHUNK; i < n && i < (q + 1) * CHUNK; ++i) {
-      if (slots[i] / MAC_BLOCK != block) block = slots[i] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
-      const mac_place place = {slots[i], tile, mac_grid_tile_place((int)(slots[i] % MAC_BLOCK))};
-      const int       here  = write(c, &place, i, m->col + at, m->value + at);
-      m->start[i + 1] = here, at += here;
+  j->to->n_rows = j->n, j->to->n_cols = j->n_cols;
+  PetscCall(memory_reserve("operator's rows", j->n + 1, sizeof *j->to->start, &capacity[0], &j->to->start));
+  PetscCall(memory_reserve("operator's columns", j->n * j->most, sizeof *j->to->col, &capacity[1], &j->to->col));
+  PetscCall(memory_reserve("operator's values", j->n * j->most, sizeof *j->to->value, &capacity[2], &j->to->value));
+  j->to->start[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows first ... last-1, one after another; start counts from the first of them. Returns the number of entries. */
+static int64_t write_rows(const mac_assembly *c, const row_job *j, int64_t first, int64_t last, int32_t *col, double *value)
+{
+  int64_t tile[MAC_TILE], block = -1, at = 0;
+  for (int64_t i = first; i < last; ++i) {
+    if (j->slots[i] / MAC_BLOCK != block) block = j->slots[i] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
+    const mac_place place = {j->slots[i], tile, mac_grid_tile_place((int)(j->slots[i] % MAC_BLOCK))};
+    at += j->write(c, &place, i, col + at, value + at);
+    j->to->start[i + 1] = at;
+  }
+  return at;
+}
+
+/* Each thread's rows follow on those of the thread before. Where that is, is known once all are written: the first thread writes in
+ * place, the others into their part of the scratch; so one thread copies nothing, and several nothing in turn. */
+static void place_rows(const row_job *j, int thread, int64_t first, int64_t last, const int64_t *n_entries, const int32_t *col,
+                       const double *value)
+{
+  int64_t from = 0;
+  if (!thread || first == last) return;
+  for (int t = 0; t < thread; ++t) from += n_entries[t];
+  for (int64_t i = first; i < last; ++i) j->to->start[i + 1] += from;
+  if (!n_entries[thread]) return;
+  memcpy(j->to->col + from, col, (size_t)n_entries[thread] * sizeof *col);
+  memcpy(j->to->value + from, value, (size_t)n_entries[thread] * sizeof *value);
+}
+
+/* Entries that one of so many threads may have of any of the matrices. */
+static int64_t most_of_thread(int n_jobs, const row_job *jobs, int threads)
+{
+  int64_t most = 0;
+  for (int q = 0; q < n_jobs; ++q) {
+    const int64_t here = (jobs[q].n / threads + 1) * jobs[q].most;
+    if (here > most) most = here;
+  }
+  return most;
+}
+
+static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row_job *jobs)
+{
+  mac_system *y = c->y;
+  int64_t    *n_entries; /* [job][thread] */
+  const int   threads = team_threads();
+  PetscFunctionBegin;
+  for (int q = 0; q < n_jobs; ++q) PetscCall(reserve_rows(jobs + q, y->rows_capacity[q]));
+  /* for a team of any size up to that: parts are rounded up by a row */
+  const int64_t room = threads > 1 ? most_of_thread(n_jobs, jobs, 1) + threads * (int64_t)MAX_ENTRIES : 0;
+  PetscCall(memory_reserve("rows on the way", room, sizeof *y->row_col, &y->capacity[34], &y->row_col));
+  PetscCall(memory_reserve("rows on the way", room, sizeof *y->row_value, &y->capacity[35], &y->row_value));
+  PetscCall(memory_alloc("entries of threads", MAX_JOBS * threads, sizeof *n_entries, &n_entries));
+  #pragma omp parallel
+  {
+    const int     t = omp_get_thread_num(), n = omp_get_num_threads();
+    const int64_t part = most_of_thread(n_jobs, jobs, n);
+    for (int q = 0; q < n_jobs; ++q) {
+      const row_job *j     = jobs + q;
+      const int64_t  first = j->n * t / n, last = j->n * (t + 1) / n;
+      int32_t       *col   = t ? y->row_col + (t - 1) * part : j->to->col;
+      double        *value = t ? y->row_value + (t - 1) * part : j->to->value;
+      n_entries[q * n + t] = write_rows(c, j, first, last, col, value);
+      #pragma omp barrier
+      place_rows(j, t, first, last, n_entries + q * n, col, value);
     }
   }
-  m->start[0] = 0;
-  for (int64_t i = 0; i < n; ++i) m->start[i + 1] += m->start[i];
-  for (int64_t q = 1; q < n_chunks; ++q) {
-    const int64_t  first = m->start[q * CHUNK], last = m->start[(q + 1) * CHUNK < n ? (q + 1) * CHUNK : n];
-    memmove(m->col + first, m->col + q * CHUNK * most, (size_t)(last - first) * sizeof *m->col);
-    memmove(m->value + first, m->value + q * CHUNK * most, (size_t)(last - first) * sizeof *m->value);
-  }
+  memory_free(&n_entries);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,15 +322,16 @@ static PetscErrorCode put_faces(mac_assembly *c)
 
 PetscErrorCode mac_operators_assemble(mac_assembly *c)
 {
-  mac_system *y = c->y;
+  mac_system   *y         = c->y;
+  const bool    is_direct = c->o->arrangement == MAC_COLOCATED && y->n_stress;
+  const row_job jobs[MAX_JOBS] = {{y->n_cells, y->n_faces, y->cell_slot, 6, write_pressure, &y->G},
+                                  {y->n_faces, y->n_cells, y->face_slot, 2, write_face_pressure, &y->GT},
+                                  {y->n_stress, y->n_faces, y->stress_slot, 12, write_stress, &y->D},
+                                  {y->n_faces, y->n_stress, y->face_slot, MAX_ENTRIES, write_face_stress, &y->DT}};
   PetscFunctionBegin;
   PetscCall(put_faces(c));
-  PetscCall(assemble_rows(c, y->n_cells, y->cell_slot, y->n_faces, 6, write_pressure, y->rows_capacity[0], &y->G));
-  PetscCall(assemble_rows(c, y->n_faces, y->face_slot, y->n_cells, 2, write_face_pressure, y->rows_capacity[1], &y->GT));
-  PetscCall(assemble_rows(c, y->n_stress, y->stress_slot, y->n_faces, 12, write_stress, y->rows_capacity[2], &y->D));
-  if (c->o->arrangement == MAC_COLOCATED && y->n_stress) {
-    PetscCall(assemble_rows(c, y->n_faces, y->face_slot, y->n_stress, 16, write_face_stress, y->rows_capacity[3], &y->DT));
-  } else {
+  PetscCall(assemble_rows(c, is_direct ? MAX_JOBS : MAX_JOBS - 1, jobs));
+  if (!is_direct) {
     sparse_rows_destroy(&y->DT);
     for (int q = 0; q < 3; ++q) y->rows_capacity[3][q] = 0;
     PetscCall(sparse_rows_transposed(&y->D, &y->DT));

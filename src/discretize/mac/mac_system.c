@@ -18,6 +18,7 @@ void mac_system_destroy(mac_system *y)
   memory_free(&y->friction), memory_free(&y->cohesion), memory_free(&y->rest_density);
   memory_free(&y->component), memory_free(&y->sample_cells), memory_free(&y->stress_slot);
   memory_free(&y->loan);
+  memory_free(&y->row_col), memory_free(&y->row_value);
   memory_free(&y->cell_of), memory_free(&y->normal_weight);
   for (int a = 0; a < 3; ++a) {
     memory_free(&y->face_of[a]), memory_free(&y->edge_weight[a]), memory_free(&y->block_count[a]);
@@ -69,10 +70,12 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
 
 void mac_state_accelerate(mac_state *s, const double dt_g[3])
 {
-  for (int a = 0; a < 3; ++a)
-    #pragma omp parallel for schedule(static)
+  #pragma omp parallel
+  for (int a = 0; a < 3; ++a) {
+    #pragma omp for schedule(static) nowait
     for (int64_t slot = 0; slot < s->grid.n_slots; ++slot)
       if (s->mass[a][slot] > 0.0) s->u[a][slot] += dt_g[a];
+  }
 }
 
 /* The face's own cells are that of its slot and the one before it along its axis. */
@@ -100,8 +103,9 @@ bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int6
 void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s)
 {
   const mac_grid *g = &s->grid;
-  for (int a = 0; a < 3; ++a)
-    #pragma omp parallel for schedule(static)
+  #pragma omp parallel
+  for (int a = 0; a < 3; ++a) {
+    #pragma omp for schedule(static) nowait
     for (int64_t slot = 0; slot < g->n_slots; ++slot) {
       const int32_t face = y->face_of[a][slot];
       double        push;
@@ -109,6 +113,7 @@ void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *
       else if (y->has_ghosts && mac_face_is_carried(y, s, a, slot, u, &push)) s->u[a][slot] += push;
       else if (mac_grid_is_closed(g, a, slot) || !(s->mass[a][slot] > 0.0)) s->u[a][slot] = 0.0;
     }
+  }
   mac_masses_repay(y, s->u);
   mac_velocity_extrapolate(g, y->layer, s->u);
 }

@@ -76,7 +76,9 @@ typedef struct {
   /* scratch of mac_system_assemble */
   double  *edge_weight[3], *normal_weight, *left[3];
   int64_t *block_count[3];
-  int64_t  capacity[34], rows_capacity[4][3];
+  int32_t *row_col;
+  double  *row_value;
+  int64_t  capacity[36], rows_capacity[4][3];
 } mac_system;
 
 /* *out is empty or of an earlier step, and serves again. s->u of faces without mass is extrapolated from those around. Borrows all;

@@ -283,12 +283,13 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict)
   const double limit = d->options->cfl * d->state.grid.h / d->dt, limit2 = limit * limit;
   double       fastest2 = 0.0;
   /* Interpolation averages: if no face is too fast, no particle is. */
-  for (int a = 0; a < 3 && !is_own; ++a) {
-    double        most = 0.0;
-    const double *u    = d->state.u[a];
-#pragma omp parallel for schedule(static) reduction(max : most)
-    for (int64_t i = 0; i < d->state.grid.n_slots; ++i) most = fmax(most, isfinite(u[i]) ? fabs(u[i]) : INFINITY);
-    fastest2 += most * most;
+  if (!is_own) {
+    const double *const *u = (const double *const *)d->state.u;
+    double               most[3] = {0.0, 0.0, 0.0};
+#pragma omp parallel for schedule(static) reduction(max : most[ : 3])
+    for (int64_t i = 0; i < d->state.grid.n_slots; ++i)
+      for (int a = 0; a < 3; ++a) most[a] = fmax(most[a], isfinite(u[a][i]) ? fabs(u[a][i]) : INFINITY);
+    fastest2 = v3_dot(most, most);
   }
   if (!is_own && fastest2 <= limit2) return;
   for (int b = 0; b < d->n_bodies; ++b) {

@@ -9,9 +9,10 @@ static void layer_of_block(const mac_grid *g, int64_t b, int axis, uint8_t here,
   int64_t tile[MAC_TILE];
   bool    has_tile = false;
   for (int l = 0; l < MAC_BLOCK; ++l) {
-    const int64_t slot = b * MAC_BLOCK + l;
-    next[slot]         = layer[slot];
-    if (layer[slot] != MAC_NO_LAYER || !mac_grid_has_face(g, axis, slot)) continue;
+    const int64_t slot     = b * MAC_BLOCK + l;
+    const bool    is_found = layer[slot] == 0 || (here > 0 && layer[slot] != MAC_NO_LAYER);
+    next[slot]             = is_found ? layer[slot] : MAC_NO_LAYER; /* what comes in as not 0 says no more than that */
+    if (is_found || !mac_grid_has_face(g, axis, slot)) continue;
     if (!has_tile) mac_grid_tile(g, b, tile), has_tile = true;
     for (int q = 0; q < 6; ++q) {
       const int64_t other = tile[mac_grid_tile_place(l) + step[q]];
@@ -20,21 +21,20 @@ static void layer_of_block(const mac_grid *g, int64_t b, int axis, uint8_t here,
   }
 }
 
+_Static_assert(MAC_LAYERS == 2, "mac_velocity_layers goes there and back once");
 PetscErrorCode mac_velocity_layers(const mac_grid *g, uint8_t *const layer[3])
 {
   uint8_t *next = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("layers of faces", g->n_slots, sizeof *next, &next));
-  for (int a = 0; a < 3; ++a) {
-    #pragma omp parallel for schedule(static)
-    for (int64_t s = 0; s < g->n_slots; ++s)
-      if (layer[a][s]) layer[a][s] = MAC_NO_LAYER;
-    for (int here = 0; here < MAC_LAYERS; ++here) {
-      #pragma omp parallel for schedule(static)
-      for (int64_t b = 0; b < g->n_blocks; ++b) layer_of_block(g, b, a, (uint8_t)here, layer[a], next);
-      #pragma omp parallel for schedule(static)
-      for (int64_t s = 0; s < g->n_slots; ++s) layer[a][s] = next[s];
-    }
+  PetscCall(memory_alloc("layers of faces", 3 * g->n_slots, sizeof *next, &next));
+  #pragma omp parallel
+  for (int here = 0; here < MAC_LAYERS; ++here) {
+    #pragma omp for schedule(static)
+    for (int64_t b = 0; b < g->n_blocks; ++b)
+      for (int a = 0; a < 3; ++a) {
+        uint8_t *const other = next + a * g->n_slots;
+        layer_of_block(g, b, a, (uint8_t)here, here ? other : layer[a], here ? layer[a] : other);
+      }
   }
   memory_free(&next);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -48,26 +48,31 @@ static bool has_layer(const uint8_t *layer, int64_t b, int which)
   return has;
 }
 
+static void extrapolate_block(const mac_grid *g, int64_t b, int which, const uint8_t *layer, double *u)
+{
+  int64_t tile[MAC_TILE];
+  if (!has_layer(layer, b, which)) return;
+  mac_grid_tile(g, b, tile);
+  for (int l = 0; l < MAC_BLOCK; ++l) {
+    double sum = 0.0;
+    int    n   = 0;
+    if (layer[b * MAC_BLOCK + l] != which) continue;
+    for (int q = 0; q < 6; ++q) {
+      const int64_t other = tile[mac_grid_tile_place(l) + step[q]];
+      if (other >= 0 && layer[other] == which - 1) sum += u[other], ++n;
+    }
+    u[b * MAC_BLOCK + l] = sum / n;
+  }
+}
+
 void mac_velocity_extrapolate(const mac_grid *g, uint8_t *const layer[3], double *const u[3])
 {
-  for (int a = 0; a < 3; ++a)
-    for (int which = 1; which <= MAC_LAYERS; ++which)
-      #pragma omp parallel for schedule(static)
-      for (int64_t b = 0; b < g->n_blocks; ++b) {
-        int64_t tile[MAC_TILE];
-        if (!has_layer(layer[a], b, which)) continue;
-        mac_grid_tile(g, b, tile);
-        for (int l = 0; l < MAC_BLOCK; ++l) {
-          double sum = 0.0;
-          int    n   = 0;
-          if (layer[a][b * MAC_BLOCK + l] != which) continue;
-          for (int q = 0; q < 6; ++q) {
-            const int64_t other = tile[mac_grid_tile_place(l) + step[q]];
-            if (other >= 0 && layer[a][other] == which - 1) sum += u[a][other], ++n;
-          }
-          u[a][b * MAC_BLOCK + l] = sum / n;
-        }
-      }
+  #pragma omp parallel
+  for (int which = 1; which <= MAC_LAYERS; ++which) {
+    #pragma omp for schedule(static)
+    for (int64_t b = 0; b < g->n_blocks; ++b)
+      for (int a = 0; a < 3; ++a) extrapolate_block(g, b, which, layer[a], u[a]);
+  }
 }
 
 /* What each face of a layer in a block gives to each of its sources; false: nothing. */
@@ -128,16 +133,19 @@ PetscErrorCode mac_velocity_carry(const mac_grid *g, uint8_t *const layer[3], do
   double  *share = NULL;
   uint8_t *gives = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("shares of mass", g->n_slots, sizeof *share, &share));
-  PetscErrorCode code = memory_alloc("blocks that give mass", g->n_blocks, sizeof *gives, &gives);
-  for (int a = 0; a < 3 && !code; ++a)
-    for (uint8_t which = MAC_LAYERS; which > 0; --which) {
-      #pragma omp parallel for schedule(static)
-      for (int64_t b = 0; b < g->n_blocks; ++b) gives[b] = share_block(g, b, which, layer[a], mass[a], share);
-      #pragma omp parallel for schedule(static)
-      for (int64_t b = 0; b < g->n_blocks; ++b)
-        if (is_given(g, b, gives)) take_block(g, b, which, layer[a], share, mass[a], u[a]);
-    }
+  PetscCall(memory_alloc("shares of mass", 3 * g->n_slots, sizeof *share, &share));
+  const PetscErrorCode code = memory_alloc("blocks that give mass", 3 * g->n_blocks, sizeof *gives, &gives);
+  #pragma omp parallel
+  for (uint8_t which = code ? 0 : MAC_LAYERS; which > 0; --which) {
+    #pragma omp for schedule(static)
+    for (int64_t b = 0; b < g->n_blocks; ++b)
+      for (int a = 0; a < 3; ++a)
+        gives[a * g->n_blocks + b] = share_block(g, b, which, layer[a], mass[a], share + a * g->n_slots);
+    #pragma omp for schedule(static)
+    for (int64_t b = 0; b < g->n_blocks; ++b)
+      for (int a = 0; a < 3; ++a)
+        if (is_given(g, b, gives + a * g->n_blocks)) take_block(g, b, which, layer[a], share + a * g->n_slots, mass[a], u[a]);
+  }
   memory_free(&gives);
   memory_free(&share);
   PetscCall(code);

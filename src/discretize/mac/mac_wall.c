@@ -74,8 +74,9 @@ PetscErrorCode mac_walls_hold(mac_assembly *c)
   for (int a = 0; a < 3; ++a)
     PetscCall(memory_reserve("friction of walls", c->g->n_slots, sizeof *y->left[a], &y->capacity[31 + a], &y->left[a]));
   double *const *left = y->left;
-  for (int pass = 0; pass < 2; ++pass) /* all shares from the velocities as they were */
-    #pragma omp parallel for schedule(static)
+  #pragma omp parallel
+  for (int pass = 0; pass < 2; ++pass) { /* all shares from the velocities as they were */
+    #pragma omp for schedule(static)
     for (int64_t block = 0; block < c->g->n_blocks; ++block) {
       int64_t tile[MAC_TILE];
       if (!touches_rough_wall(c->g, c->g->block[block])) continue;
@@ -88,5 +89,6 @@ PetscErrorCode mac_walls_hold(mac_assembly *c)
           else left[a][slot] = tile[place] == slot ? share_left(c, slot, tile, place, a) : 1.0;
       }
     }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
