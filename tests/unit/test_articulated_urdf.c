@@ -180,6 +180,10 @@ static void test_refusals(void **state)
       3, "only one factor");
   check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><cone/></geometry></collision></link>"), 3,
                 "no shape that is known");
+  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry of=\"b\"><sphere radius=\"1\"/></geometry></collision></link>"), 3,
+                "attribute of has no meaning here");
+  check_refused(ROBOT("<link name=\"a\">" INERTIAL("0 0 0", "0 0 0") "\n" INERTIAL("1 0 0", "0 0 0") "</link>"), 3,
+                "there is a <inertial> already, in line 2");
 }
 
 /* Of the job: what it adds to a URDF. */

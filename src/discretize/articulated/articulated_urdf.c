@@ -81,6 +81,14 @@ static bool wanted(const urdf *u, const xml_element *e, const char *attribute, i
   return numbers(u, e, attribute, n, out);
 }
 
+static bool may_repeat(const char *name)
+{
+  static const char *const many[] = {"link", "joint", "material", "visual", "collision"};
+  for (size_t k = 0; k < sizeof many / sizeof *many; ++k)
+    if (strcmp(name, many[k]) == 0) return true;
+  return false;
+}
+
 /* What an element may hold and say; the rest is named. Lists end with NULL. */
 static void check_words(const urdf *u, const xml_element *e, const char *const *children, const char *const *attributes)
 {
@@ -88,6 +96,9 @@ static void check_words(const urdf *u, const xml_element *e, const char *const *
     int i = 0;
     while (children[i] && strcmp(children[i], e->child[k]->name) != 0) ++i;
     if (!children[i]) COMPLAIN(u, e->child[k], "<%s> has no meaning here: leave it out", e->child[k]->name);
+    else if (!may_repeat(children[i]) && xml_child(e, children[i]) != e->child[k])
+      COMPLAIN(u, e->child[k], "there is a <%s> already, in line %d: leave one out", children[i],
+               xml_child(e, children[i])->mark.line);
   }
   for (int k = 0; k < e->n_attributes; ++k) {
     int i = 0;
@@ -288,6 +299,7 @@ static PetscErrorCode read_collision(const urdf *u, const xml_element *e, const 
     COMPLAIN(u, geometry ? geometry : e, "expected one <geometry> with one shape");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  check_words(u, geometry, WORDS(geometry->child[0]->name), NO_WORDS);
   const int  before = diagnostics_count(u->d);
   const pose at     = origin_of(u, e, base);
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, shape));

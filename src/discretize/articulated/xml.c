@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <expat.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { LARGEST = 64 << 20, DEEPEST = 100 };
 
@@ -89,14 +90,18 @@ static PetscErrorCode slurp(const char *file, const document_node *node, const c
     diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, strerror(errno));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode code = memory_alloc("xml", LARGEST + 1, 1, text);
-  const size_t   size = code ? 0 : fread(*text, 1, LARGEST + 1, f);
-  const bool     is_bad = ferror(f);
+  struct stat about;
+  const bool  is_file = fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode), is_large = is_file && about.st_size > LARGEST;
+  const size_t   size = is_file && !is_large ? (size_t)about.st_size : 0;
+  PetscErrorCode code = memory_alloc("xml", (int64_t)size + 1, 1, text);
+  const bool     is_bad = !is_file || (!code && (fread(*text, 1, size, f) != size || ferror(f)));
   (void)fclose(f);
   PetscCall(code);
-  if (is_bad || size > LARGEST) {
+  if (is_bad || is_large) {
     diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
-                          is_bad ? "the disk or the folder refuses" : "it has more than 64 MiB");
+                          is_large   ? "it has more than 64 MiB"
+                          : !is_file ? "it is no file"
+                                     : "the disk or the folder refuses");
     memory_free(text);
   }
   *n = (int)size;
