@@ -4,15 +4,21 @@ job=$(pwd)/jobs/exact/gripper.yaml
 status 0 "$program" check "$job" && says "gripper.left" && says "4 links, 3 degrees of freedom" && pass "a gripper from a URDF"
 status 0 "$program" check "$job" --set formulation=convex && pass "also under convex"
 for formulation in penalty monolith; do
-  status 2 "$program" check "$job" --set formulation=$formulation && says "bodies.gripper.kind: formulation $formulation cannot use kind articulated" && pass "$formulation refuses it"
+  status 2 "$program" check "$job" --set formulation=$formulation &&
+    says "bodies.gripper.kind: formulation $formulation cannot use kind articulated" && pass "$formulation refuses it"
 done
-status 2 "$program" check "$job" --set measure.grip.body=gripper && says "quantity contact_force wants a link with a shape of an articulated body: body: NAME.LINK" &&
+status 2 "$program" check "$job" --set measure.grip.body=gripper &&
+  says "quantity contact_force wants a link with a shape of an articulated body: body: NAME.LINK" &&
   pass "contacts are those of links"
-status 2 "$program" check "$job" --set measure.grip.body=gripper.carriage && says "wants a link with a shape" && pass "of those with a shape"
-status 2 "$program" check "$job" --set measure.finger.body=box && says "quantity joint_position wants a link" && pass "joints are meant by their links"
-status 2 "$program" check "$job" --set bodies.gripper.joints.wrist.position=1 && says "bodies.gripper.joints.wrist: the urdf has no such joint" && pass "a joint that is not there"
+status 2 "$program" check "$job" --set measure.grip.body=gripper.carriage && says "wants a link with a shape" &&
+  pass "of those with a shape"
+status 2 "$program" check "$job" --set measure.finger.body=box && says "quantity joint_position wants a link" &&
+  pass "joints are meant by their links"
+status 2 "$program" check "$job" --set bodies.gripper.joints.wrist.position=1 &&
+  says "bodies.gripper.joints.wrist: the urdf has no such joint" && pass "a joint that is not there"
 status 2 "$program" check "$job" --set bodies.gripper.urdf=nowhere.urdf && says "nowhere.urdf" && pass "a urdf that is not there"
-status 2 "$program" check "$job" --set 'bodies.gripper.loops=[{one: left, other: rihgt, at: [0, 0, 0]}]' && says "no link is called \"rihgt\"" && pass "a loop of a link that is not there"
+status 2 "$program" check "$job" --set 'bodies.gripper.loops=[{one: left, other: rihgt, at: [0, 0, 0]}]' &&
+  says "no link is called \"rihgt\"" && pass "a loop of a link that is not there"
 mkdir -p "$work/models" && cp jobs/convex/models/gripper.urdf "$work/models"
 urdf=$work/models/gripper.urdf
 wrong() { # sed command, line, what it says

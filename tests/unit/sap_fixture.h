@@ -17,8 +17,12 @@ typedef struct {
 
 static inline void sap_case_contacts(sap_case *c, uint64_t seed, sap_model model, double stiffest)
 {
-  const sap_parameters step = {.dt = 0.01, .relaxation = 0.01 * scene_random(seed, 10, 0) + 0.01, .near_rigid = 1.0, .stiction = 1e-3,
-                               .dissipation = 5.0, .slip = 1e-4};
+  const sap_parameters step = {.dt          = 0.01,
+                               .relaxation  = 0.01 * scene_random(seed, 10, 0) + 0.01,
+                               .near_rigid  = 1.0,
+                               .stiction    = 1e-3,
+                               .dissipation = 5.0,
+                               .slip        = 1e-4};
   for (int64_t a = 0; a < c->scene.n; ++a) {
     const double *W    = delassus_diagonal(c->w) + 9 * a;
     double        norm = 0.0;
@@ -31,8 +35,8 @@ static inline void sap_case_contacts(sap_case *c, uint64_t seed, sap_model model
   }
 }
 
-static inline void sap_case_create(sap_case *c, uint64_t seed, int64_t n_bodies, int64_t size, int64_t width, int64_t n, sap_model model,
-                                   double stiffest)
+static inline void sap_case_create(sap_case *c, uint64_t seed, int64_t n_bodies, int64_t size, int64_t width, int64_t n,
+                                   sap_model model, double stiffest)
 {
   memset(c, 0, sizeof *c);
   scene_create(seed, n_bodies, size, width, n, 0.0, &c->scene);

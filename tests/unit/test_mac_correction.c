@@ -17,7 +17,8 @@ static double beyond(double t)
   double part = 0.0, all = 0.0;
   if (t >= 1.0) return 0.0;
   for (int i = 0; i <= STEPS; ++i) {
-    const double w = (i == 0 || i == STEPS ? 1.0 : i % 2 ? 4.0 : 2.0) / STEPS, u = t + (1.0 - t) * i / STEPS, v = -1.0 + 2.0 * i / STEPS;
+    const double w = (i == 0 || i == STEPS ? 1.0 : i % 2 ? 4.0 : 2.0) / STEPS;
+    const double u = t + (1.0 - t) * i / STEPS, v = -1.0 + 2.0 * i / STEPS;
     part += w * (1.0 - t) * pow(1.0 - u * u, 4), all += w * 2.0 * pow(1.0 - v * v, 4);
   }
   return part / all;
@@ -67,8 +68,9 @@ static double multiplier_of(const double (*x)[3], int p, bool is_periodic, doubl
 static void moves_are_those_of_the_formulas(void **unused)
 {
   (void)unused;
-  static const mac_wall walls[2][3][2] = {{{MAC_WALL_ROUGH, MAC_WALL_SMOOTH}, {MAC_WALL_SMOOTH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}},
-                                          {{MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}}};
+  static const mac_wall walls[2][3][2] = {
+      {{MAC_WALL_ROUGH, MAC_WALL_SMOOTH}, {MAC_WALL_SMOOTH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}},
+      {{MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}}};
   static const double   min[3] = {0};
   static const int32_t  cells[3] = {CELLS, CELLS, CELLS};
   const mac_packing     packing = mac_packing_of(h * h * h / 8.0, R);
@@ -104,13 +106,15 @@ static void moves_are_those_of_the_formulas(void **unused)
       double move[3] = {0}, d[3];
       for (int q = 0; q < N; ++q) {
         const double r = arm_to(x, p, q, is_periodic, d);
-        if (q != p && r < 1.0) v3_axpy(move, -3.0 * (1.0 - r) * (1.0 - r) / r / packing.reference * (multiplier[p] + multiplier[q]), d);
+        if (q != p && r < 1.0)
+          v3_axpy(move, -3.0 * (1.0 - r) * (1.0 - r) / r / packing.reference * (multiplier[p] + multiplier[q]), d);
       }
       v3_axpy(move, multiplier[p], wall[p]);
       v3_scale(move, R, move);
       const double length = v3_norm(move);
       if (length > longest) v3_scale(move, longest / length, move), ++n_limited;
-      for (int a = 0; a < 3; ++a) assert_close(at[0][a][p] - x[p][a], move[a], 2e-4 * R); /* single precision, and next to each other */
+      for (int a = 0; a < 3; ++a)
+        assert_close(at[0][a][p] - x[p][a], move[a], 2e-4 * R); /* single precision, and next to each other */
     }
     assert_true(kind < 2 ? n_limited == 0 : n_limited > N / 4);
     mac_correction_free(&c);

@@ -11,11 +11,17 @@ static const sap_options exact_search = {SAP_SEARCH_EXACT, 1e-10, 200};
 
 static sap_contact random_contact(uint64_t seed, sap_model model)
 {
-  const sap_parameters step = {.dt = 0.01, .relaxation = 0.02 * random_u01(seed, 0, 1), .near_rigid = 1.0, .stiction = pow(10, -3.0 * random_u01(seed, 1, 1)),
-                               .dissipation = 10.0 * random_u01(seed, 2, 1), .slip = 1e-2};
-  const sap_source s = {.mu = random_index(seed, 3, 1, 8) ? 2.0 * random_u01(seed, 4, 1) : 0.0, .gap = random_range(seed, 5, 1, -2e-3, 5e-4),
-                        .stiffness = pow(10.0, 1.0 + 5.0 * random_u01(seed, 6, 1)), .w = 0.5 + random_u01(seed, 7, 1),
-                        .normal_speed = random_range(seed, 8, 1, -0.2, 0.1)};
+  const sap_parameters step = {.dt          = 0.01,
+                               .relaxation  = 0.02 * random_u01(seed, 0, 1),
+                               .near_rigid  = 1.0,
+                               .stiction    = pow(10, -3.0 * random_u01(seed, 1, 1)),
+                               .dissipation = 10.0 * random_u01(seed, 2, 1),
+                               .slip        = 1e-2};
+  const sap_source     s    = {.mu           = random_index(seed, 3, 1, 8) ? 2.0 * random_u01(seed, 4, 1) : 0.0,
+                               .gap          = random_range(seed, 5, 1, -2e-3, 5e-4),
+                               .stiffness    = pow(10.0, 1.0 + 5.0 * random_u01(seed, 6, 1)),
+                               .w            = 0.5 + random_u01(seed, 7, 1),
+                               .normal_speed = random_range(seed, 8, 1, -0.2, 0.1)};
   return sap_contact_make(model, &step, &s);
 }
 
@@ -47,15 +53,17 @@ static void regularised_law_is_a_complementarity(void **state)
 
 typedef double (*law)(const sap_contact *, const double *, double *, double *);
 
-/* What differences of a law may be off by at u: sums of the sizes of what l and r are made of, which rounding errors are parts of, and
- * bounds of third derivatives of l and of second ones of r, where no kink is near. rho: what it bends over across the normal [m/s]. */
+/* What differences of a law may be off by at u: sums of the sizes of what l and r are made of, which rounding errors are parts of,
+ * and bounds of third derivatives of l and of second ones of r, where no kink is near. rho: what it bends over across the normal
+ * [m/s]. */
 typedef struct {
   double energy, impulse, third, fourth;
 } law_size;
 
 static law_size size_of_law(sap_model model, const sap_contact *c, const double u[3], const double r[3], double size, double rho)
 {
-  if (model == SAP_REGULARISED) { /* of second degree in bias - u_N + mu |u_T|: only |u_T| has third derivatives, up to 1.2 / |u_T|^2 */
+  if (model == SAP_REGULARISED) {
+    /* of second degree in bias - u_N + mu |u_T|: only |u_T| has third derivatives, up to 1.2 / |u_T|^2 */
     const double reach = fabs(c->bias) + fabs(u[0]) + fabs(u[1]) + fabs(u[2]);
     return (law_size){2.0 * v3_norm(r) * reach, 4.0 * size * reach, 6.0 * size / rho, 30.0 * size / (rho * rho)};
   }
@@ -77,9 +85,9 @@ static double largest(const double G[9], double size)
   return size;
 }
 
-/* r = -dl/du and G = -dr/du by central differences with the step that takes most from both of their errors, eps^(1/3) of what the law
- * bends over. What they may be off by is h^2/6 of the next derivative and the rounding errors of some ten operations over h; over a
- * kink, of r, h times the larger G, and of G anything. */
+/* r = -dl/du and G = -dr/du by central differences with the step that takes most from both of their errors, eps^(1/3) of what the
+ * law bends over. What they may be off by is h^2/6 of the next derivative and the rounding errors of some ten operations over h;
+ * over a kink, of r, h times the larger G, and of G anything. */
 static void laws_are_derivatives(void **state)
 {
   const law      laws[2] = {sap_law_regularised, sap_law_lagged};
@@ -128,15 +136,18 @@ static void laws_are_derivatives(void **state)
 /* Spring and damper of the user's, in closed form; and no spring's period below near_rigid dt. */
 static void compliance_is_the_springs(void **state)
 {
-  const sap_parameters step = {.dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .dissipation = 0.0, .slip = 1e-4};
-  const sap_source     soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0}, hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
+  const sap_parameters step = {
+      .dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .dissipation = 0.0, .slip = 1e-4};
+  const sap_source     soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
+  const sap_source     hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
   const double         u[3] = {-0.02, 0.0, 0.0};
   double               r[3];
   sap_contact          c = sap_contact_make(SAP_REGULARISED, &step, &soft);
   (void)state;
   sap_law_regularised(&c, u, r, NULL); /* r/dt = -k (gap + dt u) - relaxation k u */
   assert_close(r[0], 0.01 * (-200.0 * (-1e-3 + 0.01 * -0.02) - 0.02 * 200.0 * -0.02), 1e-15);
-  c = sap_contact_make(SAP_REGULARISED, &step, &hard); /* k_eff = 1/(R dt (dt + relaxation)); without damper, period 2 pi (m/k)^1/2 = dt */
+  /* k_eff = 1/(R dt (dt + relaxation)); without damper, period 2 pi (m/k)^1/2 = dt */
+  c = sap_contact_make(SAP_REGULARISED, &step, &hard);
   assert_close(2.0 * M_PI * sqrt(0.01 * 0.01 * c.R_n / 2.0), 0.01, 1e-15);
   const sap_source open = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
   const double     touch[3] = {-0.1, 0.3, 0.0}, past[3] = {-0.11, 0.0, 0.0};
@@ -153,8 +164,8 @@ static void compliance_is_the_springs(void **state)
 
 /* ---- the solver ---- */
 
-/* Gap between the cost and its dual, gamma . (bias - u_free) - 1/2 gamma . (W + R) gamma, over the cost of the start: half of the squared
- * errors of velocities and impulses, each in its norm, is at most that [J]. */
+/* Gap between the cost and its dual, gamma . (bias - u_free) - 1/2 gamma . (W + R) gamma, over the cost of the start: half of the
+ * squared errors of velocities and impulses, each in its norm, is at most that [J]. */
 static double duality_gap(sap_case *c, const double *v, const double *r)
 {
   const int64_t n = c->scene.n, n_dof = c->scene.M.n_rows;
@@ -173,7 +184,8 @@ static double duality_gap(sap_case *c, const double *v, const double *r)
     const sap_contact *k = c->contact + a;
     double             u[3] = {0}, any[3];
     for (int i = 0; i < 3; ++i) {
-      for (int64_t e = c->scene.H.start[3 * a + i]; e < c->scene.H.start[3 * a + i + 1]; ++e) u[i] += c->scene.H.value[e] * v[c->scene.H.col[e]];
+      for (int64_t e = c->scene.H.start[3 * a + i]; e < c->scene.H.start[3 * a + i + 1]; ++e)
+        u[i] += c->scene.H.value[e] * v[c->scene.H.col[e]];
       const double R = i ? k->R_t : k->R_n, ri = r[3 * a + i];
       dual += ri * ((i ? 0.0 : k->bias) - c->scene.q[3 * a + i]) - 0.5 * ri * (Wr[3 * a + i] + R * ri);
     }
@@ -196,7 +208,8 @@ static void solve_dual(sap_case *c, double *g)
   for (int k = 0; k < 60; ++k) { /* largest eigenvalue */
     delassus_apply(c->w, y, grad);
     double norm = 0.0;
-    for (int64_t i = 0; i < 3 * n; ++i) grad[i] += (i % 3 ? c->contact[i / 3].R_t : c->contact[i / 3].R_n) * y[i], norm += grad[i] * grad[i];
+    for (int64_t i = 0; i < 3 * n; ++i)
+      grad[i] += (i % 3 ? c->contact[i / 3].R_t : c->contact[i / 3].R_n) * y[i], norm += grad[i] * grad[i];
     L = sqrt(norm);
     for (int64_t i = 0; i < 3 * n; ++i) y[i] = grad[i] / L;
   }
@@ -266,7 +279,8 @@ static void always_converges(void **state)
     sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
     assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
     if (out.verdict != SAP_OK)
-      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_verdict_text(out.verdict), (int)out.iterations, out.error);
+      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_verdict_text(out.verdict), (int)out.iterations,
+               out.error);
     if (c.p.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
     sum += out.iterations, ++count[out.iterations / 5];
@@ -274,7 +288,9 @@ static void always_converges(void **state)
   }
   if (asked)
     for (int k = 0; k <= most / 5; ++k) print_message("%3d-%3d iterations: %6d problems\n", 5 * k, 5 * k + 4, (int)count[k]);
-  if (asked) print_message("all %d solved, %.1f iterations on average, at most %d; largest gap %.1e\n", (int)n, (double)sum / (double)n, (int)most, gap);
+  if (asked)
+    print_message("all %d solved, %.1f iterations on average, at most %d; largest gap %.1e\n", (int)n, (double)sum / (double)n,
+                  (int)most, gap);
   assert_close(gap, 0.0, 1e-12);
   assert_true(most <= 60);
   assert_no_leak();
@@ -306,7 +322,8 @@ static void minimum_is_unique(void **state)
   assert_no_leak();
 }
 
-/* Long chains touched at few unknowns: the complement gives what the whole gives, and v obeys A (v - v_free) = J^T r to rounding. */
+/* Long chains touched at few unknowns: the complement gives what the whole gives, and v obeys A (v - v_free) = J^T r to
+ * rounding. */
 static void reduction_changes_nothing(void **state)
 {
   (void)state;
@@ -337,7 +354,8 @@ static void reduction_changes_nothing(void **state)
   assert_close(worst, 0.0, 1e-8);
   for (int64_t i = 0; i < 800; ++i) {
     double sum = 0.0;
-    for (int64_t k = c.scene.M.start[i]; k < c.scene.M.start[i + 1]; ++k) sum += c.scene.M.value[k] * (c.v[c.scene.M.col[k]] - c.v_free[c.scene.M.col[k]]);
+    for (int64_t k = c.scene.M.start[i]; k < c.scene.M.start[i + 1]; ++k)
+      sum += c.scene.M.value[k] * (c.v[c.scene.M.col[k]] - c.v_free[c.scene.M.col[k]]);
     zero[i] = sum;
   }
   for (int64_t i = 0; i < 15; ++i)
@@ -395,6 +413,7 @@ static void nothing_to_do(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(laws_are_derivatives), cmocka_unit_test(compliance_is_the_springs),
-          cmocka_unit_test(agrees_with_an_independent_solver), cmocka_unit_test(always_converges), cmocka_unit_test(minimum_is_unique),
-          cmocka_unit_test(reduction_changes_nothing), cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(nothing_to_do))
+TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(laws_are_derivatives),
+          cmocka_unit_test(compliance_is_the_springs), cmocka_unit_test(agrees_with_an_independent_solver),
+          cmocka_unit_test(always_converges), cmocka_unit_test(minimum_is_unique), cmocka_unit_test(reduction_changes_nothing),
+          cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(nothing_to_do))

@@ -1,11 +1,13 @@
-/* Steps of the formulation `convex`: creep, depth and height in closed form, momentum, impact, linearising again, threads of laws. */
+/* Steps of the formulation `convex`: creep, depth and height in closed form, momentum, impact, linearising again, threads of
+ * laws. */
 #include "formulation_fixture.h"
 #include <stdio.h>
 #include "core/math3.h"
 
 #define HEAD                                                                                                                       \
   "stickslip: 1\nname: test\nformulation: convex\n"                                                                                \
-  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, poisson_ratio: 0.3}\n" \
+  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, "   \
+  "poisson_ratio: 0.3}\n"                                                                                                          \
   "  jelly: {model: linear_corotated, density: 1000, youngs_modulus: 1.0e4, poisson_ratio: 0.3}\n"
 #define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
 #define CUBE "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}%s}\n"
@@ -32,16 +34,19 @@ static void test_creep_and_depth(void **state)
   for (int soft = 0; soft < 2; ++soft) {
     world w0;
     char  text[2000];
-    snprintf(text, sizeof text, HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE "contact: {friction: 0.5%s}\n"
-             "solver: {convex: {tolerance: 1.0e-12, stiction: 1.0e-2, near_rigid: 2, relaxation_time: 0.03}}\n", "", soft ? ", stiffness: 2.0e4" : "");
+    snprintf(text, sizeof text,
+             HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE "contact: {friction: 0.5%s}\n"
+                  "solver: {convex: {tolerance: 1.0e-12, stiction: 1.0e-2, near_rigid: 2, relaxation_time: 0.03}}\n",
+             "", soft ? ", stiffness: 2.0e4" : "");
     open_world(text, &w0);
     for (int k = 0; k < 120; ++k) step(&w0);
     const rigid_body *b = rigid(&w0, "cube");
     const double      R = fmax(4.0 * w / (4.0 * M_PI * M_PI), soft ? 1.0 / (h * 2e4 * (h + 0.03)) : 0.0);
     assert_close(w0.report.contact.creep, 1e-2 * w * m * g_T * h / 4.0, 1e-4 * 1e-2 * w * m * g_T * h / 4.0);
     assert_close(b->v[0], w0.report.contact.creep, 1e-7);
-    const double most = 1e-2 * w * 0.5 * m * (g_N / 4.0 + g_T / 4.0) * h; /* the lower corners carry the moment, m g_T a/2 over a, too */
-    assert_close(w0.report.contact.creep_bound, most, 1e-3 * most); /* it leans a little */
+    /* The lower corners carry the moment, m g_T a/2 over a, too. It leans a little. */
+    const double most = 1e-2 * w * 0.5 * m * (g_N / 4.0 + g_T / 4.0) * h;
+    assert_close(w0.report.contact.creep_bound, most, 1e-3 * most);
     assert_int_equal(w0.report.contact.n_active, 4);
     assert_int_equal(w0.report.contact.n_sliding, 0);
     assert_close(0.1 - b->c[2], R * m * g_N * h / 4.0 * (h + 0.03), 1e-3 * R * m * g_N * h / 4.0 * (h + 0.03));
@@ -60,8 +65,11 @@ static void test_riding(void **state)
   const double h = 1e-2, m = 8.0, k = 5e3, s = 0.02, mu = 0.3;
   world        w;
   char         text[2000];
-  snprintf(text, sizeof text, HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, 0, 0]}}\n" CUBE
-           "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02}}\n", ", force: [23.544, 0, 0]");
+  snprintf(text, sizeof text,
+           HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, "
+                "0, 0]}}\n" CUBE
+                "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02}}\n",
+           ", force: [23.544, 0, 0]");
   open_world(text, &w); /* 0.3 m g: the force that keeps it where it is */
   for (int i = 0; i < 200; ++i) step(&w);
   const rigid_body *b = rigid(&w, "cube");
@@ -80,12 +88,16 @@ static void test_momentum(void **state)
 {
   (void)state;
   static const char *const bodies[] = {
-      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.16], radius: 0.05}}, velocity: [0.2, 0, -1], angular_velocity: [5, 0, 3]}\n"
+      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.16], radius: 0.05}}, velocity: [0.2, 0, -1], "
+      "angular_velocity: [5, 0, 3]}\n"
       "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}}\n",
-      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.16], radius: 0.05}}, velocity: [0.2, 0, -1], angular_velocity: [5, 0, 3]}\n"
+      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.16], radius: 0.05}}, velocity: [0.2, 0, -1], "
+      "angular_velocity: [5, 0, 3]}\n"
       "  soft: {kind: fem, material: jelly, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}}\n",
-      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.07], radius: 0.05}}, velocity: [0.2, 0, -1], angular_velocity: [5, 0, 3]}\n"
-      "  sheet: {kind: cloth, sheet: {corner: [-0.1, -0.1, 0], u: [0.2, 0, 0], v: [0, 0.2, 0], cells: [4, 4]}, mass_per_area: 0.2, stretch: 100, bending: 1.0e-5}\n"};
+      "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.0, 0, 0.07], radius: 0.05}}, velocity: [0.2, 0, -1], "
+      "angular_velocity: [5, 0, 3]}\n"
+      "  sheet: {kind: cloth, sheet: {corner: [-0.1, -0.1, 0], u: [0.2, 0, 0], v: [0, 0.2, 0], cells: [4, 4]}, mass_per_area: 0.2, "
+      "stretch: 100, bending: 1.0e-5}\n"};
   for (int c = 0; c < 3; ++c) {
     world   w;
     char    text[3000];
@@ -117,9 +129,12 @@ static void test_linearised_again(void **state)
   for (int k = 0; k < 2; ++k) {
     world w;
     char  text[2000];
-    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
-             "  soft: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.001], max: [0.1, 0.1, 0.201]}}, velocity: [0, 0, -3]}\n"
-             "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-6}, convex: {linearisations: %d}}\n", k ? 30 : 1);
+    snprintf(text, sizeof text,
+             HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                  "  soft: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.001], max: [0.1, 0.1, "
+                  "0.201]}}, velocity: [0, 0, -3]}\n"
+                  "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-6}, convex: {linearisations: %d}}\n",
+             k ? 30 : 1);
     open_world(text, &w);
     for (int i = 0; i < 3; ++i) step(&w);
     left[k] = w.report.residual;
@@ -130,7 +145,8 @@ static void test_linearised_again(void **state)
   assert_no_leak();
 }
 
-/* stiffness: 0 keeps a pair apart, in this formulation as under penalty; the lagged law knows no friction in the step of an impact. */
+/* stiffness: 0 keeps a pair apart, in this formulation as under penalty; the lagged law knows no friction in the step of an
+ * impact. */
 static void test_laws(void **state)
 {
   (void)state;
@@ -141,9 +157,11 @@ static void test_laws(void **state)
   for (int k = 0; k < 10; ++k) step(&w);
   assert_close(rigid(&w, "ball")->v[2], -9.81 * 0.1, 1e-12);
   close_world(&w);
-  open_world(HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+  open_world(HEAD
+             "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
              "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
-             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, dissipation: 10, tolerance: 1.0e-10}}\n", &w);
+             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, dissipation: 10, tolerance: 1.0e-10}}\n",
+             &w);
   step(&w);
   assert_close(rigid(&w, "ball")->v[0], 1.0, 1e-12);
   for (int k = 0; k < 400; ++k) step(&w); /* rolls, without riding higher: depth m g / k */
@@ -154,5 +172,5 @@ static void test_laws(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_creep_and_depth), cmocka_unit_test(test_riding), cmocka_unit_test(test_momentum), cmocka_unit_test(test_linearised_again),
-          cmocka_unit_test(test_laws))
+TEST_MAIN(cmocka_unit_test(test_creep_and_depth), cmocka_unit_test(test_riding), cmocka_unit_test(test_momentum),
+          cmocka_unit_test(test_linearised_again), cmocka_unit_test(test_laws))

@@ -35,8 +35,8 @@ typedef struct sap_options {
    .is_open = true, .help = "of the contact problem: error of momentum over momentum or impulse, whichever is larger"},            \
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(T, member.max_iterations), .fallback = "200", .min = 1,           \
    .max = 1000000, .help = "Newton iterations of a contact problem, 5 to 30 as a rule"},                                           \
-  {.name = "search", .type = KEY_ENUM, .offset = offsetof(T, member.search), .choices = sap_searches, .choice_help = sap_search_help, \
-   .fallback = "exact", .help = "along Newton's direction"}
+  {.name = "search", .type = KEY_ENUM, .offset = offsetof(T, member.search), .choices = sap_searches,                      \
+   .choice_help = sap_search_help, .fallback = "exact", .help = "along Newton's direction"}
 extern const char *const sap_searches[], *const sap_search_help[];
 
 #define SAP_VERDICT_TABLE(X)                                               \

@@ -179,10 +179,11 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
     for (int j = i; j < s->n_bodies; ++j) {
       const contact_law *law = &s->laws[i * s->n_bodies + j];
       if (law->never_touch || !isnan(law->stiffness)) continue;
-      diagnostics_add(d, (where ? where : root)->mark, "contact.stiffness",
-                      "missing: \"%s\" and \"%s\" may touch, and law: lagged needs the stiffness of what touches; give one in N/m, or "
-                      "take law: regularised",
-                      s->bodies[i].name, s->bodies[j].name);
+      diagnostics_add(
+          d, (where ? where : root)->mark, "contact.stiffness",
+          "missing: \"%s\" and \"%s\" may touch, and law: lagged needs the stiffness of what touches; give one in N/m, or "
+          "take law: regularised",
+          s->bodies[i].name, s->bodies[j].name);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,28 +3,40 @@
 
 static const char *const laws[]     = {[SAP_REGULARISED] = "regularised", [SAP_LAGGED] = "lagged", NULL};
 static const char *const law_help[] = {
-    "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step; what sticks creeps, what slides rides higher by "
-    "friction * speed * (step + relaxation_time)",
-    "friction is limited by the load of the step before, [CastroHanMasterjohn2023]: nothing rides higher, and impacts rub a step late"};
+    "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step; what sticks "
+    "creeps, what slides rides higher by friction * speed * (step + relaxation_time)",
+    "friction is limited by the load of the step before, [CastroHanMasterjohn2023]: nothing rides higher, and impacts rub a step "
+    "late"};
 
 static const key_spec keys[] = {
-  {.name = "law", .type = KEY_ENUM, .offset = offsetof(convex_options, law), .choices = laws, .choice_help = law_help, .fallback = "regularised",
-   .help = "what makes contact convex"},
-  {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s", .is_optional = true, .min = 0, .max = INFINITY,
+  {.name = "law", .type = KEY_ENUM, .offset = offsetof(convex_options, law), .choices = laws, .choice_help = law_help,
+   .fallback = "regularised", .help = "what makes contact convex"},
+  {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
+   .is_optional = true, .min = 0, .max = INFINITY,
    .help = "of law: regularised: damping of a contact over its stiffness. One step if not given"},
-  {.name = "dissipation", .type = KEY_REAL, .offset = offsetof(convex_options, dissipation), .unit = "s/m", .fallback = "0", .min = 0, .max = INFINITY,
+  {.name = "dissipation", .type = KEY_REAL, .offset = offsetof(convex_options, dissipation), .unit = "s/m", .fallback = "0",
+   .min = 0, .max = INFINITY,
    .help = "of law: lagged: forces are stiffness * depth * (1 + dissipation * speed of closing), after Hunt and Crossley"},
-  {.name = "near_rigid", .type = KEY_REAL, .offset = offsetof(convex_options, near_rigid), .fallback = "1", .min = 0, .max = 100, .is_open = true,
-   .help = "no contact vibrates with a period below this many steps: stiffer ones, and those without stiffness, are as stiff as that"},
-  {.name = "stiction", .type = KEY_REAL, .offset = offsetof(convex_options, stiction), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
+  {.name = "near_rigid", .type = KEY_REAL, .offset = offsetof(convex_options, near_rigid), .fallback = "1", .min = 0, .max = 100,
+   .is_open = true,
+   .help = "no contact vibrates with a period below this many steps: stiffer ones, and those without stiffness, are as stiff as "
+           "that"},
+  {.name = "stiction", .type = KEY_REAL, .offset = offsetof(convex_options, stiction), .fallback = "1.0e-3", .min = 0, .max = 1,
+   .is_open = true,
    .help = "what sticks creeps with at most this times friction * (load/mass) * step"},
-  {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4", .min = 0, .max = INFINITY, .is_open = true,
+  {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
+   .min = 0, .max = INFINITY, .is_open = true,
    .help = "of law: lagged: speed at which friction is at 71 % of what it is in full sliding, at least"},
-  {.name = "linearisations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "1", .min = 1, .max = 100,
-   .help = "contact is solved for with bodies linearised at their free motion, then, up to this often, at what came out, until solver.newton.tolerance is met"},
-  {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .fallback = "1.0e-6", .min = 0, .max = INFINITY,
-   .help = "a contact problem that rounding errors keep from its tolerance is taken below this error, else the step is retried smaller"},
+  {.name = "linearisations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "1", .min = 1,
+   .max = 100,
+   .help = "contact is solved for with bodies linearised at their free motion, then, up to this often, at what came out, until "
+           "solver.newton.tolerance is met"},
+  {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .fallback = "1.0e-6",
+   .min = 0, .max = INFINITY,
+   .help = "a contact problem that rounding errors keep from its tolerance is taken below this error, else the step is retried "
+           "smaller"},
   SAP_OPTIONS_KEYS(convex_options, sap),
   {.name = NULL}};
-const key_table convex_options_table = {.name = "solver.convex", .help = "Contact of formulation convex: its law, and how impulses are found.",
+const key_table convex_options_table = {.name = "solver.convex",
+                                        .help = "Contact of formulation convex: its law, and how impulses are found.",
                                         .size = sizeof(convex_options), .keys = keys};
