@@ -13,10 +13,13 @@ done
 status 0 "$program" friction "$work"/dump/fclib/step_000000030.hdf5 --from-guess 0 --solver splitting --tol 2e-8 && says ", 0 iterations" && pass "what is written as a solution is one"
 status 0 "$program" friction "$work"/dump/fclib/*.hdf5 && pass "and is found from nothing, too"
 status 0 "$program" run "$job" --out "$work/dump" --threads 1 --no-picture --steps 5 --force
-[ -z "$(ls "$work/dump/fclib")" ] && pass "problems of the run before are gone"
+[ -z "$(ls "$work/dump/fclib")" ] || fail "not so: problems of the run before are gone"
+pass "problems of the run before are gone"
 
 # A solver that is given no time, and impulses that may not be wrong: the step is halved, in vain, and the run says why.
 status 4 "$program" run "$job" --out "$work/failed" --no-picture --set solver.friction.max_iterations=1 --set solver.friction.method=splitting \
   --set solver.friction_stall_tolerance=0 --set time.retry.halvings=1
-says "no impulses were found that obey the law of friction" && grep -q "dt/2" "$work/failed/failure.txt" && pass "a failed solve is retried with half a step, then named"
+says "no impulses were found that obey the law of friction" && grep -q "dt/2" "$work/failed/failure.txt" ||
+  fail "not so: a failed solve is retried with half a step, then named"
+pass "a failed solve is retried with half a step, then named"
 status 2 "$program" check "$job" --set contact.stiffness=1 && says "contact.stiffness: formulation exact cannot use it" && pass "springs are refused"

@@ -38,7 +38,8 @@ limited "a measure" 12 height.csv --set time.end=2 --set time.frame=0 --set outp
 [ $got = 0 ] || fail "a log that cannot be written stopped the run: exit $got"
 status 0 "$program" diff "$work/whole" "$work/log" && pass "a log on a full disk: the run goes on without it"
 "$program" schema >/dev/full 2>"$work/out"; got=$?
-[ $got = 3 ] && says "cannot write the output" && pass "output on a full disk is code 3"
+[ $got = 3 ] && says "cannot write the output" || fail "not so: output on a full disk is code 3"
+pass "output on a full disk is code 3"
 
 # ---- a real disk, full -------------------------------------------------------------------------------------------------
 mkdir "$work/disk"

@@ -9,7 +9,8 @@ status 0 "$program" check "$job" && says "formulation monolith: " && says "grid 
   says "gate (friction 0.2)" && pass "check says what is solved for, and in what"
 runs_alike_on_threads "$job"
 resumes_from_everywhere push pressure
-column "$work/whole" contacts | awk '$1 > most { most = $1 } END { exit !(most >= 4) }' && pass "bodies touch each other"
+column "$work/whole" contacts | awk '$1 > most { most = $1 } END { exit !(most >= 4) }' || fail "not so: bodies touch each other"
+pass "bodies touch each other"
 column "$work/whole" yield | awk '$1 > 1.2 || $1 < 0 { bad = 1 } $1 > 0.5 { yields = 1 } END { exit bad || !yields }' && pass "stress is in its cone, and on it"
 # What continuum and body do to each other is the same; where nothing comes from outside, motion only dies down.
 awk -F, 'FNR == NR { a[$1] = $3; next } FNR > 1 && $3 + a[$1] != 0 { bad = 1 } FNR > 1 && $3 > most { most = $3 } END { exit bad || !(most > 1) }' \
@@ -20,11 +21,16 @@ column "$work/adrift" kinetic_energy | awk '$1 > last && NR > 1 { bad = 1 } { la
 
 # Too fast for the grid: the step is cut until it is not; in vain, if it may not be.
 status 0 "$program" run "$job" --out "$work/fast" --threads 1 --no-picture --set bodies.column.velocity='[6, 0, 0]' --set mac.cfl=0.5 --set time.end=0.008
-[ "$(column "$work/fast" retries | awk '{ n += $1 } END { print (n > 0) }')" = 1 ] && pass "steps in which particles would cross too many cells are cut"
+[ "$(column "$work/fast" retries | awk '{ n += $1 } END { print (n > 0) }')" = 1 ] ||
+  fail "not so: steps in which particles would cross too many cells are cut"
+pass "steps in which particles would cross too many cells are cut"
 status 0 "$program" run "$job" --out "$work/fast" --threads 1 --no-picture --set bodies.brick.velocity='[-20, 0, 0]' --set mac.cfl=0.5 --set time.end=0.004 --force
-[ "$(column "$work/fast" retries)" -gt 0 ] && pass "so are steps in which bodies would"
+[ "$(column "$work/fast" retries)" -gt 0 ] || fail "not so: so are steps in which bodies would"
+pass "so are steps in which bodies would"
 status 4 "$program" run "$job" --out "$work/failed" --threads 1 --no-picture --set bodies.column.velocity='[60, 0, 0]' --set mac.cfl=0.1 --set time.retry.halvings=1
-says "mac.cfl" && grep -q "dt/2" "$work/failed/failure.txt" && pass "and when that is not allowed the run says what may help"
+says "mac.cfl" && grep -q "dt/2" "$work/failed/failure.txt" ||
+  fail "not so: and when that is not allowed the run says what may help"
+pass "and when that is not allowed the run says what may help"
 
 refused() { # MESSAGE OVERRIDE...
   message=$1; shift

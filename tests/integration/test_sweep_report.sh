@@ -61,4 +61,5 @@ pass "samples, failures and nasty parameters"
 
 status 3 "$program" sweep report "$work" && says "not the folder of a sweep" && pass "report of no sweep"
 mkdir -p empty && "$program" sweep product.yaml --out empty/s >out 2>&1
-status 0 "$program" sweep report empty/s && grep -q '6 waiting' empty/s/report.html && pass "a sweep that has not begun"
+status 0 "$program" sweep report empty/s && grep -q '6 waiting' empty/s/report.html || fail "not so: a sweep that has not begun"
+pass "a sweep that has not begun"
