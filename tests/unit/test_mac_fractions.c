@@ -1,5 +1,6 @@
 /* Fractions of half-cells and what is made of them: volumes, areas, sums, symmetry, periods; the rule on corners. */
 #include "test.h"
+#include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/mac/mac_cube.h"
 #include "mac_fixture.h"
@@ -21,6 +22,17 @@ static double below_plane(const double n[3], double d)
   return sum / (6.0 * n[0] * n[1] * n[2]);
 }
 
+/* Area of the unit square likewise. */
+static double below_line(double m, double n, double d)
+{
+  double sum = 0.0;
+  for (int c = 0; c < 4; ++c) {
+    const double below = fmax(0.0, d - m * (c >> 1) - n * (c & 1));
+    sum += (__builtin_popcount((unsigned)c) & 1 ? -1.0 : 1.0) * below * below / (2.0 * m * n);
+  }
+  return sum;
+}
+
 static void planes_cut_cubes_exactly(void **unused)
 {
   (void)unused;
@@ -31,13 +43,7 @@ static void planes_cut_cubes_exactly(void **unused)
     for (int c = 0; c < 8; ++c) phi[c] = corner_phi(n, d, c);
     assert_close(mac_cube_fraction(phi), below_plane(n, d), 1e-11);
     for (int c = 0; c < 4; ++c) area[c] = phi[c]; /* the face i = 0 */
-    const double m[2] = {n[1], n[2]};
-    double       expected = 0.0;
-    for (int c = 0; c < 4; ++c) {
-      const double below = fmax(0.0, d - m[0] * (c >> 1) - m[1] * (c & 1));
-      expected += (__builtin_popcount((unsigned)c) & 1 ? -1.0 : 1.0) * below * below / (2.0 * m[0] * m[1]);
-    }
-    assert_close(mac_square_fraction(area), expected, 1e-12);
+    assert_close(mac_square_fraction(area), below_line(n[1], n[2], d), 1e-12);
     /* any values: mirrored and turned alike */
     for (int c = 0; c < 8; ++c) phi[c] = random_range(2, (uint64_t)t, (uint64_t)c, -1.0, 1.0);
     for (int c = 0; c < 8; ++c) turned[c] = phi[c ^ 4];
@@ -108,6 +114,109 @@ static void ball_has_its_volume(void **unused)
     }
     mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
   }
+  assert_no_leak();
+}
+
+/* A box that ends at sides of cells or half-cells has its volume, by centres and by faces, and its sections: its edges and corners
+ * cut nothing off, and rounding decides nothing. Sides that lie in it count as half. */
+static void aligned_boxes_have_their_volume(void **unused)
+{
+  (void)unused;
+  const double   h = 0.1;
+  mac_scene      c;
+  mac_scene_spec m = {.h = h, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+  mac_bins       bins = {0};
+  mac_weights    w = {0};
+  level_set     *box;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_box((double[3]){-0.15, -0.2, -0.1}, (double[3]){0.15, 0.2, 0.1}, &box)); /* 3 x 4 x 2 cells */
+  for (int shift = 0; shift < 12; ++shift) { /* by half-cells; by a rounding error up or down */
+    const double    off = shift / 4 * 1e-16 - 1e-16;
+    const mac_solid solid = {.n = 1, .sets = &box,
+                             .frame = mac_frame_at(0.45 + 0.05 * (shift & 1) + off, 0.5 + 0.05 * (shift >> 1 & 1), 0.5 - off)};
+    for (int is_area = 0; is_area < 2; ++is_area) {
+      double by_cell = 0.0, by_face[3] = {0};
+      compute(&c, 1, &solid, is_area, &bins, &w);
+      for (int64_t q = 0; q < w.n_shares; ++q)
+        for (int l = 0; l < MAC_BLOCK; ++l) {
+          by_cell += w.share[q].cell[l];
+          for (int a = 0; a < 3; ++a) by_face[a] += w.share[q].face[a][l];
+        }
+      assert_close(by_cell, 24.0, 1e-12);
+      for (int a = 0; a < 3; ++a) assert_close(by_face[a], 24.0, 1e-12);
+    }
+  }
+  mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&box), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+/* One that lies anywhere has nearly its volume: without a look at its edges it lacks 6 %. */
+static void shifted_boxes_have_their_volume(void **unused)
+{
+  (void)unused;
+  mac_scene      c;
+  mac_scene_spec m = {.h = 0.1, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+  mac_bins       bins = {0};
+  mac_weights    w = {0};
+  level_set     *box;
+  double         worst = 0.0;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_box((double[3]){-0.15, -0.2, -0.1}, (double[3]){0.15, 0.2, 0.1}, &box));
+  for (int t = 0; t < 20; ++t) {
+    double at[3], volume = 0.0, turn[3];
+    for (int a = 0; a < 3; ++a) {
+      at[a] = random_range(5, (uint64_t)t, (uint64_t)a, 0.45, 0.55);
+      turn[a] = t % 2 ? random_range(6, (uint64_t)t, (uint64_t)a, -1.0, 1.0) : 0.0;
+    }
+    mac_solid solid = {.n = 1, .sets = &box, .frame = mac_frame_at(at[0], at[1], at[2])};
+    rotation_exp(solid.frame.R, turn);
+    compute(&c, 1, &solid, false, &bins, &w);
+    for (int64_t q = 0; q < w.n_shares; ++q)
+      for (int l = 0; l < MAC_BLOCK; ++l) volume += w.share[q].cell[l];
+    worst = fmax(worst, fabs(volume / 24.0 - 1.0));
+  }
+  print_message("boxes anywhere: error %.3g\n", worst);
+  assert_true(worst < 0.01);
+  mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&box), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+/* An oblique plane takes of faces the shares of their areas, and volumes of cells; and of volumes of faces without areas. */
+static void planes_cut_faces_exactly(void **unused)
+{
+  (void)unused;
+  const double   n[3] = {0.36, 0.48, 0.8}, at = 0.87, h = 0.1; /* n x < at is solid */
+  mac_scene      c;
+  mac_scene_spec m = {.h = h, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+  mac_bins       bins = {0};
+  mac_weights    w = {0};
+  level_set     *plane;
+  int            n_cut[3] = {0}, n_volumes = 0;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_plane(n, at, &plane));
+  const mac_solid solid = {.n = 1, .sets = &plane, .frame = mac_frame_at(0.0, 0.0, 0.0)};
+  for (int is_area = 0; is_area < 2; ++is_area) {
+    compute(&c, 1, &solid, is_area, &bins, &w);
+    for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
+      int32_t          ijk[3];
+      const mac_share *s = mac_weights_share(&w, slot / MAC_BLOCK, 0);
+      mac_grid_cell(&c.s.grid, slot, ijk);
+      if (!s || !mac_grid_is_inside(&c.s.grid, ijk)) continue;
+      const double d = at / h - n[0] * ijk[0] - n[1] * ijk[1] - n[2] * ijk[2];
+      assert_close(s->cell[slot % MAC_BLOCK], below_plane(n, d), 1e-9);
+      for (int a = 0; a < 3; ++a) {
+        const double area = below_line(n[(a + 1) % 3], n[(a + 2) % 3], d), volume = below_plane(n, d + 0.5 * n[a]),
+                     expected = is_area ? area : volume;
+        if (ijk[a] == 0 || volume > 0.99 || area > 0.99) continue; /* mirrored; closed */
+        assert_close(s->face[a][slot % MAC_BLOCK], expected, 1e-9);
+        assert_close(w.face_fluid[a][slot], 1.0 - expected, 1e-9);
+        n_cut[a] += area > 0.0, n_volumes += fabs(area - volume) > 0.01;
+      }
+    }
+  }
+  for (int a = 0; a < 3; ++a) assert_true(n_cut[a] > 100);
+  assert_true(n_volumes > 100);
+  mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&plane), mac_scene_destroy(&c);
   assert_no_leak();
 }
 
@@ -432,6 +541,8 @@ static void images_have_the_image_of_the_system(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
+          cmocka_unit_test(aligned_boxes_have_their_volume), cmocka_unit_test(shifted_boxes_have_their_volume),
+          cmocka_unit_test(planes_cut_faces_exactly),
           cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
           cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
           cmocka_unit_test(few_grains_are_no_bubble),

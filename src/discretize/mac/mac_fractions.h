@@ -4,9 +4,9 @@
  * fraction per half-cell makes all weights consistent with each other [theory: frictional-monolith, section 3.1; Takahashi and
  * Batty 2021, sec. 3.2].
  *
- * solids     by the exact rule on the half-cell's eight corners. Where solids overlap, so that their shares add up to more than
- * one,
- *              all are scaled to one in sum. Shares of faces below 0.01 of fluid count as solid altogether.
+ * solids     by the exact rule on the half-cell's eight corners; about edges of a solid on those of its parts, halved twice. Where
+ *              solids overlap, so that their shares add up to more than one, all are scaled to one in sum. Shares of faces below
+ *              0.01 of fluid count as solid altogether.
  * continuum  union of spheres around particles, unless it has ghosts; share by the distance at the half-cell's centre. A cell that holds particles, as do
  *              the 26 around it, is full. Inside a solid the value is that of the mirror image outside, so that the surface meets
  *              solids at right angles and is not counted where it touches them.

@@ -5,7 +5,9 @@
 
 /* Distances may be bounds that are wrong by some: cells farther from the surface than this times their radius are taken for
  * whole. */
-static const double SLACK = 1.5, HALF_DIAGONAL = 0.86602540378443865;
+static const double SLACK = 1.5, HALF_DIAGONAL = 0.86602540378443865, ROUNDING = 1e-9; /* [h] */
+static const double EDGE = 0.125; /* see has_edge: spheres have none from three cells in radius on */
+enum { DEPTH = 2 };
 
 static void block_center(const mac_grid *g, int64_t b, double x[3])
 {
@@ -30,32 +32,20 @@ static void fill_cell(mac_share *s, int l, double value)
 /* Rounding leaves no crumbs, of which there would be couplings. */
 static double without_crumbs(double share) { return share < 1e-9 ? 0.0 : share > 1.0 - 1e-9 ? 1.0 : share; }
 
-/* phi at the 27 corners of the half-cells, index (3 i + j) 3 + k */
-static void cut_cell(mac_share *s, int l, const double phi[27])
-{
-  for (int q = 0; q < MAC_HALVES; ++q) {
-    double corner[8];
-    for (int c = 0; c < 8; ++c)
-      corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
-    s->half[l][q] = without_crumbs(mac_cube_fraction(corner));
-  }
-}
-
 /* A face that lies in the surface is half solid, as its control volume is: then the cell on the solid's side has a pressure, too,
  * and the mean of both, which is that at the surface, pushes. */
-static void cut_faces(mac_share *s, int l, double h, const double phi[27])
+static void cut_faces(mac_share *s, int l, const double phi[27])
 {
   static const int step[3] = {9, 3, 1};
   for (int a = 0; a < 3; ++a) {
     const int u = step[(a + 1) % 3], v = step[(a + 2) % 3];
-    double    sum = 0.0, farthest = 0.0;
-    for (int q = 0; q < 9; ++q) farthest = fmax(farthest, fabs(phi[(q / 3) * u + (q % 3) * v]));
-    for (int q = 0; q < 4 && farthest > 1e-9 * h; ++q) {
+    double    sum = 0.0;
+    for (int q = 0; q < 4; ++q) {
       const int    at     = (q >> 1) * u + (q & 1) * v;
       const double four[4] = {phi[at], phi[at + v], phi[at + u], phi[at + u + v]};
       sum += mac_square_fraction(four);
     }
-    s->area[a][l] = farthest > 1e-9 * h ? without_crumbs(0.25 * sum) : 0.5;
+    s->area[a][l] = without_crumbs(0.25 * sum);
   }
 }
 
@@ -68,15 +58,71 @@ typedef struct {
   double            phi[CORNERS * CORNERS * CORNERS]; /* NaN: not yet */
 } corner_lattice;
 
+/* Rounding decides on no side: sides of boxes often lie on those of cells. */
+static double without_rounding(const mac_grid *g, double phi) { return fabs(phi) < ROUNDING * g->h ? 0.0 : phi; }
+
 static double corner_distance(corner_lattice *t, int i, int j, int k)
 {
   double *phi = t->phi + (i * CORNERS + j) * CORNERS + k;
   if (isnan(*phi)) {
     const double half = 0.5 * t->g->h, *min = t->g->min;
-    *phi = mac_placed_distance(t->solid, (double[3]){min[0] + half * (t->first[0] + i), min[1] + half * (t->first[1] + j),
-                                                     min[2] + half * (t->first[2] + k)});
+    *phi = without_rounding(t->g, mac_placed_distance(t->solid, (double[3]){min[0] + half * (t->first[0] + i),
+                                                                            min[1] + half * (t->first[1] + j),
+                                                                            min[2] + half * (t->first[2] + k)}));
   }
   return *phi;
+}
+
+/* Whether the solid has an edge in a cube that it cuts: affine functions have the same sum over all four diagonals. */
+static bool has_edge(const double phi[8], double side)
+{
+  double least = INFINITY, most = -INFINITY, low = INFINITY, high = -INFINITY;
+  for (int c = 0; c < 8; ++c) {
+    const double sum = phi[c] + phi[7 - c];
+    least = fmin(least, sum), most = fmax(most, sum), low = fmin(low, phi[c]), high = fmax(high, phi[c]);
+  }
+  return low < 0.0 && high > 0.0 && most - least > EDGE * side;
+}
+
+/* Corners of an eighth of a cube, from the 27 of all. */
+static void corners_of_eighth(const double phi[27], int q, double corner[8])
+{
+  for (int c = 0; c < 8; ++c)
+    corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
+}
+
+/* Share of a cube, from the distances at its corners and, about edges, at those of its parts: the rule on corners alone cuts edges
+ * off. A box of 3 x 4 x 2 cells lacks 6 % by it, 1.8 % where cubes are halved once, 0.7 % twice. */
+static double share_of_cube(const corner_lattice *t, const double low[3], double side, const double phi[8], int depth)
+{
+  double fine[27], sum = 0.0;
+  if (depth == 0 || !has_edge(phi, side)) return mac_cube_fraction(phi);
+  for (int c = 0; c < 27; ++c) {
+    const int i = c / 9, j = c / 3 % 3, k = c % 3;
+    fine[c] = i != 1 && j != 1 && k != 1
+                ? phi[2 * i + j + k / 2]
+                : without_rounding(t->g, mac_placed_distance(t->solid, (double[3]){low[0] + 0.5 * side * i, low[1] + 0.5 * side * j,
+                                                                                   low[2] + 0.5 * side * k}));
+  }
+  for (int q = 0; q < 8; ++q) {
+    const double at[3] = {low[0] + 0.5 * side * (q >> 2), low[1] + 0.5 * side * ((q >> 1) & 1), low[2] + 0.5 * side * (q & 1)};
+    double       corner[8];
+    corners_of_eighth(fine, q, corner);
+    sum += share_of_cube(t, at, 0.5 * side, corner, depth - 1);
+  }
+  return 0.125 * sum;
+}
+
+/* phi at the 27 corners of the half-cells, index (3 i + j) 3 + k */
+static void cut_cell(const corner_lattice *t, mac_share *s, int l, const double center[3], const double phi[27])
+{
+  const double half = 0.5 * t->g->h;
+  for (int q = 0; q < MAC_HALVES; ++q) {
+    const double low[3] = {center[0] - half * !(q >> 2), center[1] - half * !((q >> 1) & 1), center[2] - half * !(q & 1)};
+    double       corner[8];
+    corners_of_eighth(phi, q, corner);
+    s->half[l][q] = without_crumbs(share_of_cube(t, low, half, corner, DEPTH));
+  }
 }
 
 static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool is_area, mac_share *s)
@@ -90,15 +136,16 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
                             MAC_SIDE * g->block[b][2] + at[2]};
     double        x[3], phi[27];
     mac_fractions_center(g, ijk, x);
-    s->center[l] = mac_placed_misses(p, x, 0.5 * g->h) ? INFINITY : mac_placed_distance(p, x);
+    s->center[l] = mac_placed_misses(p, x, (0.5 + ROUNDING) * g->h) ? INFINITY : mac_placed_distance(p, x);
     if (fabs(s->center[l]) > SLACK * HALF_DIAGONAL * g->h) {
       fill_cell(s, l, s->center[l] < 0.0 ? 1.0 : 0.0);
       continue;
     }
     for (int c = 0; c < 27; ++c)
-      phi[c] = c == 13 ? s->center[l] : corner_distance(&t, 2 * at[0] + c / 9, 2 * at[1] + c / 3 % 3, 2 * at[2] + c % 3);
-    cut_cell(s, l, phi);
-    if (is_area) cut_faces(s, l, g->h, phi);
+      phi[c] = c == 13 ? without_rounding(g, s->center[l])
+                       : corner_distance(&t, 2 * at[0] + c / 9, 2 * at[1] + c / 3 % 3, 2 * at[2] + c % 3);
+    cut_cell(&t, s, l, x, phi);
+    if (is_area) cut_faces(s, l, phi);
   }
 }
 
