@@ -1,357 +1,27 @@
 /* A URDF in the words of a job: everything is drawn where it is with all joints at zero. */
-#include "discretize/articulated/articulated_urdf.h"
+#include "discretize/articulated/articulated_urdf_impl.h"
 #include "core/math3.h"
-#include "core/memory.h"
-#include "core/quaternion.h"
-#include "discretize/articulated/xml.h"
 #include <string.h>
-#include <unistd.h>
-
-/* x -> p + R x. */
-typedef struct {
-  double p[3], R[9];
-} pose;
-
-typedef struct {
-  const xml_element *e;
-  const char        *name;
-  const xml_element *joint;  /* that carries it; NULL: the root */
-  int                parent; /* number of the link that it hangs on; -1 */
-  bool               is_placed;
-  pose               at;
-} urdf_link;
-
-typedef struct {
-  const char        *file;
-  document          *doc;
-  diagnostics       *d;
-  const xml_element *robot;
-  int                n;
-  urdf_link         *link;
-} urdf;
-
-/* ---- attributes ------------------------------------------------------------------------------------------------------ */
-
-/* "joints.elbow.limit": the element as a user would call it. */
-static void name_of(const xml_element *e, size_t size, char *text)
-{
-  const char *own = xml_attribute(e, "name");
-  if (!e->parent) {
-    (void)snprintf(text, size, "urdf");
-    return;
-  }
-  name_of(e->parent, size, text);
-  const size_t used = strlen(text);
-  (void)snprintf(text + used, size - used, ".%s%s%s", e->name, own ? "." : "", own ? own : "");
-}
-
-#define COMPLAIN(u, e, ...)                       \
-  do {                                            \
-    char name_[400];                              \
-    name_of(e, sizeof name_, name_);              \
-    diagnostics_add((u)->d, (e)->mark, name_, __VA_ARGS__); \
-  } while (0)
-
-/* n numbers of an attribute; false if it is not there, or after a complaint: then they are as before. */
-static bool numbers(const urdf *u, const xml_element *e, const char *attribute, int n, double *out)
-{
-  const char *text = e ? xml_attribute(e, attribute) : NULL, *at = text;
-  double      value[3];
-  if (!text) return false;
-  for (int k = 0; k < n; ++k) {
-    char *end;
-    value[k] = strtod(at, &end);
-    if (end == at || !isfinite(value[k])) {
-      COMPLAIN(u, e, "%s=\"%s\": expected %d finite number%s", attribute, text, n, n == 1 ? "" : "s");
-      return false;
-    }
-    at = end;
-  }
-  if (at[strspn(at, " \t\r\n")]) {
-    COMPLAIN(u, e, "%s=\"%s\": expected %d finite number%s, and nothing else", attribute, text, n, n == 1 ? "" : "s");
-    return false;
-  }
-  memcpy(out, value, (size_t)n * sizeof *out);
-  return true;
-}
-
-static bool wanted(const urdf *u, const xml_element *e, const char *attribute, int n, double *out)
-{
-  if (!xml_attribute(e, attribute)) COMPLAIN(u, e, "has no attribute %s", attribute);
-  return numbers(u, e, attribute, n, out);
-}
-
-static bool may_repeat(const char *name)
-{
-  static const char *const many[] = {"link", "joint", "material", "visual", "collision"};
-  for (size_t k = 0; k < sizeof many / sizeof *many; ++k)
-    if (strcmp(name, many[k]) == 0) return true;
-  return false;
-}
-
-/* What an element may hold and say; the rest is named. Lists end with NULL. */
-static void check_words(const urdf *u, const xml_element *e, const char *const *children, const char *const *attributes)
-{
-  for (int k = 0; k < e->n; ++k) {
-    int i = 0;
-    while (children[i] && strcmp(children[i], e->child[k]->name) != 0) ++i;
-    if (!children[i]) COMPLAIN(u, e->child[k], "<%s> has no meaning here: leave it out", e->child[k]->name);
-    else if (!may_repeat(children[i]) && xml_child(e, children[i]) != e->child[k])
-      COMPLAIN(u, e->child[k], "there is a <%s> already, in line %d: leave one out", children[i],
-               xml_child(e, children[i])->mark.line);
-  }
-  for (int k = 0; k < e->n_attributes; ++k) {
-    int i = 0;
-    while (attributes[i] && strcmp(attributes[i], e->attribute[k]) != 0) ++i;
-    if (!attributes[i]) COMPLAIN(u, e, "attribute %s has no meaning here: leave it out", e->attribute[k]);
-  }
-}
-#define WORDS(...) (const char *const[]){__VA_ARGS__, NULL}
-#define NO_WORDS   (const char *const[]){NULL}
-
-/* ---- poses ----------------------------------------------------------------------------------------------------------- */
-
-/* Fixed axes: about x, then y, then z. */
-static void rotation_rpy(const double rpy[3], double R[9])
-{
-  const double cr = cos(rpy[0]), sr = sin(rpy[0]), cp = cos(rpy[1]), sp = sin(rpy[1]), cy = cos(rpy[2]), sy = sin(rpy[2]);
-  const double full[9] = {cy * cp,
-                          cy * sp * sr - sy * cr,
-                          cy * sp * cr + sy * sr,
-                          sy * cp,
-                          sy * sp * sr + cy * cr,
-                          sy * sp * cr - cy * sr,
-                          -sp,
-                          cp * sr,
-                          cp * cr};
-  m3_copy(R, full);
-}
-
-/* The <origin> of an element, on top of `base`. */
-static pose origin_of(const urdf *u, const xml_element *e, const pose *base)
-{
-  const xml_element *o = xml_child(e, "origin");
-  double             xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, R[9];
-  pose               out = {{0}, {0}};
-  if (o) check_words(u, o, NO_WORDS, WORDS("xyz", "rpy"));
-  (void)numbers(u, o, "xyz", 3, xyz);
-  (void)numbers(u, o, "rpy", 3, rpy);
-  rotation_rpy(rpy, R);
-  m3_mul(out.R, base->R, R);
-  m3_mulv(out.p, base->R, xyz);
-  v3_axpy(out.p, 1.0, base->p);
-  return out;
-}
-
-/* ---- writing our words ----------------------------------------------------------------------------------------------- */
-
-static PetscErrorCode put(const urdf *u, document_node *map, const xml_element *e, const char *key, document_node *value)
-{
-  return document_append(u->doc, map, key, e->mark, value);
-}
-
-static PetscErrorCode put_text(const urdf *u, document_node *map, const xml_element *e, const char *key, const char *text)
-{
-  document_node *node;
-  PetscFunctionBegin;
-  PetscCall(document_add_node(u->doc, DOCUMENT_SCALAR, e->mark, text, &node));
-  node->is_quoted = true;
-  PetscCall(put(u, map, e, key, node));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A number, or a list of them if n > 1. */
-static PetscErrorCode put_numbers(const urdf *u, document_node *map, const xml_element *e, const char *key, int n, const double *x)
-{
-  char           text[400] = "";
-  document_node *node;
-  PetscFunctionBegin;
-  for (int k = 0; k < n; ++k) {
-    const size_t used = strlen(text);
-    (void)snprintf(text + used, sizeof text - used, "%s%.17g%s",
-                   k > 0   ? ", "
-                   : n > 1 ? "["
-                           : "",
-                   x[k], n > 1 && k + 1 == n ? "]" : "");
-  }
-  PetscCall(document_read_flow(u->doc, text, e->mark, &node));
-  PetscCall(put(u, map, e, key, node));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The move of a shape that is drawn at the origin. */
-static PetscErrorCode put_pose(const urdf *u, document_node *map, const xml_element *e, const pose *at)
-{
-  double q[4], theta[3], angle;
-  PetscFunctionBegin;
-  quaternion_from_matrix(q, at->R);
-  quaternion_log(theta, q);
-  angle = v3_norm(theta);
-  if (angle > 0.0) {
-    const double deg = angle * 180.0 / M_PI, about[3] = {0, 0, 0};
-    v3_scale(theta, 1.0 / angle, theta);
-    PetscCall(put_numbers(u, map, e, "rotate_deg", 1, &deg));
-    PetscCall(put_numbers(u, map, e, "axis", 3, theta));
-    PetscCall(put_numbers(u, map, e, "about", 3, about));
-  }
-  PetscCall(put_numbers(u, map, e, "translate", 3, at->p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- shapes ---------------------------------------------------------------------------------------------------------- */
-
-/* "package://NAME/meshes/a.stl" is looked for in the folder of the urdf and the one above, with and without NAME; other names are
- * relative to the folder. False after a complaint. */
-static bool find_mesh(const urdf *u, const xml_element *e, const char *name, size_t size, char *out)
-{
-  const char  *slash  = strrchr(u->file, '/');
-  const int    folder = slash ? (int)(slash - u->file) : 0;
-  const char  *path   = name;
-  static const char *const up[] = {"", "../"};
-  if (strncmp(name, "file://", 7) == 0) path = name + 7;
-  if (strncmp(name, "package://", 10) == 0) {
-    const char *whole = name + 10, *rest = strchr(whole, '/');
-    for (int k = 0; k < 4; ++k) {
-      const char *tail = k & 1 ? whole : rest ? rest + 1 : whole;
-      (void)snprintf(out, size, "%.*s%s%s%s", folder, u->file, slash ? "/" : "", up[k / 2], tail);
-      if (access(out, R_OK) == 0) return true;
-    }
-  } else {
-    if (path[0] == '/') (void)snprintf(out, size, "%s", path);
-    else (void)snprintf(out, size, "%.*s%s%s", folder, u->file, slash ? "/" : "", path);
-    if (access(out, R_OK) == 0) return true;
-  }
-  COMPLAIN(u, e, "filename=\"%s\": there is no such file, as %s", name, out);
-  return false;
-}
-
-static PetscErrorCode put_mesh(const urdf *u, const xml_element *e, document_node *shape)
-{
-  const char    *name = xml_attribute(e, "filename");
-  double         scale[3] = {1, 1, 1};
-  char           path[4096];
-  document_node *mesh;
-  PetscFunctionBegin;
-  check_words(u, e, NO_WORDS, WORDS("filename", "scale"));
-  if (!name) COMPLAIN(u, e, "has no attribute filename");
-  (void)numbers(u, e, "scale", 3, scale);
-  if (scale[0] != scale[1] || scale[0] != scale[2] || !(scale[0] > 0.0))
-    COMPLAIN(u, e, "scale=\"%s\": only one factor > 0 for all directions is known; stretch the mesh itself",
-             xml_attribute(e, "scale"));
-  if (!name || !find_mesh(u, e, name, sizeof path, path)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, &mesh));
-  PetscCall(put_text(u, mesh, e, "file", path));
-  PetscCall(put_numbers(u, mesh, e, "scale", 1, &scale[0]));
-  PetscCall(put(u, shape, e, "mesh", mesh));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A cylinder or capsule along z about the origin. */
-static PetscErrorCode put_round(const urdf *u, const xml_element *e, document_node *shape)
-{
-  double         r = 0.0, length = 0.0;
-  char           text[300];
-  document_node *node;
-  PetscFunctionBegin;
-  check_words(u, e, NO_WORDS, WORDS("radius", "length"));
-  if (wanted(u, e, "radius", 1, &r) && wanted(u, e, "length", 1, &length)) {
-    if (!(length > 0.0)) COMPLAIN(u, e, "length=\"%s\": expected a number > 0", xml_attribute(e, "length"));
-    (void)snprintf(text, sizeof text, "{from: [0, 0, %.17g], to: [0, 0, %.17g], radius: %.17g}", -0.5 * length, 0.5 * length, r);
-    PetscCall(document_read_flow(u->doc, text, e->mark, &node));
-    PetscCall(put(u, shape, e, e->name, node));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode put_geometry(const urdf *u, const xml_element *e, document_node *shape)
-{
-  double         x[3];
-  char           text[400];
-  document_node *node;
-  PetscFunctionBegin;
-  if (strcmp(e->name, "mesh") == 0) PetscCall(put_mesh(u, e, shape));
-  else if (strcmp(e->name, "cylinder") == 0 || strcmp(e->name, "capsule") == 0) PetscCall(put_round(u, e, shape));
-  else if (strcmp(e->name, "sphere") == 0) {
-    check_words(u, e, NO_WORDS, WORDS("radius"));
-    if (!wanted(u, e, "radius", 1, x)) PetscFunctionReturn(PETSC_SUCCESS);
-    (void)snprintf(text, sizeof text, "{center: [0, 0, 0], radius: %.17g}", x[0]);
-    PetscCall(document_read_flow(u->doc, text, e->mark, &node));
-    PetscCall(put(u, shape, e, "sphere", node));
-  } else if (strcmp(e->name, "box") == 0) {
-    check_words(u, e, NO_WORDS, WORDS("size"));
-    if (!wanted(u, e, "size", 3, x)) PetscFunctionReturn(PETSC_SUCCESS);
-    (void)snprintf(text, sizeof text, "{min: [%.17g, %.17g, %.17g], max: [%.17g, %.17g, %.17g]}", -0.5 * x[0], -0.5 * x[1],
-                   -0.5 * x[2], 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
-    PetscCall(document_read_flow(u->doc, text, e->mark, &node));
-    PetscCall(put(u, shape, e, "box", node));
-  } else COMPLAIN(u, e, "<%s> is no shape that is known: expected box, sphere, cylinder, capsule or mesh", e->name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* One <collision>. *shape stays NULL after a complaint. */
-static PetscErrorCode read_collision(const urdf *u, const xml_element *e, const pose *base, document_node **shape)
-{
-  const xml_element *geometry = xml_child(e, "geometry");
-  PetscFunctionBegin;
-  *shape = NULL;
-  check_words(u, e, WORDS("origin", "geometry"), WORDS("name"));
-  if (!geometry || geometry->n != 1) {
-    COMPLAIN(u, geometry ? geometry : e, "expected one <geometry> with one shape");
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  check_words(u, geometry, WORDS(geometry->child[0]->name), NO_WORDS);
-  const int  before = diagnostics_count(u->d);
-  const pose at     = origin_of(u, e, base);
-  PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, shape));
-  PetscCall(put_geometry(u, geometry->child[0], *shape));
-  PetscCall(put_pose(u, *shape, e, &at));
-  if (diagnostics_count(u->d) > before) *shape = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode read_shapes(const urdf *u, const urdf_link *l, document_node *map)
-{
-  document_node *all = NULL, *one = NULL;
-  int            n = 0;
-  PetscFunctionBegin;
-  PetscCall(document_add_node(u->doc, DOCUMENT_SEQUENCE, l->e->mark, NULL, &all));
-  for (int k = 0; k < l->e->n; ++k) {
-    document_node *shape;
-    if (strcmp(l->e->child[k]->name, "collision") != 0) continue;
-    PetscCall(read_collision(u, l->e->child[k], &l->at, &shape));
-    if (!shape) continue;
-    PetscCall(document_append(u->doc, all, NULL, shape->mark, shape));
-    one = shape;
-    ++n;
-  }
-  if (n == 1) PetscCall(put(u, map, l->e, "shape", one));
-  if (n > 1) {
-    PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, l->e->mark, NULL, &one));
-    PetscCall(put(u, one, l->e, "union", all));
-    PetscCall(put(u, map, l->e, "shape", one));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* ---- links ----------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const pose *base, document_node *map)
+static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const urdf_pose *base, document_node *map)
 {
   static const char *const name[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
   const xml_element       *mass = xml_child(e, "mass"), *inertia = xml_child(e, "inertia");
   double                   m = 0.0, x[6] = {0.0}, J[9], RJ[9];
   PetscFunctionBegin;
-  check_words(u, e, WORDS("origin", "mass", "inertia"), NO_WORDS);
+  urdf_check_words(u, e, WORDS("origin", "mass", "inertia"), NO_WORDS);
   if (!mass || !inertia) {
     COMPLAIN(u, e, "has no <%s>", mass ? "inertia" : "mass");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  const int  before = diagnostics_count(u->d);
-  const pose at     = origin_of(u, e, base);
-  check_words(u, mass, NO_WORDS, WORDS("value"));
-  check_words(u, inertia, NO_WORDS, WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"));
-  (void)wanted(u, mass, "value", 1, &m);
-  for (int k = 0; k < 6; ++k) (void)(k < 3 ? wanted : numbers)(u, inertia, name[k], 1, &x[k]);
+  const int       before = diagnostics_count(u->d);
+  const urdf_pose at     = urdf_origin_of(u, e, base);
+  urdf_check_words(u, mass, NO_WORDS, WORDS("value"));
+  urdf_check_words(u, inertia, NO_WORDS, WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"));
+  (void)urdf_wanted(u, mass, "value", 1, &m);
+  for (int k = 0; k < 6; ++k) (void)(k < 3 ? urdf_wanted : urdf_numbers)(u, inertia, name[k], 1, &x[k]);
   if (diagnostics_count(u->d) > before) PetscFunctionReturn(PETSC_SUCCESS);
   if (m < 0.0) COMPLAIN(u, mass, "value=\"%s\": expected a mass >= 0", xml_attribute(mass, "value"));
   if (m > 0.0 && !(x[0] > 0.0 && x[1] > 0.0 && x[2] > 0.0))
@@ -360,9 +30,9 @@ static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const p
   m3_mul(RJ, at.R, full);
   m3_mul_nt(J, RJ, at.R);
   const double out[6] = {J[0], J[4], J[8], J[1], J[2], J[5]};
-  PetscCall(put_numbers(u, map, mass, "mass", 1, &m));
-  PetscCall(put_numbers(u, map, e, "center_of_mass", 3, at.p));
-  PetscCall(put_numbers(u, map, inertia, "inertia", 6, out));
+  PetscCall(urdf_put_numbers(u, map, mass, "mass", 1, &m));
+  PetscCall(urdf_put_numbers(u, map, e, "center_of_mass", 3, at.p));
+  PetscCall(urdf_put_numbers(u, map, inertia, "inertia", 6, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -372,17 +42,17 @@ static PetscErrorCode write_link(const urdf *u, const urdf_link *l, document_nod
   const double       none = 0.0;
   document_node     *map;
   PetscFunctionBegin;
-  check_words(u, l->e, WORDS("inertial", "visual", "collision"), WORDS("name"));
+  urdf_check_words(u, l->e, WORDS("inertial", "visual", "collision"), WORDS("name"));
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, l->e->mark, NULL, &map));
-  PetscCall(read_shapes(u, l, map));
+  PetscCall(urdf_read_shapes(u, l, map));
   if (inertial) PetscCall(read_inertial(u, inertial, &l->at, map));
   else {
     const double zero[6] = {0};
-    PetscCall(put_numbers(u, map, l->e, "mass", 1, &none));
-    PetscCall(put_numbers(u, map, l->e, "center_of_mass", 3, l->at.p));
-    PetscCall(put_numbers(u, map, l->e, "inertia", 6, zero));
+    PetscCall(urdf_put_numbers(u, map, l->e, "mass", 1, &none));
+    PetscCall(urdf_put_numbers(u, map, l->e, "center_of_mass", 3, l->at.p));
+    PetscCall(urdf_put_numbers(u, map, l->e, "inertia", 6, zero));
   }
-  PetscCall(put(u, links, l->e, l->name, map));
+  PetscCall(urdf_put(u, links, l->e, l->name, map));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -401,17 +71,17 @@ static PetscErrorCode write_limits(const urdf *u, const xml_element *e, bool has
   PetscFunctionBegin;
   if (has_limits && !limit) COMPLAIN(u, e, "has no <limit>: give one, or make it continuous");
   if (!limit) PetscFunctionReturn(PETSC_SUCCESS);
-  if (has_limits) check_words(u, limit, NO_WORDS, WORDS("lower", "upper", "effort", "velocity"));
-  else check_words(u, limit, NO_WORDS, WORDS("effort", "velocity"));
-  (void)numbers(u, limit, "lower", 1, &lower);
-  (void)numbers(u, limit, "upper", 1, &upper);
+  if (has_limits) urdf_check_words(u, limit, NO_WORDS, WORDS("lower", "upper", "effort", "velocity"));
+  else urdf_check_words(u, limit, NO_WORDS, WORDS("effort", "velocity"));
+  (void)urdf_numbers(u, limit, "lower", 1, &lower);
+  (void)urdf_numbers(u, limit, "upper", 1, &upper);
   if (has_limits) {
     if (lower > upper) COMPLAIN(u, limit, "lower = %g is above upper = %g: exchange them", lower, upper);
-    PetscCall(put_numbers(u, map, limit, "lower", 1, &lower));
-    PetscCall(put_numbers(u, map, limit, "upper", 1, &upper));
+    PetscCall(urdf_put_numbers(u, map, limit, "lower", 1, &lower));
+    PetscCall(urdf_put_numbers(u, map, limit, "upper", 1, &upper));
   }
-  if (numbers(u, limit, "effort", 1, &x)) PetscCall(put_numbers(u, map, limit, "effort", 1, &x));
-  if (numbers(u, limit, "velocity", 1, &x)) PetscCall(put_numbers(u, map, limit, "max_rate", 1, &x));
+  if (urdf_numbers(u, limit, "effort", 1, &x)) PetscCall(urdf_put_numbers(u, map, limit, "effort", 1, &x));
+  if (urdf_numbers(u, limit, "velocity", 1, &x)) PetscCall(urdf_put_numbers(u, map, limit, "max_rate", 1, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -421,20 +91,20 @@ static PetscErrorCode write_extras(const urdf *u, const xml_element *e, document
   double             x;
   PetscFunctionBegin;
   if (dynamics) {
-    check_words(u, dynamics, NO_WORDS, WORDS("damping", "friction"));
-    if (numbers(u, dynamics, "damping", 1, &x)) PetscCall(put_numbers(u, map, dynamics, "damping", 1, &x));
-    if (numbers(u, dynamics, "friction", 1, &x)) PetscCall(put_numbers(u, map, dynamics, "friction", 1, &x));
+    urdf_check_words(u, dynamics, NO_WORDS, WORDS("damping", "friction"));
+    if (urdf_numbers(u, dynamics, "damping", 1, &x)) PetscCall(urdf_put_numbers(u, map, dynamics, "damping", 1, &x));
+    if (urdf_numbers(u, dynamics, "friction", 1, &x)) PetscCall(urdf_put_numbers(u, map, dynamics, "friction", 1, &x));
   }
   if (mimic) {
     document_node *own;
     const char    *leader = xml_attribute(mimic, "joint");
-    check_words(u, mimic, NO_WORDS, WORDS("joint", "multiplier", "offset"));
+    urdf_check_words(u, mimic, NO_WORDS, WORDS("joint", "multiplier", "offset"));
     if (!leader) COMPLAIN(u, mimic, "has no attribute joint");
     PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, mimic->mark, NULL, &own));
-    PetscCall(put_text(u, own, mimic, "joint", leader ? leader : ""));
-    if (numbers(u, mimic, "multiplier", 1, &x)) PetscCall(put_numbers(u, own, mimic, "factor", 1, &x));
-    if (numbers(u, mimic, "offset", 1, &x)) PetscCall(put_numbers(u, own, mimic, "offset", 1, &x));
-    PetscCall(put(u, map, mimic, "mimic", own));
+    PetscCall(urdf_put_text(u, own, mimic, "joint", leader ? leader : ""));
+    if (urdf_numbers(u, mimic, "multiplier", 1, &x)) PetscCall(urdf_put_numbers(u, own, mimic, "factor", 1, &x));
+    if (urdf_numbers(u, mimic, "offset", 1, &x)) PetscCall(urdf_put_numbers(u, own, mimic, "offset", 1, &x));
+    PetscCall(urdf_put(u, map, mimic, "mimic", own));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -447,27 +117,27 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   size_t             k = 0;
   document_node     *map;
   PetscFunctionBegin;
-  check_words(u, e, WORDS("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"), WORDS("name", "type"));
+  urdf_check_words(u, e, WORDS("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"), WORDS("name", "type"));
   while (type && k < sizeof types / sizeof *types && strcmp(types[k].theirs, type) != 0) ++k;
   if (!type || k == sizeof types / sizeof *types) {
     COMPLAIN(u, e, "type=\"%s\": expected revolute, continuous, prismatic, fixed, floating or planar", type ? type : "");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, &map));
-  PetscCall(put_text(u, map, e, "type", types[k].ours));
-  PetscCall(put_text(u, map, e, "parent", u->link[l->parent].name));
-  PetscCall(put_text(u, map, e, "child", l->name));
-  PetscCall(put_numbers(u, map, e, "at", 3, l->at.p));
-  if (axis) check_words(u, axis, NO_WORDS, WORDS("xyz"));
-  (void)numbers(u, axis, "xyz", 3, a);
+  PetscCall(urdf_put_text(u, map, e, "type", types[k].ours));
+  PetscCall(urdf_put_text(u, map, e, "parent", u->link[l->parent].name));
+  PetscCall(urdf_put_text(u, map, e, "child", l->name));
+  PetscCall(urdf_put_numbers(u, map, e, "at", 3, l->at.p));
+  if (axis) urdf_check_words(u, axis, NO_WORDS, WORDS("xyz"));
+  (void)urdf_numbers(u, axis, "xyz", 3, a);
   if (types[k].has_axis) {
     if (axis && !(v3_norm(a) > 0.0)) COMPLAIN(u, axis, "xyz must not be the zero vector");
     m3_mulv(n, l->at.R, a);
-    PetscCall(put_numbers(u, map, axis ? axis : e, "axis", 3, n));
+    PetscCall(urdf_put_numbers(u, map, axis ? axis : e, "axis", 3, n));
   }
   PetscCall(write_limits(u, e, types[k].has_limits, map));
   PetscCall(write_extras(u, e, map));
-  PetscCall(put(u, joints, e, xml_attribute(e, "name"), map));
+  PetscCall(urdf_put(u, joints, e, xml_attribute(e, "name"), map));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -490,7 +160,7 @@ static const char *link_named(const urdf *u, const xml_element *joint, const cha
     COMPLAIN(u, e, "link=\"%s\": there is no such link", name);
     return NULL;
   }
-  if (e) check_words(u, e, NO_WORDS, WORDS("link"));
+  if (e) urdf_check_words(u, e, NO_WORDS, WORDS("link"));
   return name;
 }
 
@@ -524,7 +194,7 @@ static PetscErrorCode take_links(urdf *u, int *root)
   const int          before = diagnostics_count(u->d);
   PetscFunctionBegin;
   *root = -1;
-  check_words(u, robot, WORDS("link", "joint", "material"), WORDS("name", "version", "xmlns:xacro"));
+  urdf_check_words(u, robot, WORDS("link", "joint", "material"), WORDS("name", "version", "xmlns:xacro"));
   PetscCall(document_alloc(u->doc, (size_t)(robot->n + 1) * sizeof *u->link, &u->link));
   for (int k = 0; k < robot->n; ++k) {
     const xml_element *e = robot->child[k];
@@ -547,7 +217,7 @@ static PetscErrorCode take_links(urdf *u, int *root)
 }
 
 /* Poses at zero, from the root outwards; what is not reached hangs on itself. */
-static void place_links(urdf *u, int root, const pose *base)
+static void place_links(urdf *u, int root, const urdf_pose *base)
 {
   u->link[root].at = *base, u->link[root].is_placed = true;
   for (bool is_more = true; is_more;) {
@@ -555,7 +225,7 @@ static void place_links(urdf *u, int root, const pose *base)
     for (int i = 0; i < u->n; ++i) {
       urdf_link *l = &u->link[i];
       if (l->is_placed || !u->link[l->parent].is_placed) continue;
-      l->at        = origin_of(u, l->joint, &u->link[l->parent].at);
+      l->at        = urdf_origin_of(u, l->joint, &u->link[l->parent].at);
       l->is_placed = is_more = true;
     }
   }
@@ -577,15 +247,15 @@ static PetscErrorCode write_base(const urdf *u, int root, const char *base, docu
   if (document_find(joints, "base"))
     COMPLAIN(u, u->robot, "a joint is called base, as what carries the root is: call it otherwise");
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, l->e->mark, NULL, &map));
-  PetscCall(put_text(u, map, l->e, "type", base));
-  PetscCall(put_text(u, map, l->e, "parent", "world"));
-  PetscCall(put_text(u, map, l->e, "child", l->name));
-  PetscCall(put_numbers(u, map, l->e, "at", 3, l->at.p));
-  PetscCall(put(u, joints, l->e, "base", map));
+  PetscCall(urdf_put_text(u, map, l->e, "type", base));
+  PetscCall(urdf_put_text(u, map, l->e, "parent", "world"));
+  PetscCall(urdf_put_text(u, map, l->e, "child", l->name));
+  PetscCall(urdf_put_numbers(u, map, l->e, "at", 3, l->at.p));
+  PetscCall(urdf_put(u, joints, l->e, "base", map));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode translate(urdf *u, const pose *base, const char *type, document_node **out)
+static PetscErrorCode translate(urdf *u, const urdf_pose *base, const char *type, document_node **out)
 {
   int            root;
   document_node *links, *joints;
@@ -608,8 +278,8 @@ static PetscErrorCode translate(urdf *u, const pose *base, const char *type, doc
   for (int i = 0; i < u->n; ++i)
     if (i != root) PetscCall(write_joint(u, &u->link[i], joints));
   if (!is_world) PetscCall(write_base(u, root, type, joints));
-  PetscCall(put(u, *out, u->robot, "links", links));
-  PetscCall(put(u, *out, u->robot, "joints", joints));
+  PetscCall(urdf_put(u, *out, u->robot, "links", links));
+  PetscCall(urdf_put(u, *out, u->robot, "joints", joints));
   if (diagnostics_count(u->d) > before) *out = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -619,7 +289,7 @@ PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const 
                                      document_node **out)
 {
   xml_element *root;
-  pose         at;
+  urdf_pose    at;
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(document_create(doc));
