@@ -76,6 +76,8 @@ static void test_riding(void **state)
   const double      R_n = 1.0 / (h * k * (h + s)), R_t = 1e-3 * corner_w(), r_n = m * 9.81 * h / 4.0, slip = b->v[0] + 0.2;
   assert_close(b->c[2] - 0.1, (h + s) * (mu * slip - (1.0 + mu * mu * R_t / R_n) * R_n * r_n), 2e-5);
   assert_int_equal(w.report.contact.n_sliding, 4);
+  assert_close(w.report.contact.power_loss_angle, 0.0, 1e-10);
+  assert_close(w.report.contact.max_cone_violation, 0.0, 1e-15);
   double force[3], moment[3];
   contact_forces_between(w.f->forces, w.s->n_bodies > 1 ? 1 : 0, -1, force, moment);
   assert_close(hypot(force[0], force[1]), mu * fabs(force[2]), 1e-6);
@@ -83,7 +85,8 @@ static void test_riding(void **state)
   assert_no_leak();
 }
 
-/* Free bodies that hit each other: momenta stay to rounding, whatever they are and however loosely impulses are found. */
+/* Free bodies that hit each other: momenta stay to rounding, whatever they are and however loosely impulses are found; no impulse leaves its
+ * cone. */
 static void test_momentum(void **state)
 {
   (void)state;
@@ -110,6 +113,7 @@ static void test_momentum(void **state)
     for (int k = 0; k < 40; ++k) {
       step(&w);
       most = w.report.contact.n_active > most ? w.report.contact.n_active : most;
+      assert_close(w.report.contact.max_cone_violation, 0.0, 1e-15);
       assert_true(energy(&w) <= last * (1.0 + 1e-9));
       last = energy(&w);
     }
