@@ -1,7 +1,7 @@
-/* Any bytes as a robot in URDF, as far as a body with its mass matrix. A body, or complaints that each name a place; never a crash, an
- * internal error, or a leak.
+/* Any bytes as a robot in URDF, as far as a body with its mass matrix. A body, or complaints that each name a place; never a crash,
+ * an internal error, or a leak.
  *
- * The first byte chooses how the body is fastened; the rest is the file.                                                          */
+ * The first byte chooses how the body is fastened; the rest is the file. */
 #include "fuzz.h"
 #include <math.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 
 /* A residual that one linear solve has brought down to this part was linear; its tangent is the same everywhere. */
 static const double LINEAR = 1e-9;
-/* What a full step leaves is the change of the tangent along it, times it: where all is solved and no more than this part is left, the
- * tangent is known well enough. Contact's own step leads farther. */
-static const double KNOWN = 1e-4;
+/* What a full step leaves is the change of the tangent along it, times it: where all is solved and no more than this part is left,
+ * the tangent is known well enough. Contact's own step leads farther. */
+static const double KNOWN  = 1e-4;
 static const double OFF    = 0.5; /* a way ends where the slope of work has come down to this part of that at its start */
 enum { TRIALS = 20 };
 
