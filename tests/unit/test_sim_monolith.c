@@ -270,6 +270,29 @@ static void test_refusals(void **state)
   assert_no_leak();
 }
 
+/* Coulomb's law holds of the velocities that bodies take by their own equations, which are not linear where a brick tumbles. */
+static void test_law(void **state)
+{
+  (void)state;
+  world  w;
+  double worst = 0.0;
+  int    n_steps = 0;
+  open_world(HEAD
+             "time: {end: 1, step: 0.005}\ncontact: {friction: 0.4}\nbodies:\n" FLOOR
+             "  brick: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -0.1, 0.2], max: [0.05, 0.1, 0.5]}}, "
+             "velocity: [1, 0.5, -1], angular_velocity: [5, 8, -3]}\n",
+             &w);
+  for (int k = 0; k < 80; ++k) {
+    step(&w);
+    n_steps += w.report.contact.n_active > 0;
+    worst = fmax(worst, w.report.contact.natural_map);
+  }
+  assert_true(n_steps > 10);
+  assert_close(worst, 0.0, 1e-8);
+  close_world(&w);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope),
           cmocka_unit_test(test_impact), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
-          cmocka_unit_test(test_walls), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_walls), cmocka_unit_test(test_law), cmocka_unit_test(test_refusals))

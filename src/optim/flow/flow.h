@@ -53,6 +53,10 @@ typedef struct flow_problem {
   /* Once at the start of every outer iteration, if not NULL: alpha [n_cells] from p and u, for mu(I) and the like. */
   void (*update_alpha)(void *context, const double *p, const double *u, double *alpha);
   void  *alpha_context;
+  /* While contacts settle, if not NULL: v_star such that v_star + inverse_mass wrench is what wrench [n_bodies][6] makes of bodies
+   * whose own equations are not linear. */
+  PetscErrorCode (*update_bodies)(void *context, const double (*wrench)[6]);
+  void  *bodies_context;
 } flow_problem;
 
 /* Guess in (0 is one; lambda = z = 0 is as good as any), answer out. u and v are made from the others. */

@@ -93,7 +93,8 @@ static PetscErrorCode gather(monolith_bodies *b, const step_layout *l)
     PetscCall(memory_alloc("rigid bodies", b->capacity, sizeof *b->v_free, &b->v_free));
     PetscCall(memory_alloc("rigid bodies", b->capacity, sizeof *b->inverse_mass, &b->inverse_mass));
   }
-  b->n = 0;
+  b->n  = 0;
+  b->dt = l->dt;
   for (int i = 0; i < l->scene->n_systems; ++i) {
     body *system = l->scene->systems[i];
     if (system->n_blocks == 0) continue;
@@ -136,6 +137,24 @@ PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const d
     double impulse[SIZE];
     for (int i = 0; i < SIZE; ++i) impulse[i] = dt * wrench[r][i];
     PetscCall(solve(b->body[r], impulse, v[r], verdict));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode monolith_bodies_relinearize(void *bodies, const double (*wrench)[6])
+{
+  monolith_bodies *b = bodies;
+  PetscFunctionBegin;
+  for (int64_t r = 0; r < b->n; ++r) {
+    double       impulse[SIZE], moved[SIZE] = {0.0}, v[SIZE];
+    step_verdict verdict = {STEP_OK, NULL, -1};
+    for (int i = 0; i < SIZE; ++i) {
+      impulse[i] = b->dt * wrench[r][i];
+      for (int j = 0; j < SIZE; ++j) moved[i] += b->inverse_mass[r][SIZE * i + j] * wrench[r][j];
+      v[i] = b->v_free[r][i] + moved[i];
+    }
+    PetscCall(solve(b->body[r], impulse, v, &verdict));
+    for (int i = 0; i < SIZE && verdict.code == STEP_OK; ++i) b->v_free[r][i] = v[i] - moved[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

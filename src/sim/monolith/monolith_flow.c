@@ -83,7 +83,7 @@ static void set_scales(monolith_flow *f, const step_layout *l, const monolith_bo
   f->problem.contact_scale  = f->problem.n_contacts > 0 ? mass * g / (double)f->problem.n_contacts : 0.0;
 }
 
-PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const step_layout *l, const monolith_bodies *bodies,
+PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const step_layout *l, monolith_bodies *bodies,
                                     const monolith_contacts *contacts, const monolith_solids *solids)
 {
   PetscFunctionBegin;
@@ -108,7 +108,9 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
                               .is_orthonormal = y->basis == MAC_ORTHONORMAL,
                               .component      = y->component,
                               .sample_cells   = (const int32_t(*)[4])y->sample_cells,
-                              .cohesion       = y->cohesion};
+                              .cohesion       = y->cohesion,
+                              .update_bodies  = monolith_bodies_relinearize,
+                              .bodies_context = bodies};
   PetscCall(allocate(f));
   PetscCall(split(&y->F_p, solids, &f->F_p, f->p_known));
   PetscCall(split(&y->F_s, solids, &f->F_s, f->s_known));

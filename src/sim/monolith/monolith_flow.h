@@ -22,8 +22,8 @@ typedef struct {
   flow_state        x;                 /* owned */
 } monolith_flow;
 
-/* In place, zeros before. Borrows the system and what contacts and bodies hold. */
-PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *system, const step_layout *l, const monolith_bodies *bodies, const monolith_contacts *contacts,
+/* In place, zeros before. Borrows the system and what contacts and bodies hold, whose v_free its solution moves. */
+PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *system, const step_layout *l, monolith_bodies *bodies, const monolith_contacts *contacts,
                                     const monolith_solids *solids);
 void           monolith_flow_destroy(monolith_flow *f); /* copes with zeros */
 /* wrench [n_bodies][6] of bodies that are solved for: contacts and continuum. */
