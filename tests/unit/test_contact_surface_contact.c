@@ -423,6 +423,33 @@ static void fibre_on_a_roof(void **unused)
   assert_no_leak();
 }
 
+/* A fibre under the end of a bar thinner than the margin: below it, not deep in it from above. */
+static void fibre_under_a_thin_bar(void **unused)
+{
+  (void)unused;
+  const double h[3] = {0.25, 1.25, 0.125}, x[6] = {0, -1.25, -0.176, 0, 1.5, -0.176}, y[6] = {0, -1.25, -0.025, 0, 1.5, -0.025};
+  int          n_below = 0;
+  for (int turn = 0; turn < 20; ++turn) { /* all of it turned: the nearest way runs within the bar's end, up to rounding */
+    double R[9], c[3];
+    random_pose(60 + turn, 1.0, R, c);
+    for (int deep = 0; deep < 2; ++deep) { /* half way in, it is deep in both faces */
+      clear();
+      add_box(h, R, (double[]){c[0] - 1.25 * R[1], c[1] - 1.25 * R[4], c[2] - 1.25 * R[7]});
+      add_surface(2, deep ? y : x, 0, NULL, R, c);
+      S.segment[0] = 8, S.segment[1] = 9, S.n_segments = 1;
+      S.radius[8] = S.radius[9] = 0.05;
+      const int64_t n           = find(false, 0.375, found);
+      assert_true(n > 0);
+      for (int64_t k = 0; k < n; ++k) {
+        if (!deep) assert_true(found[k].gap > 0.0);
+        n_below += deep && found[k].kind == SURFACE_EDGE && found[k].gap < -0.05;
+      }
+    }
+  }
+  assert_true(n_below >= 20);
+  assert_no_leak();
+}
+
 static void threads_do_not_matter(void **unused)
 {
   (void)unused;
@@ -455,4 +482,5 @@ static void threads_do_not_matter(void **unused)
 TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
           cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(sheets_face_to_face),
           cmocka_unit_test(points_thrown), cmocka_unit_test(edges_thrown), cmocka_unit_test(folded_sheet),
-          cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar),
+          cmocka_unit_test(threads_do_not_matter))
