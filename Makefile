@@ -22,7 +22,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-sap bench-box bench-assembly validate validate-sweep plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-sap bench-box bench-assembly bench-convex validate validate-sweep matrix plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
 all: $(B)/stickslip
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
 
@@ -113,6 +113,9 @@ $(B)/bench/box/bench_box: validation/bench/box/bench_box.c $(CODE)
 bench-box: setup-build
 	@$(MAKE) --no-print-directory $(B)/bench/box/bench_box
 	@$(B)/bench/box/bench_box $(EDGE)
+# Table I of [ZongJiangHan2024]: jobs/convex at full size on one and two threads, what was run before is kept; minutes to an hour
+bench-convex: all
+	@PROGRAM=$(B)/stickslip sh validation/convex.sh run; PROGRAM=$(B)/stickslip sh validation/convex.sh table
 # Friction solvers against nu on random assemblies of fibres, every model of rods; an hour or so
 bench-assembly: all
 	@B=$(B) sh validation/bench/assembly/run.sh
@@ -124,6 +127,11 @@ validate: setup-build
 validate-sweep: setup-build
 	@$(MAKE) --no-print-directory -j2 all
 	@PROGRAM=$(B)/stickslip bash validation/sweep_columns.sh build/validation/sweep-columns
+# What falls on what under which formulation: validation/matrix.csv, and from it the table of the README
+matrix: setup-build
+	@$(MAKE) --no-print-directory -j2 all
+	@mkdir -p build/validation; PROGRAM=$(B)/stickslip sh validation/matrix.sh run build/validation/matrix >build/validation/matrix.csv && cp build/validation/matrix.csv validation/matrix.csv
+	@sh validation/matrix.sh readme README.md <validation/matrix.csv
 # Figures of the cases that have a plot.sh, in their folders below build/validation; CASES: these alone
 PLOTS = $(patsubst validation/cases/%/plot.sh,%,$(wildcard validation/cases/*/plot.sh))
 plots: setup-test
@@ -156,11 +164,13 @@ help:
 	@echo "make bench      speed against this machine's limits"
 	@echo "make bench-other  stacks and a slope in stickslip and in ODE, Bullet, MuJoCo and Siconos, where installed"
 	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
+	@echo "make bench-convex   scenes of Table I of the convex paper: seconds a step, contacts (an hour)"
 	@echo "make bench-assembly   time and failures of friction solvers against nu, for every model of rods"
 	@echo "make bench-box  quadratic programs with bounds, as pressure brings them, beside PETSc's solvers (minutes)"
 	@echo "make bench-friction  DATA=FOLDER: solvers of exact friction on FCLIB files, beside those of Siconos where installed"
 	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make validate-sweep  64 columns of sand, here and through SLURM, against experiments (ten minutes)"
+	@echo "make matrix     what falls on what under which formulation; writes the table of the README (minutes)"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
 	@echo "make install, make uninstall   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); ARCH=x86-64-v3 for machines unlike this one"
 	@echo "make lint, make format, make check-layers, make clean"

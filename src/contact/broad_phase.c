@@ -1,5 +1,4 @@
 #include "contact/broad_phase.h"
-#include "core/box_tree.h"
 #include "core/memory.h"
 #include "core/team.h"
 #include <math.h>
@@ -270,4 +269,9 @@ PetscErrorCode broad_phase_edge_edge(broad_phase *b, int64_t *n, const broad_pha
   write_all(b, EDGE_EDGE, &b->edge_edge);
   *out = b->edge_edge.pair;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void broad_phase_walk_triangles(const broad_phase *b, const double min[3], const double max[3], box_walk *walk)
+{
+  box_walk_begin(walk, &b->triangles, min, max);
 }

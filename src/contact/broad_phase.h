@@ -6,7 +6,7 @@
  * and its order, depends neither on the number of threads nor on the age of the trees.                                    */
 #ifndef SS_CONTACT_BROAD_PHASE_H
 #define SS_CONTACT_BROAD_PHASE_H
-#include "core/error.h"
+#include "core/box_tree.h"
 
 /* Everything that may touch, as one set of vertices. All borrowed while the broad phase is created, and copied. */
 typedef struct {
@@ -35,6 +35,8 @@ PetscErrorCode broad_phase_update(broad_phase *b, const double *x0, const double
  * if the gap between them is at most the margin along every axis. *out is owned by b until the next call of the same kind. */
 PetscErrorCode broad_phase_point_triangle(broad_phase *b, int64_t *n, const broad_phase_pair **out);
 PetscErrorCode broad_phase_edge_edge(broad_phase *b, int64_t *n, const broad_phase_pair **out);
+/* A walk over the triangles whose swept boxes, without the margin, overlap or touch a given box. Thread-safe between updates. */
+void broad_phase_walk_triangles(const broad_phase *b, const double min[3], const double max[3], box_walk *walk);
 /* How often the trees were sorted anew since creation. */
 int64_t broad_phase_rebuilds(const broad_phase *b);
 #endif

@@ -38,6 +38,7 @@ typedef struct {
   double             dt;     /* [s] */
   double             gravity[3]; /* m/s^2 */
   double             margin; /* what is farther apart than this does not meet within the step [m] */
+  double             length; /* of the smallest body or spacing: ways beyond a quarter of it are followed for what stands in them [m] */
   const double      *v;      /* [n_blocks][3] velocities until the end of the step; NULL: as things move now. Asked for fibres alone */
 } contact_scene;
 static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b) { return &s->law[(int64_t)a * s->n_bodies + b]; }

@@ -15,6 +15,8 @@ typedef struct convex_contact convex_contact;
 PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_contact **out);
 void           convex_contact_destroy(convex_contact **c);
 /* Append the contacts within the margin of bodies at the poses of this step. Where both bodies move, a contact acts halfway
- * between the surfaces, else on the surface of the one that moves. */
+ * between the surfaces, else on the surface of the one that moves. Bodies that go farther than the margin have those, too, that
+ * they come to on the way that they take now: each on its own place, as these are apart across the normal; the bodies' angular
+ * momentum about a common point then changes by what lies between, times the impulse. */
 PetscErrorCode convex_contact_find(convex_contact *c, const contact_scene *scene, contact_set *set);
 #endif

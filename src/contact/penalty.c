@@ -156,7 +156,7 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   PetscCall(reserve_objects(c));
   contact_search_number(c->n_bodies, c->n_objects, c->objects, c->object_key);
   const search_problem problem = {n_sources, n_objects, n_frames, c->n_bodies, sources, objects, c->object_key,
-                                  frames0,   c->may_touch, margin};
+                                  frames0,   c->may_touch, margin, NULL};
   PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
   PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs: more than can be numbered", (long long)c->n);
   c->candidate = found;

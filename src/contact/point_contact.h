@@ -1,6 +1,9 @@
 /* Contacts of points of bodies (particles, nodes, vertices) with level sets of what is rigid: one for every point within the
  * margin of a level set. The normal is the level set's at the point, the gap its value; the contact acts at the point, on both
- * bodies. */
+ * bodies.
+ *
+ * That holds a point off what is convex. What goes far in a step, beyond the margin or past the nearest side, has another where
+ * its way, as it moves now, comes to the level set: with the normal there, on the body at that place. */
 #ifndef SS_CONTACT_POINT_CONTACT_H
 #define SS_CONTACT_POINT_CONTACT_H
 #include "contact/contact_set.h"

@@ -128,7 +128,8 @@ static PetscErrorCode search_pair(contact_search *s, const search_problem *q, co
   const contact_object *object = &q->objects[i_object];
   const body           *b      = q->sources[i_source].b;
   PetscFunctionBeginUser;
-  const int64_t total = mark_hits(s, b, object->phi, &q->frames[object->frame], q->margin);
+  const double  margin = q->reach ? q->reach[(int64_t)i_source * q->n_objects + i_object] : q->margin;
+  const int64_t total  = mark_hits(s, b, object->phi, &q->frames[object->frame], margin);
   PetscCall(memory_reserve("contact candidates", s->n + total, sizeof *s->candidate, &s->capacity, &s->candidate));
   contact_candidate *const out = s->candidate + s->n;
   const cluster *const     c   = s->cluster;

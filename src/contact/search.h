@@ -29,6 +29,7 @@ typedef struct {
   const rigid_frame    *frames;
   const bool           *may_touch;
   double                margin;
+  const double         *reach; /* [n_sources][n_objects] instead of the margin; or NULL */
 } search_problem;
 
 typedef struct contact_search contact_search; /* work space, kept between steps */

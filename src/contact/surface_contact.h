@@ -4,8 +4,8 @@
  * A point touches a surface where the distance has a local minimum over it, on a triangle, an edge or a vertex of it; inside a
  * closed surface, at the nearest point alone. A vertex of a surface has to be outermost there. Edges touch inside both, if those
  * of closed surfaces are outermost (contact/edge_pair.h) and not both lie in flat faces: there points suffice. What is taken to
- * be in a closed surface, farther than the skin, is so only if the way from the edge to it stays inside. A surface meets itself only
- * where it has come nearer than half its distance at rest.
+ * be in a closed surface, farther than the skin, is so only if the way from the edge to it stays inside and no other side is
+ * nearer. A surface meets itself only where it has come nearer than half its distance at rest.
  *
  * A closed surface tells sides. Where nobody does, two surfaces with borders or one and a point or fibre, they keep a skin of
  * SURFACE_SKIN mean edges apart: else what has come through by rounding would be on the other side.

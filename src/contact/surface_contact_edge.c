@@ -8,9 +8,6 @@ static const double parallel_tolerance = 1e-3;
 /* Sine by which a triangle must fall beside an edge that is not flat. */
 static const double flat_tolerance  = 1e-3;
 static const double sweep_tolerance = 1e-6;
-/* Of a triangle's area, and the sine of an angle to it. */
-static const double through_tolerance = 1e-6;
-
 typedef struct {
   bool      is_rigid[2];
   bool      is_fibre; /* the first */
@@ -98,61 +95,13 @@ static bool is_own(const surface_contact *c, const edges *p, double s, double t,
   return !surface_has_folded(c, 2, p->star[0].node, a, 2, p->star[1].node, b, distance);
 }
 
-/* Through the triangle or its rim: what runs within the side of a solid comes out at an edge. Not along it. */
-static bool goes_through(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3])
+static bool is_deep_elsewhere(const surface_contact *c, const edges *p, const surface_spot *s)
 {
-  double e[3], f[3], n[3], d[3], x[3];
-  v3_sub(e, b, a);
-  v3_sub(f, c, a);
-  v3_cross(n, e, f);
-  v3_sub(d, from, a);
-  const double before = v3_dot(n, d);
-  v3_sub(d, to, a);
-  const double after = v3_dot(n, d);
-  v3_sub(d, to, from);
-  if (!(before * after < 0.0) || !(fabs(before - after) > through_tolerance * v3_norm(n) * v3_norm(d))) return false;
-  for (int k = 0; k < 3; ++k) x[k] = from[k] + before / (before - after) * (to[k] - from[k]);
-  const double *corner[4] = {a, b, c, a};
-  for (int i = 0; i < 3; ++i) {
-    v3_sub(e, corner[i + 1], corner[i]);
-    v3_sub(d, x, corner[i]);
-    v3_cross(f, e, d);
-    if (v3_dot(f, n) < -through_tolerance * v3_dot(n, n)) return false;
-  }
-  return true;
-}
-
-static bool rises_from(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3])
-{
-  double e[3], f[3], n[3], d[3];
-  v3_sub(e, b, a);
-  v3_sub(f, c, a);
-  v3_cross(n, e, f);
-  v3_sub(d, to, from);
-  return v3_dot(n, d) > through_tolerance * v3_norm(n) * v3_norm(d);
-}
-
-/* Does the way from a place on an edge lead out of its solid: off a triangle at the edge, or through another? */
-static bool comes_out(const surface_contact *c, const edge_star *star, const double from[3], const double to[3])
-{
-  const triangle_topology *o    = c->topology;
-  const int32_t            body = c->body[star->node[0]];
-  for (int32_t t = 0; t < (int32_t)o->n_triangles; ++t) {
-    const int32_t *v = o->tri + 3 * (int64_t)t;
-    if (c->body[v[0]] != body) continue;
-    int at = 0;
-    for (int k = 0; k < 3; ++k) at += v[k] == star->node[0] || v[k] == star->node[1];
-    if ((at < 2 ? goes_through : rises_from)(from, to, surface_at(c->x0, v[0]), surface_at(c->x0, v[1]), surface_at(c->x0, v[2])))
-      return true;
+  for (int k = 0; k < 2; ++k) {
+    const surface_inside in = {&p->star[k], p->x0 + 12 * k, p->x0 + 12 * (1 - k), s->x[k], s->x[1 - k], s->weight[1 - k]};
+    if (p->star[k].is_closed && surface_is_elsewhere(c, &in)) return true;
   }
   return false;
-}
-
-/* What is inside beside the edge need not be where the solid is thinner than the margin: then it is beyond. */
-static bool is_beyond(const surface_contact *c, const edges *p, const surface_spot *s)
-{
-  return (p->star[0].is_closed && comes_out(c, &p->star[0], s->x[0], s->x[1])) ||
-         (p->star[1].is_closed && comes_out(c, &p->star[1], s->x[1], s->x[0]));
 }
 
 static bool touches(const surface_contact *c, const edges *p, const segment_nearest *near, surface_spot *out)
@@ -172,7 +121,7 @@ static bool touches(const surface_contact *c, const edges *p, const segment_near
   }
   v3_copy(out->normal, n);
   fill(p, near->s, near->t, out);
-  return !is_inside || !(near->distance > c->skin) || !is_beyond(c, p, out);
+  return !is_inside || !(near->distance > c->skin) || !is_deep_elsewhere(c, p, out);
 }
 
 static bool comes_near(const surface_contact *c, const edges *p, surface_spot *out)

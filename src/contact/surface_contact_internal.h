@@ -46,6 +46,33 @@ bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *fi
 /* The mean of the normals around a vertex, weighted by angles; 0 if it has no triangles. Not a unit vector. */
 void surface_vertex_normal(const surface_contact *c, const double *x, int32_t vertex, double out[3]);
 
+/* The nearest point of a triangle: weights, exactly 0 on sides and at corners, and its distance; INFINITY where the triangle is
+ * not finite. a [3][3]: its corners. */
+typedef struct {
+  double w[3], x[3], distance;
+} surface_nearest;
+void surface_nearest_on(const double a[9], const double p[3], surface_nearest *out);
+/* Unit; false of a triangle without one. */
+bool surface_face_normal(const double a[9], double n[3]);
+static inline void surface_corners(const surface_contact *c, const double *x, int32_t t, double out[9])
+{
+  for (int k = 0; k < 3; ++k)
+    for (int i = 0; i < 3; ++i) out[3 * k + i] = surface_at(x, c->topology->tri[3 * (int64_t)t + k])[i];
+}
+
+/* A place `to`, taken to be inside a closed surface as seen from the place `from` on an edge of it: which is where on a line.
+ * All borrowed. */
+typedef struct {
+  const edge_star *star;
+  const double    *x;    /* [4][3] nodes of the star */
+  const double    *line; /* [2][3] */
+  const double    *from, *to;
+  double           at; /* in (0, 1) */
+} surface_inside;
+/* surface_contact_inside.c: is it beyond the solid where that is thin, or in it behind another side? As points, lines that are
+ * inside touch where they are nearest alone. */
+bool surface_is_elsewhere(const surface_contact *c, const surface_inside *in);
+
 /* surface_contact_point.c, surface_contact_edge.c: the contact of a pair of the broad phase, if it is one. */
 bool surface_point_spot(const surface_contact *c, int32_t point, int32_t triangle, surface_spot *out);
 bool surface_edge_spot(const surface_contact *c, int32_t first, int32_t second, surface_spot *out);

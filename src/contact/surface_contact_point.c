@@ -8,17 +8,7 @@ static const double sweep_tolerance = 1e-6; /* of the longest edge */
  * an edge over the bump's radius. What lies beside a vertex in the same plane is at a right angle. */
 static const double rise_tolerance = 0.5;
 
-/* The nearest point of a triangle: weights, exactly 0 on sides and at corners, and its distance. */
-typedef struct {
-  double w[3], x[3], distance;
-} nearest;
-
-static void corners_of(const surface_contact *c, const double *x, int32_t t, double out[9])
-{
-  for (int k = 0; k < 3; ++k) v3_copy(out + 3 * k, surface_at(x, c->topology->tri[3 * (int64_t)t + k]));
-}
-
-static bool face_normal(const double a[9], double n[3])
+bool surface_face_normal(const double a[9], double n[3])
 {
   double e[3], f[3];
   v3_sub(e, a + 3, a);
@@ -30,7 +20,7 @@ static bool face_normal(const double a[9], double n[3])
   return true;
 }
 
-static void take(const double a[9], const double w[3], const double p[3], nearest *best)
+static void take(const double a[9], const double w[3], const double p[3], surface_nearest *best)
 {
   double x[3], d[3];
   for (int k = 0; k < 3; ++k) x[k] = w[0] * a[k] + w[1] * a[3 + k] + w[2] * a[6 + k];
@@ -42,10 +32,10 @@ static void take(const double a[9], const double w[3], const double p[3], neares
   v3_copy(best->x, x);
 }
 
-static void nearest_on(const double a[9], const double p[3], nearest *out)
+void surface_nearest_on(const double a[9], const double p[3], surface_nearest *out)
 {
   double n[3], m[3], e[3], d[3], w[3];
-  *out = (nearest){.distance = INFINITY}; /* stays so where the corners are not finite */
+  *out = (surface_nearest){.distance = INFINITY}; /* stays so where the corners are not finite */
   for (int i = 0; i < 3; ++i) { /* sides, i opposite */
     const int j = (i + 1) % 3, k = (i + 2) % 3;
     v3_sub(e, a + 3 * k, a + 3 * j);
@@ -80,11 +70,11 @@ static bool owns_side(const surface_contact *c, const double *x, int32_t t, int 
   const int64_t at    = 3 * (int64_t)t + i;
   const int32_t other = c->topology->neighbor[at];
   double        a[9];
-  nearest       near;
+  surface_nearest near;
   if (other < 0) return true;
   if (other < t) return false;
-  corners_of(c, x, other, a);
-  nearest_on(a, p, &near);
+  surface_corners(c, x, other, a);
+  surface_nearest_on(a, p, &near);
   return near.w[c->topology->neighbor_side[at]] == 0.0;
 }
 
@@ -94,13 +84,13 @@ static bool owns_corner(const surface_contact *c, const double *x, int32_t t, in
   const triangle_topology *o      = c->topology;
   const int32_t            vertex = o->tri[3 * (int64_t)t + i];
   double                   a[9];
-  nearest                  near;
+  surface_nearest           near;
   for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k) {
     const int32_t other = o->fan[k];
     if (other < t) return false;
     if (other == t) continue;
-    corners_of(c, x, other, a);
-    nearest_on(a, p, &near);
+    surface_corners(c, x, other, a);
+    surface_nearest_on(a, p, &near);
     if (near.w[triangle_topology_corner(o, other, vertex)] != 1.0) return false;
   }
   return true;
@@ -114,7 +104,7 @@ static bool feature_of(const surface_contact *c, const double *x, int32_t t, con
   const triangle_topology *o    = c->topology;
   const int                zero = (w[0] == 0.0) + (w[1] == 0.0) + (w[2] == 0.0);
   *feature                      = t;
-  if (!face_normal(a, normal)) return false;
+  if (!surface_face_normal(a, normal)) return false;
   if (zero == 0) return true;
   if (zero == 1) {
     const int     i     = w[0] == 0.0 ? 0 : w[1] == 0.0 ? 1 : 2;
@@ -123,8 +113,8 @@ static bool feature_of(const surface_contact *c, const double *x, int32_t t, con
     if (!owns_side(c, x, t, i, p)) return false;
     *feature = (int32_t)o->n_triangles + o->side_edge[3 * (int64_t)t + i];
     if (other < 0) return true;
-    corners_of(c, x, other, b);
-    if (face_normal(b, m)) v3_add(normal, normal, m);
+    surface_corners(c, x, other, b);
+    if (surface_face_normal(b, m)) v3_add(normal, normal, m);
     return true;
   }
   const int i = w[0] == 1.0 ? 0 : w[1] == 1.0 ? 1 : 2;
@@ -172,9 +162,9 @@ static bool touches(const surface_contact *c, int32_t point, int32_t t, surface_
   const int32_t vertex = c->point[point];
   const double  radius = c->radius[point], skin = surface_point_skin(c, point, t), *p = surface_at(c->x0, vertex);
   double        a[9], own[3], between[3], outwards[3];
-  nearest       near;
-  corners_of(c, c->x0, t, a);
-  nearest_on(a, p, &near);
+  surface_nearest near;
+  surface_corners(c, c->x0, t, a);
+  surface_nearest_on(a, p, &near);
   if (!(near.distance < radius + skin + c->margin) || is_own(c, vertex, t, near.w, near.distance)) return false;
   *out = (surface_spot){.kind = SURFACE_POINT, .first = point, .second = t};
   if (!feature_of(c, c->x0, t, a, near.w, p, &out->feature, own)) return false;
@@ -211,19 +201,19 @@ static bool comes_near(const surface_contact *c, int32_t point, int32_t t, surfa
   const bool    is_closed = c->is_closed[surface_body_of_triangle(c, t)];
   const double  radius = c->radius[point], skin = surface_point_skin(c, point, t);
   double        x0[12], x1[12], n[3], between[3];
-  nearest       near;
+  surface_nearest near;
   ccd_hit       hit;
   v3_copy(x0, surface_at(c->x0, vertex));
   v3_copy(x1, surface_at(c->x1, vertex));
-  corners_of(c, c->x0, t, x0 + 3);
-  corners_of(c, c->x1, t, x1 + 3);
-  nearest_on(x0 + 3, x0, &near);
+  surface_corners(c, c->x0, t, x0 + 3);
+  surface_corners(c, c->x1, t, x1 + 3);
+  surface_nearest_on(x0 + 3, x0, &near);
   if (near.distance < radius + skin + c->margin || near.distance - largest_motion(c, vertex, t) > radius + skin) return false;
   const ccd_limits limits = {.separation = radius + skin, .tolerance = sweep_tolerance * c->skin / SURFACE_SKIN};
   if (!ccd_point_triangle(x0, x1, &limits, &hit)) return false;
   for (int k = 0; k < 12; ++k) x1[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
   const double w[3] = {1.0 - hit.u - hit.v, hit.u, hit.v};
-  if (!face_normal(x1 + 3, n)) return false;
+  if (!surface_face_normal(x1 + 3, n)) return false;
   *out = (surface_spot){.kind = SURFACE_POINT, .is_swept = true, .first = point, .second = t, .feature = t};
   for (int k = 0; k < 3; ++k) {
     out->weight[k] = w[k], out->x[0][k] = x0[k];

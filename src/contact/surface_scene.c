@@ -238,24 +238,11 @@ static void place_points(surface_scene *f, const contact_scene *s, int i, const 
   for (int64_t k = 0; k < p->n_points && p->surface.n_triangles > 0; ++k) /* vertices, which have a place */
     f->id[p->first_point + k] = f->used[i][k], f->index[p->first_point + k] = k;
   for (int64_t k = 0; k < p->n_points && p->surface.n_triangles == 0; ++k) {
-    double        x[3], speed[3] = {0}, weight[POINT_MAX_WEIGHTS];
-    int32_t       block[POINT_MAX_WEIGHTS];
+    double       *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
     const int64_t at = p->first_point + k;
-    f->id[at]        = b->ops->point(b, k, x);
+    f->id[at]        = b->ops->point(b, k, x0);
     f->index[at]     = k;
-    double *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
-    v3_copy(x0, x);
-    if (s->frame[i] >= 0) {
-      double arm[3], X[3];
-      v3_sub(arm, x, s->frames[s->frame[i]].c);
-      m3_mulv_t(X, s->frames[s->frame[i]].R, arm);
-      pose(end, X, x1);
-      continue;
-    }
-    const int     n     = v ? b->ops->point_row(b, k, block, weight) : 0;
-    const int64_t shift = v ? b->first_block - body_system(s->body[i])->first_block : 0;
-    for (int e = 0; e < n; ++e) v3_axpy(speed, weight[e], v + 3 * (block[e] + shift));
-    advance(s, x0, n > 0 ? speed : NULL, x1);
+    contact_scene_point_end(s, i, k, x0, v, end, x1);
   }
 }
 

@@ -11,7 +11,7 @@
 
 typedef enum {
   OP_CONSTANT, OP_VARIABLE, OP_ADD, OP_SUBTRACT, OP_MULTIPLY, OP_DIVIDE, OP_NEGATE, OP_LESS, OP_LESS_EQUAL, OP_GREATER, OP_GREATER_EQUAL,
-  OP_EQUAL, OP_NOT_EQUAL, OP_SELECT,
+  OP_EQUAL, OP_NOT_EQUAL, OP_SELECT, OP_TABLE,
 #define X(name, n) OP_##name,
   FUNCTION_TABLE(X)
 #undef X
@@ -26,6 +26,8 @@ typedef struct {
 struct expression {
   int          n, capacity;
   instruction *code; /* postfix */
+  int          n_rows;
+  double      *row;  /* [n_rows][2] of a table: argument, value; NULL: none */
 };
 
 /* --- parsing --------------------------------------------------------------------------------------------------------- */
@@ -284,6 +286,7 @@ static int n_operands(operation op)
   switch (op) {
   case OP_CONSTANT:
   case OP_VARIABLE: return 0;
+  case OP_TABLE:
   case OP_NEGATE: return 1;
   case OP_SELECT: return 3;
 #define X(name, n) case OP_##name: return n;
@@ -306,6 +309,23 @@ static int stack_needed(const expression *e)
   return most;
 }
 
+/* Straight from row to row, level beyond them. At a row the slope is that of the piece which ends there, also if the argument is off
+ * it by rounding. */
+static dual look_up(const expression *e, dual a)
+{
+  const double *row = e->row;
+  int           low = 0, high = e->n_rows - 1;
+  if (!(a.v > row[0])) return (dual){row[1], 0.0};
+  if (a.v > row[2 * high] + 1e-9 * (row[2 * high] - row[2 * high - 2])) return (dual){row[2 * high + 1], 0.0};
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (a.v > row[2 * middle] + 1e-9 * (row[2 * middle] - row[2 * middle - 2])) low = middle;
+    else high = middle;
+  }
+  const double slope = (row[2 * high + 1] - row[2 * low + 1]) / (row[2 * high] - row[2 * low]);
+  return (dual){row[2 * low + 1] + slope * (a.v - row[2 * low]), slope * a.d};
+}
+
 static dual run(const expression *e, const double *vars, int var)
 {
   dual stack[STACK];
@@ -314,7 +334,7 @@ static dual run(const expression *e, const double *vars, int var)
     const instruction *c = &e->code[i];
     switch (n_operands(c->op)) {
     case 0: stack[top++] = c->op == OP_CONSTANT ? (dual){c->constant, 0.0} : (dual){vars[c->var], c->var == var ? 1.0 : 0.0}; break;
-    case 1: stack[top - 1] = apply_one(c->op, stack[top - 1]); break;
+    case 1: stack[top - 1] = c->op == OP_TABLE ? look_up(e, stack[top - 1]) : apply_one(c->op, stack[top - 1]); break;
     case 2:
       --top;
       stack[top - 1] = apply_two(c->op, stack[top - 1], stack[top]);
@@ -358,6 +378,24 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode expression_create_table(int n_rows, const double *row, expression **out)
+{
+  PetscFunctionBegin;
+  PetscCheck(n_rows >= 2, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "a table of %d rows", n_rows);
+  PetscCall(memory_alloc("expression", 1, sizeof(expression), out));
+  expression    *e    = *out;
+  PetscErrorCode code = memory_alloc("expression", 2, sizeof *e->code, &e->code);
+  if (!code) code = memory_alloc("table of an expression", 2 * (int64_t)n_rows, sizeof *e->row, &e->row);
+  if (code) expression_destroy(out);
+  PetscCall(code);
+  e->code[0] = (instruction){OP_VARIABLE, 0, 0.0};
+  e->code[1] = (instruction){OP_TABLE, 0, 0.0};
+  e->n = e->capacity = 2;
+  e->n_rows          = n_rows;
+  memcpy(e->row, row, 2 * (size_t)n_rows * sizeof *row);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 bool expression_uses(const expression *e, int var)
 {
   for (int i = 0; i < e->n; ++i)
@@ -377,5 +415,6 @@ void expression_destroy(expression **e)
 {
   if (!*e) return;
   memory_free(&(*e)->code);
+  memory_free(&(*e)->row);
   memory_free(e);
 }

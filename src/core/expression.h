@@ -17,6 +17,9 @@ typedef struct expression expression;
  * `message` says what was wrong and *place (may be NULL) the character it was found at, from 0. */
 PetscErrorCode expression_compile(const char *text, int n_vars, const char *const *names, expression **out, int *place, char *message,
                                   size_t size);
+/* A function of variable 0 alone from its values: row [n_rows][2] of arguments, ascending, and values, copied; n_rows >= 2. Straight in between,
+ * level before and after; at a row the derivative is that of the piece which ends there. */
+PetscErrorCode expression_create_table(int n_rows, const double *row, expression **out);
 /* Does the value depend on variable `var`, as far as the text says? */
 bool           expression_uses(const expression *e, int var);
 void           expression_destroy(expression **e);

@@ -150,6 +150,22 @@ PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode sparse_rows_stacked(const sparse_rows *a, const sparse_rows *b, sparse_rows *out)
+{
+  const sparse_rows *const part[2] = {a, b};
+  int64_t                  row = 0, slot = 0;
+  PetscFunctionBegin;
+  SS_ASSERT(a->n_cols == b->n_cols);
+  PetscCall(reserve(a->n_rows + b->n_rows, a->n_cols, a->start[a->n_rows] + b->start[b->n_rows], out));
+  for (int k = 0; k < 2; ++k)
+    for (int64_t i = 0; i < part[k]->n_rows; ++i) {
+      for (int64_t e = part[k]->start[i]; e < part[k]->start[i + 1]; ++e, ++slot)
+        out->col[slot] = part[k]->col[e], out->value[slot] = part[k]->value[e];
+      out->start[++row] = slot;
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gustavson's row-wise product: `last[j]` remembers in which row column j was met last. */
 static int64_t product_row(const sparse_rows *a, const sparse_rows *b, int64_t i, int64_t *last, double *sum, int64_t slot,
                            sparse_rows *out)

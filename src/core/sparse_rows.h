@@ -21,6 +21,8 @@ PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64
 PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out);
 /* out = s A + t B, on the union of the patterns. */
 PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const sparse_rows *b, sparse_rows *out);
+/* out = the rows of A, then those of B. */
+PetscErrorCode sparse_rows_stacked(const sparse_rows *a, const sparse_rows *b, sparse_rows *out);
 /* out = A B. Row by row, so that the bits depend on the matrices alone. */
 PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, sparse_rows *out);
 /* Frees what it holds and leaves it empty; accepts an empty one. */

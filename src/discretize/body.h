@@ -12,6 +12,7 @@
  * change nothing but caches; end_step makes the step permanent. A step that is given up simply never sees end_step.   */
 #ifndef SS_DISCRETIZE_BODY_H
 #define SS_DISCRETIZE_BODY_H
+#include "core/constraint.h"
 #include "core/error.h"
 #include "core/field_table.h"
 #include "core/verdict.h"
@@ -34,6 +35,7 @@ typedef enum {
 typedef struct {
   double mass, kinetic, elastic, potential; /* potential: gravity, zero at the origin */
   double momentum[3], angular_momentum[3], center[3];
+  double overshoot, turn; /* of its materials in the last step, see material_marks; 0 where they do not say */
 } body_totals;
 
 /* A matrix of 3x3 blocks in compressed rows, for bodies and contacts to add to. Borrowed arrays. */
@@ -79,6 +81,16 @@ typedef struct {
   const double *mass;   /* [n] kg */
 } body_nodes;
 
+/* Constraints of a body (core/constraint.h), rows in components of its own velocities: as many, of whichever components, throughout
+ * a step. Borrowed until the next evaluation of its residual. */
+typedef struct {
+  int64_t           n;
+  const constraint *law;   /* [n] */
+  const int64_t    *start; /* [3 n + 1] */
+  const int32_t    *dof;   /* ascending within a row */
+  const double     *value;
+} body_constraints;
+
 /* Block `block` moves as weight times block `leader`, plus what other entries of the same block say. */
 typedef struct {
   int32_t block, leader;
@@ -121,8 +133,9 @@ typedef struct {
   bool is_reduced;
   /* It has a pose and mass, but nothing that could be touched. */
   bool is_shapeless;
-  /* What it does changes at once with its velocities: stops, dry friction within. Linearised once it may be all wrong. NULL: it does not. */
-  bool (*has_kinks)(const body *b);
+  /* Stops, motors, dry friction, loops within it in the step under way, as rows in its velocities, laws linearised where residual was
+   * evaluated last. Of a body with constraints_apart; else residual and tangent have them. NULL: there are none. */
+  void (*constraints)(const body *b, body_constraints *out);
 
   /* What a scene asks of its bodies; each NULL where it does not apply. */
   /* Bodies that it is made of: *n of them, in the scene after it, owned by it; all of them carried by it. It touches nothing itself. */
@@ -174,6 +187,9 @@ typedef struct {
   /* From the next evaluation on tangents are symmetric and positive definite (is_wanted), what would spoil that being left out, or
    * exact, as they are at first. NULL: there is no choice. */
   void (*set_definite)(body *b, bool is_wanted);
+  /* Materials whose law is linear about the rotations at the start of the step take those that v [n_blocks][3] leads to instead, from the
+   * next evaluation on until the step ends. False: it has no such materials, nothing changes. NULL: never. */
+  bool (*relinearise)(body *b, const double *v);
 } body_ops;
 
 enum { POINT_MAX_WEIGHTS = 64 };   /* cubic B-splines: 4^3 */
@@ -185,6 +201,7 @@ struct body {
   const char     *name;        /* owned by the scene */
   int64_t         first_block; /* in the global vector; set by the formulation after begin_step */
   int64_t         n_blocks;
+  bool            constraints_apart; /* set by the formulation before the first step: residual and tangent leave out `constraints` */
 };
 /* What carries the unknowns of b: itself, a body shared with others, or nothing (NULL: an obstacle). */
 static inline body *body_system(body *b)

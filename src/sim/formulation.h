@@ -33,6 +33,7 @@ typedef struct {
 /* What one accepted (or refused) step cost and found, for the history table. */
 typedef struct {
   int64_t         newton_iterations, linear_iterations, evaluations, fallbacks;
+  int64_t         inner_iterations;   /* of linear solvers inside of these, where there are such */
   double          residual, gradient; /* |D^-1 g|, |H^T g| in the solver's scaling, at the last state */
   contact_summary contact;
   friction_report friction;
@@ -47,7 +48,9 @@ typedef struct {
   bool        meets_on_grid; /* bodies that share a grid meet level sets there, not with points */
   const char *outer, *inner; /* what its iterations are called: those of newton_iterations, those of linear_iterations or friction */
   const char *remedy;        /* what may help a step that fails at any size: "a softer contact.stiffness" */
-  PetscErrorCode (*create)(scene *s, formulation **out);
+  size_t      size;          /* of what begins with a `formulation` */
+  /* f, zeros but for ops, is filled in place; f->ops->destroy copes with what a failure leaves. */
+  PetscErrorCode (*create)(scene *s, formulation *f);
   /* Complaints about a scene that it cannot step, to `d`. NULL: it has none. */
   PetscErrorCode (*check)(const scene *s, diagnostics *d);
   /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
@@ -60,7 +63,7 @@ typedef struct {
   PetscErrorCode (*describe)(const scene *s, FILE *out);
   /* The last contact problem of the last accepted step as an FCLIB file; nothing without contacts. NULL: it has none. */
   PetscErrorCode (*write_problem)(const formulation *f, const char *path);
-  void (*destroy)(formulation **f);
+  void (*destroy)(formulation *f); /* what it holds, not itself */
 } formulation_ops;
 
 struct formulation {
@@ -69,6 +72,10 @@ struct formulation {
   const contact_points *points;
   const contact_forces *forces;
 };
+
+/* Of a scene, which must outlive it. On failure *out is still to be destroyed. */
+PetscErrorCode formulation_create(const formulation_ops *ops, scene *s, formulation **out);
+void           formulation_destroy(formulation **f); /* copes with NULL */
 
 /* All of them; a new one is a folder of its own and an entry here. job.formulation is the index. */
 #define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith) X(convex)

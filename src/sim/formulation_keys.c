@@ -25,7 +25,7 @@ static const struct {
   {OF(monolith), "solver.newton.max_iterations", "how often pressure and friction are solved for is solver.flow.max_outer: leave it out"},
   {OF(monolith), "mpm", "granular and liquid bodies are of kind mac, their grid is mac: leave it out"},
   {OF(penalty) | OF(convex), "contact.overlap_share", "springs push overlaps apart: leave it out"},
-  {OF(penalty) | OF(convex), "contact.overlap_speed", "springs push overlaps apart: leave it out"},
+  {OF(penalty), "contact.overlap_speed", "springs push overlaps apart: leave it out"},
   {OF(convex), "contact.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
   {OF(convex), "contact.pairs.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
   {OF(convex), "output.fclib", "its contacts give way, which the files do not know of: leave it out"},
@@ -61,7 +61,9 @@ typedef struct {
   const char *path, *other, *values; /* "!a b": any but a and b; "none": not given; NULL: the end */
 } key_part;
 static const key_part law_parts[] = {
+  {"contact.overlap_speed", "solver.convex.law", "regularised"},
   {"solver.convex.relaxation_time", "solver.convex.law", "regularised"},
+  {"solver.convex.coulomb_passes", "solver.convex.law", "regularised"},
   {"solver.convex.dissipation", "solver.convex.law", "lagged"},
   {"solver.convex.slip_speed", "solver.convex.law", "lagged"},
   {NULL, NULL, NULL},

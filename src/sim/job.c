@@ -65,7 +65,7 @@ static const key_spec contact_keys[] = {
   {.name = "overlap_share", .type = KEY_REAL, .offset = offsetof(job_contact, overlap_share), .fallback = "0.2", .min = 0, .max = 1,
    .help = "formulations exact and monolith: what part of an overlap a step takes back, as far as overlap_speed lets it; exact by velocities, monolith by moving bodies"},
   {.name = "overlap_speed", .type = KEY_REAL, .offset = offsetof(job_contact, overlap_speed), .unit = "m/s", .is_optional = true, .min = 0, .max = INFINITY,
-   .help = "formulations exact and monolith: the fastest that overlaps are pushed apart. If not given: exact, acceleration_scale * step, which gravity takes back before anything hops; monolith, a tenth of a grid cell in a step"},
+   .help = "formulations exact, monolith and convex (where contact is as stiff as the step can carry; springs of a given stiffness push as they do): the fastest that overlaps are pushed apart. If not given: exact and convex, acceleration_scale * step, which gravity takes back before anything hops; monolith, a tenth of a grid cell in a step"},
   {.name = "detection", .type = KEY_ENUM, .offset = offsetof(job_contact, detection), .choices = contact_detections, .fallback = "evaluation",
    .help = "when points that come to surfaces of triangles are looked for: in every evaluation of the forces, or twice a step: as it begins, on the way it would take without contact, and as it ends. Fewer searches, and Newton's method keeps one set of contacts; what comes unexpected is stopped a step late"},
   {.name = "edges", .type = KEY_BOOL, .offset = offsetof(job_contact, edges), .fallback = "false",

@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   double   friction, stiffness; /* NaN: not given */
   double   restitution;
-  double   overlap_share, overlap_speed; /* of `exact`; the latter [m/s], NaN: not given */
+  double   overlap_share, overlap_speed; /* the former of `exact` and `monolith`; the latter [m/s], NaN: not given */
   bool     edges;               /* of surfaces meet */
   int      scheme;              /* contact_scheme */
   int      detection;           /* contact_detection */

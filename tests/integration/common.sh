@@ -27,6 +27,17 @@ runs_alike_on_threads() { # JOB [ARGUMENT...]
     pass "1 and $n threads agree bit for bit, state and history"
   done
 }
+# NAME: a column of the history of that run, without its head
+whole_column() {
+  awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) { sub(/ .*/, "", $i); if ($i == name) k = i } next } { print $k }' \
+    "$work/whole/history.csv"
+}
+# No contact of that run is deeper than this [m].
+lies_in_nothing() { # DEPTH
+  whole_column penetration | awk -v most="$1" '$1 > most { print "step " NR " lies " $1 " m deep"; bad = 1 } END { exit bad }' ||
+    fail "something lies deeper than $1 m in something else"
+  pass "nothing lies deeper than $1 m in anything"
+}
 # That run, resumed from each of its checkpoints, with these of its measures: nothing changes.
 resumes_from_everywhere() { # [MEASURE...]
   for checkpoint in "$work"/whole/checkpoints/*.h5; do

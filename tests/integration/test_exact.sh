@@ -2,6 +2,7 @@
 . tests/integration/common.sh
 job=$here/exact.yaml
 runs_alike_on_threads "$job"
+lies_in_nothing 1e-3
 resumes_from_everywhere push
 
 status 0 "$program" run "$job" --out "$work/dump" --threads 1 --no-picture --set output.fclib=10

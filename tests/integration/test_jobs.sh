@@ -24,8 +24,23 @@ as_published() { # JOB
     fail "$1: not within 2.5 % of ${expected##* } particles"
 }
 
+# The scenes of [ZongJiangHan2024] with as many particles as it has.
+as_many() { # JOB
+  case $1 in
+  dough_tearing) says ", 1647 particles" ;;
+  dough_rolling) says ", 5863 particles" ;;
+  ball_slope_mpm) says ", 6777 particles" ;;
+  panels_mpm) says ", 512 particles" ;;
+  water_pouring) says ", 791 particles" ;;
+  shake) [ "$(grep -c ", 1728 particles" "$work/out")" = 2 ] || fail "shake: not 3456 particles" ;;
+  esac
+}
+
 for job in jobs/*.yaml jobs/penalty/*.yaml jobs/exact/*.yaml jobs/rod/*.yaml jobs/monolith/*.yaml jobs/convex/*.yaml; do
   status 0 "$program" check "$(pwd)/$job" && says "steps of"
-  case $job in jobs/monolith/*) as_published "$(basename "$job" .yaml)" ;; esac
+  case $job in
+  jobs/monolith/*) as_published "$(basename "$job" .yaml)" ;;
+  jobs/convex/*) as_many "$(basename "$job" .yaml)" ;;
+  esac
   pass "$job"
 done

@@ -25,12 +25,12 @@ static inline void open_world(const char *text, world *w)
   assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
   if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
   if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
-  assert_ok(formulations[w->j->formulation]->create(w->s, &w->f));
+  assert_ok(formulation_create(formulations[w->j->formulation], w->s, &w->f));
 }
 
 static inline void close_world(world *w)
 {
-  if (w->f) w->f->ops->destroy(&w->f);
+  formulation_destroy(&w->f);
   scene_destroy(&w->s);
   job_destroy(&w->j);
   diagnostics_destroy(&w->d);

@@ -21,6 +21,7 @@ static inline void sap_case_contacts(sap_case *c, uint64_t seed, sap_model model
                                .relaxation  = 0.01 * scene_random(seed, 10, 0) + 0.01,
                                .near_rigid  = 1.0,
                                .stiction    = 1e-3,
+                               .overlap_speed = INFINITY,
                                .dissipation = 5.0,
                                .slip        = 1e-4};
   for (int64_t a = 0; a < c->scene.n; ++a) {
@@ -50,7 +51,8 @@ static inline void sap_case_create(sap_case *c, uint64_t seed, int64_t n_bodies,
   assert_ok(memory_alloc("u", 3 * n, sizeof(double), &c->u));
   for (int64_t i = 0; i < n_dof; ++i) c->v_free[i] = scene_random(seed, 6, (uint64_t)i); /* the scene's own: q = H v_free */
   sap_case_contacts(c, seed, model, stiffest);
-  c->p = (sap_problem){&c->scene.M, &c->scene.H, delassus_factor(c->w), n, c->v_free, c->known, model, c->contact};
+  c->p = (sap_problem){&c->scene.M, &c->scene.H, delassus_factor(c->w), c->v_free, c->known,
+                       {.model = model, .n_contacts = n, .contact = c->contact}, NULL, NULL, NULL};
 }
 
 static inline void sap_case_destroy(sap_case *c)

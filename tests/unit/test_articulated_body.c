@@ -1,44 +1,13 @@
 /* Articulated bodies as systems: their residual against its matrix, what they conserve, what joints do, and what is refused. */
-#include "core/document.h"
-#include "core/key_table.h"
-#include "discretize/articulated/articulated_body.h"
-#include "discretize/body_kinds.h"
-#include "test.h"
+#include "articulated_fixture.h"
 #include <string.h>
 
-typedef struct {
-  document         *doc;
-  diagnostics      *d;
-  articulated_body *b; /* NULL: refused */
-} made;
+static made make(const char *text, double gravity) { return make_with(text, gravity, 1e-3); }
 
-static made make(const char *text, double gravity)
+static void finish(made *m)
 {
-  made           m    = {0};
-  document_node *node = NULL;
-  const void    *spec = NULL;
-  body_world     w    = {.gravity = {0.0, 0.0, gravity}, .time_step = 1e-3};
-  assert_ok(document_create(&m.doc));
-  assert_ok(diagnostics_create(&m.d));
-  assert_ok(document_read_flow(m.doc, text, (document_mark){"job.yaml", 4, 7}, &node));
-  assert_ok(key_table_read(&articulated_body_table, m.doc, node, "bodies.arm", m.d, &spec));
-  const body_request r = {.name = "arm", .path = "bodies.arm", .spec = spec, .node = node};
-  if (diagnostics_count(m.d) == 0) assert_ok(articulated_body_create(&r, &w, m.d, &m.b));
-  return m;
-}
-
-static void drop(made *m)
-{
-  if (m->b) articulated_body_destroy(m->b);
-  diagnostics_destroy(&m->d);
-  document_destroy(&m->doc);
+  drop(m);
   assert_no_leak();
-}
-
-static articulated_body *sound(const made *m)
-{
-  if (!m->b) fail_msg("refused: %s", diagnostics_text(m->d, 0));
-  return m->b;
 }
 
 /* x = A^-1 x by elimination; A [n][n] is positive definite. */
@@ -134,7 +103,7 @@ static void test_momentum(void **state)
       assert_close(after.center[k], before.center[k] + 2.0 * before.momentum[k] / before.mass, 1e-9);
     }
     assert_close(after.kinetic, before.kinetic, 0.02 * before.kinetic);
-    drop(&m);
+    finish(&m);
   }
 }
 
@@ -147,7 +116,7 @@ static void chain_at_one(const char *text, double dt, double *q, int *n_q)
   for (int k = 0; k < n; ++k) step(m.b, k * dt, dt);
   memcpy(q, m.b->q, (size_t)m.b->n_q * sizeof *q);
   *n_q = (int)m.b->n_q;
-  drop(&m);
+  finish(&m);
 }
 
 /* Both integrators are of first order, and lead to the same. */
@@ -192,7 +161,7 @@ static void test_pendulum(void **state)
   }
   assert_true(most < 0.5 * 0.005 * 9.81 * sqrt(2 * 9.81)); /* half a step of the greatest power */
   assert_close(late, most, 0.02 * most);
-  drop(&m);
+  finish(&m);
 }
 
 /* A free body with moments 1, 2, 3 that spins about the middle one turns over every 19.553 s (validation case A27), again and
@@ -221,7 +190,7 @@ static void test_spin(void **state)
   assert_close((flip - first_flip) / n, 19.553, 0.005 * 19.553);
   for (int k = 0; k < 3; ++k) assert_close(m.b->L[k], L[k], 1e-10);
   assert_close(sums(m.b).kinetic, 1.0002, 1e-4);
-  drop(&m);
+  finish(&m);
 }
 
 /* What joints do, each against its closed form at a slide of 2 kg, weight 19.62 N. */
@@ -232,42 +201,42 @@ static void test_joints(void **state)
   made         m  = make(SLIDE(", damping: 4"), -g);
   for (int k = 0; k < 500; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->v[0], -2.0 * g / 4.0, 1e-3); /* falls no faster: exp(-10) */
-  drop(&m);
+  finish(&m);
   m = make(SLIDE(", lower: -0.1, upper: 0.2"), -g);
   for (int k = 0; k < 100; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->q[0], -0.1, g * dt * dt * 0.01 / (4 * M_PI * M_PI) * 1.01); /* on its stop, as deep as the spring says */
   assert_true(m.b->q[0] < -0.1);
-  drop(&m);
+  finish(&m);
   m = make(SLIDE(", friction: 20"), -g); /* more than the weight: creeps by 1e-3 of g dt */
   for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->v[0], -1e-3 * g * dt, 1e-6 * g * dt);
-  drop(&m);
+  finish(&m);
   m = make(SLIDE(", friction: 10"), -g);
   for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->v[0], -(g - 5.0) * 0.1, 1e-12);
-  drop(&m);
+  finish(&m);
   m = make(SLIDE(", drive: {stiffness: 200, damping: 40, target: \"0.3\"}"), -g);
   for (int k = 0; k < 1000; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->q[0], 0.3 - 2 * g / 200, 1e-9);
   assert_close(m.b->torque[0], 2 * g, 1e-6);
-  drop(&m);
+  finish(&m);
   m = make(SLIDE(", effort: 15, drive: {stiffness: 1.0e6, damping: 2000}"), -g); /* too weak to hold */
   for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->v[0], -(g - 7.5) * 0.1, 1e-12);
   assert_close(m.b->torque[0], 15.0, 0.0);
-  drop(&m);
+  finish(&m);
   m = make(SLIDE(", max_rate: 0.05"), -g);
   for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->v[0], -0.05, 3e-4 * g * dt);
-  drop(&m);
+  finish(&m);
   m = make(ARM(", motion: \"sin(3*t)\""), -g);
   for (int k = 0; k < 100; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->q[0], sin(3.0), 1e-14);
-  drop(&m);
+  finish(&m);
   m = make(ARM(", drive: {force: \"-2*9.81*cos(t*0)\"}"), -g); /* carries it level: about y a weight turns by +x m g */
   for (int k = 0; k < 10; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->q[0], 0.0, 1e-14);
-  drop(&m);
+  finish(&m);
 }
 
 /* Two fingers by one unknown: they move alike, and forces on one are felt by both. */
@@ -281,7 +250,7 @@ static void test_mimic(void **state)
   for (int k = 0; k < 100; ++k) step(sound(&m), 0.01 * k, 0.01);
   assert_close(m.b->v[0], 4.0 / (1.0 + 0.25 * 3.0), 1e-12);
   assert_close(m.b->q[1], 0.1 - 0.5 * m.b->q[0], 1e-15);
-  drop(&m);
+  finish(&m);
 }
 
 /* A four-bar linkage, a parallelogram: the coupler stays level, and the loop closed. */
@@ -302,7 +271,7 @@ static void test_loop(void **state)
     assert_close(m.b->q[2], -m.b->q[0], 2e-5);
   }
   assert_true(fabs(m.b->q[0]) > 1.0);
-  drop(&m);
+  finish(&m);
 }
 
 /* Links as bodies: their poses for trial velocities, the velocity of a spot by the blocks of the whole, and sums that make up its
@@ -358,7 +327,7 @@ static void test_links(void **state)
     assert_close(all.momentum[k], whole.momentum[k], 1e-13);
     assert_close(all.angular_momentum[k], whole.angular_momentum[k], 1e-13);
   }
-  drop(&m);
+  finish(&m);
 }
 
 /* A loop of type revolute lets a door swing about its axis, one of type fixed holds it. */
@@ -373,11 +342,11 @@ static void test_loop_types(void **state)
   assert_close(m.b->w[2], 3.0 / (0.1 + 2 * 0.25),
                3e-3); /* torque over inertia, for 1 s; chords are shorter than arcs by (w dt)^2/6 */
   assert_close(fabs(m.b->w[0]) + fabs(m.b->w[1]), 0.0, 1e-4);
-  drop(&m);
+  finish(&m);
   m = make(DOOR("type: fixed"), 0.0);
   for (int k = 0; k < 100; ++k) step(sound(&m), 0.01 * k, 0.01);
   for (int k = 0; k < 6; ++k) assert_close(m.b->v[k], 0.0, 1e-6);
-  drop(&m);
+  finish(&m);
 }
 
 static void check_refused(const char *text, const char *message)
@@ -387,7 +356,7 @@ static void check_refused(const char *text, const char *message)
   if (!strstr(diagnostics_text(m.d, 0), message))
     fail_msg("%s\n  says \"%s\", expected \"%s\"", text, diagnostics_text(m.d, 0), message);
   assert_true(strncmp(diagnostics_text(m.d, 0), "job.yaml:4:", 11) == 0);
-  drop(&m);
+  finish(&m);
 }
 
 static void test_refusals(void **state)

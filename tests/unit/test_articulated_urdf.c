@@ -1,41 +1,13 @@
 /* URDF against the same drawn by hand, and what is said of each thing that is wrong with one, with its line and column. */
 #include "core/math3.h"
-#include "discretize/articulated/articulated_body.h"
-#include "discretize/body_kinds.h"
-#include "test.h"
+#include "articulated_fixture.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/test_urdf_XXXXXX";
 
-typedef struct {
-  document         *doc;
-  diagnostics      *d;
-  articulated_body *b; /* NULL: refused */
-} made;
-
-static made make(const char *text)
-{
-  made           m    = {0};
-  document_node *node = NULL;
-  const void    *spec = NULL;
-  body_world     w    = {.gravity = {0.0, 0.0, -9.81}, .time_step = 1e-3};
-  assert_ok(document_create(&m.doc));
-  assert_ok(diagnostics_create(&m.d));
-  assert_ok(document_read_flow(m.doc, text, (document_mark){"job.yaml", 4, 7}, &node));
-  assert_ok(key_table_read(&articulated_body_table, m.doc, node, "bodies.arm", m.d, &spec));
-  const body_request r = {.name = "arm", .path = "bodies.arm", .spec = spec, .node = node};
-  if (diagnostics_count(m.d) == 0) assert_ok(articulated_body_create(&r, &w, m.d, &m.b));
-  return m;
-}
-
-static void drop(made *m)
-{
-  if (m->b) articulated_body_destroy(m->b);
-  diagnostics_destroy(&m->d);
-  document_destroy(&m->doc);
-}
+static made make(const char *text) { return make_with(text, -9.81, 1e-3); }
 
 static void write_file(const char *name, const char *text)
 {

@@ -57,7 +57,8 @@ static void crowd_create(crowd *c)
   c->law = calloc((size_t)N_BODIES * N_BODIES, sizeof *c->law);
   for (int i = 0; i < N_BODIES; ++i)
     for (int j = 0; j < N_BODIES; ++j) c->law[N_BODIES * i + j] = (contact_law){.friction = 0.1 * (i % 3) + 0.1 * (j % 3), .restitution = 0.5, .never_touch = (i + j) % 17 == 0};
-  c->scene = (contact_scene){.n_bodies = N_BODIES, .body = c->body, .frame = c->frame, .frames = c->frames, .law = c->law, .dt = 0.01, .margin = 0.01};
+  c->scene = (contact_scene){.n_bodies = N_BODIES, .body = c->body, .frame = c->frame, .frames = c->frames, .end = c->frames,
+                              .law = c->law, .dt = 0.01, .margin = 0.01};
 }
 
 static void crowd_destroy(crowd *c)

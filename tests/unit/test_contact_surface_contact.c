@@ -450,6 +450,37 @@ static void fibre_under_a_thin_bar(void **unused)
   assert_no_leak();
 }
 
+/* A fibre in a prism whose side has a ridge, along that side: just below the top it is not deep behind the side, nor just behind the
+ * side deep below the top. Half way between it is as deep behind either. */
+static void fibre_in_a_prism(void **unused)
+{
+  (void)unused;
+  static const int32_t t[48] = {0, 2, 1, 0, 3, 2, 0, 4, 3, 5, 6, 7, 5, 7, 8, 5, 8, 9, /* bottom, top */
+                                0, 1, 6, 0, 6, 5, 1, 2, 7, 1, 7, 6, 2, 3, 8, 2, 8, 7, 3, 4, 9, 3, 9, 8, 4, 0, 5, 4, 5, 9};
+  const double         outline[10] = {-1, -1, 1, -1, 1.05, 0, 1, 1, -1, 1}, radius = 0.05;
+  double               prism[30];
+  for (int i = 0; i < 10; ++i) v3_set(prism + 3 * i, outline[2 * (i % 5)], outline[2 * (i % 5) + 1], i < 5 ? -1.0 : 1.0);
+  for (int turn = 0; turn < 20; ++turn)
+    for (int which = 0; which < 3; ++which) { /* below the top, behind the ridge, between */
+      const double below = (double[]){0.002, 0.13, 0.05}[which], behind = (double[]){0.13, 0.002, 0.05}[which];
+      const double x[6] = {1.05 - behind, -0.9, 1.0 - below, 1.05 - behind, 0.8, 1.0 - below};
+      double       R[9], c[3], deepest = INFINITY;
+      random_pose(80 + turn, 1.0, R, c);
+      clear();
+      add_surface(10, prism, 16, t, R, c);
+      add_surface(2, x, 0, NULL, R, c);
+      S.segment[0] = 10, S.segment[1] = 11, S.n_segments = 1;
+      S.radius[10] = S.radius[11] = radius;
+      const int64_t n = find(false, 0.3, found);
+      for (int64_t k = 0; k < n; ++k) {
+        if (found[k].kind == SURFACE_EDGE) deepest = fmin(deepest, found[k].gap);
+        if (which < 2 && found[k].kind == SURFACE_EDGE) assert_true(found[k].gap > -radius - 0.0021);
+      }
+      if (which > 0) assert_close(deepest, -radius - behind, 1e-9);
+    }
+  assert_no_leak();
+}
+
 static void threads_do_not_matter(void **unused)
 {
   (void)unused;
@@ -482,5 +513,5 @@ static void threads_do_not_matter(void **unused)
 TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
           cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(sheets_face_to_face),
           cmocka_unit_test(points_thrown), cmocka_unit_test(edges_thrown), cmocka_unit_test(folded_sheet),
-          cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar),
+          cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism),
           cmocka_unit_test(threads_do_not_matter))

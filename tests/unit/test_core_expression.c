@@ -132,4 +132,25 @@ static void test_random_texts(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts))
+static void test_table(void **state)
+{
+  (void)state;
+  static const double row[] = {-1.0, 2.0, 0.2, 5.0, 0.3, 4.0, 2.0, 4.0};
+  static const struct {
+    double x, value, slope;
+  } there[] = {{-3.0, 2.0, 0.0}, {-1.0, 2.0, 0.0}, {-0.4, 3.5, 2.5},         {0.2, 5.0, 2.5}, {0.25, 4.5, -10.0},
+               {0.3, 4.0, -10.0}, {0.1 + 0.2, 4.0, -10.0}, {1.0, 4.0, 0.0}, {2.0, 4.0, 0.0}, {9.0, 4.0, 0.0}}; /* 0.1 + 0.2 > 0.3 */
+  expression *e;
+  assert_ok(expression_create_table(4, row, &e));
+  for (size_t i = 0; i < sizeof there / sizeof *there; ++i) {
+    double value, x = there[i].x;
+    assert_close(expression_value(e, &x), there[i].value, 1e-14);
+    assert_close(expression_derivative(e, &x, 0, &value), there[i].slope, 1e-13);
+    assert_close(value, there[i].value, 1e-14);
+  }
+  assert_true(expression_uses(e, 0) && !expression_uses(e, 1));
+  expression_destroy(&e);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))

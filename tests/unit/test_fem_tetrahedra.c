@@ -121,7 +121,7 @@ static void check_patch(const material_law *law)
   m3_mul(RA, R, A);
   for (int pass = 0; pass < 2; ++pass) {
     memcpy(F, pass ? R : RA, sizeof F);
-    assert_int_equal(material_stress(c.mat, 1, 1, F, NULL, P, NULL, NULL, NULL, NULL, NULL), 1);
+    assert_int_equal(material_stress(c.mat, 1, 1, NULL, F, NULL, P, NULL, NULL, NULL, NULL, NULL), 1);
     for (int i = 0; i < c.n / 3; ++i) {
       m3_mulv(c.b->x + 3 * i, F, c.b->rest + 3 * i);
       v3_axpy(c.b->x + 3 * i, 1.0, shift);

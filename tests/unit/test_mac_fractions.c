@@ -365,6 +365,58 @@ static void   level_surfaces_are_where_they_are(void **unused)
   assert_no_leak();
 }
 
+/* In the midst of a liquid no face lies at a surface, also where what is in a solid has no image of its own: two tilted boxes that
+ * meet in an inner corner, so that the image in one is in the other, a plate whose other side is nearer, and a box along the axes
+ * that reaches just beyond centres of cells, so that these and their images have the same centres around. */
+static bool BARELY; /* the last of these */
+#define REACH (3.502 / 16)
+static bool beside_boxes(const double x[3])
+{
+  if (BARELY) return fabs(x[0] - 0.5) > REACH || fabs(x[1] - 0.5) > REACH || fabs(x[2] - 0.5) > REACH;
+  const double d[3] = {x[0] - 0.5, x[1] - 0.5, x[2] - 0.5}, u = cos(0.4) * d[0] + sin(0.4) * d[2], v = cos(0.4) * d[2] - sin(0.4) * d[0];
+  return !(fabs(d[1]) < 0.25 && ((fabs(u) < 0.25 && fabs(v + 0.15) < 0.1) || (fabs(u + 0.15) < 0.1 && fabs(v) < 0.25) ||
+                                 (fabs(u - 0.33) < 0.02 && fabs(v) < 0.25)));
+}
+static void a_surface_is_not_behind_solids(void **unused)
+{
+  (void)unused;
+  static const double low[4][3] = {{-REACH, -REACH, -REACH}, {-0.25, -0.25, -0.25}, {-0.25, -0.25, -0.25}, {0.31, -0.25, -0.25}},
+                      high[4][3] = {{REACH, REACH, REACH}, {0.25, 0.25, -0.05}, {-0.05, 0.25, 0.25}, {0.35, 0.25, 0.25}};
+  int n_in_solids = 0;
+  for (int kind = 0; kind < 3; ++kind) {
+    BARELY = kind == 2;
+    const int32_t  n = kind == 1 ? 24 : 16;
+    const int      first = BARELY ? 0 : 1, n_solids = BARELY ? 1 : 3;
+    const double   angle = BARELY ? 0.0 : 0.4;
+    mac_scene      c;
+    mac_scene_spec m = {.h = 1.0 / n, .n = {n, n, n}, .wall = MAC_ALL_ROUGH, .is_filled = beside_boxes, .density = 1000.0};
+    mac_bins       bins = {0};
+    mac_weights    w = {0};
+    level_set     *box[3];
+    mac_solid      solid[3];
+    mac_scene_create(&c, &m);
+    for (int k = 0; k < n_solids; ++k) {
+      assert_ok(level_set_box(low[first + k], high[first + k], &box[k]));
+      solid[k] = (mac_solid){.n = 1, .sets = &box[k], .frame = mac_frame_at(0.5, 0.5, 0.5)};
+      solid[k].frame.R[0] = solid[k].frame.R[8] = cos(angle), solid[k].frame.R[2] = -sin(angle), solid[k].frame.R[6] = sin(angle);
+    }
+    compute(&c, n_solids, solid, true, &bins, &w);
+    for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
+      double x[3];
+      mac_cell_center(&c.s.grid, slot, x);
+      if (x[0] < 0.1 || x[0] > 0.9 || x[1] < 0.1 || x[1] > 0.9 || x[2] < 0.1 || x[2] > 0.9) continue;
+      n_in_solids += w.center_open[slot] < 0.0;
+      for (int a = 0; a < 3; ++a)
+        if (w.face_fluid[a][slot] > 0.0 && w.face_liquid[a][slot] != 1.0)
+          fail_msg("a surface at (%g, %g, %g), axis %d: %g of it liquid", x[0], x[1], x[2], a, w.face_liquid[a][slot]);
+    }
+    for (int k = 0; k < n_solids; ++k) level_set_destroy(&box[k]);
+    mac_weights_destroy(&w), mac_bins_destroy(&bins), mac_scene_destroy(&c);
+  }
+  assert_true(n_in_solids > 500);
+  assert_no_leak();
+}
+
 /* Cells with one grain of eight, in the midst of a liquid, are liquid; an empty one is a bubble. */
 static bool HAS_BUBBLE;
 static bool sparse_within(const double x[3])
@@ -545,5 +597,5 @@ TEST_MAIN(cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_
           cmocka_unit_test(planes_cut_faces_exactly),
           cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
           cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
-          cmocka_unit_test(few_grains_are_no_bubble),
+          cmocka_unit_test(few_grains_are_no_bubble), cmocka_unit_test(a_surface_is_not_behind_solids),
           cmocka_unit_test(images_have_the_image_of_the_system))

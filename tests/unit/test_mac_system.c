@@ -633,12 +633,11 @@ static void surfaces_are_free(void **unused)
   assert_no_leak();
 }
 
-/* Water up to half a cell above the highest centre that is solved for: the faces beyond are pushed like those below, whatever
- * they had; a sheet that flies above is not. */
+/* Water up to half a cell above the highest centre that is solved for: the faces beyond are pushed like those below, but not those
+ * that are ahead of them already; a sheet that flies above is not. */
 static bool up_to_the_half(const double x[3]) { return x[2] < 8.5 / 16 || (x[2] > 11.0 / 16 && x[2] < 11.5 / 16); }
-static void crests_are_carried(void **unused)
+static void crests_are_carried_at(double ahead)
 {
-  (void)unused;
   mac_scene      c;
   mac_scene_spec m = {.h = 1.0 / 16, .n = {16, 16, 16}, .wall = MAC_ALL_ROUGH, .is_filled = up_to_the_half, .density = 1000.0};
   mac_system     y = {0};
@@ -647,6 +646,10 @@ static void crests_are_carried(void **unused)
   for (int a = 0; a < 3; ++a)
     for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) c.s.u[a][slot] = c.s.mass[a][slot] > 0.0 ? -2.0 : 0.0;
   assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  for (int a = 0; a < 3; ++a)
+    for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot)
+      if (c.s.mass[a][slot] > 0.0 && y.face_of[a][slot] < 0) c.s.u[a][slot] += ahead;
+  const double at_top = -2.0 + ahead + (ahead > 0.0 ? 0.0 : 0.75), beyond = -2.0 + ahead;
   double *u = NULL;
   assert_ok(memory_alloc("u", y.n_faces, sizeof *u, &u));
   for (int64_t f = 0; f < y.n_faces; ++f) u[f] = y.u[f] + 0.75;
@@ -655,7 +658,7 @@ static void crests_are_carried(void **unused)
     int     axis;
     int32_t k;
     double  u;
-  } expected[] = {{2, 8, -1.25}, {2, 9, -1.25}, {0, 7, -1.25}, {0, 8, -1.25}, {2, 11, -2.0}, {0, 11, -2.0}};
+  } expected[] = {{2, 8, -1.25}, {2, 9, at_top}, {0, 7, -1.25}, {0, 8, at_top}, {2, 11, beyond}, {0, 11, beyond}};
   for (size_t q = 0; q < sizeof expected / sizeof *expected; ++q) {
     const int64_t slot = mac_grid_slot(&c.s.grid, 5, 6, expected[q].k);
     assert_true(slot >= 0);
@@ -663,6 +666,13 @@ static void crests_are_carried(void **unused)
     assert_close(c.s.u[expected[q].axis][slot], expected[q].u, 1e-14);
   }
   memory_free(&u), mac_system_destroy(&y), mac_scene_destroy(&c);
+}
+static void crests_are_carried(void **unused)
+{
+  (void)unused;
+  crests_are_carried_at(0.0);
+  crests_are_carried_at(-0.5);
+  crests_are_carried_at(0.5);
   assert_no_leak();
 }
 

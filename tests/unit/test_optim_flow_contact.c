@@ -194,6 +194,23 @@ static void contacts_obey_the_law_at_any_tolerance(void **state)
   assert_no_leak();
 }
 
+/* Where a block strikes the lid, a coarse solution lets next to nothing of its momentum through the water: less than a thousandth of
+ * what moves if pressure does not know of it. */
+static void a_blow_compresses_nothing(void **state)
+{
+  (void)state;
+  fixture w;
+  lid_and_block(&w, 20.0, 15.0);
+  fixture_tighten(&w, 3e-2);
+  w.v_star[1][1] = -2.0;
+  const flow_report r    = fixture_solve(&w);
+  const double      area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
+  assert_true(r.is_converged && r.kkt.lambda < 1e-8);
+  assert_true(r.kkt.volume_rate < 1e-3 * area * 2.0 * 15.0 / 35.0);
+  fixture_destroy(&w);
+  assert_no_leak();
+}
+
 /* Weak couplings fail as they must: pressure that does not know the block's weight lets volume go, contacts that do not know the
  * water's support do not hold the block. */
 static void weak_couplings_lose_what_they_do_not_know(void **state)
@@ -270,5 +287,5 @@ static void everything_at_once(void **state)
 TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(known_rates_of_a_contact_are_met),
           cmocka_unit_test(water_carries_a_lid_and_a_block),
           cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(contacts_obey_the_law_at_any_tolerance),
-          cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
+          cmocka_unit_test(a_blow_compresses_nothing), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
           cmocka_unit_test(everything_at_once))

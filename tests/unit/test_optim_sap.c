@@ -15,6 +15,7 @@ static sap_contact random_contact(uint64_t seed, sap_model model)
                                .relaxation  = 0.02 * random_u01(seed, 0, 1),
                                .near_rigid  = 1.0,
                                .stiction    = pow(10, -3.0 * random_u01(seed, 1, 1)),
+                               .overlap_speed = INFINITY,
                                .dissipation = 10.0 * random_u01(seed, 2, 1),
                                .slip        = 1e-2};
   const sap_source     s    = {.mu           = random_index(seed, 3, 1, 8) ? 2.0 * random_u01(seed, 4, 1) : 0.0,
@@ -48,6 +49,54 @@ static void regularised_law_is_a_complementarity(void **state)
     seen[r[0] <= 0.0 ? 0 : sap_law_slides(&c, r) ? 1 : 2]++;
   }
   for (int k = 0; k < 3; ++k) assert_true(seen[k] > 100); /* open, slides, sticks */
+  assert_no_leak();
+}
+
+/* Stops, springs, motors that are at their end or not, rows that are none. */
+static constraint random_constraint(uint64_t seed)
+{
+  constraint c = constraint_none();
+  for (int i = 0; i < 3; ++i) {
+    const int    kind = (int)random_index(seed, (uint64_t)i, 30, 5);
+    const double most = 1e-2 * random_u01(seed, (uint64_t)i, 31);
+    c.bias[i]  = random_range(seed, (uint64_t)i, 32, -0.1, 0.1);
+    c.R[i]     = pow(10.0, random_range(seed, (uint64_t)i, 33, -2.0, 1.0));
+    c.lower[i] = kind == 0 || kind == 4 ? 0.0 : kind == 3 ? -most : -INFINITY;
+    c.upper[i] = kind == 1 || kind == 4 ? 0.0 : kind == 3 ? most : INFINITY;
+  }
+  return c;
+}
+
+/* r = -dl/du and slope = -dr/du by central differences, which are exact where no bound is passed (l is of second degree), and
+ * within the change of slope where one is; l is never below its tangent. */
+static void constraints_are_derivatives(void **state)
+{
+  int seen[2] = {0};
+  (void)state;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    const constraint c = random_constraint(seed);
+    double           u[3], r[3], slope[3], low[3], high[3], at[3];
+    velocity_of(seed + 500, u);
+    const double here = constraint_law(&c, u, r, slope), h = 1e-5;
+    for (int i = 0; i < 3; ++i) {
+      double v[3] = {u[0], u[1], u[2]};
+      assert_true(r[i] >= c.lower[i] && r[i] <= c.upper[i]);
+      v[i]              = u[i] + h;
+      const double up   = constraint_law(&c, v, high, NULL);
+      v[i]              = u[i] - h;
+      const double down = constraint_law(&c, v, low, NULL), stiff = 1.0 / c.R[i];
+      const double bend = h * stiff + 1e-9 * (fabs(here) + fabs(r[i]) + 1.0);
+      assert_close((up - down) / (2 * h), -r[i], fabs(high[i] - r[i] + low[i] - r[i]) + bend * 1e-2);
+      const bool is_smooth = (low[i] == high[i]) || fabs(low[i] - high[i] - 2 * h * stiff) < 1e-9 * h * stiff + 1e-14 * fabs(r[i]);
+      if (is_smooth) assert_close(-(high[i] - low[i]) / (2 * h), slope[i], 1e-6 * stiff + 1e-9);
+      ++seen[slope[i] > 0.0];
+    }
+    velocity_of(seed + 900, at);
+    double there = here;
+    for (int i = 0; i < 3; ++i) there -= r[i] * (at[i] - u[i]);
+    assert_true(constraint_law(&c, at, low, NULL) >= there - 1e-12 * (1.0 + fabs(here) + fabs(there)));
+  }
+  assert_true(seen[0] > 500 && seen[1] > 500);
   assert_no_leak();
 }
 
@@ -137,7 +186,7 @@ static void laws_are_derivatives(void **state)
 static void compliance_is_the_springs(void **state)
 {
   const sap_parameters step = {
-      .dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .dissipation = 0.0, .slip = 1e-4};
+      .dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .overlap_speed = INFINITY, .slip = 1e-4};
   const sap_source     soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
   const sap_source     hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
   const double         u[3] = {-0.02, 0.0, 0.0};
@@ -159,6 +208,37 @@ static void compliance_is_the_springs(void **state)
   c = sap_contact_make(SAP_LAGGED, &step, &open); /* nothing was pushed a step ago: no friction */
   sap_law_lagged(&c, touch, r, NULL);
   assert_close(r[1], 0.0, 0.0);
+  assert_no_leak();
+}
+
+/* Deep overlaps part no faster than overlap_speed, and bear the same load at rest; a given stiffness pushes as it does. */
+static void overlaps_part_slowly(void **state)
+{
+  const sap_parameters step = {
+      .dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .overlap_speed = 0.1, .slip = 1e-4};
+  sap_parameters   free = step, held = step;
+  double           r[3], all[3];
+  const double     rest[3] = {0.0, 0.0, 0.0}, out[3] = {0.1, 0.0, 0.0};
+  (void)state;
+  free.overlap_speed = INFINITY, held.overlap_speed = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    const double      gap = (double[]){1e-3, -1e-3, -0.0299, -0.5}[k];
+    const sap_source  hard     = {.mu = 0.5, .gap = gap, .stiffness = INFINITY, .w = 2.0};
+    const sap_source  soft     = {.mu = 0.5, .gap = gap, .stiffness = 200.0, .w = 2.0};
+    const sap_contact c        = sap_contact_make(SAP_REGULARISED, &step, &hard);
+    const sap_contact as_it_is = sap_contact_make(SAP_REGULARISED, &free, &hard);
+    const sap_contact spring   = sap_contact_make(SAP_REGULARISED, &step, &soft);
+    const sap_contact still    = sap_contact_make(SAP_REGULARISED, &held, &hard);
+    assert_close(c.bias, gap > 0.0 ? -gap / 0.01 : gap < -3e-3 ? 0.1 : -gap / 0.03, 1e-15);
+    assert_close(spring.bias, as_it_is.bias, 0.0);
+    assert_close(c.R_t, as_it_is.R_t, 0.0);
+    sap_law_regularised(&c, rest, r, NULL);
+    sap_law_regularised(&as_it_is, rest, all, NULL);
+    assert_close(r[0], all[0], 1e-12 * fabs(all[0]));
+    sap_law_regularised(&c, out, r, NULL);
+    assert_close(r[0], 0.0, 1e-12 * fabs(all[0]));
+    if (gap < 0.0) assert_close(still.bias, 1e-6 * as_it_is.bias, 1e-15);
+  }
   assert_no_leak();
 }
 
@@ -195,8 +275,15 @@ static double duality_gap(sap_case *c, const double *v, const double *r)
   return (primal - dual) / fmax(kinetic, primal);
 }
 
-/* Projected gradient with momentum on the dual, min 1/2 g . (W + R) g + g . (u_free - bias) over the cones: shares nothing with the
- * solver but the problem. */
+/* Of row i of a term: compliance and bias. */
+static void row_of(const sap_terms *t, int64_t a, int i, double *R, double *bias)
+{
+  if (a < t->n_contacts) *R = i ? t->contact[a].R_t : t->contact[a].R_n, *bias = i ? 0.0 : t->contact[a].bias;
+  else *R = t->constraint[a - t->n_contacts].R[i], *bias = t->constraint[a - t->n_contacts].bias[i];
+}
+
+/* Projected gradient with momentum on the dual, min 1/2 g . (W + R) g + g . (u_free - bias) over the cones and between the bounds
+ * of constraints: shares nothing with the solver but the problem. */
 static void solve_dual(sap_case *c, double *g)
 {
   const int64_t n = c->scene.n;
@@ -208,8 +295,11 @@ static void solve_dual(sap_case *c, double *g)
   for (int k = 0; k < 60; ++k) { /* largest eigenvalue */
     delassus_apply(c->w, y, grad);
     double norm = 0.0;
-    for (int64_t i = 0; i < 3 * n; ++i)
-      grad[i] += (i % 3 ? c->contact[i / 3].R_t : c->contact[i / 3].R_n) * y[i], norm += grad[i] * grad[i];
+    for (int64_t i = 0; i < 3 * n; ++i) {
+      double R, bias;
+      row_of(&c->p.terms, i / 3, (int)(i % 3), &R, &bias);
+      grad[i] += R * y[i], norm += grad[i] * grad[i];
+    }
     L = sqrt(norm);
     for (int64_t i = 0; i < 3 * n; ++i) y[i] = grad[i] / L;
   }
@@ -222,11 +312,16 @@ static void solve_dual(sap_case *c, double *g)
     for (int64_t a = 0; a < n; ++a) {
       double z[3];
       for (int i = 0; i < 3; ++i) {
-        const sap_contact *s = c->contact + a;
-        grad[3 * a + i] += (i ? s->R_t : s->R_n) * y[3 * a + i] + c->scene.q[3 * a + i] - (i ? 0.0 : s->bias);
+        double R, bias;
+        row_of(&c->p.terms, a, i, &R, &bias);
+        grad[3 * a + i] += R * y[3 * a + i] + c->scene.q[3 * a + i] - bias;
         z[i] = y[3 * a + i] - grad[3 * a + i] / L;
       }
-      cone_project(c->contact[a].mu, z, g + 3 * a);
+      if (a < c->p.terms.n_contacts) cone_project(c->contact[a].mu, z, g + 3 * a);
+      for (int i = 0; i < 3 && a >= c->p.terms.n_contacts; ++i) {
+        const constraint *row = c->p.terms.constraint + a - c->p.terms.n_contacts;
+        g[3 * a + i]          = fmin(fmax(z[i], row->lower[i]), row->upper[i]);
+      }
       for (int i = 0; i < 3; ++i) {
         const double d = g[3 * a + i] - last[3 * a + i];
         moved += d * d, size += g[3 * a + i] * g[3 * a + i], uphill += (y[3 * a + i] - g[3 * a + i]) * d;
@@ -263,6 +358,117 @@ static void agrees_with_an_independent_solver(void **state)
   assert_no_leak();
 }
 
+/* x = A^-1 b by elimination with pivots; false: singular. */
+static bool eliminate(int n, double *A, double *x)
+{
+  for (int k = 0; k < n; ++k) {
+    int best = k;
+    for (int r = k + 1; r < n; ++r)
+      if (fabs(A[n * r + k]) > fabs(A[n * best + k])) best = r;
+    if (A[n * best + k] == 0.0) return false;
+    for (int c = 0; c < n; ++c) {
+      const double t = A[n * k + c];
+      A[n * k + c] = A[n * best + c], A[n * best + c] = t;
+    }
+    const double t = x[k];
+    x[k] = x[best], x[best] = t;
+    for (int r = k + 1; r < n; ++r) {
+      const double f = A[n * r + k] / A[n * k + k];
+      for (int c = k; c < n; ++c) A[n * r + c] -= f * A[n * k + c];
+      x[r] -= f * x[k];
+    }
+  }
+  for (int r = n - 1; r >= 0; --r) {
+    for (int c = r + 1; c < n; ++c) x[r] -= A[n * r + c] * x[c];
+    x[r] /= A[n * r + r];
+  }
+  return true;
+}
+
+/* Of all choices of which normals push, the one that is right: (W + R) r = bias - u_free where r > 0, and u no less than bias where
+ * r = 0. Without friction the problem has no more to it. g [n] normal impulses. */
+static void try_all(const sap_case *c, const double *W, double *g)
+{
+  const int n     = (int)c->scene.n;
+  int       found = 0;
+  for (int choice = 0; choice < 1 << n; ++choice) {
+    double A[64], x[8], r[8] = {0};
+    int    at[8], m = 0;
+    bool   is_right = true;
+    for (int i = 0; i < n; ++i)
+      if (choice >> i & 1) at[m++] = i;
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < m; ++j) A[m * i + j] = W[n * at[i] + at[j]] + (i == j ? c->contact[at[i]].R_n : 0.0);
+      x[i] = c->contact[at[i]].bias - c->scene.q[3 * at[i]];
+    }
+    if (!eliminate(m, A, x)) continue;
+    for (int i = 0; i < m; ++i) r[at[i]] = x[i], is_right = is_right && x[i] > 0.0;
+    for (int i = 0; i < n && is_right; ++i) {
+      double u = c->scene.q[3 * i] - c->contact[i].bias;
+      for (int j = 0; j < n; ++j) u += W[n * i + j] * r[j];
+      is_right = r[i] > 0.0 || u >= 0.0;
+    }
+    if (!is_right) continue;
+    ++found;
+    memcpy(g, r, (size_t)n * sizeof *g);
+  }
+  assert_int_equal(found, 1);
+}
+
+/* Small problems without friction, up to 12 unknowns: the answer of trying all cases (validation target E15). */
+static void agrees_with_trying_all(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    sap_case   c;
+    sap_result out;
+    double     W[64], g[8], column[24], to[24], size = 0.0;
+    sap_case_create(&c, 4000 + seed, 2, 6, 5, 2 + (int64_t)(seed % 7), SAP_REGULARISED, 3.0);
+    const int n = (int)c.scene.n;
+    for (int i = 0; i < n; ++i) c.contact[i].mu = 0.0;
+    for (int j = 0; j < n; ++j) {
+      memset(column, 0, sizeof column);
+      column[3 * j] = 1.0;
+      delassus_apply(c.w, column, to);
+      for (int i = 0; i < n; ++i) W[n * i + j] = to[3 * i];
+    }
+    try_all(&c, W, g);
+    assert_ok(sap_solve(&c.p, &(sap_options){SAP_SEARCH_EXACT, 1e-13, 200}, c.v, c.r, c.u, &out));
+    for (int i = 0; i < n; ++i) size = fmax(size, fabs(g[i]));
+    for (int i = 0; i < n; ++i) assert_close(c.r[3 * i], g[i], 1e-10 * size);
+    for (int i = 0; i < n; ++i) assert_close(hypot(c.r[3 * i + 1], c.r[3 * i + 2]), 0.0, 0.0);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* The same with stops, motors and dry friction for a part of the rows. */
+static void constraints_agree_with_an_independent_solver(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    enum { HELD = 4 };
+    sap_case   c;
+    sap_result out;
+    constraint held[HELD];
+    double    *g, error, size = 0.0, miss = 0.0;
+    sap_case_create(&c, 300 + seed, 3, 6, 5, HELD + (int64_t)(seed % 6), SAP_REGULARISED, 3.0);
+    for (uint64_t k = 0; k < HELD; ++k) held[k] = random_constraint(100 * seed + k);
+    c.p.terms.n_contacts -= HELD, c.p.terms.n_constraints = HELD, c.p.terms.constraint = held;
+    assert_ok(memory_alloc("dual", 3 * c.scene.n, sizeof *g, &g));
+    assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+    assert_int_equal(out.verdict, SAP_OK);
+    assert_ok(sap_error(&c.p, c.v, c.r, &error));
+    assert_close(error, 0.0, 1e-7);
+    solve_dual(&c, g);
+    for (int64_t i = 0; i < 3 * c.scene.n; ++i) size = fmax(size, fabs(g[i])), miss = fmax(miss, fabs(g[i] - c.r[i]));
+    assert_close(miss, 0.0, 1e-6 * size);
+    memory_free(&g);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
 /* Of a series of random problems, stiff to soft, friction 0 to 2, many over-constrained: 200, or as many as SAP_PROBLEMS says
  * (`make bench-sap`: 10,000). How many iterations each took, in classes of 5. */
 static void always_converges(void **state)
@@ -281,7 +487,7 @@ static void always_converges(void **state)
     if (out.verdict != SAP_OK)
       fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_verdict_text(out.verdict), (int)out.iterations,
                out.error);
-    if (c.p.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
+    if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
     sum += out.iterations, ++count[out.iterations / 5];
     sap_case_destroy(&c);
@@ -367,6 +573,171 @@ static void reduction_changes_nothing(void **state)
   assert_no_leak();
 }
 
+/* By fronts: the same answers, whatever is early and late, on the complement or on all. */
+static void fronts_change_nothing(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    sap_case      c;
+    sap_result    out;
+    sap_columns   J;
+    front_tree   *tree;
+    front_factor *front;
+    double       *v, *r, size = 0.0;
+    bool          is_definite;
+    const bool    is_chain = seed % 2;
+    if (is_chain) sap_case_create(&c, 300 + seed, 3, 150, 6, 12, (sap_model)(seed % 4 / 2), 4.0);
+    else sap_case_create(&c, 300 + seed, 9, 6, 5, 30, (sap_model)(seed % 4 / 2), 4.0);
+    const int64_t n = c.scene.M.n_rows, m = c.scene.n;
+    assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+    assert_int_equal(out.verdict, SAP_OK);
+    assert_ok(memory_alloc("v", n, sizeof *v, &v));
+    assert_ok(memory_alloc("r", 3 * m, sizeof *r, &r));
+    memcpy(v, c.v, (size_t)n * sizeof *v), memcpy(r, c.r, (size_t)(3 * m) * sizeof *r);
+    assert_ok(sap_columns_create(&c.scene.H, m, &J));
+    const front_terms terms = sap_columns_view(&J);
+    assert_ok(front_tree_create(&c.scene.M, &terms, 10.0, &tree));
+    assert_ok(front_factor_create(tree, &front));
+    assert_ok(front_factor_set(front, &c.scene.M, &is_definite));
+    assert_true(is_definite);
+    c.p.factor = NULL, c.p.front = front, c.p.columns = &terms;
+    memset(c.v, 0, (size_t)n * sizeof *c.v);
+    assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
+    assert_int_equal(out.verdict, SAP_OK);
+    if (is_chain) assert_true(out.n_unknowns < n);
+    for (int64_t i = 0; i < 3 * m; ++i) size = fmax(size, fabs(r[i]));
+    for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], v[i], 1e-7);
+    for (int64_t i = 0; i < 3 * m; ++i) assert_close(c.r[i], r[i], 1e-7 * size);
+    /* A (v - v_free) = J^T r to rounding */
+    double *x, *y;
+    assert_ok(memory_alloc("x", n, sizeof *x, &x));
+    assert_ok(memory_alloc("y", n, sizeof *y, &y));
+    for (int64_t i = 0; i < n; ++i) x[i] = c.v[i] - c.v_free[i];
+    sparse_rows_apply(&c.scene.M, x, y);
+    for (int64_t a = 0; a < m; ++a)
+      for (int64_t e = J.start[a]; e < J.start[a + 1]; ++e)
+        for (int k = 0; k < 3; ++k) y[J.column[e]] -= J.value[3 * e + k] * c.r[3 * a + k];
+    for (int64_t i = 0; i < n; ++i) assert_close(y[i], 0.0, 1e-12);
+    memory_free(&v), memory_free(&r), memory_free(&x), memory_free(&y);
+    front_factor_destroy(&front);
+    front_tree_destroy(&tree);
+    sap_columns_destroy(&J);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+static PetscErrorCode product_of(void *context, const double *x, double *y)
+{
+  PetscFunctionBegin;
+  sparse_rows_apply(context, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A case for conjugate gradients. */
+typedef struct {
+  sap_columns  J;
+  front_terms  columns;
+  sap_operator o;
+} by_products;
+
+static void take_products(by_products *b, sap_case *c)
+{
+  assert_ok(sap_columns_create(&c->scene.H, c->scene.n, &b->J));
+  b->columns     = sap_columns_view(&b->J);
+  b->o           = (sap_operator){&c->scene.M, product_of, NULL, &c->scene.M};
+  c->p.factor    = NULL;
+  c->p.columns   = &b->columns;
+  c->p.operator  = &b->o;
+}
+
+/* H x = b to the tolerance, A x beside it, and from the first iteration on a direction of descent. */
+static void gradients_solve_to_the_tolerance(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    sap_case    c;
+    by_products b;
+    sap_cg     *cg;
+    double     *x, *Ax, *y, *right, *G;
+    int64_t     iterations;
+    bool        is_definite;
+    sap_case_create(&c, 600 + seed, 4, 120, 5, 14, SAP_REGULARISED, 4.0);
+    take_products(&b, &c);
+    const int64_t n = c.scene.M.n_rows, m = c.scene.n;
+    double      **arrays[] = {&x, &Ax, &y, &right};
+    for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("x", n, sizeof(double), arrays[k]));
+    assert_ok(memory_alloc("G", 9 * m, sizeof *G, &G));
+    for (int64_t a = 0; a < m; ++a) {
+      G[9 * a] = a % 3 ? 1e2 : 0.0; /* some do not push */
+      G[9 * a + 4] = G[9 * a + 8] = a % 3 ? 1e4 : 0.0;
+    }
+    for (int64_t i = 0; i < n; ++i) right[i] = scene_random(seed, 3, (uint64_t)i);
+    assert_ok(sap_cg_create(&b.o, &b.columns, &cg));
+    for (int with_terms = 0; with_terms < 2; ++with_terms) {
+      if (with_terms) assert_ok(sap_cg_set(cg, G, &is_definite));
+      for (int64_t most = 1; most <= 1000; most *= 1000) {
+        double descent = 0.0, miss = 0.0, size = 0.0;
+        assert_ok(sap_cg_solve(cg, right, 1e-10, most, x, Ax, &iterations));
+        assert_true(iterations >= 1 && iterations <= (most == 1 ? 1 : 90)); /* stiffness of contact costs none */
+        for (int64_t i = 0; i < n; ++i) descent += x[i] * right[i];
+        assert_true(descent > 0.0);
+        sparse_rows_apply(&c.scene.M, x, y);
+        for (int64_t i = 0; i < n; ++i) assert_close(Ax[i], y[i], 1e-9);
+        if (most == 1) continue;
+        for (int64_t a = 0; a < m && with_terms; ++a) {
+          double u[3] = {0};
+          for (int64_t e = b.J.start[a]; e < b.J.start[a + 1]; ++e)
+            for (int k = 0; k < 3; ++k) u[k] += b.J.value[3 * e + k] * x[b.J.column[e]];
+          for (int64_t e = b.J.start[a]; e < b.J.start[a + 1]; ++e)
+            for (int k = 0; k < 3; ++k) y[b.J.column[e]] += b.J.value[3 * e + k] * G[9 * a + 4 * k] * u[k];
+        }
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t k = c.scene.M.start[i]; k < c.scene.M.start[i + 1]; ++k)
+            if (c.scene.M.col[k] == i) miss += (y[i] - right[i]) * (y[i] - right[i]) / c.scene.M.value[k], size += right[i] * right[i];
+        assert_true(sqrt(miss) <= 1e-9);
+      }
+    }
+    memory_free(&x), memory_free(&Ax), memory_free(&y), memory_free(&right), memory_free(&G);
+    sap_cg_destroy(&cg);
+    sap_columns_destroy(&b.J);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
+/* By products alone: the same minimum to the tolerance, from a random problem of the series (`make bench-sap`: all of them). */
+static void gradients_find_the_minimum(void **state)
+{
+  const char       *asked = getenv("SAP_PROBLEMS");
+  const uint64_t    n     = asked ? strtoull(asked, NULL, 10) : 60;
+  const sap_options o     = {SAP_SEARCH_EXACT, 1e-8, 200};
+  int64_t           most = 0, sum = 0, inner = 0;
+  double            gap = 0.0;
+  (void)state;
+  for (uint64_t seed = 0; seed < n; ++seed) {
+    sap_case    c;
+    sap_result  out;
+    by_products b;
+    sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
+    take_products(&b, &c);
+    assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
+    if (out.verdict != SAP_OK)
+      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_verdict_text(out.verdict), (int)out.iterations, out.error);
+    if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
+    most = out.iterations > most ? out.iterations : most;
+    sum += out.iterations, inner += out.inner;
+    sap_columns_destroy(&b.J);
+    sap_case_destroy(&c);
+  }
+  if (asked)
+    print_message("by conjugate gradients: all %d solved, %.1f iterations on average, at most %d, %.1f inner ones each; largest gap %.1e\n",
+                  (int)n, (double)sum / (double)n, (int)most, (double)inner / (double)(sum ? sum : 1), gap);
+  assert_close(gap, 0.0, 1e-11);
+  assert_true(most <= 60);
+  assert_no_leak();
+}
+
 static void threads_change_no_bit(void **state)
 {
   (void)state;
@@ -405,7 +776,7 @@ static void nothing_to_do(void **state)
   for (int64_t i = 0; i < 24; ++i) assert_close(c.v[i], c.v_free[i], 1e-15);
   assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
   assert_in_range(out.iterations, 0, 0);
-  c.scene.H.n_rows = 0, c.p.n_contacts = 0;
+  c.scene.H.n_rows = 0, c.p.terms.n_contacts = 0;
   assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
   assert_int_equal(out.verdict, SAP_OK);
   c.scene.H.n_rows = 18;
@@ -414,6 +785,10 @@ static void nothing_to_do(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(laws_are_derivatives),
-          cmocka_unit_test(compliance_is_the_springs), cmocka_unit_test(agrees_with_an_independent_solver),
-          cmocka_unit_test(always_converges), cmocka_unit_test(minimum_is_unique), cmocka_unit_test(reduction_changes_nothing),
+          cmocka_unit_test(constraints_are_derivatives),
+          cmocka_unit_test(compliance_is_the_springs), cmocka_unit_test(overlaps_part_slowly),
+          cmocka_unit_test(agrees_with_an_independent_solver), cmocka_unit_test(agrees_with_trying_all),
+          cmocka_unit_test(constraints_agree_with_an_independent_solver),
+          cmocka_unit_test(always_converges), cmocka_unit_test(minimum_is_unique), cmocka_unit_test(reduction_changes_nothing), cmocka_unit_test(fronts_change_nothing),
+          cmocka_unit_test(gradients_solve_to_the_tolerance), cmocka_unit_test(gradients_find_the_minimum),
           cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(nothing_to_do))

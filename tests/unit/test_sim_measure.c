@@ -207,6 +207,9 @@ static const char *const sand_text = "stickslip: 1\nname: sand\ngravity: [0, 0, 
                                      "  inside:  {quantity: granular_temperature, body: sand, within: {min: [0, 0, 0], max: [1, 9, 9]}}\n"
                                      "  nowhere: {quantity: granular_temperature, body: sand, within: {min: [8, 8, 8], max: [9, 9, 9]}}\n"
                                      "  fast:    {quantity: max_speed, body: sand}\n"
+                                     "  piece:   {quantity: largest_piece, body: sand, radius: 0.3}\n"
+                                     "  whole:   {quantity: largest_piece, body: sand, radius: 0.8}\n"
+                                     "  grains:  {quantity: largest_piece, body: sand, radius: 0.2}\n"
                                      "  square:  {quantity: anisotropy, body: sand, point: [1, 2, 3]}\n";
 
 static particles *sand_of(bench *b) { return particles_of(b->s->bodies[0].body); }
@@ -289,6 +292,30 @@ static void flow_outlives_a_resume(void **state)
   }
   assert_true(whole > 0.0);
   assert_close(resumed, whole, 0);
+}
+
+/* A lattice in which neighbours are 0.25 m apart, pulled apart by 0.5 m after three of its eight layers. */
+static void bodies_come_apart(void **state)
+{
+  (void)state;
+  bench b;
+  bench_open(&b, sand_text, lattice);
+  bench_record(&b, 0, NULL);
+  expect("piece", 1.0, 1e-12);
+  expect("grains", 1.0 / 128.0, 1e-12);
+  particles *p = sand_of(&b);
+  for (int64_t i = 48; i < 128; ++i) p->x[0][i] += 0.5;
+  int32_t order[128];
+  for (int i = 0; i < 128; ++i) order[i] = (51 * i + 7) % 128;
+  (void)particles_permute(p, order);
+  bench_record(&b, 1, NULL);
+  expect("piece", 0.625, 1e-12);
+  expect("whole", 1.0, 1e-12);
+  p->x[2][0] += 100.0; /* a grain is lost, of whichever piece: what is left of it may be the smaller one still */
+  bench_record(&b, 2, NULL);
+  assert_true(last_of(&b, "piece") <= 0.625);
+  expect("whole", 127.0 / 128.0, 1e-12);
+  bench_close(&b);
 }
 
 static void velocities_differ(void **state)
@@ -416,5 +443,5 @@ static void what_is_due_is_due_once(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(nodes_are_followed), cmocka_unit_test(rigid_bodies_turn), cmocka_unit_test(flow_keeps_the_books),
-          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(heaps_are_round_or_not), cmocka_unit_test(contacts_between_two),
+          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(bodies_come_apart), cmocka_unit_test(heaps_are_round_or_not), cmocka_unit_test(contacts_between_two),
           cmocka_unit_test(what_is_due_is_due_once))

@@ -124,6 +124,55 @@ static void test_impact(void **state)
   assert_no_leak();
 }
 
+/* Bodies that start in each other are refused with their depth, to a thousandth of their size, also if no corner of one is in the
+ * other: bars across each other, a plate through a block. By a millimetre they may. */
+static void test_start(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *bodies;
+    double      depth; /* 0: not refused */
+  } cases[] = {
+    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
+     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0], max: [0.1, 1, 0.2]}}}\n",
+     0.1},
+    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-0.3, -0.3, -0.3], max: [0.3, 0.3, 0.3]}}}\n"
+     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -1, -1], max: [0.05, 1, 1]}}}\n",
+     0.25},
+    {"  a: {kind: static, shape: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}}\n"
+     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.02], max: [0.1, 0.1, 0.18]}}}\n",
+     0.02},
+    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
+     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.099], max: [0.1, 1, 0.2]}}}\n",
+     0.0},
+    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
+     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.101], max: [0.1, 1, 0.2]}}}\n",
+     0.0},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    char         text[2000];
+    diagnostics *d;
+    job         *j = NULL;
+    scene       *s = NULL;
+    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n%s", cases[k].bodies);
+    assert_ok(diagnostics_create(&d));
+    assert_ok(job_read_text("job", text, 0, NULL, d, &j));
+    if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
+    assert_int_equal(diagnostics_count(d), cases[k].depth > 0.0);
+    if (cases[k].depth > 0.0) {
+      double      depth;
+      const char *said = strstr(diagnostics_text(d, 0), "bodies.b: starts ");
+      assert_non_null(said);
+      assert_int_equal(sscanf(said, "bodies.b: starts %lg m deep in \"a\"", &depth), 1);
+      assert_close(depth, cases[k].depth, 1.5e-3);
+    }
+    scene_destroy(&s);
+    job_destroy(&j);
+    diagnostics_destroy(&d);
+  }
+  assert_no_leak();
+}
+
 /* Balls that start a tenth of their radius in each other: moved apart by a share a step, while velocities stay. */
 static void test_overlap(void **state)
 {
@@ -294,5 +343,5 @@ static void test_law(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope),
-          cmocka_unit_test(test_impact), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
+          cmocka_unit_test(test_impact), cmocka_unit_test(test_start), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
           cmocka_unit_test(test_walls), cmocka_unit_test(test_law), cmocka_unit_test(test_refusals))

@@ -196,7 +196,7 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
   if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
-  assert_ok(penalty_formulation.create(s, &f));
+  assert_ok(formulation_create(&penalty_formulation, s, &f));
   for (int step = 0; step < 3; ++step) {
     step_verdict verdict;
     step_report  report;
@@ -204,7 +204,7 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
     assert_int_equal(verdict.code, STEP_OK);
     sum += report.linear_iterations;
   }
-  f->ops->destroy(&f);
+  formulation_destroy(&f);
   scene_destroy(&s);
   job_destroy(&j);
   diagnostics_destroy(&d);

@@ -52,7 +52,7 @@ static PetscErrorCode build(const job *j, scene **s, formulation **f)
   PetscCall(scene_create(PETSC_COMM_SELF, j, d, s));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
-  PetscCall(penalty_formulation.create(*s, f));
+  PetscCall(formulation_create(&penalty_formulation, *s, f));
   PetscCall((*f)->ops->fields(*f, (*s)->fields));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,7 +185,7 @@ static PetscErrorCode bench(const char *dir, double n_wanted)
   printf("  beside   %8.3f s for fork, %.3f s of CPU for %.0f MB of pages copied: %.3f %% and %.2f %%\n", fork_seconds, extra,
          1e-6 * copied, 100 * (fork_seconds + extra) / 600, 100 * (fork_seconds + extra) / 60);
   printf("  packed   %8.3f s of CPU, %.0f MB/s, to %.0f %%\n", cpu, 1e-6 * before / cpu, 100 * after / before);
-  f->ops->destroy(&f);
+  formulation_destroy(&f);
   scene_destroy(&s);
   double begun = timer_now();
   PetscCall(build(j, &s, &f));
@@ -196,7 +196,7 @@ static PetscErrorCode bench(const char *dir, double n_wanted)
   printf("  restart  %8.3f s for the scene, %.3f s for the state\n", building, timer_now() - begun);
   fflush(stdout);
   memory_free(&path);
-  f->ops->destroy(&f);
+  formulation_destroy(&f);
   scene_destroy(&s);
   job_destroy(&j);
   PetscFunctionReturn(PETSC_SUCCESS);

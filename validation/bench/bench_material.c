@@ -42,9 +42,9 @@ static double nanoseconds(points *x, const material *m, what w)
     if (w == SVD) svd3_batch(N, LD, x->F, x->U, x->a, x->V);
     for (int i = 0; w != SVD && i < N; i += MATERIAL_BATCH) {
       double *F = x->F + i, *state = x->state + i, *P = x->P + i;
-      if (w == STRESS) material_stress(m, MATERIAL_BATCH, LD, F, state, P, NULL, NULL, NULL, NULL, NULL);
-      if (w == TANGENT) material_stress(m, MATERIAL_BATCH, LD, F, state, P, x->U + i, x->V + i, x->dp + i, x->a + i, x->b + i);
-      if (w == RETURN) material_plastic_return(m, MATERIAL_BATCH, LD, F, state);
+      if (w == STRESS) material_stress(m, MATERIAL_BATCH, LD, NULL, F, state, P, NULL, NULL, NULL, NULL, NULL);
+      if (w == TANGENT) material_stress(m, MATERIAL_BATCH, LD, NULL, F, state, P, x->U + i, x->V + i, x->dp + i, x->a + i, x->b + i);
+      if (w == RETURN) material_accept(m, MATERIAL_BATCH, LD, NULL, F, state, NULL);
       if (w == ENERGY) material_energy(m, MATERIAL_BATCH, LD, F, state, x->psi + i);
     }
     best = fmin(best, timer_now() - start);

@@ -31,7 +31,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   PetscCall(scene_create(PETSC_COMM_SELF, j, d, &s));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
-  PetscCall(penalty_formulation.create(s, &f));
+  PetscCall(formulation_create(&penalty_formulation, s, &f));
   PetscCall(f->ops->fields(f, s->fields));
   *cost           = (step_cost){0};
   const double dt = j->time->step;
@@ -56,7 +56,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   if (path && stat(path, &status) == 0) *checkpoint_rate = (double)status.st_size / seconds * 1e-6;
   memory_free(&path);
   if (s->world.mpm) mpm_domain_memory(s->world.mpm->domain, state, work);
-  f->ops->destroy(&f);
+  formulation_destroy(&f);
   scene_destroy(&s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

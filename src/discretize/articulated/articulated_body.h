@@ -11,9 +11,10 @@
  *                   moves all links alike is an exact balance of the momenta, as sum c x m u + L is the same for c0 and c1.
  *   semi_implicit   g = M(q0) (v - v0) + dt bias(q0, v0) - dt sum J_i(q0)^T (force, torque) - impulses of joints
  *
- * Impulses of joints are those of springs at the end of the step: motors; damping; limits and loops with springs of a period of
- * 0.1 dt, R = 0.01/(4 pi^2) w, w the inverse of the diagonal of M; dry friction, clamp(-v/R_t), R_t = 1e-3 w, the creep of which is
- * 1e-3 of the velocity that it would take up in a step (convex-mpm-rigid.md, section 9). The tangent is M(q0) + those springs,
+ * Impulses of joints are viscous damping and those of constraints (core/constraint.h) at the end of the step: motors; limits and
+ * loops with springs of a period of 0.1 dt, R = 0.01/(4 pi^2) w, w the inverse of the diagonal of M; dry friction, clamp(-v/R_t),
+ * R_t = 1e-3 w, the creep of which is 1e-3 of the velocity that it would take up in a step (convex-mpm-rigid.md, section 9). A formulation
+ * that sets `constraints_apart` takes the constraints as rows; else they are in the residual. The tangent is M(q0) + those springs,
  * symmetric and positive definite always. */
 #ifndef SS_DISCRETIZE_ARTICULATED_BODY_H
 #define SS_DISCRETIZE_ARTICULATED_BODY_H
@@ -70,6 +71,14 @@ struct articulated_body {
   double  *R0, *p0, *c0, *S;          /* at its start */
   double  *q1, *R1, *p1, *F;          /* work: where trial velocities lead; [n][6] */
   double  *M, *H, *bias, *tau, *J, *Jp; /* [n_v]^2, [n_v]^2, [n_v], [n_v], [3][n_v] twice */
+  int64_t     n_laws;                 /* its constraints: axis by axis, then pins */
+  constraint *law;                    /* [n_laws] */
+  int64_t    *row_start;              /* [3 n_laws + 1] their rows in v */
+  int32_t    *row_dof;
+  double     *row_value;
+  int        *motor;                  /* [n_v] the constraint that is its motor, -1: none, or one that knows a force alone, */
+  double     *feed;                   /* [n_v] the impulse of such a one */
+  int         n_pins_held, *pin_at;   /* those with a constraint */
   int64_t  n_prescribed;
   int64_t *prescribed;                /* [n_prescribed] */
   double  *prescribed_velocity;
@@ -88,12 +97,14 @@ void           articulated_body_destroy(articulated_body *b); /* and frees it */
 /* Positions and velocities are set: the rest of the state, and where links are. */
 void           articulated_body_place(articulated_body *b);
 
-/* articulated_joints.c: what joints do within the step under way.
- * tau [n_v]: impulses of motors, damping, limits, friction at velocities v, which lead to q1; H (NULL: not wanted) += minus their
- * derivatives, symmetric, from below the true ones. */
-void articulated_joint_impulses(const articulated_body *b, const double *v, const double *q1, double *tau, double *H);
-/* The same of loops, of links at R1, p1. */
-void articulated_loop_impulses(articulated_body *b, const double *R1, const double *p1, double *tau, double *H);
-/* What the motor of independent velocity k gives, N m or N; *slope (may be NULL): minus its derivative by the velocity. */
-double articulated_motor(const articulated_body *b, int k, double v, double q1, double *slope);
+/* articulated_constraints.c: what joints do within the step under way. Room for it, when axes and pins are known. */
+PetscErrorCode articulated_constraints_create(articulated_body *b);
+/* Make the step's constraints, from what is known at its start: b->q, R0, p0, S, M. */
+void articulated_constraints_begin(articulated_body *b);
+/* Loops, about velocities v that lead links to R1, p1. Everything else is linear in v. */
+void articulated_constraints_linearise(articulated_body *b, const double *v, const double *R1, const double *p1);
+/* tau [n_v] += impulses at velocities v; H (NULL: not wanted) += minus their derivatives, symmetric, from below the true ones. */
+void articulated_constraints_impulses(const articulated_body *b, const double *v, double *tau, double *H);
+/* What the motor of independent velocity k gives, N m or N. */
+double articulated_motor_force(const articulated_body *b, int k, const double *v);
 #endif

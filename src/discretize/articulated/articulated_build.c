@@ -77,6 +77,7 @@ static PetscErrorCode build_tree(articulated_builder *b, articulated_body *a)
   for (int i = 0; i < n; ++i) PetscCall(articulated_build_make_link(b, a, i));
   for (int i = 0; i < n; ++i) {
     articulated_build_place_joint(b, a, i);
+    articulated_build_check_course(b, articulated_build_joint_at(b, i));
     articulated_build_check_joint(b, articulated_build_joint_at(b, i));
     if (articulated_build_joint_at(b, i)->s.mimic && joint_type_rates((joint_type)a->tree.type[i]) == 1)
       articulated_build_follow(b, a, i);
@@ -90,6 +91,7 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
   PetscFunctionBegin;
   PetscCall(articulated_build_take_model(b, &a->urdf));
   if (articulated_build_is_wrong(b)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(articulated_build_take_trajectory(b));
   PetscCall(articulated_build_order_links(b));
   if (articulated_build_is_wrong(b)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(build_tree(b, a));
@@ -109,6 +111,7 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
         a->axis[a->tree.dof[k]].damping = articulated_build_joint_at(b, i)->s.damping;
   a->size = reach(a);
   PetscCall(articulated_build_take_loops(b, a));
+  PetscCall(articulated_constraints_create(a));
   PetscCall(articulated_build_take_wrenches(b, a));
   if (articulated_build_is_wrong(b)) PetscFunctionReturn(PETSC_SUCCESS);
   articulated_build_set_state(b, a);
@@ -129,6 +132,7 @@ PetscErrorCode articulated_body_create(const body_request *r, const body_world *
   a->integrator = b.spec->integrator;
   v3_copy(a->gravity, w->gravity);
   const PetscErrorCode code = build(&b, a);
+  for (int k = 0; k < b.n_joints; ++k) expression_destroy(&b.joints[k].course);
   memory_free(&b.joints);
   memory_free(&b.order);
   memory_free(&b.joint_of);
@@ -167,6 +171,13 @@ void articulated_body_destroy(articulated_body *a)
                     &a->torque,
                     &a->tau,
                     &a->bias,
+                    &a->feed,
+                    &a->motor,
+                    &a->pin_at,
+                    &a->law,
+                    &a->row_start,
+                    &a->row_dof,
+                    &a->row_value,
                     &a->u,
                     &a->w,
                     &a->L,

@@ -9,6 +9,8 @@ typedef struct {
   const char            *name;
   const document_node   *node, *added; /* where it stands; NULL: nothing was added */
   int                    parent, child; /* links as they are listed; -1: the world, -2: unknown */
+  expression            *course;        /* its column of the trajectory, a function of t; NULL: none, or given to its axis */
+  bool                   has_course;
 } built_joint;
 
 typedef struct {
@@ -76,11 +78,15 @@ void           articulated_build_check_mass(const articulated_builder *b, articu
 void           articulated_build_place_joint(const articulated_builder *b, articulated_body *a, int i);
 void           articulated_build_check_joint(const articulated_builder *b, const built_joint *j);
 void           articulated_build_follow(const articulated_builder *b, articulated_body *a, int i);
-PetscErrorCode articulated_build_set_axis(const articulated_builder *b, articulated_body *a, int i);
+PetscErrorCode articulated_build_set_axis(articulated_builder *b, articulated_body *a, int i);
 void           articulated_build_set_state(const articulated_builder *b, articulated_body *a);
 /* An expression of t, under `key` of `node`. */
 PetscErrorCode articulated_build_compile(const articulated_builder *b, const document_node *node, built_place where,
                                          const char *key, const char *text, expression **out);
+
+/* articulated_build_trajectory.c: courses of joints; what joints with one may not say. */
+PetscErrorCode articulated_build_take_trajectory(const articulated_builder *b);
+void           articulated_build_check_course(const articulated_builder *b, const built_joint *j);
 
 /* articulated_build_loops.c: pins; whether they fit where the joints begin. */
 PetscErrorCode articulated_build_take_loops(const articulated_builder *b, articulated_body *a);

@@ -44,7 +44,7 @@ void articulated_build_check_joint(const articulated_builder *b, const built_joi
     if (articulated_build_is_given(j, known[k].key) && !(known[k].types & 1u << j->s.type))
       COMPLAIN_JOINT(b, j, known[k].key,
                      "a joint of this type cannot use it: leave it out, or make the joint a chain of revolute and prismatic ones");
-  if (j->s.motion) {
+  if (j->s.motion || (j->course && !j->s.drive)) {
     static const char *const free_ones[] = {"position", "rate",  "lower", "upper",   "friction",
                                             "damping",  "drive", "mimic", "max_rate"};
     for (size_t k = 0; k < sizeof free_ones / sizeof *free_ones; ++k)
@@ -99,9 +99,9 @@ static void tighten(articulated_axis *a, double lower, double upper)
 }
 
 /* What joint i, of one rate, does to its independent velocity. */
-PetscErrorCode articulated_build_set_axis(const articulated_builder *b, articulated_body *a, int i)
+PetscErrorCode articulated_build_set_axis(articulated_builder *b, articulated_body *a, int i)
 {
-  const built_joint                  *j = articulated_build_joint_at(b, i);
+  built_joint                  *j = &b->joints[b->joint_of[b->order[i]]];
   const articulated_joint_spec *s = &j->s;
   const int                     k = a->tree.rate_start[i], dof = a->tree.dof[k];
   const double                  f = a->tree.factor[k], o = a->tree.offset[k];
@@ -117,11 +117,13 @@ PetscErrorCode articulated_build_set_axis(const articulated_builder *b, articula
   if (s->motion)
     PetscCall(articulated_build_compile(b, articulated_build_has_key(j->added, "motion") ? j->added : j->node, p, "motion",
                                         s->motion, &x->motion));
+  if (j->course && !s->drive) x->motion = j->course, j->course = NULL;
   if (!s->drive) PetscFunctionReturn(PETSC_SUCCESS);
   const document_node *drive = document_find(articulated_build_has_key(j->added, "drive") ? j->added : j->node, "drive");
   x->stiffness = s->drive->stiffness, x->rate_damping = s->drive->damping;
   if (isfinite(s->effort)) x->effort = s->effort;
-  PetscCall(articulated_build_compile(b, drive, p, "drive.target", s->drive->target, &x->target));
+  if (j->course) x->target = j->course, j->course = NULL;
+  else PetscCall(articulated_build_compile(b, drive, p, "drive.target", s->drive->target ? s->drive->target : "0", &x->target));
   PetscCall(articulated_build_compile(b, drive, p, "drive.force", s->drive->force, &x->force));
   if (s->drive->rate) PetscCall(articulated_build_compile(b, drive, p, "drive.rate", s->drive->rate, &x->rate));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -144,7 +146,7 @@ void articulated_build_set_state(const articulated_builder *b, articulated_body 
     case JOINT_PRISMATIC: {
       const articulated_axis *x = &a->axis[t->dof[k]];
       double                 *q = &a->q[t->q_start[i]];
-      *q           = isfinite(s->position) ? s->position : 0.0;
+      *q           = isfinite(s->position) ? s->position : j->has_course && x->target ? expression_value(x->target, &begin) : 0.0;
       v[t->dof[k]] = isfinite(s->rate) ? s->rate : 0.0;
       if (x->motion) v[t->dof[k]] = expression_derivative(x->motion, &begin, 0, q);
       if (*q < x->lower || *q > x->upper)

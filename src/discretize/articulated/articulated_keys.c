@@ -31,7 +31,8 @@ static const key_spec drive_keys[] = {
      .help = "per distance from the target"},
     {DRIVE(damping), .type = KEY_REAL, .unit = "N m s/rad or N s/m", .fallback = "0", .min = 0, .max = INFINITY,
      .help = "per difference from the target's rate"},
-    {DRIVE(target), .type = KEY_STRING, .fallback = "\"0\"", .help = "position it pulls to: an expression in t [s], rad or m"},
+    {DRIVE(target), .type = KEY_STRING, .is_optional = true,
+     .help = "position it pulls to: an expression in t [s], rad or m; its column of the trajectory or, without one, 0 if not given"},
     {DRIVE(rate), .type = KEY_STRING, .is_optional = true,
      .help = "an expression in t [s], rad/s or m/s; the derivative of the target if not given"},
     {DRIVE(force), .type = KEY_STRING, .fallback = "\"0\"", .help = "what it gives besides: an expression in t [s], N m or N"},
@@ -147,6 +148,9 @@ static const key_spec body_keys[] = {
     {BODY(links), .type = KEY_NAMED, .table = &link_table, .is_optional = true, .help = "its rigid parts, by name"},
     {BODY(joints), .type = KEY_NAMED, .table = &joint_table, .is_optional = true, .help = "what holds them together, by name"},
     {BODY(loops), .type = KEY_LIST, .table = &loop_table, .is_optional = true, .help = "further joints, that close loops"},
+    {BODY(trajectory), .type = KEY_PATH, .is_optional = true, .is_input = true,
+     .help = "comma-separated table of joint positions, rad or m: a first row t, JOINT, ..., then times in s and positions, straight "
+             "from row to row. A joint with a column begins there; it is the target of its drive, or prescribed if it has none"},
     {BODY(integrator), .type = KEY_ENUM, .choices = integrators, .choice_help = integrator_help, .fallback = "momentum",
      .help = "of its motion"},
     {.name = NULL}};

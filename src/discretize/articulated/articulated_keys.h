@@ -16,7 +16,7 @@ typedef struct {
 /* A spring and a damper towards a target, by a motor. */
 typedef struct {
   double      stiffness, damping;
-  const char *target, *rate, *force; /* expressions of t; rate NULL: the target's */
+  const char *target, *rate, *force; /* expressions of t; target NULL: 0, rate NULL: the target's */
 } articulated_drive_spec;
 
 typedef struct {
@@ -51,6 +51,7 @@ typedef struct {
   int         base;     /* -1: not given */
   double      translate[3], rotate_deg, axis[3]; /* of the URDF; NaN: not given */
   key_list    links, joints, loops; /* of the above */
+  const char *trajectory; /* file of joint positions, NULL: none */
   int         integrator;
 } articulated_spec;
 

@@ -78,6 +78,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
   articulated_tree_mass_matrix(&b->tree, b->R0, b->p0, b->S, b->M);
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
     articulated_tree_inverse_dynamics(&b->tree, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
+  articulated_constraints_begin(b);
   b->n_prescribed = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     const double end = t + dt;
@@ -179,12 +180,16 @@ static PetscErrorCode residual(body *base, const double *v, double *g, bool with
     *verdict = (step_verdict){STEP_NOT_FINITE, base->name, 0};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  memset(tau, 0, (size_t)n * sizeof *tau);
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
   articulated_tree_pose(t, b->q1, b->R1, b->p1);
   if (with_tangent) memcpy(b->H, b->M, (size_t)(n * n) * sizeof *b->H);
-  articulated_joint_impulses(b, v, b->q1, tau, with_tangent ? b->H : NULL);
-  articulated_loop_impulses(b, b->R1, b->p1, tau, with_tangent ? b->H : NULL);
+  for (int k = 0; k < n; ++k) {
+    const double damping = b->dt * b->axis[k].damping;
+    tau[k]               = b->feed[k] - damping * v[k];
+    if (with_tangent) b->H[(n + 1) * k] += damping;
+  }
+  articulated_constraints_linearise(b, v, b->R1, b->p1);
+  if (!base->constraints_apart) articulated_constraints_impulses(b, v, tau, with_tangent ? b->H : NULL);
   for (int k = 0; k < n; ++k) g[k] -= tau[k];
   for (int k = n; k < n_all; ++k) g[k] += v[k];
   link_forces(b, b->integrator == ARTICULATED_MOMENTUM);
@@ -254,7 +259,7 @@ static PetscErrorCode end_step(body *base, const double *v, step_verdict *verdic
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
   articulated_tree_pose(t, b->q1, b->R1, b->p1);
   for (int k = 0; k < t->n_v; ++k)
-    b->torque[k] = b->axis[k].target ? articulated_motor(b, k, v[k], b->q1[b->q_of[k]], NULL) : 0.0;
+    b->torque[k] = articulated_motor_force(b, k, v);
   memcpy(b->v, v, (size_t)t->n_v * sizeof *v);
   for (int i = 0; i < t->n; ++i) v3_scale(b->push + 3 * i, -t->mass[i] / b->dt, b->u + 3 * i);
   if (b->integrator == ARTICULATED_MOMENTUM)
@@ -312,16 +317,10 @@ static double length(const body *base)
   return isfinite(least) ? least : 0.25 * b->size;
 }
 
-static bool has_kinks(const body *base)
+static void constraints(const body *base, body_constraints *out)
 {
   const articulated_body *b = its(base);
-  for (int k = 0; k < b->tree.n_v; ++k) {
-    const articulated_axis *a = &b->axis[k];
-    if (a->friction > 0.0 || isfinite(a->lower) || isfinite(a->upper) || isfinite(a->max_rate) ||
-        (a->target && isfinite(a->effort)))
-      return true;
-  }
-  return false;
+  *out = (body_constraints){.n = b->n_laws, .law = b->law, .start = b->row_start, .dof = b->row_dof, .value = b->row_value};
 }
 
 static PetscErrorCode restored(void *context)
@@ -378,7 +377,6 @@ static void destroy(body **base)
 const body_ops articulated_body_ops = {
   .kind           = "articulated",
   .is_reduced     = true,
-  .has_kinks      = has_kinks,
   .begin_step     = begin_step,
   .velocity       = velocity,
   .mass           = mass,
@@ -392,6 +390,7 @@ const body_ops articulated_body_ops = {
   .prescribed     = prescribed,
   .couplings      = couplings,
   .assemble       = assemble,
+  .constraints    = constraints,
   .set_definite   = set_definite,
   .parts          = parts,
   .length         = length,

@@ -1,11 +1,10 @@
 #include "discretize/articulated/xml.h"
 #include "core/memory.h"
-#include <errno.h>
+#include "core/text_file.h"
 #include <expat.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { LARGEST = 64 << 20, DEEPEST = 100 };
+enum { DEEPEST = 100 };
 
 typedef struct {
   XML_Parser     parser;
@@ -79,35 +78,6 @@ static void on_doctype(void *context, const XML_Char *name, const XML_Char *syst
   (void)XML_StopParser(r->parser, XML_FALSE);
 }
 
-/* The whole file; NULL after a complaint. */
-static PetscErrorCode slurp(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d,
-                            char **text, int *n)
-{
-  PetscFunctionBegin;
-  *text   = NULL;
-  FILE *f = fopen(file, "rb");
-  if (!f) {
-    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, strerror(errno));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  struct stat about;
-  const bool  is_file = fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode), is_large = is_file && about.st_size > LARGEST;
-  const size_t   size = is_file && !is_large ? (size_t)about.st_size : 0;
-  PetscErrorCode code = memory_alloc("xml", (int64_t)size + 1, 1, text);
-  const bool     is_bad = !is_file || (!code && (fread(*text, 1, size, f) != size || ferror(f)));
-  (void)fclose(f);
-  PetscCall(code);
-  if (is_bad || is_large) {
-    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
-                          is_large   ? "it has more than 64 MiB"
-                          : !is_file ? "it is no file"
-                                     : "the disk or the folder refuses");
-    memory_free(text);
-  }
-  *n = (int)size;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key,
                         diagnostics *d, xml_element **root)
 {
@@ -115,7 +85,7 @@ PetscErrorCode xml_read(const char *file, document *doc, const document_node *no
   int   n = 0;
   PetscFunctionBegin;
   *root = NULL;
-  PetscCall(slurp(file, node, path, key, d, &text, &n));
+  PetscCall(text_file_read(file, node, path, key, d, &text, &n));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   reading r = {.doc = doc, .file = document_intern(doc, file), .parser = XML_ParserCreate(NULL)};
   if (!r.parser || !r.file) {

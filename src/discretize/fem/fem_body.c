@@ -190,8 +190,8 @@ static PetscErrorCode fem_create(const body_request *r, body_world *w, diagnosti
   PetscFunctionBegin;
   *out = NULL;
   if (!r->material) PetscFunctionReturn(PETSC_SUCCESS);
-  if (r->material->law->n_state > 0 || r->material->law->plastic_return) {
-    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields; a body of kind fem wants an elastic one", r->material->name, r->material->law->name);
+  if (!material_is_elastic(r->material)) {
+    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields or flows; a body of kind fem wants an elastic one", r->material->name, r->material->law->name);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(make_mesh(r->spec, r, d, &mesh));

@@ -11,6 +11,7 @@ typedef struct {
   double         *volume;      /* [n] */
   double         *gradient[9]; /* gradients of the shape functions of corners 1, 2, 3 (corner 0: minus their sum), [3 corner + k][n] */
   double         *viscous_volume, *viscous_gradient[9]; /* the same at the start of the step, if beta > 0 */
+  double         *start[9];    /* deformation gradient at the start of the step, if the law asks for it */
 } tetrahedra;
 
 /* Volume and gradients from corner positions x [12]; the determinant of the edges is 6 V. */
@@ -51,6 +52,14 @@ static void deformation_gradients(const tetrahedra *t, int64_t first, int64_t n,
       for (int64_t e = 0; e < n; ++e)
         F[3 * i + j][e] = (x[3 + i][e] - x[i][e]) * g0[e] + (x[6 + i][e] - x[i][e]) * g1[e] + (x[9 + i][e] - x[i][e]) * g2[e];
     }
+}
+
+/* The same of element e alone, from its corners c [12]. */
+static double gradient_entry(const tetrahedra *t, int64_t e, const double c[12], int i, int j)
+{
+  double sum = 0.0;
+  for (int a = 0; a < 3; ++a) sum += (c[3 * (a + 1) + i] - c[i]) * t->gradient[3 * a + j][e];
+  return sum;
 }
 
 /* f of corners 1, 2, 3 from -volume P gradient. */
@@ -137,14 +146,15 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
                         element_row *S)
 {
   const tetrahedra *t = context;
-  element_row       F[9], P[9], U[9], V[9], dp[9], a[3], b[3];
+  element_row       F[9], start[9], P[9], U[9], V[9], dp[9], a[3], b[3];
   deformation_gradients(t, first, n, x, F);
-  const int64_t bad = material_stress(t->material, n, ELEMENT_BATCH, F[0], NULL, P[0], S ? U[0] : NULL, S ? V[0] : NULL, S ? dp[0] : NULL,
+  for (int k = 0; k < 9 && t->start[0]; ++k) memcpy(start[k], t->start[k] + first, (size_t)n * sizeof(double));
+  const int64_t bad = material_stress(t->material, n, ELEMENT_BATCH, t->start[0] ? start[0] : NULL, F[0], NULL, P[0], S ? U[0] : NULL, S ? V[0] : NULL, S ? dp[0] : NULL,
                                       S ? a[0] : NULL, S ? b[0] : NULL);
   if (bad < n) return bad;
   memset(f, 0, 12 * sizeof *f);
   corner_forces(n, t->volume, t->gradient, first, (const element_row *)P, f);
-  if (S && t->is_definite) material_tangent_project(n, ELEMENT_BATCH, dp[0], a[0], b[0]);
+  if (S && t->is_definite) material_tangent_project(t->material, n, ELEMENT_BATCH, dp[0], a[0], b[0]);
   if (S)
     add_stiffness(t, first, n, dt, (const element_row *)U, (const element_row *)V, (const element_row *)dp, (const element_row *)a,
                   (const element_row *)b, S);
@@ -166,10 +176,28 @@ static void energy(const void *context, int64_t first, int64_t n, const element_
   for (int64_t e = 0; e < n; ++e) out[e] *= t->volume[first + e];
 }
 
+static void keep_start(tetrahedra *t, int64_t n, const int32_t *node, const double *x)
+{
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < n; ++e) {
+    double c[12];
+    corners(node + 4 * e, x, c);
+    for (int k = 0; k < 9; ++k) t->start[k][e] = gradient_entry(t, e, c, k / 3, k % 3);
+  }
+}
+
+static bool relinearise(void *context, int64_t n, const int32_t *node, const double *x)
+{
+  tetrahedra *t = context;
+  if (t->start[0]) keep_start(t, n, node, x);
+  return t->start[0] != NULL;
+}
+
 static void begin_step(void *context, int64_t n, const int32_t *node, const double *x, const double *v)
 {
   tetrahedra *t = context;
   (void)v;
+  if (t->start[0]) keep_start(t, n, node, x);
   if (!(t->beta > 0.0)) return;
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < n; ++e) {
@@ -190,6 +218,7 @@ static void destroy(void **context)
   for (int k = 0; k < 9; ++k) {
     memory_free(&t->gradient[k]);
     memory_free(&t->viscous_gradient[k]);
+    memory_free(&t->start[k]);
   }
   memory_free(context);
 }
@@ -200,7 +229,8 @@ static const element_ops ops = {.name       = "tetrahedra",
                                 .evaluate   = evaluate,
                                 .energy     = energy,
                                 .destroy    = destroy,
-                                .set_definite = set_definite};
+                                .set_definite = set_definite,
+                                .relinearise  = relinearise};
 
 /* ---- making them --------------------------------------------------------------------------------------------------------- */
 
@@ -209,6 +239,7 @@ static PetscErrorCode allocate(tetrahedra *t)
   PetscFunctionBegin;
   PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->volume));
   for (int k = 0; k < 9; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->gradient[k]));
+  for (int k = 0; k < 9 && t->material->law->step; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->start[k]));
   if (!(t->beta > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->viscous_volume));
   for (int k = 0; k < 9; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->viscous_gradient[k]));
@@ -245,12 +276,9 @@ static bool add_cauchy(const tetrahedra *t, int64_t e, const double c[12], doubl
 {
   double F[9], P[9], S[9];
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      F[3 * i + j] = 0.0;
-      for (int a = 0; a < 3; ++a) F[3 * i + j] += (c[3 * (a + 1) + i] - c[i]) * t->gradient[3 * a + j][e];
-    }
+    for (int j = 0; j < 3; ++j) F[3 * i + j] = gradient_entry(t, e, c, i, j);
   const double J = m3_det(F);
-  if (!(J > 0.0) || material_stress(t->material, 1, 1, F, NULL, P, NULL, NULL, NULL, NULL, NULL) < 1) return false;
+  if (!(J > 0.0) || material_stress(t->material, 1, 1, NULL, F, NULL, P, NULL, NULL, NULL, NULL, NULL) < 1) return false;
   m3_mul_nt(S, P, F);
   m3_axpy(sigma, t->volume[e] / J, S);
   *volume += t->volume[e];

@@ -83,7 +83,7 @@ bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int6
 {
   const mac_grid *g = &s->grid;
   int32_t         at[3];
-  double          near = y->weights.center[slot], sum = 0.0;
+  double          near = y->weights.center[slot], sum = 0.0, before = 0.0;
   int             n = 0;
   if (y->face_of[axis][slot] >= 0 || mac_grid_is_closed(g, axis, slot)) return false;
   if (!(s->mass[axis][slot] > 0.0 && y->weights.face_fluid[axis][slot] > 0.0)) return false;
@@ -94,9 +94,10 @@ bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int6
     const int64_t other = mac_grid_slot(g, beside[0], beside[1], beside[2]);
     const int32_t face  = other < 0 ? -1 : y->face_of[axis][other];
     if (q == 2 * axis && other >= 0) near = fmin(near, y->weights.center[other]);
-    if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, ++n;
+    if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, before += u ? y->u[face] : 0.0, ++n;
   }
-  if (push) *push = n ? sum / n : 0.0;
+  /* what is ahead of those that push leaves them: pushed all the same, few grains at the tip of a sheet become ever faster */
+  if (push) *push = n && !((s->u[axis][slot] - before / n) * sum > 0.0) ? sum / n : 0.0;
   return n > 0 && near < 0.5 * g->h;
 }
 

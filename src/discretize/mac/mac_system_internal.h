@@ -48,8 +48,9 @@ PetscErrorCode mac_masses_lend(mac_assembly *c);
 /* What is borrowed goes back: u of lenders, once the faces' velocities are on the grid and before others follow them. */
 void mac_masses_repay(const mac_system *y, double *const u[3]);
 /* Liquid in a cell whose centre it does not reach yet: the face beyond it is not solved for, but what is there rests on what is
- * below and gets the same push: the mean change of u [n_faces] from u* over the faces beside it. Left to itself it would sink into
- * the surface; made to follow, it would forget how it came. u NULL: push is not asked for. */
+ * below and gets the same push: the mean change of u [n_faces] from u* over the faces beside it, unless it is ahead of them already
+ * in its direction. Left to itself it would sink into the surface; made to follow, it would forget how it came. u NULL: push is not
+ * asked for. */
 bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *push);
 /* G, D and their transposes, F_p, F_s; mobility, weight, u. */
 PetscErrorCode mac_operators_assemble(mac_assembly *c);

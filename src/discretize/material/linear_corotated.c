@@ -1,14 +1,38 @@
 /* Linear corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (sum (sigma_i - 1))^2: Hooke's law between the stretches and
  * the stress per undeformed area, in axes that turn with the material. Source: [MullerGross2004], with the rotation of the polar
- * decomposition. Quadratic in the stretches: defined, and pushing back, also for inverted ones. */
+ * decomposition. Quadratic in the stretches: defined, and pushing back, also for inverted ones.
+ *
+ * With `rotation: lagged` the axes are those at the start of the step: lagged.c. */
 #include "discretize/material/law.h"
+
+enum { ROTATION_CURRENT, ROTATION_LAGGED };
+static const char *const rotations[]     = {"current", "lagged", NULL};
+static const char *const rotation_help[] = {
+    "that of the deformation where the step leads: no error of rotation, free motion is a nonlinear problem",
+    "that at the start of the step: energy is quadratic in a step, so that free motion is one linear solve; what turns by an angle "
+    "a in a step is strained by about a^2/2 (history has `turn`, the largest)"};
+
+typedef struct {
+  elastic_parameters elastic;
+  int                rotation;
+} parameters;
+
+static const key_spec keys[] = {ELASTIC_KEYS,
+                                {.name        = "rotation",
+                                 .type        = KEY_ENUM,
+                                 .offset      = offsetof(parameters, rotation),
+                                 .choices     = rotations,
+                                 .choice_help = rotation_help,
+                                 .fallback    = "current",
+                                 .help        = "about which the law is linear"},
+                                {0}};
 
 const key_table material_keys_linear_corotated = {
     .name = "materials.linear_corotated",
     .help = "Elastic solid for large rotations and small stretches, linear in these: resists loss of volume to first order only; "
             "recovers from inversion.",
-    .size = sizeof(elastic_parameters),
-    .keys = elastic_keys};
+    .size = sizeof(parameters),
+    .keys = keys};
 
 /* p_i = 2 mu (sigma_i - 1) + t, t = lambda sum (sigma - 1). Then a = 2 mu, b = 2 mu + (2 t - 4 mu)/(sigma_i + sigma_j). */
 static void stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
@@ -38,8 +62,8 @@ static void stress(const void *constants, int64_t n, const material_row *restric
   }
 }
 
-static void energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   double *restrict psi)
+void linear_corotated_energy(const void *constants, int64_t n, const material_row *restrict sigma,
+                             const material_row *restrict state, double *restrict psi)
 {
   const elastic_constants c = *(const elastic_constants *)constants;
   (void)state;
@@ -50,10 +74,36 @@ static void energy(const void *constants, int64_t n, const material_row *restric
   }
 }
 
+/* No return: only how far the step has turned. */
+static void accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
+                   double *overshoot, double *chord)
+{
+  material_row R[9], R0[9];
+  (void)constants, (void)state;
+  lagged_rotation(n, start, R0), lagged_rotation(n, (const material_row *)F, R);
+  lagged_chord(n, (const material_row *)R, (const material_row *)R0, chord);
+  for (int64_t i = 0; i < n; ++i) overshoot[i] = 0.0;
+}
+
+static const material_step step = {.has_rotation = true, .is_convex = true, .largest_turn = INFINITY, .stress = lagged_stress, .accept = accept};
+static const material_law  lagged = {.name             = "linear_corotated",
+                                     .keys             = &material_keys_linear_corotated,
+                                     .accepts_inverted = true,
+                                     .prepare          = elastic_prepare,
+                                     .step             = &step,
+                                     .energy           = linear_corotated_energy,
+                                     .wave_speed       = elastic_wave_speed};
+
+static const material_law *choose(const void *p)
+{
+  return ((const parameters *)p)->rotation == ROTATION_LAGGED ? &lagged : &material_law_linear_corotated;
+}
+
 const material_law material_law_linear_corotated = {.name             = "linear_corotated",
                                                     .keys             = &material_keys_linear_corotated,
                                                     .accepts_inverted = true,
+                                                    .choose           = choose,
                                                     .prepare          = elastic_prepare,
                                                     .stress           = stress,
-                                                    .energy           = energy,
+                                                    .energy           = linear_corotated_energy,
                                                     .wave_speed       = elastic_wave_speed};

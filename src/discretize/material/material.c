@@ -74,10 +74,12 @@ PetscErrorCode material_create(const char *name, const material_law *law, const 
 
 PetscErrorCode material_from_variant(const char *name, int variant, const void *parameters, material **out)
 {
-  const key_table *keys    = material_table.variants[variant].table;
-  const bool       is_flow = keys == &material_keys_granular || keys == &material_keys_liquid;
+  const key_table    *keys    = material_table.variants[variant].table;
+  const bool          is_flow = keys == &material_keys_granular || keys == &material_keys_liquid;
+  const material_law *law     = is_flow || keys == &rigid_table ? NULL : material_laws[variant];
   PetscFunctionBeginUser;
-  PetscCall(material_create(name, is_flow || keys == &rigid_table ? NULL : material_laws[variant], parameters, *(const double *)parameters, out));
+  if (law && law->choose) law = law->choose(parameters);
+  PetscCall(material_create(name, law, parameters, *(const double *)parameters, out));
   if (!is_flow) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = memory_alloc("material", 1, sizeof *(*out)->flow, &(*out)->flow);
   if (!code) code = material_flow_of(keys == &material_keys_liquid, parameters, (*out)->flow);
@@ -116,7 +118,8 @@ static void copy_out(int n_rows, int64_t n, int64_t ld, const material_row *from
   for (int k = 0; k < n_rows; ++k) memcpy(to + k * ld, from[k], (size_t)n * sizeof(double));
 }
 
-static void batch_load(batch *x, const material_law *law, int64_t n, int64_t ld, const double *F, const double *state)
+/* Without the stretches. */
+static void batch_load_rows(batch *x, const material_law *law, int64_t n, int64_t ld, const double *F, const double *state)
 {
   SS_ASSERT(n <= MATERIAL_BATCH);
   x->n        = n;
@@ -127,6 +130,11 @@ static void batch_load(batch *x, const material_law *law, int64_t n, int64_t ld,
     for (int k = 0; k < 9; ++k) x->F[k][i] = k % 4 == 0;
     for (int k = 0; k < law->n_state; ++k) x->state[k][i] = law->state_initial[k];
   }
+}
+
+static void batch_load(batch *x, const material_law *law, int64_t n, int64_t ld, const double *F, const double *state)
+{
+  batch_load_rows(x, law, n, ld, F, state);
   svd3_batch(x->n_padded, MATERIAL_BATCH, x->F[0], x->U[0], x->sigma[0], x->V[0]);
 }
 
@@ -167,12 +175,54 @@ static void batch_compose(const batch *x, const material_row *restrict s, materi
     }
 }
 
-int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *F, const double *state, double *P, double *U,
-                        double *V, double *dp, double *a, double *b)
+/* Rows of `start`, padded like those of x. */
+static void load_start(const batch *x, int64_t ld, const double *start, material_row *to)
+{
+  if (!start) {
+    memcpy(to, x->F, sizeof x->F);
+    return;
+  }
+  copy_in(9, x->n, ld, start, to);
+  for (int64_t i = x->n; i < x->n_padded; ++i)
+    for (int k = 0; k < 9; ++k) to[k][i] = k % 4 == 0;
+}
+
+/* The smallest index of a point with an entry that is not finite, or n. */
+static int64_t first_not_finite(int n_rows, int64_t n, const material_row *row)
+{
+  double sum[MATERIAL_BATCH] = {0};
+  for (int k = 0; k < n_rows; ++k)
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) sum[i] += 0.0 * row[k][i];
+  int64_t i = 0;
+  while (i < n && sum[i] == 0.0) ++i;
+  return i;
+}
+
+static int64_t stress_of_step(const material *m, int64_t n, int64_t ld, const double *start, const double *F, const double *state,
+                              double *P, double *U, double *V, double *dp, double *a, double *b)
+{
+  batch        x;
+  material_row from[9], rows_P[9], rows_dp[9], rows_a[3], rows_b[3];
+  batch_load_rows(&x, m->law, n, ld, F, state);
+  load_start(&x, ld, start, from);
+  m->law->step->stress(m->constants, x.n_padded, from, x.F, x.state, rows_P, U ? x.U : NULL, rows_dp, rows_a, rows_b);
+  copy_out(9, n, ld, rows_P, P);
+  if (U) {
+    copy_out(9, n, ld, x.U, U), copy_out(9, n, ld, rows_dp, dp), copy_out(3, n, ld, rows_a, a), copy_out(3, n, ld, rows_b, b);
+    for (int k = 0; k < 9; ++k)
+      for (int64_t i = 0; i < n; ++i) V[k * ld + i] = k % 4 == 0;
+  }
+  return first_not_finite(9, n, rows_P);
+}
+
+int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *start, const double *F, const double *state,
+                        double *P, double *U, double *V, double *dp, double *a, double *b)
 {
   batch        x;
   material_row p[3], rows_P[9], rows_dp[9], rows_a[3], rows_b[3];
   SS_ASSERT((!dp == !U) && (!dp == !V) && (!dp == !a) && (!dp == !b));
+  if (m->law->step) return stress_of_step(m, n, ld, start, F, state, P, U, V, dp, a, b);
   batch_load(&x, m->law, n, ld, F, state);
   m->law->stress(m->constants, x.n_padded, x.sigma, x.state, p, dp ? rows_dp : NULL, rows_a, rows_b);
   batch_compose(&x, p, rows_P);
@@ -184,8 +234,9 @@ int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *
   return batch_first_bad(&x, m->law);
 }
 
-void material_tangent_project(int64_t n, int64_t ld, double *dp, double *a, double *b)
+void material_tangent_project(const material *m, int64_t n, int64_t ld, double *dp, double *a, double *b)
 {
+  if (m->law->step && m->law->step->is_convex) return;
   for (int64_t i = 0; i < n; ++i) {
     double A[9], lambda[3], Q[9];
     for (int k = 0; k < 3; ++k) {
@@ -225,10 +276,38 @@ void material_stress_differential(int64_t ld, int64_t i, const double *U, const 
   m3_mul_nt(dP, T, v);
 }
 
-int64_t material_plastic_return(const material *m, int64_t n, int64_t ld, double *F, double *state)
+static int64_t accept_step(const material *m, int64_t n, int64_t ld, const double *start, double *F, double *state,
+                           material_marks *marks)
+{
+  const material_step *step = m->law->step;
+  batch                x;
+  material_row         from[9], overshoot, chord;
+  batch_load_rows(&x, m->law, n, ld, F, state);
+  load_start(&x, ld, start, from);
+  step->accept(m->constants, x.n_padded, from, x.F, x.state, overshoot, chord);
+  const int64_t bad  = first_not_finite(9, n, x.F);
+  const double  most = 2.0 * M_SQRT2 * sin(0.5 * fmin(step->largest_turn, M_PI));
+  material_marks now = {0.0, 0.0};
+  for (int64_t i = 0; i < n; ++i) {
+    if (i == bad || (step->largest_turn < M_PI && !(chord[i] <= most))) return i;
+    now.overshoot = fmax(now.overshoot, overshoot[i]);
+    now.turn      = fmax(now.turn, chord[i]);
+  }
+  if (marks) {
+    marks->overshoot = fmax(marks->overshoot, now.overshoot);
+    marks->turn      = fmax(marks->turn, 2.0 * asin(fmin(1.0, now.turn / (2.0 * M_SQRT2))));
+  }
+  copy_out(9, n, ld, x.F, F);
+  copy_out(m->law->n_state, n, ld, x.state, state);
+  return n;
+}
+
+int64_t material_accept(const material *m, int64_t n, int64_t ld, const double *start, double *F, double *state,
+                        material_marks *marks)
 {
   batch        x;
   material_row trial[3], returned[9];
+  if (m->law->step) return accept_step(m, n, ld, start, F, state, marks);
   if (!m->law->plastic_return) return n;
   batch_load(&x, m->law, n, ld, F, state);
   const int64_t bad = batch_first_bad(&x, m->law);

@@ -274,7 +274,7 @@ LANES_INLINE void flush_cell(const int K, const target *to, int cell, const scra
 LANES_INLINE void assemble_cluster(const int K, const target *to, const mpm_cluster *c, const particles *p, const double *tangent,
                                    scratch *s)
 {
-  const double  inverse_h = 1.0 / to->g->h;
+  const double  inverse_h = 1.0 / to->g->h, scale_e = mpm_grid_gradient_scale(to->g);
   const int32_t end       = p->batches[c->end_batch].group;
   map_tile(K, to, c, s);
   memset(s->sum, 0, STENCIL(K) * COLUMNS(K) * sizeof *s->sum);
@@ -287,7 +287,7 @@ LANES_INLINE void assemble_cluster(const int K, const target *to, const mpm_clus
     for (int k = 0; k < MPM_TANGENT; ++k) lanes_store(t + k * LANES, lanes_load(from + k * group.n));
     (void)mpm_grid_cell(K, c, group.cell, base);
     mpm_grid_local(p, group.first, base, inverse_h, x);
-    kernel_at(K, KERNEL_GRADIENT, x, inverse_h, &w);
+    kernel_at(K, to->g->gradient, x, scale_e, &w);
     group_rows(K, &w, t, group.n, s->r);
     group_tensors(t, C);
     group_columns(K, group.n, (const double(*)[3][9][LANES])C, s->r, s->T);

@@ -9,7 +9,7 @@ static void derive_batch(particles *p, const material *m, int64_t first, int64_t
     for (int64_t i = 0; i < n; ++i) F[k * MATERIAL_BATCH + i] = p->F[k][first + i];
   for (int k = 0; k < p->n_state; ++k)
     for (int64_t i = 0; i < n; ++i) state[k * MATERIAL_BATCH + i] = p->state[k][first + i];
-  const int64_t good = material_stress(m, n, MATERIAL_BATCH, F, state, P, NULL, NULL, NULL, NULL, NULL);
+  const int64_t good = material_stress(m, n, MATERIAL_BATCH, NULL, F, state, P, NULL, NULL, NULL, NULL, NULL);
   for (int64_t i = 0; i < n; ++i) {
     double f[9], q[9], s[9];
     for (int k = 0; k < 9; ++k) f[k] = F[k * MATERIAL_BATCH + i], q[k] = i < good ? P[k * MATERIAL_BATCH + i] : NAN;

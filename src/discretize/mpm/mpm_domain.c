@@ -39,11 +39,13 @@ void mpm_domain_destroy(mpm_domain **out)
   memory_free(&d->materials);
   memory_free(&d->names);
   memory_free(&d->acceleration);
+  memory_free(&d->marks);
   mpm_walls_free(&d->walls);
   memory_free(&d->external);
   memory_free(&d->masked);
   memory_free(&d->internal);
   memory_free(&d->last_v);
+  memory_free(&d->leading);
   memory_free(&d->follower);
   mpm_tangent_free(&d->tangent);
   mpm_grid_destroy(&d->grid);
@@ -68,9 +70,11 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->materials, &d->materials));
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->names, &d->names));
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->acceleration, &d->acceleration));
+  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->marks, &d->marks));
   d->materials[n] = m;
   d->names[n]     = name;
   d->facade[n]    = NULL;
+  d->marks[n]     = (material_marks){0.0, 0.0};
   v3_set(d->acceleration[n], 0.0, 0.0, 0.0);
   PetscCall(particles_create(m->law, &d->particles[n]));
   ++d->n_bodies;
@@ -116,6 +120,8 @@ PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coo
 }
 
 void mpm_domain_set_light_share(mpm_domain *d, double share) { d->light_share = share; }
+
+void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine) { d->grid->gradient = is_affine ? KERNEL_AFFINE : KERNEL_GRADIENT; }
 
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context)
 {

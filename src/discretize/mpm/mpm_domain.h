@@ -35,6 +35,9 @@ bool           mpm_domain_has_source(const mpm_domain *d);
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
 /* Nodes lighter than this share of their heaviest neighbour follow it from the next step on (mpm_light.h); 0: none. Not with walls. */
 void mpm_domain_set_light_share(mpm_domain *d, double share);
+/* Forces and deformation by the gradient of the affine transfer, exact for affine fields as that of the splines is, but not the derivative
+ * of anything (convex-mpm-rigid.md, section 6.3); or by that of the splines, as at first. */
+void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine);
 /* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);
 /* Extra constant acceleration of one body [m/s^2]. */

@@ -23,6 +23,7 @@ struct mpm_domain {
   const material **materials; /* borrowed */
   const char     **names;     /* borrowed */
   double         (*acceleration)[3];
+  material_marks  *marks; /* [n_bodies] of the last step */
   int64_t          next_id;
   mpm_walls        walls;
   double           light_share; /* see mpm_light.h */
@@ -36,6 +37,7 @@ struct mpm_domain {
   double     *external; /* [n_dofs][3] N, body forces; with walls gravity too, not yet folded */
   double     *masked;   /* [n_dofs][3] v or x on all nodes, if there are walls */
   double     *internal; /* [n_dofs][3] */
+  double     *leading;  /* [n_dofs][3], see mpm_grid.leading */
   double     *last_v;   /* [n_dofs][3]: where the last residual was good */
   int64_t        n_followers, followers_capacity;
   body_follower *follower; /* light nodes of this step */
@@ -44,5 +46,6 @@ struct mpm_domain {
 enum { MPM_N_SUMS = 12 };
 extern const body_ops mpm_domain_ops, mpm_facade_ops;
 PetscErrorCode        mpm_domain_add_totals(const mpm_domain *d, int b, double *sum); /* sum [MPM_N_SUMS] += */
+/* All but what only materials know. */
 void                  mpm_totals_from(const double *sum, const double gravity[3], body_totals *out);
 #endif

@@ -75,6 +75,7 @@ static PetscErrorCode facade_totals(const body *b, const double gravity[3], body
   double            sum[MPM_N_SUMS] = {0};
 
   PetscFunctionBeginUser;
+  *out = (body_totals){.overshoot = f->domain->marks[f->index].overshoot, .turn = f->domain->marks[f->index].turn};
   PetscCall(mpm_domain_add_totals(f->domain, f->index, sum));
   mpm_totals_from(sum, gravity, out);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -34,16 +34,16 @@ PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *cons
 
 /* The numbers of one batch on their way through the material, [component][BUFFER]. */
 typedef struct {
-  double F[9][BUFFER], state[MATERIAL_MAX_STATE][BUFFER], P[9][BUFFER];
+  double F[9][BUFFER], start[9][BUFFER], state[MATERIAL_MAX_STATE][BUFFER], P[9][BUFFER];
   double U[9][BUFFER], V[9][BUFFER], dp[9][BUFFER], a[3][BUFFER], b[3][BUFFER];
 } stress_batch;
 
-/* Trial deformation gradients of a batch into s->F; history into s->state. */
-LANES_INLINE void trial_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
-                              const double *tile, stress_batch *s)
+/* What the nodes of a tile lead the deformation gradients of a batch to, into F. */
+LANES_INLINE void lead_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
+                             const double *tile, double F[9][BUFFER], double start[9][BUFFER])
 {
-  const double  inverse_h = 1.0 / g->h;
-  const int64_t first = p->batches[batch].particle, n = p->batches[batch + 1].particle - first;
+  const double  inverse_h = 1.0 / g->h, scale_e = mpm_grid_gradient_scale(g);
+  const int64_t first = p->batches[batch].particle;
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
     const particle_group group = p->groups[q];
     const int64_t   to    = group.first - first;
@@ -55,13 +55,31 @@ LANES_INLINE void trial_batch(const int K, const mpm_grid *g, const mpm_cluster 
     for (int k = 0; k < 9; ++k) MPM_PREFETCH(p->F[k], group.first);
     MPM_PREFETCH(p->volume, group.first);
     mpm_grid_local(p, group.first, base, inverse_h, x);
-    kernel_at(K, KERNEL_GRADIENT, x, inverse_h, &w);
+    kernel_at(K, g->gradient, x, scale_e, &w);
     tile_gather(K, 3, tile + cell, &w, NULL, G);
     for (int k = 0; k < 9; ++k) F0[k] = lanes_load(p->F[k] + group.first);
     lanes_mul(dF, G, F0);
-    for (int k = 0; k < 9; ++k) lanes_store(&s->F[k][to], F0[k] + dt * dF[k]);
+    for (int k = 0; k < 9; ++k) lanes_store(&start[k][to], F0[k]), lanes_store(&F[k][to], F0[k] + dt * dF[k]);
   }
+}
+
+/* Trial deformation gradients of a batch into s->F, those that the law is to start from into s->start; history into s->state. */
+LANES_INLINE void trial_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
+                              const double *tile, const double *leading, stress_batch *s)
+{
+  const int64_t first = p->batches[batch].particle, n = p->batches[batch + 1].particle - first;
+  if (leading) lead_batch(K, g, c, p, batch, dt, leading, s->F, s->start), memcpy(s->V, s->F, sizeof s->F);
+  lead_batch(K, g, c, p, batch, dt, tile, s->F, s->start);
+  if (leading) memcpy(s->start, s->V, sizeof s->start);
   for (int k = 0; k < p->n_state; ++k) memcpy(s->state[k], p->state[k] + first, (size_t)n * sizeof(double));
+}
+
+/* The nodes that lead the rotations of this material, under a cluster; NULL: the start of the step does. */
+LANES_INLINE const double *load_leading(const int K, const mpm_grid *g, const mpm_cluster *c, const material *m, double *room)
+{
+  if (!g->leading || !m->law->step || !m->law->step->has_rotation) return NULL;
+  mpm_grid_load(K, g, c, g->leading, room);
+  return room;
 }
 
 /* Why the material refused a particle. */
@@ -118,7 +136,7 @@ LANES_INLINE const double *group_tangent(const double *tangent, particle_group g
 LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
                                 const stress_batch *s, double *tile)
 {
-  const double  inverse_h = 1.0 / g->h;
+  const double  inverse_h = 1.0 / g->h, scale_e = mpm_grid_gradient_scale(g);
   const int64_t first     = p->batches[batch].particle;
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
     const particle_group group = p->groups[q];
@@ -129,13 +147,13 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
     scatter_rows    rows;
     rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
     mpm_grid_local(p, group.first, base, inverse_h, x);
-    kernel_at(K, KERNEL_GRADIENT, x, inverse_h, &w);
+    kernel_at(K, g->gradient, x, scale_e, &w);
     for (int k = 0; k < 9; ++k) F0[k] = lanes_load(p->F[k] + group.first), P[k] = lanes_load(&s->P[k][group.first - first]);
     lanes_mul_nt(Q, P, F0);
     const lanes scale = dt * lanes_load(p->volume + group.first);
     for (int k = 0; k < 9; ++k) Q[k] = lanes_first(Q[k] * scale, group.n);
     scatter_rows_set(K, &w, NULL, Q, &rows);
-    kernel_rows(K, KERNEL_GRADIENT, x[2], inverse_h, nz, ez);
+    kernel_rows(K, g->gradient, x[2], scale_e, nz, ez);
     tile_scatter(K, group.n, true, false, &rows, nz, ez, t);
   }
 }
@@ -145,20 +163,22 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
                                       double dt, const double *v, double *tangent, bool is_definite, double *tile, step_code *code)
 {
   stress_batch s;
-  double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  double        nodes[3 * TILE_NODES(K)] __attribute__((aligned(64))), room[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  const double *leading = load_leading(K, g, c, m, room);
   mpm_grid_load(K, g, c, v, nodes);
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
     const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
-    trial_batch(K, g, c, p, b, dt, nodes, &s);
-    const int64_t bad = material_stress(m, n, BUFFER, s.F[0], s.state[0], s.P[0], tangent ? s.U[0] : NULL, tangent ? s.V[0] : NULL,
-                                        tangent ? s.dp[0] : NULL, tangent ? s.a[0] : NULL, tangent ? s.b[0] : NULL);
+    trial_batch(K, g, c, p, b, dt, nodes, leading, &s);
+    const int64_t bad = material_stress(m, n, BUFFER, s.start[0], s.F[0], s.state[0], s.P[0], tangent ? s.U[0] : NULL,
+                                        tangent ? s.V[0] : NULL, tangent ? s.dp[0] : NULL, tangent ? s.a[0] : NULL,
+                                        tangent ? s.b[0] : NULL);
     if (bad < n) {
       *code = refusal(&s, bad);
       return first + bad;
     }
     scatter_batch(K, g, c, p, b, dt, &s, tile);
-    if (tangent && is_definite) material_tangent_project(n, BUFFER, s.dp[0], s.a[0], s.b[0]);
+    if (tangent && is_definite) material_tangent_project(m, n, BUFFER, s.dp[0], s.a[0], s.b[0]);
     if (tangent) keep_tangent(p, b, dt, &s, tangent);
   }
   return c->end;
@@ -213,7 +233,7 @@ LANES_INLINE void spectral(const double *t, const bool is_transposed, const lane
 LANES_INLINE void product_cluster(const int K, const bool is_transposed, const mpm_grid *g, const mpm_cluster *c, const particles *p,
                                   const double *tangent, const double *x, double *restrict tile)
 {
-  const double inverse_h = 1.0 / g->h;
+  const double inverse_h = 1.0 / g->h, scale_e = mpm_grid_gradient_scale(g);
   double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
   mpm_grid_load(K, g, c, x, nodes);
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
@@ -229,8 +249,8 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
     rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
     for (int k = 0; k < 3; ++k) MPM_PREFETCH(p->x[k], group.first);
     mpm_grid_local(p, group.first, base, inverse_h, s);
-    kernel_rows(K, KERNEL_GRADIENT, s[2], inverse_h, nz, ez);
-    kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
+    kernel_rows(K, g->gradient, s[2], scale_e, nz, ez);
+    kernel_at(K, g->gradient, s, scale_e, &w);
     tile_gather(K, 3, nodes + cell, &w, NULL, A);
     for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * LANES), W[k] = lanes_load(t + (9 + k) * LANES);
     lanes_mul_tn(B, U, A);
@@ -315,7 +335,7 @@ LANES_INLINE void diagonal_rows(const int K, const scatter_rows *rows, int l, ro
 LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const double *tangent,
                                    double *restrict tile)
 {
-  const double inverse_h = 1.0 / g->h;
+  const double inverse_h = 1.0 / g->h, scale_e = mpm_grid_gradient_scale(g);
   for (int q = 0; q < 9 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
     const particle_group group = p->groups[q];
@@ -328,8 +348,8 @@ LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_clu
     scatter_rows    rows;
     rowz            nz[GROUP_ROWS], ez[GROUP_ROWS], rr[GROUP_ROWS][STENCIL_MAX * STENCIL_MAX][6];
     mpm_grid_local(p, group.first, base, inverse_h, s);
-    kernel_at(K, KERNEL_GRADIENT, s, inverse_h, &w);
-    kernel_rows(K, KERNEL_GRADIENT, s[2], inverse_h, nz, ez);
+    kernel_at(K, g->gradient, s, scale_e, &w);
+    kernel_rows(K, g->gradient, s[2], scale_e, nz, ez);
     for (int k = 0; k < 9; ++k) W[k] = lanes_first(lanes_load(t + (9 + k % 3 * 3 + k / 3) * LANES), group.n); /* transposed */
     scatter_rows_set(K, &w, NULL, W, &rows);
     diagonal_map(t, T);
@@ -372,29 +392,84 @@ PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-LANES_INLINE void advance_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, particles *p, const material *m, double dt,
-                                  const double *v)
+/* What the law makes of a batch once v is accepted. Returns the smallest bad particle, or their number. */
+LANES_INLINE int64_t accept_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
+                                  int32_t batch, double dt, const double *nodes, const double *leading, stress_batch *s,
+                                  material_marks *marks)
 {
-  stress_batch s;
-  double       nodes[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  const int64_t n = p->batches[batch + 1].particle - p->batches[batch].particle;
+  trial_batch(K, g, c, p, batch, dt, nodes, leading, s);
+  return material_has_return(m) ? material_accept(m, n, BUFFER, s->start[0], s->F[0], s->state[0], marks) : n;
+}
+
+LANES_INLINE void advance_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, particles *p, const material *m, double dt,
+                                  const double *v, material_marks *marks)
+{
+  stress_batch  s;
+  double        nodes[3 * TILE_NODES(K)] __attribute__((aligned(64))), room[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  const double *leading = load_leading(K, g, c, m, room);
   mpm_grid_load(K, g, c, v, nodes);
   for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
     const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
-    trial_batch(K, g, c, p, b, dt, nodes, &s);
-    if (m->law->plastic_return) material_plastic_return(m, n, BUFFER, s.F[0], s.state[0]);
+    (void)accept_batch(K, g, c, p, m, b, dt, nodes, leading, &s, marks);
     for (int k = 0; k < 9; ++k) memcpy(p->F[k] + first, s.F[k], (size_t)n * sizeof(double));
     for (int k = 0; k < p->n_state; ++k) memcpy(p->state[k] + first, s.state[k], (size_t)n * sizeof(double));
   }
 }
 
-void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v)
+LANES_INLINE int64_t refused_in_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
+                                        double dt, const double *v)
+{
+  stress_batch  s;
+  double        nodes[3 * TILE_NODES(K)] __attribute__((aligned(64))), room[3 * TILE_NODES(K)] __attribute__((aligned(64)));
+  const double *leading = load_leading(K, g, c, m, room);
+  mpm_grid_load(K, g, c, v, nodes);
+  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
+    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
+    const int64_t bad   = accept_batch(K, g, c, p, m, b, dt, nodes, leading, &s, NULL);
+    if (bad < n) return first + bad;
+  }
+  return c->end;
+}
+
+PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
+                               const char *const *names, double dt, const double *v, step_verdict *verdict)
+{
+  int64_t *bad;
+
+  PetscFunctionBeginUser;
+  timer_begin(TIMER_STRESS);
+  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *bad, &bad));
+#pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t q = 0; q < g->n_clusters; ++q) {
+    const mpm_cluster *c = &g->cluster[q];
+    const material    *m = materials[c->body];
+    bad[q]               = c->end;
+    if (!material_may_refuse(m)) continue;
+    if (g->kernel == MPM_QUADRATIC) bad[q] = refused_in_cluster(3, g, c, bodies[c->body], m, dt, v);
+    else bad[q] = refused_in_cluster(4, g, c, bodies[c->body], m, dt, v);
+  }
+  for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
+    if (bad[q] < g->cluster[q].end) *verdict = (step_verdict){STEP_TURNED, names[g->cluster[q].body], bad[q]};
+  memory_free(&bad);
+  timer_end(TIMER_STRESS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v,
+                       material_marks *marks)
 {
   timer_begin(TIMER_STRESS);
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
-    const mpm_cluster *c = &g->cluster[q];
-    if (g->kernel == MPM_QUADRATIC) advance_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v);
-    else advance_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v);
+    const mpm_cluster *c   = &g->cluster[q];
+    material_marks     own = {0.0, 0.0};
+    if (g->kernel == MPM_QUADRATIC) advance_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, &own);
+    else advance_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, &own);
+    if (own.overshoot > 0.0 || own.turn > 0.0) {
+#pragma omp critical(mpm_marks) /* a maximum: the order does not matter */
+      material_marks_raise(&marks[c->body], &own);
+    }
   }
   timer_end(TIMER_STRESS);
 }

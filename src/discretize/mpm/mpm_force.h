@@ -36,6 +36,10 @@ PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mp
 double mpm_force_product_flops(int nodes_per_axis);
 /* d [n_dofs][9] = the diagonal blocks of K. */
 PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, double *d);
-/* Accept v: F = (I + dt grad v) F0, then the plastic return. Must have passed mpm_force_residual. */
-void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v);
+/* Whether all laws can make what they have to of v, which has passed mpm_force_residual; if not, *verdict. */
+PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
+                               const char *const *names, double dt, const double *v, step_verdict *verdict);
+/* Accept v: F = (I + dt grad v) F0, then the plastic return. Must have passed both. marks [bodies] are raised. */
+void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v,
+                       material_marks *marks);
 #endif

@@ -23,7 +23,8 @@ typedef struct {
 } mpm_cluster;
 
 typedef struct {
-  mpm_kernel   kernel;
+  mpm_kernel    kernel;
+  kernel_factor gradient; /* what particles take for the gradient of a weight: that, or the affine transfer's, w (x_i - x_p)/D */
   double       h;
   int64_t      low[3], side[3];    /* box of blocks: first one and number, this step */
   int64_t      n_clusters;
@@ -35,6 +36,7 @@ typedef struct {
   int32_t     *dof_node;           /* [n_dofs]: 64 block + node */
   double      *mass;               /* [n_dofs] kg */
   double      *velocity;           /* [n_dofs][3] at the start of the step */
+  const double *leading;           /* [n_dofs][3] borrowed: laws take the rotations that it leads to; NULL: those at the start */
   double      *tiles;              /* [n_clusters][components][TILE_NODES] */
   uint64_t    *block_key;          /* [n_blocks] */
   uint64_t    *key;                /* sorting */
@@ -45,6 +47,12 @@ typedef struct {
 
 PetscErrorCode mpm_grid_create(double h, mpm_kernel kernel, mpm_grid **out);
 void           mpm_grid_destroy(mpm_grid **g);
+
+/* For kernel_at and kernel_rows with g->gradient [1/m]. */
+static inline double mpm_grid_gradient_scale(const mpm_grid *g)
+{
+  return g->gradient == KERNEL_GRADIENT ? 1.0 / g->h : g->h / kernel_inertia(g->kernel, g->h);
+}
 
 /* Sort the particles of all bodies by block and cell; make clusters, groups, batches and blocks. A particle farther than
  * 2^20 cells from the origin or not finite: *verdict, with where = its index, body = names[its body]. */

@@ -2,6 +2,7 @@
 
 static const char *const kernels[]   = {"quadratic", "cubic", NULL};
 static const char *const transfers[] = {"apic", "pic_flip", NULL};
+static const char *const gradients[] = {"spline", "affine", NULL};
 static const char *const axes[]      = {"x", "y", "z", NULL};
 static const char *const sides[]     = {"lower", "upper", NULL};
 static const char *const walls[]     = {"stick", "slip", "periodic", NULL};
@@ -24,6 +25,9 @@ static const key_spec mpm_keys[] = {
    .help = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
   {.name = "flip", .type = KEY_REAL, .offset = offsetof(mpm_options, flip), .fallback = "0.95", .min = 0, .max = 1,
    .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
+  {.name = "gradient", .type = KEY_ENUM, .offset = offsetof(mpm_options, gradient), .choices = gradients, .fallback = "spline",
+   .help = "how velocities deform particles, and stress pushes nodes: by the gradients of the splines, or by those of the affine transfer "
+           "(as MLS-MPM has it), which see less of what varies within a cell"},
   {.name = "light_nodes", .type = KEY_REAL, .offset = offsetof(mpm_options, light_nodes), .fallback = "0", .min = 0, .max = 1,
    .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation); 0.1 "
            "lets heaps flatter than their angle of repose come to rest; 0: every node moves by itself; not with walls or metis_schwarz"},

@@ -14,7 +14,7 @@ extern const key_table mpm_body_table;
 
 /* `mpm:` of the job */
 typedef struct mpm_options {
-  int      kernel, transfer; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP */
+  int      kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
   double   flip, light_nodes;
   key_list walls, body_force; /* of mpm_wall_spec; of const char * */
 } mpm_options;

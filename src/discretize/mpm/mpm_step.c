@@ -14,9 +14,9 @@ static PetscErrorCode reserve_work(mpm_domain *d, int64_t n)
   PetscFunctionBeginUser;
   if (n <= d->work_capacity) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t capacity = n + n / 4;
-  double      **arrays[] = {&d->external, &d->masked, &d->internal, &d->last_v};
+  double      **arrays[] = {&d->external, &d->masked, &d->internal, &d->last_v, &d->leading};
   d->work_capacity = 0;
-  for (int a = 0; a < 4; ++a) {
+  for (int a = 0; a < 5; ++a) {
     memory_free(arrays[a]);
     PetscCall(memory_alloc("mpm work", 3 * capacity, sizeof(double), arrays[a]));
   }
@@ -50,6 +50,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   d->dt          = dt;
   d->is_laid_out = d->has_tangent = d->has_last_v = d->has_external = false;
   *n_blocks      = b->n_blocks = 0;
+  d->grid->leading = NULL;
   for (int i = 0; i < d->n_bodies; ++i) mpm_walls_wrap(&d->walls, d->particles[i]);
   PetscCall(mpm_grid_build(d->grid, d->n_bodies, d->particles, d->names, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -183,6 +184,18 @@ static PetscErrorCode step_assemble(const body *b, const block_rows *H)
 
 static void step_set_definite(body *b, bool is_wanted) { domain_of(b)->tangent.is_definite = is_wanted; }
 
+static bool step_relinearise(body *b, const double *v)
+{
+  mpm_domain *d            = domain_of(b);
+  bool        has_rotation = false;
+  for (int i = 0; i < d->n_bodies; ++i) has_rotation |= d->materials[i]->law->step && d->materials[i]->law->step->has_rotation;
+  if (!has_rotation) return false;
+  memcpy(d->leading, on_all_nodes(d, v), (size_t)(3 * d->grid->n_dofs) * sizeof *v);
+  d->grid->leading = d->leading;
+  d->has_last_v    = false;
+  return true;
+}
+
 static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
 {
   mpm_domain   *d       = domain_of(b);
@@ -195,8 +208,13 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
   /* Particles are only ever changed if all of them can be: a residual at this very v has shown that, or one does now. */
   if (verdict->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
     PetscCall(mpm_force_residual(d->grid, d->n_bodies, d->particles, d->materials, d->names, d->dt, u, d->internal, NULL, verdict));
+  bool may_refuse = false;
+  for (int i = 0; i < d->n_bodies; ++i) may_refuse |= material_may_refuse(d->materials[i]);
+  if (may_refuse && verdict->code == STEP_OK)
+    PetscCall(mpm_force_check(d->grid, d->particles, d->materials, d->names, d->dt, u, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  mpm_force_advance(d->grid, d->particles, d->materials, d->dt, u);
+  for (int i = 0; i < d->n_bodies; ++i) d->marks[i] = (material_marks){0.0, 0.0};
+  mpm_force_advance(d->grid, d->particles, d->materials, d->dt, u, d->marks);
   mpm_transfer_to_particles(d->grid, d->particles, d->transfer, u, d->dt);
   d->is_laid_out = d->has_tangent = d->has_last_v = false;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -208,7 +226,11 @@ static PetscErrorCode step_totals(const body *b, const double gravity[3], body_t
   double            sum[MPM_N_SUMS] = {0};
 
   PetscFunctionBeginUser;
-  for (int i = 0; i < d->n_bodies; ++i) PetscCall(mpm_domain_add_totals(d, i, sum));
+  *out = (body_totals){0};
+  for (int i = 0; i < d->n_bodies; ++i) {
+    PetscCall(mpm_domain_add_totals(d, i, sum));
+    out->overshoot = fmax(out->overshoot, d->marks[i].overshoot), out->turn = fmax(out->turn, d->marks[i].turn);
+  }
   mpm_totals_from(sum, gravity, out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -273,6 +295,7 @@ const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .couplings      = step_couplings,
                                  .assemble       = step_assemble,
                                  .set_definite   = step_set_definite,
+                                 .relinearise    = step_relinearise,
                                  .end_step       = step_end,
                                  .totals         = step_totals,
                                  .fields         = step_fields,

@@ -25,6 +25,8 @@ typedef struct {
   void (*destroy)(void **context);
   /* From now on S is symmetric and positive semi-definite (is_wanted), or exact as at first: body_ops.set_definite. NULL: it always is. */
   void (*set_definite)(void *context, bool is_wanted);
+  /* body_ops.relinearise, about where nodes are at x. */
+  bool (*relinearise)(void *context, int64_t n_elements, const int32_t *node, const double *x);
 } element_ops;
 
 typedef struct {

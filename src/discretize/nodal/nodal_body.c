@@ -302,6 +302,19 @@ static PetscErrorCode nodal_residual(body *base, const double *v, double *g, boo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool nodal_relinearise(body *base, const double *v)
+{
+  nodal_body *b       = (nodal_body *)base;
+  bool        has_any = false;
+#pragma omp parallel for schedule(static) if (b->n_nodes > SERIAL_NODES)
+  for (int64_t j = 0; j < 3 * b->n_nodes; ++j) b->trial[j] = b->x[j] + b->dt * v[j];
+  for (int s = 0; s < b->n_sets; ++s) {
+    const element_set *set = &b->sets[s];
+    if (set->ops->relinearise) has_any |= set->ops->relinearise(set->context, set->n, set->node, b->trial);
+  }
+  return has_any;
+}
+
 static PetscErrorCode nodal_tangent(const body *base, const double *x, double *y, bool is_transposed)
 {
   const nodal_body *b       = const_nodal(base);
@@ -484,4 +497,5 @@ const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .prescribed     = nodal_prescribed,
                                  .couplings      = nodal_couplings,
                                  .assemble       = nodal_assemble,
-                                 .set_definite   = nodal_set_definite};
+                                 .set_definite   = nodal_set_definite,
+                                 .relinearise    = nodal_relinearise};

@@ -149,8 +149,8 @@ static PetscErrorCode rod_create(const body_request *r, body_world *w, diagnosti
   rod_body            *b;
   PetscFunctionBegin;
   *out = NULL;
-  if (r->material && (r->material->law->n_state > 0 || r->material->law->plastic_return))
-    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields; a body of kind rod wants an elastic one", r->material->name, r->material->law->name);
+  if (r->material && !material_is_elastic(r->material))
+    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields or flows; a body of kind rod wants an elastic one", r->material->name, r->material->law->name);
   PetscCall(memory_alloc("rod", 1, sizeof *b, &b));
   b->base.ops = &rod_body_ops;
   PetscCall(rod_strands_create(spec, r->node, r->path, d, &b->strands, &is_made));

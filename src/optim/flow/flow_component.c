@@ -71,7 +71,7 @@ static PetscErrorCode interpolation(flow_component *k)
 static void fill_diagonal(flow_component *k)
 {
   for (int64_t i = 0; i < k->n; ++i) k->own[i] = k->S->diagonal_s[k->sample[i]] > 0.0 ? k->S->diagonal_s[k->sample[i]] : 1.0;
-  memcpy(k->diagonal, k->own, (size_t)k->n * sizeof *k->own);
+  flow_copy(k->diagonal, k->own, k->n);
 }
 
 static PetscErrorCode create(flow_solver *S, int e, flow_component *k)
@@ -117,7 +117,7 @@ void flow_component_destroy(flow_component *k)
 void flow_component_to_cells(const flow_component *k, const double *restrict x, double *restrict y)
 {
   if (k->T.start) sparse_rows_apply(&k->T, x, y);
-  else memcpy(y, x, (size_t)k->n * sizeof *y);
+  else flow_copy(y, x, k->n);
 }
 void flow_component_from_cells(const flow_component *k, const double *restrict y, double *restrict x)
 {
@@ -153,6 +153,7 @@ PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *conte
   const box_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi};
   box_result   result = {.alpha_bar = k->alpha_bar};
   PetscFunctionBegin;
+  if (k->n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* staggered, in a shaft without edges along it */
   memset(k->x, 0, (size_t)k->n * sizeof *k->x);
   PetscCall(box_solve(&q, k->S->o->boxes, k->x, &result));
   k->alpha_bar = result.alpha_bar;

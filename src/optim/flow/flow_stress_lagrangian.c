@@ -128,7 +128,7 @@ static PetscErrorCode newton_direction(flow_solver *S, flow_lagrangian *w)
   flow_lagrangian_derivatives(S);
   for (int e = 0; e < FLOW_COMPONENTS; ++e) {
     flow_component *k = &w->part[e];
-    memset(k->b, 0, (size_t)k->n * sizeof *k->b);
+    if (k->n > 0) memset(k->b, 0, (size_t)k->n * sizeof *k->b);
     flow_component_from_cells(k, w->gradient[e], k->b);
     for (int64_t i = 0; i < k->n; ++i) k->b[i] = -k->b[i] - S->g_s[k->sample[i]];
     fill_diagonal(k);

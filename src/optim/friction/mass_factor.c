@@ -282,6 +282,20 @@ static PetscErrorCode create(const sparse_rows *M, bool by_pattern, mass_factor 
 PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out) { return create(M, false, out); }
 PetscErrorCode mass_factor_create_pattern(const sparse_rows *M, mass_factor **out) { return create(M, true, out); }
 
+PetscErrorCode mass_factor_wants_package(const sparse_rows *M, bool *is_wanted)
+{
+  mass_factor *f;
+  PetscFunctionBegin;
+  *is_wanted = false;
+  PetscCall(memory_alloc("factored mass matrix", 1, sizeof *f, &f));
+  f->n = M->n_rows;
+  const PetscErrorCode code = split(M, f);
+  for (int64_t c = 0; c < f->n_components && !code; ++c) *is_wanted |= f->part[c].width < 0;
+  mass_factor_destroy(&f);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- solves ---- */
 
 double mass_factor_work(const mass_factor *f)

@@ -17,6 +17,8 @@ PetscErrorCode mass_factor_create_pattern(const sparse_rows *M, mass_factor **ou
  * anything until this succeeds. */
 PetscErrorCode mass_factor_refactor(mass_factor *f, const sparse_rows *M, bool *is_definite);
 void           mass_factor_destroy(mass_factor **f);
+/* Would some component of M be left to a package, no band being narrow enough? */
+PetscErrorCode mass_factor_wants_package(const sparse_rows *M, bool *is_wanted);
 
 /* The order of the components: component c holds the places start[c] ... start[c+1]-1, and dof[place] is the unknown there. */
 int64_t        mass_factor_n_components(const mass_factor *f);

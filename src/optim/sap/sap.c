@@ -23,6 +23,8 @@ const char *sap_verdict_text(sap_verdict v)
 
 static const double LEAST_ERROR = 1e-14;    /* sqrt(J): nothing moves */
 static const double LEAST_GAIN = 1e-12;     /* of the cost, relative: the error, its square root, may go on falling, */
+static const double LOOSE = 0.1;            /* residual of the first directions that conjugate gradients find */
+enum { MOST_INNER = 2000 };
 enum { IDLE = 3 };                          /* or not be halved in so many iterations: rounding is all that is left */
 
 /* Everything of one solve, in the unknowns that take part. */
@@ -31,7 +33,8 @@ typedef struct {
   const sap_options *o;
   sap_system         s;
   sap_hessian        h;
-  double            *v, *dv, *gradient, *product; /* [n]; product: S (v - v_free), S v or S dv */
+  double            *v, *dv, *gradient, *work;    /* [n] */
+  double            *product, *along, *rest;      /* [n] S (v - v_free), S dv, S v_free */
   double            *u, *du;                      /* [m][3] */
   double            *r, *G, *cost;                /* [m][3], [m][9], [m] */
   double            *trial, *trial_r;             /* [m][3] */
@@ -40,7 +43,7 @@ typedef struct {
 
 static void work_destroy(sap_work *w)
 {
-  void *arrays[] = {&w->v, &w->dv, &w->gradient, &w->product, &w->u, &w->du, &w->r, &w->G, &w->cost, &w->trial, &w->trial_r};
+  void *arrays[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest, &w->u, &w->du, &w->r, &w->G, &w->cost, &w->trial, &w->trial_r};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   sap_hessian_destroy(&w->h);
   sap_system_destroy(&w->s);
@@ -50,15 +53,16 @@ static PetscErrorCode work_create(sap_work *w, const double *v)
 {
   PetscFunctionBegin;
   PetscCall(sap_system_create(w->p, &w->s));
-  const int64_t n = w->s.n, m = w->p->n_contacts;
-  double **of_unknowns[] = {&w->v, &w->dv, &w->gradient, &w->product},
+  const int64_t n = w->s.n, m = w->s.J.n;
+  double **of_unknowns[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest},
          **of_contacts[] = {&w->u, &w->du, &w->r, &w->trial, &w->trial_r};
-  for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("velocities in contact", n, sizeof(double), of_unknowns[k]));
+  for (int k = 0; k < 7; ++k) PetscCall(memory_alloc("velocities in contact", n, sizeof(double), of_unknowns[k]));
   for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities of contacts", 3 * m, sizeof(double), of_contacts[k]));
   PetscCall(memory_alloc("derivatives of contacts", 9 * m, sizeof *w->G, &w->G));
   PetscCall(memory_alloc("costs of contacts", m, sizeof *w->cost, &w->cost));
   PetscCall(sap_hessian_create(&w->s, &w->h));
   for (int64_t i = 0; i < n; ++i) w->v[i] = v[w->s.own[i]];
+  sap_system_product(&w->s, w->s.v_free, w->rest);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,52 +72,103 @@ static double scaled_norm(const sap_work *w, const double *x, double *scaled)
   return sqrt(team_dot(w->s.n, scaled, scaled));
 }
 
-/* Gradient, impulses and their derivatives at w->v; the error that the tolerance is asked of. Uses dv. */
+/* Gradient, impulses and their derivatives at w->v, where w->product is right; the error that the tolerance is asked of. */
 static double evaluate(sap_work *w)
 {
-  const int64_t n = w->s.n, m = w->p->n_contacts;
+  const int64_t n = w->s.n, m = w->s.J.n;
   sap_system_velocity(&w->s, w->v, w->u);
   for (int64_t i = 0; i < 3 * m; ++i) w->u[i] += w->p->known[i];
-  sap_laws(w->p->model, m, w->p->contact, w->u, w->cost, w->r, w->G);
-  sparse_rows_apply(&w->s.S, w->v, w->product);
-  const double momentum = scaled_norm(w, w->product, w->dv);
+  sap_laws(&w->p->terms, w->u, w->cost, w->r, w->G);
+  for (int64_t i = 0; i < n; ++i) w->gradient[i] = w->product[i] + w->rest[i];
+  const double momentum = scaled_norm(w, w->gradient, w->work);
   sap_system_impulse(&w->s, w->r, w->gradient);
-  const double impulse = scaled_norm(w, w->gradient, w->dv);
-  for (int64_t i = 0; i < n; ++i) w->dv[i] = w->v[i] - w->s.v_free[i];
-  sparse_rows_apply(&w->s.S, w->dv, w->product);
-  w->least = 0.5 * team_dot(n, w->dv, w->product) + team_sum(m, w->cost);
+  const double impulse = scaled_norm(w, w->gradient, w->work);
+  for (int64_t i = 0; i < n; ++i) w->work[i] = w->v[i] - w->s.v_free[i];
+  w->least = 0.5 * team_dot(n, w->work, w->product) + team_sum(m, w->cost);
   for (int64_t i = 0; i < n; ++i) w->gradient[i] = w->product[i] - w->gradient[i];
   w->momentum = fmax(momentum, impulse);
-  const double norm = scaled_norm(w, w->gradient, w->dv);
+  const double norm = scaled_norm(w, w->gradient, w->work);
   return norm <= LEAST_ERROR ? 0.0 : norm / w->momentum;
 }
 
+/* The same, with the product anew. */
+static double evaluate_anew(sap_work *w)
+{
+  for (int64_t i = 0; i < w->s.n; ++i) w->work[i] = w->v[i] - w->s.v_free[i];
+  sap_system_product(&w->s, w->work, w->product);
+  return evaluate(w);
+}
+
+/* Go share a of the way along dv. Where products are dear they are carried along, as a solution of H dv = -g says what S dv is; what
+ * rounding makes of that is looked at where the tolerance seems met. */
+static double advance(sap_work *w, double a)
+{
+  const int64_t n = w->s.n;
+  for (int64_t i = 0; i < n; ++i) w->v[i] += a * w->dv[i];
+  if (!w->p->front && !w->p->operator) return evaluate_anew(w);
+  for (int64_t i = 0; i < n; ++i) w->product[i] += a * w->along[i];
+  const double error = evaluate(w);
+  return error <= w->o->tolerance ? evaluate_anew(w) : error;
+}
+
+/* w->along = S dv. */
+static void find_along(sap_work *w)
+{
+  const int64_t n = w->s.n;
+  if (w->p->operator) return; /* conjugate gradients know it */
+  if (!w->p->front) {
+    sap_system_product(&w->s, w->dv, w->along);
+    return;
+  }
+  for (int64_t a = 0; a < w->s.J.n; ++a)
+    for (int i = 0; i < 3; ++i)
+      w->trial[3 * a + i] = w->G[9 * a + 3 * i] * w->du[3 * a] + w->G[9 * a + 3 * i + 1] * w->du[3 * a + 1] + w->G[9 * a + 3 * i + 2] * w->du[3 * a + 2];
+  sap_system_impulse(&w->s, w->trial, w->along);
+  for (int64_t i = 0; i < n; ++i) w->along[i] = -w->gradient[i] - w->along[i];
+}
+
+/* H dv = -gradient by conjugate gradients, the more exactly the nearer the end is [EisenstatWalker1996]: to a part of the error that
+ * falls with its root, and no farther than the tolerance asks for. */
+static PetscErrorCode solve_loosely(sap_work *w, double error, int64_t *inner)
+{
+  const int64_t n    = w->s.n;
+  const double  part = fmax(fmin(LOOSE, sqrt(error)), 0.3 * w->o->tolerance / error);
+  int64_t       iterations;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < n; ++i) w->work[i] = -w->gradient[i];
+  PetscCall(sap_cg_solve(w->h.cg, w->work, part * error * w->momentum, MOST_INNER, w->dv, w->along, &iterations));
+  *inner += iterations;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Newton's direction to w->dv and du; *slope of the cost along it. */
-static PetscErrorCode direction(sap_work *w, sap_ray *ray, double *slope, bool *is_definite)
+static PetscErrorCode direction(sap_work *w, sap_ray *ray, double error, double *slope, int64_t *inner, bool *is_definite)
 {
   const int64_t n = w->s.n;
   PetscFunctionBegin;
   PetscCall(sap_hessian_factor(&w->h, w->G, is_definite));
   if (!*is_definite) PetscFunctionReturn(PETSC_SUCCESS);
-  sap_hessian_solve(&w->h, w->gradient, w->dv);
-  for (int64_t i = 0; i < n; ++i) w->dv[i] = -w->dv[i];
+  if (w->p->operator) PetscCall(solve_loosely(w, error, inner));
+  else {
+    sap_hessian_solve(&w->h, w->gradient, w->dv);
+    for (int64_t i = 0; i < n; ++i) w->dv[i] = -w->dv[i];
+  }
   *slope = team_dot(n, w->gradient, w->dv);
   sap_system_velocity(&w->s, w->dv, w->du);
   ray->slope = team_dot(n, w->dv, w->product);
-  sparse_rows_apply(&w->s.S, w->dv, w->product);
-  ray->curve = team_dot(n, w->dv, w->product);
+  find_along(w);
+  ray->curve = team_dot(n, w->dv, w->along);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode minimise(sap_work *w, sap_result *out)
 {
-  sap_ray ray = {.model = w->p->model, .n = w->p->n_contacts, .contact = w->p->contact, .u = w->u, .du = w->du, .trial = w->trial,
-                 .r = w->trial_r, .G = w->G, .cost = w->cost};
+  sap_ray ray = {.terms = &w->p->terms, .u = w->u, .du = w->du, .trial = w->trial, .r = w->trial_r, .G = w->G, .cost = w->cost};
   double  slope = 0.0, best;
   int     n_idle = 0;
   bool    is_definite;
   PetscFunctionBegin;
-  out->error = best = evaluate(w);
+  out->error = best = evaluate_anew(w);
   for (out->verdict = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
     if (out->error <= w->o->tolerance) {
       out->verdict = SAP_OK;
@@ -123,14 +178,13 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
       out->verdict = SAP_STOPPED;
       break;
     }
-    PetscCall(direction(w, &ray, &slope, &is_definite));
+    PetscCall(direction(w, &ray, out->error, &slope, &out->inner, &is_definite));
     if (!is_definite || !(slope < 0.0)) {
       out->verdict = SAP_ILL_CONDITIONED;
       break;
     }
     const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
-    for (int64_t i = 0; i < w->s.n; ++i) w->v[i] += a * w->dv[i];
-    out->error = evaluate(w);
+    out->error = advance(w, a);
     n_idle     = -slope <= LEAST_GAIN * fabs(w->least) && !(out->error < 0.5 * best) ? n_idle + 1 : 0;
     best       = fmin(best, out->error);
     if (n_idle == IDLE && out->error > w->o->tolerance) {
@@ -147,12 +201,25 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
 /* v = v_free + A^-1 J^T r for all unknowns. */
 static PetscErrorCode put_back(const sap_work *w, double *v)
 {
-  const sap_problem *p   = w->p;
-  const int32_t     *dof = mass_factor_dof(p->factor);
+  const sap_problem *p = w->p;
   double            *x;
   PetscFunctionBegin;
   PetscCall(memory_alloc("impulses of unknowns", p->A->n_rows, sizeof *x, &x));
   sap_system_impulse(&w->s, w->r, w->dv);
+  if (p->operator) { /* gradient: what is left of A (v - v_free) = J^T r */
+    memcpy(v, w->v, (size_t)w->s.n * sizeof *v);
+    memory_free(&x);
+    if (p->operator->balance) PetscCall(p->operator->balance(p->operator->context, w->gradient, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (p->front) {
+    for (int64_t i = 0; i < w->s.n; ++i) x[w->s.own[i]] = w->dv[i];
+    front_solve(p->front, x);
+    for (int64_t i = 0; i < p->A->n_rows; ++i) v[i] = p->v_free[i] + x[i];
+    memory_free(&x);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  const int32_t *dof = mass_factor_dof(p->factor);
   for (int64_t i = 0; i < w->s.n; ++i) x[mass_factor_place(p->factor)[w->s.own[i]]] = w->dv[i];
   mass_factor_solve_places(p->factor, x);
   for (int64_t at = 0; at < p->A->n_rows; ++at) v[dof[at]] = p->v_free[dof[at]] + x[at];
@@ -171,7 +238,7 @@ PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, 
   if (!code) code = put_back(&w, v);
   if (!code) {
     sparse_rows_apply(p->J, v, u);
-    for (int64_t i = 0; i < 3 * p->n_contacts; ++i) r[i] = w.r[i], u[i] += p->known[i];
+    for (int64_t i = 0; i < 3 * w.s.J.n; ++i) r[i] = w.r[i], u[i] += p->known[i];
   }
   work_destroy(&w);
   PetscCall(code);
@@ -179,6 +246,19 @@ PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, 
 }
 
 /* ---- judged apart ---- */
+
+/* What term a says at u, and its compliance; false: it has none. */
+static bool law_of(const sap_terms *t, int64_t a, const double u[3], double says[3], double R[3])
+{
+  if (a >= t->n_contacts) {
+    constraint_law(t->constraint + a - t->n_contacts, u, says, NULL);
+    for (int i = 0; i < 3; ++i) R[i] = t->constraint[a - t->n_contacts].R[i];
+  } else if (t->model == SAP_REGULARISED) {
+    sap_law_regularised(t->contact + a, u, says, NULL);
+    R[0] = t->contact[a].R_n, R[1] = R[2] = t->contact[a].R_t;
+  } else return false;
+  return true;
+}
 
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error)
 {
@@ -199,17 +279,16 @@ PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r,
     momentum += all * all / diagonal, impulse += push[i] * push[i] / diagonal;
   }
   memory_free(&push);
-  for (int64_t a = 0; a < p->n_contacts && p->model == SAP_REGULARISED; ++a) {
-    const sap_contact *c = p->contact + a;
-    double             u[3], says[3];
+  for (int64_t a = 0; a < sap_terms_size(&p->terms); ++a) {
+    double u[3], says[3], R[3];
     for (int i = 0; i < 3; ++i) {
       u[i] = p->known[3 * a + i];
       for (int64_t k = J->start[3 * a + i]; k < J->start[3 * a + i + 1]; ++k) u[i] += J->value[k] * v[J->col[k]];
     }
-    sap_law_regularised(c, u, says, NULL);
+    if (!law_of(&p->terms, a, u, says, R)) continue;
     for (int i = 0; i < 3; ++i) {
-      const double R = i ? c->R_t : c->R_n, d = says[i] - r[3 * a + i];
-      law += R * d * d, size += R * r[3 * a + i] * r[3 * a + i];
+      const double d = says[i] - r[3 * a + i];
+      law += R[i] * d * d, size += R[i] * r[3 * a + i] * r[3 * a + i];
     }
   }
   *error = sqrt(miss) <= LEAST_ERROR ? 0.0 : sqrt(miss / fmax(momentum, impulse));

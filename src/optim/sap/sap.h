@@ -3,25 +3,30 @@
  *
  *   l(v) = 1/2 |v - v_free|_A^2 + sum_a l_a(u_a),   u = J v + known,   r = -dl/du
  *
- * with contact potentials l_a of sap_law.h: strictly convex, once differentiable, without constraints. Newton's method on
- * H = A + J^T G J with a line search to the minimum along its direction comes to the only solution from any start. It runs on
- * the unknowns that contacts touch: components of A without contact keep v_free, large ones with few touched unknowns are
- * reduced to those by their Schur complement. The same bits on any number of threads. */
+ * with potentials l_a of contacts (sap_law.h) and of stops, motors, dry friction, closed loops (core/constraint.h): strictly convex,
+ * once differentiable, and nothing has to be kept within bounds. Newton's method on H = A + J^T G J with a line search to the minimum along its direction comes to the only solution from any start. It runs on
+ * the unknowns that these touch: components of A without any keep v_free, large ones are reduced to what is touched, or to
+ * what depends on it, by their Schur complement, whichever costs less. The same bits on any number of threads. */
 #ifndef SS_OPTIM_SAP_H
 #define SS_OPTIM_SAP_H
 #include "core/key_table.h"
 #include "core/sparse_rows.h"
 #include "optim/friction/mass_factor.h"
+#include "optim/front/front.h"
+#include "optim/sap/sap_cg.h"
 #include "optim/sap/sap_law.h"
 
 typedef struct {
-  const sparse_rows *A, *J;   /* [n x n] symmetric positive definite, both triangles; [3 n_contacts x n], normal rows first */
-  const mass_factor *factor;  /* of A */
-  int64_t            n_contacts;
-  const double      *v_free;  /* [n] velocities without impulses */
-  const double      *known;   /* [n_contacts][3] */
-  sap_model          model;
-  const sap_contact *contact; /* [n_contacts] */
+  const sparse_rows *A, *J;  /* [n x n] symmetric positive definite, both triangles; [3 n_terms x n], of contacts normals first */
+  const mass_factor *factor; /* of A */
+  const double      *v_free; /* [n] velocities without impulses */
+  const double      *known;  /* [n_terms][3] */
+  sap_terms          terms;
+  /* For large components: a factor of A that is ready for J's terms, and J by columns; instead of `factor`, which may be NULL then. */
+  front_factor      *front;
+  const front_terms *columns;
+  /* For conjugate gradients: products with A; instead of both factors. */
+  const sap_operator *operator;
 } sap_problem;
 
 enum { SAP_SEARCH_EXACT, SAP_SEARCH_BACKTRACKING };
@@ -54,16 +59,18 @@ const char *sap_verdict_text(sap_verdict v);
 
 typedef struct {
   sap_verdict verdict;
-  int64_t     iterations, searches; /* Newton's; evaluations of all contacts in line searches */
+  int64_t     inner;                /* iterations of conjugate gradients, all in all */
+  int64_t     iterations, searches; /* Newton's; evaluations of all terms in line searches */
   int64_t     n_unknowns;           /* that Newton's method ran on */
   double      error, cost;          /* what the tolerance is asked of; l [J], of the unknowns that it ran on */
 } sap_result;
 
-/* v [n] in: a guess; out: v_free + A^-1 J^T r, to rounding whatever the verdict, so that momentum is kept. r, u [n_contacts][3]
+/* v [n] in: a guess; out: v_free + A^-1 J^T r, to rounding whatever the verdict, so that momentum is kept; with p->operator to the
+ * tolerance, and balanced. r, u [n_terms][3]
  * out: impulses, and velocities with that v. Fails when memory does. */
 PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, double *r, double *u, sap_result *out);
 /* Error of given velocities and impulses, evaluated apart from the solver: the largest of
  *   |D (A (v - v_free) - J^T r)| / max(|D A v|, |D J^T r|)
- *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       the law, in the norm of its compliance; of regularised contacts alone */
+ *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       the law, in the norm of its compliance; not of lagged contacts */
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error);
 #endif

@@ -6,11 +6,14 @@
 #include <string.h>
 
 enum { PARALLEL_ROWS = 192 };
+static const double SERVED = 8.0; /* iterations that a row of W serves, about */
 
 void sap_hessian_destroy(sap_hessian *h)
 {
   sparse_rows_destroy(&h->H);
   mass_factor_destroy(&h->factor);
+  front_dual_destroy(&h->dual);
+  sap_cg_destroy(&h->cg);
   memory_free(&h->mark), memory_free(&h->work);
 }
 
@@ -30,11 +33,11 @@ static int64_t row_pattern(const sap_system *s, int64_t i, int32_t *mark, int32_
     ++n;
   }
   for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {
-    const int64_t a = s->contact[s->touch[k]];
-    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e) {
-      if (mark[s->column[e]] == i + 1) continue;
-      mark[s->column[e]] = (int32_t)i + 1;
-      if (col) col[n] = s->column[e];
+    const int64_t a = s->term[s->touch[k]];
+    for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e) {
+      if (mark[s->J.column[e]] == i + 1) continue;
+      mark[s->J.column[e]] = (int32_t)i + 1;
+      if (col) col[n] = s->J.column[e];
       ++n;
     }
   }
@@ -63,7 +66,9 @@ PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out)
   *out                = (sap_hessian){.s = s};
   PetscErrorCode code = memory_alloc("marks of columns", team_threads() * s->n, sizeof *out->mark, &out->mark);
   if (!code) code = memory_alloc("Newton direction", s->n, sizeof *out->work, &out->work);
-  if (!code) code = build_pattern(s, out->mark, &out->H);
+  const sap_problem *p = s->problem;
+  if (!code && p->operator) code = sap_cg_create(p->operator, p->columns, &out->cg);
+  else if (!code && !p->front) code = build_pattern(s, out->mark, &out->H);
   if (code) sap_hessian_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -77,20 +82,46 @@ static void assemble_row(const sap_hessian *h, const double *restrict G, int64_t
   for (int64_t k = 0; k < n; ++k) mark[h->H.col[h->H.start[i] + k]] = (int32_t)k, value[k] = 0.0;
   for (int64_t k = s->S.start[i]; k < s->S.start[i + 1]; ++k) value[mark[s->S.col[k]]] += s->S.value[k];
   for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {
-    const int64_t       a = s->contact[s->touch[k]];
-    const double *const J = s->value + 3 * s->touch[k], *const g = G + 9 * a;
+    const int64_t       a = s->term[s->touch[k]];
+    const double *const J = s->J.value + 3 * s->touch[k], *const g = G + 9 * a;
     if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* does not push */
     const double left[3] = {J[0] * g[0] + J[1] * g[3] + J[2] * g[6], J[0] * g[1] + J[1] * g[4] + J[2] * g[7],
                             J[0] * g[2] + J[1] * g[5] + J[2] * g[8]};
-    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e)
-      value[mark[s->column[e]]] += left[0] * s->value[3 * e] + left[1] * s->value[3 * e + 1] + left[2] * s->value[3 * e + 2];
+    for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e)
+      value[mark[s->J.column[e]]] += left[0] * s->J.value[3 * e] + left[1] * s->J.value[3 * e + 1] + left[2] * s->J.value[3 * e + 2];
   }
+}
+
+/* With fronts: through late unknowns, or through the terms that act, whichever is less work; rows of W that are missing serve the
+ * iterations to come, too. */
+static PetscErrorCode factor_fronts(sap_hessian *h, const double *G, bool *is_definite)
+{
+  const sap_problem *p = h->s->problem;
+  double             now, missing;
+  PetscFunctionBegin;
+  if (!h->dual) PetscCall(front_dual_create(p->front, p->columns, &h->dual));
+  front_dual_work(h->dual, G, &now, &missing);
+  h->is_dual = now + missing / SERVED < front_factor_work_again(p->front);
+  if (h->is_dual) PetscCall(front_dual_set(h->dual, G, is_definite));
+  if (h->is_dual && *is_definite) PetscFunctionReturn(PETSC_SUCCESS);
+  h->is_dual = false;
+  PetscCall(front_factor_add(p->front, p->A, p->columns, G, is_definite));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_definite)
 {
-  const int64_t n = h->s->n;
+  const int64_t      n = h->s->n;
+  const sap_problem *p = h->s->problem;
   PetscFunctionBegin;
+  if (h->cg) {
+    PetscCall(sap_cg_set(h->cg, G, is_definite));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (p->front) {
+    PetscCall(factor_fronts(h, G, is_definite));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   #pragma omp parallel for schedule(static) if (n >= PARALLEL_ROWS)
   for (int64_t i = 0; i < n; ++i) assemble_row(h, G, i, h->mark + (int64_t)omp_get_thread_num() * n);
   *is_definite = true;
@@ -108,8 +139,16 @@ PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_defi
 
 void sap_hessian_solve(const sap_hessian *h, const double *b, double *x)
 {
+  const sap_system *s = h->s;
+  if (s->problem->front) {
+    for (int64_t i = 0; i < s->n; ++i) s->wide[s->own[i]] = b[i];
+    if (h->is_dual) front_dual_solve(h->dual, s->wide);
+    else front_solve_late(s->problem->front, s->wide);
+    for (int64_t i = 0; i < s->n; ++i) x[i] = s->wide[s->own[i]];
+    return;
+  }
   const int32_t *dof = mass_factor_dof(h->factor);
-  for (int64_t at = 0; at < h->s->n; ++at) h->work[at] = b[dof[at]];
+  for (int64_t at = 0; at < s->n; ++at) h->work[at] = b[dof[at]];
   mass_factor_solve_places(h->factor, h->work);
-  for (int64_t at = 0; at < h->s->n; ++at) x[dof[at]] = h->work[at];
+  for (int64_t at = 0; at < s->n; ++at) x[dof[at]] = h->work[at];
 }

@@ -1,21 +1,25 @@
-/* Newton's matrix H = S + J^T G J of convex contact, with the pattern of all contacts, whether they push or not: assembled anew
+/* Newton's matrix H = S + J^T G J of convex contact, with the pattern of all terms, whether they push or not: assembled anew
  * in every iteration, factored by components and orderings that are found once. */
 #ifndef SS_OPTIM_SAP_HESSIAN_H
 #define SS_OPTIM_SAP_HESSIAN_H
+#include "optim/front/front_dual.h"
 #include "optim/sap/sap_system.h"
 
 typedef struct {
   const sap_system *s; /* borrowed */
   sparse_rows       H;
   mass_factor      *factor;
+  front_dual       *dual;    /* with fronts: where few terms act */
+  sap_cg           *cg;      /* with an operator */
+  bool              is_dual; /* the last one was done so */
   int32_t          *mark;   /* [threads][n] where a column stands in the row under way */
   double           *work;   /* [n] */
 } sap_hessian;
 
 PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out);
 void           sap_hessian_destroy(sap_hessian *h);
-/* G [n_contacts][9]. *is_definite false: it cannot be used. */
+/* G [n_terms][9]. *is_definite false: it cannot be used. */
 PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_definite);
-/* x = H^-1 b, [n]; x == b is fine. */
+/* x = H^-1 b, [n]; x == b is fine. Not with conjugate gradients: there h->cg, ready for G, is to be asked. */
 void sap_hessian_solve(const sap_hessian *h, const double *b, double *x);
 #endif

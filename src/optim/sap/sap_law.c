@@ -6,6 +6,9 @@
 /* The stiffest spring whose period with the mass 1/w is near_rigid dt: R_N = beta^2 w / (4 pi^2). */
 static double rigid_floor(const sap_parameters *p, double w) { return p->near_rigid * p->near_rigid * w / (4.0 * M_PI * M_PI); }
 
+/* Of the speed at which an overlap would part. What is less makes contact too stiff for its digits. */
+static const double least_share = 1e-6;
+
 sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap_source *s)
 {
   const double delay = s->gap > 0.0 ? 0.0 : p->relaxation, time = p->dt * (p->dt + delay);
@@ -13,6 +16,12 @@ sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap
   c.R_n              = fmax(rigid_floor(p, s->w), 1.0 / (time * s->stiffness));
   c.R_t              = p->stiction * s->w;
   c.bias             = -s->gap / (p->dt + delay);
+  if (model == SAP_REGULARISED && c.R_n == rigid_floor(p, s->w)) {
+    const double sinks = c.R_n / s->w * (c.bias - s->normal_speed), most = fmax(s->gap > 0.0 ? 0.0 : c.bias, sinks);
+    const double share = most > p->overlap_speed ? fmax(least_share, p->overlap_speed / most) : 1.0;
+    c.R_n *= share;
+    if (!(s->gap > 0.0)) c.bias *= share;
+  }
   if (model != SAP_LAGGED) return c;
   c.stiffness   = 1.0 / (p->dt * p->dt * fmax(rigid_floor(p, s->w), 1.0 / (p->dt * p->dt * s->stiffness)));
   c.force       = -c.stiffness * s->gap;
@@ -69,14 +78,31 @@ double sap_law_lagged(const sap_contact *c, const double u[3], double r[3], doub
 
 enum { PARALLEL_CONTACTS = 512 };
 
-void sap_laws(sap_model model, int64_t n, const sap_contact *c, const double *u, double *cost, double *r, double *G)
+static void contact_laws(const sap_terms *t, const double *u, double *cost, double *r, double *G)
 {
-  if (model == SAP_REGULARISED) {
+  const int64_t      n = t->n_contacts;
+  const sap_contact *c = t->contact;
+  if (t->model == SAP_REGULARISED) {
     #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
     for (int64_t a = 0; a < n; ++a) cost[a] = sap_law_regularised(c + a, u + 3 * a, r + 3 * a, G ? G + 9 * a : NULL);
   } else {
     #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
     for (int64_t a = 0; a < n; ++a) cost[a] = sap_law_lagged(c + a, u + 3 * a, r + 3 * a, G ? G + 9 * a : NULL);
+  }
+}
+
+void sap_laws(const sap_terms *t, const double *u, double *cost, double *r, double *G)
+{
+  const int64_t first = t->n_contacts, n = t->n_constraints;
+  contact_laws(t, u, cost, r, G);
+  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
+  for (int64_t a = 0; a < n; ++a) {
+    double slope[3];
+    cost[first + a] = constraint_law(t->constraint + a, u + 3 * (first + a), r + 3 * (first + a), slope);
+    if (!G) continue;
+    double *const g = G + 9 * (first + a);
+    memset(g, 0, 9 * sizeof *g);
+    for (int i = 0; i < 3; ++i) g[4 * i] = slope[i];
   }
 }
 

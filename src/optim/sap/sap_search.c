@@ -7,11 +7,11 @@ enum { EXACT_STEPS = 100, BACKTRACKS = 40, PARALLEL_CONTACTS = 512 };
 
 double sap_ray_evaluate(sap_ray *ray, double a, double *slope, double *curve)
 {
-  const int64_t n = ray->n;
+  const int64_t n = sap_terms_size(ray->terms);
   ++ray->n_evaluations;
   #pragma omp parallel for simd schedule(static) if (n >= PARALLEL_CONTACTS)
   for (int64_t i = 0; i < 3 * n; ++i) ray->trial[i] = ray->u[i] + a * ray->du[i];
-  sap_laws(ray->model, n, ray->contact, ray->trial, ray->cost, ray->r, curve ? ray->G : NULL);
+  sap_laws(ray->terms, ray->trial, ray->cost, ray->r, curve ? ray->G : NULL);
   const double cost = a * ray->slope + 0.5 * a * a * ray->curve + team_sum(n, ray->cost);
   if (slope) *slope = ray->slope + a * ray->curve - team_dot(3 * n, ray->du, ray->r);
   if (curve) {

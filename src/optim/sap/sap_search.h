@@ -1,16 +1,14 @@
-/* Along one direction: everything that costs more than the contacts is known before. */
+/* Along one direction: everything that costs more than the terms is known before. */
 #ifndef SS_OPTIM_SAP_SEARCH_H
 #define SS_OPTIM_SAP_SEARCH_H
 #include "optim/sap/sap.h"
 
 typedef struct {
-  sap_model          model;
-  int64_t            n;       /* contacts */
-  const sap_contact *contact;
-  const double      *u, *du;  /* [n][3] at the start, and their change at share 1 */
-  double             slope, curve; /* of 1/2 |v - v_free|_A^2: dv . A (v - v_free), dv . A dv */
-  double            *trial, *r, *G, *cost; /* [n][3], [n][3], [n][9], [n] work */
-  int64_t            n_evaluations;
+  const sap_terms *terms;
+  const double    *u, *du;  /* [n][3] at the start, and their change at share 1 */
+  double           slope, curve; /* of 1/2 |v - v_free|_A^2: dv . A (v - v_free), dv . A dv */
+  double          *trial, *r, *G, *cost; /* [n][3], [n][3], [n][9], [n] work */
+  int64_t          n_evaluations;
 } sap_ray;
 
 /* l at share a of the way without the part that does not change, its first and second derivative; the latter two may be NULL. */

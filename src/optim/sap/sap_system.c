@@ -11,7 +11,8 @@ enum { REDUCED_SIZE = 64, REDUCED_RATIO = 8, REDUCED_MOST = 900, SOLVE_BATCH = 6
 void sap_system_destroy(sap_system *s)
 {
   sparse_rows_destroy(&s->S);
-  void *arrays[] = {&s->own, &s->v_free, &s->inverse, &s->start, &s->column, &s->value, &s->touch_start, &s->touch, &s->contact};
+  sap_columns_destroy(&s->J);
+  void *arrays[] = {&s->own, &s->v_free, &s->inverse, &s->touch_start, &s->touch, &s->term, &s->wide, &s->wide_too};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   s->n = 0;
 }
@@ -52,14 +53,12 @@ static bool is_reduced(const builder *b, int64_t c, int64_t n_touched)
   return size >= REDUCED_SIZE && n_touched * REDUCED_RATIO <= size && n_touched <= REDUCED_MOST;
 }
 
-/* Which unknowns take part, in their own order, and how many entries S has. */
-static PetscErrorCode number(builder *b)
+/* index 0: takes part; -1: does not. Counts the entries of S. */
+static void choose(builder *b)
 {
-  sap_system        *s     = b->s;
   const sparse_rows *A     = b->p->A;
   const int64_t     *start = mass_factor_start(b->p->factor);
   const int32_t     *dof   = mass_factor_dof(b->p->factor);
-  PetscFunctionBegin;
   for (int64_t c = 0; c < mass_factor_n_components(b->p->factor); ++c) {
     const int64_t n_touched = count_touched(b, c);
     const bool    is_small  = is_reduced(b, c, n_touched);
@@ -70,6 +69,29 @@ static PetscErrorCode number(builder *b)
       if (b->index[i] == 0 && !is_small) b->n_entries += A->start[i + 1] - A->start[i];
     }
   }
+}
+
+/* The same where a multifrontal factor knows what is late. */
+static PetscErrorCode choose_late(builder *b)
+{
+  bool *is_late;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("late unknowns", b->p->A->n_rows, sizeof *is_late, &is_late));
+  front_factor_late(b->p->front, is_late);
+  for (int64_t i = 0; i < b->p->A->n_rows; ++i) b->index[i] = is_late[i] ? 0 : -1;
+  memory_free(&is_late);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The unknowns that take part, in their own order. */
+static PetscErrorCode number(builder *b)
+{
+  sap_system        *s = b->s;
+  const sparse_rows *A = b->p->A;
+  PetscFunctionBegin;
+  if (b->p->operator) memset(b->index, 0, (size_t)A->n_rows * sizeof *b->index); /* all */
+  else if (b->p->front) PetscCall(choose_late(b));
+  else choose(b);
   for (int64_t i = 0; i < A->n_rows; ++i)
     if (b->index[i] == 0) b->index[i] = (int32_t)s->n++;
   PetscCall(memory_alloc("unknowns in contact", s->n, sizeof *s->own, &s->own));
@@ -155,6 +177,27 @@ static PetscErrorCode reduce(builder *b, int64_t c, int64_t m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of A, or of the Schur complement that the factor holds. */
+static PetscErrorCode build_diagonal(builder *b)
+{
+  sap_system        *s = b->s;
+  const sparse_rows *A = b->p->A;
+  const int64_t      n = A->n_rows;
+  PetscFunctionBegin;
+  if (b->p->operator) {
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k)
+        if (A->col[k] == i) s->inverse[i] = 1.0 / sqrt(A->value[k]);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(memory_alloc("velocities", n, sizeof *s->wide, &s->wide));
+  PetscCall(memory_alloc("velocities", n, sizeof *s->wide_too, &s->wide_too));
+  front_diagonal_late(b->p->front, s->wide);
+  for (int64_t i = 0; i < s->n; ++i) s->inverse[i] = 1.0 / sqrt(s->wide[s->own[i]]);
+  for (int64_t i = 0; i < n; ++i) s->wide[i] = 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode build_matrix(builder *b)
 {
   sap_system        *s     = b->s;
@@ -178,56 +221,29 @@ static PetscErrorCode build_matrix(builder *b)
         if (A->value[k] != 0.0) add(b, b->index[dof[at]], b->index[A->col[k]], A->value[k]);
   }
   PetscCall(sparse_rows_from_triplets("matrix in contact", s->n, s->n, b->n_entries, b->row, b->col, b->entry, &s->S));
-  PetscCall(memory_alloc("free velocities", s->n, sizeof *s->v_free, &s->v_free));
-  PetscCall(memory_alloc("scaling", s->n, sizeof *s->inverse, &s->inverse));
   for (int64_t i = 0; i < s->n; ++i) {
-    s->v_free[i] = b->p->v_free[s->own[i]];
     for (int64_t k = s->S.start[i]; k < s->S.start[i + 1]; ++k)
       if (s->S.col[k] == i) s->inverse[i] = 1.0 / sqrt(s->S.value[k]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The three rows of a contact side by side; a column may be missing in some of them. */
-static int64_t merge_rows(const builder *b, int64_t a, int32_t *column, double *value)
-{
-  const sparse_rows *J  = b->p->J;
-  int64_t            at[3], n = 0;
-  for (int i = 0; i < 3; ++i) at[i] = J->start[3 * a + i];
-  for (;;) {
-    int32_t next = INT32_MAX;
-    for (int i = 0; i < 3; ++i)
-      if (at[i] < J->start[3 * a + i + 1] && J->col[at[i]] < next) next = J->col[at[i]];
-    if (next == INT32_MAX) return n;
-    for (int i = 0; i < 3; ++i) {
-      const bool is_there = at[i] < J->start[3 * a + i + 1] && J->col[at[i]] == next;
-      if (value) value[3 * n + i] = is_there ? J->value[at[i]] : 0.0;
-      at[i] += is_there;
-    }
-    if (column) column[n] = b->index[next];
-    ++n;
-  }
-}
-
-static PetscErrorCode build_contacts(builder *b)
+/* Which contacts touch which unknowns. */
+static PetscErrorCode build_terms(builder *b)
 {
   sap_system *s = b->s;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("contact columns", s->n_contacts + 1, sizeof *s->start, &s->start));
-  for (int64_t a = 0; a < s->n_contacts; ++a) s->start[a + 1] = s->start[a] + merge_rows(b, a, NULL, NULL);
-  const int64_t n = s->start[s->n_contacts];
-  PetscCall(memory_alloc("contact columns", n, sizeof *s->column, &s->column));
-  PetscCall(memory_alloc("contact columns", 3 * n, sizeof *s->value, &s->value));
-  PetscCall(memory_alloc("contact columns", n, sizeof *s->contact, &s->contact));
-  PetscCall(memory_alloc("contacts of unknowns", n, sizeof *s->touch, &s->touch));
-  PetscCall(memory_alloc("contacts of unknowns", s->n + 1, sizeof *s->touch_start, &s->touch_start));
-  for (int64_t a = 0; a < s->n_contacts; ++a) {
-    merge_rows(b, a, s->column + s->start[a], s->value + 3 * s->start[a]);
-    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e) s->contact[e] = (int32_t)a;
-  }
-  for (int64_t e = 0; e < n; ++e) ++s->touch_start[s->column[e] + 1];
+  PetscCall(sap_columns_create(b->p->J, sap_terms_size(&b->p->terms), &s->J));
+  const int64_t n = s->J.start[s->J.n];
+  PetscCall(memory_alloc("columns of terms", n, sizeof *s->term, &s->term));
+  PetscCall(memory_alloc("terms of unknowns", n, sizeof *s->touch, &s->touch));
+  PetscCall(memory_alloc("terms of unknowns", s->n + 1, sizeof *s->touch_start, &s->touch_start));
+  for (int64_t e = 0; e < n; ++e) s->J.column[e] = b->index[s->J.column[e]];
+  for (int64_t a = 0; a < s->J.n; ++a)
+    for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e) s->term[e] = (int32_t)a;
+  for (int64_t e = 0; e < n; ++e) ++s->touch_start[s->J.column[e] + 1];
   for (int64_t i = 0; i < s->n; ++i) s->touch_start[i + 1] += s->touch_start[i];
-  for (int64_t e = 0; e < n; ++e) s->touch[s->touch_start[s->column[e]]++] = e;
+  for (int64_t e = 0; e < n; ++e) s->touch[s->touch_start[s->J.column[e]]++] = e;
   for (int64_t i = s->n; i > 0; --i) s->touch_start[i] = s->touch_start[i - 1];
   s->touch_start[0] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -237,11 +253,14 @@ PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out)
 {
   builder b = {.p = p, .s = out};
   PetscFunctionBegin;
-  *out                = (sap_system){.n_contacts = p->n_contacts};
+  *out                = (sap_system){.problem = p};
   PetscErrorCode code = mark_touched(&b);
   if (!code) code = number(&b);
-  if (!code) code = build_matrix(&b);
-  if (!code) code = build_contacts(&b);
+  if (!code) code = memory_alloc("free velocities", out->n, sizeof *out->v_free, &out->v_free);
+  if (!code) code = memory_alloc("scaling", out->n, sizeof *out->inverse, &out->inverse);
+  for (int64_t i = 0; i < out->n && !code; ++i) out->v_free[i] = p->v_free[out->own[i]];
+  if (!code) code = p->front || p->operator ? build_diagonal(&b) : build_matrix(&b);
+  if (!code) code = build_terms(&b);
   memory_free(&b.is_touched), memory_free(&b.index), memory_free(&b.row), memory_free(&b.col), memory_free(&b.entry);
   if (code) sap_system_destroy(out);
   PetscCall(code);
@@ -250,24 +269,35 @@ PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out)
 
 void sap_system_velocity(const sap_system *s, const double *restrict x, double *restrict u)
 {
-  #pragma omp parallel for schedule(static) if (s->start[s->n_contacts] >= PARALLEL_WORK)
-  for (int64_t a = 0; a < s->n_contacts; ++a) {
+  #pragma omp parallel for schedule(static) if (s->J.start[s->J.n] >= PARALLEL_WORK)
+  for (int64_t a = 0; a < s->J.n; ++a) {
     double sum[3] = {0.0, 0.0, 0.0};
-    for (int64_t e = s->start[a]; e < s->start[a + 1]; ++e)
-      for (int i = 0; i < 3; ++i) sum[i] += s->value[3 * e + i] * x[s->column[e]];
+    for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e)
+      for (int i = 0; i < 3; ++i) sum[i] += s->J.value[3 * e + i] * x[s->J.column[e]];
     for (int i = 0; i < 3; ++i) u[3 * a + i] = sum[i];
   }
 }
 
 void sap_system_impulse(const sap_system *s, const double *restrict r, double *restrict y)
 {
-  #pragma omp parallel for schedule(static) if (s->start[s->n_contacts] >= PARALLEL_WORK)
+  #pragma omp parallel for schedule(static) if (s->J.start[s->J.n] >= PARALLEL_WORK)
   for (int64_t i = 0; i < s->n; ++i) {
     double sum = 0.0;
     for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {
-      const double *const J = s->value + 3 * s->touch[k], *const push = r + 3 * (int64_t)s->contact[s->touch[k]];
+      const double *const J = s->J.value + 3 * s->touch[k], *const push = r + 3 * (int64_t)s->term[s->touch[k]];
       sum += J[0] * push[0] + J[1] * push[1] + J[2] * push[2];
     }
     y[i] = sum;
   }
+}
+
+void sap_system_product(const sap_system *s, const double *restrict x, double *restrict y)
+{
+  const sap_operator *o = s->problem->operator;
+  if (o) PetscCallAbort(PETSC_COMM_SELF, o->product(o->context, x, y));
+  else if (!s->problem->front) sparse_rows_apply(&s->S, x, y);
+  if (o || !s->problem->front) return;
+  for (int64_t i = 0; i < s->n; ++i) s->wide[s->own[i]] = x[i];
+  front_product_late(s->problem->front, s->wide, s->wide_too);
+  for (int64_t i = 0; i < s->n; ++i) y[i] = s->wide_too[s->own[i]];
 }

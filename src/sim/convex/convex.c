@@ -6,11 +6,13 @@
  *   A (v - v*) = J^T r,   r = -dl/du,   u = J v
  *
  * is the optimality of min 1/2 |v - v*|_A^2 + l(J v), with the potentials of optim/sap/sap_law.h: it has one solution, which the
- * solver finds from any start. What moves takes v = v* + A^-1 J^T r, so that momentum is kept to rounding. With linearisations
- * above 1 the problem is made again where it led to. Articulated bodies are blocks of A like any other. */
+ * solver finds from any start. Stops, motors, dry friction and loops within bodies are terms of l like contacts. What moves takes
+ * v = v* + A^-1 J^T r, so that momentum is kept to rounding. With linearisations above 1 the problem is made again where
+ * it led to. Articulated bodies are blocks of A like any other. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
+#include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
 #include "sim/convex/convex_free.h"
 #include "sim/step/step_finders.h"
@@ -23,12 +25,13 @@ typedef struct {
 
 /* What one step needs, from its begin to its end. */
 typedef struct {
-  convex         *c;
-  step_unknowns   unknowns;
-  convex_motion   motion;
-  convex_contacts contacts;
-  sparse_rows     J;
-  double         *v_free; /* [n] */
+  convex            *c;
+  step_unknowns      unknowns;
+  convex_motion      motion;
+  convex_contacts    contacts;
+  convex_constraints constraints;
+  sparse_rows        J;      /* of contacts, then of constraints */
+  double            *v_free; /* [n] */
 } convex_attempt;
 
 static void convex_finish(void *context)
@@ -37,6 +40,7 @@ static void convex_finish(void *context)
   step_unknowns_destroy(&p->unknowns);
   convex_motion_destroy(&p->motion);
   convex_contacts_destroy(&p->contacts);
+  convex_constraints_destroy(&p->constraints);
   sparse_rows_destroy(&p->J);
   memory_free(&p->v_free);
 }
@@ -46,6 +50,7 @@ static const convex_options *options_of(const convex *c) { return c->frame.layou
 static void take_answer(const convex_options *o, const sap_result *answer, step_verdict *verdict, step_report *report)
 {
   report->linear_iterations += answer->iterations;
+  report->inner_iterations += answer->inner;
   report->gradient = answer->error;
   if (answer->verdict == SAP_OK) return;
   ++report->fallbacks;
@@ -54,19 +59,37 @@ static void take_answer(const convex_options *o, const sap_result *answer, step_
   else if (!(answer->error <= o->stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
-/* Impulses and velocities for the systems as linearised: v_free + A^-1 J^T r, from p->motion.v as a guess, which it becomes. */
+/* Impulses and velocities for the systems as linearised: v_free + A^-1 J^T r, from p->motion.v as a guess, which it becomes. Where
+ * sliding is to be Coulomb's, what it makes up for by opening is known from the pass before: the fixed point of [Cadoux2009] on
+ * mu |u_T|, convex in every pass, which ends where a pass finds nothing to do. */
 static PetscErrorCode solve_contact(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   const convex_options *o = options_of(p->c);
   convex_contacts      *c = &p->contacts;
   sap_result            answer;
   PetscFunctionBegin;
-  const sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, c->n, p->v_free, c->known, (sap_model)o->law, c->law};
+  const front_terms columns = sap_columns_view(&p->motion.columns);
+  const sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
+                               {.model = (sap_model)o->law, .n_contacts = c->n, .contact = c->law,
+                                .n_constraints = p->constraints.n, .constraint = p->constraints.law},
+                               p->motion.front, &columns,
+                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL};
   timer_begin(TIMER_FRICTION);
-  PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &answer));
+  for (int64_t k = 1;; ++k) {
+    PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &answer));
+    take_answer(o, &answer, verdict, report);
+    if (k == o->coulomb_passes || verdict->code != STEP_OK || (k > 1 && answer.iterations == 0)) break;
+    convex_contacts_shift(c, p->c->frame.contacts.shift);
+  }
   timer_end(TIMER_FRICTION);
-  take_answer(o, &answer, verdict, report);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* About the velocities that were evaluated last. */
+static void linearise_constraints(convex_attempt *p)
+{
+  const int64_t first = 3 * p->contacts.n;
+  convex_constraints_linearise(&p->c->frame.layout, p->contacts.u + first, p->contacts.r + first, &p->constraints);
 }
 
 /* What is left of the whole problem at p->motion.v with these impulses: |D^-1 (m - J^T r)|. */
@@ -78,55 +101,75 @@ static PetscErrorCode evaluate(convex_attempt *p, double *norm, step_verdict *ve
   PetscCall(convex_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &alone, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   contact_jacobian_scatter(&f->contacts.rows, -1.0, p->contacts.r, p->motion.full);
+  linearise_constraints(p);
+  convex_constraints_push(&p->constraints, p->contacts.r + 3 * p->contacts.n, p->motion.full);
   step_unknowns_fold(&p->unknowns, p->motion.full, p->motion.right);
   *norm = convex_motion_norm(&f->layout, &p->unknowns, p->motion.right);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* v_free of the systems as linearised where m->g was evaluated: v - A^-1 g. */
-static void free_of(const convex_motion *m, int64_t n, double *v_free)
+static PetscErrorCode free_of(convex_motion *m, int64_t n, double tolerance, double *v_free)
 {
-  const int32_t *dof = mass_factor_dof(m->factor);
-  for (int64_t at = 0; at < n; ++at) m->right[at] = m->g[dof[at]];
-  mass_factor_solve_places(m->factor, m->right);
-  for (int64_t at = 0; at < n; ++at) v_free[dof[at]] = m->v[dof[at]] - m->right[at];
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < n; ++i) v_free[i] = m->g[i];
+  PetscCall(convex_motion_divide(m, tolerance, v_free));
+  for (int64_t i = 0; i < n; ++i) v_free[i] = m->v[i] - v_free[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How often the systems are linearised: those that have kinks until they are on the right side of them, if it takes no more than
- * that. */
-static int64_t most_linearisations(const convex_attempt *p)
-{
-  enum { KINKED = 30 };
-  const scene  *s = p->c->frame.layout.scene;
-  const int64_t n = options_of(p->c)->linearisations;
-  for (int i = 0; i < s->n_systems; ++i)
-    if (s->systems[i]->ops->has_kinks && s->systems[i]->ops->has_kinks(s->systems[i])) return n > KINKED ? n : KINKED;
-  return n;
-}
+enum { IDLE = 3 }; /* linearisations that bring nothing: rounding is all that is left */
 
-static PetscErrorCode add_contact(convex_attempt *p, step_verdict *verdict, step_report *report)
+/* Contact and constraints, after free motion. */
+static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame           *f = &p->c->frame;
   const convex_options *o = options_of(p->c);
-  const int64_t         most = most_linearisations(p);
-  double                norm = INFINITY;
-  PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
-  PetscCall(convex_contacts_create(o, f, &p->unknowns, &p->motion.A, &p->J, &p->contacts));
+  convex_constraints   *c = &p->constraints;
+  double                norm = INFINITY, best = INFINITY;
+  int                   n_idle = 0;
+  bool                  has_changed;
+  PetscCall(convex_contacts_create(o, f, &p->unknowns, &p->motion.A, &p->J, c->n, &p->contacts));
+  for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
+  linearise_constraints(p);
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));
   for (int64_t i = 0; i < p->unknowns.n; ++i) p->v_free[i] = p->motion.v[i];
   step_unknowns_pick(&p->unknowns, f->layout.v0, p->motion.v); /* the guess */
   for (int64_t k = 1;; ++k) {
     PetscCall(solve_contact(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    if (k < o->linearisations) PetscCall(convex_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
     PetscCall(evaluate(p, &norm, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     report->residual = norm;
-    if (k == most || norm <= f->layout.scene->job->solver->newton->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
+    n_idle           = norm < best ? 0 : n_idle + 1;
+    best             = fmin(best, norm);
+    if (k == o->linearisations || n_idle == IDLE || norm <= f->layout.scene->job->solver->newton->tolerance)
+      PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(convex_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-    free_of(&p->motion, p->unknowns.n, p->v_free);
+    PetscCall(free_of(&p->motion, p->unknowns.n, 1e-2 * f->layout.scene->job->solver->newton->tolerance, p->v_free));
   }
+}
+
+/* Free motion; without contact what is linear about the rotations at the start, too, is linearised again where it led to. */
+static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_frame   *f    = &p->c->frame;
+  const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : options_of(p->c)->linearisations;
+  PetscCall(convex_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
+  for (int64_t k = 1; k < most && verdict->code == STEP_OK; ++k) {
+    double norm;
+    bool   has_changed;
+    PetscCall(convex_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
+    if (!has_changed) break;
+    PetscCall(convex_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &norm, verdict, report));
+    if (verdict->code != STEP_OK || norm <= f->layout.scene->job->solver->newton->tolerance) break;
+    PetscCall(convex_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode accept(convex_attempt *p, step_verdict *verdict, step_report *report)
@@ -134,7 +177,7 @@ static PetscErrorCode accept(convex_attempt *p, step_verdict *verdict, step_repo
   PetscFunctionBegin;
   const convex_options *o   = options_of(p->c);
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
-  convex_contacts_judge(o, &p->contacts);
+  convex_contacts_judge(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, verdict, report));
   report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
   report->friction.n_contacts      = p->contacts.n;
@@ -149,13 +192,18 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
   step_frame     *f = &p->c->frame;
   PetscCall(step_frame_start(f, &p->unknowns, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int64_t a = 0; a < step_contacts_size(&f->contacts); ++a) f->contacts.shift[a] = 0.0; /* gaps are the potentials' business */
+  for (int64_t a = 0; a < step_contacts_size(&f->contacts); ++a) f->contacts.shift[a] = 0.0; /* gaps are the laws' business */
   if (p->unknowns.n_full > 0) {
-    PetscCall(convex_motion_create(&f->layout, &p->unknowns, &p->motion));
-    PetscCall(convex_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
-    if (verdict->code == STEP_OK && step_contacts_size(&f->contacts) > 0) PetscCall(add_contact(p, verdict, report));
+    PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
+    PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
+    PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
+    PetscCall(convex_motion_create(&f->layout, &p->unknowns, &p->J, &p->motion));
+    PetscCall(move_freely(p, verdict, report));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    if (step_contacts_size(&f->contacts) + p->constraints.n > 0) PetscCall(add_impulses(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   }
+  report->inner_iterations += p->motion.n_inner;
   PetscCall(accept(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -198,23 +246,13 @@ static PetscErrorCode convex_describe(const scene *s, FILE *out)
 
 static PetscErrorCode convex_fields(formulation *f, field_table *table) { return step_frame_fields(&((convex *)f)->frame, table); }
 
-static void convex_destroy(formulation **f)
-{
-  convex *c = (convex *)*f;
-  if (!c) return;
-  step_frame_destroy(&c->frame);
-  memory_free(&c);
-  *f = NULL;
-}
+static void convex_destroy(formulation *f) { step_frame_destroy(&((convex *)f)->frame); }
 
-static PetscErrorCode convex_create(scene *s, formulation **out)
+static PetscErrorCode convex_create(scene *s, formulation *f)
 {
   PetscFunctionBegin;
-  convex *c;
-  PetscCall(memory_alloc("convex formulation", 1, sizeof *c, &c));
-  c->frame.base.ops = &convex_formulation;
-  *out              = &c->frame.base;
-  PetscCall(step_frame_create(s, 0.0, &c->frame));
+  PetscCall(step_frame_create(s, 0.0, &((convex *)f)->frame));
+  convex_constraints_take_over(s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,6 +262,7 @@ const formulation_ops convex_formulation = {
   .outer    = "Newton",
   .inner    = "contact",
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
+  .size     = sizeof(convex),
   .create   = convex_create,
   .check    = convex_check,
   .step     = convex_step,

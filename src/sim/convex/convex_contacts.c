@@ -32,8 +32,10 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
 {
   const scene         *s     = f->layout.scene;
   const contact_spot  *spots = step_contacts_spots(&f->contacts);
+  const double         asked = s->job->contact->overlap_speed, v_rest = s->job->acceleration_scale * f->layout.dt;
   const sap_parameters step  = {.dt = f->layout.dt, .relaxation = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
-                                .near_rigid = o->near_rigid, .stiction = o->stiction, .dissipation = o->dissipation,
+                                .near_rigid = o->near_rigid, .stiction = o->stiction,
+                                .overlap_speed = isfinite(asked) ? asked : v_rest, .dissipation = o->dissipation,
                                 .slip = o->slip_speed};
   for (int64_t a = 0; a < c->n; ++a) {
     const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
@@ -44,7 +46,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
 }
 
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
-                                      const sparse_rows *J, convex_contacts *c)
+                                      const sparse_rows *J, int64_t n_constraints, convex_contacts *c)
 {
   const contact_jacobian *rows = &f->contacts.rows;
   double *inverse = NULL, *u0 = NULL, *still = NULL;
@@ -52,7 +54,8 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   c->n             = rows->n;
   double **three[] = {&c->known, &c->r, &c->u, &c->x, &u0};
   PetscErrorCode code = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
-  for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("velocities of contacts", 3 * c->n, sizeof(double), three[k]);
+  for (int k = 0; k < 5 && !code; ++k)
+    code = memory_alloc("velocities of contacts", 3 * (c->n + n_constraints), sizeof(double), three[k]);
   if (!code) code = memory_alloc("scales of contacts", 9 * c->n, sizeof *c->scale, &c->scale);
   if (!code) code = memory_alloc("inverse masses", A->n_rows, sizeof *inverse, &inverse);
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
@@ -69,7 +72,25 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void convex_contacts_judge(const convex_options *o, convex_contacts *c)
+/* u + R r across the normal: velocity of sliding, 0 where it sticks, which rounding would hide. */
+static void sliding_of(const sap_contact *law, const double u[3], const double r[3], double x[3])
+{
+  const bool sticks = !sap_law_slides(law, r) && r[0] > 0.0;
+  for (int i = 1; i < 3; ++i) x[i] = sticks ? 0.0 : u[i] + law->R_t * r[i];
+}
+
+void convex_contacts_shift(convex_contacts *c, double *shift)
+{
+  for (int64_t a = 0; a < c->n; ++a) {
+    double x[3];
+    sliding_of(c->law + a, c->u + 3 * a, c->r + 3 * a, x);
+    const double next = c->law[a].mu * hypot(x[1], x[2]);
+    c->known[3 * a] += next - shift[a];
+    shift[a] = next;
+  }
+}
+
+void convex_contacts_judge(const convex_options *o, const double *shift, convex_contacts *c)
 {
   for (int64_t a = 0; a < c->n; ++a) {
     const sap_contact *law = c->law + a;
@@ -78,9 +99,9 @@ void convex_contacts_judge(const convex_options *o, convex_contacts *c)
     m3_identity(W);
     W[0] = W[4] = W[8] = law->R_t / o->stiction;
     if (o->law == SAP_REGULARISED) {
-      const bool sticks = !sap_law_slides(law, r) && r[0] > 0.0; /* then x is 0 but for rounding */
-      x[0]              = u[0] - law->bias + law->R_n * r[0];
-      for (int i = 1; i < 3; ++i) x[i] = sticks ? 0.0 : u[i] + law->R_t * r[i];
+      sliding_of(law, u, r, x);
+      x[0] = u[0] - law->bias + law->R_n * r[0];
+      if (o->coulomb_passes > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's, whatever it has come to */
     } else { /* no cone bounds it: only whether it slides is told */
       const bool slides = hypot(u[1], u[2]) > law->slip;
       for (int i = 1; i < 3; ++i) x[i] = slides ? u[i] : 0.0;

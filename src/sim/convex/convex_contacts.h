@@ -8,16 +8,20 @@ typedef struct {
   int64_t      n;
   sap_contact *law;       /* [n] */
   double      *known;     /* [n][3] velocities at the unknowns' known part */
-  double      *r, *u, *x; /* [n][3] see step_outcome */
+  double      *r, *u, *x; /* [n][3] see step_outcome; as known, with room for constraints behind them */
   double      *scale;     /* [n][9] */
 } convex_contacts;
 
-/* Of the frame's contacts, for the matrix A of the step's unknowns and their rows J. *c, zeros, is filled. */
+/* Of the frame's contacts, for the matrix A of the step's unknowns and their rows, the first of J; room for n_constraints. *c,
+ * zeros, is filled. */
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
-                                      const sparse_rows *J, convex_contacts *c);
+                                      const sparse_rows *J, int64_t n_constraints, convex_contacts *c);
 void           convex_contacts_destroy(convex_contacts *c);
-/* c->x and c->scale of c->r and c->u. */
-void convex_contacts_judge(const convex_options *o, convex_contacts *c);
+/* Towards Coulomb's own law: its sliding that is known, mu |x_T|, becomes a part of the normal velocity, which the law then does not
+ * make up for by opening. shift [n]: that part, as it is and as it becomes. */
+void convex_contacts_shift(convex_contacts *c, double *shift);
+/* c->x and c->scale of c->r and c->u, which have `shift` [n] in them. */
+void convex_contacts_judge(const convex_options *o, const double *shift, convex_contacts *c);
 /* The most that a contact creeps which sticks [m/s]. */
 double convex_contacts_creep_bound(const convex_options *o, const convex_contacts *c);
 #endif

@@ -11,22 +11,34 @@ static const double LINEAR = 1e-9;
 static const double KNOWN  = 1e-4;
 static const double OFF    = 0.5; /* a way ends where the slope of work has come down to this part of that at its start */
 enum { TRIALS = 20 };
+/* linear: auto. Matrices that couple as many unknowns as grids of material points do, but not meshes, are left to conjugate gradients
+ * where a factor of A takes more multiplications than this, or A has so many entries that they are not even counted. Measured on beds,
+ * docs/convex.md. */
+static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 2.5e7;
+static const double EXACT  = 1e-2; /* linear systems are solved to this part of the tolerance of Newton's method */
+static const double SOLVES = 15.0; /* factorisations with contact that a step has, about */
 
 void convex_motion_destroy(convex_motion *m)
 {
   sparse_rows_destroy(&m->A);
   mass_factor_destroy(&m->factor);
+  front_factor_destroy(&m->front);
+  front_tree_destroy(&m->tree);
+  sap_columns_destroy(&m->columns);
+  sap_cg_destroy(&m->cg);
+  convex_operator_destroy(&m->by_products);
   void *arrays[] = {&m->v, &m->dv, &m->g, &m->full, &m->right};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-PetscErrorCode convex_motion_create(const step_layout *l, const step_unknowns *u, convex_motion *m)
+PetscErrorCode convex_motion_create(const step_layout *l, const step_unknowns *u, const sparse_rows *J, convex_motion *m)
 {
   double **arrays[] = {&m->v, &m->dv, &m->g, &m->right};
   PetscFunctionBegin;
   for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("velocities", u->n, sizeof(double), arrays[k]));
   PetscCall(memory_alloc("velocities", u->n_full, sizeof *m->full, &m->full));
   step_unknowns_pick(u, l->v0, m->v);
+  PetscCall(sap_columns_create(J, J->n_rows / 3, &m->columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,33 +67,147 @@ PetscErrorCode convex_motion_evaluate(convex_motion *m, step_layout *l, const st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The factor of m->A by fronts, for contacts to be added to. */
+static PetscErrorCode factor_fronts(convex_motion *m, bool *is_definite)
+{
+  PetscFunctionBegin;
+  if (!m->front) PetscCall(front_factor_create(m->tree, &m->front));
+  PetscCall(front_factor_set(m->front, &m->A, is_definite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is factored. */
+static PetscErrorCode take_products(convex_motion *m, const step_layout *l, const step_unknowns *u)
+{
+  PetscFunctionBegin;
+  if (!m->by_products.x) PetscCall(convex_operator_create(l, u, &m->A, &m->by_products));
+  sap_cg_destroy(&m->cg);
+  PetscCall(sap_cg_create(&m->by_products.operator, NULL, &m->cg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At the first linearisation of a step: is there to be a factor by fronts (m->tree), products (is_iterative), or neither? */
+static PetscErrorCode choose(convex_motion *m, const step_layout *l)
+{
+  const int         asked     = l->scene->job->solver->convex->linear;
+  const double      n_entries = (double)m->A.start[m->A.n_rows];
+  const front_terms terms     = sap_columns_view(&m->columns);
+  const bool        may_iterate = asked == CONVEX_ITERATIVE || (asked == CONVEX_AUTO && n_entries > DENSE * (double)m->A.n_rows);
+  bool              is_wide;
+  PetscFunctionBegin;
+  const bool can = may_iterate && convex_operator_exists(l);
+  m->is_iterative = can && (asked == CONVEX_ITERATIVE || n_entries > MOST_ENTRIES);
+  if (m->is_iterative) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mass_factor_wants_package(&m->A, &is_wide));
+  if (!is_wide) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(front_tree_create(&m->A, &terms, SOLVES, &m->tree));
+  m->is_iterative = can && front_tree_work(m->tree) > MOST_WORK;
+  if (m->is_iterative) front_tree_destroy(&m->tree);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode factor(convex_motion *m, const step_layout *l, const step_unknowns *u, bool *is_definite)
+{
+  PetscFunctionBegin;
+  if (!m->is_chosen) PetscCall(choose(m, l));
+  m->is_chosen = true;
+  if (m->is_iterative) PetscCall(take_products(m, l, u));
+  else if (m->tree) PetscCall(factor_fronts(m, is_definite));
+  else {
+    mass_factor_destroy(&m->factor);
+    PetscCall(mass_factor_create(&m->A, &m->factor));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode convex_motion_linearise(convex_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
                                        step_verdict *verdict)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
+  bool is_definite = true;
   sparse_rows_destroy(&m->A);
-  mass_factor_destroy(&m->factor);
   PetscCall(step_unknowns_mass(u, l, &m->A));
-  const PetscErrorCode code = mass_factor_create(&m->A, &m->factor);
+  const PetscErrorCode code = factor(m, l, u, &is_definite);
   if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) { /* where bodies promise a definite one: the state is too far gone */
     error_clear();
-    *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+    is_definite = false;
   } else PetscCall(code);
+  PetscCheck(is_definite || !is_start, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
+             "the matrix of the step is not positive definite where the step starts; is there something without mass?");
+  if (!is_definite) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
   timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* m->dv = -A^-1 g, and the slope of work along it. */
-static double newton_direction(convex_motion *m, int64_t n)
+/* The norm of conjugate gradients that is below `norm` of ours: theirs weighs with the diagonal of A, ours with mass alone. */
+static double weigh(const step_layout *l, int64_t n_full, double norm)
 {
-  const int32_t *dof   = mass_factor_dof(m->factor);
-  double         slope = 0.0;
-  for (int64_t at = 0; at < n; ++at) m->right[at] = -m->g[dof[at]];
+  double least = INFINITY;
+  for (int64_t i = 0; i < n_full; ++i) least = fmin(least, 1.0 / (l->inverse_scale[i] * sqrt(l->scale[i])));
+  return norm * least;
+}
+
+static PetscErrorCode divide_by_products(convex_motion *m, double tolerance, double *x)
+{
+  enum { MOST = 5000 };
+  const int64_t n = m->A.n_rows;
+  double       *b, *Ax;
+  int64_t       iterations;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("right side", n, sizeof *b, &b));
+  PetscCall(memory_alloc("right side", n, sizeof *Ax, &Ax));
+  memcpy(b, x, (size_t)n * sizeof *b);
+  PetscErrorCode code = sap_cg_solve(m->cg, b, tolerance, MOST, x, Ax, &iterations);
+  m->n_inner += iterations;
+  for (int64_t i = 0; i < n; ++i) Ax[i] -= b[i];
+  if (!code) code = m->by_products.operator.balance(&m->by_products, Ax, x);
+  memory_free(&b), memory_free(&Ax);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode convex_motion_divide(convex_motion *m, double tolerance, double *x)
+{
+  PetscFunctionBegin;
+  if (m->is_iterative) {
+    PetscCall(divide_by_products(m, weigh(m->by_products.l, m->by_products.u->n_full, tolerance), x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (m->front) {
+    front_solve(m->front, x);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  const int32_t *dof = mass_factor_dof(m->factor);
+  for (int64_t at = 0; at < m->A.n_rows; ++at) m->right[at] = x[dof[at]];
   mass_factor_solve_places(m->factor, m->right);
-  for (int64_t at = 0; at < n; ++at) m->dv[dof[at]] = m->right[at];
-  for (int64_t i = 0; i < n; ++i) slope += m->dv[i] * m->g[i];
-  return slope;
+  for (int64_t at = 0; at < m->A.n_rows; ++at) x[dof[at]] = m->right[at];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode convex_motion_relinearise(const convex_motion *m, step_layout *l, const step_unknowns *u, bool *has_changed)
+{
+  scene *s = l->scene;
+  PetscFunctionBegin;
+  *has_changed = false;
+  step_unknowns_expand(u, m->v, l->v);
+  PetscCall(step_layout_follow(l));
+  for (int i = 0; i < s->n_systems; ++i) {
+    body *b = s->systems[i];
+    if (b->ops->relinearise && b->ops->relinearise(b, l->v + 3 * b->first_block)) *has_changed = true;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* m->dv = -A^-1 g, and the slope of work along it. */
+static PetscErrorCode newton_direction(convex_motion *m, int64_t n, double tolerance, double *slope)
+{
+  PetscFunctionBegin;
+  *slope = 0.0;
+  for (int64_t i = 0; i < n; ++i) m->dv[i] = -m->g[i];
+  PetscCall(convex_motion_divide(m, tolerance, m->dv));
+  for (int64_t i = 0; i < n; ++i) *slope += m->dv[i] * m->g[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static double slope_along(const convex_motion *m, int64_t n)
@@ -130,7 +256,7 @@ PetscErrorCode convex_motion_solve(convex_motion *m, step_layout *l, const step_
       break;
     }
     before = norm;
-    slope  = newton_direction(m, u->n);
+    PetscCall(newton_direction(m, u->n, EXACT * o->tolerance, &slope));
     PetscCall(take_way(m, l, u, slope, &norm, verdict, report));
     ++report->newton_iterations;
     is_known = norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;

@@ -8,6 +8,14 @@ static const char *const law_help[] = {
     "friction is limited by the load of the step before, [CastroHanMasterjohn2023]: nothing rides higher, and impacts rub a step "
     "late"};
 
+static const char *const linears[]     = {[CONVEX_AUTO] = "auto", [CONVEX_DIRECT] = "direct", [CONVEX_ITERATIVE] = "iterative", NULL};
+static const char *const linear_help[] = {
+    "iterative for matrices with more than 150 entries a row (MPM grids) if a factor would take more than 5e9 multiplications by count "
+    "(some 10,000 unknowns), else direct",
+    "Cholesky factors: exact to rounding; time of a step grows with about the square of the number of unknowns that hang together",
+    "conjugate gradients on products of the bodies' tangents, to a tolerance that follows Newton's method: time grows little faster than "
+    "the number of unknowns. Linear momentum is kept to rounding, angular momentum to solver.convex.tolerance"};
+
 static const key_spec keys[] = {
   {.name = "law", .type = KEY_ENUM, .offset = offsetof(convex_options, law), .choices = laws, .choice_help = law_help,
    .fallback = "regularised", .help = "what makes contact convex"},
@@ -30,7 +38,14 @@ static const key_spec keys[] = {
   {.name = "linearisations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "1", .min = 1,
    .max = 100,
    .help = "contact is solved for with bodies linearised at their free motion, then, up to this often, at what came out, until "
-           "solver.newton.tolerance is met"},
+           "solver.newton.tolerance is met; materials that are linear about the rotation at the start of the step (linear_corotated "
+           "with rotation: lagged, von_mises) are so about the last one's"},
+  {.name = "coulomb_passes", .type = KEY_INT, .offset = offsetof(convex_options, coulomb_passes), .fallback = "1", .min = 1,
+   .max = 1000,
+   .help = "of law: regularised: the convex problem is solved, then, up to this often, with the sliding that came out known, so that "
+           "nothing rides higher by it: Coulomb's law, where that settles"},
+  {.name = "linear", .type = KEY_ENUM, .offset = offsetof(convex_options, linear), .choices = linears, .choice_help = linear_help,
+   .fallback = "auto", .help = "how linear systems are solved"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .fallback = "1.0e-6",
    .min = 0, .max = INFINITY,
    .help = "a contact problem that rounding errors keep from its tolerance is taken below this error, else the step is retried "

@@ -3,13 +3,15 @@
 #define SS_SIM_CONVEX_KEYS_H
 #include "optim/sap/sap.h"
 
+enum { CONVEX_AUTO, CONVEX_DIRECT, CONVEX_ITERATIVE };
 typedef struct convex_options {
   int         law;             /* sap_model */
   double      relaxation_time; /* [s] NaN: one step */
   double      dissipation;     /* [s/m] */
   double      near_rigid, stiction;
   double      slip_speed;      /* [m/s] */
-  int64_t     linearisations;
+  int64_t     linearisations, coulomb_passes;
+  int         linear;          /* CONVEX_... */
   double      stall_tolerance;
   sap_options sap;
 } convex_options;

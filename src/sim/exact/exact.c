@@ -484,37 +484,31 @@ static PetscErrorCode exact_write_problem(const formulation *f, const char *path
 
 static PetscErrorCode exact_fields(formulation *f, field_table *table) { return step_frame_fields(&((exact *)f)->frame, table); }
 
-static void exact_destroy(formulation **f)
+static void exact_destroy(formulation *f)
 {
-  exact *e = (exact *)*f;
-  if (!e) return;
+  exact *e = (exact *)f;
   step_frame_destroy(&e->frame);
   exact_dump_destroy(&e->last);
-  memory_free(&e);
-  *f = NULL;
 }
 
-static PetscErrorCode exact_create(scene *s, formulation **out)
+static PetscErrorCode exact_create(scene *s, formulation *f)
 {
   PetscFunctionBegin;
-  exact *e;
-  PetscCall(memory_alloc("exact formulation", 1, sizeof *e, &e));
-  e->frame.base.ops = &exact_formulation;
-  *out              = &e->frame.base;
-  PetscCall(step_frame_create(s, s->job->contact->overlap_share, &e->frame));
+  PetscCall(step_frame_create(s, s->job->contact->overlap_share, &((exact *)f)->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const formulation_ops exact_formulation = {
-  .name           = "exact",
-  .is_rigid       = true,
-  .outer          = "Newton",
-  .inner          = "friction",
-  .remedy         = "another solver.friction.method",
-  .create         = exact_create,
-  .step           = exact_step,
-  .fields         = exact_fields,
-  .describe       = exact_describe,
-  .write_problem  = exact_write_problem,
-  .destroy        = exact_destroy,
+  .name          = "exact",
+  .is_rigid      = true,
+  .outer         = "Newton",
+  .inner         = "friction",
+  .remedy        = "another solver.friction.method",
+  .size          = sizeof(exact),
+  .create        = exact_create,
+  .step          = exact_step,
+  .fields        = exact_fields,
+  .describe      = exact_describe,
+  .write_problem = exact_write_problem,
+  .destroy       = exact_destroy,
 };

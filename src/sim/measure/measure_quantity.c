@@ -38,7 +38,7 @@ static const key_spec measure_keys[] = {
   {OF(point), .type = KEY_REALS, .count = 3, .unit = "m", .is_optional = true, .help = "see the quantity; the origin if not given"},
   {OF(fraction), .type = KEY_REAL, .min = 0, .max = 1, .is_optional = true, .help = "see the quantity; 1 if not given"},
   {OF(within), .type = KEY_TABLE, .table = &box_table, .is_optional = true, .help = "where to look"},
-  {OF(radius), .type = KEY_REAL, .unit = "m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true, .help = "around `point`"},
+  {OF(radius), .type = KEY_REAL, .unit = "m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true, .help = "around `point`; or see the quantity"},
   {OF(part), .type = KEY_ENUM, .choices = parts, .is_optional = true, .help = "of a contact force; all of it if not given"},
   {OF(expected), .type = KEY_STRINGS, .is_optional = true, .help = "three expressions in X, Y, Z (initial position), x, y, z (position) and t"},
   {OF(every), .type = KEY_REAL, .unit = "s", .fallback = "0", .min = 0, .max = INFINITY, .help = "time between records; 0: every step"},

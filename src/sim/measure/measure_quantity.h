@@ -76,6 +76,8 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "fourfold, of a heap: mean of cos 4 phi over a body's particles by mass and squared distance r^2 from the vertical axis through `point`, "  \
     "phi their angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
   X(mass_beyond, "kg", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
+  X(largest_piece, "1", OF_PARTICLES, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
+    "share of a body's mass that its largest piece has: particles no farther from each other than `radius` are of one piece")                    \
   X(flow_rate, "kg/s", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
     "mass of a body's particles that have crossed the plane through `point` along `direction` since the record before, those that came back "   \
     "subtracted, per second; with `radius` or `within`, only where they crossed no farther from `point` than that, or in that box")             \

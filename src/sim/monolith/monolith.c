@@ -266,10 +266,9 @@ static PetscErrorCode add_fields(formulation *f, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy(formulation **f)
+static void destroy(formulation *f)
 {
-  monolith *m = (monolith *)*f;
-  if (!m) return;
+  monolith *m = (monolith *)f;
   step_layout_destroy(&m->layout);
   monolith_bodies_destroy(&m->bodies);
   monolith_contacts_destroy(&m->contacts);
@@ -277,17 +276,12 @@ static void destroy(formulation **f)
   mac_system_destroy(&m->system);
   mac_memory_destroy(&m->memory);
   flow_work_destroy(&m->work);
-  memory_free(&m);
-  *f = NULL;
 }
 
-static PetscErrorCode create(scene *s, formulation **out)
+static PetscErrorCode create(scene *s, formulation *f)
 {
-  monolith *m;
+  monolith *m = (monolith *)f;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("monolith formulation", 1, sizeof *m, &m));
-  m->base.ops = &monolith_formulation;
-  *out        = &m->base;
   step_record_attach(&m->contacts.record, &m->base);
   PetscCall(step_layout_create(s, &m->layout));
   PetscCall(monolith_contacts_create(s, &m->contacts));
@@ -306,6 +300,7 @@ const formulation_ops monolith_formulation = {
   .outer         = "coupling",
   .inner         = "pressure",
   .remedy        = "a larger mac.cfl or solver.flow.max_outer",
+  .size          = sizeof(monolith),
   .create        = create,
   .check         = monolith_check,
   .step          = take_step,

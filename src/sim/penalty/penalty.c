@@ -289,26 +289,20 @@ static PetscErrorCode penalty_fields(formulation *f, field_table *table)
   return penalty_contact_fields(((penalty *)f)->system.contact, table);
 }
 
-static void penalty_destroy(formulation **f)
+static void penalty_destroy(formulation *f)
 {
-  penalty *p = (penalty *)*f;
-  if (!p) return;
+  penalty *p = (penalty *)f;
   (void)petsc_destroy(p);
   (void)MatDestroy(&p->P);
   penalty_system_destroy(&p->system);
   memory_free(&p->work);
-  memory_free(&p);
-  *f = NULL;
 }
 
-static PetscErrorCode penalty_create(scene *s, formulation **out)
+static PetscErrorCode penalty_create(scene *s, formulation *f)
 {
   PetscFunctionBegin;
-  penalty *p;
-  PetscCall(memory_alloc("penalty formulation", 1, sizeof *p, &p));
-  p->base.ops = &penalty_formulation;
-  p->n_petsc  = -1;
-  *out        = &p->base;
+  penalty *p = (penalty *)f;
+  p->n_petsc = -1;
   PetscCall(optim_register_all());
   PetscCall(penalty_system_create(s, &p->system));
   penalty_contact_record(p->system.contact, &p->base.points, &p->base.forces);
@@ -320,6 +314,7 @@ const formulation_ops penalty_formulation = {
   .outer         = "Newton",
   .inner         = "GMRES",
   .remedy        = "a softer contact.stiffness",
+  .size          = sizeof(penalty),
   .create        = penalty_create,
   .step          = penalty_step,
   .fields        = penalty_fields,

@@ -15,6 +15,7 @@ static const struct {
   {"snow", "Stomakhin2013", "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle: A Material Point Method for Snow Simulation. ACM Transactions on Graphics 32(4), 2013"},
   {"fixed_corotated", "Stomakhin2012", "A. Stomakhin, R. Howes, C. Schroeder, J. Teran: Energetically Consistent Invertible Elasticity. Symposium on Computer Animation, 2012"},
   {"linear_corotated", "MullerGross2004", "M. M\xc3\xbcller, M. Gross: Interactive Virtual Materials. Graphics Interface, 2004, pp. 239-246"},
+  {"von_mises", "ZongJiangHan2024", "Z. Zong, C. Jiang, X. Han: A convex formulation of frictional contact for the material point method and rigid bodies. arXiv preprint, 2024"},
 };
 
 static bool uses(const job *j, const char *what)

@@ -44,6 +44,7 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_relaxation_places]    = (double)report->contact.relaxations.longest;
   values[HISTORY_newton_iterations]    = (double)report->newton_iterations;
   values[HISTORY_linear_iterations]    = (double)report->linear_iterations;
+  values[HISTORY_inner_iterations]     = (double)report->inner_iterations;
   values[HISTORY_evaluations]          = (double)report->evaluations;
   values[HISTORY_fallbacks]            = (double)report->fallbacks;
   values[HISTORY_residual]             = report->residual;
@@ -67,6 +68,8 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_volume_rate]             = c->volume_rate;
   values[HISTORY_volume]                  = c->volume;
   values[HISTORY_excess]                  = c->excess;
+  values[HISTORY_overshoot]            = sum.overshoot;
+  values[HISTORY_turn]                 = sum.turn;
   values[HISTORY_retries]              = (double)retries;
   values[HISTORY_seconds]              = seconds;
   PetscFunctionReturn(PETSC_SUCCESS);

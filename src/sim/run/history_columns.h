@@ -14,13 +14,14 @@
   X(cone_violation, "1") X(friction_angle_error, "rad") X(slip_angle_error, "rad") \
   X(natural_map, "1") X(natural_map_curved, "1") X(creep, "m/s") X(creep_bound, "m/s") \
   X(relaxations, "1") X(relaxations_moved_on, "1") X(relaxation_places, "1") \
-  X(newton_iterations, "1") X(linear_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \
+  X(newton_iterations, "1") X(linear_iterations, "1") X(inner_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \
   X(residual, "1") X(gradient, "1")                  \
   X(contact_candidates, "1") X(over_constraint, "1") X(friction_method, "1") X(friction_iterations, "1") \
   X(friction_error, "1") X(friction_error_absolute, "1") X(friction_error_siconos, "1") \
   X(pressures, "1") X(stresses, "1") X(stress_iterations, "1") X(contact_iterations, "1") \
   X(coupling_error, "1") X(yield, "1") X(complementarity, "W") X(contact_complementarity, "W") \
   X(volume_rate, "m^3/s") X(volume, "m^3") X(excess, "1") \
+  X(overshoot, "1") X(turn, "rad") \
   X(retries, "1") X(seconds, "s")
 
 enum {

@@ -50,7 +50,7 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
     run_destroy(&r);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(formulations[r->job->formulation]->create(r->scene, &r->formulation));
+  PetscCall(formulation_create(formulations[r->job->formulation], r->scene, &r->formulation));
   r->fields = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
   PetscCall(run_state_create(&r->state, r->fields));
@@ -229,7 +229,7 @@ void run_destroy(run **r)
   until_destroy(&(*r)->until);
   (void)measures_destroy(&(*r)->measures);
   memo_destroy(&(*r)->memo);
-  if ((*r)->formulation) (*r)->formulation->ops->destroy(&(*r)->formulation);
+  formulation_destroy(&(*r)->formulation);
   scene_destroy(&(*r)->scene);
   field_snapshot_destroy(&(*r)->snapshot);
   run_state_destroy(&(*r)->state);

@@ -14,6 +14,7 @@ static void add_report(step_report *sum, const step_report *part)
   *sum                     = *part; /* contact state and residual: of the last part */
   sum->newton_iterations += before.newton_iterations;
   sum->linear_iterations += before.linear_iterations;
+  sum->inner_iterations += before.inner_iterations;
   sum->evaluations += before.evaluations;
   sum->fallbacks += before.fallbacks;
   sum->contact.friction_work += before.contact.friction_work;

@@ -238,7 +238,7 @@ void scene_destroy(scene **s)
 {
   if (!*s) return;
   field_table_destroy(&(*s)->fields);
-  for (int i = 0; i < (*s)->n_bodies; ++i) {
+  for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after what owns them */
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);
   }
@@ -332,7 +332,7 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
   PetscFunctionBegin;
   memset(sum, 0, sizeof *sum);
   for (int i = 0; i < s->n_systems; ++i) {
-    body_totals one;
+    body_totals one = {0};
     PetscCall(s->systems[i]->ops->totals(s->systems[i], s->gravity, &one));
     sum->mass += one.mass;
     sum->kinetic += one.kinetic;
@@ -341,6 +341,8 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
     v3_axpy(sum->momentum, 1.0, one.momentum);
     v3_axpy(sum->angular_momentum, 1.0, one.angular_momentum);
     v3_axpy(sum->center, one.mass, one.center);
+    sum->overshoot = fmax(sum->overshoot, one.overshoot);
+    sum->turn      = fmax(sum->turn, one.turn);
   }
   if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
   PetscFunctionReturn(PETSC_SUCCESS);

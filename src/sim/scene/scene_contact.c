@@ -87,13 +87,20 @@ static bool can_touch(const scene *s, int a, int b)
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
 
+/* Two that bring points and nothing that points could touch, and share no grid: springs do not know them of each other. */
+static bool is_unseen(const scene *s, int a, int b)
+{
+  const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
+  return !is_rigid(s) && a != b && one->points != POINT_NONE && two->points != POINT_NONE && !can_be_touched(one) && !can_be_touched(two) && (one->segments || two->segments);
+}
+
 /* An entry that names two bodies, or one of them twice, that no contact law can be between is a slip: nothing would come of it. */
 static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
 {
   const job_pair *p   = item->value;
   const char     *one = p->between.item[0].value, *two = p->between.item[1].value;
   const int       a = scene_find_body(s, one), b = scene_find_body(s, two);
-  if (a < 0 || b < 0 || can_touch(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
+  if (a < 0 || b < 0 || can_touch(s, a, b) || is_unseen(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
   if (a == b)
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
                           "\"%s\" is of kind %s; only bodies of kind fem and cloth can touch themselves, and rod under exact: leave the entry out", one, s->bodies[a].kind->name);
@@ -201,6 +208,16 @@ static void check_pushed(const scene *s, int i, int j, const document_node *wher
                   "touch: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
 }
 
+/* Points that are asked to meet points. */
+static void check_unseen(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+{
+  const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
+  const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
+  if (is_unseen(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
+    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s pushes points off surfaces, and neither has one: %ssay touch: false under contact.pairs",
+                    a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation], are_rods ? "take formulation: exact or convex, or " : "");
+}
+
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -247,6 +264,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
       const bool is_off = law->never_touch || (is_rigid(s) && law->stiffness == 0.0);
+      if (!is_off && is_asked[i * n + j]) check_unseen(s, i, j, where, d);
       if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (is_one_whole(s, i, j) && !is_asked[i * n + j])) {
         law->stiffness = same->stiffness = 0.0;
         law->friction = same->friction = 0.0;

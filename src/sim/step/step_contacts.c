@@ -90,7 +90,7 @@ static contact_scene scene_of(const step_contacts *c, const step_layout *l, cons
   const scene *s = c->scene;
   return (contact_scene){
       s->n_bodies,          c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, {s->gravity[0], s->gravity[1], s->gravity[2]},
-      step_layout_margin(l), v};
+      step_layout_margin(l), s->length_scale, v};
 }
 
 /* Rows of the set, without those that are held. */

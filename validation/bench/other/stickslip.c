@@ -75,7 +75,7 @@ static PetscErrorCode simulate(const other_scene *s, const char *path)
   PetscCall(scene_create(PETSC_COMM_SELF, j, d, &world));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
-  PetscCall(penalty_formulation.create(world, &f));
+  PetscCall(formulation_create(&penalty_formulation, world, &f));
   PetscCall(f->ops->fields(f, world->fields));
   const long n = lround(s->end / s->dt);
   other_start(&result);
@@ -84,7 +84,7 @@ static PetscErrorCode simulate(const other_scene *s, const char *path)
     if (other_wants(&result, s, (double)k * s->dt)) PetscCall(measure(world, s, (double)k * s->dt, k == n, &result));
   }
   other_print("stickslip, penalty", s, &result);
-  f->ops->destroy(&f);
+  formulation_destroy(&f);
   scene_destroy(&world);
   job_destroy(&j);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,165 @@
+#include "contact/augury/boundary_samples.h"
+#include "contact/augury/max_entropy.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include <inttypes.h>
+
+/* Darts that keep this part of a cell between them are, on average, a quarter of a cell apart, or less. */
+#define RADIUS 0.2
+#define SPACING 0.25
+#define PACKING 0.7 /* points per squared radius that darts fill an area with, about */
+enum { MOST_POINTS = 1024, WANTED_POINTS = 512, LEAST_DARTS = 60, DARTS_PER_POINT = 30, STREAM_DART = 0x617567 };
+
+PetscErrorCode boundary_corner_masses(const augury_boundary *b, double (**share)[3])
+{
+  int32_t *n_elements;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("elements of nodes", b->n_nodes, sizeof *n_elements, &n_elements));
+  PetscErrorCode code = memory_alloc("masses of corners", b->n_elements, sizeof **share, share);
+  for (int64_t k = 0; k < 3 * b->n_elements && !code; ++k) ++n_elements[b->element[k]];
+  for (int64_t k = 0; k < 3 * b->n_elements && !code; ++k)
+    (*share)[k / 3][k % 3] = b->mass[b->element[k]] / n_elements[b->element[k]];
+  memory_free(&n_elements);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The points of one triangle: those halfway between centre of mass and corners, without which the centre might not be among them,
+ * then darts that keep their distance. */
+typedef struct {
+  const double *corner[3];
+  double        center[3]; /* barycentric */
+  double        radius;
+  int           n, most;
+  double      (*place)[3], (*at)[3];
+} cloud;
+
+static void add(cloud *c, const double place[3])
+{
+  double *at = c->at[c->n];
+  v3_copy(c->place[c->n++], place);
+  for (int k = 0; k < 3; ++k) at[k] = place[0] * c->corner[0][k] + place[1] * c->corner[1][k] + place[2] * c->corner[2][k];
+}
+
+static bool is_free(const cloud *c, const double place[3])
+{
+  double at[3];
+  for (int k = 0; k < 3; ++k) at[k] = place[0] * c->corner[0][k] + place[1] * c->corner[1][k] + place[2] * c->corner[2][k];
+  for (int j = -3; j < c->n; ++j) {
+    double d[3];
+    v3_sub(d, at, j < 0 ? c->corner[j + 3] : c->at[j]);
+    if (v3_dot(d, d) < c->radius * c->radius) return false;
+  }
+  return true;
+}
+
+static void fill(cloud *c, double area, uint64_t element, uint64_t round)
+{
+  const double wanted = PACKING * area / (c->radius * c->radius);
+  const int    darts  = (int)fmin(LEAST_DARTS + DARTS_PER_POINT * wanted, 1e6);
+  for (int i = 0; i < 3; ++i) {
+    double half[3];
+    for (int k = 0; k < 3; ++k) half[k] = 0.5 * (c->center[k] + (i == k));
+    add(c, half);
+  }
+  for (int q = 0; q < darts && c->n < c->most; ++q) {
+    uint64_t bits[2];
+    random_bits(round, element, STREAM_DART + ((uint64_t)q << 24), bits);
+    double a = random_unit_interval(bits[0]), b = random_unit_interval(bits[1]);
+    if (a + b > 1.0) a = 1.0 - a, b = 1.0 - b;
+    const double place[3] = {1.0 - a - b, a, b};
+    if (is_free(c, place)) add(c, place);
+  }
+}
+
+/* Weights of the cloud, w [n]: the halfway points have a closed form if all else fails. */
+static void weigh(const cloud *c, double (*y)[2], double *w)
+{
+  for (int j = 0; j < c->n; ++j)
+    for (int k = 0; k < 2; ++k) y[j][k] = c->center[k + 1] - c->place[j][k + 1];
+  if (max_entropy_weights(c->n, (const double(*)[2])y, w)) return;
+  for (int j = 0; j < c->n; ++j) w[j] = 1e-3 / c->n; /* a little for all, and what is left where it keeps the centre */
+  double mean[2] = {0.0, 0.0};
+  for (int j = 0; j < c->n; ++j) mean[0] += w[j] * y[j][0], mean[1] += w[j] * y[j][1];
+  const double rest = 1.0 - 1e-3, off[3] = {-(mean[0] + mean[1]) / rest, mean[0] / rest, mean[1] / rest};
+  for (int i = 0; i < 3; ++i) w[i] += rest * (c->center[i] + 2.0 * off[i]);
+}
+
+static PetscErrorCode check_size(double area, double longest, double dx, int64_t e, const int32_t node[3])
+{
+  PetscFunctionBegin;
+  PetscCheck(area > 1e-12 * longest * longest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "boundary triangle %" PRId64 " of nodes %d, %d, %d has no area: mend the mesh", e, node[0], node[1], node[2]);
+  const double wanted = PACKING * area / (RADIUS * RADIUS * dx * dx);
+  PetscCheck(wanted < WANTED_POINTS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "boundary triangle %" PRId64 " of nodes %d, %d, %d would need %.3g points for cells of %g m, at most %d: expected a "
+             "finer mesh, or cells of at least %.3g m",
+             e, node[0], node[1], node[2], wanted, dx, WANTED_POINTS, dx * sqrt(wanted / WANTED_POINTS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode room(boundary_samples *s, int64_t n, int64_t *capacity, int64_t *weights)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("boundary samples", n, sizeof *s->place, capacity, &s->place));
+  PetscCall(memory_reserve("boundary samples", n, sizeof *s->weight, weights, &s->weight));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode sample(const augury_boundary *b, const double *x, double dx, uint64_t round, const double (*share)[3],
+                             cloud *c, double (*y)[2], boundary_samples *s)
+{
+  int64_t places = 0, weights = 0;
+  PetscFunctionBegin;
+  for (int64_t e = 0; e < b->n_elements; ++e) {
+    const int32_t *node = b->element + 3 * e;
+    double         side[3][3], normal[3], longest = 0.0, mass = 0.0;
+    for (int i = 0; i < 3; ++i) c->corner[i] = x + 3 * (int64_t)node[i], mass += share[e][i];
+    for (int i = 0; i < 3; ++i) {
+      c->center[i] = share[e][i] / mass;
+      v3_sub(side[i], c->corner[(i + 1) % 3], c->corner[i]);
+      longest = fmax(longest, v3_norm(side[i]));
+    }
+    v3_cross(normal, side[0], side[1]);
+    const double area = 0.5 * v3_norm(normal);
+    PetscCall(check_size(area, longest, dx, e, node));
+    s->corner[e] = 1.0;
+    if (longest > SPACING * dx) {
+      c->n = 0, c->radius = RADIUS * dx;
+      fill(c, area, (uint64_t)e, round);
+      PetscCall(room(s, s->n + c->n, &places, &weights));
+      memcpy(s->place + s->n, c->place, (size_t)c->n * sizeof *c->place);
+      weigh(c, y, s->weight + s->n);
+      s->n += c->n;
+      s->corner[e] = 3.0 / (3.0 + c->n); /* corners weigh as much as other points */
+    }
+    s->start[e + 1] = s->n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode boundary_samples_create(const augury_boundary *b, const double *x, double dx, uint64_t round, boundary_samples *out)
+{
+  double (*share)[3] = NULL, (*y)[2] = NULL;
+  cloud c = {.most = MOST_POINTS};
+  PetscFunctionBegin;
+  *out = (boundary_samples){0};
+  PetscErrorCode code = boundary_corner_masses(b, &share);
+  if (!code) code = memory_alloc("boundary samples", b->n_elements + 1, sizeof *out->start, &out->start);
+  if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *out->corner, &out->corner);
+  if (!code) code = memory_alloc("points of a triangle", MOST_POINTS + 3, sizeof *c.place, &c.place);
+  if (!code) code = memory_alloc("points of a triangle", MOST_POINTS + 3, sizeof *c.at, &c.at);
+  if (!code) code = memory_alloc("points of a triangle", MOST_POINTS + 3, sizeof *y, &y);
+  if (!code) code = sample(b, x, dx, round, (const double(*)[3])share, &c, y, out);
+  memory_free(&share), memory_free(&c.place), memory_free(&c.at), memory_free(&y);
+  if (code) boundary_samples_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void boundary_samples_destroy(boundary_samples *s)
+{
+  memory_free(&s->start), memory_free(&s->place), memory_free(&s->weight), memory_free(&s->corner);
+  s->n = 0;
+}

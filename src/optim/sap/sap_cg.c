@@ -1,0 +1,243 @@
+#include "optim/sap/sap_cg.h"
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/team.h"
+#include <math.h>
+#include <string.h>
+
+enum { PARALLEL = 4096 };
+static const double ROUNDING = 1e-15; /* of |D b|: no residual comes lower */
+
+struct sap_cg {
+  const sap_operator *o;
+  const front_terms  *t;
+  int64_t             n, n_touched;
+  double             *inverse;    /* [n] 1/diag(A) */
+  double             *block;      /* [(n + 2)/3][9] inverses of diagonal blocks */
+  int32_t            *touched;    /* [n_touched] */
+  sparse_rows         part;       /* A among them */
+  int32_t            *part_column; /* columns of terms, as numbers of them */
+  front_terms         part_terms;
+  front_tree         *tree;
+  front_factor       *factor;
+  const double       *G;
+  double             *own;        /* [n_touched] */
+  double             *r, *z, *p, *Ap, *Hp; /* [n] */
+  double             *u;          /* [t->n][3] */
+  int64_t            *touch_start, *touch; /* entries of terms by touched unknown */
+  int32_t            *term;
+};
+
+void sap_cg_destroy(sap_cg **c)
+{
+  if (!*c) return;
+  front_factor_destroy(&(*c)->factor);
+  front_tree_destroy(&(*c)->tree);
+  sparse_rows_destroy(&(*c)->part);
+  void *arrays[] = {&(*c)->inverse, &(*c)->block, &(*c)->touched, &(*c)->part_column, &(*c)->own, &(*c)->r, &(*c)->z, &(*c)->p,
+                    &(*c)->Ap, &(*c)->Hp, &(*c)->u, &(*c)->touch_start, &(*c)->touch, &(*c)->term};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  memory_free(c);
+}
+
+/* ---- the preconditioner's parts ---- */
+
+/* Inverse of a symmetric positive definite 3 x 3 block; of its diagonal where rounding leaves it none. */
+static void invert(double B[9])
+{
+  const double c[3] = {B[4] * B[8] - B[5] * B[7], B[5] * B[6] - B[3] * B[8], B[3] * B[7] - B[4] * B[6]},
+               det  = B[0] * c[0] + B[1] * c[1] + B[2] * c[2];
+  if (!(det > 1e-12 * B[0] * B[4] * B[8])) {
+    const double d[3] = {1.0 / B[0], 1.0 / B[4], 1.0 / B[8]};
+    memset(B, 0, 9 * sizeof *B);
+    B[0] = d[0], B[4] = d[1], B[8] = d[2];
+    return;
+  }
+  const double adjoint[9] = {c[0], B[2] * B[7] - B[1] * B[8], B[1] * B[5] - B[2] * B[4], c[1], B[0] * B[8] - B[2] * B[6],
+                       B[2] * B[3] - B[0] * B[5], c[2], B[1] * B[6] - B[0] * B[7], B[0] * B[4] - B[1] * B[3]};
+  for (int k = 0; k < 9; ++k) B[k] = adjoint[k] / det;
+}
+
+static PetscErrorCode make_blocks(sap_cg *c)
+{
+  const sparse_rows *A = c->o->A;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("diagonal", c->n, sizeof *c->inverse, &c->inverse));
+  PetscCall(memory_alloc("diagonal blocks", (c->n + 2) / 3 * 9, sizeof *c->block, &c->block));
+  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
+    double *const B = c->block + 9 * b;
+    for (int i = 0; i < 3; ++i) B[4 * i] = 1.0;
+    for (int64_t i = 3 * b; i < c->n && i < 3 * b + 3; ++i)
+      for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) {
+        if (A->col[k] / 3 == b) B[3 * (i - 3 * b) + A->col[k] - 3 * b] = A->value[k];
+        if (A->col[k] == i) c->inverse[i] = 1.0 / A->value[k];
+      }
+    invert(B);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The touched unknowns, A among them, and terms in their numbers; number [n]: -1 for the others. */
+static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
+{
+  const sparse_rows *A = c->o->A;
+  const front_terms *t = c->t;
+  const int64_t      n_entries = t->start[t->n];
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < c->n; ++i) number[i] = -1;
+  for (int64_t e = 0; e < n_entries; ++e) number[t->column[e]] = 0;
+  for (int64_t i = 0; i < c->n; ++i)
+    if (number[i] == 0) number[i] = (int32_t)c->n_touched++;
+  PetscCall(memory_alloc("touched unknowns", c->n_touched, sizeof *c->touched, &c->touched));
+  PetscCall(memory_alloc("touched unknowns", c->n_touched, sizeof *c->own, &c->own));
+  PetscCall(memory_alloc("touched unknowns", n_entries, sizeof *c->part_column, &c->part_column));
+  for (int64_t e = 0; e < n_entries; ++e) c->part_column[e] = number[t->column[e]];
+  c->part_terms = (front_terms){t->n, t->start, c->part_column, t->value};
+  c->part       = (sparse_rows){.n_rows = c->n_touched, .n_cols = c->n_touched};
+  PetscCall(memory_alloc("touched unknowns", c->n_touched + 1, sizeof(int64_t), &c->part.start));
+  for (int64_t i = 0; i < c->n; ++i) {
+    if (number[i] < 0) continue;
+    int64_t n = 0;
+    for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) n += number[A->col[k]] >= 0;
+    c->touched[number[i]] = (int32_t)i, c->part.start[number[i] + 1] = c->part.start[number[i]] + n;
+  }
+  PetscCall(memory_alloc("touched unknowns", c->part.start[c->n_touched], sizeof(int32_t), &c->part.col));
+  PetscCall(memory_alloc("touched unknowns", c->part.start[c->n_touched], sizeof(double), &c->part.value));
+  for (int64_t q = 0, at = 0; q < c->n_touched; ++q)
+    for (int64_t k = A->start[c->touched[q]]; k < A->start[c->touched[q] + 1]; ++k)
+      if (number[A->col[k]] >= 0) c->part.col[at] = number[A->col[k]], c->part.value[at++] = A->value[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of terms by unknowns, so that sums have one order. */
+static PetscErrorCode list_touches(sap_cg *c)
+{
+  const front_terms *t = &c->part_terms;
+  const int64_t      n = t->start[t->n];
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("terms of unknowns", c->n_touched + 2, sizeof *c->touch_start, &c->touch_start));
+  PetscCall(memory_alloc("terms of unknowns", n, sizeof *c->touch, &c->touch));
+  PetscCall(memory_alloc("terms of unknowns", n, sizeof *c->term, &c->term));
+  PetscCall(memory_alloc("terms of unknowns", 3 * t->n, sizeof *c->u, &c->u));
+  for (int64_t e = 0; e < n; ++e) ++c->touch_start[t->column[e] + 2];
+  for (int64_t i = 0; i < c->n_touched; ++i) c->touch_start[i + 2] += c->touch_start[i + 1];
+  for (int64_t a = 0; a < t->n; ++a)
+    for (int64_t e = t->start[a]; e < t->start[a + 1]; ++e) c->touch[c->touch_start[t->column[e] + 1]++] = e, c->term[e] = (int32_t)a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg **out)
+{
+  sap_cg  *c;
+  int32_t *number = NULL;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(memory_alloc("conjugate gradients", 1, sizeof *c, &c));
+  c->o = o, c->t = t, c->n = o->A->n_rows;
+  double       **vectors[] = {&c->r, &c->z, &c->p, &c->Ap, &c->Hp};
+  PetscErrorCode code      = make_blocks(c);
+  for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("conjugate gradients", c->n, sizeof(double), vectors[k]);
+  if (!code && t && t->n > 0) {
+    code = memory_alloc("touched unknowns", c->n, sizeof *number, &number);
+    if (!code) code = find_touched(c, number);
+    if (!code) code = list_touches(c);
+    if (!code) code = front_tree_create(&c->part, &c->part_terms, 1.0, &c->tree);
+    if (!code) code = front_factor_create(c->tree, &c->factor);
+  }
+  memory_free(&number);
+  if (code) sap_cg_destroy(&c);
+  PetscCall(code);
+  *out = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite)
+{
+  PetscFunctionBegin;
+  c->G         = G;
+  *is_definite = true;
+  if (c->factor) PetscCall(front_factor_add(c->factor, &c->part, &c->part_terms, G, is_definite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- iterations ---- */
+
+/* z = an approximation of H^-1 r. */
+static void precondition(sap_cg *c, const double *restrict r, double *restrict z)
+{
+  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
+    const double *const B = c->block + 9 * b;
+    for (int64_t i = 3 * b; i < c->n && i < 3 * b + 3; ++i) {
+      double sum = 0.0;
+      for (int64_t j = 3 * b; j < c->n && j < 3 * b + 3; ++j) sum += B[3 * (i - 3 * b) + j - 3 * b] * r[j];
+      z[i] = sum;
+    }
+  }
+  if (!c->G || !c->factor) return;
+  for (int64_t q = 0; q < c->n_touched; ++q) c->own[q] = r[c->touched[q]];
+  front_solve_late(c->factor, c->own);
+  for (int64_t q = 0; q < c->n_touched; ++q) z[c->touched[q]] = c->own[q];
+}
+
+/* Hp = Ap + J^T G J p. */
+static void add_terms(sap_cg *c)
+{
+  const front_terms *t = c->t;
+  memcpy(c->Hp, c->Ap, (size_t)c->n * sizeof *c->Hp);
+  if (!c->G || !c->factor) return;
+  #pragma omp parallel for schedule(static) if (t->start[t->n] >= PARALLEL)
+  for (int64_t a = 0; a < t->n; ++a) {
+    const double *const g = c->G + 9 * a;
+    double              u[3] = {0.0, 0.0, 0.0};
+    for (int64_t e = t->start[a]; e < t->start[a + 1]; ++e)
+      for (int i = 0; i < 3; ++i) u[i] += t->value[3 * e + i] * c->p[t->column[e]];
+    for (int i = 0; i < 3; ++i) c->u[3 * a + i] = g[3 * i] * u[0] + g[3 * i + 1] * u[1] + g[3 * i + 2] * u[2];
+  }
+  #pragma omp parallel for schedule(static) if (t->start[t->n] >= PARALLEL)
+  for (int64_t q = 0; q < c->n_touched; ++q) {
+    double sum = 0.0;
+    for (int64_t k = c->touch_start[q]; k < c->touch_start[q + 1]; ++k) {
+      const double *const J = t->value + 3 * c->touch[k], *const u = c->u + 3 * (int64_t)c->term[c->touch[k]];
+      sum += J[0] * u[0] + J[1] * u[1] + J[2] * u[2];
+    }
+    c->Hp[c->touched[q]] += sum;
+  }
+}
+
+/* |D r| */
+static double norm_of(const sap_cg *c, const double *r, double *scaled)
+{
+  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  for (int64_t i = 0; i < c->n; ++i) scaled[i] = r[i] * r[i] * c->inverse[i];
+  return sqrt(team_sum(c->n, scaled));
+}
+
+PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
+                            int64_t *iterations)
+{
+  const int64_t n = c->n;
+  double        rz, last = 1.0;
+  PetscFunctionBegin;
+  memset(x, 0, (size_t)n * sizeof *x), memset(Ax, 0, (size_t)n * sizeof *Ax);
+  memcpy(c->r, b, (size_t)n * sizeof *b);
+  const double least = fmax(tolerance, ROUNDING * norm_of(c, b, c->z));
+  *iterations = 0;
+  for (int64_t k = 0; k < most_iterations && !stop_is_urgent(); ++k) {
+    if (!(norm_of(c, c->r, c->z) > least)) break;
+    precondition(c, c->r, c->z);
+    rz                = team_dot(n, c->r, c->z);
+    const double beta = k > 0 ? rz / last : 0.0;
+    #pragma omp parallel for schedule(static) if (n >= PARALLEL)
+    for (int64_t i = 0; i < n; ++i) c->p[i] = c->z[i] + beta * c->p[i];
+    PetscCall(c->o->product(c->o->context, c->p, c->Ap));
+    add_terms(c);
+    const double curve = team_dot(n, c->p, c->Hp), a = rz / curve;
+    if (!(curve > 0.0) || !isfinite(a)) break;
+    #pragma omp parallel for schedule(static) if (n >= PARALLEL)
+    for (int64_t i = 0; i < n; ++i) x[i] += a * c->p[i], Ax[i] += a * c->Ap[i], c->r[i] -= a * c->Hp[i];
+    last = rz, ++*iterations;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

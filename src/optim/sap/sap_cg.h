@@ -1,0 +1,28 @@
+/* Conjugate gradients on H = A + J^T G J with products by A from outside, preconditioned by the exact factor of H among the
+ * unknowns that terms touch, which takes care of stiff contacts, and by 3 x 3 blocks of A elsewhere. Threaded; the same bits on
+ * any number of threads if products are. */
+#ifndef SS_OPTIM_SAP_CG_H
+#define SS_OPTIM_SAP_CG_H
+#include "optim/front/front.h"
+
+/* A, symmetric positive definite, by its products. */
+typedef struct {
+  void              *context;
+  PetscErrorCode   (*product)(void *context, const double *x, double *y); /* y = A x, [n] */
+  /* v += what makes the sums of A v less by those of rest = A v - wanted, where whole bodies can be shifted, to rounding: linear momentum
+   * is kept whatever the tolerance. NULL: there is no such thing. */
+  PetscErrorCode   (*balance)(void *context, const double *rest, double *v);
+  const sparse_rows *A; /* its entries, for preconditioning: both triangles */
+} sap_operator;
+
+typedef struct sap_cg sap_cg;
+/* Both are borrowed; t NULL: there are no terms. */
+PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg **out);
+void           sap_cg_destroy(sap_cg **c);
+/* Take G [t->n][9]. *is_definite false: it cannot be used. */
+PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);
+/* x with |D (H x - b)| <= tolerance, D = diag(A)^-1/2, from 0, and Ax = A x; after most_iterations or where rounding is all that is
+ * left, as near as it came. H = A before the first sap_cg_set. x is a direction of descent however early it ends. */
+PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
+                            int64_t *iterations);
+#endif

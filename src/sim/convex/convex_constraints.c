@@ -1,0 +1,100 @@
+#include "sim/convex/convex_constraints.h"
+#include "core/memory.h"
+
+void convex_constraints_take_over(scene *s)
+{
+  for (int i = 0; i < s->n_systems; ++i) s->systems[i]->constraints_apart = true;
+}
+
+void convex_constraints_destroy(convex_constraints *c)
+{
+  sparse_rows_destroy(&c->full);
+  memory_free(&c->law), memory_free(&c->known);
+  c->n = 0;
+}
+
+/* Those of system i; none: n = 0. */
+static body_constraints of_system(const step_layout *l, int i)
+{
+  const body      *b   = l->scene->systems[i];
+  body_constraints own = {0};
+  if (b->ops->constraints) b->ops->constraints(b, &own);
+  return own;
+}
+
+/* Laws, and rows of the global vector. */
+static PetscErrorCode gather(const step_layout *l, int64_t n_full, int64_t n_entries, convex_constraints *c)
+{
+  int32_t *row = NULL, *col = NULL;
+  double  *value = NULL;
+  int64_t  n = 0, first = 0;
+  PetscErrorCode code = memory_alloc("rows of constraints", n_entries, sizeof *row, &row);
+  if (!code) code = memory_alloc("rows of constraints", n_entries, sizeof *col, &col);
+  if (!code) code = memory_alloc("rows of constraints", n_entries, sizeof *value, &value);
+  for (int i = 0; i < l->scene->n_systems && !code; ++i) {
+    const body_constraints own = of_system(l, i);
+    for (int64_t k = 0; k < 3 * own.n; ++k)
+      for (int64_t e = own.start[k]; e < own.start[k + 1]; ++e, ++n) {
+        row[n]   = (int32_t)(3 * first + k);
+        col[n]   = (int32_t)(3 * l->scene->systems[i]->first_block + own.dof[e]);
+        value[n] = own.value[e];
+      }
+    for (int64_t k = 0; k < own.n; ++k) c->law[first + k] = own.law[k];
+    first += own.n;
+  }
+  if (!code) code = sparse_rows_from_triplets("rows of constraints", 3 * c->n, n_full, n, row, col, value, &c->full);
+  memory_free(&row), memory_free(&col), memory_free(&value);
+  return code;
+}
+
+PetscErrorCode convex_constraints_create(const step_layout *l, const step_unknowns *u, convex_constraints *c)
+{
+  int64_t n_entries = 0;
+  PetscFunctionBegin;
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    const body_constraints own = of_system(l, i);
+    if (own.n > 0) n_entries += own.start[3 * own.n];
+    c->n += own.n;
+  }
+  if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("constraints", c->n, sizeof *c->law, &c->law));
+  PetscCall(memory_alloc("constraints", 3 * c->n, sizeof *c->known, &c->known));
+  PetscCall(gather(l, u->n_full, n_entries, c));
+  if (!u->is_all) sparse_rows_apply(&c->full, u->known, c->known);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void convex_constraints_linearise(const step_layout *l, const double *u, double *r, convex_constraints *c)
+{
+  int64_t at = 0;
+  for (int i = 0; i < l->scene->n_systems && c->n > 0; ++i) {
+    const body_constraints own = of_system(l, i);
+    for (int64_t k = 0; k < own.n; ++k, ++at) {
+      double before[3], now[3];
+      constraint_law(&c->law[at], u + 3 * at, before, NULL);
+      constraint_law(&own.law[k], u + 3 * at, now, NULL);
+      for (int e = 0; e < 3; ++e) r[3 * at + e] += now[e] - before[e];
+      c->law[at] = own.law[k];
+    }
+  }
+}
+
+PetscErrorCode convex_constraints_append(const convex_constraints *c, const step_unknowns *u, sparse_rows *J)
+{
+  sparse_rows product, both, *const own = u->is_all ? NULL : &product;
+  PetscFunctionBegin;
+  if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (own) PetscCall(sparse_rows_product(&c->full, &u->P, own));
+  const PetscErrorCode code = sparse_rows_stacked(J, own ? own : &c->full, &both);
+  if (own) sparse_rows_destroy(own);
+  PetscCall(code);
+  sparse_rows_destroy(J);
+  *J = both;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void convex_constraints_push(const convex_constraints *c, const double *r, double *g)
+{
+  for (int64_t k = 0; k < 3 * c->n; ++k)
+    for (int64_t e = c->full.start[k]; e < c->full.start[k + 1]; ++e) g[c->full.col[e]] -= c->full.value[e] * r[k];
+}

@@ -1,0 +1,87 @@
+#include "sim/convex/convex_operator.h"
+#include "core/memory.h"
+#include <math.h>
+#include <string.h>
+
+void convex_operator_destroy(convex_operator *o) { memory_free(&o->x), memory_free(&o->y); }
+
+bool convex_operator_exists(const step_layout *l)
+{
+  bool exists = true;
+  for (int i = 0; i < l->scene->n_systems; ++i) exists &= l->scene->systems[i]->n_blocks == 0 || l->scene->systems[i]->ops->tangent;
+  return exists;
+}
+
+/* y [n_full] = (systems' tangent) x */
+static PetscErrorCode multiply(const step_layout *l, const double *x, double *y)
+{
+  PetscFunctionBegin;
+  memset(y, 0, (size_t)(3 * l->n_blocks) * sizeof *y);
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    const body   *b      = l->scene->systems[i];
+    const int64_t offset = 3 * b->first_block;
+    if (b->n_blocks > 0) PetscCall(b->ops->tangent(b, x + offset, y + offset, false));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode product(void *context, const double *x, double *y)
+{
+  convex_operator *o = context;
+  PetscFunctionBegin;
+  ++o->n_products;
+  if (o->u->is_all) {
+    PetscCall(multiply(o->l, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  sparse_rows_apply(&o->u->P, x, o->x);
+  PetscCall(multiply(o->l, o->x, o->y));
+  step_unknowns_fold(o->u, o->y, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Can b be shifted freely? Then its tangent makes of a translation mass times it. x, y: work on all blocks, x is zero and left so. */
+static PetscErrorCode is_shiftable(const convex_operator *o, const body *b, bool *is)
+{
+  static const double along[3] = {1.0, 0.7, -0.4};
+  const int64_t       first = 3 * b->first_block, end = first + 3 * b->n_blocks;
+  double              miss = 0.0, size = 0.0;
+  PetscFunctionBegin;
+  for (int64_t i = first; i < end; ++i) o->x[i] = along[i % 3], o->y[i] = 0.0;
+  PetscCall(b->ops->tangent(b, o->x + first, o->y + first, false));
+  for (int64_t i = first; i < end; ++i) {
+    const double pull = o->l->scale[i] * o->x[i];
+    miss += (o->y[i] - pull) * (o->y[i] - pull), size += pull * pull;
+    o->x[i] = 0.0;
+  }
+  *is = miss <= 1e-18 * size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A system is shifted by what makes the sum of its forces right: all of it alike, or the centre of a rigid body. */
+static PetscErrorCode balance(void *context, const double *rest, double *v)
+{
+  const convex_operator *o = context;
+  PetscFunctionBegin;
+  for (int s = 0; s < o->l->scene->n_systems && o->u->is_all; ++s) {
+    const body   *b     = o->l->scene->systems[s];
+    const int64_t n     = b->ops->points == POINT_RIGID ? 1 : b->n_blocks;
+    bool          is    = !b->ops->is_reduced && n > 0;
+    double        sum[3] = {0.0, 0.0, 0.0}, mass[3] = {0.0, 0.0, 0.0};
+    if (is && b->ops->points != POINT_RIGID) PetscCall(is_shiftable(o, b, &is));
+    if (!is) continue;
+    for (int64_t i = 3 * b->first_block; i < 3 * (b->first_block + n); ++i) sum[i % 3] += rest[i], mass[i % 3] += o->l->scale[i];
+    for (int64_t i = 3 * b->first_block; i < 3 * (b->first_block + n); ++i) v[i] -= sum[i % 3] / mass[i % 3];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode convex_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, convex_operator *o)
+{
+  PetscFunctionBegin;
+  *o = (convex_operator){.l = l, .u = u, .operator = {.product = product, .balance = balance, .A = A}};
+  o->operator.context = o;
+  PetscCall(memory_alloc("products", u->n_full, sizeof *o->x, &o->x));
+  PetscCall(memory_alloc("products", u->n_full, sizeof *o->y, &o->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,99 @@
+/* Tables of joint positions: who follows them, where joints begin, and what is said of each thing that is wrong with one. */
+#include "articulated_fixture.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char file[] = "/tmp/test_trajectory_XXXXXX";
+
+static made make(const char *table, const char *joints)
+{
+  char  text[1000];
+  FILE *f = fopen(file, "w");
+  assert_non_null(f);
+  (void)fputs(table, f);
+  (void)fclose(f);
+  (void)snprintf(text, sizeof text,
+                 "{trajectory: \"%s\", links: {upper: {mass: 1, center_of_mass: [0, 0, 1], inertia: [1, 1, 1, 0, 0, 0]}, "
+                 "hand: {mass: 1, center_of_mass: [0, 0, 2], inertia: [1, 1, 1, 0, 0, 0]}}, joints: {%s}}",
+                 file, joints);
+  return make_with(text, -9.81, 1e-2);
+}
+
+#define HINGE(more) "hinge: {type: revolute, child: upper, at: [0, 0, 0], axis: [0, 1, 0]" more "}"
+#define SLIDE(more) "slide: {type: prismatic, parent: upper, child: hand, axis: [0, 0, 1]" more "}"
+#define DRIVE       ", drive: {stiffness: 100, damping: 10}"
+static const char good[] = "t,hinge,slide\r\n0.1,0.5, -0.25\r\n1.1,1.5,+0.75\r\n2.1,-1,2.5e-1"; /* no line end: the row counts */
+
+/* What has a drive has it as its target, what has none is prescribed; both begin there. */
+static void test_follow(void **state)
+{
+  (void)state;
+  made m = make(good, HINGE(DRIVE) ", " SLIDE(""));
+  if (!m.b) fail_msg("refused: %s", diagnostics_text(m.d, 0));
+  articulated_body       *b     = m.b;
+  const articulated_axis *hinge = &b->axis[0], *slide = &b->axis[1];
+  assert_close(b->q[0], 0.5, 1e-15);
+  assert_close(b->q[1], -0.25, 1e-15);
+  assert_null(hinge->motion);
+  assert_null(slide->target);
+  double t = 1.6, value;
+  assert_close(expression_derivative(slide->motion, &t, 0, &value), -0.5, 1e-13);
+  assert_close(value, 0.5, 1e-14);
+  const double v[2] = {0.25, 0.0}; /* the motor: towards 1.0 with the rate 1 at the end of the step */
+  int64_t      n_blocks;
+  step_verdict verdict;
+  b->q[0] = 0.75 - 0.01 * v[0];
+  assert_ok(b->base.ops->begin_step(&b->base, 0.59, 0.01, &n_blocks, &verdict));
+  assert_close(articulated_motor_force(b, 0, v), 100.0 * (1.0 - 0.75) + 10.0 * (1.0 - 0.25), 1e-11);
+  t = 3.0;
+  assert_close(expression_value(hinge->target, &t), -1.0, 0.0);
+  drop(&m);
+  assert_no_leak();
+}
+
+static void check_refused(const char *table, const char *joints, const char *message)
+{
+  made m = make(table, joints);
+  if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s with %s", table, joints);
+  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  says \"%s\", expected \"%s\"", table, diagnostics_text(m.d, 0), message);
+  drop(&m);
+}
+
+static void test_refusals(void **state)
+{
+  (void)state;
+  const char *both = HINGE(DRIVE) ", " SLIDE("");
+  char        there[100];
+  check_refused("", both, "is no table of joint positions");
+  check_refused("t,hinge\n0,1\n", both, "is no table of joint positions");
+  check_refused("time,hinge\n0,1\n1,1\n", both, "expected a first row t,JOINT");
+  check_refused("t,hinge\n0,1\n1\n", both, "row 3 is damaged: expected 2 columns, found 1");
+  (void)snprintf(there, sizeof there, "%s:1:2: no joint is called \"hing\"; did you mean \"hinge\"?", file);
+  check_refused("t,hing\n0,1\n1,1\n", both, there);
+  check_refused("t,hinge,hinge\n0,1,1\n1,1,1\n", both, "has two columns");
+  (void)snprintf(there, sizeof there, "%s:3:2: hinge: expected a number, found \"1..\"", file);
+  check_refused("t,hinge\n0,1\n1,1..\n", both, there);
+  check_refused("t,hinge\n0,\n1,1\n", both, "expected a number, found \"\"");
+  check_refused("t,hinge\n0,inf\n1,1\n", both, "expected a number, found \"inf\"");
+  (void)snprintf(there, sizeof there, "%s:4:1: t: 1 is not later than 1 before it", file);
+  check_refused("t,hinge\n0,1\n1,1\n1,1\n", both, there);
+  check_refused(good, HINGE(", motion: t") ", " SLIDE(""), "hinge.motion: its column in");
+  check_refused(good, HINGE(DRIVE ", position: 0.5") ", " SLIDE(""), "hinge.position: its column in");
+  check_refused(good, HINGE(", drive: {stiffness: 1, target: t}") ", " SLIDE(""), "hinge.drive.target: its column in");
+  check_refused(good, HINGE(", damping: 1") ", " SLIDE(""), "motion is prescribed");
+  check_refused(good, HINGE("") ", " SLIDE(", mimic: {joint: hinge}"), "it follows joint \"hinge\", not a column");
+  check_refused(good, HINGE("") ", slide: {type: ball, parent: upper, child: hand, at: [0, 0, 1]}", "neither revolute nor prismatic");
+  check_refused(good, HINGE(DRIVE ", lower: 1, upper: 2") ", " SLIDE(""), "begins at 0.5, outside its limits 1 and 2");
+  assert_no_leak();
+}
+
+static int make_file(void **state)
+{
+  (void)state;
+  const int at = mkstemp(file);
+  return at < 0 ? -1 : close(at);
+}
+static int remove_file(void **state) { return (void)state, unlink(file); }
+
+TEST_MAIN(cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_refusals, remove_file))

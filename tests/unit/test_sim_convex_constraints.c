@@ -1,0 +1,169 @@
+/* Stops, motors, dry friction and loops of articulated bodies as terms of the convex problem, in one solve with contact: closed forms,
+ * and `exact`, which has them in residuals. */
+#include "discretize/articulated/articulated_body.h"
+#include "formulation_fixture.h"
+#include <stdio.h>
+
+#define HEAD                                                                                                                  \
+  "stickslip: 1\nname: test\nformulation: %s\n"                                                                               \
+  "materials:\n  wood: {model: rigid, density: 1000}\nsolver: {newton: {tolerance: 1.0e-10}%s}\n"
+#define CONVEX(linearisations) ", convex: {tolerance: 1.0e-12, linearisations: " #linearisations "}"
+#define SLIDE "  arm: {kind: articulated, links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]%s}}}\n"
+
+static void open_formulation(const char *name, const char *solver, const char *format, const char *more, world *w)
+{
+  char text[4000];
+  int  n = snprintf(text, sizeof text, HEAD, name, solver);
+  n += snprintf(text + n, sizeof text - (size_t)n, format, more);
+  assert_true(n < (int)sizeof text);
+  open_world(text, w);
+}
+
+static const articulated_body *arm_of(const world *w)
+{
+  articulated_body *b = articulated_body_of(w->s->bodies[scene_find_body(w->s, "arm")].body);
+  assert_non_null(b);
+  return b;
+}
+
+/* Steps of a slide of 2 kg under its weight from q0 = 0.1 m. */
+static void slide_from(double v0, const char *joint, int n_steps, double *q, double *v, double *force)
+{
+  world w;
+  char  more[400];
+  snprintf(more, sizeof more, ", position: 0.1, rate: %g%s", v0, joint);
+  open_formulation("convex", CONVEX(1), "gravity: [0, 0, -10]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" SLIDE, more, &w);
+  for (int k = 0; k < n_steps; ++k) step(&w);
+  *q = arm_of(&w)->q[0], *v = arm_of(&w)->v[0], *force = arm_of(&w)->torque[0];
+  close_world(&w);
+}
+
+static void slide_once(const char *joint, int n_steps, double *q, double *v, double *force)
+{
+  slide_from(-0.3, joint, n_steps, q, v, force);
+}
+
+/* A motor is backward Euler on its law, up to its effort; gains above those of a spring of a tenth of a step are brought down to it. */
+static void test_motor(void **state)
+{
+  const double m = 2.0, g = 10.0, h = 1e-2, v0 = -0.3, q0 = 0.1;
+  double       q, v, f;
+  (void)state;
+  slide_once(", drive: {stiffness: 300, damping: 7, target: \"0.4\", rate: \"0.2\", force: \"3\"}", 1, &q, &v, &f);
+  const double euler = (m * (v0 - h * g) + h * (300 * (0.4 - q0) + 7 * 0.2 + 3)) / (m + h * (h * 300 + 7));
+  assert_close(v, euler, 2e-15);
+  assert_close(q, q0 + h * euler, 2e-16);
+  assert_close(f, 300 * (0.4 - q0 - h * euler) + 7 * (0.2 - euler) + 3, 1e-12);
+  for (int sign = -1; sign < 2; sign += 2) { /* at the end of its effort */
+    char drive[200];
+    snprintf(drive, sizeof drive, ", effort: 12, drive: {stiffness: 1.0e6, damping: 2000, target: \"%d\"}", sign);
+    slide_once(drive, 5, &q, &v, &f);
+    assert_close(v, v0 + 5 * h * (sign * 12 / m - g), 1e-14);
+    assert_close(f, sign * 12, 0.0);
+  }
+  slide_once(", effort: 12, drive: {force: \"20\"}", 1, &q, &v, &f); /* knows a force alone */
+  assert_close(v, v0 + h * (12 / m - g), 1e-15);
+  assert_close(f, 12, 0.0);
+  slide_once(", drive: {stiffness: 1.0e9, damping: 1.0e7}", 1, &q, &v, &f);
+  const double share = 4e2 * M_PI * M_PI * m / (h * (h * 1e9 + 1e7)), K = share * 1e9, D = share * 1e7;
+  assert_true(share < 1.0);
+  assert_close(v, (m * (v0 - h * g) - h * K * q0) / (m + h * (h * K + D)), 5e-12);
+  assert_no_leak();
+}
+
+/* To the tolerance of the solver, 1e-12. Stops give way like springs of a tenth of a step, of places and of velocities; dry friction is what it may be at most, or creeps. */
+static void test_stops(void **state)
+{
+  const double m = 2.0, g = 10.0, h = 1e-2, v0 = -0.3, q0 = 0.1, stiff = 4e2 * M_PI * M_PI * m;
+  double       q, v, f;
+  (void)state;
+  slide_once(", lower: 0.0985", 1, &q, &v, &f);
+  assert_close(v, (m * (v0 - h * g) + stiff * (0.0985 - q0) / h) / (m + stiff), 1e-12 * 0.4);
+  slide_once(", upper: 0.3", 1, &q, &v, &f); /* far away */
+  assert_close(v, v0 - h * g, 1e-15);
+  slide_once(", max_rate: 0.25", 1, &q, &v, &f);
+  assert_close(v, (m * (v0 - h * g) - stiff * 0.25) / (m + stiff), 1e-12 * 0.4);
+  slide_once(", friction: 15", 1, &q, &v, &f);
+  assert_close(v, v0 + h * (15 / m - g), 1e-15);
+  slide_from(0.4, ", friction: 15", 1, &q, &v, &f);
+  assert_close(v, 0.4 + h * (-15 / m - g), 1e-15);
+  slide_from(0.4, ", max_rate: 0.25", 1, &q, &v, &f);
+  assert_close(v, (m * (0.4 - h * g) + stiff * 0.25) / (m + stiff), 1e-12 * 0.4);
+  slide_from(0.4, ", upper: 0.101", 1, &q, &v, &f);
+  assert_close(v, (m * (0.4 - h * g) + stiff * (0.101 - q0) / h) / (m + stiff), 1e-12 * 0.4);
+  slide_once(", friction: 90", 1, &q, &v, &f);
+  assert_close(v, (v0 - h * g) / (1.0 + 1e3), 1e-12 * 0.4);
+  assert_no_leak();
+}
+
+/* A finger of 12 N at the end of its effort presses a cube against a wall, in one solve: that is what wall and cube give each other. */
+static void test_with_contact(void **state)
+{
+  world  w;
+  double push[3], moment[3];
+  (void)state;
+  open_formulation("convex", CONVEX(1),
+                   "gravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
+                   "  wall: {kind: static, shape: {plane: {normal: [0, 0, -1], offset: -0.2}}}\n"
+                   "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
+                   "  arm: {kind: articulated, material: wood, links: {a: {shape: {box: {min: [-0.05, -0.05, -0.1], max: [0.05, "
+                   "0.05, 0]}}}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]%s}}}\n"
+                   "contact: {friction: 0.5}\n",
+                   ", effort: 12, drive: {stiffness: 1.0e6, damping: 2000, target: \"1\"}", &w);
+  for (int i = 0; i < 40; ++i) step(&w);
+  contact_forces_between(w.f->forces, scene_find_body(w.s, "cube"), scene_find_body(w.s, "wall"), push, moment);
+  assert_close(fabs(push[2]), 12.0, 1e-9);
+  assert_close(arm_of(&w)->torque[0], 12.0, 0.0);
+  close_world(&w);
+  assert_no_leak();
+}
+
+#define CHAIN                                                                                                                      \
+  "gravity: [0.5, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n"                                                              \
+  "  arm:\n    kind: articulated\n    links: {a: {mass: 2, center_of_mass: [0.2, 0, 0.1], inertia: [0.1, 0.2, 0.25, 0, 0, 0]}, "   \
+  "b: {mass: 1, center_of_mass: [1, 0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, c: {mass: 1, center_of_mass: [1.5, 0, 0], "      \
+  "inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, 0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}\n"        \
+  "    joints:\n      ja: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0], friction: 0.5, lower: -0.2, upper: 0.3}\n"                   \
+  "      jb: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], rate: 2, effort: 4, drive: {stiffness: 400, " \
+  "damping: 5, target: \"0.5*sin(8*t)\"}}\n"                                                                                       \
+  "      jc: {type: revolute, parent: b, child: c, at: [1.2, 0, 0], axis: [0, 1, 0], mimic: {joint: jb, factor: -0.5}}\n"          \
+  "      jd: {type: prismatic, parent: a, child: d, axis: [0, 1, 0], rate: -1, friction: 1, lower: -0.05, max_rate: 0.8%s}\n"
+
+#define BARS                                                                                                                       \
+  "gravity: [0, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n"                                                                \
+  "  arm: {kind: articulated, links: {l: {mass: 1, center_of_mass: [0, 0, 0.5]}, r: {mass: 1, center_of_mass: [1, 0, 0.5]}, c: "   \
+  "{mass: 2, center_of_mass: [0.5, 0, 1], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, "                                                   \
+  "joints: {jl: {type: revolute, child: l, at: [0, 0, 0], axis: [0, 1, 0]%s}, jr: {type: revolute, child: r, "                     \
+  "at: [1, 0, 0], axis: [0, 1, 0], rate: 1}, jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}" \
+  ", loops: [{one: c, other: r, at: [1, 0, 1], type: ball}]}\n"
+
+/* Linearised again until all is solved: what `exact` comes to with the same in its residuals, over stops that are met and left, motors
+ * at their end, dry friction that slides and holds; and a linkage of four bars, let go and driven. */
+static void test_agrees_with_exact(void **state)
+{
+  static const char *const format[3] = {CHAIN, BARS, BARS}, *const more[3] = {"", ", rate: 1", ", motion: \"sin(t)\""};
+  (void)state;
+  for (int k = 0; k < 3; ++k) {
+    world   own, other;
+    int64_t most = 0;
+    double  reach = 0.0;
+    open_formulation("convex", CONVEX(60), format[k], more[k], &own);
+    open_formulation("exact", "", format[k], more[k], &other);
+    for (int i = 0; i < 160 && reach < 1.2; ++i) { /* bars in one line may go on either way */
+      step(&own), step(&other);
+      assert_true(own.report.residual <= (k ? 1e-8 : 1e-10)); /* rounding of gaps, over the stiff springs of loops */
+      assert_true(k || own.report.evaluations < 16);
+      most  = own.report.linear_iterations > most ? own.report.linear_iterations : most;
+      reach = fmax(reach, fabs(arm_of(&own)->q[0]));
+      for (int j = 0; j < arm_of(&own)->n_q; ++j) assert_close(arm_of(&own)->q[j], arm_of(&other)->q[j], 1e-9);
+      for (int j = 0; j < arm_of(&own)->n_v; ++j) assert_close(arm_of(&own)->torque[j], arm_of(&other)->torque[j], 1e-6);
+    }
+    assert_true(most > 0);
+    assert_true(reach > 0.2999); /* met its stop; went round */
+    close_world(&own), close_world(&other);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_motor), cmocka_unit_test(test_stops), cmocka_unit_test(test_with_contact),
+          cmocka_unit_test(test_agrees_with_exact))
