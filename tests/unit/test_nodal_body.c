@@ -5,6 +5,7 @@
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/law.h"
 #include "discretize/mesh/tet_mesh.h"
+#include "discretize/nodal/nodal_momentum.h"
 
 typedef struct {
   double density, E, nu;
@@ -261,5 +262,71 @@ static void test_free_fall(void **unused)
   assert_no_leak();
 }
 
+static void hold_node(nodal_body *n, int32_t node)
+{
+  nodal_hold held = {.n = 1, .axis = {false, true, false}};
+  assert_ok(memory_alloc("held", 1, sizeof *held.node, &held.node));
+  held.node[0] = node;
+  assert_ok(nodal_body_add_hold(n, &held));
+}
+
+/* V and W from wanted changes of momenta and the inertia about the centre of mass: the totals then change by those, to rounding, about any
+ * point; about another centre by what the header says. One held component, and nothing changes. */
+static void test_rigid_velocity(void **unused)
+{
+  (void)unused;
+  const double wanted_P[3] = {30.0, -20.0, 7.0}, wanted_L[3] = {-3.0, 11.0, 5.0}, none[3] = {0.0};
+  nodal_body  *n;
+  body        *b = make(&n);
+  body_totals  before, after;
+  double       inertia[9], inverse[9], V[3], W[3], moved[3], away[3], d[3], turn[3];
+  state = 33;
+  assert_ok(nodal_body_finish(n));
+  random_state(n, 0.1, 2.0);
+  assert_ok(b->ops->totals(b, none, &before));
+  nodal_body_inertia(n, before.center, inertia);
+  m3_inverse(inverse, inertia);
+  v3_scale(V, 1.0 / before.mass, wanted_P);
+  m3_mulv(W, inverse, wanted_L);
+  assert_true(nodal_body_add_rigid_velocity(n, V, W, before.center));
+  assert_ok(b->ops->totals(b, none, &after));
+  v3_cross(moved, before.center, wanted_P); /* L about the origin of what goes through the centre */
+  const double eps = 512.0 * 2.2e-16 * before.mass * 2.0; /* of sums of 512 terms m v, lengths of 1 */
+  for (int k = 0; k < 3; ++k) {
+    assert_close(after.momentum[k] - before.momentum[k], wanted_P[k], eps);
+    assert_close(after.angular_momentum[k] - before.angular_momentum[k], wanted_L[k] + moved[k], eps);
+  }
+
+  /* About a point beside it: d x V + I W about that point, and m V + W x d. */
+  before = after;
+  v3_set(away, 2.0, -1.0, 0.5);
+  nodal_body_inertia(n, away, inertia);
+  assert_true(nodal_body_add_rigid_velocity(n, V, W, away));
+  assert_ok(b->ops->totals(b, none, &after));
+  v3_sub(d, before.center, away);
+  v3_scale(d, before.mass, d);
+  double P[3], L[3], term[3];
+  v3_cross(P, W, d);
+  v3_axpy(P, before.mass, V);
+  v3_cross(L, d, V);
+  m3_mulv(turn, inertia, W);
+  v3_axpy(L, 1.0, turn);
+  v3_cross(term, away, P);
+  v3_axpy(L, 1.0, term);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(after.momentum[k] - before.momentum[k], P[k], 5.0 * eps);
+    assert_close(after.angular_momentum[k] - before.angular_momentum[k], L[k], 5.0 * eps);
+  }
+  destroy(b);
+
+  b = make(&n);
+  hold_node(n, 200);
+  assert_ok(nodal_body_finish(n));
+  assert_false(nodal_body_add_rigid_velocity(n, V, W, none));
+  for (int i = 0; i < 1536; ++i) assert_close(n->v[i], 0.0, 0.0);
+  destroy(b);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_points), cmocka_unit_test(test_assembly), cmocka_unit_test(test_moving_holds), cmocka_unit_test(test_totals_and_step),
-          cmocka_unit_test(test_free_fall))
+          cmocka_unit_test(test_free_fall), cmocka_unit_test(test_rigid_velocity))
