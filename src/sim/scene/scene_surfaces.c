@@ -1,0 +1,147 @@
+#include "sim/scene/scene_surfaces.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/sort.h"
+#include <string.h>
+
+static body_surface surface_of(const scene *s, int i)
+{
+  const body  *b   = s->bodies[i].body;
+  body_surface one = {0};
+  if (b->ops->surface) b->ops->surface(b, &one);
+  if (one.n_triangles == 0) one.n_nodes = 0;
+  return one;
+}
+
+/* Bodies with the law "never" do not meet: they are told apart neither by a stiffness (rigid contact has none) nor by their kind alone. */
+static void set_meets(scene_surfaces *f, const scene *s)
+{
+  for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) f->meets[i] = !s->laws[i].never_touch && s->laws[i].stiffness != 0.0;
+}
+
+/* Number the nodes of body i that triangles use; vertex [n_nodes], zeros in, one more than the vertex out. */
+static void number_nodes(scene_surfaces *f, int i, const body_surface *one, int32_t *vertex)
+{
+  int64_t at = f->first_vertex[i], t = 3 * f->first_triangle[i];
+  for (int64_t k = 0; k < 3 * one->n_triangles; ++k) vertex[one->triangles[k]] = 1;
+  for (int64_t k = 0; k < one->n_nodes; ++k) {
+    if (!vertex[k]) continue;
+    f->body[at] = i;
+    f->node[at] = (int32_t)k;
+    vertex[k]   = (int32_t)++at;
+  }
+  for (int64_t k = 0; k < 3 * one->n_triangles; ++k) f->triangle[t + k] = vertex[one->triangles[k]] - 1;
+  f->first_vertex[i + 1] = at;
+}
+
+/* The sides of all triangles, sorted by their vertices, those that are the same once. */
+static PetscErrorCode list_edges(scene_surfaces *f)
+{
+  const int64_t n = 3 * f->n_triangles;
+  uint64_t     *key;
+  int32_t      *order;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("surface edges", n, sizeof *key, &key));
+  PetscCall(memory_alloc("surface edges", n, sizeof *order, &order));
+  for (int64_t k = 0; k < n; ++k) {
+    const int32_t a = f->triangle[k], b = f->triangle[k % 3 == 2 ? k - 2 : k + 1];
+    key[k] = (uint64_t)(a < b ? a : b) << 32 | (uint64_t)(a < b ? b : a);
+  }
+  PetscCall(sort_keys(n, 64, key, order));
+  for (int64_t k = 0; k < n; ++k) f->n_edges += k == 0 || key[k] != key[k - 1];
+  PetscCall(memory_alloc("surface edges", 2 * f->n_edges, sizeof *f->edge, &f->edge));
+  for (int64_t k = 0, e = 0; k < n; ++k) {
+    if (k > 0 && key[k] == key[k - 1]) continue;
+    f->edge[2 * e]     = (int32_t)(key[k] >> 32);
+    f->edge[2 * e + 1] = (int32_t)(key[k] & UINT32_MAX);
+    ++f->first_edge[f->body[f->edge[2 * e]] + 1];
+    ++e;
+  }
+  for (int i = 0; i < f->n_bodies; ++i) f->first_edge[i + 1] += f->first_edge[i];
+  memory_free(&key);
+  memory_free(&order);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out)
+{
+  const int64_t   n       = s->n_bodies;
+  int64_t         n_nodes = 0, most = 0;
+  scene_surfaces *f;
+  int32_t        *vertex;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(memory_alloc("surfaces", 1, sizeof *f, &f));
+  *out        = f;
+  f->n_bodies = (int32_t)n;
+  PetscCall(memory_alloc("surfaces", n + 1, sizeof *f->first_vertex, &f->first_vertex));
+  PetscCall(memory_alloc("surfaces", n + 1, sizeof *f->first_edge, &f->first_edge));
+  PetscCall(memory_alloc("surfaces", n + 1, sizeof *f->first_triangle, &f->first_triangle));
+  PetscCall(memory_alloc("surfaces", n, sizeof *f->is_rigid, &f->is_rigid));
+  PetscCall(memory_alloc("surfaces", n * n, sizeof *f->meets, &f->meets));
+  set_meets(f, s);
+  for (int i = 0; i < n; ++i) {
+    const body_surface one   = surface_of(s, i);
+    f->is_rigid[i]           = s->bodies[i].frame >= 0;
+    f->first_triangle[i + 1] = f->first_triangle[i] + one.n_triangles;
+    n_nodes += one.n_nodes;
+    most = one.n_nodes > most ? one.n_nodes : most;
+  }
+  f->n_triangles = f->first_triangle[n];
+  PetscCheck(n_nodes < INT32_MAX && 3 * f->n_triangles < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "surfaces of %lld nodes and %lld triangles are too many: make them coarser", (long long)n_nodes, (long long)f->n_triangles);
+  PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->body, &f->body));
+  PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->node, &f->node));
+  PetscCall(memory_alloc("surface triangles", 3 * f->n_triangles, sizeof *f->triangle, &f->triangle));
+  PetscCall(memory_alloc("surface nodes", most, sizeof *vertex, &vertex));
+  for (int i = 0; i < n; ++i) {
+    const body_surface one = surface_of(s, i);
+    if (one.n_nodes > 0) memset(vertex, 0, (size_t)one.n_nodes * sizeof *vertex);
+    number_nodes(f, i, &one, vertex);
+  }
+  memory_free(&vertex);
+  f->n_vertices = f->first_vertex[n];
+  PetscCall(list_edges(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void scene_surfaces_destroy(scene_surfaces **out)
+{
+  if (!out || !*out) return;
+  scene_surfaces *f        = *out;
+  void           *arrays[] = {&f->first_vertex, &f->first_edge, &f->first_triangle, &f->body, &f->node, &f->edge, &f->triangle, &f->is_rigid, &f->meets};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  memory_free(out);
+}
+
+PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, double t, double *x)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < f->n_bodies; ++i) {
+    const body_surface one = surface_of(s, i);
+    rigid_frame        pose;
+    if (f->is_rigid[i]) s->bodies[i].body->ops->frame(s->bodies[i].body, t, 0.0, NULL, &pose);
+    for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
+      const double *own = one.x + 3 * (int64_t)f->node[k];
+      if (!f->is_rigid[i]) v3_copy(x + 3 * k, own);
+      else m3_mulv(x + 3 * k, pose.R, own), v3_axpy(x + 3 * k, 1.0, pose.c);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_surfaces_rest(const scene_surfaces *f, const scene *s, double *x)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < f->n_bodies; ++i) {
+    const body_surface one = surface_of(s, i);
+    for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) v3_copy(x + 3 * k, one.rest + 3 * (int64_t)f->node[k]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+broad_phase_surfaces scene_surfaces_broad(const scene_surfaces *f)
+{
+  return (broad_phase_surfaces){.n_vertices = f->n_vertices, .n_points = f->n_vertices, .n_edges = f->n_edges, .n_triangles = f->n_triangles,
+                                .edge = f->edge, .triangle = f->triangle, .n_bodies = f->n_bodies, .body = f->body, .meets = f->meets};
+}
