@@ -78,7 +78,7 @@ PetscErrorCode formulation_create(const formulation_ops *ops, scene *s, formulat
 void           formulation_destroy(formulation **f); /* copes with NULL */
 
 /* All of them; a new one is a folder of its own and an entry here. job.formulation is the index. */
-#define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith) X(convex)
+#define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith) X(convex) X(hybrid)
 enum {
 #define X(name) FORMULATION_##name,
   FORMULATION_TABLE(X)

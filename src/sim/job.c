@@ -119,6 +119,8 @@ static const key_spec solver_keys[] = {
    .help = "pressure, friction and contact of formulation monolith"},
   {.name = "convex", .type = KEY_TABLE, .offset = offsetof(job_solver, convex), .fallback = "{}", .table = &convex_options_table,
    .help = "contact of formulation convex: its law, and how impulses are found"},
+  {.name = "hybrid", .type = KEY_TABLE, .offset = offsetof(job_solver, hybrid), .fallback = "{}", .table = &hybrid_options_table,
+   .help = "contact of formulation hybrid: through a grid, then by impulses"},
   {.name = "petsc", .type = KEY_TREE, .offset = offsetof(job_solver, petsc), .is_optional = true,
    .help = "any PETSc options, key by key, without the leading dash; nested keys join with _"},
   KEYS_END};

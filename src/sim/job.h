@@ -7,6 +7,7 @@
 #include "discretize/mpm/mpm_keys.h"
 #include "optim/flow/flow.h"
 #include "sim/convex/convex_keys.h"
+#include "sim/hybrid/hybrid_keys.h"
 
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
 
@@ -51,6 +52,7 @@ typedef struct {
   const friction_options *friction;
   const flow_options  *flow;
   const convex_options *convex;
+  const hybrid_options *hybrid;
   double               friction_stall_tolerance;
   const document_node *petsc;
 } job_solver;

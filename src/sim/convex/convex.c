@@ -14,8 +14,8 @@
 #include "core/timer.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
-#include "sim/convex/convex_free.h"
 #include "sim/step/step_finders.h"
+#include "sim/step/step_motion.h"
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   convex            *c;
   step_unknowns      unknowns;
-  convex_motion      motion;
+  step_motion      motion;
   convex_contacts    contacts;
   convex_constraints constraints;
   sparse_rows        J;      /* of contacts, then of constraints */
@@ -38,7 +38,7 @@ static void convex_finish(void *context)
 {
   convex_attempt *p = context;
   step_unknowns_destroy(&p->unknowns);
-  convex_motion_destroy(&p->motion);
+  step_motion_destroy(&p->motion);
   convex_contacts_destroy(&p->contacts);
   convex_constraints_destroy(&p->constraints);
   sparse_rows_destroy(&p->J);
@@ -98,22 +98,22 @@ static PetscErrorCode evaluate(convex_attempt *p, double *norm, step_verdict *ve
   PetscFunctionBegin;
   step_frame *f = &p->c->frame;
   double      alone;
-  PetscCall(convex_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &alone, verdict, report));
+  PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &alone, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   contact_jacobian_scatter(&f->contacts.rows, -1.0, p->contacts.r, p->motion.full);
   linearise_constraints(p);
   convex_constraints_push(&p->constraints, p->contacts.r + 3 * p->contacts.n, p->motion.full);
   step_unknowns_fold(&p->unknowns, p->motion.full, p->motion.right);
-  *norm = convex_motion_norm(&f->layout, &p->unknowns, p->motion.right);
+  *norm = step_motion_norm(&f->layout, &p->unknowns, p->motion.right);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* v_free of the systems as linearised where m->g was evaluated: v - A^-1 g. */
-static PetscErrorCode free_of(convex_motion *m, int64_t n, double tolerance, double *v_free)
+static PetscErrorCode free_of(step_motion *m, int64_t n, double tolerance, double *v_free)
 {
   PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i) v_free[i] = m->g[i];
-  PetscCall(convex_motion_divide(m, tolerance, v_free));
+  PetscCall(step_motion_divide(m, tolerance, v_free));
   for (int64_t i = 0; i < n; ++i) v_free[i] = m->v[i] - v_free[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -139,7 +139,7 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   for (int64_t k = 1;; ++k) {
     PetscCall(solve_contact(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-    if (k < o->linearisations) PetscCall(convex_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
+    if (k < o->linearisations) PetscCall(step_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
     PetscCall(evaluate(p, &norm, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     report->residual = norm;
@@ -147,7 +147,7 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
     best             = fmin(best, norm);
     if (k == o->linearisations || n_idle == IDLE || norm <= f->layout.scene->job->solver->newton->tolerance)
       PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(convex_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
+    PetscCall(step_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(free_of(&p->motion, p->unknowns.n, 1e-2 * f->layout.scene->job->solver->newton->tolerance, p->v_free));
   }
@@ -159,15 +159,15 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
   PetscFunctionBegin;
   step_frame   *f    = &p->c->frame;
   const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : options_of(p->c)->linearisations;
-  PetscCall(convex_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
+  PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
   for (int64_t k = 1; k < most && verdict->code == STEP_OK; ++k) {
     double norm;
     bool   has_changed;
-    PetscCall(convex_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
+    PetscCall(step_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
     if (!has_changed) break;
-    PetscCall(convex_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &norm, verdict, report));
+    PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &norm, verdict, report));
     if (verdict->code != STEP_OK || norm <= f->layout.scene->job->solver->newton->tolerance) break;
-    PetscCall(convex_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
+    PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -197,7 +197,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
     PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
-    PetscCall(convex_motion_create(&f->layout, &p->unknowns, &p->J, &p->motion));
+    PetscCall(step_motion_create(&f->layout, &p->unknowns, &(step_motion_options){options_of(p->c)->linear, true}, &p->J, &p->motion));
     PetscCall(move_freely(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     if (step_contacts_size(&f->contacts) + p->constraints.n > 0) PetscCall(add_impulses(p, verdict, report));

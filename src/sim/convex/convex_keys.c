@@ -1,4 +1,5 @@
 #include "sim/convex/convex_keys.h"
+#include "sim/step/step_motion.h"
 #include <math.h>
 
 static const char *const laws[]     = {[SAP_REGULARISED] = "regularised", [SAP_LAGGED] = "lagged", NULL};
@@ -8,7 +9,7 @@ static const char *const law_help[] = {
     "friction is limited by the load of the step before, [CastroHanMasterjohn2023]: nothing rides higher, and impacts rub a step "
     "late"};
 
-static const char *const linears[]     = {[CONVEX_AUTO] = "auto", [CONVEX_DIRECT] = "direct", [CONVEX_ITERATIVE] = "iterative", NULL};
+static const char *const linears[]     = {[MOTION_AUTO] = "auto", [MOTION_DIRECT] = "direct", [MOTION_ITERATIVE] = "iterative", NULL};
 static const char *const linear_help[] = {
     "iterative for matrices with more than 150 entries a row (MPM grids) if a factor would take more than 5e9 multiplications by count "
     "(some 10,000 unknowns), else direct",

@@ -3,7 +3,6 @@
 #define SS_SIM_CONVEX_KEYS_H
 #include "optim/sap/sap.h"
 
-enum { CONVEX_AUTO, CONVEX_DIRECT, CONVEX_ITERATIVE };
 typedef struct convex_options {
   int         law;             /* sap_model */
   double      relaxation_time; /* [s] NaN: one step */
@@ -11,7 +10,7 @@ typedef struct convex_options {
   double      near_rigid, stiction;
   double      slip_speed;      /* [m/s] */
   int64_t     linearisations, coulomb_passes;
-  int         linear;          /* CONVEX_... */
+  int         linear;          /* MOTION_... */
   double      stall_tolerance;
   sap_options sap;
 } convex_options;

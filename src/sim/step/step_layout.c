@@ -55,6 +55,16 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
 
 /* ---- laying out ------------------------------------------------------------------------------------------------------ */
 
+static PetscErrorCode reserve_prescribed(step_layout *l, int64_t total)
+{
+  PetscFunctionBegin;
+  if (total <= l->prescribed_capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  l->prescribed_capacity = total + total / 2;
+  PetscCall(memory_resize("prescribed components", l->prescribed_capacity, sizeof *l->prescribed, &l->prescribed));
+  PetscCall(memory_resize("prescribed velocities", l->prescribed_capacity, sizeof *l->prescribed_velocity, &l->prescribed_velocity));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode gather_prescribed(step_layout *l)
 {
   PetscFunctionBegin;
@@ -64,17 +74,32 @@ static PetscErrorCode gather_prescribed(step_layout *l)
     const int64_t *dof;
     const double  *velocity;
     if (!b->ops->prescribed) continue;
-    const int64_t n = b->ops->prescribed(b, &dof, &velocity), total = l->n_prescribed + n;
-    if (total > l->prescribed_capacity) {
-      l->prescribed_capacity = total + total / 2;
-      PetscCall(memory_resize("prescribed components", l->prescribed_capacity, sizeof *l->prescribed, &l->prescribed));
-      PetscCall(
-          memory_resize("prescribed velocities", l->prescribed_capacity, sizeof *l->prescribed_velocity, &l->prescribed_velocity));
-    }
+    const int64_t n = b->ops->prescribed(b, &dof, &velocity);
+    PetscCall(reserve_prescribed(l, l->n_prescribed + n));
     for (int64_t k = 0; k < n; ++k) {
       l->prescribed[l->n_prescribed]            = 3 * b->first_block + dof[k];
       l->prescribed_velocity[l->n_prescribed++] = velocity[k];
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_layout_prescribe(step_layout *l, int64_t n, const int64_t *dof, const double *velocity)
+{
+  int64_t own = l->n_prescribed - 1, more = n - 1, n_new = 0;
+  PetscFunctionBegin;
+  PetscCall(reserve_prescribed(l, l->n_prescribed + n));
+  for (int64_t i = 0, j = 0; j < n; ++j) {
+    while (i < l->n_prescribed && l->prescribed[i] < dof[j]) ++i;
+    n_new += i == l->n_prescribed || l->prescribed[i] != dof[j];
+  }
+  l->n_prescribed += n_new;
+  for (int64_t at = l->n_prescribed - 1; more >= 0; --at) { /* merged from the end, in place */
+    if (own >= 0 && l->prescribed[own] == dof[more]) --more;
+    if (own >= 0 && (more < 0 || l->prescribed[own] > dof[more])) {
+      l->prescribed[at]          = l->prescribed[own];
+      l->prescribed_velocity[at] = l->prescribed_velocity[own--];
+    } else l->prescribed[at] = dof[more], l->prescribed_velocity[at] = velocity[more], --more;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

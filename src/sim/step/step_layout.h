@@ -32,6 +32,9 @@ PetscErrorCode step_layout_create(scene *s, step_layout *l);
 void           step_layout_destroy(step_layout *l);
 /* Begin the step of every system, lay them out, gather v0, the scaling, what is prescribed and what follows; poses at the start. */
 PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdict *verdict);
+/* For the rest of the step n more components have prescribed velocities: dof [n] ascending, velocity [n]. Those that bodies prescribe
+ * themselves stay as they are. */
+PetscErrorCode step_layout_prescribe(step_layout *l, int64_t n, const int64_t *dof, const double *velocity);
 /* l->v = v0 + z, followers set from their leaders; and the poses that leads to. */
 PetscErrorCode step_layout_try(step_layout *l, const double *z);
 /* The same with l->v as it stands. */

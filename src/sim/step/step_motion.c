@@ -1,4 +1,4 @@
-#include "sim/convex/convex_free.h"
+#include "sim/step/step_motion.h"
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -16,9 +16,10 @@ enum { TRIALS = 20 };
  * docs/convex.md. */
 static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 2.5e7;
 static const double EXACT  = 1e-2; /* linear systems are solved to this part of the tolerance of Newton's method */
+static const double INEXACT = 1e-2; /* or, if nothing else is done with them, of the residual */
 static const double SOLVES = 15.0; /* factorisations with contact that a step has, about */
 
-void convex_motion_destroy(convex_motion *m)
+void step_motion_destroy(step_motion *m)
 {
   sparse_rows_destroy(&m->A);
   mass_factor_destroy(&m->factor);
@@ -26,23 +27,26 @@ void convex_motion_destroy(convex_motion *m)
   front_tree_destroy(&m->tree);
   sap_columns_destroy(&m->columns);
   sap_cg_destroy(&m->cg);
-  convex_operator_destroy(&m->by_products);
+  step_operator_destroy(&m->by_products);
   void *arrays[] = {&m->v, &m->dv, &m->g, &m->full, &m->right};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-PetscErrorCode convex_motion_create(const step_layout *l, const step_unknowns *u, const sparse_rows *J, convex_motion *m)
+PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, const step_motion_options *o, const sparse_rows *J,
+                                  step_motion *m)
 {
   double **arrays[] = {&m->v, &m->dv, &m->g, &m->right};
   PetscFunctionBegin;
+  m->options = *o;
   for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("velocities", u->n, sizeof(double), arrays[k]));
   PetscCall(memory_alloc("velocities", u->n_full, sizeof *m->full, &m->full));
-  step_unknowns_pick(u, l->v0, m->v);
-  PetscCall(sap_columns_create(J, J->n_rows / 3, &m->columns));
+  step_unknowns_pick(u, l->v, m->v);
+  if (J) PetscCall(sap_columns_create(J, J->n_rows / 3, &m->columns));
+  else PetscCall(memory_alloc("no terms", 1, sizeof *m->columns.start, &m->columns.start));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double convex_motion_norm(const step_layout *l, const step_unknowns *u, const double *x)
+double step_motion_norm(const step_layout *l, const step_unknowns *u, const double *x)
 {
   double sum = 0.0;
   for (int64_t i = 0; i < u->n; ++i) {
@@ -52,7 +56,7 @@ double convex_motion_norm(const step_layout *l, const step_unknowns *u, const do
   return sqrt(sum);
 }
 
-PetscErrorCode convex_motion_evaluate(convex_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
                                       step_report *report)
 {
   PetscFunctionBegin;
@@ -62,13 +66,13 @@ PetscErrorCode convex_motion_evaluate(convex_motion *m, step_layout *l, const st
   PetscCall(step_layout_residual(l, m->full, true, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   step_unknowns_fold(u, m->full, m->g);
-  *norm = convex_motion_norm(l, u, m->g);
+  *norm = step_motion_norm(l, u, m->g);
   if (!isfinite(*norm)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The factor of m->A by fronts, for contacts to be added to. */
-static PetscErrorCode factor_fronts(convex_motion *m, bool *is_definite)
+static PetscErrorCode factor_fronts(step_motion *m, bool *is_definite)
 {
   PetscFunctionBegin;
   if (!m->front) PetscCall(front_factor_create(m->tree, &m->front));
@@ -77,26 +81,27 @@ static PetscErrorCode factor_fronts(convex_motion *m, bool *is_definite)
 }
 
 /* Nothing is factored. */
-static PetscErrorCode take_products(convex_motion *m, const step_layout *l, const step_unknowns *u)
+static PetscErrorCode take_products(step_motion *m, const step_layout *l, const step_unknowns *u)
 {
   PetscFunctionBegin;
-  if (!m->by_products.x) PetscCall(convex_operator_create(l, u, &m->A, &m->by_products));
+  if (!m->by_products.x) PetscCall(step_operator_create(l, u, &m->A, &m->by_products));
   sap_cg_destroy(&m->cg);
   PetscCall(sap_cg_create(&m->by_products.operator, NULL, &m->cg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* At the first linearisation of a step: is there to be a factor by fronts (m->tree), products (is_iterative), or neither? */
-static PetscErrorCode choose(convex_motion *m, const step_layout *l)
+static PetscErrorCode choose(step_motion *m, const step_layout *l)
 {
-  const int         asked     = l->scene->job->solver->convex->linear;
+  const int         asked     = m->options.linear;
   const double      n_entries = (double)m->A.start[m->A.n_rows];
   const front_terms terms     = sap_columns_view(&m->columns);
-  const bool        may_iterate = asked == CONVEX_ITERATIVE || (asked == CONVEX_AUTO && n_entries > DENSE * (double)m->A.n_rows);
+  const bool        is_dense  = n_entries > DENSE * (double)m->A.n_rows || !m->options.wants_tangent; /* factors only for one solve each */
+  const bool        may_iterate = asked == MOTION_ITERATIVE || (asked == MOTION_AUTO && is_dense);
   bool              is_wide;
   PetscFunctionBegin;
-  const bool can = may_iterate && convex_operator_exists(l);
-  m->is_iterative = can && (asked == CONVEX_ITERATIVE || n_entries > MOST_ENTRIES);
+  const bool can = may_iterate && step_operator_exists(l);
+  m->is_iterative = can && (asked == MOTION_ITERATIVE || n_entries > MOST_ENTRIES);
   if (m->is_iterative) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mass_factor_wants_package(&m->A, &is_wide));
   if (!is_wide) PetscFunctionReturn(PETSC_SUCCESS);
@@ -106,7 +111,7 @@ static PetscErrorCode choose(convex_motion *m, const step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode factor(convex_motion *m, const step_layout *l, const step_unknowns *u, bool *is_definite)
+static PetscErrorCode factor(step_motion *m, const step_layout *l, const step_unknowns *u, bool *is_definite)
 {
   PetscFunctionBegin;
   if (!m->is_chosen) PetscCall(choose(m, l));
@@ -120,7 +125,7 @@ static PetscErrorCode factor(convex_motion *m, const step_layout *l, const step_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode convex_motion_linearise(convex_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
+PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
                                        step_verdict *verdict)
 {
   PetscFunctionBegin;
@@ -148,7 +153,7 @@ static double weigh(const step_layout *l, int64_t n_full, double norm)
   return norm * least;
 }
 
-static PetscErrorCode divide_by_products(convex_motion *m, double tolerance, double *x)
+static PetscErrorCode divide_by_products(step_motion *m, double tolerance, double *x)
 {
   enum { MOST = 5000 };
   const int64_t n = m->A.n_rows;
@@ -167,7 +172,7 @@ static PetscErrorCode divide_by_products(convex_motion *m, double tolerance, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode convex_motion_divide(convex_motion *m, double tolerance, double *x)
+PetscErrorCode step_motion_divide(step_motion *m, double tolerance, double *x)
 {
   PetscFunctionBegin;
   if (m->is_iterative) {
@@ -185,7 +190,7 @@ PetscErrorCode convex_motion_divide(convex_motion *m, double tolerance, double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode convex_motion_relinearise(const convex_motion *m, step_layout *l, const step_unknowns *u, bool *has_changed)
+PetscErrorCode step_motion_relinearise(const step_motion *m, step_layout *l, const step_unknowns *u, bool *has_changed)
 {
   scene *s = l->scene;
   PetscFunctionBegin;
@@ -200,17 +205,17 @@ PetscErrorCode convex_motion_relinearise(const convex_motion *m, step_layout *l,
 }
 
 /* m->dv = -A^-1 g, and the slope of work along it. */
-static PetscErrorCode newton_direction(convex_motion *m, int64_t n, double tolerance, double *slope)
+static PetscErrorCode newton_direction(step_motion *m, int64_t n, double tolerance, double *slope)
 {
   PetscFunctionBegin;
   *slope = 0.0;
   for (int64_t i = 0; i < n; ++i) m->dv[i] = -m->g[i];
-  PetscCall(convex_motion_divide(m, tolerance, m->dv));
+  PetscCall(step_motion_divide(m, tolerance, m->dv));
   for (int64_t i = 0; i < n; ++i) *slope += m->dv[i] * m->g[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double slope_along(const convex_motion *m, int64_t n)
+static double slope_along(const step_motion *m, int64_t n)
 {
   double sum = 0.0;
   for (int64_t i = 0; i < n; ++i) sum += m->dv[i] * m->g[i];
@@ -218,7 +223,7 @@ static double slope_along(const convex_motion *m, int64_t n)
 }
 
 /* All of the way, or as much of it as does not lead uphill or to what cannot be. */
-static PetscErrorCode take_way(convex_motion *m, step_layout *l, const step_unknowns *u, double slope, double *norm,
+static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknowns *u, double slope, double *norm,
                                step_verdict *verdict, step_report *report)
 {
   double share = 0.0, low = 0.0, high = 1.0;
@@ -228,7 +233,7 @@ static PetscErrorCode take_way(convex_motion *m, step_layout *l, const step_unkn
     for (int64_t i = 0; i < u->n; ++i) m->v[i] += (next - share) * m->dv[i];
     share    = next;
     *verdict = (step_verdict){STEP_OK, NULL, -1};
-    PetscCall(convex_motion_evaluate(m, l, u, norm, verdict, report));
+    PetscCall(step_motion_evaluate(m, l, u, norm, verdict, report));
     const double there = verdict->code == STEP_OK ? slope_along(m, u->n) : INFINITY;
     if (there <= -OFF * slope) { /* downhill still, or about level */
       if (share == 1.0 || there >= OFF * slope) break;
@@ -238,25 +243,25 @@ static PetscErrorCode take_way(convex_motion *m, step_layout *l, const step_unkn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode convex_motion_solve(convex_motion *m, step_layout *l, const step_unknowns *u, step_verdict *verdict,
+PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_verdict *verdict,
                                    step_report *report)
 {
   PetscFunctionBegin;
   const job_newton *o = l->scene->job->solver->newton;
   double            norm = INFINITY, before, slope;
   bool              is_known = false;
-  PetscCall(convex_motion_evaluate(m, l, u, &norm, verdict, report));
+  PetscCall(step_motion_evaluate(m, l, u, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-    else if (!is_known) /* also where nothing is left to do: contact wants A there */
-      PetscCall(convex_motion_linearise(m, l, u, k == 0, verdict));
+    else if (!is_known && (m->options.wants_tangent || !(k > 0 && norm <= o->tolerance))) /* also where nothing is left to do: contact wants A there */
+      PetscCall(step_motion_linearise(m, l, u, k == 0, verdict));
     if (verdict->code != STEP_OK || is_known || (k > 0 && norm <= o->tolerance)) break;
     if (k == o->max_iterations) {
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
       break;
     }
     before = norm;
-    PetscCall(newton_direction(m, u->n, EXACT * o->tolerance, &slope));
+    PetscCall(newton_direction(m, u->n, fmax(EXACT * o->tolerance, m->options.wants_tangent ? 0.0 : INEXACT * norm), &slope));
     PetscCall(take_way(m, l, u, slope, &norm, verdict, report));
     ++report->newton_iterations;
     is_known = norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;

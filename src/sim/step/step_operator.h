@@ -1,7 +1,7 @@
 /* The tangent A of the systems in the step's unknowns by products, without its entries: body_ops.tangent where they were evaluated
  * last. */
-#ifndef SS_SIM_CONVEX_OPERATOR_H
-#define SS_SIM_CONVEX_OPERATOR_H
+#ifndef SS_SIM_STEP_OPERATOR_H
+#define SS_SIM_STEP_OPERATOR_H
 #include "optim/sap/sap_cg.h"
 #include "sim/step/step_frame.h"
 
@@ -11,11 +11,11 @@ typedef struct {
   double              *x, *y; /* [n_full] */
   int64_t              n_products;
   sap_operator         operator; /* its context is this */
-} convex_operator;
+} step_operator;
 
 /* A: its entries, for preconditioning. Everything is borrowed; *o stays where it is. */
-PetscErrorCode convex_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, convex_operator *o);
-void           convex_operator_destroy(convex_operator *o);
+PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o);
+void           step_operator_destroy(step_operator *o);
 /* Do all systems have products? */
-bool           convex_operator_exists(const step_layout *l);
+bool           step_operator_exists(const step_layout *l);
 #endif

@@ -1,11 +1,11 @@
-#include "sim/convex/convex_operator.h"
+#include "sim/step/step_operator.h"
 #include "core/memory.h"
 #include <math.h>
 #include <string.h>
 
-void convex_operator_destroy(convex_operator *o) { memory_free(&o->x), memory_free(&o->y); }
+void step_operator_destroy(step_operator *o) { memory_free(&o->x), memory_free(&o->y); }
 
-bool convex_operator_exists(const step_layout *l)
+bool step_operator_exists(const step_layout *l)
 {
   bool exists = true;
   for (int i = 0; i < l->scene->n_systems; ++i) exists &= l->scene->systems[i]->n_blocks == 0 || l->scene->systems[i]->ops->tangent;
@@ -27,7 +27,7 @@ static PetscErrorCode multiply(const step_layout *l, const double *x, double *y)
 
 static PetscErrorCode product(void *context, const double *x, double *y)
 {
-  convex_operator *o = context;
+  step_operator *o = context;
   PetscFunctionBegin;
   ++o->n_products;
   if (o->u->is_all) {
@@ -41,7 +41,7 @@ static PetscErrorCode product(void *context, const double *x, double *y)
 }
 
 /* Can b be shifted freely? Then its tangent makes of a translation mass times it. x, y: work on all blocks, x is zero and left so. */
-static PetscErrorCode is_shiftable(const convex_operator *o, const body *b, bool *is)
+static PetscErrorCode is_shiftable(const step_operator *o, const body *b, bool *is)
 {
   static const double along[3] = {1.0, 0.7, -0.4};
   const int64_t       first = 3 * b->first_block, end = first + 3 * b->n_blocks;
@@ -61,7 +61,7 @@ static PetscErrorCode is_shiftable(const convex_operator *o, const body *b, bool
 /* A system is shifted by what makes the sum of its forces right: all of it alike, or the centre of a rigid body. */
 static PetscErrorCode balance(void *context, const double *rest, double *v)
 {
-  const convex_operator *o = context;
+  const step_operator *o = context;
   PetscFunctionBegin;
   for (int s = 0; s < o->l->scene->n_systems && o->u->is_all; ++s) {
     const body   *b     = o->l->scene->systems[s];
@@ -76,10 +76,10 @@ static PetscErrorCode balance(void *context, const double *rest, double *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode convex_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, convex_operator *o)
+PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o)
 {
   PetscFunctionBegin;
-  *o = (convex_operator){.l = l, .u = u, .operator = {.product = product, .balance = balance, .A = A}};
+  *o = (step_operator){.l = l, .u = u, .operator = {.product = product, .balance = balance, .A = A}};
   o->operator.context = o;
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->x, &o->x));
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->y, &o->y));

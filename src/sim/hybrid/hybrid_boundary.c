@@ -1,0 +1,333 @@
+#include "sim/hybrid/hybrid_boundary.h"
+#include "core/eigen3.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "discretize/nodal/nodal_body.h"
+#include "discretize/rigid/rigid_body.h"
+
+static const double HELD_WEIGHT = 10.0; /* of obstacles, per area, over the mean of what is free */
+
+void hybrid_boundary_destroy(hybrid_boundary *b)
+{
+  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid, &b->rigids, &b->x0, &b->v, &b->A, &b->normal, &b->v_free, &b->held, &b->affine};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  scene_surfaces_destroy(&b->surfaces);
+}
+
+/* ---- masses ------------------------------------------------------------------------------------------------------------ */
+
+static double triangle_area(const double *x, const int32_t *t)
+{
+  double p[3], q[3], n[3];
+  v3_sub(p, x + 3 * (int64_t)t[1], x + 3 * (int64_t)t[0]);
+  v3_sub(q, x + 3 * (int64_t)t[2], x + 3 * (int64_t)t[0]);
+  v3_cross(n, p, q);
+  return 0.5 * v3_norm(n);
+}
+
+static const rigid_body *dynamic_of(const scene *s, int i)
+{
+  body *b = s->bodies[i].body;
+  return b->ops == &rigid_body_ops ? rigid_body_of(b) : NULL;
+}
+
+/* area [n_vertices]: a third of each triangle's at its corners, at rest. */
+static void share_areas(const hybrid_boundary *b, const double *rest, double *area)
+{
+  const scene_surfaces *f = b->surfaces;
+  for (int64_t t = 0; t < f->n_triangles; ++t) {
+    const double third = triangle_area(rest, f->triangle + 3 * t) / 3.0;
+    for (int k = 0; k < 3; ++k) area[f->triangle[3 * t + k]] += third;
+  }
+}
+
+static void set_masses(hybrid_boundary *b, const scene *s, const double *area)
+{
+  const scene_surfaces *f = b->surfaces;
+  double                free_mass = 0.0, free_area = 0.0;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const nodal_body *nodal = nodal_body_of(s->bodies[i].body);
+    const rigid_body *rigid = dynamic_of(s, i);
+    double            total = 0.0;
+    for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) total += area[k];
+    for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
+      b->mass[k]         = nodal ? nodal->mass[f->node[k]] : rigid ? rigid->mass * area[k] / total : 0.0;
+      b->inverse_mass[k] = nodal ? 1.0 / b->mass[k] : 0.0;
+      free_mass += b->mass[k];
+    }
+    if (nodal || rigid) free_area += total;
+  }
+  for (int64_t k = 0; k < f->n_vertices; ++k)
+    if (!(b->mass[k] > 0.0)) b->mass[k] = HELD_WEIGHT * area[k] * (free_area > 0.0 ? free_mass / free_area : 1.0);
+}
+
+static void measure_edges(hybrid_boundary *b, const double *rest)
+{
+  const scene_surfaces *f = b->surfaces;
+  double                sum[2] = {0.0, 0.0};
+  int64_t               n[2]   = {0, 0};
+  for (int64_t e = 0; e < f->n_edges; ++e) {
+    double    d[3];
+    const int is_rigid = f->is_rigid[f->body[f->edge[2 * e]]];
+    v3_sub(d, rest + 3 * (int64_t)f->edge[2 * e], rest + 3 * (int64_t)f->edge[2 * e + 1]);
+    sum[is_rigid] += v3_norm(d), ++n[is_rigid];
+  }
+  b->edge = n[0] > 0 ? sum[0] / (double)n[0] : n[1] > 0 ? sum[1] / (double)n[1] : 0.0;
+}
+
+static PetscErrorCode list_rigids(hybrid_boundary *b, const scene *s)
+{
+  PetscFunctionBegin;
+  const scene_surfaces *f = b->surfaces;
+  PetscCall(memory_alloc("rigid bodies", s->n_bodies, sizeof *b->rigids, &b->rigids));
+  for (int64_t k = 0; k < f->n_vertices; ++k) b->rigid[k] = -1;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const rigid_body *r = dynamic_of(s, i);
+    if (!r || f->first_vertex[i] == f->first_vertex[i + 1]) continue;
+    for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) b->rigid[k] = b->n_rigids;
+    b->rigids[b->n_rigids++] = (hybrid_rigid){.body = i, .system = s->bodies[i].body, .mass = r->mass};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- affine parts ------------------------------------------------------------------------------------------------------- */
+
+/* The gradient that fits differences to neighbours best: A S = B, S = sum d d^T, B = sum u d^T. Where neighbours lie in a plane of normal n the
+ * motion of n follows from there being no shear: A n = - (A^T n) in the plane. */
+static void fit_gradient(const double S[9], const double B[9], double A[9])
+{
+  double values[3], V[9], inverse[9], least = 0.0;
+  eigen3_symmetric(S, values, V);
+  m3_zero(inverse);
+  for (int k = 0; k < 3; ++k) least = fmax(least, 1e-6 * fabs(values[k]));
+  for (int k = 0; k < 3; ++k)
+    for (int i = 0; i < 9 && values[k] > least; ++i) inverse[i] += V[3 * (i / 3) + k] * V[3 * (i % 3) + k] / values[k];
+  m3_mul(A, B, inverse);
+  for (int k = 0; k < 3; ++k) {
+    if (values[k] > least) continue;
+    const double n[3] = {V[k], V[3 + k], V[6 + k]};
+    double       turned[3];
+    m3_mulv_t(turned, A, n);
+    v3_axpy(turned, -v3_dot(turned, n), n);
+    for (int i = 0; i < 9; ++i) A[i] -= turned[i / 3] * n[i % 3];
+  }
+}
+
+static void nodal_gradient(const nodal_body *b, int32_t node, double A[9])
+{
+  double S[9], B[9];
+  m3_zero(S), m3_zero(B);
+  for (int64_t e = b->row_start[node]; e < b->row_start[node + 1]; ++e) {
+    double d[3], u[3];
+    v3_sub(d, b->x + 3 * (int64_t)b->col[e], b->x + 3 * (int64_t)node);
+    v3_sub(u, b->v + 3 * (int64_t)b->col[e], b->v + 3 * (int64_t)node);
+    for (int i = 0; i < 9; ++i) S[i] += d[i / 3] * d[i % 3], B[i] += u[i / 3] * d[i % 3];
+  }
+  fit_gradient(S, B, A);
+}
+
+static void start_affine(hybrid_boundary *b, const scene *s)
+{
+  const scene_surfaces *f = b->surfaces;
+  for (int64_t k = 0; k < f->n_vertices; ++k) {
+    const nodal_body *nodal = nodal_body_of(s->bodies[f->body[k]].body);
+    if (nodal) nodal_gradient(nodal, f->node[k], b->affine + 9 * k);
+  }
+}
+
+PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
+{
+  double *rest, *area;
+  PetscFunctionBegin;
+  PetscCall(scene_surfaces_create(s, &b->surfaces));
+  const int64_t n = b->surfaces->n_vertices;
+  const struct {
+    void   *array;
+    int64_t width, size;
+  } arrays[] = {{&b->mass, 1, sizeof(double)},   {&b->inverse_mass, 1, sizeof(double)}, {&b->rigid, 1, sizeof(int32_t)},
+                {&b->x0, 3, sizeof(double)},     {&b->v, 3, sizeof(double)},            {&b->A, 9, sizeof(double)},
+                {&b->normal, 3, sizeof(double)}, {&b->v_free, 3, sizeof(double)},       {&b->held, 1, sizeof(uint8_t)},
+                {&b->affine, 9, sizeof(double)}};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
+    PetscCall(memory_alloc("boundary", arrays[k].width * n, (size_t)arrays[k].size, arrays[k].array));
+  PetscCall(list_rigids(b, s));
+  PetscCall(memory_alloc("boundary", 3 * n, sizeof *rest, &rest));
+  PetscCall(memory_alloc("boundary", n, sizeof *area, &area));
+  PetscErrorCode code = scene_surfaces_rest(b->surfaces, s, rest);
+  share_areas(b, rest, area);
+  set_masses(b, s, area);
+  measure_edges(b, rest);
+  memory_free(&rest), memory_free(&area);
+  PetscCall(code);
+  start_affine(b, s);
+  b->elements = (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------------------------- */
+
+static void find_normals(hybrid_boundary *b)
+{
+  const scene_surfaces *f = b->surfaces;
+  memset(b->normal, 0, (size_t)(3 * f->n_vertices) * sizeof *b->normal);
+  for (int64_t t = 0; t < f->n_triangles; ++t) {
+    const int32_t *node = f->triangle + 3 * t;
+    double         p[3], q[3], n[3];
+    v3_sub(p, b->x0 + 3 * (int64_t)node[1], b->x0 + 3 * (int64_t)node[0]);
+    v3_sub(q, b->x0 + 3 * (int64_t)node[2], b->x0 + 3 * (int64_t)node[0]);
+    v3_cross(n, p, q);
+    for (int k = 0; k < 3; ++k) v3_axpy(b->normal + 3 * (int64_t)node[k], 1.0, n);
+  }
+  for (int64_t k = 0; k < f->n_vertices; ++k) {
+    const double length = v3_norm(b->normal + 3 * k);
+    if (length > 0.0) v3_scale(b->normal + 3 * k, 1.0 / length, b->normal + 3 * k);
+  }
+}
+
+/* Vertex of block `block` of body i, which all have one vertex at most; -1: none. Nodes ascend within a body. */
+static int64_t vertex_of(const scene_surfaces *f, int i, int64_t node)
+{
+  int64_t lo = f->first_vertex[i], hi = f->first_vertex[i + 1];
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (f->node[mid] < node) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < f->first_vertex[i + 1] && f->node[lo] == node ? lo : -1;
+}
+
+static void find_held(hybrid_boundary *b, const step_layout *l)
+{
+  const scene_surfaces *f = b->surfaces;
+  const scene          *s = l->scene;
+  memset(b->held, 0, (size_t)f->n_vertices);
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const nodal_body *nodal = nodal_body_of(s->bodies[i].body);
+    const int64_t    *dof;
+    const double     *velocity;
+    if (!nodal) {
+      for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) b->held[k] = b->rigid[k] < 0 ? 7 : 0;
+      continue;
+    }
+    for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) b->inverse_mass[k] = 1.0 / b->mass[k];
+    const int64_t n = nodal->base.ops->prescribed(&nodal->base, &dof, &velocity);
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t k = vertex_of(f, i, dof[j] / 3);
+      if (k >= 0) b->held[k] |= (uint8_t)(1u << dof[j] % 3), b->inverse_mass[k] = 0.0;
+    }
+  }
+}
+
+PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l)
+{
+  PetscFunctionBegin;
+  PetscCall(scene_surfaces_place(b->surfaces, l->scene, l->t, b->x0));
+  for (int r = 0; r < b->n_rigids; ++r) {
+    const rigid_body  *body  = rigid_body_of(b->rigids[r].system);
+    const rigid_frame *frame = &l->frames0[l->scene->bodies[b->rigids[r].body].frame];
+    double             half[9];
+    m3_mul(half, frame->R, body->inertia);
+    m3_mul_nt(b->rigids[r].inertia, half, frame->R);
+  }
+  find_normals(b);
+  find_held(b, l);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void rigid_motion(const double V[3], const double W[3], const double arm[3], double *v, double *A)
+{
+  double turn[3];
+  v3_cross(turn, W, arm);
+  for (int k = 0; k < 3; ++k) v[k] = V[k] + turn[k];
+  m3_skew(A, W);
+}
+
+void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
+{
+  const scene_surfaces *f = b->surfaces;
+#pragma omp parallel for schedule(static)
+  for (int64_t k = 0; k < f->n_vertices; ++k) {
+    const scene_body *own = &l->scene->bodies[f->body[k]];
+    if (own->frame < 0) {
+      v3_copy(b->v + 3 * k, l->v + 3 * (own->body->first_block + f->node[k]));
+      m3_copy(b->A + 9 * k, b->affine + 9 * k);
+    } else {
+      const rigid_frame *f0 = &l->frames0[own->frame], *f1 = &l->frames[own->frame];
+      const double      *V = f1->v, *W = f1->w;
+      double             arm[3], X[3];
+      v3_sub(arm, b->x0 + 3 * k, f0->c);
+      rigid_motion(V, W, arm, b->v + 3 * k, b->A + 9 * k);
+      if (b->rigid[k] < 0) { /* where it will be is prescribed */
+        m3_mulv_t(X, f0->R, arm);
+        m3_mulv(arm, f1->R, X);
+        for (int i = 0; i < 3; ++i) b->v[3 * k + i] = (f1->c[i] + arm[i] - b->x0[3 * k + i]) / l->dt;
+      }
+    }
+  }
+  memcpy(b->v_free, b->v, (size_t)(3 * f->n_vertices) * sizeof *b->v);
+}
+
+/* What the vertices of a rigid body have gained, to its motion. */
+static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const double *v_old, const double *A_old, double dx, double *vu)
+{
+  const scene_surfaces *f    = b->surfaces;
+  const hybrid_rigid   *own  = &b->rigids[r];
+  const rigid_frame    *pose = &l->frames0[l->scene->bodies[own->body].frame];
+  const double          spin = 0.25 * dx * dx;
+  double                P[3] = {0.0, 0.0, 0.0}, L[3] = {0.0, 0.0, 0.0}, inverse[9], turn[3], arm[3];
+  for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
+    double       change[3], moment[3], D[9];
+    const double m = b->mass[k];
+    v3_sub(change, b->v + 3 * k, v_old + 3 * k);
+    v3_sub(arm, b->x0 + 3 * k, pose->c);
+    v3_cross(moment, arm, change);
+    for (int i = 0; i < 9; ++i) D[i] = b->A[9 * k + i] - A_old[9 * k + i];
+    const double axial[3] = {D[7] - D[5], D[2] - D[6], D[3] - D[1]};
+    v3_axpy(P, m, change);
+    for (int i = 0; i < 3; ++i) L[i] += m * (moment[i] + spin * axial[i]);
+  }
+  (void)m3_inverse(inverse, own->inertia);
+  m3_mulv(turn, inverse, L);
+  for (int i = 0; i < 3; ++i) vu[6 * r + i] += P[i] / own->mass, vu[6 * r + 3 + i] += turn[i];
+  for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
+    v3_sub(arm, b->x0 + 3 * k, pose->c);
+    rigid_motion(vu + 6 * r, vu + 6 * r + 3, arm, b->v + 3 * k, b->A + 9 * k);
+  }
+}
+
+void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, const double *A_old, double dx, double *vu)
+{
+  const scene_surfaces *f = b->surfaces;
+  for (int r = 0; r < b->n_rigids; ++r) settle_rigid(b, l, r, v_old, A_old, dx, vu);
+  for (int64_t k = 0; k < f->n_vertices; ++k)
+    for (int i = 0; i < 3; ++i)
+      if (b->held[k] >> i & 1) b->v[3 * k + i] = b->v_free[3 * k + i];
+}
+
+PetscErrorCode hybrid_boundary_prescribe(const hybrid_boundary *b, const step_layout *l, const double *vu, int64_t *n, int64_t **dof,
+                                         double **velocity)
+{
+  const scene_surfaces *f    = b->surfaces;
+  const int64_t         most = 3 * f->n_vertices + 6 * b->n_rigids;
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(memory_alloc("prescribed boundary", most, sizeof **dof, dof));
+  PetscCall(memory_alloc("prescribed boundary", most, sizeof **velocity, velocity));
+  for (int j = 0; j < l->scene->n_systems; ++j) { /* in the order of the global vector */
+    const body *own = l->scene->systems[j];
+    for (int r = 0; r < b->n_rigids; ++r)
+      for (int k = 0; k < 6 && b->rigids[r].system == own; ++k) {
+        (*dof)[*n]        = 3 * own->first_block + k;
+        (*velocity)[(*n)++] = vu[6 * r + k];
+      }
+    for (int i = 0; i < l->scene->n_bodies; ++i) {
+      if (l->scene->bodies[i].body != own || f->is_rigid[i]) continue;
+      for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k)
+        for (int c = 0; c < 3; ++c) {
+          (*dof)[*n]        = 3 * (own->first_block + f->node[k]) + c;
+          (*velocity)[(*n)++] = b->v[3 * k + c];
+        }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

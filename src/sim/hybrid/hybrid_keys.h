@@ -1,0 +1,32 @@
+/* Keys of formulation hybrid, solver.hybrid in jobs. */
+#ifndef SS_SIM_HYBRID_KEYS_H
+#define SS_SIM_HYBRID_KEYS_H
+#include "core/key_table.h"
+
+enum { HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC };
+enum { HYBRID_TRANSFER_AUGURY, HYBRID_TRANSFER_PIC, HYBRID_TRANSFER_NONE };
+enum { HYBRID_FIX_NONE, HYBRID_FIX_LINEAR, HYBRID_FIX_RIGID };
+
+typedef struct {
+  double  spacing;        /* [m] NaN: the mean edge of boundaries that deform */
+  int     transfer;       /* HYBRID_TRANSFER_... */
+  int64_t max_iterations; /* of augury */
+  double  tolerance;
+  bool    hinders_sliding, resampling;
+} hybrid_grid;
+typedef struct {
+  bool    is_on;
+  double  thickness; /* [m] NaN: a twentieth of the spacing */
+  double  stiffness; /* [N/m] NaN: fit for masses and step */
+  int64_t max_iterations;
+} hybrid_impulses;
+typedef struct hybrid_options {
+  int                    integrator; /* HYBRID_... */
+  int                    linear;     /* MOTION_... */
+  int                    momentum_fix;
+  bool                   allow_intersections;
+  const hybrid_grid     *grid;
+  const hybrid_impulses *impulses;
+} hybrid_options;
+extern const key_table hybrid_options_table;
+#endif
