@@ -30,6 +30,14 @@ typedef struct {
   double  excess;               /* mass in cells denser than at rest, over what they hold at rest, as a share of all */
 } continuum_report;
 
+/* Of contact through a grid and by impulses, in formulations that have it. */
+typedef struct {
+  int64_t iterations, points;   /* of augury; points that went to the grid */
+  double  left;                 /* change that was still to be taken back [m/s] */
+  double  spin[3];              /* angular momentum that boundaries carry as affine parts, besides that of bodies [N m s] */
+  int64_t meetings, zone_nodes; /* pairs found on their way, each time; nodes that had to move rigidly */
+} transfer_report;
+
 /* What one accepted (or refused) step cost and found, for the history table. */
 typedef struct {
   int64_t         newton_iterations, linear_iterations, evaluations, fallbacks;
@@ -38,6 +46,7 @@ typedef struct {
   contact_summary contact;
   friction_report friction;
   continuum_report continuum;
+  transfer_report transfer;
   double          friction_work; /* [J] contact.friction_work of all steps since the run began; the run adds it up */
 } step_report;
 

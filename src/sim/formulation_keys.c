@@ -5,41 +5,50 @@
 #define OF(name) (1u << FORMULATION_##name)
 #define RIGID    (OF(exact) | OF(monolith)) /* contact knows no springs */
 #define ROWS     (RIGID | OF(convex))        /* found once a step, under round cones */
+#define GRANULAR (OF(penalty) | OF(exact) | OF(convex) | OF(hybrid)) /* no continuum on a staggered grid */
 
 /* Where it stands below the job, who cannot use it, and why. */
 static const struct {
   unsigned    refused_by; /* OF(...) of formulations */
   const char *path, *why;
 } keys[] = {
+  {OF(hybrid), "contact.stiffness", "impulses know no springs; what pushes out of the thickness is solver.hybrid.impulses.stiffness: leave it out"},
+  {OF(hybrid), "contact.pairs.stiffness", "impulses know no springs; what pushes out of the thickness is solver.hybrid.impulses.stiffness: leave it out (touch: false keeps a pair apart)"},
   {RIGID, "contact.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
   {RIGID, "contact.pairs.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
-  {ROWS, "contact.pairs.friction_direction", "the cone of friction is round: leave out friction_direction and friction_transverse"},
-  {ROWS, "contact.pairs.friction_transverse", "the cone of friction is round: leave out friction_direction and friction_transverse"},
-  {ROWS, "contact.edges", "edges need no asking: leave it out"},
-  {ROWS, "contact.scheme", "contact forces are those of the end of the step: leave it out"},
-  {ROWS, "contact.detection", "contacts are found once, as a step begins: leave it out"},
+  {ROWS | OF(hybrid), "contact.pairs.friction_direction", "the cone of friction is round: leave out friction_direction and friction_transverse"},
+  {ROWS | OF(hybrid), "contact.pairs.friction_transverse", "the cone of friction is round: leave out friction_direction and friction_transverse"},
+  {ROWS | OF(hybrid), "contact.edges", "edges need no asking: leave it out"},
+  {ROWS | OF(hybrid), "contact.scheme", "contact forces are those of the end of the step: leave it out"},
+  {ROWS | OF(hybrid), "contact.detection", "contacts are found once, as a step begins: leave it out"},
   {OF(exact) | OF(convex), "solver.linear", "its linear systems are factorised: leave it out"},
+  {OF(hybrid), "solver.linear", "its linear systems are definite: take solver.hybrid.linear"},
   {OF(monolith), "solver.linear", "solvers of the grid are chosen in solver.flow: leave it out"},
   {OF(monolith), "solver.newton.tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
   {OF(monolith), "solver.newton.stall_tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
   {OF(monolith), "solver.newton.max_iterations", "how often pressure and friction are solved for is solver.flow.max_outer: leave it out"},
   {OF(monolith), "mpm", "granular and liquid bodies are of kind mac, their grid is mac: leave it out"},
   {OF(penalty) | OF(convex), "contact.overlap_share", "springs push overlaps apart: leave it out"},
+  {OF(hybrid), "contact.overlap_share", "nothing overlaps: leave it out"},
+  {OF(hybrid), "contact.overlap_speed", "nothing overlaps: leave it out"},
   {OF(penalty), "contact.overlap_speed", "springs push overlaps apart: leave it out"},
   {OF(convex), "contact.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
   {OF(convex), "contact.pairs.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
   {OF(convex), "output.fclib", "its contacts give way, which the files do not know of: leave it out"},
-  {OF(penalty), "output.fclib", "no problem of friction is solved: leave it out"},
+  {OF(penalty) | OF(hybrid), "output.fclib", "no problem of friction is solved: leave it out"},
   {OF(monolith), "output.fclib", "friction of contacts is no problem of its own: leave it out"},
   {OF(convex), "solver.friction", "impulses are found by solver.convex: leave it out"},
   {OF(convex), "solver.friction_stall_tolerance", "impulses are found by solver.convex: leave it out"},
-  {RIGID | OF(penalty), "solver.convex", "only formulation convex solves a convex problem of contact: leave it out"},
+  {OF(hybrid), "solver.friction", "impulses are found pair by pair, as solver.hybrid.impulses says: leave it out"},
+  {OF(hybrid), "solver.friction_stall_tolerance", "impulses are found pair by pair, as solver.hybrid.impulses says: leave it out"},
+  {RIGID | OF(penalty) | OF(convex), "solver.hybrid", "only formulation hybrid takes contact through a grid: leave it out"},
+  {RIGID | OF(penalty) | OF(hybrid), "solver.convex", "only formulation convex solves a convex problem of contact: leave it out"},
   {OF(penalty), "solver.friction", "forces follow from the springs, no solver finds impulses: leave it out"},
   {OF(monolith), "solver.friction", "friction of contacts is chosen in solver.flow.friction: leave it out"},
   {OF(monolith), "solver.friction_stall_tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
   {OF(penalty), "solver.friction_stall_tolerance", "forces follow from the springs, no solver finds impulses: leave it out"},
-  {OF(penalty) | OF(exact) | OF(convex), "solver.flow", "only formulation monolith solves for a continuum's pressure: leave it out"},
-  {OF(penalty) | OF(exact) | OF(convex), "mac", "only formulation monolith has a staggered grid: leave it out"},
+  {GRANULAR, "solver.flow", "only formulation monolith solves for a continuum's pressure: leave it out"},
+  {GRANULAR, "mac", "only formulation monolith has a staggered grid: leave it out"},
 };
 
 /* The same for kinds of bodies. */
@@ -47,12 +56,14 @@ static const struct {
   unsigned    refused_by;
   const char *kind, *why;
 } kinds[] = {
-  {OF(penalty) | OF(exact) | OF(convex), "mac", "its pressure is solved for by formulation monolith: take that, or kind mpm"},
+  {GRANULAR, "mac", "its pressure is solved for by formulation monolith: take that, or kind mpm"},
   {OF(monolith), "mpm", "its grid carries no elastic stress: take kind mac, or formulation penalty or exact"},
   {OF(monolith), "fem", "bodies in it are rigid: take kind rigid, or formulation penalty or exact"},
   {OF(monolith), "cloth", "bodies in it are rigid: take formulation penalty or exact"},
   {OF(monolith), "rod", "bodies in it are rigid: take formulation penalty or exact"},
   {OF(monolith), "articulated", "bodies in it have six velocities, not those of joints: take formulation exact or convex"},
+  {OF(hybrid), "rod", "impulses act on surfaces of triangles, and rods have none: take formulation exact, convex or penalty"},
+  {OF(hybrid), "articulated", "impulses push bodies with six velocities, not joints: take formulation exact or convex"},
   {OF(penalty), "articulated", "its springs push bodies with six velocities, not joints: take formulation exact or convex"},
 };
 

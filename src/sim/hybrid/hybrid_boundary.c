@@ -223,10 +223,10 @@ PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l)
   PetscFunctionBegin;
   PetscCall(scene_surfaces_place(b->surfaces, l->scene, l->t, b->x0));
   for (int r = 0; r < b->n_rigids; ++r) {
-    const rigid_body  *body  = rigid_body_of(b->rigids[r].system);
+    const rigid_body  *own   = rigid_body_of(b->rigids[r].system);
     const rigid_frame *frame = &l->frames0[l->scene->bodies[b->rigids[r].body].frame];
     double             half[9];
-    m3_mul(half, frame->R, body->inertia);
+    m3_mul(half, frame->R, own->inertia);
     m3_mul_nt(b->rigids[r].inertia, half, frame->R);
   }
   find_normals(b);
@@ -267,6 +267,21 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
   memcpy(b->v_free, b->v, (size_t)(3 * f->n_vertices) * sizeof *b->v);
 }
 
+/* Of A alone: eps_abc A_cb. */
+static void axial(const double *A, double out[3]) { v3_set(out, A[7] - A[5], A[2] - A[6], A[3] - A[1]); }
+
+void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, double spin[3])
+{
+  const scene_surfaces *f = b->surfaces;
+  v3_set(spin, 0.0, 0.0, 0.0);
+  for (int64_t k = 0; k < f->n_vertices; ++k) {
+    double turn[3];
+    if (s->bodies[f->body[k]].frame >= 0) continue; /* theirs is the body's */
+    axial(b->affine + 9 * k, turn);
+    v3_axpy(spin, 0.25 * dx * dx * b->mass[k], turn);
+  }
+}
+
 /* What the vertices of a rigid body have gained, to its motion. */
 static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const double *v_old, const double *A_old, double dx, double *vu)
 {
@@ -276,15 +291,15 @@ static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const 
   const double          spin = 0.25 * dx * dx;
   double                P[3] = {0.0, 0.0, 0.0}, L[3] = {0.0, 0.0, 0.0}, inverse[9], turn[3], arm[3];
   for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
-    double       change[3], moment[3], D[9];
+    double       change[3], moment[3], turned[3], D[9];
     const double m = b->mass[k];
     v3_sub(change, b->v + 3 * k, v_old + 3 * k);
     v3_sub(arm, b->x0 + 3 * k, pose->c);
     v3_cross(moment, arm, change);
     for (int i = 0; i < 9; ++i) D[i] = b->A[9 * k + i] - A_old[9 * k + i];
-    const double axial[3] = {D[7] - D[5], D[2] - D[6], D[3] - D[1]};
+    axial(D, turned);
     v3_axpy(P, m, change);
-    for (int i = 0; i < 3; ++i) L[i] += m * (moment[i] + spin * axial[i]);
+    for (int i = 0; i < 3; ++i) L[i] += m * (moment[i] + spin * turned[i]);
   }
   (void)m3_inverse(inverse, own->inertia);
   m3_mulv(turn, inverse, L);

@@ -48,4 +48,6 @@ void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const doub
 /* The components of the global vector that v prescribes: *dof ascending, *velocity, for the caller to free. vu as above. */
 PetscErrorCode hybrid_boundary_prescribe(const hybrid_boundary *b, const step_layout *l, const double *vu, int64_t *n, int64_t **dof,
                                          double **velocity);
+/* Angular momentum of the affine parts of nodes of bodies that deform, as a grid of cells dx sees it [hybrid, sec. 6]. */
+void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, double spin[3]);
 #endif

@@ -68,6 +68,12 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_volume_rate]             = c->volume_rate;
   values[HISTORY_volume]                  = c->volume;
   values[HISTORY_excess]                  = c->excess;
+  values[HISTORY_transfer_iterations]  = (double)report->transfer.iterations;
+  values[HISTORY_transfer_points]      = (double)report->transfer.points;
+  values[HISTORY_transfer_left]        = report->transfer.left;
+  for (int k = 0; k < 3; ++k) values[HISTORY_spin_x + k] = report->transfer.spin[k];
+  values[HISTORY_meetings]             = (double)report->transfer.meetings;
+  values[HISTORY_zone_nodes]           = (double)report->transfer.zone_nodes;
   values[HISTORY_overshoot]            = sum.overshoot;
   values[HISTORY_turn]                 = sum.turn;
   values[HISTORY_retries]              = (double)retries;

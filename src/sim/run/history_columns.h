@@ -21,6 +21,8 @@
   X(pressures, "1") X(stresses, "1") X(stress_iterations, "1") X(contact_iterations, "1") \
   X(coupling_error, "1") X(yield, "1") X(complementarity, "W") X(contact_complementarity, "W") \
   X(volume_rate, "m^3/s") X(volume, "m^3") X(excess, "1") \
+  X(transfer_iterations, "1") X(transfer_points, "1") X(transfer_left, "m/s") \
+  X(spin_x, "N m s") X(spin_y, "N m s") X(spin_z, "N m s") X(meetings, "1") X(zone_nodes, "1") \
   X(overshoot, "1") X(turn, "rad") \
   X(retries, "1") X(seconds, "s")
 

@@ -1,0 +1,201 @@
+/* The formulation `hybrid`: contact of volumetric elastic bodies through a grid and by impulses, between two solves of the step
+ * [MarquezRazonEtAl2023, sec. 4; hybrid, sec. 5].
+ *
+ *   1  free motion      the step as if there were no contact
+ *   2  contact          velocities of boundaries go through the grid (contact/augury), which lets them come together but not close in on each
+ *                       other, then geometric impulses (contact/impulse) do what is left to be done, until no two features meet on
+ *                       the straight ways from x to x + dt v
+ *   3  motion again     from the same start, with boundaries on those ways
+ *
+ * All geometry of contact is that of the start of the step. What ends up in the state are the ways' ends themselves, so that surfaces which
+ * were apart are apart. A step without contact is free motion. */
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "discretize/nodal/nodal_body.h"
+#include "sim/hybrid/hybrid_contact.h"
+#include "sim/hybrid/hybrid_momentum.h"
+#include "sim/step/step_frame.h"
+#include "sim/step/step_motion.h"
+#include <string.h>
+
+typedef struct {
+  formulation     base;
+  step_layout     layout;
+  step_record     record;
+  hybrid_contact  contact;
+  hybrid_momentum momentum;
+  double         *v_free; /* [n_blocks][3] */
+  int64_t         capacity;
+} hybrid;
+
+/* What one step needs, from its begin to its end. */
+typedef struct {
+  hybrid       *h;
+  step_unknowns unknowns;
+  step_motion   motion;
+  int64_t      *dof;      /* prescribed for step 3 */
+  double       *velocity;
+} hybrid_attempt;
+
+static const hybrid_options *options_of(const hybrid *h) { return h->layout.scene->job->solver->hybrid; }
+
+static void clear_motion(hybrid_attempt *p)
+{
+  step_unknowns_destroy(&p->unknowns);
+  step_motion_destroy(&p->motion);
+  memory_free(&p->dof), memory_free(&p->velocity);
+  p->motion = (step_motion){0};
+}
+
+static void hybrid_finish(void *context) { clear_motion(context); }
+
+/* l->v, a guess with what is prescribed in place, to where the systems' equations lead. */
+static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_layout *l = &p->h->layout;
+  PetscCall(step_unknowns_create(l, &p->unknowns));
+  PetscCall(step_motion_create(l, &p->unknowns, &(step_motion_options){options_of(p->h)->linear, false}, NULL, &p->motion));
+  if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, verdict, report));
+  step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
+  PetscCall(step_layout_follow(l));
+  report->inner_iterations += p->motion.n_inner;
+  clear_motion(p);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Velocities of nodes after an explicit step, from forces at the start: of those systems that are made of nodes, all prescribed. */
+static PetscErrorCode push_nodes(hybrid_attempt *p, step_verdict *verdict)
+{
+  step_layout *l = &p->h->layout;
+  int64_t      n = 0;
+  double      *g;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *p->dof, &p->dof));
+  PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *p->velocity, &p->velocity));
+  PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *g, &g));
+  for (int i = 0; i < l->scene->n_systems && verdict->code == STEP_OK; ++i) {
+    body         *b     = l->scene->systems[i];
+    const int64_t first = 3 * b->first_block;
+    if (!nodal_body_of(b)) continue;
+    memset(l->v + first, 0, (size_t)(3 * b->n_blocks) * sizeof *l->v); /* where v = 0 forces are those of the start, g = -M v0 - dt f */
+    PetscCall(b->ops->residual(b, l->v + first, g + first, false, verdict));
+    for (int64_t k = first; k < first + 3 * b->n_blocks; ++k, ++n) p->dof[n] = k, p->velocity[n] = -g[k] / l->scale[k];
+  }
+  memory_free(&g);
+  PetscCall(step_layout_prescribe(l, n, p->dof, p->velocity));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  hybrid      *h = p->h;
+  step_layout *l = &h->layout;
+  if (options_of(h)->integrator == HYBRID_SYMPLECTIC) PetscCall(push_nodes(p, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  PetscCall(solve(p, verdict, report));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_reserve("free motion", 3 * l->n_blocks, sizeof *h->v_free, &h->capacity, &h->v_free));
+  memcpy(h->v_free, l->v, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The interior, with boundaries as contact leaves them. */
+static PetscErrorCode move_again(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  hybrid      *h = p->h;
+  step_layout *l = &h->layout;
+  int64_t      n;
+  PetscCall(hybrid_boundary_prescribe(&h->contact.boundary, l, h->contact.vu, &n, &p->dof, &p->velocity));
+  memcpy(l->v, h->v_free, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  for (int64_t i = 0; i < n; ++i) l->v[p->dof[i]] = p->velocity[i];
+  if (options_of(h)->integrator == HYBRID_SYMPLECTIC) { /* forces of the start do not know what boundaries do */
+    PetscCall(step_layout_follow(l));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(step_layout_prescribe(l, n, p->dof, p->velocity));
+  PetscCall(solve(p, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  hybrid_attempt *p = context;
+  hybrid         *h = p->h;
+  step_layout    *l = &h->layout;
+  PetscCall(move_freely(p, verdict, report));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  hybrid_momentum_begin(&h->momentum, l);
+  PetscCall(hybrid_contact_solve(&h->contact, options_of(h), l, verdict, report));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->contact.has_acted) PetscCall(move_again(p, verdict, report));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(step_layout_end(l, verdict));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->contact.has_acted) hybrid_momentum_restore(&h->momentum, options_of(h)->momentum_fix, &h->contact.boundary, l);
+  PetscCall(hybrid_contact_accept(&h->contact, l, &h->record, report));
+  PetscCall(scene_set_time(l->scene, l->t + l->dt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  hybrid_attempt now = {.h = (hybrid *)f};
+  const step_try own = {hybrid_try, hybrid_finish, &now};
+  PetscCall(step_take(&now.h->layout, t, dt, &own, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode hybrid_fields(formulation *f, field_table *table)
+{
+  hybrid *h = (hybrid *)f;
+  PetscFunctionBegin;
+  PetscCall(step_record_fields(&h->record, table));
+  PetscCall(hybrid_contact_fields(&h->contact, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void hybrid_destroy(formulation *f)
+{
+  hybrid *h = (hybrid *)f;
+  step_layout_destroy(&h->layout);
+  step_record_destroy(&h->record);
+  hybrid_contact_destroy(&h->contact);
+  hybrid_momentum_destroy(&h->momentum);
+  memory_free(&h->v_free);
+}
+
+static PetscErrorCode hybrid_create(scene *s, formulation *f)
+{
+  hybrid *h = (hybrid *)f;
+  PetscFunctionBegin;
+  step_record_attach(&h->record, f);
+  PetscCall(step_layout_create(s, &h->layout));
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
+  PetscCall(hybrid_contact_create(s, &h->contact));
+  PetscCall(hybrid_momentum_create(s, &h->momentum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const formulation_ops hybrid_formulation = {
+  .name     = "hybrid",
+  .is_rigid = true,
+  .outer    = "Newton",
+  .inner    = "impulse",
+  .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
+  .size     = sizeof(hybrid),
+  .create   = hybrid_create,
+  .check    = hybrid_check,
+  .step     = hybrid_step,
+  .fields   = hybrid_fields,
+  .describe = hybrid_describe,
+  .destroy  = hybrid_destroy,
+};

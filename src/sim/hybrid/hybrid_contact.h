@@ -1,0 +1,37 @@
+/* The second of the three parts of a hybrid step: boundaries' velocities after contact, through the grid and by impulses
+ * [hybrid, sec. 5 to 9]. */
+#ifndef SS_SIM_HYBRID_CONTACT_H
+#define SS_SIM_HYBRID_CONTACT_H
+#include "contact/augury/augury_near.h"
+#include "contact/impulse/impulses.h"
+#include "sim/hybrid/hybrid_boundary.h"
+#include "sim/hybrid/hybrid_keys.h"
+#include "sim/step/step_record.h"
+
+typedef struct {
+  hybrid_boundary boundary;
+  double          dx, thickness; /* [m] */
+  augury         *grid;          /* NULL: nothing goes through a grid */
+  augury_near    *near;
+  impulses       *impulses;      /* NULL: there are none */
+  bool           *is_active;     /* [n_triangles] */
+  double         *v_old, *A_old; /* [n_vertices][3], [9]: before what is done next */
+  double         *vu;            /* [n_rigids][6] velocities of rigid bodies */
+  bool            has_acted;     /* in the step under way */
+  impulse_report  report;
+} hybrid_contact;
+
+/* *c, zeros, is filled in place; destroy copes with failures. */
+PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c);
+void           hybrid_contact_destroy(hybrid_contact *c);
+PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
+/* From free motion, l->v: c->boundary.v, A and c->vu after contact. */
+PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+                                    step_report *report);
+/* The step has become permanent: so do affine parts, and what acted goes on record. */
+PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
+
+/* formulation_ops.check, describe */
+PetscErrorCode hybrid_check(const scene *s, diagnostics *d);
+PetscErrorCode hybrid_describe(const scene *s, FILE *out);
+#endif
