@@ -79,6 +79,19 @@ static const key_part law_parts[] = {
   {"solver.convex.slip_speed", "solver.convex.law", "lagged"},
   {NULL, NULL, NULL},
 };
+#define GRID(k)     "solver.hybrid.grid." k, "solver.hybrid.grid.transfer", "augury"
+#define IMPULSES(k) "solver.hybrid.impulses." k, "solver.hybrid.impulses.enabled", "true"
+static const key_part hybrid_parts[] = {
+  {GRID("iterations")},
+  {GRID("tolerance")},
+  {GRID("hinders_sliding")},
+  {GRID("resampling")},
+  {"solver.hybrid.grid.spacing", "solver.hybrid.grid.transfer", "augury pic"},
+  {IMPULSES("thickness")},
+  {IMPULSES("stiffness")},
+  {IMPULSES("iterations")},
+  {NULL, NULL, NULL},
+};
 #define STRESS(name)  "solver.flow.stress", name
 #define BOXES         "augmented_lagrangian pyramid sp"
 #define METHOD(of)    "solver.flow." of ".method"
@@ -202,6 +215,7 @@ void formulation_keys_check_parts(document_node *root, const document_node *reso
 {
   if (OF(monolith) & 1u << index) visit_parts(flow_parts, root, resolved, d);
   if (OF(convex) & 1u << index) visit_parts(law_parts, root, resolved, d);
+  if (OF(hybrid) & 1u << index) visit_parts(hybrid_parts, root, resolved, d);
 }
 
 void formulation_keys_prune(document_node *resolved, int index)

@@ -14,6 +14,7 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "discretize/nodal/nodal_body.h"
+#include "sim/hybrid/hybrid_check.h"
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/hybrid/hybrid_momentum.h"
 #include "sim/step/step_frame.h"

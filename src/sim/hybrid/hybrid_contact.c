@@ -156,21 +156,3 @@ PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, st
   hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* ---- what is said of it ------------------------------------------------------------------------------------------------- */
-
-PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
-{
-  (void)s, (void)d;
-  return PETSC_SUCCESS;
-}
-
-PetscErrorCode hybrid_describe(const scene *s, FILE *out)
-{
-  static const char *const words[] = {[HYBRID_TRANSFER_AUGURY] = "augury through a grid", [HYBRID_TRANSFER_PIC] = "velocities of a grid",
-                                      [HYBRID_TRANSFER_NONE] = "nothing through a grid"};
-  const hybrid_options    *o = s->job->solver->hybrid;
-  fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
-          o->impulses->is_on ? "geometric impulses" : "no impulses");
-  return PETSC_SUCCESS;
-}

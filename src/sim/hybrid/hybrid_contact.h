@@ -30,8 +30,4 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
                                     step_report *report);
 /* The step has become permanent: so do affine parts, and what acted goes on record. */
 PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
-
-/* formulation_ops.check, describe */
-PetscErrorCode hybrid_check(const scene *s, diagnostics *d);
-PetscErrorCode hybrid_describe(const scene *s, FILE *out);
 #endif

@@ -1,0 +1,122 @@
+#include "sim/hybrid/hybrid_check.h"
+#include "core/math3.h"
+#include "discretize/fem/tetrahedra.h"
+#include "discretize/nodal/nodal_keys.h"
+#include "sim/hybrid/hybrid_contact.h"
+
+static const document_node *node_of(const scene *s, int i)
+{
+  return document_find(document_find(document_root(s->job->document), "bodies"), s->bodies[i].name);
+}
+
+static bool has_triangles(const body *b)
+{
+  body_surface f = {0};
+  if (b->ops->surface) b->ops->surface(b, &f);
+  return f.n_triangles > 0;
+}
+
+const convex_solid *hybrid_half_spaces(const body *b, int *n)
+{
+  const convex_solid *solid = b->ops->solids ? b->ops->solids(b, n) : NULL;
+  if (!solid) *n = 0;
+  for (int k = 0; k < *n; ++k)
+    if (solid[k].kind != CONVEX_HALF_SPACE) return *n = 0, NULL;
+  return *n > 0 ? solid : NULL;
+}
+
+/* Something with a pose that surfaces may touch has to be a surface, or planes. */
+static void check_surface(const scene *s, int i, diagnostics *d)
+{
+  const body *b = s->bodies[i].body;
+  char        path[300];
+  int         n;
+  if (!b->ops->frame || b->ops->is_shapeless || has_triangles(b) || hybrid_half_spaces(b, &n)) return;
+  for (int j = 0; j < s->n_bodies; ++j) {
+    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !has_triangles(s->bodies[j].body)) continue;
+    snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
+    diagnostics_add_under(d, node_of(s, i), path, NULL,
+                          "may touch \"%s\", but formulation hybrid keeps triangles and planes apart, and it has neither: say contact_surface: mesh, or touch: "
+                          "false under contact.pairs",
+                          s->bodies[j].name);
+    return;
+  }
+}
+
+/* The longest explicit step: what sound takes through the shortest edge [s]. */
+static double longest_step(const nodal_body *b, const material *m)
+{
+  double mu, lambda;
+  material_small_strain(m, &mu, &lambda);
+  return b->length / sqrt((lambda + 2.0 * mu) / m->density);
+}
+
+static void check_explicit(const scene *s, int i, diagnostics *d)
+{
+  const nodal_body *b = nodal_body_of(s->bodies[i].body);
+  const material   *m = s->bodies[i].material;
+  char              path[300];
+  if (!b || s->job->solver->hybrid->integrator != HYBRID_SYMPLECTIC) return;
+  snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
+  const document_node *damping = document_find(node_of(s, i), "damping");
+  if (damping && damping->kind == DOCUMENT_MAPPING && damping->n > 0)
+    diagnostics_add_under(d, node_of(s, i), path, "damping", "integrator: symplectic takes forces of positions alone: leave it out, or take integrator: backward_euler");
+  if (!m || !tetrahedra_of(b)) return;
+  const double longest = longest_step(b, m);
+  if (s->job->time->step > longest)
+    diagnostics_add_under(d, node_of(s, i), path, NULL,
+                          "sound crosses its shortest edge, %g m, in %g s, and an explicit step of %g s would blow up: give time.step less than that, better half "
+                          "of it, or take solver.hybrid.integrator: backward_euler",
+                          b->length, longest, s->job->time->step);
+}
+
+/* Angular momentum that forces other than gravity's bring is not known apart from what backward Euler loses. */
+static void check_fix(const scene *s, int i, diagnostics *d)
+{
+  const nodal_body *b = nodal_body_of(s->bodies[i].body);
+  char              path[300];
+  if (!b || s->job->solver->hybrid->momentum_fix != HYBRID_FIX_RIGID) return;
+  static const char *const keys[] = {"load", "pressure", NULL};
+  snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
+  for (int k = 0; keys[k]; ++k)
+    if (document_find(node_of(s, i), keys[k]))
+      diagnostics_add_under(d, node_of(s, i), path, keys[k], "turns the body by as much as solver.hybrid.momentum_fix: rigid does not know: take momentum_fix: linear");
+  if (b->mass_damping > 0.0)
+    diagnostics_add_under(d, node_of(s, i), path, "damping", "of mass takes angular momentum that solver.hybrid.momentum_fix: rigid would give back: take momentum_fix: linear");
+}
+
+/* Triangles that cannot be sampled for cells as small as asked. */
+static PetscErrorCode check_cells(const scene *s, diagnostics *d)
+{
+  hybrid_contact c = {0};
+  PetscFunctionBegin;
+  const document_node *root = document_root(s->job->document), *solver = document_find(root, "solver");
+  const document_node *grid = document_find(solver ? document_find(solver, "hybrid") : NULL, "grid");
+  const PetscErrorCode code = hybrid_contact_create(s, &c);
+  hybrid_contact_destroy(&c);
+  if (!diagnostics_take(d, grid ? grid : root, "solver.hybrid.grid", "spacing", code)) PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const int before = diagnostics_count(d);
+  for (int i = 0; i < s->n_bodies; ++i) {
+    check_surface(s, i, d);
+    check_explicit(s, i, d);
+    check_fix(s, i, d);
+  }
+  if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode hybrid_describe(const scene *s, FILE *out)
+{
+  static const char *const words[] = {[HYBRID_TRANSFER_AUGURY] = "augury through a grid", [HYBRID_TRANSFER_PIC] = "velocities of a grid",
+                                      [HYBRID_TRANSFER_NONE] = "nothing through a grid"};
+  const hybrid_options    *o = s->job->solver->hybrid;
+  fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
+          o->impulses->is_on ? "geometric impulses" : "no impulses");
+  return PETSC_SUCCESS;
+}
