@@ -277,6 +277,8 @@ static void test_crossings(void **state)
   double         depth;
   assert_int_equal(crossings_of_boxes((const double[3]){2.0, 0.0, 0.0}, 1.0, &depth), 0);
   assert_int_equal(crossings_of_boxes((const double[3]){1.0, 0.0, 0.0}, 1.0, &depth), 0);     /* face on face */
+  assert_int_equal(crossings_of_boxes((const double[3]){1.0 - 0x1p-52, 0.0, 0.0}, 1.0, &depth), 0); /* the same, as rounding leaves it */
+  assert_true(crossings_of_boxes((const double[3]){1.0 - 0x1p-40, 0.0, 0.0}, 1.0, &depth) > 0);
   assert_int_equal(crossings_of_boxes((const double[3]){0.25, 0.25, 0.25}, 0.5, &depth), 0); /* inside */
   assert_int_equal(crossings_of_boxes((const double[3]){0.0, 0.0, 0.0}, 1.0, &depth), 0);    /* the same place */
   assert_true(crossings_of_boxes((const double[3]){0.5, 0.5, 0.5}, 1.0, &depth) > 0);        /* edges through edges */

@@ -4,23 +4,26 @@
 #include "sim/scene/scene_surfaces.h"
 
 static const char job_text[] =
-  "stickslip: 1\n"
-  "name: test\n"
-  "formulation: exact\n"
-  "gravity: [0, 0, -9.81]\n"
-  "time: {end: 0.1, step: 2.0e-3}\n"
-  "materials:\n"
-  "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
-  "  steel: {model: rigid, density: 2000}\n"
-  "bodies:\n"
-  "  sieve: {kind: kinematic, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [-1, -1, -0.5], max: [1, 1, -0.2]}},\n"
-  "          motion: {velocity: [0, 2, 0]}}\n"
-  "  ghost: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 2], radius: 0.1}}}\n"
-  "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.1}\n"
-  "  ball:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {sphere: {center: [1, 2, 3], radius: 0.2}},\n"
-  "          velocity: [1, 0, 0], angular_velocity: [0, 0, 3]}\n"
-  "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [0.4, 0, 0], v: [0, 0.6, 0], cells: [4, 6]}, mass_per_area: 0.2, stretch: 100, bending: 1.0e-5}\n"
-  "contact: {friction: 0.3, pairs: [{between: [sheet, sheet]}, {between: [block, ball], touch: false}]}\n";
+    "stickslip: 1\n"
+    "name: test\n"
+    "formulation: exact\n"
+    "gravity: [0, 0, -9.81]\n"
+    "time: {end: 0.1, step: 2.0e-3}\n"
+    "materials:\n"
+    "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
+    "  steel: {model: rigid, density: 2000}\n"
+    "bodies:\n"
+    "  sieve: {kind: kinematic, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [-1, -1, -0.5], max: [1, 1, "
+    "-0.2]}},\n"
+    "          motion: {velocity: [0, 2, 0]}}\n"
+    "  ghost: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 2], radius: 0.1}}}\n"
+    "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.1}\n"
+    "  ball:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {sphere: {center: [1, 2, 3], "
+    "radius: 0.2}},\n"
+    "          velocity: [1, 0, 0], angular_velocity: [0, 0, 3]}\n"
+    "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [0.4, 0, 0], v: [0, 0.6, 0], cells: [4, 6]}, mass_per_area: 0.2, "
+    "stretch: 100, bending: 1.0e-5}\n"
+    "contact: {friction: 0.3, pairs: [{between: [sheet, sheet]}, {between: [block, ball], touch: false}]}\n";
 
 static int of(const world *w, const char *name)
 {
@@ -47,8 +50,10 @@ static void test_topology(void **state)
     const int     i = of(&w, expected[k].name);
     const int64_t v = count(f->first_vertex, i), e = count(f->first_edge, i), t = count(f->first_triangle, i);
     assert_int_equal(v - e + t, expected[k].euler);
-    if (strcmp(expected[k].name, "ghost") == 0) assert_int_equal(v + e + t, 0);
-    else assert_true(t > 0);
+    if (strcmp(expected[k].name, "ghost") == 0)
+      assert_int_equal(v + e + t, 0);
+    else
+      assert_true(t > 0);
     if (expected[k].euler == 2) assert_int_equal(2 * e, 3 * t);
     for (int64_t a = f->first_vertex[i]; a < f->first_vertex[i + 1]; ++a) assert_int_equal(f->body[a], i);
     for (int64_t a = 3 * f->first_triangle[i]; a < 3 * f->first_triangle[i + 1]; ++a) assert_int_equal(f->body[f->triangle[a]], i);
@@ -58,7 +63,9 @@ static void test_topology(void **state)
   assert_int_equal(count(f->first_vertex, of(&w, "block")), 98);
   for (int64_t e = 0; e < f->n_edges; ++e) {
     assert_true(f->edge[2 * e] < f->edge[2 * e + 1]);
-    if (e > 0) assert_true(f->edge[2 * e - 2] < f->edge[2 * e] || (f->edge[2 * e - 2] == f->edge[2 * e] && f->edge[2 * e - 1] < f->edge[2 * e + 1]));
+    if (e > 0)
+      assert_true(f->edge[2 * e - 2] < f->edge[2 * e] ||
+                  (f->edge[2 * e - 2] == f->edge[2 * e] && f->edge[2 * e - 1] < f->edge[2 * e + 1]));
   }
   assert_true(f->meets[of(&w, "sheet") * f->n_bodies + of(&w, "sheet")]);
   assert_false(f->meets[of(&w, "block") * f->n_bodies + of(&w, "block")]);
@@ -86,7 +93,8 @@ static double volume6(const scene_surfaces *f, int i, const double *x)
 static void mean(const scene_surfaces *f, int i, const double *x, double m[3])
 {
   v3_set(m, 0, 0, 0);
-  for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) v3_axpy(m, 1.0 / (double)count(f->first_vertex, i), x + 3 * k);
+  for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k)
+    v3_axpy(m, 1.0 / (double)count(f->first_vertex, i), x + 3 * k);
 }
 
 /* After some steps everything is where its motion has brought it; oriented outwards. */
@@ -125,9 +133,11 @@ static void test_places(void **state)
   const int  block = of(&w, "block");
   body_nodes nodes;
   w.s->bodies[block].body->ops->nodes(w.s->bodies[block].body, &nodes);
-  for (int64_t k = f->first_vertex[block]; k < f->first_vertex[block + 1]; ++k) assert_memory_equal(x + 3 * k, nodes.x + 3 * (int64_t)f->node[k], 24);
+  for (int64_t k = f->first_vertex[block]; k < f->first_vertex[block + 1]; ++k)
+    assert_memory_equal(x + 3 * k, nodes.x + 3 * (int64_t)f->node[k], 24);
   assert_ok(scene_surfaces_rest(f, w.s, x));
-  for (int64_t k = f->first_vertex[block]; k < f->first_vertex[block + 1]; ++k) assert_memory_equal(x + 3 * k, nodes.rest + 3 * (int64_t)f->node[k], 24);
+  for (int64_t k = f->first_vertex[block]; k < f->first_vertex[block + 1]; ++k)
+    assert_memory_equal(x + 3 * k, nodes.rest + 3 * (int64_t)f->node[k], 24);
   memory_free(&x0);
   memory_free(&x);
   scene_surfaces_destroy(&f);
@@ -138,10 +148,11 @@ static void test_places(void **state)
 /* Without triangles all is empty, and can be asked for all the same. */
 static void test_nothing(void **state)
 {
-  static const char text[] = "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 0.1}\nmaterials:\n  steel: {model: rigid, density: 2000}\n"
+  static const char text[] = "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 0.1}\nmaterials:\n  steel: "
+                             "{model: rigid, density: 2000}\n"
                              "bodies:\n  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n";
-  world           w;
-  scene_surfaces *f;
+  world             w;
+  scene_surfaces   *f;
   (void)state;
   open_world(text, &w);
   assert_ok(scene_surfaces_create(w.s, &f));

@@ -47,7 +47,8 @@ bool           triangle_mesh_is_sound(const triangle_mesh_defects *d);
 /* One line for users about the worst defect: what, how many, where in space, what to do. "" if sound. */
 void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defects *d, size_t size, char *text);
 /* Pairs of triangles of a mesh with finite vertices that pass through each other: an edge of one begins and ends on different sides of
- * the other, beyond doubt by round-off, and does not miss it. Those that lie on each other, or touch with a corner, do not count.
+ * the other and does not miss it, exactly (segment_triangle.h), and it would take more than the rounding of coordinates to come out. Those
+ * that lie on each other, or touch with a corner, do not count.
  *   first [2]  the pair with the smallest numbers, -1 if there is none
  *   depth      the farthest that one of those edges would have to be moved to come out, past an end of its own or the rim of the triangle (at
  *              most the radius of the circle that fits in); 0 if there is none; may be NULL [m] */

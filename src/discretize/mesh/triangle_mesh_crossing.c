@@ -2,36 +2,13 @@
 #include "core/box_tree.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "discretize/mesh/segment_triangle.h"
 #include "discretize/mesh/triangle_mesh.h"
 #include <float.h>
 
-/* On which side of the plane abc is d: +1, -1, or 0 where round-off could decide. The bound is that of [Shewchuk1997]: a
- * few units in the last place of what the terms add up to without their signs. A point that a triangle shares gives exactly 0. */
-static int side_of(const double *a, const double *b, const double *c, const double *d)
-{
-  double u[3], v[3], w[3], determinant = 0.0, permanent = 0.0;
-  v3_sub(u, a, d), v3_sub(v, b, d), v3_sub(w, c, d);
-  for (int k = 0; k < 3; ++k) {
-    const int    i = (k + 1) % 3, j = (k + 2) % 3;
-    const double first = v[i] * w[j], second = v[j] * w[i];
-    determinant += u[k] * (first - second);
-    permanent += fabs(u[k]) * (fabs(first) + fabs(second));
-  }
-  if (!(fabs(determinant) > 8.0 * DBL_EPSILON * permanent)) return 0;
-  return determinant > 0.0 ? 1 : -1;
-}
-
-/* The ends are on different sides for certain, and the way between them does not miss the triangle for certain: where it meets the rim,
- * as parts that were drawn on one lattice like to do, the neighbour beyond the rim would say the same. */
-static bool goes_through(const double *p, const double *q, const double *const t[3])
-{
-  if (side_of(t[0], t[1], t[2], p) * side_of(t[0], t[1], t[2], q) >= 0) return false;
-  const int s[3] = {side_of(p, q, t[0], t[1]), side_of(p, q, t[1], t[2]), side_of(p, q, t[2], t[0])};
-  return s[0] * s[1] >= 0 && s[1] * s[2] >= 0 && s[2] * s[0] >= 0;
-}
-
-/* How far p, q, which goes through t, would have to be moved to come out: past one of its ends, or past the rim. */
-static double depth_in(const double *p, const double *q, const double *const t[3])
+/* How far p, q, which goes through t, would have to be moved to come out: past one of its ends, or past the rim. -1: an end is on the other
+ * side by no more than `slack`. */
+static double depth_in(const double *p, const double *q, const double *const t[3], double slack)
 {
   double e1[3], e2[3], n[3], a[3], x[3];
   v3_sub(e1, t[1], t[0]), v3_sub(e2, t[2], t[0]), v3_sub(a, p, t[0]), v3_sub(x, q, t[0]);
@@ -39,6 +16,7 @@ static double depth_in(const double *p, const double *q, const double *const t[3
   v3_scale(n, 1.0 / v3_norm(n), n);
   const double from = v3_dot(n, a), to = v3_dot(n, x);
   double       depth = fmin(fabs(from), fabs(to));
+  if (!(depth > slack)) return -1.0;
   for (int k = 0; k < 3; ++k) x[k] = p[k] + from / (from - to) * (q[k] - p[k]);
   for (int i = 0; i < 3; ++i) {
     double e[3], cross[3];
@@ -54,16 +32,25 @@ static void corners(const triangle_mesh *m, int64_t t, const double *x[3])
   for (int i = 0; i < 3; ++i) x[i] = m->x + 3 * (int64_t)m->tri[3 * t + i];
 }
 
+/* What parts that were drawn on one lattice may cross by, their coordinates being rounded: 16 units in the last place of the largest. */
+static double slack_of(const double *const x[2][3])
+{
+  double largest = 0.0;
+  for (int i = 0; i < 18; ++i) largest = fmax(largest, fabs(x[i / 9][i / 3 % 3][i % 3]));
+  return 16.0 * DBL_EPSILON * largest;
+}
+
 /* -1: they do not cross. */
 static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
 {
   const double *x[2][3];
-  double        depth = -1.0;
   corners(m, s, x[0]), corners(m, t, x[1]);
+  const double slack = slack_of((const double *const(*)[3])x);
+  double       depth = -1.0;
   for (int k = 0; k < 2; ++k)
     for (int i = 0; i < 3; ++i) {
-      const double *p = x[k][i], *q = x[k][(i + 1) % 3];
-      if (goes_through(p, q, x[1 - k])) depth = fmax(depth, depth_in(p, q, x[1 - k]));
+      const double *p = x[k][i], *q = x[k][(i + 1) % 3], *const *other = x[1 - k];
+      if (segment_meets_triangle(p, q, other[0], other[1], other[2]) == SEGMENT_PASSES) depth = fmax(depth, depth_in(p, q, other, slack));
     }
   return depth;
 }

@@ -89,7 +89,8 @@ PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out)
   }
   f->n_triangles = f->first_triangle[n];
   PetscCheck(n_nodes < INT32_MAX && 3 * f->n_triangles < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "surfaces of %lld nodes and %lld triangles are too many: make them coarser", (long long)n_nodes, (long long)f->n_triangles);
+             "surfaces of %lld nodes and %lld triangles are too many: make them coarser", (long long)n_nodes,
+             (long long)f->n_triangles);
   PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->body, &f->body));
   PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->node, &f->node));
   PetscCall(memory_alloc("surface triangles", 3 * f->n_triangles, sizeof *f->triangle, &f->triangle));
@@ -109,7 +110,8 @@ void scene_surfaces_destroy(scene_surfaces **out)
 {
   if (!out || !*out) return;
   scene_surfaces *f        = *out;
-  void           *arrays[] = {&f->first_vertex, &f->first_edge, &f->first_triangle, &f->body, &f->node, &f->edge, &f->triangle, &f->is_rigid, &f->meets};
+  void           *arrays[] = {&f->first_vertex, &f->first_edge, &f->first_triangle, &f->body, &f->node,
+                              &f->edge,         &f->triangle,   &f->is_rigid,       &f->meets};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
 }
@@ -123,8 +125,10 @@ PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, dou
     if (f->is_rigid[i]) s->bodies[i].body->ops->frame(s->bodies[i].body, t, 0.0, NULL, &pose);
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
       const double *own = one.x + 3 * (int64_t)f->node[k];
-      if (!f->is_rigid[i]) v3_copy(x + 3 * k, own);
-      else m3_mulv(x + 3 * k, pose.R, own), v3_axpy(x + 3 * k, 1.0, pose.c);
+      if (!f->is_rigid[i])
+        v3_copy(x + 3 * k, own);
+      else
+        m3_mulv(x + 3 * k, pose.R, own), v3_axpy(x + 3 * k, 1.0, pose.c);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -142,6 +146,13 @@ PetscErrorCode scene_surfaces_rest(const scene_surfaces *f, const scene *s, doub
 
 broad_phase_surfaces scene_surfaces_broad(const scene_surfaces *f)
 {
-  return (broad_phase_surfaces){.n_vertices = f->n_vertices, .n_points = f->n_vertices, .n_edges = f->n_edges, .n_triangles = f->n_triangles,
-                                .edge = f->edge, .triangle = f->triangle, .n_bodies = f->n_bodies, .body = f->body, .meets = f->meets};
+  return (broad_phase_surfaces){.n_vertices  = f->n_vertices,
+                                .n_points    = f->n_vertices,
+                                .n_edges     = f->n_edges,
+                                .n_triangles = f->n_triangles,
+                                .edge        = f->edge,
+                                .triangle    = f->triangle,
+                                .n_bodies    = f->n_bodies,
+                                .body        = f->body,
+                                .meets       = f->meets};
 }

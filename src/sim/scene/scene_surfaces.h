@@ -12,7 +12,7 @@ typedef struct {
   int32_t  n_bodies; /* of the scene */
   int64_t  n_vertices, n_edges, n_triangles;
   int64_t *first_vertex, *first_edge, *first_triangle; /* [n_bodies + 1] where the share of each body begins */
-  int32_t *body;     /* [n_vertices] number in the scene */
+  int32_t *body;                                       /* [n_vertices] number in the scene */
   int32_t *node;     /* [n_vertices] in its body_surface: its block of a body that deforms, else of what is fixed to the pose */
   int32_t *edge;     /* [n_edges][2] vertices, the low one first */
   int32_t *triangle; /* [n_triangles][3] vertices */
