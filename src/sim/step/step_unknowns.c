@@ -161,6 +161,49 @@ static PetscErrorCode assemble(const step_layout *l, int64_t **start, int32_t **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Number of each component of the global vector among the free ones, -1: it is not free. Where there are no followers. */
+static PetscErrorCode index_own(const step_unknowns *u, int32_t **index)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("free components", u->n_full, sizeof **index, index));
+  for (int64_t i = 0; i < u->n_full; ++i) (*index)[i] = -1;
+  for (int64_t i = 0; i < u->n; ++i) (*index)[u->own[i]] = (int32_t)i;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and columns of free components, of a matrix of blocks. */
+static PetscErrorCode select_blocks(const step_unknowns *u, const int64_t *start, const int32_t *col, const double *value, sparse_rows *M)
+{
+  int32_t *index, *to;
+  int64_t *row;
+  double  *picked;
+  PetscFunctionBegin;
+  PetscCall(index_own(u, &index));
+  PetscCall(memory_alloc("matrix of the step", u->n + 1, sizeof *row, &row));
+#pragma omp parallel for schedule(static) if (u->n > 1024)
+  for (int64_t i = 0; i < u->n; ++i) {
+    const int64_t block = u->own[i] / 3;
+    for (int64_t e = start[block]; e < start[block + 1]; ++e)
+      for (int c = 0; c < 3; ++c) row[i + 1] += index[3 * (int64_t)col[e] + c] >= 0;
+  }
+  for (int64_t i = 0; i < u->n; ++i) row[i + 1] += row[i];
+  PetscCall(memory_alloc("matrix of the step", row[u->n], sizeof *to, &to));
+  PetscCall(memory_alloc("matrix of the step", row[u->n], sizeof *picked, &picked));
+#pragma omp parallel for schedule(static) if (u->n > 1024)
+  for (int64_t i = 0; i < u->n; ++i) {
+    const int64_t block = u->own[i] / 3, r = u->own[i] % 3;
+    for (int64_t e = start[block], at = row[i]; e < start[block + 1]; ++e)
+      for (int c = 0; c < 3; ++c) {
+        const int32_t j = index[3 * (int64_t)col[e] + c];
+        if (j >= 0) to[at] = j, picked[at++] = value[9 * e + 3 * r + c];
+      }
+  }
+  PetscErrorCode code = sparse_rows_create("matrix of the step", u->n, u->n, row, to, picked, M);
+  memory_free(&index), memory_free(&row), memory_free(&to), memory_free(&picked);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, sparse_rows *M)
 {
   int64_t    *start;
@@ -169,12 +212,14 @@ PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, 
   sparse_rows full, half;
   PetscFunctionBegin;
   PetscCall(assemble(l, &start, &col, &value));
-  PetscErrorCode code = from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
+  const bool     is_picked = !u->is_all && l->led.n == 0;
+  PetscErrorCode code = is_picked ? select_blocks(u, start, col, value, M)
+                                  : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
   memory_free(&start);
   memory_free(&col);
   memory_free(&value);
   PetscCall(code);
-  if (u->is_all) PetscFunctionReturn(PETSC_SUCCESS);
+  if (u->is_all || is_picked) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sparse_rows_product(&full, &u->P, &half));
   sparse_rows_destroy(&full);
   PetscCall(sparse_rows_product(&u->PT, &half, M));

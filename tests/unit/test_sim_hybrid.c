@@ -1,0 +1,179 @@
+/* Steps of the formulation `hybrid`: momentum and angular momentum through contact, free motion without it, and that nothing ends up in
+ * anything else. */
+#include "formulation_fixture.h"
+#include <stdio.h>
+#include "contact/impulse/impulses.h"
+#include "core/math3.h"
+#include "discretize/nodal/nodal_body.h"
+#include "sim/scene/scene_surfaces.h"
+
+#define HEAD                                                                                                                       \
+  "stickslip: 1\nname: test\nformulation: hybrid\ngravity: [0, 0, 0]\n"                                                            \
+  "materials:\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 5.0e4, poisson_ratio: 0.3}\n"
+#define BLOCKS                                                                                                                     \
+  "bodies:\n"                                                                                                                      \
+  "  left: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, "          \
+  "velocity: [1, 0.1, 0], angular_velocity: [0, 0, 4]}\n"                                                                           \
+  "  right: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0.02, -0.05, -0.12], max: [0.22, 0.15, 0.08]}}, "       \
+  "velocity: [-1, 0, 0.2], angular_velocity: [1, 0, 0]}\n"
+
+static const nodal_body *nodal(const world *w, const char *name) { return nodal_body_of(w->s->bodies[scene_find_body(w->s, name)].body); }
+
+/* P, L about the origin, with what affine parts carry. */
+static void momenta(world *w, double P[3], double L[3])
+{
+  body_totals sum;
+  assert_ok(scene_totals(w->s, &sum));
+  v3_copy(P, sum.momentum);
+  for (int k = 0; k < 3; ++k) L[k] = sum.angular_momentum[k] + w->report.transfer.spin[k];
+}
+
+static double change(const double a[3], const double b[3])
+{
+  double d[3];
+  v3_sub(d, a, b);
+  return v3_norm(d);
+}
+
+/* Features that cross on the way from one end of a step to the other, or that do at its end. */
+typedef struct {
+  scene_surfaces *f;
+  impulses       *way;
+  double         *inverse_mass, *x0, *x1;
+} witness;
+
+static void call(world *w, witness *e)
+{
+  assert_ok(scene_surfaces_create(w->s, &e->f));
+  const int64_t n = e->f->n_vertices;
+  e->inverse_mass = calloc((size_t)n, sizeof(double));
+  e->x0 = calloc((size_t)(3 * n), sizeof(double)), e->x1 = calloc((size_t)(3 * n), sizeof(double));
+  for (int64_t i = 0; i < n; ++i) e->inverse_mass[i] = 1.0;
+  const broad_phase_surfaces all = scene_surfaces_broad(e->f);
+  assert_ok(impulses_create(&all, e->inverse_mass, &e->way));
+  assert_ok(scene_surfaces_place(e->f, w->s, 0.0, e->x0));
+}
+
+static void see(world *w, witness *e, double t)
+{
+  int64_t n;
+  assert_ok(scene_surfaces_place(e->f, w->s, t, e->x1));
+  assert_ok(impulses_count_meetings(e->way, e->x0, e->x1, &n));
+  assert_int_equal(n, 0);
+  memcpy(e->x0, e->x1, (size_t)(3 * e->f->n_vertices) * sizeof(double));
+}
+
+static void dismiss(witness *e)
+{
+  impulses_destroy(&e->way);
+  scene_surfaces_destroy(&e->f);
+  free(e->inverse_mass), free(e->x0), free(e->x1);
+}
+
+/* Two blocks that turn hit each other: what is kept, and how well. */
+static void check_momentum(const char *options, double P_error, double L_error)
+{
+  world   w;
+  witness e;
+  char    text[3000];
+  double  P0[3], L0[3], P[3], L[3];
+  int64_t points = 0;
+  snprintf(text, sizeof text, HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-9}, hybrid: %s}\n", options);
+  open_world(text, &w);
+  call(&w, &e);
+  body_totals sum;
+  assert_ok(scene_totals(w.s, &sum));
+  const double kinetic = sum.kinetic;
+  step(&w);
+  see(&w, &e, 0.0);
+  momenta(&w, P0, L0);
+  for (int k = 0; k < 60; ++k) {
+    step(&w);
+    see(&w, &e, 0.0);
+    points += w.report.transfer.points;
+  }
+  momenta(&w, P, L);
+  assert_true(points > 0 || strstr(options, "none"));
+  assert_true(nodal(&w, "left")->v[0] < 0.5); /* they have met */
+  assert_close(change(P, P0), 0.0, P_error * 8.0);
+  assert_close(change(L, L0), 0.0, L_error * 8.0);
+  assert_ok(scene_totals(w.s, &sum));
+  assert_true(sum.kinetic + sum.elastic < kinetic);
+  dismiss(&e);
+  close_world(&w);
+}
+
+static void test_momentum(void **state)
+{
+  (void)state;
+  check_momentum("{integrator: symplectic}", 1e-12, 1e-10);
+  check_momentum("{integrator: symplectic, grid: {hinders_sliding: false}}", 1e-12, 1e-10);
+  check_momentum("{momentum_fix: rigid}", 1e-12, 1e-10);
+  check_momentum("{momentum_fix: linear}", 1e-12, 1.0);
+  assert_no_leak();
+}
+
+/* Backward Euler in free flight changes angular momentum by dt sum m v' x v, with v' of the end, and nothing else [hybrid, sec. 5]. */
+static void test_backward_euler(void **state)
+{
+  (void)state;
+  world  w;
+  double P0[3], L0[3], P[3], L[3], expected[3] = {0.0, 0.0, 0.0};
+  open_world(HEAD "time: {end: 1, step: 4.0e-3}\nbodies:\n"
+                  "  one: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, "
+                  "velocity: [1, 0.1, 0], angular_velocity: [0, 0, 9]}\nsolver: {newton: {tolerance: 1.0e-10}}\n", &w);
+  for (int k = 0; k < 20; ++k) step(&w);
+  const nodal_body *b = nodal(&w, "one");
+  double           *v = malloc((size_t)(3 * b->n_nodes) * sizeof *v);
+  memcpy(v, b->v, (size_t)(3 * b->n_nodes) * sizeof *v);
+  momenta(&w, P0, L0);
+  step(&w);
+  assert_int_equal(w.report.transfer.points, 0);
+  for (int64_t i = 0; i < b->n_nodes; ++i) {
+    double moment[3];
+    v3_cross(moment, b->v + 3 * i, v + 3 * i);
+    v3_axpy(expected, 4e-3 * b->mass[i], moment);
+  }
+  momenta(&w, P, L);
+  assert_close(change(P, P0), 0.0, 1e-9);
+  assert_true(v3_norm(expected) > 1e-5);
+  v3_axpy(expected, 1.0, L0);
+  assert_close(change(L, expected), 0.0, 1e-9);
+  free(v);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* What is held stays where it is told to be, whatever hits it. */
+static void test_held(void **state)
+{
+  (void)state;
+  world   w;
+  witness e;
+  open_world(HEAD "time: {end: 1, step: 4.0e-3}\nbodies:\n"
+                  "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.18], radius: 0.1}}, velocity: [0, 0, -2]}\n"
+                  "  block: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.2, -0.2, -0.2], max: [0.2, 0.2, 0]}}, "
+                  "hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, -0.05]}}}]}\n"
+                  "contact: {friction: 0.5}\nsolver: {hybrid: {grid: {spacing: 0.02}}}\n", &w);
+  call(&w, &e);
+  const nodal_body *b = nodal(&w, "block"), *ball = nodal(&w, "ball");
+  double            lowest = INFINITY;
+  for (int k = 0; k < 60; ++k) {
+    step(&w);
+    see(&w, &e, 0.0);
+    for (int64_t i = 0; i < ball->n_nodes; ++i) lowest = fmin(lowest, ball->x[3 * i + 2]);
+  }
+  for (int64_t i = 0; i < b->n_nodes; ++i)
+    if (b->rest[3 * i + 2] < -0.05) assert_memory_equal(b->x + 3 * i, b->rest + 3 * i, 3 * sizeof(double));
+  assert_true(lowest < 0.01);
+  assert_true(lowest > -0.1);
+  dismiss(&e);
+  close_world(&w);
+  assert_no_leak();
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_momentum), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
