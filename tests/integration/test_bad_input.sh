@@ -183,12 +183,24 @@ material | no material is called "stel"; did you mean "steel"? | material: stel,
  | expected 1e-30 to 1e+30 kg | material: mist, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
 E2
 
+refuse "damping" '' '' <<'E2'
+damping.ratio | expected either `stiffness` (a time) or `ratio` and `frequency`, not both | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {stiffness: 0.1, ratio: 0.1, frequency: 2}
+damping.frequency | expected either `stiffness` (a time) or `ratio` and `frequency`, not both | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {stiffness: 0, frequency: 2}
+damping.ratio | needs `frequency` | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {ratio: 0.1}
+damping.frequency | needs `ratio` | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {frequency: 2}
+damping.form | there is none: give `stiffness`, or `ratio` and `frequency` | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {mass: 1, form: green}
+damping.form | is of kind fem: kind cloth has one form of damping; leave it out | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {stiffness: 0.1, form: spatial}
+damping.form | is of kind fem: kind rod has one form of damping; leave it out | kind: rod, material: rubber, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 4, section: {circle: 0.01}, damping: {stiffness: 0.1, form: green}
+E2
+
 # What the key tables alone refuse stops a job before its bodies are built.
 refuse "numbers out of range" '' '' <<'E2'
 grading.factor | >= 1 | kind: fem, material: rubber, spacing: 0.5, shape: {sphere: {center: [0, 0, 0], radius: 1}}, grading: {direction: [0, 0, 1], factor: 0.5}
 spacing | -1 is out of range: must be > 0 m | kind: fem, material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: -1
 mesh.scale | 0 is out of range | kind: fem, material: rubber, mesh: {path: good.msh, scale: 0}
 damping.mass | -1 is out of range: must be >= 0 | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {mass: -1}
+damping.frequency | 0 is out of range: must be > 0 Hz | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {ratio: 0.1, frequency: 0}
+damping.form | expected one of spatial, polar or green, got "rotated" | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {stiffness: 0.1, form: rotated}
 pressure[0].value | it must be finite | kind: fem, material: rubber, mesh: {path: good.msh}, pressure: [{value: .nan}]
 hold[0].axes[1] | expected one of x, y or z, got "q" | kind: fem, material: rubber, mesh: {path: good.msh}, hold: [{inside: {plane: {}}, axes: [x, q]}]
 mass | 0 is out of range: must be > 0 kg | kind: rigid, material: steel, mass: 0, shape: {mesh: {file: good.obj}}

@@ -195,9 +195,8 @@ static PetscErrorCode lump_masses(const triangle_mesh *m, double per_area, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode add_forces(nodal_body *b, const cloth_body_spec *spec, const cloth_links *l)
+static PetscErrorCode add_forces(nodal_body *b, const cloth_body_spec *spec, double beta, const cloth_links *l)
 {
-  const double beta  = spec->nodal.damping->stiffness;
   const double shear = isnan(spec->shear) ? spec->stretch : spec->shear;
   PetscFunctionBegin;
   if (spec->stretch > 0.0) PetscCall(springs_add(b, "springs", spec->stretch, beta, l->n_stretch, l->stretch));
@@ -222,7 +221,8 @@ static PetscErrorCode make_body(const body_request *r, const body_world *w, cons
   v3_copy(b->gravity, w->gravity);
   PetscCall(nodal_body_set_surface(b, m->n_triangles, m->tri));
   PetscCall(cloth_links_create(m, spec->sheet ? cells : NULL, &links));
-  const PetscErrorCode code = add_forces(b, spec, &links);
+  const double         beta = nodal_damping_beta(spec->nodal.damping, "cloth", r->node, r->path, d);
+  const PetscErrorCode code = add_forces(b, spec, beta, &links);
   cloth_links_destroy(&links);
   PetscCall(code);
   PetscCall(nodal_body_configure(b, &spec->nodal, r->node, r->path, d));

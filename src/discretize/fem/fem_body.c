@@ -178,7 +178,9 @@ static PetscErrorCode make_body(const body_request *r, const body_world *w, cons
   for (int64_t i = 0; i < 3 * n_triangles; ++i) triangles[i] = mesh->surface_vertex[mesh->surface->tri[i]];
   PetscCall(nodal_body_set_surface(b, n_triangles, triangles));
   memory_free(&triangles);
-  PetscCall(tetrahedra_add(b, r->material, spec->nodal.damping->stiffness, mesh->n_tets, mesh->tet));
+  const nodal_damping_form form = spec->nodal.damping->form < 0 ? NODAL_DAMPING_SPATIAL : (nodal_damping_form)spec->nodal.damping->form;
+  const double             beta = nodal_damping_beta(spec->nodal.damping, NULL, r->node, r->path, d);
+  PetscCall(tetrahedra_add_damped(b, r->material, form, beta, mesh->n_tets, mesh->tet));
   PetscCall(nodal_body_configure(b, &spec->nodal, r->node, r->path, d));
   PetscCall(nodal_body_finish(b));
   PetscFunctionReturn(PETSC_SUCCESS);

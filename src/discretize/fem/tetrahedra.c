@@ -1,17 +1,18 @@
 #include "discretize/fem/tetrahedra.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "discretize/fem/tetrahedra_damping.h"
+#include "discretize/fem/tetrahedra_lanes.h"
 #include <string.h>
 
 typedef struct {
-  const material *material;
-  double          beta, mu, lambda;
-  bool            is_definite; /* what of the tangent would not be is left out */
-  int64_t         n;
-  double         *volume;      /* [n] */
-  double         *gradient[9]; /* gradients of the shape functions of corners 1, 2, 3 (corner 0: minus their sum), [3 corner + k][n] */
-  double         *viscous_volume, *viscous_gradient[9]; /* the same at the start of the step, if beta > 0 */
-  double         *start[9];    /* deformation gradient at the start of the step, if the law asks for it */
+  const material    *material;
+  bool               is_definite; /* what of the tangent would not be is left out */
+  int64_t            n;
+  double            *volume;      /* [n] */
+  double            *gradient[9]; /* gradients of the shape functions of corners 1, 2, 3 (corner 0: minus their sum), [3 corner + k][n] */
+  double            *start[9];    /* deformation gradient at the start of the step, if the law asks for it */
+  tetrahedra_damping damping;
 } tetrahedra;
 
 /* Volume and gradients from corner positions x [12]; the determinant of the edges is 6 V. */
@@ -25,16 +26,11 @@ static double shape_gradients(const double x[12], double gradient[9])
   return det / 6.0;
 }
 
-static void corners(const int32_t *node, const double *x, double out[12])
-{
-  for (int a = 0; a < 4; ++a) v3_copy(out + 3 * a, x + 3 * (int64_t)node[a]);
-}
-
 void tetrahedra_lump(int64_t n, const int32_t *node, const double *x, double density, double *mass)
 {
   for (int64_t e = 0; e < n; ++e) {
     double c[12], gradient[9];
-    corners(node + 4 * e, x, c);
+    tetrahedra_corners(node + 4 * e, x, c);
     const double quarter = 0.25 * density * fabs(shape_gradients(c, gradient));
     for (int a = 0; a < 4; ++a) mass[node[4 * e + a]] += quarter;
   }
@@ -42,37 +38,12 @@ void tetrahedra_lump(int64_t n, const int32_t *node, const double *x, double den
 
 /* ---- one batch --------------------------------------------------------------------------------------------------------- */
 
-/* F = 1 + sum_a (u_a - u_0) grad N_a would lose nothing near rest, but needs displacements; differences of positions do as well. */
-static void deformation_gradients(const tetrahedra *t, int64_t first, int64_t n, const element_row *x, element_row *F)
-{
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const double *restrict g0 = t->gradient[j] + first, *restrict g1 = t->gradient[3 + j] + first, *restrict g2 = t->gradient[6 + j] + first;
-#pragma omp simd
-      for (int64_t e = 0; e < n; ++e)
-        F[3 * i + j][e] = (x[3 + i][e] - x[i][e]) * g0[e] + (x[6 + i][e] - x[i][e]) * g1[e] + (x[9 + i][e] - x[i][e]) * g2[e];
-    }
-}
-
-/* The same of element e alone, from its corners c [12]. */
+/* Of F of element e alone, from its corners c [12]. */
 static double gradient_entry(const tetrahedra *t, int64_t e, const double c[12], int i, int j)
 {
   double sum = 0.0;
   for (int a = 0; a < 3; ++a) sum += (c[3 * (a + 1) + i] - c[i]) * t->gradient[3 * a + j][e];
   return sum;
-}
-
-/* f of corners 1, 2, 3 from -volume P gradient. */
-static void corner_forces(int64_t n, const double *restrict volume, double *const *gradient, int64_t first, const element_row *P, element_row *f)
-{
-  for (int i = 0; i < 3; ++i) {
-    for (int a = 0; a < 3; ++a) {
-      const double *restrict g0 = gradient[3 * a] + first, *restrict g1 = gradient[3 * a + 1] + first, *restrict g2 = gradient[3 * a + 2] + first;
-#pragma omp simd
-      for (int64_t e = 0; e < n; ++e)
-        f[3 * (a + 1) + i][e] -= volume[first + e] * (P[3 * i][e] * g0[e] + P[3 * i + 1][e] * g1[e] + P[3 * i + 2][e] * g2[e]);
-    }
-  }
 }
 
 /* S_(ai)(bj) += dt^2 V e_i . dP(e_j (x) grad N_b) grad N_a, in principal axes: with h_a = V^T grad N_a and M = U^T dF V,
@@ -108,61 +79,23 @@ static void add_stiffness(const tetrahedra *t, int64_t first, int64_t n, double 
   }
 }
 
-static void viscous_stress(const tetrahedra *t, int64_t first, int64_t n, const element_row *v, element_row *stress)
-{
-#pragma omp simd
-  for (int64_t e = 0; e < n; ++e) {
-    double L[9];
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) {
-        L[3 * i + j] = 0.0;
-        for (int a = 0; a < 3; ++a) L[3 * i + j] += (v[3 * (a + 1) + i][e] - v[i][e]) * t->viscous_gradient[3 * a + j][first + e];
-      }
-    const double bulk = t->beta * t->lambda * (L[0] + L[4] + L[8]);
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) stress[3 * i + j][e] = t->beta * t->mu * (L[3 * i + j] + L[3 * j + i]) + (i == j ? bulk : 0.0);
-  }
-}
-
-/* S += dt beta v ( mu (g_a.g_b 1 + g_b g_a^T) + lambda g_a g_b^T ) */
-static void add_viscosity(const tetrahedra *t, int64_t first, int64_t n, double dt, element_row *S)
-{
-#pragma omp simd
-  for (int64_t e = 0; e < n; ++e) {
-    const double scale = dt * t->beta * t->viscous_volume[first + e];
-    double       g[9];
-    for (int k = 0; k < 9; ++k) g[k] = t->viscous_gradient[k][first + e];
-    for (int a = 0; a < 3; ++a)
-      for (int b = 0; b < 3; ++b) {
-        const double *ga = g + 3 * a, *gb = g + 3 * b, dot = ga[0] * gb[0] + ga[1] * gb[1] + ga[2] * gb[2];
-        for (int i = 0; i < 3; ++i)
-          for (int j = 0; j < 3; ++j)
-            S[9 * (4 * (a + 1) + b + 1) + 3 * i + j][e] += scale * (t->mu * ((i == j ? dot : 0.0) + gb[i] * ga[j]) + t->lambda * ga[i] * gb[j]);
-      }
-  }
-}
-
 static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
                         element_row *S)
 {
   const tetrahedra *t = context;
   element_row       F[9], start[9], P[9], U[9], V[9], dp[9], a[3], b[3];
-  deformation_gradients(t, first, n, x, F);
+  tetrahedra_gradients(t->gradient, first, n, x, F);
   for (int k = 0; k < 9 && t->start[0]; ++k) memcpy(start[k], t->start[k] + first, (size_t)n * sizeof(double));
   const int64_t bad = material_stress(t->material, n, ELEMENT_BATCH, t->start[0] ? start[0] : NULL, F[0], NULL, P[0], S ? U[0] : NULL, S ? V[0] : NULL, S ? dp[0] : NULL,
                                       S ? a[0] : NULL, S ? b[0] : NULL);
   if (bad < n) return bad;
   memset(f, 0, 12 * sizeof *f);
-  corner_forces(n, t->volume, t->gradient, first, (const element_row *)P, f);
+  tetrahedra_corner_forces(n, t->volume, t->gradient, first, (const element_row *)P, f);
   if (S && t->is_definite) material_tangent_project(t->material, n, ELEMENT_BATCH, dp[0], a[0], b[0]);
   if (S)
     add_stiffness(t, first, n, dt, (const element_row *)U, (const element_row *)V, (const element_row *)dp, (const element_row *)a,
                   (const element_row *)b, S);
-  if (t->beta > 0.0) {
-    viscous_stress(t, first, n, v, P);
-    corner_forces(n, t->viscous_volume, t->viscous_gradient, first, (const element_row *)P, f);
-    if (S) add_viscosity(t, first, n, dt, S);
-  }
+  tetrahedra_damping_add(&t->damping, first, n, dt, v, f, S);
   element_balance(4, n, f, S);
   return n;
 }
@@ -171,7 +104,7 @@ static void energy(const void *context, int64_t first, int64_t n, const element_
 {
   const tetrahedra *t = context;
   element_row       F[9];
-  deformation_gradients(t, first, n, x, F);
+  tetrahedra_gradients(t->gradient, first, n, x, F);
   material_energy(t->material, n, ELEMENT_BATCH, F[0], NULL, out);
   for (int64_t e = 0; e < n; ++e) out[e] *= t->volume[first + e];
 }
@@ -181,7 +114,7 @@ static void keep_start(tetrahedra *t, int64_t n, const int32_t *node, const doub
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < n; ++e) {
     double c[12];
-    corners(node + 4 * e, x, c);
+    tetrahedra_corners(node + 4 * e, x, c);
     for (int k = 0; k < 9; ++k) t->start[k][e] = gradient_entry(t, e, c, k / 3, k % 3);
   }
 }
@@ -198,14 +131,7 @@ static void begin_step(void *context, int64_t n, const int32_t *node, const doub
   tetrahedra *t = context;
   (void)v;
   if (t->start[0]) keep_start(t, n, node, x);
-  if (!(t->beta > 0.0)) return;
-#pragma omp parallel for schedule(static)
-  for (int64_t e = 0; e < n; ++e) {
-    double c[12], gradient[9];
-    corners(node + 4 * e, x, c);
-    t->viscous_volume[e] = fabs(shape_gradients(c, gradient)); /* an inverted element still only loses energy */
-    for (int k = 0; k < 9; ++k) t->viscous_gradient[k][e] = gradient[k];
-  }
+  tetrahedra_damping_begin(&t->damping, node, x);
 }
 
 static void set_definite(void *context, bool is_wanted) { ((tetrahedra *)context)->is_definite = is_wanted; }
@@ -213,11 +139,10 @@ static void set_definite(void *context, bool is_wanted) { ((tetrahedra *)context
 static void destroy(void **context)
 {
   tetrahedra *t = *context;
+  tetrahedra_damping_destroy(&t->damping);
   memory_free(&t->volume);
-  memory_free(&t->viscous_volume);
   for (int k = 0; k < 9; ++k) {
     memory_free(&t->gradient[k]);
-    memory_free(&t->viscous_gradient[k]);
     memory_free(&t->start[k]);
   }
   memory_free(context);
@@ -240,13 +165,15 @@ static PetscErrorCode allocate(tetrahedra *t)
   PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->volume));
   for (int k = 0; k < 9; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->gradient[k]));
   for (int k = 0; k < 9 && t->material->law->step; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->start[k]));
-  if (!(t->beta > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->viscous_volume));
-  for (int k = 0; k < 9; ++k) PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->viscous_gradient[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, double beta, int64_t n, const int32_t *node)
+{
+  return tetrahedra_add_damped(b, m, NODAL_DAMPING_SPATIAL, beta, n, node);
+}
+
+PetscErrorCode tetrahedra_add_damped(nodal_body *b, const material *m, nodal_damping_form form, double beta, int64_t n, const int32_t *node)
 {
   element_set *set;
   tetrahedra  *t;
@@ -255,12 +182,14 @@ PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, double beta, int
   PetscCall(nodal_body_add_set(b, &ops, n, node, &set));
   PetscCall(memory_alloc("tetrahedra", 1, sizeof *t, &t));
   set->context = t;
-  *t           = (tetrahedra){.material = m, .beta = beta, .n = n};
-  material_small_strain(m, &t->mu, &t->lambda);
+  *t           = (tetrahedra){.material = m, .n = n};
   PetscCall(allocate(t));
+  t->damping = (tetrahedra_damping){.form = form, .beta = beta, .n = n, .volume = t->volume, .gradient = t->gradient};
+  material_small_strain(m, &t->damping.mu, &t->damping.lambda);
+  PetscCall(tetrahedra_damping_create(&t->damping));
   for (int64_t e = 0; e < n; ++e) {
     double c[12], gradient[9];
-    corners(set->node + 4 * e, b->rest, c);
+    tetrahedra_corners(set->node + 4 * e, b->rest, c);
     t->volume[e] = shape_gradients(c, gradient);
     PetscCheck(t->volume[e] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "tetrahedron %d of %s has volume %g m^3: expected more than 0",
                (int)set->original[e], b->base.name, t->volume[e]);
@@ -300,7 +229,7 @@ bool tetrahedra_stress(const nodal_body *b, int64_t node, double sigma[9])
   for (int64_t e = 0; set && e < set->n; ++e) {
     const int32_t *v = set->node + 4 * e;
     if (v[0] != node && v[1] != node && v[2] != node && v[3] != node) continue;
-    corners(v, b->x, c);
+    tetrahedra_corners(v, b->x, c);
     if (!add_cauchy(set->context, e, c, sigma, &volume)) return false;
   }
   if (!(volume > 0.0)) return false;

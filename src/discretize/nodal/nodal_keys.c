@@ -3,15 +3,6 @@
 #include "core/memory.h"
 #include "discretize/nodal/pressure.h"
 
-static const key_spec damping_keys[] = {
-  {.name = "mass", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, mass), .unit = "1/s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "alpha: resists every motion, as a thick fluid around the body would"},
-  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, stiffness), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "beta: resists deformation, in proportion to the elastic stiffness at small strains"},
-  {.name = NULL}};
-const key_table nodal_damping_table = {.name = "bodies.damping", .help = "Damping forces -alpha M v - beta K v; turning the body costs nothing of the second.",
-                                       .size = sizeof(nodal_damping_spec), .keys = damping_keys};
-
 static const key_spec pressure_keys[] = {
   {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_pressure_spec, inside), .table = &shape_table, .is_optional = true,
    .help = "on surface triangles whose corners are all in this shape, or on it, at the start; if not given, on all"},

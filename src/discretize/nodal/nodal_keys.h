@@ -5,10 +5,8 @@
 #include "core/key_table.h"
 #include "discretize/mesh/shape.h"
 #include "discretize/nodal/nodal_body.h"
+#include "discretize/nodal/nodal_damping.h"
 
-typedef struct {
-  double mass, stiffness; /* alpha [1/s], beta [s] */
-} nodal_damping_spec;
 typedef struct {
   const shape_spec *inside; /* NULL: everywhere */
   double            value;  /* Pa */
@@ -23,7 +21,7 @@ typedef struct {
   key_list                  load; /* N/kg besides gravity: three texts */
 } nodal_spec;
 
-extern const key_table nodal_damping_table, nodal_pressure_table;
+extern const key_table nodal_pressure_table;
 /* Keys of a spec T with a nodal_spec called `nodal`. */
 /* clang-format off */
 #define NODAL_KEYS(T)                                                                                                              \

@@ -122,7 +122,7 @@ static PetscErrorCode make_body(rod_body *b, const body_request *r, const body_w
   b->base.name         = r->name;
   b->natural           = *spec->natural;
   b->mass_damping      = spec->damping->mass;
-  b->stiffness_damping = spec->damping->stiffness;
+  b->stiffness_damping = nodal_damping_beta(spec->damping, "rod", r->node, r->path, d);
   v3_copy(b->gravity, w->gravity);
   rod_section_of(spec->section, spec->stiffness, r->material, &b->section);
   check_keys(spec, r, d);
