@@ -7,8 +7,8 @@ WARN     := -Wall -Wextra -Werror -Wno-unknown-pragmas -Wshadow -Wstrict-prototy
 WARN     += -Wno-psabi
 # --cflags-only-I: petsc's --cflags leaks -D_FORTIFY_SOURCE=2, which breaks -O0 and sanitizers
 CPPFLAGS := -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null)
-# What PETSc links to counts as named: its LAPACK, whichever that is.
-LIBS      = -Wl,--copy-dt-needed-entries $(shell pkg-config --libs $(PKG) 2>/dev/null) -lmetis -lz -lm
+# LAPACK by name: whichever there is, as PETSc takes it.
+LIBS      = $(shell pkg-config --libs $(PKG) 2>/dev/null) -lmetis -llapack -lblas -lz -lm
 CC       := $(if $(filter tsan,$(PROFILE)),OMPI_CC=clang mpicc,mpicc)
 COMMON   := -std=gnu11 -g -fopenmp -fno-math-errno $(WARN)
 ifeq ($(PROFILE),release)

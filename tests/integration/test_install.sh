@@ -56,7 +56,7 @@ C
 expected="plane_r_slide $("$program" --version | sed -n '1s/^stickslip //p')"
 eval "mpicc -std=gnu11 -fopenmp client.c -o shared $(pkg-config --cflags --libs stickslip)" >out 2>&1 || { cat out; fail "link with the shared library"; }
 eval "mpicc -std=gnu11 -fopenmp client.c -o static $(pkg-config --cflags --libs stickslip | sed 's/-lstickslip/-l:libstickslip.a/') \
-  $(pkg-config --libs yaml-0.1 libpng expat zlib) -lmetis -lm" >out 2>&1 || { cat out; fail "link with the static library"; }
+  $(pkg-config --libs yaml-0.1 libpng expat zlib) -lmetis -llapack -lblas -lm" >out 2>&1 || { cat out; fail "link with the static library"; }
 readelf -d static | grep -q libstickslip && fail "the static program wants the shared library"
 for p in shared static; do
   status 0 env LD_LIBRARY_PATH="$root/lib" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_create_session_dirs=0 \
