@@ -139,6 +139,8 @@ static const bad_job bad[] = {
   {18, "  z: {quantity: position}", "18:", "wants a body"},
   {18, "  z: {quantity: extent, body: ball, direction: [1, 0, 0]}", "18:", "kind mpm, mac, fem, cloth or rod"},
   {18, "  z: {quantity: self_crossing, body: ball}", "18:38", "wants a body of kind fem or cloth"},
+  {18, "  z: {quantity: intersections, body: ball}", "18:38", "wants a body that is touched as triangles"},
+  {18, "  z: {quantity: intersections, other: ball}", "18:", "wants a body beside it"},
   {18, "  z: {quantity: gradient_error, body: ball, expected: [0, 0, 0]}", "18:39", "wants a body of kind fem"},
   {18, "  z: {quantity: velocity_error, body: ball, expected: [0, 0, 0]}", "18:39", "wants a body of kind mpm, mac, fem, cloth or rod"},
   {18, "  z: {quantity: self_crossing}", "18:", "wants a body"},

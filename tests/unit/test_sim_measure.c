@@ -418,6 +418,38 @@ static void contacts_between_two(void **state)
   bench_close(&b);
 }
 
+/* Two blocks that overlap by a corner, with a ball within one of them that is touched as a level set. */
+static void surfaces_meet(void **state)
+{
+  static const char text[] = "stickslip: 1\nname: pair\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
+                             "materials: {steel: {model: rigid, density: 1}, soft: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
+                             "bodies:\n"
+                             "  a: {kind: fem, material: soft, spacing: 0.5, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
+                             "  b: {kind: fem, material: soft, spacing: 0.3, shape: {box: {min: [0.9, 0.93, 0.97], max: [2, 2, 2]}}}\n"
+                             "  c: {kind: fem, material: soft, spacing: 0.3, shape: {box: {min: [3, 0, 0], max: [4, 1, 1]}}}\n"
+                             "  d: {kind: rigid, material: steel, shape: {sphere: {center: [0.1, 0, 0], radius: 1}}}\n"
+                             "measure:\n"
+                             "  all:  {quantity: intersections}\n"
+                             "  of_a: {quantity: intersections, body: a}\n"
+                             "  in_a: {quantity: intersections, body: a, other: a}\n"
+                             "  a_b:  {quantity: intersections, body: a, other: b}\n"
+                             "  b_a:  {quantity: intersections, body: b, other: a}\n"
+                             "  of_c: {quantity: intersections, body: c}\n";
+  bench             b;
+  const step_report report = {0};
+  (void)state;
+  bench_open(&b, text, NULL);
+  bench_record(&b, 1, &report);
+  const double all = last_of(&b, "all");
+  assert_true(all >= 6.0); /* three edges from a corner each go through one face or more */
+  expect("of_a", all, 0);
+  expect("a_b", all, 0);
+  expect("b_a", all, 0);
+  expect("in_a", 0.0, 0);
+  expect("of_c", 0.0, 0);
+  bench_close(&b);
+}
+
 /* --- when ---------------------------------------------------------------------------------------------------------------- */
 
 /* A multiple of `every` is met once, whatever the steps: also when their length changes on the way. */
@@ -443,5 +475,5 @@ static void what_is_due_is_due_once(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(nodes_are_followed), cmocka_unit_test(rigid_bodies_turn), cmocka_unit_test(flow_keeps_the_books),
-          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(bodies_come_apart), cmocka_unit_test(heaps_are_round_or_not), cmocka_unit_test(contacts_between_two),
+          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(bodies_come_apart), cmocka_unit_test(heaps_are_round_or_not), cmocka_unit_test(contacts_between_two), cmocka_unit_test(surfaces_meet),
           cmocka_unit_test(what_is_due_is_due_once))

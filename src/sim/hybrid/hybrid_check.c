@@ -3,6 +3,7 @@
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/nodal/nodal_keys.h"
 #include "sim/hybrid/hybrid_contact.h"
+#include "sim/scene/scene_intersections.h"
 
 static const document_node *node_of(const scene *s, int i)
 {
@@ -108,6 +109,8 @@ PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
     check_fix(s, i, d);
   }
   if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
+  /* Impulses keep apart what is apart. */
+  if (!s->job->solver->hybrid->allow_intersections) PetscCall(scene_intersections_check(s, "say solver.hybrid.allow_intersections: true", d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

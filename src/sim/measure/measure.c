@@ -5,7 +5,7 @@
 #include "io/sealed_file.h"
 #include "sim/measure/measure_flow.h"
 #include "sim/measure/measure_quantity.h"
-#include "sim/scene/scene.h"
+#include "sim/scene/scene_intersections.h"
 
 /* A measure and where it is written. */
 typedef struct {
@@ -174,6 +174,7 @@ PetscErrorCode measures_destroy(measures **m)
     code                     = code ? code : one;
     vector_field_destroy(&(*m)->entry[i].k.expected);
     measure_flow_close(&(*m)->entry[i].k);
+    scene_intersections_destroy(&(*m)->entry[i].k.intersections);
   }
   memory_free(&(*m)->entry);
   memory_free(m);

@@ -43,14 +43,21 @@ static void check_keys(const subject *s)
 /* What touches: links do, not the whole that they are of. */
 static bool is_touched(const scene_body *b) { return !b->kind->ops->parts && !b->kind->ops->is_shapeless; }
 
+static bool has_triangles(const body *b)
+{
+  body_surface one = {0};
+  if (b->ops->surface) b->ops->surface(b, &one);
+  return one.n_triangles > 0;
+}
+
 static unsigned what_is(const scene_body *b)
 {
   return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
          (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) |
-         (b->whole >= 0 ? OF_LINK : 0u) | (is_touched(b) ? OF_TOUCHED : 0u);
+         (b->whole >= 0 ? OF_LINK : 0u) | (is_touched(b) ? OF_TOUCHED : 0u) | (has_triangles(b->body) ? OF_TRIANGLES : 0u);
 }
 
-static void check_kind(const subject *s, int b)
+static void check_kind(const subject *s, const char *key, int b)
 {
   static const struct {
     const char *kind;
@@ -61,9 +68,13 @@ static void check_kind(const subject *s, int b)
   char        words[200] = "";
   int         n = 0;
   if (s->quantity->of == 0 || what_is(&s->scene->bodies[b]) & s->quantity->of) return;
+  if (s->quantity->of & OF_TRIANGLES) {
+    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a body that is touched as triangles: of kind fem or cloth, or with contact_surface: mesh", s->quantity->name);
+    return;
+  }
   if (s->quantity->of & (OF_LINK | OF_TOUCHED)) {
     const bool is_link = s->quantity->of & OF_LINK;
-    diagnostics_add_under(s->d, s->item->node, s->path, "body", "quantity %s wants a link%s of an articulated body: body: NAME.LINK", s->quantity->name,
+    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a link%s of an articulated body: body: NAME.LINK", s->quantity->name,
                           is_link ? "" : " with a shape");
     return;
   }
@@ -73,7 +84,7 @@ static void check_kind(const subject *s, int b)
     const size_t used = strlen(words);
     snprintf(words + used, sizeof words - used, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", fit[i]);
   }
-  diagnostics_add_under(s->d, s->item->node, s->path, "body", "quantity %s wants a body of kind %s", s->quantity->name, words);
+  diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a body of kind %s", s->quantity->name, words);
 }
 
 /* -1 after a complaint, or if none is given. */
@@ -131,8 +142,8 @@ PetscErrorCode measures_check(const scene *s, diagnostics *d)
     check_keys(&one);
     const int b = check_name(&one, "body", spec->body);
     const int other = check_name(&one, "other", spec->other);
-    if (b >= 0) check_kind(&one, b);
-    if (other >= 0 && one.quantity->of & OF_TOUCHED) check_kind(&one, other);
+    if (b >= 0) check_kind(&one, "body", b);
+    if (other >= 0 && one.quantity->of & (OF_TOUCHED | OF_TRIANGLES)) check_kind(&one, "other", other);
     PetscCall(check_values(&one));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,7 @@
 /* Quantities of contacts. */
 #include "sim/measure/measure_quantity.h"
 #include "sim/measure/patch.h"
-#include "sim/scene/scene.h"
+#include "sim/scene/scene_intersections.h"
 
 static contact_points_view points_of(const measure_moment *now) { return contact_points_get(now->formulation->points); }
 
@@ -71,4 +71,25 @@ PetscErrorCode measure_friction_work(const measure_moment *now, measure *k, doub
   (void)k;
   *value = now->report->friction_work;
   return PETSC_SUCCESS;
+}
+
+/* Is one of its two bodies asked for, or both? */
+static bool is_of(const measure *k, const scene_surfaces *all, const intersection *i)
+{
+  const int a = all->body[all->edge[2 * (int64_t)i->edge]], b = all->body[all->triangle[3 * (int64_t)i->triangle]];
+  if (k->body < 0) return true;
+  return k->other < 0 ? a == k->body || b == k->body : (a == k->body && b == k->other) || (a == k->other && b == k->body);
+}
+
+PetscErrorCode measure_intersections(const measure_moment *now, measure *k, double *value)
+{
+  const intersection *list;
+  int64_t             bad, n, count = 0;
+  PetscFunctionBegin;
+  if (!k->intersections) PetscCall(scene_intersections_create(now->scene, &k->intersections));
+  const scene_surfaces *all = k->intersections->surfaces;
+  PetscCall(scene_intersections_find(k->intersections, now->scene, now->clock.time, &bad, &n, &list));
+  for (int64_t i = 0; i < n; ++i) count += is_of(k, all, &list[i]);
+  *value = bad < 0 ? (double)count : NAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

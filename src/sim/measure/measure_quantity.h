@@ -17,7 +17,7 @@ enum {
   TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
 };
 /* What a body must be one of; 0: anything. */
-enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64, OF_LINK = 128, OF_TOUCHED = 256 };
+enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64, OF_LINK = 128, OF_TOUCHED = 256, OF_TRIANGLES = 512 };
 
 /* name, unit, what it is of, keys it wants, keys it takes besides, help */
 #define QUANTITY_TABLE(X)                                                                                                                       \
@@ -62,6 +62,10 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(self_crossing, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle would have to be " \
     "moved to come out, which is at most what fits into the triangle; found from the geometry alone")                                           \
+  X(intersections, "1", OF_TRIANGLES, 0, TAKE_BODY | TAKE_OTHER,                                                                                    \
+    "pairs of an edge and a triangle that have a point in common, exactly, at the end of a step: of all surfaces of triangles that may touch, "   \
+    "and of those that deform with themselves; of a body, or of it and `other` (the same body: with itself) alone. What touches counts. Found "   \
+    "from the geometry alone; bodies that are touched as level sets have no share in it")                                                         \
   X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
     "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
     "`point`: 1 is the front")                                                                                                                  \
@@ -120,6 +124,7 @@ struct measure {
   vector_field           *expected;  /* NULL: none */
   double                  reference; /* of run_out: the extent when the run began */
   struct measure_flow    *flow;      /* of flow_rate */
+  struct scene_intersections *intersections; /* of intersections; NULL until first asked for */
 };
 
 #define X(name, unit, of, wants, takes, help) PetscErrorCode measure_##name(const measure_moment *now, measure *k, double *value);

@@ -1,0 +1,125 @@
+#include "sim/scene/scene_intersections.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+enum { SHOWN = 3 }; /* features of two bodies that are named */
+
+static PetscErrorCode create(const scene *s, bool all_selves, scene_intersections **out)
+{
+  scene_intersections *f;
+  bool                *meets;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("intersections", 1, sizeof *f, &f));
+  *out = f;
+  PetscCall(scene_surfaces_create(s, &f->surfaces));
+  const int64_t n = f->surfaces->n_bodies;
+  PetscCall(memory_alloc("intersections", 3 * f->surfaces->n_vertices, sizeof *f->x, &f->x));
+  PetscCall(memory_alloc("intersections", n * n, sizeof *meets, &meets));
+  if (n > 0) memcpy(meets, f->surfaces->meets, (size_t)(n * n) * sizeof *meets);
+  for (int64_t i = 0; i < n && all_selves; ++i) meets[i * n + i] |= !f->surfaces->is_rigid[i];
+  broad_phase_surfaces all = scene_surfaces_broad(f->surfaces);
+  all.meets                = meets;
+  PetscCall(intersections_create(&all, &f->finder));
+  memory_free(&meets);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_intersections_create(const scene *s, scene_intersections **out)
+{
+  PetscFunctionBegin;
+  PetscCall(create(s, true, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void scene_intersections_destroy(scene_intersections **f)
+{
+  if (!f || !*f) return;
+  intersections_destroy(&(*f)->finder);
+  scene_surfaces_destroy(&(*f)->surfaces);
+  memory_free(&(*f)->x);
+  memory_free(f);
+}
+
+PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, double t, int64_t *bad, int64_t *n,
+                                        const intersection **list)
+{
+  PetscFunctionBegin;
+  PetscCall(scene_surfaces_place(f->surfaces, s, t, f->x));
+  PetscCall(intersections_find(f->finder, f->x, bad, n, list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the start of a run ---------------------------------------------------------------------------------------------------- */
+
+/* What two bodies have in common. */
+typedef struct {
+  int64_t n;
+  int     n_shown;
+  char    text[SHOWN * 160];
+} meeting;
+
+/* Where the edge meets the triangle's plane, or its middle if it is in it: a place to look at. */
+static void place_of(const scene_intersections *f, const intersection *i, double out[3])
+{
+  const int32_t *e = f->surfaces->edge + 2 * (int64_t)i->edge, *t = f->surfaces->triangle + 3 * (int64_t)i->triangle;
+  const double  *p = f->x + 3 * (int64_t)e[0], *q = f->x + 3 * (int64_t)e[1], *a = f->x + 3 * (int64_t)t[0];
+  double         u[3], v[3], n[3], from[3], to[3];
+  v3_sub(u, f->x + 3 * (int64_t)t[1], a), v3_sub(v, f->x + 3 * (int64_t)t[2], a);
+  v3_cross(n, u, v);
+  v3_sub(from, p, a), v3_sub(to, q, a);
+  const double hp = v3_dot(n, from), hq = v3_dot(n, to), s = hp / (hp - hq);
+  for (int k = 0; k < 3; ++k) out[k] = p[k] + (s >= 0.0 && s <= 1.0 ? s : 0.5) * (q[k] - p[k]);
+}
+
+static void describe(const scene *s, const scene_intersections *f, const intersection *i, meeting *m)
+{
+  const scene_surfaces *all = f->surfaces;
+  const int32_t        *e   = all->edge + 2 * (int64_t)i->edge;
+  const int32_t         of = all->body[e[0]], in = all->body[all->triangle[3 * (int64_t)i->triangle]];
+  const size_t          used = strlen(m->text);
+  double                x[3];
+  if (m->n_shown++ >= SHOWN) return;
+  place_of(f, i, x);
+  snprintf(m->text + used, sizeof m->text - used, "%s edge %d-%d of \"%.40s\" and triangle %lld of \"%.40s\" at (%.5g, %.5g, %.5g)",
+           used > 0 ? "," : "", all->node[e[0]], all->node[e[1]], s->bodies[of].name,
+           (long long)(i->triangle - all->first_triangle[in]), s->bodies[in].name, x[0], x[1], x[2]);
+}
+
+static void complain(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
+{
+  const document_node *bodies = document_find(document_root(s->job->document), "bodies");
+  const int            whole  = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
+  char                 path[300], other[100] = "itself";
+  snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
+  if (a != b) snprintf(other, sizeof other, "\"%.90s\"", s->bodies[b].name);
+  diagnostics_add_under(
+      d, document_find(bodies, s->bodies[whole].name), path, NULL,
+      "its surface meets %s as the run starts, and touching counts: %lld pairs of an edge and a triangle,%s%s. %s, or %s", other,
+      (long long)m->n, m->text, m->n > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
+}
+
+PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d)
+{
+  scene_intersections *f;
+  const intersection  *list;
+  int64_t              n, bad;
+  meeting             *pair;
+  PetscFunctionBegin;
+  PetscCall(create(s, false, &f));
+  PetscCall(scene_intersections_find(f, s, 0.0, &bad, &n, &list));
+  PetscCall(memory_alloc("intersections", n > 0 ? (int64_t)s->n_bodies * s->n_bodies : 0, sizeof *pair, &pair));
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t a = f->surfaces->body[f->surfaces->edge[2 * (int64_t)list[i].edge]],
+                  b = f->surfaces->body[f->surfaces->triangle[3 * (int64_t)list[i].triangle]];
+    meeting *m      = &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
+    ++m->n;
+    describe(s, f, &list[i], m);
+  }
+  for (int a = 0; a < s->n_bodies && n > 0; ++a)
+    for (int b = a; b < s->n_bodies; ++b)
+      if (pair[a * s->n_bodies + b].n > 0) complain(s, a, b, &pair[a * s->n_bodies + b], remedy, d);
+  memory_free(&pair);
+  scene_intersections_destroy(&f);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

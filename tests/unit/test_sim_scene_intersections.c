@@ -1,0 +1,129 @@
+/* Where surfaces of a scene meet: of whom, when, and what is said of it before a run. */
+#include "formulation_fixture.h"
+#include "core/math3.h"
+#include "discretize/nodal/nodal_body.h"
+#include "sim/scene/scene_intersections.h"
+
+/* A wall comes to a block by 2 m/s; a ball below it, turned; `high` is placed by %s. */
+static const char job_text[] =
+    "stickslip: 1\n"
+    "name: test\n"
+    "formulation: exact\n"
+    "time: {end: 1, step: 1.0e-3}\n"
+    "materials:\n"
+    "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
+    "  steel: {model: rigid, density: 2000}\n"
+    "bodies:\n"
+    "  wall: {kind: kinematic, contact_surface: mesh, surface_spacing: 0.3, shape: {box: {min: [0.5, -1, -1], max: [0.7, 1, 1]}}, "
+    "motion: {velocity: [-2, 0, 0]}}\n"
+    "  low:  {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.1}\n"
+    "  high: {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, %s], max: [0.25, 0.25, 0.8]}}, spacing: 0.11}\n"
+    "  ball: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {sphere: {center: [0.2, 0.2, "
+    "-0.3], radius: 0.2}}}\n"
+    "contact: {friction: 0.3%s}\n";
+
+static void open_at(const char *z, const char *pairs, world *w)
+{
+  char text[4096];
+  snprintf(text, sizeof text, job_text, z, pairs);
+  open_world(text, w);
+}
+
+static int64_t count(const world *w, scene_intersections *f, double t, const char *a, const char *b)
+{
+  const intersection *list;
+  int64_t             n, bad, found = 0;
+  const int           one = scene_find_body(w->s, a), two = scene_find_body(w->s, b);
+  assert_ok(scene_intersections_find(f, w->s, t, &bad, &n, &list));
+  assert_int_equal(bad, -1);
+  for (int64_t i = 0; i < n; ++i) {
+    const int of = f->surfaces->body[f->surfaces->edge[2 * list[i].edge]],
+              in = f->surfaces->body[f->surfaces->triangle[3 * list[i].triangle]];
+    found += (of == one && in == two) || (of == two && in == one);
+  }
+  return found;
+}
+
+static void test_whose(void **state)
+{
+  world                w;
+  scene_intersections *f;
+  (void)state;
+  open_at("0.35", "", &w);
+  assert_ok(scene_intersections_create(w.s, &f));
+  assert_true(count(&w, f, 0.0, "low", "high") > 0);
+  assert_int_equal(count(&w, f, 0.0, "low", "ball"), 0);
+  assert_int_equal(count(&w, f, 0.0, "low", "low"), 0);
+  /* the wall reaches the block at 0.05 s, and the other at 0.125 s */
+  assert_int_equal(count(&w, f, 0.0499, "wall", "low"), 0);
+  assert_true(count(&w, f, 0.0501, "wall", "low") > 0);
+  assert_int_equal(count(&w, f, 0.1249, "wall", "high"), 0);
+  assert_true(count(&w, f, 0.1251, "wall", "high") > 0);
+  /* the ball, moved up to the block, and the block's bottom pushed through its top */
+  rigid_body *ball = rigid_body_of(w.s->bodies[scene_find_body(w.s, "ball")].body);
+  rigid_body_displace(ball, (const double[6]){0, 0, 0.11, 0.3, 0.2, 0.1});
+  assert_true(count(&w, f, 0.0, "low", "ball") > 0);
+  nodal_body *low = (nodal_body *)nodal_body_of(w.s->bodies[scene_find_body(w.s, "low")].body);
+  for (int64_t k = 0; k < low->n_nodes; ++k)
+    if (fabs(low->x[3 * k] - 0.2) + fabs(low->x[3 * k + 1] - 0.2) + fabs(low->x[3 * k + 2]) < 1e-12) low->x[3 * k + 2] = 0.5;
+  assert_true(count(&w, f, 0.0, "low", "low") > 0);
+  assert_int_equal(count(&w, f, 0.0, "high", "high"), 0);
+  low->x[4] = INFINITY;
+  const intersection *list;
+  int64_t             n, bad;
+  assert_ok(scene_intersections_find(f, w.s, 0.0, &bad, &n, &list));
+  assert_true(bad >= 0 && f->surfaces->body[bad] == scene_find_body(w.s, "low"));
+  scene_intersections_destroy(&f);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* What is said before a run: nothing where all is apart, or who must not touch does. */
+static void test_check(void **state)
+{
+  static const struct {
+    const char *z, *pairs, *said[4];
+  } cases[] = {
+      {"0.4001", "", {NULL}},
+      {"0.4",
+       "",
+       {"bodies.low: its surface meets \"high\" as the run starts", " pairs of an edge and a triangle, edge ", ", 0.4)",
+        "Move one of them away, or pray"}},
+      {"0.35",
+       "",
+       {"bodies.low: its surface meets \"high\"", " of \"low\" and triangle ", " of \"high\" at (0.", " and others. Move"}},
+      {"0.35", ", pairs: [{between: [low, high], touch: false}]", {NULL}},
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    world w;
+    open_at(cases[k].z, cases[k].pairs, &w);
+    assert_ok(scene_intersections_check(w.s, "pray", w.d));
+    assert_int_equal(diagnostics_count(w.d), cases[k].said[0] ? 1 : 0);
+    for (int i = 0; i < 4 && cases[k].said[i]; ++i)
+      if (!strstr(diagnostics_text(w.d, 0), cases[k].said[i]))
+        fail_msg("no \"%s\" in: %s", cases[k].said[i], diagnostics_text(w.d, 0));
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+/* A body is to know of itself only where it says so. */
+static void test_self(void **state)
+{
+  (void)state;
+  for (int knows = 0; knows < 2; ++knows) {
+    world w;
+    open_at("0.5", knows ? ", pairs: [{between: [low, low]}]" : "", &w);
+    nodal_body *low = (nodal_body *)nodal_body_of(w.s->bodies[scene_find_body(w.s, "low")].body);
+    for (int64_t k = 0; k < low->n_nodes; ++k)
+      if (fabs(low->x[3 * k] - 0.2) + fabs(low->x[3 * k + 1] - 0.2) + fabs(low->x[3 * k + 2]) < 1e-12) low->x[3 * k + 2] = 0.45;
+    assert_ok(scene_intersections_check(w.s, "pray", w.d));
+    assert_int_equal(diagnostics_count(w.d), knows);
+    if (knows) assert_non_null(strstr(diagnostics_text(w.d, 0), "meets itself as the run starts"));
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_whose), cmocka_unit_test(test_check), cmocka_unit_test(test_self))
