@@ -9,7 +9,7 @@ static const double HELD_WEIGHT = 10.0; /* of obstacles, per area, over the mean
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
-  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid, &b->rigids, &b->x0, &b->v, &b->A, &b->normal, &b->v_free, &b->held, &b->affine};
+  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid, &b->rigids, &b->x0, &b->x1_held, &b->v, &b->A, &b->normal, &b->v_free, &b->held, &b->affine};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   scene_surfaces_destroy(&b->surfaces);
 }
@@ -147,7 +147,7 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   } arrays[] = {{&b->mass, 1, sizeof(double)},   {&b->inverse_mass, 1, sizeof(double)}, {&b->rigid, 1, sizeof(int32_t)},
                 {&b->x0, 3, sizeof(double)},     {&b->v, 3, sizeof(double)},            {&b->A, 9, sizeof(double)},
                 {&b->normal, 3, sizeof(double)}, {&b->v_free, 3, sizeof(double)},       {&b->held, 1, sizeof(uint8_t)},
-                {&b->affine, 9, sizeof(double)}};
+                {&b->affine, 9, sizeof(double)}, {&b->x1_held, 3, sizeof(double)}};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
     PetscCall(memory_alloc("boundary", arrays[k].width * n, (size_t)arrays[k].size, arrays[k].array));
   PetscCall(list_rigids(b, s));
@@ -228,6 +228,7 @@ PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l)
     double             half[9];
     m3_mul(half, frame->R, own->inertia);
     m3_mul_nt(b->rigids[r].inertia, half, frame->R);
+    for (int k = 0; k < 9 && own->rotation == RIGID_MIDPOINT; ++k) b->rigids[r].inertia[k] *= 2.0; /* its end turns by twice as much */
   }
   find_normals(b);
   find_held(b, l);
@@ -250,17 +251,20 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
     const scene_body *own = &l->scene->bodies[f->body[k]];
     if (own->frame < 0) {
       v3_copy(b->v + 3 * k, l->v + 3 * (own->body->first_block + f->node[k]));
+      for (int i = 0; i < 3; ++i) b->x1_held[3 * k + i] = b->x0[3 * k + i] + l->dt * b->v[3 * k + i];
       m3_copy(b->A + 9 * k, b->affine + 9 * k);
     } else {
       const rigid_frame *f0 = &l->frames0[own->frame], *f1 = &l->frames[own->frame];
       const double      *V = f1->v, *W = f1->w;
-      double             arm[3], X[3];
+      double             arm[3];
       v3_sub(arm, b->x0 + 3 * k, f0->c);
       rigid_motion(V, W, arm, b->v + 3 * k, b->A + 9 * k);
       if (b->rigid[k] < 0) { /* where it will be is prescribed */
-        m3_mulv_t(X, f0->R, arm);
-        m3_mulv(arm, f1->R, X);
-        for (int i = 0; i < 3; ++i) b->v[3 * k + i] = (f1->c[i] + arm[i] - b->x0[3 * k + i]) / l->dt;
+        body_surface outline;
+        own->body->ops->surface(own->body, &outline);
+        m3_mulv(b->x1_held + 3 * k, f1->R, outline.x + 3 * (int64_t)f->node[k]);
+        v3_axpy(b->x1_held + 3 * k, 1.0, f1->c);
+        for (int i = 0; i < 3; ++i) b->v[3 * k + i] = (b->x1_held[3 * k + i] - b->x0[3 * k + i]) / l->dt;
       }
     }
   }

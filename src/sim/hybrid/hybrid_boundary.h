@@ -14,7 +14,7 @@
 typedef struct {
   int    body;     /* in the scene */
   body  *system;
-  double mass, inertia[9]; /* in the world, at the start of the step, about its centre */
+  double mass, inertia[9]; /* of its unknown velocities: in the world, at the start of the step, about its centre */
 } hybrid_rigid;
 
 typedef struct {
@@ -28,6 +28,7 @@ typedef struct {
   double   edge;         /* mean edge of surfaces that deform, of all if none does [m] */
   /* The step under way. */
   double  *x0;           /* [n_vertices][3] */
+  double  *x1_held;      /* [n_vertices][3] where obstacles will be, and nodes that are held */
   double  *v, *A;        /* [n_vertices][3], [n_vertices][9] */
   double  *normal;       /* [n_vertices][3] outwards, weighted by area, of length 1; 0 where that says nothing */
   double  *v_free;       /* [n_vertices][3] as gathered */

@@ -2,6 +2,8 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "discretize/rigid/rigid_body.h"
+#include "sim/hybrid/hybrid_check.h"
 #include <string.h>
 
 static const double THICKNESS = 0.05; /* of the mean edge, if not given */
@@ -25,6 +27,54 @@ static PetscErrorCode create_grid(const scene *s, hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode list_walls(const scene *s, hybrid_contact *c)
+{
+  int most = 0, n;
+  PetscFunctionBegin;
+  for (int i = 0; i < s->n_bodies; ++i) most += hybrid_half_spaces(s->bodies[i].body, &n) ? n : 0;
+  PetscCall(memory_alloc("walls", most, sizeof *c->wall, &c->wall));
+  PetscCall(memory_alloc("walls", most, sizeof *c->wall_solid, &c->wall_solid));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const convex_solid *solid = hybrid_half_spaces(s->bodies[i].body, &n);
+    for (int k = 0; solid && k < n; ++k) {
+      c->wall[c->n_walls].body    = i;
+      c->wall_solid[c->n_walls++] = solid + k;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the vertices of a rigid body end that moves with v, w: body_ops.frame is what makes the step permanent, too. */
+static void place_rigid(void *context, int32_t r, const double v[3], const double w[3], double *x1)
+{
+  const hybrid_contact *c    = context;
+  const scene_surfaces *f    = c->boundary.surfaces;
+  const hybrid_rigid   *own  = &c->boundary.rigids[r];
+  const double          u[6] = {v[0], v[1], v[2], w[0], w[1], w[2]};
+  body_surface          outline;
+  rigid_frame           pose;
+  own->system->ops->frame(own->system, c->l->t, c->l->dt, u, &pose);
+  own->system->ops->surface(own->system, &outline);
+  for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
+    m3_mulv(x1 + 3 * k, pose.R, outline.x + 3 * (int64_t)f->node[k]);
+    v3_axpy(x1 + 3 * k, 1.0, pose.c);
+  }
+}
+
+static PetscErrorCode create_impulses(const scene *s, hybrid_contact *c)
+{
+  const int n = s->n_bodies;
+  PetscFunctionBegin;
+  PetscCall(list_walls(s, c));
+  PetscCall(memory_alloc("laws of impulses", (int64_t)n * n, sizeof *c->law, &c->law));
+  PetscCall(memory_alloc("rigid bodies", c->boundary.n_rigids, sizeof *c->rigid, &c->rigid));
+  for (int i = 0; i < n * n; ++i) c->law[i] = (impulse_law){s->laws[i].friction, s->laws[i].restitution};
+  const impulse_scene all = {scene_surfaces_broad(c->boundary.surfaces), c->boundary.inverse_mass, c->boundary.n_rigids, c->n_walls,
+                             c->boundary.rigid, c->law, place_rigid, c};
+  PetscCall(impulses_create(&all, &c->impulses));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
 {
   const hybrid_impulses *o = s->job->solver->hybrid->impulses;
@@ -33,12 +83,7 @@ PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
   const scene_surfaces *f = c->boundary.surfaces;
   c->thickness            = isfinite(o->thickness) ? o->thickness : THICKNESS * c->boundary.edge;
   PetscCall(create_grid(s, c));
-  if (o->is_on && f->n_triangles > 0) {
-    PetscCall(memory_alloc("laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->law, &c->law));
-    for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) c->law[i].friction = s->laws[i].friction;
-    const impulse_scene all = {.surfaces = scene_surfaces_broad(f), .inverse_mass = c->boundary.inverse_mass, .law = c->law};
-    PetscCall(impulses_create(&all, &c->impulses));
-  }
+  if (o->is_on && f->n_triangles > 0) PetscCall(create_impulses(s, c));
   PetscCall(memory_alloc("boundary", f->n_triangles, sizeof *c->is_active, &c->is_active));
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->v_old, &c->v_old));
   PetscCall(memory_alloc("boundary", 9 * f->n_vertices, sizeof *c->A_old, &c->A_old));
@@ -51,7 +96,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   augury_destroy(&c->grid);
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
-  memory_free(&c->law);
+  memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
   memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -105,25 +150,61 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   remember(c);
   PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, &done));
   hybrid_boundary_settle(b, l, c->v_old, c->A_old, c->dx, c->vu);
+  c->has_acted = true;
   report->transfer.iterations = done.iterations;
   report->transfer.points     = augury_n_points(c->grid);
   report->transfer.left       = done.left;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rigid bodies and walls as they are at the start, and how they move. */
+static void set_movers(hybrid_contact *c, const step_layout *l)
+{
+  const hybrid_boundary *b = &c->boundary;
+  for (int r = 0; r < b->n_rigids; ++r) {
+    const hybrid_rigid *own = &b->rigids[r];
+    impulse_rigid      *to  = &c->rigid[r];
+    *to = (impulse_rigid){.inverse_mass = 1.0 / own->mass, .is_cayley = rigid_body_of(own->system)->rotation == RIGID_MIDPOINT};
+    v3_copy(to->center, l->frames0[l->scene->bodies[own->body].frame].c);
+    (void)m3_inverse(to->inverse_inertia, own->inertia);
+    v3_copy(to->v, c->vu + 6 * r);
+    v3_copy(to->w, c->vu + 6 * r + 3);
+  }
+  for (int k = 0; k < c->n_walls; ++k) {
+    impulse_wall      *to   = &c->wall[k];
+    const int          i    = l->scene->bodies[to->body].frame;
+    const rigid_frame *pose = &l->frames0[i];
+    const double      *n    = c->wall_solid[k]->normal;
+    double             foot[3];
+    v3_scale(foot, c->wall_solid[k]->offset, n);
+    m3_mulv(to->normal, pose->R, n);
+    m3_mulv(to->point, pose->R, foot);
+    v3_axpy(to->point, 1.0, pose->c);
+    v3_sub(to->v, l->frames[i].c, pose->c);
+    v3_scale(to->v, 1.0 / l->dt, to->v);
+  }
+}
+
 static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                  step_report *report)
 {
   hybrid_boundary      *b   = &c->boundary;
-  const impulse_options own = {c->thickness, isfinite(o->impulses->stiffness) ? o->impulses->stiffness : INFINITY,
-                               o->impulses->max_iterations};
-  const impulse_step    step = {.dt = l->dt, .x0 = b->x0, .v = b->v};
+  const impulse_options own = {c->thickness, isfinite(o->impulses->stiffness) ? o->impulses->stiffness : INFINITY, o->impulses->max_iterations};
+  const impulse_step    now = {l->dt, b->x0, b->v, c->rigid, c->wall, b->x1_held};
   PetscFunctionBegin;
-  PetscCall(impulses_solve(c->impulses, &own, &step, verdict, &c->report));
+  set_movers(c, l);
+  PetscCall(impulses_solve(c->impulses, &own, &now, verdict, &c->report));
+  for (int r = 0; r < b->n_rigids; ++r) {
+    c->has_acted = c->has_acted || memcmp(c->rigid[r].v, c->vu + 6 * r, 3 * sizeof(double)) != 0 ||
+                   memcmp(c->rigid[r].w, c->vu + 6 * r + 3, 3 * sizeof(double)) != 0;
+    v3_copy(c->vu + 6 * r, c->rigid[r].v);
+    v3_copy(c->vu + 6 * r + 3, c->rigid[r].w);
+  }
   report->linear_iterations += c->report.n_iterations;
   report->fallbacks += c->report.n_zone_rounds;
-  report->transfer.meetings   = c->report.n_meetings;
-  report->transfer.zone_nodes = c->report.n_zone_nodes;
+  report->contact.friction_work = c->report.friction_work;
+  report->transfer.meetings     = c->report.n_meetings;
+  report->transfer.zone_nodes   = c->report.n_zone_nodes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,6 +214,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
   c->has_acted = false;
+  c->l         = l;
   if (b->surfaces->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(hybrid_boundary_begin(b, l));
   hybrid_boundary_gather(b, l);
@@ -147,7 +229,8 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   timer_begin(TIMER_FRICTION);
   if (c->impulses && verdict->code == STEP_OK) PetscCall(push_apart(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);
-  c->has_acted = memcmp(b->v, b->v_free, (size_t)(3 * b->surfaces->n_vertices) * sizeof *b->v) != 0;
+  for (int64_t k = 0; k < b->surfaces->n_vertices && !c->has_acted; ++k)
+    c->has_acted = b->rigid[k] < 0 && memcmp(b->v + 3 * k, b->v_free + 3 * k, 3 * sizeof *b->v) != 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,7 +14,12 @@ typedef struct {
   augury         *grid;          /* NULL: nothing goes through a grid */
   augury_near    *near;
   impulses       *impulses;      /* NULL: there are none */
+  int             n_walls;
+  impulse_wall   *wall;          /* [n_walls] half-spaces of obstacles */
+  const convex_solid **wall_solid;
   impulse_law    *law;           /* [n_bodies][n_bodies] */
+  impulse_rigid  *rigid;         /* [n_rigids] */
+  const step_layout *l;          /* of the step under way */
   bool           *is_active;     /* [n_triangles] */
   double         *v_old, *A_old; /* [n_vertices][3], [9]: before what is done next */
   double         *vu;            /* [n_rigids][6] velocities of rigid bodies */
