@@ -12,7 +12,8 @@
   X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
   X(STEP_DROPPED, -6, "dropped, to save the state before it in time")                           \
   X(STEP_FRICTION, -7, "no impulses were found that obey the law of friction")                   \
-  X(STEP_TURNED, -8, "a particle turned too far for its material's law in one step")
+  X(STEP_TURNED, -8, "a particle turned too far for its material's law in one step") \
+  X(STEP_IMPACT, -9, "surfaces could not be kept apart")
 typedef enum {
 #define X(name, number, text) name = number,
   STEP_VERDICT_TABLE(X)

@@ -49,8 +49,8 @@ static void call(world *w, witness *e)
   e->inverse_mass = calloc((size_t)n, sizeof(double));
   e->x0 = calloc((size_t)(3 * n), sizeof(double)), e->x1 = calloc((size_t)(3 * n), sizeof(double));
   for (int64_t i = 0; i < n; ++i) e->inverse_mass[i] = 1.0;
-  const broad_phase_surfaces all = scene_surfaces_broad(e->f);
-  assert_ok(impulses_create(&all, e->inverse_mass, &e->way));
+  const impulse_scene all = {.surfaces = scene_surfaces_broad(e->f), .inverse_mass = e->inverse_mass};
+  assert_ok(impulses_create(&all, &e->way));
   assert_ok(scene_surfaces_place(e->f, w->s, 0.0, e->x0));
 }
 

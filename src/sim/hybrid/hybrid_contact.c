@@ -34,8 +34,10 @@ PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
   c->thickness            = isfinite(o->thickness) ? o->thickness : THICKNESS * c->boundary.edge;
   PetscCall(create_grid(s, c));
   if (o->is_on && f->n_triangles > 0) {
-    const broad_phase_surfaces all = scene_surfaces_broad(f);
-    PetscCall(impulses_create(&all, c->boundary.inverse_mass, &c->impulses));
+    PetscCall(memory_alloc("laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->law, &c->law));
+    for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) c->law[i].friction = s->laws[i].friction;
+    const impulse_scene all = {.surfaces = scene_surfaces_broad(f), .inverse_mass = c->boundary.inverse_mass, .law = c->law};
+    PetscCall(impulses_create(&all, &c->impulses));
   }
   PetscCall(memory_alloc("boundary", f->n_triangles, sizeof *c->is_active, &c->is_active));
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->v_old, &c->v_old));
@@ -49,6 +51,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   augury_destroy(&c->grid);
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
+  memory_free(&c->law);
   memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -115,9 +118,10 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
 {
   hybrid_boundary      *b   = &c->boundary;
   const impulse_options own = {c->thickness, isfinite(o->impulses->stiffness) ? o->impulses->stiffness : INFINITY,
-                               l->scene->job->contact->friction, 0.0, o->impulses->max_iterations};
+                               o->impulses->max_iterations};
+  const impulse_step    step = {.dt = l->dt, .x0 = b->x0, .v = b->v};
   PetscFunctionBegin;
-  PetscCall(impulses_solve(c->impulses, &own, b->x0, l->dt, b->v, verdict, &c->report));
+  PetscCall(impulses_solve(c->impulses, &own, &step, verdict, &c->report));
   report->linear_iterations += c->report.n_iterations;
   report->fallbacks += c->report.n_zone_rounds;
   report->transfer.meetings   = c->report.n_meetings;

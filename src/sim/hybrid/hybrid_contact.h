@@ -14,6 +14,7 @@ typedef struct {
   augury         *grid;          /* NULL: nothing goes through a grid */
   augury_near    *near;
   impulses       *impulses;      /* NULL: there are none */
+  impulse_law    *law;           /* [n_bodies][n_bodies] */
   bool           *is_active;     /* [n_triangles] */
   double         *v_old, *A_old; /* [n_vertices][3], [9]: before what is done next */
   double         *vu;            /* [n_rigids][6] velocities of rigid bodies */

@@ -1,0 +1,149 @@
+/* Geometric impulses among vertices, rigid bodies that carry some, what is held, and walls. */
+#include "core/quaternion.h"
+#include "core/team.h"
+#include "flying_boxes.h"
+
+static boxes  w;
+static double ends_of[3 * MOST * BOX_NODES];
+
+static void all_laws(double friction, double restitution)
+{
+  for (int k = 0; k < (MOST + 1) * (MOST + 1); ++k) w.law[k] = (impulse_law){friction, restitution};
+}
+
+/* Box b becomes rigid: mass and inertia any, the motion that of its throw, without the noise. */
+static void make_rigid(int b, double speed, uint64_t seed, bool is_held)
+{
+  impulse_rigid *r    = &w.carrier[w.n_rigid];
+  const int      from = b * BOX_NODES;
+  double         D[9], R[9], RD[9], turn[3], V[3] = {0.0};
+  *r = (impulse_rigid){.is_cayley = b % 2};
+  for (int i = 0; i < BOX_NODES; ++i) {
+    w.rigid[from + i] = w.n_rigid;
+    v3_axpy(r->center, 1.0 / BOX_NODES, w.x + 3 * (from + i));
+    v3_axpy(V, 1.0 / BOX_NODES, w.v + 3 * (from + i));
+    w.v[3 * (from + i)] = NAN; /* nobody is to look at these */
+    w.inverse_mass[from + i] = NAN;
+  }
+  ++w.n_rigid;
+  if (is_held) return;
+  v3_copy(r->v, V);
+  for (int k = 0; k < 3; ++k) r->w[k] = 0.5 * speed * random_normal(seed, (uint64_t)b, 10 + (uint64_t)k);
+  r->inverse_mass = 1.0 / BOX_NODES;
+  random_direction(seed, (uint64_t)b, 20, turn);
+  rotation_exp(R, turn);
+  m3_zero(D);
+  for (int k = 0; k < 3; ++k) D[4 * k] = random_range(seed, (uint64_t)b, 30 + (uint64_t)k, 3.0, 9.0) / BOX_NODES;
+  m3_mul(RD, R, D);
+  m3_mul_nt(r->inverse_inertia, RD, R);
+  for (int p = 0; p < 3; ++p)
+    for (int q = 0; q < p; ++q) r->inverse_inertia[3 * p + q] = r->inverse_inertia[3 * q + p];
+}
+
+static void hold(int b)
+{
+  for (int i = b * BOX_NODES; i < (b + 1) * BOX_NODES; ++i) w.inverse_mass[i] = 0.0, v3_set(w.v + 3 * i, 0.0, 0.0, 0.0);
+}
+
+/* A corner of two planes below the boxes, of the body after the last. */
+static void add_walls(void)
+{
+  w.n_walls = 2;
+  w.wall[0] = (impulse_wall){.point = {0.0, 0.0, -0.1}, .normal = {0.0, 0.0, 1.0}, .body = w.n};
+  w.wall[1] = (impulse_wall){.point = {-0.1, 0.0, 0.0}, .normal = {0.8, 0.6, 0.0}, .body = w.n};
+  v3_axpy(w.wall[1].point, -0.1, w.wall[1].normal);
+}
+
+static double lowest_over_walls(const double *x)
+{
+  double lowest = INFINITY, d[3];
+  for (int k = 0; k < w.n_walls; ++k)
+    for (int i = 0; i < w.n * BOX_NODES; ++i) {
+      v3_sub(d, x + 3 * i, w.wall[k].point);
+      lowest = fmin(lowest, v3_dot(d, w.wall[k].normal));
+    }
+  return lowest;
+}
+
+/* Momentum of each body that is not held. */
+static void body_momenta(double *P)
+{
+  memset(P, 0, 3 * MOST * sizeof *P);
+  for (int i = 0; i < w.n * BOX_NODES; ++i)
+    if (w.rigid[i] < 0 && w.inverse_mass[i] > 0.0) v3_axpy(P + 3 * w.body[i], 1.0 / w.inverse_mass[i], w.v + 3 * i);
+    else if (w.rigid[i] >= 0 && i % BOX_NODES == 0 && w.carrier[w.rigid[i]].inverse_mass > 0.0)
+      v3_axpy(P + 3 * w.body[i], 1.0 / w.carrier[w.rigid[i]].inverse_mass, w.carrier[w.rigid[i]].v);
+}
+
+static bool is_mobile(int b)
+{
+  const int i = b * BOX_NODES;
+  return w.rigid[i] >= 0 ? w.carrier[w.rigid[i]].inverse_mass > 0.0 : w.inverse_mass[i] > 0.0;
+}
+
+/* Each contact in its cone; without zones, what contacts gave to a body is what it got. */
+static void judge_contacts(const impulses *a, const double *P0, double mu, bool has_zones)
+{
+  double                 given[3 * MOST] = {0.0}, P1[3 * MOST];
+  int64_t                n;
+  const impulse_contact *c = impulses_contacts(a, &n);
+  assert_true(n > 0);
+  for (int64_t i = 0; i < n; ++i) {
+    double normal_part[3];
+    v3_sub(normal_part, c[i].impulse, c[i].friction);
+    assert_true(c[i].pressed > 0.0);
+    assert_close(v3_norm(c[i].normal), 1.0, 1e-14);
+    assert_true(v3_norm(normal_part) <= c[i].pressed * (1 + 1e-14));
+    assert_true(v3_norm(c[i].friction) <= mu * c[i].pressed * (1 + 1e-14));
+    assert_true(v3_dot(normal_part, c[i].normal) > 0.0);
+    for (int side = 0; side < 2; ++side)
+      if (c[i].body[side] < w.n) v3_axpy(given + 3 * c[i].body[side], side ? -1.0 : 1.0, c[i].impulse);
+  }
+  body_momenta(P1);
+  for (int b = 0; b < w.n && !has_zones; ++b)
+    for (int k = 0; k < 3 && is_mobile(b); ++k) assert_close(P1[3 * b + k] - P0[3 * b + k], given[3 * b + k], 1e-10);
+}
+
+/* Boxes of every kind, with walls in every other case: see flying_boxes.h for what is judged of their ways. */
+static void nothing_meets_whatever_it_is(void **state)
+{
+  (void)state;
+  int n_with_zones = 0, n_without = 0;
+  for (uint64_t c = 0; c < 16; ++c) {
+    const impulse_options o = {.thickness = c % 3 ? 0.02 : 0.0, .stiffness = 10.0, .max_iterations = c % 4 == 3 ? 2 : 60};
+    const double          mu = c % 2 ? 0.4 : 0.0;
+    const int             n  = 2 + (int)(c % 4) * 2;
+    double                P0[3], L0[3], P1[3], L1[3], of_bodies[3 * MOST];
+    impulses             *a;
+    bool                  has_held = false;
+    throw(&w, n, 4.0, 100 + c);
+    all_laws(mu, 0.0);
+    if (c % 5 == 3) hold(0), has_held = true;
+    for (int b = c % 5 == 3; b < n; ++b)
+      if (c < 4 || (b + (int)c) % 3 == 1) make_rigid(b, 4.0, c, c % 5 == 4 && b == n - 1 && (has_held = true));
+    if (c % 4 == 2) add_walls(), has_held = true;
+    momentum(&w, P0, L0);
+    body_momenta(of_bodies);
+    const double         energy = kinetic(&w), lowest = fmin(lowest_over_walls(w.x), 1e-3 * o.thickness);
+    const impulse_report r      = solve_and_judge(&w, &o, ends_of, &a);
+    print_message("%d boxes, %d rigid: %lld rounds, %lld meetings, %lld near, %lld zones of %lld nodes in %lld rounds; "
+                  "energy %.4f, work %.4g of normal, %.4g of friction, %.4g of zones\n",
+                  n, w.n_rigid, (long long)r.n_iterations, (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones,
+                  (long long)r.n_zone_nodes, (long long)r.n_zone_rounds, kinetic(&w) / energy, r.normal_work / energy,
+                  r.friction_work / energy, r.zone_work / energy);
+    momentum(&w, P1, L1);
+    for (int k = 0; k < 3 && !has_held; ++k) assert_close(P1[k], P0[k], 1e-12 * n * BOX_NODES);
+    /* What is held here stands still: all work is on what moves. */
+    assert_close(kinetic(&w), energy + r.normal_work + r.friction_work + r.zone_work, 1e-11 * energy);
+    assert_true(r.friction_work <= 0.0);
+    if (o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12));
+    if (w.n_walls > 0) assert_true(lowest_over_walls(ends_of) >= 0.5 * lowest);
+    judge_contacts(a, of_bodies, mu, r.n_zones > 0);
+    n_with_zones += r.n_zones > 0, n_without += r.n_zones == 0;
+    impulses_destroy(&a);
+  }
+  assert_true(n_with_zones > 0 && n_without > 0);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(nothing_meets_whatever_it_is))
