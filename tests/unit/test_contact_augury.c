@@ -1,105 +1,7 @@
 /* Contact through a grid: what its operators must conserve, reproduce and leave alone [hybrid, sec. 6-10]. */
-#include "contact/augury/augury.h"
+#include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 #include "contact/augury/max_entropy.h"
-#include "core/math3.h"
-#include "core/memory.h"
-#include "core/random.h"
-#include "core/team.h"
-#include "test.h"
-
-/* ---- spheres of triangles: an icosahedron divided ---------------------------------------------------------------------- */
-
-enum { NODES = 162, TRIANGLES = 320 };
-
-typedef struct {
-  augury_boundary b;
-  int32_t         element[2 * 3 * TRIANGLES];
-  double          mass[2 * NODES], x[3 * 2 * NODES], normal[3 * 2 * NODES], v[3 * 2 * NODES], A[9 * 2 * NODES];
-} scene;
-
-static int32_t middle_of(double *x, int32_t *n, int32_t a, int32_t b)
-{
-  double m[3];
-  v3_add(m, x + 3 * a, x + 3 * b);
-  v3_scale(m, 1.0 / v3_norm(m), m);
-  for (int32_t i = 0; i < *n; ++i)
-    if (fabs(x[3 * i] - m[0]) + fabs(x[3 * i + 1] - m[1]) + fabs(x[3 * i + 2] - m[2]) < 1e-9) return i;
-  v3_copy(x + 3 * *n, m);
-  return (*n)++;
-}
-
-/* Of radius 1 at the origin. */
-static void sphere(double *x, int32_t *element)
-{
-  const double  g = 0.5 * (1.0 + sqrt(5.0));
-  static const int face[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
-                                  {11, 10, 2}, {10, 7, 6}, {7, 1, 8},  {3, 9, 4},  {3, 4, 2},   {3, 2, 6}, {3, 6, 8},
-                                  {3, 8, 9},   {4, 9, 5},  {2, 4, 11}, {6, 2, 10}, {8, 6, 7},   {9, 8, 1}};
-  const double corner[12][3] = {{-1, g, 0}, {1, g, 0}, {-1, -g, 0}, {1, -g, 0}, {0, -1, g}, {0, 1, g},
-                                {0, -1, -g}, {0, 1, -g}, {g, 0, -1}, {g, 0, 1}, {-g, 0, -1}, {-g, 0, 1}};
-  int32_t now[TRIANGLES][3], next[TRIANGLES][3];
-  int32_t n = 12;
-  int     m = 20;
-  for (int i = 0; i < 12; ++i) v3_scale(x + 3 * i, 1.0 / v3_norm(corner[i]), corner[i]);
-  for (int i = 0; i < 20; ++i)
-    for (int k = 0; k < 3; ++k) now[i][k] = face[i][k];
-  for (int level = 0; level < 2; ++level) {
-    for (int i = 0; i < m; ++i) {
-      const int32_t *t = now[i], p = middle_of(x, &n, t[0], t[1]), q = middle_of(x, &n, t[1], t[2]),
-                    r           = middle_of(x, &n, t[2], t[0]);
-      const int32_t  four[4][3] = {{t[0], p, r}, {p, t[1], q}, {r, q, t[2]}, {p, q, r}};
-      memcpy(next[4 * i], four, sizeof four);
-    }
-    m *= 4;
-    memcpy(now, next, sizeof now);
-  }
-  assert_int_equal(n, NODES);
-  memcpy(element, now, sizeof now);
-}
-
-/* Two spheres of radius 1, `gap` apart along x, with uneven masses; at rest. */
-static void two_spheres(scene *s, double gap)
-{
-  memset(s, 0, sizeof *s);
-  sphere(s->x, s->element);
-  memcpy(s->normal, s->x, 3 * NODES * sizeof *s->x);
-  memcpy(s->normal + 3 * NODES, s->x, 3 * NODES * sizeof *s->x);
-  for (int k = 0; k < 3 * TRIANGLES; ++k) s->element[3 * TRIANGLES + k] = s->element[k] + NODES;
-  for (int i = 0; i < NODES; ++i) {
-    v3_copy(s->x + 3 * (NODES + i), s->x + 3 * i);
-    s->x[3 * i] -= 1.0 + 0.5 * gap, s->x[3 * (NODES + i)] += 1.0 + 0.5 * gap;
-  }
-  for (int i = 0; i < 2 * NODES; ++i) s->mass[i] = random_range(5, (uint64_t)i, 0, 0.5, 1.5);
-  s->b = (augury_boundary){2 * NODES, 2 * TRIANGLES, s->element, s->mass};
-}
-
-static double edge(void) { return 0.2951; /* mean edge of a sphere */ }
-
-static void random_state(scene *s, uint64_t seed)
-{
-  for (int i = 0; i < 3 * 2 * NODES; ++i) s->v[i] = random_normal(seed, (uint64_t)i, 1);
-  for (int i = 0; i < 9 * 2 * NODES; ++i) s->A[i] = random_normal(seed, (uint64_t)i, 2);
-}
-
-static augury *begin(scene *s, double dx, const bool *is_active)
-{
-  augury      *a;
-  step_verdict verdict = {STEP_OK, NULL, -1};
-  assert_ok(augury_create(&s->b, s->x, dx, &a));
-  assert_ok(augury_begin(a, s->x, is_active, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
-  return a;
-}
-
-static double size_of_angular(const scene *s, double dx)
-{
-  double sum = 0.0;
-  for (int i = 0; i < 2 * NODES; ++i)
-    sum += s->mass[i] *
-           (v3_norm(s->x + 3 * i) * v3_norm(s->v + 3 * i) + 0.25 * dx * dx * sqrt(team_dot(9, s->A + 9 * i, s->A + 9 * i)));
-  return sum;
-}
 
 /* ---- weights and points ---------------------------------------------------------------------------------------------- */
 
@@ -325,7 +227,7 @@ static double nearest(const scene *s, int axis)
 
 static augury_result meet(scene *s, double dx, const double u[3], bool accepts, int64_t n)
 {
-  const augury_options o = {accepts, n, 1e-12};
+  const augury_options o = {.accepts_sliding_change = accepts, .max_iterations = n, .tolerance = 1e-12};
   augury_result        r;
   double               P0[3], L0[3], P1[3], L1[3];
   two_spheres(s, 0.3 * dx);
@@ -389,7 +291,7 @@ static void only_what_closes_takes_part(void **state)
     {0.3 * dx, 1.0, true}, {0.3 * dx, -1.0, false}, {0.3 * dx, 0.0, false}, {2.9 * dx, 1.0, true}, {3.1 * dx, 1.0, false}};
   for (int i = NODES; i < 2 * NODES; ++i) body[i] = 1;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-    const augury_options o = {true, 5, 1e-12};
+    const augury_options o = {.accepts_sliding_change = true, .max_iterations = 5, .tolerance = 1e-12};
     augury_result        r;
     augury_near         *near;
     int64_t              n, seen = 0;

@@ -8,9 +8,20 @@
  * [TupekEtAl2021] takes back what the grid did against separation, and if wanted against sliding. Both act on the elements that are
  * near others alone: of a node whose elements are active in part, the same part of its mass takes part and is blended with the
  * rest, so that momentum is kept still. All geometry is that of the beginning of the step. The same bits on any number of
- * threads. */
+ * threads.
+ *
+ * Past the paper:
+ * - A continuum on the same grid (augury_continuum.h) adds its nodes' masses and momenta to those of the boundary, on the way to the
+ *   grid and again when elements have been made rigid, and takes the common velocity of both; nodes that no active element reaches
+ *   keep every bit. Linear momentum of both together is kept, and angular momentum with sum m x x u for the continuum.
+ * - Open surfaces have no outside: which way is inwards depends on where the others are (augury_near_sides).
+ * - Nodes of rigid bodies take part with shares of their bodies' masses. They need not move as one within the operator; what
+ *   augury_body_momenta says that they gained is what their body gains.
+ * - Nodes with prescribed motion take part with their masses. Whoever restores their velocities afterwards owes the rest the momentum
+ *   that they gained, by the same function: the reaction of what prescribes. */
 #ifndef SS_CONTACT_AUGURY_H
 #define SS_CONTACT_AUGURY_H
+#include "contact/augury/augury_continuum.h"
 #include "contact/augury/boundary_samples.h"
 #include "core/verdict.h"
 
@@ -19,10 +30,12 @@ typedef struct augury augury;
  * boundary_samples_create does. */
 PetscErrorCode augury_create(const augury_boundary *b, const double *x, double dx, augury **out);
 void           augury_destroy(augury **a);
+/* From the next augury_begin on, with this continuum (copied, its arrays borrowed); NULL: without, as at first. */
+void           augury_set_continuum(augury *a, const augury_continuum *c);
 /* A step at x [n_nodes][3], whose elements [n_elements] are active or not; NULL: all are. Elements that have grown far beyond what
  * their points are for are sampled anew. Not finite, or too far out: *verdict, with where = a node. */
 PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_verdict *verdict);
-/* v [n_nodes][3], A [n_nodes][9] row by row, v(y) = v + A (y - x): RSA of them, in place. */
+/* v [n_nodes][3], A [n_nodes][9] row by row, v(y) = v + A (y - x): RSA of them, in place, and of the continuum's velocities. */
 PetscErrorCode augury_apply(augury *a, double *v, double *A);
 
 typedef struct {
@@ -31,16 +44,26 @@ typedef struct {
   bool    accepts_sliding_change;
   int64_t max_iterations;
   double  tolerance;              /* of what is still to be taken back, over the largest |v| before */
+  /* [n_nodes] 1: inwards is against the normal; -1: along it; 0: others close in from both sides, and either way is inwards. NULL: 1
+   * for all. Borrowed. */
+  const int8_t *side;
 } augury_options;
 typedef struct {
   int64_t iterations;
   double  left; /* largest change still to be taken back [m/s] */
 } augury_result;
-/* (v, A) after contact through the grid, in place. normal [n_nodes][3]: outwards, of length 1. */
+/* (v, A) after contact through the grid, in place, and the continuum's velocities. normal [n_nodes][3]: outwards, of length 1. Where the
+ * continuum does not know its own outside (augury_continuum.h), it is opposite to that of the boundary there. */
 PetscErrorCode augury_solve(augury *a, const augury_options *o, const double *normal, double *v, double *A, augury_result *out);
 
 /* Momentum P and angular momentum L about the origin that the boundary's nodes carry, L with the affine parts' share. */
 void augury_momentum(const augury *a, const double *v, const double *A, double P[3], double L[3]);
+/* The same for each of n_bodies, about origin [n_bodies][3]: P, L [n_bodies][3] of the nodes with body [n_nodes] = 0 ... n_bodies - 1; others
+ * (-1) belong to none. */
+void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies, const double *origin, const double *v, const double *A,
+                         double (*P)[3], double (*L)[3]);
 /* Points that the last augury_begin laid on the grid, nodes among them. */
 int64_t augury_n_points(const augury *a);
+/* Nodes of the continuum that the last augury_begin found to share nodes of the grid with the boundary. */
+int64_t augury_n_met(const augury *a);
 #endif

@@ -1,10 +1,15 @@
 #include "contact/augury/augury_near.h"
+#include "contact/augury/node_set.h"
 #include "core/box_tree.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
 #define REACH 3.0  /* cells along each axis within which two points share a node */
 #define FACING 0.2 /* least cosine between a side's normal and the way to what it faces */
+#define FACING_OPEN 0.5 /* the same for an open surface and itself: what is bent by less than 60 degrees over the grid's reach does not face itself */
+#define ASIDE 0.2  /* least part of a continuum's mass, by distance, that makes a side of it */
+#define BEHIND 1.0 /* cells behind the nearest that others on the far side still count */
+#define MOST_CELLS 1048576.0
 
 struct augury_near {
   augury_boundary b;
@@ -14,6 +19,12 @@ struct augury_near {
   double         *box[6]; /* [n_elements] */
   bool           *is_met; /* [n_elements] */
   bool           *is_near; /* [n_nodes] of elements that are met */
+  const bool     *is_open; /* NULL: none */
+  augury_continuum continuum; /* n = 0: none */
+  node_set        nodes;   /* of the continuum, about the boundary */
+  int32_t        *which;   /* [nodes.n] in the continuum */
+  uint64_t       *keys;
+  int64_t         which_capacity, keys_capacity;
 };
 
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out)
@@ -38,7 +49,18 @@ void augury_near_destroy(augury_near **a)
   for (int k = 0; k < 6; ++k) memory_free(&(*a)->box[k]);
   memory_free(&(*a)->is_met);
   memory_free(&(*a)->is_near);
+  memory_free(&(*a)->which);
+  memory_free(&(*a)->keys);
+  node_set_clear(&(*a)->nodes);
   memory_free(a);
+}
+
+void augury_near_set_open(augury_near *a, const bool *is_open) { a->is_open = is_open; }
+void augury_near_set_continuum(augury_near *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
+
+static bool is_open(const augury_near *a, const int32_t *node)
+{
+  return a->is_open && (a->is_open[node[0]] || a->is_open[node[1]] || a->is_open[node[2]]);
 }
 
 static bool share_a_node(const int32_t *p, const int32_t *q)
@@ -59,14 +81,23 @@ static void side_of(const double *x, const int32_t *node, double center[3], doub
   v3_cross(normal, p, q);
 }
 
-static bool face(const double *x, const int32_t *p, const int32_t *q)
+/* Is d in front of a side with this normal, or behind it, which counts for open ones alone? */
+static bool is_facing(bool is_open, double least, const double normal[3], const double d[3])
 {
-  double c[2][3], n[2][3], d[3];
+  const double along = v3_dot(normal, d);
+  return (is_open ? fabs(along) : along) > least * v3_norm(d) * v3_norm(normal);
+}
+static double least_of(bool is_open) { return is_open ? FACING_OPEN : FACING; }
+
+static bool face(const augury_near *a, const double *x, const int32_t *p, const int32_t *q)
+{
+  double c[2][3], n[2][3], d[3], back[3];
   side_of(x, p, c[0], n[0]);
   side_of(x, q, c[1], n[1]);
   v3_sub(d, c[1], c[0]);
-  const double length = v3_norm(d);
-  return v3_dot(n[0], d) > FACING * length * v3_norm(n[0]) && v3_dot(n[1], d) < -FACING * length * v3_norm(n[1]);
+  v3_scale(back, -1.0, d);
+  const bool first = is_open(a, p), second = is_open(a, q);
+  return is_facing(first, least_of(first), n[0], d) && is_facing(second, least_of(second), n[1], back);
 }
 
 /* Does any corner of one come nearer to any of the other? */
@@ -107,9 +138,132 @@ static bool is_met(const augury_near *a, const double *x, const double *v, int64
     for (int k = 0; k < n; ++k) {
       const int32_t *there = a->b.element + 3 * (int64_t)other[k];
       const bool     is_own = a->body[node[0]] == a->body[there[0]];
-      if (is_own && (share_a_node(node, there) || !face(x, node, there))) continue;
+      if (is_own && (share_a_node(node, there) || !face(a, x, node, there))) continue;
       if (close_in(x, v, node, there)) return true;
     }
+  return false;
+}
+
+/* ---- the continuum ------------------------------------------------------------------------------------------------------ */
+
+/* A box [m] as one of nodes. */
+static void nodes_of(const augury_near *a, const double min[3], const double max[3], int64_t low[3], int64_t high[3])
+{
+  for (int k = 0; k < 3; ++k) {
+    low[k]  = (int64_t)ceil(fmax(-MOST_CELLS, fmin(MOST_CELLS, min[k] / a->dx)));
+    high[k] = (int64_t)floor(fmax(-MOST_CELLS, fmin(MOST_CELLS, max[k] / a->dx)));
+  }
+}
+
+static bool is_within(const int32_t node[3], const int64_t low[3], const int64_t high[3])
+{
+  return node[0] >= low[0] && node[0] <= high[0] && node[1] >= low[1] && node[1] <= high[1] && node[2] >= low[2] && node[2] <= high[2];
+}
+
+static uint64_t key_of(const node_set *s, const int32_t node[3])
+{
+  return node_set_key(s, node_set_block_of(node[0]), node_set_block_of(node[1]), node_set_block_of(node[2]));
+}
+
+/* The continuum's nodes within the box of all elements. */
+static PetscErrorCode gather_nodes(augury_near *a)
+{
+  const augury_continuum *c = &a->continuum;
+  double                  min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY};
+  int64_t                 low[3], high[3], first[3], last[3], n = 0;
+  PetscFunctionBegin;
+  a->nodes.n = a->nodes.n_blocks = 0;
+  if (c->n == 0 || a->b.n_elements == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t e = 0; e < a->b.n_elements; ++e)
+    for (int k = 0; k < 3; ++k) min[k] = fmin(min[k], a->box[k][e]), max[k] = fmax(max[k], a->box[3 + k][e]);
+  nodes_of(a, min, max, low, high);
+  for (int k = 0; k < 3; ++k) first[k] = node_set_block_of(low[k]), last[k] = node_set_block_of(high[k]);
+  node_set_reset(&a->nodes, first, last);
+  PetscCall(memory_reserve("nodes of a continuum", c->n, sizeof *a->keys, &a->keys_capacity, &a->keys));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (is_within(c->node[i], low, high)) a->keys[n++] = key_of(&a->nodes, c->node[i]);
+  PetscCall(node_set_blocks(&a->nodes, n, a->keys));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (is_within(c->node[i], low, high))
+      a->nodes.mask[node_set_find_block(&a->nodes, key_of(&a->nodes, c->node[i]))] |= (uint64_t)1
+                                                                                     << node_set_bit(c->node[i][0], c->node[i][1], c->node[i][2]);
+  node_set_count(&a->nodes);
+  PetscCall(memory_reserve("nodes of a continuum", a->nodes.n, sizeof *a->which, &a->which_capacity, &a->which));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (is_within(c->node[i], low, high)) a->which[node_set_find(&a->nodes, c->node[i])] = (int32_t)i;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A walk over the continuum's nodes in a box. */
+typedef struct {
+  const augury_near *a;
+  int64_t            low[3], high[3], block[3], at;
+  uint64_t           left; /* of the block under way */
+} node_walk;
+
+static void node_walk_begin(node_walk *w, const augury_near *a, const double min[3], const double max[3])
+{
+  *w = (node_walk){.a = a};
+  nodes_of(a, min, max, w->low, w->high);
+  for (int k = 0; k < 3; ++k) { /* no farther than the set goes */
+    const int64_t first = NODE_SET_SIDE * a->nodes.low[k], last = first + NODE_SET_SIDE * a->nodes.side[k] - 1;
+    if (w->low[k] < first) w->low[k] = first;
+    if (w->high[k] > last) w->high[k] = last;
+    w->block[k] = node_set_block_of(w->low[k]);
+  }
+  --w->block[2];
+}
+
+static bool next_block(node_walk *w)
+{
+  for (int k = 2; k >= 0; --k) {
+    if (++w->block[k] <= node_set_block_of(w->high[k])) return true;
+    w->block[k] = node_set_block_of(w->low[k]);
+  }
+  return false;
+}
+
+/* The next one's index in the continuum, or -1. */
+static int64_t node_walk_next(node_walk *w)
+{
+  const node_set *s = &w->a->nodes;
+  if (s->n == 0 || w->low[0] > w->high[0] || w->low[1] > w->high[1] || w->low[2] > w->high[2]) return -1;
+  for (;;) {
+    while (w->left == 0) {
+      if (!next_block(w)) return -1;
+      w->at   = node_set_find_block(s, node_set_key(s, w->block[0], w->block[1], w->block[2]));
+      w->left = w->at < 0 ? 0 : s->mask[w->at];
+    }
+    const int bit = __builtin_ctzll(w->left);
+    w->left &= w->left - 1;
+    const int32_t i = w->a->which[node_set_number(s, w->at, bit)];
+    if (is_within(w->a->continuum.node[i], w->low, w->high)) return i;
+  }
+}
+
+/* Does a corner of the element move into the continuum at its node i? */
+static bool closes_on(const augury_near *a, const double *x, const double *v, const int32_t *node, int64_t i)
+{
+  double    out[3], center[3], u[3];
+  const bool is_known = augury_continuum_outward(&a->continuum, i, a->dx, out), has_none = !is_known && is_open(a, node);
+  if (!is_known) {
+    side_of(x, node, center, out);
+    v3_scale(out, -1.0, out);
+  }
+  for (int k = 0; k < 3; ++k) {
+    v3_sub(u, v + 3 * (int64_t)node[k], a->continuum.velocity + 3 * i);
+    if (has_none ? v3_dot(u, u) > 0.0 : v3_dot(u, out) < 0.0) return true;
+  }
+  return false;
+}
+
+static bool is_met_by_continuum(const augury_near *a, const double *x, const double *v, int64_t e)
+{
+  const double min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
+  node_walk    w;
+  node_walk_begin(&w, a, min, max);
+  for (int64_t i = node_walk_next(&w); i >= 0; i = node_walk_next(&w))
+    if (closes_on(a, x, v, a->b.element + 3 * e, i)) return true;
   return false;
 }
 
@@ -117,8 +271,9 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
 {
   PetscFunctionBegin;
   fit(a, x);
+  PetscCall(gather_nodes(a));
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t e = 0; e < a->b.n_elements; ++e) a->is_met[e] = is_met(a, x, v, e);
+  for (int64_t e = 0; e < a->b.n_elements; ++e) a->is_met[e] = is_met(a, x, v, e) || is_met_by_continuum(a, x, v, e);
   memset(a->is_near, 0, (size_t)a->b.n_nodes * sizeof *a->is_near);
   for (int64_t e = 0; e < a->b.n_elements; ++e)
     for (int i = 0; i < 3 && a->is_met[e]; ++i) a->is_near[a->b.element[3 * e + i]] = true;
@@ -129,4 +284,116 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
     *n += is_active[e];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sides of open surfaces --------------------------------------------------------------------------------------------- */
+
+/* Nearest distance of others on either side, in front and behind; INFINITY: none. */
+typedef struct {
+  double any[2], closing[2];
+} sides;
+
+static void count(sides *s, double along, double distance, bool is_closing)
+{
+  const int k  = along > 0.0 ? 0 : 1;
+  s->any[k]    = fmin(s->any[k], distance);
+  if (is_closing) s->closing[k] = fmin(s->closing[k], distance);
+}
+
+/* Weights of the corners at the point of a triangle that is nearest to p. */
+static void nearest_weights(const double *a, const double *b, const double *c, const double *p, double w[3])
+{
+  double ab[3], ac[3], ap[3], bp[3], cp[3];
+  v3_sub(ab, b, a), v3_sub(ac, c, a), v3_sub(ap, p, a), v3_sub(bp, p, b), v3_sub(cp, p, c);
+  const double d1 = v3_dot(ab, ap), d2 = v3_dot(ac, ap), d3 = v3_dot(ab, bp), d4 = v3_dot(ac, bp), d5 = v3_dot(ab, cp),
+               d6 = v3_dot(ac, cp), va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
+  if (d1 <= 0.0 && d2 <= 0.0) v3_set(w, 1.0, 0.0, 0.0);
+  else if (d3 >= 0.0 && d4 <= d3) v3_set(w, 0.0, 1.0, 0.0);
+  else if (d6 >= 0.0 && d5 <= d6) v3_set(w, 0.0, 0.0, 1.0);
+  else if (vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0) v3_set(w, 1.0 - d1 / (d1 - d3), d1 / (d1 - d3), 0.0);
+  else if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) v3_set(w, 1.0 - d2 / (d2 - d6), 0.0, d2 / (d2 - d6));
+  else if (va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0) {
+    const double t = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+    v3_set(w, 0.0, 1.0 - t, t);
+  } else v3_set(w, va / (va + vb + vc), vb / (va + vb + vc), vc / (va + vb + vc));
+}
+
+/* Element f as seen from node p. */
+static void count_element(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, int64_t f, sides *s)
+{
+  const int32_t *node = a->b.element + 3 * f;
+  double         w[3], d[3], u[3], center[3], other[3];
+  if (node[0] == p || node[1] == p || node[2] == p) return;
+  nearest_weights(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
+  v3_scale(d, -1.0, x + 3 * p);
+  v3_scale(u, -1.0, v + 3 * p);
+  for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
+  const double length = v3_norm(d);
+  side_of(x, node, center, other);
+  if (length <= 1e-9 * a->dx) { /* they touch: what is behind a closed surface tells */
+    if (is_open(a, node)) return;
+    v3_scale(d, -1.0, other);
+  }
+  const bool is_own = a->body[p] == a->body[node[0]], is_closing = v3_dot(u, d) < 0.0;
+  v3_scale(center, -1.0, d);
+  if (is_own && !(is_closing && is_facing(true, FACING_OPEN, normal + 3 * p, d) &&
+                  is_facing(is_open(a, node), least_of(is_open(a, node)), other, center)))
+    return; /* merely bent */
+  if (is_facing(true, FACING, normal + 3 * p, d)) count(s, v3_dot(normal + 3 * p, d), length, is_closing);
+}
+
+/* The continuum about node p: the way that most of its mass lies, by distance, and the other if that has a good part of it, too. */
+static void count_continuum(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, sides *s)
+{
+  const augury_continuum *c = &a->continuum;
+  double                  mass[2] = {0.0, 0.0}, least[2] = {INFINITY, INFINITY}, min[3], max[3];
+  bool                    closes[2] = {false, false};
+  node_walk               w;
+  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
+  node_walk_begin(&w, a, min, max);
+  for (int64_t i = node_walk_next(&w); i >= 0; i = node_walk_next(&w)) {
+    double d[3], u[3], out[3];
+    for (int k = 0; k < 3; ++k) d[k] = a->dx * c->node[i][k] - x[3 * p + k];
+    const double along = v3_dot(normal + 3 * p, d);
+    const int    k     = along > 0.0 ? 0 : 1;
+    v3_sub(u, v + 3 * p, c->velocity + 3 * i);
+    if (!augury_continuum_outward(c, i, a->dx, out)) v3_scale(out, -1.0, d);
+    mass[k] += c->mass[i] * fabs(along);
+    least[k] = fmin(least[k], fabs(along));
+    closes[k] |= v3_dot(u, out) < 0.0;
+  }
+  for (int k = 0; k < 2; ++k)
+    if (mass[k] > 0.0 && mass[k] >= ASIDE * (mass[0] + mass[1])) count(s, k == 0 ? 1.0 : -1.0, least[k], closes[k]);
+}
+
+/* 1: others are in front, -1: behind, 0: both or neither. */
+static int8_t verdict_of(const augury_near *a, const double distance[2])
+{
+  const bool is_front = distance[0] < INFINITY && distance[0] <= distance[1] + BEHIND * a->dx,
+             is_back = distance[1] < INFINITY && distance[1] <= distance[0] + BEHIND * a->dx;
+  return (int8_t)(is_front - is_back);
+}
+
+static int8_t side_at(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p)
+{
+  sides    s = {{INFINITY, INFINITY}, {INFINITY, INFINITY}};
+  double   min[3], max[3];
+  int32_t  other[BOX_TREE_WIDTH];
+  box_walk w;
+  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
+  box_walk_begin(&w, &a->tree, min, max);
+  for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
+    for (int k = 0; k < n; ++k) count_element(a, x, v, normal, p, other[k], &s);
+  count_continuum(a, x, v, normal, p, &s);
+  const bool closes = s.closing[0] < INFINITY || s.closing[1] < INFINITY;
+  return verdict_of(a, closes ? s.closing : s.any);
+}
+
+void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side)
+{
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t p = 0; p < a->b.n_nodes; ++p) {
+    side[p] = 1;
+    if (a->is_open && a->is_open[p]) side[p] = side_at(a, x, v, normal, p);
+  }
 }

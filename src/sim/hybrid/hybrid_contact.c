@@ -137,7 +137,9 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
                                       step_report *report)
 {
   hybrid_boundary     *b    = &c->boundary;
-  const augury_options own  = {o->grid->hinders_sliding, o->grid->max_iterations, o->grid->tolerance};
+  const augury_options own  = {.accepts_sliding_change = o->grid->hinders_sliding,
+                               .max_iterations         = o->grid->max_iterations,
+                               .tolerance              = o->grid->tolerance};
   augury_result        done = {0};
   int64_t              n_active;
   PetscFunctionBegin;
