@@ -192,7 +192,7 @@ static void a_silo_settles(void **state)
   double            *known = NULL;
   fixture_create(&w, &spec);
   fixture_tighten(&w, 1e-4);
-  w.o.max_outer = 250;
+  w.o.max_outer = 150; /* support as it comes: yield is 2 after 250, a quarter of the way each time: 118 */
   assert_ok(memory_alloc("known", w.f.n_cells, sizeof *known, &known));
   for (int64_t c = 0; c < w.f.n_cells; ++c) known[c] = w.ijk[c][1] == 0 ? 0.02 * spec.h * spec.h : 0.0;
   w.f.p_known         = known;

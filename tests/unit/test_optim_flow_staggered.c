@@ -32,6 +32,7 @@ static void scene_destroy(scene *t)
 }
 static void shorten(scene *t)
 {
+  assert_ok(flow_support_begin(&t->S, false));
   flow_radii(&t->S);
   flow_gradient_staggered_shorten(&t->S, t->S.stress, t->w.x.s);
 }

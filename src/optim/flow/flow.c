@@ -5,7 +5,6 @@
 #include "optim/flow/flow_friction.h"
 
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
-enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* times that the change of an outer iteration has grown */
 #define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
 #define CONTACT_TOLERANCE 1e-10 /* of the forces between bodies in the end, over their scales */
 #define CONTACT_SWEEPS 30
@@ -133,15 +132,6 @@ static PetscErrorCode solve_s(flow_solver *S, const flow_stress_solver *stress, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In a silo more pressure holds up more weight at the walls, which leaves less pressure below: projections in turn overshoot each
- * other, without end where walls are near and bear much. As the change keeps growing, the cone goes only a half, then a quarter of
- * the way to that of the p at hand. Fixed points stay what they are. */
-static void damp_bound(flow_solver *S, double before, int *n_grown)
-{
-  *n_grown += S->r->change > before;
-  S->bound_part = *n_grown < GROWN_HALF ? 1.0 : *n_grown < GROWN_QUARTER ? 0.5 : 0.25;
-}
-
 /* Which unknowns an outer loop moves. */
 typedef struct {
   const flow_stress_solver *stress; /* NULL: s stays */
@@ -151,9 +141,9 @@ typedef struct {
 static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *before, snapshot *sweep)
 {
   flow_report *r       = S->r;
-  int          n_grown = 0;
   PetscFunctionBegin;
-  r->is_converged = false, S->bound_part = 1.0; /* of each phase */
+  r->is_converged = false;
+  PetscCall(flow_support_begin(S, which->stress && which->stress->is_in_cone));
   for (int64_t k = 0; k < S->o->max_outer && !r->is_converged && r->is_finite; ++k) {
     double undamped = 0.0;
     snapshot_take(S, before);
@@ -172,10 +162,11 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
     ++r->outer;
     const double earlier = k > 0 ? r->change : INFINITY;
     r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
+    if (which->stress) r->change = fmax(r->change, over(flow_support_miss(S), S->p_ref));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
     if (r->is_converged && which->stress && which->stress->is_in_cone && !S->f->is_staggered)
       r->is_converged = excess_of_yield(S) <= YIELD_TOLERANCE * S->o->tolerance; /* small changes add up */
-    damp_bound(S, earlier, &n_grown);
+    flow_support_follow(S, r->change, earlier, k + 2 >= S->o->max_outer);
     if (stop_is_urgent()) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

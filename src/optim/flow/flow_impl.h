@@ -3,6 +3,7 @@
 #define SS_OPTIM_FLOW_IMPL_H
 #include "core/memory.h"
 #include "core/team.h"
+#include "optim/friction/anderson.h"
 #include "optim/flow/flow.h"
 #include <math.h>
 #include <string.h>
@@ -50,7 +51,11 @@ typedef struct flow_solver {
   double *b_n, *diagonal_n, *shifted_n, *lo_n; /* [n_contacts] */
   double *diagonal_t;                /* [n_contacts] half the trace of the block of z */
   double  alpha_bar[2];              /* step lengths of MPRGP for p and lambda */
-  double  bound_part;                /* of the way to the cone of the p at hand that an outer iteration goes; 1 but where it does not settle */
+  double  *support, *led_to, *one;   /* [n_cells] p whose cone bounds s, what came of it, weights of squares: flow_support.c */
+  anderson past;                     /* of support */
+  double   least_miss;
+  int      n_grown;
+  bool     is_accelerated;
   bool    is_unified;                /* p and lambda in one solve from now on */
   struct flow_unified *unified;      /* arrays of that, once there is one */
   struct flow_friction *friction;    /* NULL: no contacts */
@@ -120,7 +125,14 @@ void flow_gradient_p(flow_solver *S, double *g);
 void flow_gradient_s(flow_solver *S, double *g);
 void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_lambda, double *g_z); /* either may be NULL */
 void flow_contact_force(const flow_problem *f, const double *lambda, const double *z, double (*wrench)[FLOW_BODY]); /* += */
-void flow_radii(flow_solver *S);                                   /* for the p at hand, or bound_part of the way to it */
+void flow_radii(flow_solver *S);                                   /* for the support at hand */
+
+/* flow_support.c: of an outer loop, from its start on, and after each of its iterations. `change` is that of the iteration and of the
+ * one before. The last iteration is not extrapolated, lest it end in an overshoot. */
+PetscErrorCode flow_support_create(flow_solver *S);
+PetscErrorCode flow_support_begin(flow_solver *S, bool is_accelerated);
+double         flow_support_miss(const flow_solver *S); /* how far support and p are apart [Pa] */
+void           flow_support_follow(flow_solver *S, double change, double before, bool is_next_last);
 
 /* Each moves one unknown to its minimum for the others at hand, keeps u and v, and counts its iterations. */
 PetscErrorCode flow_solve_p(flow_solver *S);

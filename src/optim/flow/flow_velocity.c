@@ -162,8 +162,7 @@ void flow_radii(flow_solver *S)
 {
   const double p_min = FLOW_P_MIN * S->f->pressure_scale;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
-    const double support = S->x->p[c] + flow_cohesion(S->f, c);
-    const double bound = support > p_min ? S->alpha[c] * support : 0.0;
-    S->radius[c] = S->bound_part < 1.0 ? S->radius[c] + S->bound_part * (bound - S->radius[c]) : bound;
+    const double support = S->support[c] + flow_cohesion(S->f, c);
+    S->radius[c] = support > p_min ? S->alpha[c] * support : 0.0;
   }
 }

@@ -145,7 +145,7 @@ PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const f
                                   flow_report *r)
 {
   PetscFunctionBegin;
-  *S = (flow_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v, .bound_part = 1.0};
+  *S = (flow_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v};
   PetscCall(check(f));
   PetscCall(check_finite("p", f->n_cells, x->p));
   PetscCall(check_finite("s", f->n_stress, x->s));
@@ -160,6 +160,7 @@ PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const f
   PetscCall(flow_coupled_create(S, &f->F_s, &S->F_s));
   PetscCall(flow_array(S, "flow alpha", f->n_cells, sizeof(double), &S->alpha));
   PetscCall(flow_array(S, "flow radii", f->n_cells, sizeof(double), &S->radius));
+  PetscCall(flow_support_create(S));
   if (f->alpha) flow_copy(S->alpha, f->alpha, f->n_cells);
   PetscCall(create_contacts(S));
   PetscCall(create_pressure(S));
@@ -172,4 +173,8 @@ PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void flow_solver_destroy(flow_solver *S) { grid_matrix_destroy(&S->A_pp); }
+void flow_solver_destroy(flow_solver *S)
+{
+  grid_matrix_destroy(&S->A_pp);
+  anderson_destroy(&S->past);
+}
