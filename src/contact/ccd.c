@@ -78,7 +78,88 @@ static __attribute__((noinline)) bool solve_sharply(const double *x0, const doub
   return search_quad(&p, &t, &near, &pieces) && report_quad(&p, t, &near, scale, pieces, hit);
 }
 
-static bool solve(const double *x0, const double *x1, const ccd_layout *l, const ccd_limits *limits, ccd_hit *out)
+/* ---- proofs of a collision, in double: what is near may yet pass by ---- */
+
+#define PROOF_ERROR (128.0 * 0x1p-53) /* of three products of numbers up to 1, each off by 4 units, three times what these add up to */
+
+static double determinant(const shape_double *s)
+{
+  const double q[3] = {s->corner[0][0], s->corner[1][0], s->corner[2][0]};
+  double       N[3];
+  cross_double(N, s->edge[0], s->edge[1]);
+  return dot_double(N, q);
+}
+
+/* 1 or -1: seen along n the origin stays to this side of the edge from corner i to corner j on the way from a to b, by the control values of
+ * a quadratic; 0: it may not. */
+static int side_of_edge(const double *n, const shape_double *a, const shape_double *b, int i, int j)
+{
+  const double xa[3] = {a->corner[0][i], a->corner[1][i], a->corner[2][i]}, ya[3] = {a->corner[0][j], a->corner[1][j], a->corner[2][j]};
+  const double xb[3] = {b->corner[0][i], b->corner[1][i], b->corner[2][i]}, yb[3] = {b->corner[0][j], b->corner[1][j], b->corner[2][j]};
+  double       c[4][3], mixed;
+  cross_double(c[0], xa, ya);
+  cross_double(c[1], xa, yb);
+  cross_double(c[2], xb, ya);
+  cross_double(c[3], xb, yb);
+  mixed            = 0.5 * (dot_double(n, c[1]) + dot_double(n, c[2]));
+  const double low = fmin(mixed, fmin(dot_double(n, c[0]), dot_double(n, c[3]))), high = fmax(mixed, fmax(dot_double(n, c[0]), dot_double(n, c[3])));
+  return low > PROOF_ERROR ? 1 : high < -PROOF_ERROR ? -1 : 0;
+}
+
+/* The line through the origin along n meets the face all the way from a to b, in one point that begins on one side of the origin and ends on
+ * the other. */
+static bool passes_through(const problem_double *p, const double *n, const shape_double *a, const shape_double *b)
+{
+  static const int triangle[] = {0, 1, 2, 0}, square[] = {0, 1, 3, 2, 0};
+  const double     from = determinant(a), to = determinant(b);
+  if (!(fmin(fabs(from), fabs(to)) > p->cubic_error) || (from > 0.0) == (to > 0.0)) return false;
+  const int *corner = p->is_square ? square : triangle, side = side_of_edge(n, a, b, 0, 1);
+  for (int k = 1; k < (p->is_square ? 4 : 3) && side != 0; ++k)
+    if (side_of_edge(n, a, b, corner[k], corner[k + 1]) != side) return false;
+  return side != 0;
+}
+
+/* A point of the face is closer than the separation. */
+static bool is_closer(const problem_double *p, const shape_double *s)
+{
+  nearest_double near;
+  nearest_point_double(s, p->is_square, &near);
+  if (!(near.u >= 0.0 && near.v >= 0.0 && (p->is_square ? near.u <= 1.0 && near.v <= 1.0 : near.u + near.v <= 1.0))) return false;
+  double x[3] = {s->corner[0][0], s->corner[1][0], s->corner[2][0]};
+  axpy_double(x, near.u, s->edge[0]);
+  axpy_double(x, near.v, s->edge[1]);
+  return sqrt(dot_double(x, x)) + PROOF_ERROR < p->separation * (1.0 - PROOF_ERROR);
+}
+
+/* Near at t: is it a collision soon? A guess at how soon, four times longer each time. */
+static bool collides(const problem_double *p, double t, const nearest_double *near)
+{
+  shape_double a, b;
+  shape_at_double(p, t, &a);
+  for (double step = 16.0 * p->width_min; t < 1.0; step *= 4.0) {
+    const double end = fmin(t + step, 1.0);
+    shape_at_double(p, end, &b);
+    if (p->separation > 0.0 ? is_closer(p, &b) : passes_through(p, near->n, &a, &b)) return true;
+    if (end == 1.0) break;
+  }
+  return false;
+}
+
+/* Of what is near at t: do they meet, within the separation and no more? */
+static bool meets(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale, const ccd_limits *limits,
+                  const problem_double *near_by, double t, const nearest_double *near_then, int pieces)
+{
+  const ccd_limits exact = {limits->separation, 0.0};
+  problem_double   p;
+  nearest_double   near;
+  ccd_hit          unused;
+  if (collides(near_by, t, near_then)) return true;
+  problem_fill_double(&p, x0, x1, l, scale, &exact);
+  if (!search_double(&p, &t, &near, &pieces)) return false;
+  return solve_sharply(x0, x1, l, scale, &exact, t, pieces, &unused);
+}
+
+static bool solve(const double *x0, const double *x1, const ccd_layout *l, const ccd_limits *limits, bool is_lenient, ccd_hit *out)
 {
   ccd_hit        unused = {0}, *hit = out ? out : &unused;
   double         m = fmax(largest_difference(x0, l, 1.0), largest_difference(x1, l, 1.0)), t = 0.0;
@@ -98,21 +179,35 @@ static bool solve(const double *x0, const double *x1, const ccd_layout *l, const
   problem_fill_double(&p, x0, x1, l, &scale, limits);
   if (!search_double(&p, &t, &near, &pieces)) return false;
   /* Undecided: rounding went in circles, or its floor was met above the tolerance asked for. */
-  if (near.distance > p.near || limits->tolerance * scale.before * scale.after < SETTLE)
-    return solve_sharply(x0, x1, l, &scale, limits, t, pieces, hit);
+  if (near.distance > p.near || limits->tolerance * scale.before * scale.after < SETTLE) {
+    const ccd_limits sharp = {limits->separation, is_lenient ? limits->tolerance : 0.0};
+    return solve_sharply(x0, x1, l, &scale, &sharp, t, pieces, hit);
+  }
+  if (!is_lenient && !meets(x0, x1, l, &scale, limits, &p, t, &near, pieces)) return false;
   return report_double(&p, t, &near, &scale, pieces, hit);
 }
 
+static const ccd_layout point_triangle = {{1, 2, 3, 1}, {0, 0, 0, 0}, {2, 3}, {1, 1}, false};
+static const ccd_layout edge_edge      = {{0, 1, 0, 1}, {2, 2, 3, 3}, {1, 2}, {0, 3}, true};
+
 bool ccd_point_triangle(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
-  static const ccd_layout layout = {{1, 2, 3, 1}, {0, 0, 0, 0}, {2, 3}, {1, 1}, false};
-  return solve(x0, x1, &layout, limits, hit);
+  return solve(x0, x1, &point_triangle, limits, false, hit);
 }
 
 bool ccd_edge_edge(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
-  static const ccd_layout layout = {{0, 1, 0, 1}, {2, 2, 3, 3}, {1, 2}, {0, 3}, true};
-  return solve(x0, x1, &layout, limits, hit);
+  return solve(x0, x1, &edge_edge, limits, false, hit);
+}
+
+bool ccd_point_triangle_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
+{
+  return solve(x0, x1, &point_triangle, limits, true, hit);
+}
+
+bool ccd_edge_edge_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
+{
+  return solve(x0, x1, &edge_edge, limits, true, hit);
 }
 
 bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, double gap)

@@ -6,9 +6,10 @@
  * one plane. How the plane was guessed does not matter to the proof. The time returned is therefore never later than the true
  * time for the given numbers, taken as exact.
  *
- * False alarms: where the two come closer than separation + tolerance. Where rounding to double leaves the question open (always
- * for a tolerance of 0, at 2^-46 times the largest difference of coordinates between the two) the search goes on in quadruple
- * precision, which takes some 20 times longer and tells distances from 0 down to 2^-104; only grazing needles settle for 2^-46.
+ * False alarms: where the two come closer than the separation by 2^-104 of the largest difference of coordinates between them; only
+ * grazing needles settle for 2^-46. The tolerance says how early the time may be, not what is a collision: what comes within it is
+ * proved one in double precision, or is looked at until it is none, where rounding leaves the question open in quadruple precision,
+ * which takes some 20 times longer. The queries ..._near spare that: of them all that comes within the tolerance is a collision.
  *
  * The idea of dividing the domain until its parts are proved empty is that of [Wang2021]; here time alone is divided, stretches
  * are cut short by the control polygon of the coplanarity cubic [Provot1997, SederbergNishita1990] and by separating planes as in
@@ -21,7 +22,7 @@ enum { CCD_PIECES_MAX = 512 }; /* stretches of time to look at in each precision
 
 typedef struct {
   double separation; /* >= 0: closer than this, or as close, is a collision [m] */
-  double tolerance;  /* >= 0: collisions are reported once the distance is below separation + tolerance [m] */
+  double tolerance;  /* >= 0: collisions are reported at a time when the distance is below separation + tolerance [m] */
 } ccd_limits;
 
 typedef struct {
@@ -39,6 +40,9 @@ typedef struct {
 bool ccd_point_triangle(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
 /* Two edges: x0, x1 [4][3] are a0, a1, b0, b1 at the beginning and at the end of the step. Otherwise as above. */
 bool ccd_edge_edge(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
+/* The same, but what comes closer than separation + tolerance is a collision: nothing is ever left nearer than that which has not been told. */
+bool ccd_point_triangle_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
+bool ccd_edge_edge_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
 /* The boxes around the ways of the first n_first corners and around those of the others are farther apart than `gap` along an axis: nothing
  * within that distance collides. Cheap, to be asked first. */
 bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, double gap);

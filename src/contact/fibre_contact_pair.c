@@ -107,7 +107,7 @@ static bool comes_together(const fibre_contact *c, const pair *p, ccd_hit *hit)
   const double separation  = is_touching ? 0.5 * fmin(now, p->radii) : p->radii;
   if (now - motion > separation * (1.0 + 1e-9) || (is_touching && motion < 0.25 * p->radii)) return false;
   const ccd_limits limits = {.separation = separation, .tolerance = sweep_tolerance * p->radii};
-  return ccd_edge_edge(x0, x1, &limits, hit) && !is_inside_of_bend(c, p->i, hit->u, p->j, hit->v);
+  return ccd_edge_edge_near(x0, x1, &limits, hit) && !is_inside_of_bend(c, p->i, hit->u, p->j, hit->v);
 }
 
 uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)

@@ -132,7 +132,7 @@ static bool comes_near(const surface_contact *c, const edges *p, surface_spot *o
   memcpy(x0, p->x0, 6 * sizeof *x0), memcpy(x0 + 6, p->x0 + 12, 6 * sizeof *x0);
   memcpy(x1, p->x1, 6 * sizeof *x1), memcpy(x1 + 6, p->x1 + 12, 6 * sizeof *x1);
   const ccd_limits limits = {.separation = separation, .tolerance = sweep_tolerance * c->skin / SURFACE_SKIN};
-  if (ccd_boxes_are_apart(x0, x1, 2, separation) || !ccd_edge_edge(x0, x1, &limits, &hit)) return false;
+  if (ccd_boxes_are_apart(x0, x1, 2, separation) || !ccd_edge_edge_near(x0, x1, &limits, &hit)) return false;
   if (!(fmin(hit.u, hit.v) > SEGMENT_SNAP && fmax(hit.u, hit.v) < 1.0 - SEGMENT_SNAP) || is_own(c, p, hit.u, hit.v, 0.0))
     return false;
   for (int k = 0; k < 24; ++k) x[k] = (1.0 - hit.t) * p->x0[k] + hit.t * p->x1[k];

@@ -210,7 +210,7 @@ static bool comes_near(const surface_contact *c, int32_t point, int32_t t, surfa
   surface_nearest_on(x0 + 3, x0, &near);
   if (near.distance < radius + skin + c->margin || near.distance - largest_motion(c, vertex, t) > radius + skin) return false;
   const ccd_limits limits = {.separation = radius + skin, .tolerance = sweep_tolerance * c->skin / SURFACE_SKIN};
-  if (!ccd_point_triangle(x0, x1, &limits, &hit)) return false;
+  if (!ccd_point_triangle_near(x0, x1, &limits, &hit)) return false;
   for (int k = 0; k < 12; ++k) x1[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
   const double w[3] = {1.0 - hit.u - hit.v, hit.u, hit.v};
   if (!surface_face_normal(x1 + 3, n)) return false;

@@ -80,6 +80,7 @@ static const known_case CASES[] = {
 };
 
 static ccd_query query_of(bool is_edges) { return is_edges ? ccd_edge_edge : ccd_point_triangle; }
+static ccd_query lenient_of(bool is_edges) { return is_edges ? ccd_edge_edge_near : ccd_point_triangle_near; }
 
 static void closed_forms(void **unused)
 {
@@ -446,14 +447,42 @@ static void boxes_hide_nothing(void **unused)
     assert_false(ccd_boxes_are_apart(x0, x1, n_first, 0.0));
     for (int k = 0; k < 12; ++k) x1[k] = (x0[k] = random_range(23, i, (uint64_t)k, -1.0, 1.0)) + 0.3 * random_range(23, i, (uint64_t)(12 + k), -1.0, 1.0);
     const bool is_apart = ccd_boxes_are_apart(x0, x1, n_first, limits.tolerance);
-    if (is_apart) assert_false(query_of(is_edges)(x0, x1, &limits, NULL));
-    else n_found += query_of(is_edges)(x0, x1, &limits, NULL);
+    if (is_apart) assert_false(lenient_of(is_edges)(x0, x1, &limits, NULL));
+    else n_found += lenient_of(is_edges)(x0, x1, &limits, NULL);
     n_apart += is_apart;
   }
   assert_true(n_apart > 1000 && n_found > 100);
 }
 
-TEST_MAIN(cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(boxes_hide_nothing), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
+/* A tolerance makes times early, and no collisions: what is one does not depend on it, unless what is near is asked for. Many
+ * are built of small integers, so that they graze or end at the rim. */
+static void tolerances_make_no_collisions(void **unused)
+{
+  static const double tolerances[] = {1e-9, 1e-6, 1e-3, 0.1}, separations[] = {0.0, 0.0, 1e-3, 0.1};
+  int64_t             n[2][2] = {{0}}, passes = 0;
+  (void)unused;
+  for (uint64_t i = 0; i < 16000; ++i) {
+    const bool       is_edges = i % 2;
+    const ccd_limits sharp = {separations[i / 2 % 4], 0.0}, fast = {sharp.separation, tolerances[i / 8 % 4]};
+    double           x0[12], x1[12], t;
+    ccd_hit          exact = {0}, early = {0}, first = {0};
+    if (i / 32 % 2) random_query(i, x0, x1);
+    else exact_collision(i, is_edges, x0, x1, &t);
+    const double off = pow(10.0, random_range(29, i, 0, -18.0, -3.0)); /* moved off by next to nothing */
+    for (int k = 0; k < 3 && i / 64 % 2; ++k) x0[k] += off * random_range(29, i, (uint64_t)(1 + k), -1.0, 1.0), x1[k] += off * random_range(29, i, (uint64_t)(4 + k), -1.0, 1.0);
+    const bool is_one = query_of(is_edges)(x0, x1, &sharp, &exact), is_fast = query_of(is_edges)(x0, x1, &fast, &early);
+    const bool is_near = lenient_of(is_edges)(x0, x1, &fast, &first);
+    if (is_fast != is_one) fail_msg("query %lld: %s with a tolerance of %g", (long long)i, is_fast ? "a false alarm" : "missed", fast.tolerance);
+    if (is_one && !(early.t <= exact.t)) fail_msg("query %lld: late", (long long)i);
+    if (is_one && !is_near) fail_msg("query %lld: leniently missed", (long long)i);
+    if (is_one && early.is_certain && !(early.distance <= fast.separation + fast.tolerance + 1e-13)) fail_msg("query %lld: too early, %g apart", (long long)i, early.distance);
+    ++n[is_one][is_near];
+    passes += is_one && exact.t > 0.0;
+  }
+  assert_true(n[0][0] > 1000 && n[0][1] > 1000 && n[1][1] > 1000 && passes > 1000);
+}
+
+TEST_MAIN(cmocka_unit_test(tolerances_make_no_collisions), cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(boxes_hide_nothing), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
           cmocka_unit_test(agrees_with_quadruple_precision), cmocka_unit_test(keeps_the_separation), cmocka_unit_test(symmetries),
           cmocka_unit_test(powers_of_two_change_no_bit), cmocka_unit_test(what_is_no_number_collides),
           cmocka_unit_test(close_passes_take_few_pieces))

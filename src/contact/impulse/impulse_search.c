@@ -49,7 +49,7 @@ static bool query(const search *s, const int32_t node[4], ccd_hit *hit)
   for (int k = 0; k < 4; ++k) v3_copy(x0 + 3 * k, s->x0 + 3 * (int64_t)node[k]), v3_copy(x1 + 3 * k, s->x1 + 3 * (int64_t)node[k]);
   if (ccd_boxes_are_apart(x0, x1, is_edges ? 2 : 1, limits.separation + limits.tolerance)) return false;
   for (int k = 0;; ++k) {
-    if (!(is_edges ? ccd_edge_edge(x0, x1, &limits, hit) : ccd_point_triangle(x0, x1, &limits, hit))) return false;
+    if (!(is_edges ? ccd_edge_edge_near(x0, x1, &limits, hit) : ccd_point_triangle_near(x0, x1, &limits, hit))) return false;
     if (s->x0 == s->x1 || hit->t > 0.0 || limits.separation == 0.0 || k > 0) return true;
     limits.separation = 0.5 * hit->distance,
     limits.tolerance  = CERTAINTY * limits.separation; /* already so near: half of that, then */
