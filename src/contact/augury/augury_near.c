@@ -20,6 +20,8 @@ struct augury_near {
   bool           *is_met; /* [n_elements] */
   bool           *is_near; /* [n_nodes] of elements that are met */
   const bool     *is_open; /* NULL: none */
+  int64_t         n_bodies;
+  const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
   augury_continuum continuum; /* n = 0: none */
   node_set        nodes;   /* of the continuum, about the boundary */
   int32_t        *which;   /* [nodes.n] in the continuum */
@@ -56,6 +58,7 @@ void augury_near_destroy(augury_near **a)
 }
 
 void augury_near_set_open(augury_near *a, const bool *is_open) { a->is_open = is_open; }
+void augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets) { a->n_bodies = n_bodies, a->meets = meets; }
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
 
 static bool is_open(const augury_near *a, const int32_t *node)
@@ -127,6 +130,8 @@ static void fit(augury_near *a, const double *x)
   box_tree_fit(&a->tree, a->box);
 }
 
+static bool meet(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
+
 static bool is_met(const augury_near *a, const double *x, const double *v, int64_t e)
 {
   const int32_t *node = a->b.element + 3 * e;
@@ -138,6 +143,7 @@ static bool is_met(const augury_near *a, const double *x, const double *v, int64
     for (int k = 0; k < n; ++k) {
       const int32_t *there = a->b.element + 3 * (int64_t)other[k];
       const bool     is_own = a->body[node[0]] == a->body[there[0]];
+      if (!meet(a, a->body[node[0]], a->body[there[0]])) continue;
       if (is_own && (share_a_node(node, there) || !face(a, x, node, there))) continue;
       if (close_in(x, v, node, there)) return true;
     }
@@ -323,7 +329,7 @@ static void count_element(const augury_near *a, const double *x, const double *v
 {
   const int32_t *node = a->b.element + 3 * f;
   double         w[3], d[3], u[3], center[3], other[3];
-  if (node[0] == p || node[1] == p || node[2] == p) return;
+  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return;
   nearest_weights(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
   v3_scale(d, -1.0, x + 3 * p);
   v3_scale(u, -1.0, v + 3 * p);

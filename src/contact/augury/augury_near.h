@@ -11,6 +11,8 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
 void           augury_near_destroy(augury_near **a);
 /* is_open [n_nodes], borrowed: nodes of open surfaces, cloth, which have no outside; NULL: none, as at first. */
 void           augury_near_set_open(augury_near *a, const bool *is_open);
+/* meets [n_bodies][n_bodies], borrowed: which bodies meet, the diagonal says which meet themselves; NULL: all do, as at first. */
+void           augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets);
 /* From the next augury_near_find on, with this continuum (copied, its arrays borrowed); NULL: without, as at first. */
 void           augury_near_set_continuum(augury_near *a, const augury_continuum *c);
 /* is_active [n_elements] out, at x, v [n_nodes][3]; *n of them. Elements of one body meet if they face each other: outward sides

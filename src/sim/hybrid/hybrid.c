@@ -112,7 +112,7 @@ static PetscErrorCode move_again(hybrid_attempt *p, step_verdict *verdict, step_
   hybrid      *h = p->h;
   step_layout *l = &h->layout;
   int64_t      n;
-  PetscCall(hybrid_boundary_prescribe(&h->contact.boundary, l, h->contact.vu, &n, &p->dof, &p->velocity));
+  PetscCall(hybrid_contact_prescribe(&h->contact, l, &n, &p->dof, &p->velocity));
   memcpy(l->v, h->v_free, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   for (int64_t i = 0; i < n; ++i) l->v[p->dof[i]] = p->velocity[i];
   if (options_of(h)->integrator == HYBRID_SYMPLECTIC) { /* forces of the start do not know what boundaries do */

@@ -2,14 +2,14 @@
 #include "core/eigen3.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/nodal/nodal_body.h"
+#include "discretize/fem/tetrahedra.h"
 #include "discretize/rigid/rigid_body.h"
 
 static const double HELD_WEIGHT = 10.0; /* of obstacles, per area, over the mean of what is free */
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
-  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid, &b->rigids, &b->x0, &b->x1_held, &b->v, &b->A, &b->normal, &b->v_free, &b->held, &b->affine};
+  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid, &b->rigids, &b->x0, &b->x1_held, &b->v, &b->A, &b->normal, &b->v_free, &b->held, &b->affine, &b->is_open};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   scene_surfaces_destroy(&b->surfaces);
 }
@@ -53,6 +53,7 @@ static void set_masses(hybrid_boundary *b, const scene *s, const double *area)
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
       b->mass[k]         = nodal ? nodal->mass[f->node[k]] : rigid ? rigid->mass * area[k] / total : 0.0;
       b->inverse_mass[k] = nodal ? 1.0 / b->mass[k] : 0.0;
+      b->is_open[k]      = nodal && !tetrahedra_of(nodal);
       free_mass += b->mass[k];
     }
     if (nodal || rigid) free_area += total;
@@ -147,7 +148,8 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   } arrays[] = {{&b->mass, 1, sizeof(double)},   {&b->inverse_mass, 1, sizeof(double)}, {&b->rigid, 1, sizeof(int32_t)},
                 {&b->x0, 3, sizeof(double)},     {&b->v, 3, sizeof(double)},            {&b->A, 9, sizeof(double)},
                 {&b->normal, 3, sizeof(double)}, {&b->v_free, 3, sizeof(double)},       {&b->held, 1, sizeof(uint8_t)},
-                {&b->affine, 9, sizeof(double)}, {&b->x1_held, 3, sizeof(double)}};
+                {&b->affine, 9, sizeof(double)}, {&b->x1_held, 3, sizeof(double)},
+                {&b->is_open, 1, sizeof(bool)}};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
     PetscCall(memory_alloc("boundary", arrays[k].width * n, (size_t)arrays[k].size, arrays[k].array));
   PetscCall(list_rigids(b, s));
@@ -321,32 +323,4 @@ void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const doub
   for (int64_t k = 0; k < f->n_vertices; ++k)
     for (int i = 0; i < 3; ++i)
       if (b->held[k] >> i & 1) b->v[3 * k + i] = b->v_free[3 * k + i];
-}
-
-PetscErrorCode hybrid_boundary_prescribe(const hybrid_boundary *b, const step_layout *l, const double *vu, int64_t *n, int64_t **dof,
-                                         double **velocity)
-{
-  const scene_surfaces *f    = b->surfaces;
-  const int64_t         most = 3 * f->n_vertices + 6 * b->n_rigids;
-  PetscFunctionBegin;
-  *n = 0;
-  PetscCall(memory_alloc("prescribed boundary", most, sizeof **dof, dof));
-  PetscCall(memory_alloc("prescribed boundary", most, sizeof **velocity, velocity));
-  for (int j = 0; j < l->scene->n_systems; ++j) { /* in the order of the global vector */
-    const body *own = l->scene->systems[j];
-    for (int r = 0; r < b->n_rigids; ++r)
-      for (int k = 0; k < 6 && b->rigids[r].system == own; ++k) {
-        (*dof)[*n]        = 3 * own->first_block + k;
-        (*velocity)[(*n)++] = vu[6 * r + k];
-      }
-    for (int i = 0; i < l->scene->n_bodies; ++i) {
-      if (l->scene->bodies[i].body != own || f->is_rigid[i]) continue;
-      for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k)
-        for (int c = 0; c < 3; ++c) {
-          (*dof)[*n]        = 3 * (own->first_block + f->node[k]) + c;
-          (*velocity)[(*n)++] = b->v[3 * k + c];
-        }
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,6 +32,7 @@ typedef struct {
   double  *v, *A;        /* [n_vertices][3], [n_vertices][9] */
   double  *normal;       /* [n_vertices][3] outwards, weighted by area, of length 1; 0 where that says nothing */
   double  *v_free;       /* [n_vertices][3] as gathered */
+  bool    *is_open;      /* [n_vertices] of surfaces without an inside: cloth */
   uint8_t *held;         /* [n_vertices] bit k: component k is prescribed */
   double  *affine;       /* state: A of the end of the last step, [n_vertices][9] */
 } hybrid_boundary;
@@ -46,9 +47,6 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l);
 /* After contact changed v and A of vertices: those of rigid bodies become one motion of each, V and W [3] at vu + 6 r, with the
  * momentum and angular momentum that they have gained; what is held gets its velocity back. v_old, A_old: before. */
 void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, const double *A_old, double dx, double *vu);
-/* The components of the global vector that v prescribes: *dof ascending, *velocity, for the caller to free. vu as above. */
-PetscErrorCode hybrid_boundary_prescribe(const hybrid_boundary *b, const step_layout *l, const double *vu, int64_t *n, int64_t **dof,
-                                         double **velocity);
 /* Angular momentum of the affine parts of nodes of bodies that deform, as a grid of cells dx sees it [hybrid, sec. 6]. */
 void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, double spin[3]);
 #endif

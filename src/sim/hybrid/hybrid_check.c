@@ -1,6 +1,8 @@
 #include "sim/hybrid/hybrid_check.h"
 #include "core/math3.h"
 #include "discretize/fem/tetrahedra.h"
+#include "discretize/mpm/mpm_body.h"
+#include "discretize/mpm/mpm_grid.h"
 #include "discretize/nodal/nodal_keys.h"
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/scene/scene_intersections.h"
@@ -17,6 +19,13 @@ static bool has_triangles(const body *b)
   return f.n_triangles > 0;
 }
 
+static bool has_any_triangles(const scene *s)
+{
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (has_triangles(s->bodies[i].body)) return true;
+  return false;
+}
+
 const convex_solid *hybrid_half_spaces(const body *b, int *n)
 {
   const convex_solid *solid = b->ops->solids ? b->ops->solids(b, n) : NULL;
@@ -26,22 +35,40 @@ const convex_solid *hybrid_half_spaces(const body *b, int *n)
   return *n > 0 ? solid : NULL;
 }
 
-/* Something with a pose that surfaces may touch has to be a surface, or planes. */
+/* Something with a pose has to be a surface, or planes where surfaces meet it. */
 static void check_surface(const scene *s, int i, diagnostics *d)
 {
   const body *b = s->bodies[i].body;
   char        path[300];
   int         n;
-  if (!b->ops->frame || b->ops->is_shapeless || has_triangles(b) || hybrid_half_spaces(b, &n)) return;
+  if (!b->ops->frame || b->ops->is_shapeless || has_triangles(b)) return;
+  const bool is_plane = hybrid_half_spaces(b, &n) != NULL;
   for (int j = 0; j < s->n_bodies; ++j) {
-    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !has_triangles(s->bodies[j].body)) continue;
+    const bool is_continuum = s->bodies[j].kind->ops->carrier != NULL;
+    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane))) continue;
     snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "may touch \"%s\", but formulation hybrid keeps triangles and planes apart, and it has neither: say contact_surface: mesh, or touch: "
-                          "false under contact.pairs",
-                          s->bodies[j].name);
+                          "may touch \"%s\", but formulation hybrid keeps %s, and it has no triangles: say contact_surface: mesh%s, or touch: false under contact.pairs",
+                          s->bodies[j].name, is_continuum ? "material points off triangles, on the grid" : "triangles off triangles and planes",
+                          is_plane ? " (of a box, or let mpm.walls bound the grid)" : "");
     return;
   }
+}
+
+/* One grid for all. */
+static void check_grid(const scene *s, diagnostics *d)
+{
+  const document_node *root = document_root(s->job->document), *solver = document_find(root, "solver");
+  const document_node *grid = document_find(solver ? document_find(solver, "hybrid") : NULL, "grid");
+  const hybrid_grid   *o    = s->job->solver->hybrid->grid;
+  if (!s->world.mpm) return;
+  const double spacing = mpm_domain_grid(s->world.mpm->domain)->h;
+  if (isfinite(o->spacing) && o->spacing != spacing)
+    diagnostics_add_under(d, grid, "solver.hybrid.grid", "spacing", "%g m: bodies of kind mpm meet surfaces on their own grid of cells of %g m: leave it out", o->spacing, spacing);
+  if (o->transfer != HYBRID_TRANSFER_AUGURY && has_any_triangles(s))
+    diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer", "bodies of kind mpm meet surfaces through augury alone: leave it out");
+  if (s->job->mpm->light_nodes > 0.0 && has_any_triangles(s))
+    diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_nodes", "nodes that follow others cannot take what contact gives them: leave it out");
 }
 
 /* The longest explicit step: what sound takes through the shortest edge [s]. */
@@ -108,6 +135,7 @@ PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
     check_explicit(s, i, d);
     check_fix(s, i, d);
   }
+  check_grid(s, d);
   if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
   /* Impulses keep apart what is apart. */
   if (!s->job->solver->hybrid->allow_intersections) PetscCall(scene_intersections_check(s, "say solver.hybrid.allow_intersections: true", d));

@@ -2,6 +2,8 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "discretize/mpm/mpm_body.h"
+#include "discretize/mpm/mpm_grid.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/hybrid/hybrid_check.h"
 #include <string.h>
@@ -16,7 +18,7 @@ static PetscErrorCode create_grid(const scene *s, hybrid_contact *c)
   const scene_surfaces *f = c->boundary.surfaces;
   double               *x;
   PetscFunctionBegin;
-  c->dx = isfinite(o->spacing) ? o->spacing : c->boundary.edge;
+  c->dx = isfinite(o->spacing) ? o->spacing : s->world.mpm ? mpm_domain_grid(s->world.mpm->domain)->h : c->boundary.edge;
   if (o->transfer == HYBRID_TRANSFER_NONE || f->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *x, &x));
   PetscErrorCode code = scene_surfaces_place(f, s, 0.0, x);
@@ -24,6 +26,9 @@ static PetscErrorCode create_grid(const scene *s, hybrid_contact *c)
   if (!code) code = augury_near_create(&c->boundary.elements, f->body, c->dx, &c->near);
   memory_free(&x);
   PetscCall(code);
+  augury_near_set_open(c->near, c->boundary.is_open);
+  augury_near_set_meets(c->near, f->n_bodies, f->meets);
+  hybrid_continuum_create(s, &c->continuum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,6 +90,7 @@ PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
   PetscCall(create_grid(s, c));
   if (o->is_on && f->n_triangles > 0) PetscCall(create_impulses(s, c));
   PetscCall(memory_alloc("boundary", f->n_triangles, sizeof *c->is_active, &c->is_active));
+  PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->side, &c->side));
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->v_old, &c->v_old));
   PetscCall(memory_alloc("boundary", 9 * f->n_vertices, sizeof *c->A_old, &c->A_old));
   PetscCall(memory_alloc("boundary", 6 * c->boundary.n_rigids, sizeof *c->vu, &c->vu));
@@ -97,7 +103,8 @@ void hybrid_contact_destroy(hybrid_contact *c)
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
-  memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
+  memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
+  hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
 }
 
@@ -143,16 +150,21 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   augury_result        done = {0};
   int64_t              n_active;
   PetscFunctionBegin;
+  PetscCall(hybrid_continuum_begin(&c->continuum, l));
+  augury_near_set_continuum(c->near, c->continuum.system ? &c->continuum.view : NULL);
+  augury_set_continuum(c->grid, c->continuum.system ? &c->continuum.view : NULL);
   PetscCall(augury_near_find(c->near, b->x0, b->v, c->is_active, &n_active));
   if (n_active == 0) PetscFunctionReturn(PETSC_SUCCESS);
   check_speed(c, l, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(augury_begin(c->grid, b->x0, c->is_active, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
   remember(c);
   PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, &done));
   hybrid_boundary_settle(b, l, c->v_old, c->A_old, c->dx, c->vu);
   c->has_acted = true;
+  c->continuum.is_met = augury_n_met(c->grid) > 0;
   report->transfer.iterations = done.iterations;
   report->transfer.points     = augury_n_points(c->grid);
   report->transfer.left       = done.left;
@@ -233,6 +245,33 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   timer_end(TIMER_FRICTION);
   for (int64_t k = 0; k < b->surfaces->n_vertices && !c->has_acted; ++k)
     c->has_acted = b->rigid[k] < 0 && memcmp(b->v + 3 * k, b->v_free + 3 * k, 3 * sizeof *b->v) != 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void list(int64_t n, int64_t first, const double *v, int64_t *at, int64_t *dof, double *velocity)
+{
+  for (int64_t k = 0; k < n; ++k, ++*at) dof[*at] = first + k, velocity[*at] = v[k];
+}
+
+PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof, double **velocity)
+{
+  const hybrid_boundary *b = &c->boundary;
+  const scene_surfaces  *f = b->surfaces;
+  const scene           *s = l->scene;
+  const int64_t          most = 3 * f->n_vertices + 6 * b->n_rigids + (c->continuum.is_met ? 3 * c->continuum.view.n : 0);
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(memory_alloc("prescribed boundary", most, sizeof **dof, dof));
+  PetscCall(memory_alloc("prescribed boundary", most, sizeof **velocity, velocity));
+  for (int j = 0; j < s->n_systems; ++j) { /* in the order of the global vector */
+    const body *own = s->systems[j];
+    if (own == c->continuum.system && c->continuum.is_met) list(3 * own->n_blocks, 3 * own->first_block, c->continuum.velocity, n, *dof, *velocity);
+    for (int r = 0; r < b->n_rigids; ++r)
+      if (b->rigids[r].system == own) list(6, 3 * own->first_block, c->vu + 6 * r, n, *dof, *velocity);
+    for (int i = 0; i < s->n_bodies; ++i)
+      for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1] && s->bodies[i].body == own && !f->is_rigid[i]; ++k)
+        list(3, 3 * (own->first_block + f->node[k]), b->v + 3 * k, n, *dof, *velocity);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,11 +5,13 @@
 #include "contact/augury/augury_near.h"
 #include "contact/impulse/impulses.h"
 #include "sim/hybrid/hybrid_boundary.h"
+#include "sim/hybrid/hybrid_continuum.h"
 #include "sim/hybrid/hybrid_keys.h"
 #include "sim/step/step_record.h"
 
 typedef struct {
   hybrid_boundary boundary;
+  hybrid_continuum continuum;
   double          dx, thickness; /* [m] */
   augury         *grid;          /* NULL: nothing goes through a grid */
   augury_near    *near;
@@ -21,6 +23,7 @@ typedef struct {
   impulse_rigid  *rigid;         /* [n_rigids] */
   const step_layout *l;          /* of the step under way */
   bool           *is_active;     /* [n_triangles] */
+  int8_t         *side;          /* [n_vertices] of open surfaces: where others are */
   double         *v_old, *A_old; /* [n_vertices][3], [9]: before what is done next */
   double         *vu;            /* [n_rigids][6] velocities of rigid bodies */
   bool            has_acted;     /* in the step under way */
@@ -34,6 +37,8 @@ PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 /* From free motion, l->v: c->boundary.v, A and c->vu after contact. */
 PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     step_report *report);
+/* The components of the global vector that contact prescribes: *dof ascending, *velocity, for the caller to free. */
+PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof, double **velocity);
 /* The step has become permanent: so do affine parts, and what acted goes on record. */
 PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
 #endif

@@ -12,8 +12,8 @@ static const char *const transfer_help[] = {
 static const key_spec grid_keys[] = {
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(hybrid_grid, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
    .is_optional = true,
-   .help = "cells of the grid that contact goes through; half to twice the edges of boundaries is right. If not given: mpm.dx where there are "
-           "bodies of kind mpm, which share their grid, else the mean edge of all boundaries that deform"},
+   .help = "cells of the grid that contact goes through; half to twice the edges of boundaries is right. If not given: that of bodies of kind mpm, where there are "
+           "such, which share their grid, else the mean edge of all boundaries that deform"},
   {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, transfer), .choices = transfers, .choice_help = transfer_help,
    .fallback = "augury", .help = "what the grid does"},
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_grid, max_iterations), .fallback = "5", .min = 0, .max = 1000,
