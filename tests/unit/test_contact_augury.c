@@ -112,6 +112,90 @@ static void points_keep_mass_and_centre_in_any_shape(void **state)
   assert_no_leak();
 }
 
+/* What grows has points drawn anew, the rest keeps its own; elements smaller than a quarter of a cell have none until they grow. */
+static void what_grows_has_more_points(void **state)
+{
+  (void)state;
+  static scene     s;
+  static bool      is_new[2 * TRIANGLES];
+  boundary_samples p, renewed, fresh;
+  two_spheres(&s, 0.1);
+  for (int e = 0; e < TRIANGLES; ++e) is_new[TRIANGLES + e] = true;
+  assert_ok(boundary_samples_create(&s.b, s.x, edge(), 0, &p));
+  assert_ok(boundary_samples_create(&s.b, s.x, edge(), 0, &renewed));
+  for (int i = 3 * NODES; i < 6 * NODES; ++i) s.x[i] *= 3.0;
+  assert_ok(boundary_samples_renew(&s.b, s.x, edge(), 4, is_new, &renewed));
+  assert_ok(boundary_samples_create(&s.b, s.x, edge(), 4, &fresh));
+  const int64_t half = p.start[TRIANGLES];
+  assert_int_equal(renewed.start[TRIANGLES], half);
+  assert_memory_equal(renewed.place, p.place, (size_t)half * sizeof *p.place);
+  assert_memory_equal(renewed.weight, p.weight, (size_t)half * sizeof *p.weight);
+  assert_memory_equal(renewed.corner, p.corner, TRIANGLES * sizeof *p.corner);
+  for (int e = TRIANGLES; e < 2 * TRIANGLES; ++e) {
+    const int64_t n = renewed.start[e + 1] - renewed.start[e];
+    assert_true(n > 3 * (p.start[e + 1] - p.start[e]));
+    assert_int_equal(n, fresh.start[e + 1] - fresh.start[e]);
+    assert_memory_equal(renewed.place + renewed.start[e], fresh.place + fresh.start[e], (size_t)n * sizeof *fresh.place);
+    assert_memory_equal(renewed.weight + renewed.start[e], fresh.weight + fresh.start[e], (size_t)n * sizeof *fresh.weight);
+    assert_true(renewed.corner[e] == fresh.corner[e]);
+  }
+  boundary_samples_destroy(&p), boundary_samples_destroy(&renewed), boundary_samples_destroy(&fresh);
+
+  two_spheres(&s, 0.1);
+  random_state(&s, 8);
+  const double dx = 6.0 * edge();
+  step_verdict verdict = {STEP_OK, NULL, -1};
+  augury      *a       = begin(&s, dx, NULL);
+  assert_int_equal(augury_n_points(a), 2 * NODES);
+  for (int i = 3 * NODES; i < 6 * NODES; ++i) s.x[i] *= 4.0;
+  for (int again = 0; again < 2; ++again) {
+    double P0[3], L0[3], P1[3], L1[3];
+    assert_ok(augury_begin(a, s.x, NULL, &verdict));
+    assert_true(augury_n_points(a) > 2 * NODES + 3 * TRIANGLES);
+    augury_momentum(a, s.v, s.A, P0, L0);
+    assert_ok(augury_apply(a, s.v, s.A));
+    augury_momentum(a, s.v, s.A, P1, L1);
+    for (int k = 0; k < 3; ++k) {
+      assert_close(P1[k], P0[k], 1e-13 * NODES);
+      assert_close(L1[k], L0[k], 1e-13 * size_of_angular(&s, dx));
+    }
+  }
+  augury_destroy(&a);
+  assert_no_leak();
+}
+
+/* Places that no grid can hold are said to be such, with the node; nothing takes part then. */
+static void what_is_out_of_reach_is_said(void **state)
+{
+  (void)state;
+  static scene s, before;
+  static bool  active[2 * TRIANGLES];
+  const struct { double x; int where; bool is_active; step_code code; } cases[] = {
+    {NAN, 7, true, STEP_NOT_FINITE}, {INFINITY, 200, true, STEP_NOT_FINITE}, {3e6, 11, true, STEP_OUT_OF_GRID}, {-3e6, 11, true, STEP_OUT_OF_GRID},
+    {3e6, 11, false, STEP_OK}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+    two_spheres(&s, 0.1);
+    random_state(&s, 8);
+    before = s;
+    augury      *a       = begin(&s, 1.0, NULL);
+    step_verdict verdict = {STEP_OK, NULL, -1};
+    for (int e = 0; e < 2 * TRIANGLES; ++e)
+      active[e] = cases[c].is_active || (s.element[3 * e] != 11 && s.element[3 * e + 1] != 11 && s.element[3 * e + 2] != 11);
+    s.x[3 * cases[c].where + 1] = cases[c].x;
+    assert_ok(augury_begin(a, s.x, active, &verdict));
+    assert_int_equal(verdict.code, cases[c].code);
+    if (cases[c].code == STEP_OK) assert_true(augury_n_points(a) > 0);
+    else {
+      assert_int_equal(verdict.where, cases[c].where);
+      assert_int_equal(augury_n_points(a), 0);
+      assert_ok(augury_apply(a, s.v, s.A));
+      assert_memory_equal(before.v, s.v, sizeof s.v);
+    }
+    augury_destroy(&a);
+  }
+  assert_no_leak();
+}
+
 static void what_cannot_be_sampled_is_named(void **state)
 {
   (void)state;
@@ -341,7 +425,8 @@ static void facing_sides_of_one_body_meet(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_keep_mass_and_centre_in_any_shape),
-          cmocka_unit_test(what_cannot_be_sampled_is_named), cmocka_unit_test(momentum_is_conserved),
+          cmocka_unit_test(what_cannot_be_sampled_is_named),
+          cmocka_unit_test(what_grows_has_more_points), cmocka_unit_test(what_is_out_of_reach_is_said), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(translations_pass_unchanged), cmocka_unit_test(same_bits_on_any_number_of_threads),
           cmocka_unit_test(closing_stops_and_separating_goes), cmocka_unit_test(only_what_closes_takes_part),
           cmocka_unit_test(facing_sides_of_one_body_meet))

@@ -33,18 +33,27 @@ static void measure_defect(augury *a, int64_t e)
   }
 }
 
-static PetscErrorCode draw(augury *a, const double *x)
+static void measure_points(augury *a, const double *x, int64_t e)
 {
-  boundary_samples drawn;
+  a->size[e]    = area_of(&a->b, x, e);
+  a->sampled[e] = (1.0 - a->samples.corner[e]) * element_mass(a, e);
+  measure_defect(a, e);
+}
+
+/* Elements that take part and have outgrown their points have others. */
+static PetscErrorCode renew(augury *a, const double *x, const bool *is_active)
+{
+  int64_t n_new = 0;
   PetscFunctionBegin;
-  PetscCall(boundary_samples_create(&a->b, x, a->dx, a->round++, &drawn));
-  boundary_samples_destroy(&a->samples);
-  a->samples = drawn;
+#pragma omp parallel for schedule(static) reduction(+ : n_new)
   for (int64_t e = 0; e < a->b.n_elements; ++e) {
-    a->size[e]    = area_of(&a->b, x, e);
-    a->sampled[e] = (1.0 - drawn.corner[e]) * element_mass(a, e);
-    measure_defect(a, e);
+    a->is_new[e] = (!is_active || is_active[e]) && area_of(&a->b, x, e) > MOST_GROWTH * a->size[e];
+    n_new += a->is_new[e];
   }
+  if (n_new == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(boundary_samples_renew(&a->b, x, a->dx, ++a->round, a->is_new, &a->samples));
+  for (int64_t e = 0; e < a->b.n_elements; ++e)
+    if (a->is_new[e]) measure_points(a, x, e);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,7 +78,7 @@ static PetscErrorCode create(const augury_boundary *b, const double *x, double d
   a->b = *b, a->dx = dx;
   const struct { int64_t n; size_t size; void *to; } wanted[] = {
     {m, sizeof *a->size, &a->size},         {m, sizeof *a->sampled, &a->sampled}, {m, sizeof *a->defect, &a->defect},
-    {3 * n, sizeof *a->x, &a->x},           {m, sizeof *a->acting, &a->acting},   {m, sizeof *a->rank, &a->rank},
+    {3 * n, sizeof *a->x, &a->x},           {m, sizeof *a->acting, &a->acting},   {m, sizeof *a->rank, &a->rank},     {m, sizeof *a->is_new, &a->is_new},
     {n, sizeof *a->mass, &a->mass},         {n, sizeof *a->corners, &a->corners}, {n, sizeof *a->point_of, &a->point_of},
     {n, sizeof *a->taking, &a->taking},     {m, sizeof *a->inverse, &a->inverse}, {m, sizeof *a->patch, &a->patch},
     {m, sizeof *a->rigid, &a->rigid},       {n, sizeof *a->point, &a->point},     {3 * n, sizeof *a->before, &a->before},
@@ -78,7 +87,8 @@ static PetscErrorCode create(const augury_boundary *b, const double *x, double d
     PetscCall(memory_alloc("augury", wanted[k].n, wanted[k].size, wanted[k].to));
   PetscCall(boundary_corner_masses(b, &a->share));
   PetscCall(find_incident(a));
-  PetscCall(draw(a, x));
+  PetscCall(boundary_samples_create(b, x, dx, 0, &a->samples));
+  for (int64_t e = 0; e < m; ++e) measure_points(a, x, e);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,7 +109,7 @@ void augury_destroy(augury **a)
   boundary_samples_destroy(&o->samples);
   augury_stencil_clear(&o->stencil);
   void *arrays[] = {&o->size,   &o->sampled, &o->defect,  &o->share,  &o->incident_start, &o->incident, &o->x,     &o->acting,
-                    &o->rank, &o->mass, &o->corners, &o->point_of, &o->taking,      &o->inverse,  &o->patch, &o->rigid,
+                    &o->rank, &o->is_new, &o->mass, &o->corners, &o->point_of, &o->taking,      &o->inverse,  &o->patch, &o->rigid,
                     &o->point,  &o->before,  &o->dv,      &o->dA,     &o->grid,           &o->node_mass[0], &o->node_mass[1], &o->met, &o->met_at,
                     &o->u,      &o->u_before, &o->du,     &o->outward};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
@@ -225,15 +235,15 @@ static PetscErrorCode meet_continuum(augury *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first node that no grid can hold, or n_nodes. */
-static int64_t first_beyond(const augury *a)
+/* The first node of the elements that take part which no grid can hold, or n_nodes. */
+static int64_t first_beyond(const augury *a, const bool *is_active)
 {
-  const int64_t n   = a->b.n_nodes;
-  int64_t       bad = n;
+  int64_t bad = a->b.n_nodes;
 #pragma omp parallel for schedule(static) reduction(min : bad)
-  for (int64_t i = 0; i < n; ++i)
-    for (int k = 0; k < 3; ++k)
-      if (a->point_of[i] >= 0 && !(fabs(a->x[3 * i + k]) < MOST_CELLS * a->dx) && i < bad) bad = i;
+  for (int64_t k = 0; k < 9 * a->b.n_elements; ++k) {
+    const int64_t i = a->b.element[k / 3];
+    if ((!is_active || is_active[k / 9]) && !(fabs(a->x[3 * i + k % 3]) < MOST_CELLS * a->dx) && i < bad) bad = i;
+  }
   return bad;
 }
 
@@ -260,18 +270,13 @@ PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, s
     *verdict = (step_verdict){STEP_NOT_FINITE, NULL, bad / 3};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int64_t e = 0; e < a->b.n_elements; ++e)
-    if (a->samples.start[e + 1] > a->samples.start[e] && area_of(&a->b, x, e) > MOST_GROWTH * a->size[e]) {
-      PetscCall(draw(a, x));
-      break;
-    }
-  choose(a, is_active);
-  const int64_t beyond = first_beyond(a);
+  const int64_t beyond = first_beyond(a, is_active);
   if (beyond < a->b.n_nodes) {
-    a->n_acting = a->n_taking = 0;
     *verdict = (step_verdict){STEP_OUT_OF_GRID, NULL, beyond};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(renew(a, x, is_active));
+  choose(a, is_active);
   if (a->n_taking > 0) PetscCall(lay_out(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,8 +32,8 @@ PetscErrorCode augury_create(const augury_boundary *b, const double *x, double d
 void           augury_destroy(augury **a);
 /* From the next augury_begin on, with this continuum (copied, its arrays borrowed); NULL: without, as at first. */
 void           augury_set_continuum(augury *a, const augury_continuum *c);
-/* A step at x [n_nodes][3], whose elements [n_elements] are active or not; NULL: all are. Elements that have grown far beyond what
- * their points are for are sampled anew. Not finite, or too far out: *verdict, with where = a node. */
+/* A step at x [n_nodes][3], whose elements [n_elements] are active or not; NULL: all are. Of these elements, those that have grown far
+ * beyond what their points are for are sampled anew, and fail as at first. Not finite, or too far out: *verdict, with where = a node. */
 PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_verdict *verdict);
 /* v [n_nodes][3], A [n_nodes][9] row by row, v(y) = v + A (y - x): RSA of them, in place, and of the continuum's velocities. */
 PetscErrorCode augury_apply(augury *a, double *v, double *A);

@@ -26,6 +26,7 @@ struct augury {
   double           dx;
   boundary_samples samples;
   uint64_t         round;
+  bool            *is_new;          /* [n_elements] work space */
   double          *size;            /* [n_elements] area for which the points were drawn */
   double          *sampled;         /* [n_elements] mass of the points */
   double         (*defect)[6];      /* [n_elements] */

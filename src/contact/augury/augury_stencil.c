@@ -5,7 +5,7 @@
 #include "core/team.h"
 #include "discretize/mpm/mpm_kernel.h"
 
-enum { MOST_TOUCHED = 8 * 1024, MOMENTS_PADDED = 8, MOST_ENTRIES = 2000000000 };
+enum { MOMENTS_PADDED = 8, MOST_ENTRIES = 2000000000 };
 typedef double row8 __attribute__((vector_size(64)));
 
 /* ---- where points are ---------------------------------------------------------------------------------------------- */
@@ -57,94 +57,133 @@ static PetscErrorCode place(const stencil_parts *in, augury_stencil *s, int64_t 
 
 /* ---- nodes that they touch ------------------------------------------------------------------------------------------ */
 
-/* Blocks under the stencils of n points, ascending; returns how many. */
-static int touched(const node_set *s, int64_t n, const int32_t (*base)[3], uint64_t *key)
+/* The nodes of one stencil among blocks: along each axis, how far the block of each is (bits 4, 2, 1 of a number 0 ... 7), and its part
+ * of a node's bit. */
+typedef struct {
+  int      o[3][3], bit[3][3];
+  int      crosses;    /* axes along which it reaches a second block */
+  uint64_t rows[3][2]; /* what of an axis is in the near block, and in the far one: bits 0 ... 3 */
+  int64_t  block[3];
+} stencil_frame;
+
+static void frame_at(const int32_t *base, stencil_frame *f)
+{
+  f->crosses = 0;
+  for (int d = 0; d < 3; ++d) {
+    f->block[d]   = base[d] >> 2;
+    f->rows[d][0] = f->rows[d][1] = 0;
+    for (int i = 0; i < 3; ++i) {
+      const int axis = 4 >> d;
+      f->o[d][i]     = (base[d] + i) >> 2 == base[d] >> 2 ? 0 : axis;
+      f->bit[d][i]   = ((base[d] + i) & 3) << (4 - 2 * d);
+      f->crosses |= f->o[d][i];
+      f->rows[d][f->o[d][i] != 0] |= (uint64_t)1 << ((base[d] + i) & 3);
+    }
+  }
+}
+
+static uint64_t key_at(const node_set *s, const stencil_frame *f, int o)
+{
+  return node_set_key(s, f->block[0] + (o >> 2), f->block[1] + (o >> 1 & 1), f->block[2] + (o & 1));
+}
+
+/* Bits 0 ... 3, so far apart. */
+static uint64_t spread(uint64_t bits, int by) { return (bits & 1) | (bits >> 1 & 1) << by | (bits >> 2 & 1) << 2 * by | (bits >> 3) << 3 * by; }
+
+/* Nodes of a stencil in block o around it. */
+static uint64_t mask_at(const stencil_frame *f, int o)
+{
+  return spread(f->rows[0][o >> 2], 16) * (spread(f->rows[1][o >> 1 & 1], 4) * f->rows[2][o & 1]);
+}
+
+/* Blocks under the stencils of n points, ascending, and their nodes; returns how many. */
+static int touched(const node_set *s, int64_t n, const int32_t (*base)[3], uint64_t *key, uint64_t *mask)
 {
   int m = 0;
-  for (int64_t j = 0; j < n; ++j) {
-    const int32_t *b = base[j];
-    for (int64_t p = b[0] >> 2; p <= (b[0] + 2) >> 2; ++p)
-      for (int64_t q = b[1] >> 2; q <= (b[1] + 2) >> 2; ++q)
-        for (int64_t r = b[2] >> 2; r <= (b[2] + 2) >> 2; ++r) {
-          const uint64_t k  = node_set_key(s, p, q, r);
-          int            at = m;
-          while (at > 0 && key[at - 1] > k) --at;
-          if (at > 0 && key[at - 1] == k) continue;
-          for (int t = m++; t > at; --t) key[t] = key[t - 1];
-          key[at] = k;
-        }
+  for (int64_t q = 0; q < n; ++q) {
+    stencil_frame f;
+    frame_at(base[q], &f);
+    for (int o = 0; o < 8; ++o) {
+      if ((o & f.crosses) != o) continue;
+      const uint64_t k  = key_at(s, &f, o);
+      int            at = 0;
+      while (at < m && key[at] != k) ++at;
+      if (at == m) key[m] = k, mask[m++] = 0;
+      mask[at] |= mask_at(&f, o);
+    }
+  }
+  for (int i = 1; i < m; ++i) {
+    const uint64_t k = key[i], w = mask[i];
+    int            at = i;
+    for (; at > 0 && key[at - 1] > k; --at) key[at] = key[at - 1], mask[at] = mask[at - 1];
+    key[at] = k, mask[at] = w;
   }
   return m;
 }
 
-static int local_block(const uint64_t *key, int n, uint64_t k)
-{
-  int at = 0;
-  while (at < n && key[at] != k) ++at;
-  return at;
-}
-
-/* The eight blocks around a stencil among `key`, 4 (far in x) + 2 (far in y) + (far in z); those that it does not reach are as near ones. */
-static void blocks_around(const node_set *s, const int32_t *b, const uint64_t *key, int n, int at[8])
+/* Where the blocks around a stencil are among `key`. */
+static void blocks_around(const node_set *s, const stencil_frame *f, const uint64_t *key, int at[8])
 {
   for (int o = 0; o < 8; ++o) {
-    const int64_t p = (b[0] + (o & 4 ? 2 : 0)) >> 2, q = (b[1] + (o & 2 ? 2 : 0)) >> 2, r = (b[2] + (o & 1 ? 2 : 0)) >> 2;
-    at[o] = local_block(key, n, node_set_key(s, p, q, r));
+    if ((o & f->crosses) != o) continue;
+    const uint64_t k = key_at(s, f, o);
+    for (at[o] = 0; key[at[o]] != k;) ++at[o];
   }
 }
 
 /* Where node (i, j, k) of a stencil is among those of the blocks: 64 block + bit. */
-static inline int slot_of(const int32_t *b, const int at[8], int i, int j, int k)
+static inline int slot_of(const stencil_frame *f, const int at[8], int i, int j, int k)
 {
-  const int o = (((b[0] + i) >> 2) != b[0] >> 2) << 2 | (((b[1] + j) >> 2) != b[1] >> 2) << 1 | (((b[2] + k) >> 2) != b[2] >> 2);
-  return at[o] << 6 | node_set_bit(b[0] + i, b[1] + j, b[2] + k);
+  return at[f->o[0][i] | f->o[1][j] | f->o[2][k]] << 6 | f->bit[0][i] | f->bit[1][j] | f->bit[2][k];
 }
 
-static void mark(const node_set *s, int64_t n_points, const int32_t (*base)[3], const uint64_t *key, int n, uint64_t *mask)
+/* At most so many blocks under the stencils of n points. */
+static int64_t most_touched(int64_t n, const int32_t (*base)[3])
 {
-  int at[8];
-  for (int t = 0; t < n; ++t) mask[t] = 0;
-  for (int64_t q = 0; q < n_points; ++q) {
-    blocks_around(s, base[q], key, n, at);
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        for (int k = 0; k < 3; ++k) {
-          const int slot = slot_of(base[q], at, i, j, k);
-          mask[slot >> 6] |= (uint64_t)1 << (slot & 63);
-        }
+  int64_t box = n > 0 ? 1 : 0;
+  for (int d = 0; d < 3 && n > 0; ++d) {
+    int32_t lo = base[0][d], hi = base[0][d];
+    for (int64_t q = 1; q < n; ++q) {
+      if (base[q][d] < lo) lo = base[q][d];
+      if (base[q][d] > hi) hi = base[q][d];
+    }
+    box *= ((hi + 2) >> 2) - (lo >> 2) + 1;
   }
+  return box < 8 * n ? box : 8 * n;
 }
 
 /* The set of nodes, and which of its blocks and nodes each carrier touches. */
 static PetscErrorCode gather_nodes(const stencil_parts *in, augury_stencil *s)
 {
   const int64_t n = n_carriers(in);
+  int64_t       n_keys = 0;
   PetscFunctionBegin;
   PetscCall(memory_reserve("blocks of stencils", n + 1, sizeof *s->touch_start, &s->room[2], &s->touch_start));
+  PetscCall(memory_reserve("blocks of stencils", n, sizeof *s->touch_end, &s->room[3], &s->touch_end));
   s->touch_start[0] = 0;
 #pragma omp parallel for schedule(static)
-  for (int64_t c = 0; c < n; ++c) {
-    uint64_t key[MOST_TOUCHED];
-    s->touch_start[c + 1] = touched(&s->set, s->base_start[c + 1] - s->base_start[c], (const int32_t(*)[3])s->base + s->base_start[c], key);
-  }
+  for (int64_t c = 0; c < n; ++c)
+    s->touch_start[c + 1] = most_touched(s->base_start[c + 1] - s->base_start[c], (const int32_t(*)[3])s->base + s->base_start[c]);
   for (int64_t c = 0; c < n; ++c) s->touch_start[c + 1] += s->touch_start[c];
   const int64_t all = s->touch_start[n];
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_key, &s->room[3], &s->touch_key));
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->keys, &s->room[4], &s->keys));
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_mask, &s->room[5], &s->touch_mask));
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_block, &s->room[6], &s->touch_block));
+  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_key, &s->room[4], &s->touch_key));
+  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->keys, &s->room[5], &s->keys));
+  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_mask, &s->room[6], &s->touch_mask));
+  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_block, &s->room[20], &s->touch_block));
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n; ++c) {
-    const int32_t(*base)[3] = (const int32_t(*)[3])s->base + s->base_start[c];
-    const int64_t m         = s->base_start[c + 1] - s->base_start[c], at = s->touch_start[c];
-    const int     k         = touched(&s->set, m, base, s->touch_key + at);
-    mark(&s->set, m, base, s->touch_key + at, k, s->touch_mask + at);
+    const int64_t at = s->touch_start[c];
+    s->touch_end[c]  = at + touched(&s->set, s->base_start[c + 1] - s->base_start[c], (const int32_t(*)[3])s->base + s->base_start[c],
+                                    s->touch_key + at, s->touch_mask + at);
   }
-  if (all > 0) memcpy(s->keys, s->touch_key, (size_t)all * sizeof *s->keys);
-  PetscCall(node_set_blocks(&s->set, all, s->keys));
+  for (int64_t c = 0; c < n; ++c)
+    for (int64_t t = s->touch_start[c]; t < s->touch_end[c]; ++t) s->keys[n_keys++] = s->touch_key[t];
+  PetscCall(node_set_blocks(&s->set, n_keys, s->keys));
 #pragma omp parallel for schedule(static)
-  for (int64_t t = 0; t < all; ++t) s->touch_block[t] = (int32_t)node_set_find_block(&s->set, s->touch_key[t]);
-  for (int64_t t = 0; t < all; ++t) s->set.mask[s->touch_block[t]] |= s->touch_mask[t];
+  for (int64_t c = 0; c < n; ++c)
+    for (int64_t t = s->touch_start[c]; t < s->touch_end[c]; ++t) s->touch_block[t] = (int32_t)node_set_find_block(&s->set, s->touch_key[t]);
+  for (int64_t c = 0; c < n; ++c)
+    for (int64_t t = s->touch_start[c]; t < s->touch_end[c]; ++t) s->set.mask[s->touch_block[t]] |= s->touch_mask[t];
   node_set_count(&s->set);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,11 +232,13 @@ static PetscErrorCode join_points(const stencil_parts *in, augury_stencil *s)
     const int64_t  t    = s->touch_start[q];
     double         x[3], w[3][3];
     int            at[8];
+    stencil_frame  f;
     point_at(in, q, 0, x);
     weights_at(in, x, base, w);
-    blocks_around(&s->set, base, s->touch_key + t, (int)(s->touch_start[q + 1] - t), at);
+    frame_at(base, &f);
+    blocks_around(&s->set, &f, s->touch_key + t, at);
     for (int i = 0; i < STENCIL_NODES; ++i) {
-      const int slot        = slot_of(base, at, i / 9, i / 3 % 3, i % 3);
+      const int slot        = slot_of(&f, at, i / 9, i / 3 % 3, i % 3);
       s->point_node[q][i]   = node_set_number(&s->set, s->touch_block[t + (slot >> 6)], slot & 63);
       s->point_weight[q][i] = w[0][i / 9] * w[1][i / 3 % 3] * w[2][i % 3];
     }
@@ -215,6 +256,7 @@ static PetscErrorCode join_points(const stencil_parts *in, augury_stencil *s)
 }
 
 static int64_t first_touch(const stencil_parts *in, const augury_stencil *s, int64_t r) { return s->touch_start[in->n_points + r]; }
+static int64_t end_touch(const stencil_parts *in, const augury_stencil *s, int64_t r) { return s->touch_end[in->n_points + r]; }
 
 /* How many nodes each patch has, which, and where its entries go among those of the nodes. */
 static PetscErrorCode join_patches(const stencil_parts *in, augury_stencil *s)
@@ -225,7 +267,7 @@ static PetscErrorCode join_patches(const stencil_parts *in, augury_stencil *s)
   s->patch_start[0] = 0;
   for (int64_t r = 0; r < n; ++r) {
     s->patch_start[r + 1] = s->patch_start[r];
-    for (int64_t t = first_touch(in, s, r); t < first_touch(in, s, r + 1); ++t)
+    for (int64_t t = first_touch(in, s, r); t < end_touch(in, s, r); ++t)
       s->patch_start[r + 1] += __builtin_popcountll(s->touch_mask[t]);
   }
   const int64_t all = s->patch_start[n];
@@ -237,7 +279,7 @@ static PetscErrorCode join_patches(const stencil_parts *in, augury_stencil *s)
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < n; ++r) {
     int64_t at = s->patch_start[r];
-    for (int64_t t = first_touch(in, s, r); t < first_touch(in, s, r + 1); ++t)
+    for (int64_t t = first_touch(in, s, r); t < end_touch(in, s, r); ++t)
       for (uint64_t left = s->touch_mask[t]; left; left &= left - 1)
         s->patch_node[at++] = node_set_number(&s->set, s->touch_block[t], __builtin_ctzll(left));
   }
@@ -250,25 +292,30 @@ static PetscErrorCode join_patches(const stencil_parts *in, augury_stencil *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Moments of patch r over all nodes of the blocks that it touches. */
+/* Moments of patch r over all nodes that it touches, by block and bit. */
 static void sum_moments(const stencil_parts *in, const augury_stencil *s, int64_t r, row8 *sum)
 {
-  const int64_t c = in->n_points + r, e = in->patch[r], t = s->touch_start[c];
-  const int     n = (int)(s->touch_start[c + 1] - t);
+  const int64_t c = in->n_points + r, e = in->patch[r], first = s->touch_start[c];
+  for (int64_t t = first; t < s->touch_end[c]; ++t)
+    for (uint64_t left = s->touch_mask[t]; left; left &= left - 1) sum[((t - first) << 6) + __builtin_ctzll(left)] = (row8){0.0};
   for (int64_t j = 0; j < s->base_start[c + 1] - s->base_start[c]; ++j) {
     const int32_t *base = s->base[s->base_start[c] + j];
     const double  *l    = in->samples->place[in->samples->start[e] + j];
     const double   mass = in->mass[e] * in->samples->weight[in->samples->start[e] + j];
     const row8     moment = {mass * l[0] * l[0], mass * l[1] * l[1], mass * l[2] * l[2], mass * l[1] * l[2], mass * l[0] * l[2],
                              mass * l[0] * l[1], 0.0, 0.0};
-    double x[3], w[3][3];
-    int    at[8];
+    double        x[3], w[3][3];
+    int           at[8];
+    stencil_frame f;
     point_at(in, c, j, x);
     weights_at(in, x, base, w);
-    blocks_around(&s->set, base, s->touch_key + t, n, at);
+    frame_at(base, &f);
+    blocks_around(&s->set, &f, s->touch_key + first, at);
     for (int i = 0; i < 3; ++i)
-      for (int k = 0; k < 3; ++k)
-        for (int q = 0; q < 3; ++q) sum[slot_of(base, at, i, k, q)] += w[0][i] * w[1][k] * w[2][q] * moment;
+      for (int k = 0; k < 3; ++k) {
+        const row8 row = w[0][i] * w[1][k] * moment;
+        for (int q = 0; q < 3; ++q) sum[slot_of(&f, at, i, k, q)] += w[2][q] * row;
+      }
   }
 }
 
@@ -276,7 +323,7 @@ static void store_moments(const stencil_parts *in, augury_stencil *s, int64_t r,
 {
   const int64_t first = first_touch(in, s, r);
   int64_t       at    = s->patch_start[r];
-  for (int64_t t = first; t < first_touch(in, s, r + 1); ++t)
+  for (int64_t t = first; t < end_touch(in, s, r); ++t)
     for (uint64_t left = s->touch_mask[t]; left; left &= left - 1, ++at) {
       const row8 p = sum[((t - first) << 6) + __builtin_ctzll(left)];
       const int64_t to = s->to[at];
@@ -296,13 +343,12 @@ static PetscErrorCode fill_patches(const stencil_parts *in, augury_stencil *s)
   PetscCall(memory_reserve("stencils", all, sizeof *s->at_patch, &s->room[18], &s->at_patch));
   PetscCall(memory_reserve("stencils", all, sizeof *s->at_moment, &s->room[19], &s->at_moment));
   for (int64_t r = 0; r < in->n_patches; ++r)
-    most = first_touch(in, s, r + 1) - first_touch(in, s, r) > most ? first_touch(in, s, r + 1) - first_touch(in, s, r) : most;
+    most = end_touch(in, s, r) - first_touch(in, s, r) > most ? end_touch(in, s, r) - first_touch(in, s, r) : most;
   const int64_t stride = most * 64 * MOMENTS_PADDED;
   PetscCall(memory_alloc("moments of patches", stride * team_threads(), sizeof *sums, &sums));
 #pragma omp parallel for schedule(dynamic, 32)
   for (int64_t r = 0; r < in->n_patches; ++r) {
     double *own = sums + stride * omp_get_thread_num();
-    memset(own, 0, (size_t)((first_touch(in, s, r + 1) - first_touch(in, s, r)) * 64) * sizeof(row8));
     sum_moments(in, s, r, (row8 *)own);
     store_moments(in, s, r, (const row8 *)own);
   }
@@ -329,7 +375,7 @@ void augury_stencil_clear(augury_stencil *s)
   void *arrays[] = {&s->x,          &s->point_node,    &s->point_weight, &s->points_start, &s->at_point,    &s->at_weight,
                     &s->patch_start, &s->patch_node,   &s->patch_mass,   &s->patches_start, &s->at_patch,   &s->at_moment,
                     &s->base,       &s->base_start,    &s->touch_start,  &s->touch_key,     &s->touch_mask, &s->keys,
-                    &s->touch_block, &s->to};
+                    &s->touch_block, &s->touch_end, &s->to};
   node_set_clear(&s->set);
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   *s = (augury_stencil){0};

@@ -3,7 +3,9 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "core/team.h"
 #include <inttypes.h>
+#include <omp.h>
 
 /* Darts that keep this part of a cell between them are, on average, a quarter of a cell apart, or less. */
 #define RADIUS 0.2
@@ -99,62 +101,133 @@ static PetscErrorCode check_size(double area, double longest, double dx, int64_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode room(boundary_samples *s, int64_t n, int64_t *capacity, int64_t *weights)
+static double measure(const augury_boundary *b, const double *x, int64_t e, double *longest, double *round)
 {
-  PetscFunctionBegin;
-  PetscCall(memory_reserve("boundary samples", n, sizeof *s->place, capacity, &s->place));
-  PetscCall(memory_reserve("boundary samples", n, sizeof *s->weight, weights, &s->weight));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const int32_t *node = b->element + 3 * e;
+  double         side[3][3], normal[3];
+  *longest = *round = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    v3_sub(side[i], x + 3 * (int64_t)node[(i + 1) % 3], x + 3 * (int64_t)node[i]);
+    *longest = fmax(*longest, v3_norm(side[i]));
+    *round += v3_norm(side[i]);
+  }
+  v3_cross(normal, side[0], side[1]);
+  return 0.5 * v3_norm(normal);
 }
 
-static PetscErrorCode sample(const augury_boundary *b, const double *x, double dx, uint64_t round, const double (*share)[3],
-                             cloud *c, double (*y)[2], boundary_samples *s)
+/* Points that element e can have at most: those of a convex plane region, a distance r apart, number no more than
+ * 2/sqrt(3) area/r^2 + perimeter/(2 r) + 1 [Oler1961]. */
+static int64_t most_points(double area, double longest, double round, double dx)
 {
-  int64_t places = 0, weights = 0;
+  const double r = RADIUS * dx, most = 3.0 + 2.0 / sqrt(3.0) * area / (r * r) + 0.5 * round / r + 2.0;
+  return longest > SPACING * dx ? (int64_t)fmin(most, MOST_POINTS) : 0;
+}
+
+/* Points of element e; returns how many. y [MOST_POINTS][2] and at [MOST_POINTS + 3][3] are work space. */
+static int sample(const augury_boundary *b, const double *x, double dx, uint64_t round, const double share[3], int64_t e, int64_t most,
+                  double (*y)[2], double (*at)[3], double (*place)[3], double *weight)
+{
+  const int32_t *node = b->element + 3 * e;
+  const double   mass = share[0] + share[1] + share[2];
+  double         longest, length;
+  cloud          c = {.radius = RADIUS * dx, .most = (int)most, .place = place, .at = at};
+  for (int i = 0; i < 3; ++i) c.corner[i] = x + 3 * (int64_t)node[i], c.center[i] = share[i] / mass;
+  fill(&c, measure(b, x, e, &longest, &length), (uint64_t)e, round);
+  weigh(&c, y, weight);
+  return c.n;
+}
+
+/* Where each element's points may go, start [n_elements + 1], those of elements that keep theirs included. */
+static PetscErrorCode reserve(const augury_boundary *b, const double *x, double dx, const boundary_samples *old, const bool *is_new,
+                              int64_t *start)
+{
   PetscFunctionBegin;
+  start[0] = 0;
   for (int64_t e = 0; e < b->n_elements; ++e) {
-    const int32_t *node = b->element + 3 * e;
-    double         side[3][3], normal[3], longest = 0.0, mass = 0.0;
-    for (int i = 0; i < 3; ++i) c->corner[i] = x + 3 * (int64_t)node[i], mass += share[e][i];
-    for (int i = 0; i < 3; ++i) {
-      c->center[i] = share[e][i] / mass;
-      v3_sub(side[i], c->corner[(i + 1) % 3], c->corner[i]);
-      longest = fmax(longest, v3_norm(side[i]));
-    }
-    v3_cross(normal, side[0], side[1]);
-    const double area = 0.5 * v3_norm(normal);
-    PetscCall(check_size(area, longest, dx, e, node));
-    s->corner[e] = 1.0;
-    if (longest > SPACING * dx) {
-      c->n = 0, c->radius = RADIUS * dx;
-      fill(c, area, (uint64_t)e, round);
-      PetscCall(room(s, s->n + c->n, &places, &weights));
-      memcpy(s->place + s->n, c->place, (size_t)c->n * sizeof *c->place);
-      weigh(c, y, s->weight + s->n);
-      s->n += c->n;
-      s->corner[e] = 3.0 / (3.0 + c->n); /* corners weigh as much as other points */
-    }
-    s->start[e + 1] = s->n;
+    if (!is_new || is_new[e]) {
+      double       longest, round;
+      const double area = measure(b, x, e, &longest, &round);
+      PetscCall(check_size(area, longest, dx, e, b->element + 3 * e));
+      start[e + 1] = start[e] + most_points(area, longest, round, dx);
+    } else start[e + 1] = start[e] + old->start[e + 1] - old->start[e];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode boundary_samples_create(const augury_boundary *b, const double *x, double dx, uint64_t round, boundary_samples *out)
+/* All elements into `loose`, n[e] points at loose->start[e]. */
+static void sample_all(const augury_boundary *b, const double *x, double dx, uint64_t round, const boundary_samples *old, const bool *is_new,
+                       const double (*share)[3], double (*work)[5], boundary_samples *loose, int32_t *n)
 {
-  double (*share)[3] = NULL, (*y)[2] = NULL;
-  cloud c = {.most = MOST_POINTS};
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int64_t e = 0; e < b->n_elements; ++e) {
+    const int64_t at = loose->start[e], most = loose->start[e + 1] - at;
+    double       *own = work[(int64_t)omp_get_thread_num() * (MOST_POINTS + 3)];
+    n[e] = (int32_t)most;
+    if (is_new && !is_new[e]) {
+      memcpy(loose->place + at, old->place + old->start[e], (size_t)most * sizeof *loose->place);
+      memcpy(loose->weight + at, old->weight + old->start[e], (size_t)most * sizeof *loose->weight);
+    } else if (most > 0)
+      n[e] = sample(b, x, dx, round, share[e], e, most, (double(*)[2])own, (double(*)[3])(own + 2 * MOST_POINTS), loose->place + at,
+                    loose->weight + at);
+    loose->corner[e] = n[e] > 0 ? 3.0 / (3.0 + n[e]) : 1.0; /* corners weigh as much as other points */
+  }
+}
+
+/* The same without gaps, in place. */
+static PetscErrorCode close_gaps(int64_t n_elements, const int32_t *n, boundary_samples *s)
+{
+  PetscFunctionBegin;
+  s->n = 0;
+  for (int64_t e = 0; e < n_elements; ++e) {
+    memmove(s->place + s->n, s->place + s->start[e], (size_t)n[e] * sizeof *s->place);
+    memmove(s->weight + s->n, s->weight + s->start[e], (size_t)n[e] * sizeof *s->weight);
+    s->start[e] = s->n;
+    s->n += n[e];
+  }
+  s->start[n_elements] = s->n;
+  PetscCall(memory_resize("boundary samples", s->n, sizeof *s->place, &s->place));
+  PetscCall(memory_resize("boundary samples", s->n, sizeof *s->weight, &s->weight));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make(const augury_boundary *b, const double *x, double dx, uint64_t round, const boundary_samples *old,
+                           const bool *is_new, boundary_samples *out)
+{
+  double (*share)[3] = NULL, (*work)[5] = NULL;
+  int32_t *n = NULL;
   PetscFunctionBegin;
   *out = (boundary_samples){0};
   PetscErrorCode code = boundary_corner_masses(b, &share);
   if (!code) code = memory_alloc("boundary samples", b->n_elements + 1, sizeof *out->start, &out->start);
   if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *out->corner, &out->corner);
-  if (!code) code = memory_alloc("points of a triangle", MOST_POINTS + 3, sizeof *c.place, &c.place);
-  if (!code) code = memory_alloc("points of a triangle", MOST_POINTS + 3, sizeof *c.at, &c.at);
-  if (!code) code = memory_alloc("points of a triangle", MOST_POINTS + 3, sizeof *y, &y);
-  if (!code) code = sample(b, x, dx, round, (const double(*)[3])share, &c, y, out);
-  memory_free(&share), memory_free(&c.place), memory_free(&c.at), memory_free(&y);
+  if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *n, &n);
+  if (!code) code = memory_alloc("points of a triangle", team_threads() * (MOST_POINTS + 3), sizeof *work, &work);
+  if (!code) code = reserve(b, x, dx, old, is_new, out->start);
+  if (!code) code = memory_alloc("boundary samples", out->start[b->n_elements], sizeof *out->place, &out->place);
+  if (!code) code = memory_alloc("boundary samples", out->start[b->n_elements], sizeof *out->weight, &out->weight);
+  if (!code) sample_all(b, x, dx, round, old, is_new, (const double(*)[3])share, work, out, n);
+  if (!code) code = close_gaps(b->n_elements, n, out);
+  memory_free(&share), memory_free(&work), memory_free(&n);
   if (code) boundary_samples_destroy(out);
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode boundary_samples_create(const augury_boundary *b, const double *x, double dx, uint64_t round, boundary_samples *out)
+{
+  PetscFunctionBegin;
+  PetscCall(make(b, x, dx, round, NULL, NULL, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode boundary_samples_renew(const augury_boundary *b, const double *x, double dx, uint64_t round, const bool *is_new,
+                                      boundary_samples *s)
+{
+  boundary_samples renewed;
+  PetscFunctionBegin;
+  PetscCall(make(b, x, dx, round, s, is_new, &renewed));
+  boundary_samples_destroy(s);
+  *s = renewed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

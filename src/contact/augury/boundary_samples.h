@@ -27,5 +27,8 @@ PetscErrorCode boundary_corner_masses(const augury_boundary *b, double (**share)
  * longest side is at most a quarter of a cell have no points. An element without area, or one that cells are far too small for, is
  * refused by name: PETSC_ERR_USER_INPUT. */
 PetscErrorCode boundary_samples_create(const augury_boundary *b, const double *x, double dx, uint64_t round, boundary_samples *out);
+/* Elements [n_elements] that have changed are sampled anew for their shape in x, the others keep their points. */
+PetscErrorCode boundary_samples_renew(const augury_boundary *b, const double *x, double dx, uint64_t round, const bool *is_new,
+                                      boundary_samples *s);
 void           boundary_samples_destroy(boundary_samples *s);
 #endif
