@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Twice what the analysis of [Shewchuk1997, sec. 4.3, 4.2] asks for, 7 and 3 unit round-offs of the sum of all terms without their signs;
+/* Twice what the analysis of [Shewchuk1997, sec. 4.3, 4.2] asks for, 7 and 3 unit round-offs (and 4 for a height) of the sum of all terms without their signs;
  * contraction to fused operations only makes errors smaller. SAFE: underflow in the terms cannot matter. */
 #define SPACE_ERROR (8.0 * DBL_EPSILON)
 #define PLANE_ERROR (4.0 * DBL_EPSILON)
@@ -122,6 +122,17 @@ static __attribute__((noinline)) int plane_sign(const double *a, const double *b
   return n > 0 ? sign(h[n - 1]) : 0;
 }
 
+static __attribute__((noinline)) int height_sign(const double *normal, const double *point, const double *x)
+{
+  double sum[12], part[4];
+  int    n = 0;
+  for (int k = 0; k < 3; ++k) {
+    const pair d = difference(x[k], point[k]);
+    n            = add(n, sum, scale(d.n, d.x, normal[k], part), part, 1.0);
+  }
+  return n > 0 ? sign(sum[n - 1]) : 0;
+}
+
 /* ---- with a look in floating point first ----------------------------------------------------------------------------------- */
 
 int orient3d(const double a[3], const double b[3], const double c[3], const double d[3])
@@ -147,4 +158,16 @@ int orient3d_turn(const double a[3], const double b[3], const double c[3], int k
   const double determinant = first - second, permanent = fabs(first) + fabs(second);
   if (permanent > SAFE && fabs(determinant) > PLANE_ERROR * permanent) return sign(determinant);
   return plane_sign(a, b, c, i, j);
+}
+
+int orient3d_ahead(const double normal[3], const double point[3], const double x[3])
+{
+  double height = 0.0, sum = 0.0;
+  for (int k = 0; k < 3; ++k) {
+    const double part = normal[k] * (x[k] - point[k]);
+    height += part;
+    sum += fabs(part);
+  }
+  if (sum > SAFE && fabs(height) > PLANE_ERROR * sum) return sign(height);
+  return height_sign(normal, point, x);
 }

@@ -9,4 +9,6 @@
 int orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
 /* Sign of component k of (b - a) x (c - a): +1 where a, b, c turn left for who looks down axis k; 0 in all three: exactly in one line. */
 int orient3d_turn(const double a[3], const double b[3], const double c[3], int k);
+/* Sign of normal . (x - point): +1 where x is ahead of the plane through point that normal is upright on. */
+int orient3d_ahead(const double normal[3], const double point[3], const double x[3]);
 #endif

@@ -126,4 +126,42 @@ static void test_self(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_whose), cmocka_unit_test(test_check), cmocka_unit_test(test_self))
+/* A block on a plane, in it by the last place, and above one that rises to it. */
+static void test_planes(void **state)
+{
+  static const char text[] =
+      "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 1.0e-3}\n"
+      "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
+      "bodies:\n"
+      "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.2}\n"
+      "  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [0, 0, 1]}}\n"
+      "contact: {friction: 0.3}\n";
+  world                w;
+  scene_intersections *f;
+  const scene_sunk    *sunk;
+  int64_t              n;
+  (void)state;
+  open_world(text, &w);
+  assert_ok(scene_intersections_create(w.s, &f));
+  assert_int_equal(count(&w, f, 0.0, "block", "floor"), 0);
+  assert_ok(scene_intersections_sunk(f, w.s, 0.0, &n, &sunk));
+  assert_int_equal(n, 0); /* on it is not beyond it */
+  assert_ok(scene_intersections_sunk(f, w.s, 1e-300, &n, &sunk));
+  assert_int_equal(n, 9);
+  assert_ok(scene_intersections_sunk(f, w.s, 0.3, &n, &sunk));
+  assert_int_equal(n, 18 - 1); /* 3 x 3 nodes a layer, of which one is within */
+  for (int64_t i = 0; i < n; ++i) assert_true(f->surfaces->body[sunk[i].vertex] == 0 && sunk[i].body == 1);
+  assert_ok(scene_intersections_check(w.s, "pray", w.d));
+  assert_int_equal(diagnostics_count(w.d), 0);
+  nodal_body *block = (nodal_body *)nodal_body_of(w.s->bodies[0].body);
+  for (int64_t k = 0; k < block->n_nodes; ++k)
+    if (block->x[3 * k] == 0.0 && block->x[3 * k + 2] == 0.0) block->x[3 * k + 2] = -0x1p-1000;
+  assert_ok(scene_intersections_check(w.s, "pray", w.d));
+  assert_int_equal(diagnostics_count(w.d), 1);
+  assert_non_null(strstr(diagnostics_text(w.d, 0), "meets \"floor\" as the run starts, 3 nodes, node "));
+  scene_intersections_destroy(&f);
+  close_world(&w);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_whose), cmocka_unit_test(test_check), cmocka_unit_test(test_self), cmocka_unit_test(test_planes))

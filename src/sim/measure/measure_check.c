@@ -43,10 +43,15 @@ static void check_keys(const subject *s)
 /* What touches: links do, not the whole that they are of. */
 static bool is_touched(const scene_body *b) { return !b->kind->ops->parts && !b->kind->ops->is_shapeless; }
 
+/* Triangles to touch, or a half-space. */
 static bool has_triangles(const body *b)
 {
-  body_surface one = {0};
+  body_surface        one = {0};
+  int                 n = 0;
+  const convex_solid *solid = b->ops->solids ? b->ops->solids(b, &n) : NULL;
   if (b->ops->surface) b->ops->surface(b, &one);
+  for (int k = 0; solid && k < n; ++k)
+    if (solid[k].kind == CONVEX_HALF_SPACE) return true;
   return one.n_triangles > 0;
 }
 
@@ -69,7 +74,7 @@ static void check_kind(const subject *s, const char *key, int b)
   int         n = 0;
   if (s->quantity->of == 0 || what_is(&s->scene->bodies[b]) & s->quantity->of) return;
   if (s->quantity->of & OF_TRIANGLES) {
-    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a body that is touched as triangles: of kind fem or cloth, or with contact_surface: mesh", s->quantity->name);
+    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a body that is touched as triangles: of kind fem or cloth, or with contact_surface: mesh; or a plane", s->quantity->name);
     return;
   }
   if (s->quantity->of & (OF_LINK | OF_TOUCHED)) {

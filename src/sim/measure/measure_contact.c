@@ -73,10 +73,9 @@ PetscErrorCode measure_friction_work(const measure_moment *now, measure *k, doub
   return PETSC_SUCCESS;
 }
 
-/* Is one of its two bodies asked for, or both? */
-static bool is_of(const measure *k, const scene_surfaces *all, const intersection *i)
+/* Is one of two bodies asked for, or both? */
+static bool is_of(const measure *k, int a, int b)
 {
-  const int a = all->body[all->edge[2 * (int64_t)i->edge]], b = all->body[all->triangle[3 * (int64_t)i->triangle]];
   if (k->body < 0) return true;
   return k->other < 0 ? a == k->body || b == k->body : (a == k->body && b == k->other) || (a == k->other && b == k->body);
 }
@@ -84,12 +83,16 @@ static bool is_of(const measure *k, const scene_surfaces *all, const intersectio
 PetscErrorCode measure_intersections(const measure_moment *now, measure *k, double *value)
 {
   const intersection *list;
-  int64_t             bad, n, count = 0;
+  const scene_sunk   *sunk;
+  int64_t             bad, n, n_sunk, count = 0;
   PetscFunctionBegin;
   if (!k->intersections) PetscCall(scene_intersections_create(now->scene, &k->intersections));
   const scene_surfaces *all = k->intersections->surfaces;
   PetscCall(scene_intersections_find(k->intersections, now->scene, now->clock.time, &bad, &n, &list));
-  for (int64_t i = 0; i < n; ++i) count += is_of(k, all, &list[i]);
+  PetscCall(scene_intersections_sunk(k->intersections, now->scene, now->clock.time, &n_sunk, &sunk));
+  for (int64_t i = 0; i < n; ++i)
+    count += is_of(k, all->body[all->edge[2 * (int64_t)list[i].edge]], all->body[all->triangle[3 * (int64_t)list[i].triangle]]);
+  for (int64_t i = 0; i < n_sunk; ++i) count += is_of(k, all->body[sunk[i].vertex], sunk[i].body);
   *value = bad < 0 ? (double)count : NAN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,10 +62,10 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(self_crossing, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle would have to be " \
     "moved to come out, which is at most what fits into the triangle; found from the geometry alone")                                           \
-  X(intersections, "1", OF_TRIANGLES, 0, TAKE_BODY | TAKE_OTHER,                                                                                    \
-    "pairs of an edge and a triangle that have a point in common, exactly, at the end of a step: of all surfaces of triangles that may touch, "   \
-    "and of those that deform with themselves; of a body, or of it and `other` (the same body: with itself) alone. What touches counts. Found "   \
-    "from the geometry alone; bodies that are touched as level sets have no share in it")                                                         \
+  X(intersections, "1", OF_TRIANGLES, 0, TAKE_BODY | TAKE_OTHER,                                                                                  \
+    "pairs of an edge and a triangle that have a point in common, exactly, at the end of a step: of all surfaces of triangles that may "          \
+    "touch, and of those that deform with themselves, touching included; and vertices of these beyond half-spaces. Of everything, of a body, "    \
+    "or of it and `other` (the same body: with itself). Found from the geometry alone; what is touched as another level set has no share in it")  \
   X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
     "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
     "`point`: 1 is the front")                                                                                                                  \

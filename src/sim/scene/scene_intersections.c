@@ -1,6 +1,7 @@
 #include "sim/scene/scene_intersections.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/orient3d.h"
 #include <string.h>
 
 enum { SHOWN = 3 }; /* features of two bodies that are named */
@@ -8,20 +9,18 @@ enum { SHOWN = 3 }; /* features of two bodies that are named */
 static PetscErrorCode create(const scene *s, bool all_selves, scene_intersections **out)
 {
   scene_intersections *f;
-  bool                *meets;
   PetscFunctionBegin;
   PetscCall(memory_alloc("intersections", 1, sizeof *f, &f));
   *out = f;
   PetscCall(scene_surfaces_create(s, &f->surfaces));
   const int64_t n = f->surfaces->n_bodies;
   PetscCall(memory_alloc("intersections", 3 * f->surfaces->n_vertices, sizeof *f->x, &f->x));
-  PetscCall(memory_alloc("intersections", n * n, sizeof *meets, &meets));
-  if (n > 0) memcpy(meets, f->surfaces->meets, (size_t)(n * n) * sizeof *meets);
-  for (int64_t i = 0; i < n && all_selves; ++i) meets[i * n + i] |= !f->surfaces->is_rigid[i];
+  PetscCall(memory_alloc("intersections", n * n, sizeof *f->meets, &f->meets));
+  if (n > 0) memcpy(f->meets, f->surfaces->meets, (size_t)(n * n) * sizeof *f->meets);
+  for (int64_t i = 0; i < n && all_selves; ++i) f->meets[i * n + i] |= !f->surfaces->is_rigid[i];
   broad_phase_surfaces all = scene_surfaces_broad(f->surfaces);
-  all.meets                = meets;
+  all.meets                = f->meets;
   PetscCall(intersections_create(&all, &f->finder));
-  memory_free(&meets);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,7 +36,9 @@ void scene_intersections_destroy(scene_intersections **f)
   if (!f || !*f) return;
   intersections_destroy(&(*f)->finder);
   scene_surfaces_destroy(&(*f)->surfaces);
+  memory_free(&(*f)->meets);
   memory_free(&(*f)->x);
+  memory_free(&(*f)->sunk);
   memory_free(f);
 }
 
@@ -50,11 +51,49 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vertices of those that meet body i, beyond the plane: counted, and put to `out` if that is wanted. */
+static int64_t sink(const scene_intersections *f, int i, const double *normal, const double *point, scene_sunk *out)
+{
+  const scene_surfaces *all = f->surfaces;
+  int64_t               n   = 0;
+  for (int64_t k = 0; k < all->n_vertices; ++k) {
+    if (!f->meets[(int64_t)all->body[k] * all->n_bodies + i] || orient3d_ahead(normal, point, f->x + 3 * k) >= 0) continue;
+    if (out) out[n] = (scene_sunk){(int32_t)k, i};
+    ++n;
+  }
+  return n;
+}
+
+PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_sunk **list)
+{
+  PetscFunctionBegin;
+  *n = 0;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const body         *b        = s->bodies[i].body;
+    int                 n_solids = 0;
+    const convex_solid *solid    = b->ops->solids && b->ops->frame ? b->ops->solids(b, &n_solids) : NULL;
+    for (int k = 0; solid && k < n_solids; ++k) {
+      rigid_frame pose;
+      double      normal[3], point[3];
+      if (solid[k].kind != CONVEX_HALF_SPACE) continue;
+      b->ops->frame(b, t, 0.0, NULL, &pose);
+      m3_mulv(normal, pose.R, solid[k].normal);
+      v3_copy(point, pose.c);
+      v3_axpy(point, solid[k].offset, normal);
+      const int64_t more = sink(f, i, normal, point, NULL);
+      PetscCall(memory_reserve("intersections", *n + more, sizeof *f->sunk, &f->capacity, &f->sunk));
+      if (more > 0) *n += sink(f, i, normal, point, f->sunk + *n);
+    }
+  }
+  *list = f->sunk;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the start of a run ---------------------------------------------------------------------------------------------------- */
 
 /* What two bodies have in common. */
 typedef struct {
-  int64_t n;
+  int64_t n, n_sunk;
   int     n_shown;
   char    text[SHOWN * 160];
 } meeting;
@@ -86,39 +125,64 @@ static void describe(const scene *s, const scene_intersections *f, const interse
            (long long)(i->triangle - all->first_triangle[in]), s->bodies[in].name, x[0], x[1], x[2]);
 }
 
+static void describe_sunk(const scene *s, const scene_intersections *f, const scene_sunk *i, meeting *m)
+{
+  const scene_surfaces *all  = f->surfaces;
+  const double         *x    = f->x + 3 * (int64_t)i->vertex;
+  const size_t          used = strlen(m->text);
+  if (m->n_shown++ >= SHOWN) return;
+  snprintf(m->text + used, sizeof m->text - used, "%s node %d of \"%.40s\" beyond \"%.40s\" at (%.5g, %.5g, %.5g)",
+           used > 0 ? "," : "", all->node[i->vertex], s->bodies[all->body[i->vertex]].name, s->bodies[i->body].name, x[0], x[1],
+           x[2]);
+}
+
 static void complain(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
 {
   const document_node *bodies = document_find(document_root(s->job->document), "bodies");
   const int            whole  = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
-  char                 path[300], other[100] = "itself";
+  char                 path[300], other[100] = "itself", how_many[100];
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
   if (a != b) snprintf(other, sizeof other, "\"%.90s\"", s->bodies[b].name);
-  diagnostics_add_under(
-      d, document_find(bodies, s->bodies[whole].name), path, NULL,
-      "its surface meets %s as the run starts, and touching counts: %lld pairs of an edge and a triangle,%s%s. %s, or %s", other,
-      (long long)m->n, m->text, m->n > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
+  if (m->n_sunk > 0)
+    snprintf(how_many, sizeof how_many, "%lld nodes,", (long long)m->n_sunk);
+  else
+    snprintf(how_many, sizeof how_many, "and touching counts: %lld pairs of an edge and a triangle,", (long long)m->n);
+  diagnostics_add_under(d, document_find(bodies, s->bodies[whole].name), path, NULL,
+                        "its surface meets %s as the run starts, %s%s%s. %s, or %s", other, how_many, m->text,
+                        m->n + m->n_sunk > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
+}
+
+static meeting *meeting_of(const scene *s, meeting *pair, int32_t a, int32_t b)
+{
+  return &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
 }
 
 PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d)
 {
   scene_intersections *f;
   const intersection  *list;
-  int64_t              n, bad;
+  const scene_sunk    *sunk;
+  int64_t              n, n_sunk, bad;
   meeting             *pair;
   PetscFunctionBegin;
   PetscCall(create(s, false, &f));
   PetscCall(scene_intersections_find(f, s, 0.0, &bad, &n, &list));
-  PetscCall(memory_alloc("intersections", n > 0 ? (int64_t)s->n_bodies * s->n_bodies : 0, sizeof *pair, &pair));
+  PetscCall(scene_intersections_sunk(f, s, 0.0, &n_sunk, &sunk));
+  PetscCall(memory_alloc("intersections", n + n_sunk > 0 ? (int64_t)s->n_bodies * s->n_bodies : 0, sizeof *pair, &pair));
   for (int64_t i = 0; i < n; ++i) {
-    const int32_t a = f->surfaces->body[f->surfaces->edge[2 * (int64_t)list[i].edge]],
-                  b = f->surfaces->body[f->surfaces->triangle[3 * (int64_t)list[i].triangle]];
-    meeting *m      = &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
+    const int32_t e = f->surfaces->edge[2 * (int64_t)list[i].edge], t = f->surfaces->triangle[3 * (int64_t)list[i].triangle];
+    meeting      *m = meeting_of(s, pair, f->surfaces->body[e], f->surfaces->body[t]);
     ++m->n;
     describe(s, f, &list[i], m);
   }
-  for (int a = 0; a < s->n_bodies && n > 0; ++a)
+  for (int64_t i = 0; i < n_sunk; ++i) {
+    meeting *m = meeting_of(s, pair, f->surfaces->body[sunk[i].vertex], sunk[i].body);
+    ++m->n_sunk;
+    describe_sunk(s, f, &sunk[i], m);
+  }
+  for (int a = 0; a < s->n_bodies && pair; ++a)
     for (int b = a; b < s->n_bodies; ++b)
-      if (pair[a * s->n_bodies + b].n > 0) complain(s, a, b, &pair[a * s->n_bodies + b], remedy, d);
+      if (meeting_of(s, pair, a, b)->n_shown > 0) complain(s, a, b, meeting_of(s, pair, a, b), remedy, d);
   memory_free(&pair);
   scene_intersections_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);
