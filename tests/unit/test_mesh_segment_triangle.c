@@ -78,6 +78,7 @@ static void test_meets(void **state)
                                                                                  : SEGMENT_TOUCHES;
     if (found != expected) fail_msg("%lld: %d, not %d", (long long)i, (int)found, (int)expected);
     ++seen[expected];
+    assert_int_equal(segment_passes_triangle(y[0], y[1], y[2], y[3], y[4]), expected == SEGMENT_PASSES);
     /* It does not matter who is named first. */
     assert_int_equal(segment_meets_triangle(y[1], y[0], y[3], y[2], y[4]), found);
     assert_int_equal(segment_meets_triangle(y[0], y[1], y[4], y[3], y[2]), found);

@@ -47,16 +47,27 @@ static bool meets_flat(const double *p, const double *q, const double *a, const 
   return segments_meet(p, q, a, b) || segments_meet(p, q, b, c);
 }
 
+/* The line through p and q meets the plane of abc in one point: that is to the same side of all edges, or on some. */
+static bool line_meets(const double *p, const double *q, const double *a, const double *b, const double *c)
+{
+  const int s[3] = {orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)};
+  return s[0] * s[1] >= 0 && s[1] * s[2] >= 0 && s[2] * s[0] >= 0;
+}
+
 segment_meeting segment_meets_triangle(const double p[3], const double q[3], const double a[3], const double b[3],
                                        const double c[3])
 {
   const int side_p = orient3d(a, b, c, p), side_q = orient3d(a, b, c, q);
   if (side_p * side_q > 0) return SEGMENT_APART;
   if (side_p == 0 && side_q == 0) return meets_flat(p, q, a, b, c) ? SEGMENT_TOUCHES : SEGMENT_APART;
-  /* The line through p and q meets the plane in one point: is it to the same side of all edges, or on some? */
-  const int s[3] = {orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)};
-  if (s[0] * s[1] < 0 || s[1] * s[2] < 0 || s[2] * s[0] < 0) return SEGMENT_APART;
+  if (!line_meets(p, q, a, b, c)) return SEGMENT_APART;
   return side_p * side_q < 0 ? SEGMENT_PASSES : SEGMENT_TOUCHES;
+}
+
+bool segment_passes_triangle(const double p[3], const double q[3], const double a[3], const double b[3], const double c[3])
+{
+  const int side_p = orient3d(a, b, c, p);
+  return side_p != 0 && side_p * orient3d(a, b, c, q) < 0 && line_meets(p, q, a, b, c);
 }
 
 /* q is on the ray from a through b, and not a itself; all three in one line. */

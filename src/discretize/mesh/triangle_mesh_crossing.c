@@ -40,17 +40,30 @@ static double slack_of(const double *const x[2][3])
   return 16.0 * DBL_EPSILON * largest;
 }
 
-/* -1: they do not cross. */
+static bool is_corner(const int32_t *t, int32_t vertex) { return t[0] == vertex || t[1] == vertex || t[2] == vertex; }
+
+/* The boxes around the two have nothing in common: cheaper to tell than sides, where all lies in one plane. */
+static bool is_beside(const double *p, const double *q, const double *const t[3])
+{
+  for (int k = 0; k < 3; ++k)
+    if (fmax(p[k], q[k]) < fmin(fmin(t[0][k], t[1][k]), t[2][k]) || fmin(p[k], q[k]) > fmax(fmax(t[0][k], t[1][k]), t[2][k])) return true;
+  return false;
+}
+
+/* -1: they do not cross. What ends at a corner of the other is not on both sides of it. */
 static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
 {
   const double *x[2][3];
   corners(m, s, x[0]), corners(m, t, x[1]);
   const double slack = slack_of((const double *const(*)[3])x);
   double       depth = -1.0;
+  const int32_t *tri[2] = {m->tri + 3 * s, m->tri + 3 * t};
   for (int k = 0; k < 2; ++k)
     for (int i = 0; i < 3; ++i) {
+      if (is_corner(tri[1 - k], tri[k][i]) || is_corner(tri[1 - k], tri[k][(i + 1) % 3])) continue;
       const double *p = x[k][i], *q = x[k][(i + 1) % 3], *const *other = x[1 - k];
-      if (segment_meets_triangle(p, q, other[0], other[1], other[2]) == SEGMENT_PASSES) depth = fmax(depth, depth_in(p, q, other, slack));
+      if (is_beside(p, q, other)) continue;
+      if (segment_passes_triangle(p, q, other[0], other[1], other[2])) depth = fmax(depth, depth_in(p, q, other, slack));
     }
   return depth;
 }
