@@ -150,6 +150,30 @@ static bool is_met(const augury_near *a, const double *x, const double *v, int64
   return false;
 }
 
+int32_t augury_near_other(const augury_near *a, const double *x, int64_t e)
+{
+  const int32_t *node = a->b.element + 3 * e;
+  const double   min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
+  double         center[3], normal[3], least = INFINITY;
+  int32_t        nearest = -1, other[BOX_TREE_WIDTH];
+  box_walk       w;
+  side_of(x, node, center, normal);
+  box_walk_begin(&w, &a->tree, min, max);
+  for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
+    for (int k = 0; k < n; ++k) {
+      const int32_t *there = a->b.element + 3 * (int64_t)other[k];
+      const int32_t  body  = a->body[there[0]];
+      double         d[3];
+      if (!meet(a, a->body[node[0]], body)) continue;
+      if (body == a->body[node[0]] && (share_a_node(node, there) || !face(a, x, node, there))) continue;
+      side_of(x, there, d, normal);
+      v3_axpy(d, -1.0, center);
+      const double distance = v3_dot(d, d);
+      if (distance < least || (distance == least && body < nearest)) least = distance, nearest = body;
+    }
+  return nearest;
+}
+
 /* ---- the continuum ------------------------------------------------------------------------------------------------------ */
 
 /* A box [m] as one of nodes. */

@@ -6,6 +6,7 @@
 #include "discretize/mpm/mpm_grid.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/hybrid/hybrid_check.h"
+#include "sim/hybrid/hybrid_record.h"
 #include <string.h>
 
 static const double THICKNESS = 0.05; /* of the mean edge, if not given */
@@ -103,7 +104,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
-  memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
+  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -162,6 +163,7 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
   remember(c);
   PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, &done));
+  PetscCall(hybrid_record_note(c));
   hybrid_boundary_settle(b, l, c->v_old, c->A_old, c->dx, c->vu);
   c->has_acted = true;
   c->continuum.is_met = augury_n_met(c->grid) > 0;
@@ -228,6 +230,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
   c->has_acted = false;
+  c->n_pushed  = 0;
   c->l         = l;
   if (b->surfaces->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(hybrid_boundary_begin(b, l));
@@ -279,7 +282,7 @@ PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, st
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
-  (void)record;
+  PetscCall(hybrid_record_take(c, l, record, report));
   memcpy(b->affine, b->A, (size_t)(9 * b->surfaces->n_vertices) * sizeof *b->A);
   hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,6 +9,12 @@
 #include "sim/hybrid/hybrid_keys.h"
 #include "sim/step/step_record.h"
 
+/* What the grid did to a vertex. */
+typedef struct {
+  int32_t vertex, other; /* other: the body that is nearest, -1: none, it met a continuum */
+  double  change[3];     /* of its velocity, held or not [m/s] */
+} hybrid_push;
+
 typedef struct {
   hybrid_boundary boundary;
   hybrid_continuum continuum;
@@ -28,6 +34,9 @@ typedef struct {
   double         *vu;            /* [n_rigids][6] velocities of rigid bodies */
   bool            has_acted;     /* in the step under way */
   impulse_report  report;
+  int64_t         n_pushed, pushed_capacity;
+  hybrid_push    *pushed;        /* [n_pushed] */
+  int32_t        *element;       /* [n_vertices] one of those at each */
 } hybrid_contact;
 
 /* *c, zeros, is filled in place; destroy copes with failures. */
