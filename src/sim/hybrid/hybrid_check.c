@@ -71,12 +71,29 @@ static void check_grid(const scene *s, diagnostics *d)
     diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_nodes", "nodes that follow others cannot take what contact gives them: leave it out");
 }
 
-/* The longest explicit step: what sound takes through the shortest edge [s]. */
+/* The smallest altitude of any tetrahedron of b at rest [m]. */
+static double least_altitude(const nodal_body *b)
+{
+  const element_set *set   = tetrahedra_of(b);
+  double             least = INFINITY;
+  for (int64_t e = 0; set && e < set->n; ++e) {
+    double edge[3][3], normal[3], area = 0.0;
+    for (int k = 0; k < 3; ++k) v3_sub(edge[k], b->rest + 3 * (int64_t)set->node[4 * e + k + 1], b->rest + 3 * (int64_t)set->node[4 * e]);
+    for (int k = 0; k < 3; ++k) v3_cross(normal, edge[k], edge[(k + 1) % 3]), area = fmax(area, v3_norm(normal));
+    const double six = fabs(v3_dot(normal, edge[1])); /* 6 V: edge[2] x edge[0] . edge[1] */
+    for (int k = 0; k < 2; ++k) v3_axpy(edge[k], -1.0, edge[2]);
+    v3_cross(normal, edge[0], edge[1]);
+    least = fmin(least, six / fmax(area, v3_norm(normal)));
+  }
+  return least;
+}
+
+/* The longest explicit step: what sound takes through the flattest element [s]. */
 static double longest_step(const nodal_body *b, const material *m)
 {
   double mu, lambda;
   material_small_strain(m, &mu, &lambda);
-  return b->length / sqrt((lambda + 2.0 * mu) / m->density);
+  return least_altitude(b) / sqrt((lambda + 2.0 * mu) / m->density);
 }
 
 static void check_explicit(const scene *s, int i, diagnostics *d)
@@ -93,9 +110,9 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
   const double longest = longest_step(b, m);
   if (s->job->time->step > longest)
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "sound crosses its shortest edge, %g m, in %g s, and an explicit step of %g s would blow up: give time.step less than that, better half "
+                          "sound crosses its flattest tetrahedron, %g m high, in %g s, and an explicit step of %g s may blow up: give time.step less than that, better half "
                           "of it, or take solver.hybrid.integrator: backward_euler",
-                          b->length, longest, s->job->time->step);
+                          least_altitude(b), longest, s->job->time->step);
 }
 
 /* Angular momentum that forces other than gravity's bring is not known apart from what backward Euler loses. */
