@@ -226,3 +226,22 @@ bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, 
   }
   return false;
 }
+
+bool ccd_corners_are_apart(const double x0[12], const double x1[12], int n_first, double gap)
+{
+  for (int k = 0; k < 3; ++k) {
+    bool is_above = true, is_below = true; /* the first, at both ends */
+    for (int end = 0; end < 2; ++end) {
+      const double *x      = end ? x1 : x0;
+      double        low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+      for (int i = 0; i < 4; ++i) {
+        const int side = i >= n_first;
+        low[side]      = x[3 * i + k] < low[side] ? x[3 * i + k] : low[side];
+        high[side]     = x[3 * i + k] > high[side] ? x[3 * i + k] : high[side];
+      }
+      is_above = is_above && low[0] > high[1] + gap, is_below = is_below && low[1] > high[0] + gap;
+    }
+    if (is_above || is_below) return true;
+  }
+  return false;
+}

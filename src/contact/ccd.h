@@ -46,4 +46,7 @@ bool ccd_edge_edge_near(const double x0[12], const double x1[12], const ccd_limi
 /* The boxes around the ways of the first n_first corners and around those of the others are farther apart than `gap` along an axis: nothing
  * within that distance collides. Cheap, to be asked first. */
 bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, double gap);
+/* The same for boxes around the corners at the beginning, and again at the end, on the same side along the same axis: coordinates are
+ * linear in time, so they are apart all the while. True wherever the above is, and for what flies side by side. */
+bool ccd_corners_are_apart(const double x0[12], const double x1[12], int n_first, double gap);
 #endif

@@ -437,7 +437,7 @@ static void edges_that_are_almost_parallel(void **unused)
 static void boxes_hide_nothing(void **unused)
 {
   (void)unused;
-  int n_apart = 0, n_found = 0;
+  int n_apart = 0, n_found = 0, n_more = 0;
   for (uint64_t i = 0; i < 20000; ++i) {
     const bool       is_edges = i % 2;
     const int        n_first  = is_edges ? 2 : 1;
@@ -445,13 +445,17 @@ static void boxes_hide_nothing(void **unused)
     double           x0[12], x1[12], t;
     exact_collision(i, is_edges, x0, x1, &t);
     assert_false(ccd_boxes_are_apart(x0, x1, n_first, 0.0));
+    assert_false(ccd_corners_are_apart(x0, x1, n_first, 0.0));
     for (int k = 0; k < 12; ++k) x1[k] = (x0[k] = random_range(23, i, (uint64_t)k, -1.0, 1.0)) + 0.3 * random_range(23, i, (uint64_t)(12 + k), -1.0, 1.0);
     const bool is_apart = ccd_boxes_are_apart(x0, x1, n_first, limits.tolerance);
-    if (is_apart) assert_false(lenient_of(is_edges)(x0, x1, &limits, NULL));
+    const bool are_apart = ccd_corners_are_apart(x0, x1, n_first, limits.tolerance);
+    assert_true(are_apart || !is_apart);
+    n_more += are_apart && !is_apart;
+    if (are_apart) assert_false(lenient_of(is_edges)(x0, x1, &limits, NULL));
     else n_found += lenient_of(is_edges)(x0, x1, &limits, NULL);
     n_apart += is_apart;
   }
-  assert_true(n_apart > 1000 && n_found > 100);
+  assert_true(n_apart > 1000 && n_found > 100 && n_more > 100);
 }
 
 /* A tolerance makes times early, and no collisions: what is one does not depend on it, unless what is near is asked for. Many

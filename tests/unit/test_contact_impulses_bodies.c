@@ -146,4 +146,49 @@ static void nothing_meets_whatever_it_is(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(nothing_meets_whatever_it_is))
+/* Asking only what changed, on any number of threads, finds what asking every pair finds, in every round. */
+static void searches_and_threads_change_no_bit(void **state)
+{
+  (void)state;
+  static double  first_v[3 * MOST * BOX_NODES];
+  static uint8_t first_contacts[1 << 20];
+  impulse_rigid  first_rigid[MOST];
+  impulse_report first      = {0};
+  const int      threads    = team_threads();
+  int64_t        n_queries  = 0;
+  for (int t = 0; t <= 3; ++t) {
+    const impulse_options o = {.thickness = 0.19, .stiffness = 1.0, .max_iterations = 6, .is_thorough = t == 0};
+    int64_t               n;
+    impulses             *a;
+    team_set_threads(t == 0 ? 1 : t);
+    throw(&w, 8, 7.0, 11);
+    all_laws(0.3, 0.2);
+    for (int b = 0; b < 8; b += 3) make_rigid(b, 7.0, 11, false);
+    add_walls();
+    impulse_report         r = solve_and_judge(&w, &o, ends_of, &a);
+    const impulse_contact *c = impulses_contacts(a, &n);
+    if (t == 0) n_queries = r.n_queries;
+    else assert_true(r.n_queries < n_queries);
+    r.n_queries = r.n_searches = 0;
+    if (t == 0) {
+      first = r;
+      memcpy(first_v, w.v, sizeof first_v), memcpy(first_rigid, w.carrier, sizeof first_rigid);
+      assert_true(n > 0 && (size_t)n * sizeof *c <= sizeof first_contacts);
+      memcpy(first_contacts, c, (size_t)n * sizeof *c);
+      print_message("%lld rounds, %lld meetings, %lld near, %lld zones of %lld in %lld rounds\n", (long long)r.n_iterations,
+                    (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones, (long long)r.n_zone_nodes,
+                    (long long)r.n_zone_rounds);
+      assert_true(r.n_meetings > 1000 && r.n_near > 0 && r.n_zones > 0); /* or there would be neither colours nor zones */
+    } else {
+      assert_memory_equal(&first, &r, sizeof r);
+      assert_memory_equal(first_v, w.v, sizeof first_v);
+      assert_memory_equal(first_rigid, w.carrier, sizeof first_rigid);
+      assert_memory_equal(first_contacts, c, (size_t)n * sizeof *c);
+    }
+    impulses_destroy(&a);
+  }
+  team_set_threads(threads);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(nothing_meets_whatever_it_is), cmocka_unit_test(searches_and_threads_change_no_bit))

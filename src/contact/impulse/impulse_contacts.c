@@ -13,11 +13,6 @@ PetscErrorCode impulse_contacts_keep(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static uint64_t key_of(const meeting *m)
-{
-  return (uint64_t)m->kind << 62 | (uint64_t)(uint32_t)m->first << 31 | (uint64_t)(uint32_t)m->second;
-}
-
 /* One impulse more on the same pair; its features are those of the last. */
 static void add(impulse_contact *c, const meeting *m)
 {
@@ -63,7 +58,7 @@ PetscErrorCode impulse_contacts_gather(impulses *a)
   PetscCall(memory_reserve("contacts", n, sizeof *a->contact, &a->contact_capacity, &a->contact));
   PetscErrorCode code = memory_alloc("contacts", n, sizeof *key, &key);
   if (!code) code = memory_alloc("contacts", n, sizeof *perm, &perm);
-  for (int64_t i = 0; i < n && !code; ++i) key[i] = key_of(&a->given[i]);
+  for (int64_t i = 0; i < n && !code; ++i) key[i] = meeting_key(a->given[i].kind, a->given[i].first, a->given[i].second);
   if (!code) code = sort_keys(n, 64, key, perm);
   for (int64_t i = 0; i < n && !code; ++i) {
     if (i == 0 || key[i] != key[i - 1]) a->contact[a->n_contacts++] = (impulse_contact){0};

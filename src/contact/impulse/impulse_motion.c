@@ -53,6 +53,12 @@ PetscErrorCode impulse_motion_begin(impulses *a)
     a->is_held[i]   = (r < 0 ? c->inverse_mass[i] : a->step->rigid[r].inverse_mass) == 0.0;
     a->leader[i]    = a->unit[i];
   }
+  double length = 0.0, d[3];
+  for (int64_t i = 0; i < c->surfaces.n_edges; ++i) {
+    v3_sub(d, a->step->x0 + 3 * (int64_t)c->surfaces.edge[2 * i], a->step->x0 + 3 * (int64_t)c->surfaces.edge[2 * i + 1]);
+    length += v3_norm(d);
+  }
+  a->edge  = c->surfaces.n_edges > 0 ? length / (double)c->surfaces.n_edges : 0.0;
   a->slack = -1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

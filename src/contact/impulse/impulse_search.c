@@ -1,5 +1,9 @@
 /* Which pairs meet on their ways through the step. Between two searches of one step few vertices change: pairs stay those that the
- * broad phase found with some slack, and only those with a vertex that changed are asked again. What is found is the same. */
+ * broad phase found with some slack while it lasts, and only those with a vertex that changed are asked again. What is found is the
+ * same as without all this.
+ *
+ * Two balls of 101,400 triangles, two edges into each other in one step: 0.55 million queries in three searches without slack, 82
+ * million with a slack of four times the last change, which is an edge: hence its bound (November 2026). */
 #include "contact/ccd.h"
 #include "contact/impulse/impulses_internal.h"
 #include "core/math3.h"
@@ -8,6 +12,7 @@
 
 #define CERTAINTY 0.1 /* of the separation: what detection may be off */
 #define SLACK 4.0     /* of the last change: of boxes that are kept; half of it is what they bear */
+#define MOST_SLACK 0.05 /* of the mean edge */
 #define NOISE (64.0 * DBL_EPSILON) /* of coordinates: what rounding may do to the height above a wall */
 
 /* What one search looks at. */
@@ -16,7 +21,8 @@ typedef struct {
   const double *x0, *x1;
   ccd_limits    limits;
   meeting_kind  kind;
-  bool          is_whole; /* else what is flagged holds where nothing changed */
+  bool          is_first; /* else pairs without a change are what they were: */
+  bool          is_listed_anew; /* by a->before, else by their flags */
 } search;
 
 static void nodes_of(const search *s, int64_t i, int32_t node[4])
@@ -47,7 +53,7 @@ static bool query(const search *s, const int32_t node[4], ccd_hit *hit)
   ccd_limits limits   = s->limits;
   const bool is_edges = s->kind == MEETING_EDGE_EDGE;
   for (int k = 0; k < 4; ++k) v3_copy(x0 + 3 * k, s->x0 + 3 * (int64_t)node[k]), v3_copy(x1 + 3 * k, s->x1 + 3 * (int64_t)node[k]);
-  if (ccd_boxes_are_apart(x0, x1, is_edges ? 2 : 1, limits.separation + limits.tolerance)) return false;
+  if (ccd_corners_are_apart(x0, x1, is_edges ? 2 : 1, limits.separation + limits.tolerance)) return false;
   for (int k = 0;; ++k) {
     if (!(is_edges ? ccd_edge_edge_near(x0, x1, &limits, hit) : ccd_point_triangle_near(x0, x1, &limits, hit))) return false;
     if (s->x0 == s->x1 || hit->t > 0.0 || limits.separation == 0.0 || k > 0) return true;
@@ -85,6 +91,30 @@ static void describe(const search *s, int64_t i, const int32_t node[4], const cc
   arms(a, m, 4, n_first, s->x0);
 }
 
+/* Did the pair meet in the search before? */
+static bool met_before(const search *s, broad_phase_pair p)
+{
+  const uint64_t *key  = s->a->before, wanted = meeting_key(s->kind, p.first, p.second);
+  int64_t         from = 0, to = s->a->n_before;
+  while (from < to) {
+    const int64_t middle = from + (to - from) / 2;
+    if (key[middle] < wanted) from = middle + 1;
+    else to = middle;
+  }
+  return from < s->a->n_before && key[from] == wanted;
+}
+
+static PetscErrorCode remember_pairs(impulses *a)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("pairs that met", a->n, sizeof *a->before, &a->before_capacity, &a->before));
+  a->n_before = 0;
+  for (int64_t i = 0; i < a->n; ++i)
+    if (a->found[i].kind != MEETING_POINT_WALL)
+      a->before[a->n_before++] = meeting_key(a->found[i].kind, a->found[i].first, a->found[i].second);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Pairs of one kind that meet, added to a->found in their order. */
 static PetscErrorCode look(search *s)
 {
@@ -98,10 +128,11 @@ static PetscErrorCode look(search *s)
     int32_t node[4];
     ccd_hit hit;
     nodes_of(s, i, node);
-    bool is_new = s->is_whole;
+    bool is_new = s->is_first;
     for (int k = 0; k < 4; ++k) is_new = is_new || a->is_changed[node[k]];
     if (is_idle(a, node)) list->flag[i] = false;
     else if (is_new) list->flag[i] = query(s, node, &hit), ++n_asked;
+    else if (s->is_listed_anew) list->flag[i] = met_before(s, list->pair[i]);
     n_hit += list->flag[i];
   }
   if (a->report) a->report->n_queries += n_asked;
@@ -201,7 +232,7 @@ static PetscErrorCode list_pairs(impulses *a, const double *x0, const double *x1
 
 PetscErrorCode impulse_search_all(impulses *a, const double *x0, const double *x1, double separation, int64_t *bad)
 {
-  search s = {.a = a, .x0 = x0, .x1 = x1, .limits = {separation, CERTAINTY * separation}, .is_whole = true};
+  search s = {.a = a, .x0 = x0, .x1 = x1, .limits = {separation, CERTAINTY * separation}, .is_first = true};
   PetscFunctionBegin;
   a->n = 0, a->slack = -1.0;
   PetscCall(list_pairs(a, x0, x1, separation + s.limits.tolerance, bad));
@@ -216,10 +247,10 @@ PetscErrorCode impulse_search_again(impulses *a, double separation, int64_t *bad
   *bad = -1;
   impulse_motion_ends(a, &change, &listed_change);
   search s = {.a = a, .x0 = a->step->x0, .x1 = a->x1, .limits = {separation, CERTAINTY * separation}};
-  if (!(2.0 * listed_change <= a->slack * (1.0 - 1e-9))) {
-    const bool is_first = a->slack < 0.0;
-    a->slack   = is_first ? 0.0 : SLACK * change;
-    s.is_whole = true;
+  if (a->options->is_thorough || !(2.0 * listed_change <= a->slack * (1.0 - 1e-9))) {
+    s.is_first = a->options->is_thorough || a->slack < 0.0, s.is_listed_anew = true;
+    a->slack   = s.is_first ? 0.0 : fmin(SLACK * change, MOST_SLACK * a->edge);
+    PetscCall(remember_pairs(a));
     PetscCall(list_pairs(a, s.x0, s.x1, separation + s.limits.tolerance + a->slack, bad));
     if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(a->x1_listed, a->x1, 3 * (size_t)a->scene.surfaces.n_vertices * sizeof *a->x1);

@@ -31,6 +31,38 @@ static PetscErrorCode fill_units(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What one rigid body carries does not meet itself: such pairs are not even to be found. */
+static PetscErrorCode create_broad_phase(impulses *a)
+{
+  const impulse_scene *c = &a->scene;
+  broad_phase_surfaces b = c->surfaces;
+  const int64_t        n = b.n_bodies;
+  bool                *meets;
+  int32_t             *carrier; /* [n] of all vertices of a body; -1: none of all; -2: no vertex yet */
+  PetscFunctionBegin;
+  if (!c->rigid || n == 0) {
+    PetscCall(broad_phase_create(&b, &a->broad));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(memory_alloc("broad phase", n * n, sizeof *meets, &meets));
+  PetscErrorCode code = memory_alloc("broad phase", n, sizeof *carrier, &carrier);
+  if (!code) {
+    memcpy(meets, b.meets, (size_t)(n * n) * sizeof *meets);
+    for (int64_t k = 0; k < n; ++k) carrier[k] = -2;
+    for (int64_t i = 0; i < b.n_vertices; ++i) {
+      int32_t *const of = b.body[i] >= 0 && b.body[i] < n ? &carrier[b.body[i]] : NULL;
+      if (of) *of = *of == -2 || *of == c->rigid[i] ? c->rigid[i] : -1;
+    }
+    for (int64_t k = 0; k < n; ++k)
+      if (carrier[k] >= 0) meets[k * n + k] = false;
+    b.meets = meets;
+    code    = broad_phase_create(&b, &a->broad);
+  }
+  memory_free(&meets), memory_free(&carrier);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode fill(const impulse_scene *scene, impulses *a)
 {
   const int64_t n = scene->surfaces.n_vertices;
@@ -39,7 +71,7 @@ static PetscErrorCode fill(const impulse_scene *scene, impulses *a)
   a->n_units = n + scene->n_rigid + scene->n_walls;
   PetscCheck(a->n_units <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, 
              "%lld vertices, rigid bodies and walls are too many", (long long)a->n_units);
-  PetscCall(broad_phase_create(&scene->surfaces, &a->broad));
+  PetscCall(create_broad_phase(a));
   PetscCall(impact_zones_create(a->n_units, &a->zones));
   impact_zones_clear(&a->zones);
   PetscCall(memory_alloc("ends of ways", 3 * n, sizeof *a->x1, &a->x1));
@@ -77,7 +109,7 @@ void impulses_destroy(impulses **out)
   memory_free(&a->turn), memory_free(&a->placed), memory_free(&a->used);
   for (int k = 0; k < 3; ++k) memory_free(&a->list[k].flag);
   memory_free(&a->found), memory_free(&a->index), memory_free(&a->order), memory_free(&a->colour);
-  memory_free(&a->given), memory_free(&a->contact);
+  memory_free(&a->given), memory_free(&a->contact), memory_free(&a->before);
   memory_free(out);
 }
 

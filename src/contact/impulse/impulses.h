@@ -64,6 +64,7 @@ typedef struct {
   double  thickness;      /* [m] >= 0; pairs are kept a thousandth of it apart, or half of what they were apart if that is less */
   double  stiffness;      /* [N/m] of the spring within the thickness, per pair */
   int64_t max_iterations; /* of the second pass */
+  bool    is_thorough;    /* every search asks every pair, not what changed alone: slower, and the same to the last bit */
 } impulse_options;
 typedef struct {
   int64_t n_near;       /* pairs within the thickness at the beginning that closed or were pushed */

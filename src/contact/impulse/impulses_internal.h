@@ -17,6 +17,12 @@ typedef struct {
   bool         is_sliding;
 } meeting;
 
+/* Ascends as pairs of features are found. */
+static inline uint64_t meeting_key(meeting_kind kind, int32_t first, int32_t second)
+{
+  return (uint64_t)kind << 62 | (uint64_t)(uint32_t)first << 31 | (uint64_t)(uint32_t)second;
+}
+
 /* Pairs of one kind that the broad phase found, for as long as vertices stay within its slack. */
 typedef struct {
   int64_t                 n, n_flags;
@@ -38,6 +44,9 @@ struct impulses {
   impact_zones    zones;
   candidate_list  list[3];    /* by meeting_kind; of walls the flags alone */
   double          slack;      /* that the lists can bear; < 0: there are none */
+  double          edge;       /* mean length of edges at the beginning of the step */
+  int64_t         n_before, before_capacity;
+  uint64_t       *before;     /* [n_before] pairs of features that met in the search before, ascending */
   int64_t         n, capacity;
   meeting        *found;      /* [n] */
   int64_t        *index, n_index; /* scratch of searches */

@@ -205,7 +205,9 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
                                  step_report *report)
 {
   hybrid_boundary      *b   = &c->boundary;
-  const impulse_options own = {c->thickness, isfinite(o->impulses->stiffness) ? o->impulses->stiffness : INFINITY, o->impulses->max_iterations};
+  const impulse_options own = {.thickness      = c->thickness,
+                               .stiffness      = isfinite(o->impulses->stiffness) ? o->impulses->stiffness : INFINITY,
+                               .max_iterations = o->impulses->max_iterations};
   const impulse_step    now = {l->dt, b->x0, b->v, c->rigid, c->wall, b->x1_held};
   PetscFunctionBegin;
   set_movers(c, l);
@@ -218,7 +220,7 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
   }
   report->linear_iterations += c->report.n_iterations;
   report->fallbacks += c->report.n_zone_rounds;
-  report->contact.friction_work = c->report.friction_work;
+  report->contact.friction_work = -c->report.friction_work; /* what it takes up */
   report->transfer.meetings     = c->report.n_meetings;
   report->transfer.zone_nodes   = c->report.n_zone_nodes;
   PetscFunctionReturn(PETSC_SUCCESS);
