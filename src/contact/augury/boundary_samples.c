@@ -147,8 +147,8 @@ static PetscErrorCode reserve(const augury_boundary *b, const double *x, double 
     if (!is_new || is_new[e]) {
       double       longest, round;
       const double area = measure(b, x, e, &longest, &round);
-      PetscCall(check_size(area, longest, dx, e, b->element + 3 * e));
-      start[e + 1] = start[e] + most_points(area, longest, round, dx);
+      PetscCall(check_size(area, longest, b->is_bare ? INFINITY : dx, e, b->element + 3 * e));
+      start[e + 1] = start[e] + (b->is_bare ? 0 : most_points(area, longest, round, dx));
     } else start[e + 1] = start[e] + old->start[e + 1] - old->start[e];
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,6 +11,7 @@ typedef struct {
   int64_t        n_nodes, n_elements;
   const int32_t *element; /* [n_elements][3] nodes; oriented outwards */
   const double  *mass;    /* [n_nodes] whole masses of the nodes, also of what lies within [kg] */
+  bool           is_bare; /* corners alone stand for it: no points besides */
 } augury_boundary;
 
 typedef struct {

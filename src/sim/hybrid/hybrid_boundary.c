@@ -162,7 +162,7 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   memory_free(&rest), memory_free(&area);
   PetscCall(code);
   start_affine(b, s);
-  b->elements = (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass};
+  b->elements = (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !s->job->solver->hybrid->grid->resampling};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,7 +23,9 @@ static PetscErrorCode create_grid(const scene *s, hybrid_contact *c)
   if (o->transfer == HYBRID_TRANSFER_NONE || f->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *x, &x));
   PetscErrorCode code = scene_surfaces_place(f, s, 0.0, x);
-  if (!code) code = augury_create(&c->boundary.elements, x, c->dx, &c->grid);
+  if (!code && o->transfer == HYBRID_TRANSFER_AUGURY) code = augury_create(&c->boundary.elements, x, c->dx, &c->grid);
+  if (!code && o->transfer == HYBRID_TRANSFER_PIC)
+    code = pic_contact_create(&c->boundary.elements, f->body, f->n_bodies, f->meets, x, c->dx, &c->pic);
   if (!code) code = augury_near_create(&c->boundary.elements, f->body, c->dx, &c->near);
   memory_free(&x);
   PetscCall(code);
@@ -101,6 +103,7 @@ PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
 void hybrid_contact_destroy(hybrid_contact *c)
 {
   augury_destroy(&c->grid);
+  pic_contact_destroy(&c->pic);
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
@@ -141,31 +144,54 @@ static void check_speed(const hybrid_contact *c, const step_layout *l, step_verd
     }
 }
 
+/* Rigid bodies take what their vertices gain; held ones give it up. */
+static PetscErrorCode settle(hybrid_contact *c, const step_layout *l)
+{
+  PetscFunctionBegin;
+  PetscCall(hybrid_record_note(c));
+  hybrid_boundary_settle(&c->boundary, l, c->v_old, c->A_old, c->dx, c->vu);
+  c->has_acted = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_report *report)
+{
+  PetscFunctionBegin;
+  remember(c);
+  PetscCall(pic_contact_solve(c->pic, c->boundary.x0, c->is_active, c->boundary.v));
+  PetscCall(settle(c, l));
+  report->transfer.points = pic_contact_n_points(c->pic);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                       step_report *report)
 {
   hybrid_boundary     *b    = &c->boundary;
   const augury_options own  = {.accepts_sliding_change = o->grid->hinders_sliding,
                                .max_iterations         = o->grid->max_iterations,
-                               .tolerance              = o->grid->tolerance};
+                               .tolerance              = o->grid->tolerance,
+                               .side                   = c->side};
   augury_result        done = {0};
   int64_t              n_active;
   PetscFunctionBegin;
   PetscCall(hybrid_continuum_begin(&c->continuum, l));
   augury_near_set_continuum(c->near, c->continuum.system ? &c->continuum.view : NULL);
-  augury_set_continuum(c->grid, c->continuum.system ? &c->continuum.view : NULL);
+  if (c->grid) augury_set_continuum(c->grid, c->continuum.system ? &c->continuum.view : NULL);
   PetscCall(augury_near_find(c->near, b->x0, b->v, c->is_active, &n_active));
   if (n_active == 0) PetscFunctionReturn(PETSC_SUCCESS);
   check_speed(c, l, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->pic) {
+    PetscCall(mix_by_pic(c, l, report));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(augury_begin(c->grid, b->x0, c->is_active, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
   remember(c);
   PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, &done));
-  PetscCall(hybrid_record_note(c));
-  hybrid_boundary_settle(b, l, c->v_old, c->A_old, c->dx, c->vu);
-  c->has_acted = true;
+  PetscCall(settle(c, l));
   c->continuum.is_met = augury_n_met(c->grid) > 0;
   report->transfer.iterations = done.iterations;
   report->transfer.points     = augury_n_points(c->grid);
@@ -243,7 +269,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
     v3_copy(c->vu + 6 * r + 3, pose->w);
   }
   timer_begin(TIMER_GRID);
-  if (c->grid) PetscCall(go_through_grid(c, o, l, verdict, report));
+  if (c->near) PetscCall(go_through_grid(c, o, l, verdict, report));
   timer_end(TIMER_GRID);
   timer_begin(TIMER_FRICTION);
   if (c->impulses && verdict->code == STEP_OK) PetscCall(push_apart(c, o, l, verdict, report));

@@ -2,7 +2,9 @@
  * [hybrid, sec. 5 to 9]. */
 #ifndef SS_SIM_HYBRID_CONTACT_H
 #define SS_SIM_HYBRID_CONTACT_H
+#include "contact/augury/augury.h"
 #include "contact/augury/augury_near.h"
+#include "contact/augury/pic_contact.h"
 #include "contact/impulse/impulses.h"
 #include "sim/hybrid/hybrid_boundary.h"
 #include "sim/hybrid/hybrid_continuum.h"
@@ -19,7 +21,8 @@ typedef struct {
   hybrid_boundary boundary;
   hybrid_continuum continuum;
   double          dx, thickness; /* [m] */
-  augury         *grid;          /* NULL: nothing goes through a grid */
+  augury         *grid;          /* NULL: nothing goes through it by augury */
+  pic_contact    *pic;           /* what goes through it in its place; NULL */
   augury_near    *near;
   impulses       *impulses;      /* NULL: there are none */
   int             n_walls;
