@@ -71,7 +71,7 @@ static inline void two_spheres(scene *s, double gap)
     s->x[3 * i] -= 1.0 + 0.5 * gap, s->x[3 * (NODES + i)] += 1.0 + 0.5 * gap;
   }
   for (int i = 0; i < 2 * NODES; ++i) s->mass[i] = random_range(5, (uint64_t)i, 0, 0.5, 1.5);
-  s->b = (augury_boundary){2 * NODES, 2 * TRIANGLES, s->element, s->mass};
+  s->b = (augury_boundary){2 * NODES, 2 * TRIANGLES, s->element, s->mass, false};
 }
 
 static inline double edge(void) { return 0.2951; /* mean edge of a sphere */ }

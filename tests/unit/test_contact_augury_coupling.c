@@ -314,7 +314,7 @@ static void the_operator_is_its_definition(void **state)
       v3_copy(g.u_there[at], o.u + 3 * i);
     }
     t   = s;
-    t.b = (augury_boundary){2 * NODES, 2 * TRIANGLES, t.element, t.mass};
+    t.b = (augury_boundary){2 * NODES, 2 * TRIANGLES, t.element, t.mass, false};
     boundary_samples p;
     assert_ok(boundary_samples_create(&s.b, s.x, dx, 0, &p));
     plain_operator(&t, &p, dx, active, &g);

@@ -33,7 +33,7 @@ static void lay(sheets *s, int n, const double *z, const double *w, const double
       for (int k = 0; k < 3; ++k) s->element[3 * (b * SHEET_TRIANGLES + i) + (normal[b] > 0 ? k : 2 - k)] = t[i % 2][k];
     }
   }
-  s->b = (augury_boundary){n * SHEET_NODES, n * SHEET_TRIANGLES, s->element, s->mass};
+  s->b = (augury_boundary){n * SHEET_NODES, n * SHEET_TRIANGLES, s->element, s->mass, false};
 }
 
 static int middle(int sheet) { return sheet * SHEET_NODES + SHEET_NODES / 2; }

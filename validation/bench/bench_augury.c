@@ -43,7 +43,7 @@ static PetscErrorCode sheets_create(int64_t m, sheets *s)
     memcpy(s->element + 3 * t++, (int32_t[]){at[0], at[1], at[2]}, 3 * sizeof(int32_t));
     memcpy(s->element + 3 * t++, (int32_t[]){at[0], at[2], at[3]}, 3 * sizeof(int32_t));
   }
-  s->b = (augury_boundary){n, t, s->element, s->mass};
+  s->b = (augury_boundary){n, t, s->element, s->mass, false};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
