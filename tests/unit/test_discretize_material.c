@@ -1,4 +1,5 @@
 /* Constitutive laws: what must hold for every law, and the elastic and snow laws in each of their branches. */
+#include "core/eigen3.h"
 #include "test_material.h"
 
 #define ELASTIC "density: 1000 youngs_modulus: 1e5 poisson_ratio: 0.3 "
@@ -375,7 +376,44 @@ static void projected_tangent(void **state)
   for (int k = 0; k < 3; ++k) assert_true(a[2 * k + 1] == 1.0 && b[2 * k + 1] == 1.0);
 }
 
-TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
+/* Of random ones, many hardly definite: nothing negative is left, and no more than that was changed. */
+static void projected_tangents_are_nearest(void **state)
+{
+  enum { N = MATERIAL_BATCH };
+  int n_open = 0;
+  (void)state;
+  material *m = make(NEO_HOOKEAN);
+  for (int round = 0; round < 50; ++round) {
+    double dp[9 * N], before[9 * N], a[3 * N], b[3 * N];
+    for (int k = 0; k < 3 * N; ++k) a[k] = b[k] = 1.0;
+    for (int i = 0; i < N; ++i) {
+      double X[9], shift = -0.75 + 1.25 * random_unit();
+      if (i % 4 == 0) shift = 0.0;
+      if (i % 4 == 1) shift = -1e-9;
+      for (int k = 0; k < 9; ++k) X[k] = random_unit();
+      for (int k = 0; k < 3 && i % 2 == 0; ++k) X[6 + k] = X[k] - 2.0 * X[3 + k]; /* of rank 2 */
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c)
+          dp[(3 * r + c) * N + i] = X[r] * X[c] + X[3 + r] * X[3 + c] + X[6 + r] * X[6 + c] + (r == c ? shift : 0.0);
+    }
+    memcpy(before, dp, sizeof dp);
+    material_tangent_project(m, N, N, dp, a, b);
+    for (int i = 0; i < N; ++i) {
+      double A[9], B[9], lambda[3], kept[3], Q[9], moved = 0.0, wanted = 0.0;
+      for (int k = 0; k < 9; ++k) A[k] = before[k * N + i], B[k] = dp[k * N + i], moved += (A[k] - B[k]) * (A[k] - B[k]);
+      eigen3_symmetric(A, lambda, Q);
+      eigen3_symmetric(B, kept, Q);
+      for (int k = 0; k < 3; ++k) wanted += lambda[k] < 0.0 ? lambda[k] * lambda[k] : 0.0;
+      assert_true(kept[2] >= -1e-14 * (1.0 + kept[0]));
+      assert_close(sqrt(moved), sqrt(wanted), 1e-14 * (1.0 + kept[0]));
+      n_open += lambda[2] < -1e-14;
+    }
+  }
+  assert_true(n_open > N * 50 / 4 && n_open < N * 50);
+  material_destroy(&m);
+}
+
+TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(projected_tangents_are_nearest), cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
           cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted), cmocka_unit_test(linear_corotated_is_hooke),
           cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return), cmocka_unit_test(elastic_states_keep_their_bits),
           cmocka_unit_test(bad_points_are_named), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))

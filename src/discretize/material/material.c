@@ -234,25 +234,46 @@ int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *
   return batch_first_bad(&x, m->law);
 }
 
+/* Point i's dp with its negative part left out. */
+static void project_stretches(int64_t ld, int64_t i, double *dp)
+{
+  double A[9], lambda[3], Q[9];
+  for (int k = 0; k < 9; ++k) A[k] = dp[k * ld + i];
+  eigen3_symmetric(A, lambda, Q);
+  for (int k = 0; k < 3 && lambda[2] < 0.0; ++k) {
+    if (lambda[k] >= 0.0) continue;
+    for (int r = 0; r < 3; ++r)
+      for (int c = 0; c < 3; ++c) A[3 * r + c] -= lambda[k] * Q[3 * r + k] * Q[3 * c + k];
+  }
+  for (int k = 0; k < 9; ++k) dp[k * ld + i] = A[k];
+}
+
+/* dp, a, b of n points made symmetric and no less than 0 where that takes no eigenvalues; is_open [n]: where it would, the leading
+ * minors of dp not being positive by more than rounding. */
+static void project_plainly(int64_t n, int64_t ld, double *dp, double *a, double *b, int *is_open)
+{
+  static const double ROUNDING = 1e-12;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    for (int k = 0; k < 3; ++k) {
+      a[k * ld + i] = a[k * ld + i] > 0.0 ? a[k * ld + i] : 0.0;
+      b[k * ld + i] = b[k * ld + i] > 0.0 ? b[k * ld + i] : 0.0;
+    }
+    const double xx = dp[i], yy = dp[4 * ld + i], zz = dp[8 * ld + i], xy = 0.5 * (dp[ld + i] + dp[3 * ld + i]),
+                 xz = 0.5 * (dp[2 * ld + i] + dp[6 * ld + i]), yz = 0.5 * (dp[5 * ld + i] + dp[7 * ld + i]);
+    dp[ld + i] = dp[3 * ld + i] = xy, dp[2 * ld + i] = dp[6 * ld + i] = xz, dp[5 * ld + i] = dp[7 * ld + i] = yz;
+    const double minor = xx * yy - xy * xy, det = zz * minor - xx * yz * yz - yy * xz * xz + 2.0 * xy * yz * xz;
+    is_open[i]         = !((xx > 0.0) & (minor > ROUNDING * xx * yy) & (det > ROUNDING * xx * yy * zz));
+  }
+}
+
 void material_tangent_project(const material *m, int64_t n, int64_t ld, double *dp, double *a, double *b)
 {
+  int is_open[MATERIAL_BATCH];
   if (m->law->step && m->law->step->is_convex) return;
-  for (int64_t i = 0; i < n; ++i) {
-    double A[9], lambda[3], Q[9];
-    for (int k = 0; k < 3; ++k) {
-      a[k * ld + i] = fmax(0.0, a[k * ld + i]);
-      b[k * ld + i] = fmax(0.0, b[k * ld + i]);
-    }
-    for (int r = 0; r < 3; ++r)
-      for (int c = 0; c < 3; ++c) A[3 * r + c] = 0.5 * (dp[(3 * r + c) * ld + i] + dp[(3 * c + r) * ld + i]);
-    eigen3_symmetric(A, lambda, Q);
-    for (int k = 0; k < 3 && lambda[2] < 0.0; ++k) {
-      if (lambda[k] >= 0.0) continue;
-      for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) A[3 * r + c] -= lambda[k] * Q[3 * r + k] * Q[3 * c + k];
-    }
-    for (int k = 0; k < 9; ++k) dp[k * ld + i] = A[k];
-  }
+  project_plainly(n, ld, dp, a, b, is_open);
+  for (int64_t i = 0; i < n; ++i)
+    if (is_open[i]) project_stretches(ld, i, dp);
 }
 
 void material_stress_differential(int64_t ld, int64_t i, const double *U, const double *V, const double *dp, const double *a,
