@@ -2,6 +2,7 @@
 #include "core/memory.h"
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { PARALLEL_ENTRIES = 30000 }; /* fewer are done before a team wakes up */
 
@@ -81,6 +82,26 @@ static PetscErrorCode check_rows(const char *name, int64_t n_rows, int64_t n_col
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Is every row ascending, each index once? */
+static bool is_in_order(int64_t n_rows, const int64_t *start, const int32_t *col)
+{
+  int64_t n_out = 0;
+#pragma omp parallel for schedule(static) reduction(+ : n_out) if (n_rows > 4096)
+  for (int64_t i = 0; i < n_rows; ++i)
+    for (int64_t k = start[i] + 1; k < start[i + 1]; ++k) n_out += col[k] <= col[k - 1];
+  return n_out == 0;
+}
+
+static PetscErrorCode copy_rows(const sparse_rows *a, sparse_rows *out)
+{
+  PetscFunctionBegin;
+  const int64_t n = a->start[a->n_rows];
+  PetscCall(reserve(a->n_rows, a->n_cols, n, out));
+  memcpy(out->start, a->start, (size_t)(a->n_rows + 1) * sizeof *a->start);
+  if (n > 0) memcpy(out->col, a->col, (size_t)n * sizeof *a->col), memcpy(out->value, a->value, (size_t)n * sizeof *a->value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
                                   const double *value, sparse_rows *out)
 {
@@ -88,6 +109,12 @@ PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_co
   PetscFunctionBegin;
   *out = (sparse_rows){0};
   PetscCall(check_rows(name, n_rows, n_cols, start, col, value));
+  if (is_in_order(n_rows, start, col)) {
+    const PetscErrorCode copied = copy_rows(&given, out);
+    if (copied) sparse_rows_destroy(out);
+    PetscCall(copied);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscErrorCode code = sparse_rows_transposed(&given, &turned);
   if (!code) code = sparse_rows_transposed(&turned, out);
   sparse_rows_destroy(&turned);

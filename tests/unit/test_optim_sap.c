@@ -645,7 +645,7 @@ static void take_products(by_products *b, sap_case *c)
 {
   assert_ok(sap_columns_create(&c->scene.H, c->scene.n, &b->J));
   b->columns     = sap_columns_view(&b->J);
-  b->o           = (sap_operator){&c->scene.M, product_of, NULL, &c->scene.M};
+  b->o           = (sap_operator){.context = &c->scene.M, .product = product_of, .A = &c->scene.M};
   c->p.factor    = NULL;
   c->p.columns   = &b->columns;
   c->p.operator  = &b->o;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "contact/impulse/impulses.h"
 #include "core/math3.h"
+#include "core/team.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/scene/scene_surfaces.h"
 
@@ -215,8 +216,54 @@ static void test_held(void **state)
   assert_no_leak();
 }
 
+/* Blocks that meet, one of them held along two axes at its side, so that unknowns are not whole nodes. */
+static void run_linear(const char *linear, int threads, double *x, int64_t most, int64_t *inner)
+{
+  world w;
+  char  text[3000];
+  snprintf(text, sizeof text,
+           HEAD "time: {end: 1, step: 4.0e-3}\nbodies:\n"
+                "  left: {kind: fem, material: rubber, spacing: 0.03, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, velocity: [1, 0.1, 0]}\n"
+                "  right: {kind: fem, material: rubber, spacing: 0.03, damping: {stiffness: 0.01}, shape: {box: {min: [0, -0.05, -0.12], max: [0.2, 0.15, 0.08]}}, "
+                "hold: [{inside: {box: {min: [0.19, -1, -1], max: [1, 1, 1]}}, axes: [x, z]}]}\n"
+                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {linear: %s}}\n", linear);
+  team_set_threads(threads);
+  open_world(text, &w);
+  bool has_met = false;
+  *inner       = 0;
+  for (int k = 0; k < 20; ++k) {
+    step(&w);
+    has_met |= w.report.transfer.points > 0;
+    *inner += w.report.inner_iterations;
+    assert_true(w.report.residual <= 1e-8);
+  }
+  const nodal_body *right = nodal(&w, "right");
+  assert_true(has_met && 3 * right->n_nodes <= most);
+  memcpy(x, right->x, (size_t)(3 * right->n_nodes) * sizeof *x);
+  close_world(&w);
+  team_set_threads(1);
+}
+
+/* Products and factors lead to the same, products to the same bits on any number of threads. */
+static void test_linear(void **state)
+{
+  enum { MOST = 6000 };
+  (void)state;
+  double *direct = calloc(MOST, sizeof(double)), *products = calloc(MOST, sizeof(double)), *again = calloc(MOST, sizeof(double));
+  int64_t inner;
+  run_linear("direct", 1, direct, MOST, &inner);
+  assert_int_equal(inner, 0);
+  run_linear("iterative", 1, products, MOST, &inner);
+  assert_true(inner > 100);
+  run_linear("auto", 3, again, MOST, &inner);
+  assert_memory_equal(products, again, MOST * sizeof(double));
+  for (int k = 0; k < MOST; ++k) assert_close(products[k], direct[k], 1e-9);
+  free(direct), free(products), free(again);
+  assert_no_leak();
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

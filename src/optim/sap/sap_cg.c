@@ -12,7 +12,7 @@ struct sap_cg {
   const sap_operator *o;
   const front_terms  *t;
   int64_t             n, n_touched;
-  double             *inverse;    /* [n] 1/diag(A) */
+  double             *inverse;    /* [n] 1/diag(A), or weight */
   double             *block;      /* [(n + 2)/3][9] inverses of diagonal blocks */
   int32_t            *touched;    /* [n_touched] */
   sparse_rows         part;       /* A among them */
@@ -58,12 +58,8 @@ static void invert(double B[9])
   for (int k = 0; k < 9; ++k) B[k] = adjoint[k] / det;
 }
 
-static PetscErrorCode make_blocks(sap_cg *c)
+static void read_blocks(sap_cg *c, const sparse_rows *A)
 {
-  const sparse_rows *A = c->o->A;
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("diagonal", c->n, sizeof *c->inverse, &c->inverse));
-  PetscCall(memory_alloc("diagonal blocks", (c->n + 2) / 3 * 9, sizeof *c->block, &c->block));
   #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
   for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
     double *const B = c->block + 9 * b;
@@ -73,8 +69,19 @@ static PetscErrorCode make_blocks(sap_cg *c)
         if (A->col[k] / 3 == b) B[3 * (i - 3 * b) + A->col[k] - 3 * b] = A->value[k];
         if (A->col[k] == i) c->inverse[i] = 1.0 / A->value[k];
       }
-    invert(B);
   }
+}
+
+static PetscErrorCode make_blocks(sap_cg *c)
+{
+  const int64_t n_blocks = (c->n + 2) / 3;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("diagonal", c->n, sizeof *c->inverse, &c->inverse));
+  PetscCall(memory_alloc("diagonal blocks", 9 * n_blocks, sizeof *c->block, &c->block));
+  if (c->o->A) read_blocks(c, c->o->A);
+  else PetscCall(c->o->blocks(c->o->context, c->block, c->inverse));
+  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  for (int64_t b = 0; b < n_blocks; ++b) invert(c->block + 9 * b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,7 +141,7 @@ PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(memory_alloc("conjugate gradients", 1, sizeof *c, &c));
-  c->o = o, c->t = t, c->n = o->A->n_rows;
+  c->o = o, c->t = t, c->n = o->A ? o->A->n_rows : o->n;
   double       **vectors[] = {&c->r, &c->z, &c->p, &c->Ap, &c->Hp};
   PetscErrorCode code      = make_blocks(c);
   for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("conjugate gradients", c->n, sizeof(double), vectors[k]);

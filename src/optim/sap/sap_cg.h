@@ -12,7 +12,11 @@ typedef struct {
   /* v += what makes the sums of A v less by those of rest = A v - wanted, where whole bodies can be shifted, to rounding: linear momentum
    * is kept whatever the tolerance. NULL: there is no such thing. */
   PetscErrorCode   (*balance)(void *context, const double *rest, double *v);
-  const sparse_rows *A; /* its entries, for preconditioning: both triangles */
+  const sparse_rows *A; /* its entries, for preconditioning: both triangles; NULL, where there are no terms: */
+  int64_t n;            /* its rows, */
+  /* its diagonal blocks, block [(n + 2)/3][9], those of three unknowns after the other, with ones where there is no unknown; and what squares
+   * of residuals are weighed with, weight [n], in the norm below. */
+  PetscErrorCode   (*blocks)(void *context, double *block, double *weight);
 } sap_operator;
 
 typedef struct sap_cg sap_cg;
@@ -21,7 +25,7 @@ PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg
 void           sap_cg_destroy(sap_cg **c);
 /* Take G [t->n][9]. *is_definite false: it cannot be used. */
 PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);
-/* x with |D (H x - b)| <= tolerance, D = diag(A)^-1/2, from 0, and Ax = A x; after most_iterations or where rounding is all that is
+/* x with |D (H x - b)| <= tolerance, D = diag(A)^-1/2 (sqrt(weight) where A is not given), from 0, and Ax = A x; after most_iterations or where rounding is all that is
  * left, as near as it came. H = A before the first sap_cg_set. x is a direction of descent however early it ends. */
 PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
                             int64_t *iterations);

@@ -64,7 +64,7 @@ static const key_spec keys[] = {
   {.name = "momentum_fix", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_fix), .choices = fixes, .choice_help = fix_help,
    .fallback = "none", .help = "of bodies made of nodes, at the end of each step"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
-   .help = "how linear systems are solved: by factors (direct), by conjugate gradients (iterative), or whichever is faster by count (auto)"},
+   .help = "how linear systems are solved: by factors (direct), by conjugate gradients (iterative), or by these unless they take more than 1000 iterations (auto)"},
   {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",
    .help = "surfaces may cut each other as the run starts; they stay as they are until they have come apart"},
   {.name = NULL}};

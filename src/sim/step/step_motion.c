@@ -10,13 +10,14 @@ static const double LINEAR = 1e-9;
  * the tangent is known well enough. Contact's own step leads farther. */
 static const double KNOWN  = 1e-4;
 static const double OFF    = 0.5; /* a way ends where the slope of work has come down to this part of that at its start */
-enum { TRIALS = 20 };
+enum { TRIALS = 20, SLOW = 1000 };
 /* linear: auto. Matrices that couple as many unknowns as grids of material points do, but not meshes, are left to conjugate gradients
  * where a factor of A takes more multiplications than this, or A has so many entries that they are not even counted. Measured on beds,
  * docs/convex.md. */
 static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 2.5e7;
 static const double EXACT  = 1e-2; /* linear systems are solved to this part of the tolerance of Newton's method */
-static const double INEXACT = 1e-2; /* or, if nothing else is done with them, of the residual */
+static const double LOOSE   = 0.2;  /* if nothing else is done with them, */
+static const double INEXACT = 1e-2; /* or of the residual, whichever is more */
 static const double SOLVES = 15.0; /* factorisations with contact that a step has, about */
 /* Unknowns above which a factor that is used once is not worth even its ordering: with conjugate gradients steps of blocks and balls of
  * 432 to 9295 nodes took 0.43 to 0.69 of the time. */
@@ -59,18 +60,27 @@ double step_motion_norm(const step_layout *l, const step_unknowns *u, const doub
   return sqrt(sum);
 }
 
-PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
-                                      step_report *report)
+static PetscErrorCode evaluate(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, double *norm, step_verdict *verdict,
+                               step_report *report)
 {
   PetscFunctionBegin;
+  m->has_tangent = with_tangent;
   ++report->evaluations;
   step_unknowns_expand(u, m->v, l->v);
   PetscCall(step_layout_follow(l));
-  PetscCall(step_layout_residual(l, m->full, true, verdict));
+  PetscCall(step_layout_residual(l, m->full, with_tangent, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   step_unknowns_fold(u, m->full, m->g);
   *norm = step_motion_norm(l, u, m->g);
   if (!isfinite(*norm)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
+                                      step_report *report)
+{
+  PetscFunctionBegin;
+  PetscCall(evaluate(m, l, u, true, norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,10 +97,26 @@ static PetscErrorCode factor_fronts(step_motion *m, bool *is_definite)
 static PetscErrorCode take_products(step_motion *m, const step_layout *l, const step_unknowns *u)
 {
   PetscFunctionBegin;
-  if (!m->by_products.x) PetscCall(step_operator_create(l, u, &m->A, &m->by_products));
+  if (!m->by_products.x) PetscCall(step_operator_create(l, u, m->is_matrix_free ? NULL : &m->A, &m->by_products));
   sap_cg_destroy(&m->cg);
   PetscCall(sap_cg_create(&m->by_products.operator, NULL, &m->cg));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nobody wants a matrix: is there to be none? */
+static void choose_matrix_free(step_motion *m, const step_layout *l)
+{
+  m->is_matrix_free = !m->was_slow && !m->options.wants_tangent && m->options.linear != MOTION_DIRECT && step_operator_exists(l);
+  m->is_iterative = m->is_chosen = m->is_matrix_free;
+}
+
+/* Conjugate gradients without a matrix took so long that the next system is left to whatever counts say. */
+static void give_up_matrix_free(step_motion *m)
+{
+  m->was_slow  = true;
+  m->is_chosen = m->is_iterative = m->is_matrix_free = false;
+  step_operator_destroy(&m->by_products);
+  sap_cg_destroy(&m->cg);
 }
 
 /* At the first linearisation of a step: is there to be a factor by fronts (m->tree), products (is_iterative), or neither? */
@@ -136,7 +162,8 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
   timer_begin(TIMER_PRECONDITIONER);
   bool is_definite = true;
   sparse_rows_destroy(&m->A);
-  PetscCall(step_unknowns_mass(u, l, &m->A));
+  if (!m->is_chosen) choose_matrix_free(m, l);
+  if (!m->is_matrix_free) PetscCall(step_unknowns_mass(u, l, &m->A));
   const PetscErrorCode code = factor(m, l, u, &is_definite);
   if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) { /* where bodies promise a definite one: the state is too far gone */
     error_clear();
@@ -160,7 +187,7 @@ static double weigh(const step_layout *l, int64_t n_full, double norm)
 static PetscErrorCode divide_by_products(step_motion *m, double tolerance, double *x)
 {
   enum { MOST = 5000 };
-  const int64_t n = m->A.n_rows;
+  const int64_t n = m->by_products.u->n;
   double       *b, *Ax;
   int64_t       iterations;
   PetscFunctionBegin;
@@ -180,7 +207,7 @@ PetscErrorCode step_motion_divide(step_motion *m, double tolerance, double *x)
 {
   PetscFunctionBegin;
   if (m->is_iterative) {
-    PetscCall(divide_by_products(m, weigh(m->by_products.l, m->by_products.u->n_full, tolerance), x));
+    PetscCall(divide_by_products(m, m->is_matrix_free ? tolerance : weigh(m->by_products.l, m->by_products.u->n_full, tolerance), x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (m->front) {
@@ -227,7 +254,7 @@ static double slope_along(const step_motion *m, int64_t n)
 }
 
 /* All of the way, or as much of it as does not lead uphill or to what cannot be. */
-static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknowns *u, double slope, double *norm,
+static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknowns *u, double slope, bool with_tangent, double *norm,
                                step_verdict *verdict, step_report *report)
 {
   double share = 0.0, low = 0.0, high = 1.0;
@@ -237,13 +264,23 @@ static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknow
     for (int64_t i = 0; i < u->n; ++i) m->v[i] += (next - share) * m->dv[i];
     share    = next;
     *verdict = (step_verdict){STEP_OK, NULL, -1};
-    PetscCall(step_motion_evaluate(m, l, u, norm, verdict, report));
+    PetscCall(evaluate(m, l, u, with_tangent, norm, verdict, report));
     const double there = verdict->code == STEP_OK ? slope_along(m, u->n) : INFINITY;
     if (there <= -OFF * slope) { /* downhill still, or about level */
       if (share == 1.0 || there >= OFF * slope) break;
       low = share;
     } else high = share;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where m->v is, m->g that of there. */
+static PetscErrorCode linearise(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_verdict *verdict, step_report *report)
+{
+  double norm;
+  PetscFunctionBegin;
+  if (!m->has_tangent) PetscCall(evaluate(m, l, u, true, &norm, verdict, report));
+  if (verdict->code == STEP_OK) PetscCall(step_motion_linearise(m, l, u, is_start, verdict));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,19 +291,23 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
   const job_newton *o = l->scene->job->solver->newton;
   double            norm = INFINITY, before, slope;
   bool              is_known = false;
-  PetscCall(step_motion_evaluate(m, l, u, &norm, verdict, report));
+  PetscCall(evaluate(m, l, u, true, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
     else if (!is_known && (m->options.wants_tangent || !(k > 0 && norm <= o->tolerance))) /* also where nothing is left to do: contact wants A there */
-      PetscCall(step_motion_linearise(m, l, u, k == 0, verdict));
+      PetscCall(linearise(m, l, u, k == 0, verdict, report));
     if (verdict->code != STEP_OK || is_known || (k > 0 && norm <= o->tolerance)) break;
     if (k == o->max_iterations) {
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
       break;
     }
     before = norm;
-    PetscCall(newton_direction(m, u->n, fmax(EXACT * o->tolerance, m->options.wants_tangent ? 0.0 : INEXACT * norm), &slope));
-    PetscCall(take_way(m, l, u, slope, &norm, verdict, report));
+    const double tolerance = m->options.wants_tangent ? EXACT * o->tolerance : fmax(LOOSE * o->tolerance, INEXACT * norm);
+    const bool   may_end   = !m->options.wants_tangent && tolerance <= o->tolerance; /* a tangent there is most likely for nothing */
+    const int64_t inner = m->n_inner;
+    PetscCall(newton_direction(m, u->n, tolerance, &slope));
+    if (m->is_matrix_free && m->options.linear == MOTION_AUTO && m->n_inner - inner > SLOW) give_up_matrix_free(m);
+    PetscCall(take_way(m, l, u, slope, !may_end, &norm, verdict, report));
     ++report->newton_iterations;
     is_known = norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;
   }

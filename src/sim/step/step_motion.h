@@ -10,7 +10,7 @@
 enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
   int  linear;        /* MOTION_...: how linear systems are solved */
-  bool wants_tangent; /* A where the motion ends is asked for, and linear systems are solved to the end for its sake */
+  bool wants_tangent; /* A where the motion ends is asked for, and linear systems are solved to the end for its sake; J may have terms */
 } step_motion_options;
 
 typedef struct {
@@ -20,7 +20,10 @@ typedef struct {
   front_tree   *tree;  /* for large components these two, */
   front_factor *front;
   sap_columns   columns; /* ready for the terms of the step, J by columns */
-  bool            is_chosen, is_iterative; /* or neither, but products of A */
+  bool            is_chosen, is_iterative; /* or neither, but products of A, */
+  bool            is_matrix_free;          /* without A itself, */
+  bool            was_slow;                /* but too slowly */
+  bool            has_tangent;             /* the systems know theirs at v */
   step_operator by_products;
   sap_cg         *cg;
   int64_t         n_inner;      /* iterations of conjugate gradients */

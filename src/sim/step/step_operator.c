@@ -3,12 +3,17 @@
 #include <math.h>
 #include <string.h>
 
+enum { PARALLEL = 4096 };
+
 void step_operator_destroy(step_operator *o) { memory_free(&o->x), memory_free(&o->y); }
 
 bool step_operator_exists(const step_layout *l)
 {
   bool exists = true;
-  for (int i = 0; i < l->scene->n_systems; ++i) exists &= l->scene->systems[i]->n_blocks == 0 || l->scene->systems[i]->ops->tangent;
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    const body *b = l->scene->systems[i];
+    exists &= b->n_blocks == 0 || (b->ops->tangent && b->ops->block_diagonal);
+  }
   return exists;
 }
 
@@ -34,7 +39,7 @@ static PetscErrorCode product(void *context, const double *x, double *y)
     PetscCall(multiply(o->l, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  sparse_rows_apply(&o->u->P, x, o->x);
+  step_unknowns_spread(o->u, x, o->x);
   PetscCall(multiply(o->l, o->x, o->y));
   step_unknowns_fold(o->u, o->y, y);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,10 +81,42 @@ static PetscErrorCode balance(void *context, const double *rest, double *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocks are those of whole nodes: three unknowns after the other may be of two, which are not coupled then. */
+static PetscErrorCode blocks(void *context, double *block, double *weight)
+{
+  const step_operator *o = context;
+  const step_layout   *l = o->l;
+  const int64_t        n = o->u->n;
+  const int32_t       *own = o->u->own;
+  double              *full = block;
+  PetscFunctionBegin;
+  if (!o->u->is_all) PetscCall(memory_alloc("diagonal blocks", 9 * l->n_blocks, sizeof *full, &full));
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int s = 0; s < l->scene->n_systems && !code; ++s) {
+    const body *b = l->scene->systems[s];
+    if (b->n_blocks > 0) code = b->ops->block_diagonal(b, full + 9 * b->first_block);
+  }
+#pragma omp parallel for schedule(static) if (n >= PARALLEL)
+  for (int64_t q = 0; q < (n + 2) / 3; ++q)
+    for (int i = 0; i < 3; ++i) {
+      const int64_t r = 3 * q + i;
+      double *const to = block + 9 * q + 3 * i;
+      if (!o->u->is_all) to[i] = 1.0;
+      if (r >= n) continue;
+      const int64_t from = o->u->is_all ? r : own[r];
+      weight[r]          = l->inverse_scale[from] * l->inverse_scale[from];
+      for (int64_t j = 0; j < 3 && 3 * q + j < n && !o->u->is_all; ++j)
+        if (own[3 * q + j] / 3 == from / 3) to[j] = full[9 * (from / 3) + 3 * (from % 3) + own[3 * q + j] % 3];
+    }
+  if (!o->u->is_all) memory_free(&full);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o)
 {
   PetscFunctionBegin;
-  *o = (step_operator){.l = l, .u = u, .operator = {.product = product, .balance = balance, .A = A}};
+  *o = (step_operator){.l = l, .u = u, .operator = {.product = product, .balance = balance, .A = A, .n = u->n, .blocks = blocks}};
   o->operator.context = o;
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->x, &o->x));
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->y, &o->y));

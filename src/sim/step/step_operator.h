@@ -13,7 +13,7 @@ typedef struct {
   sap_operator         operator; /* its context is this */
 } step_operator;
 
-/* A: its entries, for preconditioning. Everything is borrowed; *o stays where it is. */
+/* A: its entries, for preconditioning; NULL: blocks that systems give will do, residuals are weighed as in step_motion_norm. Everything is borrowed; *o stays where it is. */
 PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o);
 void           step_operator_destroy(step_operator *o);
 /* Do all systems have products? */

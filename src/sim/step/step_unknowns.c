@@ -16,6 +16,21 @@ static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+enum { PARALLEL = 4096 };
+
+/* P where there are no followers. */
+static PetscErrorCode build_picks(const int32_t *index, step_unknowns *u)
+{
+  PetscFunctionBegin;
+  u->P = (sparse_rows){.n_rows = u->n_full, .n_cols = u->n};
+  PetscCall(memory_alloc("free components", u->n_full + 1, sizeof *u->P.start, &u->P.start));
+  PetscCall(memory_alloc("free components", u->n, sizeof *u->P.col, &u->P.col));
+  PetscCall(memory_alloc("free components", u->n, sizeof *u->P.value, &u->P.value));
+  for (int64_t i = 0; i < u->n_full; ++i) u->P.start[i + 1] = u->P.start[i] + (index[i] >= 0);
+  for (int64_t i = 0; i < u->n; ++i) u->P.col[i] = (int32_t)i, u->P.value[i] = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Entries of P: one for each free component and each entry of followers whose leader's component is free. */
 static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step_unknowns *u)
 {
@@ -52,7 +67,8 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   u->n_full = 3 * l->n_blocks;
   PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns: more than can be numbered",
              (long long)u->n_full);
-  u->is_all = l->n_prescribed == 0 && l->led.n == 0;
+  u->is_all    = l->n_prescribed == 0 && l->led.n == 0;
+  u->is_picked = !u->is_all && l->led.n == 0;
   if (u->is_all) {
     u->n = u->n_full;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,7 +77,7 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscErrorCode code = memory_alloc("free components", u->n, sizeof *u->own, &u->own);
   for (int64_t i = 0; i < u->n_full && !code; ++i)
     if (index[i] >= 0) u->own[index[i]] = (int32_t)i;
-  if (!code) code = build_map(l, index, u);
+  if (!code) code = u->is_picked ? build_picks(index, u) : build_map(l, index, u);
   memory_free(&index);
   PetscCall(code);
   PetscCall(memory_alloc("known velocities", u->n_full, sizeof *u->known, &u->known));
@@ -85,13 +101,30 @@ void step_unknowns_expand(const step_unknowns *u, const double *y, double *v)
     memcpy(v, y, (size_t)u->n * sizeof *v);
     return;
   }
-  sparse_rows_apply(&u->P, y, v);
+  step_unknowns_spread(u, y, v);
+#pragma omp parallel for simd schedule(static) if (u->n_full >= PARALLEL)
   for (int64_t i = 0; i < u->n_full; ++i) v[i] += u->known[i];
+}
+
+void step_unknowns_spread(const step_unknowns *u, const double *y, double *v)
+{
+  if (u->is_all) {
+    memcpy(v, y, (size_t)u->n * sizeof *v);
+    return;
+  }
+  if (!u->is_picked) {
+    sparse_rows_apply(&u->P, y, v);
+    return;
+  }
+  memset(v, 0, (size_t)u->n_full * sizeof *v);
+#pragma omp parallel for schedule(static) if (u->n >= PARALLEL)
+  for (int64_t i = 0; i < u->n; ++i) v[u->own[i]] = y[i];
 }
 
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y)
 {
-  if (u->is_all) memcpy(y, x, (size_t)u->n * sizeof *y);
+  if (u->is_picked) step_unknowns_pick(u, x, y);
+  else if (u->is_all) memcpy(y, x, (size_t)u->n * sizeof *y);
   else sparse_rows_apply(&u->PT, x, y);
 }
 
@@ -101,6 +134,7 @@ void step_unknowns_pick(const step_unknowns *u, const double *v, double *y)
     memcpy(y, v, (size_t)u->n * sizeof *y);
     return;
   }
+#pragma omp parallel for schedule(static) if (u->n >= PARALLEL)
   for (int64_t i = 0; i < u->n; ++i) y[i] = v[u->own[i]];
 }
 
@@ -212,14 +246,13 @@ PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, 
   sparse_rows full, half;
   PetscFunctionBegin;
   PetscCall(assemble(l, &start, &col, &value));
-  const bool     is_picked = !u->is_all && l->led.n == 0;
-  PetscErrorCode code = is_picked ? select_blocks(u, start, col, value, M)
+  PetscErrorCode code = u->is_picked ? select_blocks(u, start, col, value, M)
                                   : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
   memory_free(&start);
   memory_free(&col);
   memory_free(&value);
   PetscCall(code);
-  if (u->is_all || is_picked) PetscFunctionReturn(PETSC_SUCCESS);
+  if (u->is_all || u->is_picked) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sparse_rows_product(&full, &u->P, &half));
   sparse_rows_destroy(&full);
   PetscCall(sparse_rows_product(&u->PT, &half, M));

@@ -9,6 +9,7 @@
 typedef struct {
   int64_t     n_full, n;  /* 3 n_blocks; free ones */
   bool        is_all;     /* everything is free: P = 1, and the rest is empty */
+  bool        is_picked;  /* there are no followers: P picks, and PT is empty */
   sparse_rows P, PT;
   int32_t    *own;        /* [n] which component of the global vector each is */
   double     *known;      /* [n_full] */
@@ -19,6 +20,8 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u);
 void           step_unknowns_destroy(step_unknowns *u);
 /* v [n_full] = P y + known. */
 void step_unknowns_expand(const step_unknowns *u, const double *y, double *v);
+/* v [n_full] = P y. */
+void step_unknowns_spread(const step_unknowns *u, const double *y, double *v);
 /* y [n] = P^T x. */
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y);
 /* y [n]: the free components of v. */
