@@ -9,8 +9,9 @@
 
 enum { MEMORY = 5 };
 enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* times that the change of an outer iteration has grown */
-#define MIXED 0.7     /* of the way to p, from the point that is extrapolated to: 0.5 is slower in heaps, 1 does not settle in silos */
-#define WORSE_MAX 2.0 /* miss over the least one, above which what was learnt is forgotten */
+#define MIXED 0.7       /* of the way to p, from the point that is extrapolated to: 0.5 is slower in heaps, 1 does not settle in silos */
+#define SHRINK_MOST 0.7 /* and its inverse, of an extrapolation: past no support at all, where nothing changes any more, it does not find back */
+#define WORSE_MAX 2.0   /* miss over the least one, above which what was learnt is forgotten */
 
 PetscErrorCode flow_support_create(flow_solver *S)
 {
@@ -53,7 +54,10 @@ static void extrapolate(flow_solver *S)
   S->least_miss = fmin(S->least_miss, miss);
   FLOW_FOR(c, S->f->n_cells) S->led_to[c] = S->support[c] + MIXED * (S->x->p[c] - S->support[c]);
   anderson_step(&S->past, S->support, S->led_to, S->one, S->support);
-  FLOW_FOR(c, S->f->n_cells) S->support[c] = fmax(S->support[c], S->lo_p[c]);
+  FLOW_FOR(c, S->f->n_cells) {
+    const double lo = S->lo_p[c], size = S->led_to[c] - lo;
+    S->support[c] = lo + fmin(size / SHRINK_MOST, fmax(SHRINK_MOST * size, S->support[c] - lo));
+  }
 }
 
 void flow_support_follow(flow_solver *S, double change, double before, bool is_next_last)
