@@ -3,11 +3,10 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "optim/flow/flow_friction.h"
+#include "optim/flow/flow_settle.h"
 
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
 #define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
-#define CONTACT_TOLERANCE 1e-10 /* of the forces between bodies in the end, over their scales */
-#define CONTACT_SWEEPS 30
 #define SETTLE_ROUNDS 4
 #define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
 
@@ -172,85 +171,20 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Velocities by the bodies' own equations, about the forces at hand: from sweep to sweep they miss O(dt w) of what they missed. */
-static PetscErrorCode update_bodies(flow_solver *S)
-{
-  const flow_problem *f = S->f;
-  PetscFunctionBegin;
-  if (!f->update_bodies) PetscFunctionReturn(PETSC_SUCCESS);
-  flow_clear_bodies(S);
-  flow_coupled_force(&S->F_p, S->x->p, S->wrench);
-  if (f->n_stress > 0) flow_coupled_force(&S->F_s, S->x->s, S->wrench);
-  flow_contact_force(f, S->x->lambda, S->x->z, S->wrench);
-  PetscCall(f->update_bodies(f->bodies_context, (const double(*)[FLOW_BODY])S->wrench));
-  flow_copy(S->v, f->v_star, FLOW_BODY * f->n_bodies);
-  flow_push(f, 1.0, S->wrench, S->v);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Contacts alone, for the p and s at hand, until they hold still to the tolerance of `o`, which stands in for the solver's own. */
-static PetscErrorCode sweep_contacts(flow_solver *S, const flow_options *o, snapshot *before)
-{
-  const flow_options   *own      = S->o;
-  flow_options          here     = *o;
-  flow_friction_options friction = *o->friction;
-  const int64_t         usual    = friction.max_iterations;
-  int64_t               left     = CONTACT_SWEEPS * usual; /* first sweeps may take most: forces drift where they hardly act */
-  PetscErrorCode        code     = PETSC_SUCCESS;
-  PetscFunctionBegin;
-  here.friction = &friction;
-  S->o          = &here;
-  for (int k = 0; k < CONTACT_SWEEPS && !code; ++k) {
-    flow_copy(before->lambda, S->x->lambda, S->f->n_contacts), flow_copy(before->z, S->x->z, 2 * S->f->n_contacts);
-    friction.max_iterations = left / 2 > usual ? left / 2 : usual;
-    left += S->r->t_iterations;
-    code = update_bodies(S);
-    if (!code) code = timed(S, FRICTION, flow_solve_z);
-    left -= S->r->t_iterations;
-    if (!code) code = timed(S, CONTACT, flow_solve_lambda);
-    scales(S);
-    const double normal = over(largest_difference(S->f->n_contacts, S->x->lambda, before->lambda), S->lambda_ref);
-    if (k > 0 && fmax(normal, change_of_z(S, before)) <= o->tolerance) break;
-  }
-  S->o = own;
-  PetscFunctionReturn(code);
-}
-
-/* Contacts are few: for the p and s at hand they are found to far more than the outer tolerance, so that Coulomb's law holds of the
- * velocities that bodies take, whatever the rest still lacks. The discs are those of the normal forces that come out. */
-static PetscErrorCode settle_contacts(flow_solver *S, snapshot *before)
-{
-  box_options  box   = *S->o->pressure;
-  flow_options tight = *S->o;
-  PetscFunctionBegin;
-  if (S->f->n_contacts == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);
-  box.method      = BOX_METHOD_MPRGP;
-  box.tolerance   = 0.01 * CONTACT_TOLERANCE;
-  tight.pressure  = &box;
-  tight.tolerance = fmin(CONTACT_TOLERANCE, S->o->tolerance);
-  PetscCall(sweep_contacts(S, &tight, before));
-  for (int64_t j = 0; j < S->f->n_contacts; ++j) {
-    double      *z = S->x->z + 2 * j;
-    const double size = hypot(z[0], z[1]), bound = S->f->contact[j].mu * S->x->lambda[j];
-    if (size > bound) z[0] *= bound / size, z[1] *= bound / size;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Contacts in the end. Where a body strikes, that may change much, and p found before it would let momentum through: then all is
  * iterated again, a few times at most, and p is found once more at any rate. */
 static PetscErrorCode settle(flow_solver *S, const phase *all, snapshot *before, snapshot *sweep)
 {
   const bool is_coupled = S->f->n_contacts > 0 && S->F_p.n_rows > 0;
   PetscFunctionBegin;
-  PetscCall(settle_contacts(S, before));
+  PetscCall(flow_settle_contacts(S));
   for (int round = 0; round < SETTLE_ROUNDS && is_coupled && S->r->is_finite; ++round) {
     snapshot_take(S, before);
     PetscCall(timed(S, PRESSURE, flow_solve_p));
     scales(S);
     const bool is_enough = !S->r->is_converged || change_of_pn(S, before) <= S->o->tolerance || round + 1 == SETTLE_ROUNDS;
     if (!is_enough) PetscCall(iterate(S, all, before, sweep));
-    PetscCall(settle_contacts(S, before));
+    PetscCall(flow_settle_contacts(S));
     if (is_enough) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -278,6 +212,7 @@ static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver 
   S->is_unified = coupling == FLOW_UNIFIED;
   if (coupling == FLOW_MONOLITHIC || coupling == FLOW_UNIFIED) {
     PetscCall(iterate(S, &all, &before, &sweep));
+    PetscCall(flow_settle_create(S));
     PetscCall(settle(S, &all, &before, &sweep));
   } else {
     const bool is_contact_first = coupling == FLOW_C_P || coupling == FLOW_C_PF, has_contacts = S->f->n_contacts > 0;
@@ -293,11 +228,12 @@ static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x,
+static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x,
                                    flow_report *r)
 {
   PetscFunctionBegin;
-  PetscCall(flow_solver_create(S, f, o, memory, x, r));
+  PetscCall(flow_solver_create(S, f, o, flow_work_memory(w), x, r));
+  S->coulomb = flow_work_coulomb(w);
   const flow_stress_solver *stress = stress_solver(S);
   if (!stress && f->n_stress > 0) memset(x->s, 0, (size_t)f->n_stress * sizeof *x->s);
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
@@ -325,7 +261,8 @@ PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_wor
   PetscFunctionBegin;
   *r = (flow_report){.is_finite = true};
   if (!w) PetscCall(flow_work_create(&own));
-  const PetscErrorCode code = solve_within(&S, f, o, flow_work_memory(w ? w : own), x, r);
+  const PetscErrorCode code = solve_within(&S, f, o, w ? w : own, x, r);
+  flow_settle_destroy(&S);
   flow_solver_destroy(&S);
   flow_work_destroy(&own);
   PetscCall(code);

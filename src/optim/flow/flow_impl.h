@@ -3,8 +3,9 @@
 #define SS_OPTIM_FLOW_IMPL_H
 #include "core/memory.h"
 #include "core/team.h"
-#include "optim/friction/anderson.h"
 #include "optim/flow/flow.h"
+#include "optim/friction/anderson.h"
+#include "optim/friction/friction.h"
 #include <math.h>
 #include <string.h>
 
@@ -59,6 +60,8 @@ typedef struct flow_solver {
   bool    is_unified;                /* p and lambda in one solve from now on */
   struct flow_unified *unified;      /* arrays of that, once there is one */
   struct flow_friction *friction;    /* NULL: no contacts */
+  struct flow_settle   *settle;      /* NULL: none, or they do not settle */
+  const friction_options *coulomb;   /* of that */
   void   *stress;                    /* the stress solver's own */
 } flow_solver;
 
@@ -106,6 +109,7 @@ static inline void flow_raise(bool is_orthonormal, const double g[5], double t[5
 }
 
 arena *flow_work_memory(flow_work *w); /* emptied */
+const friction_options *flow_work_coulomb(const flow_work *w);
 /* flow_work.c: everything of a solve that does not change during it. Fails when memory does. */
 PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r);
 void           flow_solver_destroy(flow_solver *S); /* what is not in the arena */

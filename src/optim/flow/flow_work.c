@@ -5,7 +5,9 @@
 enum { FIRST_CHUNK = 1 << 20 };
 
 struct flow_work {
-  arena *memory;
+  arena                  *memory;
+  document               *owner; /* of coulomb */
+  const friction_options *coulomb;
 };
 
 PetscErrorCode flow_work_create(flow_work **out)
@@ -13,7 +15,9 @@ PetscErrorCode flow_work_create(flow_work **out)
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(memory_alloc("flow work", 1, sizeof **out, out));
-  const PetscErrorCode code = arena_create(FIRST_CHUNK, &(*out)->memory);
+  PetscErrorCode code = arena_create(FIRST_CHUNK, &(*out)->memory);
+  if (!code) code = document_create(&(*out)->owner);
+  if (!code) code = friction_options_defaults((*out)->owner, &(*out)->coulomb);
   if (code) flow_work_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -22,6 +26,7 @@ void flow_work_destroy(flow_work **w)
 {
   if (!*w) return;
   arena_destroy(&(*w)->memory);
+  document_destroy(&(*w)->owner);
   memory_free(w);
 }
 arena *flow_work_memory(flow_work *w)
@@ -29,6 +34,8 @@ arena *flow_work_memory(flow_work *w)
   arena_reset(w->memory);
   return w->memory;
 }
+
+const friction_options *flow_work_coulomb(const flow_work *w) { return w->coulomb; }
 
 PetscErrorCode flow_array(flow_solver *S, const char *tag, int64_t n, size_t size, void *out)
 {
