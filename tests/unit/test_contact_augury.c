@@ -380,6 +380,37 @@ static void closing_stops_and_separating_goes(void **state)
   assert_no_leak();
 }
 
+/* The iteration ends where it is told to: what is left is below the tolerance of the largest velocity, and was not an iteration before. */
+static void the_iteration_ends_at_its_tolerance(void **state)
+{
+  (void)state;
+  static scene s;
+  for (int c = 0; c < 4; ++c) {
+    const double         tolerance[] = {1e3, 0.1, 0.03, 0.01};
+    const augury_options o = {.accepts_sliding_change = true, .max_iterations = 100, .tolerance = tolerance[c]};
+    augury_result        r, before;
+    two_spheres(&s, 0.1);
+    random_state(&s, 77);
+    memset(s.A, 0, sizeof s.A);
+    augury      *a    = begin(&s, edge(), NULL);
+    const double most = team_max_abs(3 * 2 * NODES, s.v);
+    assert_ok(augury_solve(a, &o, s.normal, s.v, s.A, &r));
+    assert_true(r.left <= tolerance[c] * most && r.iterations < 100);
+    if (c == 0) assert_int_equal(r.iterations, 0);
+    if (r.iterations > 0) {
+      const augury_options fewer = {.accepts_sliding_change = true, .max_iterations = r.iterations - 1, .tolerance = tolerance[c]};
+      random_state(&s, 77);
+      memset(s.A, 0, sizeof s.A);
+      assert_ok(augury_solve(a, &fewer, s.normal, s.v, s.A, &before));
+      assert_int_equal(before.iterations, r.iterations - 1);
+      assert_true(before.left > tolerance[c] * most);
+    }
+    assert_true(c == 0 || r.iterations > 0);
+    augury_destroy(&a);
+  }
+  assert_no_leak();
+}
+
 /* E09: only what is near others and closes in on them takes part; what separates, rests together or is far keeps every bit. */
 static void only_what_closes_takes_part(void **state)
 {
@@ -446,5 +477,5 @@ TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_kee
           cmocka_unit_test(what_cannot_be_sampled_is_named),
           cmocka_unit_test(what_grows_has_more_points), cmocka_unit_test(what_is_out_of_reach_is_said), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(translations_pass_unchanged), cmocka_unit_test(same_bits_on_any_number_of_threads),
-          cmocka_unit_test(closing_stops_and_separating_goes), cmocka_unit_test(only_what_closes_takes_part),
+          cmocka_unit_test(closing_stops_and_separating_goes), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_what_closes_takes_part),
           cmocka_unit_test(facing_sides_of_one_body_meet))

@@ -96,7 +96,7 @@ static uint64_t mask_at(const stencil_frame *f, int o)
   return spread(f->rows[0][o >> 2], 16) * (spread(f->rows[1][o >> 1 & 1], 4) * f->rows[2][o & 1]);
 }
 
-/* Blocks under the stencils of n points, ascending, and their nodes; returns how many. */
+/* Blocks under the stencils of n points, in the order in which they are met, and their nodes; returns how many. */
 static int touched(const node_set *s, int64_t n, const int32_t (*base)[3], uint64_t *key, uint64_t *mask)
 {
   int m = 0;
@@ -111,12 +111,6 @@ static int touched(const node_set *s, int64_t n, const int32_t (*base)[3], uint6
       if (at == m) key[m] = k, mask[m++] = 0;
       mask[at] |= mask_at(&f, o);
     }
-  }
-  for (int i = 1; i < m; ++i) {
-    const uint64_t k = key[i], w = mask[i];
-    int            at = i;
-    for (; at > 0 && key[at - 1] > k; --at) key[at] = key[at - 1], mask[at] = mask[at - 1];
-    key[at] = k, mask[at] = w;
   }
   return m;
 }

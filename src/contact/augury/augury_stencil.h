@@ -47,7 +47,7 @@ typedef struct {
   int32_t (*base)[3];        /* first node of the stencils of all points */
   int64_t *base_start;       /* [n_points + n_patches + 1] of a point, or of a patch's points */
   int64_t *touch_start, *touch_end; /* [n_points + n_patches + 1], [n_points + n_patches] */
-  uint64_t *touch_key, *touch_mask, *keys; /* blocks of nodes that each touches, ascending, and nodes of these */
+  uint64_t *touch_key, *touch_mask, *keys; /* blocks of nodes that each touches, and nodes of these */
   int32_t *touch_block, *to; /* place of a patch's entry among those of nodes */
   int64_t  room[21];         /* capacities */
 } augury_stencil;
