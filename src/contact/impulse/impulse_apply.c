@@ -47,6 +47,13 @@ static void relative_velocity(const impulses *a, const meeting *m, double over[3
   }
 }
 
+/* What of d a vertex can follow. */
+static void allow(const impulses *a, int32_t node, const double d[3], double out[3])
+{
+  const uint8_t held = a->scene.held_axes ? a->scene.held_axes[node] : 0;
+  for (int k = 0; k < 3; ++k) out[k] = held >> k & 1 ? 0.0 : d[k];
+}
+
 /* Velocity along d that an impulse of 1 along d makes; 0: nothing can move. */
 static double mobility(const impulses *a, const meeting *m, const double d[3])
 {
@@ -60,8 +67,11 @@ static double mobility(const impulses *a, const meeting *m, const double d[3])
       m3_mulv(w, b->inverse_inertia, turn);
       sum += b->inverse_mass + v3_dot(turn, w);
     } else if (r == -1) {
-      for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k)
-        sum += m->weight[k] * m->weight[k] * a->scene.inverse_mass[m->node[k]];
+      for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
+        double own[3];
+        allow(a, m->node[k], d, own);
+        sum += m->weight[k] * m->weight[k] * a->scene.inverse_mass[m->node[k]] * v3_dot(own, own);
+      }
     }
   }
   return sum;
@@ -86,7 +96,9 @@ static void push(impulses *a, const meeting *m, double j, const double d[3])
     } else if (r == -1) {
       for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
         const double inverse_mass = a->scene.inverse_mass[m->node[k]];
-        if (inverse_mass > 0.0) v3_axpy(a->step->v + 3 * (int64_t)m->node[k], j * m->weight[k] * inverse_mass, d);
+        double       own[3];
+        allow(a, m->node[k], d, own);
+        if (inverse_mass > 0.0) v3_axpy(a->step->v + 3 * (int64_t)m->node[k], j * m->weight[k] * inverse_mass, own);
       }
     }
   }

@@ -290,6 +290,15 @@ static double kinetic(const impulses *a, const int32_t *unit, int64_t n)
   return sum;
 }
 
+/* Components that are held stay: the motion of a zone whose vertices are held along the same axes is affine still, and regular. */
+static void lead_vertex(impulses *a, const zone_motion *m, int64_t i)
+{
+  double v[3];
+  velocity(m, a->step->x0 + 3 * i, v);
+  for (int k = 0; k < 3; ++k)
+    if (!(a->scene.held_axes && a->scene.held_axes[i] >> k & 1)) a->step->v[3 * i + k] = v[k];
+}
+
 static void follow(impulses *a, const zone_motion *m, int64_t unit)
 {
   const double   dt = a->step->dt;
@@ -297,7 +306,7 @@ static void follow(impulses *a, const zone_motion *m, int64_t unit)
   int64_t        i;
   switch (kind_of(a, unit, &i)) {
   case UNIT_VERTEX:
-    if (a->scene.inverse_mass[i] > 0.0) velocity(m, a->step->x0 + 3 * i, a->step->v + 3 * i);
+    if (a->scene.inverse_mass[i] > 0.0) lead_vertex(a, m, i);
     break;
   case UNIT_RIGID:
     b = &a->step->rigid[i];

@@ -187,6 +187,18 @@ static void carried_velocities(impulses *a)
     for (int k = 0; k < 3 && a->scene.rigid[i] >= 0; ++k) s->v[3 * i + k] = (a->x1[3 * i + k] - s->x0[3 * i + k]) / s->dt;
 }
 
+/* A zone some of whose vertices keep a component and others do not is not rigid. */
+static PetscErrorCode check_zones(impulses *a, step_verdict *verdict)
+{
+  int64_t bad;
+  PetscFunctionBegin;
+  if (!a->scene.held_axes || a->report->n_zones == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t i = 0; i < a->scene.surfaces.n_vertices; ++i) a->leader[i] = a->unit[i];
+  PetscCall(impulse_search_all(a, a->step->x0, a->x1, 0.0, &bad));
+  if (a->n > 0) *verdict = (step_verdict){STEP_IMPACT, NULL, -1};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode solve(impulses *a, step_verdict *verdict)
 {
   PetscFunctionBegin;
@@ -195,6 +207,7 @@ static PetscErrorCode solve(impulses *a, step_verdict *verdict)
   if (a->options->thickness > 0.0) PetscCall(near_pass(a, verdict));
   if (verdict->code == STEP_OK) PetscCall(meeting_pass(a, verdict));
   if (verdict->code == STEP_OK) PetscCall(impulse_contacts_gather(a));
+  if (verdict->code == STEP_OK) PetscCall(check_zones(a, verdict));
   if (verdict->code == STEP_OK) carried_velocities(a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

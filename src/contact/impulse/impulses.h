@@ -41,6 +41,7 @@ typedef struct {
 typedef struct {
   broad_phase_surfaces surfaces;
   const double        *inverse_mass; /* [n_vertices] 1/kg, 0: held, its velocity stays; of carried ones ignored */
+  const uint8_t       *held_axes;    /* [n_vertices] bit k: component k of its velocity stays, mass or not; NULL: none */
   int32_t              n_rigid, n_walls;
   const int32_t       *rigid; /* [n_vertices] which carries it, -1: none; NULL: none any */
   const impulse_law   *law;   /* [n_bodies][n_bodies] symmetric, [1] if n_bodies is 0; NULL: no friction, no restitution */

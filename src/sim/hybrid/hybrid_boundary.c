@@ -215,7 +215,8 @@ static void find_held(hybrid_boundary *b, const step_layout *l)
     const int64_t n = nodal->base.ops->prescribed(&nodal->base, &dof, &velocity);
     for (int64_t j = 0; j < n; ++j) {
       const int64_t k = vertex_of(f, i, dof[j] / 3);
-      if (k >= 0) b->held[k] |= (uint8_t)(1u << dof[j] % 3), b->inverse_mass[k] = 0.0;
+      if (k >= 0) b->held[k] |= (uint8_t)(1u << dof[j] % 3);
+      if (k >= 0 && b->held[k] == 7) b->inverse_mass[k] = 0.0;
     }
   }
 }

@@ -77,7 +77,7 @@ static PetscErrorCode create_impulses(const scene *s, hybrid_contact *c)
   PetscCall(memory_alloc("laws of impulses", (int64_t)n * n, sizeof *c->law, &c->law));
   PetscCall(memory_alloc("rigid bodies", c->boundary.n_rigids, sizeof *c->rigid, &c->rigid));
   for (int i = 0; i < n * n; ++i) c->law[i] = (impulse_law){s->laws[i].friction, s->laws[i].restitution};
-  const impulse_scene all = {scene_surfaces_broad(c->boundary.surfaces), c->boundary.inverse_mass, c->boundary.n_rigids, c->n_walls,
+  const impulse_scene all = {scene_surfaces_broad(c->boundary.surfaces), c->boundary.inverse_mass, c->boundary.held, c->boundary.n_rigids, c->n_walls,
                              c->boundary.rigid, c->law, place_rigid, c};
   PetscCall(impulses_create(&all, &c->impulses));
   PetscFunctionReturn(PETSC_SUCCESS);
