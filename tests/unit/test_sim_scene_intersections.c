@@ -126,6 +126,34 @@ static void test_self(void **state)
   assert_no_leak();
 }
 
+/* Surfaces that do not meet, one within the other, or apart. */
+static void test_within(void **state)
+{
+  static const char *const balls[] = {"sphere: {center: [0.1, 0, 0], radius: 0.2}", "sphere: {center: [2, 0, 0], radius: 0.2}"};
+  (void)state;
+  for (int k = 0; k < 2; ++k) {
+    char  text[1500];
+    world w;
+    snprintf(text, sizeof text,
+             "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 1.0e-3}\n"
+             "materials:\n  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n  steel: "
+             "{model: rigid, density: 2000}\n"
+             "bodies:\n"
+             "  ball: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.1, shape: {%s}}\n"
+             "  block: {kind: fem, material: jelly, shape: {box: {min: [-0.5, -0.5, -0.5], max: [0.5, 0.5, 0.5]}}, spacing: 0.25}\n"
+             "  sheet: {kind: cloth, sheet: {corner: [0, 0, -3], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, mass_per_area: 0.2, "
+             "stretch: 100}\n"
+             "contact: {friction: 0.3}\n",
+             balls[k]);
+    open_world(text, &w);
+    assert_ok(scene_intersections_check(w.s, "pray", w.d));
+    assert_int_equal(diagnostics_count(w.d), k == 0 ? 1 : 0);
+    if (k == 0) assert_non_null(strstr(diagnostics_text(w.d, 0), "bodies.ball: is within \"block\" as the run starts, node "));
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 /* A block on a plane, in it by the last place, and above one that rises to it. */
 static void test_planes(void **state)
 {
@@ -164,4 +192,5 @@ static void test_planes(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_whose), cmocka_unit_test(test_check), cmocka_unit_test(test_self), cmocka_unit_test(test_planes))
+TEST_MAIN(cmocka_unit_test(test_whose), cmocka_unit_test(test_check), cmocka_unit_test(test_self), cmocka_unit_test(test_within),
+          cmocka_unit_test(test_planes))

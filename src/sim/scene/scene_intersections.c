@@ -2,6 +2,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/orient3d.h"
+#include "discretize/mesh/winding.h"
 #include <string.h>
 
 enum { SHOWN = 3 }; /* features of two bodies that are named */
@@ -152,6 +153,79 @@ static void complain(const scene *s, int a, int b, const meeting *m, const char 
                         m->n + m->n_sunk > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
 }
 
+/* Connected surfaces: root [n_vertices] the lowest vertex of each one's own. */
+static void find_components(const scene_surfaces *f, int32_t *root)
+{
+  for (int64_t k = 0; k < f->n_vertices; ++k) root[k] = (int32_t)k;
+  for (int64_t e = 0; e < f->n_edges; ++e) {
+    int32_t a = f->edge[2 * e], b = f->edge[2 * e + 1];
+    while (root[a] != a) a = root[a] = root[root[a]];
+    while (root[b] != b) b = root[b] = root[root[b]];
+    if (a != b) root[a > b ? a : b] = a > b ? b : a;
+  }
+}
+
+static bool is_closed(const scene_surfaces *f, int i)
+{
+  const int64_t n_triangles = f->first_triangle[i + 1] - f->first_triangle[i];
+  return n_triangles > 0 && 2 * (f->first_edge[i + 1] - f->first_edge[i]) == 3 * n_triangles;
+}
+
+static void bound(const scene_intersections *f, int i, double box[6])
+{
+  for (int c = 0; c < 3; ++c) box[c] = INFINITY, box[3 + c] = -INFINITY;
+  for (int64_t k = f->surfaces->first_vertex[i]; k < f->surfaces->first_vertex[i + 1]; ++k)
+    for (int c = 0; c < 3; ++c) box[c] = fmin(box[c], f->x[3 * k + c]), box[3 + c] = fmax(box[3 + c], f->x[3 * k + c]);
+}
+
+static bool is_in_box(const double *x, const double box[6])
+{
+  return x[0] >= box[0] && x[1] >= box[1] && x[2] >= box[2] && x[0] <= box[3] && x[1] <= box[4] && x[2] <= box[5];
+}
+
+/* A vertex of body a that is within body b, whose surfaces do not meet; -1: there is none. One vertex of a connected surface is enough. */
+static int64_t vertex_within(const scene_intersections *f, const int32_t *root, const double box_b[6], int a, int b)
+{
+  const scene_surfaces *all   = f->surfaces;
+  const int64_t         first = all->first_triangle[b], n = all->first_triangle[b + 1] - first;
+  int64_t               winding;
+  for (int64_t k = all->first_vertex[a]; k < all->first_vertex[a + 1]; ++k)
+    if (root[k] == k && is_in_box(f->x + 3 * k, box_b) &&
+        winding_number(n, all->triangle + 3 * first, f->x, f->x + 3 * k, &winding) && winding != 0)
+      return k;
+  return -1;
+}
+
+/* What is wholly within another solid. */
+static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, const char *remedy,
+                                   diagnostics *d)
+{
+  const document_node *bodies = document_find(document_root(s->job->document), "bodies");
+  const int            n      = s->n_bodies;
+  int32_t             *root;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("intersections", f->surfaces->n_vertices, sizeof *root, &root));
+  find_components(f->surfaces, root);
+  for (int a = 0; a < n; ++a)
+    for (int b = 0; b < n; ++b) {
+      if (a == b || !f->meets[a * n + b] || !is_closed(f->surfaces, b) ||
+          (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0))
+        continue;
+      const int64_t k     = vertex_within(f, root, box, a, b);
+      const int     whole = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
+      char          path[300];
+      if (k < 0) continue;
+      snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
+      diagnostics_add_under(
+          d, document_find(bodies, s->bodies[whole].name), path, NULL,
+          "is within \"%s\" as the run starts, node %d of \"%s\" at (%.5g, %.5g, %.5g). Move one of them away, or %s",
+          s->bodies[b].name, f->surfaces->node[k], s->bodies[a].name, f->x[3 * k], f->x[3 * k + 1], f->x[3 * k + 2], remedy);
+    }
+}
+memory_free(&root);
+PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static meeting *meeting_of(const scene *s, meeting *pair, int32_t a, int32_t b)
 {
   return &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
@@ -183,6 +257,7 @@ PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, dia
   for (int a = 0; a < s->n_bodies && pair; ++a)
     for (int b = a; b < s->n_bodies; ++b)
       if (meeting_of(s, pair, a, b)->n_shown > 0) complain(s, a, b, meeting_of(s, pair, a, b), remedy, d);
+  PetscCall(check_within(s, f, pair, remedy, d));
   memory_free(&pair);
   scene_intersections_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -31,6 +31,6 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
  * the same time. */
 PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_sunk **list);
 /* The start of a run: a complaint for every two bodies whose surfaces meet, and every body that meets itself and is to know of it (the laws of
- * the scene say so), with features and places. remedy: what else than moving them there is to do. */
+ * the scene say so), and for what is wholly within a closed surface, with features and places. remedy: what else than moving them there is to do. */
 PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d);
 #endif
