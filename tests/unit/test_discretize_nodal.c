@@ -163,7 +163,7 @@ static void test_damping(void **unused)
   assert_no_leak();
 }
 
-/* Held components: the velocity that gets them where the motion has them; colours: no two elements of one share a node; the same bits on 1, 2, 3
+/* Held components: the velocity that gets them where the motion has them; colours: no two groups of elements of one share a node; the same bits on 1, 2, 3
  * threads. */
 static void test_holds_colors_threads(void **unused)
 {
@@ -191,10 +191,14 @@ static void test_holds_colors_threads(void **unused)
   }
   const element_set *set  = &b->sets[0];
   int32_t           *last = malloc(sizeof *last * (size_t)b->n_nodes);
+  assert_int_equal(set->group_start[set->color_start[set->n_colors]], set->n);
   for (int c = 0; c < set->n_colors; ++c) {
-    for (int64_t i = 0; i < b->n_nodes; ++i) last[i] = 0;
-    for (int64_t e = set->color_start[c]; e < set->color_start[c + 1]; ++e)
-      for (int a = 0; a < 4; ++a) assert_int_equal(last[set->node[4 * e + a]]++, 0);
+    for (int64_t i = 0; i < b->n_nodes; ++i) last[i] = -1;
+    for (int64_t k = set->color_start[c]; k < set->color_start[c + 1]; ++k)
+      for (int64_t a = 4 * set->group_start[k]; a < 4 * set->group_start[k + 1]; ++a) {
+        assert_true(last[set->node[a]] == -1 || last[set->node[a]] == k);
+        last[set->node[a]] = (int32_t)k;
+      }
   }
   free(last);
   const int n = 3 * (int)b->n_nodes;

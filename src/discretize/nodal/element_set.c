@@ -4,29 +4,46 @@
 
 enum { SERIAL_ELEMENTS = 64 }; /* sets no larger than this stay on one thread */
 
-/* Greedy: the first colour that none of the element's nodes has yet. used [n_all] holds a bit per colour. */
-static PetscErrorCode color_greedily(const element_set *set, const int32_t *node, int64_t n_all, int32_t *color, int *n_colors)
+/* Groups are as large as leaves this many, for colours to be shared by threads, but of no more elements than stay in a core's cache. */
+enum { GROUPS = 512, MOST_BATCHES = 16 };
+
+static int64_t group_size(int64_t n)
 {
-  const int n_nodes = set->ops->n_nodes;
-  uint64_t *used;
-  int64_t   n_left = set->n;
+  const int64_t batches = n / (GROUPS * ELEMENT_BATCH);
+  return ELEMENT_BATCH * (batches < 1 ? 1 : batches > MOST_BATCHES ? MOST_BATCHES : batches);
+}
+
+/* The caller's elements [first, end) of group k. */
+typedef struct {
+  int64_t first, end;
+} range;
+
+static range group_range(int64_t k, int64_t size, int64_t n) { return (range){k * size, (k + 1) * size < n ? (k + 1) * size : n}; }
+
+/* Greedy: the first colour that none of the group's nodes has yet. used [n_all] holds a bit per colour. */
+static PetscErrorCode color_greedily(int64_t n, int64_t size, int n_nodes, const int32_t *node, int64_t n_all, int32_t *color, int *n_colors)
+{
+  const int64_t n_groups = (n + size - 1) / size;
+  uint64_t     *used;
+  int64_t       n_left = n_groups;
   PetscFunctionBegin;
   PetscCall(memory_alloc("element colours", n_all, sizeof *used, &used));
   *n_colors = 0;
-  /* 64 colours at a time: a node with more elements than that sends the rest into the next round. */
-  for (int64_t e = 0; e < set->n; ++e) color[e] = -1;
+  /* 64 colours at a time: a node with more groups than that sends the rest into the next round. */
+  for (int64_t k = 0; k < n_groups; ++k) color[k] = -1;
   for (int base = 0; n_left > 0; base += 64) {
     memset(used, 0, (size_t)n_all * sizeof *used);
-    for (int64_t e = 0; e < set->n; ++e) {
-      uint64_t taken = 0;
-      if (color[e] >= 0) continue;
-      for (int a = 0; a < n_nodes; ++a) taken |= used[node[n_nodes * e + a]];
+    for (int64_t k = 0; k < n_groups; ++k) {
+      const range e = group_range(k, size, n);
+      uint64_t    taken = 0;
+      if (color[k] >= 0) continue;
+      for (int64_t a = n_nodes * e.first; a < n_nodes * e.end; ++a) taken |= used[node[a]];
       if (taken == UINT64_MAX) continue;
       const int bit = __builtin_ctzll(~taken);
-      color[e]      = base + bit;
+      color[k]      = base + bit;
       --n_left;
       if (base + bit >= *n_colors) *n_colors = base + bit + 1;
-      for (int a = 0; a < n_nodes; ++a) used[node[n_nodes * e + a]] |= (uint64_t)1 << bit;
+      for (int64_t a = n_nodes * e.first; a < n_nodes * e.end; ++a) used[node[a]] |= (uint64_t)1 << bit;
     }
   }
   memory_free(&used);
@@ -35,23 +52,29 @@ static PetscErrorCode color_greedily(const element_set *set, const int32_t *node
 
 PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32_t *node, int64_t n_all, element_set *set)
 {
-  int32_t *color;
+  const int64_t size = group_size(n), n_groups = (n + size - 1) / size;
+  int32_t      *color, *group;
   PetscFunctionBegin;
   PetscCheck(n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %s are too many", (long long)n, ops->name);
   *set = (element_set){.ops = ops, .n = n};
   PetscCall(memory_alloc("element nodes", n * ops->n_nodes, sizeof *set->node, &set->node));
   PetscCall(memory_alloc("element order", n, sizeof *set->original, &set->original));
-  PetscCall(memory_alloc("element colours", n, sizeof *color, &color));
-  PetscCall(color_greedily(set, node, n_all, color, &set->n_colors));
+  PetscCall(memory_alloc("element groups", n_groups + 1, sizeof *set->group_start, &set->group_start));
+  PetscCall(memory_alloc("element groups", n_groups, sizeof *set->energy, &set->energy));
+  PetscCall(memory_alloc("element colours", n_groups, sizeof *color, &color));
+  PetscCall(memory_alloc("element groups", n_groups, sizeof *group, &group));
+  PetscCall(color_greedily(n, size, ops->n_nodes, node, n_all, color, &set->n_colors));
   PetscCall(memory_alloc("colour starts", set->n_colors + 2, sizeof *set->color_start, &set->color_start));
-  for (int64_t e = 0; e < n; ++e) ++set->color_start[color[e] + 2];
+  for (int64_t k = 0; k < n_groups; ++k) ++set->color_start[color[k] + 2];
   for (int c = 0; c < set->n_colors; ++c) set->color_start[c + 2] += set->color_start[c + 1];
-  for (int64_t e = 0; e < n; ++e) {
-    const int64_t at  = set->color_start[color[e] + 1]++;
-    set->original[at] = (int32_t)e;
-    memcpy(set->node + ops->n_nodes * at, node + ops->n_nodes * e, (size_t)ops->n_nodes * sizeof *node);
+  for (int64_t k = 0; k < n_groups; ++k) group[set->color_start[color[k] + 1]++] = (int32_t)k;
+  for (int64_t q = 0, at = 0; q < n_groups; ++q) {
+    const range e = group_range(group[q], size, n);
+    for (int64_t i = e.first; i < e.end; ++i) set->original[at + i - e.first] = (int32_t)i;
+    memcpy(set->node + ops->n_nodes * at, node + ops->n_nodes * e.first, (size_t)(ops->n_nodes * (e.end - e.first)) * sizeof *node);
+    set->group_start[q + 1] = at += e.end - e.first;
   }
-  memory_free(&color);
+  memory_free(&color), memory_free(&group);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,6 +85,8 @@ void element_set_destroy(element_set *set)
   memory_free(&set->node);
   memory_free(&set->original);
   memory_free(&set->color_start);
+  memory_free(&set->group_start);
+  memory_free(&set->energy);
   memory_free(&set->slot);
   *set = (element_set){0};
 }
@@ -111,7 +136,7 @@ static int64_t add_batch(const element_set *set, int64_t first, int64_t n, doubl
   gather(set, first, n, x, X);
   gather(set, first, n, v, V);
   const int64_t bad = set->ops->evaluate(set->context, first, n, dt, (const element_row *)X, (const element_row *)V, F, value ? S : NULL);
-  if (bad < n) return set->original[first + bad]; /* the smallest of the batch: a colour keeps the caller's order */
+  if (bad < n) return set->original[first + bad]; /* the smallest of the batch: a group keeps the caller's order */
   const int32_t *node = set->node + n_nodes * first;
   for (int64_t e = 0; e < n; ++e)
     for (int a = 0; a < n_nodes; ++a)
@@ -131,13 +156,13 @@ int64_t element_set_add(const element_set *set, double dt, const double *x, cons
   int64_t bad = INT64_MAX;
 #pragma omp parallel reduction(min : bad) if (set->n > SERIAL_ELEMENTS)
   for (int c = 0; c < set->n_colors; ++c) {
-    const int64_t start = set->color_start[c], n_batches = (set->color_start[c + 1] - start + ELEMENT_BATCH - 1) / ELEMENT_BATCH;
 #pragma omp for schedule(static)
-    for (int64_t i = 0; i < n_batches; ++i) {
-      const int64_t first = start + i * ELEMENT_BATCH, left = set->color_start[c + 1] - first;
-      const int64_t worst = add_batch(set, first, left < ELEMENT_BATCH ? left : ELEMENT_BATCH, dt, x, v, g, value);
-      if (worst < bad) bad = worst;
-    }
+    for (int64_t k = set->color_start[c]; k < set->color_start[c + 1]; ++k)
+      for (int64_t first = set->group_start[k]; first < set->group_start[k + 1]; first += ELEMENT_BATCH) {
+        const int64_t left = set->group_start[k + 1] - first;
+        const int64_t worst = add_batch(set, first, left < ELEMENT_BATCH ? left : ELEMENT_BATCH, dt, x, v, g, value);
+        if (worst < bad) bad = worst;
+      }
   }
   return bad == INT64_MAX ? -1 : bad;
 }
@@ -167,17 +192,27 @@ void element_balance(int n_nodes, int64_t n, element_row *f, element_row *S)
     }
 }
 
-double element_set_energy(const element_set *set, const double *x)
+static double group_energy(const element_set *set, int64_t k, const double *x)
 {
   double sum = 0.0;
-  if (!set->ops->energy) return 0.0;
-  for (int64_t first = 0; first < set->n; first += ELEMENT_BATCH) {
+  for (int64_t first = set->group_start[k]; first < set->group_start[k + 1]; first += ELEMENT_BATCH) {
     element_row   X[3 * ELEMENT_MAX_NODES];
     double        energy[ELEMENT_BATCH];
-    const int64_t n = set->n - first < ELEMENT_BATCH ? set->n - first : ELEMENT_BATCH;
+    const int64_t left = set->group_start[k + 1] - first, n = left < ELEMENT_BATCH ? left : ELEMENT_BATCH;
     gather(set, first, n, x, X);
     set->ops->energy(set->context, first, n, (const element_row *)X, energy);
     for (int64_t e = 0; e < n; ++e) sum += energy[e];
   }
+  return sum;
+}
+
+double element_set_energy(const element_set *set, const double *x)
+{
+  const int64_t n_groups = set->color_start[set->n_colors];
+  double        sum = 0.0;
+  if (!set->ops->energy) return 0.0;
+#pragma omp parallel for schedule(static) if (set->n > SERIAL_ELEMENTS)
+  for (int64_t k = 0; k < n_groups; ++k) set->energy[k] = group_energy(set, k, x);
+  for (int64_t k = 0; k < n_groups; ++k) sum += set->energy[k];
   return sum;
 }

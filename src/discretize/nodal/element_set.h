@@ -1,8 +1,9 @@
 /* Elements: small groups of nodes that pull at each other (tetrahedra, springs, hinges, loaded faces), and their loops.
  *
- * A kind of element says what its forces are; this file adds them up. Elements are coloured so that two of one colour share no
- * node: a colour's elements add straight into the global arrays from all threads, without atomics, and every sum runs in the order of
- * colours, whatever the number of threads. Within a batch numbers are stored row[component][element].                  */
+ * A kind of element says what its forces are; this file adds them up. Elements that follow each other in the caller's list, neighbours most
+ * likely, are taken together as groups, so that what they add to is added to while it is at hand; groups are coloured so that two of one
+ * colour share no node: a colour's groups add straight into the global arrays from all threads, without atomics, and every sum runs in the
+ * order of colours, whatever the number of threads. Within a batch numbers are stored row[component][element].                  */
 #ifndef SS_DISCRETIZE_NODAL_ELEMENT_SET_H
 #define SS_DISCRETIZE_NODAL_ELEMENT_SET_H
 #include "core/error.h"
@@ -36,11 +37,13 @@ typedef struct {
   int32_t           *node;        /* [n][n_nodes] */
   int32_t           *original;    /* [n] number in the caller's list */
   int                n_colors;
-  int64_t           *color_start; /* [n_colors + 1] */
+  int64_t           *color_start; /* [n_colors + 1] groups of each */
+  int64_t           *group_start; /* [color_start[n_colors] + 1] elements of each, as the caller has them */
+  double            *energy;      /* of each group, work */
   int32_t           *slot;        /* [n][n_nodes^2] where each block lies in the matrix; see element_set_locate */
 } element_set;
 
-/* Colour n elements node [n][n_nodes] of n_all nodes. *set is filled in place; the caller arranges its own data in the order
+/* Group and colour n elements node [n][n_nodes] of n_all nodes. *set is filled in place; the caller arranges its own data in the order
  * of set->original and hands it over as set->context. */
 PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32_t *node, int64_t n_all, element_set *set);
 void           element_set_destroy(element_set *set);
@@ -52,5 +55,5 @@ int64_t element_set_add(const element_set *set, double dt, const double *x, cons
 /* For kinds of elements that a translation leaves alone: the force on node 0, and all blocks with it, from those among the other
  * nodes, so that forces, rows and columns sum to zero. S: may be NULL. */
 void    element_balance(int n_nodes, int64_t n, element_row *f, element_row *S);
-double  element_set_energy(const element_set *set, const double *x); /* on one thread */
+double  element_set_energy(const element_set *set, const double *x);
 #endif
