@@ -206,11 +206,11 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
   PetscFunctionBegin;
   PetscCall(memory_alloc("intersections", f->surfaces->n_vertices, sizeof *root, &root));
   find_components(f->surfaces, root);
-  for (int a = 0; a < n; ++a)
-    for (int b = 0; b < n; ++b) {
-      if (a == b || !f->meets[a * n + b] || !is_closed(f->surfaces, b) ||
-          (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0))
-        continue;
+  for (int b = 0; b < n; ++b) {
+    double box[6];
+    bound(f, b, box);
+    for (int a = 0; a < n && is_closed(f->surfaces, b); ++a) {
+      if (a == b || !f->meets[a * n + b] || (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0)) continue;
       const int64_t k     = vertex_within(f, root, box, a, b);
       const int     whole = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
       char          path[300];
@@ -221,9 +221,9 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
           "is within \"%s\" as the run starts, node %d of \"%s\" at (%.5g, %.5g, %.5g). Move one of them away, or %s",
           s->bodies[b].name, f->surfaces->node[k], s->bodies[a].name, f->x[3 * k], f->x[3 * k + 1], f->x[3 * k + 2], remedy);
     }
-}
-memory_free(&root);
-PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  memory_free(&root);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static meeting *meeting_of(const scene *s, meeting *pair, int32_t a, int32_t b)
