@@ -43,6 +43,7 @@ typedef struct {
   int64_t         newton_iterations, linear_iterations, evaluations, fallbacks;
   int64_t         inner_iterations;   /* of linear solvers inside of these, where there are such */
   double          residual, gradient; /* |D^-1 g|, |H^T g| in the solver's scaling, at the last state */
+  bool            is_unsolved;        /* the residual was taken although it is above solver.newton.tolerance */
   contact_summary contact;
   friction_report friction;
   continuum_report continuum;

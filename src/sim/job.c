@@ -82,7 +82,7 @@ static const key_spec newton_keys[] = {
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1e6, .is_open = true,
    .help = "rms acceleration error of a body in units of acceleration_scale, at which a step counts as solved"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, stall_tolerance), .fallback = "0.1", .min = 0, .max = INFINITY,
-   .help = "a line search (exact: a series of linearisations) that cannot go on is accepted below this error, else the step is retried smaller"},
+   .help = "a line search (exact, convex: a series of linearisations) that cannot go on is accepted below this error, else the step is retried smaller"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(job_newton, max_iterations), .fallback = "100", .min = 1, .max = 100000,
    .help = "Newton iterations per step; exact: linearisations, of which 1 is taken as it is"},
   {.name = "acceleration_scale", .type = KEY_REAL, .offset = offsetof(job_newton, acceleration_scale), .unit = "m/s^2", .is_optional = true,

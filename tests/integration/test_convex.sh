@@ -13,9 +13,13 @@ whole_column creep_bound | paste "$work/creep" - | awk '$1 > $2 * (1 + 1e-6) { b
 pass "what sticks creeps within its bound"
 whole_column cone_violation | awk '$1 > 1e-12 { bad = 1 } END { exit bad }' || fail "an impulse leaves its cone"
 pass "no impulse leaves its cone"
+whole_column residual | awk '$1 > 1e-4 { bad = 1 } END { exit bad || NR < 20 }' || fail "a step is not solved to solver.newton.tolerance"
+pass "every step is solved to solver.newton.tolerance"
 status 0 "$program" run "$job" --out "$work/again" --no-picture --set formulation=convex --set "$pairs" \
-  --set solver.convex.linearisations=4 --steps 6 &&
-  pass "linearised again where the contact problem led to"
+  --set solver.convex.linearisations=1 --steps 6 && says "more left of its equations than solver.newton.tolerance" &&
+  grep -q "^not quite solved " "$work/again/summary.txt" && status 0 "$program" report "$work/again" &&
+  grep -q "Steps were taken with more left" "$work/again/report.html" &&
+  pass "what one linearisation leaves is told of"
 refuses() { # ASSIGNMENT PATH TEXT
   status 2 "$program" check "$job" --set formulation=convex --set "$pairs" --set "$1" && says "$2: " && says "$3" || fail "takes $1"
 }

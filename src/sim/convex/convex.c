@@ -7,11 +7,14 @@
  *
  * is the optimality of min 1/2 |v - v*|_A^2 + l(J v), with the potentials of optim/sap/sap_law.h: it has one solution, which the
  * solver finds from any start. Stops, motors, dry friction and loops within bodies are terms of l like contacts. What moves takes
- * v = v* + A^-1 J^T r, so that momentum is kept to rounding. With linearisations above 1 the problem is made again where
- * it led to. Articulated bodies are blocks of A like any other. */
+ * v = v* + A^-1 J^T r, so that momentum is kept to rounding. Where the systems are not linear the problem is made again where it
+ * led to, until the whole equation is met; where that comes near slowly (tangents that leave out what is not symmetric: sand), at
+ * Anderson's combination of those before. What is accepted is always the solution of a linearised problem. Articulated bodies are
+ * blocks of A like any other. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
+#include "optim/friction/anderson.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
 #include "sim/step/step_finders.h"
@@ -27,11 +30,13 @@ typedef struct {
 typedef struct {
   convex            *c;
   step_unknowns      unknowns;
-  step_motion      motion;
+  step_motion        motion;
   convex_contacts    contacts;
   convex_constraints constraints;
   sparse_rows        J;      /* of contacts, then of constraints */
   double            *v_free; /* [n] */
+  double            *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
+  anderson           past;
 } convex_attempt;
 
 static void convex_finish(void *context)
@@ -42,7 +47,9 @@ static void convex_finish(void *context)
   convex_contacts_destroy(&p->contacts);
   convex_constraints_destroy(&p->constraints);
   sparse_rows_destroy(&p->J);
-  memory_free(&p->v_free);
+  anderson_destroy(&p->past);
+  void *arrays[] = {&p->v_free, &p->start, &p->reached, &p->weight};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
 static const convex_options *options_of(const convex *c) { return c->frame.layout.scene->job->solver->convex; }
@@ -118,39 +125,102 @@ static PetscErrorCode free_of(step_motion *m, int64_t n, double tolerance, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-enum { IDLE = 3 }; /* linearisations that bring nothing: rounding is all that is left */
+#define SLOW 0.1 /* Newton's method by itself leaves less of the residual */
+enum { IDLE = 4, IDLE_FAR = 16 }; /* linearisations that bring nothing, after which no more will: near the tolerance, far from it */
+
+/* The systems at p->motion.v, about rotations there. */
+static PetscErrorCode look(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
+{
+  bool has_changed;
+  PetscFunctionBegin;
+  PetscCall(step_motion_relinearise(&p->motion, &p->c->frame.layout, &p->unknowns, &has_changed));
+  PetscCall(evaluate(p, norm, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From what the last problem was linearised at and came to, to where the next is: Anderson's combination, in the norm of kinetic
+ * energy, of those before, unless systems cannot be there. */
+static PetscErrorCode accelerate(convex_attempt *p, step_verdict *verdict, step_report *report)
+{
+  const int64_t      n = p->unknowns.n;
+  const step_layout *l = &p->c->frame.layout;
+  double             norm; /* of no interest: contact is not solved for there */
+  PetscFunctionBegin;
+  if (!p->past.f) {
+    PetscCall(anderson_create(n, 5, &p->past));
+    PetscCall(memory_alloc("velocities", n, sizeof *p->reached, &p->reached));
+    PetscCall(memory_alloc("velocities", n, sizeof *p->weight, &p->weight));
+    for (int64_t i = 0; i < n; ++i) p->weight[i] = l->scale[p->unknowns.is_all ? i : p->unknowns.own[i]];
+  }
+  memcpy(p->reached, p->motion.v, (size_t)n * sizeof *p->reached);
+  anderson_step(&p->past, p->start, p->reached, p->weight, p->motion.v);
+  PetscCall(look(p, &norm, verdict, report));
+  if (verdict->code == STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  *verdict = (step_verdict){STEP_OK, NULL, -1};
+  anderson_forget(&p->past);
+  memcpy(p->motion.v, p->reached, (size_t)n * sizeof *p->reached);
+  PetscCall(look(p, &norm, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Has the step been solved, or has linearising given what it can? One linearisation alone is taken as it is. */
+static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_verdict *verdict)
+{
+  const job_newton *newton = p->c->frame.layout.scene->job->solver->newton;
+  const int64_t     most = options_of(p->c)->linearisations, patience = norm <= newton->stall_tolerance ? IDLE : IDLE_FAR;
+  *n_idle = norm < 0.9 * *best ? 0 : *n_idle + 1;
+  *best   = fmin(*best, norm);
+  if (norm <= newton->tolerance) return true;
+  if (k < most && !(*n_idle >= patience && norm <= *best)) return false;
+  if (most > 1 && !(norm <= newton->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+  return true;
+}
+
+/* The problem of contact where bodies are linearised, again and again. */
+static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_report *report)
+{
+  PetscFunctionBegin;
+  step_frame   *f = &p->c->frame;
+  const double  tolerance = f->layout.scene->job->solver->newton->tolerance;
+  const int64_t most = options_of(p->c)->linearisations;
+  double        norm = INFINITY, before, best = INFINITY;
+  int64_t       n_idle = 0;
+  for (int64_t k = 1;; ++k) {
+    PetscCall(solve_contact(p, verdict, report));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    before = norm;
+    if (k < most) PetscCall(look(p, &norm, verdict, report));
+    else PetscCall(evaluate(p, &norm, verdict, report));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    report->residual = norm;
+    if (is_end(p, k, norm, &best, &n_idle, verdict)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (norm > before) anderson_forget(&p->past);
+    else if (k > 1 && norm > SLOW * before) PetscCall(accelerate(p, verdict, report));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(step_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    memcpy(p->start, p->motion.v, (size_t)p->unknowns.n * sizeof *p->start);
+    PetscCall(free_of(&p->motion, p->unknowns.n, 1e-2 * tolerance, p->v_free));
+  }
+}
 
 /* Contact and constraints, after free motion. */
 static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame           *f = &p->c->frame;
-  const convex_options *o = options_of(p->c);
   convex_constraints   *c = &p->constraints;
-  double                norm = INFINITY, best = INFINITY;
-  int                   n_idle = 0;
-  bool                  has_changed;
-  PetscCall(convex_contacts_create(o, f, &p->unknowns, &p->motion.A, &p->J, c->n, &p->contacts));
+  const size_t          n_bytes = (size_t)p->unknowns.n * sizeof *p->v_free;
+  PetscCall(convex_contacts_create(options_of(p->c), f, &p->unknowns, &p->motion.A, &p->J, c->n, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
   linearise_constraints(p);
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));
-  for (int64_t i = 0; i < p->unknowns.n; ++i) p->v_free[i] = p->motion.v[i];
+  PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->start, &p->start));
+  memcpy(p->v_free, p->motion.v, n_bytes);
+  memcpy(p->start, p->motion.v, n_bytes);
   step_unknowns_pick(&p->unknowns, f->layout.v0, p->motion.v); /* the guess */
-  for (int64_t k = 1;; ++k) {
-    PetscCall(solve_contact(p, verdict, report));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-    if (k < o->linearisations) PetscCall(step_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
-    PetscCall(evaluate(p, &norm, verdict, report));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-    report->residual = norm;
-    n_idle           = norm < best ? 0 : n_idle + 1;
-    best             = fmin(best, norm);
-    if (k == o->linearisations || n_idle == IDLE || norm <= f->layout.scene->job->solver->newton->tolerance)
-      PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(step_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(free_of(&p->motion, p->unknowns.n, 1e-2 * f->layout.scene->job->solver->newton->tolerance, p->v_free));
-  }
+  PetscCall(iterate(p, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Free motion; without contact what is linear about the rotations at the start, too, is linearised again where it led to. */
@@ -179,6 +249,7 @@ static PetscErrorCode accept(convex_attempt *p, step_verdict *verdict, step_repo
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
   convex_contacts_judge(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, verdict, report));
+  report->is_unsolved              = report->residual > p->c->frame.layout.scene->job->solver->newton->tolerance;
   report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
   report->friction.n_contacts      = p->contacts.n;
   report->friction.over_constraint = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;

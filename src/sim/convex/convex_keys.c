@@ -36,11 +36,12 @@ static const key_spec keys[] = {
   {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
    .min = 0, .max = INFINITY, .is_open = true,
    .help = "of law: lagged: speed at which friction is at 71 % of what it is in full sliding, at least"},
-  {.name = "linearisations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "1", .min = 1,
-   .max = 100,
+  {.name = "linearisations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "50", .min = 1,
+   .max = 1000,
    .help = "contact is solved for with bodies linearised at their free motion, then, up to this often, at what came out, until "
-           "solver.newton.tolerance is met; materials that are linear about the rotation at the start of the step (linear_corotated "
-           "with rotation: lagged, von_mises) are so about the last one's"},
+           "solver.newton.tolerance is met; what is linear needs one. Materials that are linear about the rotation at the start of the "
+           "step (linear_corotated with rotation: lagged, von_mises) are so about the last one's. 1: as published, taken as it is, "
+           "whatever is left"},
   {.name = "coulomb_passes", .type = KEY_INT, .offset = offsetof(convex_options, coulomb_passes), .fallback = "1", .min = 1,
    .max = 1000,
    .help = "of law: regularised: the convex problem is solved, then, up to this often, with the sliding that came out known, so that "

@@ -408,7 +408,8 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     PetscCall(evaluate(e, p, is_renewed, &norm_at_start, verdict, report));
     if (verdict->code != STEP_OK && k > 0) PetscCall(step_back(e, p, is_renewed, verdict, report));
   }
-  report->residual = norm;
+  report->residual    = norm;
+  report->is_unsolved = !(norm <= o->tolerance);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

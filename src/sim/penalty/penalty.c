@@ -254,6 +254,7 @@ static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *repo
   report->fallbacks         = count.n_fallbacks;
   report->residual          = count.norm;
   report->gradient          = count.gradient_norm;
+  report->is_unsolved       = !(count.norm <= p->system.layout.scene->job->solver->newton->tolerance);
   if (stop_is_urgent()) {
     *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {

@@ -183,6 +183,8 @@ static void watch_history(const table *t, const double *row, void *context)
 {
   report_history *h         = context;
   const int       i_retries = history_reader_find(t->reader, "retries"), i_fallbacks = history_reader_find(t->reader, "fallbacks");
+  const int i_residual = history_reader_find(t->reader, "residual");
+  if (i_residual >= 0) h->most_left = fmax(h->most_left, row[i_residual]);
   for (int c = 0; c < t->n_columns; ++c) h->is_finite &= isfinite(row[c]) != 0;
   if (i_retries >= 0 && row[i_retries] > 0) {
     if (h->n_retried++ == 0) h->first_retry = t->i_time >= 0 ? row[t->i_time] : NAN;
@@ -213,7 +215,7 @@ PetscErrorCode report_history_read(const char *dir, figures *f, report_history *
   char  path[4300];
   table t;
   PetscFunctionBegin;
-  *h = (report_history){.step = NAN, .time = NAN, .first_retry = NAN, .is_finite = true};
+  *h = (report_history){.step = NAN, .time = NAN, .first_retry = NAN, .most_left = NAN, .is_finite = true};
   snprintf(path, sizeof path, "%s/history.csv", dir);
   PetscErrorCode code = table_read(path, &t, warnings, watch_history, h);
   if (!code && t.reader) code = put_history(&t, f, h);

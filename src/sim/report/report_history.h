@@ -8,6 +8,7 @@ typedef struct {
   int64_t     n_rows, n_retried, n_retries, n_fallbacks; /* rows; rows with retries; their sums */
   double      step, time;                                /* of the last row; NaN if there is none */
   double      first_retry;                               /* [s], NaN if none */
+  double      most_left;                                 /* largest residual; NaN: no such column */
   double      seconds;                                   /* sum over rows */
   bool        is_finite;                                 /* every number in it */
   text_buffer constants;                                 /* what is not drawn because it never changes, as HTML; memory_free(&data) */

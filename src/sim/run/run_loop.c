@@ -11,7 +11,9 @@
 static void add_report(step_report *sum, const step_report *part)
 {
   const step_report before = *sum;
-  *sum                     = *part; /* contact state and residual: of the last part */
+  *sum                     = *part; /* contact state: of the last part */
+  sum->residual    = fmax(before.residual, part->residual);
+  sum->is_unsolved = before.is_unsolved || part->is_unsolved;
   sum->newton_iterations += before.newton_iterations;
   sum->linear_iterations += before.linear_iterations;
   sum->inner_iterations += before.inner_iterations;
@@ -101,6 +103,15 @@ static void count_step(run *r, step_report *report)
   ++*s->step;
 }
 
+/* Told once; the run's summary counts them. */
+static void tell_unsolved(const run *r, const step_report *report)
+{
+  log_progress_end();
+  log_warn("step %lld, at t = %g s, was taken with more left of its equations than solver.newton.tolerance, %g: %.3g in units of "
+           "acceleration_scale; history.csv has it in the column residual, of every step",
+           (long long)*r->state.step, run_time(r), r->job->solver->newton->tolerance, report->residual);
+}
+
 /* How it ended, and why, in one line. */
 typedef struct {
   run_status status;
@@ -173,6 +184,7 @@ static PetscErrorCode advance(run *r, run_end *end)
     }
     count_step(r, &report);
     run_tally_add(&r->tally, dt, &report, retries);
+    if (report.is_unsolved && r->tally.n_unsolved == 1) tell_unsolved(r, &report);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
     run_leave_step(r, timer_now() - begun);

@@ -24,6 +24,8 @@ void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n
   t->contacts += c->n_active;
   if (c->n_active > t->most_contacts) t->most_contacts = c->n_active;
   t->max_penetration = fmax(t->max_penetration, c->max_penetration);
+  t->n_unsolved += report->is_unsolved;
+  if (report->is_unsolved) t->most_left = fmax(t->most_left, report->residual);
   relax_statistics_merge(&t->relaxations, &c->relaxations);
 }
 
@@ -53,6 +55,9 @@ void run_tally_print(const run_tally *t, const char *outer, const char *inner, F
   if (t->solved_steps > 0) fprintf(out, "%-22s %.2f a step with contacts\n", name, (double)t->friction / (double)t->solved_steps);
   else fprintf(out, "%-22s %.2f a step\n", name, (double)t->linear / n);
   fprintf(out, "%-22s %.2f a step\n", "evaluations", (double)t->evaluations / n);
+  if (t->n_unsolved > 0)
+    fprintf(out, "%-22s %lld steps, with a residual of up to %.3g, above solver.newton.tolerance\n", "not quite solved",
+            (long long)t->n_unsolved, t->most_left);
   fprintf(out, "%-22s %.1f in the mean, most %lld\n", "contacts", (double)t->contacts / n, (long long)t->most_contacts);
   fprintf(out, "%-22s %.4g m\n", "deepest penetration", t->max_penetration);
   print_relaxations(&t->relaxations, out);

@@ -13,6 +13,8 @@ typedef struct {
   int64_t          solved_steps;
   int64_t          contacts, most_contacts; /* the first summed over steps */
   double           max_penetration;         /* m */
+  int64_t          n_unsolved;              /* steps taken with more left than solver.newton.tolerance, */
+  double           most_left;               /* and the most of it */
   relax_statistics relaxations;
 } run_tally;
 
