@@ -1,0 +1,43 @@
+# Formulation hybrid with every kind of body: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; no surface ends a step in
+# another; its competitors; what is refused.
+. tests/integration/common.sh
+job=$here/hybrid.yaml
+runs_alike_on_threads "$job"
+resumes_from_everywhere cut push
+whole_column cone_violation | awk '$1 > 1e-12 { bad = 1 } END { exit bad }' || fail "an impulse leaves its cone"
+pass "no impulse leaves its cone"
+apart() { # RUN WHAT
+  awk -F, 'NR > 1 && $3 != 0 { bad = 1 } END { exit bad || NR < 10 }' "$1/measure/cut.csv" || fail "$2: surfaces cut each other"
+}
+apart "$work/whole" "as it is" && pass "no surface is in another, by the exact test, in any step"
+for options in "grid: {iterations: 0, resampling: false}" "grid: {hinders_sliding: false}, momentum_fix: linear" \
+  "impulses: {thickness: 0.01, stiffness: 100, iterations: 0}" "linear: iterative"; do
+  status 0 "$program" run "$job" --out "$work/other" --force --threads 1 --no-picture --steps 12 --set "solver.hybrid={$options}"
+  apart "$work/other" "$options"
+done
+sed -e '/^  heap:/d' -e '/heap/d' -e '/sand:/d' "$job" >"$work/solids.yaml"
+for options in "grid: {transfer: none}" "grid: {transfer: pic}"; do
+  status 0 "$program" run "$work/solids.yaml" --out "$work/other" --force --threads 1 --no-picture --steps 20 --set "solver.hybrid={$options}"
+  apart "$work/other" "$options"
+done
+pass "nor with other transfers, thicknesses, and zones from the start"
+refuses() { # ASSIGNMENT PATH TEXT
+  status 2 "$program" check "$job" --set "$1" && says "$2: " && says "$3" || fail "takes $1"
+}
+refuses solver.hybrid.grid.transfer=none solver.hybrid.grid.transfer "meet surfaces through augury alone"
+refuses solver.hybrid.grid.spacing=0.03 solver.hybrid.grid.spacing "on their own grid"
+refuses mpm.light_nodes=0.1 mpm.light_nodes "cannot take what contact gives"
+refuses contact.stiffness=1e4 contact.stiffness "impulses know no springs"
+refuses contact.overlap_share=0.1 contact.overlap_share "nothing overlaps"
+refuses solver.friction.method=newton solver.friction "pair by pair"
+refuses solver.linear.method=cg solver.linear "solver.hybrid.linear"
+refuses output.fclib=1 output.fclib "no problem of friction"
+refuses bodies.cube.contact_surface=level_set bodies.cube "contact_surface: mesh"
+refuses "solver.hybrid={integrator: symplectic}" bodies.soft.damping "takes forces of positions alone"
+refuses "solver.hybrid.impulses={enabled: false, thickness: 1.0e-3}" solver.hybrid.impulses.thickness "means nothing with"
+status 2 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" && says "top" && says "cube" ||
+  fail "takes surfaces that cut each other"
+status 0 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" --set solver.hybrid.allow_intersections=true &&
+  pass "surfaces that cut each other as the run starts are refused, unless that is allowed"
+status 2 "$program" check "$here/exact.yaml" --set solver.hybrid.linear=direct && says "solver.hybrid: formulation exact cannot use it" &&
+  pass "a key that is of no use is refused"
