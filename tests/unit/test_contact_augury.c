@@ -473,9 +473,36 @@ static void facing_sides_of_one_body_meet(void **state)
   assert_no_leak();
 }
 
+/* The two sides of a crease face each other and close in; they are joined, and do not meet. With a third one between them that is of
+ * another body, all do. */
+static void sides_of_a_crease_do_not_meet(void **state)
+{
+  (void)state;
+  const double  x[7][3] = {{0, 0, 0}, {0, 1, 0}, {1, 0.5, 0.3}, {1, 0.5, -0.3}, {0.8, 0.3, 0}, {0.8, 0.7, 0}, {1.2, 0.5, 0}};
+  const double  v[7][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+  const int32_t element[9] = {0, 1, 2, 1, 0, 3, 4, 6, 5}, body[7] = {0, 0, 0, 0, 1, 1, 1};
+  const double  mass[7] = {1, 1, 1, 1, 1, 1, 1};
+  for (int with = 0; with < 2; ++with) {
+    const augury_boundary b = {.n_nodes = with ? 7 : 4, .n_elements = with ? 3 : 2, .element = element, .mass = mass};
+    augury_near          *near;
+    bool                  active[3];
+    int64_t               n;
+    for (int turned = 0; turned < 2; ++turned) { /* outside within the crease, or beyond it */
+      const int32_t back[9] = {1, 0, 2, 0, 1, 3, 4, 6, 5};
+      augury_boundary either = b;
+      if (turned) either.element = back;
+      assert_ok(augury_near_create(&either, body, 0.5, &near));
+      assert_ok(augury_near_find(near, x[0], v[0], active, &n));
+      assert_int_equal(n, with ? 3 : 0);
+      augury_near_destroy(&near);
+    }
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_keep_mass_and_centre_in_any_shape),
           cmocka_unit_test(what_cannot_be_sampled_is_named),
           cmocka_unit_test(what_grows_has_more_points), cmocka_unit_test(what_is_out_of_reach_is_said), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(translations_pass_unchanged), cmocka_unit_test(same_bits_on_any_number_of_threads),
           cmocka_unit_test(closing_stops_and_separating_goes), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_what_closes_takes_part),
-          cmocka_unit_test(facing_sides_of_one_body_meet))
+          cmocka_unit_test(facing_sides_of_one_body_meet), cmocka_unit_test(sides_of_a_crease_do_not_meet))
