@@ -20,6 +20,7 @@ typedef struct {
   broad_phase_surfaces s;
   int           n_rigid, n_walls; /* none as thrown */
   int32_t       rigid[MOST * BOX_NODES];
+  uint8_t       held[MOST * BOX_NODES];
   impulse_rigid carrier[MOST];
   impulse_wall  wall[MOST];
   impulse_law   law[(MOST + 1) * (MOST + 1)];
@@ -168,7 +169,7 @@ static inline double kinetic(const boxes *w)
 
 static inline impulse_scene scene_of(const boxes *w)
 {
-  return (impulse_scene){.surfaces = w->s, .inverse_mass = w->inverse_mass, .n_rigid = w->n_rigid, .n_walls = w->n_walls,
+  return (impulse_scene){.surfaces = w->s, .inverse_mass = w->inverse_mass, .held_axes = w->held, .n_rigid = w->n_rigid, .n_walls = w->n_walls,
                          .rigid = w->n_rigid ? w->rigid : NULL, .law = w->law};
 }
 

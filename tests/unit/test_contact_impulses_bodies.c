@@ -191,4 +191,39 @@ static void searches_and_threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(nothing_meets_whatever_it_is), cmocka_unit_test(searches_and_threads_change_no_bit))
+/* Scenes in a plane: nobody changes the velocity across it, pair by pair or in zones; then components of single vertices. */
+static void held_components_keep_every_bit(void **state)
+{
+  (void)state;
+  static double before[3 * MOST * BOX_NODES];
+  int           n_zones = 0;
+  for (uint64_t c = 0; c < 6; ++c) {
+    const impulse_options o     = {.thickness = c % 2 ? 0.02 : 0.0, .stiffness = 10.0, .max_iterations = c < 2 ? 0 : c < 4 ? 3 : 100};
+    const bool            plane = c < 4;
+    double                P0[3], L0[3], P1[3], L1[3];
+    throw(&w, 6, 4.0, 200 + c);
+    all_laws(c % 2 ? 0.3 : 0.0, 0.0);
+    for (int i = 0; i < 6 * BOX_NODES; ++i) {
+      if (plane) w.held[i] = 4, w.v[3 * i + 2] = 0.7;
+      else if (random_u01(300 + c, (uint64_t)i, 0) < 0.2) w.held[i] = (uint8_t)(1 + i % 6);
+    }
+    memcpy(before, w.v, sizeof before);
+    momentum(&w, P0, L0);
+    const double         energy = kinetic(&w);
+    const impulse_report r      = solve_and_judge(&w, &o, ends_of, NULL);
+    momentum(&w, P1, L1);
+    for (int k = 0; k < 2 && plane; ++k) assert_close(P1[k], P0[k], 1e-11 * 6 * BOX_NODES);
+    if (plane) assert_close(L1[2], L0[2], c < 2 ? 1e-10 : INFINITY);
+    for (int i = 0; i < 3 * 6 * BOX_NODES; ++i)
+      if (w.held[i / 3] >> i % 3 & 1) assert_true(w.v[i] == before[i]);
+    if (plane && o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12));
+    print_message("%lld rounds, %lld meetings, %lld zones of %lld; energy %.4f\n", (long long)r.n_iterations, (long long)r.n_meetings,
+                  (long long)r.n_zones, (long long)r.n_zone_nodes, kinetic(&w) / energy);
+    n_zones += r.n_zones > 0;
+  }
+  assert_true(n_zones >= 2);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(nothing_meets_whatever_it_is), cmocka_unit_test(held_components_keep_every_bit),
+          cmocka_unit_test(searches_and_threads_change_no_bit))

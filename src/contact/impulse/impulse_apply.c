@@ -47,11 +47,24 @@ static void relative_velocity(const impulses *a, const meeting *m, double over[3
   }
 }
 
-/* What of d a vertex can follow. */
-static void allow(const impulses *a, int32_t node, const double d[3], double out[3])
+/* Of the square of d, what lies in components that are free. */
+static double free_share(const impulses *a, int32_t node, const double d[3])
 {
-  const uint8_t held = a->scene.held_axes ? a->scene.held_axes[node] : 0;
-  for (int k = 0; k < 3; ++k) out[k] = held >> k & 1 ? 0.0 : d[k];
+  if (!a->scene.held_axes) return v3_dot(d, d);
+  double sum = 0.0;
+  for (int k = 0; k < 3; ++k) sum += a->scene.held_axes[node] >> k & 1 ? 0.0 : d[k] * d[k];
+  return sum;
+}
+
+/* Pairs whose friction changes their normal velocity. */
+static bool is_coupled(const impulses *a, const meeting *m)
+{
+  bool is_partly_held = false;
+  for (int k = 0; k < 4 && a->scene.held_axes; ++k) {
+    const unsigned held = a->scene.held_axes[m->node[k]];
+    is_partly_held = is_partly_held || (held != 0 && held != 7);
+  }
+  return m->side[0] >= 0 || m->side[1] >= 0 || is_partly_held;
 }
 
 /* Velocity along d that an impulse of 1 along d makes; 0: nothing can move. */
@@ -67,11 +80,8 @@ static double mobility(const impulses *a, const meeting *m, const double d[3])
       m3_mulv(w, b->inverse_inertia, turn);
       sum += b->inverse_mass + v3_dot(turn, w);
     } else if (r == -1) {
-      for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
-        double own[3];
-        allow(a, m->node[k], d, own);
-        sum += m->weight[k] * m->weight[k] * a->scene.inverse_mass[m->node[k]] * v3_dot(own, own);
-      }
+      for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k)
+        sum += m->weight[k] * m->weight[k] * a->scene.inverse_mass[m->node[k]] * free_share(a, m->node[k], d);
     }
   }
   return sum;
@@ -95,10 +105,9 @@ static void push(impulses *a, const meeting *m, double j, const double d[3])
       impulse_turn(b->w, a->step->dt, b->is_cayley, a->turn + 9 * (int64_t)r);
     } else if (r == -1) {
       for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
-        const double inverse_mass = a->scene.inverse_mass[m->node[k]];
-        double       own[3];
-        allow(a, m->node[k], d, own);
-        if (inverse_mass > 0.0) v3_axpy(a->step->v + 3 * (int64_t)m->node[k], j * m->weight[k] * inverse_mass, own);
+        const unsigned held = held_components(&a->scene, m->node[k]);
+        for (int i = 0; i < 3; ++i)
+          if (!(held >> i & 1)) a->step->v[3 * (int64_t)m->node[k] + i] += j * m->weight[k] * a->scene.inverse_mass[m->node[k]] * d[i];
       }
     }
   }
@@ -163,7 +172,7 @@ static void hold_off(impulses *a, meeting *m)
     if (!(speed < SETTLED * first)) return;
     press(a, m, -(sweep == 0 ? 1.0 + law.restitution : 1.0) * speed / lightness, lightness);
     rub(a, m, law.friction);
-    if (m->side[0] < 0 && m->side[1] < 0) return;
+    if (!is_coupled(a, m)) return;
     if (sweep == 0) first = speed;
   }
 }

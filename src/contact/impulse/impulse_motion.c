@@ -5,6 +5,7 @@
 
 #define FLAT 1e-12     /* of the largest moment of inertia: about such an axis a zone does not turn */
 #define AGREEMENT 1e-9 /* of the speeds of what is held, to be one rigid motion */
+#define NEW_ROW 1e-10  /* of its mobility, that a held component must have left to say something new */
 #define LARGEST_TURN 3.0 /* rad; the straight ways of a turn by pi pass through its axis */
 
 void impulse_turn(const double w[3], double dt, bool is_cayley, double A[9])
@@ -50,7 +51,7 @@ PetscErrorCode impulse_motion_begin(impulses *a)
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->surfaces.n_vertices; ++i) {
     const int32_t r = c->rigid ? c->rigid[i] : -1;
-    a->is_held[i]   = (r < 0 ? c->inverse_mass[i] : a->step->rigid[r].inverse_mass) == 0.0;
+    a->is_held[i]   = r < 0 ? held_components(c, i) == 7 : a->step->rigid[r].inverse_mass == 0.0;
     a->leader[i]    = a->unit[i];
   }
   double length = 0.0, d[3];
@@ -120,7 +121,8 @@ void impulse_motion_ends(impulses *a, double *change, double *listed_change)
 
 typedef struct {
   double center[3], V[3], W[3], A[9]; /* velocities over the step are V + A r */
-  bool   is_held, has_rigid, does_turn;
+  double inverse_mass, inverse_inertia[9]; /* of what was fitted */
+  bool   is_held, is_partly_held, has_rigid, does_turn;
 } zone_motion;
 
 typedef enum { UNIT_VERTEX, UNIT_RIGID, UNIT_WALL } unit_kind;
@@ -146,7 +148,7 @@ static void weigh(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
   switch (kind_of(a, unit, &i)) {
   case UNIT_VERTEX:
     w->x = a->step->x0 + 3 * i, w->v = a->step->v + 3 * i;
-    w->mass = of_held ? a->scene.inverse_mass[i] == 0.0 : a->scene.inverse_mass[i] > 0.0 ? 1.0 / a->scene.inverse_mass[i] : 0.0;
+    w->mass = of_held ? a->is_held[i] : a->is_held[i] ? 0.0 : 1.0 / a->scene.inverse_mass[i];
     break;
   case UNIT_RIGID:
     b    = &a->step->rigid[i];
@@ -188,11 +190,58 @@ static void fit(const impulses *a, const int32_t *unit, int64_t n, bool of_held,
     for (int p = 0; p < 3; ++p)
       for (int q = 0; q < 3; ++q) inertia[3 * p + q] += w.mass * ((p == q ? v3_dot(r, r) : 0.0) - r[p] * r[q]);
   }
+  m->inverse_mass = 1.0 / mass;
   if (!m->does_turn) return;
   eigen3_symmetric(inertia, lambda, Q);
   for (int k = 0; k < 3; ++k) {
     const double axis[3] = {Q[k], Q[3 + k], Q[6 + k]};
-    if (lambda[k] > FLAT * lambda[0]) v3_axpy(m->W, v3_dot(axis, l) / lambda[k], axis);
+    if (!(lambda[k] > FLAT * lambda[0])) continue;
+    v3_axpy(m->W, v3_dot(axis, l) / lambda[k], axis);
+    for (int p = 0; p < 3; ++p)
+      for (int q = 0; q < 3; ++q) m->inverse_inertia[3 * p + q] += axis[p] * axis[q] / lambda[k];
+  }
+}
+
+/* y [6] = what impulse x [3] at the center and x + 3 about it change of V, W. */
+static void respond(const zone_motion *m, const double *x, double *y)
+{
+  v3_scale(y, m->inverse_mass, x);
+  m3_mulv(y + 3, m->inverse_inertia, x + 3);
+}
+static double dot6(const double *x, const double *y) { return v3_dot(x, y) + v3_dot(x + 3, y + 3); }
+
+/* The motion nearest to the fitted one, in the energy of the difference, that gives held components their velocities: each is a row
+ * over (V, W), made orthogonal to those before it; what contradicts
+ * those before it is left as it is: the zone is not rigid then, and is looked at once more in the end. */
+static void respect_components(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
+{
+  double row[6][6], response[6][6], c[6], y[6];
+  int    n_rows = 0;
+  for (int64_t u = 0; u < n && n_rows < 6; ++u) {
+    int64_t i;
+    if (kind_of(a, unit[u], &i) != UNIT_VERTEX) continue;
+    const unsigned held = held_components(&a->scene, i);
+    for (int k = 0; k < 3 && n_rows < 6; ++k) {
+      double r[3], spin[3], e[3] = {k == 0, k == 1, k == 2};
+      if (!(held >> k & 1)) continue;
+      v3_sub(r, a->step->x0 + 3 * i, m->center);
+      v3_copy(c, e);
+      v3_cross(c + 3, r, e);
+      respond(m, c, y);
+      const double whole = dot6(c, y);
+      for (int p = 0; p < n_rows; ++p) {
+        const double part = dot6(c, response[p]) / dot6(row[p], response[p]);
+        for (int q = 0; q < 6; ++q) c[q] -= part * row[p][q];
+      }
+      respond(m, c, y);
+      if (!(dot6(c, y) > NEW_ROW * whole)) continue;
+      memcpy(row[n_rows], c, sizeof c), memcpy(response[n_rows], y, sizeof y);
+      ++n_rows;
+      /* The velocity that is missing, once all rows before it are satisfied. */
+      v3_cross(spin, m->W, r);
+      const double missing = a->step->v[3 * i + k] - m->V[k] - spin[k];
+      v3_axpy(m->V, missing / dot6(c, y), y), v3_axpy(m->W, missing / dot6(c, y), y + 3);
+    }
   }
 }
 
@@ -210,7 +259,10 @@ static void lead(const impulses *a, const int32_t *unit, int64_t n, zone_motion 
     int64_t              i;
     const impulse_rigid *b;
     switch (kind_of(a, unit[k], &i)) {
-    case UNIT_VERTEX: has_held_vertex = has_held_vertex || a->scene.inverse_mass[i] == 0.0; break;
+    case UNIT_VERTEX:
+      has_held_vertex   = has_held_vertex || a->is_held[i];
+      m->is_partly_held = m->is_partly_held || held_components(&a->scene, i);
+      break;
     case UNIT_RIGID:
       b            = &a->step->rigid[i];
       m->has_rigid = true;
@@ -230,6 +282,7 @@ static void lead(const impulses *a, const int32_t *unit, int64_t n, zone_motion 
   }
   m->is_held = has_held_vertex || !is_fitted;
   if (is_fitted) fit(a, unit, n, has_held_vertex, m);
+  if (m->is_partly_held && !m->is_held) respect_components(a, unit, n, m);
   if (m->has_rigid) impulse_turn(m->W, dt, false, m->A);
   else m3_skew(m->A, m->W);
 }
@@ -244,7 +297,7 @@ static void velocity(const zone_motion *m, const double x[3], double v[3])
 
 static double difference(const double *a, const double *b) { return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]); }
 
-/* Do the held ones all move so? */
+/* Do the held ones all move so? Of those that keep components alone it is seen in the end. */
 static bool obeys(const impulses *a, const zone_motion *m, const int32_t *unit, int64_t n)
 {
   double       worst = 0.0, speed = v3_norm(m->V), worst_turn = 0.0, u[3], w[3];
@@ -254,7 +307,7 @@ static bool obeys(const impulses *a, const zone_motion *m, const int32_t *unit, 
     const impulse_rigid *b;
     switch (kind_of(a, unit[k], &i)) {
     case UNIT_VERTEX:
-      if (a->scene.inverse_mass[i] > 0.0) break;
+      if (!a->is_held[i]) break;
       velocity(m, a->step->x0 + 3 * i, u);
       worst = fmax(worst, difference(u, a->step->v + 3 * i)), speed = fmax(speed, v3_norm(a->step->v + 3 * i));
       break;
@@ -290,23 +343,17 @@ static double kinetic(const impulses *a, const int32_t *unit, int64_t n)
   return sum;
 }
 
-/* Components that are held stay: the motion of a zone whose vertices are held along the same axes is affine still, and regular. */
-static void lead_vertex(impulses *a, const zone_motion *m, int64_t i)
-{
-  double v[3];
-  velocity(m, a->step->x0 + 3 * i, v);
-  for (int k = 0; k < 3; ++k)
-    if (!(a->scene.held_axes && a->scene.held_axes[i] >> k & 1)) a->step->v[3 * i + k] = v[k];
-}
-
 static void follow(impulses *a, const zone_motion *m, int64_t unit)
 {
   const double   dt = a->step->dt;
+  double         v[3];
   impulse_rigid *b;
   int64_t        i;
   switch (kind_of(a, unit, &i)) {
   case UNIT_VERTEX:
-    if (a->scene.inverse_mass[i] > 0.0) lead_vertex(a, m, i);
+    velocity(m, a->step->x0 + 3 * i, v);
+    for (int k = 0; k < 3; ++k)
+      if (!(held_components(&a->scene, i) >> k & 1)) a->step->v[3 * i + k] = v[k];
     break;
   case UNIT_RIGID:
     b = &a->step->rigid[i];

@@ -23,6 +23,12 @@ static inline uint64_t meeting_key(meeting_kind kind, int32_t first, int32_t sec
   return (uint64_t)kind << 62 | (uint64_t)(uint32_t)first << 31 | (uint64_t)(uint32_t)second;
 }
 
+/* Bits of components of a vertex that nothing carries whose velocity stays. */
+static inline unsigned held_components(const impulse_scene *c, int64_t i)
+{
+  return c->inverse_mass[i] == 0.0 ? 7 : c->held_axes ? c->held_axes[i] : 0;
+}
+
 /* Pairs of one kind that the broad phase found, for as long as vertices stay within its slack. */
 typedef struct {
   int64_t                 n, n_flags;
