@@ -126,10 +126,10 @@ static void test_self(void **state)
   assert_no_leak();
 }
 
-/* Surfaces that do not meet, one within the other, or apart. */
+/* Surfaces that do not meet, one within the other, or apart; beside a sheet nothing is within. */
 static void test_within(void **state)
 {
-  static const char *const balls[] = {"sphere: {center: [0.1, 0, 0], radius: 0.2}", "sphere: {center: [2, 0, 0], radius: 0.2}"};
+  static const char *const balls[] = {"sphere: {center: [0.1, 0, 0], radius: 0.2}", "sphere: {center: [2.25, 0, -0.5], radius: 0.2}"};
   (void)state;
   for (int k = 0; k < 2; ++k) {
     char  text[1500];
@@ -141,7 +141,7 @@ static void test_within(void **state)
              "bodies:\n"
              "  ball: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.1, shape: {%s}}\n"
              "  block: {kind: fem, material: jelly, shape: {box: {min: [-0.5, -0.5, -0.5], max: [0.5, 0.5, 0.5]}}, spacing: 0.25}\n"
-             "  sheet: {kind: cloth, sheet: {corner: [0, 0, -3], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, mass_per_area: 0.2, "
+             "  sheet: {kind: cloth, sheet: {corner: [1.5, -1, -1], u: [1, 0, 2], v: [0, 2, 0], cells: [2, 2]}, mass_per_area: 0.2, "
              "stretch: 100}\n"
              "contact: {friction: 0.3}\n",
              balls[k]);
@@ -163,6 +163,7 @@ static void test_planes(void **state)
       "bodies:\n"
       "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.2}\n"
       "  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [0, 0, 1]}}\n"
+                             "  top: {kind: static, shape: {plane: {point: [0, 0, 0.5], normal: [0, 0, -1]}}}\n"
       "contact: {friction: 0.3}\n";
   world                w;
   scene_intersections *f;

@@ -184,6 +184,7 @@ static bool is_in_box(const double *x, const double box[6])
 }
 
 /* A vertex of body a that is within body b, whose surfaces do not meet; -1: there is none. One vertex of a connected surface is enough. */
+/* Inside out, as walls around, it goes -1 times around what is free. */
 static int64_t vertex_within(const scene_intersections *f, const int32_t *root, const double box_b[6], int a, int b)
 {
   const scene_surfaces *all   = f->surfaces;
