@@ -183,8 +183,8 @@ static bool is_in_box(const double *x, const double box[6])
   return x[0] >= box[0] && x[1] >= box[1] && x[2] >= box[2] && x[0] <= box[3] && x[1] <= box[4] && x[2] <= box[5];
 }
 
-/* A vertex of body a that is within body b, whose surfaces do not meet; -1: there is none. One vertex of a connected surface is enough. */
-/* Inside out, as walls around, it goes -1 times around what is free. */
+/* A vertex of body a that is within body b, whose surfaces do not meet; -1: there is none. One vertex of a connected surface is enough.
+ * One that is inside out, as walls around, goes -1 times around what is free. */
 static int64_t vertex_within(const scene_intersections *f, const int32_t *root, const double box_b[6], int a, int b)
 {
   const scene_surfaces *all   = f->surfaces;
@@ -192,7 +192,7 @@ static int64_t vertex_within(const scene_intersections *f, const int32_t *root, 
   int64_t               winding;
   for (int64_t k = all->first_vertex[a]; k < all->first_vertex[a + 1]; ++k)
     if (root[k] == k && is_in_box(f->x + 3 * k, box_b) &&
-        winding_number(n, all->triangle + 3 * first, f->x, f->x + 3 * k, &winding) && winding != 0)
+        winding_number(n, all->triangle + 3 * first, f->x, f->x + 3 * k, &winding) && winding > 0)
       return k;
   return -1;
 }
