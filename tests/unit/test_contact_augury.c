@@ -112,6 +112,37 @@ static void points_keep_mass_and_centre_in_any_shape(void **state)
   assert_no_leak();
 }
 
+/* The same where some corners weigh next to nothing beside others: 16 decades, at which the search for even weights gives up. */
+static void lopsided_masses_have_points(void **state)
+{
+  (void)state;
+  static scene     s;
+  boundary_samples p;
+  double (*share)[3];
+  for (int c = 0; c < 9; ++c) {
+    two_spheres(&s, 0.1);
+    for (int i = 0; i < 2 * NODES; ++i) s.mass[i] = pow(10.0, -2.0 * c * random_u01(3, (uint64_t)i, 0));
+    assert_ok(boundary_corner_masses(&s.b, &share));
+    assert_ok(boundary_samples_create(&s.b, s.x, 0.5 * edge(), 0, &p));
+    for (int64_t e = 0; e < s.b.n_elements; ++e) {
+      const double mass = share[e][0] + share[e][1] + share[e][2];
+      double       mean[3] = {0, 0, 0}, sum = 0.0;
+      for (int64_t j = p.start[e]; j < p.start[e + 1]; ++j) {
+        assert_true(p.weight[j] >= 0.0);
+        sum += p.weight[j];
+        v3_axpy(mean, p.weight[j], p.place[j]);
+      }
+      assert_close(sum, 1.0, 1e-14);
+      for (int k = 0; k < 3; ++k) assert_close(mean[k], share[e][k] / mass, 1e-12);
+      const double n = (double)(p.start[e + 1] - p.start[e]);
+      assert_close(p.corner[e] / 3.0, (1.0 - p.corner[e]) / n, 1e-15); /* corners weigh as much as other points, on average */
+    }
+    boundary_samples_destroy(&p);
+    memory_free(&share);
+  }
+  assert_no_leak();
+}
+
 /* What grows has points drawn anew, the rest keeps its own; elements smaller than a quarter of a cell have none until they grow. */
 static void what_grows_has_more_points(void **state)
 {
@@ -501,7 +532,7 @@ static void sides_of_a_crease_do_not_meet(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_keep_mass_and_centre_in_any_shape),
-          cmocka_unit_test(what_cannot_be_sampled_is_named),
+          cmocka_unit_test(what_cannot_be_sampled_is_named), cmocka_unit_test(lopsided_masses_have_points),
           cmocka_unit_test(what_grows_has_more_points), cmocka_unit_test(what_is_out_of_reach_is_said), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(translations_pass_unchanged), cmocka_unit_test(same_bits_on_any_number_of_threads),
           cmocka_unit_test(closing_stops_and_separating_goes), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_what_closes_takes_part),

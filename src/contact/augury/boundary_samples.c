@@ -75,17 +75,14 @@ static void fill(cloud *c, double area, uint64_t element, uint64_t round)
   }
 }
 
-/* Weights of the cloud, w [n]: the halfway points have a closed form if all else fails. */
+/* Weights of the cloud, w [n]. If all else fails (corners that outweigh others 10^14 times), the halfway points have a closed form:
+ * sum_i c_i (c + e_i)/2 = c. */
 static void weigh(const cloud *c, double (*y)[2], double *w)
 {
   for (int j = 0; j < c->n; ++j)
     for (int k = 0; k < 2; ++k) y[j][k] = c->center[k + 1] - c->place[j][k + 1];
   if (max_entropy_weights(c->n, (const double(*)[2])y, w)) return;
-  for (int j = 0; j < c->n; ++j) w[j] = 1e-3 / c->n; /* a little for all, and what is left where it keeps the centre */
-  double mean[2] = {0.0, 0.0};
-  for (int j = 0; j < c->n; ++j) mean[0] += w[j] * y[j][0], mean[1] += w[j] * y[j][1];
-  const double rest = 1.0 - 1e-3, off[3] = {-(mean[0] + mean[1]) / rest, mean[0] / rest, mean[1] / rest};
-  for (int i = 0; i < 3; ++i) w[i] += rest * (c->center[i] + 2.0 * off[i]);
+  for (int j = 0; j < c->n; ++j) w[j] = j < 3 ? c->center[j] : 0.0;
 }
 
 static PetscErrorCode check_size(double area, double longest, double dx, int64_t e, const int32_t node[3])
