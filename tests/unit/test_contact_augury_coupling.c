@@ -551,6 +551,41 @@ static void a_continuum_is_met_where_it_closes(void **state)
   assert_no_leak();
 }
 
+/* One triangle and a continuum of one node, wherever that is: it is near within a cell and a half of the triangle's box, blocks of the
+ * grid notwithstanding; and so for the first or last of many. */
+static void no_node_near_an_element_is_missed(void **state)
+{
+  (void)state;
+  const double  x[9] = {0.2, 0.3, 0.1, 4.6, 1.9, 0.4, 2.1, 5.2, 3.3}, v[9] = {0, 0, -1, 0, 0, -1, 0, 0, -1}, mass[3] = {1, 1, 1};
+  const double  low[3] = {0.2 - 1.5, 0.3 - 1.5, 0.1 - 1.5}, high[3] = {4.6 + 1.5, 5.2 + 1.5, 3.3 + 1.5};
+  const int32_t element[3] = {0, 1, 2}, body[3] = {0, 0, 0};
+  const augury_boundary b = {.n_nodes = 3, .n_elements = 1, .element = element, .mass = mass};
+  enum { FAR = 2 };
+  int32_t       node[1 + FAR][3] = {{0}, {90, 90, 90}, {-90, -90, -90}};
+  const double  weight[1 + FAR] = {1, 1, 1}, outward[1 + FAR][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
+  double        u[3 * (1 + FAR)] = {0};
+  augury_near  *near;
+  int64_t       n_found = 0;
+  assert_ok(augury_near_create(&b, body, 1.0, &near));
+  for (int q = 0; q < 14 * 14 * 14; ++q) {
+    const augury_continuum c = {q % 2 ? 1 : 1 + FAR, (const int32_t(*)[3])node, weight, (const double(*)[3])outward, u};
+    bool                   active, is_near = true;
+    int64_t                n;
+    for (int k = 0; k < 3; ++k) {
+      node[0][k] = (k == 0 ? q / 196 : k == 1 ? q / 14 % 14 : q % 14) - 4;
+      is_near &= node[0][k] >= low[k] && node[0][k] <= high[k];
+    }
+    augury_near_set_continuum(near, &c);
+    assert_ok(augury_near_find(near, x, v, &active, &n));
+    assert_int_equal(active, is_near);
+    assert_int_equal(n, is_near);
+    n_found += n;
+  }
+  assert_true(n_found > 300);
+  augury_near_destroy(&near);
+  assert_no_leak();
+}
+
 /* ---- carriers -------------------------------------------------------------------------------------------------------------- */
 
 /* Momenta by body: they add up to all, about any origins; so what rigid bodies and what prescribes held nodes must gain is known. */
@@ -649,4 +684,5 @@ static void rigid_bodies_are_stopped(void **state)
 
 TEST_MAIN(cmocka_unit_test(the_operator_is_its_definition), cmocka_unit_test(momentum_with_a_continuum_is_conserved),
           cmocka_unit_test(a_continuum_beyond_reach_is_untouched), cmocka_unit_test(a_continuum_is_met_where_it_closes),
+          cmocka_unit_test(no_node_near_an_element_is_missed),
           cmocka_unit_test(bodies_gain_what_their_nodes_gain), cmocka_unit_test(rigid_bodies_are_stopped))

@@ -324,6 +324,13 @@ static void a_fold_meets_itself(void **state)
     assert_int_equal(s.side[above], turned ? -1 : 1); /* its normal has turned over with it */
     solve(&s, dx, true, 5);
     assert_true(s.v[3 * below + 2] - s.v[3 * above + 2] < 0.2);
+    /* At rest it is not on its own side: another below it is. */
+    const double two_z[2] = {0.0, -0.4 * dx}, two_w[2] = {0.0, 0.0}, two_n[2] = {n[0], 1.0};
+    lay(&s, 2, two_z, two_w, two_n);
+    for (int i = 0; i < SHEET_NODES; ++i)
+      if (s.x[3 * i] > 0.5) s.x[3 * i] = 1.0 - s.x[3 * i], s.x[3 * i + 2] = 0.5 * dx, s.normal[3 * i + 2] *= -1.0;
+    find(&s, dx);
+    assert_int_equal(s.side[below], turned ? 1 : -1);
   }
   assert_no_leak();
 }
