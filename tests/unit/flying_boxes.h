@@ -169,7 +169,8 @@ static inline double kinetic(const boxes *w)
 
 static inline impulse_scene scene_of(const boxes *w)
 {
-  return (impulse_scene){.surfaces = w->s, .inverse_mass = w->inverse_mass, .held_axes = w->held, .n_rigid = w->n_rigid, .n_walls = w->n_walls,
+  return (impulse_scene){.surfaces = w->s, .inverse_mass = w->inverse_mass, .held_axes = w->held, .n_rigid = w->n_rigid,
+                         .n_walls = w->n_walls,
                          .rigid = w->n_rigid ? w->rigid : NULL, .law = w->law};
 }
 

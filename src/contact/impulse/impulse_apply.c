@@ -106,8 +106,9 @@ static void push(impulses *a, const meeting *m, double j, const double d[3])
     } else if (r == -1) {
       for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
         const unsigned held = held_components(&a->scene, m->node[k]);
+        const double   share = j * m->weight[k] * a->scene.inverse_mass[m->node[k]];
         for (int i = 0; i < 3; ++i)
-          if (!(held >> i & 1)) a->step->v[3 * (int64_t)m->node[k] + i] += j * m->weight[k] * a->scene.inverse_mass[m->node[k]] * d[i];
+          if (!(held >> i & 1)) a->step->v[3 * (int64_t)m->node[k] + i] += share * d[i];
       }
     }
   }
