@@ -97,6 +97,10 @@ static void sides_are_those_of_others(void **state)
   lay(&s, 3, z, w, n);
   find(&s, dx);
   assert_int_equal(s.side[middle(0)], 1);
+  const double nearer[3] = {0.0, 0.4 * dx, -1.1 * dx}; /* less than a cell: a side */
+  lay(&s, 3, nearer, w, n);
+  find(&s, dx);
+  assert_int_equal(s.side[middle(0)], 0);
   lay(&s, 1, z, w, n); /* alone */
   find(&s, dx);
   assert_int_equal(s.n_active, 0);
