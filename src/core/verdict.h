@@ -13,7 +13,8 @@
   X(STEP_DROPPED, -6, "dropped, to save the state before it in time")                           \
   X(STEP_FRICTION, -7, "no impulses were found that obey the law of friction")                   \
   X(STEP_TURNED, -8, "a particle turned too far for its material's law in one step") \
-  X(STEP_IMPACT, -9, "surfaces could not be kept apart")
+  X(STEP_IMPACT, -9, "surfaces could not be kept apart")                                   \
+  X(STEP_TOLD, -10, "an expression of time became infinite or not a number")
 typedef enum {
 #define X(name, number, text) name = number,
   STEP_VERDICT_TABLE(X)

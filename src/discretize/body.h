@@ -190,6 +190,8 @@ typedef struct {
   /* Materials whose law is linear about the rotations at the start of the step take those that v [n_blocks][3] leads to instead, from the
    * next evaluation on until the step ends. False: it has no such materials, nothing changes. NULL: never. */
   bool (*relinearise)(body *b, const double *v);
+  /* What component `dof` of its velocities belongs to, for who reports: a name that the body owns. NULL: the body's own. */
+  const char *(*name_of)(const body *b, int64_t dof);
 } body_ops;
 
 enum { POINT_MAX_WEIGHTS = 64 };   /* cubic B-splines: 4^3 */

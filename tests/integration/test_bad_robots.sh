@@ -102,8 +102,19 @@ E2
       roll: {type: revolute, parent: pitch, child: hand, at: [0, 0, 0], axis: [0, 0, 1], rate: 1}
 E2
   status 4 "$program" run job.yaml --out lock --force --no-picture && finite lock
-  grep -q "^step [0-9]* (t = 0.2[0-9]* s" lock/failure.txt && ls lock/checkpoints/*.h5 >ls || fail "$formulation: a gimbal that locks is not named"
-  pass "$formulation: a gimbal that locks ends the run with its step and a checkpoint"
+  grep -q "^step [0-9]* (t = 0.2[0-9]* s.*in body arm, joint \"\(yaw\|roll\)\"" lock/failure.txt && ls lock/checkpoints/*.h5 >ls || fail "$formulation: a gimbal that locks is not named"
+  pass "$formulation: a gimbal that locks ends the run with its step, a joint and a checkpoint"
+  mv job.yaml rings.yaml
+  # What time makes infinite is named where it is told: a target, a motion, a torque.
+  for told in 'drive: {stiffness: 10, target: "1/(t > 0.1 ? 0 : 1)"}' 'motion: "1/(t > 0.1 ? 0 : 1)"' 'drive: {force: "1/(t > 0.1 ? 0 : 1)"}'; do
+    job $formulation <<E2
+    links: {hand: {mass: 1, center_of_mass: [0, 0, 0.2], inertia: [0.01, 0.01, 0.01, 0, 0, 0]}}
+    joints: {yaw: {type: revolute, child: hand, at: [0, 0, 0], axis: [0, 1, 0], $told}}
+E2
+    status 4 "$program" run job.yaml --out told --force --no-picture && finite told
+    grep -q 'an expression of time became infinite or not a number in body arm, joint "yaw"' told/failure.txt || fail "$formulation: $told is not named"
+  done
+  pass "$formulation: targets, motions and forces that are no numbers are named with their joint"
 done
-sed 's/motion: "t - 0.25"/position: 0/' job.yaml >locked.yaml && mv locked.yaml job.yaml
+sed 's/motion: "t - 0.25"/position: 0/' rings.yaml >job.yaml
 refused job.yaml:10 "moves no mass"

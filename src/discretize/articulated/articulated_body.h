@@ -59,6 +59,7 @@ struct articulated_body {
   int              *q_of;             /* [n_v] position that belongs to it, -1: of a joint with several */
   document         *urdf;             /* its links and joints in our words; NULL: there is none */
   char            **names;            /* [n] of the links as bodies */
+  char            **joints;           /* [n] of the joints that carry them, for who reports: `body, joint "name"` */
   articulated_link **link;            /* [n] */
   body            **part;             /* [n] the same */
   /* State. */
@@ -100,7 +101,8 @@ void           articulated_body_place(articulated_body *b);
 /* articulated_constraints.c: what joints do within the step under way. Room for it, when axes and pins are known. */
 PetscErrorCode articulated_constraints_create(articulated_body *b);
 /* Make the step's constraints, from what is known at its start: b->q, R0, p0, S, M. */
-void articulated_constraints_begin(articulated_body *b);
+/* Returns the first velocity whose drive is told what is no number; -1: none. */
+int  articulated_constraints_begin(articulated_body *b);
 /* Loops, about velocities v that lead links to R1, p1. Everything else is linear in v. */
 void articulated_constraints_linearise(articulated_body *b, const double *v, const double *R1, const double *p1);
 /* tau [n_v] += impulses at velocities v; H (NULL: not wanted) += minus their derivatives, symmetric, from below the true ones. */

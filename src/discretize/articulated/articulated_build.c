@@ -72,6 +72,7 @@ static PetscErrorCode build_tree(articulated_builder *b, articulated_body *a)
   PetscCall(code);
   PetscCall(memory_alloc("links", n, sizeof *a->link, &a->link));
   PetscCall(memory_alloc("links", n, sizeof *a->names, &a->names));
+  PetscCall(memory_alloc("links", n, sizeof *a->joints, &a->joints));
   PetscCall(memory_alloc("links", n, sizeof *a->part, &a->part));
   for (int i = 0; i < n; ++i) a->tree.parent[i] = articulated_build_in_tree(b, articulated_build_joint_at(b, i)->parent);
   for (int i = 0; i < n; ++i) PetscCall(articulated_build_make_link(b, a, i));
@@ -154,6 +155,7 @@ void articulated_body_destroy(articulated_body *a)
   for (int i = 0; i < a->tree.n && a->link; ++i) {
     if (a->link[i]) destroy_link(a->link[i]);
     memory_free(&a->names[i]);
+    if (a->joints) memory_free(&a->joints[i]);
   }
   for (int k = 0; k < a->tree.n_v && a->axis; ++k) {
     expression **const all[] = {&a->axis[k].target, &a->axis[k].rate, &a->axis[k].force, &a->axis[k].motion};
@@ -161,6 +163,7 @@ void articulated_body_destroy(articulated_body *a)
   }
   void *arrays[] = {&a->link,
                     &a->names,
+                    &a->joints,
                     &a->part,
                     &a->axis,
                     &a->pin,

@@ -72,11 +72,15 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
 PetscErrorCode articulated_build_make_link(const articulated_builder *b, articulated_body *a, int i)
 {
   articulated_link *link;
+  const char       *joint = articulated_build_joint_at(b, i)->name;
   const size_t      size = strlen(b->r->name) + strlen(articulated_build_link_at(b, i)->name) + 2;
+  const size_t      length = strlen(b->r->name) + strlen(joint) + sizeof ", joint \"\"";
   PetscFunctionBegin;
   PetscCall(memory_alloc("links", 1, sizeof *link, &a->link[i]));
   PetscCall(memory_alloc("links", (int64_t)size, 1, &a->names[i]));
   (void)snprintf(a->names[i], size, "%s.%s", b->r->name, articulated_build_link_at(b, i)->name);
+  PetscCall(memory_alloc("links", (int64_t)length, 1, &a->joints[i]));
+  (void)snprintf(a->joints[i], length, "%s, joint \"%s\"", b->r->name, joint);
   PetscCall(build_link(b, a, i));
   link        = a->link[i];
   link->tree  = a;

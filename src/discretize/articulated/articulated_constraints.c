@@ -65,18 +65,20 @@ static void add_stops(articulated_body *b, int k)
   if (a->friction > 0.0) set_row(c, 2, 0.0, CREEP * w, -b->dt * a->friction, b->dt * a->friction), add_entry(b, 2, k, 1.0);
 }
 
-/* stiffness (target - q) + damping (rate - v) + force, at the end of the step. Of the convex problem gains are no stiffer than a
+/* false: it is told what is no number.
+ * stiffness (target - q) + damping (rate - v) + force, at the end of the step. Of the convex problem gains are no stiffer than a
  * stop's spring, their ratio kept. */
-static void add_motor(articulated_body *b, int k)
+static bool add_motor(articulated_body *b, int k)
 {
   const articulated_axis *a = &b->axis[k];
   const double            t = b->t + b->dt, force = expression_value(a->force, &t), most = b->dt * a->effort;
   const double            gain = b->dt * a->stiffness + a->rate_damping;
   double                  target, rate = expression_derivative(a->target, &t, 0, &target);
   if (a->rate) rate = expression_value(a->rate, &t);
+  if (!isfinite(target) || !isfinite(rate) || !isfinite(force)) return false;
   if (gain == 0.0) {
     b->feed[k] = fmin(fmax(b->dt * force, -most), most);
-    return;
+    return true;
   }
   const double least = b->base.constraints_apart ? rigid_compliance(1.0 / b->M[(b->tree.n_v + 1) * k]) : 0.0,
                share = fmin(1.0, 1.0 / (b->dt * gain * least));
@@ -84,6 +86,7 @@ static void add_motor(articulated_body *b, int k)
   b->motor[k]        = b->n_laws;
   set_row(open_constraint(b), 0, pull / (share * gain), 1.0 / (b->dt * share * gain), -most, most);
   add_entry(b, 0, k, 1.0);
+  return true;
 }
 
 /* Where a pin's point of a link is. */
@@ -127,16 +130,18 @@ static void add_pin(articulated_body *b, const articulated_pin *pin)
   }
 }
 
-void articulated_constraints_begin(articulated_body *b)
+int articulated_constraints_begin(articulated_body *b)
 {
+  int bad    = -1;
   b->n_laws = b->n_pins_held = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     b->motor[k] = -1, b->feed[k] = 0.0;
     if (b->axis[k].motion) continue; /* goes where it is told */
     add_stops(b, k);
-    if (b->axis[k].target) add_motor(b, k);
+    if (b->axis[k].target && !add_motor(b, k) && bad < 0) bad = k;
   }
   for (int i = 0; i < b->n_pins; ++i) add_pin(b, &b->pin[i]);
+  return bad;
 }
 
 /* ---- at velocities --------------------------------------------------------------------------------------------------- */

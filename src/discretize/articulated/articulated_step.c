@@ -65,10 +65,32 @@ void articulated_body_place(articulated_body *b)
 
 /* ---- a step ---------------------------------------------------------------------------------------------------------- */
 
+/* Whose rate component dof is. */
+static const char *name_of(const body *base, int64_t dof)
+{
+  const articulated_body *b = its(base);
+  const articulated_tree *t = &b->tree;
+  for (int i = 0; i < t->n; ++i)
+    for (int k = t->rate_start[i]; k < t->rate_start[i + 1]; ++k)
+      if (t->dof[k] == dof) return b->joints[i];
+  return base->name;
+}
+
+/* Forces and torques from outside that are no numbers. */
+static const char *find_bad_wrench(const articulated_body *b, double t)
+{
+  for (int i = 0; i < b->tree.n; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const articulated_link *link = b->link[i];
+      if (link->force[k] && !isfinite(expression_value(link->force[k], &t))) return b->names[i];
+      if (link->torque[k] && !isfinite(expression_value(link->torque[k], &t))) return b->names[i];
+    }
+  return NULL;
+}
+
 static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
 {
   articulated_body *b = self(base);
-  (void)verdict;
   PetscFunctionBegin;
   b->t = t, b->dt = dt;
   *n_blocks = (b->tree.n_v + 2) / 3;
@@ -78,14 +100,17 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
   articulated_tree_mass_matrix(&b->tree, b->R0, b->p0, b->S, b->M);
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
     articulated_tree_inverse_dynamics(&b->tree, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
-  articulated_constraints_begin(b);
+  int         bad    = articulated_constraints_begin(b);
+  const char *pushed = find_bad_wrench(b, t + dt);
   b->n_prescribed = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     const double end = t + dt;
     if (!b->axis[k].motion) continue;
     b->prescribed[b->n_prescribed]            = k;
     b->prescribed_velocity[b->n_prescribed++] = (expression_value(b->axis[k].motion, &end) - b->q[b->q_of[k]]) / dt;
+    if (bad < 0 && !isfinite(b->prescribed_velocity[b->n_prescribed - 1])) bad = k;
   }
+  if (bad >= 0 || pushed) *verdict = (step_verdict){STEP_TOLD, bad >= 0 ? name_of(base, bad) : pushed, -1};
   for (int i = 0; i < b->tree.n; ++i) { /* for who culls their points */
     rigid_body *r = &b->link[i]->rigid;
     m3_copy(r->R0, b->R0 + 9 * i);
@@ -380,6 +405,7 @@ const body_ops articulated_body_ops = {
   .begin_step     = begin_step,
   .velocity       = velocity,
   .mass           = mass,
+  .name_of        = name_of,
   .residual       = residual,
   .tangent        = tangent,
   .block_diagonal = block_diagonal,

@@ -172,7 +172,8 @@ static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best
   *best   = fmin(*best, norm);
   if (norm <= newton->tolerance) return true;
   if (k < most && !(*n_idle >= patience && norm <= *best)) return false;
-  if (most > 1 && !(norm <= newton->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+  if (most > 1 && !(norm <= newton->stall_tolerance))
+    *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(&p->c->frame.layout, p->motion.full), -1};
   return true;
 }
 

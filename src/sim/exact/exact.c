@@ -398,7 +398,8 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     best   = fmin(best, norm);
     const int64_t patience = norm <= o->stall_tolerance ? IDLE : IDLE_FAR;
     if (k + 1 == o->max_iterations || (n_idle >= patience && norm <= best)) { /* all that linearising has to give */
-      if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+      if (!(norm <= o->stall_tolerance))
+        *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(&e->frame.layout, p->full), -1};
       if (!(norm <= o->stall_tolerance) || is_exact || k + 1 == o->max_iterations) break;
     }
     p->wanted  = norm <= o->tolerance || n_idle >= patience ? final : tolerance_of_impulses(e, p, norm);

@@ -212,3 +212,23 @@ PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const char *step_layout_worst(const step_layout *l, const double *g)
+{
+  int64_t at = -1, known = 0;
+  double  most = 0.0;
+  for (int64_t i = 0; i < 3 * l->n_blocks; ++i) {
+    if (known < l->n_prescribed && l->prescribed[known] == i) {
+      ++known;
+      continue;
+    }
+    const double left = fabs(g[i] * l->inverse_scale[i]);
+    if (left > most) most = left, at = i;
+  }
+  for (int s = 0; s < l->scene->n_systems && at >= 0; ++s) {
+    const body   *b     = l->scene->systems[s];
+    const int64_t first = 3 * b->first_block;
+    if (at >= first && at < first + 3 * b->n_blocks) return b->ops->name_of ? b->ops->name_of(b, at - first) : b->name;
+  }
+  return NULL;
+}

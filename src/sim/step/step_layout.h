@@ -46,6 +46,8 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
 double step_layout_margin(const step_layout *l);
 /* z [n_blocks][3]: the velocities gained in the step, were there neither contact nor anything else but gravity. */
 void step_layout_fall(const step_layout *l, double *z);
+/* Where most is left of g [n_blocks][3], what systems say together with what pushes them: a name, for a verdict. NULL: nowhere. */
+const char *step_layout_worst(const step_layout *l, const double *g);
 /* Make l->v permanent in every system. A negative verdict: nothing has changed. */
 PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict);
 #endif

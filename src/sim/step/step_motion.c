@@ -298,7 +298,7 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
       PetscCall(linearise(m, l, u, k == 0, verdict, report));
     if (verdict->code != STEP_OK || is_known || (k > 0 && norm <= o->tolerance)) break;
     if (k == o->max_iterations) {
-      if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+      if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(l, m->full), -1};
       break;
     }
     before = norm;
