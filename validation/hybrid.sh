@@ -46,7 +46,7 @@ print_row() { # name, example, of the paper: nodes, s a step, run time
   awk -F, -v name="$2" -v pn="$3" -v ps="$4" -v pt="$5" -v nodes="$nodes" -v user="$user" '
     NR == 1 { for (i = 1; i <= NF; ++i) { c = $i; sub(/ \[.*/, "", c); at[c] = i } next }
     $at["step"] > 0 {
-      ++n; s += $at["seconds"]; newton += $at["newton_iterations"]; krylov += $at["linear_iterations"]; t = $at["time"]
+      ++n; s += $at["seconds"]; newton += $at["newton_iterations"]; krylov += $at["inner_iterations"]; t = $at["time"]
       k = $at["linear_iterations"]; impulse += k; if (k > most) most = k; augury += $at["transfer_iterations"]; zones += $at["zone_nodes"] }
     END { if (n) printf "| %s | %s / %d | %g s, %d | %s / %.3f | %.3f | %s / %.0f | %.2f, %.0f | %.2f | %.2f (%d) | %d |\n", name, pn, nodes, t, n, ps, s / n, user / n, pt, s,
       newton / n, krylov / n, augury / n, impulse / n, most, zones }' "$one/history.csv"
