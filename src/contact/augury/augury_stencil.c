@@ -237,12 +237,14 @@ static PetscErrorCode join_points(const stencil_parts *in, augury_stencil *s)
       s->point_weight[q][i] = w[0][i / 9] * w[1][i / 3 % 3] * w[2][i % 3];
     }
   }
+  const int32_t *node   = n > 0 ? s->point_node[0] : NULL; /* of all, one after the other */
+  const double  *weight = n > 0 ? s->point_weight[0] : NULL;
   memset(s->points_start, 0, (size_t)(m + 1) * sizeof *s->points_start);
-  for (int64_t k = 0; k < STENCIL_NODES * n; ++k) ++s->points_start[s->point_node[0][k] + 1];
+  for (int64_t k = 0; k < STENCIL_NODES * n; ++k) ++s->points_start[node[k] + 1];
   for (int64_t i = 0; i < m; ++i) s->points_start[i + 1] += s->points_start[i];
   for (int64_t k = 0; k < STENCIL_NODES * n; ++k) {
-    const int64_t to = s->points_start[s->point_node[0][k]]++;
-    s->at_point[to] = (int32_t)(k / STENCIL_NODES), s->at_weight[to] = s->point_weight[0][k];
+    const int64_t to = s->points_start[node[k]]++;
+    s->at_point[to] = (int32_t)(k / STENCIL_NODES), s->at_weight[to] = weight[k];
   }
   for (int64_t i = m; i > 0; --i) s->points_start[i] = s->points_start[i - 1];
   s->points_start[0] = 0;
