@@ -38,7 +38,7 @@ run)
   folder=$2; shift 2
   [ -x "$program" ] || { echo "$program: no such program; make all, or PROGRAM=..." >&2; exit 1; }
   mkdir -p "$folder" && folder=$(cd "$folder" && pwd)
-  [ $# -gt 0 ] || set -- penalty exact convex monolith
+  [ $# -gt 0 ] || set -- penalty exact convex monolith hybrid
   echo "$head"
   for what; do
     case $what in

@@ -7,12 +7,12 @@ sh validation/matrix.sh table <$matrix >"$work/table"
 sed -n '/^<!-- matrix:/,/^<!-- end of matrix -->/p' README.md | sed '1d;$d' | sed '1{/^$/d;}' | sed '${/^$/d;}' >"$work/shown"
 cmp -s "$work/table" "$work/shown" || { diff "$work/table" "$work/shown"; fail "the README's table is not that of $matrix: make matrix"; }
 pass "the README's table is that of $matrix"
-[ "$(grep -c . $matrix)" = 225 ] || fail "$matrix has $(grep -c . $matrix) rows, not 4 formulations x 7 kinds x 8 kinds and a head"
+[ "$(grep -c . $matrix)" = 281 ] || fail "$matrix has $(grep -c . $matrix) rows, not 5 formulations x 7 kinds x 8 kinds and a head"
 cells="penalty:mpm:rigid penalty:fem:static penalty:rigid:cloth penalty:rod:fem
  exact:mpm:static exact:fem:rigid exact:cloth:articulated exact:rod:rod exact:rigid:rod exact:articulated:static
  convex:mpm:cloth convex:fem:static convex:cloth:rigid convex:rod:articulated convex:rigid:fem convex:articulated:rod
- monolith:rigid:rigid monolith:rigid:static
- penalty:mpm:rod penalty:rod:rod penalty:articulated:static exact:mac:rigid convex:rod:mpm monolith:fem:rigid"
+ monolith:rigid:rigid monolith:rigid:static hybrid:mpm:cloth hybrid:fem:rigid hybrid:cloth:fem hybrid:rigid:static
+ penalty:mpm:rod penalty:rod:rod penalty:articulated:static exact:mac:rigid convex:rod:mpm monolith:fem:rigid hybrid:rod:fem"
 sh validation/matrix.sh run "$work/cells" $cells >"$work/rows" || fail "the cells could not be run"
 for cell in $cells; do
   row=$(echo "$cell" | tr : ,)

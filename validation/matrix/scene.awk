@@ -9,6 +9,8 @@ function inset(kind) { return kind == "mpm" ? CELL / 6 : 0 }
 # Half of what a body of lines is thick where it touches: under penalty its nodes touch, without a radius.
 function radius() { return formulation == "penalty" ? 0 : ROD }
 
+# Formulation hybrid keeps triangles apart, and material points off triangles alone.
+function meshed() { return formulation == "hybrid" ? ", contact_surface: mesh, surface_spacing: 0.05" : "" }
 function lying(kind,  z) {
   z = GAP - inset(kind)
   if (kind == "mac") return "{kind: mac, material: sand, shape: " box(-0.1, -0.1, 0, 0.1, 0.1, 0.1) "}"
@@ -16,8 +18,9 @@ function lying(kind,  z) {
   if (kind == "fem") return "{kind: fem, material: jelly, spacing: 0.05, shape: " box(-0.1, -0.1, z, 0.1, 0.1, z + 0.1) "}"
   if (kind == "cloth") return "{kind: cloth, sheet: {corner: [-0.1, -0.1, " z "], u: [0.2, 0, 0], v: [0, 0.2, 0], cells: [8, 8]}, " CLOTH "}"
   if (kind == "rod") return "{kind: rod, material: wire, section: {circle: " ROD "}, curve: {file: {path: " raft "}}}"
-  if (kind == "rigid") return "{kind: rigid, material: wood, shape: " box(-0.1, -0.1, z, 0.1, 0.1, z + 0.05) "}"
+  if (kind == "rigid") return "{kind: rigid, material: wood" meshed() ", shape: " box(-0.1, -0.1, z, 0.1, 0.1, z + 0.05) "}"
   if (kind == "articulated") return hinged(0.1, 0.1, z, 0.05, 0)
+  if (formulation == "hybrid" && (falls == "mpm" || on == "mpm")) return "{kind: static" meshed() ", shape: " box(-0.25, -0.25, -0.1, 0.25, 0.25, 0) "}"
   return "{kind: static, shape: {plane: {}}}"
 }
 # How high above the floor its upper points begin.
@@ -46,7 +49,7 @@ function falling(kind, z,  v) {
   if (kind == "fem") return "{kind: fem, material: jelly, spacing: 0.05, " v ", shape: " box(-0.043, -0.047, z, 0.057, 0.053, z + 0.1) "}"
   if (kind == "cloth") return "{kind: cloth, " v ", sheet: {corner: [-0.063, -0.057, " z "], u: [0.12, 0, 0], v: [0, 0.12, 0], cells: [6, 6]}, " CLOTH "}"
   if (kind == "rod") return "{kind: rod, material: wire, segments: 8, " v ", section: {circle: " ROD "}, curve: {line: {from: [-0.083, 0.007, " z + radius() "], to: [0.077, 0.007, " z + radius() "]}}}"
-  if (kind == "rigid") return "{kind: rigid, material: wood, " v ", shape: " box(-0.043, -0.037, z, 0.037, 0.043, z + 0.08) "}"
+  if (kind == "rigid") return "{kind: rigid, material: wood" meshed() ", " v ", shape: " box(-0.043, -0.037, z, 0.037, 0.043, z + 0.08) "}"
   return hinged(0.06, 0.04, z, 0.03, SPEED)
 }
 function vector(name, what,  k, axis) {
@@ -83,6 +86,7 @@ BEGIN {
   # Hard enough that no contact is softer than k; momenta of joints are not linear in velocities.
   has_joints = falls == "articulated" || on == "articulated"
   if (formulation == "convex") print "solver: {newton: {tolerance: " (has_joints ? "1.0e-9" : "1.0e-6") "}, convex: {near_rigid: 0.1, tolerance: 1.0e-11" (has_joints ? ", linearisations: 20" : "") "}}"
+  else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_fix: linear}}" # else what part 3 of a step takes is nobody's
   else if (formulation == "monolith") print "solver: {flow: {max_outer: 1000}}" # sand that lands takes more than 30
   else print "solver: {newton: {tolerance: 1.0e-9}" (formulation == "exact" ? ", friction: {tolerance: 1.0e-11}" : "") "}"
   print "measure:"

@@ -14,7 +14,7 @@ function cells(line, out,  n, i, field, c, quoted) { # fields of a row, with quo
 function name(kind) { return kind == "mpm" ? "MPM" : kind == "mac" ? "staggered grid" : kind == "fem" ? "FEM" : kind }
 BEGIN {
   split("mpm mac fem cloth rod rigid articulated static", kind, " ")
-  split("penalty exact convex monolith", formulation, " ")
+  split("penalty exact convex monolith hybrid", formulation, " ")
 }
 NR > 1 { cells($0, f); result[f[1], f[2], f[3]] = f[4]; why[f[1], f[2], f[3]] = f[5] }
 END {
@@ -25,7 +25,7 @@ END {
     printf "| %s |", name(kind[i])
     for (j = 1; j <= 8; ++j) {
       cell = ""
-      for (k = 1; k <= 4; ++k) {
+      for (k = 1; k <= 5; ++k) {
         at = formulation[k] SUBSEP kind[i] SUBSEP kind[j]
         if (result[at] == "holds") cell = cell " " toupper(substr(formulation[k], 1, 1))
         if (result[at] == "fails") {

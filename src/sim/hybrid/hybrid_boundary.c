@@ -5,7 +5,7 @@
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/rigid/rigid_body.h"
 
-static const double HELD_WEIGHT = 10.0; /* of obstacles, per area, over the mean of what is free */
+static const double HELD_WEIGHT = 1e4; /* of obstacles, per area, over the mean of what is free */
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
@@ -132,7 +132,9 @@ static void start_affine(hybrid_boundary *b, const scene *s)
   const scene_surfaces *f = b->surfaces;
   for (int64_t k = 0; k < f->n_vertices; ++k) {
     const nodal_body *nodal = nodal_body_of(s->bodies[f->body[k]].body);
+    const rigid_body *rigid = dynamic_of(s, f->body[k]);
     if (nodal) nodal_gradient(nodal, f->node[k], b->affine + 9 * k);
+    if (rigid) m3_skew(b->affine + 9 * k, rigid->w);
   }
 }
 
@@ -262,6 +264,7 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
       double             arm[3];
       v3_sub(arm, b->x0 + 3 * k, f0->c);
       rigid_motion(V, W, arm, b->v + 3 * k, b->A + 9 * k);
+      if (b->rigid[k] >= 0) m3_copy(b->A + 9 * k, b->affine + 9 * k);
       if (b->rigid[k] < 0) { /* where it will be is prescribed */
         body_surface outline;
         own->body->ops->surface(own->body, &outline);
@@ -283,44 +286,42 @@ void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, d
   v3_set(spin, 0.0, 0.0, 0.0);
   for (int64_t k = 0; k < f->n_vertices; ++k) {
     double turn[3];
-    if (s->bodies[f->body[k]].frame >= 0) continue; /* theirs is the body's */
+    if (s->bodies[f->body[k]].frame >= 0 && b->rigid[k] < 0) continue; /* an obstacle's */
     axial(b->affine + 9 * k, turn);
     v3_axpy(spin, 0.25 * dx * dx * b->mass[k], turn);
   }
 }
 
-/* What the vertices of a rigid body have gained, to its motion. */
-static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const double *v_old, const double *A_old, double dx, double *vu)
+/* What the vertices of a rigid body have gained, to its motion; affine parts stay theirs, as those of nodes do: cells that are larger than
+ * the body would turn it by far more than it can take. */
+static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const double *v_old, double *vu)
 {
   const scene_surfaces *f    = b->surfaces;
   const hybrid_rigid   *own  = &b->rigids[r];
   const rigid_frame    *pose = &l->frames0[l->scene->bodies[own->body].frame];
-  const double          spin = 0.25 * dx * dx;
   double                P[3] = {0.0, 0.0, 0.0}, L[3] = {0.0, 0.0, 0.0}, inverse[9], turn[3], arm[3];
   for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
-    double       change[3], moment[3], turned[3], D[9];
-    const double m = b->mass[k];
+    double change[3], moment[3];
     v3_sub(change, b->v + 3 * k, v_old + 3 * k);
     v3_sub(arm, b->x0 + 3 * k, pose->c);
     v3_cross(moment, arm, change);
-    for (int i = 0; i < 9; ++i) D[i] = b->A[9 * k + i] - A_old[9 * k + i];
-    axial(D, turned);
-    v3_axpy(P, m, change);
-    for (int i = 0; i < 3; ++i) L[i] += m * (moment[i] + spin * turned[i]);
+    v3_axpy(P, b->mass[k], change);
+    v3_axpy(L, b->mass[k], moment);
   }
   (void)m3_inverse(inverse, own->inertia);
   m3_mulv(turn, inverse, L);
   for (int i = 0; i < 3; ++i) vu[6 * r + i] += P[i] / own->mass, vu[6 * r + 3 + i] += turn[i];
   for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
+    double unused[9];
     v3_sub(arm, b->x0 + 3 * k, pose->c);
-    rigid_motion(vu + 6 * r, vu + 6 * r + 3, arm, b->v + 3 * k, b->A + 9 * k);
+    rigid_motion(vu + 6 * r, vu + 6 * r + 3, arm, b->v + 3 * k, unused);
   }
 }
 
-void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, const double *A_old, double dx, double *vu)
+void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu)
 {
   const scene_surfaces *f = b->surfaces;
-  for (int r = 0; r < b->n_rigids; ++r) settle_rigid(b, l, r, v_old, A_old, dx, vu);
+  for (int r = 0; r < b->n_rigids; ++r) settle_rigid(b, l, r, v_old, vu);
   for (int64_t k = 0; k < f->n_vertices; ++k)
     for (int i = 0; i < 3; ++i)
       if (b->held[k] >> i & 1) b->v[3 * k + i] = b->v_free[3 * k + i];

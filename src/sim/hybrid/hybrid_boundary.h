@@ -3,7 +3,8 @@
  *
  * A node of a body that deforms has its whole mass there. Vertices of a rigid body share its mass by area, and what contact does to
  * them together it does to the body. What is held, obstacles and components that bodies prescribe, takes part with mass and gets its
- * velocity back afterwards; obstacles, which have none, weigh ten times as much per area as what deforms (or is free) on the average. */
+ * velocity back afterwards; obstacles, which have none, weigh 10^4 times as much per area as what is free on the average, so
+ * that they hardly give way. */
 #ifndef SS_SIM_HYBRID_BOUNDARY_H
 #define SS_SIM_HYBRID_BOUNDARY_H
 #include "contact/augury/augury.h"
@@ -44,9 +45,9 @@ void           hybrid_boundary_destroy(hybrid_boundary *b);
 PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l);
 /* v, A, v_free from l->v and the poses that it leads to. */
 void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l);
-/* After contact changed v and A of vertices: those of rigid bodies become one motion of each, V and W [3] at vu + 6 r, with the
- * momentum and angular momentum that they have gained; what is held gets its velocity back. v_old, A_old: before. */
-void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, const double *A_old, double dx, double *vu);
-/* Angular momentum of the affine parts of nodes of bodies that deform, as a grid of cells dx sees it [hybrid, sec. 6]. */
+/* After contact changed v of vertices: those of rigid bodies become one motion of each, V and W [3] at vu + 6 r, with the momentum and
+ * angular momentum that they have gained; what is held gets its velocity back. v_old: before. */
+void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu);
+/* Angular momentum of the affine parts of all but obstacles, as a grid of cells dx sees it [hybrid, sec. 6]. */
 void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, double spin[3]);
 #endif

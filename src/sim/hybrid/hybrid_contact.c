@@ -95,7 +95,6 @@ PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
   PetscCall(memory_alloc("boundary", f->n_triangles, sizeof *c->is_active, &c->is_active));
   PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->side, &c->side));
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->v_old, &c->v_old));
-  PetscCall(memory_alloc("boundary", 9 * f->n_vertices, sizeof *c->A_old, &c->A_old));
   PetscCall(memory_alloc("boundary", 6 * c->boundary.n_rigids, sizeof *c->vu, &c->vu));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -107,7 +106,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
-  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
+  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->vu);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -128,7 +127,6 @@ static void remember(hybrid_contact *c)
 {
   const int64_t n = c->boundary.surfaces->n_vertices;
   memcpy(c->v_old, c->boundary.v, (size_t)(3 * n) * sizeof *c->v_old);
-  memcpy(c->A_old, c->boundary.A, (size_t)(9 * n) * sizeof *c->A_old);
 }
 
 /* All geometry is that of the start: what takes part must not cross a cell. */
@@ -149,7 +147,7 @@ static PetscErrorCode settle(hybrid_contact *c, const step_layout *l)
 {
   PetscFunctionBegin;
   PetscCall(hybrid_record_note(c));
-  hybrid_boundary_settle(&c->boundary, l, c->v_old, c->A_old, c->dx, c->vu);
+  hybrid_boundary_settle(&c->boundary, l, c->v_old, c->vu);
   c->has_acted = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -306,11 +304,11 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
+PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record, step_report *report)
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
-  PetscCall(hybrid_record_take(c, l, record, report));
+  PetscCall(hybrid_record_take(c, l, v_free, record, report));
   memcpy(b->affine, b->A, (size_t)(9 * b->surfaces->n_vertices) * sizeof *b->A);
   hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
   PetscFunctionReturn(PETSC_SUCCESS);

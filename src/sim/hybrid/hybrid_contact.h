@@ -33,7 +33,7 @@ typedef struct {
   const step_layout *l;          /* of the step under way */
   bool           *is_active;     /* [n_triangles] */
   int8_t         *side;          /* [n_vertices] of open surfaces: where others are */
-  double         *v_old, *A_old; /* [n_vertices][3], [9]: before what is done next */
+  double         *v_old;         /* [n_vertices][3] before what is done next */
   double         *vu;            /* [n_rigids][6] velocities of rigid bodies */
   bool            has_acted;     /* in the step under way */
   impulse_report  report;
@@ -51,6 +51,6 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
                                     step_report *report);
 /* The components of the global vector that contact prescribes: *dof ascending, *velocity, for the caller to free. */
 PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof, double **velocity);
-/* The step has become permanent: so do affine parts, and what acted goes on record. */
-PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
+/* The step has become permanent: so do affine parts, and what acted goes on record. v_free: the global vector before contact. */
+PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record, step_report *report);
 #endif
