@@ -90,7 +90,7 @@ static void points_keep_mass_and_centre_in_any_shape(void **state)
         sum += p.weight[j];
         assert_true(p.weight[j] > 0.0);
         for (int i = 0; i < 3; ++i) {
-          assert_true(p.place[j][i] >= 0.0);
+          assert_true(p.place[j][i] >= 0.0 && p.place[j][i] < 0.999); /* within, and no corner once more */
           v3_axpy(points, p.weight[j] * p.place[j][i], s.x + 3 * s.element[3 * e + i]);
         }
       }
