@@ -18,24 +18,24 @@ struct pic_contact {
   const bool      *meets;
   double           dx;
   boundary_samples samples;
-  double         (*share)[3]; /* [n_elements][3] */
-  int64_t          n, capacity[5];
-  point           *points;    /* [n] */
-  uint64_t        *key;       /* [27 n] node and body of each entry */
-  int32_t         *order;     /* [27 n] */
-  double          *gained;    /* [27 n][3] change of velocity of the entry's body at its node */
+  double (*share)[3]; /* [n_elements][3] */
+  int64_t   n, capacity[5];
+  point    *points; /* [n] */
+  uint64_t *key;    /* [27 n] node and body of each entry */
+  int32_t  *order;  /* [27 n] */
+  double   *gained; /* [27 n][3] change of velocity of the entry's body at its node */
 };
 
-PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *meets, const double *x, double dx,
-                                  pic_contact **out)
+PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *meets,
+                                  const double *x, double dx, pic_contact **out)
 {
   PetscFunctionBegin;
   *out = NULL;
-  PetscCheck(n_bodies <= 1 << BODY_BITS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%d bodies with surfaces: expected at most %d for transfer: pic",
-             (int)n_bodies, 1 << BODY_BITS);
+  PetscCheck(n_bodies <= 1 << BODY_BITS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%d bodies with surfaces: expected at most %d for transfer: pic", (int)n_bodies, 1 << BODY_BITS);
   PetscCall(memory_alloc("contact by PIC", 1, sizeof **out, out));
-  pic_contact *p = *out;
-  *p             = (pic_contact){.b = *b, .body = body, .n_bodies = n_bodies, .meets = meets, .dx = dx};
+  pic_contact *p      = *out;
+  *p                  = (pic_contact){.b = *b, .body = body, .n_bodies = n_bodies, .meets = meets, .dx = dx};
   PetscErrorCode code = boundary_corner_masses(b, &p->share);
   if (!code) code = boundary_samples_create(b, x, dx, 0, &p->samples);
   if (code) pic_contact_destroy(out);
@@ -80,7 +80,8 @@ static PetscErrorCode lay_out(pic_contact *p, const double *x, const bool *is_ac
       const double weight[3] = {i == 0, i == 1, i == 2};
       add(p, x, node, weight, s->corner[e] * p->share[e][i]);
     }
-    for (int64_t j = s->start[e]; j < s->start[e + 1]; ++j) add(p, x, node, s->place[j], (1.0 - s->corner[e]) * mass * s->weight[j]);
+    for (int64_t j = s->start[e]; j < s->start[e + 1]; ++j)
+      add(p, x, node, s->place[j], (1.0 - s->corner[e]) * mass * s->weight[j]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,8 +98,8 @@ static int64_t splines(double x, double dx, double w[3], double d[3])
 /* The 27 entries of a point: weight, gradient in x, and, unless NULL, keys. */
 static bool stencil(const pic_contact *p, const point *q, double w[NODES], double (*gradient)[3], uint64_t *key)
 {
-  double    s[3][3], d[3][3];
-  int64_t   first[3];
+  double        s[3][3], d[3][3];
+  int64_t       first[3];
   const int64_t half = 1 << (AXIS_BITS - 1);
   for (int k = 0; k < 3; ++k) {
     first[k] = splines(q->x[k], p->dx, s[k], d[k]) + half;
@@ -109,7 +110,8 @@ static bool stencil(const pic_contact *p, const point *q, double w[NODES], doubl
     w[e] = s[0][i] * s[1][j] * s[2][k];
     v3_set(gradient[e], d[0][i] * s[1][j] * s[2][k], s[0][i] * d[1][j] * s[2][k], s[0][i] * s[1][j] * d[2][k]);
     if (key)
-      key[e] = (((uint64_t)(first[0] + i) << AXIS_BITS | (uint64_t)(first[1] + j)) << AXIS_BITS | (uint64_t)(first[2] + k)) << BODY_BITS |
+      key[e] = (((uint64_t)(first[0] + i) << AXIS_BITS | (uint64_t)(first[1] + j)) << AXIS_BITS | (uint64_t)(first[2] + k))
+                   << BODY_BITS |
                (uint64_t)p->body[q->corner[0]];
   }
   return true;
@@ -168,7 +170,7 @@ static void visit_nodes(pic_contact *p, const double *v)
   const int64_t n = NODES * p->n;
   for (int64_t i = 0; i < n;) {
     share   s[MOST];
-    int     m = 0;
+    int     m   = 0;
     int64_t end = i;
     while (end < n && p->key[end] >> BODY_BITS == p->key[i] >> BODY_BITS) {
       const int64_t first = end;
@@ -209,8 +211,9 @@ PetscErrorCode pic_contact_solve(pic_contact *p, const double *x, const bool *is
     if (!stencil(p, &p->points[i], w, gradient, p->key + NODES * i) && i < bad) bad = i;
     for (int64_t k = 3 * NODES * i; k < 3 * NODES * (i + 1); ++k) p->gained[k] = 0.0;
   }
-  PetscCheck(bad == p->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a boundary at (%g, %g, %g) m is farther out than %d cells of %g m",
-             p->points[bad].x[0], p->points[bad].x[1], p->points[bad].x[2], 1 << (AXIS_BITS - 1), p->dx);
+  PetscCheck(bad == p->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "a boundary at (%g, %g, %g) m is farther out than %d cells of %g m", p->points[bad].x[0], p->points[bad].x[1],
+             p->points[bad].x[2], 1 << (AXIS_BITS - 1), p->dx);
   PetscCall(sort_keys(n, 3 * AXIS_BITS + BODY_BITS, p->key, p->order));
   visit_nodes(p, v);
   give_back(p, v);

@@ -2,13 +2,13 @@
  * [MarquezRazonEtAl2023, sec. 4; hybrid, sec. 5].
  *
  *   1  free motion      the step as if there were no contact
- *   2  contact          velocities of boundaries go through the grid (contact/augury), which lets them come together but not close in on each
- *                       other, then geometric impulses (contact/impulse) do what is left to be done, until no two features meet on
+ *   2  contact          velocities of boundaries go through the grid (contact/augury), which lets them come together but not
+ *                       close in on each other, then geometric impulses (contact/impulse) do what is left to be done, until no two features meet on
  *                       the straight ways from x to x + dt v
  *   3  motion again     from the same start, with boundaries on those ways
  *
- * All geometry of contact is that of the start of the step. What ends up in the state are the ways' ends themselves, so that surfaces which
- * were apart are apart. A step without contact is free motion. */
+ * All geometry of contact is that of the start of the step. What ends up in the state are the ways' ends themselves, so that surfaces
+ * which were apart are apart. A step without contact is free motion. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -36,7 +36,7 @@ typedef struct {
   hybrid       *h;
   step_unknowns unknowns;
   step_motion   motion;
-  int64_t      *dof;      /* prescribed for step 3 */
+  int64_t      *dof; /* prescribed for step 3 */
   double       *velocity;
 } hybrid_attempt;
 
@@ -81,7 +81,8 @@ static PetscErrorCode push_nodes(hybrid_attempt *p, step_verdict *verdict)
     body         *b     = l->scene->systems[i];
     const int64_t first = 3 * b->first_block;
     if (!nodal_body_of(b)) continue;
-    memset(l->v + first, 0, (size_t)(3 * b->n_blocks) * sizeof *l->v); /* where v = 0 forces are those of the start, g = -M v0 - dt f */
+    memset(l->v + first, 0,
+           (size_t)(3 * b->n_blocks) * sizeof *l->v); /* where v = 0 forces are those of the start, g = -M v0 - dt f */
     PetscCall(b->ops->residual(b, l->v + first, g + first, false, verdict));
     for (int64_t k = first; k < first + 3 * b->n_blocks; ++k, ++n) p->dof[n] = k, p->velocity[n] = -g[k] / l->scale[k];
   }
@@ -187,16 +188,16 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
 }
 
 const formulation_ops hybrid_formulation = {
-  .name     = "hybrid",
-  .is_rigid = true,
-  .outer    = "Newton",
-  .inner    = "impulse",
-  .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
-  .size     = sizeof(hybrid),
-  .create   = hybrid_create,
-  .check    = hybrid_check,
-  .step     = hybrid_step,
-  .fields   = hybrid_fields,
-  .describe = hybrid_describe,
-  .destroy  = hybrid_destroy,
+    .name     = "hybrid",
+    .is_rigid = true,
+    .outer    = "Newton",
+    .inner    = "impulse",
+    .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
+    .size     = sizeof(hybrid),
+    .create   = hybrid_create,
+    .check    = hybrid_check,
+    .step     = hybrid_step,
+    .fields   = hybrid_fields,
+    .describe = hybrid_describe,
+    .destroy  = hybrid_destroy,
 };

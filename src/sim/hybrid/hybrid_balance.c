@@ -30,7 +30,7 @@ static void solve(int32_t n, const bool *is_known, int64_t n_pairs, const balanc
 {
   const int64_t m = 3 * (int64_t)n;
   double       *x = work, *r = work + m, *d = work + 2 * m, *Ld = work + 3 * m;
-  double        rho = dot(m, r, r);
+  double        rho   = dot(m, r, r);
   const double  least = 1e-28 * rho;
   memcpy(d, r, (size_t)m * sizeof *d);
   for (int32_t k = 0; k < 2 * n + 8 && rho > least; ++k) {

@@ -9,7 +9,8 @@ static const double HELD_WEIGHT = 1e4; /* of obstacles, per area, over the mean 
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
-  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid, &b->rigids, &b->x0, &b->x1_held, &b->v, &b->A, &b->normal, &b->v_free, &b->held, &b->affine, &b->is_open};
+  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid,  &b->rigids, &b->x0,     &b->x1_held, &b->v,
+                    &b->A,    &b->normal,       &b->v_free, &b->held,   &b->affine, &b->is_open};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   scene_surfaces_destroy(&b->surfaces);
 }
@@ -43,7 +44,7 @@ static void share_areas(const hybrid_boundary *b, const double *rest, double *ar
 
 static void set_masses(hybrid_boundary *b, const scene *s, const double *area)
 {
-  const scene_surfaces *f = b->surfaces;
+  const scene_surfaces *f         = b->surfaces;
   double                free_mass = 0.0, free_area = 0.0;
   for (int i = 0; i < s->n_bodies; ++i) {
     const nodal_body *nodal = nodal_body_of(s->bodies[i].body);
@@ -64,7 +65,7 @@ static void set_masses(hybrid_boundary *b, const scene *s, const double *area)
 
 static void measure_edges(hybrid_boundary *b, const double *rest)
 {
-  const scene_surfaces *f = b->surfaces;
+  const scene_surfaces *f      = b->surfaces;
   double                sum[2] = {0.0, 0.0};
   int64_t               n[2]   = {0, 0};
   for (int64_t e = 0; e < f->n_edges; ++e) {
@@ -93,8 +94,8 @@ static PetscErrorCode list_rigids(hybrid_boundary *b, const scene *s)
 
 /* ---- affine parts ------------------------------------------------------------------------------------------------------- */
 
-/* The gradient that fits differences to neighbours best: A S = B, S = sum d d^T, B = sum u d^T. Where neighbours lie in a plane of normal n the
- * motion of n follows from there being no shear: A n = - (A^T n) in the plane. */
+/* The gradient that fits differences to neighbours best: A S = B, S = sum d d^T, B = sum u d^T. Where neighbours lie in a plane
+ * of normal n the motion of n follows from there being no shear: A n = - (A^T n) in the plane. */
 static void fit_gradient(const double S[9], const double B[9], double A[9])
 {
   double values[3], V[9], inverse[9], least = 0.0;
@@ -147,11 +148,12 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   const struct {
     void   *array;
     int64_t width, size;
-  } arrays[] = {{&b->mass, 1, sizeof(double)},   {&b->inverse_mass, 1, sizeof(double)}, {&b->rigid, 1, sizeof(int32_t)},
-                {&b->x0, 3, sizeof(double)},     {&b->v, 3, sizeof(double)},            {&b->A, 9, sizeof(double)},
-                {&b->normal, 3, sizeof(double)}, {&b->v_free, 3, sizeof(double)},       {&b->held, 1, sizeof(uint8_t)},
-                {&b->affine, 9, sizeof(double)}, {&b->x1_held, 3, sizeof(double)},
-                {&b->is_open, 1, sizeof(bool)}};
+  } arrays[] = {{&b->mass, 1, sizeof(double)},    {&b->inverse_mass, 1, sizeof(double)},
+                {&b->rigid, 1, sizeof(int32_t)},  {&b->x0, 3, sizeof(double)},
+                {&b->v, 3, sizeof(double)},       {&b->A, 9, sizeof(double)},
+                {&b->normal, 3, sizeof(double)},  {&b->v_free, 3, sizeof(double)},
+                {&b->held, 1, sizeof(uint8_t)},   {&b->affine, 9, sizeof(double)},
+                {&b->x1_held, 3, sizeof(double)}, {&b->is_open, 1, sizeof(bool)}};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
     PetscCall(memory_alloc("boundary", arrays[k].width * n, (size_t)arrays[k].size, arrays[k].array));
   PetscCall(list_rigids(b, s));
@@ -164,7 +166,8 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   memory_free(&rest), memory_free(&area);
   PetscCall(code);
   start_affine(b, s);
-  b->elements = (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !s->job->solver->hybrid->grid->resampling};
+  b->elements =
+      (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !s->job->solver->hybrid->grid->resampling};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,8 +197,10 @@ static int64_t vertex_of(const scene_surfaces *f, int i, int64_t node)
   int64_t lo = f->first_vertex[i], hi = f->first_vertex[i + 1];
   while (lo < hi) {
     const int64_t mid = lo + (hi - lo) / 2;
-    if (f->node[mid] < node) lo = mid + 1;
-    else hi = mid;
+    if (f->node[mid] < node)
+      lo = mid + 1;
+    else
+      hi = mid;
   }
   return lo < f->first_vertex[i + 1] && f->node[lo] == node ? lo : -1;
 }
@@ -233,7 +238,8 @@ PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l)
     double             half[9];
     m3_mul(half, frame->R, own->inertia);
     m3_mul_nt(b->rigids[r].inertia, half, frame->R);
-    for (int k = 0; k < 9 && own->rotation == RIGID_MIDPOINT; ++k) b->rigids[r].inertia[k] *= 2.0; /* its end turns by twice as much */
+    for (int k = 0; k < 9 && own->rotation == RIGID_MIDPOINT; ++k)
+      b->rigids[r].inertia[k] *= 2.0; /* its end turns by twice as much */
   }
   find_normals(b);
   find_held(b, l);
@@ -292,8 +298,8 @@ void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, d
   }
 }
 
-/* What the vertices of a rigid body have gained, to its motion; affine parts stay theirs, as those of nodes do: cells that are larger than
- * the body would turn it by far more than it can take. */
+/* What the vertices of a rigid body have gained, to its motion; affine parts stay theirs, as those of nodes do: cells that are
+ * larger than the body would turn it by far more than it can take. */
 static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const double *v_old, double *vu)
 {
   const scene_surfaces *f    = b->surfaces;

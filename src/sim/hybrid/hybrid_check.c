@@ -45,11 +45,14 @@ static void check_surface(const scene *s, int i, diagnostics *d)
   const bool is_plane = hybrid_half_spaces(b, &n) != NULL;
   for (int j = 0; j < s->n_bodies; ++j) {
     const bool is_continuum = s->bodies[j].kind->ops->carrier != NULL;
-    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane))) continue;
+    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane)))
+      continue;
     snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "may touch \"%s\", but formulation hybrid keeps %s, and it has no triangles: say contact_surface: mesh%s, or touch: false under contact.pairs",
-                          s->bodies[j].name, is_continuum ? "material points off triangles, on the grid" : "triangles off triangles and planes",
+                          "may touch \"%s\", but formulation hybrid keeps %s, and it has no triangles: say contact_surface: "
+                          "mesh%s, or touch: false under contact.pairs",
+                          s->bodies[j].name,
+                          is_continuum ? "material points off triangles, on the grid" : "triangles off triangles and planes",
                           is_plane ? " (of a box, or let mpm.walls bound the grid)" : "");
     return;
   }
@@ -64,11 +67,15 @@ static void check_grid(const scene *s, diagnostics *d)
   if (!s->world.mpm) return;
   const double spacing = mpm_domain_grid(s->world.mpm->domain)->h;
   if (isfinite(o->spacing) && o->spacing != spacing)
-    diagnostics_add_under(d, grid, "solver.hybrid.grid", "spacing", "%g m: bodies of kind mpm meet surfaces on their own grid of cells of %g m: leave it out", o->spacing, spacing);
+    diagnostics_add_under(d, grid, "solver.hybrid.grid", "spacing",
+                          "%g m: bodies of kind mpm meet surfaces on their own grid of cells of %g m: leave it out", o->spacing,
+                          spacing);
   if (o->transfer != HYBRID_TRANSFER_AUGURY && has_any_triangles(s))
-    diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer", "bodies of kind mpm meet surfaces through augury alone: leave it out");
+    diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer",
+                          "bodies of kind mpm meet surfaces through augury alone: leave it out");
   if (s->job->mpm->light_nodes > 0.0 && has_any_triangles(s))
-    diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_nodes", "nodes that follow others cannot take what contact gives them: leave it out");
+    diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_nodes",
+                          "nodes that follow others cannot take what contact gives them: leave it out");
 }
 
 /* The smallest altitude of any tetrahedron of b at rest [m]. */
@@ -78,7 +85,8 @@ static double least_altitude(const nodal_body *b)
   double             least = INFINITY;
   for (int64_t e = 0; set && e < set->n; ++e) {
     double edge[3][3], normal[3], area = 0.0;
-    for (int k = 0; k < 3; ++k) v3_sub(edge[k], b->rest + 3 * (int64_t)set->node[4 * e + k + 1], b->rest + 3 * (int64_t)set->node[4 * e]);
+    for (int k = 0; k < 3; ++k)
+      v3_sub(edge[k], b->rest + 3 * (int64_t)set->node[4 * e + k + 1], b->rest + 3 * (int64_t)set->node[4 * e]);
     for (int k = 0; k < 3; ++k) v3_cross(normal, edge[k], edge[(k + 1) % 3]), area = fmax(area, v3_norm(normal));
     const double six = fabs(v3_dot(normal, edge[1])); /* 6 V: edge[2] x edge[0] . edge[1] */
     for (int k = 0; k < 2; ++k) v3_axpy(edge[k], -1.0, edge[2]);
@@ -105,12 +113,15 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
   const document_node *damping = document_find(node_of(s, i), "damping");
   if (damping && damping->kind == DOCUMENT_MAPPING && damping->n > 0)
-    diagnostics_add_under(d, node_of(s, i), path, "damping", "integrator: symplectic takes forces of positions alone: leave it out, or take integrator: backward_euler");
+    diagnostics_add_under(
+        d, node_of(s, i), path, "damping",
+        "integrator: symplectic takes forces of positions alone: leave it out, or take integrator: backward_euler");
   if (!m || !tetrahedra_of(b)) return;
   const double longest = longest_step(b, m);
   if (s->job->time->step > longest)
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "sound crosses its flattest tetrahedron, %g m high, in %g s, and an explicit step of %g s may blow up: give time.step less than that, better half "
+                          "sound crosses its flattest tetrahedron, %g m high, in %g s, and an explicit step of %g s may blow up: "
+                          "give time.step less than that, better half "
                           "of it, or take solver.hybrid.integrator: backward_euler",
                           least_altitude(b), longest, s->job->time->step);
 }
@@ -125,9 +136,13 @@ static void check_fix(const scene *s, int i, diagnostics *d)
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
   for (int k = 0; keys[k]; ++k)
     if (document_find(node_of(s, i), keys[k]))
-      diagnostics_add_under(d, node_of(s, i), path, keys[k], "turns the body by as much as solver.hybrid.momentum_fix: rigid does not know: take momentum_fix: linear");
+      diagnostics_add_under(
+          d, node_of(s, i), path, keys[k],
+          "turns the body by as much as solver.hybrid.momentum_fix: rigid does not know: take momentum_fix: linear");
   if (b->mass_damping > 0.0)
-    diagnostics_add_under(d, node_of(s, i), path, "damping", "of mass takes angular momentum that solver.hybrid.momentum_fix: rigid would give back: take momentum_fix: linear");
+    diagnostics_add_under(
+        d, node_of(s, i), path, "damping",
+        "of mass takes angular momentum that solver.hybrid.momentum_fix: rigid would give back: take momentum_fix: linear");
 }
 
 /* Triangles that cannot be sampled for cells as small as asked. */
@@ -155,16 +170,18 @@ PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
   check_grid(s, d);
   if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
   /* Impulses keep apart what is apart. */
-  if (!s->job->solver->hybrid->allow_intersections) PetscCall(scene_intersections_check(s, "say solver.hybrid.allow_intersections: true", d));
+  if (!s->job->solver->hybrid->allow_intersections)
+    PetscCall(scene_intersections_check(s, "say solver.hybrid.allow_intersections: true", d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode hybrid_describe(const scene *s, FILE *out)
 {
-  static const char *const words[] = {[HYBRID_TRANSFER_AUGURY] = "augury through a grid", [HYBRID_TRANSFER_PIC] = "velocities of a grid",
-                                      [HYBRID_TRANSFER_NONE] = "nothing through a grid"};
-  const hybrid_options    *o = s->job->solver->hybrid;
-  fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
-          o->impulses->is_on ? "geometric impulses" : "no impulses");
+  static const char *const words[] = {[HYBRID_TRANSFER_AUGURY] = "augury through a grid",
+                                      [HYBRID_TRANSFER_PIC]    = "velocities of a grid",
+                                      [HYBRID_TRANSFER_NONE]   = "nothing through a grid"};
+  const hybrid_options    *o       = s->job->solver->hybrid;
+  fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n",
+          words[o->grid->transfer], o->impulses->is_on ? "geometric impulses" : "no impulses");
   return PETSC_SUCCESS;
 }

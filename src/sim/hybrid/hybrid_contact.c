@@ -77,8 +77,15 @@ static PetscErrorCode create_impulses(const scene *s, hybrid_contact *c)
   PetscCall(memory_alloc("laws of impulses", (int64_t)n * n, sizeof *c->law, &c->law));
   PetscCall(memory_alloc("rigid bodies", c->boundary.n_rigids, sizeof *c->rigid, &c->rigid));
   for (int i = 0; i < n * n; ++i) c->law[i] = (impulse_law){s->laws[i].friction, s->laws[i].restitution};
-  const impulse_scene all = {scene_surfaces_broad(c->boundary.surfaces), c->boundary.inverse_mass, c->boundary.held, c->boundary.n_rigids, c->n_walls,
-                             c->boundary.rigid, c->law, place_rigid, c};
+  const impulse_scene all = {scene_surfaces_broad(c->boundary.surfaces),
+                             c->boundary.inverse_mass,
+                             c->boundary.held,
+                             c->boundary.n_rigids,
+                             c->n_walls,
+                             c->boundary.rigid,
+                             c->law,
+                             place_rigid,
+                             c};
   PetscCall(impulses_create(&all, &c->impulses));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -106,7 +113,8 @@ void hybrid_contact_destroy(hybrid_contact *c)
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
-  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old), memory_free(&c->vu);
+  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old),
+      memory_free(&c->vu);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -190,7 +198,7 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   remember(c);
   PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, &done));
   PetscCall(settle(c, l));
-  c->continuum.is_met = augury_n_met(c->grid) > 0;
+  c->continuum.is_met         = augury_n_met(c->grid) > 0;
   report->transfer.iterations = done.iterations;
   report->transfer.points     = augury_n_points(c->grid);
   report->transfer.left       = done.left;
@@ -284,9 +292,9 @@ static void list(int64_t n, int64_t first, const double *v, int64_t *at, int64_t
 
 PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof, double **velocity)
 {
-  const hybrid_boundary *b = &c->boundary;
-  const scene_surfaces  *f = b->surfaces;
-  const scene           *s = l->scene;
+  const hybrid_boundary *b    = &c->boundary;
+  const scene_surfaces  *f    = b->surfaces;
+  const scene           *s    = l->scene;
   const int64_t          most = 3 * f->n_vertices + 6 * b->n_rigids + (c->continuum.is_met ? 3 * c->continuum.view.n : 0);
   PetscFunctionBegin;
   *n = 0;
@@ -294,7 +302,8 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
   PetscCall(memory_alloc("prescribed boundary", most, sizeof **velocity, velocity));
   for (int j = 0; j < s->n_systems; ++j) { /* in the order of the global vector */
     const body *own = s->systems[j];
-    if (own == c->continuum.system && c->continuum.is_met) list(3 * own->n_blocks, 3 * own->first_block, c->continuum.velocity, n, *dof, *velocity);
+    if (own == c->continuum.system && c->continuum.is_met)
+      list(3 * own->n_blocks, 3 * own->first_block, c->continuum.velocity, n, *dof, *velocity);
     for (int r = 0; r < b->n_rigids; ++r)
       if (b->rigids[r].system == own) list(6, 3 * own->first_block, c->vu + 6 * r, n, *dof, *velocity);
     for (int i = 0; i < s->n_bodies; ++i)
@@ -304,7 +313,8 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record, step_report *report)
+PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record,
+                                     step_report *report)
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;

@@ -18,28 +18,28 @@ typedef struct {
 } hybrid_push;
 
 typedef struct {
-  hybrid_boundary boundary;
-  hybrid_continuum continuum;
-  double          dx, thickness; /* [m] */
-  augury         *grid;          /* NULL: nothing goes through it by augury */
-  pic_contact    *pic;           /* what goes through it in its place; NULL */
-  augury_near    *near;
-  impulses       *impulses;      /* NULL: there are none */
-  int             n_walls;
-  impulse_wall   *wall;          /* [n_walls] half-spaces of obstacles */
+  hybrid_boundary      boundary;
+  hybrid_continuum     continuum;
+  double               dx, thickness; /* [m] */
+  augury              *grid;          /* NULL: nothing goes through it by augury */
+  pic_contact         *pic;           /* what goes through it in its place; NULL */
+  augury_near         *near;
+  impulses            *impulses; /* NULL: there are none */
+  int                  n_walls;
+  impulse_wall        *wall; /* [n_walls] half-spaces of obstacles */
   const convex_solid **wall_solid;
-  impulse_law    *law;           /* [n_bodies][n_bodies] */
-  impulse_rigid  *rigid;         /* [n_rigids] */
-  const step_layout *l;          /* of the step under way */
-  bool           *is_active;     /* [n_triangles] */
-  int8_t         *side;          /* [n_vertices] of open surfaces: where others are */
-  double         *v_old;         /* [n_vertices][3] before what is done next */
-  double         *vu;            /* [n_rigids][6] velocities of rigid bodies */
-  bool            has_acted;     /* in the step under way */
-  impulse_report  report;
-  int64_t         n_pushed, pushed_capacity;
-  hybrid_push    *pushed;        /* [n_pushed] */
-  int32_t        *element;       /* [n_vertices] one of those at each */
+  impulse_law         *law;       /* [n_bodies][n_bodies] */
+  impulse_rigid       *rigid;     /* [n_rigids] */
+  const step_layout   *l;         /* of the step under way */
+  bool                *is_active; /* [n_triangles] */
+  int8_t              *side;      /* [n_vertices] of open surfaces: where others are */
+  double              *v_old;     /* [n_vertices][3] before what is done next */
+  double              *vu;        /* [n_rigids][6] velocities of rigid bodies */
+  bool                 has_acted; /* in the step under way */
+  impulse_report       report;
+  int64_t              n_pushed, pushed_capacity;
+  hybrid_push         *pushed;  /* [n_pushed] */
+  int32_t             *element; /* [n_vertices] one of those at each */
 } hybrid_contact;
 
 /* *c, zeros, is filled in place; destroy copes with failures. */
@@ -50,7 +50,9 @@ PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     step_report *report);
 /* The components of the global vector that contact prescribes: *dof ascending, *velocity, for the caller to free. */
-PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof, double **velocity);
+PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof,
+                                        double **velocity);
 /* The step has become permanent: so do affine parts, and what acted goes on record. v_free: the global vector before contact. */
-PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record, step_report *report);
+PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record,
+                                     step_report *report);
 #endif

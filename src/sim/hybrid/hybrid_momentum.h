@@ -5,7 +5,7 @@
 #include "sim/hybrid/hybrid_boundary.h"
 
 typedef struct {
-  int     n;              /* bodies of the scene */
+  int n;                   /* bodies of the scene */
   double (*P)[3], (*L)[3]; /* [n] what each should have at the end without contact; L about the origin */
 } hybrid_momentum;
 

@@ -19,8 +19,10 @@ static PetscErrorCode spread(hybrid_contact *c)
     for (int64_t k = 0; k < 3 * f->n_triangles; ++k) {
       const int32_t from = push[f->triangle[k]], to = push[f->triangle[k % 3 == 2 ? k - 2 : k + 1]];
       if (from < 0 || to < 0 || (c->pushed[from].other < 0) == (c->pushed[to].other < 0)) continue;
-      if (c->pushed[to].other < 0) c->pushed[to].other = c->pushed[from].other;
-      else c->pushed[from].other = c->pushed[to].other;
+      if (c->pushed[to].other < 0)
+        c->pushed[to].other = c->pushed[from].other;
+      else
+        c->pushed[from].other = c->pushed[to].other;
       is_more = true;
     }
   }
@@ -66,25 +68,25 @@ static void place_of(const hybrid_contact *c, const step_layout *l, int64_t k, d
   for (int i = 0; i < 3; ++i) x[i] = b->x0[3 * k + i] + l->dt * b->v[3 * k + i];
 }
 
-static void add_point(contact_points *p, const double x[3], const double normal[3], const double force[3], double gap, const int32_t pair[2],
-                      bool is_sliding)
+static void add_point(contact_points *p, const double x[3], const double normal[3], const double force[3], double gap,
+                      const int32_t pair[2], bool is_sliding)
 {
   v3_copy(p->position + 3 * p->n, x);
   v3_copy(p->force + 3 * p->n, force);
   v3_copy(p->normal + 3 * p->n, normal);
   p->gap[p->n]         = gap;
   p->source_body[p->n] = pair[0], p->object_body[p->n] = pair[1];
-  p->is_sliding[p->n]  = is_sliding;
+  p->is_sliding[p->n] = is_sliding;
   ++p->n;
 }
 
 /* Forces between pairs as they are collected: groups of the record, and where they act. */
 typedef struct {
-  step_record  *record;
-  int64_t       capacity;
-  double      (*place)[4]; /* [record->forces.n] sum of places, and of how many */
-  bool         *is_known;  /* [n_bodies] what contact did to it is known, */
-  double      (*felt)[3];  /* [n_bodies] this [N] */
+  step_record *record;
+  int64_t      capacity;
+  double (*place)[4]; /* [record->forces.n] sum of places, and of how many */
+  bool *is_known;     /* [n_bodies] what contact did to it is known, */
+  double (*felt)[3];  /* [n_bodies] this [N] */
 } collection;
 
 static PetscErrorCode collect(collection *g, const double x[3], const double force[3], int32_t on, int32_t by)
@@ -103,7 +105,10 @@ static PetscErrorCode collect(collection *g, const double x[3], const double for
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool may_meet(const scene *s, int32_t a, int32_t b) { return a >= 0 && b >= 0 && !s->laws[(int64_t)a * s->n_bodies + b].never_touch; }
+static bool may_meet(const scene *s, int32_t a, int32_t b)
+{
+  return a >= 0 && b >= 0 && !s->laws[(int64_t)a * s->n_bodies + b].never_touch;
+}
 
 /* Vertices that the grid pushed. Both sides of a pair tell half; a continuum has no vertices to tell its own. */
 static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, collection *g)
@@ -128,7 +133,8 @@ static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, colle
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take_impulses(const step_layout *l, int64_t n, const impulse_contact *contact, collection *g, contact_summary *sum)
+static PetscErrorCode take_impulses(const step_layout *l, int64_t n, const impulse_contact *contact, collection *g,
+                                    contact_summary *sum)
 {
   double excess = 0.0, most = 0.0;
   PetscFunctionBegin;
@@ -151,9 +157,9 @@ static PetscErrorCode take_impulses(const step_layout *l, int64_t n, const impul
 /* What contact did to each body that is held nowhere, zones included. */
 static void feel(const hybrid_contact *c, const step_layout *l, const double *v_free, collection *g)
 {
-  const hybrid_boundary  *b = &c->boundary;
-  const scene_surfaces   *f = b->surfaces;
-  const hybrid_continuum *o = &c->continuum;
+  const hybrid_boundary  *b         = &c->boundary;
+  const scene_surfaces   *f         = b->surfaces;
+  const hybrid_continuum *o         = &c->continuum;
   const int32_t           continuum = continuum_of(l->scene);
   for (int32_t i = 0; i < f->n_bodies; ++i) g->is_known[i] = !f->is_rigid[i] && f->first_vertex[i] < f->first_vertex[i + 1];
   for (int64_t k = 0; k < f->n_vertices; ++k) {
@@ -164,7 +170,8 @@ static void feel(const hybrid_contact *c, const step_layout *l, const double *v_
   for (int r = 0; r < b->n_rigids; ++r) {
     g->is_known[b->rigids[r].body] = true;
     for (int j = 0; j < 3; ++j)
-      g->felt[b->rigids[r].body][j] = b->rigids[r].mass / l->dt * (c->vu[6 * r + j] - v_free[3 * b->rigids[r].system->first_block + j]);
+      g->felt[b->rigids[r].body][j] =
+          b->rigids[r].mass / l->dt * (c->vu[6 * r + j] - v_free[3 * b->rigids[r].system->first_block + j]);
   }
   if (continuum < 0) return;
   g->is_known[continuum] = true;
@@ -197,8 +204,8 @@ static PetscErrorCode balance(collection *g, int32_t n_bodies)
 
 static PetscErrorCode take(hybrid_contact *c, const step_layout *l, const double *v_free, collection *g, step_report *report)
 {
-  int64_t                n       = 0;
-  const impulse_contact *contact = c->impulses ? impulses_contacts(c->impulses, &n) : NULL;
+  int64_t                n        = 0;
+  const impulse_contact *contact  = c->impulses ? impulses_contacts(c->impulses, &n) : NULL;
   const int32_t          n_bodies = l->scene->n_bodies;
   PetscFunctionBegin;
   PetscCall(contact_points_reserve(&g->record->points, c->n_pushed + n));
@@ -211,7 +218,8 @@ static PetscErrorCode take(hybrid_contact *c, const step_layout *l, const double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record, step_report *report)
+PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record,
+                                  step_report *report)
 {
   collection g = {.record = record};
   PetscFunctionBegin;
