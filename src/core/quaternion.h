@@ -143,6 +143,14 @@ static inline void rotation_exp(double R[9], const double theta[3])
   m3_axpy(R, c1, K2);
 }
 
+/* The rotation vector of R, of an angle below pi: rotation_exp takes it back to R. */
+static inline void rotation_log(double theta[3], const double R[9])
+{
+  v3_set(theta, 0.5 * (R[7] - R[5]), 0.5 * (R[2] - R[6]), 0.5 * (R[3] - R[1])); /* sin x times the axis */
+  const double sine = v3_norm(theta), angle = atan2(sine, 0.5 * (R[0] + R[4] + R[8] - 1.0));
+  v3_scale(theta, sine > 1e-8 ? angle / sine : 1.0, theta);
+}
+
 /* Left Jacobian of the exponential map: exp([theta + d]_x) = exp([J d]_x) exp([theta]_x) to first order in d, so that
  * J maps a change of a rotation vector to a world rotation increment. */
 static inline void rotation_left_jacobian(double J[9], const double theta[3])

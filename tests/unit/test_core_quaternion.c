@@ -147,5 +147,18 @@ static void coefficients_meet(void **state)
   assert_close(a2, 0.16658335317184770, DBL_EPSILON);
 }
 
+static void log_undoes_exp(void **state)
+{
+  (void)state;
+  static const double axis[3] = {0.48, -0.6, 0.64}, angles[] = {0.0, 1e-12, 3e-9, 1e-4, 0.7, 1.6, 2.9, 3.1};
+  for (size_t k = 0; k < sizeof angles / sizeof *angles; ++k) {
+    double theta[3], R[9], back[3];
+    v3_scale(theta, angles[k], axis);
+    rotation_exp(R, theta);
+    rotation_log(back, R);
+    for (int i = 0; i < 3; ++i) assert_close(back[i], theta[i], 1e-16 + 3e-14 * angles[k]);
+  }
+}
+
 TEST_MAIN(cmocka_unit_test(roads_agree), cmocka_unit_test(products_compose), cmocka_unit_test(slerp_is_uniform),
-          cmocka_unit_test(left_jacobian), cmocka_unit_test(coefficients_meet))
+          cmocka_unit_test(left_jacobian), cmocka_unit_test(coefficients_meet), cmocka_unit_test(log_undoes_exp))

@@ -1,6 +1,7 @@
 #include "sim/hybrid/hybrid_contact.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/quaternion.h"
 #include "core/timer.h"
 #include "discretize/mpm/mpm_body.h"
 #include "discretize/mpm/mpm_grid.h"
@@ -57,6 +58,12 @@ static void place_rigid(void *context, int32_t r, const double v[3], const doubl
 {
   const hybrid_contact *c    = context;
   const scene_surfaces *f    = c->boundary.surfaces;
+  if (r >= c->boundary.n_rigids) { /* an obstacle, whatever is said of it */
+    const int i = c->obstacle[r - c->boundary.n_rigids];
+    memcpy(x1 + 3 * f->first_vertex[i], c->boundary.x1_held + 3 * f->first_vertex[i],
+           (size_t)(3 * (f->first_vertex[i + 1] - f->first_vertex[i])) * sizeof *x1);
+    return;
+  }
   const hybrid_rigid   *own  = &c->boundary.rigids[r];
   const double          u[6] = {v[0], v[1], v[2], w[0], w[1], w[2]};
   body_surface          outline;
@@ -69,20 +76,39 @@ static void place_rigid(void *context, int32_t r, const double v[3], const doubl
   }
 }
 
+/* Whatever has a pose carries its vertices, so that what they do is known to be one motion. */
+static PetscErrorCode list_carriers(const scene *s, hybrid_contact *c)
+{
+  const scene_surfaces *f = c->boundary.surfaces;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("carriers", f->n_vertices, sizeof *c->carrier, &c->carrier));
+  PetscCall(memory_alloc("carriers", s->n_bodies, sizeof *c->obstacle, &c->obstacle));
+  memcpy(c->carrier, c->boundary.rigid, (size_t)f->n_vertices * sizeof *c->carrier);
+  c->n_carriers = c->boundary.n_rigids;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const int64_t first = f->first_vertex[i], end = f->first_vertex[i + 1];
+    if (first == end || !f->is_rigid[i] || c->carrier[first] >= 0) continue;
+    for (int64_t k = first; k < end; ++k) c->carrier[k] = c->n_carriers;
+    c->obstacle[c->n_carriers++ - c->boundary.n_rigids] = i;
+  }
+  PetscCall(memory_alloc("carriers", c->n_carriers, sizeof *c->rigid, &c->rigid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode create_impulses(const scene *s, hybrid_contact *c)
 {
   const int n = s->n_bodies;
   PetscFunctionBegin;
   PetscCall(list_walls(s, c));
   PetscCall(memory_alloc("laws of impulses", (int64_t)n * n, sizeof *c->law, &c->law));
-  PetscCall(memory_alloc("rigid bodies", c->boundary.n_rigids, sizeof *c->rigid, &c->rigid));
+  PetscCall(list_carriers(s, c));
   for (int i = 0; i < n * n; ++i) c->law[i] = (impulse_law){s->laws[i].friction, s->laws[i].restitution};
   const impulse_scene all = {scene_surfaces_broad(c->boundary.surfaces),
                              c->boundary.inverse_mass,
                              c->boundary.held,
-                             c->boundary.n_rigids,
+                             c->n_carriers,
                              c->n_walls,
-                             c->boundary.rigid,
+                             c->carrier,
                              c->law,
                              place_rigid,
                              c};
@@ -113,6 +139,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
+  memory_free(&c->carrier), memory_free(&c->obstacle);
   memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old),
       memory_free(&c->vu);
   hybrid_continuum_destroy(&c->continuum);
@@ -217,6 +244,18 @@ static void set_movers(hybrid_contact *c, const step_layout *l)
     (void)m3_inverse(to->inverse_inertia, own->inertia);
     v3_copy(to->v, c->vu + 6 * r);
     v3_copy(to->w, c->vu + 6 * r + 3);
+  }
+  for (int r = b->n_rigids; r < c->n_carriers; ++r) {
+    const int          i  = l->scene->bodies[c->obstacle[r - b->n_rigids]].frame;
+    const rigid_frame *f0 = &l->frames0[i], *f1 = &l->frames[i];
+    double             Q[9];
+    c->rigid[r] = (impulse_rigid){0};
+    v3_copy(c->rigid[r].center, f0->c);
+    v3_sub(c->rigid[r].v, f1->c, f0->c);
+    v3_scale(c->rigid[r].v, 1.0 / l->dt, c->rigid[r].v);
+    m3_mul_nt(Q, f1->R, f0->R);
+    rotation_log(c->rigid[r].w, Q);
+    v3_scale(c->rigid[r].w, 1.0 / l->dt, c->rigid[r].w);
   }
   for (int k = 0; k < c->n_walls; ++k) {
     impulse_wall      *to   = &c->wall[k];

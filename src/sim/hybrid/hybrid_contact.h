@@ -29,7 +29,9 @@ typedef struct {
   impulse_wall        *wall; /* [n_walls] half-spaces of obstacles */
   const convex_solid **wall_solid;
   impulse_law         *law;       /* [n_bodies][n_bodies] */
-  impulse_rigid       *rigid;     /* [n_rigids] */
+  int32_t             *carrier;   /* [n_vertices] entry of `rigid`: dynamic bodies, then obstacles; -1: none */
+  int                  n_carriers, *obstacle; /* [n_carriers - n_rigids] bodies */
+  impulse_rigid       *rigid;     /* [n_carriers] */
   const step_layout   *l;         /* of the step under way */
   bool                *is_active; /* [n_triangles] */
   int8_t              *side;      /* [n_vertices] of open surfaces: where others are */
