@@ -150,13 +150,13 @@ static void coefficients_meet(void **state)
 static void log_undoes_exp(void **state)
 {
   (void)state;
-  static const double axis[3] = {0.48, -0.6, 0.64}, angles[] = {0.0, 1e-12, 3e-9, 1e-4, 0.7, 1.6, 2.9, 3.1};
-  for (size_t k = 0; k < sizeof angles / sizeof *angles; ++k) {
+  static const double axis[3] = {0.48, -0.6, 0.64}, sizes[] = {0.0, 1e-12, 3e-9, 1e-4, 0.7, 1.6, 2.9, 3.1};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
     double theta[3], R[9], back[3];
-    v3_scale(theta, angles[k], axis);
+    v3_scale(theta, sizes[k], axis);
     rotation_exp(R, theta);
     rotation_log(back, R);
-    for (int i = 0; i < 3; ++i) assert_close(back[i], theta[i], 1e-16 + 3e-14 * angles[k]);
+    for (int i = 0; i < 3; ++i) assert_close(back[i], theta[i], 1e-16 + 3e-14 * sizes[k]);
   }
 }
 
