@@ -189,7 +189,7 @@ static void give_back(const pic_contact *p, double *v)
   for (int64_t i = 0; i < p->n; ++i) {
     const point *q = &p->points[i];
     double       w[NODES], gradient[NODES][3], u[3] = {0.0, 0.0, 0.0};
-    (void)stencil(p, q, w, gradient, NULL);
+    if (!stencil(p, q, w, gradient, NULL)) continue;
     for (int e = 0; e < NODES; ++e) v3_axpy(u, w[e], p->gained + 3 * (NODES * i + e));
     for (int k = 0; k < 3; ++k) v3_axpy(v + 3 * (int64_t)q->corner[k], q->weight[k] * q->mass / p->b.mass[q->corner[k]], u);
   }

@@ -140,7 +140,8 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->contact.has_acted) hybrid_momentum_restore(&h->momentum, options_of(h)->momentum_fix, &h->contact.boundary, l);
+  if (h->contact.has_acted && options_of(h)->integrator != HYBRID_SYMPLECTIC) /* which loses nothing */
+    hybrid_momentum_restore(&h->momentum, options_of(h)->momentum_fix, &h->contact.boundary, l);
   PetscCall(hybrid_contact_accept(&h->contact, l, h->v_free, &h->record, report));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -45,10 +45,40 @@ static void solve(int32_t n, const bool *is_known, int64_t n_pairs, const balanc
   }
 }
 
+/* What hangs together by pairs has one label, the least number in it. */
+static void label_heaps(int32_t n, int64_t n_pairs, const balance_pair *pair, int32_t *label)
+{
+  bool is_changed = true;
+  for (int32_t i = 0; i < n; ++i) label[i] = i;
+  while (is_changed) {
+    is_changed = false;
+    for (int64_t p = 0; p < n_pairs; ++p) {
+      int32_t *a = &label[pair[p].body[0]], *b = &label[pair[p].body[1]];
+      is_changed = is_changed || *a != *b;
+      if (*a < *b) *b = *a;
+      else *a = *b;
+    }
+  }
+}
+
+/* r [n][3] without its mean over each heap that is all known: what cannot be balanced is left. sum [n][4], zeros: work. */
+static void take_out_means(int32_t n, const bool *is_known, const int32_t *label, double (*sum)[4], double *r)
+{
+  for (int32_t i = 0; i < n; ++i) {
+    double *own = sum[label[i]];
+    v3_axpy(own, 1.0, r + 3 * i);
+    own[3] = is_known[i] && own[3] >= 0.0 ? own[3] + 1.0 : -1.0; /* -1: something in it is not known */
+  }
+  for (int32_t i = 0; i < n; ++i)
+    if (sum[label[i]][3] > 0.0) v3_axpy(r + 3 * i, -1.0 / sum[label[i]][3], sum[label[i]]);
+}
+
 PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const bool *is_known, int64_t n_pairs, balance_pair *pair)
 {
   const int64_t m = 3 * (int64_t)n_bodies;
   double       *work;
+  int32_t      *label;
+  double      (*sum)[4];
   PetscFunctionBegin;
   PetscCall(memory_alloc("balance of forces", 4 * m, sizeof *work, &work));
   memset(work, 0, (size_t)m * sizeof *work);
@@ -59,6 +89,11 @@ PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const b
   }
   for (int64_t i = 0; i < m; ++i)
     if (!is_known[i / 3]) work[m + i] = 0.0;
+  PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *label, &label));
+  PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *sum, &sum));
+  label_heaps(n_bodies, n_pairs, pair, label);
+  take_out_means(n_bodies, is_known, (const int32_t *)label, sum, work + m);
+  memory_free(&label), memory_free(&sum);
   solve(n_bodies, is_known, n_pairs, pair, work);
   for (int64_t p = 0; p < n_pairs; ++p)
     for (int k = 0; k < 3; ++k) pair[p].force[k] += work[3 * pair[p].body[0] + k] - work[3 * pair[p].body[1] + k];

@@ -272,6 +272,8 @@ static void set_movers(hybrid_contact *c, const step_layout *l)
   }
 }
 
+static bool differ(const double *a, const double *b) { return a[0] != b[0] || a[1] != b[1] || a[2] != b[2]; }
+
 static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                  step_report *report)
 {
@@ -284,8 +286,7 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
   set_movers(c, l);
   PetscCall(impulses_solve(c->impulses, &own, &now, verdict, &c->report));
   for (int r = 0; r < b->n_rigids; ++r) {
-    c->has_acted = c->has_acted || memcmp(c->rigid[r].v, c->vu + 6 * r, 3 * sizeof(double)) != 0 ||
-                   memcmp(c->rigid[r].w, c->vu + 6 * r + 3, 3 * sizeof(double)) != 0;
+    c->has_acted = c->has_acted || differ(c->rigid[r].v, c->vu + 6 * r) || differ(c->rigid[r].w, c->vu + 6 * r + 3);
     v3_copy(c->vu + 6 * r, c->rigid[r].v);
     v3_copy(c->vu + 6 * r + 3, c->rigid[r].w);
   }
@@ -320,7 +321,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   if (c->impulses && verdict->code == STEP_OK) PetscCall(push_apart(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);
   for (int64_t k = 0; k < b->surfaces->n_vertices && !c->has_acted; ++k)
-    c->has_acted = b->rigid[k] < 0 && memcmp(b->v + 3 * k, b->v_free + 3 * k, 3 * sizeof *b->v) != 0;
+    c->has_acted = b->rigid[k] < 0 && differ(b->v + 3 * k, b->v_free + 3 * k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,7 +62,7 @@ static const key_spec keys[] = {
   {.name = "impulses", .type = KEY_TABLE, .offset = offsetof(hybrid_options, impulses), .table = &impulse_table, .fallback = "{}",
    .help = "geometric impulses, after that"},
   {.name = "momentum_fix", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_fix), .choices = fixes, .choice_help = fix_help,
-   .fallback = "none", .help = "of bodies made of nodes, at the end of each step"},
+   .fallback = "linear", .help = "of bodies made of nodes, at the end of each step"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
    .help = "how linear systems are solved: by factors (direct), by conjugate gradients (iterative), or by these unless they take more than 1000 iterations (auto)"},
   {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",

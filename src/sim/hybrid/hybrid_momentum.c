@@ -28,7 +28,7 @@ void hybrid_momentum_begin(hybrid_momentum *m, const step_layout *l)
 {
   for (int i = 0; i < m->n; ++i) {
     const nodal_body *b = nodal_body_of(l->scene->bodies[i].body);
-    double            unused[3];
+    double            unused[3] = {0.0, 0.0, 0.0};
     v3_set(m->P[i], 0.0, 0.0, 0.0), v3_set(m->L[i], 0.0, 0.0, 0.0);
     for (int64_t k = 0; b && k < b->n_nodes; ++k) {
       double v[3];

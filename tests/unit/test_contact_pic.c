@@ -1,0 +1,123 @@
+/* Contact through a grid by velocities of each body's own there: what it does to bodies that close in, part, or do not meet. */
+#include "augury_fixture.h"
+#include "contact/augury/pic_contact.h"
+
+static int32_t body_of[2 * NODES];
+static bool    all_active[2 * TRIANGLES];
+static const bool both[4] = {false, true, true, false}, nobody[4] = {false, false, false, false};
+
+static void spheres(scene *s, double gap, double speed)
+{
+  two_spheres(s, gap);
+  for (int i = 0; i < 2 * NODES; ++i) body_of[i] = i >= NODES;
+  for (int i = 0; i < 2 * NODES; ++i) s->v[3 * i] = i < NODES ? speed : -speed, s->v[3 * i + 1] = 0.3;
+  for (int t = 0; t < 2 * TRIANGLES; ++t) all_active[t] = true;
+}
+
+static void momentum(const scene *s, const double *v, double P[3])
+{
+  v3_set(P, 0.0, 0.0, 0.0);
+  for (int i = 0; i < 2 * NODES; ++i) v3_axpy(P, s->mass[i], v + 3 * i);
+}
+
+static void solve(scene *s, double dx, const bool *meets, const bool *is_active)
+{
+  pic_contact *p;
+  assert_ok(pic_contact_create(&s->b, body_of, 2, meets, s->x, dx, &p));
+  assert_ok(pic_contact_solve(p, s->x, is_active, s->v));
+  pic_contact_destroy(&p);
+}
+
+/* The nearest nodes of the two; how fast they close in. */
+static double closing(const scene *s)
+{
+  int one = 0, two = NODES;
+  for (int i = 0; i < NODES; ++i) {
+    if (s->x[3 * i] > s->x[3 * one]) one = i;
+    if (s->x[3 * (NODES + i)] < s->x[3 * two]) two = NODES + i;
+  }
+  return s->v[3 * one] - s->v[3 * two];
+}
+
+static void closing_is_braked(void **state)
+{
+  (void)state;
+  for (int bare = 0; bare < 2; ++bare) {
+    scene  s;
+    double P0[3], P[3], before[2 * 3 * NODES];
+    spheres(&s, 0.05, 1.0);
+    s.b.is_bare = bare;
+    memcpy(before, s.v, sizeof before);
+    momentum(&s, s.v, P0);
+    solve(&s, edge(), both, all_active);
+    assert_true(closing(&s) < 1.0 && closing(&s) > -0.1); /* half and more of 2 m/s; one transfer leaves what splines smear */
+    momentum(&s, s.v, P);
+    /* Normals of the two are opposite but for the scatter of points and masses: momentum is kept to a small part of what is exchanged. */
+    double exchanged = 0.0, across = 0.0;
+    for (int i = 0; i < NODES; ++i) exchanged += s.mass[i] * fabs(s.v[3 * i] - before[3 * i]);
+    for (int k = 0; k < 3; ++k) across = fmax(across, fabs(P[k] - P0[k]));
+    assert_true(exchanged > 1.0);
+    assert_true(across < 0.2 * exchanged);
+    /* Nodes farther than the grid's reach do not know of it. */
+    for (int i = 0; i < NODES; ++i)
+      if (s.x[3 * i] < -3.5 * edge() - 0.3) assert_memory_equal(s.v + 3 * i, before + 3 * i, 3 * sizeof(double));
+    /* Along the surface at the nearest nodes hardly anything happens. */
+    assert_close(s.v[1], before[1], 0.3);
+  }
+  assert_no_leak();
+}
+
+static void what_parts_is_left_alone(void **state)
+{
+  (void)state;
+  scene  s;
+  double before[2 * 3 * NODES];
+  spheres(&s, 0.05, -1.0);
+  memcpy(before, s.v, sizeof before);
+  solve(&s, edge(), both, all_active);
+  assert_true(closing(&s) < -1.9);
+  spheres(&s, 0.05, 1.0);
+  memcpy(before, s.v, sizeof before);
+  solve(&s, edge(), nobody, all_active); /* they do not meet */
+  assert_memory_equal(s.v, before, sizeof before);
+  memset(all_active, 0, sizeof all_active);
+  solve(&s, edge(), both, all_active); /* nothing takes part */
+  assert_memory_equal(s.v, before, sizeof before);
+  spheres(&s, 4.0 * edge(), 1.0); /* out of reach */
+  memcpy(before, s.v, sizeof before);
+  solve(&s, edge(), both, all_active);
+  assert_memory_equal(s.v, before, sizeof before);
+  assert_no_leak();
+}
+
+static void threads_agree(void **state)
+{
+  (void)state;
+  scene  s;
+  double one[2 * 3 * NODES];
+  for (int n = 1; n <= 3; ++n) {
+    team_set_threads(n);
+    spheres(&s, 0.05, 1.0);
+    solve(&s, 0.5 * edge(), both, all_active);
+    if (n == 1) memcpy(one, s.v, sizeof one);
+    else assert_memory_equal(s.v, one, sizeof one);
+  }
+  assert_no_leak();
+}
+
+static void too_far_out(void **state)
+{
+  (void)state;
+  scene        s;
+  pic_contact *p;
+  spheres(&s, 0.05, 1.0);
+  assert_ok(pic_contact_create(&s.b, body_of, 2, both, s.x, edge(), &p));
+  s.x[0] = 1e7;
+  assert_int_equal(pic_contact_solve(p, s.x, all_active, s.v), PETSC_ERR_ARG_OUTOFRANGE);
+  error_clear();
+  pic_contact_destroy(&p);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(closing_is_braked), cmocka_unit_test(what_parts_is_left_alone), cmocka_unit_test(threads_agree),
+          cmocka_unit_test(too_far_out))
