@@ -176,8 +176,10 @@ static PetscErrorCode close_gaps(int64_t n_elements, const int32_t *n, boundary_
   PetscFunctionBegin;
   s->n = 0;
   for (int64_t e = 0; e < n_elements; ++e) {
-    memmove(s->place + s->n, s->place + s->start[e], (size_t)n[e] * sizeof *s->place);
-    memmove(s->weight + s->n, s->weight + s->start[e], (size_t)n[e] * sizeof *s->weight);
+    if (n[e] > 0) { /* without any sample there is no memory to move */
+      memmove(s->place + s->n, s->place + s->start[e], (size_t)n[e] * sizeof *s->place);
+      memmove(s->weight + s->n, s->weight + s->start[e], (size_t)n[e] * sizeof *s->weight);
+    }
     s->start[e] = s->n;
     s->n += n[e];
   }
