@@ -160,7 +160,7 @@ static void sample_all(const augury_boundary *b, const double *x, double dx, uin
     const int64_t at = loose->start[e], most = loose->start[e + 1] - at;
     double       *own = work[(int64_t)omp_get_thread_num() * (MOST_POINTS + 3)];
     n[e] = (int32_t)most;
-    if (is_new && !is_new[e]) {
+    if (most > 0 && is_new && !is_new[e]) {
       memcpy(loose->place + at, old->place + old->start[e], (size_t)most * sizeof *loose->place);
       memcpy(loose->weight + at, old->weight + old->start[e], (size_t)most * sizeof *loose->weight);
     } else if (most > 0)
