@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the unit tests and the integration tests of the profile in $B, quietly; prints failures whole and ends with
-# "N passed, N failed". ONLY=name runs what matches.
-B=${B:-build/release}
+# "N passed, N failed". ONLY=name runs what matches; JOBS=n unit tests at a time (default: processors).
+B=${B:-build/release} JOBS=${JOBS:-$(nproc)}
 export B
 export GOMP_SPINCOUNT=1000 # other work may share the cores
 # The tests count their own blocks; what MPI leaves behind at the end is not ours.
@@ -9,7 +9,7 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 # Archer tells ThreadSanitizer what OpenMP orders; PETSc and MPI were built without its marks.
 export TSAN_OPTIONS="${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}" OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES:-libarcher.so}"
 passed=0 failed=0 skipped=0
-log=$(mktemp)
+logs=$(mktemp -d)
 report() { # name status log
   case $2 in
   0) n=$(grep -c '^\[       OK \]' "$3"); [ "$n" -gt 0 ] || n=1; passed=$((passed + n)); printf 'ok    %-44s %s\n' "$1" "$n" ;;
@@ -19,15 +19,25 @@ report() { # name status log
      printf 'FAIL  %s (status %s)\n' "$1" "$2"; grep -vE '^\[ (RUN|      OK) ' "$3" | tail -n 60 ;;
   esac
 }
-for t in "$B"/unit/test_* tests/integration/test_*.sh; do
-  case $t in *.d) continue ;; *"${ONLY:-}"*) ;; *) continue ;; esac
-  case $t in
-  *.sh) sh "$t" >"$log" 2>&1 ;;
-  *) "$t" >"$log" 2>&1 ;;
-  esac
-  report "$(basename "$t")" $? "$log"
+wanted() { case $1 in *.d) false ;; *"${ONLY:-}"*) true ;; *) false ;; esac; }
+finish() { wait "$1"; report "$2" $? "$logs/$2"; rm -f "$logs/$2"; } # pid name
+# Unit tests one beside the other, as many as JOBS says, told in order; integration tests alone: they watch clocks and signals.
+running= n=0
+for t in "$B"/unit/test_*; do
+  wanted "$t" || continue
+  set -- $running
+  [ $n -lt "$JOBS" ] || { finish "$1" "$2"; shift 2; n=$((n - 1)); }
+  "$t" >"$logs/$(basename "$t")" 2>&1 &
+  running="$* $! $(basename "$t")" n=$((n + 1))
 done
-rm -f "$log"
+set -- $running
+while [ $# -gt 0 ]; do finish "$1" "$2"; shift 2; done
+for t in tests/integration/test_*.sh; do
+  wanted "$t" || continue
+  sh "$t" >"$logs/script" 2>&1
+  report "$(basename "$t")" $? "$logs/script"
+done
+rm -rf "$logs"
 [ "$skipped" = 0 ] || echo "$skipped skipped"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

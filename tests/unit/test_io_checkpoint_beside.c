@@ -41,12 +41,9 @@ static void the_bytes_are_those_of_the_moment(void **state)
   assert_ok(checkpoint_beside_start(folder, &head, s->table, 3, &b));
   assert_non_null(b);
   fixture_fill(s, 5.0); /* the computation goes on */
-  int64_t n_looks = 0;
-  do {
-    assert_ok(checkpoint_beside_look(&b, false, &end));
-    ++n_looks;
-  } while (end.is_running);
-  assert_true(n_looks > 1 && end.is_written && end.step == 7 && end.seconds > 0 && !b);
+  do assert_ok(checkpoint_beside_look(&b, false, &end)); /* how often depends on who has the processor */
+  while (end.is_running);
+  assert_true(end.is_written && end.step == 7 && end.seconds > 0 && !b);
   char *beside = bytes_of(path, &n_beside);
   assert_int_equal(n, n_beside);
   assert_memory_equal(own, beside, n);
