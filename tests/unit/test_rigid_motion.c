@@ -81,6 +81,39 @@ static void test_motions(void **state)
   assert_no_leak();
 }
 
+/* About one axis, or its opposite, keyframes turn by what is written, full turns too; about another one by the shortest arc. */
+static void test_turns(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text;
+    double      w[3]; /* at 0.5 s */
+  } c[] = {
+    {"{keyframes: [{time: 0}, {time: 1, rotate_deg: 540, axis: [0, 2, 0]}]}", {0, 3 * M_PI, 0}},
+    {"{keyframes: [{time: 0}, {time: 1, rotate_deg: -360, axis: [1, 0, 0]}]}", {-2 * M_PI, 0, 0}},
+    {"{keyframes: [{time: 0, rotate_deg: 720}, {time: 1}]}", {0, 0, -4 * M_PI}},
+    {"{keyframes: [{time: 0, rotate_deg: 90}, {time: 1, rotate_deg: 450, axis: [0, 0, -1]}]}", {0, 0, -3 * M_PI}},
+    {"{keyframes: [{time: 0, rotate_deg: 360}, {time: 1, rotate_deg: 450, axis: [1, 0, 0]}]}", {M_PI / 2, 0, 0}},
+    {"{interpolation: smooth, keyframes: [{time: 0}, {time: 1, rotate_deg: 540}]}", {0, 0, 1.5 * 3 * M_PI}},
+  };
+  for (size_t i = 0; i < sizeof c / sizeof *c; ++i) {
+    document    *doc = NULL;
+    diagnostics *d   = NULL;
+    rigid_frame  f;
+    assert_ok(document_create(&doc));
+    assert_ok(diagnostics_create(&d));
+    motion *m = motion_from_text(c[i].text, doc, d);
+    if (!m) fail_msg("refused: %s", diagnostics_text(d, 0));
+    motion_frame(m, 0.5, &f);
+    for (int k = 0; k < 3; ++k) assert_close(f.w[k], c[i].w[k], 1e-13);
+    for (int j = 1; j < 8; ++j) check_velocity(m, j / 8.0);
+    motion_destroy(&m);
+    diagnostics_destroy(&d);
+    document_destroy(&doc);
+  }
+  assert_no_leak();
+}
+
 static void test_refusals(void **state)
 {
   (void)state;
@@ -193,4 +226,4 @@ static void test_prescribed_bodies(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_smooth), cmocka_unit_test(test_refusals), cmocka_unit_test(test_prescribed_bodies))
+TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_turns), cmocka_unit_test(test_smooth), cmocka_unit_test(test_refusals), cmocka_unit_test(test_prescribed_bodies))

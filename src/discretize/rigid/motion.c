@@ -9,6 +9,7 @@ static const double DEGREE = 0.017453292519943295;
 
 typedef struct {
   double t, d[3], q[4];
+  double angle, axis[3]; /* of q, as written: several turns, too */
   double turn[3];        /* rotation vector that takes q to the next key's */
   double slope[3], spin; /* smooth: dd/dt here, and the rate of rotation [rad/s] */
 } pose_key;
@@ -60,6 +61,24 @@ static void complain(const key_item *item, int i, const char *path, const char *
   diagnostics_add_under(d, item->node, at, key, "%s", text);
 }
 
+/* Rotation vector from one key to the next: about an axis that they share by the angle that is written, full turns included, else by
+ * the shortest arc. */
+static void turn_between(const pose_key *a, const pose_key *b, double turn[3])
+{
+  double       bend[3], inverse[4], q[4];
+  const double along = v3_dot(a->axis, b->axis);
+  v3_cross(bend, a->axis, b->axis);
+  if (a->angle == 0.0 || b->angle == 0.0 || v3_norm(bend) <= 1e-12) {
+    const double sign = along < 0.0 ? -1.0 : 1.0;
+    if (b->angle == 0.0) v3_scale(turn, -a->angle, a->axis);
+    else v3_scale(turn, b->angle - sign * a->angle, b->axis);
+    return;
+  }
+  quaternion_conjugate(inverse, a->q);
+  quaternion_multiply(q, b->q, inverse);
+  quaternion_log(turn, q);
+}
+
 static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, document_mark mark, const char *path, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -68,20 +87,17 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
   for (int i = 0; i < m->n_keys; ++i) {
     const key_item        *item    = &spec->keyframes.item[i];
     const motion_key_spec *k       = item->value;
-    double                 axis[3] = {0, 0, 1}, theta[3];
+    double                *axis = m->keys[i].axis, theta[3];
+    v3_set(axis, 0.0, 0.0, 1.0);
     if (i > 0 && !(k->time > m->keys[i - 1].t)) complain(item, i, path, "time", "times must ascend", d);
     if (!unit_axis(k->axis, axis)) complain(item, i, path, "axis", "must not be the zero vector", d);
-    v3_scale(theta, k->rotate_deg * DEGREE, axis);
+    m->keys[i].angle = k->rotate_deg * DEGREE;
+    v3_scale(theta, m->keys[i].angle, axis);
     m->keys[i].t = k->time;
     v3_copy(m->keys[i].d, k->translate);
     quaternion_exp(m->keys[i].q, theta);
   }
-  for (int i = 0; i + 1 < m->n_keys; ++i) {
-    double inverse[4], turn[4];
-    quaternion_conjugate(inverse, m->keys[i].q);
-    quaternion_multiply(turn, m->keys[i + 1].q, inverse);
-    quaternion_log(m->keys[i].turn, turn);
-  }
+  for (int i = 0; i + 1 < m->n_keys; ++i) turn_between(&m->keys[i], &m->keys[i + 1], m->keys[i].turn);
   m->is_smooth = spec->interpolation == MOTION_SMOOTH;
   if (m->is_smooth && m->n_keys == 0)
     diagnostics_add(d, mark, path, "interpolation: smooth is for keyframes, and there are none");

@@ -1,7 +1,8 @@
 /* Prescribed motion of kinematic bodies: pose and velocity as functions of time.
  *
  * A body drawn in the job at its place at rest moves by x -> p + d(t) + R(t) (x - p), p the pivot. d and R come from constant
- * velocities, from keyframes, or from expressions in t. Between keyframes rotations go by the shortest arc. Linear: at constant rates.
+ * velocities, from keyframes, or from expressions in t. Between keyframes rotations go by the angle that is written, several turns
+ * included, where the axis stays the same, else by the shortest arc. Linear: at constant rates.
  * Smooth: without jumps in velocity, without overshoot; d by monotone cubics [FritschButland1984], component by component, R likewise
  * in the angle where the axis of rotation stays the same from one interval to the next, else pausing there; from and to rest. */
 #ifndef SS_DISCRETIZE_RIGID_MOTION_H
