@@ -207,7 +207,7 @@ static PetscErrorCode list_candidates(mesh_contact *c, int64_t n, const broad_ph
     c->candidate_capacity = n + n / 2;
     PetscCall(memory_resize("near triangles", c->candidate_capacity, sizeof *c->candidate, &c->candidate));
     PetscCall(memory_resize("near triangles", c->candidate_capacity, sizeof *c->hit_time, &c->hit_time));
-    PetscCall(memory_resize("near triangles", 4 * c->candidate_capacity, sizeof *c->hit, &c->hit));
+    PetscCall(memory_resize("near triangles", c->candidate_capacity, sizeof *c->hit, &c->hit));
   }
   for (int64_t i = 0; i < n; ++i) {
     int     m        = 0;
@@ -313,15 +313,28 @@ static void try_candidate(mesh_contact *c, int64_t i)
     motion[k] = x1[k] - x0[k];
     for (int j = 0; j < 3; ++j) motion[k] -= w[j] * (x1[3 + 3 * j + k] - x0[3 + 3 * j + k]);
   }
-  const double inward = -v3_dot(motion, n);
+  const double inward = -v3_dot(motion, n), way = v3_norm(motion);
   if (inward == 0.0 || (inward < 0.0 && c->mesh[q->i_mesh].is_closed)) return; /* it comes out: nothing to register */
+  const double head_on = fabs(inward) / (v3_norm(n) * way);
   v3_scale(n, (inward > 0.0 ? 1.0 : -1.0) / v3_norm(n), n);
   if (c->edges && mesh_edges_hold(c, c->sources[q->i_source].b, q->id, q->i_mesh, q->triangle, n)) return;
-  c->hit_time[i]    = hit.t;
-  c->hit[4 * i]     = inward > 0.0 ? 1.0 : -1.0;
-  c->hit[4 * i + 1] = w[0];
-  c->hit[4 * i + 2] = w[1];
-  c->hit[4 * i + 3] = w[2];
+  c->hit_time[i] = hit.t;
+  c->hit[i]      = (mesh_hit){inward > 0.0 ? 1 : -1, {w[0], w[1], w[2]}, head_on, 4.0 * limits.tolerance / way};
+}
+
+/* Of the candidates [i, end) of one point and one surface the one that collides first; infinite time: none does. Through an edge or a corner the point
+ * comes into all triangles there at once, and only rounding tells which is earlier, or whether it comes in at all where it moves along one: it is the
+ * one that it meets most head-on that holds it. */
+static int64_t first_hit(const mesh_contact *c, int64_t i, int64_t end)
+{
+  int64_t first = i, best;
+  for (int64_t k = i + 1; k < end; ++k)
+    if (c->hit_time[k] < c->hit_time[first]) first = k;
+  if (!(c->hit_time[first] <= 1.0)) return first;
+  best = first;
+  for (int64_t k = i; k < end; ++k)
+    if (c->hit_time[k] <= c->hit_time[first] + c->hit[first].rounding && c->hit[k].head_on > c->hit[best].head_on) best = k;
+  return best;
 }
 
 static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
@@ -333,15 +346,15 @@ static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
 static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t first, bool is_late)
 {
   const mesh_candidate *q = &c->candidate[first];
-  const double         *h = c->hit + 4 * first;
+  const mesh_hit       *h = &c->hit[first];
   PetscFunctionBegin;
   mesh_pair *before = q->pair >= 0 ? &c->pair[q->pair] : NULL;
   if (!(c->hit_time[first] <= 1.0)) {
     if (before) before->is_reached = false;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  const mesh_attachment X    = {q->triangle, {h[1], h[2], h[3]}};
-  const int32_t         side = h[0] > 0.0 ? 1 : -1;
+  const mesh_attachment X    = {q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
+  const int32_t         side = h->side;
   if (before) { /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
     before->is_reached = true;
     if (before->side != side) before->X = X, before->side = side;
@@ -366,10 +379,8 @@ PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid
 #pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) try_candidate(c, i);
   for (int64_t i = 0, end; i < n; i = end) {
-    int64_t first = i;
-    for (end = i; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end)
-      if (c->hit_time[end] < c->hit_time[first]) first = end;
-    if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first, is_late));
+    for (end = i + 1; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end);
+    if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first_hit(c, i, end), is_late));
   }
   if (c->n > before) PetscCall(mesh_contact_list(c));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,6 +42,14 @@ typedef struct {
   int32_t pair;     /* found in this step, in an evaluation before; -1: not */
 } mesh_candidate;
 
+/* Where it comes through. */
+typedef struct {
+  int32_t side;      /* as in mesh_memory */
+  double  weight[3]; /* of the corners */
+  double  head_on;   /* cosine between its way and the normal, >= 0 */
+  double  rounding;  /* within this part of the step it meets all triangles of the edge or corner that it comes through */
+} mesh_hit;
+
 /* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j; what
  * B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than fit. */
 typedef struct {
@@ -108,7 +116,8 @@ struct mesh_contact {
   int64_t               n_candidates, candidate_capacity;
   mesh_candidate       *candidate;
   bool                  is_swept; /* the margin takes in so much that candidates are found anew for every state, from its swept boxes */
-  double               *hit_time, *hit; /* [n_candidates], infinite: none; [n_candidates][4]: side, weights */
+  double               *hit_time; /* [n_candidates], infinite: none */
+  mesh_hit             *hit;      /* [n_candidates], unless hit_time is infinite */
   int64_t               n, capacity;
   mesh_pair            *pair;
   mesh_linear          *linear; /* [n] */
