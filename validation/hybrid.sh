@@ -3,6 +3,7 @@
 #
 #   sh validation/hybrid.sh run [ROW ...]     runs rows (all if none is named) into build/hybrid, unless they are there
 #   sh validation/hybrid.sh table             the Markdown table of what has been run
+#   sh validation/hybrid.sh plot              iterations of impulses with the grid and without, of rows run both ways: build/hybrid/ROW_impulses.png (gnuplot)
 #
 # Rows are named in validation/hybrid.csv. END=t: run to this time [s] instead of the job's; THREADS: 2 if not given. Seconds a step are of the clock, and of the processor over the threads, which a busy
 # machine changes less.
@@ -52,7 +53,16 @@ print_row() { # name, example, of the paper: nodes, s a step, run time
       newton / n, krylov / n, augury / n, impulse / n, most, zones }' "$one/history.csv"
 }
 
+plot_rows() {
+  for without in "$out"/*_impulses; do
+    with=${without%_impulses}
+    [ -f "$with/history.csv" ] && [ -f "$without/history.csv" ] || continue
+    gnuplot -e "out = '$out'; with = '${with##*/}'; without = '${without##*/}'" validation/hybrid.gp && echo "$out/${with##*/}_impulses.png"
+  done
+}
+
 case ${1:-} in
+plot) plot_rows ;;
 run) shift; run_rows "$@" ;;
 table)
   echo "| example | nodes, paper / here | simulated, steps | s a step, paper / here | CPU s a step, here | run time [s], paper / here | Newton, CG a step | augury iterations a step | impulse iterations a step, mean (most) | impact zones |"
@@ -62,6 +72,6 @@ table)
     print_row "$name" "$example" "$nodes" "$step" "$run"
   done < $paper ;;
 *)
-  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  sed -n '2,10s/^# \{0,1\}//p' "$0"
   exit 2 ;;
 esac

@@ -11,12 +11,18 @@
 #define BEHIND 1.0 /* cells behind the nearest that others on the far side still count */
 #define MOST_CELLS 1048576.0
 
+/* Of an element as it is: half of all that is asked of pairs. */
+typedef struct {
+  double center[3], normal[3], size; /* size: |normal|, twice the area */
+} element_side;
+
 struct augury_near {
   augury_boundary b;
   const int32_t  *body;
   double          dx;
   box_tree        tree;
   double         *box[6]; /* [n_elements] */
+  element_side   *side;   /* [n_elements], after augury_near_find */
   bool           *is_met; /* [n_elements] */
   bool           *is_near; /* [n_nodes] of elements that are met */
   const bool     *is_open; /* NULL: none */
@@ -37,6 +43,7 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
   a->b = *b, a->body = body, a->dx = dx;
   PetscErrorCode code = box_tree_create(b->n_elements, &a->tree);
   for (int k = 0; k < 6 && !code; ++k) code = memory_alloc("boxes of elements", b->n_elements, sizeof *a->box[k], &a->box[k]);
+  if (!code) code = memory_alloc("sides of elements", b->n_elements, sizeof *a->side, &a->side);
   if (!code) code = memory_alloc("elements near others", b->n_elements, sizeof *a->is_met, &a->is_met);
   if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_near, &a->is_near);
   if (code) augury_near_destroy(out);
@@ -49,6 +56,7 @@ void augury_near_destroy(augury_near **a)
   if (!*a) return;
   box_tree_clear(&(*a)->tree);
   for (int k = 0; k < 6; ++k) memory_free(&(*a)->box[k]);
+  memory_free(&(*a)->side);
   memory_free(&(*a)->is_met);
   memory_free(&(*a)->is_near);
   memory_free(&(*a)->which);
@@ -92,15 +100,20 @@ static bool is_facing(bool is_open, double least, const double normal[3], const 
 }
 static double least_of(bool is_open) { return is_open ? FACING_OPEN : FACING; }
 
-static bool face(const augury_near *a, const double *x, const int32_t *p, const int32_t *q)
+/* The same of an element at distance [m] along d. */
+static bool is_in_view(bool is_open, const element_side *s, double sign, const double d[3], double distance)
 {
-  double c[2][3], n[2][3], d[3], back[3];
-  side_of(x, p, c[0], n[0]);
-  side_of(x, q, c[1], n[1]);
-  v3_sub(d, c[1], c[0]);
-  v3_scale(back, -1.0, d);
-  const bool first = is_open(a, p), second = is_open(a, q);
-  return is_facing(first, least_of(first), n[0], d) && is_facing(second, least_of(second), n[1], back);
+  const double along = sign * v3_dot(s->normal, d);
+  return (is_open ? fabs(along) : along) > least_of(is_open) * distance * s->size;
+}
+
+static bool face(const augury_near *a, int64_t e, int64_t f)
+{
+  const element_side *p = &a->side[e], *q = &a->side[f];
+  double      d[3];
+  v3_sub(d, q->center, p->center);
+  const double distance = v3_norm(d);
+  return is_in_view(is_open(a, a->b.element + 3 * e), p, 1.0, d, distance) && is_in_view(is_open(a, a->b.element + 3 * f), q, -1.0, d, distance);
 }
 
 /* Does any corner of one come nearer to any of the other? */
@@ -126,6 +139,8 @@ static void fit(augury_near *a, const double *x)
       a->box[k][e]     = fmin(p, fmin(q, r)) - 0.5 * REACH * a->dx;
       a->box[3 + k][e] = fmax(p, fmax(q, r)) + 0.5 * REACH * a->dx;
     }
+    side_of(x, node, a->side[e].center, a->side[e].normal);
+    a->side[e].size = v3_norm(a->side[e].normal);
   }
   box_tree_fit(&a->tree, a->box);
 }
@@ -144,20 +159,19 @@ static bool is_met(const augury_near *a, const double *x, const double *v, int64
       const int32_t *there = a->b.element + 3 * (int64_t)other[k];
       const bool     is_own = a->body[node[0]] == a->body[there[0]];
       if (!meet(a, a->body[node[0]], a->body[there[0]])) continue;
-      if (is_own && (share_a_node(node, there) || !face(a, x, node, there))) continue;
+      if (is_own && (!face(a, e, other[k]) || share_a_node(node, there))) continue;
       if (close_in(x, v, node, there)) return true;
     }
   return false;
 }
 
-int32_t augury_near_other(const augury_near *a, const double *x, int64_t e)
+int32_t augury_near_other(const augury_near *a, int64_t e)
 {
   const int32_t *node = a->b.element + 3 * e;
   const double   min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
-  double         center[3], normal[3], least = INFINITY;
+  double         least = INFINITY;
   int32_t        nearest = -1, other[BOX_TREE_WIDTH];
   box_walk       w;
-  side_of(x, node, center, normal);
   box_walk_begin(&w, &a->tree, min, max);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
     for (int k = 0; k < n; ++k) {
@@ -165,9 +179,8 @@ int32_t augury_near_other(const augury_near *a, const double *x, int64_t e)
       const int32_t  body  = a->body[there[0]];
       double         d[3];
       if (!meet(a, a->body[node[0]], body)) continue;
-      if (body == a->body[node[0]] && (share_a_node(node, there) || !face(a, x, node, there))) continue;
-      side_of(x, there, d, normal);
-      v3_axpy(d, -1.0, center);
+      if (body == a->body[node[0]] && (!face(a, e, other[k]) || share_a_node(node, there))) continue;
+      v3_sub(d, a->side[other[k]].center, a->side[e].center);
       const double distance = v3_dot(d, d);
       if (distance < least || (distance == least && body < nearest)) least = distance, nearest = body;
     }

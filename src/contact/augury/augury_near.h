@@ -21,8 +21,8 @@ void           augury_near_set_continuum(augury_near *a, const augury_continuum 
  * active ones are active, too. */
 PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v, bool *is_active, int64_t *n);
 /* The body of the element nearest to element e, by centres, among those within reach that it meets, its own body's only if they face it; -1:
- * there are none, what it met is the continuum. After augury_near_find at the same x. Thread-safe. */
-int32_t augury_near_other(const augury_near *a, const double *x, int64_t e);
+ * there are none, what it met is the continuum. After augury_near_find, where that looked. Thread-safe. */
+int32_t augury_near_other(const augury_near *a, int64_t e);
 /* Which way inwards is, for augury_options.side, after augury_near_find at the same x, v: side [n_nodes] = 1 for nodes of closed
  * surfaces. For others normal [n_nodes][3] is either of the surface's, and the side is that on which others are that close in, or are
  * near at all if none does: 1 where the normal points to them, -1 where it points away; 0 if they are on both sides, the farther ones

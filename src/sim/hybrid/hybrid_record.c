@@ -48,7 +48,7 @@ PetscErrorCode hybrid_record_note(hybrid_contact *c)
     c->n_pushed += p->change[0] != 0.0 || p->change[1] != 0.0 || p->change[2] != 0.0;
   }
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t i = 0; i < c->n_pushed; ++i) c->pushed[i].other = augury_near_other(c->near, b->x0, c->element[c->pushed[i].vertex]);
+  for (int64_t i = 0; i < c->n_pushed; ++i) c->pushed[i].other = augury_near_other(c->near, c->element[c->pushed[i].vertex]);
   if (!c->continuum.system) PetscCall(spread(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
