@@ -53,8 +53,8 @@ static void bodies_are_made(void **state)
   mac_domain *d = mac_domain_of(w.s->bodies[0].body);
   assert_ptr_equal(d, mac_domain_of(w.s->bodies[1].body));
   assert_ptr_equal(d, mac_domain_of(mac_domain_body(d)));
-  assert_close(d->materials[0]->flow->friction, 0.5, 1e-15);
-  assert_true(d->materials[1]->flow->is_liquid && d->materials[1]->flow->friction == 0.0);
+  assert_close(d->bodies.materials[0]->flow->friction, 0.5, 1e-15);
+  assert_true(d->bodies.materials[1]->flow->is_liquid && d->bodies.materials[1]->flow->friction == 0.0);
   assert_null(one->volume);
   stop(&w);
   assert_no_leak();
@@ -152,7 +152,7 @@ static void state_comes_back(void **state)
       assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
     }
     seen[pass] = 0.0;
-    for (int64_t i = 0; i < d->particles[0]->n; ++i) seen[pass] += d->particles[0]->x[0][i] * (double)(1 + d->particles[0]->id[i]);
+    for (int64_t i = 0; i < d->bodies.particles[0]->n; ++i) seen[pass] += d->bodies.particles[0]->x[0][i] * (double)(1 + d->bodies.particles[0]->id[i]);
     if (pass == 0) assert_ok(field_snapshot_restore(before, w.s->fields));
   }
   assert_true(seen[0] == seen[1]);

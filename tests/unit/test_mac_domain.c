@@ -47,7 +47,7 @@ static void transfers_conserve(void **state)
   assert_ok(mac_domain_totals(d, nothing, &before));
   assert_int_equal(fixture_begin(d, dt).code, STEP_OK);
   const mac_state *s = mac_domain_state(d);
-  const double     N = (double)(d->particles[0]->n + d->particles[1]->n), scale = 1e-13 * sqrt(N), V = 1.0, length = 1.0;
+  const double     N = (double)(d->bodies.particles[0]->n + d->bodies.particles[1]->n), scale = 1e-13 * sqrt(N), V = 1.0, length = 1.0;
   double           mass = 0.0;
   for (int64_t i = 0; i < s->grid.n_slots; ++i) mass += s->rho[i] * h * h * h;
   assert_close(mass, before.mass, scale * before.mass);
@@ -278,14 +278,14 @@ static double *some_steps(int threads, int64_t *n)
     assert_int_equal(fixture_end(d).code, STEP_OK);
     assert_ok(mac_domain_settle(d, 0, NULL, s % 2 == 1, NULL));
   }
-  *n = 15 * (d->particles[0]->n + d->particles[1]->n);
+  *n = 15 * (d->bodies.particles[0]->n + d->bodies.particles[1]->n);
   assert_ok(memory_alloc("state", *n, sizeof *out, &out));
   int64_t at = 0;
   for (int b = 0; b < 2; ++b)
-    for (int64_t i = 0; i < d->particles[b]->n; ++i) {
-      for (int a = 0; a < 3; ++a) out[at++] = d->particles[b]->x[a][i];
-      for (int a = 0; a < 3; ++a) out[at++] = d->particles[b]->v[a][i];
-      for (int q = 0; q < 9; ++q) out[at++] = d->particles[b]->C[q][i];
+    for (int64_t i = 0; i < d->bodies.particles[b]->n; ++i) {
+      for (int a = 0; a < 3; ++a) out[at++] = d->bodies.particles[b]->x[a][i];
+      for (int a = 0; a < 3; ++a) out[at++] = d->bodies.particles[b]->v[a][i];
+      for (int q = 0; q < 9; ++q) out[at++] = d->bodies.particles[b]->C[q][i];
     }
   mac_domain_destroy(&d);
   material_destroy(&sand), material_destroy(&gravel);

@@ -36,10 +36,10 @@ static void lattices_rest(void **state)
   for (int c = 0; c < 4; ++c) {
     mac_options o;
     mac_domain *d = domain_of_cells(lo[c], hi[c], 0.0, &o, sand);
-    double     *x = positions(d->particles[0]);
+    double     *x = positions(d->bodies.particles[0]);
     assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
-    double *y = positions(d->particles[0]);
-    assert_memory_equal(x, y, (size_t)(3 * d->particles[0]->n) * sizeof *x);
+    double *y = positions(d->bodies.particles[0]);
+    assert_memory_equal(x, y, (size_t)(3 * d->bodies.particles[0]->n) * sizeof *x);
     memory_free(&x), memory_free(&y);
     mac_domain_destroy(&d);
   }
@@ -65,7 +65,7 @@ static void a_squeezed_blob_spreads(void **state)
   for (int on_floor = 0; on_floor < 2; ++on_floor) {
     mac_options o;
     mac_domain *d    = domain_of_cells(lo, hi, 0.5, &o, sand);
-    particles  *p    = d->particles[0];
+    particles  *p    = d->bodies.particles[0];
     double     *full = positions(p), mean[3] = {0, 0, 0};
     for (int64_t i = 0; i < p->n; ++i)
       for (int a = 0; a < 3; ++a)
@@ -99,7 +99,7 @@ static void a_settled_column_stays(void **state)
   material   *sand = fixture_sand("sand", 1600, 30);
   mac_options o;
   mac_domain *d = domain_of_cells(lo, hi, 1.0, &o, sand);
-  particles  *p = d->particles[0];
+  particles  *p = d->bodies.particles[0];
   double     *x = positions(p), *before = NULL, top[2] = {0, 0}, drift = 0.0;
   for (int frame = 0; frame < 20; ++frame) {
     memory_free(&before);
@@ -134,12 +134,12 @@ static void out_of_solids(void **state)
   assert_ok(level_set_sphere(c, 0.2, &ball));
   mac_solid solid = {
       .n = 1, .sets = &ball, .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}}}; /* a quarter turn about z */
-  double   *x = positions(d->particles[0]);
+  double   *x = positions(d->bodies.particles[0]);
   assert_ok(mac_domain_settle(d, 1, &solid, false, NULL));
-  double       *y = positions(d->particles[0]);
+  double       *y = positions(d->bodies.particles[0]);
   const double  center[3] = {at[0], at[1] + 0.05, at[2]};
   int           n_moved = 0;
-  for (int64_t i = 0; i < d->particles[0]->n; ++i) {
+  for (int64_t i = 0; i < d->bodies.particles[0]->n; ++i) {
     double r[3], q[3];
     v3_sub(r, x + 3 * i, center), v3_sub(q, y + 3 * i, center);
     if (v3_norm(r) > 0.2) {
@@ -176,7 +176,7 @@ static void solids_are_hit(void **state)
                           .sets     = &ball,
                           .friction = own ? mu : INFINITY,
                           .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}, .v = {0.5, -0.3, 0.2}, .w = {1, -2, 3}}};
-    particles   *p = d->particles[0];
+    particles   *p = d->bodies.particles[0];
     double       impulse[1][6], lost[6] = {0};
     int          n_slipped = 0;
     for (int64_t i = 0; i < p->n; ++i)
@@ -233,7 +233,7 @@ static void thin_solids_hold(void **state)
                           .sets     = &plate,
                           .friction = INFINITY,
                           .frame    = {.c = {0.5, 0.5, 0.5 + rise}, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .v = {0, 0, rise / d->dt}}};
-    particles   *p        = d->particles[0];
+    particles   *p        = d->bodies.particles[0];
     int          n_beyond = 0, n_through = 0;
     double      *before;
     assert_ok(mac_reserve_seen(d));

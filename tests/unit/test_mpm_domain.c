@@ -160,12 +160,12 @@ static void *snapshot(mpm_domain *d, int64_t *bytes)
   uint64_t *all;
   int64_t   at = 0;
   *bytes = 0;
-  for (int b = 0; b < d->n_bodies; ++b) *bytes += 8 * PARTICLES_MAX_ARRAYS * d->particles[b]->n;
+  for (int b = 0; b < d->bodies.n; ++b) *bytes += 8 * PARTICLES_MAX_ARRAYS * d->bodies.particles[b]->n;
   assert_ok(memory_alloc("snapshot", *bytes, 1, &all));
-  for (int b = 0; b < d->n_bodies; ++b) {
+  for (int b = 0; b < d->bodies.n; ++b) {
     void    **arrays[PARTICLES_MAX_ARRAYS];
-    const int n = particles_arrays(d->particles[b], arrays);
-    for (int a = 0; a < n; ++a, at += d->particles[b]->n) memcpy(all + at, *arrays[a], 8 * (size_t)d->particles[b]->n);
+    const int n = particles_arrays(d->bodies.particles[b], arrays);
+    for (int a = 0; a < n; ++a, at += d->bodies.particles[b]->n) memcpy(all + at, *arrays[a], 8 * (size_t)d->bodies.particles[b]->n);
   }
   return all;
 }
@@ -249,7 +249,7 @@ static void fields_are_the_state(void **state)
     const field *density = field_group_find(gt, "density");
     for (int64_t i = 0; i < *gt->n_rows; ++i) assert_true(((double *)*density->component[0])[i] > 0.0);
   }
-  assert_int_equal(b->next_id, 600);
+  assert_int_equal(b->bodies.next_id, 600);
   two_rough_steps(a);
   two_rough_steps(b);
   int64_t bytes, bytes_b;
@@ -336,7 +336,7 @@ static void refused_steps_change_nothing(void **state)
   }
   memory_free(&before);
   memory_free(&v);
-  d->particles[0]->x[1][42] = 1e9;
+  d->bodies.particles[0]->x[1][42] = 1e9;
   step_verdict verdict = {STEP_OK, NULL, -1};
   int64_t      blocks;
   assert_ok(b->ops->begin_step(b, 0.0, 1e-3, &blocks, &verdict));
@@ -368,7 +368,7 @@ static void forces_and_sources(void **state)
   assert_close(mpm_domain_particles(d, 0)->v[0][5], 0.02, 1e-14);
   assert_close(mpm_domain_particles(d, 0)->v[2][7], -0.01, 1e-14);
   const particle_seed drop = {.n = 1, .x = far, .v = fast, .volume_each = 1e-4};
-  assert_ok(mpm_domain_emit(d, 0, &drop));
+  assert_ok(particle_bodies_emit(&d->bodies, 0, &drop));
   body_totals sums;
   assert_ok(mpm_domain_point_body(d, 0)->ops->totals(mpm_domain_point_body(d, 0), no_gravity, &sums));
   assert_close(sums.mass, 1000.0 * (24 * 1e-3 / 8 + 1e-4), 1e-12);

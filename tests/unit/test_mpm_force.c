@@ -54,7 +54,7 @@ static void residual_is_the_definition(void **state)
     for (int64_t i = 0; i < 3 * n; ++i) expected[i] = g->mass[i / 3] * (v[i] - g->velocity[i] - dt * gravity[i % 3]);
     for (int b = 0; b < 2; ++b)
       for (int64_t q = 0; q < N; ++q) {
-        const particles *p = d->particles[b];
+        const particles *p = d->bodies.particles[b];
         double               x[3], w[3], G[9] = {0}, F0[9], F[9], P[9], Q[9], f[3];
         particle_at(p, q, x);
         for (int k = 0; k < 9; ++k) F0[k] = p->F[k][q];
@@ -191,7 +191,7 @@ static void internal_forces_balance(void **state)
     double       *v = fixture_vector(3 * n), *f = fixture_vector(3 * n), sum[3] = {0}, moment[3] = {0}, size = 0.0;
     step_verdict  verdict = {STEP_OK, NULL, -1};
     fixture_random(3 * n, v, 1, 0.5);
-    assert_ok(mpm_force_residual(d->grid, 2, d->particles, d->materials, d->names, dt, v, f, NULL, &verdict));
+    assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &verdict));
     for (int64_t i = 0; i < n; ++i) {
       int64_t node[3];
       double  x[3], m[3];
@@ -208,9 +208,9 @@ static void internal_forces_balance(void **state)
     }
     for (int b = 0; b < 2; ++b)
       for (int k = 0; k < 9; ++k)
-        for (int64_t i = 0; i < N; ++i) d->particles[b]->F[k][i] = k % 4 == 0;
+        for (int64_t i = 0; i < N; ++i) d->bodies.particles[b]->F[k][i] = k % 4 == 0;
     for (int64_t i = 0; i < n; ++i) v3_set(v + 3 * i, 3.0, -2.0, 1.0);
-    assert_ok(mpm_force_residual(d->grid, 2, d->particles, d->materials, d->names, dt, v, f, NULL, &verdict));
+    assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &verdict));
     assert_close(norm(3 * n, f) / size, 0.0, 1e-12);
     memory_free(&v);
     memory_free(&f);
@@ -229,13 +229,13 @@ static void bad_particles_are_named(void **state)
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
     double       *v = fixture_vector(3 * n), *g = fixture_vector(3 * n);
     step_verdict  verdict = {STEP_OK, NULL, -1};
-    d->particles[1]->F[4][250] = -1.0;
-    d->particles[1]->F[4][77]  = -1.0;
+    d->bodies.particles[1]->F[4][250] = -1.0;
+    d->bodies.particles[1]->F[4][77]  = -1.0;
     assert_ok(d->base.ops->residual(&d->base, v, g, true, &verdict));
     assert_int_equal(verdict.code, STEP_INVERTED);
     assert_int_equal(verdict.where, 77);
     assert_string_equal(verdict.body, "block");
-    d->particles[0]->F[4][123] = NAN;
+    d->bodies.particles[0]->F[4][123] = NAN;
     verdict                    = (step_verdict){STEP_OK, NULL, -1};
     assert_ok(d->base.ops->residual(&d->base, v, g, false, &verdict));
     assert_int_equal(verdict.code, STEP_NOT_FINITE);

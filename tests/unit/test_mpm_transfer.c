@@ -21,9 +21,9 @@ static void reference_to_grid(const mpm_domain *d, double *mass, double *velocit
   const mpm_grid *g = d->grid;
   for (int64_t i = 0; i < g->n_dofs; ++i) {
     double m = 0.0, mv[3] = {0, 0, 0};
-    for (int b = 0; b < d->n_bodies; ++b)
-      for (int64_t q = 0; q < d->particles[b]->n; ++q) {
-        const particles *p = d->particles[b];
+    for (int b = 0; b < d->bodies.n; ++b)
+      for (int64_t q = 0; q < d->bodies.particles[b]->n; ++q) {
+        const particles *p = d->bodies.particles[b];
         double               x[3], gradient[3], arm[3];
         particle_at(p, q, x);
         const double w = node_weight(g, i, x, gradient, arm) * p->mass[q];
@@ -67,7 +67,7 @@ static void grid_layout_is_sound(void **state)
     int64_t         seen = 0;
     for (int64_t q = 0; q < g->n_clusters; ++q) {
       const mpm_cluster   *cl = &g->cluster[q];
-      const particles *p  = d->particles[cl->body];
+      const particles *p  = d->bodies.particles[cl->body];
       assert_int_equal(cl->first, p->batches[cl->first_batch].particle);
       assert_int_equal(cl->end, p->batches[cl->end_batch].particle);
       for (int32_t b = cl->first_batch; b < cl->end_batch; ++b) assert_in_range(p->batches[b + 1].particle - p->batches[b].particle, 1, MATERIAL_BATCH);
@@ -99,7 +99,7 @@ static void to_particles_is_the_definition(void **state)
     const mpm_transfer transfer = c & 2 ? flip : apic;
     mpm_domain   *d = fixture_cloud(&stuff, 1, N, h, kernels[c & 1], transfer, no_gravity);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
-    particles *p = d->particles[0];
+    particles *p = d->bodies.particles[0];
     double       *v = fixture_vector(3 * n), *expected = fixture_vector(15 * N), *got = fixture_vector(15 * N);
     fixture_random(3 * n, v, 5, 1.0);
     const double inertia = c & 1 ? h * h / 3.0 : h * h / 4.0;
@@ -116,7 +116,7 @@ static void to_particles_is_the_definition(void **state)
       }
       for (int k = 0; k < 3; ++k) e[k] = x[k] + dt * e[k], e[3 + k] += transfer.is_apic ? 0.0 : 0.95 * p->v[k][q];
     }
-    mpm_transfer_to_particles(d->grid, d->particles, transfer, v, dt);
+    mpm_transfer_to_particles(d->grid, d->bodies.particles, transfer, v, dt);
     for (int64_t q = 0; q < N; ++q) {
       for (int k = 0; k < 3; ++k) got[15 * q + k] = p->x[k][q], got[15 * q + 3 + k] = p->v[k][q];
       for (int k = 0; k < 9; ++k) got[15 * q + 6 + k] = p->C[k][q];
@@ -169,7 +169,7 @@ static void apic_conserves(void **state)
     double *v = fixture_vector(3 * n);
     fixture_random(3 * n, v, 6, 1.0);
     grid_momenta(d->grid, v, &mass, momentum, angular);
-    mpm_transfer_to_particles(d->grid, d->particles, apic, v, dt);
+    mpm_transfer_to_particles(d->grid, d->bodies.particles, apic, v, dt);
     assert_ok(d->base.ops->totals(&d->base, no_gravity, &after));
     for (int k = 0; k < 3; ++k) {
       assert_close(after.momentum[k], momentum[k], tolerance * before.mass);
@@ -197,8 +197,8 @@ static void affine_fields_survive(void **state)
       m3_mulv(v + 3 * i, A, x);
       v3_add(v + 3 * i, v + 3 * i, a);
     }
-    mpm_transfer_to_particles(d->grid, d->particles, apic, v, 0.0);
-    const particles *p = d->particles[0];
+    mpm_transfer_to_particles(d->grid, d->bodies.particles, apic, v, 0.0);
+    const particles *p = d->bodies.particles[0];
     double               worst = 0.0;
     for (int64_t q = 0; q < N; ++q) {
       double x[3], expected[3];
@@ -219,10 +219,10 @@ static void pure_flip_keeps_velocities(void **state)
   (void)state;
   mpm_domain *d = fixture_cloud(&stuff, 1, N, 0.1, MPM_QUADRATIC, (mpm_transfer){.is_apic = false, .flip = 1.0}, no_gravity);
   fixture_begin(&d->base, 0.0, 1e-3);
-  particles *p = d->particles[0];
+  particles *p = d->bodies.particles[0];
   double        *before = fixture_vector(N);
   memcpy(before, p->v[1], N * sizeof *before);
-  mpm_transfer_to_particles(d->grid, d->particles, d->transfer, d->grid->velocity, 1e-3);
+  mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, d->grid->velocity, 1e-3);
   assert_close(distance(N, p->v[1], before), 0.0, 1e-15);
   memory_free(&before);
   mpm_domain_destroy(&d);
@@ -237,13 +237,13 @@ static void order_of_particles_does_not_matter(void **state)
   int32_t        *order;
   assert_ok(memory_alloc("order", N, sizeof *order, &order));
   for (int i = 0; i < N; ++i) order[i] = (int32_t)((i * 331 + 7) % N);
-  assert_true(particles_permute(b->particles[0], order));
+  assert_true(particles_permute(b->bodies.particles[0], order));
   const int64_t n = fixture_begin(&a->base, 0.0, 1e-3);
   assert_int_equal(n, fixture_begin(&b->base, 0.0, 1e-3));
   assert_memory_equal(a->grid->dof_node, b->grid->dof_node, (size_t)n * sizeof(int32_t));
   assert_close(distance(n, a->grid->mass, b->grid->mass), 0.0, 1e-15);
   for (int64_t i = 0; i < 3 * n; ++i)
-    assert_close(a->grid->velocity[i] * a->grid->mass[i / 3], b->grid->velocity[i] * a->grid->mass[i / 3], 64 * 2.2e-16 * a->particles[0]->mass[0]);
+    assert_close(a->grid->velocity[i] * a->grid->mass[i / 3], b->grid->velocity[i] * a->grid->mass[i / 3], 64 * 2.2e-16 * a->bodies.particles[0]->mass[0]);
   memory_free(&order);
   mpm_domain_destroy(&a);
   mpm_domain_destroy(&b);

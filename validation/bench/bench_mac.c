@@ -44,7 +44,7 @@ static PetscErrorCode make_bed(int64_t n, const mac_options *o, const material *
 
 static PetscErrorCode time_stages(mac_domain *d, mac_system *y, double *best)
 {
-  particles *p = d->particles[0];
+  particles *p = d->bodies.particles[0];
   double     t[N_STAGES + 1];
 
   PetscFunctionBeginUser;

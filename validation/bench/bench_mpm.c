@@ -65,7 +65,7 @@ static PetscErrorCode make_bed(int64_t n, mpm_kernel kernel, const material *m, 
 static PetscErrorCode time_stages(mpm_domain *d, double *best)
 {
   body          *b = &d->base;
-  particles *p = d->particles[0];
+  particles *p = d->bodies.particles[0];
   step_verdict   verdict = {STEP_OK, NULL, -1};
   int64_t        n;
   double        *v, *y, *z, t[N_STAGES + 1];
@@ -78,7 +78,7 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
   PetscCall(b->ops->velocity(b, v));
   for (int64_t i = 0; i < 3 * n; ++i) v[i] += 0.01 * random_u01(2, (uint64_t)i, 0);
   t[0] = timer_now();
-  PetscCall(mpm_grid_build(d->grid, 1, d->particles, d->names, &verdict));
+  PetscCall(mpm_grid_build(d->grid, 1, d->bodies.particles, d->bodies.names, &verdict));
   t[1] = timer_now();
   /* every 50th particle goes to another cell */
   int32_t *order;
@@ -88,22 +88,22 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
   particles_permute(p, order);
   memory_free(&order);
   const double start = timer_now();
-  PetscCall(mpm_grid_build(d->grid, 1, d->particles, d->names, &verdict));
+  PetscCall(mpm_grid_build(d->grid, 1, d->bodies.particles, d->bodies.names, &verdict));
   t[2] = timer_now();
   best[SORT_MOVED] = fmin(best[SORT_MOVED], t[2] - start);
-  PetscCall(mpm_transfer_to_grid(d->grid, d->particles, d->transfer));
+  PetscCall(mpm_transfer_to_grid(d->grid, d->bodies.particles, d->transfer));
   t[3] = timer_now();
-  mpm_transfer_to_particles(d->grid, d->particles, d->transfer, v, 0.0);
+  mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, v, 0.0);
   t[4] = timer_now();
-  PetscCall(mpm_force_residual(d->grid, 1, d->particles, d->materials, d->names, 1e-3, v, y, NULL, &verdict));
+  PetscCall(mpm_force_residual(d->grid, 1, d->bodies.particles, d->bodies.materials, d->bodies.names, 1e-3, v, y, NULL, &verdict));
   t[5] = timer_now();
-  PetscCall(mpm_force_residual(d->grid, 1, d->particles, d->materials, d->names, 1e-3, v, y, &d->tangent, &verdict));
+  PetscCall(mpm_force_residual(d->grid, 1, d->bodies.particles, d->bodies.materials, d->bodies.names, 1e-3, v, y, &d->tangent, &verdict));
   t[6] = timer_now();
-  PetscCall(mpm_force_product(d->grid, d->particles, &d->tangent, false, v, y));
+  PetscCall(mpm_force_product(d->grid, d->bodies.particles, &d->tangent, false, v, y));
   t[7] = timer_now();
-  PetscCall(mpm_force_product(d->grid, d->particles, &d->tangent, true, v, y));
+  PetscCall(mpm_force_product(d->grid, d->bodies.particles, &d->tangent, true, v, y));
   t[8] = timer_now();
-  PetscCall(mpm_force_block_diagonal(d->grid, d->particles, &d->tangent, z));
+  PetscCall(mpm_force_block_diagonal(d->grid, d->bodies.particles, &d->tangent, z));
   t[9] = timer_now();
   PetscCheck(verdict.code == STEP_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the benchmark's bed is not healthy: %s", step_code_text(verdict.code));
   /* Triad over the arrays of the particles, together larger than the caches: C, which the next G2P overwrites, from F, x and v. */
@@ -142,7 +142,7 @@ static PetscErrorCode run(int64_t n, int repeats)
         PetscCall(time_stages(d, best[k]));
       }
     mpm_domain_memory(d, &state, &work);
-    const double fill = (double)d->particles[0]->n / (double)(d->particles[0]->n_groups * LANES);
+    const double fill = (double)d->bodies.particles[0]->n / (double)(d->bodies.particles[0]->n_groups * LANES);
     printf("%s kernel, %lld particles, %lld nodes, %d lanes %.0f %% full; %.0f B/particle state, %.0f B/particle solver\n",
            c ? "cubic" : "quadratic", (long long)n, (long long)d->grid->n_dofs, LANES, 100.0 * fill, state, work);
     printf("  %-18s %21s %27s %9s\n", "", "1 thread", max == 2 ? "2 threads" : "all threads", "speed-up");

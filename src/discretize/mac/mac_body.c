@@ -115,8 +115,8 @@ static const double FILLED = 0.75;
 
 static double least_filled(const mac_domain *d, int b)
 {
-  const particles *p = d->particles[b];
-  return p->n > 0 ? FILLED * d->materials[b]->density * pow(d->state.grid.h, 3) / p->mass[0] : INFINITY;
+  const particles *p = d->bodies.particles[b];
+  return p->n > 0 ? FILLED * d->bodies.materials[b]->density * pow(d->state.grid.h, 3) / p->mass[0] : INFINITY;
 }
 
 static int64_t cell_of(const mac_grid *g, const particles *p, int64_t i)
@@ -136,20 +136,20 @@ static PetscErrorCode count_overlaps(const mac_domain *d, int pair[2], int64_t *
 
   PetscFunctionBegin;
   *n_cells = 0;
-  for (int b = 0; b < d->n_bodies; ++b) n += d->particles[b]->n;
+  for (int b = 0; b < d->bodies.n; ++b) n += d->bodies.particles[b]->n;
   PetscCall(memory_alloc("cells of particles", n, sizeof *key, &key));
   PetscCall(memory_alloc("cells of particles", n, sizeof *order, &order));
   PetscCall(memory_alloc("cells of particles", n, sizeof *owner, &owner));
-  PetscCall(memory_alloc("cells of particles", d->n_bodies, sizeof *count, &count));
-  for (int b = 0; b < d->n_bodies; ++b)
-    for (int64_t i = 0; i < d->particles[b]->n; ++i, ++k)
-      key[k] = (uint64_t)cell_of(&d->state.grid, d->particles[b], i), owner[k] = b;
+  PetscCall(memory_alloc("cells of particles", d->bodies.n, sizeof *count, &count));
+  for (int b = 0; b < d->bodies.n; ++b)
+    for (int64_t i = 0; i < d->bodies.particles[b]->n; ++i, ++k)
+      key[k] = (uint64_t)cell_of(&d->state.grid, d->bodies.particles[b], i), owner[k] = b;
   PetscCall(sort_keys(n, 62, key, order));
   for (int64_t i = 0, end; i < n; i = end) {
     int filled[2] = {-1, -1}, n_filled = 0;
-    for (int b = 0; b < d->n_bodies; ++b) count[b] = 0.0;
+    for (int b = 0; b < d->bodies.n; ++b) count[b] = 0.0;
     for (end = i; end < n && key[end] == key[i]; ++end) ++count[owner[order[end]]];
-    for (int b = 0; b < d->n_bodies; ++b)
+    for (int b = 0; b < d->bodies.n; ++b)
       if (count[b] >= least_filled(d, b) && n_filled < 2) filled[n_filled++] = b;
     if (n_filled < 2 || (*n_cells > 0 && (filled[0] != pair[0] || filled[1] != pair[1]))) continue;
     pair[0] = filled[0], pair[1] = filled[1];
@@ -176,11 +176,11 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
     diagnostics_add(
         d, world->job->mark, "bodies",
         "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
-        w->domain->names[pair[0]], w->domain->names[pair[1]], (long long)n_cells);
+        w->domain->bodies.names[pair[0]], w->domain->bodies.names[pair[1]], (long long)n_cells);
   if (world->keeps_origins && mac_domain_has_source(w->domain))
     diagnostics_add(d, node->mark, "mac", "initial positions (expected) cannot be used with pour");
   if (world->keeps_origins && !diagnostics_count(d))
-    PetscCall(particle_origins_create(w->domain->n_bodies, w->domain->particles, &w->origins));
+    PetscCall(particle_origins_create(w->domain->bodies.n, w->domain->bodies.particles, &w->origins));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

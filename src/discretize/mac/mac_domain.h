@@ -26,7 +26,6 @@ PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], 
 void           mac_domain_destroy(mac_domain **d);
 /* `name` and `m` (which flows) are borrowed and must outlive the domain; *index in order of adding. */
 PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
-PetscErrorCode mac_domain_emit(mac_domain *d, int index, const particle_seed *seed);
 /* See particle_source.h; takes *spout. */
 PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout);
 bool           mac_domain_has_source(const mac_domain *d);

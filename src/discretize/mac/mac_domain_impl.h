@@ -5,13 +5,7 @@
 #include <string.h>
 #include "discretize/mac/mac_correction.h"
 #include "discretize/mac/mac_domain.h"
-
-typedef struct {
-  body             base;
-  mac_domain      *domain;
-  int              index;
-  particle_source *source; /* NULL: none */
-} mac_facade;
+#include "discretize/particles/particle_bodies.h"
 
 /* What a body's particles saw of the grid as the last step ended, for frames. */
 typedef struct {
@@ -27,13 +21,8 @@ struct mac_domain {
   mac_state          state;
   int64_t           *n; /* [n_bodies], and */
   double *(*x)[3];      /* positions: what the state shows of the particles */
-  int              n_bodies;
-  particles      **particles;
-  mac_facade     **facade;
-  const material **materials; /* borrowed */
-  const char     **names;     /* borrowed */
-  mac_seen        *seen;
-  int64_t          next_id;
+  particle_bodies    bodies;
+  mac_seen          *seen; /* [n_bodies] */
   /* Of the current step. */
   double         dt;
   bool           is_laid_out;
@@ -55,7 +44,8 @@ struct mac_domain {
  * centres. */
 enum { MAC_TILE_DOUBLES = 7 * MAC_TILE };
 
-extern const body_ops mac_domain_ops, mac_facade_ops;
+extern const body_ops             mac_domain_ops, mac_facade_ops;
+extern const particle_carrier_ops mac_carrier_ops;
 
 /* Grid, sorted particles, room for arrays over slots. */
 PetscErrorCode mac_layout(mac_domain *d);
@@ -71,9 +61,7 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict);
 /* Particles that left the box come back: in, round, or not at all. */
 PetscErrorCode mac_contain(mac_domain *d, int b);
 
-enum { MAC_N_SUMS = 11 };
-PetscErrorCode mac_add_totals(const mac_domain *d, int b, double *sum); /* sum [MAC_N_SUMS] += */
-void           mac_totals_from(const double *sum, const double gravity[3], body_totals *out);
+PetscErrorCode mac_add_totals(const mac_domain *d, int b, double *sum); /* sum [PARTICLE_N_SUMS] += */
 
 /* Block at offset o in -1 ... 1 per axis from block b, -1: none; wraps where periodic. */
 static inline int32_t mac_block_beside(const mac_grid *g, const int32_t b[3], const int o[3])

@@ -31,8 +31,8 @@ PetscErrorCode mac_sort_reserve(mac_domain *d, int64_t n)
 
 static bool is_inertial(const mac_domain *d)
 {
-  for (int b = 0; b < d->n_bodies; ++b)
-    if (d->materials[b]->flow->is_inertial) return true;
+  for (int b = 0; b < d->bodies.n; ++b)
+    if (d->bodies.materials[b]->flow->is_inertial) return true;
   return false;
 }
 
@@ -60,7 +60,7 @@ static PetscErrorCode reserve_slots(mac_domain *d)
 static PetscErrorCode sort_body(mac_domain *d, int b)
 {
   const mac_grid *g = &d->state.grid;
-  particles      *p = d->particles[b];
+  particles      *p = d->bodies.particles[b];
   const int64_t   n = p->n;
 
   PetscFunctionBeginUser;
@@ -85,11 +85,11 @@ static PetscErrorCode sort_body(mac_domain *d, int b)
 /* What the state shows of the particles; they may have been permuted since. */
 static void show_particles(mac_domain *d)
 {
-  for (int b = 0; b < d->n_bodies; ++b) {
-    d->n[b] = d->particles[b]->n;
-    memcpy(d->x[b], d->particles[b]->x, sizeof d->x[b]);
+  for (int b = 0; b < d->bodies.n; ++b) {
+    d->n[b] = d->bodies.particles[b]->n;
+    memcpy(d->x[b], d->bodies.particles[b]->x, sizeof d->x[b]);
   }
-  d->state.n_sets = d->n_bodies;
+  d->state.n_sets = d->bodies.n;
   d->state.n      = d->n;
   d->state.x      = (const double *const(*)[3])d->x;
 }
@@ -99,7 +99,7 @@ static PetscErrorCode reserve_tiles(mac_domain *d)
   int64_t n = 0;
 
   PetscFunctionBeginUser;
-  for (int b = 0; b < d->n_bodies; ++b)
+  for (int b = 0; b < d->bodies.n; ++b)
     for (int64_t k = 0; k < d->state.grid.n_blocks; ++k) d->tile_of[b][k] = d->start[b][k] < d->start[b][k + 1] ? (int32_t)n++ : -1;
   if (n * MAC_TILE_DOUBLES > d->tiles_capacity) {
     d->tiles_capacity = 0;
@@ -117,13 +117,13 @@ PetscErrorCode mac_layout(mac_domain *d)
   PetscFunctionBeginUser;
   timer_begin(TIMER_SORT);
   show_particles(d);
-  for (int b = 0; b < d->n_bodies; ++b) most = d->n[b] > most ? d->n[b] : most;
+  for (int b = 0; b < d->bodies.n; ++b) most = d->n[b] > most ? d->n[b] : most;
   /* Half a step, of cfl cells at most, leads to where velocities are looked up again. */
   const int reach = (int)ceil(0.5 * d->options->cfl) + 2;
   PetscCall(mac_grid_build(&s->grid, s->n_sets, s->n, s->x, reach > MAC_REACH ? reach : MAC_REACH));
   PetscCall(mac_sort_reserve(d, most));
   PetscCall(reserve_slots(d));
-  for (int b = 0; b < d->n_bodies; ++b) PetscCall(sort_body(d, b));
+  for (int b = 0; b < d->bodies.n; ++b) PetscCall(sort_body(d, b));
   PetscCall(reserve_tiles(d));
   show_particles(d);
   timer_end(TIMER_SORT);

@@ -49,7 +49,7 @@ static bool entry(const mac_placed *solid, const double from[3], const double x[
  * step, back to where it was, however thin the solid is. False: it is outside, and was not inside on its way. */
 static bool way_out(const mac_domain *d, int b, int64_t i, const mac_placed *solid, double normal[3], double *depth)
 {
-  const particles *p    = d->particles[b];
+  const particles *p    = d->bodies.particles[b];
   const double     x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, phi = mac_placed_distance(solid, x);
   double           moved[3] = {0.0, 0.0, 0.0}, from[3], before[3];
   if (i < d->seen[b].n) { /* against the solid */
@@ -90,8 +90,8 @@ static double bound_chunk(const particles *p, int64_t first, int64_t end, double
  * mac_to_particles.c. The momentum it loses is the solid's. */
 static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
 {
-  particles         *p        = d->particles[b];
-  const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->materials[b]->flow->friction,
+  particles         *p        = d->bodies.particles[b];
+  const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->bodies.materials[b]->flow->friction,
                x[3]           = {p->x[0][i], p->x[1][i], p->x[2][i]};
   double       arm[3], slip[3], change[3], turn[3];
   mac_placed_arm(solid, x, arm);
@@ -108,7 +108,7 @@ static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, 
   }
   v3_cross(turn, arm, change);
   for (int a = 0; a < 3; ++a) impulse[3 + a] -= p->mass[i] * turn[a];
-  if (i < d->seen[b].n && d->seen[b].density[i] > d->options->density_threshold * d->materials[b]->density) return;
+  if (i < d->seen[b].n && d->seen[b].density[i] > d->options->density_threshold * d->bodies.materials[b]->density) return;
   for (int q = 0; q < 3; ++q) { /* too few for a continuum: what varies along the normal is theirs alone */
     double along = 0.0;
     for (int a = 0; a < 3; ++a) along += normal[a] * p->C[3 * a + q][i];
@@ -118,7 +118,7 @@ static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, 
 
 static bool push_chunk(const mac_domain *d, int b, const mac_placed *solid, int64_t first, int64_t end, double impulse[6])
 {
-  particles   *p = d->particles[b];
+  particles   *p = d->bodies.particles[b];
   double       center[3];
   bool         has_moved = false;
   const double radius    = bound_chunk(p, first, end, center) + d->options->cfl * d->state.grid.h;
@@ -141,8 +141,8 @@ static bool push_chunk(const mac_domain *d, int b, const mac_placed *solid, int6
 static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *placed, double (*impulse)[6])
 {
   PetscFunctionBegin;
-  for (int b = 0; b < d->n_bodies && n_placed > 0; ++b) {
-    const int64_t n = d->particles[b]->n, n_chunks = (n + CHUNK - 1) / CHUNK;
+  for (int b = 0; b < d->bodies.n && n_placed > 0; ++b) {
+    const int64_t n = d->bodies.particles[b]->n, n_chunks = (n + CHUNK - 1) / CHUNK;
     double(*part)[6];
     PetscCall(memory_alloc("impulses", n_chunks * n_placed, sizeof *part, &part));
 #pragma omp parallel for schedule(dynamic, 1)
@@ -165,10 +165,10 @@ static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *pl
 static PetscErrorCode contain_all(mac_domain *d)
 {
   PetscFunctionBegin;
-  for (int b = 0; b < d->n_bodies; ++b) {
+  for (int b = 0; b < d->bodies.n; ++b) {
     PetscCall(mac_contain(d, b));
-    d->n[b] = d->particles[b]->n;
-    memcpy(d->x[b], d->particles[b]->x, sizeof d->x[b]);
+    d->n[b] = d->bodies.particles[b]->n;
+    memcpy(d->x[b], d->bodies.particles[b]->x, sizeof d->x[b]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -182,18 +182,18 @@ static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *pla
   mac_packing                   *packing;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("packing", d->n_bodies, sizeof *packing, &packing));
-  for (int b = 0; b < d->n_bodies; ++b)
-    if (d->n[b] > 0) largest = fmax(largest, d->particles[b]->mass[0] / d->materials[b]->density);
+  PetscCall(memory_alloc("packing", d->bodies.n, sizeof *packing, &packing));
+  for (int b = 0; b < d->bodies.n; ++b)
+    if (d->n[b] > 0) largest = fmax(largest, d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density);
   const double radius = fmin(o->radius * cbrt(largest), 3.0 * s->grid.h);
-  for (int b = 0; b < d->n_bodies; ++b)
-    if (d->n[b] > 0) packing[b] = mac_packing_of(d->particles[b]->mass[0] / d->materials[b]->density, radius);
+  for (int b = 0; b < d->bodies.n; ++b)
+    if (d->n[b] > 0) packing[b] = mac_packing_of(d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density, radius);
   PetscErrorCode code    = PETSC_SUCCESS;
   bool           is_done = largest == 0.0;
   for (int64_t round = 0; round < o->iterations && !code && !is_done; ++round) {
-    code = mac_grid_build(&s->grid, d->n_bodies, d->n, (const double *const(*)[3])d->x, MAC_REACH);
+    code = mac_grid_build(&s->grid, d->bodies.n, d->n, (const double *const(*)[3])d->x, MAC_REACH);
     if (!code)
-      code = mac_correction_round(&d->correction, &s->grid, d->n_bodies, d->n, (double *const(*)[3])d->x, packing, radius,
+      code = mac_correction_round(&d->correction, &s->grid, d->bodies.n, d->n, (double *const(*)[3])d->x, packing, radius,
                                   o->step * s->grid.h, n_placed, placed, &is_done);
     if (!code) code = contain_all(d);
   }

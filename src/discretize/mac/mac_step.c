@@ -6,7 +6,6 @@
 
 static mac_domain       *domain_of(body *b) { return (mac_domain *)b; }
 static const mac_domain *domain_of_const(const body *b) { return (const mac_domain *)b; }
-static const mac_facade *facade_of(const body *b) { return (const mac_facade *)b; }
 
 static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
 {
@@ -28,9 +27,9 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
 PetscErrorCode mac_reserve_seen(mac_domain *d)
 {
   PetscFunctionBeginUser;
-  for (int b = 0; b < d->n_bodies; ++b) {
+  for (int b = 0; b < d->bodies.n; ++b) {
     mac_seen     *s = &d->seen[b];
-    const int64_t n = d->particles[b]->n;
+    const int64_t n = d->bodies.particles[b]->n;
     s->n            = n;
     if (n <= s->capacity) continue;
     s->capacity = n + n / 8;
@@ -55,7 +54,7 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mac_reserve_seen(d));
   mac_to_particles(d);
-  for (int i = 0; i < d->n_bodies; ++i) PetscCall(mac_contain(d, i));
+  for (int i = 0; i < d->bodies.n; ++i) PetscCall(mac_contain(d, i));
   d->is_laid_out = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,23 +66,17 @@ static PetscErrorCode step_totals(const body *b, const double gravity[3], body_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode group_resize(void *context, int64_t n)
-{
-  mac_facade *f = context;
+static void forget(body *b) { domain_of(b)->is_laid_out = false; }
 
-  PetscFunctionBeginUser;
-  PetscCall(particles_resize(f->domain->particles[f->index], n));
-  f->domain->is_laid_out = false;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static void restored(body *b, int index) { domain_of(b)->seen[index].n = 0; }
 
 /* What the grid knew as the last step ended; before the first, and for those poured since, no pressure and the density at rest. */
-static PetscErrorCode group_refresh(void *context)
+static PetscErrorCode refresh(body *b, int index)
 {
-  mac_facade     *f    = context;
-  particles      *p    = f->domain->particles[f->index];
-  const mac_seen *s    = &f->domain->seen[f->index];
-  const double    rest = f->domain->materials[f->index]->density;
+  mac_domain     *d    = domain_of(b);
+  particles      *p    = d->bodies.particles[index];
+  const mac_seen *s    = &d->seen[index];
+  const double    rest = d->bodies.materials[index]->density;
 
   PetscFunctionBeginUser;
   PetscCall(particles_room_for_frames(p));
@@ -96,29 +89,12 @@ static PetscErrorCode group_refresh(void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode group_restored(void *context)
-{
-  mac_facade *f = context;
-
-  PetscFunctionBeginUser;
-  f->domain->next_id = particles_next_id(f->domain->particles[f->index], f->domain->next_id);
-  f->domain->seen[f->index].n = 0;
-  f->domain->is_laid_out      = false;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+const particle_carrier_ops mac_carrier_ops = {.forget = forget, .refresh = refresh, .restored = restored};
 
 static PetscErrorCode step_fields(body *b, field_table *table)
 {
-  mac_domain *d = domain_of(b);
-
   PetscFunctionBeginUser;
-  for (int i = 0; i < d->n_bodies; ++i) {
-    field_group *group;
-    PetscCall(particles_fields(d->particles[i], table, d->names[i], d->facade[i], &group));
-    group->resize   = group_resize;
-    group->refresh  = group_refresh;
-    group->restored = group_restored;
-  }
+  PetscCall(particle_bodies_fields(&domain_of(b)->bodies, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,33 +135,19 @@ const body_ops mac_domain_ops = {.kind           = "mac",
 
 static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
 {
-  const mac_facade *f               = facade_of(b);
-  double            sum[MAC_N_SUMS] = {0};
+  const particle_body *own = (const particle_body *)b;
+  double               sum[PARTICLE_N_SUMS] = {0};
 
   PetscFunctionBeginUser;
-  PetscCall(mac_add_totals(f->domain, f->index, sum));
-  mac_totals_from(sum, gravity, out);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static body *facade_carrier(const body *b) { return &facade_of(b)->domain->base; }
-
-static particles *facade_particles(const body *b) { return facade_of(b)->domain->particles[facade_of(b)->index]; }
-
-static PetscErrorCode facade_emit(body *b, double t, double dt)
-{
-  mac_facade *f = (mac_facade *)b;
-  mac_domain *d = f->domain;
-
-  PetscFunctionBeginUser;
-  if (f->source && particle_source_releases(f->source, b->name, t, dt, d->n_bodies, d->particles))
-    PetscCall(mac_domain_emit(d, f->index, &f->source->seed));
+  PetscCall(mac_add_totals(domain_of_const(own->set->carrier), own->index, sum));
+  *out = (body_totals){0};
+  particle_totals_from(sum, gravity, out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static void facade_describe(const body *b, FILE *out)
 {
-  const mac_grid *g = &facade_of(b)->domain->state.grid;
+  const mac_grid *g = &domain_of_const(particle_body_carrier(b))->state.grid;
   fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1],
           g->n[2]);
 }
@@ -193,7 +155,7 @@ static void facade_describe(const body *b, FILE *out)
 const body_ops mac_facade_ops = {.kind      = "mac",
                                  .points    = POINT_NONE,
                                  .totals    = facade_totals,
-                                 .carrier   = facade_carrier,
-                                 .particles = facade_particles,
-                                 .emit      = facade_emit,
+                                 .carrier   = particle_body_carrier,
+                                 .particles = particle_body_particles,
+                                 .emit      = particle_body_emit,
                                  .describe  = facade_describe};

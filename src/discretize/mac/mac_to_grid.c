@@ -147,7 +147,7 @@ static void add_tile(const double *tile, const int o[3], const material *m, bool
 static void store_block(mac_domain *d, int64_t block, bool is_mixed, const block_sums *s)
 {
   mac_state      *state  = &d->state;
-  const material *first  = d->materials[0];
+  const material *first  = d->bodies.materials[0];
   const double    volume = pow(state->grid.h, 3);
   for (int c = 0; c < MAC_BLOCK; ++c) {
     const int64_t slot = MAC_BLOCK * block + c;
@@ -175,9 +175,9 @@ static void sum_block(mac_domain *d, int64_t block, bool is_mixed)
   for (int q = 0; q < 27; ++q) {
     const int     o[3]   = {q / 9 - 1, q / 3 % 3 - 1, q % 3 - 1};
     const int32_t beside = mac_block_beside(g, g->block[block], o);
-    for (int b = 0; b < d->n_bodies && beside >= 0; ++b) {
+    for (int b = 0; b < d->bodies.n && beside >= 0; ++b) {
       const int32_t tile = d->tile_of[b][beside];
-      if (tile >= 0) add_tile(d->tiles + (int64_t)tile * MAC_TILE_DOUBLES, o, d->materials[b], d->state.mu_i[0], is_mixed, &s);
+      if (tile >= 0) add_tile(d->tiles + (int64_t)tile * MAC_TILE_DOUBLES, o, d->bodies.materials[b], d->state.mu_i[0], is_mixed, &s);
     }
   }
   store_block(d, block, is_mixed, &s);
@@ -192,10 +192,10 @@ PetscErrorCode mac_to_grid(mac_domain *d)
 
   PetscFunctionBeginUser;
   timer_begin(TIMER_P2G);
-  for (int b = 0; b < d->n_bodies; ++b) {
-    const particles *p     = d->particles[b];
+  for (int b = 0; b < d->bodies.n; ++b) {
+    const particles *p     = d->bodies.particles[b];
     const int32_t   *start = d->start[b];
-    is_mixed               = is_mixed || d->materials[b] != d->materials[0];
+    is_mixed               = is_mixed || d->bodies.materials[b] != d->bodies.materials[0];
     n += (double)p->n;
 #pragma omp parallel for schedule(dynamic, 4)
     for (int64_t k = 0; k < g->n_blocks; ++k) {

@@ -231,16 +231,16 @@ void mac_to_particles(mac_domain *d)
   const mac_grid *g = &d->state.grid;
   double          n = 0.0;
   timer_begin(TIMER_G2P);
-  for (int b = 0; b < d->n_bodies; ++b) {
+  for (int b = 0; b < d->bodies.n; ++b) {
     const int32_t *start = d->start[b];
     n += (double)d->n[b];
 #pragma omp parallel for schedule(dynamic, 4)
     for (int64_t k = 0; k < g->n_blocks; ++k) {
       if (start[k] == start[k + 1]) continue;
       if (d->options->transfer == MAC_APIC)
-        move_block(true, d, k, d->particles[b], &d->seen[b], start[k], start[k + 1]);
+        move_block(true, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
       else
-        move_block(false, d, k, d->particles[b], &d->seen[b], start[k], start[k + 1]);
+        move_block(false, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
     }
   }
   timer_work(TIMER_G2P, n * 200.0, n * 8.0 * (d->options->transfer == MAC_APIC ? 20 : 11));
@@ -254,7 +254,7 @@ void mac_to_particles(mac_domain *d)
 static int64_t first_too_fast(const mac_domain *d, int b, bool is_own, double limit2)
 {
   const mac_grid  *g     = &d->state.grid;
-  const particles *p     = d->particles[b];
+  const particles *p     = d->bodies.particles[b];
   const int32_t   *start = d->start[b];
   int64_t          bad   = p->n;
   if (is_own) {
@@ -292,11 +292,11 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict)
     fastest2 = v3_dot(most, most);
   }
   if (!is_own && fastest2 <= limit2) return;
-  for (int b = 0; b < d->n_bodies; ++b) {
+  for (int b = 0; b < d->bodies.n; ++b) {
     const int64_t bad = first_too_fast(d, b, is_own, limit2);
-    if (bad == d->particles[b]->n) continue;
-    *verdict = (step_verdict){isfinite(is_own ? particles_speed2(d->particles[b], bad) : fastest2) ? STEP_CFL : STEP_NOT_FINITE,
-                              d->names[b], bad};
+    if (bad == d->bodies.particles[b]->n) continue;
+    *verdict = (step_verdict){isfinite(is_own ? particles_speed2(d->bodies.particles[b], bad) : fastest2) ? STEP_CFL : STEP_NOT_FINITE,
+                              d->bodies.names[b], bad};
     return;
   }
 }
@@ -321,7 +321,7 @@ static bool is_gone(const mac_grid *g, const double x[3])
 static PetscErrorCode remove_gone(mac_domain *d, int b)
 {
   const mac_grid *g = &d->state.grid;
-  particles      *p = d->particles[b];
+  particles      *p = d->bodies.particles[b];
   void          **arrays[PARTICLES_MAX_ARRAYS + 5];
   int64_t         n_kept = 0;
 
@@ -350,7 +350,7 @@ static double spread(int64_t id, int axis)
 PetscErrorCode mac_contain(mac_domain *d, int b)
 {
   const mac_grid *g        = &d->state.grid;
-  particles      *p        = d->particles[b];
+  particles      *p        = d->bodies.particles[b];
   bool            has_open = false;
 
   PetscFunctionBeginUser;

@@ -77,7 +77,7 @@ static PetscErrorCode mpm_finish(body_world *world, diagnostics *d)
   if (w && mpm_domain_has_source(w->domain))
     diagnostics_add(d, node->mark, "mpm.body_force", "initial positions (body_force, expected) cannot be used with pour");
   if (!w || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(particle_origins_create(w->domain->n_bodies, w->domain->particles, &w->origins));
+  PetscCall(particle_origins_create(w->domain->bodies.n, w->domain->bodies.particles, &w->origins));
   if (!has_force) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(vector_field_create(texts, node, "mpm.body_force", d, &w->body_force));
   if (w->body_force) mpm_domain_set_body_force(w->domain, body_force, w);

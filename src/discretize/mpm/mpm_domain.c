@@ -2,7 +2,6 @@
 #include <stddef.h>
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/team.h"
 #include "discretize/mpm/mpm_domain_impl.h"
 
 /* ---------------------------------------------------------------- making ---------------------------------------------------------------- */
@@ -20,6 +19,7 @@ PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer trans
   d->base.ops  = &mpm_domain_ops;
   d->base.name = "mpm";
   d->transfer  = transfer;
+  d->bodies    = (particle_bodies){.carrier = &d->base, .ops = &mpm_carrier_ops, .with_affine = transfer.is_apic};
   v3_copy(d->gravity, gravity);
   PetscCall(mpm_grid_create(h, kernel, &d->grid));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -29,15 +29,7 @@ void mpm_domain_destroy(mpm_domain **out)
 {
   if (!*out) return;
   mpm_domain *d = *out;
-  for (int b = 0; b < d->n_bodies; ++b) {
-    particles_destroy(&d->particles[b]);
-    if (d->facade[b]) particle_source_destroy(&d->facade[b]->source);
-    memory_free(&d->facade[b]);
-  }
-  memory_free(&d->particles);
-  memory_free(&d->facade);
-  memory_free(&d->materials);
-  memory_free(&d->names);
+  particle_bodies_free(&d->bodies);
   memory_free(&d->acceleration);
   memory_free(&d->marks);
   mpm_walls_free(&d->walls);
@@ -53,62 +45,34 @@ void mpm_domain_destroy(mpm_domain **out)
 }
 
 body           *mpm_domain_body(mpm_domain *d) { return &d->base; }
-int             mpm_domain_n_bodies(const mpm_domain *d) { return d->n_bodies; }
-body           *mpm_domain_point_body(mpm_domain *d, int index) { return &d->facade[index]->base; }
-particles      *mpm_domain_particles(mpm_domain *d, int index) { return d->particles[index]; }
+int             mpm_domain_n_bodies(const mpm_domain *d) { return d->bodies.n; }
+body           *mpm_domain_point_body(mpm_domain *d, int index) { return &d->bodies.body[index]->base; }
+particles      *mpm_domain_particles(mpm_domain *d, int index) { return d->bodies.particles[index]; }
 const mpm_grid *mpm_domain_grid(const mpm_domain *d) { return d->grid; }
 
 PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const particle_seed *seed, int *index)
 {
-  const int n = d->n_bodies;
+  const int n = d->bodies.n;
 
   PetscFunctionBeginUser;
   PetscCheck(m->law, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: a rigid material cannot be an MPM body", name);
-  PetscCheck(m->density > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: its material needs a density", name);
-  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->particles, &d->particles));
-  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->facade, &d->facade));
-  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->materials, &d->materials));
-  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->names, &d->names));
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->acceleration, &d->acceleration));
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->marks, &d->marks));
-  d->materials[n] = m;
-  d->names[n]     = name;
-  d->facade[n]    = NULL;
-  d->marks[n]     = (material_marks){0.0, 0.0};
+  d->marks[n] = (material_marks){0.0, 0.0};
   v3_set(d->acceleration[n], 0.0, 0.0, 0.0);
-  PetscCall(particles_create(m->law, &d->particles[n]));
-  ++d->n_bodies;
-  PetscCall(memory_alloc("mpm facade", 1, sizeof **d->facade, &d->facade[n]));
-  d->facade[n]->base   = (body){.ops = &mpm_facade_ops, .name = name};
-  d->facade[n]->domain = d;
-  d->facade[n]->index  = n;
-  PetscCall(mpm_domain_emit(d, n, seed));
-  *index = n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const particle_seed *seed)
-{
-  PetscFunctionBeginUser;
-  PetscCall(particle_seed_add(seed, d->names[index], d->materials[index]->density, d->transfer.is_apic, &d->next_id, d->particles[index]));
-  d->is_laid_out = d->has_tangent = d->has_last_v = false;
+  PetscCall(particle_bodies_add(&d->bodies, &mpm_facade_ops, name, m, m->law, index));
+  PetscCall(particle_bodies_emit(&d->bodies, n, seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout)
 {
   PetscFunctionBeginUser;
-  SS_ASSERT(!d->facade[index]->source);
-  PetscCall(particle_source_create(seed, schedule, spout, &d->facade[index]->source));
+  PetscCall(particle_bodies_set_source(&d->bodies, index, seed, schedule, spout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-bool mpm_domain_has_source(const mpm_domain *d)
-{
-  for (int b = 0; b < d->n_bodies; ++b)
-    if (d->facade[b]->source) return true;
-  return false;
-}
+bool mpm_domain_has_source(const mpm_domain *d) { return particle_bodies_has_source(&d->bodies); }
 
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind)
 {
@@ -134,8 +98,8 @@ void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]) { 
 double mpm_domain_cfl_step(const mpm_domain *d)
 {
   double fastest2 = 0.0;
-  for (int b = 0; b < d->n_bodies; ++b) {
-    const particles *p = d->particles[b];
+  for (int b = 0; b < d->bodies.n; ++b) {
+    const particles *p = d->bodies.particles[b];
 #pragma omp parallel for schedule(static) reduction(max : fastest2)
     for (int64_t i = 0; i < p->n; ++i) {
       const double v2 = p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
@@ -149,9 +113,9 @@ void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
 {
   const mpm_grid *g = d->grid;
   double          n = 0.0, bytes = 0.0, solver = 0.0;
-  for (int b = 0; b < d->n_bodies; ++b) {
-    n += (double)d->particles[b]->n;
-    bytes += particles_bytes(d->particles[b]) * (double)d->particles[b]->n;
+  for (int b = 0; b < d->bodies.n; ++b) {
+    n += (double)d->bodies.particles[b]->n;
+    bytes += particles_bytes(d->bodies.particles[b]) * (double)d->bodies.particles[b]->n;
     if (b < d->tangent.n_bodies) solver += 8.0 * MPM_TANGENT * (double)d->tangent.capacity[b];
   }
   bytes += 8.0 * (double)g->keys_capacity + 4.0 * (double)(g->orders_capacity + g->order_scratch_capacity);
@@ -163,62 +127,46 @@ void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
 
 /* ---------------------------------------------------------------- sums ---------------------------------------------------------------- */
 
-/* Sums of one chunk of particles: mass, m x, m v, angular momentum, kinetic, elastic. Kinetic energy and angular momentum
- * include the affine velocity, which the grid will see: 1/2 m D |C|^2 and m D axial(C). */
-enum { SUM_MASS, SUM_X, SUM_V = 4, SUM_L = 7, SUM_KINETIC = 10, SUM_ELASTIC, N_SUMS = MPM_N_SUMS };
+typedef struct {
+  const material *material;
+  double          inertia; /* m^2, of the kernel */
+} summing;
 
-static void sum_chunk(const particles *p, const material *m, double inertia, int64_t first, int64_t n, double *sum)
+/* Kinetic energy and angular momentum include the affine velocity, which the grid will see: 1/2 m D |C|^2 and m D axial(C). */
+static void sum_batch(const summing *s, const particles *p, int64_t first, int64_t n, double *sum)
 {
   double F[9 * MATERIAL_BATCH] = {0}, state[MATERIAL_MAX_STATE * MATERIAL_BATCH] = {0}, psi[MATERIAL_BATCH];
   for (int k = 0; k < 9; ++k) memcpy(F + k * MATERIAL_BATCH, p->F[k] + first, (size_t)n * sizeof(double));
   for (int k = 0; k < p->n_state; ++k) memcpy(state + k * MATERIAL_BATCH, p->state[k] + first, (size_t)n * sizeof(double));
-  material_energy(m, n, MATERIAL_BATCH, F, state, psi);
+  material_energy(s->material, n, MATERIAL_BATCH, F, state, psi);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t at = first + i;
-    const double  mass = p->mass[at], x[3] = {p->x[0][at], p->x[1][at], p->x[2][at]}, v[3] = {p->v[0][at], p->v[1][at], p->v[2][at]};
-    const double  spin[3] = {p->C[7][at] - p->C[5][at], p->C[2][at] - p->C[6][at], p->C[3][at] - p->C[1][at]};
-    double        l[3], c2 = 0.0;
-    v3_cross(l, x, v);
+    const double  spin[3] = {s->inertia * (p->C[7][at] - p->C[5][at]), s->inertia * (p->C[2][at] - p->C[6][at]),
+                             s->inertia * (p->C[3][at] - p->C[1][at])};
+    double        c2 = 0.0;
     for (int k = 0; k < 9; ++k) c2 += p->C[k][at] * p->C[k][at];
-    sum[SUM_MASS] += mass;
-    for (int k = 0; k < 3; ++k) {
-      sum[SUM_X + k] += mass * x[k];
-      sum[SUM_V + k] += mass * v[k];
-      sum[SUM_L + k] += mass * (l[k] + inertia * spin[k]);
-    }
-    sum[SUM_KINETIC] += 0.5 * mass * (v3_dot(v, v) + inertia * c2);
-    sum[SUM_ELASTIC] += p->volume[at] * psi[i];
+    particle_sum_one(p, at, spin, s->inertia * c2, sum);
+    sum[MPM_SUM_ELASTIC] += p->volume[at] * psi[i];
   }
+}
+
+static void sum_chunk(const void *context, const particles *p, int64_t first, int64_t n, double *sum)
+{
+  for (int64_t i = 0; i < n; i += MATERIAL_BATCH)
+    sum_batch(context, p, first + i, n - i < MATERIAL_BATCH ? n - i : MATERIAL_BATCH, sum);
 }
 
 PetscErrorCode mpm_domain_add_totals(const mpm_domain *d, int b, double *sum)
 {
-  const particles *p = d->particles[b];
-  const double         inertia = d->transfer.is_apic ? kernel_inertia(d->grid->kernel, d->grid->h) : 0.0;
-  const int64_t        n_chunks = team_chunks(p->n);
-  double              *part;
+  const summing s = {d->bodies.materials[b], d->transfer.is_apic ? kernel_inertia(d->grid->kernel, d->grid->h) : 0.0};
 
   PetscFunctionBeginUser;
-  PetscCall(memory_alloc("mpm sums", n_chunks * N_SUMS, sizeof *part, &part));
-#pragma omp parallel for schedule(static)
-  for (int64_t c = 0; c < n_chunks; ++c) {
-    const int64_t end = (c + 1) * TEAM_CHUNK < p->n ? (c + 1) * TEAM_CHUNK : p->n;
-    for (int64_t i = c * TEAM_CHUNK; i < end; i += MATERIAL_BATCH)
-      sum_chunk(p, d->materials[b], inertia, i, end - i < MATERIAL_BATCH ? end - i : MATERIAL_BATCH, part + c * N_SUMS);
-  }
-  for (int64_t c = 0; c < n_chunks; ++c)
-    for (int k = 0; k < N_SUMS; ++k) sum[k] += part[c * N_SUMS + k];
-  memory_free(&part);
+  PetscCall(particle_sums_add(d->bodies.particles[b], MPM_N_SUMS, sum_chunk, &s, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void mpm_totals_from(const double *sum, const double gravity[3], body_totals *out)
 {
-  out->mass      = sum[SUM_MASS];
-  out->kinetic   = sum[SUM_KINETIC];
-  out->elastic   = sum[SUM_ELASTIC];
-  out->potential = -v3_dot(gravity, sum + SUM_X);
-  v3_copy(out->momentum, sum + SUM_V);
-  v3_copy(out->angular_momentum, sum + SUM_L);
-  v3_scale(out->center, sum[SUM_MASS] > 0.0 ? 1.0 / sum[SUM_MASS] : 0.0, sum + SUM_X);
+  particle_totals_from(sum, gravity, out);
+  out->elastic = sum[MPM_SUM_ELASTIC];
 }

@@ -26,8 +26,6 @@ body          *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the doma
 
 /* Add an MPM body; *index in order of adding. `name` and `m` are borrowed and must outlive the domain. */
 PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
-/* Between steps: more particles for a body (a source). Undeformed, without plastic history. */
-PetscErrorCode mpm_domain_emit(mpm_domain *d, int index, const particle_seed *seed);
 /* A source: the body's ops->emit adds `seed` (copied, with its x) on this schedule; see particle_source.h. At most one per body. Takes *spout. */
 PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout);
 bool           mpm_domain_has_source(const mpm_domain *d);

@@ -4,27 +4,16 @@
 #define SS_DISCRETIZE_MPM_DOMAIN_IMPL_H
 #include "discretize/mpm/mpm_domain.h"
 #include "discretize/mpm/mpm_force.h"
-
-typedef struct {
-  body        base;
-  mpm_domain *domain;
-  int         index;
-  particle_source *source; /* NULL: none */
-} mpm_facade;
+#include "discretize/particles/particle_bodies.h"
 
 struct mpm_domain {
   body             base;
   mpm_grid        *grid;
   mpm_transfer     transfer;
   double           gravity[3];
-  int              n_bodies;
-  particles      **particles;
-  mpm_facade     **facade;
-  const material **materials; /* borrowed */
-  const char     **names;     /* borrowed */
+  particle_bodies  bodies;
   double         (*acceleration)[3];
   material_marks  *marks; /* [n_bodies] of the last step */
-  int64_t          next_id;
   mpm_walls        walls;
   double           light_share; /* see mpm_light.h */
   mpm_body_force   body_force;
@@ -43,9 +32,10 @@ struct mpm_domain {
   body_follower *follower; /* light nodes of this step */
 };
 
-enum { MPM_N_SUMS = 12 };
-extern const body_ops mpm_domain_ops, mpm_facade_ops;
-PetscErrorCode        mpm_domain_add_totals(const mpm_domain *d, int b, double *sum); /* sum [MPM_N_SUMS] += */
+enum { MPM_SUM_ELASTIC = PARTICLE_N_SUMS, MPM_N_SUMS };
+extern const body_ops             mpm_domain_ops, mpm_facade_ops;
+extern const particle_carrier_ops mpm_carrier_ops;
+PetscErrorCode                    mpm_domain_add_totals(const mpm_domain *d, int b, double *sum); /* sum [MPM_N_SUMS] += */
 /* All but what only materials know. */
-void                  mpm_totals_from(const double *sum, const double gravity[3], body_totals *out);
+void                              mpm_totals_from(const double *sum, const double gravity[3], body_totals *out);
 #endif

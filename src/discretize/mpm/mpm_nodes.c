@@ -34,8 +34,8 @@ PetscErrorCode mpm_nodes_get(mpm_domain *d, int32_t (*node)[3], double *mass, do
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c    = &g->cluster[q];
     double            *tile = g->tiles + q * stride;
-    if (g->kernel == MPM_QUADRATIC) gradient_cluster(3, g, c, d->particles[c->body], tile);
-    else gradient_cluster(4, g, c, d->particles[c->body], tile);
+    if (g->kernel == MPM_QUADRATIC) gradient_cluster(3, g, c, d->bodies.particles[c->body], tile);
+    else gradient_cluster(4, g, c, d->bodies.particles[c->body], tile);
   }
   mpm_grid_reduce(g, 3, outward[0]);
   if (d->walls.n_walls > 0) mpm_walls_fold(&d->walls, g, outward[0]);

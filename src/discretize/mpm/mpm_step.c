@@ -31,10 +31,10 @@ static PetscErrorCode find_external(mpm_domain *d, double t)
 
   PetscFunctionBeginUser;
   bool has_force = d->body_force != NULL;
-  for (int i = 0; i < d->n_bodies; ++i) has_force |= v3_dot(d->acceleration[i], d->acceleration[i]) > 0.0;
+  for (int i = 0; i < d->bodies.n; ++i) has_force |= v3_dot(d->acceleration[i], d->acceleration[i]) > 0.0;
   d->has_external = has_force || d->walls.n_walls > 0;
   if (has_force)
-    PetscCall(mpm_transfer_body_force(d->grid, d->particles, (const double(*)[3])d->acceleration, d->body_force, d->body_force_context, t,
+    PetscCall(mpm_transfer_body_force(d->grid, d->bodies.particles, (const double(*)[3])d->acceleration, d->body_force, d->body_force_context, t,
                                       d->external));
   if (d->walls.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* gravity pulls on the mirror images too, so it must be folded with the rest */
@@ -51,10 +51,10 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   d->is_laid_out = d->has_tangent = d->has_last_v = d->has_external = false;
   *n_blocks      = b->n_blocks = 0;
   d->grid->leading = NULL;
-  for (int i = 0; i < d->n_bodies; ++i) mpm_walls_wrap(&d->walls, d->particles[i]);
-  PetscCall(mpm_grid_build(d->grid, d->n_bodies, d->particles, d->names, verdict));
+  for (int i = 0; i < d->bodies.n; ++i) mpm_walls_wrap(&d->walls, d->bodies.particles[i]);
+  PetscCall(mpm_grid_build(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(mpm_transfer_to_grid(d->grid, d->particles, d->transfer));
+  PetscCall(mpm_transfer_to_grid(d->grid, d->bodies.particles, d->transfer));
   PetscCall(reserve_work(d, d->grid->n_dofs));
   PetscCall(find_external(d, t + dt));
   PetscCall(mpm_walls_find(&d->walls, d->grid));
@@ -101,7 +101,7 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   SS_ASSERT(d->is_laid_out);
   d->has_last_v = false;
   if (with_tangent) d->has_tangent = false;
-  PetscCall(mpm_force_residual(d->grid, d->n_bodies, d->particles, d->materials, d->names, dt, on_all_nodes(d, v), d->internal,
+  PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, on_all_nodes(d, v), d->internal,
                                with_tangent ? &d->tangent : NULL, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->has_external)
@@ -129,7 +129,7 @@ static PetscErrorCode step_tangent(const body *b, const double *x, double *y, bo
 
   PetscFunctionBeginUser;
   SS_ASSERT(d->has_tangent);
-  PetscCall(mpm_force_product(d->grid, d->particles, &d->tangent, is_transposed, on_all_nodes(d, x), d->internal));
+  PetscCall(mpm_force_product(d->grid, d->bodies.particles, &d->tangent, is_transposed, on_all_nodes(d, x), d->internal));
   if (d->walls.n_walls > 0) mpm_walls_fold(&d->walls, g, d->internal);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < g->n_dofs; ++i)
@@ -146,7 +146,7 @@ static PetscErrorCode step_block_diagonal(const body *b, double *out)
   PetscFunctionBeginUser;
   SS_ASSERT(d->has_tangent);
   PetscCall(memory_alloc("mpm diagonal", 9 * g->n_dofs, sizeof *sum, &sum));
-  PetscCall(mpm_force_block_diagonal(d->grid, d->particles, &d->tangent, sum));
+  PetscCall(mpm_force_block_diagonal(d->grid, d->bodies.particles, &d->tangent, sum));
   for (int64_t q = 0; q < d->walls.n_ghosts; ++q) {
     const mpm_ghost *ghost = &d->walls.ghost[q];
     for (int k = 0; k < 9; ++k) sum[9 * (int64_t)ghost->image + k] += ghost->sign[k / 3] * ghost->sign[k % 3] * sum[9 * (int64_t)ghost->dof + k];
@@ -178,7 +178,7 @@ static PetscErrorCode step_assemble(const body *b, const block_rows *H)
 
   PetscFunctionBeginUser;
   SS_ASSERT(d->has_tangent);
-  PetscCall(mpm_assemble(d->grid, d->n_bodies, d->particles, &d->tangent, &d->walls, b->first_block, H));
+  PetscCall(mpm_assemble(d->grid, d->bodies.n, d->bodies.particles, &d->tangent, &d->walls, b->first_block, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,7 +188,7 @@ static bool step_relinearise(body *b, const double *v)
 {
   mpm_domain *d            = domain_of(b);
   bool        has_rotation = false;
-  for (int i = 0; i < d->n_bodies; ++i) has_rotation |= d->materials[i]->law->step && d->materials[i]->law->step->has_rotation;
+  for (int i = 0; i < d->bodies.n; ++i) has_rotation |= d->bodies.materials[i]->law->step && d->bodies.materials[i]->law->step->has_rotation;
   if (!has_rotation) return false;
   memcpy(d->leading, on_all_nodes(d, v), (size_t)(3 * d->grid->n_dofs) * sizeof *v);
   d->grid->leading = d->leading;
@@ -204,18 +204,18 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
   PetscFunctionBeginUser;
   SS_ASSERT(d->is_laid_out);
   const double *u = on_all_nodes(d, v);
-  mpm_transfer_check_cfl(d->grid, d->n_bodies, d->particles, d->names, u, d->dt, verdict);
+  mpm_transfer_check_cfl(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, u, d->dt, verdict);
   /* Particles are only ever changed if all of them can be: a residual at this very v has shown that, or one does now. */
   if (verdict->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
-    PetscCall(mpm_force_residual(d->grid, d->n_bodies, d->particles, d->materials, d->names, d->dt, u, d->internal, NULL, verdict));
+    PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal, NULL, verdict));
   bool may_refuse = false;
-  for (int i = 0; i < d->n_bodies; ++i) may_refuse |= material_may_refuse(d->materials[i]);
+  for (int i = 0; i < d->bodies.n; ++i) may_refuse |= material_may_refuse(d->bodies.materials[i]);
   if (may_refuse && verdict->code == STEP_OK)
-    PetscCall(mpm_force_check(d->grid, d->particles, d->materials, d->names, d->dt, u, verdict));
+    PetscCall(mpm_force_check(d->grid, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < d->n_bodies; ++i) d->marks[i] = (material_marks){0.0, 0.0};
-  mpm_force_advance(d->grid, d->particles, d->materials, d->dt, u, d->marks);
-  mpm_transfer_to_particles(d->grid, d->particles, d->transfer, u, d->dt);
+  for (int i = 0; i < d->bodies.n; ++i) d->marks[i] = (material_marks){0.0, 0.0};
+  mpm_force_advance(d->grid, d->bodies.particles, d->bodies.materials, d->dt, u, d->marks);
+  mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, u, d->dt);
   d->is_laid_out = d->has_tangent = d->has_last_v = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -227,7 +227,7 @@ static PetscErrorCode step_totals(const body *b, const double gravity[3], body_t
 
   PetscFunctionBeginUser;
   *out = (body_totals){0};
-  for (int i = 0; i < d->n_bodies; ++i) {
+  for (int i = 0; i < d->bodies.n; ++i) {
     PetscCall(mpm_domain_add_totals(d, i, sum));
     out->overshoot = fmax(out->overshoot, d->marks[i].overshoot), out->turn = fmax(out->turn, d->marks[i].turn);
   }
@@ -235,45 +235,27 @@ static PetscErrorCode step_totals(const body *b, const double gravity[3], body_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode group_resize(void *context, int64_t n)
+static void forget(body *b)
 {
-  mpm_facade *f = context;
+  mpm_domain *d  = domain_of(b);
+  d->is_laid_out = d->has_tangent = d->has_last_v = false;
+}
+
+static PetscErrorCode refresh(body *b, int index)
+{
+  const mpm_domain *d = domain_of_const(b);
 
   PetscFunctionBeginUser;
-  PetscCall(particles_resize(f->domain->particles[f->index], n));
-  f->domain->is_laid_out = false;
+  PetscCall(mpm_derive(d->bodies.particles[index], d->bodies.materials[index]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static PetscErrorCode group_refresh(void *context)
-{
-  mpm_facade *f = context;
 
-  PetscFunctionBeginUser;
-  PetscCall(mpm_derive(f->domain->particles[f->index], f->domain->materials[f->index]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-static PetscErrorCode group_restored(void *context)
-{
-  mpm_facade *f = context;
-
-  PetscFunctionBeginUser;
-  f->domain->next_id = particles_next_id(f->domain->particles[f->index], f->domain->next_id);
-  f->domain->is_laid_out = f->domain->has_tangent = f->domain->has_last_v = false;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+const particle_carrier_ops mpm_carrier_ops = {.forget = forget, .refresh = refresh};
 
 static PetscErrorCode step_fields(body *b, field_table *table)
 {
-  mpm_domain *d = domain_of(b);
-
   PetscFunctionBeginUser;
-  for (int i = 0; i < d->n_bodies; ++i) {
-    field_group *group;
-    PetscCall(particles_fields(d->particles[i], table, d->names[i], d->facade[i], &group));
-    group->resize   = group_resize;
-    group->refresh  = group_refresh;
-    group->restored = group_restored;
-  }
+  PetscCall(particle_bodies_fields(&domain_of(b)->bodies, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
