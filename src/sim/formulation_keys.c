@@ -98,6 +98,7 @@ static const key_part hybrid_parts[] = {
 #define LAGRANGIAN(k) "solver.flow.augmented_lagrangian." k
 static const key_part flow_parts[] = {
   {"mac.flip", "mac.transfer", "pic_flip"},
+  {"mac.hourglass", "mac.arrangement", "colocated"},
   {"mac.ghost_fraction", "mac.fractions", "auto ghost area"},
   {"mac.position_correction.radius", "mac.position_correction.iterations", "!0"},
   {"mac.position_correction.step", "mac.position_correction.iterations", "!0"},

@@ -146,6 +146,14 @@ static const key_spec mac_keys[] = {
      .help = "shear stress on edges is the mean of the cells around. normalized: but for what lies beyond walls, and these hold "
              "with all the friction of what lies on them; "
              "plain: of all four, as published, which halves friction at walls"},
+    {.name     = "hourglass",
+     .type     = KEY_REAL,
+     .offset   = offsetof(mac_options, hourglass),
+     .fallback = "0.1",
+     .min      = 0,
+     .max      = 1,
+     .help     = "of colocated stress: velocities that alternate from cell to cell, which it does not feel, are held by a friction of "
+                 "their own, at most this share of the material's; 0: they are not, as published"},
     {.name     = "density_threshold",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, density_threshold),

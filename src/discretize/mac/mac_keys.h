@@ -48,6 +48,7 @@ typedef struct mac_options {
   int              arrangement;      /* system: mac_arrangement */
   int              basis;            /* system: mac_basis */
   int              edge_weights;     /* system: mac_edge_weights, of the transfer T of shear to edges; normalized: also mac_wall.c */
+  double           hourglass;        /* formulation: see mac_hourglass.h */
   double           density_threshold;/* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
   double           density_floor;    /* system: rho of faces counts as at least this share of rho0 */
   double           face_fill;        /* system: least W_L of an unknown face */

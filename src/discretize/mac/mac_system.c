@@ -23,6 +23,7 @@ void mac_system_destroy(mac_system *y)
   for (int a = 0; a < 3; ++a) {
     memory_free(&y->face_of[a]), memory_free(&y->edge_weight[a]), memory_free(&y->block_count[a]);
     memory_free(&y->layer[a]), memory_free(&y->mass[a]), memory_free(&y->left[a]);
+    memory_free(&y->hourglass[0][a]), memory_free(&y->hourglass[1][a]);
   }
   mac_weights_destroy(&y->weights);
   mac_bins_destroy(&y->bins);

@@ -13,6 +13,7 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "discretize/mac/mac_domain.h"
+#include "discretize/mac/mac_hourglass.h"
 #include "discretize/mac/mac_memory.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/formulation.h"
@@ -94,7 +95,9 @@ static PetscErrorCode set_up(monolith *m, monolith_step *p)
   PetscCall(memory_alloc("forces on bodies", m->bodies.n, sizeof *p->wrench, &p->wrench));
   PetscCall(memory_alloc("moves of bodies", m->bodies.n, sizeof *p->move, &p->move));
   if (m->domain) {
-    mac_memory_guess(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier);
+    const mac_grid *grid = &mac_domain_state(m->domain)->grid;
+    mac_memory_guess(m->memory, grid, &m->system, f->x.p, f->x.s, f->x.multiplier);
+    PetscCall(mac_hourglass_hold(grid, &m->system, m->layout.scene->job->mac->hourglass, f->x.p));
     if (mac_domain_state(m->domain)->mu_i[0]) {
       PetscCall(monolith_rheology_create(&m->system, mac_domain_state(m->domain), &p->rheology));
       f->problem.update_alpha = monolith_rheology_alpha, f->problem.alpha_context = &p->rheology;
