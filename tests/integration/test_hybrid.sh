@@ -6,6 +6,8 @@ runs_alike_on_threads "$job"
 resumes_from_everywhere cut push
 whole_column cone_violation | awk '$1 > 1e-12 { bad = 1 } END { exit bad }' || fail "an impulse leaves its cone"
 pass "no impulse leaves its cone"
+whole_column newton_iterations | awk '{ n += $1 } END { exit !(NR > 10 && n < 10 * NR) }' || fail "sand, or cloth beside it, takes Newton's method ten iterations a step: are tangents exact where they may be?"
+pass "Newton's method makes use of exact tangents"
 apart() { # RUN WHAT
   awk -F, 'NR > 1 && $3 != 0 { bad = 1 } END { exit bad || NR < 10 }' "$1/measure/cut.csv" || fail "$2: surfaces cut each other"
 }

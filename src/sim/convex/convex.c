@@ -269,7 +269,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
     PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
-    PetscCall(step_motion_create(&f->layout, &p->unknowns, &(step_motion_options){options_of(p->c)->linear, true}, &p->J, &p->motion));
+    PetscCall(step_motion_create(&f->layout, &p->unknowns, &(step_motion_options){options_of(p->c)->linear, true, NULL}, &p->J, &p->motion));
     PetscCall(move_freely(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     if (step_contacts_size(&f->contacts) + p->constraints.n > 0) PetscCall(add_impulses(p, verdict, report));

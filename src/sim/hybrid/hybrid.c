@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
+#include "discretize/fem/tetrahedra.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/hybrid/hybrid_check.h"
 #include "sim/hybrid/hybrid_contact.h"
@@ -29,6 +30,7 @@ typedef struct {
   hybrid_momentum momentum;
   double         *v_free; /* [n_blocks][3] */
   int64_t         capacity;
+  bool           *tries_exact; /* [n_systems] see step_motion_options: not of cloth, whose tangent is indefinite wherever it is wrinkled */
 } hybrid;
 
 /* What one step needs, from its begin to its end. */
@@ -58,7 +60,7 @@ static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_repor
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
   PetscCall(step_unknowns_create(l, &p->unknowns));
-  PetscCall(step_motion_create(l, &p->unknowns, &(step_motion_options){options_of(p->h)->linear, false}, NULL, &p->motion));
+  PetscCall(step_motion_create(l, &p->unknowns, &(step_motion_options){options_of(p->h)->linear, false, p->h->tries_exact}, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, verdict, report));
   step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
   PetscCall(step_layout_follow(l));
@@ -172,7 +174,7 @@ static void hybrid_destroy(formulation *f)
   step_record_destroy(&h->record);
   hybrid_contact_destroy(&h->contact);
   hybrid_momentum_destroy(&h->momentum);
-  memory_free(&h->v_free);
+  memory_free(&h->v_free), memory_free(&h->tries_exact);
 }
 
 static PetscErrorCode hybrid_create(scene *s, formulation *f)
@@ -181,8 +183,11 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
   PetscFunctionBegin;
   step_record_attach(&h->record, f);
   PetscCall(step_layout_create(s, &h->layout));
-  for (int i = 0; i < s->n_systems; ++i)
-    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
+  PetscCall(memory_alloc("systems", s->n_systems, sizeof *h->tries_exact, &h->tries_exact));
+  for (int i = 0; i < s->n_systems; ++i) {
+    const nodal_body *nodal = nodal_body_of(s->systems[i]);
+    h->tries_exact[i]       = !nodal || tetrahedra_of(nodal);
+  }
   PetscCall(hybrid_contact_create(s, &h->contact));
   PetscCall(hybrid_momentum_create(s, &h->momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
