@@ -385,6 +385,10 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     if (verdict->code != STEP_OK && last < INFINITY) break; /* what was looked for was not there to be found */
     if (is_end && is_complete) break;
     const bool is_off = k + 1 < o->max_iterations && (last > -OFF * first || (k > 0 && last < OFF * first));
+    if (!is_off && !is_complete && k + 1 >= o->max_iterations && o->max_iterations > 1) { /* contacts without end: it flies apart */
+      *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(&e->frame.layout, p->full), -1};
+      break;
+    }
     if (is_off || !is_complete) {
       if (is_off) PetscCall(search_the_way(e, p, first, last, verdict, report));
       else PetscCall(start_again(e, p, o->max_iterations == 1, verdict, report));
