@@ -3,6 +3,7 @@
 #include "core/math3.h"
 
 static const double snap            = 1e-9; /* weights below are 0 */
+static const double flat            = 1e-6; /* sine of an angle at an edge or vertex that is none */
 static const double sweep_tolerance = 1e-6; /* of the longest edge */
 /* Sine by which a surface may rise beside a vertex that touches: much, since where a dent fits a bump all around rises, by half
  * an edge over the bump's radius. What lies beside a vertex in the same plane is at a right angle. */
@@ -96,14 +97,40 @@ static bool owns_corner(const surface_contact *c, const double *x, int32_t t, in
   return true;
 }
 
-/* The feature of t that weights are on, and the normal there that tells in from out; false if it belongs to another triangle, or
+/* Does triangle t lie in the plane of unit normal n? */
+static bool is_in_plane(const surface_contact *c, const double *x, int32_t t, const double n[3])
+{
+  double a[9], m[3], sine[3];
+  surface_corners(c, x, t, a);
+  if (!surface_face_normal(a, m)) return true;
+  v3_cross(sine, m, n);
+  return v3_dot(m, n) > 0.0 && v3_dot(sine, sine) <= flat * flat;
+}
+
+/* Does all around a vertex lie in the plane of unit normal n? Not at a border, beside which there is nothing. */
+static bool is_flat_around(const surface_contact *c, const double *x, int32_t vertex, const double n[3])
+{
+  const triangle_topology *o = c->topology;
+  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k) {
+    const int32_t t  = o->fan[k];
+    const int     at = triangle_topology_corner(o, t, vertex);
+    if (!is_in_plane(c, x, t, n)) return false;
+    for (int i = 1; i < 3; ++i)
+      if (o->neighbor[3 * (int64_t)t + (at + i) % 3] < 0) return false;
+  }
+  return true;
+}
+
+/* The feature of t that weights are on, the normal there that tells in from out, and whether all that meets there lies in one
+ * plane: then that is the normal, wherever within rounding of the feature a point is. False if it belongs to another triangle, or
  * is no minimum. */
 static bool feature_of(const surface_contact *c, const double *x, int32_t t, const double a[9], const double w[3],
-                       const double p[3], int32_t *feature, double normal[3])
+                       const double p[3], int32_t *feature, double normal[3], bool *is_flat)
 {
   const triangle_topology *o    = c->topology;
   const int                zero = (w[0] == 0.0) + (w[1] == 0.0) + (w[2] == 0.0);
   *feature                      = t;
+  *is_flat                      = zero == 0;
   if (!surface_face_normal(a, normal)) return false;
   if (zero == 0) return true;
   if (zero == 1) {
@@ -113,14 +140,17 @@ static bool feature_of(const surface_contact *c, const double *x, int32_t t, con
     if (!owns_side(c, x, t, i, p)) return false;
     *feature = (int32_t)o->n_triangles + o->side_edge[3 * (int64_t)t + i];
     if (other < 0) return true;
+    *is_flat = is_in_plane(c, x, other, normal);
     surface_corners(c, x, other, b);
     if (surface_face_normal(b, m)) v3_add(normal, normal, m);
     return true;
   }
-  const int i = w[0] == 1.0 ? 0 : w[1] == 1.0 ? 1 : 2;
+  const int     i      = w[0] == 1.0 ? 0 : w[1] == 1.0 ? 1 : 2;
+  const int32_t vertex = o->tri[3 * (int64_t)t + i];
   if (!owns_corner(c, x, t, i, p)) return false;
-  *feature = (int32_t)(o->n_triangles + o->n_edges) + o->tri[3 * (int64_t)t + i];
-  surface_vertex_normal(c, x, o->tri[3 * (int64_t)t + i], normal);
+  *feature = (int32_t)(o->n_triangles + o->n_edges) + vertex;
+  *is_flat = is_flat_around(c, x, vertex, normal);
+  surface_vertex_normal(c, x, vertex, normal);
   return true;
 }
 
@@ -144,6 +174,17 @@ static bool is_own(const surface_contact *c, int32_t vertex, int32_t t, const do
   return !surface_has_folded(c, 1, &vertex, &one, 3, c->topology->tri + 3 * (int64_t)t, w, distance);
 }
 
+static double longest_side(const double a[9])
+{
+  double most = 0.0;
+  for (int k = 0; k < 3; ++k) {
+    double e[3];
+    v3_sub(e, a + 3 * ((k + 1) % 3), a + 3 * k);
+    most = fmax(most, v3_norm(e));
+  }
+  return most;
+}
+
 /* Where the outside is, as far as one of the two knows: against it, they are in each other. */
 static void outside(const surface_contact *c, int32_t vertex, int32_t t, const double surface_normal[3], const double between[3],
                     double out[3])
@@ -163,15 +204,16 @@ static bool touches(const surface_contact *c, int32_t point, int32_t t, surface_
   const double  radius = c->radius[point], skin = surface_point_skin(c, point, t), *p = surface_at(c->x0, vertex);
   double        a[9], own[3], between[3], outwards[3];
   surface_nearest near;
+  bool            is_flat;
   surface_corners(c, c->x0, t, a);
   surface_nearest_on(a, p, &near);
   if (!(near.distance < radius + skin + c->margin) || is_own(c, vertex, t, near.w, near.distance)) return false;
   *out = (surface_spot){.kind = SURFACE_POINT, .first = point, .second = t};
-  if (!feature_of(c, c->x0, t, a, near.w, p, &out->feature, own)) return false;
+  if (!feature_of(c, c->x0, t, a, near.w, p, &out->feature, own, &is_flat)) return false;
   v3_sub(between, p, near.x);
   outside(c, vertex, t, own, between, outwards);
   const double side = v3_dot(between, outwards) < 0.0 ? -1.0 : 1.0;
-  if (out->feature == t || !(near.distance > 1e-9 * c->skin / SURFACE_SKIN))
+  if (is_flat || !(near.distance > 2.0 * snap * longest_side(a))) /* the difference of two places that rounding keeps apart says nothing */
     v3_scale(out->normal, (v3_dot(own, outwards) < 0.0 ? -1.0 : 1.0) / v3_norm(own), own);
   else
     v3_scale(out->normal, side / near.distance, between);

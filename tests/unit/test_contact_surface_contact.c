@@ -116,6 +116,29 @@ static bool edge_is_of(int32_t edge, int32_t body)
 
 /* ---- closed forms ---- */
 
+/* Corners of a small box upon the diagonal between two triangles of a flat side, as far from it as rounding or a little more: they
+ * lie on the side, whatever triangle or edge is theirs. */
+static void beside_a_flat_edge(void **unused)
+{
+  (void)unused;
+  const double small[3] = {0.01, 0.01, 0.01}, large[3] = {2, 2, 1}, up[3] = {0, 0, 1};
+  for (int k = -60; k <= 60; ++k) {
+    const double aside = (k < 0 ? -1.0 : 1.0) * pow(10.0, -13.0 + 0.1 * abs(k)), place[3] = {0.31 + aside, -0.31 + aside, 1.01};
+    clear();
+    add_box(large, NULL, NULL);
+    const int32_t top = add_box(small, NULL, place);
+    const int64_t n   = find(false, 0.001, found);
+    int           n_points = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      if (found[i].kind != SURFACE_POINT || S.body[S.point[found[i].first]] != top) continue;
+      ++n_points;
+      assert_close(v3_dot(found[i].normal, up), 1.0, 1e-12);
+      assert_close(found[i].gap, 0.0, 1e-9 * 4.0);
+    }
+    assert_int_equal(n_points, 4);
+  }
+}
+
 /* A small box upon a large one: its four corners; shifted over the border, two corners and where edges cross; deep or apart
  * within the margin. */
 static void box_on_box(void **unused)
@@ -510,7 +533,7 @@ static void threads_do_not_matter(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
+TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
           cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(sheets_face_to_face),
           cmocka_unit_test(points_thrown), cmocka_unit_test(edges_thrown), cmocka_unit_test(folded_sheet),
           cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism),
