@@ -66,7 +66,7 @@ static const key_spec run_keys[] = {
 static const key_table run_table = {.name = "runs", .size = sizeof(case_run), .keys = run_keys, .help = "Variants of the case."};
 static const key_spec  check_keys[] = {
   {.name = "name", .type = KEY_STRING, .offset = offsetof(case_check, name), .help = "of this number"},
-  {.name = "run", .type = KEY_STRING, .offset = offsetof(case_check, run), .fallback = "", .help = "which run; the first if not given"},
+  {.name = "run", .type = KEY_STRING, .offset = offsetof(case_check, run), .fallback = "", .help = "which run; the first if not given; all: the largest of all runs"},
   {.name = "series", .type = KEY_STRING, .offset = offsetof(case_check, series), .fallback = "", .help = "measure name or history.COLUMN"},
   {.name = "compute", .type = KEY_STRING, .offset = offsetof(case_check, compute), .fallback = "", .help = "expression of earlier names, instead of a series"},
   {.name = "note", .type = KEY_STRING, .offset = offsetof(case_check, note), .fallback = "", .help = "for the reader of the table"},
@@ -302,6 +302,38 @@ static bool judge(const case_check *c, double value, char *expected, size_t size
   return is_good;
 }
 
+/* The number that one run's series comes to; NaN, and why, where it has none. */
+static double measured(const case_reference *r, const case_check *c, const char *out, int i_run)
+{
+  char        path[4400];
+  const char *column = c->series;
+  double      value  = NAN;
+  series      s;
+  if (strncmp(column, "history.", 8) == 0) {
+    column += 8;
+    snprintf(path, sizeof path, "%s/%s/history.csv", out, r->runs.item[i_run].name);
+  } else {
+    snprintf(path, sizeof path, "%s/%s/measure/%s.csv", out, r->runs.item[i_run].name, column);
+  }
+  if (series_read(path, column, &s)) value = reduce(&s, c);
+  else fprintf(stderr, "%s.%s: no series %s in %s\n", r->id, c->name, c->series, path);
+  free(s.t);
+  free(s.y);
+  return value;
+}
+
+/* The largest of all runs, which *worst had; NaN if one has none. */
+static double measured_in_all(const case_reference *r, const case_check *c, const char *out, int *worst)
+{
+  double most = -INFINITY;
+  for (int i = 0; i < r->runs.n; ++i) {
+    const double value = measured(r, c, out, i);
+    if (!(value <= most)) most = value, *worst = i;
+    if (isnan(value)) break;
+  }
+  return most;
+}
+
 static PetscErrorCode run_checks(const case_reference *r, const char *out, const double *seconds)
 {
   PetscFunctionBegin;
@@ -323,20 +355,11 @@ static PetscErrorCode run_checks(const case_reference *r, const char *out, const
       expression_destroy(&e);
       diagnostics_destroy(&d);
     } else {
-      while (i_run + 1 < r->runs.n && *c->run && strcmp(r->runs.item[i_run].name, c->run) != 0) ++i_run;
-      char        path[4400];
-      const char *column = c->series;
-      if (strncmp(column, "history.", 8) == 0) {
-        column += 8;
-        snprintf(path, sizeof path, "%s/%s/history.csv", out, r->runs.item[i_run].name);
-      } else {
-        snprintf(path, sizeof path, "%s/%s/measure/%s.csv", out, r->runs.item[i_run].name, column);
-      }
-      series s;
-      if (series_read(path, column, &s)) value = reduce(&s, c);
-      else fprintf(stderr, "%s.%s: no series %s in %s\n", r->id, c->name, c->series, path);
-      free(s.t);
-      free(s.y);
+      const bool is_all = strcmp(c->run, "all") == 0;
+      while (i_run < r->runs.n && *c->run && !is_all && strcmp(r->runs.item[i_run].name, c->run) != 0) ++i_run;
+      if (is_all) value = measured_in_all(r, c, out, &i_run);
+      else if (i_run < r->runs.n) value = measured(r, c, out, i_run);
+      else fprintf(stderr, "%s.%s: no run %s\n", r->id, c->name, c->run), i_run = 0;
     }
     names[n] = c->name, values[n++] = value;
     const bool has_expectation = isfinite(c->target) || isfinite(c->below) || isfinite(c->above);
