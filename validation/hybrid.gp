@@ -6,6 +6,8 @@ set output out . '/' . with . '_impulses.png'
 set xlabel 't [s]'
 set ylabel 'iterations of impulses in a step'
 set yrange [0:*]
+set offsets 0, 0, graph 0.08, 0
+set border back
 set key top left
-plot out . '/' . without . '/history.csv' using 'time [s]':'linear_iterations' with lines lc rgb '#1f77b4' title 'impulses alone', \
-     out . '/' . with . '/history.csv' using 'time [s]':'linear_iterations' with lines lc rgb '#d62728' title 'through the grid, then impulses'
+plot out . '/' . without . '/history.csv' using 'time [s]':'linear_iterations' with lines lw 2 lc rgb '#1f77b4' title 'impulses alone', \
+     out . '/' . with . '/history.csv' using 'time [s]':'linear_iterations' with lines lw 2 lc rgb '#d62728' title 'through the grid, then impulses'
