@@ -8,11 +8,13 @@
 #ifndef SS_CORE_CONSTRAINT_H
 #define SS_CORE_CONSTRAINT_H
 #include <math.h>
+#include <stdbool.h>
 
 typedef struct {
   double bias[3];            /* m/s, rad/s */
   double R[3];               /* > 0: impulses slow down by velocity / R */
   double lower[3], upper[3]; /* lower <= 0 <= upper or the like; infinite: no bound. Both 0: there is no such row */
+  bool   is_drive;           /* the first row has the gains 1/R of a drive, which hold what it drives as its mass does */
 } constraint;
 
 /* l(u); r = -dl/du; slope = -dr/du, NULL: not wanted. */

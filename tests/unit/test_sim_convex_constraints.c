@@ -118,6 +118,50 @@ static void test_with_contact(void **state)
   assert_no_leak();
 }
 
+/* |J D^-1 J^T|_F / 3 of a corner of that cube, 8 kg, on a platform that moves along z with the inertia M. */
+static double corner_on_platform(double M)
+{
+  const double m = 8.0, inertia = m * 0.2 * 0.2 / 6.0, x[3] = {0.1, 0.1, -0.1};
+  double       sum = 0.0;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double w = (i == j ? 1.0 / m + (0.03 - x[i] * x[i]) / inertia : -x[i] * x[j] / inertia) + (i == 2 && j == 2 ? 1.0 / M : 0.0);
+      sum += w * w;
+    }
+  return sqrt(sum) / 3.0;
+}
+
+/* What sticks creeps by stiction w r_T, w the contact's inverse mass. A link with a drive has, beside its mass, the gains
+ * h (h stiffness + damping), at most those of a spring of a tenth of a step, at the end of its effort, too; dry friction adds none. */
+static void test_creep_on_a_drive(void **state)
+{
+  const double h = 1e-2, M = 4.0, m = 8.0, g_T = 1.0;
+  const struct {
+    const char *joint;
+    double      inertia;
+  } is[] = {{"drive: {stiffness: 1.0e5, damping: 1.0e3}", M + h * (h * 1e5 + 1e3)},
+            {"effort: 72, drive: {stiffness: 1.0e8, damping: 1.0e3, target: \"10\"}", M * (1.0 + 400.0 * M_PI * M_PI)},
+            {"friction: 5000", M}};
+  (void)state;
+  for (int k = 0; k < 3; ++k) {
+    world w;
+    open_formulation("convex", ", convex: {tolerance: 1.0e-12, linearisations: 1, stiction: 1.0e-2, near_rigid: 2, relaxation_time: 0.03}",
+                     "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
+                     "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
+                     "  arm: {kind: articulated, material: wood, links: {a: {shape: {box: {min: [-0.2, -0.2, -0.025], max: [0.2, "
+                     "0.2, 0]}}}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1], %s}}}\n"
+                     "contact: {friction: 0.5}\n",
+                     is[k].joint, &w);
+    for (int i = 0; i < 120; ++i) step(&w);
+    const double creep = 1e-2 * corner_on_platform(is[k].inertia) * m * g_T * h / 4.0;
+    assert_int_equal(w.report.contact.n_active, 4);
+    assert_int_equal(w.report.contact.n_sliding, 0);
+    assert_close(w.report.contact.creep, creep, 1e-3 * creep);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 #define CHAIN                                                                                                                      \
   "gravity: [0.5, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n"                                                              \
   "  arm:\n    kind: articulated\n    links: {a: {mass: 2, center_of_mass: [0.2, 0, 0.1], inertia: [0.1, 0.2, 0.25, 0, 0, 0]}, "   \
@@ -166,4 +210,4 @@ static void test_agrees_with_exact(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_motor), cmocka_unit_test(test_stops), cmocka_unit_test(test_with_contact),
-          cmocka_unit_test(test_agrees_with_exact))
+          cmocka_unit_test(test_creep_on_a_drive), cmocka_unit_test(test_agrees_with_exact))

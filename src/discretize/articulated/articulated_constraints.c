@@ -84,7 +84,9 @@ static bool add_motor(articulated_body *b, int k)
                share = fmin(1.0, 1.0 / (b->dt * gain * least));
   const double pull  = share * (a->stiffness * (target - b->q[b->q_of[k]]) + a->rate_damping * rate) + force;
   b->motor[k]        = b->n_laws;
-  set_row(open_constraint(b), 0, pull / (share * gain), 1.0 / (b->dt * share * gain), -most, most);
+  constraint *c      = open_constraint(b);
+  c->is_drive        = true;
+  set_row(c, 0, pull / (share * gain), 1.0 / (b->dt * share * gain), -most, most);
   add_entry(b, 0, k, 1.0);
   return true;
 }

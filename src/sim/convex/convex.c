@@ -212,7 +212,7 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   step_frame           *f = &p->c->frame;
   convex_constraints   *c = &p->constraints;
   const size_t          n_bytes = (size_t)p->unknowns.n * sizeof *p->v_free;
-  PetscCall(convex_contacts_create(options_of(p->c), f, &p->unknowns, &p->motion.A, &p->J, c->n, &p->contacts));
+  PetscCall(convex_contacts_create(options_of(p->c), f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
   linearise_constraints(p);
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));

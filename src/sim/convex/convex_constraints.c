@@ -93,6 +93,15 @@ PetscErrorCode convex_constraints_append(const convex_constraints *c, const step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void convex_constraints_stiffen(const convex_constraints *c, const sparse_rows *J, int64_t n_contacts, double *diagonal)
+{
+  for (int64_t k = 0; k < c->n; ++k) {
+    const int64_t row = 3 * (n_contacts + k);
+    for (int64_t e = J->start[row]; e < J->start[row + 1] && c->law[k].is_drive; ++e)
+      diagonal[J->col[e]] += J->value[e] * J->value[e] / c->law[k].R[0];
+  }
+}
+
 void convex_constraints_push(const convex_constraints *c, const double *r, double *g)
 {
   for (int64_t k = 0; k < 3 * c->n; ++k)

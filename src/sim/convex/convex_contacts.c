@@ -10,7 +10,7 @@ void convex_contacts_destroy(convex_contacts *c)
   c->n = 0;
 }
 
-/* |J_a D^-1 J_a^T|_F / 3 with D the diagonal of A: how easily contact a is moved [1/kg]. */
+/* |J_a D^-1 J_a^T|_F / 3 with D the diagonal of A and of what drives add to it: how easily contact a is moved [1/kg]. */
 static double inverse_mass(const sparse_rows *J, const double *inverse, int64_t a)
 {
   double sum = 0.0;
@@ -46,7 +46,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
 }
 
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
-                                      const sparse_rows *J, int64_t n_constraints, convex_contacts *c)
+                                      const sparse_rows *J, const convex_constraints *constraints, convex_contacts *c)
 {
   const contact_jacobian *rows = &f->contacts.rows;
   double *inverse = NULL, *u0 = NULL, *still = NULL;
@@ -55,14 +55,16 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   double **three[] = {&c->known, &c->r, &c->u, &c->x, &u0};
   PetscErrorCode code = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
   for (int k = 0; k < 5 && !code; ++k)
-    code = memory_alloc("velocities of contacts", 3 * (c->n + n_constraints), sizeof(double), three[k]);
+    code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
   if (!code) code = memory_alloc("scales of contacts", 9 * c->n, sizeof *c->scale, &c->scale);
   if (!code) code = memory_alloc("inverse masses", A->n_rows, sizeof *inverse, &inverse);
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
   if (!code) {
     for (int64_t i = 0; i < A->n_rows; ++i)
       for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k)
-        if (A->col[k] == i) inverse[i] = 1.0 / A->value[k];
+        if (A->col[k] == i) inverse[i] = A->value[k];
+    convex_constraints_stiffen(constraints, J, c->n, inverse);
+    for (int64_t i = 0; i < A->n_rows; ++i) inverse[i] = 1.0 / inverse[i];
     contact_jacobian_velocity(rows, f->layout.v0, u0);
     contact_jacobian_velocity(rows, u->is_all ? still : u->known, c->known);
     make_laws(o, f, J, inverse, u0, c);

@@ -1,6 +1,7 @@
 /* Contacts of a step as potentials: their parameters, and what the law says of the answer. */
 #ifndef SS_SIM_CONVEX_CONTACTS_H
 #define SS_SIM_CONVEX_CONTACTS_H
+#include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_keys.h"
 #include "sim/step/step_frame.h"
 
@@ -12,10 +13,10 @@ typedef struct {
   double      *scale;     /* [n][9] */
 } convex_contacts;
 
-/* Of the frame's contacts, for the matrix A of the step's unknowns and their rows, the first of J; room for n_constraints. *c,
- * zeros, is filled. */
+/* Of the frame's contacts, for the matrix A of the step's unknowns and their rows, the first of J; room for the constraints behind
+ * them, whose drives hold what they drive: a contact's inverse mass is that of A with their gains. *c, zeros, is filled. */
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
-                                      const sparse_rows *J, int64_t n_constraints, convex_contacts *c);
+                                      const sparse_rows *J, const convex_constraints *constraints, convex_contacts *c);
 void           convex_contacts_destroy(convex_contacts *c);
 /* Towards Coulomb's own law: its sliding that is known, mu |x_T|, becomes a part of the normal velocity, which the law then does not
  * make up for by opening. shift [n]: that part, as it is and as it becomes. */
