@@ -20,8 +20,8 @@ void           convex_constraints_destroy(convex_constraints *c);
 void convex_constraints_linearise(const step_layout *l, const double *u, double *r, convex_constraints *c);
 /* J of contacts, and below it the rows of constraints, in the step's unknowns. */
 PetscErrorCode convex_constraints_append(const convex_constraints *c, const step_unknowns *u, sparse_rows *J);
-/* diagonal [unknowns] += gains of drives, whose rows are below the first n_contacts contacts of J, also of those at the end of their
- * effort: what contact is measured by should not change to and fro with forces. */
+/* diagonal [unknowns] += gains of drives, whose rows are below the first n_contacts contacts of J, also of those at the end of
+ * their effort: what contact is measured by should not change to and fro with forces. */
 void convex_constraints_stiffen(const convex_constraints *c, const sparse_rows *J, int64_t n_contacts, double *diagonal);
 /* g [n_full] -= full^T r, r [n][3]. */
 void convex_constraints_push(const convex_constraints *c, const double *r, double *g);

@@ -13,8 +13,8 @@ typedef struct {
   double      *scale;     /* [n][9] */
 } convex_contacts;
 
-/* Of the frame's contacts, for the matrix A of the step's unknowns and their rows, the first of J; room for the constraints behind
- * them, whose drives hold what they drive: a contact's inverse mass is that of A with their gains. *c, zeros, is filled. */
+/* Of the frame's contacts, for the matrix A of the step's unknowns and their rows, the first of J; room for the constraints
+ * behind them. A contact's inverse mass is that of A with the gains of their drives. *c, zeros, is filled. */
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
                                       const sparse_rows *J, const convex_constraints *constraints, convex_contacts *c);
 void           convex_contacts_destroy(convex_contacts *c);
