@@ -16,7 +16,7 @@
   X(TIMER_NEWTON, "Newton and Krylov")                      \
   X(TIMER_FRICTION, "friction")                             \
   X(TIMER_GRID, "grid operators")                           \
-  X(TIMER_FLOW, "pressure, stress, contact")                \
+  X(TIMER_FLOW, "pressure and stress")                      \
   X(TIMER_CHECKPOINT, "checkpoint")                         \
   X(TIMER_FRAME, "frames and history")                      \
   X(TIMER_OTHER, "other")
