@@ -8,8 +8,8 @@
 
 static const double DT = 0.01, DENSITY = 1500.0, FRICTION = 0.5;
 
-static void make(mac_scene *c, mac_system *y, const mac_wall (*wall)[2], bool (*is_filled)(const double x[3]), int32_t n, double jitter,
-                 int n_solids, const mac_solid *solids)
+static void make(mac_scene *c, mac_system *y, const mac_wall (*wall)[2], bool (*is_filled)(const double x[3]), int32_t n,
+                 double jitter, int n_solids, const mac_solid *solids)
 {
   mac_scene_spec m = {.h         = 1.0 / n,
                       .n         = {n, n, n},
@@ -100,9 +100,12 @@ static void sums(const mac_scene *c, const mac_system *y, double sum[7])
   }
 }
 
-/* Any velocities, unevenly laid grains with a surface, a solid in them, pressures that bound some edges and not others: momentum and
- * moments stay, energy falls, faces that the solid cuts are left alone; the same bits on 1, 2, 7 threads. */
-static bool blob(const double x[3]) { return fabs(x[0] - 0.5) < 0.3 && fabs(x[1] - 0.5) < 0.33 && x[2] > 0.2 && x[2] < 0.7 + 0.1 * x[0]; }
+/* Any velocities, unevenly laid grains with a surface, a solid in them, pressures that bound some edges and not others: momentum
+ * and moments stay, energy falls, faces that the solid cuts are left alone; the same bits on 1, 2, 7 threads. */
+static bool blob(const double x[3])
+{
+  return fabs(x[0] - 0.5) < 0.3 && fabs(x[1] - 0.5) < 0.33 && x[2] > 0.2 && x[2] < 0.7 + 0.1 * x[0];
+}
 static void nothing_is_lost_but_energy(void **unused)
 {
   (void)unused;
@@ -139,4 +142,5 @@ static void nothing_is_lost_but_energy(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(alternating_rows_are_held), cmocka_unit_test(smooth_flow_is_not_felt), cmocka_unit_test(nothing_is_lost_but_energy))
+TEST_MAIN(cmocka_unit_test(alternating_rows_are_held), cmocka_unit_test(smooth_flow_is_not_felt),
+          cmocka_unit_test(nothing_is_lost_but_energy))

@@ -120,7 +120,8 @@ PetscErrorCode mac_hourglass_hold(const mac_grid *g, mac_system *y, double share
   timer_begin(TIMER_GRID);
   for (int k = 0; k < 2; ++k)
     for (int o = 0; o < 3; ++o)
-      PetscCall(memory_reserve("alternating shear", g->n_slots, sizeof *y->hourglass[k][o], &y->hourglass_capacity[k][o], &y->hourglass[k][o]));
+      PetscCall(memory_reserve("alternating shear", g->n_slots, sizeof *y->hourglass[k][o], &y->hourglass_capacity[k][o],
+                               &y->hourglass[k][o]));
   for (int now = RATE; now < N_PASSES; ++now) pass_over_edges((pass)now, g, y, share, p);
   push_faces(g, y);
   timer_end(TIMER_GRID);

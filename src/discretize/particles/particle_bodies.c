@@ -40,7 +40,8 @@ PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, cons
 PetscErrorCode particle_bodies_emit(particle_bodies *s, int index, const particle_seed *seed)
 {
   PetscFunctionBegin;
-  PetscCall(particle_seed_add(seed, s->names[index], s->materials[index]->density, s->with_affine, &s->next_id, s->particles[index]));
+  PetscCall(particle_seed_add(seed, s->names[index], s->materials[index]->density, s->with_affine, &s->next_id,
+                              s->particles[index]));
   s->ops->forget(s->carrier);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

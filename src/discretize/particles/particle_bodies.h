@@ -1,5 +1,5 @@
-/* Bodies of particles that share one grid: particles, materials, sources and identities of them all, and each of them as a `body` of
- * its own, as measures, contact and files see it. The grid's domain holds one such set and says what is its own affair.
+/* Bodies of particles that share one grid: particles, materials, sources and identities of them all, and each of them as a `body`
+ * of its own, as measures, contact and files see it. The grid's domain holds one such set and says what is its own affair.
  *
  * Sums over a body are taken chunk by chunk and added in order, so that their bits do not depend on the number of threads. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_BODIES_H
