@@ -6,7 +6,7 @@
 #   sh validation/table1.sh table           the Markdown table of what has been run
 #
 # A row is named as its job, see validation/table1.csv. ROW=SECONDS runs that row for so many simulated seconds.
-# OUT: another folder. SET: a key of all of them, as in OUT=build/table1-loose SET=solver.newton.tolerance=1 sh validation/table1.sh run stack
+# OUT: another folder. SET: keys for all of them, as in OUT=build/loose SET="solver.newton.tolerance=1 solver.linear.tolerance=0.03" sh ...
 cd "$(dirname "$0")/.." || exit 1
 program=${PROGRAM:-build/release/stickslip} out=${OUT:-build/table1} paper=validation/table1.csv
 export OMP_NUM_THREADS=1 GOMP_SPINCOUNT=1000
@@ -20,7 +20,7 @@ run_row() { # row, seconds ("-": as the job says)
   row=$1 seconds=$2
   shift 2
   [ "$seconds" = - ] || set -- "$@" --set "time.end=$seconds"
-  [ -z "${SET:-}" ] || set -- "$@" --set "$SET"
+  for key in ${SET:-}; do set -- "$@" --set "$key"; done
   "$program" "$@" >"$out/$row.log" 2>&1 || { echo "$row: failed, see $out/$row.log"; return 1; }
   before=$(user_time "$out/$row") now=$(user_time "$out/$row.new")
   echo "$row: $now s of user time${before:+, $before s before}"
