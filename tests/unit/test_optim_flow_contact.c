@@ -194,6 +194,43 @@ static void contacts_obey_the_law_at_any_tolerance(void **state)
   assert_no_leak();
 }
 
+/* Thousands of points that come near and do not touch cost neither time nor memory, and change nothing but rounding: W of all would
+ * have 9 million blocks of 72 bytes. */
+static void those_that_come_near_take_no_part(void **state)
+{
+  (void)state;
+  enum { NEAR = 3000, BEAR = 4 };
+  double        v[2][12];
+  flow_contact *all;
+  assert_ok(memory_alloc("contacts", NEAR, sizeof *all, &all));
+  for (int is_near = 0; is_near < 2; ++is_near) {
+    fixture w;
+    lid_and_block(&w, 20.0, 15.0);
+    fixture_tighten(&w, 1e-8);
+    w.v_star[1][0] = 0.3, w.v_star[1][3] = 0.4;
+    for (int64_t j = 0; j < NEAR; ++j) {
+      all[j] = w.contact[j % 4];
+      if (j >= BEAR) all[j].known[0] += 5.0 + (double)j; /* gap over dt [m/s] */
+    }
+    if (is_near) {
+      memory_free(&w.x.lambda), memory_free(&w.x.z);
+      assert_ok(memory_alloc("lambda", NEAR, sizeof(double), &w.x.lambda));
+      assert_ok(memory_alloc("z", 2 * NEAR, sizeof(double), &w.x.z));
+      w.f.contact = all, w.f.n_contacts = NEAR;
+    }
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_converged && r.kkt.lambda < 1e-9 && r.kkt.z < 1e-9);
+    memcpy(v[is_near], w.x.v, sizeof v[is_near]);
+    for (int64_t j = BEAR; j < w.f.n_contacts; ++j)
+      assert_true(w.x.lambda[j] == 0.0 && w.x.z[2 * j] == 0.0 && w.x.z[2 * j + 1] == 0.0);
+    fixture_destroy(&w);
+  }
+  for (int i = 0; i < 12; ++i) assert_close(v[0][i], v[1][i], 1e-7);
+  assert_true(memory_peak() < 64 << 20);
+  memory_free(&all);
+  assert_no_leak();
+}
+
 /* Where a block strikes the lid, a coarse solution lets next to nothing of its momentum through the water: less than a thousandth of
  * what moves if pressure does not know of it. */
 static void a_blow_compresses_nothing(void **state)
@@ -287,5 +324,6 @@ static void everything_at_once(void **state)
 TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(known_rates_of_a_contact_are_met),
           cmocka_unit_test(water_carries_a_lid_and_a_block),
           cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(contacts_obey_the_law_at_any_tolerance),
+          cmocka_unit_test(those_that_come_near_take_no_part),
           cmocka_unit_test(a_blow_compresses_nothing), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
           cmocka_unit_test(everything_at_once))
