@@ -22,7 +22,8 @@ typedef struct flow_settle {
   bool     *is_in; /* [n_contacts] */
   delassus *W;     /* of those that take part; NULL: not made yet */
   double   *mu, *r, *u, *q;        /* the same, [n_part], [n_part][3]; room for all */
-  double   *g_n, *g_z, *own;       /* [n_contacts] rate of opening, [n_contacts][2] of sliding; what a unit of normal force does to its own */
+  double   *g_n, *g_z;             /* [n_contacts] rate of opening, [n_contacts][2] of sliding */
+  double   *own;                   /* [n_contacts] what a unit of normal force does to its own rate of opening */
   double   *before, *now;          /* [n_contacts][3] */
 } flow_settle;
 
