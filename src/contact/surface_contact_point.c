@@ -213,7 +213,8 @@ static bool touches(const surface_contact *c, int32_t point, int32_t t, surface_
   v3_sub(between, p, near.x);
   outside(c, vertex, t, own, between, outwards);
   const double side = v3_dot(between, outwards) < 0.0 ? -1.0 : 1.0;
-  if (is_flat || !(near.distance > 2.0 * snap * longest_side(a))) /* the difference of two places that rounding keeps apart says nothing */
+  /* The difference of two places that rounding keeps apart says nothing. */
+  if (is_flat || !(near.distance > 2.0 * snap * longest_side(a)))
     v3_scale(out->normal, (v3_dot(own, outwards) < 0.0 ? -1.0 : 1.0) / v3_norm(own), own);
   else
     v3_scale(out->normal, side / near.distance, between);
