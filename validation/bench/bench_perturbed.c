@@ -1,8 +1,8 @@
 /* The friction problems of FCLIB files, changed in ways that files from elsewhere may differ: are they still solved?
  *   bench_perturbed FILE.hdf5... [LIMIT=10] [SEEDS=3] [SOLVER=automatic]
  *
- * Coefficients 0, tiny, large, zero at half of the contacts; other loads q + W z (what impulses can bring about,
- * so that a singular W does not make them contradict each other); every contact twice; other units of mass. Each is solved from zero to 1e-8 in both
+ * Coefficients 0, tiny, large, zero at half of the contacts; other loads q + W z (what impulses can bring about, so that a singular
+ * W does not make them contradict each other); every contact twice; other units of mass. Each is solved from zero to 1e-8 in both
  * measures. Prints what is not solved, and how many of each kind were; fails if that is not all. */
 #include <stdlib.h>
 #include <string.h>
