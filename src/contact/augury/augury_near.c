@@ -113,7 +113,8 @@ static bool face(const augury_near *a, int64_t e, int64_t f)
   double      d[3];
   v3_sub(d, q->center, p->center);
   const double distance = v3_norm(d);
-  return is_in_view(is_open(a, a->b.element + 3 * e), p, 1.0, d, distance) && is_in_view(is_open(a, a->b.element + 3 * f), q, -1.0, d, distance);
+  return is_in_view(is_open(a, a->b.element + 3 * e), p, 1.0, d, distance) &&
+         is_in_view(is_open(a, a->b.element + 3 * f), q, -1.0, d, distance);
 }
 
 /* Does any corner of one come nearer to any of the other? */

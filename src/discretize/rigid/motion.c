@@ -61,8 +61,8 @@ static void complain(const key_item *item, int i, const char *path, const char *
   diagnostics_add_under(d, item->node, at, key, "%s", text);
 }
 
-/* Rotation vector from one key to the next: about an axis that they share by the angle that is written, full turns included, else by
- * the shortest arc. */
+/* Rotation vector from one key to the next: about an axis that they share by the angle that is written, full turns included, else
+ * by the shortest arc. */
 static void turn_between(const pose_key *a, const pose_key *b, double turn[3])
 {
   double       bend[3], inverse[4], q[4];

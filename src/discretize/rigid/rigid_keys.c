@@ -7,7 +7,8 @@ static const key_spec key_keys[] = {
   {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, translate), .unit = "m", .fallback = "[0, 0, 0]",
    .help = "displacement from the place at rest"},
   {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(motion_key_spec, rotate_deg), .unit = "deg", .fallback = "0",
-   .help = "rotation from the pose at rest: from 0 to 540 about one axis is a turn and a half; between different axes it goes by the shortest arc"},
+   .help = "rotation from the pose at rest: from 0 to 540 about one axis is a turn and a half; between different axes it goes by the "
+           "shortest arc"},
   {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .help = "of the rotation"},
   {.name = NULL}};
 static const key_table key_table_ = {.name = "motion.keyframes", .help = "A pose at a time; in between, see interpolation; before and after, at rest.",

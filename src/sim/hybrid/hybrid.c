@@ -30,7 +30,7 @@ typedef struct {
   hybrid_momentum momentum;
   double         *v_free; /* [n_blocks][3] */
   int64_t         capacity;
-  bool           *tries_exact; /* [n_systems] see step_motion_options: not of cloth, whose tangent is indefinite wherever it is wrinkled */
+  bool           *tries_exact; /* [n_systems] see step_motion_options: not of cloth, indefinite wherever it is wrinkled */
 } hybrid;
 
 /* What one step needs, from its begin to its end. */
@@ -60,7 +60,8 @@ static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_repor
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
   PetscCall(step_unknowns_create(l, &p->unknowns));
-  PetscCall(step_motion_create(l, &p->unknowns, &(step_motion_options){options_of(p->h)->linear, false, p->h->tries_exact}, NULL, &p->motion));
+  const step_motion_options own = {options_of(p->h)->linear, false, p->h->tries_exact};
+  PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, verdict, report));
   step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
   PetscCall(step_layout_follow(l));

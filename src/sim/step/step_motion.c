@@ -10,8 +10,9 @@ static const double LINEAR = 1e-9;
  * the tangent is known well enough. Contact's own step leads farther. */
 static const double KNOWN  = 1e-4;
 static const double OFF    = 0.5; /* a way ends where the slope of work has come down to this part of that at its start */
-/* Exact tangents are given up for the rest of a motion after so many iterations (TRIES), or where a linear system takes SLOW_EXACT. Sand that
- * flows has an unsymmetric one: 4 iterations with it, 14 with what is symmetric and definite of it; rabbits that land 6 and 12 to 15. */
+/* Exact tangents are given up for the rest of a motion after so many iterations (TRIES), or where a linear system takes SLOW_EXACT.
+ * Sand that flows has an unsymmetric one: 4 iterations with it, 14 with what is symmetric and definite of it; rabbits that land 6 and
+ * 12 to 15. */
 enum { TRIALS = 20, SLOW = 1000, TRIES = 8, SLOW_EXACT = 100 };
 /* linear: auto. Matrices that couple as many unknowns as grids of material points do, but not meshes, are left to conjugate gradients
  * where a factor of A takes more multiplications than this, or A has so many entries that they are not even counted. Measured on beds,

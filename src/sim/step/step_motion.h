@@ -1,5 +1,6 @@
 /* Free motion: where a step would go without contact, m(v) = 0 with the systems' residuals m, by Newton's method with their
- * symmetric and definite tangents, or with exact ones while these serve; one linear solve where they are linear [convex contact, sec. 2]. */
+ * symmetric and definite tangents, or with exact ones while these serve; one linear solve where they are linear [convex contact,
+ * sec. 2]. */
 #ifndef SS_SIM_STEP_MOTION_H
 #define SS_SIM_STEP_MOTION_H
 #include "optim/friction/mass_factor.h"
@@ -11,7 +12,8 @@ enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
   int  linear;        /* MOTION_...: how linear systems are solved */
   bool wants_tangent; /* A where the motion ends is asked for, and linear systems are solved to the end for its sake; J may have terms */
-  const bool *tries_exact; /* [n_systems] by conjugate gradients: tangents as they are while they serve, body_ops.set_definite being ours; NULL: of none */
+  const bool *tries_exact; /* [n_systems] by conjugate gradients: tangents as they are while they serve, body_ops.set_definite
+                            * being ours; NULL: of none */
 } step_motion_options;
 
 typedef struct {
