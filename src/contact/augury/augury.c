@@ -40,6 +40,25 @@ static void measure_points(augury *a, const double *x, int64_t e)
   measure_defect(a, e);
 }
 
+/* Masses of nodes may have changed since the last step: those of the elements that take part follow. */
+static void reweigh(augury *a)
+{
+#pragma omp parallel for schedule(static) if (a->n_acting > AUGURY_FEW)
+  for (int64_t r = 0; r < a->n_acting; ++r) {
+    const int64_t e       = a->acting[r];
+    bool          is_same = true;
+    for (int k = 0; k < 3; ++k) {
+      const int32_t i    = a->b.element[3 * e + k];
+      const double  mass = a->b.mass[i] / (double)(a->incident_start[i + 1] - a->incident_start[i]);
+      is_same            = is_same && mass == a->share[e][k];
+      a->share[e][k]     = mass;
+    }
+    if (is_same) continue;
+    a->sampled[e] = (1.0 - a->samples.corner[e]) * element_mass(a, e);
+    measure_defect(a, e);
+  }
+}
+
 /* Elements that take part and have outgrown their points have others. */
 static PetscErrorCode renew(augury *a, const double *x, const bool *is_active)
 {
@@ -159,6 +178,7 @@ static void choose(augury *a, const bool *is_active)
     a->rank[e]           = is_acting ? (int32_t)a->n_acting : -1;
     if (is_acting) a->acting[a->n_acting++] = (int32_t)e;
   }
+  reweigh(a);
   for (int64_t i = 0; i < b->n_nodes; ++i) {
     double mass = 0.0, corners = 0.0;
     for (int64_t k = a->incident_start[i]; k < a->incident_start[i + 1]; ++k) {

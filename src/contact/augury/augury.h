@@ -11,12 +11,14 @@
  * threads.
  *
  * Past the paper:
+ * - What the grid did against separation may be judged along the way to the nearest place of others instead of nodes' normals, which
+ *   at corners, edges and thin bodies say little about where the others are.
  * - A continuum on the same grid (augury_continuum.h) adds its nodes' masses and momenta to those of the boundary, on the way to the
  *   grid and again when elements have been made rigid, and takes the common velocity of both; nodes that no active element reaches
  *   keep every bit. Linear momentum of both together is kept, and angular momentum with sum m x x u for the continuum.
  * - Open surfaces have no outside: which way is inwards depends on where the others are (augury_near_sides).
- * - Nodes of rigid bodies take part with shares of their bodies' masses. They need not move as one within the operator; what
- *   augury_body_momenta says that they gained is what their body gains.
+ * - Nodes of rigid bodies take part with whatever masses they are given (rigid_weight.h). They need not move as one within the operator;
+ *   what augury_body_momenta says that they gained is what their body gains.
  * - Nodes with prescribed motion take part with their masses. Whoever restores their velocities afterwards owes the rest the momentum
  *   that they gained, by the same function: the reaction of what prescribes. */
 #ifndef SS_CONTACT_AUGURY_H
@@ -32,7 +34,7 @@ PetscErrorCode augury_create(const augury_boundary *b, const double *x, double d
 void           augury_destroy(augury **a);
 /* From the next augury_begin on, with this continuum (copied, its arrays borrowed); NULL: without, as at first. */
 void           augury_set_continuum(augury *a, const augury_continuum *c);
-/* A step at x [n_nodes][3], whose elements [n_elements] are active or not; NULL: all are. Of these elements, those that have grown far
+/* A step at x [n_nodes][3] with the masses as they are now, which may have changed by one factor for all corners of an element (rigid_weight.h), and whose elements [n_elements] are active or not; NULL: all are. Of these elements, those that have grown far
  * beyond what their points are for are sampled anew, and fail as at first. Not finite, or too far out: *verdict, with where = a node. */
 PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_verdict *verdict);
 /* v [n_nodes][3], A [n_nodes][9] row by row, v(y) = v + A (y - x): RSA of them, in place, and of the continuum's velocities. */
@@ -47,6 +49,9 @@ typedef struct {
   /* [n_nodes] 1: inwards is against the normal; -1: along it; 0: others close in from both sides, and either way is inwards. NULL: 1
    * for all. Borrowed. */
   const int8_t *side;
+  /* [n_nodes][3], of length 1 or 0: the way along which the change of a node is judged instead of its normal, times its side: what goes along it
+   * holds together (augury_near_towards). NULL: the normal, as published. Borrowed. */
+  const double *towards;
 } augury_options;
 typedef struct {
   int64_t iterations;

@@ -25,10 +25,13 @@ struct augury_near {
   element_side   *side;   /* [n_elements], after augury_near_find */
   bool           *is_met; /* [n_elements] */
   bool           *is_near; /* [n_nodes] of elements that are met */
+  augury_choice   choice;
+  double          distance, time; /* of AUGURY_MEETING */
   const bool     *is_open; /* NULL: none */
   int64_t         n_bodies;
   const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
   augury_continuum continuum; /* n = 0: none */
+  bool           *is_wanted; /* [n_nodes] of active elements */
   node_set        nodes;   /* of the continuum, about the boundary */
   int32_t        *which;   /* [nodes.n] in the continuum */
   uint64_t       *keys;
@@ -40,12 +43,13 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
   PetscFunctionBegin;
   PetscCall(memory_alloc("elements near others", 1, sizeof **out, out));
   augury_near *a = *out;
-  a->b = *b, a->body = body, a->dx = dx;
+  a->b = *b, a->body = body, a->dx = dx, a->choice = AUGURY_CLOSING;
   PetscErrorCode code = box_tree_create(b->n_elements, &a->tree);
   for (int k = 0; k < 6 && !code; ++k) code = memory_alloc("boxes of elements", b->n_elements, sizeof *a->box[k], &a->box[k]);
   if (!code) code = memory_alloc("sides of elements", b->n_elements, sizeof *a->side, &a->side);
   if (!code) code = memory_alloc("elements near others", b->n_elements, sizeof *a->is_met, &a->is_met);
   if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_near, &a->is_near);
+  if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_wanted, &a->is_wanted);
   if (code) augury_near_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -59,12 +63,17 @@ void augury_near_destroy(augury_near **a)
   memory_free(&(*a)->side);
   memory_free(&(*a)->is_met);
   memory_free(&(*a)->is_near);
+  memory_free(&(*a)->is_wanted);
   memory_free(&(*a)->which);
   memory_free(&(*a)->keys);
   node_set_clear(&(*a)->nodes);
   memory_free(a);
 }
 
+void augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time)
+{
+  a->choice = choice, a->distance = distance, a->time = time;
+}
 void augury_near_set_open(augury_near *a, const bool *is_open) { a->is_open = is_open; }
 void augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets) { a->n_bodies = n_bodies, a->meets = meets; }
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
@@ -130,6 +139,43 @@ static bool close_in(const double *x, const double *v, const int32_t *p, const i
   return false;
 }
 
+/* Weights of the corners at the point of a triangle that is nearest to p. */
+static void nearest_weights(const double *a, const double *b, const double *c, const double *p, double w[3])
+{
+  double ab[3], ac[3], ap[3], bp[3], cp[3];
+  v3_sub(ab, b, a), v3_sub(ac, c, a), v3_sub(ap, p, a), v3_sub(bp, p, b), v3_sub(cp, p, c);
+  const double d1 = v3_dot(ab, ap), d2 = v3_dot(ac, ap), d3 = v3_dot(ab, bp), d4 = v3_dot(ac, bp), d5 = v3_dot(ab, cp),
+               d6 = v3_dot(ac, cp), va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
+  if (d1 <= 0.0 && d2 <= 0.0) v3_set(w, 1.0, 0.0, 0.0);
+  else if (d3 >= 0.0 && d4 <= d3) v3_set(w, 0.0, 1.0, 0.0);
+  else if (d6 >= 0.0 && d5 <= d6) v3_set(w, 0.0, 0.0, 1.0);
+  else if (vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0) v3_set(w, 1.0 - d1 / (d1 - d3), d1 / (d1 - d3), 0.0);
+  else if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) v3_set(w, 1.0 - d2 / (d2 - d6), 0.0, d2 / (d2 - d6));
+  else if (va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0) {
+    const double t = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+    v3_set(w, 0.0, 1.0 - t, t);
+  } else v3_set(w, va / (va + vb + vc), vb / (va + vb + vc), vc / (va + vb + vc));
+}
+
+/* Will corner p of one have come within the distance of the other? */
+static bool arrives(const augury_near *a, const double *x, const double *v, int32_t p, const int32_t *node)
+{
+  double w[3], d[3], u[3];
+  nearest_weights(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * (int64_t)p, w);
+  v3_scale(d, -1.0, x + 3 * (int64_t)p);
+  v3_scale(u, -1.0, v + 3 * (int64_t)p);
+  for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
+  const double gap = v3_norm(d), change = v3_dot(u, d); /* of gap^2 / 2 */
+  return change < 0.0 && gap * (gap - a->distance) < -a->time * change;
+}
+
+static bool will_meet(const augury_near *a, const double *x, const double *v, const int32_t *p, const int32_t *q)
+{
+  for (int i = 0; i < 3; ++i)
+    if (arrives(a, x, v, p[i], q) || arrives(a, x, v, q[i], p)) return true;
+  return false;
+}
+
 static void fit(augury_near *a, const double *x)
 {
 #pragma omp parallel for schedule(static)
@@ -161,7 +207,8 @@ static bool is_met(const augury_near *a, const double *x, const double *v, int64
       const bool     is_own = a->body[node[0]] == a->body[there[0]];
       if (!meet(a, a->body[node[0]], a->body[there[0]])) continue;
       if (is_own && (!face(a, e, other[k]) || share_a_node(node, there))) continue;
-      if (close_in(x, v, node, there)) return true;
+      if (a->choice == AUGURY_ALL) return true;
+      if (close_in(x, v, node, there) && (a->choice == AUGURY_CLOSING || will_meet(a, x, v, node, there))) return true;
     }
   return false;
 }
@@ -344,24 +391,6 @@ static void count(sides *s, double along, double distance, bool is_closing)
   if (is_closing) s->closing[k] = fmin(s->closing[k], distance);
 }
 
-/* Weights of the corners at the point of a triangle that is nearest to p. */
-static void nearest_weights(const double *a, const double *b, const double *c, const double *p, double w[3])
-{
-  double ab[3], ac[3], ap[3], bp[3], cp[3];
-  v3_sub(ab, b, a), v3_sub(ac, c, a), v3_sub(ap, p, a), v3_sub(bp, p, b), v3_sub(cp, p, c);
-  const double d1 = v3_dot(ab, ap), d2 = v3_dot(ac, ap), d3 = v3_dot(ab, bp), d4 = v3_dot(ac, bp), d5 = v3_dot(ab, cp),
-               d6 = v3_dot(ac, cp), va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
-  if (d1 <= 0.0 && d2 <= 0.0) v3_set(w, 1.0, 0.0, 0.0);
-  else if (d3 >= 0.0 && d4 <= d3) v3_set(w, 0.0, 1.0, 0.0);
-  else if (d6 >= 0.0 && d5 <= d6) v3_set(w, 0.0, 0.0, 1.0);
-  else if (vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0) v3_set(w, 1.0 - d1 / (d1 - d3), d1 / (d1 - d3), 0.0);
-  else if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) v3_set(w, 1.0 - d2 / (d2 - d6), 0.0, d2 / (d2 - d6));
-  else if (va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0) {
-    const double t = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-    v3_set(w, 0.0, 1.0 - t, t);
-  } else v3_set(w, va / (va + vb + vc), vb / (va + vb + vc), vc / (va + vb + vc));
-}
-
 /* Element f as seen from node p. */
 static void count_element(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, int64_t f, sides *s)
 {
@@ -439,5 +468,85 @@ void augury_near_sides(const augury_near *a, const double *x, const double *v, c
   for (int64_t p = 0; p < a->b.n_nodes; ++p) {
     side[p] = 1;
     if (a->is_open && a->is_open[p]) side[p] = side_at(a, x, v, normal, p);
+  }
+}
+
+/* ---- where a node would be held ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  double  distance, way[3]; /* way: of length 1 */
+  int64_t element;          /* -1: none */
+} nearest;
+
+/* Is element f, at d from node p, of what p meets, outward [3] being the outside there? */
+static bool counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
+{
+  double back[3];
+  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return false;
+  if (a->body[p] != a->body[node[0]]) return true;
+  v3_scale(back, -1.0, d);
+  return is_facing(false, FACING, normal + 3 * p, d) && is_facing(false, FACING, outward, back);
+}
+
+static void consider(const augury_near *a, const double *x, const double *normal, int64_t p, int64_t f, nearest *best)
+{
+  const int32_t *node = a->b.element + 3 * f;
+  double         w[3], d[3], outward[3] = {0.0, 0.0, 0.0};
+  nearest_weights(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
+  v3_scale(d, -1.0, x + 3 * p);
+  for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(outward, w[k], normal + 3 * (int64_t)node[k]);
+  const double distance = v3_norm(d), size = v3_norm(outward);
+  const bool   is_touching = distance <= 1e-9 * a->dx;
+  if (is_touching ? is_open(a, node) || !(size > 0.0) : false) return;
+  if (distance > best->distance || (distance == best->distance && best->element >= 0 && f > best->element)) return;
+  if (!counts(a, normal, p, node, d, outward)) return;
+  best->distance = distance, best->element = f;
+  if (is_touching) v3_scale(best->way, -1.0 / size, outward);
+  else v3_scale(best->way, (!is_open(a, node) && v3_dot(d, outward) > 0.0 ? -1.0 : 1.0) / distance, d);
+}
+
+/* The way into the continuum about node p, where that is known and the node's normal points out of it: of a body that is no larger than
+ * cells, or a thin one, nodes of the far side are stopped by what is ahead of the near side. */
+static void into_continuum(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
+{
+  const augury_continuum *c = &a->continuum;
+  double                  out[3] = {0.0, 0.0, 0.0}, mass = 0.0, min[3], max[3];
+  node_walk               w;
+  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
+  node_walk_begin(&w, a, min, max);
+  for (int64_t i = node_walk_next(&w); i >= 0; i = node_walk_next(&w)) {
+    double weight = 1.0;
+    for (int k = 0; k < 3; ++k) weight *= fmax(0.0, 0.5 * REACH - fabs(c->node[i][k] - x[3 * p + k] / a->dx));
+    v3_axpy(out, weight, c->outward[i]);
+    mass += weight * c->mass[i];
+  }
+  const double length = v3_norm(out);
+  if (!(a->dx * length >= AUGURY_SURE * mass) || !(mass > 0.0) || !(v3_dot(normal + 3 * p, out) > FACING * length)) return;
+  v3_scale(towards, -1.0 / length, out);
+}
+
+static void towards_at(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
+{
+  nearest  best = {.distance = INFINITY, .element = -1};
+  double   min[3], max[3];
+  int32_t  other[BOX_TREE_WIDTH];
+  box_walk w;
+  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
+  box_walk_begin(&w, &a->tree, min, max);
+  for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
+    for (int k = 0; k < n; ++k) consider(a, x, normal, p, other[k], &best);
+  v3_copy(towards, best.element >= 0 ? best.way : normal + 3 * p);
+  if (best.element < 0) into_continuum(a, x, normal, p, towards);
+}
+
+void augury_near_towards(const augury_near *a, const double *x, const double *normal, const bool *is_active, double *towards)
+{
+  memset(a->is_wanted, 0, (size_t)a->b.n_nodes * sizeof *a->is_wanted);
+  for (int64_t k = 0; k < 3 * a->b.n_elements; ++k)
+    if (is_active[k / 3]) a->is_wanted[a->b.element[k]] = true;
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t p = 0; p < a->b.n_nodes; ++p) {
+    if (a->is_wanted[p] && !(a->is_open && a->is_open[p])) towards_at(a, x, normal, p, towards + 3 * p);
+    else v3_copy(towards + 3 * p, normal + 3 * p);
   }
 }

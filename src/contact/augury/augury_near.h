@@ -6,9 +6,18 @@
 #include "contact/augury/boundary_samples.h"
 
 typedef struct augury_near augury_near;
+/* Which of the elements within the grid's reach of each other take part. */
+typedef enum {
+  AUGURY_ALL,     /* all, also what parts: as published, where nothing is left out */
+  AUGURY_CLOSING, /* where a corner of one comes nearer to one of the other */
+  AUGURY_MEETING, /* of those, where the nearest places will have come within a distance of each other after a time if they go on */
+} augury_choice;
 /* body [n_nodes] of each node, of elements the same at all corners. Borrowed, as the boundary is. */
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out);
 void           augury_near_destroy(augury_near **a);
+/* From the next augury_near_find on; distance [m] and time [s] of AUGURY_MEETING, which asks the continuum for closing alone. As at first:
+ * AUGURY_CLOSING. */
+void           augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
 /* is_open [n_nodes], borrowed: nodes of open surfaces, cloth, which have no outside; NULL: none, as at first. */
 void           augury_near_set_open(augury_near *a, const bool *is_open);
 /* meets [n_bodies][n_bodies], borrowed: which bodies meet, the diagonal says which meet themselves; NULL: all do, as at first. */
@@ -28,4 +37,10 @@ int32_t augury_near_other(const augury_near *a, int64_t e);
  * near at all if none does: 1 where the normal points to them, -1 where it points away; 0 if they are on both sides, the farther ones
  * no more than a cell behind, or on neither, at an edge. A surface is on its own side only where it closes in on itself, face to face. */
 void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side);
+/* Along which way pulling would be cohesion, after augury_near_find at the same x: towards [n_nodes][3], of length 1, out of a node to the
+ * nearest place of what it meets within reach of the grid, into it where the node has got behind its surface. Where only a continuum is in
+ * reach, and the normal points out of it: the way into it. A node of a surface that is open,
+ * or without others in reach, or of no active element has its normal. Corners of thin bars and slabs, and nodes of their sides, are so
+ * held back from what lies ahead, where their normals point aside. */
+void augury_near_towards(const augury_near *a, const double *x, const double *normal, const bool *is_active, double *towards);
 #endif

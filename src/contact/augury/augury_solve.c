@@ -48,7 +48,7 @@ static double judge_all(augury *a, const augury_options *o, const double *normal
   for (int64_t q = 0; q < a->n_taking; ++q) {
     const int64_t i = a->taking[q];
     v3_sub(a->dv + 3 * i, v + 3 * i, a->before + 3 * i);
-    judge(o->accepts_sliding_change, normal + 3 * i, side_of(o, i), a->dv + 3 * i);
+    judge(o->accepts_sliding_change, (o->towards ? o->towards : normal) + 3 * i, side_of(o, i), a->dv + 3 * i);
   }
   for (int64_t k = 0; k < a->n_met; ++k) {
     const bool is_known = v3_dot(a->outward[k], a->outward[k]) > 0.0;

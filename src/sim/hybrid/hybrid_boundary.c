@@ -1,15 +1,17 @@
 #include "sim/hybrid/hybrid_boundary.h"
+#include "contact/augury/rigid_weight.h"
 #include "core/eigen3.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/rigid/rigid_body.h"
+#include "sim/hybrid/hybrid_plane.h"
 
 static const double HELD_WEIGHT = 1e4; /* of obstacles, per area, over the mean of what is free */
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
-  void *arrays[] = {&b->mass, &b->inverse_mass, &b->rigid,  &b->rigids, &b->x0,     &b->x1_held, &b->v,
+  void *arrays[] = {&b->share, &b->n_around, &b->mass, &b->inverse_mass, &b->rigid,  &b->rigids, &b->x0,     &b->x1_held, &b->v,
                     &b->A,    &b->normal,       &b->v_free, &b->held,   &b->affine, &b->is_open};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   scene_surfaces_destroy(&b->surfaces);
@@ -143,12 +145,17 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
 {
   double *rest, *area;
   PetscFunctionBegin;
-  PetscCall(scene_surfaces_create(s, &b->surfaces));
+  bool *is_idle;
+  PetscCall(hybrid_plane_faces(s, &is_idle));
+  PetscErrorCode code = scene_surfaces_create_without(s, is_idle, &b->surfaces);
+  memory_free(&is_idle);
+  PetscCall(code);
   const int64_t n = b->surfaces->n_vertices;
   const struct {
     void   *array;
     int64_t width, size;
   } arrays[] = {{&b->mass, 1, sizeof(double)},    {&b->inverse_mass, 1, sizeof(double)},
+                {&b->share, 1, sizeof(double)},   {&b->n_around, 1, sizeof(int32_t)},
                 {&b->rigid, 1, sizeof(int32_t)},  {&b->x0, 3, sizeof(double)},
                 {&b->v, 3, sizeof(double)},       {&b->A, 9, sizeof(double)},
                 {&b->normal, 3, sizeof(double)},  {&b->v_free, 3, sizeof(double)},
@@ -159,9 +166,11 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   PetscCall(list_rigids(b, s));
   PetscCall(memory_alloc("boundary", 3 * n, sizeof *rest, &rest));
   PetscCall(memory_alloc("boundary", n, sizeof *area, &area));
-  PetscErrorCode code = scene_surfaces_rest(b->surfaces, s, rest);
+  code = scene_surfaces_rest(b->surfaces, s, rest);
   share_areas(b, rest, area);
   set_masses(b, s, area);
+  for (int64_t k = 0; k < n; ++k) b->share[k] = b->mass[k];
+  for (int64_t k = 0; k < 3 * b->surfaces->n_triangles; ++k) ++b->n_around[b->surfaces->triangle[k]];
   measure_edges(b, rest);
   memory_free(&rest), memory_free(&area);
   PetscCall(code);
@@ -257,6 +266,8 @@ static void rigid_motion(const double V[3], const double W[3], const double arm[
 void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
 {
   const scene_surfaces *f = b->surfaces;
+  memcpy(b->mass, b->share, (size_t)f->n_vertices * sizeof *b->mass);
+  for (int r = 0; r < b->n_rigids; ++r) b->rigids[r].weight = 1.0;
 #pragma omp parallel for schedule(static)
   for (int64_t k = 0; k < f->n_vertices; ++k) {
     const scene_body *own = &l->scene->bodies[f->body[k]];
@@ -294,8 +305,84 @@ void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, d
     double turn[3];
     if (s->bodies[f->body[k]].frame >= 0 && b->rigid[k] < 0) continue; /* an obstacle's */
     axial(b->affine + 9 * k, turn);
-    v3_axpy(spin, 0.25 * dx * dx * b->mass[k], turn);
+    v3_axpy(spin, 0.25 * dx * dx * b->share[k], turn);
   }
+}
+
+/* ---- rigid bodies -------------------------------------------------------------------------------------------------------- */
+
+/* Its own, where its unknown velocities are those of half a step (their inertia is twice as much). */
+static void inertia_of(const hybrid_rigid *r, double inertia[9])
+{
+  m3_copy(inertia, r->inertia);
+  for (int k = 0; k < 9 && rigid_body_of(r->system)->rotation == RIGID_MIDPOINT; ++k) inertia[k] *= 0.5;
+}
+
+static double weight_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const bool *is_active, const double *n)
+{
+  const scene_surfaces *f = b->surfaces;
+  double                S[36] = {0.0}, sum = 0.0, inertia[9], arm[3];
+  for (int64_t k = 3 * f->first_triangle[own->body]; k < 3 * f->first_triangle[own->body + 1]; ++k) {
+    const int64_t i = f->triangle[k];
+    const double  m = b->share[i] / b->n_around[i];
+    if (!is_active[k / 3]) continue;
+    v3_sub(arm, b->x0 + 3 * i, center);
+    if (n) rigid_weight_add_along(S, m, arm, n + 3 * i);
+    else rigid_weight_add(S, m, arm);
+    sum += m;
+  }
+  inertia_of(own, inertia);
+  const double most = rigid_weight_factor(S, own->mass, inertia);
+  return n && sum > 0.0 ? fmin(most, own->mass / sum) : most;
+}
+
+void hybrid_boundary_weigh(hybrid_boundary *b, const step_layout *l, const bool *is_active, const double *n)
+{
+  const scene_surfaces *f = b->surfaces;
+  for (int r = 0; r < b->n_rigids; ++r) {
+    hybrid_rigid *own = &b->rigids[r];
+    if (!n && !own->overreacts) continue;
+    const double weight = weight_of(b, own, l->frames0[l->scene->bodies[own->body].frame].c, is_active, n);
+    for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
+      b->mass[k] = weight * b->share[k];
+      for (int i = 0; i < 9; ++i) b->A[9 * k + i] *= own->weight / weight;
+    }
+    own->weight = weight;
+  }
+}
+
+/* P, L that the vertices of a rigid body have gained, and what their kinetic energy has by their changes alone. */
+static double gain_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const double *v_old, double P[3], double L[3])
+{
+  const scene_surfaces *f = b->surfaces;
+  double                energy = 0.0;
+  v3_set(P, 0.0, 0.0, 0.0), v3_set(L, 0.0, 0.0, 0.0);
+  for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
+    double change[3], moment[3], arm[3];
+    v3_sub(change, b->v + 3 * k, v_old + 3 * k);
+    v3_sub(arm, b->x0 + 3 * k, center);
+    v3_cross(moment, arm, change);
+    v3_axpy(P, b->mass[k], change);
+    v3_axpy(L, b->mass[k], moment);
+    energy += 0.5 * b->mass[k] * v3_dot(change, change);
+  }
+  return energy;
+}
+
+bool hybrid_boundary_overreacts(hybrid_boundary *b, const step_layout *l, const double *v_old)
+{
+  bool does = false;
+  for (int r = 0; r < b->n_rigids; ++r) {
+    hybrid_rigid *own = &b->rigids[r];
+    double        P[3], L[3], inertia[9], inverse[9], turn[3];
+    const double  most = gain_of(b, own, l->frames0[l->scene->bodies[own->body].frame].c, v_old, P, L);
+    inertia_of(own, inertia);
+    (void)m3_inverse(inverse, inertia);
+    m3_mulv(turn, inverse, L);
+    own->overreacts = 0.5 * (v3_dot(P, P) / own->mass + v3_dot(L, turn)) > (1.0 + 1e-12) * most;
+    does            = does || own->overreacts;
+  }
+  return does;
 }
 
 /* What the vertices of a rigid body have gained, to its motion; affine parts stay theirs, as those of nodes do: cells that are
@@ -305,15 +392,8 @@ static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const 
   const scene_surfaces *f    = b->surfaces;
   const hybrid_rigid   *own  = &b->rigids[r];
   const rigid_frame    *pose = &l->frames0[l->scene->bodies[own->body].frame];
-  double                P[3] = {0.0, 0.0, 0.0}, L[3] = {0.0, 0.0, 0.0}, inverse[9], turn[3], arm[3];
-  for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
-    double change[3], moment[3];
-    v3_sub(change, b->v + 3 * k, v_old + 3 * k);
-    v3_sub(arm, b->x0 + 3 * k, pose->c);
-    v3_cross(moment, arm, change);
-    v3_axpy(P, b->mass[k], change);
-    v3_axpy(L, b->mass[k], moment);
-  }
+  double                P[3], L[3], inverse[9], turn[3], arm[3];
+  (void)gain_of(b, own, pose->c, v_old, P, L);
   (void)m3_inverse(inverse, own->inertia);
   m3_mulv(turn, inverse, L);
   for (int i = 0; i < 3; ++i) vu[6 * r + i] += P[i] / own->mass, vu[6 * r + 3 + i] += turn[i];
@@ -331,4 +411,11 @@ void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const doub
   for (int64_t k = 0; k < f->n_vertices; ++k)
     for (int i = 0; i < 3; ++i)
       if (b->held[k] >> i & 1) b->v[3 * k + i] = b->v_free[3 * k + i];
+}
+
+void hybrid_boundary_accept(hybrid_boundary *b)
+{
+  memcpy(b->affine, b->A, (size_t)(9 * b->surfaces->n_vertices) * sizeof *b->A);
+  for (int64_t k = 0; k < b->surfaces->n_vertices; ++k)
+    for (int i = 0; i < 9 && b->rigid[k] >= 0; ++i) b->affine[9 * k + i] *= b->rigids[b->rigid[k]].weight;
 }

@@ -10,6 +10,7 @@
 #include "sim/hybrid/hybrid_record.h"
 #include <string.h>
 
+static const double AHEAD     = 2.0;  /* steps that grid.acts_on: meeting looks ahead */
 static const double THICKNESS = 0.05; /* of the mean edge, if not given */
 
 /* ---- making one --------------------------------------------------------------------------------------------------------- */
@@ -127,7 +128,9 @@ PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
   if (o->is_on && f->n_triangles > 0) PetscCall(create_impulses(s, c));
   PetscCall(memory_alloc("boundary", f->n_triangles, sizeof *c->is_active, &c->is_active));
   PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->side, &c->side));
+  PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->towards, &c->towards));
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->v_old, &c->v_old));
+  PetscCall(memory_alloc("boundary", 9 * f->n_vertices, sizeof *c->A_old, &c->A_old));
   PetscCall(memory_alloc("boundary", 6 * c->boundary.n_rigids, sizeof *c->vu, &c->vu));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,8 +143,8 @@ void hybrid_contact_destroy(hybrid_contact *c)
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
   memory_free(&c->carrier), memory_free(&c->obstacle);
-  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->is_active), memory_free(&c->v_old),
-      memory_free(&c->vu);
+  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
+  memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -197,18 +200,47 @@ static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rigid bodies weigh what they can answer for along the ways that others are; those that took more than their vertices had to give, which
+ * sliding can bring about, weigh what they can answer for in any way: once more, then. */
+static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+                                    augury_result *done)
+{
+  hybrid_boundary     *b   = &c->boundary;
+  const int64_t        n   = b->surfaces->n_vertices;
+  const augury_options own = {.accepts_sliding_change = o->grid->hinders_sliding,
+                              .max_iterations         = o->grid->max_iterations,
+                              .tolerance              = o->grid->tolerance,
+                              .side                   = c->side,
+                              .towards                = o->grid->cohesion == HYBRID_JUDGED_NEAREST ? c->towards : NULL};
+  PetscFunctionBegin;
+  augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
+  if (own.towards) augury_near_towards(c->near, b->x0, b->normal, c->is_active, c->towards);
+  remember(c);
+  hybrid_boundary_weigh(b, l, c->is_active, own.towards ? own.towards : b->normal);
+  for (bool is_last = b->n_rigids == 0;; is_last = true) {
+    PetscCall(augury_begin(c->grid, b->x0, c->is_active, verdict));
+    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    memcpy(c->A_old, b->A, (size_t)(9 * n) * sizeof *c->A_old);
+    PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, done));
+    if (is_last || !hybrid_boundary_overreacts(b, l, c->v_old)) break;
+    memcpy(b->v, c->v_old, (size_t)(3 * n) * sizeof *b->v);
+    memcpy(b->A, c->A_old, (size_t)(9 * n) * sizeof *b->A);
+    hybrid_continuum_restore(&c->continuum, l);
+    hybrid_boundary_weigh(b, l, c->is_active, NULL);
+  }
+  PetscCall(settle(c, l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                       step_report *report)
 {
-  hybrid_boundary     *b    = &c->boundary;
-  const augury_options own  = {.accepts_sliding_change = o->grid->hinders_sliding,
-                               .max_iterations         = o->grid->max_iterations,
-                               .tolerance              = o->grid->tolerance,
-                               .side                   = c->side};
-  augury_result        done = {0};
-  int64_t              n_active;
+  hybrid_boundary *b    = &c->boundary;
+  augury_result    done = {0};
+  int64_t          n_active;
   PetscFunctionBegin;
   PetscCall(hybrid_continuum_begin(&c->continuum, l));
+  augury_near_set_choice(c->near, (augury_choice)o->grid->acts_on, c->thickness, AHEAD * l->dt);
   augury_near_set_continuum(c->near, c->continuum.system ? &c->continuum.view : NULL);
   if (c->grid) augury_set_continuum(c->grid, c->continuum.system ? &c->continuum.view : NULL);
   PetscCall(augury_near_find(c->near, b->x0, b->v, c->is_active, &n_active));
@@ -219,12 +251,8 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
     PetscCall(mix_by_pic(c, l, report));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(augury_begin(c->grid, b->x0, c->is_active, verdict));
+  PetscCall(mix_by_augury(c, o, l, verdict, &done));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
-  remember(c);
-  PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, &done));
-  PetscCall(settle(c, l));
   c->continuum.is_met         = augury_n_met(c->grid) > 0;
   report->transfer.iterations = done.iterations;
   report->transfer.points     = augury_n_points(c->grid);
@@ -359,7 +387,7 @@ PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, co
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
   PetscCall(hybrid_record_take(c, l, v_free, record, report));
-  memcpy(b->affine, b->A, (size_t)(9 * b->surfaces->n_vertices) * sizeof *b->A);
+  hybrid_boundary_accept(&c->boundary);
   hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

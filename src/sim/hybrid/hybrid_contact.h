@@ -35,7 +35,9 @@ typedef struct {
   const step_layout   *l;         /* of the step under way */
   bool                *is_active; /* [n_triangles] */
   int8_t              *side;      /* [n_vertices] of open surfaces: where others are */
+  double              *towards;   /* [n_vertices][3] where others are */
   double              *v_old;     /* [n_vertices][3] before what is done next */
+  double              *A_old;     /* [n_vertices][9] */
   double              *vu;        /* [n_rigids][6] velocities of rigid bodies */
   bool                 has_acted; /* in the step under way */
   impulse_report       report;

@@ -25,7 +25,12 @@ PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_layout *l)
   PetscCall(memory_reserve("nodes of the continuum", n, sizeof *c->outward, &c->capacity[2], &c->outward));
   PetscCall(memory_reserve("nodes of the continuum", 3 * n, sizeof *c->velocity, &c->capacity[3], &c->velocity));
   PetscCall(mpm_nodes_get(l->scene->world.mpm->domain, c->node, c->mass, c->outward));
-  memcpy(c->velocity, l->v + 3 * c->system->first_block, (size_t)(3 * n) * sizeof *c->velocity);
+  hybrid_continuum_restore(c, l);
   c->view = (augury_continuum){n, (const int32_t(*)[3])c->node, c->mass, (const double(*)[3])c->outward, c->velocity};
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void hybrid_continuum_restore(hybrid_continuum *c, const step_layout *l)
+{
+  if (c->system) memcpy(c->velocity, l->v + 3 * c->system->first_block, (size_t)(3 * c->system->n_blocks) * sizeof *c->velocity);
 }

@@ -20,4 +20,6 @@ void hybrid_continuum_create(const scene *s, hybrid_continuum *c);
 void hybrid_continuum_destroy(hybrid_continuum *c);
 /* The nodes of the step that `l` has begun, with velocities from l->v. */
 PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_layout *l);
+/* Velocities from l->v once more. */
+void hybrid_continuum_restore(hybrid_continuum *c, const step_layout *l);
 #endif

@@ -1,4 +1,5 @@
 #include "sim/hybrid/hybrid_keys.h"
+#include "contact/augury/augury_near.h"
 #include "sim/step/step_motion.h"
 #include <math.h>
 
@@ -9,6 +10,14 @@ static const char *const transfer_help[] = {
   "each body's boundary has velocities of its own on the grid, and where those of several close in on each other they take the common "
   "one, along the normal [HegemannEtAl2013]: once, without iteration",
   "nothing: geometric impulses alone"};
+static const char *const choices[] = {[AUGURY_ALL] = "near", [AUGURY_CLOSING] = "closing", [AUGURY_MEETING] = "meeting", NULL};
+static const char *const choice_help[] = {
+  "all that is within three cells of something else, also what parts, as published: without iterations what has met sticks together",
+  "of that, what closes in: the grid brakes over three cells, so that slow bodies come to rest in it and do not rebound",
+  "of that, what would be within the thickness after two steps more: bodies keep their speed until they are about to touch"};
+static const char *const ways[] = {[HYBRID_JUDGED_NEAREST] = "nearest", [HYBRID_JUDGED_NORMAL] = "normal", NULL};
+static const char *const way_help[] = {"towards the nearest place of what a node meets", "along the node's normal, weighted by areas, as published: nodes of edges and of thin bodies have "
+                                       "normals that point aside, and stick to what is ahead of them"};
 static const key_spec grid_keys[] = {
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(hybrid_grid, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
    .is_optional = true,
@@ -23,6 +32,10 @@ static const key_spec grid_keys[] = {
   {.name = "hinders_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, hinders_sliding), .fallback = "true",
    .help = "of augury: where boundaries close in, the grid's hold on their sliding stays, too; fewer collisions are left, and sliding is braked. "
            "false: only what is normal to boundaries stays"},
+  {.name = "acts_on", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, acts_on), .choices = choices, .choice_help = choice_help, .fallback = "closing",
+   .help = "which parts of boundaries the grid changes the velocities of, with what is around them"},
+  {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
+   .help = "of augury: the way along which a change of velocity is one that holds surfaces together, and is taken back"},
   {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
    .help = "of augury: triangles with sides above a quarter of a cell are filled with points; false: only their corners go to the grid, "
            "and what is finer than triangles slips through"},

@@ -5,6 +5,7 @@
 
 enum { HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC };
 enum { HYBRID_TRANSFER_AUGURY, HYBRID_TRANSFER_PIC, HYBRID_TRANSFER_NONE };
+enum { HYBRID_JUDGED_NEAREST, HYBRID_JUDGED_NORMAL };
 enum { HYBRID_FIX_NONE, HYBRID_FIX_LINEAR, HYBRID_FIX_RIGID };
 
 typedef struct {
@@ -13,6 +14,8 @@ typedef struct {
   int64_t max_iterations; /* of augury */
   double  tolerance;
   bool    hinders_sliding, resampling;
+  int     acts_on;  /* augury_choice */
+  int     cohesion; /* HYBRID_JUDGED_...: which way it goes */
 } hybrid_grid;
 typedef struct {
   bool    is_on;

@@ -19,18 +19,20 @@ static void set_meets(scene_surfaces *f, const scene *s)
   for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) f->meets[i] = !s->laws[i].never_touch && s->laws[i].stiffness != 0.0;
 }
 
-/* Number the nodes of body i that triangles use; vertex [n_nodes], zeros in, one more than the vertex out. */
-static void number_nodes(scene_surfaces *f, int i, const body_surface *one, int32_t *vertex)
+/* Number the nodes of body i that triangles use; vertex [n_nodes], zeros in, one more than the vertex out. is_left_out: of its triangles. */
+static void number_nodes(scene_surfaces *f, int i, const body_surface *one, const bool *is_left_out, int32_t *vertex)
 {
   int64_t at = f->first_vertex[i], t = 3 * f->first_triangle[i];
-  for (int64_t k = 0; k < 3 * one->n_triangles; ++k) vertex[one->triangles[k]] = 1;
+  for (int64_t k = 0; k < 3 * one->n_triangles; ++k)
+    if (!is_left_out || !is_left_out[k / 3]) vertex[one->triangles[k]] = 1;
   for (int64_t k = 0; k < one->n_nodes; ++k) {
     if (!vertex[k]) continue;
     f->body[at] = i;
     f->node[at] = (int32_t)k;
     vertex[k]   = (int32_t)++at;
   }
-  for (int64_t k = 0; k < 3 * one->n_triangles; ++k) f->triangle[t + k] = vertex[one->triangles[k]] - 1;
+  for (int64_t k = 0; k < 3 * one->n_triangles; ++k)
+    if (!is_left_out || !is_left_out[k / 3]) f->triangle[t++] = vertex[one->triangles[k]] - 1;
   f->first_vertex[i + 1] = at;
 }
 
@@ -63,10 +65,24 @@ static PetscErrorCode list_edges(scene_surfaces *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int64_t count_kept(const body_surface *one, const bool *is_left_out)
+{
+  int64_t n = 0;
+  for (int64_t t = 0; t < one->n_triangles; ++t) n += !is_left_out || !is_left_out[t];
+  return n;
+}
+
 PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out)
 {
+  PetscFunctionBegin;
+  PetscCall(scene_surfaces_create_without(s, NULL, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left_out, scene_surfaces **out)
+{
   const int64_t   n       = s->n_bodies;
-  int64_t         n_nodes = 0, most = 0;
+  int64_t         n_nodes = 0, most = 0, at = 0;
   scene_surfaces *f;
   int32_t        *vertex;
   PetscFunctionBegin;
@@ -83,7 +99,8 @@ PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out)
   for (int i = 0; i < n; ++i) {
     const body_surface one   = surface_of(s, i);
     f->is_rigid[i]           = s->bodies[i].frame >= 0;
-    f->first_triangle[i + 1] = f->first_triangle[i] + one.n_triangles;
+    f->first_triangle[i + 1] = f->first_triangle[i] + count_kept(&one, is_left_out ? is_left_out + at : NULL);
+    at += one.n_triangles;
     n_nodes += one.n_nodes;
     most = one.n_nodes > most ? one.n_nodes : most;
   }
@@ -95,10 +112,12 @@ PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out)
   PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->node, &f->node));
   PetscCall(memory_alloc("surface triangles", 3 * f->n_triangles, sizeof *f->triangle, &f->triangle));
   PetscCall(memory_alloc("surface nodes", most, sizeof *vertex, &vertex));
+  at = 0;
   for (int i = 0; i < n; ++i) {
     const body_surface one = surface_of(s, i);
     if (one.n_nodes > 0) memset(vertex, 0, (size_t)one.n_nodes * sizeof *vertex);
-    number_nodes(f, i, &one, vertex);
+    number_nodes(f, i, &one, is_left_out ? is_left_out + at : NULL, vertex);
+    at += one.n_triangles;
   }
   memory_free(&vertex);
   f->n_vertices = f->first_vertex[n];

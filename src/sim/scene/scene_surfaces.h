@@ -22,6 +22,9 @@ typedef struct {
 
 /* Fails only when memory does, or there are more than INT32_MAX vertices, edges or triangles. */
 PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out);
+/* The same without triangles that are left out: is_left_out of all of them, by body, as bodies order them; NULL: none. Nodes and edges of
+ * no other triangles are left out with them. */
+PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left_out, scene_surfaces **out);
 void           scene_surfaces_destroy(scene_surfaces **f); /* copes with NULL */
 /* Where vertices are now, between two steps, what has a prescribed motion as prescribed for time t: x [n_vertices][3] out [m]. */
 PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, double t, double *x);
