@@ -131,6 +131,47 @@ static void friction_is_coulombs(void **state)
   assert_no_leak();
 }
 
+/* One point on a large held triangle: it goes back with e times its speed, and what is told of it is so: impulses, energy, sliding. */
+static void restitution_and_what_is_told(void **state)
+{
+  (void)state;
+  const double   x[12] = {0.1, 0.2, 0.05, -9, -9, 0, 9, -9, 0, 0, 18, 0}, mass = 2.0, v_in = 2.0, slip = 3.0;
+  const int32_t  triangle[3] = {1, 2, 3}, point[1] = {0}, body[4] = {0, 1, 1, 1};
+  const bool     meets[4] = {false, true, true, false};
+  const double   inverse_mass[4] = {1.0 / mass, 0, 0, 0};
+  const broad_phase_surfaces s = {.n_vertices = 4, .n_points = 1, .n_triangles = 1, .point = point, .triangle = triangle,
+                                  .n_bodies = 2, .body = body, .meets = meets};
+  impulse_law         law[4] = {{9.0, 0.9}, {0.0, 0.0}, {0.0, 0.0}, {9.0, 0.9}}; /* those of a body and itself count for nothing */
+  const impulse_scene scene  = {.surfaces = s, .inverse_mass = inverse_mass, .law = law};
+  impulses           *a;
+  assert_ok(impulses_create(&scene, &a));
+  for (int c = 0; c < 4; ++c) {
+    const double e = c % 2 ? 0.6 : 0.0, mu = c / 2 ? 2.0 : 0.3, j = mass * (1.0 + e) * v_in, left = fmax(0.0, slip - mu * j / mass);
+    double       v[12] = {slip, 0.0, -v_in};
+    int64_t      n;
+    impulse_report r;
+    step_verdict   verdict = {STEP_OK, NULL, -1};
+    const impulse_options o    = {.max_iterations = 3};
+    const impulse_step    step = {.dt = 0.1, .x0 = x, .v = v};
+    law[1] = law[2] = (impulse_law){mu, e};
+    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
+    assert_close(v[0], left, 1e-13);
+    assert_close(v[2], e * v_in, 1e-13);
+    assert_int_equal(r.n_iterations, 1);
+    assert_close(r.normal_work, -0.5 * mass * (1.0 - e * e) * v_in * v_in, 1e-12);
+    assert_close(r.friction_work, -0.5 * mass * (slip * slip - left * left), 1e-12);
+    const impulse_contact *told = impulses_contacts(a, &n);
+    assert_int_equal(n, 1);
+    assert_close(told->pressed, j, 1e-12);
+    assert_close(told->impulse[2], j, 1e-12);
+    assert_close(told->friction[0], -mass * (slip - left), 1e-12);
+    assert_close(told->gap, 0.05 + 0.1 * e * v_in, 1e-13);
+    assert_true(told->is_sliding == (left > 0.0));
+  }
+  impulses_destroy(&a);
+  assert_no_leak();
+}
+
 static void same_bits_on_any_number_of_threads(void **state)
 {
   (void)state;
@@ -150,5 +191,5 @@ static void same_bits_on_any_number_of_threads(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(nothing_meets_and_momentum_stays), cmocka_unit_test(zones_keep_angular_momentum),
-          cmocka_unit_test(held_nodes_are_not_moved), cmocka_unit_test(a_trap_is_named), cmocka_unit_test(friction_is_coulombs),
+          cmocka_unit_test(held_nodes_are_not_moved), cmocka_unit_test(a_trap_is_named), cmocka_unit_test(friction_is_coulombs), cmocka_unit_test(restitution_and_what_is_told),
           cmocka_unit_test(same_bits_on_any_number_of_threads))
