@@ -11,9 +11,9 @@ program=${PROGRAM:-build/release/stickslip} paper=validation/convex.csv out=${OU
 export GOMP_SPINCOUNT=1000
 
 run_row() { # name, job, set, threads
-  folder=$out/$1-$4 name=$1-$4 job=$2 threads=$4
-  [ -f "$folder/summary.txt" ] && { echo "$name: is there"; return 0; }
-  [ -f "jobs/convex/$job.yaml" ] || { echo "$name: no jobs/convex/$job.yaml"; return 1; }
+  folder=$out/$1-$4 run=$1-$4 job=$2 threads=$4
+  [ -f "$folder/summary.txt" ] && { echo "$run: is there"; return 0; }
+  [ -f "jobs/convex/$job.yaml" ] || { echo "$run: no jobs/convex/$job.yaml"; return 1; }
   mkdir -p "$out"
   set -- $3 ${END:+time.end=$END} output.checkpoint=0
   n=$#
@@ -22,9 +22,9 @@ run_row() { # name, job, set, threads
     set -- "$@" --set "$setting"
     n=$((n - 1))
   done
-  OMP_NUM_THREADS=$threads "$program" run "jobs/convex/$job.yaml" --force --threads "$threads" --out "$folder" "$@" >"$out/$name.log" 2>&1 ||
-    { echo "$name: failed, see $out/$name.log"; return 1; }
-  echo "$name: done"
+  OMP_NUM_THREADS=$threads "$program" run "jobs/convex/$job.yaml" --force --threads "$threads" --out "$folder" "$@" >"$out/$run.log" 2>&1 ||
+    { echo "$run: failed, see $out/$run.log"; return 1; }
+  echo "$run: done"
 }
 
 run_rows() { # wanted
