@@ -3,6 +3,7 @@
 #include "core/box_tree.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/triangle_nearest.h"
 
 #define REACH 3.0  /* cells along each axis within which two points share a node */
 #define FACING 0.2 /* least cosine between a side's normal and the way to what it faces */
@@ -139,29 +140,11 @@ static bool close_in(const double *x, const double *v, const int32_t *p, const i
   return false;
 }
 
-/* Weights of the corners at the point of a triangle that is nearest to p. */
-static void nearest_weights(const double *a, const double *b, const double *c, const double *p, double w[3])
-{
-  double ab[3], ac[3], ap[3], bp[3], cp[3];
-  v3_sub(ab, b, a), v3_sub(ac, c, a), v3_sub(ap, p, a), v3_sub(bp, p, b), v3_sub(cp, p, c);
-  const double d1 = v3_dot(ab, ap), d2 = v3_dot(ac, ap), d3 = v3_dot(ab, bp), d4 = v3_dot(ac, bp), d5 = v3_dot(ab, cp),
-               d6 = v3_dot(ac, cp), va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
-  if (d1 <= 0.0 && d2 <= 0.0) v3_set(w, 1.0, 0.0, 0.0);
-  else if (d3 >= 0.0 && d4 <= d3) v3_set(w, 0.0, 1.0, 0.0);
-  else if (d6 >= 0.0 && d5 <= d6) v3_set(w, 0.0, 0.0, 1.0);
-  else if (vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0) v3_set(w, 1.0 - d1 / (d1 - d3), d1 / (d1 - d3), 0.0);
-  else if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) v3_set(w, 1.0 - d2 / (d2 - d6), 0.0, d2 / (d2 - d6));
-  else if (va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0) {
-    const double t = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-    v3_set(w, 0.0, 1.0 - t, t);
-  } else v3_set(w, va / (va + vb + vc), vb / (va + vb + vc), vc / (va + vb + vc));
-}
-
 /* Will corner p of one have come within the distance of the other? */
 static bool arrives(const augury_near *a, const double *x, const double *v, int32_t p, const int32_t *node)
 {
   double w[3], d[3], u[3];
-  nearest_weights(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * (int64_t)p, w);
+  (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * (int64_t)p, w);
   v3_scale(d, -1.0, x + 3 * (int64_t)p);
   v3_scale(u, -1.0, v + 3 * (int64_t)p);
   for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
@@ -397,7 +380,7 @@ static void count_element(const augury_near *a, const double *x, const double *v
   const int32_t *node = a->b.element + 3 * f;
   double         w[3], d[3], u[3], center[3], other[3];
   if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return;
-  nearest_weights(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
+  (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
   v3_scale(d, -1.0, x + 3 * p);
   v3_scale(u, -1.0, v + 3 * p);
   for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
@@ -447,14 +430,20 @@ static int8_t verdict_of(const augury_near *a, const double distance[2])
   return (int8_t)(is_front - is_back);
 }
 
+/* Over elements within the grid's reach of a place. */
+static void walk_around(const augury_near *a, const double *x, box_walk *w)
+{
+  double min[3], max[3];
+  for (int k = 0; k < 3; ++k) min[k] = x[k] - 0.5 * REACH * a->dx, max[k] = x[k] + 0.5 * REACH * a->dx;
+  box_walk_begin(w, &a->tree, min, max);
+}
+
 static int8_t side_at(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p)
 {
   sides    s = {{INFINITY, INFINITY}, {INFINITY, INFINITY}};
-  double   min[3], max[3];
   int32_t  other[BOX_TREE_WIDTH];
   box_walk w;
-  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
-  box_walk_begin(&w, &a->tree, min, max);
+  walk_around(a, x + 3 * p, &w);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
     for (int k = 0; k < n; ++k) count_element(a, x, v, normal, p, other[k], &s);
   count_continuum(a, x, v, normal, p, &s);
@@ -492,7 +481,7 @@ static void consider(const augury_near *a, const double *x, const double *normal
 {
   const int32_t *node = a->b.element + 3 * f;
   double         w[3], d[3], outward[3] = {0.0, 0.0, 0.0};
-  nearest_weights(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
+  (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
   v3_scale(d, -1.0, x + 3 * p);
   for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(outward, w[k], normal + 3 * (int64_t)node[k]);
   const double distance = v3_norm(d), size = v3_norm(outward);
@@ -528,11 +517,9 @@ static void into_continuum(const augury_near *a, const double *x, const double *
 static void towards_at(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
 {
   nearest  best = {.distance = INFINITY, .element = -1};
-  double   min[3], max[3];
   int32_t  other[BOX_TREE_WIDTH];
   box_walk w;
-  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
-  box_walk_begin(&w, &a->tree, min, max);
+  walk_around(a, x + 3 * p, &w);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
     for (int k = 0; k < n; ++k) consider(a, x, normal, p, other[k], &best);
   v3_copy(towards, best.element >= 0 ? best.way : normal + 3 * p);

@@ -1,6 +1,7 @@
 #include "discretize/mesh/triangle_bvh.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/triangle_nearest.h"
 
 enum { LEAF_SIZE = 4, MAX_DEPTH = 64 };
 
@@ -194,30 +195,19 @@ PetscErrorCode triangle_bvh_create(const triangle_mesh *m, triangle_bvh **out)
 
 /* ---- queries ---- */
 
-/* Nearest point of triangle (a, b, c) to p by Voronoi regions [Ericson2005, sec. 5.1.5]. Returns the squared distance;
- * feature: 0..2 vertex, 3..5 edge from vertex feature - 3, 6 face. */
+/* Squared distance of p from triangle (a, b, c), its nearest point q and the feature that this is on (triangle_nearest.h). From the corner
+ * of the feature, not from all three: so vertices are met exactly. */
 static double nearest_on_triangle(const double *a, const double *b, const double *c, const double *p, double *q, int *feature)
 {
-  double ab[3], ac[3], ap[3], bp[3], cp[3], d[3];
-  v3_sub(ab, b, a), v3_sub(ac, c, a), v3_sub(ap, p, a), v3_sub(bp, p, b), v3_sub(cp, p, c);
-  const double d1 = v3_dot(ab, ap), d2 = v3_dot(ac, ap), d3 = v3_dot(ab, bp), d4 = v3_dot(ac, bp);
-  const double d5 = v3_dot(ab, cp), d6 = v3_dot(ac, cp);
-  const double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
-  v3_copy(q, a);
-  if (d1 <= 0.0 && d2 <= 0.0) *feature = 0;
-  else if (d3 >= 0.0 && d4 <= d3) *feature = 1, v3_copy(q, b);
-  else if (vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0) *feature = 3, v3_axpy(q, d1 / (d1 - d3), ab);
-  else if (d6 >= 0.0 && d5 <= d6) *feature = 2, v3_copy(q, c);
-  else if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) *feature = 5, v3_axpy(q, d2 / (d2 - d6), ac);
-  else if (va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0) {
-    const double w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-    *feature       = 4;
-    for (int k = 0; k < 3; ++k) q[k] = b[k] + w * (c[k] - b[k]);
-  } else {
-    const double s = 1.0 / (va + vb + vc);
-    *feature       = 6;
-    v3_axpy(q, vb * s, ab);
-    v3_axpy(q, vc * s, ac);
+  const double *corner[3] = {a, b, c};
+  double        w[3], d[3];
+  *feature       = triangle_nearest(a, b, c, p, w);
+  const int from = *feature == 1 || *feature == 4 ? 1 : *feature == 2 ? 2 : 0;
+  v3_copy(q, corner[from]);
+  for (int i = 0; i < 3; ++i) {
+    if (i == from || w[i] == 0.0) continue;
+    v3_sub(d, corner[i], corner[from]);
+    v3_axpy(q, w[i], d);
   }
   v3_sub(d, p, q);
   return v3_dot(d, d);
