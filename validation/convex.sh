@@ -7,35 +7,11 @@
 # Rows are named in validation/convex.csv. END=t: run to this time [s] instead of the job's. Seconds are of a step: of the processor, user time of one thread, which a busy machine
 # changes least; of the clock, for one thread and two.
 cd "$(dirname "$0")/.." || exit 1
-program=${PROGRAM:-build/release/stickslip} paper=validation/convex.csv out=${OUT:-build/convex}
-export GOMP_SPINCOUNT=1000
+program=${PROGRAM:-build/release/stickslip} paper=validation/convex.csv out=${OUT:-build/convex} folder=convex
+. validation/rows.sh
 
-run_row() { # name, job, set, threads
-  folder=$out/$1-$4 run=$1-$4 job=$2 threads=$4
-  [ -f "$folder/summary.txt" ] && { echo "$run: is there"; return 0; }
-  [ -f "jobs/convex/$job.yaml" ] || { echo "$run: no jobs/convex/$job.yaml"; return 1; }
-  mkdir -p "$out"
-  set -- $3 ${END:+time.end=$END} output.checkpoint=0
-  n=$#
-  while [ "$n" -gt 0 ]; do
-    setting=$1; shift
-    set -- "$@" --set "$setting"
-    n=$((n - 1))
-  done
-  OMP_NUM_THREADS=$threads "$program" run "jobs/convex/$job.yaml" --force --threads "$threads" --out "$folder" "$@" >"$out/$run.log" 2>&1 ||
-    { echo "$run: failed, see $out/$run.log"; return 1; }
-  echo "$run: done"
-}
-
-run_rows() { # wanted
-  failed=0
-  while IFS='|' read -r name example job setting rest; do
-    case "$name" in \#*) continue ;; esac
-    for one in "${@:-all}"; do
-      case "$one" in all | "$name") for threads in 1 2; do run_row "$name" "$job" "$setting" $threads || failed=1; done ;; esac
-    done
-  done < $paper
-  return $failed
+run_row() { # name, example, job, set
+  run_once "$1-1" "$3" 1 "$4 ${END:+time.end=$END}" && run_once "$1-2" "$3" 2 "$4 ${END:+time.end=$END}"
 }
 
 print_row() { # name, example, of the paper: particles, spacing, unknowns, run time, contacts; job

@@ -8,35 +8,11 @@
 # Rows are named in validation/hybrid.csv. END=t: run to this time [s] instead of the job's; THREADS: 2 if not given. Seconds a step are of the clock, and of the processor over the threads, which a busy
 # machine changes less.
 cd "$(dirname "$0")/.." || exit 1
-program=${PROGRAM:-build/release/stickslip} paper=validation/hybrid.csv out=${OUT:-build/hybrid} threads=${THREADS:-2}
-export GOMP_SPINCOUNT=1000
+program=${PROGRAM:-build/release/stickslip} paper=validation/hybrid.csv out=${OUT:-build/hybrid} threads=${THREADS:-2} folder=hybrid
+. validation/rows.sh
 
-run_row() { # name, job, set
-  folder=$out/$1 name=$1 job=$2
-  [ -f "$folder/summary.txt" ] && { echo "$name: is there"; return 0; }
-  [ -f "jobs/hybrid/$job.yaml" ] || { echo "$name: no jobs/hybrid/$job.yaml"; return 1; }
-  mkdir -p "$out"
-  set -- $3 ${END:+time.end=$END} output.checkpoint=0
-  n=$#
-  while [ "$n" -gt 0 ]; do
-    setting=$1; shift
-    set -- "$@" --set "$setting"
-    n=$((n - 1))
-  done
-  OMP_NUM_THREADS=$threads "$program" run "jobs/hybrid/$job.yaml" --force --threads "$threads" --out "$folder" "$@" >"$out/$name.log" 2>&1 ||
-    { echo "$name: failed, see $out/$name.log"; return 1; }
-  echo "$name: done"
-}
-
-run_rows() { # wanted
-  failed=0
-  while IFS='|' read -r name example job setting rest; do
-    case "$name" in \#*) continue ;; esac
-    for one in "${@:-all}"; do
-      case "$one" in all | "$name") run_row "$name" "$job" "$setting" || failed=1 ;; esac
-    done
-  done < $paper
-  return $failed
+run_row() { # name, example, job, set
+  run_once "$1" "$3" "$threads" "$4 ${END:+time.end=$END}"
 }
 
 print_row() { # name, example, of the paper: nodes, s a step, run time

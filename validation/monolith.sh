@@ -9,36 +9,12 @@
 # Rows are named in validation/monolith.csv. FRAMES=N: so many frames of 1/50 s; 25 if it is not set. All numbers are per frame; seconds are of the
 # processor, of all of a step (user CPU time of summary.txt), in plots of the clock.
 cd "$(dirname "$0")/.." || exit 1
-program=${PROGRAM:-build/release/stickslip} paper=validation/monolith.csv frames=${FRAMES:-25}
-export OMP_NUM_THREADS=1 GOMP_SPINCOUNT=1000
+program=${PROGRAM:-build/release/stickslip} paper=validation/monolith.csv frames=${FRAMES:-25} folder=monolith
+. validation/rows.sh
 
 run_row() { # name, table, row, job, small spacing, set
-  folder=$out/$1
-  [ -f "$folder/summary.txt" ] && { echo "$1: is there"; return 0; }
-  mkdir -p "$out"
-  name=$1 job=$4 spacing=$5
-  set -- $6
-  n=$#
-  while [ "$n" -gt 0 ]; do
-    setting=$1; shift
-    set -- "$@" --set "$setting"
-    n=$((n - 1))
-  done
-  [ "$size" = small ] && set -- "$@" --set "mac.spacing=$spacing"
-  "$program" run "jobs/monolith/$job.yaml" --force --no-picture --threads 1 --out "$folder" --set "time.end=$(awk "BEGIN { print $frames * 0.02 }")" --set time.frame=0.02 \
-    --set output.checkpoint=0 "$@" >"$out/$name.log" 2>&1 || { echo "$name: failed, see $out/$name.log"; return 1; }
-  echo "$name: done"
-}
-
-run_rows() { # wanted
-  failed=0
-  while IFS='|' read -r name table row job spacing setting rest; do
-    case "$name" in \#*) continue ;; esac
-    for one in "${@:-all}"; do
-      case "$one" in all | "$name" | "$table") run_row "$name" "$table" "$row" "$job" "$spacing" "$setting" || failed=1 ;; esac
-    done
-  done < $paper
-  return $failed
+  [ "$size" = small ] && spacing=mac.spacing=$5 || spacing=
+  run_once "$1" "$4" 1 "$6 $spacing time.end=$(awk "BEGIN { print $frames * 0.02 }") time.frame=0.02" --no-picture
 }
 
 print_row() { # all fields of a line

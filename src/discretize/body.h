@@ -15,6 +15,7 @@
 #include "core/constraint.h"
 #include "core/error.h"
 #include "core/field_table.h"
+#include "core/math3.h"
 #include "core/verdict.h"
 #include "discretize/body_spot.h"
 #include "discretize/mesh/convex_solid.h"
@@ -37,6 +38,18 @@ typedef struct {
   double momentum[3], angular_momentum[3], center[3];
   double overshoot, turn; /* of its materials in the last step, see material_marks; 0 where they do not say */
 } body_totals;
+/* Adds a mass at x that moves with v; center is summed, mass times x, until it is divided by the whole mass. */
+static inline void body_totals_add(body_totals *out, double mass, const double x[3], const double v[3], const double gravity[3])
+{
+  double moment[3];
+  v3_cross(moment, x, v);
+  out->mass += mass;
+  out->kinetic += 0.5 * mass * v3_dot(v, v);
+  out->potential -= mass * v3_dot(gravity, x);
+  v3_axpy(out->momentum, mass, v);
+  v3_axpy(out->angular_momentum, mass, moment);
+  v3_axpy(out->center, mass, x);
+}
 
 /* A matrix of 3x3 blocks in compressed rows, for bodies and contacts to add to. Borrowed arrays. */
 typedef struct {

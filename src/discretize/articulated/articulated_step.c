@@ -309,19 +309,13 @@ static PetscErrorCode end_step(body *base, const double *v, step_verdict *verdic
 
 static void add_link(const articulated_body *b, int i, const double gravity[3], body_totals *out)
 {
-  const double m = b->tree.mass[i], *u = b->u + 3 * i;
-  double       R[9], p[3], c[3], moment[3];
+  double R[9], p[3], c[3];
   articulated_tree_link_pose(&b->tree, b->q, i, R, p);
   m3_mulv(c, R, b->tree.center + 3 * i);
   v3_add(c, c, p);
-  out->mass += m;
-  out->kinetic += 0.5 * m * v3_dot(u, u) + 0.5 * v3_dot(b->w + 3 * i, b->L + 3 * i);
-  out->potential -= m * v3_dot(gravity, c);
-  v3_axpy(out->momentum, m, u);
-  v3_cross(moment, c, u);
-  v3_axpy(out->angular_momentum, m, moment);
+  body_totals_add(out, b->tree.mass[i], c, b->u + 3 * i, gravity);
+  out->kinetic += 0.5 * v3_dot(b->w + 3 * i, b->L + 3 * i);
   v3_axpy(out->angular_momentum, 1.0, b->L + 3 * i);
-  v3_axpy(out->center, m, c);
 }
 
 static PetscErrorCode totals(const body *base, const double gravity[3], body_totals *out)

@@ -244,17 +244,8 @@ static PetscErrorCode rod_totals(const body *base, const double gravity[3], body
   const rod_body *b = const_rod(base);
   memset(out, 0, sizeof *out);
   for (int64_t s = 0; s < b->strands.n_strands && b->model->totals; ++s) b->model->totals(b, s, gravity, out);
-  for (int64_t i = 0; i < b->strands.n_nodes && !b->model->totals; ++i) {
-    const double *x = b->x + 3 * i, *v = b->v + 3 * i, m = b->mass[i];
-    double        moment[3];
-    out->mass += m;
-    out->kinetic += 0.5 * m * v3_dot(v, v);
-    out->potential -= m * v3_dot(gravity, x);
-    v3_cross(moment, x, v);
-    v3_axpy(out->momentum, m, v);
-    v3_axpy(out->angular_momentum, m, moment);
-    v3_axpy(out->center, m, x);
-  }
+  for (int64_t i = 0; i < b->strands.n_nodes && !b->model->totals; ++i)
+    body_totals_add(out, b->mass[i], b->x + 3 * i, b->v + 3 * i, gravity);
   v3_scale(out->center, 1.0 / out->mass, out->center);
   for (int64_t s = 0; s < b->strands.n_strands; ++s) {
     out->elastic += b->model->energy(b, s);

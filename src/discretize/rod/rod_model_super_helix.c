@@ -416,17 +416,8 @@ static void helix_totals(const rod_body *b, int64_t strand, const double gravity
   const helix_state *h = b->state;
   const super_helix *s = &h->start[strand];
   const double      *w = h->point_velocity + 3 * POINTS * h->n * strand;
-  for (int64_t i = 0; i < POINTS * (int64_t)h->n; ++i) {
-    const double m = s->point_mass[i], *x = s->point + 3 * i, *v = w + 3 * i;
-    double       moment[3];
-    out->mass += m;
-    out->kinetic += 0.5 * m * v3_dot(v, v);
-    out->potential -= m * v3_dot(gravity, x);
-    v3_cross(moment, x, v);
-    v3_axpy(out->momentum, m, v);
-    v3_axpy(out->angular_momentum, m, moment);
-    v3_axpy(out->center, m, x);
-  }
+  for (int64_t i = 0; i < POINTS * (int64_t)h->n; ++i)
+    body_totals_add(out, s->point_mass[i], s->point + 3 * i, w + 3 * i, gravity);
   out->kinetic += super_helix_spin(s, 0.0, b->u + unknowns_of(b, strand), NULL);
 }
 
