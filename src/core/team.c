@@ -126,6 +126,19 @@ double team_max_abs(int64_t n, const double *x)
   return is_nan ? NAN : max;
 }
 
+double team_max_difference(int64_t n, const double *x, const double *y)
+{
+  double max = 0.0;
+  int    is_nan = 0;
+  #pragma omp parallel for simd schedule(static) reduction(max : max) reduction(| : is_nan) if (n >= TEAM_CHUNK)
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = fabs(x[i] - y[i]);
+    max = a > max ? a : max;
+    is_nan |= a != a;
+  }
+  return is_nan ? NAN : max;
+}
+
 int64_t team_first_not_finite(int64_t n, const double *x)
 {
   const int64_t n_chunks = team_chunks(n);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "core/error.h"
 #include "core/process.h"
+#include "core/team.h"
 #include "optim/optim.h"
 #include "sim/command/command_execute.h"
 
@@ -18,8 +19,10 @@ static void quiet_mpi(void)
 }
 
 /* What the OpenMP library reads when it is loaded, so the program starts itself again, once.
- * Threads that wait at a barrier spin for milliseconds by default, which on a shared node steals the time of those that still
- * work: with two jobs on two cores a step took 40 times longer. A short spin costs nothing on a quiet node.
+ * Threads that wait at a barrier spin for some 10 ms by default, which on a shared node steals the time of those that still work: with
+ * two jobs on two cores a step took 40 times longer. Threads that sleep at once are as bad: waking them takes 20 us, or 100 on a virtual
+ * machine whose cores were idle, and the many short loops of a solver cost more on two threads than on one. 10000 turns are 0.35 ms
+ * (Zen 4 at 2.6 GHz, November 2026): what lies between two loops of a solver, but not between two steps.
  * Threads of a run stay where the batch system has put it, if it has. */
 static void restart_with_settings(char **argv, const char *places)
 {
@@ -30,12 +33,13 @@ static void restart_with_settings(char **argv, const char *places)
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
   if (n <= 0) return; /* no /proc: go on as we are */
   path[n] = '\0';
-  if (sets_spins) setenv("GOMP_SPINCOUNT", "1000", 1);
+  if (sets_spins) setenv("GOMP_SPINCOUNT", "10000", 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 0); /* or it starts a thread a core when it is loaded */
   if (places) {
     setenv("OMP_PLACES", places, 1);
     setenv("OMP_PROC_BIND", "close", 1);
   }
+  team_leave_place(); /* or all threads would share the place of this one */
   execv(path, argv);
 }
 

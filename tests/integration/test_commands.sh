@@ -35,6 +35,14 @@ status 0 "$program" info done && says small && pass "info"
 status 0 "$program" render done && ls done/*.png >/dev/null || fail "render leaves no picture"
 pass render
 
+# Threads that are asked to stay in places of their own do, though the program starts itself again.
+if [ "$(nproc)" -ge 2 ]; then
+  status 0 env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY OMP_PROC_BIND=true OMP_DISPLAY_AFFINITY=true \
+    "$program" run "$job" --out bound --steps 1 --no-picture --threads 2
+  [ "$(sed -n 's/^level 1 .*affinity //p' out | sort -u | wc -l)" = 2 ] || { cat out; fail "two threads share a place"; }
+  pass "two threads have places of their own"
+fi
+
 # Pictures have up where gravity is not: the same body looks different if gravity pulls elsewhere
 leaning() { # NAME GRAVITY
   cat > "$1.yaml" <<END

@@ -1,9 +1,11 @@
+#define _GNU_SOURCE /* sched_getaffinity */
 /* core/team: sums are right to round-off and the same, bit for bit, on any number of threads. */
 #include "core/random.h"
 #include "core/team.h"
 #include "test.h"
 #include <float.h>
 #include <omp.h>
+#include <sched.h>
 #include <string.h>
 
 static const int64_t SIZES[] = {0, 1, 31, 32, 33, 4095, 4096, 4097, 16384, 200003};
@@ -54,7 +56,7 @@ static void test_mdot_equals_dots(void **state)
 }
 
 typedef struct {
-  double sum, dot, max, mdot[3];
+  double sum, dot, max, apart, mdot[3];
 } sums;
 static void all_sums(int64_t n, double *const *x, sums *out)
 {
@@ -62,6 +64,7 @@ static void all_sums(int64_t n, double *const *x, sums *out)
   out->sum = team_sum(n, x[0]);
   out->dot = team_dot(n, x[0], x[1]);
   out->max = team_max_abs(n, x[0]);
+  out->apart = team_max_difference(n, x[0], x[1]);
   team_mdot(n, 3, (const double *const *)x, x[2], out->mdot);
 }
 
@@ -98,7 +101,8 @@ static void test_bits_do_not_depend_on_threads(void **state)
 static void test_not_finite_is_found(void **state)
 {
   (void)state;
-  double *x = random_vector(3);
+  double *x = random_vector(3), *zero;
+  assert_ok(memory_alloc("zero", N_MAX, sizeof *zero, &zero));
   assert_int_equal(team_first_not_finite(N_MAX, x), N_MAX);
   assert_int_equal(team_first_not_finite(0, x), 0);
   assert_true(team_max_abs(0, x) == 0.0);
@@ -108,16 +112,37 @@ static void test_not_finite_is_found(void **state)
     team_set_threads(t);
     assert_int_equal(team_first_not_finite(N_MAX, x), 70000);
     assert_true(isnan(team_max_abs(N_MAX, x)));
+    assert_true(isnan(team_max_difference(N_MAX, x, zero)));
+    assert_true(isinf(team_max_difference(N_MAX - 70001, x + 70001, zero)));
     assert_true(isinf(team_max_abs(N_MAX - 70001, x + 70001)));
     x[12] = -INFINITY;
     assert_int_equal(team_first_not_finite(N_MAX, x), 12);
     x[12] = -50.0;
     assert_true(team_max_abs(70000, x) == 50.0);
+    assert_true(team_max_difference(0, x, zero) == 0.0);
+    zero[69999] = 60.0 + x[69999];
+    assert_close(team_max_difference(70000, x, zero), 60.0, 120.0 * DBL_EPSILON);
+    zero[69999] = 0.0;
   }
-  memory_free(&x);
+  memory_free(&x), memory_free(&zero);
   team_set_threads(0);
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_sums_match_long_double), cmocka_unit_test(test_mdot_equals_dots),
+/* Where the runtime has bound this thread to one place of several, all of them come back; elsewhere nothing changes. */
+static void test_places_are_left(void **state)
+{
+  (void)state;
+  int       cpu[CPU_SETSIZE];
+  cpu_set_t before, after;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  const int n = team_place_cpus(CPU_SETSIZE, cpu);
+  assert_int_equal(team_place_cpus(0, cpu), n); /* writes nothing where there is no room */
+  team_leave_place();
+  assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+  if (n == 0) assert_true(CPU_EQUAL(&before, &after));
+  for (int i = 0; i < n; ++i) assert_true(CPU_ISSET(cpu[i], &after));
+}
+
+TEST_MAIN(cmocka_unit_test(test_places_are_left), cmocka_unit_test(test_sums_match_long_double), cmocka_unit_test(test_mdot_equals_dots),
           cmocka_unit_test(test_bits_do_not_depend_on_threads), cmocka_unit_test(test_not_finite_is_found))

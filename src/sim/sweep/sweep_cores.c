@@ -1,8 +1,8 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "sim/sweep/sweep_cores.h"
-#include <omp.h>
 #include <sched.h>
 #include <stdlib.h>
+#include "core/team.h"
 
 /* One number of /sys/devices/system/cpu/cpuN/topology; `fallback` where there is none. */
 static int topology_number(int cpu, const char *name, int fallback)
@@ -17,16 +17,13 @@ static int topology_number(int cpu, const char *name, int fallback)
   return value;
 }
 
-/* libgomp has bound the first thread to the first place: the process may use all places. */
+/* The process may use all places, though its first thread is bound to the first of them. */
 static void add_places(cpu_set_t *set)
 {
-  for (int p = 0; p < omp_get_num_places(); ++p) {
-    int id[SWEEP_CORES_MAX];
-    if (omp_get_place_num_procs(p) > SWEEP_CORES_MAX) continue;
-    omp_get_place_proc_ids(p, id);
-    for (int i = 0; i < omp_get_place_num_procs(p); ++i)
-      if (id[i] >= 0 && id[i] < CPU_SETSIZE) CPU_SET(id[i], set);
-  }
+  int       cpu[SWEEP_CORES_MAX];
+  const int n = team_place_cpus(SWEEP_CORES_MAX, cpu);
+  for (int i = 0; i < n && i < SWEEP_CORES_MAX; ++i)
+    if (cpu[i] >= 0 && cpu[i] < CPU_SETSIZE) CPU_SET(cpu[i], set);
 }
 
 int sweep_cores_find(sweep_cpu *cpus)
