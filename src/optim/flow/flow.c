@@ -29,19 +29,11 @@ static void snapshot_take(const flow_solver *S, snapshot *b)
   flow_copy(b->lambda, S->x->lambda, S->f->n_contacts), flow_copy(b->z, S->x->z, 2 * S->f->n_contacts);
 }
 
-static double largest_difference(int64_t n, const double *restrict a, const double *restrict b)
-{
-  double most = 0.0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double d = fabs(a[i] - b[i]);
-    most = d > most || d != d ? d : most;
-  }
-  return most;
-}
 static double largest(int64_t n, const double *x)
 {
   double most = 0.0;
-  for (int64_t i = 0; i < n; ++i) most = fmax(most, x[i]);
+    #pragma omp simd reduction(max : most)
+  for (int64_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
   return most;
 }
 
@@ -58,16 +50,16 @@ static void scales(flow_solver *S)
 static double over(double a, double b) { return b > 0.0 ? a / b : a > 0.0 ? INFINITY : 0.0; }
 static double change_of_pn(const flow_solver *S, const snapshot *b)
 {
-  return fmax(over(largest_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
-              over(largest_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
+  return fmax(over(team_max_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
+              over(team_max_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
 }
 static double change_of_s(const flow_solver *S, const snapshot *b, double undamped)
 {
-  return over(fmax(undamped, largest_difference(S->f->n_stress, S->x->s, b->s)), S->alpha_max * S->p_ref);
+  return over(fmax(undamped, team_max_difference(S->f->n_stress, S->x->s, b->s)), S->alpha_max * S->p_ref);
 }
 static double change_of_z(const flow_solver *S, const snapshot *b)
 {
-  return over(largest_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
+  return over(team_max_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
 }
 
 /* By how much stress exceeds the cone of the p at hand, where there is pressure to speak of; 0 if it does not. */

@@ -14,7 +14,7 @@ enum {
   FLOW_BODY       = 6,     /* numbers a body */
   FLOW_PARALLEL   = 4000   /* rows: fewer are done before a team wakes up */
 };
-#define FLOW_CHUNK 512             /* cells or faces of one partial sum */
+#define FLOW_CHUNK 128             /* cells or faces of one partial sum: few enough for teams to share evenly */
 #define FLOW_INNER 0.1             /* of the outer tolerance: change at which a part of an iteration ends */
 #define FLOW_SPEAKS_OF 0.05        /* of the largest p: yield is judged above it */
 #define FLOW_P_MIN 1e-6            /* of pressure_scale */
@@ -69,11 +69,8 @@ typedef struct flow_solver {
 #define FLOW_FOR(i, n)                                                                  \
   FLOW_PRAGMA(omp parallel for schedule(static) if ((n) >= FLOW_PARALLEL))              \
   for (int64_t i = 0; i < (n); ++i)
-/* Nothing to copy may come with no array. */
-static inline void flow_copy(double *to, const double *from, int64_t n)
-{
-  if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
-}
+/* Nothing to copy may come with no array. By the threads that will read it. */
+static inline void flow_copy(double *restrict to, const double *restrict from, int64_t n) { FLOW_FOR(i, n) to[i] = from[i]; }
 static inline double flow_row(const sparse_rows *a, int64_t i, const double *restrict x)
 {
   double sum = 0.0;

@@ -7,6 +7,7 @@
  * costs no product. Momentum is dropped where it points uphill [ODonoghueCandes2015]. An iteration is one pass over faces (D^T,
  * velocities, weights) and one over cells (D, step, projection). */
 #include "optim/flow/flow_stress_gradient.h"
+#include <float.h>
 
 #define GRADIENT_L_SHRINK 0.97 /* an iteration: the largest curvature is seldom the one at hand */
 #define GRADIENT_L_GROW 1.3
@@ -139,7 +140,8 @@ static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal,
   double       raised[5], y[5], step[5], ahead[5], along = 0.0;
   flow_raise(is_orthonormal, g, raised);
   for (int e = 0; e < 5; ++e) y[e] = s[e] + beta * (s[e] - old[e]), next[e] = y[e] - scale * raised[e];
-  const double size2 = flow_norm2(is_orthonormal, next), shrink = size2 > radius * radius ? radius / sqrt(size2) : 1.0;
+  /* no branch, which would be guessed wrong along the rim of what yields; DBL_MIN: nothing over nothing is nothing */
+  const double size = sqrt(flow_norm2(is_orthonormal, next) + DBL_MIN), shrink = radius / (size > radius ? size : radius);
   for (int e = 0; e < 5; ++e) next[e] *= shrink, step[e] = next[e] - y[e], ahead[e] = next[e] - s[e];
   if (is_orthonormal) for (int e = 0; e < 5; ++e) along += step[e] * ahead[e];
   else {
@@ -156,12 +158,11 @@ static inline __attribute__((always_inline)) flow_step_sums cell_range(flow_solv
 {
   const sparse_rows *D    = S->f->D;
   flow_step_sums     sums = {0};
-  for (int64_t c = first; c < last; ++c) {
-    double *g = S->g_s + 5 * c;
-    if (!is_again)
-      for (int e = 0; e < 5; ++e) g[e] = w->extra[5 * c + e] - flow_row(D, 5 * c + e, w->wu);
-    cell_step(is_orthonormal, g, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c, w->next + 5 * c, &sums);
-  }
+  /* two loops: a vector cannot be loaded from numbers that have hardly been stored (a quarter of the time of both; Zen 4, 2026-11) */
+  for (int64_t i = 5 * first; i < 5 * last && !is_again; ++i) S->g_s[i] = w->extra[i] - flow_row(D, i, w->wu);
+  for (int64_t c = first; c < last; ++c)
+    cell_step(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c, w->next + 5 * c,
+              &sums);
   return sums;
 }
 
@@ -198,7 +199,7 @@ static inline void rotate(double **next, double **now, double **old)
 static void first_gradient(flow_solver *S, flow_gradient *w)
 {
   w->beta = 0.0;
-  memcpy(w->next, w->s, (size_t)S->f->n_stress * sizeof(double));
+  flow_copy(w->next, w->s, S->f->n_stress);
   faces(S, w, 0.0), bodies(S, w, 0.0);
   rotate(&w->u_next, &w->u, &w->u_old), rotate(&w->force_next, &w->force, &w->force_old);
 }
@@ -231,7 +232,7 @@ static void begin(flow_solver *S, flow_gradient *w)
 {
   const flow_problem *f = S->f;
   flow_change_s(S, -1.0, S->x->s);
-  memcpy(w->base, S->u, (size_t)f->n_faces * sizeof(double));
+  flow_copy(w->base, S->u, f->n_faces);
   flow_copy(w->v_base, S->v, FLOW_BODY * f->n_bodies);
   FLOW_FOR(i, f->n_stress) {
     w->s[i]     = S->x->s[i];
@@ -244,7 +245,7 @@ static void begin(flow_solver *S, flow_gradient *w)
                  shrink = size > S->radius[c] ? S->radius[c] / size : 1.0;
     for (int e = 0; e < FLOW_COMPONENTS; ++e) s[e] *= shrink;
   }
-  memcpy(w->old, w->s, (size_t)f->n_stress * sizeof(double));
+  flow_copy(w->old, w->s, f->n_stress);
   first_gradient(S, w);
 }
 
@@ -257,8 +258,8 @@ static PetscErrorCode solve(flow_solver *S, double *undamped)
   *undamped = 0.0;
   begin(S, w);
   for (int64_t it = 0; it < S->o->gradient->max_iterations && step > end; ++it) step = advance(S, w, &momentum);
-  memcpy(S->x->s, w->s, (size_t)S->f->n_stress * sizeof(double));
-  memcpy(S->u, w->u, (size_t)S->f->n_faces * sizeof(double));
+  flow_copy(S->x->s, w->s, S->f->n_stress);
+  flow_copy(S->u, w->u, S->f->n_faces);
   if (S->f->n_bodies > 0) {
     memcpy(S->v, w->v_base, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof(double));
     flow_push(S->f, 1.0, (double(*)[FLOW_BODY])w->force, S->v);

@@ -34,15 +34,7 @@ PetscErrorCode flow_support_begin(flow_solver *S, bool is_accelerated)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double flow_support_miss(const flow_solver *S)
-{
-  double most = 0.0;
-  for (int64_t c = 0; c < S->f->n_cells; ++c) {
-    const double d = fabs(S->x->p[c] - S->support[c]);
-    most = d > most || d != d ? d : most;
-  }
-  return most;
-}
+double flow_support_miss(const flow_solver *S) { return team_max_difference(S->f->n_cells, S->x->p, S->support); }
 
 static void extrapolate(flow_solver *S)
 {

@@ -1,6 +1,6 @@
 /* Quantities of where the particles or nodes of a body are: how far, how high, how steep. */
-#include <stdlib.h>
 #include "core/memory.h"
+#include "core/select.h"
 #include "discretize/particles/particles.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/measure/flank.h"
@@ -61,12 +61,6 @@ PetscErrorCode measure_anisotropy(const measure_moment *now, measure *k, double 
 
 /* --- quantiles ------------------------------------------------------------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Along `direction`, or away from the axis `up` through `point`. */
 typedef struct {
   bool          is_round;
@@ -95,15 +89,18 @@ static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, d
   *value = NAN;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("quantile", n, sizeof *d, &d));
+  #pragma omp parallel for schedule(static) if (n > 4096)
   for (int64_t i = 0; i < n; ++i) {
     double x[3];
     for (int q = 0; q < 3; ++q) x[q] = p ? p->x[q][i] : s.x[3 * i + q];
     d[i] = distance(r, x);
   }
-  qsort(d, (size_t)n, sizeof *d, compare_doubles);
   const double  at = fraction * (double)(n - 1);
-  const int64_t lo = (int64_t)at, hi = lo + 1 < n ? lo + 1 : lo;
-  *value           = d[lo] + (at - (double)lo) * (d[hi] - d[lo]);
+  const int64_t lo = (int64_t)at;
+  const double  below = select_place(n, d, lo);
+  double        above = lo + 1 < n ? d[lo + 1] : below; /* the least of those behind it */
+  for (int64_t i = lo + 2; i < n; ++i) above = d[i] < above ? d[i] : above;
+  *value = below + (at - (double)lo) * (above - below);
   memory_free(&d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
