@@ -22,6 +22,9 @@ static bool has_triangles(const body *b)
   return s.n_triangles > 0;
 }
 
+/* Filled by points, which have no surface. */
+static bool is_space(const body *b) { return b->ops->points != POINT_NONE && b->ops->point_radius; }
+
 unsigned contact_finders_of(const body *a, const body *b)
 {
   const bool fibres_a = has_segments(a), fibres_b = has_segments(b);
@@ -36,6 +39,7 @@ unsigned contact_finders_of(const body *a, const body *b)
     const bool is_point = one->ops->points != POINT_NONE;
     if (has_triangles(two) && (is_fibre || is_point)) finders |= 1u << FINDER_SURFACE_POINT;
     if (has_triangles(two) && (is_fibre || has_triangles(one))) finders |= 1u << FINDER_SURFACE_EDGE;
+    if (has_segments(two) && is_space(one)) finders |= 1u << FINDER_FIBRE_POINT;
     if (!has_level_sets(two)) continue;
     if (is_fibre) finders |= 1u << FINDER_FIBRE_OBJECT;
     else if (is_point) finders |= 1u << FINDER_POINT;
@@ -50,6 +54,7 @@ const char *contact_finder_text(contact_finder finder)
                                                       [FINDER_FIBRE]         = "fibres and fibres",
                                                       [FINDER_FIBRE_OBJECT]  = "fibres and level sets",
                                                       [FINDER_SURFACE_POINT] = "points and triangles",
-                                                      [FINDER_SURFACE_EDGE]  = "edges and edges"};
+                                                      [FINDER_SURFACE_EDGE]  = "edges and edges",
+                                                      [FINDER_FIBRE_POINT]   = "material points and fibres"};
   return text[finder];
 }

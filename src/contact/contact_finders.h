@@ -7,5 +7,5 @@
 unsigned contact_finders_of(const body *a, const body *b);
 /* Of one finder: "convex solids", "points and level sets", ... */
 const char *contact_finder_text(contact_finder finder);
-enum { CONTACT_N_FINDERS = FINDER_SURFACE_EDGE + 1 };
+enum { CONTACT_N_FINDERS = FINDER_FIBRE_POINT + 1 };
 #endif

@@ -56,7 +56,9 @@ static int default_blocks(const body *b, const body_spot *spot, int32_t *block, 
   double weight[POINT_MAX_WEIGHTS];
   int    n = 0;
   if (spot->kind == FEATURE_POINT) {
-    n = b->ops->point_row(b, spot->index, block, weight);
+    n = b->ops->point_row_beside && v3_dot(spot->w, spot->w) > 0.0
+            ? b->ops->point_row_beside(b, spot->index, spot->w, block, weight)
+            : b->ops->point_row(b, spot->index, block, weight);
   } else if (spot->kind == FEATURE_SEGMENT) {
     body_segments s;
     b->ops->segments(b, &s);

@@ -1,6 +1,6 @@
 /* The contacts that may act in one step, whoever found them: where on two bodies, along which normal, how far apart.
  *
- * Finders append to a set: point_contact.h (contact points against level sets), convex_contact.h (rigid shapes), fibre_contact.h,
+ * Finders append to a set: point_contact.h (contact points against level sets), convex_contact.h (rigid shapes), fibre_scene.h,
  * surface_contact.h. Sorted by key the set does not depend on who came first, nor on the number of threads.             */
 #ifndef SS_CONTACT_CONTACT_SET_H
 #define SS_CONTACT_CONTACT_SET_H
@@ -19,7 +19,7 @@ typedef struct {
 } contact_spot;
 
 /* Who found a contact: a part of its key. */
-typedef enum { FINDER_POINT, FINDER_CONVEX, FINDER_FIBRE, FINDER_FIBRE_OBJECT, FINDER_SURFACE_POINT, FINDER_SURFACE_EDGE } contact_finder;
+typedef enum { FINDER_POINT, FINDER_CONVEX, FINDER_FIBRE, FINDER_FIBRE_OBJECT, FINDER_SURFACE_POINT, FINDER_SURFACE_EDGE, FINDER_FIBRE_POINT } contact_finder;
 /* key[0]: the finder and the bodies; key[1]: of features, which the finder chooses. */
 static inline uint64_t contact_key(contact_finder finder, int32_t body_a, int32_t body_b)
 {

@@ -2,7 +2,9 @@
 #include "contact/contact_jacobian.h"
 #include "contact/contact_scene.h"
 #include "contact/fibre_contact_internal.h"
+#include "contact/contact_finders.h"
 #include "contact/fibre_object.h"
+#include "contact/fibre_points.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>
@@ -25,6 +27,7 @@ typedef struct {
 
 struct fibre_scene {
   fibre_contact *contact;
+  fibre_points  *points;
   int            n_parts;
   fibre_part    *part;
   int64_t        n_nodes, n_segments;
@@ -142,6 +145,7 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
   PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
   PetscCall(create_finder(f, n_bodies, bodies, law));
+  PetscCall(fibre_points_create(&f->points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,6 +154,7 @@ void fibre_scene_destroy(fibre_scene **out)
   if (!out || !*out) return;
   fibre_scene *f = *out;
   fibre_contact_destroy(&f->contact);
+  fibre_points_destroy(&f->points);
   fibre_object_spots_clear(&f->on_object);
   void *arrays[] = {&f->end,          &f->is_last, &f->lands,     &f->touches,     &f->part,    &f->part_of,
                     &f->radius,       &f->x0,      &f->x1,        &f->last,        &f->found,   &f->past.segment,
@@ -412,6 +417,52 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Halfway between the surfaces, both at the same place; what is found on the way each at its own, which are apart across the
+ * normal. Segments 28 bits, points the rest. */
+static void make_point_spot(const fibre_scene *f, const contact_scene *scene, int32_t whose,
+                            const fibre_point_spot *from, contact_spot *to)
+{
+  const fibre_part  *part    = &f->part[f->part_of[from->segment]];
+  const contact_law *law     = contact_scene_law(scene, whose, part->body);
+  const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
+  const double       half    = from->is_swept ? 0.0 : 0.5 * from->gap;
+  SS_ASSERT(from->id >= 0 && from->id < (int64_t)1 << 35);
+  to->key[0] = contact_key(FINDER_FIBRE_POINT, whose, part->body);
+  to->key[1] = (segment << 35 | (uint64_t)from->id) << 1 | (uint64_t)from->is_swept;
+  to->body_a = whose, to->body_b = part->body;
+  to->a      = (body_spot){.kind = FEATURE_POINT, .index = from->point};
+  to->b      = (body_spot){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  v3_scale(to->a.w, -(from->radius + half), from->normal);
+  v3_add(to->a.x, from->x, to->a.w);
+  v3_copy(to->b.x, from->axis);
+  v3_axpy(to->b.x, f->radius[from->segment] + half, from->normal);
+  v3_copy(to->normal, from->normal);
+  to->gap      = from->gap;
+  to->friction = law->friction, to->restitution = law->restitution;
+}
+
+/* With the points of every body that is filled by such. */
+static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contact_set *set)
+{
+  PetscFunctionBeginUser;
+  for (int j = 0; j < s->n_bodies; ++j) {
+    const fibre_point_spot *found;
+    contact_spot           *spot;
+    int64_t                 n;
+    bool                    is_any = false;
+    for (int p = 0; p < f->n_parts; ++p) {
+      const int i   = f->part[p].body;
+      f->touches[i] = !contact_scene_law(s, i, j)->never_touch && contact_finders_of(s->body[i], s->body[j]) & 1u << FINDER_FIBRE_POINT;
+      is_any |= f->touches[i];
+    }
+    if (!is_any) continue;
+    PetscCall(fibre_points_run(f->points, f->contact, f->touches, f->x0, f->x1, s, j, margin_of(f, s), &n, &found));
+    PetscCall(contact_set_append(set, n, &spot));
+    for (int64_t i = 0; i < n; ++i) make_point_spot(f, s, j, &found[i], &spot[i]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
                                 contact_set *set, step_verdict *verdict)
 {
@@ -441,6 +492,7 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   }
   memory_free(&from);
   PetscCall(find_objects(f, s, n_objects, objects, set));
+  PetscCall(find_points(f, s, set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
-/* Contacts of the fibres of a scene (body_ops.segments) with each other and with level sets, for a contact_set: fibre_contact.h and
- * fibre_object.h over all bodies at once.
+/* Contacts of the fibres of a scene (body_ops.segments) with each other, with level sets and with material points, for a contact_set:
+ * fibre_contact.h, fibre_object.h and fibre_points.h over all bodies at once.
  *
  * A contact of two acts halfway between the surfaces, on both fibres at the same place, so that momenta balance, angular ones too.
  * What it was in the last step (contact_spot.was), and from which side fibres touch that have come through each other, is told

@@ -140,6 +140,10 @@ typedef struct {
   int64_t (*point)(const body *b, int64_t i, double x[3]);
   /* POINT_WEIGHTED: the row of point i: n <= POINT_MAX_WEIGHTS body-local blocks with weights (sum w = 1). */
   int (*point_row)(const body *b, int64_t i, int32_t *block, double *weight);
+  /* Points that fill a space: the radius of the ball that point i stands for [m]; and the row of the material at x_i + beside, to first
+   * order: sum w = 1, sum w x_block = x_i + beside, so that a force there keeps momenta, angular ones too. Both or none (NULL). */
+  double (*point_radius)(const body *b, int64_t i);
+  int (*point_row_beside)(const body *b, int64_t i, const double beside[3], int32_t *block, double *weight);
   void (*destroy)(body **b);
 
   /* Its unknowns are not velocities of places, but of joints. */

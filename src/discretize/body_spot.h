@@ -13,7 +13,7 @@ typedef enum {
 typedef struct {
   feature_kind kind;
   int64_t      index; /* of the point, segment or triangle in its body; unused with FEATURE_FRAME */
-  double       w[3];  /* SEGMENT: w[0] is where along it, in [0, 1), the spot lies beside x_0 + w[0] (x_1 - x_0); TRIANGLE: barycentric */
+  double       w[3];  /* POINT: from the point to where its body is touched, of bodies with point_row_beside; SEGMENT: w[0] is where along it, in [0, 1), the spot lies beside x_0 + w[0] (x_1 - x_0); TRIANGLE: barycentric */
   double       x[3];  /* where the contact acts, world, at the start of the step [m] */
 } body_spot;
 

@@ -266,6 +266,24 @@ static void fields_are_the_state(void **state)
   assert_no_leak();
 }
 
+/* What follows the material beside a point has its place, so that a force there has its moment; and half the edge of its cube. */
+static void assert_row_beside(const mpm_domain *d, const body *b, int64_t k, const double x[3])
+{
+  const double beside[3] = {0.03, -0.05, 0.02};
+  int32_t      block[POINT_MAX_WEIGHTS];
+  double       weight[POINT_MAX_WEIGHTS], at[3] = {0, 0, 0}, sum = 0.0;
+  const int    m = b->ops->point_row_beside(b, k, beside, block, weight);
+  for (int r = 0; r < m; ++r) {
+    int64_t node[3];
+    mpm_grid_node(d->grid, block[r], node);
+    sum += weight[r];
+    for (int e = 0; e < 3; ++e) at[e] += weight[r] * 0.1 * (double)node[e];
+  }
+  assert_close(sum, 1.0, 1e-14);
+  for (int e = 0; e < 3; ++e) assert_close(at[e], x[e] + beside[e], 1e-14);
+  assert_close(8.0 * pow(b->ops->point_radius(b, k), 3.0), particles_of(b)->volume[k], 1e-18);
+}
+
 /* Facades: every particle is in exactly one cluster, inside its sphere; rows sum to one and interpolate affine fields. */
 static void contact_points_are_the_particles(void **state)
 {
@@ -300,6 +318,7 @@ static void contact_points_are_the_particles(void **state)
           }
           assert_close(sum, 1.0, 1e-14);
           for (int e = 0; e < 3; ++e) assert_close(at[e], x[e], 1e-14);
+          assert_row_beside(d, b, k, x);
         }
       }
       assert_int_equal(next, 300);

@@ -7,7 +7,7 @@
 #                are found once a step (exact, convex) may be found as late as a step, when they are as deep as things move in one
 #                hybrid: none, to rounding
 #   sinking      of the centre of what falls towards that of what it falls on: what they were apart, that overlap, and what squashes a soft
-#                block evenly with all the energy, sqrt(2 W L/(E A)); a fall that nothing stops would be 196 mm
+#                block evenly with all the energy, sqrt(2 W L/(E A)), and how deep a rod lies between rows of particles; a fall that nothing stops would be 196 mm
 function fail(text) { what = what (what == "" ? "" : "; ") text }
 function worse(a, b) { return a > b ? a : b }
 FNR == 1 { ++file; for (i = 1; i <= NF; ++i) { split($i, word, " "); if (file == 1) column[word[1]] = i } next }
@@ -48,7 +48,7 @@ END {
   if (momentum > 1e-10) fail("momentum is off by " order(momentum) " of m g t")
   if (cone > 1e-10) fail(sprintf("friction leaves its cone by %.1e", cone))
   if (formulation == "hybrid") b = late # a sheet's middle is not where something lies on it
-  allowed = gap + b + sqrt(2 * worse(free, 0)) * (softness(falls) + softness(on))
+  allowed = gap + b + sqrt(2 * worse(free, 0)) * (softness(falls) + softness(on)) + groove()
   if (!is_continuum && sink > allowed) fail(sprintf("what falls sinks by %.1f mm, at most %.1f allowed", 1e3 * sink, 1e3 * allowed))
   if (share > 1) fail(sprintf("bodies overlap by %.2g mm, at most %.2g allowed", 1e3 * depth, 1e3 * bound))
   # Kinds that meet on a grid have no contacts to slide or stick. A continuum meets bodies with its faces, too; its stress may leave its cone by twice the tolerance of 0.01.
@@ -63,6 +63,12 @@ function slides(force, share, i) { return load(force, i) > 0 && value[share, i] 
 function sticks(force, share, i) { return load(force, i) > 0 && value[share, i] > 0.01 }
 # Of a block of 0.1 m with E = 2e5 Pa: 1/sqrt(E A/L).
 function softness(kind) { return kind == "mpm" || kind == "fem" ? sqrt(0.1 / (2e5 * 0.01)) : 0 }
+# Between two rows of balls a rod lies deeper than on one of them: rows 0.1 m / 3 apart, radii half of that and 5 mm.
+function groove(  r) {
+  if (!(falls == "rod" && on == "mpm") && !(falls == "mpm" && on == "rod")) return 0
+  r = 0.1 / 6
+  return r + 0.005 - sqrt((r + 0.005) ^ 2 - r ^ 2)
+}
 # The power of ten above it.
 function order(v,  e) { for (e = -16; 10 ^ e < v; ++e); return "up to 1e" e }
 function abs(v) { return v < 0 ? -v : v }

@@ -4,15 +4,16 @@
 # them, and of both, changes by what is measured here and by nothing else.
 function box(x, y, z, X, Y, Z) { return sprintf("{box: {min: [%g, %g, %g], max: [%g, %g, %g]}}", x, y, z, X, Y, Z) }
 
-# Where the lowest points of what lies on the floor begin: particles stand for a solid whose faces are half their distance outside of them.
-function inset(kind) { return kind == "mpm" ? CELL / 6 : 0 }
+# How far inside its faces a body touches another: particles stand for a solid whose faces are half their distance outside of them; to rods,
+# between which they would fall, they are balls that reach there.
+function inset(kind, other) { return kind == "mpm" && other != "rod" ? CELL / 6 : 0 }
 # Half of what a body of lines is thick where it touches: under penalty its nodes touch, without a radius.
 function radius() { return formulation == "penalty" ? 0 : ROD }
 
 # Formulation hybrid keeps triangles apart, and material points off triangles alone.
 function meshed() { return formulation == "hybrid" ? ", contact_surface: mesh, surface_spacing: 0.05" : "" }
 function lying(kind,  z) {
-  z = GAP - inset(kind)
+  z = GAP - inset(kind, "static")
   if (kind == "mac") return "{kind: mac, material: sand, shape: " box(-0.1, -0.1, 0, 0.1, 0.1, 0.1) "}"
   if (kind == "mpm") return "{kind: mpm, material: jelly, seeding: lattice, particles_per_cell: 27, spacing: " CELL ", shape: " box(-0.1, -0.1, z, 0.1, 0.1, z + 0.1) "}"
   if (kind == "fem") return "{kind: fem, material: jelly, spacing: 0.05, shape: " box(-0.1, -0.1, z, 0.1, 0.1, z + 0.1) "}"
@@ -25,7 +26,7 @@ function lying(kind,  z) {
 }
 # How high above the floor its upper points begin.
 function top(kind) {
-  if (kind == "mpm") return GAP + 0.1 - 2 * inset(kind)
+  if (kind == "mpm") return GAP + 0.1 - inset(kind, "static") - inset(kind, falls)
   if (kind == "fem") return GAP + 0.1
   if (kind == "cloth") return GAP
   if (kind == "rod") return GAP + 2 * radius()
@@ -43,7 +44,7 @@ function hinged(x, y, z, thick, speed) {
 # A little off the middle of what it falls on, so that no corner meets a corner and no edge an edge.
 function falling(kind, z,  v) {
   v = "velocity: [" SPEED ", 0, 0]"
-  z -= inset(kind)
+  z -= inset(kind, on)
   if (kind == "mac") return "{kind: mac, material: sand, " v ", shape: " box(-0.043, -0.047, z, 0.057, 0.053, z + 0.1) "}"
   if (kind == "mpm") return "{kind: mpm, material: jelly, seeding: lattice, particles_per_cell: 27, spacing: " CELL ", " v ", shape: " box(-0.043, -0.047, z, 0.057, 0.053, z + 0.1) "}"
   if (kind == "fem") return "{kind: fem, material: jelly, spacing: 0.05, " v ", shape: " box(-0.043, -0.047, z, 0.057, 0.053, z + 0.1) "}"

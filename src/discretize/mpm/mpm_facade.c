@@ -53,7 +53,7 @@ static int64_t facade_point(const body *b, int64_t i, double x[3])
   return p->id[i];
 }
 
-static int facade_point_row(const body *b, int64_t i, int32_t *block, double *weight)
+static int facade_point_row_beside(const body *b, int64_t i, const double *beside, int32_t *block, double *weight)
 {
   const particle_body *f = facade_of(b);
   const particles     *p    = f->set->particles[f->index];
@@ -67,8 +67,16 @@ static int facade_point_row(const body *b, int64_t i, int32_t *block, double *we
     if (g->cluster[mid].first <= i) lo = mid;
     else hi = mid;
   }
-  return mpm_grid_stencil(g, &g->cluster[lo], x, block, weight);
+  return mpm_grid_stencil(g, &g->cluster[lo], x, beside, block, weight);
 }
+
+static int facade_point_row(const body *b, int64_t i, int32_t *block, double *weight)
+{
+  return facade_point_row_beside(b, i, NULL, block, weight);
+}
+
+/* Half the edge of the cube that it filled at first. */
+static double facade_point_radius(const body *b, int64_t i) { return 0.5 * cbrt(particles_of(b)->volume[i]); }
 
 static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
 {
@@ -90,6 +98,8 @@ const body_ops mpm_facade_ops = {.kind       = "mpm points",
                                  .cluster    = facade_cluster,
                                  .point      = facade_point,
                                  .point_row  = facade_point_row,
+                                 .point_radius     = facade_point_radius,
+                                 .point_row_beside = facade_point_row_beside,
                                  .totals     = facade_totals,
                                  .carrier    = particle_body_carrier,
                                  .emit       = particle_body_emit,

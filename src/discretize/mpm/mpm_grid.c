@@ -410,15 +410,16 @@ int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3])
   return block < 0 ? -1 : g->node_dof[block * BLOCK_NODES + ((node[0] & 3) * 4 + (node[1] & 3)) * 4 + (node[2] & 3)];
 }
 
-int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], int32_t *dof, double *weight)
+int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], const double *beside, int32_t *dof, double *weight)
 {
   const int K = g->kernel;
-  double    w[3][STENCIL_MAX];
+  double    w[3][STENCIL_MAX], arm[3][STENCIL_MAX] = {{0.0}}; /* arm: (x_i - x) . beside / D, an axis each */
   int       corner[3], n = 0;
   for (int d = 0; d < 3; ++d) {
     const double base = kernel_base(g->kernel, x[d] * (1.0 / g->h)), s = x[d] * (1.0 / g->h) - base;
     KERNEL_WEIGHTS(K, s, w[d]);
     corner[d] = (int)(base - c->base[d]);
+    for (int k = 0; k < K && beside; ++k) arm[d][k] = g->h * ((double)k - s) * beside[d] / kernel_inertia(g->kernel, g->h);
   }
   for (int i = 0; i < K; ++i)
     for (int j = 0; j < K; ++j)
@@ -428,7 +429,7 @@ int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3],
         const int32_t node = g->node_dof[(int64_t)c->block[o] * BLOCK_NODES + ((a & 3) * 4 + (b & 3)) * 4 + (e & 3)];
         if (node < 0) continue;
         dof[n]      = node;
-        weight[n++] = w[0][i] * w[1][j] * w[2][k];
+        weight[n++] = w[0][i] * w[1][j] * w[2][k] * (1.0 + (arm[0][i] + arm[1][j] + arm[2][k]));
       }
   return n;
 }

@@ -71,8 +71,9 @@ void mpm_grid_node(const mpm_grid *g, int64_t dof, int64_t node[3]);
 int64_t mpm_grid_find_block(const mpm_grid *g, const int64_t node[3]);
 /* The dof at a node, or -1 if there is none. */
 int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3]);
-/* The stencil of a point in a cluster of this step: dofs and weights, sum w = 1; returns how many (<= 64). */
-int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], int32_t *dof, double *weight);
+/* The stencil of a point in a cluster of this step: dofs and weights, sum w = 1; returns how many (<= 64). beside [3]: of the place
+ * x + beside instead, in the affine field about x (the weights of the affine transfer): sum w x_i = x + beside; NULL: of x. */
+int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], const double *beside, int32_t *dof, double *weight);
 
 /* Copy the nodes under a cluster, v [n_dofs][3], into a tile [3][TILE_NODES(K)]; zero where there is no mass. */
 LANES_INLINE void mpm_grid_load(const int K, const mpm_grid *g, const mpm_cluster *c, const double *v, double *tile)
