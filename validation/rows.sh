@@ -9,7 +9,7 @@ run_once() { # run, job, threads, settings (words), then words for `stickslip ru
   mkdir -p "$out"
   shift 4
   for setting in $settings; do set -- "$@" --set "$setting"; done
-  OMP_NUM_THREADS=$threads GOMP_SPINCOUNT=1000 "$program" run "$job" --force --threads "$threads" --out "$out/$run" "$@" \
+  OMP_NUM_THREADS=$threads "$program" run "$job" --force --threads "$threads" --out "$out/$run" "$@" \
     --set output.checkpoint=0 >"$out/$run.log" 2>&1 || { echo "$run: failed, see $out/$run.log"; return 1; }
   echo "$run: done"
 }

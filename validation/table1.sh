@@ -9,7 +9,7 @@
 # OUT: another folder. SET: keys for all of them, as in OUT=build/loose SET="solver.newton.tolerance=1 solver.linear.tolerance=0.03" sh ...
 cd "$(dirname "$0")/.." || exit 1
 program=${PROGRAM:-build/release/stickslip} out=${OUT:-build/table1} paper=validation/table1.csv
-export OMP_NUM_THREADS=1 GOMP_SPINCOUNT=1000
+export OMP_NUM_THREADS=1
 
 user_time() { sed -n 's/^user CPU time *\([0-9.e+-]*\) s.*/\1/p' "$1/summary.txt" 2>/dev/null; }
 

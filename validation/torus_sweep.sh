@@ -5,7 +5,7 @@
 #                                            they are there, and prints the Markdown table
 cd "$(dirname "$0")/.." || exit 1
 program=${PROGRAM:-build/release/stickslip} out=${OUT:-build/torus_sweep} seconds=${1:-0.3}
-export OMP_NUM_THREADS=1 GOMP_SPINCOUNT=1000
+export OMP_NUM_THREADS=1
 mkdir -p "$out"
 echo "| mu | k | Newton a step, most | GMRES a step | evaluations a step | retries | contacts | penetration, mm | ended at start | longest chain | user s/frame |"
 echo "|---|---|---|---|---|---|---|---|---|---|---|"
