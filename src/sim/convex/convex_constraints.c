@@ -81,7 +81,7 @@ void convex_constraints_linearise(const step_layout *l, const double *u, double 
 
 PetscErrorCode convex_constraints_append(const convex_constraints *c, const step_unknowns *u, sparse_rows *J)
 {
-  sparse_rows product, both, *const own = u->is_all ? NULL : &product;
+  sparse_rows product = {0}, both, *const own = u->is_all ? NULL : &product;
   PetscFunctionBegin;
   if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (own) PetscCall(sparse_rows_product(&c->full, &u->P, own));
