@@ -154,7 +154,7 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
     for (int k = 0; k < 9; ++k) Q[k] = lanes_first(Q[k] * scale, group.n);
     scatter_rows_set(K, &w, NULL, Q, &rows);
     kernel_rows(K, g->gradient, x[2], scale_e, nz, ez);
-    tile_scatter(K, group.n, true, false, &rows, nz, ez, t);
+    tile_scatter(K, group.n, true, &rows, nz, ez, t);
   }
 }
 
@@ -260,7 +260,7 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
     lanes_mul_nt(B, A, W);
     for (int k = 0; k < 9; ++k) B[k] = lanes_first(B[k], group.n);
     scatter_rows_set(K, &w, NULL, B, &rows);
-    tile_scatter(K, group.n, true, false, &rows, nz, ez, tile + cell);
+    tile_scatter(K, group.n, true, &rows, nz, ez, tile + cell);
   }
 }
 

@@ -1,4 +1,5 @@
-/* B-spline kernels and the two inner operations of MPM: read a tile of nodes at particles, add particles to a tile.
+/* B-spline kernels and the two inner operations of MPM: read a tile of nodes at particles, add particles to a tile. mpm_affine.h has
+ * those of the affine transfer.
  *
  * K nodes per axis: 3 quadratic, 4 cubic. The stencil of a particle starts at its base node, floor(x/h - 1/2) or
  * floor(x/h) - 1; particles with the same base node form a cell, and node values are shared by all lanes of a cell.
@@ -116,7 +117,6 @@ LANES_INLINE void tile_gather(const int K, const int n_components, const double 
  * rows, four nodes in z wide, into registers that are flushed once per group. Lanes without a particle must hold 0. */
 typedef struct {
   double s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
-  double m[STENCIL_MAX * STENCIL_MAX][LANES];                                            /* factor of n_z, for mass */
 } scatter_rows;
 
 LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lanes *value, const lanes *derivative,
@@ -138,13 +138,6 @@ LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lan
         lanes_store(r->s[c][K * i + j], s);
       }
     }
-}
-LANES_INLINE void scatter_rows_set_mass(const int K, const kernel_lanes *w, lanes mass, scatter_rows *r)
-{
-#pragma GCC unroll 4
-  for (int i = 0; i < K; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < K; ++j) lanes_store(r->m[K * i + j], w->n[0][i] * w->n[1][j] * mass);
 }
 
 /* n_z and e_z at s[0 ... ROW_PARTICLES - 1] for four nodes each (the fourth is 0 for K = 3). In powers of the distance to
@@ -195,11 +188,10 @@ LANES_INLINE void scatter_component(const int K, const int n, const double (*s)[
     row4_store(row, row4_load(row) + rowz_fold(sum[q]));
   }
 }
-/* n particles; tile: component 0 at the cell's base node; has_mass: component 3 takes mass. */
-LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const bool has_mass, const scatter_rows *r,
-                               const rowz *nz, const rowz *ez, double *tile)
+/* n particles; tile: component 0 at the cell's base node. */
+LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const scatter_rows *r, const rowz *nz,
+                               const rowz *ez, double *tile)
 {
   for (int c = 0; c < 3; ++c) scatter_component(K, n, r->s[c], has_derivative ? r->t[c] : NULL, nz, ez, tile + c * TILE_NODES(K));
-  if (has_mass) scatter_component(K, n, r->m, NULL, nz, ez, tile + 3 * TILE_NODES(K));
 }
 #endif

@@ -19,7 +19,7 @@ LANES_INLINE void gradient_cluster(const int K, const mpm_grid *g, const mpm_clu
     for (int k = 0; k < 9; ++k) derivative[k] = k % 4 == 0 ? mass : (lanes){0};
     scatter_rows_set(K, &w, NULL, derivative, &rows);
     kernel_rows(K, KERNEL_GRADIENT, s[2], 1.0 / g->h, nz, ez);
-    tile_scatter(K, group.n, true, false, &rows, nz, ez, t);
+    tile_scatter(K, group.n, true, &rows, nz, ez, t);
   }
 }
 

@@ -1,10 +1,11 @@
 #include "discretize/mpm/mpm_transfer.h"
 #include "core/math3.h"
 #include "core/timer.h"
+#include "discretize/mpm/mpm_affine.h"
 
-/* Work per particle for the timers: doubles moved and multiply-adds as counted in mpm_kernel.h. */
-static double gather_flops(int K) { return 2.0 * 3 * (K * K * (2 * K + 3) + 4 * K); }
-static double scatter_flops(int K) { return 2.0 * (3 * 2 * K * K * K + K * K * (3 * 3 + 3)); }
+/* Work per particle for the timers, as counted in mpm_affine.h; an affine moment takes 3 (K - 1) operations, a sum 2 K - 1. */
+static double gather_flops(int K) { return 3.0 * (3 * (K - 1) * (K * K + K + 1) + (2 * K - 1) * (K + 2) + 9); }
+static double scatter_flops(int K) { return (1 + 3 * 3 + 1) * K * K * K + (1 + 3 * 4) * K * K; }
 static double particles_total(const mpm_grid *g)
 {
   double n = 0.0;
@@ -22,23 +23,16 @@ LANES_INLINE void to_grid_cluster(const int K, const bool is_apic, const mpm_gri
     const int64_t   at    = group.first;
     double          base[3];
     double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
-    lanes           s[3], value[3], derivative[9];
-    kernel_lanes    w;
-    scatter_rows    rows;
-    rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
+    lanes           s[3], v[3], C[9];
+    affine_points   points;
     for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], at), MPM_PREFETCH(p->v[a], at);
     for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], at);
     MPM_PREFETCH(p->mass, at);
     mpm_grid_local(p, at, base, inverse_h, s);
-    kernel_at(K, KERNEL_AFFINE, s, h, &w);
-    const lanes mass = lanes_first(lanes_load(p->mass + at), group.n); /* so that empty lanes add nothing */
-    for (int a = 0; a < 3; ++a) value[a] = mass * lanes_load(p->v[a] + at);
-    if (is_apic)
-      for (int a = 0; a < 9; ++a) derivative[a] = mass * lanes_load(p->C[a] + at);
-    scatter_rows_set(K, &w, value, is_apic ? derivative : NULL, &rows);
-    scatter_rows_set_mass(K, &w, mass, &rows);
-    kernel_rows(K, KERNEL_AFFINE, s[2], h, nz, ez);
-    tile_scatter(K, group.n, is_apic, true, &rows, nz, ez, t);
+    for (int a = 0; a < 3; ++a) v[a] = lanes_load(p->v[a] + at);
+    for (int a = 0; a < 9 && is_apic; ++a) C[a] = lanes_load(p->C[a] + at);
+    affine_points_set(K, s, lanes_load(p->mass + at), v, is_apic ? C : NULL, h, &points);
+    affine_scatter(K, is_apic, group.n, &points, t);
   }
 }
 
@@ -87,13 +81,16 @@ LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mp
       double          base[3];
       const int       cell = mpm_grid_cell(K, c, group.cell, base);
       lanes           s[3], value[3], old[3], affine[9];
-      kernel_lanes    w;
       for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], group.first), MPM_PREFETCH(p->v[a], group.first);
       for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], group.first);
       mpm_grid_local(p, group.first, base, inverse_h, s);
-      kernel_at(K, KERNEL_AFFINE, s, affine_scale, &w);
-      tile_gather(K, 3, tile + cell, &w, value, is_apic ? affine : NULL);
-      if (!is_apic) tile_gather(K, 3, tile0 + cell, &w, old, NULL);
+      if (is_apic) affine_gather(K, tile + cell, s, affine_scale, value, affine);
+      else {
+        kernel_lanes w;
+        kernel_at(K, KERNEL_AFFINE, s, 1.0, &w);
+        tile_gather(K, 3, tile + cell, &w, value, NULL);
+        tile_gather(K, 3, tile0 + cell, &w, old, NULL);
+      }
       for (int a = 0; a < 3; ++a) {
         lanes_store(&x_new[a][to], lanes_load(p->x[a] + group.first) + dt * value[a]);
         lanes_store(&v_new[a][to], is_apic ? value[a] : value[a] + flip * (lanes_load(p->v[a] + group.first) - old[a]));
@@ -193,7 +190,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
       for (int d = 0; d < 3; ++d) value[d] = mass * (lanes_load(a[d] + (group.first - first)) + constant[d]);
       scatter_rows_set(K, &w, value, NULL, &rows);
       kernel_rows(K, KERNEL_AFFINE, s[2], g->h, nz, ez);
-      tile_scatter(K, group.n, false, false, &rows, nz, NULL, t);
+      tile_scatter(K, group.n, false, &rows, nz, NULL, t);
     }
   }
 }
