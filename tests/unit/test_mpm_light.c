@@ -94,6 +94,74 @@ static void linear_velocities_survive(void **state)
   }
 }
 
+/* Mirrors: what is held or mirrored neither follows nor leads, and who follows is bound as its leaders are, so that a velocity which
+ * obeys the mirrors still does. A node on a plane is light only if its image in full would be. */
+static void mirrors_are_obeyed(void **state)
+{
+  (void)state;
+  for (int c = 0; c < 2; ++c) {
+    mpm_domain          *d = fixture_cloud(&stuff, 2, N, 0.1, kernels[c], apic, no_gravity);
+    const body_follower *f;
+    double               low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    int64_t              n_follow_on_plane = 0;
+    for (int b = 0; b < d->bodies.n; ++b)
+      for (int64_t i = 0; i < d->bodies.particles[b]->n; ++i)
+        for (int k = 0; k < 3; ++k) low[k] = fmin(low[k], d->bodies.particles[b]->x[k][i]), high[k] = fmax(high[k], d->bodies.particles[b]->x[k][i]);
+    assert_ok(mpm_domain_add_wall(d, 0, -1, 0.1 * floor(low[0] / 0.1), MPM_WALL_SLIP));
+    assert_ok(mpm_domain_add_wall(d, 1, 1, 0.1 * ceil(high[1] / 0.1), MPM_WALL_SLIP));
+    assert_ok(mpm_domain_add_wall(d, 2, -1, 0.1 * floor(low[2] / 0.1), MPM_WALL_STICK));
+    mpm_domain_set_light_share(d, SHARE);
+    fixture_begin(&d->base, 0.0, 1e-3);
+    const int64_t n = d->base.ops->followers(&d->base, &f);
+    assert_in_range(n, d->grid->n_dofs / 20, 2 * d->grid->n_dofs);
+    for (int64_t k = 0; k < n; ++k) {
+      assert_true(d->walls.held[f[k].block] != 7 && d->walls.held[f[k].leader] == d->walls.held[f[k].block]);
+      n_follow_on_plane += d->walls.held[f[k].block] != 0;
+    }
+    assert_true(n_follow_on_plane > 0);
+    mpm_domain_destroy(&d);
+    assert_no_leak();
+  }
+}
+
+/* Half a bar before a mirror: its nodes are light where those of the whole bar are, on the plane, too. */
+static int64_t light_in_bar(bool is_half)
+{
+  enum { SIDE = 8 };
+  const double h = 0.1, gap = 0.5 * h;
+  double      *x;
+  int          index;
+  int64_t      m = 0, n_light = 0;
+  mpm_domain  *d;
+  const body_follower *f;
+  assert_ok(memory_alloc("x", 3 * 2 * SIDE * 4, sizeof *x, &x));
+  for (int i = is_half ? 0 : -SIDE; i < SIDE; ++i)
+    for (int k = 0; k < 4; ++k, ++m) v3_set(x + 3 * m, gap * (i + 0.5), gap * (k % 2 + 0.6), gap * (k / 2 + 0.6));
+  const particle_seed seed = {.n = m, .x = x, .volume_each = gap * gap * gap};
+  assert_ok(mpm_domain_create(h, MPM_QUADRATIC, apic, no_gravity, &d));
+  assert_ok(mpm_domain_add_body(d, "bar", &stuff, &seed, &index));
+  if (is_half) assert_ok(mpm_domain_add_wall(d, 0, -1, 0.0, MPM_WALL_SLIP));
+  mpm_domain_set_light_share(d, 0.6); /* more than the half that lies before the mirror */
+  fixture_begin(&d->base, 0.0, 1e-3);
+  const int64_t n = d->base.ops->followers(&d->base, &f);
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t node[3];
+    mpm_grid_node(d->grid, f[k].block, node);
+    n_light += node[0] >= 0 && node[0] < SIDE / 2 && (k == 0 || f[k].block != f[k - 1].block);
+  }
+  memory_free(&x);
+  mpm_domain_destroy(&d);
+  return n_light;
+}
+static void half_a_bar_is_as_light_as_the_whole(void **state)
+{
+  (void)state;
+  const int64_t whole = light_in_bar(false);
+  assert_in_range(whole, 4, 1000);
+  assert_int_equal(light_in_bar(true), whole);
+  assert_no_leak();
+}
+
 static void nobody_follows_unless_asked(void **state)
 {
   (void)state;
@@ -125,6 +193,7 @@ static void threads_change_nothing(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_light_follow_the_heavy), cmocka_unit_test(linear_velocities_survive),
+                                     cmocka_unit_test(mirrors_are_obeyed), cmocka_unit_test(half_a_bar_is_as_light_as_the_whole),
                                      cmocka_unit_test(nobody_follows_unless_asked), cmocka_unit_test(threads_change_nothing)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -127,7 +127,6 @@ static const bad_job bad[] = {
   {14, "mpm: {kernel: linear}", "14:15", "quadratic or cubic"},
   {14, "mpm: {flip: 1.5}", "14:13", "1"},
   {14, "mpm: {light_nodes: 1.5}", "14:20", "1"},
-  {14, "mpm: {light_nodes: 0.1, walls: [{axis: x, side: lower, at: 0}]}", "14:33", "mpm.light_nodes: cannot be given with mpm.walls"},
   {14, "mpm: {walls: [{axis: w, side: lower, at: 0}]}", "14:22", "x, y or z"},
   {15, "solver: {newton: {tolerance: 0}}", "15:30", "> 0"},
   {15, "solver: {linear: {method: cg}}", "15:27", "gmres"},

@@ -109,6 +109,7 @@ static void test_slope_light(void **state)
   (void)state;
   check_slopes(SAND, "mpm: {light_nodes: 0.3}", true);
   check_slopes("fixed_corotated", "mpm: {light_nodes: 0.3}", false);
+  check_slopes(SAND, "mpm: {light_nodes: 0.3, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
 }
 
 static void test_adjoint(void **state)

@@ -42,8 +42,6 @@ static PetscErrorCode ensure_domain(const body_request *r, body_world *world, di
   PetscCall(mpm_domain_create(spacing, o->kernel == 0 ? MPM_QUADRATIC : MPM_CUBIC, transfer, world->gravity, domain));
   mpm_domain_set_light_share(*domain, o->light_nodes);
   mpm_domain_set_affine_gradient(*domain, o->gradient == 1);
-  if (o->light_nodes > 0.0 && o->walls.n > 0)
-    diagnostics_add(d, o->walls.item[0].node->mark, "mpm.light_nodes", "cannot be given with mpm.walls: a mirror wants each node to itself");
   for (int i = 0; i < o->walls.n; ++i) {
     const mpm_wall_spec *w = o->walls.item[i].value;
     check_periodic(o, i, spacing, d);

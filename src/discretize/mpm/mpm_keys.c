@@ -30,7 +30,7 @@ static const key_spec mpm_keys[] = {
            "(as MLS-MPM has it), which see less of what varies within a cell"},
   {.name = "light_nodes", .type = KEY_REAL, .offset = offsetof(mpm_options, light_nodes), .fallback = "0", .min = 0, .max = 1,
    .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation); 0.1 "
-           "lets heaps flatter than their angle of repose come to rest; 0: every node moves by itself; not with walls or metis_schwarz"},
+           "lets heaps flatter than their angle of repose come to rest; 0: every node moves by itself; not with metis_schwarz"},
   {.name = "walls", .type = KEY_LIST, .offset = offsetof(mpm_options, walls), .table = &wall_table, .is_optional = true,
    .help = "grid boundary conditions"},
   {.name = "body_force", .type = KEY_STRINGS, .offset = offsetof(mpm_options, body_force), .unit = "m/s^2", .is_optional = true,

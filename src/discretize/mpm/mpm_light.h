@@ -10,8 +10,8 @@
 #ifndef SS_DISCRETIZE_MPM_LIGHT_H
 #define SS_DISCRETIZE_MPM_LIGHT_H
 #include "discretize/body.h"
-#include "discretize/mpm/mpm_grid.h"
+#include "discretize/mpm/mpm_wall.h"
 
 /* Who follows whom, by dof, in a list that grows: *follower [*capacity]. Same answer on any number of threads. */
-PetscErrorCode mpm_light_find(const mpm_grid *g, double share, int64_t *n, int64_t *capacity, body_follower **follower);
+PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, double share, int64_t *n, int64_t *capacity, body_follower **follower);
 #endif

@@ -59,7 +59,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   PetscCall(find_external(d, t + dt));
   PetscCall(mpm_walls_find(&d->walls, d->grid));
   if (d->walls.n_walls > 0) mpm_walls_fold_grid(&d->walls, d->grid);
-  if (d->light_share > 0.0) PetscCall(mpm_light_find(d->grid, d->light_share, &d->n_followers, &d->followers_capacity, &d->follower));
+  if (d->light_share > 0.0) PetscCall(mpm_light_find(d->grid, &d->walls, d->light_share, &d->n_followers, &d->followers_capacity, &d->follower));
   *n_blocks = b->n_blocks = d->grid->n_dofs;
   d->is_laid_out          = true;
   PetscFunctionReturn(PETSC_SUCCESS);
