@@ -5,7 +5,7 @@
  * the moment about the stencil's second node by additions, too: p_0 + (p_1 + (p_2 + p_3)) with p_k = w_k v_k passes the partial sums of
  * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have units of their own beside those of multiply-adds on most
  * machines: to the grid a cubic stencil costs 46 multiply-adds and 26 additions of vectors (88 multiply-adds as tile_scatter does it),
- * and back 129 and 21 for a component (192 as tile_gather does it).                                                             */
+ * and back 108 and 63 for a component (192 as tile_gather does it).                                                             */
 #ifndef SS_DISCRETIZE_MPM_AFFINE_H
 #define SS_DISCRETIZE_MPM_AFFINE_H
 #include "discretize/mpm/mpm_kernel.h"
@@ -126,10 +126,17 @@ LANES_INLINE void affine_scatter(const int K, const bool is_affine, const int n,
 
 /* ---- to the particles ------------------------------------------------------------------------------------------------------- */
 
+/* A product that is made once for both its uses, not fused into each of them: additions have their own units. */
+#if defined(__has_builtin) && __has_builtin(__builtin_assoc_barrier)
+#define AFFINE_ONCE(x) __builtin_assoc_barrier(x)
+#else
+#define AFFINE_ONCE(x) (x)
+#endif
+
 /* *sum = sum p_k n_k, *moment = sum (k - 1) p_k n_k over K values; p: lanes or double [K]. */
 #define AFFINE_MOMENT(K, p, n, sum, moment)                                     \
   do {                                                                          \
-    const lanes first = (p)[0] * (n)[0];                                        \
+    const lanes first = AFFINE_ONCE((p)[0] * (n)[0]);                           \
     if ((K) == 3) {                                                             \
       const lanes last = (p)[2] * (n)[2];                                       \
       *(sum)    = first + ((p)[1] * (n)[1] + last);                             \

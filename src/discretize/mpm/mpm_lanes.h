@@ -5,7 +5,7 @@
 #ifndef SS_DISCRETIZE_MPM_LANES_H
 #define SS_DISCRETIZE_MPM_LANES_H
 #include <stdint.h>
-#if defined(__AVX512DQ__)
+#if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -67,6 +67,16 @@ LANES_INLINE lanes lanes_first(lanes x, int n)
   const mask lane = {0, 1};
 #endif
   return (lanes)((mask)x & (lane < (int64_t)n));
+}
+
+/* The first n lanes to p[0 ... n - 1]: lanes beyond the end of a group would overwrite particles still to be read. */
+LANES_INLINE void lanes_store_first(double *p, lanes x, int n)
+{
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_pd(p, (__mmask8)(0xFFu >> (LANES - n)), x);
+#else
+  for (int l = 0; l < n; ++l) p[l] = x[l];
+#endif
 }
 
 /* o = a b, a^T b, a b^T for row-major 3x3 matrices, one matrix per lane; no aliasing. */

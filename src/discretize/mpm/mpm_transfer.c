@@ -62,7 +62,6 @@ PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, particles *const *bodies, mpm_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New particle data passes through a buffer: lanes beyond the end of a group would overwrite particles still to be read. */
 enum { BUFFER = MATERIAL_BATCH + 8 };
 
 LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c, particles *p,
@@ -70,37 +69,30 @@ LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mp
 {
   const double h = g->h, inverse_h = 1.0 / h, affine_scale = h / kernel_inertia(g->kernel, h);
   double       tile[3 * TILE_NODES(K)] __attribute__((aligned(64))), tile0[is_apic ? 1 : 3 * TILE_NODES(K)] __attribute__((aligned(64)));
-  double       x_new[3][BUFFER], v_new[3][BUFFER], C_new[9][BUFFER];
   mpm_grid_load(K, g, c, v, tile);
   if (!is_apic) mpm_grid_load(K, g, c, g->velocity, tile0);
-  for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
-    const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
-    for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
-      const particle_group group = p->groups[q];
-      const int64_t   to    = group.first - first;
-      double          base[3];
-      const int       cell = mpm_grid_cell(K, c, group.cell, base);
-      lanes           s[3], value[3], old[3], affine[9];
-      for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], group.first), MPM_PREFETCH(p->v[a], group.first);
-      for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], group.first);
-      mpm_grid_local(p, group.first, base, inverse_h, s);
-      if (is_apic) affine_gather(K, tile + cell, s, affine_scale, value, affine);
-      else {
-        kernel_lanes w;
-        kernel_at(K, KERNEL_AFFINE, s, 1.0, &w);
-        tile_gather(K, 3, tile + cell, &w, value, NULL);
-        tile_gather(K, 3, tile0 + cell, &w, old, NULL);
-      }
-      for (int a = 0; a < 3; ++a) {
-        lanes_store(&x_new[a][to], lanes_load(p->x[a] + group.first) + dt * value[a]);
-        lanes_store(&v_new[a][to], is_apic ? value[a] : value[a] + flip * (lanes_load(p->v[a] + group.first) - old[a]));
-      }
-      if (is_apic)
-        for (int a = 0; a < 9; ++a) lanes_store(&C_new[a][to], affine[a]);
+  for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
+    const particle_group group = p->groups[q];
+    const int64_t at = group.first;
+    double        base[3];
+    const int     cell = mpm_grid_cell(K, c, group.cell, base);
+    lanes         s[3], value[3], old[3], affine[9];
+    for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], at), MPM_PREFETCH(p->v[a], at);
+    for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], at);
+    mpm_grid_local(p, at, base, inverse_h, s);
+    if (is_apic) affine_gather(K, tile + cell, s, affine_scale, value, affine);
+    else {
+      kernel_lanes w;
+      kernel_at(K, KERNEL_AFFINE, s, 1.0, &w);
+      tile_gather(K, 3, tile + cell, &w, value, NULL);
+      tile_gather(K, 3, tile0 + cell, &w, old, NULL);
     }
-    for (int a = 0; a < 3; ++a) memcpy(p->x[a] + first, x_new[a], (size_t)n * sizeof(double));
-    for (int a = 0; a < 3; ++a) memcpy(p->v[a] + first, v_new[a], (size_t)n * sizeof(double));
-    for (int a = 0; a < 9 && is_apic; ++a) memcpy(p->C[a] + first, C_new[a], (size_t)n * sizeof(double));
+    for (int a = 0; a < 3; ++a) {
+      lanes_store_first(p->x[a] + at, lanes_load(p->x[a] + at) + dt * value[a], group.n);
+      lanes_store_first(p->v[a] + at, is_apic ? value[a] : value[a] + flip * (lanes_load(p->v[a] + at) - old[a]), group.n);
+    }
+    if (is_apic)
+      for (int a = 0; a < 9; ++a) lanes_store_first(p->C[a] + at, affine[a], group.n);
   }
 }
 
