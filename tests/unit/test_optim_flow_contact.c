@@ -321,9 +321,40 @@ static void everything_at_once(void **state)
   assert_no_leak();
 }
 
+/* Contacts that are settled in the end move p: where the outer loop has converged, that leaves no stress outside its cone by more than
+ * the loop itself tolerates. */
+static void settled_contacts_leave_stress_in_its_cone(void **state)
+{
+  (void)state;
+  const fixture_spec spec = {.n              = {3, 3, 2},
+                             .h              = 0.1,
+                             .dt             = 0.02,
+                             .rho            = 1500,
+                             .M              = 0.4,
+                             .is_orthonormal = true,
+                             .is_open_wall   = true,
+                             .is_material    = is_corner};
+  const double       tolerance = 1e-2;
+  for (uint64_t scene = 1; scene <= 20; ++scene) {
+    fixture  w;
+    uint64_t count = 1000 * scene;
+    double   p_known[64], s_known[400];
+    fixture_create(&w, &spec);
+    fixture_complicate(&w, p_known, s_known, &count);
+    fixture_forget(&w);
+    fixture_tighten(&w, tolerance);
+    w.o.max_outer       = 200;
+    const flow_report r = fixture_solve(&w);
+    assert_true(r.is_converged && r.kkt.lambda < 1e-9 && r.kkt.z < 1e-9);
+    if (!(r.kkt.yield <= 1.0 + 2.0 * tolerance)) fail_msg("scene %d: |s| is %g of its bound", (int)scene, r.kkt.yield);
+    fixture_destroy(&w);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(known_rates_of_a_contact_are_met),
           cmocka_unit_test(water_carries_a_lid_and_a_block),
           cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(contacts_obey_the_law_at_any_tolerance),
           cmocka_unit_test(those_that_come_near_take_no_part),
           cmocka_unit_test(a_blow_compresses_nothing), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
-          cmocka_unit_test(everything_at_once))
+          cmocka_unit_test(everything_at_once), cmocka_unit_test(settled_contacts_leave_stress_in_its_cone))

@@ -8,6 +8,7 @@
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
 #define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
 #define SETTLE_ROUNDS 4
+#define CONE_ROUNDS 4
 #define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
 
 typedef struct {
@@ -123,6 +124,11 @@ static PetscErrorCode solve_s(flow_solver *S, const flow_stress_solver *stress, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool is_in_cone(const flow_solver *S, const flow_stress_solver *stress)
+{
+  return !stress || !stress->is_in_cone || S->f->is_staggered || excess_of_yield(S) <= YIELD_TOLERANCE * S->o->tolerance;
+}
+
 /* Which unknowns an outer loop moves. */
 typedef struct {
   const flow_stress_solver *stress; /* NULL: s stays */
@@ -155,10 +161,24 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
     r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
     if (which->stress) r->change = fmax(r->change, over(flow_support_miss(S), S->p_ref));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
-    if (r->is_converged && which->stress && which->stress->is_in_cone && !S->f->is_staggered)
-      r->is_converged = excess_of_yield(S) <= YIELD_TOLERANCE * S->o->tolerance; /* small changes add up */
+    r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* small changes add up */
     flow_support_follow(S, r->change, earlier, k + 2 >= S->o->max_outer);
     if (stop_is_urgent()) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stress that p has left outside its cone is found once more, within it, and p for that; in the end stress is in the cone, and contacts are
+ * those of what acts then. */
+static PetscErrorCode bring_into_cone(flow_solver *S, const flow_stress_solver *stress)
+{
+  double undamped;
+  PetscFunctionBegin;
+  for (int round = 0; round < CONE_ROUNDS && !is_in_cone(S, stress); ++round) {
+    PetscCall(flow_support_begin(S, true));
+    PetscCall(solve_s(S, stress, &undamped));
+    if (round + 1 < CONE_ROUNDS) PetscCall(timed(S, PRESSURE, flow_solve_p));
+    PetscCall(flow_settle_contacts(S));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,6 +199,7 @@ static PetscErrorCode settle(flow_solver *S, const phase *all, snapshot *before,
     PetscCall(flow_settle_contacts(S));
     if (is_enough) break;
   }
+  if (is_coupled && S->r->is_finite) PetscCall(bring_into_cone(S, all->stress));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
