@@ -4,7 +4,6 @@
 #include <float.h>
 
 enum { GATHERED = 256 };
-static const double MIRRORED = 1.75; /* [h] so deep in a solid points have an image */
 
 typedef struct {
   const mac_grid             *g;
@@ -128,7 +127,7 @@ bool mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t block,
   }
   v3_copy(image, x);
   if (!(least < 0.0)) return true; /* cut, with its centre outside */
-  if (least < -MIRRORED * g->h) return false;
+  if (least < -MAC_MIRRORED * g->h) return false;
   if (is_center || last > first + 1) mac_placed_gradient(inside, x, slope);
   if (!(v3_dot(slope, slope) > 0.01)) return false;
   v3_axpy(image, -2.0 * least / v3_dot(slope, slope), slope);
@@ -146,7 +145,7 @@ static bool is_deep(const continuum *c, int64_t block, int l)
 {
   double least = INFINITY;
   for (int32_t q = c->w->share_start[block]; q < c->w->share_start[block + 1]; ++q) least = fmin(least, c->w->share[q].center[l]);
-  return least < -(MIRRORED + 1.0) * c->g->h; /* twice the half-cells' distance from the centre: distances may be bounds */
+  return least < -(MAC_MIRRORED + 1.0) * c->g->h; /* twice the half-cells' distance from the centre: distances may be bounds */
 }
 
 static double share_of_half(const continuum *c, double least2)

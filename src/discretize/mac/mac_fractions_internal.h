@@ -3,6 +3,8 @@
 #define SS_DISCRETIZE_MAC_MAC_FRACTIONS_INTERNAL_H
 #include "discretize/mac/mac_fractions.h"
 
+#define MAC_MIRRORED 1.75 /* [h] so deep in a solid points have an image */
+
 /* A block and one layer around it, mirrored at the sides of the box: where values of each cell come from. */
 typedef struct {
   int64_t slot[MAC_TILE]; /* -1: not stored */

@@ -78,7 +78,8 @@ static double bound_chunk(const particles *p, int64_t first, int64_t end, double
   double radius2 = 0.0;
   for (int a = 0; a < 3; ++a) {
     double low = INFINITY, high = -INFINITY;
-    for (int64_t i = first; i < end; ++i) low = fmin(low, p->x[a][i]), high = fmax(high, p->x[a][i]);
+    const double *restrict x = p->x[a];
+    for (int64_t i = first; i < end; ++i) low = x[i] < low ? x[i] : low, high = x[i] > high ? x[i] : high;
     center[a] = 0.5 * (low + high);
     radius2 += 0.25 * (high - low) * (high - low);
   }
