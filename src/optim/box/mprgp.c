@@ -67,19 +67,21 @@ static void split(mprgp *m)
   BOX_CHUNKS(n) {
     BOX_RANGE(n);
     double nu2 = 0.0, beta2 = 0.0, reduced = 0.0;
+    /* no calls of fmin and no bytes among the numbers: then this is made of vectors, a quarter of a solve with published stacks else */
     #pragma omp simd reduction(+ : nu2, beta2, reduced)
     for (int64_t i = first; i < last; ++i) {
-      const bool   off_lo = x[i] > lo[i], off_hi = x[i] < hi[i], inside = off_lo && off_hi;
-      const double f = inside ? g[i] : 0.0;
-      const double beta = inside || (!off_lo && !off_hi) ? 0.0 : off_hi ? fmin(g[i], 0.0) : fmax(g[i], 0.0);
-      const double step = alpha * w[i], room = f > 0.0 ? x[i] - lo[i] : hi[i] - x[i];
-      const double cut = fmin(step * fabs(f), room); /* of the fixed step along -w phi */
-      phi[i]     = f;
-      is_free[i] = inside;
+      const double from_lo = x[i] - lo[i], from_hi = hi[i] - x[i], up = g[i] > 0.0 ? g[i] : 0.0, down = g[i] < 0.0 ? g[i] : 0.0;
+      const double f_lo = from_lo > 0.0 ? g[i] : 0.0, f = from_hi > 0.0 ? f_lo : 0.0;
+      const double at_hi = from_lo > 0.0 ? up : 0.0, at_lo = from_lo > 0.0 ? 0.0 : down;
+      const double beta = from_hi > 0.0 ? at_lo : at_hi;
+      const double size = fabs(f), far = alpha * w[i] * size, room = f > 0.0 ? from_lo : from_hi;
+      const double cut = far < room ? far : room; /* of the fixed step along -w phi */
+      phi[i] = f;
       nu2 += (f + beta) * (f + beta) / d[i];
       beta2 += w[i] * beta * beta;
-      reduced += cut * fabs(f);
+      reduced += cut * size;
     }
+    for (int64_t i = first; i < last; ++i) is_free[i] = (x[i] > lo[i]) & (x[i] < hi[i]);
     m->part[c][0] = nu2, m->part[c][1] = beta2, m->part[c][2] = reduced;
   }
   m->nu2     = box_add(m->part, m->n_chunks, 0);
