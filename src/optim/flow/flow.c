@@ -8,7 +8,7 @@
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
 #define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
 #define SETTLE_ROUNDS 4
-#define CONE_ROUNDS 4
+#define CONE_ROUNDS 12
 #define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
 
 typedef struct {
