@@ -1,43 +1,6 @@
-#include "contact/augury/augury_near.h"
-#include "contact/augury/node_set.h"
-#include "core/box_tree.h"
-#include "core/math3.h"
+#include "contact/augury/augury_near_impl.h"
 #include "core/memory.h"
 #include "core/triangle_nearest.h"
-
-#define REACH 3.0  /* cells along each axis within which two points share a node */
-#define FACING 0.2 /* least cosine between a side's normal and the way to what it faces */
-#define FACING_OPEN 0.5 /* the same for an open surface and itself: what is bent by less than 60 degrees over the grid's reach does not face itself */
-#define ASIDE 0.2  /* least part of a continuum's mass, by distance, that makes a side of it */
-#define BEHIND 1.0 /* cells behind the nearest that others on the far side still count */
-#define MOST_CELLS 1048576.0
-
-/* Of an element as it is: half of all that is asked of pairs. */
-typedef struct {
-  double center[3], normal[3], size; /* size: |normal|, twice the area */
-} element_side;
-
-struct augury_near {
-  augury_boundary b;
-  const int32_t  *body;
-  double          dx;
-  box_tree        tree;
-  double         *box[6]; /* [n_elements] */
-  element_side   *side;   /* [n_elements], after augury_near_find */
-  bool           *is_met; /* [n_elements] */
-  bool           *is_near; /* [n_nodes] of elements that are met */
-  augury_choice   choice;
-  double          distance, time; /* of AUGURY_MEETING */
-  const bool     *is_open; /* NULL: none */
-  int64_t         n_bodies;
-  const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
-  augury_continuum continuum; /* n = 0: none */
-  bool           *is_wanted; /* [n_nodes] of active elements */
-  node_set        nodes;   /* of the continuum, about the boundary */
-  int32_t        *which;   /* [nodes.n] in the continuum */
-  uint64_t       *keys;
-  int64_t         which_capacity, keys_capacity;
-};
 
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out)
 {
@@ -51,6 +14,10 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
   if (!code) code = memory_alloc("elements near others", b->n_elements, sizeof *a->is_met, &a->is_met);
   if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_near, &a->is_near);
   if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_wanted, &a->is_wanted);
+  if (!code) code = memory_alloc("elements met before", b->n_elements, sizeof *a->witness, &a->witness);
+  if (!code) code = memory_alloc("elements met before", b->n_nodes, sizeof *a->closest, &a->closest);
+  for (int64_t e = 0; e < b->n_elements && !code; ++e) a->witness[e] = -1;
+  for (int64_t i = 0; i < b->n_nodes && !code; ++i) a->closest[i] = -1;
   if (code) augury_near_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -65,6 +32,8 @@ void augury_near_destroy(augury_near **a)
   memory_free(&(*a)->is_met);
   memory_free(&(*a)->is_near);
   memory_free(&(*a)->is_wanted);
+  memory_free(&(*a)->witness);
+  memory_free(&(*a)->closest);
   memory_free(&(*a)->which);
   memory_free(&(*a)->keys);
   node_set_clear(&(*a)->nodes);
@@ -79,11 +48,6 @@ void augury_near_set_open(augury_near *a, const bool *is_open) { a->is_open = is
 void augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets) { a->n_bodies = n_bodies, a->meets = meets; }
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
 
-static bool is_open(const augury_near *a, const int32_t *node)
-{
-  return a->is_open && (a->is_open[node[0]] || a->is_open[node[1]] || a->is_open[node[2]]);
-}
-
 static bool share_a_node(const int32_t *p, const int32_t *q)
 {
   for (int i = 0; i < 3; ++i)
@@ -92,39 +56,22 @@ static bool share_a_node(const int32_t *p, const int32_t *q)
   return false;
 }
 
-static void side_of(const double *x, const int32_t *node, double center[3], double normal[3])
+/* The same of an element along d, whose square is `square`. */
+static bool is_in_view(const element_side *s, double sign, const double d[3], double square)
 {
-  double p[3], q[3];
-  for (int k = 0; k < 3; ++k)
-    center[k] = (x[3 * (int64_t)node[0] + k] + x[3 * (int64_t)node[1] + k] + x[3 * (int64_t)node[2] + k]) / 3.0;
-  v3_sub(p, x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[0]);
-  v3_sub(q, x + 3 * (int64_t)node[2], x + 3 * (int64_t)node[0]);
-  v3_cross(normal, p, q);
+  double along = sign * v3_dot(s->normal, d);
+  if (s->is_open) along = fabs(along);
+  const double least = least_of(s->is_open) * s->size;
+  return along > 0.0 && along * along > least * least * square;
 }
 
-/* Is d in front of a side with this normal, or behind it, which counts for open ones alone? */
-static bool is_facing(bool is_open, double least, const double normal[3], const double d[3])
-{
-  const double along = v3_dot(normal, d);
-  return (is_open ? fabs(along) : along) > least * v3_norm(d) * v3_norm(normal);
-}
-static double least_of(bool is_open) { return is_open ? FACING_OPEN : FACING; }
-
-/* The same of an element at distance [m] along d. */
-static bool is_in_view(bool is_open, const element_side *s, double sign, const double d[3], double distance)
-{
-  const double along = sign * v3_dot(s->normal, d);
-  return (is_open ? fabs(along) : along) > least_of(is_open) * distance * s->size;
-}
-
-static bool face(const augury_near *a, int64_t e, int64_t f)
+static inline bool face(const augury_near *a, int64_t e, int64_t f)
 {
   const element_side *p = &a->side[e], *q = &a->side[f];
   double      d[3];
   v3_sub(d, q->center, p->center);
-  const double distance = v3_norm(d);
-  return is_in_view(is_open(a, a->b.element + 3 * e), p, 1.0, d, distance) &&
-         is_in_view(is_open(a, a->b.element + 3 * f), q, -1.0, d, distance);
+  const double square = v3_dot(d, d);
+  return is_in_view(p, 1.0, d, square) && is_in_view(q, -1.0, d, square);
 }
 
 /* Does any corner of one come nearer to any of the other? */
@@ -152,6 +99,17 @@ static bool arrives(const augury_near *a, const double *x, const double *v, int3
   return change < 0.0 && gap * (gap - a->distance) < -a->time * change;
 }
 
+/* Are the elements too far apart for that, however their corners go within what bounds them? */
+static bool are_far(const augury_near *a, int64_t e, int64_t f)
+{
+  const element_side *p = &a->side[e], *q = &a->side[f];
+  double              d[3], u[3];
+  v3_sub(d, q->center, p->center);
+  v3_sub(u, q->v, p->v);
+  const double reach = p->radius + q->radius + a->distance + a->time * (v3_norm(u) + p->spread + q->spread);
+  return v3_dot(d, d) > reach * reach * (1.0 + MARGIN);
+}
+
 static bool will_meet(const augury_near *a, const double *x, const double *v, const int32_t *p, const int32_t *q)
 {
   for (int i = 0; i < 3; ++i)
@@ -159,7 +117,23 @@ static bool will_meet(const augury_near *a, const double *x, const double *v, co
   return false;
 }
 
-static void fit(augury_near *a, const double *x)
+/* What bounds the corners of an element, places and velocities. */
+static void bound(const augury_near *a, const double *x, const double *v, int64_t e, element_side *s)
+{
+  const int32_t *node = a->b.element + 3 * e;
+  double         places = 0.0, velocities = 0.0;
+  for (int k = 0; k < 3; ++k)
+    s->v[k] = (v[3 * (int64_t)node[0] + k] + v[3 * (int64_t)node[1] + k] + v[3 * (int64_t)node[2] + k]) / 3.0;
+  for (int i = 0; i < 3; ++i) {
+    double d[3], u[3];
+    v3_sub(d, x + 3 * (int64_t)node[i], s->center);
+    v3_sub(u, v + 3 * (int64_t)node[i], s->v);
+    places = fmax(places, v3_dot(d, d)), velocities = fmax(velocities, v3_dot(u, u));
+  }
+  s->radius = sqrt(places), s->spread = sqrt(velocities);
+}
+
+static void fit(augury_near *a, const double *x, const double *v)
 {
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < a->b.n_elements; ++e) {
@@ -170,150 +144,78 @@ static void fit(augury_near *a, const double *x)
       a->box[3 + k][e] = fmax(p, fmax(q, r)) + 0.5 * REACH * a->dx;
     }
     side_of(x, node, a->side[e].center, a->side[e].normal);
-    a->side[e].size = v3_norm(a->side[e].normal);
+    a->side[e].size    = v3_norm(a->side[e].normal);
+    a->side[e].is_open = is_open(a, node);
+    bound(a, x, v, e, &a->side[e]);
   }
   box_tree_fit(&a->tree, a->box);
 }
 
-static bool meet(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
+/* Does element e meet f, whose box overlaps its own? The same if asked the other way round. */
+static bool meets(const augury_near *a, const double *x, const double *v, int64_t e, int64_t f)
+{
+  const int32_t *node = a->b.element + 3 * e, *there = a->b.element + 3 * f;
+  const bool     is_own = a->body[node[0]] == a->body[there[0]];
+  if (!meet(a, a->body[node[0]], a->body[there[0]])) return false;
+  if (a->choice == AUGURY_MEETING && are_far(a, e, f)) return false;
+  if (is_own && (!face(a, e, f) || share_a_node(node, there))) return false;
+  if (a->choice == AUGURY_ALL) return true;
+  return close_in(x, v, node, there) && (a->choice == AUGURY_CLOSING || will_meet(a, x, v, node, there));
+}
 
 static bool is_met(const augury_near *a, const double *x, const double *v, int64_t e)
 {
-  const int32_t *node = a->b.element + 3 * e;
-  const double   min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
+  const double min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
+  const int32_t before = a->witness[e];
   box_walk       w;
   int32_t        other[BOX_TREE_WIDTH];
+  if (before >= 0 && overlap(a, before, min, max) && meets(a, x, v, e, before)) return true;
   box_walk_begin(&w, &a->tree, min, max);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
-    for (int k = 0; k < n; ++k) {
-      const int32_t *there = a->b.element + 3 * (int64_t)other[k];
-      const bool     is_own = a->body[node[0]] == a->body[there[0]];
-      if (!meet(a, a->body[node[0]], a->body[there[0]])) continue;
-      if (is_own && (!face(a, e, other[k]) || share_a_node(node, there))) continue;
-      if (a->choice == AUGURY_ALL) return true;
-      if (close_in(x, v, node, there) && (a->choice == AUGURY_CLOSING || will_meet(a, x, v, node, there))) return true;
-    }
+    for (int k = 0; k < n; ++k)
+      if (meets(a, x, v, e, other[k])) {
+        a->witness[e] = other[k];
+        return true;
+      }
   return false;
+}
+
+/* The nearest so far of what element e sees, by centres; of equally near ones the first body. */
+typedef struct {
+  double  square; /* of the distance */
+  int32_t body;   /* -1: none */
+} nearest_body;
+
+static void see(const augury_near *a, int64_t e, int64_t f, nearest_body *best)
+{
+  const int32_t *node = a->b.element + 3 * e, *there = a->b.element + 3 * f;
+  const int32_t  body = a->body[there[0]];
+  double         d[3];
+  v3_sub(d, a->side[f].center, a->side[e].center);
+  const double square = v3_dot(d, d);
+  if (square > best->square || (square == best->square && body >= best->body)) return;
+  if (!meet(a, a->body[node[0]], body)) return;
+  if (body == a->body[node[0]] && (!face(a, e, f) || share_a_node(node, there))) return;
+  best->square = square, best->body = body;
 }
 
 int32_t augury_near_other(const augury_near *a, int64_t e)
 {
-  const int32_t *node = a->b.element + 3 * e;
-  const double   min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
-  double         least = INFINITY;
-  int32_t        nearest = -1, other[BOX_TREE_WIDTH];
-  box_walk       w;
-  box_walk_begin(&w, &a->tree, min, max);
+  const double  min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
+  const int32_t before = a->witness[e];
+  nearest_body  best   = {INFINITY, -1};
+  int32_t       other[BOX_TREE_WIDTH];
+  box_walk      w;
+  if (before >= 0 && overlap(a, before, min, max)) see(a, e, before, &best);
+  walk_within(a, a->side[e].center, sqrt(best.square), &w);
+  for (int k = 0; k < 3; ++k) w.min[k] = fmax(w.min[k], min[k]), w.max[k] = fmin(w.max[k], max[k]);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
-    for (int k = 0; k < n; ++k) {
-      const int32_t *there = a->b.element + 3 * (int64_t)other[k];
-      const int32_t  body  = a->body[there[0]];
-      double         d[3];
-      if (!meet(a, a->body[node[0]], body)) continue;
-      if (body == a->body[node[0]] && (!face(a, e, other[k]) || share_a_node(node, there))) continue;
-      v3_sub(d, a->side[other[k]].center, a->side[e].center);
-      const double distance = v3_dot(d, d);
-      if (distance < least || (distance == least && body < nearest)) least = distance, nearest = body;
-    }
-  return nearest;
+    for (int k = 0; k < n; ++k)
+      see(a, e, other[k], &best);
+  return best.body;
 }
 
 /* ---- the continuum ------------------------------------------------------------------------------------------------------ */
-
-/* A box [m] as one of nodes. */
-static void nodes_of(const augury_near *a, const double min[3], const double max[3], int64_t low[3], int64_t high[3])
-{
-  for (int k = 0; k < 3; ++k) {
-    low[k]  = (int64_t)ceil(fmax(-MOST_CELLS, fmin(MOST_CELLS, min[k] / a->dx)));
-    high[k] = (int64_t)floor(fmax(-MOST_CELLS, fmin(MOST_CELLS, max[k] / a->dx)));
-  }
-}
-
-static bool is_within(const int32_t node[3], const int64_t low[3], const int64_t high[3])
-{
-  return node[0] >= low[0] && node[0] <= high[0] && node[1] >= low[1] && node[1] <= high[1] && node[2] >= low[2] && node[2] <= high[2];
-}
-
-static uint64_t key_of(const node_set *s, const int32_t node[3])
-{
-  return node_set_key(s, node_set_block_of(node[0]), node_set_block_of(node[1]), node_set_block_of(node[2]));
-}
-
-/* The continuum's nodes within the box of all elements. */
-static PetscErrorCode gather_nodes(augury_near *a)
-{
-  const augury_continuum *c = &a->continuum;
-  double                  min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY};
-  int64_t                 low[3], high[3], first[3], last[3], n = 0;
-  PetscFunctionBegin;
-  a->nodes.n = a->nodes.n_blocks = 0;
-  if (c->n == 0 || a->b.n_elements == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int64_t e = 0; e < a->b.n_elements; ++e)
-    for (int k = 0; k < 3; ++k) min[k] = fmin(min[k], a->box[k][e]), max[k] = fmax(max[k], a->box[3 + k][e]);
-  nodes_of(a, min, max, low, high);
-  for (int k = 0; k < 3; ++k) first[k] = node_set_block_of(low[k]), last[k] = node_set_block_of(high[k]);
-  node_set_reset(&a->nodes, first, last);
-  PetscCall(memory_reserve("nodes of a continuum", c->n, sizeof *a->keys, &a->keys_capacity, &a->keys));
-  for (int64_t i = 0; i < c->n; ++i)
-    if (is_within(c->node[i], low, high)) a->keys[n++] = key_of(&a->nodes, c->node[i]);
-  PetscCall(node_set_blocks(&a->nodes, n, a->keys));
-  for (int64_t i = 0; i < c->n; ++i)
-    if (is_within(c->node[i], low, high))
-      a->nodes.mask[node_set_find_block(&a->nodes, key_of(&a->nodes, c->node[i]))] |= (uint64_t)1
-                                                                                     << node_set_bit(c->node[i][0], c->node[i][1], c->node[i][2]);
-  node_set_count(&a->nodes);
-  PetscCall(memory_reserve("nodes of a continuum", a->nodes.n, sizeof *a->which, &a->which_capacity, &a->which));
-  for (int64_t i = 0; i < c->n; ++i)
-    if (is_within(c->node[i], low, high)) a->which[node_set_find(&a->nodes, c->node[i])] = (int32_t)i;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A walk over the continuum's nodes in a box. */
-typedef struct {
-  const augury_near *a;
-  int64_t            low[3], high[3], block[3], at;
-  uint64_t           left; /* of the block under way */
-} node_walk;
-
-static void node_walk_begin(node_walk *w, const augury_near *a, const double min[3], const double max[3])
-{
-  *w = (node_walk){.a = a};
-  nodes_of(a, min, max, w->low, w->high);
-  for (int k = 0; k < 3; ++k) { /* no farther than the set goes */
-    const int64_t first = NODE_SET_SIDE * a->nodes.low[k], last = first + NODE_SET_SIDE * a->nodes.side[k] - 1;
-    if (w->low[k] < first) w->low[k] = first;
-    if (w->high[k] > last) w->high[k] = last;
-    w->block[k] = node_set_block_of(w->low[k]);
-  }
-  --w->block[2];
-}
-
-static bool next_block(node_walk *w)
-{
-  for (int k = 2; k >= 0; --k) {
-    if (++w->block[k] <= node_set_block_of(w->high[k])) return true;
-    w->block[k] = node_set_block_of(w->low[k]);
-  }
-  return false;
-}
-
-/* The next one's index in the continuum, or -1. */
-static int64_t node_walk_next(node_walk *w)
-{
-  const node_set *s = &w->a->nodes;
-  if (s->n == 0 || w->low[0] > w->high[0] || w->low[1] > w->high[1] || w->low[2] > w->high[2]) return -1;
-  for (;;) {
-    while (w->left == 0) {
-      if (!next_block(w)) return -1;
-      w->at   = node_set_find_block(s, node_set_key(s, w->block[0], w->block[1], w->block[2]));
-      w->left = w->at < 0 ? 0 : s->mask[w->at];
-    }
-    const int bit = __builtin_ctzll(w->left);
-    w->left &= w->left - 1;
-    const int32_t i = w->a->which[node_set_number(s, w->at, bit)];
-    if (is_within(w->a->continuum.node[i], w->low, w->high)) return i;
-  }
-}
 
 /* Does a corner of the element move into the continuum at its node i? */
 static bool closes_on(const augury_near *a, const double *x, const double *v, const int32_t *node, int64_t i)
@@ -344,8 +246,8 @@ static bool is_met_by_continuum(const augury_near *a, const double *x, const dou
 PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v, bool *is_active, int64_t *n)
 {
   PetscFunctionBegin;
-  fit(a, x);
-  PetscCall(gather_nodes(a));
+  fit(a, x, v);
+  PetscCall(augury_near_gather(a));
 #pragma omp parallel for schedule(dynamic, 64)
   for (int64_t e = 0; e < a->b.n_elements; ++e) a->is_met[e] = is_met(a, x, v, e) || is_met_by_continuum(a, x, v, e);
   memset(a->is_near, 0, (size_t)a->b.n_nodes * sizeof *a->is_near);
@@ -358,182 +260,4 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
     *n += is_active[e];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- sides of open surfaces --------------------------------------------------------------------------------------------- */
-
-/* Nearest distance of others on either side, in front and behind; INFINITY: none. */
-typedef struct {
-  double any[2], closing[2];
-} sides;
-
-static void count(sides *s, double along, double distance, bool is_closing)
-{
-  const int k  = along > 0.0 ? 0 : 1;
-  s->any[k]    = fmin(s->any[k], distance);
-  if (is_closing) s->closing[k] = fmin(s->closing[k], distance);
-}
-
-/* Element f as seen from node p. */
-static void count_element(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, int64_t f, sides *s)
-{
-  const int32_t *node = a->b.element + 3 * f;
-  double         w[3], d[3], u[3], center[3], other[3];
-  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return;
-  (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
-  v3_scale(d, -1.0, x + 3 * p);
-  v3_scale(u, -1.0, v + 3 * p);
-  for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
-  const double length = v3_norm(d);
-  side_of(x, node, center, other);
-  if (length <= 1e-9 * a->dx) { /* they touch: what is behind a closed surface tells */
-    if (is_open(a, node)) return;
-    v3_scale(d, -1.0, other);
-  }
-  const bool is_own = a->body[p] == a->body[node[0]], is_closing = v3_dot(u, d) < 0.0;
-  v3_scale(center, -1.0, d);
-  if (is_own && !(is_closing && is_facing(true, FACING_OPEN, normal + 3 * p, d) &&
-                  is_facing(is_open(a, node), least_of(is_open(a, node)), other, center)))
-    return; /* merely bent */
-  if (is_facing(true, FACING, normal + 3 * p, d)) count(s, v3_dot(normal + 3 * p, d), length, is_closing);
-}
-
-/* The continuum about node p: the way that most of its mass lies, by distance, and the other if that has a good part of it, too. */
-static void count_continuum(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, sides *s)
-{
-  const augury_continuum *c = &a->continuum;
-  double                  mass[2] = {0.0, 0.0}, least[2] = {INFINITY, INFINITY}, min[3], max[3];
-  bool                    closes[2] = {false, false};
-  node_walk               w;
-  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
-  node_walk_begin(&w, a, min, max);
-  for (int64_t i = node_walk_next(&w); i >= 0; i = node_walk_next(&w)) {
-    double d[3], u[3], out[3];
-    for (int k = 0; k < 3; ++k) d[k] = a->dx * c->node[i][k] - x[3 * p + k];
-    const double along = v3_dot(normal + 3 * p, d);
-    const int    k     = along > 0.0 ? 0 : 1;
-    v3_sub(u, v + 3 * p, c->velocity + 3 * i);
-    if (!augury_continuum_outward(c, i, a->dx, out)) v3_scale(out, -1.0, d);
-    mass[k] += c->mass[i] * fabs(along);
-    least[k] = fmin(least[k], fabs(along));
-    closes[k] |= v3_dot(u, out) < 0.0;
-  }
-  for (int k = 0; k < 2; ++k)
-    if (mass[k] > 0.0 && mass[k] >= ASIDE * (mass[0] + mass[1])) count(s, k == 0 ? 1.0 : -1.0, least[k], closes[k]);
-}
-
-/* 1: others are in front, -1: behind, 0: both or neither. */
-static int8_t verdict_of(const augury_near *a, const double distance[2])
-{
-  const bool is_front = distance[0] < INFINITY && distance[0] <= distance[1] + BEHIND * a->dx,
-             is_back = distance[1] < INFINITY && distance[1] <= distance[0] + BEHIND * a->dx;
-  return (int8_t)(is_front - is_back);
-}
-
-/* Over elements within the grid's reach of a place. */
-static void walk_around(const augury_near *a, const double *x, box_walk *w)
-{
-  double min[3], max[3];
-  for (int k = 0; k < 3; ++k) min[k] = x[k] - 0.5 * REACH * a->dx, max[k] = x[k] + 0.5 * REACH * a->dx;
-  box_walk_begin(w, &a->tree, min, max);
-}
-
-static int8_t side_at(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p)
-{
-  sides    s = {{INFINITY, INFINITY}, {INFINITY, INFINITY}};
-  int32_t  other[BOX_TREE_WIDTH];
-  box_walk w;
-  walk_around(a, x + 3 * p, &w);
-  for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
-    for (int k = 0; k < n; ++k) count_element(a, x, v, normal, p, other[k], &s);
-  count_continuum(a, x, v, normal, p, &s);
-  const bool closes = s.closing[0] < INFINITY || s.closing[1] < INFINITY;
-  return verdict_of(a, closes ? s.closing : s.any);
-}
-
-void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side)
-{
-#pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t p = 0; p < a->b.n_nodes; ++p) {
-    side[p] = 1;
-    if (a->is_open && a->is_open[p]) side[p] = side_at(a, x, v, normal, p);
-  }
-}
-
-/* ---- where a node would be held ------------------------------------------------------------------------------------------ */
-
-typedef struct {
-  double  distance, way[3]; /* way: of length 1 */
-  int64_t element;          /* -1: none */
-} nearest;
-
-/* Is element f, at d from node p, of what p meets, outward [3] being the outside there? */
-static bool counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
-{
-  double back[3];
-  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return false;
-  if (a->body[p] != a->body[node[0]]) return true;
-  v3_scale(back, -1.0, d);
-  return is_facing(false, FACING, normal + 3 * p, d) && is_facing(false, FACING, outward, back);
-}
-
-static void consider(const augury_near *a, const double *x, const double *normal, int64_t p, int64_t f, nearest *best)
-{
-  const int32_t *node = a->b.element + 3 * f;
-  double         w[3], d[3], outward[3] = {0.0, 0.0, 0.0};
-  (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
-  v3_scale(d, -1.0, x + 3 * p);
-  for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(outward, w[k], normal + 3 * (int64_t)node[k]);
-  const double distance = v3_norm(d), size = v3_norm(outward);
-  const bool   is_touching = distance <= 1e-9 * a->dx;
-  if (is_touching ? is_open(a, node) || !(size > 0.0) : false) return;
-  if (distance > best->distance || (distance == best->distance && best->element >= 0 && f > best->element)) return;
-  if (!counts(a, normal, p, node, d, outward)) return;
-  best->distance = distance, best->element = f;
-  if (is_touching) v3_scale(best->way, -1.0 / size, outward);
-  else v3_scale(best->way, (!is_open(a, node) && v3_dot(d, outward) > 0.0 ? -1.0 : 1.0) / distance, d);
-}
-
-/* The way into the continuum about node p, where that is known and the node's normal points out of it: of a body that is no larger than
- * cells, or a thin one, nodes of the far side are stopped by what is ahead of the near side. */
-static void into_continuum(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
-{
-  const augury_continuum *c = &a->continuum;
-  double                  out[3] = {0.0, 0.0, 0.0}, mass = 0.0, min[3], max[3];
-  node_walk               w;
-  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
-  node_walk_begin(&w, a, min, max);
-  for (int64_t i = node_walk_next(&w); i >= 0; i = node_walk_next(&w)) {
-    double weight = 1.0;
-    for (int k = 0; k < 3; ++k) weight *= fmax(0.0, 0.5 * REACH - fabs(c->node[i][k] - x[3 * p + k] / a->dx));
-    v3_axpy(out, weight, c->outward[i]);
-    mass += weight * c->mass[i];
-  }
-  const double length = v3_norm(out);
-  if (!(a->dx * length >= AUGURY_SURE * mass) || !(mass > 0.0) || !(v3_dot(normal + 3 * p, out) > FACING * length)) return;
-  v3_scale(towards, -1.0 / length, out);
-}
-
-static void towards_at(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
-{
-  nearest  best = {.distance = INFINITY, .element = -1};
-  int32_t  other[BOX_TREE_WIDTH];
-  box_walk w;
-  walk_around(a, x + 3 * p, &w);
-  for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
-    for (int k = 0; k < n; ++k) consider(a, x, normal, p, other[k], &best);
-  v3_copy(towards, best.element >= 0 ? best.way : normal + 3 * p);
-  if (best.element < 0) into_continuum(a, x, normal, p, towards);
-}
-
-void augury_near_towards(const augury_near *a, const double *x, const double *normal, const bool *is_active, double *towards)
-{
-  memset(a->is_wanted, 0, (size_t)a->b.n_nodes * sizeof *a->is_wanted);
-  for (int64_t k = 0; k < 3 * a->b.n_elements; ++k)
-    if (is_active[k / 3]) a->is_wanted[a->b.element[k]] = true;
-#pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t p = 0; p < a->b.n_nodes; ++p) {
-    if (a->is_wanted[p] && !(a->is_open && a->is_open[p])) towards_at(a, x, normal, p, towards + 3 * p);
-    else v3_copy(towards + 3 * p, normal + 3 * p);
-  }
 }
