@@ -298,8 +298,9 @@ static void zones_with_a_rigid_body(void **state)
   assert_no_leak();
 }
 
-/* A rigid body comes down on a wall with a corner, sliding. Friction turns it, which brings the corner down again: normal impulse and friction take turns until
- * no more than a thousandth of the speed is left, within one round. The gap is a hundredth of the way, so that a round that leaves more is followed by another. */
+/* A rigid body comes down on a wall with a corner, sliding. Friction turns it, which brings the corner down again: normal impulse and
+ * friction take turns until no more than a thousandth of the speed is left, within one round. The gap is a hundredth of the way, so
+ * that a round that leaves more is followed by another. */
 static void a_round_settles_what_friction_turns(void **state)
 {
   (void)state;

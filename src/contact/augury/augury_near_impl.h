@@ -1,5 +1,5 @@
-/* Parts of augury_near.h: elements that take part (augury_near.c), the continuum's nodes about them (augury_near_continuum.c), and what
- * nodes are judged by (augury_near_nodes.c). */
+/* Parts of augury_near.h: elements that take part (augury_near.c), the continuum's nodes about them (augury_near_continuum.c), and
+ * what nodes are judged by (augury_near_nodes.c). */
 #ifndef SS_CONTACT_AUGURY_NEAR_IMPL_H
 #define SS_CONTACT_AUGURY_NEAR_IMPL_H
 #include "contact/augury/augury_near.h"
@@ -9,7 +9,8 @@
 
 #define REACH 3.0  /* cells along each axis within which two points share a node */
 #define FACING 0.2 /* least cosine between a side's normal and the way to what it faces */
-#define FACING_OPEN 0.5 /* the same for an open surface and itself: what is bent by less than 60 degrees over the grid's reach does not face itself */
+/* The same for an open surface and itself: what is bent by less than 60 degrees over the grid's reach does not face itself. */
+#define FACING_OPEN 0.5
 #define MARGIN 1e-9 /* of bounds, for rounding */
 
 /* Of an element as it is: half of all that is asked of pairs. */
@@ -88,13 +89,16 @@ static inline bool overlap(const augury_near *a, int64_t e, const double min[3],
 
 static inline bool meet(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
 
-/* Over all elements with something within the distance [m] of a place. Their boxes being wider than they are, what is asked of these
- * may have its least above its most. */
+/* Over all elements with something within the distance [m] of a place. Their boxes being wider than they are, what is asked of
+ * these may have its least above its most. */
 static inline void walk_within(const augury_near *a, const double *x, double distance, box_walk *w)
 {
-  const double half = distance * (1.0 + MARGIN) - 0.5 * REACH * a->dx, slack = MARGIN * a->dx;
+  const double half = distance * (1.0 + MARGIN) - 0.5 * REACH * a->dx;
   double       min[3], max[3];
-  for (int k = 0; k < 3; ++k) min[k] = x[k] - half - slack - MARGIN * fabs(x[k]), max[k] = x[k] + half + slack + MARGIN * fabs(x[k]);
+  for (int k = 0; k < 3; ++k) {
+    const double slack = MARGIN * (a->dx + fabs(x[k]));
+    min[k] = x[k] - half - slack, max[k] = x[k] + half + slack;
+  }
   box_walk_begin(w, &a->tree, min, max);
 }
 #endif
