@@ -166,10 +166,10 @@ LANES_INLINE void affine_gather(const int K, const double *t, const lanes s[3], 
 #pragma GCC unroll 3
   for (int c = 0; c < 3; ++c) {
     const double *tc = t + c * TILE_NODES(K);
-    lanes         a[STENCIL_MAX], ay[STENCIL_MAX], az[STENCIL_MAX], v, m;
+    lanes         a[STENCIL_MAX] = {{0}}, ay[STENCIL_MAX] = {{0}}, az[STENCIL_MAX] = {{0}}, v = {0}, m = {0};
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) {
-      lanes b[STENCIL_MAX], bz[STENCIL_MAX];
+      lanes b[STENCIL_MAX] = {{0}}, bz[STENCIL_MAX] = {{0}};
 #pragma GCC unroll 4
       for (int j = 0; j < K; ++j) {
         const double *row = tc + (i * TILE_SIDE(K) + j) * TILE_Z;
