@@ -7,9 +7,12 @@
 #include "optim/friction/newton_prox.h"
 #include <string.h>
 
-enum { MOST_STEPS = 100, PATIENCE = 30 };
+enum { MOST_STEPS = 300, IDLE = 12, MOST_ROUNDS = 20, IDLE_ROUNDS = 3 };
 static const double SHORT = 0.3, DAMPED = 0.5; /* of the derivative of mu |u_T| after a step shorter than SHORT */
 static const double NEAR = 1e-5;               /* error at which Newton's method is first asked to finish */
+static const double PROGRESS = 0.7;            /* of the error, without which for IDLE steps it is stuck */
+static const double DONE = 100.0;              /* times the squared tolerance: share of the first gap where a round ends */
+static const double WARM = 1e-4;               /* of the first gap: from where on the path later rounds set out */
 
 /* All of a contact's; s = sqrt(rho_a) makes x = X r and y dimensionally alike over contacts. */
 typedef struct {
@@ -25,20 +28,27 @@ typedef struct {
   double                 *u, *f, *d, *dx, *dy, *best_r;   /* [n][3] */
   double                 *A, *B;                          /* [n][9] */
   bool                   *is_active;
-  double                  gap, best_error;
+  double                  gap, first_gap, best_error;
+  /* rounds: see follow() */
+  double                 *held;                           /* [n] mu |u_T| while it is held */
+  cone_pair              *warm;                           /* [n] */
+  bool                    is_held, is_warm;
+  int64_t                 n_rounds, n_idle, n_idle_rounds;
+  double                  ahead, round_best, last_round;
 } path;
 
 static void path_destroy(path *k)
 {
   newton_matrix_destroy(&k->matrix);
   memory_free(&k->pair), memory_free(&k->u), memory_free(&k->A), memory_free(&k->is_active);
+  memory_free(&k->held), memory_free(&k->warm);
 }
 
 static PetscErrorCode path_create(const friction_problem *p, path *k)
 {
   const int64_t m = 3 * p->n;
   PetscFunctionBegin;
-  *k = (path){.p = p, .best_error = INFINITY};
+  *k = (path){.p = p, .best_error = INFINITY, .ahead = INFINITY, .round_best = INFINITY, .last_round = INFINITY};
   PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->pair, &k->pair));
   PetscCall(memory_alloc("interior point: vectors", 6 * m, sizeof *k->u, &k->u));
   PetscCall(memory_alloc("interior point: blocks", 6 * m, sizeof *k->A, &k->A));
@@ -67,20 +77,22 @@ static void start(path *k)
   }
 }
 
-/* y - Y(u), Y(u) = s (u_N + mu |u_T|, mu u_T), and A = dY/du; without friction the pair is (r_N, u_N) alone. */
+/* y - Y(u), Y(u) = s (u_N + mu |u_T|, mu u_T), and A = dY/du; without friction the pair is (r_N, u_N) alone. Where mu |u_T| is
+ * held, what is solved is convex. */
 static void linearise(path *k, int64_t a, double damping)
 {
   cone_pair    *c = k->pair + a;
   const double *u = k->u + 3 * a, mu = k->p->mu[a], t = sqrt(u[1] * u[1] + u[2] * u[2]);
+  const double  opening = k->is_held ? k->held[a] : mu * t;
   double       *A = k->A + 9 * a;
   m3_zero(A);
   A[0] = c->s;
   A[4] = A[8] = c->s * mu;
   for (int i = 1; i < 3; ++i) {
     c->gap_y[i] = c->y[i] - c->s * mu * u[i];
-    if (t > 0.0) A[i] = damping * c->s * mu * u[i] / t;
+    if (t > 0.0 && !k->is_held) A[i] = damping * c->s * mu * u[i] / t;
   }
-  c->gap_y[0] = c->y[0] - c->s * (u[0] + mu * t);
+  c->gap_y[0] = c->y[0] - c->s * (u[0] + opening);
 }
 
 /* w = Q_{x^1/2} (Q_{x^1/2} y)^{-1/2}; B = Q_{w^-1} X. */
@@ -190,31 +202,83 @@ static PetscErrorCode finish(newton_run *run, const path *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The path with mu |u_T| as it comes is short where much is at rest: its derivative has every direction there. Then mu |u_T| is held
+ * as it is at the best impulses and the problem that leaves, which is convex, is solved from the start; and again with what that
+ * brings, until it stays [Cadoux2009]. A wall of 144 bricks at rest, 839 contacts, stalled at 1.4e-6 in 100 steps and is solved to
+ * 1e-8 in the second round. */
+static PetscErrorCode start_round(path *k, const double *r)
+{
+  const friction_problem *p = k->p;
+  PetscFunctionBegin;
+  if (!k->held) {
+    PetscCall(memory_alloc("interior point: held velocities", p->n, sizeof *k->held, &k->held));
+    PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->warm, &k->warm));
+  }
+  delassus_apply(p->W, r, k->u);
+  for (int64_t a = 0; a < p->n; ++a)
+    k->held[a] = p->mu[a] * hypot(k->u[3 * a + 1] + p->q[3 * a + 1], k->u[3 * a + 2] + p->q[3 * a + 2]);
+  if (k->is_warm) memcpy(k->pair, k->warm, (size_t)p->n * sizeof *k->pair);
+  else start(k);
+  k->is_held = true, ++k->n_rounds;
+  k->n_idle = 0, k->ahead = k->round_best = INFINITY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Has the path as it is now given what it can? */
+static bool is_round_over(path *k, double error, double length, double tolerance)
+{
+  k->round_best = fmin(k->round_best, error);
+  if (k->is_held) return length == 0.0 || k->gap <= DONE * tolerance * tolerance * k->first_gap;
+  k->n_idle = error <= PROGRESS * k->ahead ? 0 : k->n_idle + 1;
+  if (k->n_idle == 0) k->ahead = error;
+  return length == 0.0 || k->n_idle > IDLE;
+}
+
+/* The error where the path is; keeps the best, and where later rounds may set out. */
+static double look(path *k, int kind, double *r)
+{
+  const friction_problem *p = k->p;
+  impulses(k, r);
+  delassus_apply(p->W, r, k->u);
+  for (int64_t i = 0; i < 3 * p->n; ++i) k->u[i] += p->q[i];
+  const double error = friction_error(p, kind, r, k->u);
+  k->gap = gap_at(k, 0.0);
+  if (error < k->best_error) k->best_error = error, memcpy(k->best_r, r, (size_t)p->n * 3 * sizeof *r);
+  if (k->is_held && !k->is_warm && k->gap <= WARM * k->first_gap)
+    memcpy(k->warm, k->pair, (size_t)p->n * sizeof *k->pair), k->is_warm = true;
+  return error;
+}
+
+static friction_verdict verdict_of(const newton_run *run, double error, int64_t n_steps, bool is_over)
+{
+  return !isfinite(error)                                ? FRICTION_NOT_FINITE
+         : is_over || error <= run->o->tolerance         ? FRICTION_STALLED
+         : run->out->iterations >= n_steps               ? FRICTION_ITERATIONS
+         : timer_now() > run->end                        ? FRICTION_TIME
+         : stop_is_urgent()                              ? FRICTION_STOPPED
+                                                         : FRICTION_OK;
+}
+
 static PetscErrorCode follow(path *k, newton_run *run, const friction_options *o, double *r, friction_result *out)
 {
-  const friction_problem *p       = k->p;
-  const int64_t           n_steps = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
-  const double           *answer  = &run->work->best_error;
-  double                  length  = 1.0;
-  int64_t                 since_best = 0;
-  bool                    is_tried   = false;
+  const int64_t n_steps = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
+  const double *answer  = &run->work->best_error;
+  double        length  = 1.0;
+  bool          is_tried = false;
   PetscFunctionBegin;
   start(k);
+  k->first_gap = gap_at(k, 0.0);
   for (;; ++out->iterations) {
-    impulses(k, r);
-    delassus_apply(p->W, r, k->u);
-    for (int64_t i = 0; i < 3 * p->n; ++i) k->u[i] += p->q[i];
-    const double error = friction_error(p, o->error, r, k->u);
-    k->gap = gap_at(k, 0.0);
-    ++since_best;
-    if (error < k->best_error) k->best_error = error, since_best = 0, memcpy(k->best_r, r, (size_t)p->n * 3 * sizeof *r);
+    const double error  = look(k, o->error, r);
+    bool         is_over = is_round_over(k, error, length, o->tolerance);
+    if (is_over && isfinite(error) && error > o->tolerance && k->n_rounds < MOST_ROUNDS && k->n_idle_rounds < IDLE_ROUNDS) {
+      if (k->is_held) k->n_idle_rounds = k->round_best <= PROGRESS * k->last_round ? 0 : k->n_idle_rounds + 1;
+      k->last_round = fmin(k->last_round, k->round_best);
+      PetscCall(start_round(k, k->is_held ? r : k->best_r));
+      is_over = false, length = 1.0;
+    }
     const bool is_near = !is_tried && k->best_error <= fmax(NEAR, o->tolerance);
-    out->verdict = !isfinite(error)                                                    ? FRICTION_NOT_FINITE
-                   : length == 0.0 || since_best > PATIENCE || error <= o->tolerance ? FRICTION_STALLED
-                   : out->iterations >= n_steps                                      ? FRICTION_ITERATIONS
-                   : timer_now() > run->end                                          ? FRICTION_TIME
-                   : stop_is_urgent()                                                ? FRICTION_STOPPED
-                                                                                     : FRICTION_OK;
+    out->verdict = verdict_of(run, error, n_steps, is_over);
     if (is_near || (out->verdict != FRICTION_OK && isfinite(k->best_error))) PetscCall(finish(run, k));
     is_tried = is_tried || is_near;
     if (*answer <= o->tolerance) out->verdict = FRICTION_OK;

@@ -67,7 +67,14 @@ static PetscErrorCode solver_create(solver *v, const double *r)
   for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], r + 3 * a, v->best + 3 * a); /* if nothing better comes */
   v->best_error = INFINITY;
   sweeper_put(&v->s, v->best);
-  if (v->own->memory == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the acceleration needs; many problems end before it begins. */
+static PetscErrorCode prepare_acceleration(solver *v)
+{
+  const int64_t n = v->p->n;
+  PetscFunctionBegin;
   PetscCall(anderson_create(3 * n, (int)v->own->memory, &v->past));
   PetscCall(memory_alloc("weights of impulses", 3 * n, sizeof *v->weight, &v->weight));
   PetscCall(memory_alloc("accelerated impulses", 3 * n, sizeof *v->from, &v->from));
@@ -126,12 +133,13 @@ static friction_verdict verdict_of(const solver *v, int64_t swept, double now)
   return stop_is_urgent() ? FRICTION_STOPPED : FRICTION_ITERATIONS;
 }
 
-static void run(solver *v, double *r, double *u, friction_result *out)
+static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
 {
   const int64_t most = v->o->max_iterations > 0 ? v->o->max_iterations : SWEEPS;
   const bool    is_symmetric = v->own->sweep == SPLITTING_SWEEP_SYMMETRIC;
   int64_t       batch = 1, fresh = 0;
   double        before = judge(v, r, u), now = before;
+  PetscFunctionBegin;
   out->verdict = verdict_of(v, out->iterations, now);
   while (out->verdict == FRICTION_ITERATIONS && out->iterations < most) {
     /* one period first, looked at often: easy problems end there */
@@ -148,12 +156,14 @@ static void run(solver *v, double *r, double *u, friction_result *out)
     }
     out->verdict = verdict_of(v, out->iterations, now);
     if (v->own->memory > 0 && out->verdict == FRICTION_ITERATIONS) {
+      if (!v->from) PetscCall(prepare_acceleration(v));
       if (is_period) accelerate(v, r), fresh = 0;
       else memcpy(v->from, r, (size_t)(3 * v->p->n) * sizeof *r);
     }
     batch  = next_batch(v, before, now, batch);
     before = now;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, splitting_judge is_hopeless, void *ctx,
@@ -167,8 +177,8 @@ PetscErrorCode splitting_run(const friction_problem *p, const friction_options *
               .end         = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
   PetscFunctionBegin;
   PetscErrorCode code = solver_create(&v, r);
+  if (!code) code = run(&v, r, u, out);
   if (!code) {
-    run(&v, r, u, out);
     memcpy(r, v.best, (size_t)(3 * p->n) * sizeof *r);
     delassus_apply(p->W, r, u);
     for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
