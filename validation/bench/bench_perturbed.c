@@ -2,8 +2,8 @@
  *   bench_perturbed FILE.hdf5... [LIMIT=10] [SEEDS=3] [SOLVER=automatic]
  *
  * Coefficients 0, tiny, large, zero at half of the contacts; other loads q + W z (what impulses can bring about, so that a singular
- * W does not make them contradict each other); every contact twice; other units of mass. Each is solved from zero to 1e-8 in both
- * measures. Prints what is not solved, and how many of each kind were; fails if that is not all. */
+ * W does not make them contradict each other); every contact twice; other units of mass; bodies up to 1e4 times as heavy as others
+ * that fall as before (files with masses alone). Each is solved from zero to 1e-8 in both measures. Prints what is not solved, and how many of each kind were; fails if that is not all. */
 #include <stdlib.h>
 #include <string.h>
 #include "core/memory.h"
@@ -17,7 +17,7 @@ typedef struct {
   double      share_zero;    /* of contacts, whose mu becomes 0 */
   double      load;          /* |W z| over |q| */
   double      mass;          /* W and r take other units */
-  bool        is_twice, is_random;
+  bool        is_twice, is_random, is_mixed;
 } change;
 
 static const change changes[] = {
@@ -35,6 +35,8 @@ static const change changes[] = {
   {.name = "twice, load 0.1", .factor = 1, .load = 0.1, .mass = 1, .is_twice = true, .is_random = true},
   {.name = "mass 1e-6", .factor = 1, .mass = 1e6},
   {.name = "mass 1e6", .factor = 1, .mass = 1e-6},
+  {.name = "mixed masses", .factor = 1, .mass = 1, .is_mixed = true, .is_random = true},
+  {.name = "mixed, mu + 1", .factor = 1, .floor = 1, .mass = 1, .is_mixed = true, .is_random = true},
 };
 enum { N_CHANGES = sizeof changes / sizeof *changes };
 
@@ -75,6 +77,27 @@ static PetscErrorCode copy_blocks(friction_case *c, int times, double mass, dela
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every body of a system 0.01 to 100 times as heavy, and what pulls it, too: W alone changes. */
+static PetscErrorCode mix_masses(friction_case *c, uint64_t seed, delassus **out)
+{
+  const sparse_rows *M = delassus_mass(c->W);
+  const mass_factor *f = delassus_factor(c->W);
+  sparse_rows        mixed = {0};
+  PetscFunctionBegin;
+  PetscCall(sparse_rows_create("bench", M->n_rows, M->n_cols, M->start, M->col, M->value, &mixed));
+  for (int64_t k = 0; k < mass_factor_n_components(f); ++k) {
+    const double factor = pow(10.0, 4.0 * random_u01(seed, (uint64_t)k, 3) - 2.0);
+    for (int64_t at = mass_factor_start(f)[k]; at < mass_factor_start(f)[k + 1]; ++at) {
+      const int32_t i = mass_factor_dof(f)[at];
+      for (int64_t e = mixed.start[i]; e < mixed.start[i + 1]; ++e) mixed.value[e] *= factor;
+    }
+  }
+  const PetscErrorCode code = delassus_create_system(&mixed, delassus_jacobian(c->W), out);
+  sparse_rows_destroy(&mixed);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Solve one changed problem, *is_solved, and say what was not. */
 static PetscErrorCode try_change(const char *path, friction_case *c, const change *how, uint64_t seed, const friction_options *o,
                                  bool *is_solved, double *seconds)
@@ -93,7 +116,8 @@ static PetscErrorCode try_change(const char *path, friction_case *c, const chang
   for (int64_t i = 0; i < 3 * times * n; ++i) q[i] = c->problem.q[i % (3 * n)] + share * u[i % (3 * n)];
   for (int64_t a = 0; a < times * n; ++a)
     mu[a] = random_u01(seed, (uint64_t)a, 2) < how->share_zero ? 0 : how->factor * c->problem.mu[a % n] + how->floor;
-  PetscCall(copy_blocks(c, (int)times, how->mass, &W));
+  if (how->is_mixed) PetscCall(mix_masses(c, seed, &W));
+  else PetscCall(copy_blocks(c, (int)times, how->mass, &W));
   const friction_problem p = {W, times * n, q, mu};
   memset(r, 0, (size_t)(3 * times * n) * sizeof *r);
   PetscCall(friction_solve(&p, o, r, u, &answer));
@@ -135,7 +159,7 @@ int main(int argc, char **argv)
       continue;
     }
     for (int k = 0; k < N_CHANGES; ++k)
-      for (int s = 0; s < (changes[k].is_random ? seeds : 1); ++s) {
+      for (int s = 0; s < (changes[k].is_mixed && !delassus_mass(c.W) ? 0 : changes[k].is_random ? seeds : 1); ++s) {
         bool   is_solved = false;
         double seconds = 0;
         if (try_change(argv[i], &c, changes + k, (uint64_t)s + 1, &o, &is_solved, &seconds)) {

@@ -8,7 +8,9 @@
 
 enum {
   FIRST_LOOK     = 16,
-  NEWTON_STEPS   = 150,
+  NEWTON_STEPS   = 60, /* those that need more are mostly solved sooner by the interior point; */
+  SMALL_STEPS    = 150,
+  SMALL          = 64, /* but with few contacts steps cost next to nothing, and 1e-12 takes many */
   INTERIOR_STEPS = 300,
   PATIENT_STEPS  = 1000,
   MANY_SWEEPS    = 20000,
@@ -45,8 +47,8 @@ static bool leads_there(const outlook *k, int64_t since)
   return fallen * k->worth >= wanted * (double)(k->sweeps[last] - k->sweeps[from]);
 }
 
-/* Sweeps are worth going on with while the rate over the later half of them promises a soon end, and from LATE_LOOK on that over the
- * last quarter, too: what fell fast at first may have come to a halt. */
+/* Sweeps are worth going on with while the rate over the later half of them promises a soon end, and from LATE_LOOK on that over
+ * the last quarter, too: what fell fast at first may have come to a halt. */
 static bool sweeps_are_hopeless(void *ctx, int64_t sweeps, double error)
 {
   outlook     *k     = ctx;
@@ -108,7 +110,7 @@ static PetscErrorCode by_newton(newton_run *run, double *r)
   PetscFunctionBegin;
   near.alpha *= AFTER_SWEEPS;
   run->out->method = trail[1];
-  PetscCall(newton_prox_sequence(run, &near, NEWTON_STEPS, r));
+  PetscCall(newton_prox_sequence(run, &near, run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
   if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[2];
   PetscCall(by_interior_point(run, r));
@@ -128,7 +130,8 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
                                         friction_result *out)
 {
   const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
-  outlook      k   = {.tolerance = o->tolerance, .worth = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
+  outlook      k   = {.tolerance = o->tolerance,
+                      .worth     = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
   newton_run   run;
   PetscFunctionBegin;
   out->method = trail[0];

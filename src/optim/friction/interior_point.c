@@ -7,7 +7,7 @@
 #include "optim/friction/newton_prox.h"
 #include <string.h>
 
-enum { MOST_STEPS = 300, IDLE = 12, MOST_ROUNDS = 20, IDLE_ROUNDS = 3 };
+enum { MOST_STEPS = 400, IDLE = 12, PATIENCE = 30, MOST_ROUNDS = 20, IDLE_ROUNDS = 3 };
 static const double SHORT = 0.3, DAMPED = 0.5; /* of the derivative of mu |u_T| after a step shorter than SHORT */
 static const double NEAR = 1e-5;               /* error at which Newton's method is first asked to finish */
 static const double PROGRESS = 0.7;            /* of the error, without which for IDLE steps it is stuck */
@@ -31,8 +31,8 @@ typedef struct {
   double                  gap, first_gap, best_error;
   /* rounds: see follow() */
   double                 *held;                           /* [n] mu |u_T| while it is held */
-  cone_pair              *warm;                           /* [n] */
-  bool                    is_held, is_warm;
+  cone_pair              *warm, *left;                    /* [n] where rounds set out; where the path was left */
+  bool                    is_held, is_warm, is_resumed;
   int64_t                 n_rounds, n_idle, n_idle_rounds;
   double                  ahead, round_best, last_round;
 } path;
@@ -41,7 +41,7 @@ static void path_destroy(path *k)
 {
   newton_matrix_destroy(&k->matrix);
   memory_free(&k->pair), memory_free(&k->u), memory_free(&k->A), memory_free(&k->is_active);
-  memory_free(&k->held), memory_free(&k->warm);
+  memory_free(&k->held), memory_free(&k->warm), memory_free(&k->left);
 }
 
 static PetscErrorCode path_create(const friction_problem *p, path *k)
@@ -202,10 +202,10 @@ static PetscErrorCode finish(newton_run *run, const path *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The path with mu |u_T| as it comes is short where much is at rest: its derivative has every direction there. Then mu |u_T| is held
- * as it is at the best impulses and the problem that leaves, which is convex, is solved from the start; and again with what that
- * brings, until it stays [Cadoux2009]. A wall of 144 bricks at rest, 839 contacts, stalled at 1.4e-6 in 100 steps and is solved to
- * 1e-8 in the second round. */
+/* The path with mu |u_T| as it comes is short where much is at rest: its derivative has every direction there. Then mu |u_T| is
+ * held as it is at the best impulses and the problem that leaves, which is convex, is solved from the start; and again with what
+ * that brings, until it stays [Cadoux2009]. A wall of 144 bricks at rest, 839 contacts, stalled at 1.4e-6 in 100 steps and is
+ * solved to 1e-8 in the second round. */
 static PetscErrorCode start_round(path *k, const double *r)
 {
   const friction_problem *p = k->p;
@@ -213,6 +213,8 @@ static PetscErrorCode start_round(path *k, const double *r)
   if (!k->held) {
     PetscCall(memory_alloc("interior point: held velocities", p->n, sizeof *k->held, &k->held));
     PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->warm, &k->warm));
+    PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->left, &k->left));
+    memcpy(k->left, k->pair, (size_t)p->n * sizeof *k->pair);
   }
   delassus_apply(p->W, r, k->u);
   for (int64_t a = 0; a < p->n; ++a)
@@ -224,14 +226,34 @@ static PetscErrorCode start_round(path *k, const double *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the path as it is now given what it can? */
+/* Has the path as it is now given what it can? Its first time it is soon left for the rounds; where these fail, it gets its
+ * time. */
 static bool is_round_over(path *k, double error, double length, double tolerance)
 {
-  k->round_best = fmin(k->round_best, error);
+  const double wanted = k->is_resumed ? 1.0 : PROGRESS;
+  k->round_best       = fmin(k->round_best, error);
   if (k->is_held) return length == 0.0 || k->gap <= DONE * tolerance * tolerance * k->first_gap;
-  k->n_idle = error <= PROGRESS * k->ahead ? 0 : k->n_idle + 1;
+  k->n_idle = error < wanted * k->ahead ? 0 : k->n_idle + 1;
   if (k->n_idle == 0) k->ahead = error;
-  return length == 0.0 || k->n_idle > IDLE;
+  return length == 0.0 || k->n_idle > (k->is_resumed ? PATIENCE : IDLE);
+}
+
+/* A round, or the path itself, is over: go on with the next round, or where the path was left; *is_over: there is nothing left to
+ * try. */
+static PetscErrorCode go_on(path *k, const double *r, bool *is_over)
+{
+  PetscFunctionBegin;
+  if (k->is_held) k->n_idle_rounds = k->round_best <= PROGRESS * k->last_round ? 0 : k->n_idle_rounds + 1;
+  k->last_round = fmin(k->last_round, k->round_best);
+  *is_over      = false;
+  if (!k->is_resumed && k->n_rounds < MOST_ROUNDS && k->n_idle_rounds < IDLE_ROUNDS) {
+    PetscCall(start_round(k, k->is_held ? r : k->best_r));
+  } else if (!k->is_resumed) {
+    memcpy(k->pair, k->left, (size_t)k->p->n * sizeof *k->pair);
+    k->is_held = false, k->is_resumed = true;
+    k->n_idle = 0, k->ahead = INFINITY;
+  } else *is_over = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The error where the path is; keeps the best, and where later rounds may set out. */
@@ -271,11 +293,9 @@ static PetscErrorCode follow(path *k, newton_run *run, const friction_options *o
   for (;; ++out->iterations) {
     const double error  = look(k, o->error, r);
     bool         is_over = is_round_over(k, error, length, o->tolerance);
-    if (is_over && isfinite(error) && error > o->tolerance && k->n_rounds < MOST_ROUNDS && k->n_idle_rounds < IDLE_ROUNDS) {
-      if (k->is_held) k->n_idle_rounds = k->round_best <= PROGRESS * k->last_round ? 0 : k->n_idle_rounds + 1;
-      k->last_round = fmin(k->last_round, k->round_best);
-      PetscCall(start_round(k, k->is_held ? r : k->best_r));
-      is_over = false, length = 1.0;
+    if (is_over && isfinite(error) && error > o->tolerance) {
+      PetscCall(go_on(k, r, &is_over));
+      length = 1.0;
     }
     const bool is_near = !is_tried && k->best_error <= fmax(NEAR, o->tolerance);
     out->verdict = verdict_of(run, error, n_steps, is_over);
