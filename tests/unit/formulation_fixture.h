@@ -4,6 +4,7 @@
 #include <string.h>
 #include "core/diagnostics.h"
 #include "discretize/rigid/rigid_body.h"
+#include "optim/optim.h"
 #include "sim/formulation.h"
 #include "sim/scene/scene.h"
 #include "test.h"
@@ -21,6 +22,7 @@ typedef struct {
 static inline void open_world(const char *text, world *w)
 {
   memset(w, 0, sizeof *w);
+  assert_ok(optim_register_all());
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
   if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));

@@ -3,6 +3,7 @@
 #include "sap_fixture.h"
 #include "core/team.h"
 #include "optim/friction/cone.h"
+#include "optim/optim.h"
 #include "optim/sap/sap_system.h"
 
 static const sap_options exact_search = {SAP_SEARCH_EXACT, 1e-10, 200};
@@ -706,6 +707,76 @@ static void gradients_solve_to_the_tolerance(void **state)
   assert_no_leak();
 }
 
+/* M + N, N skew and half as large: what conjugate gradients cannot do. */
+static PetscErrorCode skew_product_of(void *context, const double *x, double *y)
+{
+  const sparse_rows *M = context;
+  PetscFunctionBegin;
+  sparse_rows_apply(M, x, y);
+  for (int64_t i = 0; i + 1 < M->n_rows; i += 2) {
+    const double s = 0.5 * M->value[M->start[i]];
+    y[i] += s * x[i + 1], y[i + 1] -= s * x[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double weighed_norm(const sparse_rows *M, const double *x)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < M->n_rows; ++i)
+    for (int64_t k = M->start[i]; k < M->start[i + 1]; ++k)
+      if (M->col[k] == i) sum += x[i] * x[i] / M->value[k];
+  return sqrt(sum);
+}
+
+/* H x = b to the tolerance where products are not symmetric, A x beside it; conjugate gradients stay far from it. */
+static void gmres_solves_what_is_not_symmetric(void **state)
+{
+  const double tolerance = 1e-8;
+  (void)state;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    sap_case    c;
+    by_products b;
+    sap_cg     *cg;
+    double     *x, *Ax, *y, *right, *G, u[3];
+    int64_t     iterations;
+    bool        is_definite;
+    assert_ok(optim_register_all());
+    sap_case_create(&c, 640 + seed, 4, 120, 5, 14, SAP_REGULARISED, 4.0);
+    take_products(&b, &c);
+    b.o.product = skew_product_of;
+    const int64_t n = c.scene.M.n_rows, m = c.scene.n;
+    double      **arrays[] = {&x, &Ax, &y, &right};
+    for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("x", n, sizeof(double), arrays[k]));
+    assert_ok(memory_alloc("G", 9 * m, sizeof *G, &G));
+    for (int64_t a = 0; a < m; ++a) G[9 * a] = 1e2, G[9 * a + 4] = G[9 * a + 8] = 1e4;
+    for (int64_t i = 0; i < n; ++i) right[i] = scene_random(seed, 3, (uint64_t)i);
+    assert_ok(sap_cg_create(&b.o, &b.columns, &cg));
+    assert_ok(sap_cg_set(cg, G, &is_definite));
+    for (int is_gmres = 0; is_gmres < 2; ++is_gmres) {
+      assert_ok((is_gmres ? sap_gmres_solve : sap_cg_solve)(cg, right, tolerance, 200, x, Ax, &iterations));
+      skew_product_of(&c.scene.M, x, y);
+      for (int64_t i = 0; i < n; ++i) assert_close(Ax[i], y[i], is_gmres ? 1e-12 * (1.0 + fabs(y[i])) : INFINITY);
+      for (int64_t a = 0; a < m; ++a) {
+        for (int k = 0; k < 3; ++k) u[k] = 0.0;
+        for (int64_t e = b.J.start[a]; e < b.J.start[a + 1]; ++e)
+          for (int k = 0; k < 3; ++k) u[k] += b.J.value[3 * e + k] * x[b.J.column[e]];
+        for (int64_t e = b.J.start[a]; e < b.J.start[a + 1]; ++e)
+          for (int k = 0; k < 3; ++k) y[b.J.column[e]] += b.J.value[3 * e + k] * G[9 * a + 4 * k] * u[k];
+      }
+      for (int64_t i = 0; i < n; ++i) y[i] -= right[i];
+      const double left = weighed_norm(&c.scene.M, y);
+      if (is_gmres) assert_true(left <= 1.1 * tolerance && iterations < 200);
+      else assert_true(left > 1e3 * tolerance);
+    }
+    memory_free(&x), memory_free(&Ax), memory_free(&y), memory_free(&right), memory_free(&G);
+    sap_cg_destroy(&cg);
+    sap_columns_destroy(&b.J);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
 /* By products alone: the same minimum to the tolerance, from a random problem of the series (`make bench-sap`: all of them). */
 static void gradients_find_the_minimum(void **state)
 {
@@ -790,5 +861,6 @@ TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_te
           cmocka_unit_test(agrees_with_an_independent_solver), cmocka_unit_test(agrees_with_trying_all),
           cmocka_unit_test(constraints_agree_with_an_independent_solver),
           cmocka_unit_test(always_converges), cmocka_unit_test(minimum_is_unique), cmocka_unit_test(reduction_changes_nothing), cmocka_unit_test(fronts_change_nothing),
-          cmocka_unit_test(gradients_solve_to_the_tolerance), cmocka_unit_test(gradients_find_the_minimum),
+          cmocka_unit_test(gradients_solve_to_the_tolerance), cmocka_unit_test(gmres_solves_what_is_not_symmetric),
+          cmocka_unit_test(gradients_find_the_minimum),
           cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(nothing_to_do))

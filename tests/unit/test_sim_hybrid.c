@@ -347,9 +347,5 @@ static void test_plane(void **state)
   assert_no_leak();
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held),
-                                     cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(cmocka_unit_test(test_linear), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held),
+          cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane))

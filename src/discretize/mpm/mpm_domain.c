@@ -170,3 +170,12 @@ void mpm_totals_from(const double *sum, const double gravity[3], body_totals *ou
   particle_totals_from(sum, gravity, out);
   out->elastic = sum[MPM_SUM_ELASTIC];
 }
+
+bool mpm_domain_is_projected(const body *b)
+{
+  bool is = false;
+  if (b->ops != &mpm_domain_ops) return false;
+  const mpm_domain *d = (const mpm_domain *)b;
+  for (int i = 0; i < d->bodies.n; ++i) is |= !(d->bodies.materials[i]->law->step && d->bodies.materials[i]->law->step->is_convex);
+  return is;
+}

@@ -41,6 +41,9 @@ void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *contex
 /* Extra constant acceleration of one body [m/s^2]. */
 void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]);
 
+/* Is b a domain with a material whose tangent body_ops.set_definite changes? */
+bool           mpm_domain_is_projected(const body *b);
+
 int            mpm_domain_n_bodies(const mpm_domain *d);
 body          *mpm_domain_point_body(mpm_domain *d, int index);
 particles      *mpm_domain_particles(mpm_domain *d, int index);

@@ -1,32 +1,9 @@
-#include "optim/sap/sap_cg.h"
+#include "optim/sap/sap_cg_impl.h"
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/team.h"
 #include <math.h>
 #include <string.h>
-
-enum { PARALLEL = 4096 };
-static const double ROUNDING = 1e-15; /* of |D b|: no residual comes lower */
-
-struct sap_cg {
-  const sap_operator *o;
-  const front_terms  *t;
-  int64_t             n, n_touched;
-  double             *inverse;    /* [n] 1/diag(A), or weight */
-  double             *block;      /* [(n + 2)/3][9] inverses of diagonal blocks */
-  int32_t            *touched;    /* [n_touched] */
-  sparse_rows         part;       /* A among them */
-  int32_t            *part_column; /* columns of terms, as numbers of them */
-  front_terms         part_terms;
-  front_tree         *tree;
-  front_factor       *factor;
-  const double       *G;
-  double             *own;        /* [n_touched] */
-  double             *r, *z, *p, *Ap, *Hp; /* [n] */
-  double             *u;          /* [t->n][3] */
-  int64_t            *touch_start, *touch; /* entries of terms by touched unknown */
-  int32_t            *term;
-};
 
 void sap_cg_destroy(sap_cg **c)
 {
@@ -60,7 +37,7 @@ static void invert(double B[9])
 
 static void read_blocks(sap_cg *c, const sparse_rows *A)
 {
-  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
     double *const B = c->block + 9 * b;
     for (int i = 0; i < 3; ++i) B[4 * i] = 1.0;
@@ -80,7 +57,7 @@ static PetscErrorCode make_blocks(sap_cg *c)
   PetscCall(memory_alloc("diagonal blocks", 9 * n_blocks, sizeof *c->block, &c->block));
   if (c->o->A) read_blocks(c, c->o->A);
   else PetscCall(c->o->blocks(c->o->context, c->block, c->inverse));
-  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t b = 0; b < n_blocks; ++b) invert(c->block + 9 * b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,10 +147,9 @@ PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite)
 
 /* ---- iterations ---- */
 
-/* z = an approximation of H^-1 r. */
-static void precondition(sap_cg *c, const double *restrict r, double *restrict z)
+void sap_cg_precondition(sap_cg *c, const double *restrict r, double *restrict z)
 {
-  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
     const double *const B = c->block + 9 * b;
     for (int64_t i = 3 * b; i < c->n && i < 3 * b + 3; ++i) {
@@ -188,38 +164,38 @@ static void precondition(sap_cg *c, const double *restrict r, double *restrict z
   for (int64_t q = 0; q < c->n_touched; ++q) z[c->touched[q]] = c->own[q];
 }
 
-/* Hp = Ap + J^T G J p. */
-static void add_terms(sap_cg *c)
+void sap_cg_add_terms(sap_cg *c, const double *p, const double *Ap, double *Hp)
 {
   const front_terms *t = c->t;
-  memcpy(c->Hp, c->Ap, (size_t)c->n * sizeof *c->Hp);
+  memcpy(Hp, Ap, (size_t)c->n * sizeof *Hp);
   if (!c->G || !c->factor) return;
-  #pragma omp parallel for schedule(static) if (t->start[t->n] >= PARALLEL)
+  #pragma omp parallel for schedule(static) if (t->start[t->n] >= SAP_CG_PARALLEL)
   for (int64_t a = 0; a < t->n; ++a) {
     const double *const g = c->G + 9 * a;
     double              u[3] = {0.0, 0.0, 0.0};
     for (int64_t e = t->start[a]; e < t->start[a + 1]; ++e)
-      for (int i = 0; i < 3; ++i) u[i] += t->value[3 * e + i] * c->p[t->column[e]];
+      for (int i = 0; i < 3; ++i) u[i] += t->value[3 * e + i] * p[t->column[e]];
     for (int i = 0; i < 3; ++i) c->u[3 * a + i] = g[3 * i] * u[0] + g[3 * i + 1] * u[1] + g[3 * i + 2] * u[2];
   }
-  #pragma omp parallel for schedule(static) if (t->start[t->n] >= PARALLEL)
+  #pragma omp parallel for schedule(static) if (t->start[t->n] >= SAP_CG_PARALLEL)
   for (int64_t q = 0; q < c->n_touched; ++q) {
     double sum = 0.0;
     for (int64_t k = c->touch_start[q]; k < c->touch_start[q + 1]; ++k) {
       const double *const J = t->value + 3 * c->touch[k], *const u = c->u + 3 * (int64_t)c->term[c->touch[k]];
       sum += J[0] * u[0] + J[1] * u[1] + J[2] * u[2];
     }
-    c->Hp[c->touched[q]] += sum;
+    Hp[c->touched[q]] += sum;
   }
 }
 
-/* |D r| */
-static double norm_of(const sap_cg *c, const double *r, double *scaled)
+double sap_cg_norm(const sap_cg *c, const double *r, double *scaled)
 {
-  #pragma omp parallel for schedule(static) if (c->n >= PARALLEL)
+  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t i = 0; i < c->n; ++i) scaled[i] = r[i] * r[i] * c->inverse[i];
   return sqrt(team_sum(c->n, scaled));
 }
+
+double sap_cg_size(sap_cg *c, const double *x) { return sap_cg_norm(c, x, c->z); }
 
 PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
                             int64_t *iterations)
@@ -229,20 +205,20 @@ PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_
   PetscFunctionBegin;
   memset(x, 0, (size_t)n * sizeof *x), memset(Ax, 0, (size_t)n * sizeof *Ax);
   memcpy(c->r, b, (size_t)n * sizeof *b);
-  const double least = fmax(tolerance, ROUNDING * norm_of(c, b, c->z));
+  const double least = fmax(tolerance, SAP_CG_ROUNDING * sap_cg_norm(c, b, c->z));
   *iterations = 0;
   for (int64_t k = 0; k < most_iterations && !stop_is_urgent(); ++k) {
-    if (!(norm_of(c, c->r, c->z) > least)) break;
-    precondition(c, c->r, c->z);
+    if (!(sap_cg_norm(c, c->r, c->z) > least)) break;
+    sap_cg_precondition(c, c->r, c->z);
     rz                = team_dot(n, c->r, c->z);
     const double beta = k > 0 ? rz / last : 0.0;
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL)
+    #pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
     for (int64_t i = 0; i < n; ++i) c->p[i] = c->z[i] + beta * c->p[i];
     PetscCall(c->o->product(c->o->context, c->p, c->Ap));
-    add_terms(c);
+    sap_cg_add_terms(c, c->p, c->Ap, c->Hp);
     const double curve = team_dot(n, c->p, c->Hp), a = rz / curve;
     if (!(curve > 0.0) || !isfinite(a)) break;
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL)
+    #pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
     for (int64_t i = 0; i < n; ++i) x[i] += a * c->p[i], Ax[i] += a * c->Ap[i], c->r[i] -= a * c->Hp[i];
     last = rz, ++*iterations;
   }

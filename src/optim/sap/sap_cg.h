@@ -25,8 +25,14 @@ PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg
 void           sap_cg_destroy(sap_cg **c);
 /* Take G [t->n][9]. *is_definite false: it cannot be used. */
 PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);
+/* |D x|, D as below. */
+double         sap_cg_size(sap_cg *c, const double *x);
 /* x with |D (H x - b)| <= tolerance, D = diag(A)^-1/2 (sqrt(weight) where A is not given), from 0, and Ax = A x; after most_iterations or where rounding is all that is
  * left, as near as it came. H = A before the first sap_cg_set. x is a direction of descent however early it ends. */
 PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
                             int64_t *iterations);
+/* The same for products that are not symmetric, by GMRES preconditioned from the right, which minimises |D (H x - b)|; x need not lead
+ * downhill. */
+PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
+                               int64_t *iterations);
 #endif

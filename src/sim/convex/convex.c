@@ -14,7 +14,9 @@
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
+#include "discretize/mpm/mpm_domain.h"
 #include "optim/friction/anderson.h"
+#include "sim/convex/convex_chase.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
 #include "sim/step/step_finders.h"
@@ -24,6 +26,7 @@
 
 typedef struct {
   step_frame frame;
+  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: there is nothing that it would change */
 } convex;
 
 /* What one step needs, from its begin to its end. */
@@ -33,6 +36,7 @@ typedef struct {
   step_motion        motion;
   convex_contacts    contacts;
   convex_constraints constraints;
+  convex_chase       whole;
   sparse_rows        J;      /* of contacts, then of constraints */
   double            *v_free; /* [n] */
   double            *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
@@ -77,8 +81,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, step_verdict *verdict, st
   PetscFunctionBegin;
   const front_terms columns = sap_columns_view(&p->motion.columns);
   const sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
-                               {.model = (sap_model)o->law, .n_contacts = c->n, .contact = c->law,
-                                .n_constraints = p->constraints.n, .constraint = p->constraints.law},
+                               p->whole.terms,
                                p->motion.front, &columns,
                                p->motion.is_iterative ? &p->motion.by_products.operator : NULL};
   timer_begin(TIMER_FRICTION);
@@ -107,11 +110,8 @@ static PetscErrorCode evaluate(convex_attempt *p, double *norm, step_verdict *ve
   double      alone;
   PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &alone, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  contact_jacobian_scatter(&f->contacts.rows, -1.0, p->contacts.r, p->motion.full);
   linearise_constraints(p);
-  convex_constraints_push(&p->constraints, p->contacts.r + 3 * p->contacts.n, p->motion.full);
-  step_unknowns_fold(&p->unknowns, p->motion.full, p->motion.right);
-  *norm = step_motion_norm(&f->layout, &p->unknowns, p->motion.right);
+  *norm = convex_chase_left(&p->whole, p->contacts.r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,6 +177,22 @@ static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best
   return true;
 }
 
+/* To where the next problem is linearised, where that is to be another place than the last one came to: Newton's on the whole equation,
+ * if bodies have more exact tangents than a convex problem can do with and that comes nearer, or where problems by themselves come near slowly. */
+static PetscErrorCode go_on(convex_attempt *p, double norm, double before, int64_t k, step_verdict *verdict, step_report *report)
+{
+  bool has_moved = false;
+  PetscFunctionBegin;
+  if (p->c->tries_exact && step_operator_exists(&p->c->frame.layout)) {
+    PetscCall(convex_chase_run(&p->whole, &has_moved, verdict, report));
+    PetscCall(look(p, &norm, verdict, report));
+  }
+  if (has_moved || verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (norm > before) anderson_forget(&p->past);
+  else if (k > 1 && norm > SLOW * before) PetscCall(accelerate(p, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The problem of contact where bodies are linearised, again and again. */
 static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
@@ -195,8 +211,7 @@ static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_rep
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     report->residual = norm;
     if (is_end(p, k, norm, &best, &n_idle, verdict)) PetscFunctionReturn(PETSC_SUCCESS);
-    if (norm > before) anderson_forget(&p->past);
-    else if (k > 1 && norm > SLOW * before) PetscCall(accelerate(p, verdict, report));
+    PetscCall(go_on(p, norm, before, k, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(step_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -214,6 +229,10 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   const size_t          n_bytes = (size_t)p->unknowns.n * sizeof *p->v_free;
   PetscCall(convex_contacts_create(options_of(p->c), f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
+  p->whole = (convex_chase){&p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
+                            {.model = (sap_model)options_of(p->c)->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
+                             .n_constraints = c->n, .constraint = c->law},
+                            p->contacts.known, c};
   linearise_constraints(p);
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->start, &p->start));
@@ -269,7 +288,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
     PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
-    PetscCall(step_motion_create(&f->layout, &p->unknowns, &(step_motion_options){options_of(p->c)->linear, true, NULL}, &p->J, &p->motion));
+    PetscCall(step_motion_create(&f->layout, &p->unknowns, &(step_motion_options){options_of(p->c)->linear, true, p->c->tries_exact}, &p->J, &p->motion));
     PetscCall(move_freely(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     if (step_contacts_size(&f->contacts) + p->constraints.n > 0) PetscCall(add_impulses(p, verdict, report));
@@ -318,12 +337,22 @@ static PetscErrorCode convex_describe(const scene *s, FILE *out)
 
 static PetscErrorCode convex_fields(formulation *f, field_table *table) { return step_frame_fields(&((convex *)f)->frame, table); }
 
-static void convex_destroy(formulation *f) { step_frame_destroy(&((convex *)f)->frame); }
+static void convex_destroy(formulation *f)
+{
+  convex *c = (convex *)f;
+  step_frame_destroy(&c->frame);
+  memory_free(&c->tries_exact);
+}
 
 static PetscErrorCode convex_create(scene *s, formulation *f)
 {
+  convex *c      = (convex *)f;
+  bool    is_any = false;
   PetscFunctionBegin;
-  PetscCall(step_frame_create(s, 0.0, &((convex *)f)->frame));
+  PetscCall(step_frame_create(s, 0.0, &c->frame));
+  for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_is_projected(s->systems[i]);
+  if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
+  for (int i = 0; i < s->n_systems && is_any; ++i) c->tries_exact[i] = mpm_domain_is_projected(s->systems[i]);
   convex_constraints_take_over(s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -106,17 +106,19 @@ static PetscErrorCode take_products(step_motion *m, const step_layout *l, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On the way to where A is wanted tangents that are exact need no entries. */
+static bool wants_tangent(const step_motion *m) { return m->options.wants_tangent && !m->is_exact; }
+
 /* Nobody wants a matrix: is there to be none? */
 static void choose_matrix_free(step_motion *m, const step_layout *l)
 {
-  m->is_matrix_free = !m->was_slow && !m->options.wants_tangent && m->options.linear != MOTION_DIRECT && step_operator_exists(l);
+  m->is_matrix_free = !m->was_slow && !wants_tangent(m) && m->options.linear != MOTION_DIRECT && step_operator_exists(l);
   m->is_iterative = m->is_chosen = m->is_matrix_free;
 }
 
-/* Conjugate gradients without a matrix took so long that the next system is left to whatever counts say. */
-static void give_up_matrix_free(step_motion *m)
+/* The next system is left to whatever counts say. */
+static void leave_matrix_free(step_motion *m)
 {
-  m->was_slow  = true;
   m->is_chosen = m->is_iterative = m->is_matrix_free = false;
   step_operator_destroy(&m->by_products);
   sap_cg_destroy(&m->cg);
@@ -197,7 +199,8 @@ static PetscErrorCode divide_by_products(step_motion *m, double tolerance, doubl
   PetscCall(memory_alloc("right side", n, sizeof *b, &b));
   PetscCall(memory_alloc("right side", n, sizeof *Ax, &Ax));
   memcpy(b, x, (size_t)n * sizeof *b);
-  PetscErrorCode code = sap_cg_solve(m->cg, b, tolerance, m->is_exact ? SLOW_EXACT : MOST, x, Ax, &iterations);
+  PetscErrorCode code = m->is_exact ? sap_gmres_solve(m->cg, b, tolerance, SLOW_EXACT, x, Ax, &iterations)
+                                    : sap_cg_solve(m->cg, b, tolerance, MOST, x, Ax, &iterations);
   m->n_inner += iterations;
   for (int64_t i = 0; i < n; ++i) Ax[i] -= b[i];
   if (!code) code = m->by_products.operator.balance(&m->by_products, Ax, x);
@@ -277,7 +280,7 @@ static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknow
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void set_exact(step_motion *m, const step_layout *l, bool is_exact)
+void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
 {
   m->is_exact = is_exact;
   for (int i = 0; i < l->scene->n_systems; ++i) {
@@ -285,6 +288,7 @@ static void set_exact(step_motion *m, const step_layout *l, bool is_exact)
     if (b->ops->set_definite) b->ops->set_definite(b, !is_exact || !m->options.tries_exact[i]);
   }
   m->has_tangent = false;
+  if (m->options.wants_tangent && m->is_matrix_free) leave_matrix_free(m);
 }
 
 /* Where m->v is, m->g that of there. */
@@ -297,21 +301,31 @@ static PetscErrorCode linearise(step_motion *m, step_layout *l, const step_unkno
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of a linear system where `norm` is left. */
+static double tolerance_of(const step_motion *m, const step_layout *l, double norm)
+{
+  const double newton = l->scene->job->solver->newton->tolerance;
+  return wants_tangent(m) ? EXACT * newton : fmax(LOOSE * newton, INEXACT * norm);
+}
+
 /* Where an exact tangent leads nowhere, or takes too long, one that is definite takes its place. */
-static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_unknowns *u, double tolerance, double *slope,
+static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_unknowns *u, double norm, bool is_start, double *slope,
                                      step_verdict *verdict, step_report *report)
 {
   int64_t inner = m->n_inner;
   PetscFunctionBegin;
-  PetscCall(newton_direction(m, u->n, tolerance, slope));
+  PetscCall(newton_direction(m, u->n, tolerance_of(m, l, norm), slope));
   if (m->is_exact && (!(*slope < 0.0) || m->n_inner - inner >= SLOW_EXACT)) {
-    set_exact(m, l, false);
-    PetscCall(linearise(m, l, u, false, verdict, report));
+    step_motion_set_exact(m, l, false);
+    PetscCall(linearise(m, l, u, is_start, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     inner = m->n_inner;
-    PetscCall(newton_direction(m, u->n, tolerance, slope));
+    PetscCall(newton_direction(m, u->n, tolerance_of(m, l, norm), slope));
   }
-  if (m->is_matrix_free && m->options.linear == MOTION_AUTO && m->n_inner - inner > SLOW) give_up_matrix_free(m);
+  if (m->is_matrix_free && m->options.linear == MOTION_AUTO && m->n_inner - inner > SLOW) { /* conjugate gradients take too long */
+    m->was_slow = true;
+    leave_matrix_free(m);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,27 +336,27 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
   const job_newton *o = l->scene->job->solver->newton;
   double            norm = INFINITY, before, slope;
   bool              is_known = false;
-  if (m->options.tries_exact) set_exact(m, l, m->options.linear != MOTION_DIRECT && step_operator_exists(l));
+  if (m->options.tries_exact) step_motion_set_exact(m, l, m->options.linear != MOTION_DIRECT && step_operator_exists(l));
   PetscCall(evaluate(m, l, u, true, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
-    if (m->is_exact && k == TRIES) set_exact(m, l, false);
+    const bool is_there = k > 0 && norm <= o->tolerance;
+    if (m->is_exact && (k == TRIES || (is_there && m->options.wants_tangent))) step_motion_set_exact(m, l, false);
     if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-    else if (!is_known && (m->options.wants_tangent || !(k > 0 && norm <= o->tolerance))) /* also where nothing is left to do: contact wants A there */
+    else if (!is_known && (wants_tangent(m) || !is_there)) /* also where nothing is left to do: contact wants A there */
       PetscCall(linearise(m, l, u, k == 0, verdict, report));
-    if (verdict->code != STEP_OK || is_known || (k > 0 && norm <= o->tolerance)) break;
+    if (verdict->code != STEP_OK || is_known || is_there) break;
     if (k == o->max_iterations) {
       if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(l, m->full), -1};
       break;
     }
     before = norm;
-    const double tolerance = m->options.wants_tangent ? EXACT * o->tolerance : fmax(LOOSE * o->tolerance, INEXACT * norm);
-    const bool   may_end   = !m->options.wants_tangent && tolerance <= o->tolerance; /* a tangent there is most likely for nothing */
-    PetscCall(find_direction(m, l, u, tolerance, &slope, verdict, report));
+    const bool may_end = !wants_tangent(m) && tolerance_of(m, l, norm) <= o->tolerance; /* a tangent there is most likely for nothing */
+    PetscCall(find_direction(m, l, u, norm, k == 0, &slope, verdict, report));
     if (verdict->code != STEP_OK) break;
     PetscCall(take_way(m, l, u, slope, !may_end, &norm, verdict, report));
     ++report->newton_iterations;
-    if (m->is_exact && !(norm < before)) set_exact(m, l, false);
-    is_known = norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;
+    is_known = !(m->is_exact && m->options.wants_tangent) && norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;
+    if (m->is_exact && !(norm < before)) step_motion_set_exact(m, l, false);
   }
   report->residual = norm;
   PetscFunctionReturn(PETSC_SUCCESS);

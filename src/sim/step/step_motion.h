@@ -12,7 +12,7 @@ enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
   int  linear;        /* MOTION_...: how linear systems are solved */
   bool wants_tangent; /* A where the motion ends is asked for, and linear systems are solved to the end for its sake; J may have terms */
-  const bool *tries_exact; /* [n_systems] by conjugate gradients: tangents as they are while they serve, body_ops.set_definite
+  const bool *tries_exact; /* [n_systems] by products and GMRES: tangents as they are while they serve, body_ops.set_definite
                             * being ours; NULL: of none */
 } step_motion_options;
 
@@ -52,6 +52,8 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
 /* Bring m->v to free motion, with A there if that is wanted. */
 PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_verdict *verdict,
                                    step_report *report);
+/* From the next evaluation on tangents of systems that may have exact ones are so, or definite again. */
+void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact);
 /* |D^-1 x| of x [n]. */
 double step_motion_norm(const step_layout *l, const step_unknowns *u, const double *x);
 /* Materials that are linear about rotations take those that m->v leads to; see body_ops.relinearise. */
