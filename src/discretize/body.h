@@ -199,8 +199,10 @@ typedef struct {
   /* Blocks that H couples with `block`, ascending, itself included; also those that share a point_row with it. Returns how many,
    * at most BODY_MAX_COUPLINGS. Holds for the whole step; called by many threads. */
   int (*couplings)(const body *b, int64_t block, int32_t *other);
-  /* H += the tangent at the last residual(with_tangent = true), without contact; the pattern holds all couplings. */
+  /* H += the tangent at the last residual(with_tangent = true), without contact; the pattern holds all couplings, or, if assembles_part,
+   * those that are wanted: rows with more than their diagonal are then right, others may not be. */
   PetscErrorCode (*assemble)(const body *b, const block_rows *H);
+  bool assembles_part;
   /* From the next evaluation on tangents are symmetric and positive definite (is_wanted), what would spoil that being left out, or
    * exact, as they are at first. NULL: there is no choice. */
   void (*set_definite)(body *b, bool is_wanted);

@@ -412,6 +412,35 @@ static void test_rows(void **state)
   assert_no_leak();
 }
 
+static double entry(const sparse_rows *M, int64_t i, int64_t j)
+{
+  for (int64_t k = M->start[i]; k < M->start[i + 1]; ++k)
+    if (M->col[k] == j) return M->value[k];
+  return 0.0;
+}
+
+/* What is asked for of M, and nothing else but its diagonal blocks where systems can leave the rest out, is what it is in all of it. */
+static void check_part(const step_layout *l, const step_unknowns *u, const sparse_rows *M, int n_of_7)
+{
+  sparse_rows part;
+  bool       *keep;
+  int64_t     n_seen = 0;
+  assert_ok(memory_alloc("test", l->n_blocks, sizeof *keep, &keep));
+  for (int64_t i = 0; i < l->n_blocks; ++i) keep[i] = i % 7 < n_of_7;
+  assert_ok(step_unknowns_mass(u, l, keep, &part));
+  assert_true(part.start[part.n_rows] <= M->start[M->n_rows]);
+  for (int64_t i = 0; i < u->n && !(u->n > 0 && !u->is_all && !u->is_picked); ++i)
+    for (int64_t k = M->start[i]; k < M->start[i + 1]; ++k) {
+      const int64_t a = (u->is_all ? i : u->own[i]) / 3, j = M->col[k], b = (u->is_all ? j : u->own[j]) / 3;
+      if (a != b && !(keep[a] && keep[b])) continue;
+      assert_close(entry(&part, i, j), M->value[k], 1e-12 * fabs(entry(M, i, i)));
+      ++n_seen;
+    }
+  assert_true(n_seen >= u->n || (!u->is_all && !u->is_picked));
+  sparse_rows_destroy(&part);
+  memory_free(&keep);
+}
+
 /* M is symmetric and positive, and where bodies are at rest, the exact tangent. `shape`: moved by this much of noise. */
 static void check_matrix(const char *text, double noise, bool is_exact)
 {
@@ -433,7 +462,9 @@ static void check_matrix(const char *text, double noise, bool is_exact)
   assert_ok(step_layout_follow(&l));
   assert_ok(step_layout_residual(&l, g, true, &verdict));
   assert_int_equal(verdict.code, STEP_OK);
-  assert_ok(step_unknowns_mass(&u, &l, &M));
+  assert_ok(step_unknowns_mass(&u, &l, NULL, &M));
+  check_part(&l, &u, &M, 3);
+  check_part(&l, &u, &M, 0);
   mass_factor *factor;
   assert_ok(mass_factor_create(&M, &factor)); /* fails where M is not positive definite */
   mass_factor_destroy(&factor);
@@ -496,6 +527,7 @@ static void test_matrix_far_from_rest(void **state)
   check_matrix(stiff, 3.0, false);
   check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, angular_velocity: [30, 2, 1], anchors: [{point: [0, 0, 0], to: [1, 0, 0], stiffness: 1e5}]}\n", 50.0, false);
   check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}}\nmpm: {light_nodes: 0.01}\n", 1.0, false);
+  check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.5, 0.2, 0.2]}}}\n", 1.0, false);
 }
 
 /* What cannot be is refused where it stands: keys of springs, pairs that nobody finds. */

@@ -299,6 +299,20 @@ LANES_INLINE void assemble_cluster(const int K, const target *to, const mpm_clus
   unmap_tile(K, s);
 }
 
+/* Has a node of the cluster's tile a row with more than its diagonal? */
+static bool is_wanted(const target *to, const mpm_cluster *c)
+{
+  const mpm_grid *g = to->g;
+  if (to->image) return true;
+  for (int o = 0; o < 8; ++o)
+    for (int k = 0; k < BLOCK_NODES && c->block[o] >= 0; ++k) {
+      const int32_t dof = g->node_dof[(int64_t)c->block[o] * BLOCK_NODES + k];
+      const int64_t row = to->first_block + dof;
+      if (dof >= 0 && to->H->row_start[row + 1] - to->H->row_start[row] > 1) return true;
+    }
+  return false;
+}
+
 static int64_t round_up(int64_t n) { return (n + 7) / 8 * 8; }
 
 static PetscErrorCode scratch_create(const mpm_grid *g, int n_threads, scratch **out, double **reals, int32_t **integers)
@@ -375,6 +389,7 @@ PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *b
     for (int64_t q = start[round]; q < start[round + 1]; ++q) {
       const mpm_cluster *c = &g->cluster[order[q]];
       scratch           *s = &own[omp_get_thread_num()];
+      if (!is_wanted(&to, c)) continue;
       if (g->kernel == MPM_QUADRATIC) assemble_cluster(3, &to, c, bodies[c->body], tangent->of[c->body], s);
       else assemble_cluster(4, &to, c, bodies[c->body], tangent->of[c->body], s);
     }

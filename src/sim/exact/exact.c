@@ -120,7 +120,7 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
   delassus_destroy(&p->W);
-  PetscCall(step_unknowns_mass(&p->unknowns, &e->frame.layout, &M));
+  PetscCall(step_unknowns_mass(&p->unknowns, &e->frame.layout, NULL, &M));
   PetscCall(step_unknowns_jacobian(&p->unknowns, &p->set.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
   sparse_rows_destroy(&M);

@@ -26,7 +26,7 @@ PetscErrorCode penalty_matrix_lay_out(const penalty_system *p, Mat *P)
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
   PetscCall(penalty_contact_couplings(p->contact, &n_pairs, &pair_row, &pair_col));
-  PetscCall(step_pattern(l, n_pairs, pair_row, pair_col, &row_start, &col));
+  PetscCall(step_pattern(l, n_pairs, pair_row, pair_col, NULL, &row_start, &col));
   memory_free(&pair_row);
   memory_free(&pair_col);
   PetscCall(has_pattern(*P, l->n_blocks, row_start, col, &same));

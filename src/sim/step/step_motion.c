@@ -2,6 +2,7 @@
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
+#include "sim/step/step_pattern.h"
 #include <string.h>
 
 /* A residual that one linear solve has brought down to this part was linear; its tangent is the same everywhere. */
@@ -17,7 +18,7 @@ enum { TRIALS = 20, SLOW = 1000, TRIES = 8, SLOW_EXACT = 100 };
 /* linear: auto. Matrices that couple as many unknowns as grids of material points do, but not meshes, are left to conjugate gradients
  * where a factor of A takes more multiplications than this, or A has so many entries that they are not even counted. Measured on beds,
  * docs/convex.md. */
-static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 2.5e7;
+static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 6e6;
 static const double EXACT  = 1e-2; /* linear systems are solved to this part of the tolerance of Newton's method */
 static const double LOOSE   = 0.2;  /* if nothing else is done with them, */
 static const double INEXACT = 1e-2; /* or of the residual, whichever is more */
@@ -119,9 +120,41 @@ static void choose_matrix_free(step_motion *m, const step_layout *l)
 /* The next system is left to whatever counts say. */
 static void leave_matrix_free(step_motion *m)
 {
-  m->is_chosen = m->is_iterative = m->is_matrix_free = false;
+  m->is_chosen = m->is_iterative = m->is_matrix_free = m->is_part = false;
   step_operator_destroy(&m->by_products);
   sap_cg_destroy(&m->cg);
+}
+
+/* Are there certainly to be products, so that of A only what preconditions them is asked for? Before A is put together. */
+static void choose_part(step_motion *m, const step_layout *l)
+{
+  const int asked = m->options.linear;
+  if (asked == MOTION_DIRECT || !step_operator_exists(l)) return;
+  const double n_entries = asked == MOTION_AUTO ? 9.0 * step_pattern_size(l) : INFINITY;
+  m->is_part = asked == MOTION_ITERATIVE || (n_entries > MOST_ENTRIES && n_entries > DENSE * 3.0 * (double)l->n_blocks);
+  if (m->is_part) m->is_iterative = m->is_chosen = true;
+}
+
+/* A, or what preconditions its products: the diagonal, and what couples the unknowns that terms touch. */
+static PetscErrorCode assemble(step_motion *m, const step_layout *l, const step_unknowns *u)
+{
+  bool *is_touched = NULL, *keep = NULL;
+  PetscFunctionBegin;
+  if (!m->is_part) {
+    PetscCall(step_unknowns_mass(u, l, NULL, &m->A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscErrorCode code = memory_alloc("touched unknowns", u->n, sizeof *is_touched, &is_touched);
+  if (!code) code = memory_alloc("touched blocks", l->n_blocks, sizeof *keep, &keep);
+  for (int64_t e = 0; e < m->columns.start[m->columns.n] && !code; ++e) is_touched[m->columns.column[e]] = true;
+  for (int64_t i = 0; i < u->n_full && !code; ++i) {
+    if (u->is_all) keep[i / 3] |= is_touched[i];
+    for (int64_t k = u->is_all ? 0 : u->P.start[i]; k < (u->is_all ? 0 : u->P.start[i + 1]); ++k) keep[i / 3] |= is_touched[u->P.col[k]];
+  }
+  if (!code) code = step_unknowns_mass(u, l, keep, &m->A);
+  memory_free(&is_touched), memory_free(&keep);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* At the first linearisation of a step: is there to be a factor by fronts (m->tree), products (is_iterative), or neither? */
@@ -168,7 +201,8 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
   bool is_definite = true;
   sparse_rows_destroy(&m->A);
   if (!m->is_chosen) choose_matrix_free(m, l);
-  if (!m->is_matrix_free) PetscCall(step_unknowns_mass(u, l, &m->A));
+  if (!m->is_chosen) choose_part(m, l);
+  if (!m->is_matrix_free) PetscCall(assemble(m, l, u));
   const PetscErrorCode code = factor(m, l, u, &is_definite);
   if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) { /* where bodies promise a definite one: the state is too far gone */
     error_clear();

@@ -25,6 +25,7 @@ typedef struct {
   sap_columns   columns; /* ready for the terms of the step, J by columns */
   bool            is_chosen, is_iterative; /* or neither, but products of A, */
   bool            is_matrix_free;          /* without A itself, */
+  bool            is_part;                 /* with what of A preconditions its products, */
   bool            was_slow;                /* but too slowly */
   bool            has_tangent;             /* the systems know theirs at v */
   bool            is_exact;                /* which is as it is, not made definite */

@@ -172,14 +172,35 @@ static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the systems assemble, both triangles made the same: their sums may differ in the last bits. */
-static PetscErrorCode assemble(const step_layout *l, int64_t **start, int32_t **col, double **value)
+/* Rows that have nothing but their diagonal, of systems that were asked for parts. */
+static PetscErrorCode fill_diagonals(const step_layout *l, const bool *keep, const block_rows *H)
 {
   PetscFunctionBegin;
-  PetscCall(step_pattern(l, 0, NULL, NULL, start, col));
+  for (int k = 0; k < l->scene->n_systems; ++k) {
+    const body *b = l->scene->systems[k];
+    double     *own;
+    if (!b->ops->assembles_part || b->n_blocks == 0) continue;
+    PetscCall(memory_alloc("diagonal blocks", 9 * b->n_blocks, sizeof *own, &own));
+    const PetscErrorCode code = b->ops->block_diagonal(b, own);
+#pragma omp parallel for schedule(static) if (b->n_blocks > 256)
+    for (int64_t i = 0; i < b->n_blocks; ++i)
+      if (!keep[b->first_block + i])
+        memcpy(block_rows_at(H, b->first_block + i, b->first_block + i), own + 9 * i, 9 * sizeof *own);
+    memory_free(&own);
+    PetscCall(code);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the systems assemble, both triangles made the same: their sums may differ in the last bits. */
+static PetscErrorCode assemble(const step_layout *l, const bool *keep, int64_t **start, int32_t **col, double **value)
+{
+  PetscFunctionBegin;
+  PetscCall(step_pattern(l, 0, NULL, NULL, keep, start, col));
   PetscCall(memory_alloc("matrix of the step", 9 * (*start)[l->n_blocks], sizeof **value, value));
   const block_rows H = {l->n_blocks, *start, *col, *value};
   for (int k = 0; k < l->scene->n_systems; ++k) PetscCall(l->scene->systems[k]->ops->assemble(l->scene->systems[k], &H));
+  if (keep) PetscCall(fill_diagonals(l, keep, &H));
 #pragma omp parallel for schedule(static) if (l->n_blocks > 256)
   for (int64_t i = 0; i < l->n_blocks; ++i)
     for (int64_t e = (*start)[i]; e < (*start)[i + 1]; ++e) {
@@ -238,14 +259,14 @@ static PetscErrorCode select_blocks(const step_unknowns *u, const int64_t *start
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, sparse_rows *M)
+PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, const bool *keep, sparse_rows *M)
 {
   int64_t    *start;
   int32_t    *col;
   double     *value;
   sparse_rows full, half;
   PetscFunctionBegin;
-  PetscCall(assemble(l, &start, &col, &value));
+  PetscCall(assemble(l, keep, &start, &col, &value));
   PetscErrorCode code = u->is_picked ? select_blocks(u, start, col, value, M)
                                   : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
   memory_free(&start);

@@ -26,8 +26,8 @@ void step_unknowns_spread(const step_unknowns *u, const double *y, double *v);
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y);
 /* y [n]: the free components of v. */
 void step_unknowns_pick(const step_unknowns *u, const double *v, double *y);
-/* M = P^T (what the systems assemble at their last residual with tangent) P. */
-PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, sparse_rows *M);
+/* M = P^T (what the systems assemble at their last residual with tangent) P; keep as in step_pattern. */
+PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, const bool *keep, sparse_rows *M);
 /* H = (rows of contacts) P; u = H y + known_u then holds for known_u = the contacts' velocities at v = known. */
 PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jacobian *j, sparse_rows *H);
 #endif
