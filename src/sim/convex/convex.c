@@ -8,9 +8,9 @@
  * is the optimality of min 1/2 |v - v*|_A^2 + l(J v), with the potentials of optim/sap/sap_law.h: it has one solution, which the
  * solver finds from any start. Stops, motors, dry friction and loops within bodies are terms of l like contacts. What moves takes
  * v = v* + A^-1 J^T r, so that momentum is kept to rounding. Where the systems are not linear the problem is made again where it
- * led to, until the whole equation is met; where that comes near slowly (tangents that leave out what is not symmetric: sand), at
- * Anderson's combination of those before. What is accepted is always the solution of a linearised problem. Articulated bodies are
- * blocks of A like any other. */
+ * led to, or where Newton's method on the whole equation leads from there with tangents that are not symmetric (sand,
+ * convex_chase.h), until the whole equation is met; where that comes near slowly, at Anderson's combination of those before.
+ * What is accepted is always the solution of a linearised problem. Articulated bodies are blocks of A like any other. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -81,8 +81,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, step_verdict *verdict, st
   PetscFunctionBegin;
   const front_terms columns = sap_columns_view(&p->motion.columns);
   const sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
-                               p->whole.terms,
-                               p->motion.front, &columns,
+                               p->whole.terms, p->motion.front, &columns,
                                p->motion.is_iterative ? &p->motion.by_products.operator : NULL};
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
@@ -177,8 +176,9 @@ static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best
   return true;
 }
 
-/* To where the next problem is linearised, where that is to be another place than the last one came to: Newton's on the whole equation,
- * if bodies have more exact tangents than a convex problem can do with and that comes nearer, or where problems by themselves come near slowly. */
+/* To where the next problem is linearised, where that is to be another place than the last one came to: where Newton's method on
+ * the whole equation leads, if bodies have more exact tangents than a convex problem can do with and that comes nearer; else, where
+ * problems by themselves come near slowly, Anderson's. */
 static PetscErrorCode go_on(convex_attempt *p, double norm, double before, int64_t k, step_verdict *verdict, step_report *report)
 {
   bool has_moved = false;
@@ -288,7 +288,8 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
     PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
-    PetscCall(step_motion_create(&f->layout, &p->unknowns, &(step_motion_options){options_of(p->c)->linear, true, p->c->tries_exact}, &p->J, &p->motion));
+    const step_motion_options own = {options_of(p->c)->linear, true, p->c->tries_exact};
+    PetscCall(step_motion_create(&f->layout, &p->unknowns, &own, &p->J, &p->motion));
     PetscCall(move_freely(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     if (step_contacts_size(&f->contacts) + p->constraints.n > 0) PetscCall(add_impulses(p, verdict, report));

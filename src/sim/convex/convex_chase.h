@@ -1,4 +1,5 @@
-/* Where to linearise next: Newton's method on the whole equation of a step, m(v) = J^T r(J v), with tangents of bodies as they are. */
+/* Where to linearise next: Newton's method on the whole equation of a step, m(v) = J^T r(J v), with tangents of bodies as they
+ * are. */
 #ifndef SS_SIM_CONVEX_CHASE_H
 #define SS_SIM_CONVEX_CHASE_H
 #include "contact/contact_jacobian.h"
@@ -18,7 +19,8 @@ typedef struct {
   convex_constraints *constraints; /* whose laws follow v */
 } convex_chase;
 
-/* |D^-1 (m - J^T r)|, what is left with these impulses [n_terms][3] where motion was evaluated last; motion->right without D^-1. */
+/* |D^-1 (m - J^T r)|, what is left with these impulses [n_terms][3] where motion was evaluated last; motion->right without
+ * D^-1. */
 double convex_chase_left(const convex_chase *c, const double *r);
 /* motion->v, where the last problem led to, nearer to the end, as long as less is left; *has_moved false: it did not come nearer. Systems'
  * tangents are definite again afterwards, but not evaluated. Impulses are not kept: the problem that is made there finds them. */
