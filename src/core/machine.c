@@ -1,6 +1,7 @@
 #include "core/machine.h"
 #include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -33,4 +34,13 @@ void machine_describe(machine *m)
   m->n_processors   = omp_get_num_procs();
   const long n_page = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
   if (n_page > 0 && page > 0) m->memory = (double)n_page * (double)page;
+}
+
+int64_t machine_free_processors(void)
+{
+  char text[64];
+  value_in_file("/proc/stat", "procs_running", ' ', sizeof text, text);
+  const long running = strtol(text, NULL, 10), n = sysconf(_SC_NPROCESSORS_ONLN);
+  if (running <= 0) return 0;
+  return n - running > 0 ? n - running + 1 : 1;
 }

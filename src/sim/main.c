@@ -1,7 +1,9 @@
 /* stickslip: start up, pick the command, turn what went wrong into one line and an exit code. */
 #include <stdlib.h>
 #include <unistd.h>
+#include <omp.h>
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/process.h"
 #include "core/team.h"
 #include "optim/optim.h"
@@ -19,12 +21,13 @@ static void quiet_mpi(void)
 }
 
 /* What the OpenMP library reads when it is loaded, so the program starts itself again, once.
- * Threads that wait at a barrier spin for some 10 ms by default, which on a shared node steals the time of those that still work: with
- * two jobs on two cores a step took 40 times longer. Threads that sleep at once are as bad: waking them takes 20 us, or 100 on a virtual
- * machine whose cores were idle, and the many short loops of a solver cost more on two threads than on one. 10000 turns are 0.35 ms
- * (Zen 4 at 2.6 GHz, November 2026): what lies between two loops of a solver, but not between two steps.
- * Threads of a run stay where the batch system has put it, if it has. */
-static void restart_with_settings(char **argv, const char *places)
+ * Threads that wait for others spin for some 10 ms by default, which on a shared node steals the time of those that still work: with
+ * two jobs on two cores a step took 40 times longer. Threads that sleep at once are as bad where cores are free: waking them takes 20 us,
+ * or 100 on a virtual machine, and the many short loops of a solver cost more on two threads than on one. So they spin for 10000 turns,
+ * 0.35 ms (Zen 4 at 2.6 GHz, November 2026), which is more than lies between two loops of a solver, where there is a core for each as the
+ * program starts, and for 30 us where others run: at a load of 15 on two cores 10000 turns cost 3.5 times as much.
+ * Threads of a run stay where the batch system has put it, if it has; those cores are theirs. */
+static void restart_with_settings(char **argv, int64_t threads, const char *places)
 {
   const bool sets_spins = !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");
   if (!sets_spins && !places) return;
@@ -33,7 +36,8 @@ static void restart_with_settings(char **argv, const char *places)
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
   if (n <= 0) return; /* no /proc: go on as we are */
   path[n] = '\0';
-  if (sets_spins) setenv("GOMP_SPINCOUNT", "10000", 1);
+  const bool has_cores = places || (threads > 0 ? threads : omp_get_num_procs()) <= machine_free_processors();
+  if (sets_spins) setenv("GOMP_SPINCOUNT", has_cores ? "10000" : "1000", 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 0); /* or it starts a thread a core when it is loaded */
   if (places) {
     setenv("OMP_PLACES", places, 1);
@@ -58,7 +62,7 @@ int main(int argc, char **argv)
     free(petsc_argv);
     return (int)code;
   }
-  restart_with_settings(argv, command_places(c, threads));
+  restart_with_settings(argv, threads, command_places(c, threads));
   if (!process_has_room()) {
     fprintf(stderr, "stickslip: out of memory: starting needs some 200 MB more than the limit leaves (ulimit -v)\n");
     free(petsc_argv);

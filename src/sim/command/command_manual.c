@@ -29,7 +29,7 @@ static const manual_entry environment[] = {
   {"SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID", "which task of an array is to be requeued"},
   {"OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY", "places of threads. With none of them set, threads are bound where the task has cores of its own"},
   {"GOMP_SPINCOUNT, OMP_WAIT_POLICY", "how long threads wait awake for each other. With neither set the program starts itself again with GOMP_SPINCOUNT=10000, "
-                                      "a third of a millisecond: long enough for the loops of a solver; the default steals time on a shared machine"},
+                                      "0.35 ms, where there is a core for each thread as it starts, and 1000 where others run: the default steals their time"},
   {"OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_RANK", "set by a launcher of MPI: then MPI starts with its network. Without one, parts of Open MPI that only cost time are left out"},
   {"HDF5_USE_FILE_LOCKING", "set to FALSE by the program unless you set it: network file systems often have no locks"},
   {"OPENBLAS_NUM_THREADS", "set to 1 by the program unless you set it: more would change the last bits of sums"},
