@@ -12,6 +12,7 @@ enum {
   SMALL_STEPS    = 150,
   SMALL          = 64, /* but with few contacts steps cost next to nothing, and 1e-12 takes many */
   INTERIOR_STEPS = 300,
+  FEWER_STEPS    = 60, /* where what there is would do */
   PATIENT_STEPS  = 1000,
   MANY_SWEEPS    = 20000,
   MOST_SWEEPS    = 300000,
@@ -71,7 +72,7 @@ static PetscErrorCode by_interior_point(newton_run *run, double *r)
   friction_options own  = *run->o;
   friction_result  part = {0};
   PetscFunctionBegin;
-  own.max_iterations = INTERIOR_STEPS;
+  own.max_iterations = run->work->best_error <= run->o->enough ? FEWER_STEPS : INTERIOR_STEPS;
   own.time_limit     = time_left(run->end);
   PetscCall(friction_solve_interior_point(run->p, &own, r, run->work->trial_u, &part));
   run->out->inner_iterations += part.iterations + part.inner_iterations, run->out->linear_solves += part.linear_solves;
