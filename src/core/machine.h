@@ -11,6 +11,7 @@ typedef struct {
 } machine;
 
 void machine_describe(machine *m);
-/* Processors of the whole machine on which nothing runs right now, this process's own among them: at least 1 where the system tells, else 0. */
+/* Processors of the whole machine on which nothing runs right now, this process's own among them: at least 1 where the system
+ * tells, else 0. */
 int64_t machine_free_processors(void);
 #endif

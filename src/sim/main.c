@@ -21,12 +21,12 @@ static void quiet_mpi(void)
 }
 
 /* What the OpenMP library reads when it is loaded, so the program starts itself again, once.
- * Threads that wait for others spin for some 10 ms by default, which on a shared node steals the time of those that still work: with
- * two jobs on two cores a step took 40 times longer. Threads that sleep at once are as bad where cores are free: waking them takes 20 us,
- * or 100 on a virtual machine, and the many short loops of a solver cost more on two threads than on one. So they spin for 10000 turns,
- * 0.35 ms (Zen 4 at 2.6 GHz, November 2026), which is more than lies between two loops of a solver, where there is a core for each as the
- * program starts, and for 30 us where others run: at a load of 15 on two cores 10000 turns cost 3.5 times as much.
- * Threads of a run stay where the batch system has put it, if it has; those cores are theirs. */
+ * Threads that wait for others spin for some 10 ms by default, which on a shared node steals the time of those that still work:
+ * with two jobs on two cores a step took 40 times longer. Threads that sleep at once are as bad where cores are free: waking them
+ * takes 20 us, or 100 on a virtual machine, and the many short loops of a solver cost more on two threads than on one. So they spin
+ * for 10000 turns, 0.35 ms (Zen 4 at 2.6 GHz, November 2026), which is more than lies between two loops of a solver, where there is
+ * a core for each as the program starts, and for 30 us where others run: at a load of 15 on two cores 10000 turns cost 3.5 times as
+ * much. Threads of a run stay where the batch system has put it, if it has; those cores are theirs. */
 static void restart_with_settings(char **argv, int64_t threads, const char *places)
 {
   const bool sets_spins = !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");

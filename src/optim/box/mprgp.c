@@ -67,7 +67,7 @@ static void split(mprgp *m)
   BOX_CHUNKS(n) {
     BOX_RANGE(n);
     double nu2 = 0.0, beta2 = 0.0, reduced = 0.0;
-    /* no calls of fmin and no bytes among the numbers: then this is made of vectors, a quarter of a solve with published stacks else */
+    /* no calls of fmin, no bytes among numbers: so this is made of vectors; else it is a quarter of a solve by published stacks */
     #pragma omp simd reduction(+ : nu2, beta2, reduced)
     for (int64_t i = first; i < last; ++i) {
       const double from_lo = x[i] - lo[i], from_hi = hi[i] - x[i], up = g[i] > 0.0 ? g[i] : 0.0, down = g[i] < 0.0 ? g[i] : 0.0;

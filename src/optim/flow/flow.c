@@ -168,8 +168,8 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stress that p has left outside its cone is found once more, within it, and p for that; in the end stress is in the cone, and contacts are
- * those of what acts then. */
+/* Stress that p has left outside its cone is found once more, within it, and p for that; in the end stress is in the cone, and
+ * contacts are those of what acts then. */
 static PetscErrorCode bring_into_cone(flow_solver *S, const flow_stress_solver *stress)
 {
   double undamped;

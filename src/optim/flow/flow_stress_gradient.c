@@ -158,11 +158,11 @@ static inline __attribute__((always_inline)) flow_step_sums cell_range(flow_solv
 {
   const sparse_rows *D    = S->f->D;
   flow_step_sums     sums = {0};
-  /* two loops: a vector cannot be loaded from numbers that have hardly been stored (a quarter of the time of both; Zen 4, 2026-11) */
+  /* two loops: a vector cannot be loaded from numbers that have hardly been stored (a quarter of the time; Zen 4, 2026-11) */
   for (int64_t i = 5 * first; i < 5 * last && !is_again; ++i) S->g_s[i] = w->extra[i] - flow_row(D, i, w->wu);
   for (int64_t c = first; c < last; ++c)
-    cell_step(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c, w->next + 5 * c,
-              &sums);
+    cell_step(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c,
+              w->next + 5 * c, &sums);
   return sums;
 }
 
