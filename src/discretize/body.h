@@ -123,6 +123,10 @@ typedef struct {
   PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict);
   /* y += H x, or y += H^T x, at the state of the last residual(with_tangent = true); without contact. */
   PetscErrorCode (*tangent)(const body *b, const double *x, double *y, bool is_transposed);
+  /* The same product in single precision, for linear solves: relative error 1e-6 of the terms it sums. want_single must have come before
+   * that residual. Both or none (NULL: tangent is all there is). */
+  void (*want_single)(body *b, bool is_wanted);
+  PetscErrorCode (*tangent_single)(const body *b, const double *x, double *y);
   /* d [n_blocks][9] += the 3x3 diagonal blocks of H. */
   PetscErrorCode (*block_diagonal)(const body *b, double *d);
   /* Accept v [n_blocks][3]. May still refuse (CFL): then nothing has changed and *verdict says why. */

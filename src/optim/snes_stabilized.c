@@ -19,6 +19,7 @@ typedef struct {
   Vec           product;          /* D^-1 H dz */
   Vec           work;
   Mat           scaled_jacobian;  /* shell for D^-1 H */
+  Mat           solve_matrix;     /* referenced, may be NULL: H, as linear solves take it */
   row_scaled_copy scaled_pre;
   PetscObjectId   scaled_from; /* the Pmat that scaled_jacobian was made with */
   PetscBool     wants_tangent;
@@ -108,7 +109,7 @@ static PetscErrorCode norm_of_step(SNES snes, Vec dz, PetscReal *norm) /* |C^-1 
 static PetscErrorCode newton_direction(SNES snes, Vec dz)
 {
   SNES_Stabilized *s = data_of(snes);
-  Mat              A = snes->jacobian, P = snes->jacobian_pre;
+  Mat              A = s->solve_matrix ? s->solve_matrix : snes->jacobian, P = snes->jacobian_pre;
   PetscInt         n_its;
   PetscFunctionBegin;
   if (s->dinv) {
@@ -118,7 +119,7 @@ static PetscErrorCode newton_direction(SNES snes, Vec dz)
     PetscCall(PetscObjectGetId((PetscObject)snes->jacobian_pre, &pre));
     if (s->scaled_from != pre) PetscCall(MatDestroy(&s->scaled_jacobian)); /* another Pmat since the last solve */
     s->scaled_from = pre;
-    if (!s->scaled_jacobian) PetscCall(mat_row_scaled_create(snes->jacobian, snes->jacobian_pre, s->dinv, &s->scaled_jacobian));
+    if (!s->scaled_jacobian) PetscCall(mat_row_scaled_create(A, snes->jacobian_pre, s->dinv, &s->scaled_jacobian));
     A = s->scaled_jacobian;
     PetscCall(KSPGetPC(snes->ksp, &pc));
     PetscCall(PCGetReusePreconditioner(pc, &is_reused));
@@ -378,6 +379,7 @@ static PetscErrorCode SNESReset_Stabilized(SNES snes)
   PetscCall(VecDestroy(&s->dinv)); /* sizes may change: scalings are set anew */
   PetscCall(VecDestroy(&s->column));
   PetscCall(MatDestroy(&s->scaled_jacobian));
+  PetscCall(MatDestroy(&s->solve_matrix));
   PetscCall(MatDestroy(&s->scaled_pre.copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -501,6 +503,19 @@ PetscErrorCode SNESStabilizedSetColumnScaling(SNES snes, Vec c)
   PetscFunctionBegin;
   PetscCall(check_type(snes));
   PetscCall(replace(&data_of(snes)->column, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetSolveMatrix(SNES snes, Mat A)
+{
+  SNES_Stabilized *s;
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  s = data_of(snes);
+  if (A) PetscCall(PetscObjectReference((PetscObject)A));
+  PetscCall(MatDestroy(&s->solve_matrix));
+  PetscCall(MatDestroy(&s->scaled_jacobian));
+  s->solve_matrix = A;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -60,6 +60,9 @@ PetscErrorCode SNESStabilizedSetScaling(SNES snes, Vec dinv);
  * Hence the default of tau': tau if a column scaling is set; without one 0, i.e. the test is off unless asked for. */
 PetscErrorCode SNESStabilizedSetColumnScaling(SNES snes, Vec c);
 
+/* What linear solves multiply with instead of the Jacobian (referenced; NULL: the Jacobian): the same to a few digits, but cheaper. Slopes,
+ * gradients and tests still take the Jacobian, so the direction found may be worse, what is accepted may not. */
+PetscErrorCode SNESStabilizedSetSolveMatrix(SNES snes, Mat A);
 PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta);
 PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance); /* PETSC_DEFAULT: as above */
 

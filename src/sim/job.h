@@ -41,8 +41,9 @@ typedef struct {
 } job_newton;
 enum { JOB_PRECONDITIONER_AUTO, JOB_PRECONDITIONER_BLOCK_DIAGONAL, JOB_PRECONDITIONER_METIS_SCHWARZ, JOB_PRECONDITIONER_NONE };
 enum { JOB_REFRESH_STEP, JOB_REFRESH_NEWTON };
+enum { JOB_PRECISION_DOUBLE, JOB_PRECISION_SINGLE };
 typedef struct {
-  int     method, preconditioner, refresh;
+  int     method, preconditioner, refresh, precision;
   double  tolerance;
   int64_t restart, max_iterations;
 } job_linear;

@@ -63,6 +63,7 @@ static void read_world(const char *text, world *w)
   if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
   if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
   assert_ok(penalty_system_create(w->s, &w->p));
+  penalty_system_want_single(&w->p);
 }
 
 static void begin(world *w, double t)
@@ -191,7 +192,7 @@ static void check_threads(double *(*make)(const void *context, int64_t *n), cons
   assert_no_leak();
 }
 
-/* g, H x, H^T x, and the matrix, one after the other; at the last evaluation with derivatives. */
+/* g, H x, H^T x, H x in single precision, and the matrix, one after the other; at the last evaluation with derivatives. */
 static double *everything_of(const world *w, int64_t *n)
 {
   Mat         P = NULL;
@@ -201,14 +202,15 @@ static double *everything_of(const world *w, int64_t *n)
   assert_ok(penalty_matrix_assemble(&w->p, P));
   assert_ok(mat_block3_get(P, &view));
   const int64_t n_values = 9 * view.row_start[view.n];
-  double *all = numbers(3 * w->n + n_values), *x = random_numbers(w->n, 6, 1.0);
-  memcpy(all + 3 * w->n, view.value, (size_t)n_values * sizeof *all);
+  double *all = numbers(4 * w->n + n_values), *x = random_numbers(w->n, 6, 1.0);
+  memcpy(all + 4 * w->n, view.value, (size_t)n_values * sizeof *all);
   assert_ok(MatDestroy(&P));
   memcpy(all, w->g, (size_t)w->n * sizeof *all);
   assert_ok(penalty_system_product(&w->p, x, all + w->n, false));
   assert_ok(penalty_system_product(&w->p, x, all + 2 * w->n, true));
+  assert_ok(penalty_system_product_single(&w->p, x, all + 3 * w->n));
   memory_free(&x);
-  *n = 3 * w->n + n_values;
+  *n = 4 * w->n + n_values;
   return all;
 }
 #endif

@@ -2,13 +2,15 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
+#include "discretize/mpm/mpm_spectral.h"
 
 enum { BUFFER = MATERIAL_BATCH + 8 }; /* a group's vectors may reach beyond the batch */
 
 void mpm_tangent_free(mpm_tangent *t)
 {
-  for (int b = 0; b < t->n_bodies; ++b) memory_free(&t->of[b]);
+  for (int b = 0; b < t->n_bodies; ++b) memory_free(&t->of[b]), memory_free(&t->single[b]);
   memory_free(&t->of);
+  memory_free(&t->single);
   memory_free(&t->capacity);
   t->n_bodies = 0;
 }
@@ -18,15 +20,18 @@ PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *cons
   PetscFunctionBeginUser;
   if (n_bodies > t->n_bodies) {
     PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->of, &t->of));
+    PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->single, &t->single));
     PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->capacity, &t->capacity));
-    for (int b = t->n_bodies; b < n_bodies; ++b) t->of[b] = NULL, t->capacity[b] = 0;
+    for (int b = t->n_bodies; b < n_bodies; ++b) t->of[b] = NULL, t->single[b] = NULL, t->capacity[b] = 0;
     t->n_bodies = n_bodies;
   }
   for (int b = 0; b < n_bodies; ++b) {
-    if (bodies[b]->n <= t->capacity[b]) continue;
-    memory_free(&t->of[b]);
+    if (bodies[b]->n <= t->capacity[b] && (t->single[b] || !t->wants_single)) continue;
+    memory_free(&t->of[b]), memory_free(&t->single[b]);
     t->capacity[b] = 0;
     PetscCall(memory_alloc("mpm tangents", bodies[b]->capacity * MPM_TANGENT + LANES, sizeof(double), &t->of[b]));
+    if (t->wants_single)
+      PetscCall(memory_alloc("mpm tangents", bodies[b]->capacity * MPM_TANGENT_SINGLE + 2 * LANES, sizeof(float), &t->single[b]));
     t->capacity[b] = bodies[b]->capacity;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -106,13 +111,33 @@ LANES_INLINE void tangent_of_group(const particles *p, int64_t at, int64_t from,
   }
 }
 
-LANES_INLINE void keep_tangent(const particles *p, int32_t batch, double dt, const stress_batch *s, double *tangent)
+/* Positions and tangent of a group, rounded. */
+LANES_INLINE void keep_single(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, particle_group group,
+                              const lanes t[MPM_TANGENT], float *to)
+{
+  typedef float narrow __attribute__((vector_size(4 * LANES)));
+  typedef float narrow_unaligned __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+  double base[3];
+  lanes  s[3];
+  (void)mpm_grid_cell(K, c, group.cell, base);
+  mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
+  for (int k = 0; k < MPM_TANGENT_SINGLE; ++k) {
+    const narrow x = __builtin_convertvector(k < 3 ? s[k] : t[k - 3], narrow);
+    if (group.n == LANES) *(narrow_unaligned *)(to + k * LANES) = x;
+    else
+      for (int l = 0; l < group.n; ++l) to[k * group.n + l] = x[l];
+  }
+}
+
+LANES_INLINE void keep_tangent(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
+                               const stress_batch *s, double *tangent, float *single)
 {
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
     const particle_group group = p->groups[q];
     lanes           t[MPM_TANGENT];
     double         *to = tangent + MPM_TANGENT * (int64_t)group.first;
     tangent_of_group(p, group.first, group.first - p->batches[batch].particle, dt, s, t);
+    if (single) keep_single(K, g, c, p, group, t, single + MPM_TANGENT_SINGLE * (int64_t)group.first);
     if (group.n == LANES) {
       for (int k = 0; k < MPM_TANGENT; ++k) lanes_store(to + k * LANES, t[k]);
     } else {
@@ -160,7 +185,7 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
 
 /* Forces of one cluster; returns the smallest bad particle or c->end. */
 LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
-                                      double dt, const double *v, double *tangent, bool is_definite, double *tile, step_code *code)
+                                      double dt, const double *v, double *tangent, float *single, bool is_definite, double *tile, step_code *code)
 {
   stress_batch s;
   double        nodes[3 * TILE_NODES(K)] __attribute__((aligned(64))), room[3 * TILE_NODES(K)] __attribute__((aligned(64)));
@@ -179,7 +204,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
     }
     scatter_batch(K, g, c, p, b, dt, &s, tile);
     if (tangent && is_definite) material_tangent_project(m, n, BUFFER, s.dp[0], s.a[0], s.b[0]);
-    if (tangent) keep_tangent(p, b, dt, &s, tangent);
+    if (tangent) keep_tangent(K, g, c, p, b, dt, &s, tangent, single);
   }
   return c->end;
 }
@@ -202,8 +227,9 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c    = &g->cluster[q];
     double            *tile = g->tiles + q * stride, *t = tangent ? tangent->of[c->body] : NULL;
-    if (g->kernel == MPM_QUADRATIC) bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, is_definite, tile, &code[q]);
-    else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, is_definite, tile, &code[q]);
+    float             *single = tangent && tangent->wants_single ? tangent->single[c->body] : NULL;
+    if (g->kernel == MPM_QUADRATIC) bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
+    else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
   }
   /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
   for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
@@ -213,21 +239,6 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
   memory_free(&code);
   timer_end(TIMER_STRESS);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* S(M): the spectral tangent of the law, or its transpose. */
-LANES_INLINE void spectral(const double *t, const bool is_transposed, const lanes M[9], lanes S[9])
-{
-  for (int i = 0; i < 3; ++i) {
-    S[4 * i] = (lanes){0};
-    for (int j = 0; j < 3; ++j) S[4 * i] += lanes_load(t + (18 + (is_transposed ? 3 * j + i : 3 * i + j)) * LANES) * M[4 * j];
-    for (int j = 0; j < i; ++j) {
-      const int   k    = 3 - i - j;
-      const lanes plus = lanes_load(t + (27 + k) * LANES), minus = lanes_load(t + (30 + k) * LANES);
-      S[3 * i + j] = plus * M[3 * i + j] + minus * M[3 * j + i];
-      S[3 * j + i] = plus * M[3 * j + i] + minus * M[3 * i + j];
-    }
-  }
 }
 
 LANES_INLINE void product_cluster(const int K, const bool is_transposed, const mpm_grid *g, const mpm_cluster *c, const particles *p,
@@ -243,7 +254,7 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
     const double   *t = group_tangent(tangent, group, room);
     double          base[3];
     const int       cell = mpm_grid_cell(K, c, group.cell, base);
-    lanes           s[3], A[9], B[9], U[9], W[9];
+    lanes           s[3], A[9], B[9], U[9], W[9], law[15];
     kernel_lanes    w;
     scatter_rows    rows;
     rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
@@ -255,7 +266,8 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
     for (int k = 0; k < 9; ++k) U[k] = lanes_load(t + k * LANES), W[k] = lanes_load(t + (9 + k) * LANES);
     lanes_mul_tn(B, U, A);
     lanes_mul(A, B, W);
-    spectral(t, is_transposed, A, B);
+    for (int k = 0; k < 15; ++k) law[k] = lanes_load(t + (18 + k) * LANES);
+    spectral(law, is_transposed, A, B);
     lanes_mul(A, U, B);
     lanes_mul_nt(B, A, W);
     for (int k = 0; k < 9; ++k) B[k] = lanes_first(B[k], group.n);

@@ -10,14 +10,16 @@
 #define SS_DISCRETIZE_MPM_FORCE_H
 #include "discretize/mpm/mpm_grid.h"
 
-enum { MPM_TANGENT = 33 };
+enum { MPM_TANGENT = 33, MPM_TANGENT_SINGLE = 3 + MPM_TANGENT };
 
 /* Tangents of all bodies, in the order in which products read them: a group of n particles starts at 33 group.first, its
- * component k at k n. */
+ * component k at k n. In single precision: from 36 group.first on, three positions in the cell first (mpm_grid_local). */
 typedef struct {
   int      n_bodies;
   int64_t *capacity; /* [n_bodies] particles */
   double **of;       /* [n_bodies] */
+  float  **single;   /* [n_bodies] NULL where nobody has wanted it */
+  bool     wants_single; /* for mpm_single.h */
   bool     is_definite; /* wanted symmetric and positive semi-definite: material_tangent_project */
 } mpm_tangent;
 

@@ -12,7 +12,7 @@
 #include "discretize/mpm/mpm_kernel.h"
 #include "discretize/particles/particles.h"
 
-_Static_assert((int)LANES <= (int)PARTICLES_PADDING, "whole vectors may be read from any particle");
+_Static_assert((int)LANES_DOUBLE <= (int)PARTICLES_PADDING, "whole vectors may be read from any particle");
 
 typedef struct {
   int32_t body, first, end;       /* particles */
@@ -76,7 +76,7 @@ int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3]);
 int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], const double *beside, int32_t *dof, double *weight);
 
 /* Copy the nodes under a cluster, v [n_dofs][3], into a tile [3][TILE_NODES(K)]; zero where there is no mass. */
-LANES_INLINE void mpm_grid_load(const int K, const mpm_grid *g, const mpm_cluster *c, const double *v, double *tile)
+LANES_INLINE void mpm_grid_load(const int K, const mpm_grid *g, const mpm_cluster *c, const double *v, lanes_real *tile)
 {
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int o = 0; o < 8; ++o) {
@@ -85,11 +85,11 @@ LANES_INLINE void mpm_grid_load(const int K, const mpm_grid *g, const mpm_cluste
     const int32_t *map = g->node_dof + (int64_t)c->block[o] * BLOCK_NODES;
     for (int i = 0; i < ni; ++i)
       for (int j = 0; j < nj; ++j) {
-        double *row = tile + ((i + 4 * ox) * TILE_SIDE(K) + j + 4 * oy) * TILE_Z + 4 * oz;
+        lanes_real *row = tile + ((i + 4 * ox) * TILE_SIDE(K) + j + 4 * oy) * TILE_Z + 4 * oz;
         for (int k = 0; k < nk; ++k) {
           const int32_t dof = map[(4 * i + j) * 4 + k];
           if (dof < 0) continue;
-          for (int a = 0; a < 3; ++a) row[a * TILE_NODES(K) + k] = v[3 * (int64_t)dof + a];
+          for (int a = 0; a < 3; ++a) row[a * TILE_NODES(K) + k] = (lanes_real)v[3 * (int64_t)dof + a];
         }
       }
   }
@@ -105,9 +105,11 @@ LANES_INLINE int mpm_grid_cell(const int K, const mpm_cluster *c, int cell, doub
   return (i * TILE_SIDE(K) + j) * TILE_Z + k;
 }
 
+#ifndef MPM_SINGLE
 /* Positions of a group relative to its base node, in units of h, one lane per particle. */
 LANES_INLINE void mpm_grid_local(const particles *p, int64_t first, const double base[3], double inverse_h, lanes s[3])
 {
   for (int d = 0; d < 3; ++d) s[d] = lanes_load(p->x[d] + first) * inverse_h - base[d];
 }
+#endif
 #endif

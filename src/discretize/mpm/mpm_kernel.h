@@ -38,10 +38,10 @@ static inline double kernel_inertia(mpm_kernel kernel, double h) { return h * h 
       (n)[1] = 0.75 - ((s)-1.0) * ((s)-1.0);                                    \
       (n)[2] = 0.5 * ((s)-0.5) * ((s)-0.5);                                     \
     } else {                                                                    \
-      (n)[0] = (2.0 - (s)) * (2.0 - (s)) * (2.0 - (s)) * (1.0 / 6.0);           \
-      (n)[3] = ((s)-1.0) * ((s)-1.0) * ((s)-1.0) * (1.0 / 6.0);                 \
-      (n)[1] = (2.0 / 3.0) - ((s)-1.0) * ((s)-1.0) * (1.5 - 0.5 * (s));         \
-      (n)[2] = (2.0 / 3.0) - (2.0 - (s)) * (2.0 - (s)) * (0.5 * (s));           \
+      (n)[0] = (2.0 - (s)) * (2.0 - (s)) * (2.0 - (s)) * (lanes_real)(1.0 / 6.0);           \
+      (n)[3] = ((s)-1.0) * ((s)-1.0) * ((s)-1.0) * (lanes_real)(1.0 / 6.0);                 \
+      (n)[1] = (lanes_real)(2.0 / 3.0) - ((s)-1.0) * ((s)-1.0) * (1.5 - 0.5 * (s));         \
+      (n)[2] = (lanes_real)(2.0 / 3.0) - (2.0 - (s)) * (2.0 - (s)) * (0.5 * (s));           \
     }                                                                           \
   } while (0)
 #define KERNEL_DERIVATIVES(K, s, g)                                             \
@@ -51,7 +51,7 @@ static inline double kernel_inertia(mpm_kernel kernel, double h) { return h * h 
       (g)[1] = 2.0 - 2.0 * (s);                                                 \
       (g)[2] = (s)-0.5;                                                         \
     } else {                                                                    \
-      (g)[0] = -0.5 * (2.0 - (s)) * (2.0 - (s));                                \
+      (g)[0] = (lanes_real)-0.5 * (2.0 - (s)) * (2.0 - (s));                                \
       (g)[3] = 0.5 * ((s)-1.0) * ((s)-1.0);                                     \
       (g)[1] = ((s)-1.0) * (1.5 * (s)-3.5);                                     \
       (g)[2] = (2.0 - (s)) * (1.5 * (s)-1.0);                                   \
@@ -65,7 +65,7 @@ typedef struct {
 } kernel_lanes;
 typedef enum { KERNEL_GRADIENT, KERNEL_AFFINE } kernel_factor;
 
-LANES_INLINE void kernel_at(const int K, const kernel_factor factor, const lanes s[3], double scale, kernel_lanes *w)
+LANES_INLINE void kernel_at(const int K, const kernel_factor factor, const lanes s[3], lanes_real scale, kernel_lanes *w)
 {
 #pragma GCC unroll 3
   for (int d = 0; d < 3; ++d) {
@@ -73,25 +73,25 @@ LANES_INLINE void kernel_at(const int K, const kernel_factor factor, const lanes
     KERNEL_WEIGHTS(K, s[d], w->n[d]);
     KERNEL_DERIVATIVES(K, s[d], g);
 #pragma GCC unroll 4
-    for (int k = 0; k < K; ++k) w->e[d][k] = factor == KERNEL_GRADIENT ? g[k] * scale : w->n[d][k] * ((double)k - s[d]) * scale;
+    for (int k = 0; k < K; ++k) w->e[d][k] = factor == KERNEL_GRADIENT ? g[k] * scale : w->n[d][k] * ((lanes_real)k - s[d]) * scale;
   }
 }
 
 /* value[c] = sum_i n n n t_i,  derivative[3*c + d] = the same with e along axis d; t: component 0 at the cell's base node.
  * Contracts one axis after the other: K^2 (2K + 3) + 4K multiply-adds per component. Either output may be NULL (constant). */
-LANES_INLINE void tile_gather(const int K, const int n_components, const double *t, const kernel_lanes *w, lanes *value,
+LANES_INLINE void tile_gather(const int K, const int n_components, const lanes_real *t, const kernel_lanes *w, lanes *value,
                               lanes *derivative)
 {
 #pragma GCC unroll 3
   for (int c = 0; c < n_components; ++c) {
-    const double *tc = t + c * TILE_NODES(K);
+    const lanes_real *tc = t + c * TILE_NODES(K);
     lanes         v = {0}, dx = {0}, dy = {0}, dz = {0};
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) {
       lanes a = {0}, ay = {0}, az = {0};
 #pragma GCC unroll 4
       for (int j = 0; j < K; ++j) {
-        const double *row = tc + (i * TILE_SIDE(K) + j) * TILE_Z;
+        const lanes_real *row = tc + (i * TILE_SIDE(K) + j) * TILE_Z;
         lanes         s = row[0] * w->n[2][0], sz = row[0] * w->e[2][0];
 #pragma GCC unroll 4
         for (int k = 1; k < K; ++k) {
@@ -116,7 +116,7 @@ LANES_INLINE void tile_gather(const int K, const int n_components, const double 
  * the axes: coefficients of the K x K rows in (x, y) are made for all lanes at once, then each particle (or pair) adds its
  * rows, four nodes in z wide, into registers that are flushed once per group. Lanes without a particle must hold 0. */
 typedef struct {
-  double s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
+  lanes_real s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
 } scatter_rows;
 
 LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lanes *value, const lanes *derivative,
@@ -142,7 +142,7 @@ LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lan
 
 /* n_z and e_z at s[0 ... ROW_PARTICLES - 1] for four nodes each (the fourth is 0 for K = 3). In powers of the distance to
  * where a piece ends: weights that vanish do so exactly, and never turn negative. */
-LANES_INLINE void kernel_row(const int K, const kernel_factor factor, const double *s_, double scale, rowz *n, rowz *e)
+LANES_INLINE void kernel_row(const int K, const kernel_factor factor, const lanes_real *s_, lanes_real scale, rowz *n, rowz *e)
 {
   const rowz s = rowz_spread(s_);
   rowz       p, g;
@@ -160,16 +160,16 @@ LANES_INLINE void kernel_row(const int K, const kernel_factor factor, const doub
 
 /* All rows of a group whose positions in z are s. */
 enum { GROUP_ROWS = LANES / ROW_PARTICLES };
-LANES_INLINE void kernel_rows(const int K, const kernel_factor factor, lanes s, double scale, rowz n[GROUP_ROWS], rowz e[GROUP_ROWS])
+LANES_INLINE void kernel_rows(const int K, const kernel_factor factor, lanes s, lanes_real scale, rowz n[GROUP_ROWS], rowz e[GROUP_ROWS])
 {
-  double at[LANES];
+  lanes_real at[LANES];
   lanes_store(at, s);
 #pragma GCC unroll 8
   for (int q = 0; q < GROUP_ROWS; ++q) kernel_row(K, factor, at + q * ROW_PARTICLES, scale, &n[q], &e[q]);
 }
 
-LANES_INLINE void scatter_component(const int K, const int n, const double (*s)[LANES], const double (*t)[LANES], const rowz *nz,
-                                    const rowz *ez, double *tile)
+LANES_INLINE void scatter_component(const int K, const int n, const lanes_real (*s)[LANES], const lanes_real (*t)[LANES], const rowz *nz,
+                                    const rowz *ez, lanes_real *tile)
 {
   rowz sum[STENCIL_MAX * STENCIL_MAX];
 #pragma GCC unroll 16
@@ -184,13 +184,13 @@ LANES_INLINE void scatter_component(const int K, const int n, const double (*s)[
   }
 #pragma GCC unroll 16
   for (int q = 0; q < K * K; ++q) {
-    double *row = tile + (q / K * TILE_SIDE(K) + q % K) * TILE_Z;
+    lanes_real *row = tile + (q / K * TILE_SIDE(K) + q % K) * TILE_Z;
     row4_store(row, row4_load(row) + rowz_fold(sum[q]));
   }
 }
 /* n particles; tile: component 0 at the cell's base node. */
 LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const scatter_rows *r, const rowz *nz,
-                               const rowz *ez, double *tile)
+                               const rowz *ez, lanes_real *tile)
 {
   for (int c = 0; c < 3; ++c) scatter_component(K, n, r->s[c], has_derivative ? r->t[c] : NULL, nz, ez, tile + c * TILE_NODES(K));
 }

@@ -1,4 +1,5 @@
-/* Lanes: short vectors of doubles for the MPM kernels, one particle per lane.
+/* Lanes: short vectors of doubles for the MPM kernels, one particle per lane. A file that defines MPM_SINGLE before it includes anything gets
+ * the same kernels in single precision, twice as many lanes.
  *
  * GCC's and clang's vector types: plain C operators, no intrinsics; the width follows the instruction set. A lane never
  * sees its neighbours, so a particle's result does not depend on which lane it sits in.                              */
@@ -9,25 +10,44 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__AVX512F__)
-enum { LANES = 8 };
-#elif defined(__AVX__)
-enum { LANES = 4 };
+#ifdef MPM_SINGLE
+typedef float   lanes_real;
+typedef int32_t lanes_index;
 #else
-enum { LANES = 2 };
+typedef double  lanes_real;
+typedef int64_t lanes_index;
 #endif
+#if defined(__AVX512F__)
+enum { LANES_BYTES = 64 };
+#elif defined(__AVX__)
+enum { LANES_BYTES = 32 };
+#else
+enum { LANES_BYTES = 16 };
+#endif
+enum { LANES = LANES_BYTES / (int)sizeof(lanes_real), LANES_DOUBLE = LANES_BYTES / (int)sizeof(double) };
 /* Everything here is inlined, so how vectors would be passed does not matter. For those who include this from elsewhere;
  * our own profiles say -Wno-psabi, as gcc also asks at the end of the file, where pragmas no longer reach.            */
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define LANES_INLINE static inline __attribute__((always_inline))
 
-typedef double lanes __attribute__((vector_size(8 * LANES)));
-typedef double lanes_unaligned __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
-typedef double row4 __attribute__((vector_size(32))); /* four nodes in z */
-typedef double row4_unaligned __attribute__((vector_size(32), aligned(8), may_alias));
+typedef lanes_real lanes __attribute__((vector_size(LANES_BYTES)));
+typedef lanes_real lanes_unaligned __attribute__((vector_size(LANES_BYTES), aligned(sizeof(lanes_real)), may_alias));
+typedef lanes_real row4 __attribute__((vector_size(4 * sizeof(lanes_real)))); /* four nodes in z */
+typedef lanes_real row4_unaligned __attribute__((vector_size(4 * sizeof(lanes_real)), aligned(sizeof(lanes_real)), may_alias));
 
 /* Four nodes in z for ROW_PARTICLES particles at once: with vectors of eight, two particles interleaved, z0 z0' z1 z1' ... */
-#if defined(__AVX512DQ__) /* gcc 12 takes plain shuffles apart, element by element: intrinsics */
+#if defined(__AVX512DQ__) && defined(MPM_SINGLE)
+enum { ROW_PARTICLES = 4 };
+typedef float rowz __attribute__((vector_size(64)));
+#define ROWZ(a, b, c, d) ((rowz){a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d})
+LANES_INLINE rowz rowz_spread(const float *p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
+LANES_INLINE row4 rowz_fold(rowz x)
+{
+  const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
+  x += _mm512_permute_ps(x, 0xb1);
+  return _mm512_castps512_ps128(_mm512_permutexvar_ps(first, x + _mm512_permute_ps(x, 0x4e)));
+}
+#elif defined(__AVX512DQ__) /* gcc 12 takes plain shuffles apart, element by element: intrinsics */
 enum { ROW_PARTICLES = 2 };
 typedef double rowz __attribute__((vector_size(64)));
 #define ROWZ(a, b, c, d) ((rowz){a, a, b, b, c, c, d, d})
@@ -42,7 +62,7 @@ LANES_INLINE row4 rowz_fold(rowz x)
 enum { ROW_PARTICLES = 1 };
 typedef row4 rowz;
 #define ROWZ(a, b, c, d) ((rowz){a, b, c, d})
-LANES_INLINE rowz rowz_spread(const double *p) { return (rowz){*p, *p, *p, *p}; }
+LANES_INLINE rowz rowz_spread(const lanes_real *p) { return (rowz){*p, *p, *p, *p}; }
 LANES_INLINE row4 rowz_fold(rowz x) { return x; }
 #endif
 
@@ -50,29 +70,25 @@ LANES_INLINE row4 rowz_fold(rowz x) { return x; }
 enum { MPM_LOOK_AHEAD = 64 }; /* particles; 24 ... 96 measure the same, Zen 5, 2026-11 */
 #define MPM_PREFETCH(array, i) __builtin_prefetch((array) + (i) + MPM_LOOK_AHEAD)
 
-LANES_INLINE lanes lanes_load(const double *p) { return *(const lanes_unaligned *)p; }
-LANES_INLINE void  lanes_store(double *p, lanes x) { *(lanes_unaligned *)p = x; }
-LANES_INLINE row4  row4_load(const double *p) { return *(const row4_unaligned *)p; }
-LANES_INLINE void  row4_store(double *p, row4 x) { *(row4_unaligned *)p = x; }
+LANES_INLINE lanes lanes_load(const lanes_real *p) { return *(const lanes_unaligned *)p; }
+LANES_INLINE void  lanes_store(lanes_real *p, lanes x) { *(lanes_unaligned *)p = x; }
+LANES_INLINE row4  row4_load(const lanes_real *p) { return *(const row4_unaligned *)p; }
+LANES_INLINE void  row4_store(lanes_real *p, row4 x) { *(row4_unaligned *)p = x; }
 
 /* x in the first n lanes, 0 in the others, whatever they held. */
 LANES_INLINE lanes lanes_first(lanes x, int n)
 {
-  typedef int64_t mask __attribute__((vector_size(8 * LANES)));
-#if defined(__AVX512F__)
-  const mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
-#elif defined(__AVX__)
-  const mask lane = {0, 1, 2, 3};
-#else
-  const mask lane = {0, 1};
-#endif
-  return (lanes)((mask)x & (lane < (int64_t)n));
+  typedef lanes_index mask __attribute__((vector_size(LANES_BYTES)));
+  mask lane;
+#pragma GCC unroll 16
+  for (int l = 0; l < LANES; ++l) lane[l] = l;
+  return (lanes)((mask)x & (lane < (lanes_index)n));
 }
 
 /* The first n lanes to p[0 ... n - 1]: lanes beyond the end of a group would overwrite particles still to be read. */
-LANES_INLINE void lanes_store_first(double *p, lanes x, int n)
+LANES_INLINE void lanes_store_first(lanes_real *p, lanes x, int n)
 {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && !defined(MPM_SINGLE)
   _mm512_mask_storeu_pd(p, (__mmask8)(0xFFu >> (LANES - n)), x);
 #else
   for (int l = 0; l < n; ++l) p[l] = x[l];

@@ -5,6 +5,7 @@
 #include "discretize/mpm/mpm_domain_impl.h"
 #include "discretize/mpm/mpm_derive.h"
 #include "discretize/mpm/mpm_light.h"
+#include "discretize/mpm/mpm_single.h"
 
 static mpm_domain       *domain_of(body *b) { return (mpm_domain *)b; }
 static const mpm_domain *domain_of_const(const body *b) { return (const mpm_domain *)b; }
@@ -122,18 +123,34 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode step_tangent(const body *b, const double *x, double *y, bool is_transposed)
+static PetscErrorCode product(const mpm_domain *d, const double *x, double *y, bool is_transposed, bool is_single)
 {
-  const mpm_domain *d = domain_of_const(b);
-  const mpm_grid   *g = d->grid;
+  const mpm_grid *g = d->grid;
 
   PetscFunctionBeginUser;
   SS_ASSERT(d->has_tangent);
-  PetscCall(mpm_force_product(d->grid, d->bodies.particles, &d->tangent, is_transposed, on_all_nodes(d, x), d->internal));
+  if (is_single) PetscCall(mpm_single_product(d->grid, d->bodies.particles, &d->tangent, on_all_nodes(d, x), d->internal));
+  else PetscCall(mpm_force_product(d->grid, d->bodies.particles, &d->tangent, is_transposed, on_all_nodes(d, x), d->internal));
   if (d->walls.n_walls > 0) mpm_walls_fold(&d->walls, g, d->internal);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < g->n_dofs; ++i)
     for (int k = 0; k < 3; ++k) y[3 * i + k] += g->mass[i] * x[3 * i + k] + d->internal[3 * i + k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_tangent(const body *b, const double *x, double *y, bool is_transposed)
+{
+  PetscFunctionBeginUser;
+  PetscCall(product(domain_of_const(b), x, y, is_transposed, false));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void step_want_single(body *b, bool is_wanted) { domain_of(b)->tangent.wants_single = is_wanted; }
+
+static PetscErrorCode step_tangent_single(const body *b, const double *x, double *y)
+{
+  PetscFunctionBeginUser;
+  PetscCall(product(domain_of_const(b), x, y, false, true));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -272,6 +289,8 @@ const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .mass           = step_mass,
                                  .residual       = step_residual,
                                  .tangent        = step_tangent,
+                                 .want_single    = step_want_single,
+                                 .tangent_single = step_tangent_single,
                                  .block_diagonal = step_block_diagonal,
                                  .followers      = step_followers,
                                  .couplings      = step_couplings,

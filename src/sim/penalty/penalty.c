@@ -20,6 +20,7 @@ typedef struct {
   SNES    snes;
   Vec     z, g, dinv, columns;
   Mat     H;
+  Mat     H_single;     /* the same in single precision for the linear solves, if the job wants that */
   Mat     P;            /* the assembled tangent, if the preconditioner wants one */
   bool    is_assembled; /* P has been filled in this step */
   int64_t n_petsc;
@@ -97,7 +98,9 @@ static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode tangent_product(Mat H, Vec x, Vec y, bool is_transposed)
+enum { PRODUCT, PRODUCT_TRANSPOSED, PRODUCT_SINGLE };
+
+static PetscErrorCode tangent_product(Mat H, Vec x, Vec y, int kind)
 {
   PetscFunctionBegin;
   penalty           *p;
@@ -107,14 +110,16 @@ static PetscErrorCode tangent_product(Mat H, Vec x, Vec y, bool is_transposed)
   timer_begin(TIMER_OPERATOR);
   PetscCall(VecGetArrayRead(x, &x_array));
   PetscCall(VecGetArray(y, &y_array));
-  PetscCall(penalty_system_product(&p->system, x_array, y_array, is_transposed));
+  if (kind == PRODUCT_SINGLE) PetscCall(penalty_system_product_single(&p->system, x_array, y_array));
+  else PetscCall(penalty_system_product(&p->system, x_array, y_array, kind == PRODUCT_TRANSPOSED));
   PetscCall(VecRestoreArray(y, &y_array));
   PetscCall(VecRestoreArrayRead(x, &x_array));
   timer_end(TIMER_OPERATOR);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static PetscErrorCode tangent_mult(Mat H, Vec x, Vec y) { return tangent_product(H, x, y, false); }
-static PetscErrorCode tangent_mult_transpose(Mat H, Vec x, Vec y) { return tangent_product(H, x, y, true); }
+static PetscErrorCode tangent_mult(Mat H, Vec x, Vec y) { return tangent_product(H, x, y, PRODUCT); }
+static PetscErrorCode tangent_mult_transpose(Mat H, Vec x, Vec y) { return tangent_product(H, x, y, PRODUCT_TRANSPOSED); }
+static PetscErrorCode tangent_mult_single(Mat H, Vec x, Vec y) { return tangent_product(H, x, y, PRODUCT_SINGLE); }
 
 static PetscErrorCode tangent_block_diagonal(Mat H, PetscScalar *d)
 {
@@ -165,6 +170,7 @@ static PetscErrorCode petsc_destroy(penalty *p)
   PetscFunctionBegin;
   PetscCall(SNESDestroy(&p->snes));
   PetscCall(MatDestroy(&p->H));
+  PetscCall(MatDestroy(&p->H_single));
   PetscCall(VecDestroy(&p->z));
   PetscCall(VecDestroy(&p->g));
   PetscCall(VecDestroy(&p->dinv));
@@ -194,12 +200,18 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(MatShellSetOperation(p->H, MATOP_MULT_TRANSPOSE, (void (*)(void))tangent_mult_transpose));
   PetscCall(PetscObjectComposeFunction((PetscObject)p->H, SS_MAT_GET_BLOCK_DIAGONAL3, tangent_block_diagonal));
   PetscCall(MatShellSetVecType(p->H, "threaded"));
+  if (o->linear->precision == JOB_PRECISION_SINGLE) {
+    PetscCall(MatCreateShell(p->system.layout.scene->comm, n, n, n, n, p, &p->H_single));
+    PetscCall(MatShellSetOperation(p->H_single, MATOP_MULT, (void (*)(void))tangent_mult_single));
+    PetscCall(MatShellSetVecType(p->H_single, "threaded"));
+  }
 
   PetscCall(SNESCreate(p->system.layout.scene->comm, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
   PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
   PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
+  PetscCall(SNESStabilizedSetSolveMatrix(p->snes, p->H_single));
   PetscCall(SNESStabilizedSetForcing(p->snes, o->linear->tolerance));
   PetscCall(SNESSetTolerances(p->snes, o->newton->tolerance, 0.0, 0.0, (PetscInt)o->newton->max_iterations, PETSC_MAX_INT));
   KSP ksp;
@@ -306,6 +318,7 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
   p->n_petsc = -1;
   PetscCall(optim_register_all());
   PetscCall(penalty_system_create(s, &p->system));
+  if (s->job->solver->linear->precision == JOB_PRECISION_SINGLE) penalty_system_want_single(&p->system);
   penalty_contact_record(p->system.contact, &p->base.points, &p->base.forces);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

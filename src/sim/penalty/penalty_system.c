@@ -72,7 +72,7 @@ PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed)
+static PetscErrorCode product(const penalty_system *p, const double *x, double *y, bool is_transposed, bool is_single)
 {
   PetscFunctionBegin;
   memset(y, 0, (size_t)(3 * p->layout.n_blocks) * sizeof *y);
@@ -85,7 +85,8 @@ PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, 
   }
   for (int i = 0; i < p->layout.scene->n_systems; ++i) {
     const body *b = p->layout.scene->systems[i];
-    PetscCall(b->ops->tangent(b, from + 3 * b->first_block, y + 3 * b->first_block, is_transposed));
+    if (is_single && b->ops->tangent_single) PetscCall(b->ops->tangent_single(b, from + 3 * b->first_block, y + 3 * b->first_block));
+    else PetscCall(b->ops->tangent(b, from + 3 * b->first_block, y + 3 * b->first_block, is_transposed));
   }
   PetscCall(penalty_contact_tangent(p->contact, from, y, is_transposed));
   fold_followers(p, x, y);
@@ -94,6 +95,27 @@ PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, 
     y[k]            = (is_transposed ? y[k] : 0.0) + p->layout.scale[k] * x[k];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed)
+{
+  PetscFunctionBegin;
+  PetscCall(product(p, x, y, is_transposed, false));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_system_product_single(const penalty_system *p, const double *x, double *y)
+{
+  PetscFunctionBegin;
+  PetscCall(product(p, x, y, false, true));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void penalty_system_want_single(penalty_system *p)
+{
+  const scene *s = p->layout.scene;
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->want_single) s->systems[i]->ops->want_single(s->systems[i], true);
 }
 
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)

@@ -18,12 +18,16 @@ typedef struct {
 /* *p is filled in place; destroy copes with zeros. */
 PetscErrorCode penalty_system_create(scene *s, penalty_system *p);
 void           penalty_system_destroy(penalty_system *p);
+/* Before the first step: products in single precision will be asked for. */
+void           penalty_system_want_single(penalty_system *p);
 /* Lay out the global vector for the step from t to t + dt, gather v0 and the scaling, find contact candidates. */
 PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict);
 /* g(z), with what the tangent needs if wanted; p->verdict says whether it means anything. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
 /* y = H x or H^T x. */
 PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed);
+/* y = H x, with those systems in single precision that can do it. */
+PetscErrorCode penalty_system_product_single(const penalty_system *p, const double *x, double *y);
 /* d [n_blocks][9] = diagonal blocks of H. */
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d);
 /* Replace row i of the prescribed components in an assembled H by its own equation. */
