@@ -1,5 +1,5 @@
-/* Lanes: short vectors of doubles for the MPM kernels, one particle per lane. A file that defines MPM_SINGLE before it includes anything gets
- * the same kernels in single precision, twice as many lanes.
+/* Lanes: short vectors of doubles for the MPM kernels, one particle per lane. A file that defines MPM_SINGLE before it includes
+ * anything gets the same kernels in single precision, twice as many lanes.
  *
  * GCC's and clang's vector types: plain C operators, no intrinsics; the width follows the instruction set. A lane never
  * sees its neighbours, so a particle's result does not depend on which lane it sits in.                              */

@@ -22,10 +22,14 @@ LANES_INLINE lanes load_pair(const group_pair *pair, int k)
 {
   if (!pair->high) return lanes_load(pair->low + k * pair->n_low);
 #if defined(__AVX512DQ__)
-  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(pair->low + k * LANES_DOUBLE)), _mm256_loadu_ps(pair->high + k * pair->n_high), 1);
+  const __m512 low = _mm512_castps256_ps512(_mm256_loadu_ps(pair->low + k * LANES_DOUBLE));
+  return _mm512_insertf32x8(low, _mm256_loadu_ps(pair->high + k * pair->n_high), 1);
 #else
   lanes x;
-  for (int l = 0; l < LANES_DOUBLE; ++l) x[l] = pair->low[k * LANES_DOUBLE + l], x[LANES_DOUBLE + l] = pair->high[k * pair->n_high + l];
+  for (int l = 0; l < LANES_DOUBLE; ++l) {
+    x[l]                = pair->low[k * LANES_DOUBLE + l];
+    x[LANES_DOUBLE + l] = pair->high[k * pair->n_high + l];
+  }
   return x;
 #endif
 }
