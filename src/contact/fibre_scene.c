@@ -4,6 +4,7 @@
 #include "contact/fibre_contact_internal.h"
 #include "contact/contact_finders.h"
 #include "contact/fibre_object.h"
+#include "contact/fibre_past.h"
 #include "contact/fibre_points.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -16,14 +17,6 @@ typedef struct {
   int32_t body;
   int64_t first_node, n_nodes, first_segment, n_segments;
 } fibre_part;
-
-/* Contacts of the last accepted step, as fields: one array a quantity. */
-typedef struct {
-  int64_t  n, capacity;
-  int32_t *segment; /* [n][2] */
-  uint8_t *feature; /* [n][3] the last: is_swept */
-  double  *at, *axis, *normal, *gap; /* [n][2] [n][6] [n][3] [n] */
-} fibre_past;
 
 struct fibre_scene {
   fibre_contact *contact;
@@ -39,8 +32,7 @@ struct fibre_scene {
   double         thickest;
   double        *x0, *x1; /* [n_nodes][3] */
   fibre_past     past;
-  int64_t        n_last, last_capacity, n_found;
-  fibre_spot    *last;  /* the past, as the finder wants it */
+  int64_t        n_found;
   fibre_spot    *found; /* in this step */
   int64_t        found_capacity;
   bool          *touches; /* [n_bodies] the object at hand */
@@ -144,6 +136,7 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
   PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
+  f->past.n_segments = f->n_segments;
   PetscCall(create_finder(f, n_bodies, bodies, law));
   PetscCall(fibre_points_create(&f->points));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,9 +149,8 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_contact_destroy(&f->contact);
   fibre_points_destroy(&f->points);
   fibre_object_spots_clear(&f->on_object);
-  void *arrays[] = {&f->end,          &f->is_last, &f->lands,     &f->touches,     &f->part,    &f->part_of,
-                    &f->radius,       &f->x0,      &f->x1,        &f->last,        &f->found,   &f->past.segment,
-                    &f->past.feature, &f->past.at, &f->past.axis, &f->past.normal, &f->past.gap};
+  fibre_past_clear(&f->past);
+  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
 }
@@ -482,13 +474,13 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   }
   PetscCall(s->v ? merge_found(f, n, found) : keep_found(f, n, found));
   n = f->n_found;
-  fibre_contact_keep_sides(f->contact, f->n_last, f->last, n, f->found);
+  fibre_contact_keep_sides(f->contact, f->past.n, f->past.spot, n, f->found);
   PetscCall(memory_alloc("fibre contacts", n, sizeof *from, &from));
-  PetscCall(fibre_contact_match(f->contact, f->n_last, f->last, n, f->found, from));
+  PetscCall(fibre_contact_match(f->contact, f->past.n, f->past.spot, n, f->found, from));
   PetscCall(contact_set_append(set, n, &spot));
   for (int64_t i = 0; i < n; ++i) {
     make_spot(f, s, &f->found[i], &spot[i]);
-    if (from[i] >= 0) key_of(f, &f->last[from[i]], spot[i].was);
+    if (from[i] >= 0) key_of(f, &f->past.spot[from[i]], spot[i].was);
   }
   memory_free(&from);
   PetscCall(find_objects(f, s, n_objects, objects, set));
@@ -496,114 +488,16 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the past -------------------------------------------------------------------------------------------------------- */
-
-static PetscErrorCode reserve_past(fibre_past *p, int64_t n)
-{
-  PetscFunctionBeginUser;
-  if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2;
-  PetscCall(memory_resize("fibre contacts", 2 * m, sizeof *p->segment, &p->segment));
-  PetscCall(memory_resize("fibre contacts", 3 * m, sizeof *p->feature, &p->feature));
-  PetscCall(memory_resize("fibre contacts", 2 * m, sizeof *p->at, &p->at));
-  PetscCall(memory_resize("fibre contacts", 6 * m, sizeof *p->axis, &p->axis));
-  PetscCall(memory_resize("fibre contacts", 3 * m, sizeof *p->normal, &p->normal));
-  PetscCall(memory_resize("fibre contacts", m, sizeof *p->gap, &p->gap));
-  p->capacity = m;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What the arrays of the past say, as spots. */
-static PetscErrorCode read_past(fibre_scene *f)
-{
-  const fibre_past *p = &f->past;
-  PetscFunctionBeginUser;
-  PetscCall(memory_reserve("fibre contacts", p->n, sizeof *f->last, &f->last_capacity, &f->last));
-  for (int64_t i = 0; i < p->n; ++i) {
-    fibre_spot *s = &f->last[i];
-    *s            = (fibre_spot){.is_swept = p->feature[3 * i + 2] != 0, .gap = p->gap[i]};
-    for (int k = 0; k < 2; ++k) {
-      s->segment[k] = p->segment[2 * i + k];
-      s->feature[k] = p->feature[3 * i + k];
-      s->at[k]      = p->at[2 * i + k];
-      v3_copy(s->axis[k], p->axis + 6 * i + 3 * k);
-    }
-    v3_copy(s->normal, p->normal + 3 * i);
-  }
-  f->n_last = p->n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode fibre_scene_accept(fibre_scene *f)
 {
   PetscFunctionBeginUser;
-  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
-  fibre_past *p = &f->past;
-  PetscCall(reserve_past(p, f->n_found));
-  for (int64_t i = 0; i < f->n_found; ++i) {
-    const fibre_spot *s   = &f->found[i];
-    p->feature[3 * i + 2] = s->is_swept;
-    p->gap[i]             = s->gap;
-    for (int k = 0; k < 2; ++k) {
-      p->segment[2 * i + k] = s->segment[k];
-      p->feature[3 * i + k] = s->feature[k];
-      p->at[2 * i + k]      = s->at[k];
-      v3_copy(p->axis + 6 * i + 3 * k, s->axis[k]);
-    }
-    v3_copy(p->normal + 3 * i, s->normal);
-  }
-  p->n = f->n_found;
-  PetscCall(read_past(f));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode past_resize(void *context, int64_t n_rows)
-{
-  fibre_scene *f = context;
-  PetscFunctionBeginUser;
-  PetscCall(reserve_past(&f->past, n_rows));
-  f->past.n = n_rows;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A file is not trusted: what is found is looked up by segments, in order. */
-static PetscErrorCode past_restored(void *context)
-{
-  fibre_scene      *f = context;
-  const fibre_past *p = &f->past;
-  PetscFunctionBeginUser;
-  for (int64_t i = 0; i < p->n; ++i) {
-    bool is_sound = isfinite(p->gap[i]) && isfinite(v3_norm(p->normal + 3 * i)) && p->feature[3 * i] <= FIBRE_LAST &&
-                    p->feature[3 * i + 1] <= FIBRE_LAST && isfinite(v3_norm(p->axis + 6 * i) + v3_norm(p->axis + 6 * i + 3));
-    for (int k = 0; k < 2; ++k)
-      is_sound = is_sound && p->segment[2 * i + k] >= 0 && p->segment[2 * i + k] < f->n_segments && p->at[2 * i + k] >= 0.0 &&
-                 p->at[2 * i + k] <= 1.0;
-    if (i > 0)
-      is_sound = is_sound && (p->segment[2 * i - 2] < p->segment[2 * i] ||
-                              (p->segment[2 * i - 2] == p->segment[2 * i] && p->segment[2 * i - 1] <= p->segment[2 * i + 1]));
-    PetscCheck(is_sound, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/fibres: row %lld is no contact of this job's fibres, or out of order", (long long)i);
-  }
-  PetscCall(read_past(f));
+  if (f) PetscCall(fibre_past_set(&f->past, f->n_found, f->found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode fibre_scene_fields(fibre_scene *f, field_table *table)
 {
-  field_group *group;
   PetscFunctionBeginUser;
-  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
-  fibre_past *p = &f->past;
-  PetscCall(field_table_add_group(table, "contact/fibres", FIELD_GROUP_PLAIN, &p->n, f, &group));
-  group->resize   = past_resize;
-  group->restored = past_restored;
-  PetscCall(field_table_add(table, group, "segment", "1", FIELD_I32, 2, &p->segment, FIELD_CHECKPOINT, "of all fibres"));
-  PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT,
-                            "inside, first or last vertex; found on the way"));
-  PetscCall(field_table_add(table, group, "at", "1", FIELD_F64, 2, &p->at, FIELD_CHECKPOINT, "place along the segments"));
-  PetscCall(field_table_add(table, group, "axis", "m", FIELD_F64, 6, &p->axis, FIELD_CHECKPOINT, "points on both axes"));
-  PetscCall(
-      field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, FIELD_CHECKPOINT, "from the second to the first"));
-  PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, FIELD_CHECKPOINT, "between the surfaces"));
+  if (f) PetscCall(fibre_past_fields(&f->past, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
