@@ -39,6 +39,7 @@ typedef struct {
   double            *r, *G, *cost;                /* [m][3], [m][9], [m] */
   double            *trial, *trial_r;             /* [m][3] */
   double             momentum, least;             /* |D S v| or |D J^T r|; the cost */
+  bool               is_anew;                     /* the product that was carried along has been made anew: the error is true */
 } sap_work;
 
 static void work_destroy(sap_work *w)
@@ -108,7 +109,8 @@ static double advance(sap_work *w, double a)
   if (!w->p->front && !w->p->operator) return evaluate_anew(w);
   for (int64_t i = 0; i < n; ++i) w->product[i] += a * w->along[i];
   const double error = evaluate(w);
-  return error <= w->o->tolerance ? evaluate_anew(w) : error;
+  w->is_anew = error <= w->o->tolerance;
+  return w->is_anew ? evaluate_anew(w) : error;
 }
 
 /* w->along = S dv. */
@@ -164,7 +166,7 @@ static PetscErrorCode direction(sap_work *w, sap_ray *ray, double error, double 
 static PetscErrorCode minimise(sap_work *w, sap_result *out)
 {
   sap_ray ray = {.terms = &w->p->terms, .u = w->u, .du = w->du, .trial = w->trial, .r = w->trial_r, .G = w->G, .cost = w->cost};
-  double  slope = 0.0, best;
+  double  slope = 0.0, best, truth = INFINITY;
   int     n_idle = 0;
   bool    is_definite;
   PetscFunctionBegin;
@@ -185,8 +187,13 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
     }
     const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
     out->error = advance(w, a);
-    n_idle     = -slope <= LEAST_GAIN * fabs(w->least) && !(out->error < 0.5 * best) ? n_idle + 1 : 0;
-    best       = fmin(best, out->error);
+    if (w->is_anew) { /* a new start, if it came nearer than the last one did */
+      n_idle = out->error < 0.5 * truth ? 0 : IDLE;
+      best = truth = fmin(truth, out->error);
+    } else {
+      n_idle = -slope <= LEAST_GAIN * fabs(w->least) && !(out->error < 0.5 * best) ? n_idle + 1 : 0;
+      best   = fmin(best, out->error);
+    }
     if (n_idle == IDLE && out->error > w->o->tolerance) {
       out->verdict = SAP_ROUND_OFF;
       ++out->iterations;
