@@ -87,7 +87,7 @@ static void point_end(const points_run *r, int64_t i, const double x0[3], double
 }
 
 /* The first moment at which the two are as near as `radii`: steps as long as they are apart beyond that over the most that they can
- * near each other by; a thousandth of the radii is near enough. */
+ * near each other by; a thousandth of the radii is near enough, and so is what grazes for so many steps: a plane that is not passed does no harm. */
 static bool sweep(const points_run *r, int32_t i, const double start[6], const double x0[3], const double x1[3], double radii,
                   fibre_point_spot *out)
 {
@@ -101,11 +101,11 @@ static bool sweep(const points_run *r, int32_t i, const double start[6], const d
     fastest = fmax(fastest, v3_norm(d));
   }
   if (!(fastest > out->gap)) return false;
-  for (int step = 0; step < MOST; ++step) {
+  for (int step = 0;; ++step) {
     for (int k = 0; k < 6; ++k) now[k] = start[k] + t * (end[k] - start[k]);
     for (int k = 0; k < 3; ++k) x[k] = x0[k] + t * (x1[k] - x0[k]);
     const double at = segment_nearest_to(now, x), distance = arm_of(now, at, x, axis, arm);
-    if (distance - radii <= near) {
+    if (distance - radii <= near || step == MOST) {
       if (!(distance > 0.0) || !(at < 1.0 || r->c->next[i] < 0)) return false; /* the next segment has that vertex */
       out->at       = at;
       out->is_swept = true;
@@ -117,7 +117,6 @@ static bool sweep(const points_run *r, int32_t i, const double start[6], const d
     t += (distance - radii) / fastest;
     if (t > 1.0) return false;
   }
-  return false;
 }
 
 /* How far a segment goes. */

@@ -3,6 +3,7 @@
 #define SS_TESTS_IO_FIXTURE_H
 #include "core/field_table.h"
 #include "test.h"
+#include "temporary.h"
 #include <sys/types.h>
 #include <fts.h>
 #include <string.h>
@@ -121,9 +122,7 @@ static inline bool fixture_equal(const fixture *a, const fixture *b)
 /* A fresh folder below $TMPDIR, and its end. */
 static inline void folder_make(char path[256])
 {
-  const char *base = getenv("TMPDIR");
-  snprintf(path, 256, "%s/stickslip-test-XXXXXX", base ? base : "/tmp");
-  assert_non_null(mkdtemp(path));
+  assert_non_null(mkdtemp(temporary_name(path, "")));
 }
 static inline void folder_remove(const char *path)
 {

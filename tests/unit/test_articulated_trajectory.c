@@ -1,10 +1,11 @@
 /* Tables of joint positions: who follows them, where joints begin, and what is said of each thing that is wrong with one. */
 #include "articulated_fixture.h"
+#include "temporary.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static char file[] = "/tmp/test_trajectory_XXXXXX";
+static char file[TEMPORARY_ROOM];
 
 static made make(const char *table, const char *joints)
 {
@@ -64,7 +65,7 @@ static void test_refusals(void **state)
 {
   (void)state;
   const char *both = HINGE(DRIVE) ", " SLIDE("");
-  char        there[100];
+  char        there[TEMPORARY_ROOM + 100];
   check_refused("", both, "is no table of joint positions");
   check_refused("t,hinge\n0,1\n", both, "is no table of joint positions");
   check_refused("time,hinge\n0,1\n1,1\n", both, "expected a first row t,JOINT");
@@ -91,7 +92,7 @@ static void test_refusals(void **state)
 static int make_file(void **state)
 {
   (void)state;
-  const int at = mkstemp(file);
+  const int at = mkstemp(temporary_name(file, ""));
   return at < 0 ? -1 : close(at);
 }
 static int remove_file(void **state) { return (void)state, unlink(file); }

@@ -1,17 +1,18 @@
 /* URDF against the same drawn by hand, and what is said of each thing that is wrong with one, with its line and column. */
 #include "core/math3.h"
 #include "articulated_fixture.h"
+#include "temporary.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/test_urdf_XXXXXX";
+static char folder[TEMPORARY_ROOM];
 
 static made make(const char *text) { return make_with(text, -9.81, 1e-3); }
 
 static void write_file(const char *name, const char *text)
 {
-  char path[100];
+  char path[TEMPORARY_ROOM + 100];
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *f = fopen(path, "w");
   assert_non_null(f);
@@ -21,7 +22,7 @@ static void write_file(const char *name, const char *text)
 
 static made from_urdf(const char *text, const char *more)
 {
-  char job[1000];
+  char job[TEMPORARY_ROOM + 1000];
   write_file("arm.urdf", text);
   (void)snprintf(job, sizeof job, "{urdf: \"%s/arm.urdf\"%s}", folder, more);
   return make(job);
@@ -92,7 +93,7 @@ static void test_same(void **state)
 static void check_refused(const char *text, int line, const char *message)
 {
   made        m = from_urdf(text, "");
-  char        place[100];
+  char        place[TEMPORARY_ROOM + 100];
   const char *said = diagnostics_count(m.d) > 0 ? diagnostics_text(m.d, 0) : "nothing";
   (void)snprintf(place, sizeof place, "%s/arm.urdf:%d:", folder, line);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s", text);
@@ -192,10 +193,10 @@ static void test_cut(void **state)
   }
 }
 
-static int make_folder(void **state) { return (void)state, mkdtemp(folder) ? 0 : 1; }
+static int make_folder(void **state) { return (void)state, mkdtemp(temporary_name(folder, "")) ? 0 : 1; }
 static int remove_folder(void **state)
 {
-  char path[100];
+  char path[TEMPORARY_ROOM + 100];
   (void)state;
   (void)snprintf(path, sizeof path, "%s/arm.urdf", folder);
   (void)unlink(path);

@@ -1,6 +1,7 @@
 /* core/process: streams that are closed or full, and readers that have gone, seen from a child that has them so. */
 #include "core/process.h"
 #include "test.h"
+#include "temporary.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -67,8 +68,8 @@ static void lost_output_is_noticed(void **state)
 
 static int write_beyond_the_limit(void)
 {
-  char                name[]  = "/tmp/stickslip-test.XXXXXX";
-  const int           fd      = mkstemp(name);
+  char                name[TEMPORARY_ROOM];
+  const int           fd      = mkstemp(temporary_name(name, ""));
   const struct rlimit limit   = {10, 10};
   unlink(name);
   process_ignore_signals();

@@ -2,12 +2,13 @@
 #include "core/random.h"
 #include "io/png.h"
 #include "test.h"
+#include "temporary.h"
 #include <png.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-static char path[] = "/tmp/stickslip_png_XXXXXX";
+static char path[TEMPORARY_ROOM];
 
 static uint8_t *image(int width, int height, int kind)
 {
@@ -167,7 +168,7 @@ static void test_refusals_leave_nothing(void **state)
 static int make_path(void **state)
 {
   (void)state;
-  const int fd = mkstemp(path);
+  const int fd = mkstemp(temporary_name(path, ""));
   return fd < 0 ? -1 : close(fd);
 }
 static int remove_path(void **state)

@@ -3,6 +3,7 @@
 #include "core/random.h"
 #include "discretize/mesh/mesh_import.h"
 #include "test.h"
+#include "temporary.h"
 
 static const char obj_cube[] = "# a cube of side 2\r\nmtllib x.mtl\no cube\n"
                                "v 0 0 0\nv 2 0 0 1.0\nv 2 2 0\nv 0 2 0\n  v 0 0 2\nv 2 0 2\nv 2 2 2\nv 0 2 2e0\nv 9 9 9\nvn 0 0 1\nvt 0 0\n"
@@ -61,8 +62,8 @@ static void test_good_files(void **state)
     const size_t size = write_stl(box, is_binary, text);
     assert_ok(mesh_parse_stl("box.stl", size, text, &m));
     assert_cube(&m, 0.5);
-    char  path[] = "/tmp/stickslip-test-XXXXXX.stl"; /* the same through a file */
-    FILE *f      = fdopen(mkstemps(path, 4), "wb");
+    char  path[TEMPORARY_ROOM]; /* the same through a file */
+    FILE *f = fdopen(mkstemps(temporary_name(path, ".stl"), 4), "wb");
     assert_int_equal(fwrite(text, 1, size, f), size);
     fclose(f);
     assert_ok(mesh_import(path, &m));

@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "discretize/mesh/shape.h"
 #include "test.h"
+#include "temporary.h"
 
 /* What the key table would have filled in. */
 static shape_spec plain(void) { return (shape_spec){.axis = {0, 0, 1}}; }
@@ -309,8 +310,8 @@ static void check_surface_only(const shape_spec *spec)
 static void test_mesh_file(void **state)
 {
   (void)state;
-  char  path[] = "/tmp/stickslip-test-XXXXXX.obj";
-  FILE *f      = fdopen(mkstemps(path, 4), "w");
+  char  path[TEMPORARY_ROOM];
+  FILE *f = fdopen(mkstemps(temporary_name(path, ".obj"), 4), "w");
   fprintf(f, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
   fclose(f);
   shape_mesh_spec mesh = {path, 2.0, NAN};

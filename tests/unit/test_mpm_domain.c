@@ -266,13 +266,10 @@ static void fields_are_the_state(void **state)
   assert_no_leak();
 }
 
-/* What follows the material beside a point has its place, so that a force there has its moment; and half the edge of its cube. */
-static void assert_row_beside(const mpm_domain *d, const body *b, int64_t k, const double x[3])
+/* A row sums to one and has the place that it is for, so that it interpolates affine fields and a force there has its moment. */
+static void assert_row(const mpm_domain *d, int m, const int32_t *block, const double *weight, const double place[3])
 {
-  const double beside[3] = {0.03, -0.05, 0.02};
-  int32_t      block[POINT_MAX_WEIGHTS];
-  double       weight[POINT_MAX_WEIGHTS], at[3] = {0, 0, 0}, sum = 0.0;
-  const int    m = b->ops->point_row_beside(b, k, beside, block, weight);
+  double at[3] = {0, 0, 0}, sum = 0.0;
   for (int r = 0; r < m; ++r) {
     int64_t node[3];
     mpm_grid_node(d->grid, block[r], node);
@@ -280,13 +277,13 @@ static void assert_row_beside(const mpm_domain *d, const body *b, int64_t k, con
     for (int e = 0; e < 3; ++e) at[e] += weight[r] * 0.1 * (double)node[e];
   }
   assert_close(sum, 1.0, 1e-14);
-  for (int e = 0; e < 3; ++e) assert_close(at[e], x[e] + beside[e], 1e-14);
-  assert_close(8.0 * pow(b->ops->point_radius(b, k), 3.0), particles_of(b)->volume[k], 1e-18);
+  for (int e = 0; e < 3; ++e) assert_close(at[e], place[e], 1e-14);
 }
 
 /* Facades: every particle is in exactly one cluster, inside its sphere; rows sum to one and interpolate affine fields. */
 static void contact_points_are_the_particles(void **state)
 {
+  const double beside[3] = {0.03, -0.05, 0.02};
   (void)state;
   for (int c = 0; c < 2; ++c) {
     mpm_domain *d = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], apic, no_gravity);
@@ -306,19 +303,13 @@ static void contact_points_are_the_particles(void **state)
         next = end;
         for (int64_t k = first; k < end; ++k) {
           int32_t block[POINT_MAX_WEIGHTS];
-          double  weight[POINT_MAX_WEIGHTS], x[3], at[3] = {0, 0, 0}, sum = 0.0;
+          double  weight[POINT_MAX_WEIGHTS], x[3], place[3];
           assert_true(b->ops->point(b, k, x) / 300 == i);
           assert_true(hypot(hypot(x[0] - center[0], x[1] - center[1]), x[2] - center[2]) <= radius * (1 + 1e-15));
-          const int m = b->ops->point_row(b, k, block, weight);
-          for (int r = 0; r < m; ++r) {
-            int64_t node[3];
-            mpm_grid_node(d->grid, block[r], node);
-            sum += weight[r];
-            for (int e = 0; e < 3; ++e) at[e] += weight[r] * 0.1 * (double)node[e];
-          }
-          assert_close(sum, 1.0, 1e-14);
-          for (int e = 0; e < 3; ++e) assert_close(at[e], x[e], 1e-14);
-          assert_row_beside(d, b, k, x);
+          assert_row(d, b->ops->point_row(b, k, block, weight), block, weight, x);
+          v3_add(place, x, beside);
+          assert_row(d, b->ops->point_row_beside(b, k, beside, block, weight), block, weight, place);
+          assert_close(8.0 * pow(b->ops->point_radius(b, k), 3.0), particles_of(b)->volume[k], 1e-18); /* half the edge of its cube */
         }
       }
       assert_int_equal(next, 300);

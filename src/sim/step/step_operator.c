@@ -45,14 +45,33 @@ static PetscErrorCode product(void *context, const double *x, double *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* *is [n_blocks], which blocks of b are velocities of places: a rod's are those of its nodes, its others turn. NULL: all are. */
+static PetscErrorCode find_places(const body *b, bool **is)
+{
+  PetscFunctionBegin;
+  *is = NULL;
+  if (!b->ops->segments || b->ops->points != POINT_WEIGHTED) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("places", b->n_blocks, sizeof **is, is));
+  for (int64_t c = 0; c < b->ops->n_clusters(b); ++c) {
+    double  center[3], radius, weight[POINT_MAX_WEIGHTS];
+    int32_t block[POINT_MAX_WEIGHTS];
+    int64_t first, end;
+    b->ops->cluster(b, c, center, &radius, &first, &end);
+    for (int64_t i = first; i < end; ++i)
+      for (int k = b->ops->point_row(b, i, block, weight) - 1; k >= 0; --k) (*is)[block[k]] = true;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static bool is_place(const bool *is, const body *b, int64_t i) { return !is || is[i / 3 - b->first_block]; }
+
 /* Can b be shifted freely? Then its tangent makes of a translation mass times it. x, y: work on all blocks, x is zero and left so. */
-static PetscErrorCode is_shiftable(const step_operator *o, const body *b, bool *is)
+static PetscErrorCode is_shiftable(const step_operator *o, const body *b, const bool *places, bool *is)
 {
   static const double along[3] = {1.0, 0.7, -0.4};
   const int64_t       first = 3 * b->first_block, end = first + 3 * b->n_blocks;
   double              miss = 0.0, size = 0.0;
   PetscFunctionBegin;
-  for (int64_t i = first; i < end; ++i) o->x[i] = along[i % 3], o->y[i] = 0.0;
+  for (int64_t i = first; i < end; ++i) o->x[i] = is_place(places, b, i) ? along[i % 3] : 0.0, o->y[i] = 0.0;
   PetscCall(b->ops->tangent(b, o->x + first, o->y + first, false));
   for (int64_t i = first; i < end; ++i) {
     const double pull = o->l->scale[i] * o->x[i];
@@ -63,20 +82,32 @@ static PetscErrorCode is_shiftable(const step_operator *o, const body *b, bool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One system. */
+static PetscErrorCode balance_system(const step_operator *o, const body *b, const double *rest, double *v)
+{
+  const int64_t first = 3 * b->first_block, end = first + 3 * (b->ops->points == POINT_RIGID ? 1 : b->n_blocks);
+  double        sum[3] = {0.0, 0.0, 0.0}, mass[3] = {0.0, 0.0, 0.0};
+  bool         *places, is = true;
+  PetscFunctionBegin;
+  PetscCall(find_places(b, &places));
+  const PetscErrorCode code = b->ops->points == POINT_RIGID ? PETSC_SUCCESS : is_shiftable(o, b, places, &is);
+  for (int64_t i = first; i < end && !code && is; ++i)
+    if (is_place(places, b, i)) sum[i % 3] += rest[i], mass[i % 3] += o->l->scale[i];
+  for (int64_t i = first; i < end && !code && is; ++i)
+    if (is_place(places, b, i)) v[i] -= sum[i % 3] / mass[i % 3];
+  memory_free(&places);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A system is shifted by what makes the sum of its forces right: all of it alike, or the centre of a rigid body. */
 static PetscErrorCode balance(void *context, const double *rest, double *v)
 {
   const step_operator *o = context;
   PetscFunctionBegin;
   for (int s = 0; s < o->l->scene->n_systems && o->u->is_all; ++s) {
-    const body   *b     = o->l->scene->systems[s];
-    const int64_t n     = b->ops->points == POINT_RIGID ? 1 : b->n_blocks;
-    bool          is    = !b->ops->is_reduced && n > 0;
-    double        sum[3] = {0.0, 0.0, 0.0}, mass[3] = {0.0, 0.0, 0.0};
-    if (is && b->ops->points != POINT_RIGID) PetscCall(is_shiftable(o, b, &is));
-    if (!is) continue;
-    for (int64_t i = 3 * b->first_block; i < 3 * (b->first_block + n); ++i) sum[i % 3] += rest[i], mass[i % 3] += o->l->scale[i];
-    for (int64_t i = 3 * b->first_block; i < 3 * (b->first_block + n); ++i) v[i] -= sum[i % 3] / mass[i % 3];
+    const body *b = o->l->scene->systems[s];
+    if (!b->ops->is_reduced && b->n_blocks > 0) PetscCall(balance_system(o, b, rest, v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
