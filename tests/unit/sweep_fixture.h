@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "sim/sweep/sweep_folder.h"
+#include "temporary.h"
 #include "test.h"
 
 static const char *const sweep_job =
@@ -12,11 +13,11 @@ static const char *const sweep_job =
   "bodies:\n  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.3], radius: 0.05}}}\n"
   "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}\ncontact: {friction: 0.3, stiffness: 1.0e4}\n";
 
-static char sweep_folder[64];
+static char sweep_folder[TEMPORARY_ROOM];
 
 static inline void sweep_write(const char *name, const char *text)
 {
-  char path[128];
+  char path[TEMPORARY_ROOM + 64];
   snprintf(path, sizeof path, "%s/%s", sweep_folder, name);
   FILE *out = fopen(path, "w");
   assert_non_null(out);
@@ -27,8 +28,7 @@ static inline void sweep_write(const char *name, const char *text)
 static inline int sweep_setup(void **state)
 {
   (void)state;
-  strcpy(sweep_folder, "/tmp/stickslip-sweep-XXXXXX");
-  assert_non_null(mkdtemp(sweep_folder));
+  assert_non_null(mkdtemp(temporary_name(sweep_folder, "")));
   sweep_write("base.yaml", sweep_job);
   return 0;
 }
@@ -36,7 +36,7 @@ static inline int sweep_setup(void **state)
 static inline int sweep_teardown(void **state)
 {
   (void)state;
-  char command[80];
+  char command[TEMPORARY_ROOM + 16];
   snprintf(command, sizeof command, "rm -rf %s", sweep_folder);
   assert_int_equal(system(command), 0);
   assert_no_leak();
@@ -46,7 +46,7 @@ static inline int sweep_teardown(void **state)
 /* The plan of "sweep: 1, name: s, base: base.yaml" and `text`; complaints go to `d`. */
 static inline sweep_plan *sweep_read(const char *text, diagnostics *d)
 {
-  char        path[128];
+  char        path[TEMPORARY_ROOM + 64];
   static char whole[65536];
   sweep_plan *plan;
   snprintf(whole, sizeof whole, "sweep: 1\nname: s\nbase: base.yaml\n%s", text);

@@ -159,7 +159,7 @@ static void test_refusals_leave_nothing(void **state)
   assert_int_equal(png_animation_close(&a), PETSC_ERR_ARG_WRONGSTATE); /* empty */
   error_clear();
   assert_reads_as(1, 1, rgb); /* what was there is still there */
-  char part[64];
+  char part[TEMPORARY_ROOM + 8];
   snprintf(part, sizeof part, "%s.part", path);
   assert_int_not_equal(access(part, F_OK), 0);
   assert_no_leak();

@@ -1,5 +1,6 @@
 #include "document_fixture.h"
 #include "io/yaml.h"
+#include "temporary.h"
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -265,11 +266,11 @@ static void test_limits_hold(void **state)
 
 /* ---- includes ---- */
 
-static char folder[64];
+static char folder[TEMPORARY_ROOM];
 
 static void put(const char *name, const char *text)
 {
-  char  path[128];
+  char  path[TEMPORARY_ROOM + 64];
   FILE *f;
   snprintf(path, sizeof path, "%s/%s", folder, name);
   f = fopen(path, "w");
@@ -279,7 +280,7 @@ static void put(const char *name, const char *text)
 }
 static const document_node *read_file(const char *name)
 {
-  char path[128];
+  char path[TEMPORARY_ROOM + 64];
   snprintf(path, sizeof path, "%s/%s", folder, name);
   assert_ok(yaml_read_file(path, doc, d));
   diagnostics_sort(d);
@@ -288,10 +289,9 @@ static const document_node *read_file(const char *name)
 
 static void test_includes(void **state)
 {
-  char path[128];
+  char path[TEMPORARY_ROOM + 64];
   (void)state;
-  strcpy(folder, "/tmp/stickslip-yaml-XXXXXX");
-  assert_non_null(mkdtemp(folder));
+  assert_non_null(mkdtemp(temporary_name(folder, "")));
   snprintf(path, sizeof path, "%s/sub", folder);
   assert_int_equal(mkdir(path, 0700), 0);
 

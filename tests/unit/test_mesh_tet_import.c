@@ -4,6 +4,7 @@
 #include "core/random.h"
 #include "discretize/mesh/mesh_import.h"
 #include "mesh_writers.h"
+#include "temporary.h"
 
 enum { MSH_2, MSH_2_BINARY, MSH_4, MSH_4_BINARY, TETGEN, VTU, N_KINDS = VTU + 4 * N_VTU_FORMS };
 
@@ -71,12 +72,12 @@ static void test_files(void **state)
 {
   (void)state;
   const double a[3] = {0}, b[3] = {1, 1, 2};
-  char         folder[] = "/tmp/stickslip-test-XXXXXX", path[6][64];
+  char         folder[TEMPORARY_ROOM], path[6][TEMPORARY_ROOM + 8];
   const char  *ending[6] = {"node", "ele", "face", "MSH", "vtu", "txt"};
   test_file    f[5] = {{0}};
   tet_mesh    *m = NULL, *solid = NULL;
   triangle_mesh *surface = NULL;
-  assert_non_null(mkdtemp(folder));
+  assert_non_null(mkdtemp(temporary_name(folder, "")));
   for (int i = 0; i < 6; ++i) snprintf(path[i], sizeof path[i], "%s/a.%s", folder, ending[i]);
   assert_ok(tet_mesh_box(a, b, 1.0, &m));
   write_tetgen(m, 0, &f[0], &f[1], &f[2]);

@@ -1,5 +1,6 @@
 /* What is read of a batch system's environment, of control groups, and of the time that squeue writes. */
 #define _GNU_SOURCE
+#include "temporary.h"
 #include "test.h"
 #include <math.h>
 #include <sched.h>
@@ -79,9 +80,9 @@ static void make_folder(const char *root, const char *name)
 
 static void test_memory_of_control_groups(void **state)
 {
-  char root[] = "/tmp/stickslip-unit.XXXXXX", own[100], clean[200];
+  char root[TEMPORARY_ROOM], own[TEMPORARY_ROOM + 8], clean[TEMPORARY_ROOM + 8];
   (void)state;
-  assert_non_null(mkdtemp(root));
+  assert_non_null(mkdtemp(temporary_name(root, "")));
   snprintf(own, sizeof own, "%s/self", root);
   const char *const folders[] = {"slurm", "slurm/job_7", "slurm/job_7/step", "memory", "memory/slurm"};
   for (int i = 0; i < 5; ++i) make_folder(root, folders[i]);

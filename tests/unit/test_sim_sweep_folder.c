@@ -1,7 +1,7 @@
 /* A sweep on disk: made, read back, extended, refused. */
 #include "sweep_fixture.h"
 
-static char dir[96];
+static char dir[TEMPORARY_ROOM + 16];
 
 static int setup(void **state)
 {

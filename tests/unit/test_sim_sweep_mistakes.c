@@ -101,7 +101,7 @@ static void each_is_refused(void **state)
   int n_missed = 0;
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; ++i) {
     const mistake *m = &mistakes[i];
-    char           place[200];
+    char           place[TEMPORARY_ROOM + 64];
     diagnostics   *d;
     bool           is_said = false;
     assert_ok(diagnostics_create(&d));
@@ -184,7 +184,7 @@ static void random_damage(void **state)
 static void a_base_that_is_not_there(void **state)
 {
   (void)state;
-  char         path[128];
+  char         path[TEMPORARY_ROOM + 64];
   sweep_plan  *plan;
   diagnostics *d;
   assert_ok(diagnostics_create(&d));
@@ -202,7 +202,7 @@ static void overrides(void **state)
 {
   (void)state;
   static const char *const set[] = {"contact.friction=3", "time.stpe=1"}, *const says[] = {"would have no effect", "did you mean \"step\""};
-  char                     path[128];
+  char                     path[TEMPORARY_ROOM + 64];
   sweep_write("t.yaml", "sweep: 1\nname: s\nbase: base.yaml\nvary: {contact.friction: [1, 2]}\n");
   snprintf(path, sizeof path, "%s/t.yaml", sweep_folder);
   for (int i = 0; i < 2; ++i) {

@@ -23,7 +23,7 @@ static void leave(const char *dir, run_status status, const char *reason)
 static void every_state(void **state)
 {
   (void)state;
-  char      dir[128];
+  char      dir[TEMPORARY_ROOM + 64];
   run_lock *lock;
   sweep_folder_case(sweep_folder, 7, sizeof dir, dir);
   assert_string_equal(dir + strlen(sweep_folder), "/cases/000007");
