@@ -73,20 +73,6 @@ static double extent(const level_set *phi)
   return isfinite(sum) ? sqrt(sum) : 0.0;
 }
 
-static double reach_of_points(const contact_source *source, const rigid_frame *frame)
-{
-  const body *b     = source->b;
-  double      reach = 0.0;
-  for (int64_t i = 0, n = b->ops->n_clusters(b); i < n; ++i) {
-    double  center[3], radius, arm[3];
-    int64_t first, end;
-    b->ops->cluster(b, i, center, &radius, &first, &end);
-    v3_sub(arm, center, frame->c);
-    reach = fmax(reach, v3_norm(arm) + radius);
-  }
-  return reach;
-}
-
 static PetscErrorCode source_way(point_contact *p, const contact_scene *s, int i, const contact_source *source)
 {
   const int32_t a = source->body_id;
@@ -95,7 +81,7 @@ static PetscErrorCode source_way(point_contact *p, const contact_scene *s, int i
   p->source_way[i] = 0.0;
   if (source->b->ops->points == POINT_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->frame[a] >= 0) {
-    const double turn = contact_scene_motion(s, a, reach_of_points(source, &s->frames[s->frame[a]]), d);
+    const double turn = contact_scene_motion(s, a, contact_search_reach(source->b, s->frames[s->frame[a]].c), d);
     p->source_way[i]  = v3_norm(d) + turn;
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -144,6 +144,19 @@ static PetscErrorCode search_pair(contact_search *s, const search_problem *q, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+double contact_search_reach(const body *b, const double origin[3])
+{
+  double reach = 0.0;
+  for (int64_t i = 0, n = b->ops->n_clusters(b); i < n; ++i) {
+    double  center[3], radius, arm[3];
+    int64_t first, end;
+    b->ops->cluster(b, i, center, &radius, &first, &end);
+    v3_sub(arm, center, origin);
+    reach = fmax(reach, v3_norm(arm) + radius);
+  }
+  return reach;
+}
+
 static bool may_touch(const search_problem *q, int i_source, int i_object)
 {
   const int from = q->sources[i_source].body_id, to = q->objects[i_object].body_id;

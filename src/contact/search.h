@@ -41,4 +41,6 @@ void contact_search_number(int n_bodies, int n_objects, const contact_object *ob
  * still exists, wherever it is; known NULL: none. *out is owned by s, until the next run; the caller may change its entries. */
 PetscErrorCode contact_search_run(contact_search *s, const search_problem *problem, const pair_table *known, int64_t *n,
                                   contact_candidate **out);
+/* No contact point of b is farther than this from `origin` at the start of the step [m]; 0 where there is none. */
+double contact_search_reach(const body *b, const double origin[3]);
 #endif

@@ -1,4 +1,5 @@
 #include "sim/step/step_layout.h"
+#include "contact/search.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>
@@ -159,16 +160,7 @@ PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdi
 /* The fastest point of something that turns [m/s]; what has no points counts by its origin. */
 static double rigid_speed(const contact_source *source, const rigid_frame *frame)
 {
-  const body *b     = source->b;
-  double      reach = 0.0;
-  for (int64_t i = 0, n = b->ops->n_clusters(b); i < n; ++i) {
-    double  center[3], radius, arm[3];
-    int64_t first, end;
-    b->ops->cluster(b, i, center, &radius, &first, &end);
-    v3_sub(arm, center, frame->c);
-    reach = fmax(reach, v3_norm(arm) + radius);
-  }
-  return v3_norm(frame->v) + v3_norm(frame->w) * reach;
+  return v3_norm(frame->v) + v3_norm(frame->w) * contact_search_reach(source->b, frame->c);
 }
 
 double step_layout_margin(const step_layout *l)
