@@ -195,6 +195,29 @@ static void all_give_the_same_bits_on_any_threads(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(all_find_the_solution), cmocka_unit_test(all_solve_unsymmetric_blocks),
+/* Many contacts on long bodies: no factor is made, and what is enough is not laboured at. */
+static void loose_sets_are_left_to_the_gradient(void **state)
+{
+  bench b;
+  (void)state;
+  bench_create(&b, 35, 300, 60, 6, 1500, 0.3);
+  friction_options       o = scene_options(&b.doc);
+  const friction_problem p = problem_of(&b);
+  friction_result        out;
+  o.method = FRICTION_METHOD_AUTOMATIC, o.tolerance = 1e-5;
+  assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
+  assert_int_equal(out.verdict, FRICTION_OK);
+  assert_string_equal(out.method, "gradient");
+  o.tolerance = 1e-300, o.enough = 1e-3;
+  assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
+  assert_int_equal(out.verdict, FRICTION_STALLED);
+  assert_string_equal(out.method, "gradient");
+  assert_true(out.linear_solves == 0 && out.scaled <= 1e-5);
+  document_destroy(&b.doc);
+  bench_destroy(&b);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(loose_sets_are_left_to_the_gradient), cmocka_unit_test(all_find_the_solution), cmocka_unit_test(all_solve_unsymmetric_blocks),
           cmocka_unit_test(the_unit_of_mass_does_not_matter), cmocka_unit_test(all_start_from_a_guess_and_keep_limits),
           cmocka_unit_test(all_give_the_same_bits_on_any_threads))

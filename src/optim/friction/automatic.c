@@ -1,7 +1,8 @@
 /* The choice of a method: sweeps while they promise to end soon, then Newton on proximal problems, then an interior-point
- * method, and where all these stall, accelerated sweeps, and growing batches of plain ones with Newton steps in between. What
- * decides are errors and counts, never the clock. */
+ * method, and where all these stall, accelerated sweeps, and growing batches of plain ones with Newton steps in between. Many
+ * loosely held bodies begin with the projected gradient. What decides are errors and counts, never the clock. */
 #include "core/timer.h"
+#include "optim/friction/gradient.h"
 #include "optim/friction/newton_prox.h"
 #include "optim/friction/splitting.h"
 #include <string.h>
@@ -17,7 +18,11 @@ enum {
   MANY_SWEEPS    = 20000,
   MOST_SWEEPS    = 300000,
   MOST_LOOKS     = 64,
-  LATE_LOOK      = 64
+  LATE_LOOK      = 64,
+  /* of gradient steps, whose momentum takes long to build up and is lost now and then */
+  FIRST_GRADIENT_LOOK = 200,
+  LATE_GRADIENT_LOOK  = 800,
+  ENOUGH_STEPS        = 2000 /* what they may promise where the error is enough already */
 };
 /* A Newton run costs about as much as this many sweeps times the contacts that a contact shares bodies with: between 60 sweeps on
  * rigid bodies and 250 on loose fibres (Zen 3, November 2026). */
@@ -27,12 +32,26 @@ static const double FEW_CONTACTS = 400.0;
 /* The first shift after sweeps, over the one for a start from zero: on 14 problems of FCLIB 74 steps instead of 115 to 1e-8. */
 static const double AFTER_SWEEPS = 0.1;
 
-static const char *const trail[] = {"splitting", "splitting, newton_prox", "splitting, newton_prox, interior_point",
-                                    "splitting, newton_prox, interior_point, newton_prox",
-                                    "splitting, newton_prox, interior_point, newton_prox, splitting"};
+/* Loose: of this many contacts at least, no more over-constrained, and each meeting at most this share of the others. Wisps of
+ * fibres with 2,700 to 8,000 contacts (nu 0.3 to 1) to a scaled error of 3e-5 from zero: 0.5 to 1.7 s by the gradient, 2.5 to 6 s
+ * by sweeps and Newton, whose factors fill as those of meshes do and took 48 to 200 s in single steps (Zen 5, November 2026). Stacks
+ * at tight tolerances are not its strength. */
+static const int64_t MANY_CONTACTS = 1000;
+static const double  LOOSE_NU = 1.5, LOOSE_COUPLING = 0.1;
+/* and a product with W costs at most this many sweeps. */
+static const double CHEAP = 2.0;
+
+#define TRAIL(first)                                                               \
+  {first "splitting", first "splitting, newton_prox",                              \
+   first "splitting, newton_prox, interior_point",                                 \
+   first "splitting, newton_prox, interior_point, newton_prox",                    \
+   first "splitting, newton_prox, interior_point, newton_prox, splitting"}
+static const char *const trails[][5] = {TRAIL(""), TRAIL("gradient, ")};
 
 typedef struct {
   double  tolerance, worth;  /* worth: sweeps that a Newton run costs */
+  double  enough;
+  int64_t first_look, late_look;
   double  least[MOST_LOOKS]; /* smallest error so far, at each look */
   int64_t sweeps[MOST_LOOKS];
   int     n_looks;
@@ -44,13 +63,14 @@ static bool leads_there(const outlook *k, int64_t since)
   int       from  = k->n_looks - 1;
   const int last  = from;
   while (from > 0 && k->sweeps[from] > since) --from;
-  const double fallen = log(k->least[from] / k->least[last]), wanted = log(k->least[last] / k->tolerance);
-  return fallen * k->worth >= wanted * (double)(k->sweeps[last] - k->sweeps[from]);
+  const double fallen = log(k->least[from] / k->least[last]), wanted = log(k->least[last] / k->tolerance),
+               worth  = k->least[last] <= k->enough ? fmin(k->worth, ENOUGH_STEPS) : k->worth;
+  return fallen * worth >= wanted * (double)(k->sweeps[last] - k->sweeps[from]);
 }
 
-/* Sweeps are worth going on with while the rate over the later half of them promises a soon end, and from LATE_LOOK on that over
+/* Sweeps are worth going on with while the rate over the later half of them promises a soon end, and from late_look on that over
  * the last quarter, too: what fell fast at first may have come to a halt. */
-static bool sweeps_are_hopeless(void *ctx, int64_t sweeps, double error)
+static bool is_hopeless(void *ctx, int64_t sweeps, double error)
 {
   outlook     *k     = ctx;
   const double least = k->n_looks > 0 ? fmin(error, k->least[k->n_looks - 1]) : error;
@@ -59,8 +79,8 @@ static bool sweeps_are_hopeless(void *ctx, int64_t sweeps, double error)
     k->n_looks = MOST_LOOKS / 2;
   }
   k->least[k->n_looks] = least, k->sweeps[k->n_looks++] = sweeps;
-  if (sweeps < FIRST_LOOK) return false;
-  return !leads_there(k, sweeps / 2) || (sweeps >= LATE_LOOK && !leads_there(k, sweeps - sweeps / 4));
+  if (sweeps < k->first_look) return false;
+  return !leads_there(k, sweeps / 2) || (sweeps >= k->late_look && !leads_there(k, sweeps - sweeps / 4));
 }
 
 static double time_left(double end) { return end < INFINITY ? fmax(1e-9, end - timer_now()) : 0.0; }
@@ -99,31 +119,64 @@ static PetscErrorCode by_sweeps(newton_run *run, double *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_over(const newton_run *run)
+static bool newton_is_over(const newton_run *run)
 {
   return run->work->best_error <= run->o->tolerance || !(run->verdict == FRICTION_OK || goes_on(run->verdict));
 }
 
 /* From where the sweeps gave up. */
-static PetscErrorCode by_newton(newton_run *run, double *r)
+static PetscErrorCode by_newton(newton_run *run, const char *const *trail, double *r)
 {
   friction_newton_prox_options near = *run->o->newton_prox;
   PetscFunctionBegin;
   near.alpha *= AFTER_SWEEPS;
   run->out->method = trail[1];
   PetscCall(newton_prox_sequence(run, &near, run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
-  if (is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (newton_is_over(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[2];
   PetscCall(by_interior_point(run, r));
-  if (is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
+  if (newton_is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[3];
   if (isfinite(run->work->best_error)) memcpy(r, run->work->best_r, (size_t)run->p->n * 3 * sizeof *r);
   PetscCall(newton_prox_sequence(run, run->o->newton_prox, PATIENT_STEPS, r));
-  if (is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
+  if (newton_is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = trail[4];
   PetscCall(by_sweeps(run, r));
-  if (is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
+  if (newton_is_over(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_prox_with_splitting(run, run->o->enough > 0.0 ? MANY_SWEEPS : MOST_SWEEPS, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool is_loose(const friction_problem *p)
+{
+  const double n = (double)p->n;
+  if (p->n < MANY_CONTACTS || 3.0 * n > LOOSE_NU * (double)delassus_n_dof(p->W)) return false;
+  const double coupling = delassus_coupling(p->W);
+  return coupling <= LOOSE_COUPLING * n && delassus_work(p->W) <= CHEAP * 9.0 * coupling * n;
+}
+
+/* What costs no factor: the gradient where that suits, then sweeps. A limit on iterations is one on these, and nothing follows. */
+static PetscErrorCode by_first_order(const friction_problem *p, const friction_options *o, double end, outlook *k, double *r, double *u,
+                                     friction_result *out, bool *loose, bool *is_over)
+{
+  const friction_judge judge = o->max_iterations > 0 ? NULL : is_hopeless;
+  friction_options     own   = *o;
+  friction_result      part  = {0};
+  PetscFunctionBegin;
+  *loose = is_loose(p);
+  if (*loose) {
+    out->method   = friction_solvers[FRICTION_METHOD_GRADIENT].name;
+    k->first_look = FIRST_GRADIENT_LOOK, k->late_look = LATE_GRADIENT_LOOK, k->enough = o->enough, k->n_looks = 0;
+    PetscCall(gradient_run(p, o, judge, k, r, u, out));
+    *is_over = !judge || !goes_on(out->verdict) || friction_error(p, o->error, r, u) <= o->enough;
+    if (*is_over) PetscFunctionReturn(PETSC_SUCCESS);
+    own.time_limit = time_left(end);
+  }
+  out->method   = trails[*loose][0];
+  k->first_look = FIRST_LOOK, k->late_look = LATE_LOOK, k->enough = 0.0, k->n_looks = 0;
+  PetscCall(splitting_run(p, &own, judge, k, r, u, &part));
+  out->iterations += part.iterations, out->verdict = part.verdict;
+  *is_over = !judge || !goes_on(out->verdict);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,15 +187,16 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   outlook      k   = {.tolerance = o->tolerance,
                       .worth     = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
   newton_run   run;
+  bool         loose, is_over;
   PetscFunctionBegin;
-  out->method = trail[0];
+  out->method = trails[0][0];
   delassus_apply(p->W, r, u);
   for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
   if (friction_error(p, o->error, r, u) <= o->tolerance) PetscFunctionReturn(PETSC_SUCCESS); /* before anything is set up */
-  PetscCall(splitting_run(p, o, sweeps_are_hopeless, &k, r, u, out));
-  if (!goes_on(out->verdict) || o->max_iterations > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(by_first_order(p, o, end, &k, r, u, out, &loose, &is_over));
+  if (is_over) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_run_create(p, o, end, out, &run));
-  PetscErrorCode code = by_newton(&run, r);
+  PetscErrorCode code = by_newton(&run, trails[loose], r);
   if (!code) newton_work_take_best(run.work, p, o, r, u);
   out->verdict = run.work->best_error <= o->tolerance ? FRICTION_OK : run.verdict == FRICTION_OK ? FRICTION_STALLED : run.verdict;
   newton_run_destroy(&run);

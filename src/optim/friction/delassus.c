@@ -232,9 +232,17 @@ PetscErrorCode delassus_blocks(delassus *w, const int64_t **start, const int32_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of a product through the blocks, infinite without them, and through the factor. */
+static inline double blocks_work(const delassus *w) { return w->start ? 9.0 * (double)w->start[w->n] : INFINITY; }
+static inline double system_work(const delassus *w)
+{
+  return delassus_is_system(w) ? 2.0 * (double)w->H.start[w->H.n_rows] + w->solve_work : INFINITY;
+}
+
+double delassus_work(const delassus *w) { return w->n > 0 ? fmin(blocks_work(w), system_work(w)) : 0.0; }
+
 void delassus_apply(const delassus *w, const double *r, double *u)
 {
-  if (!delassus_is_system(w)) apply_blocks(w, r, u);
-  else if (w->start && 9.0 * (double)w->start[w->n] < 2.0 * (double)w->H.start[w->H.n_rows] + w->solve_work) apply_blocks(w, r, u);
-  else delassus_system_apply(w, r, u);
+  if (blocks_work(w) < system_work(w)) apply_blocks(w, r, u);
+  else if (delassus_is_system(w)) delassus_system_apply(w, r, u);
 }

@@ -23,6 +23,8 @@ int64_t        delassus_n_contacts(const delassus *w);
 int64_t        delassus_n_dof(const delassus *w); /* 0: unknown */
 /* Mean number of contacts that a contact shares a body with, itself included: blocks of W per row, at most (nothing is assembled). */
 double delassus_coupling(const delassus *w);
+/* Multiplications of a product with W, about. */
+double delassus_work(const delassus *w);
 /* u = W r. No aliasing. Systems go through H^T, M^-1, H, or through the blocks once they are there and cheaper. */
 void          delassus_apply(const delassus *w, const double *r, double *u);
 const double *delassus_diagonal(const delassus *w); /* [n_contacts][9] W_aa */

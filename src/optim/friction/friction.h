@@ -84,6 +84,8 @@ void friction_errors(const friction_problem *p, const double *r, const double *u
 /* The one of these that `kind` names. */
 double friction_error(const friction_problem *p, int kind, const double *r, const double *u);
 
+/* For those who combine methods: asked after every look at the error, it may end a method with FRICTION_STALLED; r is the best seen. */
+typedef bool (*friction_judge)(void *ctx, int64_t iterations, double error);
 /* A solver: brings r to o->tolerance if it can, leaves u = W r + q, and says verdict, iterations, inner_iterations and linear_solves;
  * friction_solve does the rest. */
 typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
@@ -101,7 +103,7 @@ typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, con
   X(GRADIENT, "gradient", friction_solve_gradient,                                                                                    \
     "accelerated projected gradient: products with W alone, nothing is assembled or factored")                                         \
   X(AUTOMATIC, "automatic", friction_solve_automatic,                                                                                \
-    "sweeps of splitting while they promise to end soon, then newton_prox, then interior_point, then all of them in turn")
+    "sweeps of splitting (gradient first where many bodies hold each other loosely) while they promise to end soon, then newton_prox, then interior_point, then all of them in turn")
 enum {
 #define X(symbol, name, solve, help) FRICTION_METHOD_##symbol,
   FRICTION_SOLVER_TABLE(X)

@@ -39,6 +39,8 @@ typedef struct {
   double *r, *u, *y, *uy, *next, *unext; /* [3n]; u's without q */
   double *best;                         /* [3n] */
   double  best_error, L, t;             /* t of Nesterov's sequence */
+  friction_judge is_hopeless;           /* may be NULL */
+  void          *ctx;
 } gradient;
 
 static void gradient_free(gradient *g)
@@ -156,6 +158,7 @@ static void run(gradient *g, double *u, friction_result *out)
       else if (!isfinite(e)) out->verdict = FRICTION_NOT_FINITE;
       else if (timer_now() > end) out->verdict = FRICTION_TIME;
       else if (stop_is_urgent()) out->verdict = FRICTION_STOPPED;
+      else if (g->is_hopeless && g->is_hopeless(g->ctx, out->iterations, e)) out->verdict = FRICTION_STALLED;
       else if (out->iterations < most) goto go_on;
       return;
     }
@@ -171,10 +174,10 @@ go_on:
   }
 }
 
-PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u,
-                                       friction_result *out)
+PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_judge is_hopeless, void *ctx, double *r,
+                            double *u, friction_result *out)
 {
-  gradient g = {.p = p, .o = o, .own = o->gradient};
+  gradient g = {.p = p, .o = o, .own = o->gradient, .is_hopeless = is_hopeless, .ctx = ctx};
   PetscFunctionBegin;
   const PetscErrorCode code = gradient_create(&g, r);
   if (!code) {
@@ -185,5 +188,13 @@ PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction
   }
   gradient_free(&g);
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                       friction_result *out)
+{
+  PetscFunctionBegin;
+  PetscCall(gradient_run(p, o, NULL, NULL, r, u, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,7 @@
 /* Accelerated projected gradient, the keys of its options. */
 #ifndef SS_OPTIM_GRADIENT_H
 #define SS_OPTIM_GRADIENT_H
-#include "core/key_table.h"
+#include "optim/friction/friction.h"
 
 enum { GRADIENT_LIFT_EVERY, GRADIENT_LIFT_OUTER };
 
@@ -11,4 +11,8 @@ typedef struct friction_gradient_options {
   bool   is_accelerated;
 } friction_gradient_options;
 extern const key_table friction_gradient_table;
+
+/* As friction_solve_gradient, for those who combine methods; `is_hopeless` may be NULL. */
+PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_judge is_hopeless, void *ctx, double *r,
+                            double *u, friction_result *out);
 #endif

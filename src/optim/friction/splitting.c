@@ -43,7 +43,7 @@ typedef struct {
   sweeper                           s;
   double                            end, best_error;
   double                           *best; /* [n][3] */
-  splitting_judge                   is_hopeless; /* may be NULL */
+  friction_judge                    is_hopeless; /* may be NULL */
   void                             *ctx;
   /* acceleration */
   anderson past;
@@ -166,7 +166,7 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, splitting_judge is_hopeless, void *ctx,
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge is_hopeless, void *ctx,
                              double *r, double *u, friction_result *out)
 {
   solver v = {.p           = p,

@@ -18,9 +18,7 @@ typedef struct friction_splitting_options {
 } friction_splitting_options;
 extern const key_table friction_splitting_table;
 
-/* Splitting for those who combine methods: after every look at the error `is_hopeless` (may be NULL) is asked and may end the
- * sweeps with FRICTION_STALLED. Everything else as friction_solve_splitting, and r is the best seen. */
-typedef bool (*splitting_judge)(void *ctx, int64_t sweeps, double error);
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, splitting_judge is_hopeless, void *ctx,
+/* Splitting for those who combine methods: see friction_judge. Everything else as friction_solve_splitting. */
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge is_hopeless, void *ctx,
                              double *r, double *u, friction_result *out);
 #endif

@@ -177,7 +177,6 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     options.enough                 = l->scene->job->solver->friction_stall_tolerance;
     const bool is_last             = p->wanted <= l->scene->job->solver->friction->tolerance;
     if (!is_last && options.max_iterations == 0) options.max_iterations = SHORT;
-    if (!is_last && options.method == FRICTION_METHOD_AUTOMATIC) options.method = FRICTION_METHOD_SPLITTING;
     timer_begin(TIMER_FRICTION);
     PetscCall(friction_solve(&problem, &options, s->r, s->u, &answer));
     timer_end(TIMER_FRICTION);
