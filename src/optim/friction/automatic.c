@@ -33,9 +33,9 @@ static const double FEW_CONTACTS = 400.0;
 static const double AFTER_SWEEPS = 0.1;
 
 /* Loose: of this many contacts at least, no more over-constrained, and each meeting at most this share of the others. Wisps of
- * fibres with 2,700 to 8,000 contacts (nu 0.3 to 1) to a scaled error of 3e-5 from zero: 0.5 to 1.7 s by the gradient, 2.5 to 6 s
- * by sweeps and Newton, whose factors fill as those of meshes do and took 48 to 200 s in single steps (Zen 5, November 2026). Stacks
- * at tight tolerances are not its strength. */
+ * fibres with 2,700 to 8,000 contacts (nu 0.3 to 1) to a scaled error of 3e-5 from zero: 0.5 to 1.7 s by the gradient, 2.5 to
+ * 6 s by sweeps and Newton, whose factors fill as those of meshes do and took 48 to 200 s in single steps (Zen 5, November
+ * 2026). Stacks at tight tolerances are not its strength. */
 static const int64_t MANY_CONTACTS = 1000;
 static const double  LOOSE_NU = 1.5, LOOSE_COUPLING = 0.1;
 /* and a product with W costs at most this many sweeps. */
@@ -156,8 +156,8 @@ static bool is_loose(const friction_problem *p)
 }
 
 /* What costs no factor: the gradient where that suits, then sweeps. A limit on iterations is one on these, and nothing follows. */
-static PetscErrorCode by_first_order(const friction_problem *p, const friction_options *o, double end, outlook *k, double *r, double *u,
-                                     friction_result *out, bool *loose, bool *is_over)
+static PetscErrorCode by_first_order(const friction_problem *p, const friction_options *o, double end, outlook *k, double *r,
+                                     double *u, friction_result *out, bool *loose, bool *is_over)
 {
   const friction_judge judge = o->max_iterations > 0 ? NULL : is_hopeless;
   friction_options     own   = *o;
