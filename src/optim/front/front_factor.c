@@ -138,8 +138,8 @@ static void factor_front(const factoring *w, int64_t q)
   const int64_t     k = p->n_columns, r = p->n_rows;
   int32_t *const    map     = f->map[omp_get_thread_num()];
   double *const     columns = w->columns[q], *const update = w->update[q];
-  memset(columns, 0, (size_t)(k * (k + r)) * sizeof *columns);
-  if (r > 0) memset(update, 0, (size_t)(r * r) * sizeof *update);
+  for (int64_t j = 0; j < k; ++j) memset(columns + j * (k + r) + j, 0, (size_t)(k + r - j) * sizeof *columns);
+  for (int64_t j = 0; j < r; ++j) memset(update + j * r + j, 0, (size_t)(r - j) * sizeof *update);
   for (int64_t i = 0; i < r; ++i) map[t->row[p->row + i]] = (int32_t)(k + i);
   add_matrix(w, p, columns, map);
   if (w->terms) add_terms(w, q, columns, update, f->dense + omp_get_thread_num() * f->room);

@@ -163,6 +163,55 @@ static PetscErrorCode direction(sap_work *w, sap_ray *ray, double error, double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Is there a contact that is thought to push, stick or slide and does something else at the guess? */
+static bool is_news(const sap_work *w)
+{
+  const sap_terms *t = &w->p->terms;
+  for (int64_t a = 0; a < t->n_contacts; ++a) {
+    const double *const r = w->p->pushes + 3 * a, *const now = w->r + 3 * a;
+    if (r[0] > 0.0 && (!(now[0] > 0.0) || sap_law_slides(t->contact + a, r) != sap_law_slides(t->contact + a, now))) return true;
+  }
+  return false;
+}
+
+/* The law of every term, linearised where it is thought to be in w->u: r and G there, r carried on to w->u. */
+static void predict(sap_work *w)
+{
+  const sap_terms *t = &w->p->terms;
+  memcpy(w->trial, w->u, (size_t)(3 * w->s.J.n) * sizeof *w->u);
+  for (int64_t a = 0; a < t->n_contacts; ++a) {
+    const double *const r = w->p->pushes + 3 * a;
+    if (r[0] > 0.0) sap_law_velocity(t->contact + a, r, hypot(w->u[3 * a + 1], w->u[3 * a + 2]), w->trial + 3 * a);
+  }
+  sap_laws(t, w->trial, w->cost, w->r, w->G);
+  for (int64_t a = 0; a < t->n_contacts; ++a)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) w->r[3 * a + i] -= w->G[9 * a + 3 * i + j] * (w->u[3 * a + j] - w->trial[3 * a + j]);
+}
+
+/* What sticks moves so little that next to no guess of velocities shows it. One step of Newton's method with the laws linearised where
+ * they say what contacts are thought to push with, in place of where the guess is; taken if the cost is lower there. */
+static PetscErrorCode start(sap_work *w, sap_result *out)
+{
+  const int64_t n     = w->s.n;
+  const double  least = w->least;
+  sap_ray       ray;
+  double        slope;
+  bool          is_definite;
+  PetscFunctionBegin;
+  predict(w);
+  sap_system_impulse(&w->s, w->r, w->gradient);
+  for (int64_t i = 0; i < n; ++i) w->gradient[i] = w->product[i] - w->gradient[i];
+  PetscCall(direction(w, &ray, out->error, &slope, &out->inner, &is_definite));
+  ++out->iterations;
+  for (int64_t i = 0; i < n && is_definite; ++i) w->v[i] += w->dv[i];
+  out->error = evaluate_anew(w);
+  if (w->least < least || !is_definite) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t i = 0; i < n; ++i) w->v[i] -= w->dv[i];
+  out->error = evaluate_anew(w);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode minimise(sap_work *w, sap_result *out)
 {
   sap_ray ray = {.terms = &w->p->terms, .u = w->u, .du = w->du, .trial = w->trial, .r = w->trial_r, .G = w->G, .cost = w->cost};
@@ -170,7 +219,9 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
   int     n_idle = 0;
   bool    is_definite;
   PetscFunctionBegin;
-  out->error = best = evaluate_anew(w);
+  out->error = evaluate_anew(w);
+  if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && is_news(w)) PetscCall(start(w, out));
+  best = out->error;
   for (out->verdict = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
     if (out->error <= w->o->tolerance) {
       out->verdict = SAP_OK;

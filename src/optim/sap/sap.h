@@ -27,6 +27,9 @@ typedef struct {
   const front_terms *columns;
   /* For conjugate gradients: products with A; instead of both factors. */
   const sap_operator *operator;
+  /* [n_contacts][3] impulses that contacts are thought to push with, 0 where nothing is known; NULL: of none. They say what is
+   * likely to stick and to slide, for the first direction alone, and only where the law is the regularised one. */
+  const double       *pushes;
 } sap_problem;
 
 enum { SAP_SEARCH_EXACT, SAP_SEARCH_BACKTRACKING };

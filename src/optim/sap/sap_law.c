@@ -110,3 +110,16 @@ int sap_law_slides(const sap_contact *c, const double r[3])
 {
   return r[0] > 0.0 && hypot(r[1], r[2]) >= c->mu * r[0] * (1.0 - 64.0 * DBL_EPSILON);
 }
+
+void sap_law_velocity(const sap_contact *c, const double r[3], double speed, double u[3])
+{
+  const double size = hypot(r[1], r[2]), least = c->R_t * size;
+  u[0] = c->bias - c->R_n * r[0];
+  if (!sap_law_slides(c, r) || !(size > 0.0)) {
+    u[1] = -c->R_t * r[1], u[2] = -c->R_t * r[2];
+    return;
+  }
+  const double slides = fmax(speed, least * (1.0 + 1e-6));
+  u[0] += c->mu * (slides - least);
+  u[1] = -slides * r[1] / size, u[2] = -slides * r[2] / size;
+}

@@ -52,6 +52,8 @@ sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap
 /* l(u) [J]; r = -dl/du; G = d2l/du2 [9], symmetric, positive semidefinite, may be NULL. */
 double sap_law_regularised(const sap_contact *c, const double u[3], double r[3], double G[9]);
 double sap_law_lagged(const sap_contact *c, const double u[3], double r[3], double G[9]);
+/* u [3] at which the regularised law says r, on the cone or in it; what slides does so with `speed`, or what is least for that. */
+void sap_law_velocity(const sap_contact *c, const double r[3], double speed, double u[3]);
 /* Terms of the cost, three rows each: contacts first, then other constraints. */
 typedef struct {
   sap_model          model;

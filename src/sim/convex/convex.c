@@ -72,21 +72,22 @@ static void take_answer(const convex_options *o, const sap_result *answer, step_
 
 /* Impulses and velocities for the systems as linearised: v_free + A^-1 J^T r, from p->motion.v as a guess, which it becomes. Where
  * sliding is to be Coulomb's, what it makes up for by opening is known from the pass before: the fixed point of [Cadoux2009] on
- * mu |u_T|, convex in every pass, which ends where a pass finds nothing to do. */
-static PetscErrorCode solve_contact(convex_attempt *p, step_verdict *verdict, step_report *report)
+ * mu |u_T|, convex in every pass, which ends where a pass finds nothing to do. pushes: what the first is told, may be NULL. */
+static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, step_verdict *verdict, step_report *report)
 {
   const convex_options *o = options_of(p->c);
   convex_contacts      *c = &p->contacts;
   sap_result            answer;
   PetscFunctionBegin;
   const front_terms columns = sap_columns_view(&p->motion.columns);
-  const sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
+  sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
                                p->whole.terms, p->motion.front, &columns,
-                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL};
+                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL, pushes};
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &answer));
     take_answer(o, &answer, verdict, report);
+    problem.pushes = NULL;
     if (k == o->coulomb_passes || verdict->code != STEP_OK || (k > 1 && answer.iterations == 0)) break;
     convex_contacts_shift(c, p->c->frame.contacts.shift);
   }
@@ -203,7 +204,7 @@ static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_rep
   double        norm = INFINITY, before, best = INFINITY;
   int64_t       n_idle = 0;
   for (int64_t k = 1;; ++k) {
-    PetscCall(solve_contact(p, verdict, report));
+    PetscCall(solve_contact(p, k == 1 ? p->contacts.pushes : NULL, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     before = norm;
     if (k < most) PetscCall(look(p, &norm, verdict, report));

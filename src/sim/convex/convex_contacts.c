@@ -5,7 +5,7 @@
 
 void convex_contacts_destroy(convex_contacts *c)
 {
-  void *arrays[] = {&c->law, &c->known, &c->r, &c->u, &c->x, &c->scale};
+  void *arrays[] = {&c->law, &c->known, &c->pushes, &c->r, &c->u, &c->x, &c->scale};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   c->n = 0;
 }
@@ -56,6 +56,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   PetscErrorCode code = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
   for (int k = 0; k < 5 && !code; ++k)
     code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
+  if (!code) code = memory_alloc("impulses of the last step", 3 * c->n, sizeof *c->pushes, &c->pushes);
   if (!code) code = memory_alloc("scales of contacts", 9 * c->n, sizeof *c->scale, &c->scale);
   if (!code) code = memory_alloc("inverse masses", A->n_rows, sizeof *inverse, &inverse);
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
@@ -67,6 +68,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
     for (int64_t i = 0; i < A->n_rows; ++i) inverse[i] = 1.0 / inverse[i];
     contact_jacobian_velocity(rows, f->layout.v0, u0);
     contact_jacobian_velocity(rows, u->is_all ? still : u->known, c->known);
+    step_impulses_guess(&f->record.known, rows, step_contacts_spots(&f->contacts), f->layout.dt, c->pushes);
     make_laws(o, f, J, inverse, u0, c);
   }
   memory_free(&inverse), memory_free(&u0), memory_free(&still);

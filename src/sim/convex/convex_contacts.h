@@ -9,6 +9,7 @@ typedef struct {
   int64_t      n;
   sap_contact *law;       /* [n] */
   double      *known;     /* [n][3] velocities at the unknowns' known part */
+  double      *pushes;    /* [n][3] what contacts pushed with in the last step, in this one's frames and for its length; 0: not known */
   double      *r, *u, *x; /* [n][3] see step_outcome; as known, with room for constraints behind them */
   double      *scale;     /* [n][9] */
 } convex_contacts;
