@@ -652,7 +652,7 @@ static void fronts_change_nothing(void **state)
   assert_no_leak();
 }
 
-/* Told what contacts pushed with a moment ago, the solver needs less than half the iterations; told nonsense it comes to the same. */
+/* Told what contacts pushed with a moment ago, the solver needs less than half the iterations; told nonsense it ends the same. */
 static void what_pushed_before_is_a_start(void **state)
 {
   int64_t iterations[2] = {0};
