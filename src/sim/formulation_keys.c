@@ -25,6 +25,7 @@ static const struct {
   {OF(hybrid), "solver.linear", "its linear systems are definite: take solver.hybrid.linear"},
   {OF(monolith), "solver.linear", "solvers of the grid are chosen in solver.flow: leave it out"},
   {OF(monolith), "solver.newton.tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
+  {ROWS | OF(hybrid), "solver.newton.norm", "its tolerance is one of accelerations: leave it out"},
   {OF(monolith), "solver.newton.stall_tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
   {OF(monolith), "solver.newton.max_iterations", "how often pressure and friction are solved for is solver.flow.max_outer: leave it out"},
   {OF(monolith), "mpm", "granular and liquid bodies are of kind mac, their grid is mac: leave it out"},

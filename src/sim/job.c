@@ -78,7 +78,12 @@ static const key_table contact_table = {.name = "contact", .help = "How bodies t
 
 /* --- solver -------------------------------------------------------------------------------------------------------- */
 
+static const char *const newton_norms[] = {[JOB_NORM_ACCELERATION] = "acceleration", [JOB_NORM_IMPULSE] = "impulse", NULL};
+const char *job_norm_unit(const job_newton *newton) { return newton->norm == JOB_NORM_IMPULSE ? "N s" : "in units of acceleration_scale"; }
 static const key_spec newton_keys[] = {
+  {.name = "norm", .type = KEY_ENUM, .offset = offsetof(job_newton, norm), .choices = newton_norms, .fallback = "acceleration",
+   .help = "what the tolerances measure. acceleration: as they say; impulse, formulation penalty: as published, the Euclidean norm of what is left of all equations of momentum [N s] (rotation: N m s), "
+           "which says the less of each the more there are"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1e6, .is_open = true,
    .help = "rms acceleration error of a body in units of acceleration_scale, at which a step counts as solved"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, stall_tolerance), .fallback = "0.1", .min = 0, .max = INFINITY,

@@ -35,10 +35,13 @@ typedef struct {
   key_list pairs;
 } job_contact;
 
+enum { JOB_NORM_ACCELERATION, JOB_NORM_IMPULSE };
 typedef struct {
+  int     norm;
   double  tolerance, stall_tolerance, acceleration_scale;
   int64_t max_iterations;
 } job_newton;
+const char *job_norm_unit(const job_newton *newton); /* of its tolerance */
 enum { JOB_PRECONDITIONER_AUTO, JOB_PRECONDITIONER_BLOCK_DIAGONAL, JOB_PRECONDITIONER_METIS_SCHWARZ, JOB_PRECONDITIONER_NONE };
 enum { JOB_REFRESH_STEP, JOB_REFRESH_NEWTON };
 enum { JOB_PRECISION_DOUBLE, JOB_PRECISION_SINGLE };

@@ -209,8 +209,10 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(SNESCreate(p->system.layout.scene->comm, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
-  PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
-  PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
+  if (o->newton->norm == JOB_NORM_ACCELERATION) { /* else the equations stay as they are, and so does the function that searches lower */
+    PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
+    PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
+  }
   PetscCall(SNESStabilizedSetSolveMatrix(p->snes, p->H_single));
   PetscCall(SNESStabilizedSetForcing(p->snes, o->linear->tolerance));
   PetscCall(SNESSetTolerances(p->snes, o->newton->tolerance, 0.0, 0.0, (PetscInt)o->newton->max_iterations, PETSC_MAX_INT));

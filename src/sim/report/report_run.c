@@ -141,8 +141,8 @@ static PetscErrorCode collect_warnings(run_page *p)
     PetscCall(html_put(&p->warnings, "<li>%lld steps were taken in smaller parts after %lld failed attempts, the first at t = %.4g s</li>\n", (long long)h->n_retried,
                        (long long)h->n_retries, h->first_retry));
   if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->most_left > p->job->solver->newton->tolerance)
-    PetscCall(html_put(&p->warnings, "<li>Steps were taken with more left of their equations than solver.newton.tolerance, %.3g: up to %.3g in units of acceleration_scale</li>\n",
-                       p->job->solver->newton->tolerance, h->most_left));
+    PetscCall(html_put(&p->warnings, "<li>Steps were taken with more left of their equations than solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
+                       p->job->solver->newton->tolerance, h->most_left, job_norm_unit(p->job->solver->newton)));
   if (h->n_fallbacks > 0) PetscCall(html_put(&p->warnings, "<li>Newton's method fell back to the gradient %lld times</li>\n", (long long)h->n_fallbacks));
   if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv holds numbers that are not finite</li>\n"));
   if (p->result && p->result->starts > 1) PetscCall(html_put(&p->warnings, "<li>It was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));

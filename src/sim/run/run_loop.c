@@ -107,9 +107,9 @@ static void count_step(run *r, step_report *report)
 static void tell_unsolved(const run *r, const step_report *report)
 {
   log_progress_end();
-  log_warn("step %lld, at t = %g s, was taken with more left of its equations than solver.newton.tolerance, %g: %.3g in units of "
-           "acceleration_scale; history.csv has it in the column residual, of every step",
-           (long long)*r->state.step, run_time(r), r->job->solver->newton->tolerance, report->residual);
+  log_warn("step %lld, at t = %g s, was taken with more left of its equations than solver.newton.tolerance, %g: %.3g %s; "
+           "history.csv has it in the column residual, of every step",
+           (long long)*r->state.step, run_time(r), r->job->solver->newton->tolerance, report->residual, job_norm_unit(r->job->solver->newton));
 }
 
 /* How it ended, and why, in one line. */

@@ -1,0 +1,85 @@
+/* solver.newton.norm: of one body that does not turn both norms are the same but for a factor, its weight in a step; and so is all that follows. */
+#include "formulation_fixture.h"
+#include <stdio.h>
+
+enum { STEPS = 60 };
+static const double RADIUS = 0.05, STEP = 2.0e-3, G = 9.81;
+
+/* A ball that falls on a floor and bounces: its points touch one after the other, so that steps take several iterations. */
+static void open_ball(const char *norm, double tolerance, world *w)
+{
+  char text[2048];
+  snprintf(text, sizeof text,
+           "stickslip: 1\nname: ball\ngravity: [0, 0, -%g]\ntime: {end: 1, step: %g}\n"
+           "materials: {steel: {model: rigid, density: 2000}}\n"
+           "bodies:\n"
+           "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}\n"
+           "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.055], radius: %g}}, surface_spacing: 0.01}\n"
+           "contact: {friction: 0, stiffness: 2.0e3, restitution: 0.5}\n"
+           "solver: {newton: {norm: %s, tolerance: %.17g}}\n",
+           G, STEP, RADIUS, norm, tolerance);
+  open_world(text, w);
+}
+
+static void test_impulse_is_acceleration_of_one_body(void **state)
+{
+  const double tolerance = 1e-3;
+  int          n_more = 0, n_left = 0;
+  world        a, b;
+  (void)state;
+  open_ball("acceleration", tolerance, &a);
+  const double weight = totals(&a).mass * G * STEP; /* N s */
+  open_ball("impulse", tolerance * weight, &b);
+  for (int i = 0; i < STEPS; ++i) {
+    step(&a);
+    step(&b);
+    assert_int_equal(a.report.newton_iterations, b.report.newton_iterations);
+    assert_close(energy(&b), energy(&a), 1e-10 * energy(&a));
+    assert_close(b.report.residual, weight * a.report.residual, 1e-12 * weight);
+    assert_true(b.report.residual <= tolerance * weight);
+    n_more += a.report.newton_iterations > 1;
+    n_left += a.report.residual > 1e-6;
+  }
+  assert_true(n_more > 0); /* the tolerance decided something */
+  assert_true(n_left > 0); /* and residuals were not all rounding */
+  close_world(&a);
+  close_world(&b);
+  assert_no_leak();
+}
+
+/* A step counts as solved after its first iteration once the tolerance is the whole weight of what falls, in this norm's unit. */
+static void test_impulse_tolerance_is_in_newton_seconds(void **state)
+{
+  world w;
+  (void)state;
+  open_ball("impulse", 1.0, &w);
+  assert_true(totals(&w).mass * G * STEP < 1.0);
+  for (int i = 0; i < STEPS; ++i) {
+    step(&w);
+    assert_int_equal(w.report.newton_iterations, 1);
+    assert_false(w.report.is_unsolved);
+  }
+  close_world(&w);
+  assert_no_leak();
+}
+
+static void test_other_formulations_refuse_it(void **state)
+{
+  static const char text[] = "stickslip: 1\nname: ball\nformulation: exact\ntime: {end: 1, step: 1e-3}\n"
+                             "materials: {steel: {model: rigid, density: 2000}}\n"
+                             "bodies: {ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}}\n"
+                             "solver: {newton: {norm: impulse}}\n";
+  diagnostics *d = NULL;
+  job         *j = NULL;
+  (void)state;
+  assert_ok(diagnostics_create(&d));
+  assert_ok(job_read_text("job", text, 0, NULL, d, &j));
+  assert_int_equal(diagnostics_count(d), 1);
+  assert_non_null(strstr(diagnostics_text(d, 0), "solver.newton.norm"));
+  job_destroy(&j);
+  diagnostics_destroy(&d);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_impulse_is_acceleration_of_one_body), cmocka_unit_test(test_impulse_tolerance_is_in_newton_seconds),
+          cmocka_unit_test(test_other_formulations_refuse_it))
