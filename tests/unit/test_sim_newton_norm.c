@@ -1,4 +1,5 @@
-/* solver.newton.norm: of one body that does not turn both norms are the same but for a factor, its weight in a step; and so is all that follows. */
+/* solver.newton.norm: of one body that does not turn both norms are the same but for a factor, its weight in a step; so is all that
+ * follows. */
 #include "formulation_fixture.h"
 #include <stdio.h>
 
@@ -81,5 +82,6 @@ static void test_other_formulations_refuse_it(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_impulse_is_acceleration_of_one_body), cmocka_unit_test(test_impulse_tolerance_is_in_newton_seconds),
+TEST_MAIN(cmocka_unit_test(test_impulse_is_acceleration_of_one_body),
+          cmocka_unit_test(test_impulse_tolerance_is_in_newton_seconds),
           cmocka_unit_test(test_other_formulations_refuse_it))
