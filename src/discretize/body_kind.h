@@ -27,6 +27,7 @@ typedef struct {
   const document_node      *job; /* its root, for complaints that are nobody's in particular */
   double                    gravity[3], time_step;
   bool                      keeps_origins; /* something wants to know where every particle was when the run began */
+  bool                      has_light_nodes; /* the formulation wants light nodes of sand to follow others, see mpm_light.h */
   const struct mac_options *mac_options;   /* `mac:` of the job; NULL: not given */
   struct mac_world         *mac;           /* owned by the kind; NULL: there is no body of kind mac */
   const struct mpm_options *mpm_options;   /* `mpm:` of the job */

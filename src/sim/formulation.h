@@ -55,6 +55,7 @@ typedef struct formulation formulation;
 typedef struct {
   const char *name; /* value of `formulation:` in a job */
   bool        is_rigid; /* contacts are rows that a law is put on, no springs on bodies: a stiffness need not be given */
+  bool        has_light_nodes; /* light grid nodes of sand follow others unless the job says otherwise */
   bool        meets_on_grid; /* bodies that share a grid meet level sets there, not with points */
   const char *outer, *inner; /* what its iterations are called: those of newton_iterations, those of linear_iterations or friction */
   const char *remedy;        /* what may help a step that fails at any size: "a softer contact.stiffness" */

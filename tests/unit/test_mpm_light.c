@@ -1,4 +1,4 @@
-/* Light nodes: who follows whom, that linear velocities survive it, and that threads change nothing. */
+/* Light nodes: who follows whom, that linear velocities survive it, that what moves is left alone, and that threads change nothing. */
 #include "mpm_fixture.h"
 #include "discretize/mpm/mpm_light.h"
 
@@ -20,7 +20,7 @@ static int setup(void **state)
 static mpm_domain *cloud(int c, double share)
 {
   mpm_domain *d = fixture_cloud(&stuff, 2, N, 0.1, kernels[c], apic, no_gravity);
-  mpm_domain_set_light_share(d, share);
+  mpm_domain_set_light_nodes(d, share, INFINITY);
   fixture_begin(&d->base, 0.0, 1e-3);
   return d;
 }
@@ -110,7 +110,7 @@ static void mirrors_are_obeyed(void **state)
     assert_ok(mpm_domain_add_wall(d, 0, -1, 0.1 * floor(low[0] / 0.1), MPM_WALL_SLIP));
     assert_ok(mpm_domain_add_wall(d, 1, 1, 0.1 * ceil(high[1] / 0.1), MPM_WALL_SLIP));
     assert_ok(mpm_domain_add_wall(d, 2, -1, 0.1 * floor(low[2] / 0.1), MPM_WALL_STICK));
-    mpm_domain_set_light_share(d, SHARE);
+    mpm_domain_set_light_nodes(d, SHARE, INFINITY);
     fixture_begin(&d->base, 0.0, 1e-3);
     const int64_t n = d->base.ops->followers(&d->base, &f);
     assert_in_range(n, d->grid->n_dofs / 20, 2 * d->grid->n_dofs);
@@ -141,7 +141,7 @@ static int64_t light_in_bar(bool is_half)
   assert_ok(mpm_domain_create(h, MPM_QUADRATIC, apic, no_gravity, &d));
   assert_ok(mpm_domain_add_body(d, "bar", &stuff, &seed, &index));
   if (is_half) assert_ok(mpm_domain_add_wall(d, 0, -1, 0.0, MPM_WALL_SLIP));
-  mpm_domain_set_light_share(d, 0.6); /* more than the half that lies before the mirror */
+  mpm_domain_set_light_nodes(d, 0.6, INFINITY); /* more than the half that lies before the mirror */
   fixture_begin(&d->base, 0.0, 1e-3);
   const int64_t n = d->base.ops->followers(&d->base, &f);
   for (int64_t k = 0; k < n; ++k) {
@@ -172,6 +172,44 @@ static void nobody_follows_unless_asked(void **state)
   assert_no_leak();
 }
 
+/* With a limit those follow, of those that do without, who are slow and have slow leaders; and the same ones lead them. */
+static void what_moves_is_left_alone(void **state)
+{
+  (void)state;
+  const double gravity[3] = {0, 6.0, -8.0}, h = 0.1, dt = 2e-2, rest = 0.8 * sqrt(10.0 * h), own = rest + 2.0 * 10.0 * dt;
+  for (int c = 0; c < 2; ++c) {
+    const body_follower *all, *f;
+    mpm_domain          *d       = fixture_cloud(&stuff, 2, N, h, kernels[c], apic, gravity);
+    int64_t              m = 0, count[3] = {0, 0, 0}; /* who follow, are too fast themselves, have leaders that are */
+    mpm_domain_set_light_nodes(d, SHARE, INFINITY);
+    fixture_begin(&d->base, 0.0, dt);
+    const int64_t n = d->base.ops->followers(&d->base, &all);
+    body_follower *before;
+    assert_ok(memory_alloc("followers", n, sizeof *before, &before));
+    memcpy(before, all, (size_t)n * sizeof *all);
+    mpm_domain_set_light_nodes(d, SHARE, 0.8);
+    fixture_begin(&d->base, 0.0, dt);
+    const int64_t n_left = d->base.ops->followers(&d->base, &f);
+    const double *v      = d->grid->velocity;
+    for (int64_t k = 0, next; k < n; k = next) {
+      bool leads = true;
+      for (next = k; next < n && before[next].block == before[k].block; ++next) leads &= v3_norm(v + 3 * before[next].leader) < rest;
+      const bool follows = v3_norm(v + 3 * before[k].block) < own;
+      ++count[!leads ? 2 : !follows];
+      if (!leads || !follows) continue;
+      assert_true(m + next - k <= n_left);
+      assert_memory_equal(f + m, before + k, (size_t)(next - k) * sizeof *f);
+      m += next - k;
+    }
+    assert_int_equal(m, n_left);
+    print_message("%d follow, %d too fast, %d led too fast\n", (int)count[0], (int)count[1], (int)count[2]);
+    assert_true(count[0] > 5 && count[1] > 5 && count[2] > 5);
+    memory_free(&before);
+    mpm_domain_destroy(&d);
+    assert_no_leak();
+  }
+}
+
 static void threads_change_nothing(void **state)
 {
   (void)state;
@@ -194,6 +232,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_light_follow_the_heavy), cmocka_unit_test(linear_velocities_survive),
                                      cmocka_unit_test(mirrors_are_obeyed), cmocka_unit_test(half_a_bar_is_as_light_as_the_whole),
-                                     cmocka_unit_test(nobody_follows_unless_asked), cmocka_unit_test(threads_change_nothing)};
+                                     cmocka_unit_test(nobody_follows_unless_asked), cmocka_unit_test(what_moves_is_left_alone),
+                                     cmocka_unit_test(threads_change_nothing)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -127,6 +127,7 @@ static const bad_job bad[] = {
   {14, "mpm: {kernel: linear}", "14:15", "quadratic or cubic"},
   {14, "mpm: {flip: 1.5}", "14:13", "1"},
   {14, "mpm: {light_nodes: 1.5}", "14:20", "1"},
+  {14, "mpm: {rest_speed: -0.1}", "14:19", "0"},
   {14, "mpm: {walls: [{axis: w, side: lower, at: 0}]}", "14:22", "x, y or z"},
   {15, "solver: {newton: {tolerance: 0}}", "15:30", "> 0"},
   {15, "solver: {linear: {method: cg}}", "15:27", "gmres"},

@@ -107,9 +107,34 @@ static void test_slope_walls(void **state)
 static void test_slope_light(void **state)
 {
   (void)state;
-  check_slopes(SAND, "mpm: {light_nodes: 0.3}", true);
-  check_slopes("fixed_corotated", "mpm: {light_nodes: 0.3}", false);
-  check_slopes(SAND, "mpm: {light_nodes: 0.3, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
+  check_slopes(SAND, "mpm: {light_nodes: 0.3, rest_speed: 1e9}", true);
+  check_slopes("fixed_corotated", "mpm: {light_nodes: 0.3, rest_speed: 1e9}", false);
+  check_slopes(SAND, "mpm: {light_nodes: 0.3, rest_speed: 1e9, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
+}
+
+/* Sand at rest has followers without being asked, what else there is and preconditioners that cannot take them have none. */
+static void test_light_by_default(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *model, *extra;
+    bool        has_any;
+  } row[] = {{SAND, "", true},
+             {SAND, "mpm: {light_nodes: 0}", false},
+             {SAND, "mpm: {rest_speed: 0}", false},
+             {SAND, "solver: {linear: {preconditioner: metis_schwarz}}", false},
+             {"fixed_corotated", "", false},
+             {"fixed_corotated", "mpm: {light_nodes: 0.1}", true}};
+  for (int i = 0; i < (int)(sizeof row / sizeof *row); ++i) {
+    char  text[4096];
+    world w;
+    write_job(row[i].model, row[i].extra, text, sizeof text);
+    read_world(text, &w);
+    begin(&w, 0.0);
+    if ((w.p.layout.led.n > 0) != row[i].has_any) fail_msg("%s, %s: %d entries", row[i].model, row[i].extra, (int)w.p.layout.led.n);
+    close_world(&w);
+    assert_no_leak();
+  }
 }
 
 static void test_adjoint(void **state)
@@ -235,6 +260,6 @@ static void test_default_preconditioner(void **state)
   assert_int_equal(iterations(sand_bed, "auto", "newton"), iterations(sand_bed, "block_diagonal", "newton"));
 }
 
-TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light),
+TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light), cmocka_unit_test(test_light_by_default),
           cmocka_unit_test(test_adjoint), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
           cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations), cmocka_unit_test(test_default_preconditioner))

@@ -354,6 +354,7 @@ const material_law material_law_drucker_prager = {.name           = "drucker_pra
                                                   .state_help     = {"q: accumulated plastic strain, drives the friction angle",
                                                                      "v_c: logarithm of the volume gained while grains are apart"},
                                                   .state_initial  = {0.0, 0.0},
+                                                  .is_granular    = true,
                                                   .prepare        = prepare,
                                                   .stress         = stress,
                                                   .energy         = energy,

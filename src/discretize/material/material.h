@@ -58,6 +58,7 @@ typedef struct material_law {
   const struct material_law *(*choose)(const void *parameters);
   const material_step       *step; /* instead of stress and plastic_return; or NULL */
   bool                       is_liquid; /* remembers no shape */
+  bool                       is_granular; /* loose grains: no tension, and friction that weight alone may overcome */
   /* Principal stress p at trial stretches sigma with the history frozen and, where dp != NULL, the spectral tangent:
    * dp[3*r + c] = dp_r/dsigma_c, and for the pair (r, c) without k
    *   a[k] = (p_r - p_c)/(sigma_r - sigma_c),   b[k] = (p_r + p_c)/(sigma_r + sigma_c) ,

@@ -40,7 +40,6 @@ static PetscErrorCode ensure_domain(const body_request *r, body_world *world, di
   PetscCall(memory_alloc("mpm world", 1, sizeof *world->mpm, &world->mpm));
   mpm_domain **domain = &world->mpm->domain;
   PetscCall(mpm_domain_create(spacing, o->kernel == 0 ? MPM_QUADRATIC : MPM_CUBIC, transfer, world->gravity, domain));
-  mpm_domain_set_light_share(*domain, o->light_nodes);
   mpm_domain_set_affine_gradient(*domain, o->gradient == 1);
   for (int i = 0; i < o->walls.n; ++i) {
     const mpm_wall_spec *w = o->walls.item[i].value;
@@ -61,6 +60,16 @@ static void body_force(void *context, double t, int64_t n, const double *const x
   }
 }
 
+/* Light nodes that follow others, unless the job says otherwise: for sand, where the formulation takes them. */
+static void set_light_nodes(const body_world *world)
+{
+  const mpm_options *o       = world->mpm_options;
+  mpm_domain        *d       = world->mpm->domain;
+  bool               is_sand = false;
+  for (int i = 0; i < d->bodies.n; ++i) is_sand |= d->bodies.materials[i]->law->is_granular;
+  mpm_domain_set_light_nodes(d, !isnan(o->light_nodes) ? o->light_nodes : is_sand && world->has_light_nodes ? 0.1 : 0.0, o->rest_speed);
+}
+
 /* The origins of particles are kept only where something asks for them. */
 static PetscErrorCode mpm_finish(body_world *world, diagnostics *d)
 {
@@ -68,6 +77,7 @@ static PetscErrorCode mpm_finish(body_world *world, diagnostics *d)
   mpm_world      *w         = world->mpm;
   const key_list *texts     = &world->mpm_options->body_force;
   const bool      has_force = texts->n > 0;
+  if (w) set_light_nodes(world);
   if (!has_force && !world->keeps_origins) PetscFunctionReturn(PETSC_SUCCESS);
   const document_node *mpm = document_find(world->job, "mpm"), *node = mpm ? document_find(mpm, "body_force") : NULL;
   if (!node) node = world->job;

@@ -83,7 +83,7 @@ PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void mpm_domain_set_light_share(mpm_domain *d, double share) { d->light_share = share; }
+void mpm_domain_set_light_nodes(mpm_domain *d, double share, double rest_speed) { d->light_share = share, d->rest_speed = rest_speed; }
 
 void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine) { d->grid->gradient = is_affine ? KERNEL_AFFINE : KERNEL_GRADIENT; }
 

@@ -31,8 +31,9 @@ PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_se
 bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
-/* Nodes lighter than this share of their heaviest neighbour follow it from the next step on (mpm_light.h); 0: none. Not with walls. */
-void mpm_domain_set_light_share(mpm_domain *d, double share);
+/* From the next step on nodes lighter than this share of their heaviest neighbour follow others (mpm_light.h) that are slower than
+ * rest_speed sqrt(g h), with g of gravity, and are themselves slower than that plus 2 g dt; INFINITY: at any speed. share 0: none. */
+void mpm_domain_set_light_nodes(mpm_domain *d, double share, double rest_speed);
 /* Forces and deformation by the gradient of the affine transfer, exact for affine fields as that of the splines is, but not the derivative
  * of anything (convex-mpm-rigid.md, section 6.3); or by that of the splines, as at first. */
 void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine);

@@ -15,7 +15,7 @@ struct mpm_domain {
   double         (*acceleration)[3];
   material_marks  *marks; /* [n_bodies] of the last step */
   mpm_walls        walls;
-  double           light_share; /* see mpm_light.h */
+  double           light_share, rest_speed; /* of sqrt(g h), see mpm_light.h */
   mpm_body_force   body_force;
   void            *body_force_context;
   /* Of the current step. */

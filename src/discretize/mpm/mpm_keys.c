@@ -28,9 +28,13 @@ static const key_spec mpm_keys[] = {
   {.name = "gradient", .type = KEY_ENUM, .offset = offsetof(mpm_options, gradient), .choices = gradients, .fallback = "spline",
    .help = "how velocities deform particles, and stress pushes nodes: by the gradients of the splines, or by those of the affine transfer "
            "(as MLS-MPM has it), which see less of what varies within a cell"},
-  {.name = "light_nodes", .type = KEY_REAL, .offset = offsetof(mpm_options, light_nodes), .fallback = "0", .min = 0, .max = 1,
-   .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation); 0.1 "
-           "lets heaps flatter than their angle of repose come to rest; 0: every node moves by itself; not with metis_schwarz"},
+  {.name = "light_nodes", .type = KEY_REAL, .offset = offsetof(mpm_options, light_nodes), .is_optional = true, .min = 0, .max = 1,
+   .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation) where those "
+           "are at rest, which lets heaps come to rest; 0: every node moves by itself; not given: 0.1 where there is sand and formulation: penalty "
+           "without metis_schwarz, which cannot take it, else 0"},
+  {.name = "rest_speed", .type = KEY_REAL, .offset = offsetof(mpm_options, rest_speed), .fallback = "0.02", .min = 0, .max = INFINITY,
+   .help = "light_nodes: slower than this times sqrt(g spacing), g of gravity, grid nodes count as being at rest; 1e9: light ones always follow, "
+           "which holds back thin fronts"},
   {.name = "walls", .type = KEY_LIST, .offset = offsetof(mpm_options, walls), .table = &wall_table, .is_optional = true,
    .help = "grid boundary conditions"},
   {.name = "body_force", .type = KEY_STRINGS, .offset = offsetof(mpm_options, body_force), .unit = "m/s^2", .is_optional = true,

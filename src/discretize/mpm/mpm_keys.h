@@ -15,7 +15,7 @@ extern const key_table mpm_body_table;
 /* `mpm:` of the job */
 typedef struct mpm_options {
   int      kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
-  double   flip, light_nodes;
+  double   flip, light_nodes, rest_speed; /* light_nodes NaN: as the materials and the formulation ask for */
   key_list walls, body_force; /* of mpm_wall_spec; of const char * */
 } mpm_options;
 typedef struct {

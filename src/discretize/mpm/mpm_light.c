@@ -1,4 +1,5 @@
 #include "discretize/mpm/mpm_light.h"
+#include "core/math3.h"
 #include "core/memory.h"
 
 /* What nodes are to each other, this step. */
@@ -69,7 +70,17 @@ static line best_line(const light_nodes *l, int64_t dof)
   return (line){-1, -1, 0};
 }
 
-PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, double share, int64_t *n, int64_t *capacity, body_follower **follower)
+static bool is_slow(const mpm_grid *g, int64_t dof, double speed) { return v3_norm(g->velocity + 3 * dof) < speed; }
+
+/* Nobody, if one of the best line is not slow. */
+static line slow_line(const light_nodes *l, int64_t dof, double speed)
+{
+  const line f       = best_line(l, dof);
+  const bool is_rest = f.near >= 0 && is_slow(l->grid, f.near, speed) && (f.far < 0 || is_slow(l->grid, f.far, speed));
+  return is_rest ? f : (line){-1, -1, 0};
+}
+
+PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const mpm_light_rule *rule, int64_t *n, int64_t *capacity, body_follower **follower)
 {
   const int64_t n_dofs = g->n_dofs;
   light_nodes   l      = {g, walls, NULL, NULL};
@@ -83,9 +94,9 @@ PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, double 
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n_dofs; ++i) l.weight[i] = weight_of(&l, i);
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t i = 0; i < n_dofs; ++i) l.light[i] = is_light(&l, share, i);
+  for (int64_t i = 0; i < n_dofs; ++i) l.light[i] = is_light(&l, rule->share, i);
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t i = 0; i < n_dofs; ++i) found[i] = l.light[i] ? best_line(&l, i) : (line){-1, -1, 0};
+  for (int64_t i = 0; i < n_dofs; ++i) found[i] = l.light[i] && is_slow(g, i, rule->speed) ? slow_line(&l, i, rule->lead_speed) : (line){-1, -1, 0};
   for (int64_t i = 0; i < n_dofs; ++i) {
     const line *f = &found[i];
     if (f->near < 0) continue;

@@ -43,6 +43,16 @@ static PetscErrorCode find_external(mpm_domain *d, double t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode find_followers(mpm_domain *d)
+{
+  const double   g    = v3_norm(d->gravity), rest = isinf(d->rest_speed) ? INFINITY : d->rest_speed * sqrt(g * d->grid->h);
+  mpm_light_rule rule = {d->light_share, rest, rest + 2.0 * g * d->dt};
+
+  PetscFunctionBeginUser;
+  PetscCall(mpm_light_find(d->grid, &d->walls, &rule, &d->n_followers, &d->followers_capacity, &d->follower));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
 {
   mpm_domain *d = domain_of(b);
@@ -60,7 +70,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   PetscCall(find_external(d, t + dt));
   PetscCall(mpm_walls_find(&d->walls, d->grid));
   if (d->walls.n_walls > 0) mpm_walls_fold_grid(&d->walls, d->grid);
-  if (d->light_share > 0.0) PetscCall(mpm_light_find(d->grid, &d->walls, d->light_share, &d->n_followers, &d->followers_capacity, &d->follower));
+  if (d->light_share > 0.0) PetscCall(find_followers(d));
   *n_blocks = b->n_blocks = d->grid->n_dofs;
   d->is_laid_out          = true;
   PetscFunctionReturn(PETSC_SUCCESS);

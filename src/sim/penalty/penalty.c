@@ -329,6 +329,7 @@ const formulation_ops penalty_formulation = {
   .name          = "penalty",
   .outer         = "Newton",
   .inner         = "GMRES",
+  .has_light_nodes = true,
   .remedy        = "a softer contact.stiffness",
   .size          = sizeof(penalty),
   .create        = penalty_create,

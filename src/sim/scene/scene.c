@@ -132,6 +132,8 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   s->world.mac_options = s->job->mac;
   v3_copy(s->world.gravity, s->gravity);
   s->world.time_step = s->job->time->step;
+  s->world.has_light_nodes = formulations[s->job->formulation]->has_light_nodes &&
+                             s->job->solver->linear->preconditioner != JOB_PRECONDITIONER_METIS_SCHWARZ;
   for (int i = 0; i < s->job->measure.n; ++i)
     s->world.keeps_origins |= ((const job_measure *)s->job->measure.item[i].value)->expected.n > 0;
   int capacity = list->n;
