@@ -1,6 +1,7 @@
 /* Multifrontal factors: solves, complements and products against the matrix itself, with terms of another kind beside it. */
 #include "core/random.h"
 #include "core/team.h"
+#include "optim/front/front_dense.h"
 #include "optim/front/front_dual.h"
 #include "test.h"
 #include <math.h>
@@ -297,5 +298,47 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
+/* Large fronts go in tiles: L L^T is what was given, and the rest what is taken from it, with the same bits on any number of
+ * threads; a pivot that is lost within a later tile is told of. */
+static void tiles_are_a_factor(void **state)
+{
+  enum { K = 300, R = 157, M = K + R };
+  double *first = NULL, *given, *columns, *update;
+  bool    is_definite;
+  (void)state;
+  assert_ok(memory_alloc("given", K * M, sizeof *given, &given));
+  for (int64_t j = 0; j < K; ++j)
+    for (int64_t i = j; i < M; ++i) given[j * M + i] = i == j ? 40.0 : any((uint64_t)i, (uint64_t)(5000 + j));
+  for (int n_threads = 1; n_threads <= 3; ++n_threads) {
+    assert_ok(memory_alloc("columns", K * M + R * R, sizeof *columns, &columns));
+    update = columns + K * M;
+    memcpy(columns, given, K * M * sizeof *columns);
+    for (int64_t j = 0; j < R; ++j)
+      for (int64_t i = j; i < R; ++i) update[j * R + i] = any((uint64_t)i, (uint64_t)(7000 + j));
+    #pragma omp parallel num_threads(n_threads)
+    #pragma omp single
+    is_definite = front_dense_factor(K, R, columns, update);
+    assert_true(is_definite);
+    if (n_threads == 1) first = columns;
+    else {
+      assert_memory_equal(first, columns, (K * M + R * R) * sizeof *columns);
+      memory_free(&columns);
+    }
+  }
+  update = first + K * M;
+  for (int64_t j = 0; j < M; ++j)
+    for (int64_t i = j; i < M; ++i) {
+      double sum = 0.0;
+      for (int64_t q = 0; q <= j && q < K; ++q) sum += first[q * M + i] * first[q * M + j];
+      if (j < K) assert_close(sum, given[j * M + i], 1e-11);
+      else assert_close(update[(j - K) * R + i - K], any((uint64_t)(i - K), (uint64_t)(7000 + j - K)) - sum, 1e-11);
+    }
+  memcpy(first, given, K * M * sizeof *first);
+  first[250 * M + 250] = 1e-3;
+  assert_false(front_dense_factor(K, R, first, update));
+  memory_free(&first), memory_free(&given);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(solves_are_inverses), cmocka_unit_test(terms_by_themselves_say_the_same), cmocka_unit_test(little_is_done_again), cmocka_unit_test(indefinite_is_an_answer),
-          cmocka_unit_test(threads_change_no_bit))
+          cmocka_unit_test(tiles_are_a_factor), cmocka_unit_test(threads_change_no_bit))

@@ -1,5 +1,5 @@
 /* The dense work in a front of k columns that are eliminated and r rows below: columns [k][k + r], column by column, lower
- * trapezoid; update [r][r], lower triangle. By LAPACK, on one thread. */
+ * trapezoid; update [r][r], lower triangle. By LAPACK; large ones in tiles, as tasks of the team that calls. */
 #ifndef SS_OPTIM_FRONT_DENSE_H
 #define SS_OPTIM_FRONT_DENSE_H
 #include <stdbool.h>
