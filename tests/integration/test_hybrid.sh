@@ -35,7 +35,7 @@ refuses solver.friction.method=newton solver.friction "pair by pair"
 refuses solver.linear.method=cg solver.linear "solver.hybrid.linear"
 refuses output.fclib=1 output.fclib "no problem of friction"
 refuses bodies.cube.contact_surface=level_set bodies.cube "contact_surface: mesh"
-refuses "solver.hybrid={integrator: symplectic}" bodies.soft.damping "takes forces of positions alone"
+refuses "solver.hybrid={integrator: symplectic}" bodies.soft.damping "leave stiffness out"
 refuses "solver.hybrid.impulses={enabled: false, thickness: 1.0e-3}" solver.hybrid.impulses.thickness "means nothing with"
 status 2 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" && says "top" && says "cube" ||
   fail "takes surfaces that cut each other"

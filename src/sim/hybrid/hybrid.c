@@ -18,6 +18,7 @@
 #include "sim/hybrid/hybrid_check.h"
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/hybrid/hybrid_momentum.h"
+#include "sim/hybrid/hybrid_record.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_motion.h"
 #include <string.h>
@@ -70,7 +71,8 @@ static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_repor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Velocities of nodes after an explicit step, from forces at the start: of those systems that are made of nodes, all prescribed. */
+/* Velocities of nodes after an explicit step, from forces at the start, and damping of mass at its end, which needs no solve: of those
+ * systems that are made of nodes, all prescribed. */
 static PetscErrorCode push_nodes(hybrid_attempt *p, step_verdict *verdict)
 {
   step_layout *l = &p->h->layout;
@@ -83,11 +85,13 @@ static PetscErrorCode push_nodes(hybrid_attempt *p, step_verdict *verdict)
   for (int i = 0; i < l->scene->n_systems && verdict->code == STEP_OK; ++i) {
     body         *b     = l->scene->systems[i];
     const int64_t first = 3 * b->first_block;
-    if (!nodal_body_of(b)) continue;
+    const nodal_body *nodal = nodal_body_of(b);
+    if (!nodal) continue;
+    const double damping = 1.0 + l->dt * nodal->mass_damping;
     memset(l->v + first, 0,
            (size_t)(3 * b->n_blocks) * sizeof *l->v); /* where v = 0 forces are those of the start, g = -M v0 - dt f */
     PetscCall(b->ops->residual(b, l->v + first, g + first, false, verdict));
-    for (int64_t k = first; k < first + 3 * b->n_blocks; ++k, ++n) p->dof[n] = k, p->velocity[n] = -g[k] / l->scale[k];
+    for (int64_t k = first; k < first + 3 * b->n_blocks; ++k, ++n) p->dof[n] = k, p->velocity[n] = -g[k] / (damping * l->scale[k]);
   }
   memory_free(&g);
   PetscCall(step_layout_prescribe(l, n, p->dof, p->velocity));
@@ -143,9 +147,14 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->contact.has_acted && options_of(h)->integrator != HYBRID_SYMPLECTIC) /* which loses nothing */
-    hybrid_momentum_restore(&h->momentum, options_of(h)->momentum_fix, &h->contact.boundary, l);
-  PetscCall(hybrid_contact_accept(&h->contact, l, h->v_free, &h->record, report));
+  PetscCall(hybrid_contact_accept(&h->contact, l, &h->record, report));
+  if (h->contact.has_acted) {
+    const bool loses = options_of(h)->integrator != HYBRID_SYMPLECTIC;
+    const int  fix   = loses ? options_of(h)->momentum_fix : HYBRID_FIX_NONE;
+    hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->record.forces, l);
+    hybrid_momentum_measure(&h->momentum, l);
+    PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->record));
+  }
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

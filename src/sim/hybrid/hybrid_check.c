@@ -111,11 +111,13 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
   char              path[300];
   if (!b || s->job->solver->hybrid->integrator != HYBRID_SYMPLECTIC) return;
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
-  const document_node *damping = document_find(node_of(s, i), "damping");
-  if (damping && damping->kind == DOCUMENT_MAPPING && damping->n > 0)
-    diagnostics_add_under(
-        d, node_of(s, i), path, "damping",
-        "integrator: symplectic takes forces of positions alone: leave it out, or take integrator: backward_euler");
+  const document_node     *damping = document_find(node_of(s, i), "damping");
+  static const char *const keys[]  = {"stiffness", "ratio", NULL};
+  for (int k = 0; damping && keys[k]; ++k)
+    if (document_find(damping, keys[k]))
+      diagnostics_add_under(d, node_of(s, i), path, "damping",
+                            "integrator: symplectic takes forces of positions, and damping of mass: leave %s out, or take integrator: "
+                            "backward_euler", keys[k]);
   if (!m || !tetrahedra_of(b)) return;
   const double longest = longest_step(b, m);
   if (s->job->time->step > longest)

@@ -143,7 +143,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
   memory_free(&c->carrier), memory_free(&c->obstacle);
-  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
+  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
   memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
@@ -381,12 +381,11 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record,
-                                     step_report *report)
+PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
-  PetscCall(hybrid_record_take(c, l, v_free, record, report));
+  PetscCall(hybrid_record_take(c, l, record, report));
   hybrid_boundary_accept(&c->boundary);
   hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -44,6 +44,8 @@ typedef struct {
   int64_t              n_pushed, pushed_capacity;
   hybrid_push         *pushed;  /* [n_pushed] */
   int32_t             *element; /* [n_vertices] one of those at each */
+  int64_t              met_capacity;
+  double             (*met_at)[4]; /* [pairs of bodies that met] sum of places, and of how many */
 } hybrid_contact;
 
 /* *c, zeros, is filled in place; destroy copes with failures. */
@@ -56,7 +58,6 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
 /* The components of the global vector that contact prescribes: *dof ascending, *velocity, for the caller to free. */
 PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof,
                                         double **velocity);
-/* The step has become permanent: so do affine parts, and what acted goes on record. v_free: the global vector before contact. */
-PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record,
-                                     step_report *report);
+/* The step has become permanent: so do affine parts, and what acted goes on record (hybrid_record.h). */
+PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
 #endif

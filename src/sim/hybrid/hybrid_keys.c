@@ -65,9 +65,10 @@ static const char *const linears[] = {[MOTION_AUTO] = "auto", [MOTION_DIRECT] = 
 static const char *const fixes[]   = {[HYBRID_FIX_NONE] = "none", [HYBRID_FIX_LINEAR] = "linear", [HYBRID_FIX_RIGID] = "rigid", NULL};
 static const char *const fix_help[] = {
   "the boundary's motion is prescribed where the interior is solved for, and whatever force that takes is lost",
-  "velocities of each body that deforms and is held nowhere are shifted until it has the momentum that contact left it",
-  "shifted and turned until it has the angular momentum, too, which also takes back what backward Euler loses of it. Velocities then differ a "
-  "little from displacement over step"};
+  "velocities of bodies that meet, deformable and rigid, are shifted together until they have the momentum that they had before; where they also meet what is held or "
+  "never moves, across what that can give: all ways, or along the normals of half-spaces without friction",
+  "shifted and turned until what meets and is held by nothing has its angular momentum, too, which also takes back what backward Euler loses of it. Velocities "
+  "then differ a little from displacement over step"};
 static const key_spec keys[] = {
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,
    .choice_help = integrator_help, .fallback = "backward_euler", .help = "of bodies made of nodes"},

@@ -1,6 +1,7 @@
 #include "sim/hybrid/hybrid_record.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "discretize/rigid/rigid_body.h"
 #include "sim/hybrid/hybrid_balance.h"
 #include <string.h>
 
@@ -80,28 +81,20 @@ static void add_point(contact_points *p, const double x[3], const double normal[
   ++p->n;
 }
 
-/* Forces between pairs as they are collected: groups of the record, and where they act. */
-typedef struct {
-  step_record *record;
-  int64_t      capacity;
-  double (*place)[4]; /* [record->forces.n] sum of places, and of how many */
-  bool *is_known;     /* [n_bodies] what contact did to it is known, */
-  double (*felt)[3];  /* [n_bodies] this [N] */
-} collection;
-
-static PetscErrorCode collect(collection *g, const double x[3], const double force[3], int32_t on, int32_t by)
+/* Forces between pairs as they are collected: groups of the record, and where they act (c->met_at). */
+static PetscErrorCode collect(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on, int32_t by)
 {
   contact_group_force *group;
-  const int64_t        n = g->record->forces.n;
+  const int64_t        n = record->forces.n;
   PetscFunctionBegin;
   if (by < 0 || on == by) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(contact_forces_find(&g->record->forces, on, by, &group));
-  const int64_t at = group - g->record->forces.group;
-  PetscCall(memory_reserve("places of contact", g->record->forces.n, sizeof *g->place, &g->capacity, &g->place));
-  if (g->record->forces.n > n) memset(g->place[at], 0, sizeof *g->place);
+  PetscCall(contact_forces_find(&record->forces, on, by, &group));
+  const int64_t at = group - record->forces.group;
+  PetscCall(memory_reserve("places of contact", record->forces.n, sizeof *c->met_at, &c->met_capacity, &c->met_at));
+  if (record->forces.n > n) memset(c->met_at[at], 0, sizeof *c->met_at);
   contact_group_add(group, x, force);
-  v3_axpy(g->place[at], 1.0, x);
-  g->place[at][3] += 1.0;
+  v3_axpy(c->met_at[at], 1.0, x);
+  c->met_at[at][3] += 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,7 +104,7 @@ static bool may_meet(const scene *s, int32_t a, int32_t b)
 }
 
 /* Vertices that the grid pushed. Both sides of a pair tell half; a continuum has no vertices to tell its own. */
-static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, collection *g)
+static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_record *record)
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
@@ -125,25 +118,27 @@ static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, colle
     v3_scale(force, b->mass[k] / l->dt, p->change);
     v3_scale(normal, -1.0, b->normal + 3 * k);
     place_of(c, l, k, x);
-    if (pair[1] >= 0) add_point(&g->record->points, x, normal, force, 0.0, pair, false);
+    if (pair[1] >= 0) add_point(&record->points, x, normal, force, 0.0, pair, false);
     v3_scale(force, p->other >= 0 ? 0.5 : 1.0, force);
-    PetscCall(collect(g, x, force, pair[0], pair[1]));
-    if (may_meet(l->scene, pair[0], continuum)) PetscCall(collect(g, x, nothing, pair[0], continuum)); /* it may have, too */
+    PetscCall(collect(c, record, x, force, pair[0], pair[1]));
+    if (may_meet(l->scene, pair[0], continuum)) PetscCall(collect(c, record, x, nothing, pair[0], continuum)); /* it may have, too */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take_impulses(const step_layout *l, int64_t n, const impulse_contact *contact, collection *g,
-                                    contact_summary *sum)
+static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, step_record *record, contact_summary *sum)
 {
-  double excess = 0.0, most = 0.0;
+  int64_t                n       = 0;
+  const impulse_contact *contact = c->impulses ? impulses_contacts(c->impulses, &n) : NULL;
+  double                 excess = 0.0, most = 0.0;
   PetscFunctionBegin;
+  PetscCall(contact_points_reserve(&record->points, record->points.n + n));
   for (int64_t i = 0; i < n; ++i) {
     const impulse_contact *p = &contact[i];
     double                 force[3];
     v3_scale(force, 1.0 / l->dt, p->impulse);
-    add_point(&g->record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
-    PetscCall(collect(g, p->place, force, p->body[0], p->body[1]));
+    add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
+    PetscCall(collect(c, record, p->place, force, p->body[0], p->body[1]));
     sum->n_sliding += p->is_sliding;
     sum->max_penetration = fmax(sum->max_penetration, -p->gap);
     const double mu      = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
@@ -154,46 +149,61 @@ static PetscErrorCode take_impulses(const step_layout *l, int64_t n, const impul
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What contact did to each body that is held nowhere, zones included. */
-static void feel(const hybrid_contact *c, const step_layout *l, const double *v_free, collection *g)
+PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
+{
+  PetscFunctionBegin;
+  record->forces.n = record->points.n = 0;
+  if (!c->has_acted) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(contact_points_reserve(&record->points, c->n_pushed));
+  PetscCall(take_pushes(c, l, record));
+  PetscCall(take_impulses(c, l, record, &report->contact));
+  report->contact.n_active = record->points.n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- forces that bodies felt -------------------------------------------------------------------------------------------- */
+
+/* What contact did to each body that is held nowhere, zones included [N]. */
+static void feel(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3], bool *is_known,
+                 double (*felt)[3])
 {
   const hybrid_boundary  *b         = &c->boundary;
   const scene_surfaces   *f         = b->surfaces;
   const hybrid_continuum *o         = &c->continuum;
   const int32_t           continuum = continuum_of(l->scene);
-  for (int32_t i = 0; i < f->n_bodies; ++i) g->is_known[i] = !f->is_rigid[i] && f->first_vertex[i] < f->first_vertex[i + 1];
-  for (int64_t k = 0; k < f->n_vertices; ++k) {
-    const int32_t i = f->body[k];
-    g->is_known[i]  = g->is_known[i] && !b->held[k];
-    for (int j = 0; j < 3 && g->is_known[i]; ++j) g->felt[i][j] += b->mass[k] / l->dt * (b->v[3 * k + j] - b->v_free[3 * k + j]);
+  for (int32_t i = 0; i < f->n_bodies; ++i) {
+    is_known[i] = !f->is_rigid[i] && f->first_vertex[i] < f->first_vertex[i + 1];
+    v3_scale(felt[i], 1.0 / l->dt, gained[i]);
   }
+  for (int64_t k = 0; k < f->n_vertices; ++k) is_known[f->body[k]] = is_known[f->body[k]] && !b->held[k];
   for (int r = 0; r < b->n_rigids; ++r) {
-    g->is_known[b->rigids[r].body] = true;
+    const int32_t i = b->rigids[r].body;
+    is_known[i]     = true;
     for (int j = 0; j < 3; ++j)
-      g->felt[b->rigids[r].body][j] =
-          b->rigids[r].mass / l->dt * (c->vu[6 * r + j] - v_free[3 * b->rigids[r].system->first_block + j]);
+      felt[i][j] = b->rigids[r].mass / l->dt *
+                   (rigid_body_of(b->rigids[r].system)->v[j] - v_free[3 * b->rigids[r].system->first_block + j]);
   }
   if (continuum < 0) return;
-  g->is_known[continuum] = true;
+  is_known[continuum] = true;
   for (int64_t i = 0; i < o->view.n && o->is_met; ++i)
     for (int k = 0; k < 3; ++k)
-      g->felt[continuum][k] += o->mass[i] / l->dt * (o->velocity[3 * i + k] - v_free[3 * (o->system->first_block + i) + k]);
+      felt[continuum][k] += o->mass[i] / l->dt * (o->velocity[3 * i + k] - v_free[3 * (o->system->first_block + i) + k]);
 }
 
-static PetscErrorCode balance(collection *g, int32_t n_bodies)
+static PetscErrorCode balance(const hybrid_contact *c, contact_forces *forces, int32_t n_bodies, const bool *is_known,
+                              const double (*felt)[3])
 {
-  contact_forces *forces = &g->record->forces;
-  balance_pair   *pair;
+  balance_pair *pair;
   PetscFunctionBegin;
   PetscCall(memory_alloc("pairs that met", forces->n, sizeof *pair, &pair));
   for (int64_t i = 0; i < forces->n; ++i) {
     pair[i].body[0] = forces->group[i].source_body, pair[i].body[1] = forces->group[i].object_body;
     v3_copy(pair[i].force, forces->group[i].force);
   }
-  PetscErrorCode code = hybrid_balance(n_bodies, (const double(*)[3])g->felt, g->is_known, forces->n, pair);
+  PetscErrorCode code = hybrid_balance(n_bodies, felt, is_known, forces->n, pair);
   for (int64_t i = 0; i < forces->n && !code; ++i) {
     double x[3], more[3];
-    v3_scale(x, 1.0 / g->place[i][3], g->place[i]);
+    v3_scale(x, 1.0 / c->met_at[i][3], c->met_at[i]);
     v3_sub(more, pair[i].force, forces->group[i].force);
     contact_group_add(&forces->group[i], x, more);
   }
@@ -202,32 +212,18 @@ static PetscErrorCode balance(collection *g, int32_t n_bodies)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take(hybrid_contact *c, const step_layout *l, const double *v_free, collection *g, step_report *report)
+PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3],
+                                     step_record *record)
 {
-  int64_t                n        = 0;
-  const impulse_contact *contact  = c->impulses ? impulses_contacts(c->impulses, &n) : NULL;
-  const int32_t          n_bodies = l->scene->n_bodies;
+  const int32_t n_bodies = l->scene->n_bodies;
+  bool         *is_known;
+  double      (*felt)[3];
   PetscFunctionBegin;
-  PetscCall(contact_points_reserve(&g->record->points, c->n_pushed + n));
-  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *g->is_known, &g->is_known));
-  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *g->felt, &g->felt));
-  PetscCall(take_pushes(c, l, g));
-  PetscCall(take_impulses(l, n, contact, g, &report->contact));
-  feel(c, l, v_free, g);
-  PetscCall(balance(g, n_bodies));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record,
-                                  step_report *report)
-{
-  collection g = {.record = record};
-  PetscFunctionBegin;
-  record->forces.n = record->points.n = 0;
-  if (!c->has_acted) PetscFunctionReturn(PETSC_SUCCESS);
-  const PetscErrorCode code = take(c, l, v_free, &g, report);
-  memory_free(&g.place), memory_free(&g.is_known), memory_free(&g.felt);
+  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *is_known, &is_known));
+  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *felt, &felt));
+  feel(c, l, v_free, gained, is_known, felt);
+  const PetscErrorCode code = balance(c, &record->forces, n_bodies, is_known, (const double(*)[3])felt);
+  memory_free(&is_known), memory_free(&felt);
   PetscCall(code);
-  report->contact.n_active = record->points.n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,7 +9,10 @@
 
 /* After the grid: c->boundary.v against c->v_old, before what is held is restored. */
 PetscErrorCode hybrid_record_note(hybrid_contact *c);
-/* The step is permanent: record and report->contact. v_free: the global vector before contact. */
-PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, const double *v_free, step_record *record,
-                                  step_report *report);
+/* The step is permanent: points, and pairs that met with forces as far as they are known pair by pair; and report->contact. */
+PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
+/* Those forces, balanced with what bodies felt. v_free: the global vector before contact; gained [n_bodies][3]: what bodies made of
+ * nodes have from contact [N s]. */
+PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3],
+                                     step_record *record);
 #endif
