@@ -2,6 +2,7 @@
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 #include "contact/augury/max_entropy.h"
+#include "core/triangle_nearest.h"
 
 /* ---- weights and points ---------------------------------------------------------------------------------------------- */
 
@@ -480,6 +481,56 @@ static void only_what_closes_takes_part(void **state)
   assert_no_leak();
 }
 
+/* Will a corner of p, going on, have come within `distance` of q after `time`? As augury_near.h has it, of places alone. */
+static bool will_arrive(const scene *s, const int32_t *p, const int32_t *q, double distance, double time)
+{
+  for (int i = 0; i < 3; ++i) {
+    double w[3], d[3] = {0, 0, 0}, u[3] = {0, 0, 0};
+    (void)triangle_nearest(s->x + 3 * q[0], s->x + 3 * q[1], s->x + 3 * q[2], s->x + 3 * p[i], w);
+    for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], s->x + 3 * q[k]), v3_axpy(u, w[k], s->v + 3 * q[k]);
+    v3_axpy(d, -1.0, s->x + 3 * p[i]), v3_axpy(u, -1.0, s->v + 3 * p[i]);
+    const double gap = v3_norm(d), change = v3_dot(u, d);
+    if (change < 0.0 && gap + time * change / gap < distance) return true;
+  }
+  return false;
+}
+
+/* What is about to meet is found, all of it and nothing else, however far the grid reaches. */
+static void what_will_meet_is_found(void **state)
+{
+  (void)state;
+  static scene   s;
+  static int32_t body[2 * NODES];
+  static bool    active[2 * TRIANGLES];
+  int64_t        n, found = 0, left = 0;
+  for (int i = 0; i < 2 * NODES; ++i) body[i] = i / NODES;
+  for (uint64_t c = 0; c < 8; ++c) {
+    const double time = 0.02 + 0.1 * random_u01(c, 1, 41), distance = 0.1 * random_u01(c, 2, 41), dx = c % 2 ? 0.3 : 2.0 * edge();
+    bool         is_near[2 * NODES] = {false};
+    augury_near *near;
+    two_spheres(&s, 0.05);
+    for (int i = 0; i < 2 * NODES; ++i) s.v[3 * i] = i < NODES ? 1.0 : -1.0;
+    for (int i = 0; i < 6 * NODES; ++i) s.v[i] += 0.3 * random_normal(c, (uint64_t)i, 42);
+    for (int e = 0; e < TRIANGLES; ++e)
+      for (int f = TRIANGLES; f < 2 * TRIANGLES; ++f) {
+        const int32_t *p = s.element + 3 * e, *q = s.element + 3 * f;
+        if (!will_arrive(&s, p, q, distance, time) && !will_arrive(&s, q, p, distance, time)) continue;
+        for (int k = 0; k < 3; ++k) is_near[p[k]] = is_near[q[k]] = true;
+      }
+    assert_ok(augury_near_create(&s.b, body, dx, &near));
+    augury_near_set_choice(near, AUGURY_MEETING, distance, time);
+    assert_ok(augury_near_find(near, s.x, s.v, active, &n));
+    for (int e = 0; e < 2 * TRIANGLES; ++e) {
+      const int32_t *p = s.element + 3 * e;
+      assert_int_equal(active[e], is_near[p[0]] || is_near[p[1]] || is_near[p[2]]);
+    }
+    found += n, left += 2 * TRIANGLES - n;
+    augury_near_destroy(&near);
+  }
+  assert_true(found > 100 && left > 100);
+  assert_no_leak();
+}
+
 /* One body meets itself where its sides face each other. */
 static void facing_sides_of_one_body_meet(void **state)
 {
@@ -536,4 +587,4 @@ TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_kee
           cmocka_unit_test(what_grows_has_more_points), cmocka_unit_test(what_is_out_of_reach_is_said), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(translations_pass_unchanged), cmocka_unit_test(same_bits_on_any_number_of_threads),
           cmocka_unit_test(closing_stops_and_separating_goes), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_what_closes_takes_part),
-          cmocka_unit_test(facing_sides_of_one_body_meet), cmocka_unit_test(sides_of_a_crease_do_not_meet))
+          cmocka_unit_test(what_will_meet_is_found), cmocka_unit_test(facing_sides_of_one_body_meet), cmocka_unit_test(sides_of_a_crease_do_not_meet))

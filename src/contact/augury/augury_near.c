@@ -163,13 +163,28 @@ static bool meets(const augury_near *a, const double *x, const double *v, int64_
   return close_in(x, v, node, there) && (a->choice == AUGURY_CLOSING || will_meet(a, x, v, node, there));
 }
 
+/* How far the box of an element may shrink without losing what it meets: of what it will meet a corner is within
+ * distance + time |u| of it, u at most twice the largest speed. Boxes reach half the grid's way. */
+static double needless(const augury_near *a)
+{
+  double speed = 0.0;
+  if (a->choice != AUGURY_MEETING) return 0.0;
+  for (int64_t e = 0; e < a->b.n_elements; ++e) speed = fmax(speed, v3_norm(a->side[e].v) + a->side[e].spread);
+  const double least = (a->distance + 2.0 * a->time * speed) * (1.0 + MARGIN) + MARGIN * a->dx;
+  return fmax(0.0, REACH * a->dx - least);
+}
+
 static bool is_met(const augury_near *a, const double *x, const double *v, int64_t e)
 {
-  const double min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
+  double        min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
   const int32_t before = a->witness[e];
-  box_walk       w;
-  int32_t        other[BOX_TREE_WIDTH];
+  box_walk      w;
+  int32_t       other[BOX_TREE_WIDTH];
   if (before >= 0 && overlap(a, before, min, max) && meets(a, x, v, e, before)) return true;
+  for (int k = 0; k < 3 && a->needless > 0.0; ++k) {
+    const double slack = MARGIN * (fabs(min[k]) + fabs(max[k]));
+    min[k] += a->needless - slack, max[k] -= a->needless - slack; /* the least may end above the most */
+  }
   box_walk_begin(&w, &a->tree, min, max);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
     for (int k = 0; k < n; ++k)
@@ -248,6 +263,7 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
   PetscFunctionBegin;
   fit(a, x, v);
   PetscCall(augury_near_gather(a));
+  a->needless = needless(a);
 #pragma omp parallel for schedule(dynamic, 64)
   for (int64_t e = 0; e < a->b.n_elements; ++e) a->is_met[e] = is_met(a, x, v, e) || is_met_by_continuum(a, x, v, e);
   memset(a->is_near, 0, (size_t)a->b.n_nodes * sizeof *a->is_near);

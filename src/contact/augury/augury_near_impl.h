@@ -34,6 +34,7 @@ struct augury_near {
   bool           *is_near; /* [n_nodes] of elements that are met */
   augury_choice   choice;
   double          distance, time; /* of AUGURY_MEETING */
+  double          needless;       /* of boxes, to find what that meets [m] */
   const bool     *is_open; /* NULL: none */
   int64_t         n_bodies;
   const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
