@@ -113,7 +113,7 @@ static bool iterate(active_set *a, const box_options *o, box_result *r)
 
 PetscErrorCode box_solve_active_set(const box_qp *q, const box_options *o, double *x, box_result *r)
 {
-  active_set a       = {.q = q, .n = q->n, .n_chunks = team_chunks(q->n), .x = x};
+  active_set a       = {.q = q, .n = q->n, .n_chunks = box_chunks(q->n), .x = x};
   bool       is_done = false;
   PetscFunctionBegin;
   PetscErrorCode code = active_set_create(&a, o);

@@ -6,7 +6,7 @@ PetscErrorCode box_cg_space_create(int64_t n, box_cg_space *out)
 {
   double **const vectors[] = {&out->p, &out->Ap, &out->z, &out->phi};
   PetscFunctionBegin;
-  *out = (box_cg_space){.n = n, .n_chunks = team_chunks(n)};
+  *out = (box_cg_space){.n = n, .n_chunks = box_chunks(n)};
   PetscErrorCode code = memory_alloc("partial sums of conjugate gradients", out->n_chunks, sizeof *out->part, &out->part);
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors && !code; ++k)
     code = memory_alloc("vector of conjugate gradients", n, sizeof(double), vectors[k]);
@@ -51,7 +51,8 @@ static double free_gradient(const box_qp *q, const uint8_t *restrict is_free, co
   return sqrt(box_add(s->part, s->n_chunks, 0));
 }
 
-static void dots(box_cg_space *s, const double *restrict u, double *up, double *pAp)
+/* u . w and p . Ap */
+static void dots(box_cg_space *s, const double *restrict u, const double *restrict w, double *uw, double *pAp)
 {
   const int64_t n = s->n;
   const double *restrict p = s->p, *restrict Ap = s->Ap;
@@ -59,10 +60,10 @@ static void dots(box_cg_space *s, const double *restrict u, double *up, double *
     BOX_RANGE(n);
     double a = 0.0, b = 0.0;
     #pragma omp simd reduction(+ : a, b)
-    for (int64_t i = first; i < last; ++i) a += u[i] * Ap[i], b += p[i] * Ap[i];
+    for (int64_t i = first; i < last; ++i) a += u[i] * w[i], b += p[i] * Ap[i];
     s->part[c][0] = a, s->part[c][1] = b;
   }
-  *up  = box_add(s->part, s->n_chunks, 0);
+  *uw  = box_add(s->part, s->n_chunks, 0);
   *pAp = box_add(s->part, s->n_chunks, 1);
 }
 
@@ -88,11 +89,11 @@ box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, d
     if (!isfinite(norm)) return BOX_CG_NOT_FINITE;
     if (norm <= target) return BOX_CG_OK;
     if (k >= max) return BOX_CG_ITERATIONS;
-    double zAp, pAp;
+    double zAp, pg, pAp;
     box_face_apply(face, s->phi, s->z);
     if (k == 0) memcpy(s->p, s->z, (size_t)n * sizeof *s->p);
     else {
-      dots(s, s->z, &zAp, &pAp);
+      dots(s, s->z, s->Ap, &zAp, &pAp);
       const double beta = zAp / pAp;
       double *restrict p = s->p;
       const double *restrict z = s->z;
@@ -103,8 +104,7 @@ box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, d
     }
     q->apply(q->context, s->p, s->Ap);
     ++r->products, ++r->iterations;
-    const double pg = team_dot(n, s->p, s->phi);
-    pAp             = team_dot(n, s->p, s->Ap);
+    dots(s, s->p, s->phi, &pg, &pAp);
     if (!(pAp > 0.0)) return isfinite(pAp) ? BOX_CG_NO_CURVATURE : BOX_CG_NOT_FINITE;
     follow(s, pg / pAp, x, g);
   }

@@ -5,63 +5,65 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARALLEL_CELLS = 4096, COARSEST_SWEEPS = 8 };
+/* Cells of a loop: fewer are done before a team wakes up, and take no region, which calls the kernel even for one thread: on coarse
+ * levels that cost more than the sweeps. */
+enum { PARALLEL_CELLS = 1024, COARSEST_SWEEPS = 8 };
+#define LEVEL_PRAGMA(text) _Pragma(#text)
+#define LEVEL_FOR(i, first, end, statement)                                              \
+  if ((end) - (first) < PARALLEL_CELLS) {                                                \
+    for (int32_t i = (first); i < (end); ++i) statement;                                 \
+  } else {                                                                               \
+    LEVEL_PRAGMA(omp parallel for schedule(static))                                      \
+    for (int32_t i = (first); i < (end); ++i) statement;                                 \
+  }
 /* Constants on aggregates are stiffer than what they stand for: the correction is made this much larger. Measured: see bench_box.
  * */
 static const float OVER_CORRECTION = 1.8f;
+
+static inline float rest_of(const grid_level *l, int32_t i, float start)
+{
+  const int32_t *neighbor = l->neighbor[i];
+  const float   *off = l->off[i], *x = l->x;
+  for (int k = 0; k < 6; ++k) start -= off[k] * x[neighbor[k]];
+  return start;
+}
 
 /* x of one colour from the others'. */
 static void sweep(const grid_level *l, int c)
 {
   const int32_t first = l->color[c], last = l->color[c + 1];
-  const int32_t(*restrict neighbor)[6] = (const int32_t(*)[6])l->neighbor;
-  const float(*restrict off)[6]        = (const float(*)[6])l->off;
-  const float *restrict b = l->b, *restrict inverse = l->inverse;
   float *x = l->x;
-  #pragma omp parallel for schedule(static) if (last - first >= PARALLEL_CELLS)
-  for (int32_t i = first; i < last; ++i) {
-    float sum = b[i];
-    for (int k = 0; k < 6; ++k) sum -= off[i][k] * x[neighbor[i][k]];
-    x[i] = sum * inverse[i];
-  }
+  LEVEL_FOR(i, first, last, x[i] = rest_of(l, i, l->b[i]) * l->inverse[i])
 }
 
 /* The first sweep from zero: of the first colour only the diagonal counts. */
 static void begin(const grid_level *l)
 {
   const int32_t first = l->color[1], n = l->n;
-  #pragma omp parallel for schedule(static) if (n >= 4 * PARALLEL_CELLS)
-  for (int32_t i = 0; i < n; ++i) l->x[i] = i < first ? l->b[i] * l->inverse[i] : 0.0f;
+  LEVEL_FOR(i, 0, n, l->x[i] = i < first ? l->b[i] * l->inverse[i] : 0.0f)
   for (int c = 1; c < l->n_colors; ++c) sweep(l, c);
+}
+
+static inline float sum_of_children(const grid_level *l, int32_t c)
+{
+  float sum = 0.0f;
+  for (int k = 0; k < LEVEL_CHILDREN; ++k) sum += l->r[l->child[c][k]];
+  return sum;
 }
 
 /* b of the next level from what is left here; the last colour swept leaves nothing. */
 static void restrict_residual(const grid_level *l, const grid_level *coarse)
 {
-  const int32_t n = l->color[l->n_colors - 1];
-  const int32_t(*restrict neighbor)[6] = (const int32_t(*)[6])l->neighbor;
-  const float(*restrict off)[6]        = (const float(*)[6])l->off;
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
-  for (int32_t i = 0; i < n; ++i) {
-    float sum = l->b[i] - l->diagonal[i] * l->x[i];
-    for (int k = 0; k < 6; ++k) sum -= off[i][k] * l->x[neighbor[i][k]];
-    l->r[i] = l->inverse[i] > 0.0f ? sum : 0.0f;
-  }
-  #pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS)
-  for (int32_t c = 0; c < coarse->n; ++c) {
-    float sum = 0.0f;
-    for (int k = 0; k < LEVEL_CHILDREN; ++k) sum += l->r[l->child[c][k]];
-    coarse->b[c] = sum;
-  }
+  const int32_t n = l->color[l->n_colors - 1], n_coarse = coarse->n;
+  LEVEL_FOR(i, 0, n, l->r[i] = l->inverse[i] > 0.0f ? rest_of(l, i, l->b[i] - l->diagonal[i] * l->x[i]) : 0.0f)
+  LEVEL_FOR(c, 0, n_coarse, coarse->b[c] = sum_of_children(l, c))
 }
 
 /* The last colour is swept next, from the others alone: it needs no correction. */
 static void correct(const grid_level *l, const grid_level *coarse)
 {
   const int32_t n = l->color[l->n_colors - 1];
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
-  for (int32_t i = 0; i < n; ++i)
-    if (l->inverse[i] > 0.0f) l->x[i] += coarse->x[l->aggregate[i]];
+  LEVEL_FOR(i, 0, n, if (l->inverse[i] > 0.0f) l->x[i] += coarse->x[l->aggregate[i]])
 }
 
 static void cycle(const grid_level *l, int n_levels)
@@ -89,11 +91,17 @@ void box_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, doubl
   const grid_level *top = &l->level[0];
   const double      unit = largest > 0.0 ? 1.0 / largest : 0.0, back = largest / l->unit;
   const int32_t *restrict cell = l->cell;
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
-  for (int64_t i = 0; i < n; ++i) top->b[i] = (float)(r[cell[i]] * unit);
+  LEVEL_FOR(i, 0, (int32_t)n, top->b[i] = (float)(r[cell[i]] * unit))
   cycle(top, l->n_levels);
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
-  for (int64_t i = 0; i < n; ++i) z[cell[i]] = (double)top->x[i] * back;
+  LEVEL_FOR(i, 0, (int32_t)n, z[cell[i]] = (double)top->x[i] * back)
+}
+
+/* Is a cell of the finest level now left out that was not, or the other way round? */
+static inline void mark(const grid_levels *l, const grid_level *top, int32_t i, const uint8_t *is_free)
+{
+  const float inverse = is_free[l->cell[i]] ? 1.0f / top->diagonal[i] : 0.0f;
+  top->is_stale[i]    = inverse != top->inverse[i];
+  top->inverse[i]     = inverse;
 }
 
 /* One coarse cell: what its free children hold together, and what joins them to others. */
@@ -136,12 +144,7 @@ void box_levels_restrict(grid_levels *l, const uint8_t *is_free)
   if (l->n_levels == 0) return;
   const grid_level *top     = &l->level[0];
   const bool        is_anew = !l->is_summed;
-  #pragma omp parallel for schedule(static) if (top->n >= PARALLEL_CELLS)
-  for (int32_t i = 0; i < top->n; ++i) {
-    const float inverse = is_free[l->cell[i]] ? 1.0f / top->diagonal[i] : 0.0f;
-    top->is_stale[i]    = inverse != top->inverse[i];
-    top->inverse[i]     = inverse;
-  }
+  LEVEL_FOR(i, 0, top->n, mark(l, top, i, is_free))
   for (int k = 1; k < l->n_levels; ++k) {
     const grid_level *coarse = &l->level[k];
     if (!is_anew) spoil(&l->level[k - 1], coarse);

@@ -11,7 +11,7 @@ struct box_face {
   int64_t       n_grid;  /* unknowns that the grid's preconditioner takes; the others get the diagonal */
   bool          is_set;
   uint8_t      *is_free; /* [n] */
-  double       *inverse; /* [n_grid] of ssor and mic */
+  box_sweeps   *sweeps;  /* of ssor and mic */
 };
 
 static PetscErrorCode prepare(box_face *f)
@@ -22,7 +22,7 @@ static PetscErrorCode prepare(box_face *f)
   if (f->kind == BOX_PRECONDITIONER_NONE || f->kind == BOX_PRECONDITIONER_JACOBI || !grid) PetscFunctionReturn(PETSC_SUCCESS);
   f->n_grid = grid->n;
   if (f->kind != BOX_PRECONDITIONER_MULTIGRID)
-    PetscCall(memory_alloc("incomplete factor", grid->n, sizeof *f->inverse, &f->inverse));
+    PetscCall(box_sweeps_create(grid, &f->sweeps));
   else if (!grid->levels) PetscCall(box_levels_create(grid, &grid->levels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,7 +44,7 @@ PetscErrorCode box_face_create(const box_qp *q, int preconditioner, box_face **o
 void box_face_destroy(box_face **f)
 {
   if (!*f) return;
-  memory_free(&(*f)->is_free), memory_free(&(*f)->inverse);
+  memory_free(&(*f)->is_free), box_sweeps_destroy(&(*f)->sweeps);
   memory_free(f);
 }
 
@@ -55,15 +55,17 @@ void box_face_update(box_face *f, const uint8_t *is_free)
   memcpy(f->is_free, is_free, n);
   f->is_set = true;
   if (f->n_grid == 0) return;
-  if (f->kind == BOX_PRECONDITIONER_SSOR) box_sweeps_ssor(f->q->grid, is_free, f->inverse);
-  else if (f->kind == BOX_PRECONDITIONER_MIC) box_sweeps_mic(f->q->grid, is_free, f->inverse);
+  if (f->kind == BOX_PRECONDITIONER_SSOR) box_sweeps_ssor(f->sweeps, f->q->grid, is_free);
+  else if (f->kind == BOX_PRECONDITIONER_MIC) box_sweeps_mic(f->sweeps, f->q->grid, is_free);
   else box_levels_restrict(f->q->grid->levels, is_free);
 }
 
 void box_face_renew(box_face *f)
 {
   f->is_set = false;
-  if (f->n_grid > 0 && f->kind == BOX_PRECONDITIONER_MULTIGRID) box_levels_fill(f->q->grid->levels, f->q->grid);
+  if (f->n_grid == 0) return;
+  if (f->kind == BOX_PRECONDITIONER_MULTIGRID) box_levels_fill(f->q->grid->levels, f->q->grid);
+  else box_sweeps_load(f->sweeps, f->q->grid);
 }
 
 static void scale(const box_face *f, int64_t begin, const double *restrict r, double *restrict z)
@@ -83,5 +85,5 @@ void box_face_apply(box_face *f, const double *restrict r, double *restrict z)
   if (f->n_grid < f->q->n) scale(f, f->n_grid, r, z);
   if (f->n_grid == 0) return;
   if (f->kind == BOX_PRECONDITIONER_MULTIGRID) box_levels_cycle(f->q->grid->levels, f->n_grid, r, z);
-  else box_sweeps_apply(f->q->grid, f->inverse, r, z);
+  else box_sweeps_apply(f->sweeps, f->q->grid, r, z);
 }

@@ -100,33 +100,40 @@ static PetscErrorCode start(const box_qp *q, const box_options *o, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_far(const box_qp *q, const double *x, const double *g)
+static bool is_far(const box_qp *q, const double *x, const double *g, box_part *part)
 {
-  double far = 0.0, size = 0.0;
-  for (int64_t i = 0; i < q->n; ++i) {
-    const double gap = x[i] - box_clip(x[i] - g[i] / q->diagonal[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
-    far += q->diagonal[i] * gap * gap;
-    size += q->b[i] * q->b[i] / q->diagonal[i];
+  const int64_t n = q->n;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    double far = 0.0, size = 0.0;
+    for (int64_t i = first; i < last; ++i) {
+      const double gap = x[i] - box_clip(x[i] - g[i] / q->diagonal[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
+      far += q->diagonal[i] * gap * gap;
+      size += q->b[i] * q->b[i] / q->diagonal[i];
+    }
+    part[c][0] = far, part[c][1] = size;
   }
-  return sqrt(far) > FAR * sqrt(size);
+  return sqrt(box_add(part, box_chunks(n), 0)) > FAR * sqrt(box_add(part, box_chunks(n), 1));
 }
 
 PetscErrorCode box_nested_start(const box_qp *q, const box_options *o, double *x, box_result *r)
 {
-  double *g = NULL, *b = NULL;
+  double   *g = NULL, *b = NULL;
+  box_part *part = NULL;
   PetscFunctionBegin;
   if (!q->grid || q->grid->n < SMALLEST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = memory_alloc("gradient of a start", q->n, sizeof *g, &g);
+  if (!code) code = memory_alloc("partial sums of a start", box_chunks(q->n), sizeof *part, &part);
   if (!code) code = memory_alloc("right-hand side of a start", q->grid->n, sizeof *b, &b);
   if (!code) {
     box_gradient(q, x, g, r);
-    if (is_far(q, x, g)) { /* A_grid x - (A x - b) */
+    if (is_far(q, x, g, part)) { /* A_grid x - (A x - b) */
       grid_matrix_apply(q->grid, x, b);
       for (int64_t i = 0; i < q->grid->n; ++i) b[i] -= g[i];
       code = start(q, o, b, x, r);
     }
   }
-  memory_free(&g), memory_free(&b);
+  memory_free(&g), memory_free(&b), memory_free(&part);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

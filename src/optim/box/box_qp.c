@@ -125,19 +125,15 @@ PetscErrorCode box_options_defaults(document *owner, const box_options **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first unknown that breaks a rule, or n; what[0] tells which. */
-static int64_t first_bad(const box_qp *q, const double *x, const char **what)
+/* NULL, or the rule that an unknown breaks. */
+static const char *fault_of(const box_qp *q, const double *x, int64_t i)
 {
-  for (int64_t i = 0; i < q->n; ++i) {
-    const double lo = q->lo ? q->lo[i] : -INFINITY, hi = q->hi ? q->hi[i] : INFINITY;
-    if (!(q->diagonal[i] > 0.0 && isfinite(q->diagonal[i]))) *what = "its diagonal must be a finite number above 0";
-    else if (!isfinite(q->b[i])) *what = "its right-hand side is not finite";
-    else if (!isfinite(x[i])) *what = "the value it starts from is not finite";
-    else if (!(lo <= hi) || lo == INFINITY || hi == -INFINITY) *what = "its bounds leave no room";
-    else continue;
-    return i;
-  }
-  return q->n;
+  const double lo = q->lo ? q->lo[i] : -INFINITY, hi = q->hi ? q->hi[i] : INFINITY;
+  if (!(q->diagonal[i] > 0.0 && isfinite(q->diagonal[i]))) return "its diagonal must be a finite number above 0";
+  if (!isfinite(q->b[i])) return "its right-hand side is not finite";
+  if (!isfinite(x[i])) return "the value it starts from is not finite";
+  if (!(lo <= hi) || lo == INFINITY || hi == -INFINITY) return "its bounds leave no room";
+  return NULL;
 }
 
 double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *n_bound)
@@ -145,12 +141,13 @@ double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *
   double  sum = 0.0;
   int64_t count = 0;
   q->apply(q->context, x, scratch);
-  for (int64_t c = 0; c < team_chunks(q->n); ++c) {
+  for (int64_t c = 0; c < box_chunks(q->n); ++c) {
     BOX_RANGE(q->n);
     double part = 0.0;
     for (int64_t i = first; i < last; ++i) {
       const bool   at_lo = q->lo && x[i] <= q->lo[i], at_hi = q->hi && x[i] >= q->hi[i];
-      const double g = scratch[i] - q->b[i], nu = at_lo && at_hi ? 0.0 : at_lo ? fmin(g, 0.0) : at_hi ? fmax(g, 0.0) : g;
+      const double g = scratch[i] - q->b[i], up = g > 0.0 ? g : 0.0, down = g < 0.0 ? g : 0.0,
+                   nu = at_lo && at_hi ? 0.0 : at_lo ? down : at_hi ? up : g;
       scratch[i]     = g;
       count += at_lo || at_hi;
       part += isnan(g) ? NAN : nu * nu / q->diagonal[i];
@@ -161,25 +158,43 @@ double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *
   return sqrt(sum);
 }
 
-static double target_of(const box_qp *q, const box_options *o)
+/* |b| in the norm of the inverse diagonal; x into the box; *bad: the first unknown that breaks a rule, or n, as x was. */
+static double begin(const box_qp *q, double *restrict x, box_part *part, int64_t *bad)
 {
-  double sum = 0.0;
-  for (int64_t i = 0; i < q->n; ++i) sum += q->b[i] * q->b[i] / q->diagonal[i];
-  return fmax(o->tolerance * sqrt(sum), o->absolute);
+  const int64_t n = q->n, n_chunks = box_chunks(n);
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    double  sum   = 0.0;
+    int64_t wrong = n;
+    for (int64_t i = last - 1; i >= first; --i) {
+      if (fault_of(q, x, i)) wrong = i;
+      sum += q->b[i] * q->b[i] / q->diagonal[i];
+    }
+    for (int64_t i = first; i < last && wrong == n; ++i)
+      x[i] = box_clip(x[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
+    part[c][0] = sum, part[c][1] = (double)wrong;
+  }
+  *bad = n;
+  for (int64_t c = n_chunks - 1; c >= 0; --c)
+    if (part[c][1] < (double)n) *bad = (int64_t)part[c][1];
+  return sqrt(box_add(part, n_chunks, 0));
 }
 
 PetscErrorCode box_solve(const box_qp *q, const box_options *o, double *x, box_result *r)
 {
-  const char  *what      = "";
   const box_qp unbounded = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b};
   double      *scratch   = NULL;
+  box_part    *part      = NULL;
+  int64_t      bad;
   PetscFunctionBegin;
-  *r = (box_result){.alpha_bar = r->alpha_bar, .target = target_of(q, o)};
-  const int64_t bad = first_bad(q, x, &what);
-  PetscCheck(bad == q->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "unknown %" PRId64 " of a quadratic program: %s", bad, what);
+  PetscCall(memory_alloc("partial sums of a quadratic program", box_chunks(q->n), sizeof *part, &part));
+  const double size = begin(q, x, part, &bad);
+  memory_free(&part);
+  *r = (box_result){.alpha_bar = r->alpha_bar, .target = fmax(o->tolerance * size, o->absolute)};
+  PetscCheck(bad == q->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "unknown %" PRId64 " of a quadratic program: %s", bad,
+             fault_of(q, x, bad));
   if (q->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("gradient of a quadratic program", q->n, sizeof *scratch, &scratch));
-  for (int64_t i = 0; i < q->n; ++i) x[i] = box_clip(x[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
   PetscErrorCode code     = PETSC_SUCCESS;
   const bool     takes_it = o->method == BOX_METHOD_MPRGP || o->method == BOX_METHOD_ACTIVE_SET;
   if (o->is_nested && takes_it && o->preconditioner == BOX_PRECONDITIONER_MULTIGRID) code = box_nested_start(q, o, x, r);

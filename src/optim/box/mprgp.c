@@ -16,7 +16,8 @@ static const double SWITCH = 10.0; /* whole steps while |nu| is above so many ti
 typedef struct {
   const box_qp *q;
   int64_t       n, n_chunks;
-  double       *x, *g, *p, *Ap, *z, *phi, *w, *lo, *hi, *before;
+  double       *x, *g, *p, *Ap, *z, *phi, *lo, *hi, *before;
+  double       *per_d, *w;             /* 1/diagonal; that, or without a preconditioner 1 over the largest of them */
   uint8_t      *is_free;
   box_part     *part;
   box_face     *face;
@@ -26,7 +27,8 @@ typedef struct {
 
 static void mprgp_free(mprgp *m)
 {
-  double **const vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->w, &m->lo, &m->hi, &m->before};
+  double **const vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->per_d, &m->lo, &m->hi, &m->before};
+  if (m->w != m->per_d) memory_free(&m->w);
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) memory_free(vectors[k]);
   memory_free(&m->is_free), memory_free(&m->part);
   box_face_destroy(&m->face);
@@ -35,13 +37,16 @@ static void mprgp_free(mprgp *m)
 static PetscErrorCode mprgp_create(mprgp *m, const box_options *o)
 {
   const box_qp  *q         = m->q;
-  double **const vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->w, &m->lo, &m->hi, &m->before};
+  double **const vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->per_d, &m->lo, &m->hi, &m->before};
+  const bool     is_plain  = o->preconditioner == BOX_PRECONDITIONER_NONE;
   PetscFunctionBegin;
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(memory_alloc("vector of a quadratic program", m->n, sizeof(double), vectors[k]));
   PetscCall(memory_alloc("free set of a quadratic program", m->n, 1, &m->is_free));
   PetscCall(memory_alloc("partial sums of a quadratic program", m->n_chunks, sizeof *m->part, &m->part));
   PetscCall(box_face_create(q, o->preconditioner, &m->face));
+  m->w = m->per_d;
+  if (is_plain) PetscCall(memory_alloc("metric of a quadratic program", m->n, sizeof(double), &m->w));
   double largest = 0.0;
   for (int64_t i = 0; i < m->n; ++i) largest = fmax(largest, q->diagonal[i]);
   BOX_CHUNKS(m->n) {
@@ -49,44 +54,46 @@ static PetscErrorCode mprgp_create(mprgp *m, const box_options *o)
     for (int64_t i = first; i < last; ++i) {
       m->lo[i] = q->lo ? q->lo[i] : -INFINITY;
       m->hi[i] = q->hi ? q->hi[i] : INFINITY;
-      m->w[i]  = 1.0 / (o->preconditioner == BOX_PRECONDITIONER_NONE ? largest : q->diagonal[i]);
+      m->per_d[i] = 1.0 / q->diagonal[i];
+      if (is_plain) m->w[i] = 1.0 / largest;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Free and chopped gradient at x and what the tests ask of them. 64 bytes an unknown. */
-static void split(mprgp *m)
+/* Free and chopped gradient at x and what the tests ask of them, of one chunk. */
+static inline void split_chunk(const mprgp *m, int64_t c)
 {
-  const int64_t n     = m->n;
-  const double  alpha = m->alpha;
+  BOX_RANGE(m->n);
+  const double alpha = m->alpha;
   const double *restrict x = m->x, *restrict g = m->g, *restrict w = m->w, *restrict lo = m->lo, *restrict hi = m->hi,
-                         *restrict d = m->q->diagonal;
+                         *restrict per_d = m->per_d;
   double *restrict phi      = m->phi;
   uint8_t *restrict is_free = m->is_free;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
-    double nu2 = 0.0, beta2 = 0.0, reduced = 0.0;
-    /* no calls of fmin, no bytes among numbers: so this is made of vectors; else it is a quarter of a solve by published stacks */
-    #pragma omp simd reduction(+ : nu2, beta2, reduced)
-    for (int64_t i = first; i < last; ++i) {
-      const double from_lo = x[i] - lo[i], from_hi = hi[i] - x[i], up = g[i] > 0.0 ? g[i] : 0.0, down = g[i] < 0.0 ? g[i] : 0.0;
-      const double f_lo = from_lo > 0.0 ? g[i] : 0.0, f = from_hi > 0.0 ? f_lo : 0.0;
-      const double at_hi = from_lo > 0.0 ? up : 0.0, at_lo = from_lo > 0.0 ? 0.0 : down;
-      const double beta = from_hi > 0.0 ? at_lo : at_hi;
-      const double size = fabs(f), far = alpha * w[i] * size, room = f > 0.0 ? from_lo : from_hi;
-      const double cut = far < room ? far : room; /* of the fixed step along -w phi */
-      phi[i] = f;
-      nu2 += (f + beta) * (f + beta) / d[i];
-      beta2 += w[i] * beta * beta;
-      reduced += cut * size;
-    }
-    for (int64_t i = first; i < last; ++i) is_free[i] = (x[i] > lo[i]) & (x[i] < hi[i]);
-    m->part[c][0] = nu2, m->part[c][1] = beta2, m->part[c][2] = reduced;
+  double nu2 = 0.0, beta2 = 0.0, reduced = 0.0;
+  /* no calls of fmin, no bytes among numbers: so this is made of vectors; else it is a quarter of a solve by published stacks */
+  #pragma omp simd reduction(+ : nu2, beta2, reduced)
+  for (int64_t i = first; i < last; ++i) {
+    const double from_lo = x[i] - lo[i], from_hi = hi[i] - x[i], up = g[i] > 0.0 ? g[i] : 0.0, down = g[i] < 0.0 ? g[i] : 0.0;
+    const double f_lo = from_lo > 0.0 ? g[i] : 0.0, f = from_hi > 0.0 ? f_lo : 0.0;
+    const double at_hi = from_lo > 0.0 ? up : 0.0, at_lo = from_lo > 0.0 ? 0.0 : down;
+    const double beta = from_hi > 0.0 ? at_lo : at_hi;
+    const double size = fabs(f), far = alpha * w[i] * size, room = f > 0.0 ? from_lo : from_hi;
+    const double cut = far < room ? far : room; /* of the fixed step along -w phi */
+    phi[i] = f;
+    nu2 += per_d[i] * (f + beta) * (f + beta);
+    beta2 += w[i] * beta * beta;
+    reduced += cut * size;
   }
+  for (int64_t i = first; i < last; ++i) is_free[i] = (x[i] > lo[i]) & (x[i] < hi[i]);
+  m->part[c][0] = nu2, m->part[c][1] = beta2, m->part[c][2] = reduced;
+}
+
+static void add_split(mprgp *m)
+{
   m->nu2     = box_add(m->part, m->n_chunks, 0);
   m->beta2   = box_add(m->part, m->n_chunks, 1);
-  m->reduced = box_add(m->part, m->n_chunks, 2) / alpha;
+  m->reduced = box_add(m->part, m->n_chunks, 2) / m->alpha;
 }
 
 static void gradient(mprgp *m, box_result *r)
@@ -99,8 +106,9 @@ static void gradient(mprgp *m, box_result *r)
   BOX_CHUNKS(n) {
     BOX_RANGE(n);
     for (int64_t i = first; i < last; ++i) g[i] -= b[i];
+    split_chunk(m, c);
   }
-  split(m);
+  add_split(m);
 }
 
 static double objective(mprgp *m, const double *x)
@@ -164,7 +172,8 @@ static void move(mprgp *m, double step, const double *restrict p)
   }
 }
 
-/* x - step p and g - step Ap, in one sweep with the split at the new place. */
+/* x - step p and g - step Ap, chunk by chunk with the split at the new place, while it is in the cache: large programs wait for
+ * memory. */
 static void follow(mprgp *m, double step)
 {
   const int64_t n = m->n;
@@ -177,8 +186,9 @@ static void follow(mprgp *m, double step)
       x[i] = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
       g[i] -= step * Ap[i];
     }
+    split_chunk(m, c);
   }
-  split(m);
+  add_split(m);
 }
 
 /* Step to the minimum along -p and the largest that stays in the box. */
@@ -207,28 +217,33 @@ static void steps_along(mprgp *m, box_result *r, double *a_cg, double *a_f)
   for (int64_t c = 0; c < m->n_chunks; ++c) *a_f = fmin(*a_f, m->part[c][2]);
 }
 
-static void precondition(mprgp *m)
-{
-  const int64_t n = m->n;
-  const uint8_t *restrict is_free = m->is_free;
-  double *restrict z = m->z;
-  box_face_apply(m->face, m->phi, z);
-  BOX_CHUNKS(n) { /* what has come to a bound since the face was last told */
-    BOX_RANGE(n);
-    for (int64_t i = first; i < last; ++i) z[i] = is_free[i] ? z[i] : 0.0;
-  }
-}
-
-/* The next direction of conjugate gradients: z made conjugate to p. */
-static void turn(mprgp *m)
+/* The first direction of conjugate gradients in a face that has just been told to the preconditioner. */
+static void start(mprgp *m)
 {
   const int64_t n = m->n;
   double *restrict p = m->p;
-  const double *restrict z = m->z, *restrict Ap = m->Ap;
+  const double *restrict z = m->z;
   const uint8_t *restrict is_free = m->is_free;
+  box_face_update(m->face, m->is_free);
+  box_face_apply(m->face, m->phi, m->z);
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    for (int64_t i = first; i < last; ++i) p[i] = is_free[i] ? z[i] : 0.0;
+  }
+}
+
+/* The next: z made conjugate to p. What has come to a bound since the face was last told is left out. */
+static void turn(mprgp *m)
+{
+  const int64_t n = m->n;
+  double *restrict p = m->p, *restrict z = m->z;
+  const double *restrict Ap = m->Ap;
+  const uint8_t *restrict is_free = m->is_free;
+  box_face_apply(m->face, m->phi, m->z);
   BOX_CHUNKS(n) {
     BOX_RANGE(n);
     double zAp = 0.0, pAp = 0.0;
+    for (int64_t i = first; i < last; ++i) z[i] = is_free[i] ? z[i] : 0.0;
     #pragma omp simd reduction(+ : zAp, pAp)
     for (int64_t i = first; i < last; ++i) zAp += z[i] * Ap[i], pAp += p[i] * Ap[i];
     m->part[c][0] = zAp, m->part[c][1] = pAp;
@@ -302,14 +317,8 @@ static void iterate(mprgp *m, const box_options *o, box_result *r, bool is_origi
       continue;
     }
     double a_cg, a_f;
-    if (is_restart) {
-      box_face_update(m->face, m->is_free);
-      precondition(m);
-      memcpy(m->p, m->z, (size_t)m->n * sizeof *m->p);
-    } else {
-      precondition(m);
-      turn(m);
-    }
+    if (is_restart) start(m);
+    else turn(m);
     steps_along(m, r, &a_cg, &a_f);
     if (!isfinite(a_cg) && !isfinite(a_f)) { r->verdict = BOX_UNBOUNDED; return; }
     if (a_cg <= a_f) {
@@ -342,7 +351,7 @@ static void loosen(mprgp *m, box_result *r)
 
 static PetscErrorCode solve(const box_qp *q, const box_options *o, bool is_original, double *x, box_result *r)
 {
-  mprgp m = {.q = q, .n = q->n, .n_chunks = team_chunks(q->n), .x = x};
+  mprgp m = {.q = q, .n = q->n, .n_chunks = box_chunks(q->n), .x = x};
   PetscFunctionBegin;
   PetscErrorCode code = mprgp_create(&m, o);
   if (!code) {

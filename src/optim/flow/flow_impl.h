@@ -12,9 +12,9 @@
 enum {
   FLOW_COMPONENTS = 5,
   FLOW_BODY       = 6,     /* numbers a body */
-  FLOW_PARALLEL   = 4000   /* rows: fewer are done before a team wakes up */
+  FLOW_PARALLEL   = 2000   /* rows: fewer are done before a team wakes up */
 };
-#define FLOW_CHUNK 128             /* cells or faces of one partial sum: few enough for teams to share evenly */
+#define FLOW_CHUNK 64              /* cells or faces of one partial sum: few enough for teams to share evenly */
 #define FLOW_INNER 0.1             /* of the outer tolerance: change at which a part of an iteration ends */
 #define FLOW_SPEAKS_OF 0.05        /* of the largest p: yield is judged above it */
 #define FLOW_P_MIN 1e-6            /* of pressure_scale */

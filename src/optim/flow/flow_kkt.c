@@ -1,5 +1,4 @@
-/* How far a state is from a solution, from the problem alone: rows of G and D, serial, no transposes, nothing that a solver has
- * kept. */
+/* How far a state is from a solution, from the problem alone: rows of G and D, no transposes, nothing that a solver has kept. */
 #include "optim/flow/flow_impl.h"
 
 typedef struct {
@@ -37,7 +36,7 @@ static void fill_velocities(kkt *w)
 static void fill_gradient(const kkt *w, const sparse_rows *rows, const flow_coupling *c, const double *known, double *g, double *d)
 {
   const flow_problem *f = w->f;
-  for (int64_t i = 0; i < rows->n_rows; ++i) {
+  FLOW_FOR(i, rows->n_rows) {
     g[i] = known ? known[i] : 0.0, d[i] = 0.0;
     for (int64_t k = rows->start[i]; k < rows->start[i + 1]; ++k) {
       const int32_t face = rows->col[k];
@@ -89,7 +88,7 @@ static void judge_pressure(const kkt *w, double p_ref, flow_kkt_report *r)
 static double cone_map(const flow_problem *f, const double *s, const double *g, const double *diagonal, double radius)
 {
   double d = 0.0, raised[5], next[5];
-  for (int e = 0; e < 5; ++e) d = fmax(d, diagonal[e]);
+  for (int e = 0; e < 5; ++e) d = diagonal[e] > d ? diagonal[e] : d;
   if (!(d > 0.0)) return 0.0;
   flow_raise(f->is_orthonormal, g, raised);
   for (int e = 0; e < 5; ++e) next[e] = s[e] - raised[e] / d;

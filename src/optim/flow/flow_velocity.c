@@ -161,7 +161,7 @@ void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_la
 void flow_radii(flow_solver *S)
 {
   const double p_min = FLOW_P_MIN * S->f->pressure_scale;
-  for (int64_t c = 0; c < S->f->n_cells; ++c) {
+  FLOW_FOR(c, S->f->n_cells) {
     const double support = S->support[c] + flow_cohesion(S->f, c);
     S->radius[c] = support > p_min ? S->alpha[c] * support : 0.0;
   }
