@@ -91,6 +91,46 @@ static void a_squeezed_blob_spreads(void **state)
   assert_no_leak();
 }
 
+/* Pushed back against its motion where there are too few for a continuum: what varies along the axis of the push is forgotten. All
+ * else keeps every bit: velocities, shear, what falls on alone, and what is dense. */
+static void thin_grains_rest(void **state)
+{
+  (void)state;
+  const int   lo[3] = {3, 3, 3}, hi[3] = {7, 7, 7};
+  material   *sand = fixture_sand("sand", 1600, 30);
+  mac_options o;
+  mac_domain *d      = domain_of_cells(lo, hi, 0.5, &o, sand);
+  particles  *p      = d->bodies.particles[0];
+  const mac_position_correction once = {.iterations = 1, .radius = 2.0, .step = 0.1};
+  int         n_kept = 0, n_forgot = 0;
+  o.position_correction = &once;
+  assert_ok(mac_reserve_seen(d));
+  for (int64_t i = 0; i < p->n; ++i) {
+    d->seen[0].density[i] = o.density_threshold * (p->id[i] % 2 ? 1600.0 : 1600.1); /* just thin, just dense */
+    for (int a = 0; a < 3; ++a) {
+      d->seen[0].move[a][i] = 0.0;
+      p->x[a][i] = 0.5 + (p->id[i] == 1 ? 2.0 : 0.8) * (p->x[a][i] - 0.5),
+      p->v[a][i] = random_range(13, (uint64_t)p->id[i], (uint64_t)a, -1, 1);
+    }
+    for (int q = 0; q < 9; ++q) p->C[q][i] = 1.0 + q;
+  }
+  double *x = positions(p);
+  assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
+  for (int64_t i = 0; i < p->n; ++i)
+    for (int a = 0; a < 3; ++a) {
+      const bool is_pushed_back = (p->x[a][i] - x[3 * p->id[i] + a]) * p->v[a][i] < 0.0, forgets = is_pushed_back && p->id[i] % 2;
+      assert_true(p->v[a][i] == random_range(13, (uint64_t)p->id[i], (uint64_t)a, -1, 1));
+      for (int q = 0; q < 3; ++q) assert_true(p->C[3 * a + q][i] == (q == a && forgets ? 0.0 : 1.0 + 3 * a + q));
+      assert_true(p->id[i] != 1 || !is_pushed_back); /* on its own */
+      n_forgot += forgets, n_kept += is_pushed_back && !forgets;
+    }
+  assert_true(n_forgot > 200 && n_kept > 200);
+  memory_free(&x);
+  mac_domain_destroy(&d);
+  material_destroy(&sand);
+  assert_no_leak();
+}
+
 /* An irregular heap against walls comes to rest: what moves in a frame falls below a thousandth of a cell, and it has not grown. */
 static void a_settled_column_stays(void **state)
 {
@@ -263,4 +303,5 @@ static void thin_solids_hold(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays),
+          cmocka_unit_test(thin_grains_rest),
           cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit), cmocka_unit_test(thin_solids_hold))

@@ -174,6 +174,26 @@ static PetscErrorCode contain_all(mac_domain *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the last round has pushed back against its motion rests on others. Where there are too few for a continuum the face on its far
+ * side is its own and falls freely: between this face and the one that those below hold, the particle's velocity varies faster with
+ * every step, while its own, next to the latter, hardly changes and what it does is undone here. So what varies along the push is
+ * forgotten, as at walls; only along the axes, so that neither momentum nor its moment notices. */
+static void rest_on_others(mac_domain *d)
+{
+  const mac_correction *c = &d->correction;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < c->bins.n; ++i) {
+    int64_t at = c->bins.order[i];
+    int     b  = 0;
+    while (at >= d->n[b]) at -= d->n[b++];
+    particles *p = d->bodies.particles[b];
+    if (at >= d->seen[b].n || !(d->bodies.materials[b]->flow->friction > 0.0)) continue; /* what a liquid carries: mac_face_is_carried */
+    if (!(d->seen[b].density[at] <= d->options->density_threshold * d->bodies.materials[b]->density)) continue;
+    for (int a = 0; a < 3; ++a)
+      if (c->move[a][i] * p->v[a][at] < 0.0) p->C[4 * a][at] = 0.0;
+  }
+}
+
 /* A body's particles are all alike. */
 static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *placed)
 {
@@ -196,6 +216,7 @@ static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *pla
     if (!code)
       code = mac_correction_round(&d->correction, &s->grid, d->bodies.n, d->n, (double *const(*)[3])d->x, packing, radius,
                                   o->step * s->grid.h, n_placed, placed, &is_done);
+    if (!code && !is_done) rest_on_others(d);
     if (!code) code = contain_all(d);
   }
   memory_free(&packing);

@@ -211,7 +211,7 @@ static PetscErrorCode try_step(void *context, step_verdict *verdict, step_report
   PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
   if (m->domain && verdict->code == STEP_OK) check_pace(m, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscCall(step_layout_follow(l)); /* poses of obstacles at the end */
   PetscCall(monolith_contacts_find(&m->contacts, l, &m->bodies, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
