@@ -5,7 +5,8 @@
 static const char *const column =
     "stickslip: 1\nname: test\nformulation: monolith\ngravity: [0, -9.81, 0]\ntime: {end: 2, step: 0.02, frame: 0.02}\n"
     "materials: {sand: {model: granular, density: 1600, friction_angle_deg: 30}}\n"
-    "mac:\n  domain: {min: [0, 0, 0], max: [0.25, 0.125, 0.03125]}\n  spacing: 0.015625\n  walls: {lower_z: smooth, upper_z: smooth}\n"
+    "mac:\n  domain: {min: [0, 0, 0], max: [0.25, 0.125, 0.03125]}\n  spacing: 0.015625\n"
+    "  walls: {lower_z: smooth, upper_z: smooth}\n"
     "bodies: {bed: {kind: mac, material: sand, shape: {box: {min: [0, 0, 0], max: [0.09375, 0.09375, 0.03125]}}}}\n";
 
 /* Single grains on a heap, in cells too thin for a continuum, do not gain energy from the faces above them, which fall freely for

@@ -44,7 +44,7 @@ const mac_options *mac_domain_options(const mac_domain *d);
 /* After end_step: particles inside solids (where their frames are now) go to the nearest surface or, where the solid is thin, back to
  * the one they came through in this step, and do not go on into it: impulse [n][6] (NULL: not wanted) is what they hit each solid with,
  * N s and, about the origin of its frame, N m s. At the end of a frame those too close to each other are moved apart; that changes no
- * velocity but of those it moves into solids, and of those it moves back on others, too few for a continuum, what varies along the push. */
+ * velocity but of those it moves into solids. */
 PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6]);
 /* Sums of the whole domain. */
 PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], body_totals *out);

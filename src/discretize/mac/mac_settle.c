@@ -174,10 +174,10 @@ static PetscErrorCode contain_all(mac_domain *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the last round has pushed back against its motion rests on others. Where there are too few for a continuum the face on its far
- * side is its own and falls freely: between this face and the one that those below hold, the particle's velocity varies faster with
- * every step, while its own, next to the latter, hardly changes and what it does is undone here. So what varies along the push is
- * forgotten, as at walls; only along the axes, so that neither momentum nor its moment notices. */
+/* What the last round has pushed back against its motion rests on others. Where there are too few for a continuum the face on its
+ * far side is its own and falls freely: between this face and the one that those below hold, the particle's velocity varies faster
+ * with every step, while its own, next to the latter, hardly changes and what it does is undone here. So what varies along the push
+ * is forgotten, as at walls; only along the axes, so that neither momentum nor its moment notices. */
 static void rest_on_others(mac_domain *d)
 {
   const mac_correction *c = &d->correction;
@@ -187,8 +187,9 @@ static void rest_on_others(mac_domain *d)
     int     b  = 0;
     while (at >= d->n[b]) at -= d->n[b++];
     particles *p = d->bodies.particles[b];
-    if (at >= d->seen[b].n || !(d->bodies.materials[b]->flow->friction > 0.0)) continue; /* what a liquid carries: mac_face_is_carried */
-    if (!(d->seen[b].density[at] <= d->options->density_threshold * d->bodies.materials[b]->density)) continue;
+    const material *m = d->bodies.materials[b];
+    if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* a liquid: see mac_face_is_carried */
+    if (!(d->seen[b].density[at] <= d->options->density_threshold * m->density)) continue;
     for (int a = 0; a < 3; ++a)
       if (c->move[a][i] * p->v[a][at] < 0.0) p->C[4 * a][at] = 0.0;
   }

@@ -66,7 +66,8 @@ void monolith_rheology_alpha(void *context, const double *p, const double *u, do
                  sum     = lowest + r->rate[i] * unit; /* I_0 sqrt(p), (I_0 + I) sqrt(p) */
     const double  wanted = M_SQRT2 * (y->friction[i] + (sum > 0.0 ? rise * r->rate[i] * unit / sum : 0.0));
     const double  slope  = sum > 0.0 ? rise * unit * lowest / (sum * sum) : 0.0; /* dM/drate */
-    const double  gain   = r->is_begun && slope > 0.0 ? 4.0 * y->dt * pressed * slope / (y->rest_density[i] * y->h * y->h) : 0.0; /* a solid has no density */
+    /* a cell of a solid has neither constants nor a density */
+    const double  gain   = r->is_begun && slope > 0.0 ? 4.0 * y->dt * pressed * slope / (y->rest_density[i] * y->h * y->h) : 0.0;
     alpha[i]             = r->is_begun ? alpha[i] + (wanted - alpha[i]) / (1.0 + gain) : wanted;
   }
   r->is_begun = true;
