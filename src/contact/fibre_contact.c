@@ -165,8 +165,7 @@ static PetscErrorCode collect(fibre_contact *c, int64_t n, const broad_phase_pai
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const double *x1, double margin, int64_t *n,
-                                 const fibre_spot **out, int64_t *bad)
+static PetscErrorCode run(fibre_contact *c, const double *x0, const double *x1, double margin, const bool *moves, int64_t *bad)
 {
   int64_t                 n_pairs;
   const broad_phase_pair *pair;
@@ -179,11 +178,35 @@ PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const doubl
   PetscCall(memory_reserve("fibre contacts", n_pairs, sizeof *c->flags, &c->pair_capacity, &c->flags));
   uint8_t *const flags = c->flags;
 #pragma omp parallel for schedule(dynamic, CHUNK) if (n_pairs > SERIAL_LIMIT)
-  for (int64_t k = 0; k < n_pairs; ++k) flags[k] = fibre_pair_flags(c, pair[k].first, pair[k].second);
+  for (int64_t k = 0; k < n_pairs; ++k) {
+    const int32_t i = pair[k].first, j = pair[k].second;
+    flags[k] = !moves ? fibre_pair_flags(c, i, j) : moves[i] || moves[j] ? fibre_pair_swept(c, i, j) : 0;
+  }
   PetscCall(collect(c, n_pairs, pair));
   PetscCall(fibre_contact_thin(c));
   c->x0 = c->x1 = NULL;
-  *n            = c->n_spots;
-  *out          = c->spot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const double *x1, double margin, int64_t *n,
+                                 const fibre_spot **out, int64_t *bad)
+{
+  PetscFunctionBegin;
+  PetscCall(run(c, x0, x1, margin, NULL, bad));
+  if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *n   = c->n_spots;
+  *out = c->spot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_contact_run_again(fibre_contact *c, const double *x0, const double *x1, double margin, const bool *moves,
+                                       int64_t n_found, const fibre_spot *found, int64_t *n, const fibre_spot **out, int64_t *bad)
+{
+  PetscFunctionBegin;
+  PetscCall(run(c, x0, x1, margin, moves, bad));
+  if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  fibre_contact_drop_near(c, n_found, found);
+  *n   = c->n_spots;
+  *out = c->spot;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -55,6 +55,10 @@ void           fibre_contact_destroy(fibre_contact **c);
  * happened; or -1. */
 PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const double *x1, double margin, int64_t *n,
                                  const fibre_spot **out, int64_t *bad);
+/* Once more with other x1, for what comes together on the way: pairs of which a segment `moves` [n_segments], being led elsewhere
+ * than in the run before. Without what is within a radius, along both strands, of one of `found` [n_found], as run gives them. */
+PetscErrorCode fibre_contact_run_again(fibre_contact *c, const double *x0, const double *x1, double margin, const bool *moves,
+                                       int64_t n_found, const fibre_spot *found, int64_t *n, const fibre_spot **out, int64_t *bad);
 /* Axes that have come through each other look as if they touched from the other side. Turn those spots [n] whose normal points
  * against that of the nearest of `last` [n_last] on the same or neighbouring segments, within half the radii of crossing. Both
  * as run gives them. */

@@ -43,8 +43,11 @@ int fibre_spot_compare(const fibre_spot *a, const fibre_spot *b);
 /* fibre_contact_pair.c: which spots the segments i < j have, and those [at most FIBRE_SPOTS]; returns how many. */
 enum { FIBRE_SPOTS = 6 };
 uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j);
+uint8_t fibre_pair_swept(const fibre_contact *c, int32_t i, int32_t j); /* of those on the way alone */
 int     fibre_pair_spots(const fibre_contact *c, int32_t i, int32_t j, uint8_t flags, fibre_spot *out);
 /* fibre_contact_thin.c: of c->spot [n_spots], ascending by the strand of the first segment, leave one where several are near
  * each other, sorted. */
 PetscErrorCode fibre_contact_thin(fibre_contact *c);
+/* fibre_contact_match.c: of c->spot leave what is not within a radius of one of `found`, along both strands. */
+void fibre_contact_drop_near(fibre_contact *c, int64_t n_found, const fibre_spot *found);
 #endif

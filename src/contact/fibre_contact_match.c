@@ -58,6 +58,28 @@ void fibre_contact_keep_sides(const fibre_contact *c, int64_t n_last, const fibr
   }
 }
 
+static bool has_near(const fibre_contact *c, int64_t n_found, const fibre_spot *found, const fibre_spot *p)
+{
+  const int32_t a[3] = {p->segment[0], c->previous[p->segment[0]], c->next[p->segment[0]]};
+  const int32_t b[3] = {p->segment[1], c->previous[p->segment[1]], c->next[p->segment[1]]};
+  const double  near = 0.5 * (c->radius[a[0]] + c->radius[b[0]]);
+  for (int k = 0; k < 9; ++k) {
+    const int32_t i = a[k / 3], j = b[k % 3];
+    if (i < 0 || j < 0) continue;
+    for (int64_t q = lower_bound(n_found, found, i, j); q < n_found && found[q].segment[0] == i && found[q].segment[1] == j; ++q)
+      if (way(c, p, &found[q], 0) < near && way(c, p, &found[q], 1) < near) return true;
+  }
+  return false;
+}
+
+void fibre_contact_drop_near(fibre_contact *c, int64_t n_found, const fibre_spot *found)
+{
+  int64_t left = 0;
+  for (int64_t k = 0; k < c->n_spots; ++k)
+    if (!has_near(c, n_found, found, &c->spot[k])) c->spot[left++] = c->spot[k];
+  c->n_spots = left;
+}
+
 /* Row of `last` with the features of p, or -1. */
 static int64_t same(int64_t n_last, const fibre_spot *last, const fibre_spot *p)
 {

@@ -120,6 +120,13 @@ uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)
   return comes_together(c, &p, &hit) ? flags | SWEPT : flags;
 }
 
+uint8_t fibre_pair_swept(const fibre_contact *c, int32_t i, int32_t j)
+{
+  pair    p;
+  ccd_hit hit;
+  return pair_fill(c, i, j, true, &p) && comes_together(c, &p, &hit) ? SWEPT : 0;
+}
+
 /* ---- spots ---- */
 
 static void any_normal(const pair *p, double n[3])

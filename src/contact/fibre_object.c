@@ -10,6 +10,8 @@ static const double border_rise = 0.5;
 static const double spacing = 0.5;
 /* Of a step on the way towards something: distances that are interpolated may be a little too large. */
 static const double caution = 0.9;
+/* What is as good as touching, in radii. */
+static const double near_enough = 1e-3;
 
 /* A segment as seen from the level set. */
 typedef struct {
@@ -351,5 +353,96 @@ PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, con
   for (int64_t i = 0; i < n; ++i)
     if (flags[i]) out->n += spots_of(&q, (int32_t)i, flags[i], out->spot + out->n);
   thin(c, x0, out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- in the end ---- */
+
+/* Minima inside segment i as it is led, below the reach. */
+static bool find_ends(const search *q, int32_t i, view *v, minima *m)
+{
+  look(q, i, q->x1, q->frame1, v);
+  if (!is_near(q, v, 0.0)) return false;
+  find_minima(v, m);
+  return m->n > 0;
+}
+
+/* The way of a point as seen from the level set, by as much as it is away at a time. */
+static bool first_touch(const level_set *phi, const double from[3], const double to[3], double radius, double y[3])
+{
+  double       d[3], t = 0.0;
+  v3_sub(d, to, from);
+  const double way = v3_norm(d);
+  for (int n = 0; n < ADVANCES && t <= 1.0; ++n) {
+    for (int k = 0; k < 3; ++k) y[k] = from[k] + t * d[k];
+    const double above = level_set_value(phi, y) - radius;
+    if (n == 0 && !(above > 0.0)) return false;
+    if (above <= near_enough * radius) return true;
+    t += caution * above / fmax(way, 1e-300);
+  }
+  return false;
+}
+
+bool fibre_object_way_in(const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, const double x0[3],
+                         const double x1[3], double radius, double normal[3], double *gap)
+{
+  double from[3], to[3], at[3], g[3], d[3];
+  to_frame(frame0, x0, from);
+  to_frame(frame1, x1, to);
+  v3_copy(at, to);
+  for (int k = 0; k < 2; ++k) {
+    const double value = level_set_eval(phi, at, g, NULL), length = v3_norm(g);
+    if (!(length > 0.0)) return false;
+    v3_scale(g, 1.0 / length, g);
+    v3_sub(d, from, at);
+    *gap = v3_dot(g, d) + value - radius;
+    m3_mulv(normal, k == 0 ? frame1->R : frame0->R, g);
+    v3_scale(normal, 1.0 / v3_norm(normal), normal);
+    if (*gap > 0.0) return true;
+    if (k == 0 && !first_touch(phi, from, to, radius, at)) return false;
+  }
+  return false;
+}
+
+static bool entry_fill(const search *q, int32_t i, double at, fibre_object_spot *out)
+{
+  double x0[6], x1[6], then[3];
+  *out = (fibre_object_spot){.segment = i, .at = at, .feature = FIBRE_INSIDE, .is_swept = true};
+  fibre_corners(q->c, q->x0, i, x0);
+  fibre_corners(q->c, q->x1, i, x1);
+  for (int k = 0; k < 3; ++k) {
+    out->axis[k] = x0[k] + at * (x0[3 + k] - x0[k]);
+    then[k]      = x1[k] + at * (x1[3 + k] - x1[k]);
+  }
+  return fibre_object_way_in(q->phi, q->frame0, q->frame1, out->axis, then, q->c->radius[i], out->normal, &out->gap);
+}
+
+PetscErrorCode fibre_object_entries(const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
+                                    const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, double deep,
+                                    uint8_t ordinal, fibre_object_spots *out)
+{
+  search        q     = {c, touches, x0, x1, phi, frame0, frame1, -deep * c->thickest, {0}, {0}};
+  const int64_t n     = c->n_segments;
+  int64_t       total = 0;
+  PetscFunctionBegin;
+  level_set_bounds(phi, q.box_min, q.box_max);
+  PetscCall(memory_reserve("fibre contacts", n, sizeof *out->flags, &out->flag_capacity, &out->flags));
+  uint32_t *const flags = out->flags;
+#pragma omp parallel for schedule(dynamic, CHUNK) if (n > SERIAL_LIMIT)
+  for (int64_t i = 0; i < n; ++i) {
+    view   v;
+    minima m;
+    flags[i] = touches[c->body[i]] && find_ends(&q, (int32_t)i, &v, &m) ? (uint32_t)m.n : 0;
+  }
+  for (int64_t i = 0; i < n; ++i) total += flags[i];
+  PetscCall(memory_reserve("fibre contacts", total, sizeof *out->spot, &out->capacity, &out->spot));
+  out->n = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    view   v;
+    minima m;
+    if (!flags[i] || !find_ends(&q, (int32_t)i, &v, &m)) continue;
+    for (int k = 0; k < m.n; ++k)
+      if (entry_fill(&q, (int32_t)i, m.at[k], &out->spot[out->n])) out->spot[out->n++].ordinal = (uint8_t)(ordinal + k);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,4 +40,16 @@ void fibre_object_spots_clear(fibre_object_spots *s);
 PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
                                 const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, double margin,
                                 fibre_object_spots *out);
+/* The plane on which a point of a fibre, led from x0 to x1 [3], comes into phi, which stands at frame0, and at frame1 then: the
+ * one that touches where the point would be, or if that has x0 behind it, as where it came in on the other side, where it first
+ * comes within `radius`. normal [3] from the level set, in the world; gap: from x0 to that plane, without the radius, > 0. False if
+ * there is none, x0 being inside. */
+bool fibre_object_way_in(const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, const double x0[3],
+                         const double x1[3], double radius, double normal[3], double *gap);
+/* Where the inside of segments is led into the level set by more than `deep` radii, at the deepest places along them: contacts on
+ * the way that fibre_object_run does not find where segments touch elsewhere, or leave where they touched. Ordinals count from
+ * `ordinal` on. Otherwise as there. */
+PetscErrorCode fibre_object_entries(const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
+                                    const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, double deep,
+                                    uint8_t ordinal, fibre_object_spots *out);
 #endif

@@ -10,7 +10,9 @@
 #include "core/memory.h"
 #include <string.h>
 
-#define ENTRY 0.05 /* of the radius: how far a vertex may be led into an object */
+#define ENTRY 0.05 /* of the radius: how far a fibre may be led into an object */
+
+#define STRAY 0.02 /* of the radius: how far a vertex may be led elsewhere before its segments are looked at again */
 
 /* The fibres of one body in the arrays of all. */
 typedef struct {
@@ -31,6 +33,8 @@ struct fibre_scene {
   bool          *lands;   /* [n_segments][2] on the object at hand */
   double         thickest;
   double        *x0, *x1; /* [n_nodes][3] */
+  double        *led;     /* [n_nodes][3] x1 of the last look at what moves */
+  bool          *strays, *moves; /* [n_nodes] since then; [n_segments] */
   fibre_past     past;
   int64_t        n_found;
   fibre_spot    *found; /* in this step */
@@ -135,6 +139,9 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->is_last, &f->is_last));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->led, &f->led));
+  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *f->strays, &f->strays));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->moves, &f->moves));
   PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
   f->past.n_segments = f->n_segments;
   PetscCall(create_finder(f, n_bodies, bodies, law));
@@ -150,7 +157,8 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_points_destroy(&f->points);
   fibre_object_spots_clear(&f->on_object);
   fibre_past_clear(&f->past);
-  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found};
+  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found,
+                    &f->led, &f->strays, &f->moves};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
 }
@@ -198,6 +206,21 @@ static void gather(fibre_scene *f, const contact_scene *scene)
     }
   }
   if (scene->v) follow(f, scene);
+}
+
+/* Which segments are led elsewhere than when they were last looked at; from now on that is here. */
+static void mark_moves(fibre_scene *f)
+{
+  const double way = STRAY * f->thickest;
+#pragma omp parallel for schedule(static) if (f->n_nodes > 256)
+  for (int64_t i = 0; i < f->n_nodes; ++i) {
+    double d[3];
+    v3_sub(d, f->x1 + 3 * i, f->led + 3 * i);
+    f->strays[i] = !(v3_dot(d, d) <= way * way);
+    if (f->strays[i]) v3_copy(f->led + 3 * i, f->x1 + 3 * i);
+  }
+#pragma omp parallel for schedule(static) if (f->n_segments > 256)
+  for (int64_t k = 0; k < f->n_segments; ++k) f->moves[k] = f->strays[f->end[2 * k]] || f->strays[f->end[2 * k + 1]];
 }
 
 /* Segments 28 bits each, features 2, and how it was found. */
@@ -344,26 +367,18 @@ static bool landing_spot(const fibre_scene *f, const contact_object *object, con
   return true;
 }
 
-/* The contact of a vertex that is led into the object, on the plane that touches where it would go in: a vertex between two bumps
- * may be held off one and come into the other. False where that plane has the vertex behind it to begin with. */
+/* The contact of a vertex that is led into the object: a vertex between two bumps may be held off one and come into the other. */
 static bool entry_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, const rigid_frame *end,
                        int64_t k, fibre_object_spot *out)
 {
   const double *x0 = f->x0 + 3 * f->end[k], *x1 = f->x1 + 3 * f->end[k], radius = f->radius[k / 2];
-  double        arm[3], x_b[3], g[3], was[3];
+  double        arm[3], x_b[3];
   *out = swept_vertex(k, x0);
   v3_sub(arm, x1, end->c);
   m3_mulv_t(x_b, end->R, arm);
-  const double depth = radius - level_set_eval(object->phi, x_b, g, NULL);
-  if (!(depth > ENTRY * radius) || !(v3_norm(g) > 0.0)) return false;
-  m3_mulv(out->normal, end->R, g);
-  v3_scale(out->normal, 1.0 / v3_norm(out->normal), out->normal);
-  m3_mulv(was, start->R, x_b); /* where the place on the object is now */
-  v3_add(was, was, start->c);
-  v3_sub(arm, x0, was);
-  out->gap     = v3_dot(out->normal, arm) - depth;
   out->ordinal = (uint8_t)f->n_looks;
-  return out->gap > 0.0;
+  return radius - level_set_value(object->phi, x_b) > ENTRY * radius &&
+         fibre_object_way_in(object->phi, start, end, x0, x1, radius, out->normal, &out->gap);
 }
 
 static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const contact_object *object, const rigid_frame *end,
@@ -405,6 +420,11 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
     PetscCall(contact_set_append(set, f->on_object.n, &spot));
     for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
     PetscCall(find_landing(f, s, object, &end, ordinal, set));
+    if (!s->v) continue;
+    PetscCall(fibre_object_entries(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &end, ENTRY,
+                                   (uint8_t)(2 * FIBRE_OBJECT_INSIDE * f->n_looks), &f->on_object));
+    PetscCall(contact_set_append(set, f->on_object.n, &spot));
+    for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -465,7 +485,13 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   gather(f, s);
   f->n_looks = s->v ? f->n_looks + 1 : 0;
-  PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, margin_of(f, s), &n, &found, &bad));
+  if (s->v) {
+    mark_moves(f);
+    PetscCall(fibre_contact_run_again(f->contact, f->x0, f->x1, margin_of(f, s), f->moves, f->n_found, f->found, &n, &found, &bad));
+  } else {
+    PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, margin_of(f, s), &n, &found, &bad));
+    memcpy(f->led, f->x1, (size_t)(3 * f->n_nodes) * sizeof *f->led);
+  }
   if (bad >= 0) {
     int p = 0;
     while (bad >= f->part[p].first_node + f->part[p].n_nodes) ++p;

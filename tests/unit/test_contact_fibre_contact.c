@@ -734,7 +734,44 @@ static void refusals(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(crossed), cmocka_unit_test(side_by_side), cmocka_unit_test(vertices_once), cmocka_unit_test(own_strand),
+/* Looking again, for what has been led elsewhere since: what comes together there, but not what is near contacts that there are,
+ * nor of pairs that have stayed as they were. */
+static void again(void **unused)
+{
+  (void)unused;
+  enum { PAIRS = 3 };
+  fibre_spot        first[8];
+  const fibre_spot *spot;
+  bool              moves[2 * PAIRS] = {false};
+  int64_t           n, bad;
+  S = (scene){.meets = {true, true, true, true}};
+  for (int i = 0; i < PAIRS; ++i) { /* crossed, the upper one at a height of its own: the first touches */
+    const double z = i == 0 ? 0.02 : 0.5, y = 10.0 * i, a[6] = {-1, y, 0, 1, y, 0}, b[6] = {0.25, y - 1, z, 0.25, y + 1, z};
+    add_segment(&S, 0, 0.01, a);
+    add_segment(&S, 1, 0.01, b);
+  }
+  fibre_contact *c = create(&S);
+  assert_ok(fibre_contact_run(c, S.x0, S.x1, 0.001, &n, &spot, &bad));
+  assert_int_equal(n, 1);
+  first[0] = spot[0];
+  for (int i = 0; i < PAIRS; ++i) /* all fall through */
+    for (int k = 2; k < 4; ++k) S.x1[3 * (4 * i + k) + 2] = -0.5;
+  assert_ok(fibre_contact_run_again(c, S.x0, S.x1, 0.001, moves, 1, first, &n, &spot, &bad));
+  assert_int_equal(n, 0);
+  moves[1] = moves[4] = true; /* of the first pair and of the last one */
+  assert_ok(fibre_contact_run_again(c, S.x0, S.x1, 0.001, moves, 1, first, &n, &spot, &bad));
+  assert_int_equal(bad, -1);
+  assert_int_equal(n, 1);
+  assert_true(spot[0].is_swept && spot[0].segment[0] == 4 && spot[0].segment[1] == 5);
+  assert_close(spot[0].at[0], 0.625, 1e-6);
+  assert_close(spot[0].at[1], 0.5, 1e-6);
+  assert_close(spot[0].gap, 0.48, 1e-3);
+  fibre_contact_destroy(&c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(again), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side), cmocka_unit_test(vertices_once),
+          cmocka_unit_test(own_strand),
           cmocka_unit_test(ends_and_loops), cmocka_unit_test(coincident), cmocka_unit_test(closed),
           cmocka_unit_test(nothing_is_missed), cmocka_unit_test(none_is_idle), cmocka_unit_test(order_does_not_matter),
           cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes), cmocka_unit_test(late_turned_folded),

@@ -450,6 +450,63 @@ static void bullets(void **unused)
   assert_no_leak();
 }
 
+static int64_t find_entries(const level_set *phi, const rigid_frame *f0, const rigid_frame *f1)
+{
+  const bool      yes = true;
+  const fibre_set set = {.n_nodes    = n_nodes,
+                         .n_segments = n_segments,
+                         .segment    = segment,
+                         .strand     = strand,
+                         .radius     = radius,
+                         .n_bodies   = 1,
+                         .body       = body_of,
+                         .meets      = &yes};
+  fibre_contact  *c;
+  assert_ok(fibre_contact_create(&set, &c));
+  assert_ok(fibre_object_entries(c, &yes, x0, x1, phi, f0, f1, 0.05, 8, &found));
+  fibre_contact_destroy(&c);
+  return found.n;
+}
+
+/* A tooth that touches a segment at one place and is inside it at another by the end: only the first is found from where it begins. */
+static void led_inside(void **unused)
+{
+  (void)unused;
+  const double x[6] = {-1, 0, 0, 1, 0, 0}, o[3] = {0};
+  rigid_frame  from = still, to = still;
+  level_set   *phi;
+  assert_ok(level_set_sphere(o, 0.1, &phi));
+  clear();
+  add_strand(0.01, 2, x);
+  v3_set(from.c, -0.5, 0.0, -0.112);
+  v3_set(to.c, 0.5, 0.0, -0.08);
+  assert_int_equal(find(phi, &from, &to, true, 0.01), 1);
+  assert_close(found.spot[0].at, 0.25, 1e-6);
+  assert_int_equal(find_entries(phi, &from, &to), 1);
+  const fibre_object_spot *p = found.spot;
+  assert_true(p->is_swept && p->feature == FIBRE_INSIDE && p->ordinal == 8 && p->segment == 0);
+  assert_close(p->at, 0.75, 1e-6);
+  assert_close(p->axis[0], 0.5, 1e-6);
+  assert_close(p->normal[2], 1.0, 1e-9);
+  assert_close(p->gap, 0.002, 1e-7);
+  /* it comes from the other side, and is past the middle by the end: held off where it comes in */
+  v3_set(from.c, 0.5, 0.0, 0.3);
+  v3_set(to.c, 0.5, 0.0, -0.05);
+  assert_int_equal(find_entries(phi, &from, &to), 1);
+  assert_close(found.spot[0].normal[2], -1.0, 1e-6);
+  assert_close(found.spot[0].gap, 0.19, 1e-4);
+  /* what is no deeper than is let pass; what is inside to begin with */
+  v3_set(to.c, 0.5, 0.0, -0.1096);
+  assert_int_equal(find_entries(phi, &from, &to), 0);
+  v3_set(to.c, 0.5, 0.0, -0.1092);
+  assert_int_equal(find_entries(phi, &from, &to), 1);
+  v3_set(from.c, 0.5, 0.0, -0.05);
+  assert_int_equal(find_entries(phi, &from, &from), 0);
+  level_set_destroy(&phi);
+  fibre_object_spots_clear(&found);
+  assert_no_leak();
+}
+
 static void threads_do_not_matter(void **unused)
 {
   (void)unused;
@@ -477,4 +534,4 @@ static void threads_do_not_matter(void **unused)
 TEST_MAIN(cmocka_unit_test(on_a_plane), cmocka_unit_test(between_vertices), cmocka_unit_test(over_borders),
           cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(none_is_idle),
           cmocka_unit_test(nothing_passes), cmocka_unit_test(object_flies), cmocka_unit_test(bullets),
-          cmocka_unit_test(level_between_borders), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(level_between_borders), cmocka_unit_test(led_inside), cmocka_unit_test(threads_do_not_matter))

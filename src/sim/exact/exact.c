@@ -10,8 +10,8 @@
  * tolerance (step_layout.h). From the third linearisation on they start from Anderson's combination of those before; M and W are
  * kept while that makes progress. Impulses are as good as the residual of the last linearisation deserves, in the end as good as
  * asked for, and sought for the contacts that may push (exact_working_set.h). Where the slope of work (v - v_k) . (g - H^T r) is
- * not near 0 at v, the next linearisation is made where it is, on the way from v_k through v; what is accepted is never such a
- * place, but the solution of a linearised problem.
+ * not near 0 at v, the next linearisation is made where it is, on the way from v_k through v, for every strand or mesh by itself
+ * where there are several (exact_ways.h); what is accepted is never such a place, but the solution of a linearised problem.
  * max_iterations: 1 takes the first linearisation as it is, as the paper does. */
 #include "core/math3.h"
 #include "core/memory.h"
@@ -19,6 +19,7 @@
 #include "core/timer.h"
 #include "optim/friction/anderson.h"
 #include "sim/exact/exact_dump.h"
+#include "sim/exact/exact_ways.h"
 #include "sim/exact/exact_working_set.h"
 #include "sim/step/step_finders.h"
 #include "sim/step/step_frame.h"
@@ -33,9 +34,9 @@ typedef struct {
 #define SLOW 0.3
 #define FORCING 0.05 /* impulses are found to the tolerance times this times the residual that is left, over its own tolerance, */
 #define LOOSEST 1e-2 /* and at least so well */
-#define OFF  0.5 /* share of the slope at the start of a way that is no slope at its end: see search_the_way */
 #define LONGEST_WAY 16.0
 #define ASIDE 0.1 /* of the thickest fibre: from where things were led when contacts were last looked for, no matter */
+#define EARLY 1e2 /* tolerances left: contacts are looked for a second time, before the impulses of others are found to the end */
 #define PASSING 1e-4 /* of the speed that gravity adds in a step: how fast a contact that was left out may be passed */
 enum {
   IDLE     = 4,  /* iterations without getting nearer, after which linearising has given all it can: near the tolerance, */
@@ -52,9 +53,11 @@ typedef struct {
   int64_t        n;
   double        *g, *full;    /* [n_full] residual of the systems; work */
   double        *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
+  double        *inverse_scale; /* [n] of right, see step_layout.h */
   double        *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
   anderson       past;
   exact_working_set set;
+  exact_ways     ways;        /* of the parts of the last matrix */
   double        *seen;        /* [n_full] velocities with which contacts were last looked for */
   int            n_looks;
   double         wanted, error; /* tolerance of the next impulses; error of the last */
@@ -66,7 +69,8 @@ static void problem_destroy(exact_problem *p)
   anderson_destroy(&p->past);
   step_unknowns_destroy(&p->unknowns);
   exact_working_set_destroy(&p->set);
-  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight, &p->seen};
+  exact_ways_destroy(&p->ways);
+  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->start, &p->reached, &p->weight, &p->seen, &p->inverse_scale};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -76,10 +80,12 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   PetscFunctionBegin;
   step_layout *l = &e->frame.layout;
   p->n           = p->unknowns.n;
-  double **full[] = {&p->g, &p->full}, **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached}, *guess;
+  double **full[] = {&p->g, &p->full}, *guess;
+  double **free_ones[] = {&p->y, &p->dy, &p->right, &p->start, &p->reached, &p->inverse_scale};
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
-  for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
+  for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
   step_unknowns_pick(&p->unknowns, l->v0, p->y);
+  for (int64_t i = 0; i < p->n; ++i) p->inverse_scale[i] = l->inverse_scale[p->unknowns.is_all ? i : p->unknowns.own[i]];
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscCall(memory_alloc("impulses", 3 * step_contacts_size(&e->frame.contacts), sizeof(double), &guess));
@@ -104,7 +110,7 @@ static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, do
   step_unknowns_fold(&p->unknowns, p->full, p->right);
   double sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
-    const double x = p->right[i] * l->inverse_scale[p->unknowns.is_all ? i : p->unknowns.own[i]];
+    const double x = p->right[i] * p->inverse_scale[i];
     sum += x * x;
   }
   *norm = sqrt(sum);
@@ -125,6 +131,8 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
   sparse_rows_destroy(&M);
   sparse_rows_destroy(&H);
+  exact_ways_destroy(&p->ways);
+  if (!code) PetscCall(exact_ways_create(p->W, &p->ways));
   if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) {
     error_clear();
     *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
@@ -241,6 +249,7 @@ static double slope_at_start(exact_problem *p)
   memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
   contact_jacobian_scatter(&p->set.rows, -1.0, p->set.r, p->full);
   step_unknowns_fold(&p->unknowns, p->full, p->right);
+  exact_ways_begin(&p->ways, p->dy, p->right);
   return slope_along(p);
 }
 
@@ -271,9 +280,29 @@ static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, d
     *verdict = (step_verdict){STEP_OK, NULL, -1};
     PetscCall(evaluate(e, p, false, &norm, verdict, report));
     const double slope = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
-    if (fabs(slope) <= -OFF * first || (slope < 0.0 && share >= LONGEST_WAY)) break;
+    if (fabs(slope) <= -EXACT_OFF * first || (slope < 0.0 && share >= LONGEST_WAY)) break;
     if (slope < 0.0) low = share, at_low = slope;
     else high = share, at_high = slope;
+  }
+  if (verdict->code == STEP_OK) PetscCall(evaluate(e, p, true, &norm, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for every part that went too far: the next problem is linearised where each has gone as far as it should, the others all
+ * their way. */
+static PetscErrorCode search_the_ways(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+{
+  double norm;
+  PetscFunctionBegin;
+  anderson_forget(&p->past);
+  for (int k = 0; k < TRIALS && p->ways.n_sought > 0 && verdict->code == STEP_OK; ++k) {
+    exact_ways_next(&p->ways, k);
+    exact_ways_go(&p->ways, p->start, p->dy, p->y);
+    step_unknowns_expand(&p->unknowns, p->y, e->frame.layout.v);
+    PetscCall(step_layout_follow(&e->frame.layout));
+    PetscCall(evaluate(e, p, false, &norm, verdict, report));
+    exact_ways_take(&p->ways, p->dy, verdict->code == STEP_OK ? p->right : NULL);
+    if (k + 1 < TRIALS && verdict->code != STEP_OK) *verdict = (step_verdict){STEP_OK, NULL, -1};
   }
   if (verdict->code == STEP_OK) PetscCall(evaluate(e, p, true, &norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -380,16 +409,23 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     is_complete = true;
     const bool is_exact = p->wanted <= final || p->error <= final;
     const bool is_end = (verdict->code == STEP_OK && norm <= o->tolerance && is_exact) || o->max_iterations == 1;
-    if (verdict->code == STEP_OK) PetscCall(join(e, p, is_end || k == 0, &is_complete, verdict));
+    const bool looks_again = is_end || k == 0 || (p->n_looks == 1 && norm < EARLY * o->tolerance);
+    if (verdict->code == STEP_OK) PetscCall(join(e, p, looks_again, &is_complete, verdict));
     if (verdict->code != STEP_OK && last < INFINITY) break; /* what was looked for was not there to be found */
     if (is_end && is_complete) break;
-    const bool is_off = k + 1 < o->max_iterations && (last > -OFF * first || (k > 0 && last < OFF * first));
+    bool is_off   = k + 1 < o->max_iterations && (last > -EXACT_OFF * first || (k > 0 && last < EXACT_OFF * first));
+    bool is_apart = false; /* some parts of many went too far: each for itself */
+    if (p->ways.n_parts > 1 && k + 1 < o->max_iterations && verdict->code == STEP_OK && !is_end) {
+      is_apart = exact_ways_seek(&p->ways, p->dy, p->right, p->inverse_scale) > 0;
+      is_off   = is_apart || last > -EXACT_OFF * first;
+    }
     if (!is_off && !is_complete && k + 1 >= o->max_iterations && o->max_iterations > 1) { /* contacts without end: it flies apart */
       *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(&e->frame.layout, p->full), -1};
       break;
     }
     if (is_off || !is_complete) {
-      if (is_off) PetscCall(search_the_way(e, p, first, last, verdict, report));
+      if (is_apart) PetscCall(search_the_ways(e, p, verdict, report));
+      else if (is_off) PetscCall(search_the_way(e, p, first, last, verdict, report));
       else PetscCall(start_again(e, p, o->max_iterations == 1, verdict, report));
       is_renewed = true;
       p->wanted  = tolerance_of_impulses(e, p, norm);

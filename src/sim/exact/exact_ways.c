@@ -1,0 +1,107 @@
+#include "sim/exact/exact_ways.h"
+#include "core/memory.h"
+#include <math.h>
+#include <string.h>
+
+enum { SMALL = 6 }; /* unknowns: rigid bodies fall into such */
+
+void exact_ways_destroy(exact_ways *w)
+{
+  void *arrays[] = {&w->part,   &w->first, &w->slope,   &w->residual, &w->share,
+                    &w->low,    &w->at_low, &w->high,   &w->at_high,  &w->is_sought};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  *w = (exact_ways){0};
+}
+
+PetscErrorCode exact_ways_create(const delassus *W, exact_ways *w)
+{
+  const mass_factor *f      = delassus_factor(W);
+  const int64_t     *start  = mass_factor_start(f), n_components = mass_factor_n_components(f);
+  const int32_t     *dof    = mass_factor_dof(f);
+  int64_t            n_large = 0;
+  bool               is_any_small = false;
+  PetscFunctionBegin;
+  *w = (exact_ways){.n = delassus_n_dof(W)};
+  PetscCall(memory_alloc("parts of a scene", w->n, sizeof *w->part, &w->part));
+  for (int64_t c = 0; c < n_components; ++c) {
+    const bool is_large = start[c + 1] - start[c] > SMALL;
+    is_any_small |= !is_large;
+    n_large += is_large;
+    for (int64_t at = start[c]; at < start[c + 1]; ++at) w->part[dof[at]] = (int32_t)(is_large ? n_large : 0);
+  }
+  w->n_parts        = n_large + is_any_small;
+  double **arrays[] = {&w->first, &w->slope, &w->residual, &w->share, &w->low, &w->at_low, &w->high, &w->at_high};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
+    PetscCall(memory_alloc("parts of a scene", w->n_parts, sizeof(double), arrays[k]));
+  PetscCall(memory_alloc("parts of a scene", w->n_parts, sizeof *w->is_sought, &w->is_sought));
+  for (int64_t i = 0; i < w->n && !is_any_small; ++i) --w->part[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void add_slopes(const exact_ways *w, const double *dy, const double *left, double *slope)
+{
+  memset(slope, 0, (size_t)w->n_parts * sizeof *slope);
+  for (int64_t i = 0; i < w->n; ++i) slope[w->part[i]] += dy[i] * left[i];
+}
+
+void exact_ways_begin(exact_ways *w, const double *dy, const double *left) { add_slopes(w, dy, left, w->first); }
+
+static void bracket(exact_ways *w, int64_t p)
+{
+  if (w->slope[p] < 0.0) w->low[p] = w->share[p], w->at_low[p] = w->slope[p];
+  else w->high[p] = w->share[p], w->at_high[p] = w->slope[p];
+}
+
+static bool is_too_far(const exact_ways *w, int64_t p) { return w->slope[p] > -EXACT_OFF * w->first[p]; }
+
+int64_t exact_ways_seek(exact_ways *w, const double *dy, const double *left, const double *scale)
+{
+  double all  = 0.0;
+  w->n_sought = 0;
+  add_slopes(w, dy, left, w->slope);
+  memset(w->residual, 0, (size_t)w->n_parts * sizeof *w->residual);
+  for (int64_t i = 0; i < w->n; ++i) w->residual[w->part[i]] += left[i] * scale[i] * left[i] * scale[i];
+  for (int64_t p = 0; p < w->n_parts; ++p) all += w->residual[p];
+  for (int64_t p = 0; p < w->n_parts; ++p) {
+    w->share[p]     = 1.0;
+    w->is_sought[p] = (double)w->n_parts * w->residual[p] >= all && is_too_far(w, p);
+    if (!w->is_sought[p]) continue;
+    ++w->n_sought;
+    w->low[p] = 0.0, w->at_low[p] = w->first[p];
+    bracket(w, p);
+  }
+  return w->n_sought;
+}
+
+/* Between one not far enough and one too far. */
+static double next_share(const exact_ways *w, int64_t p, int step)
+{
+  const double low = w->low[p], high = w->high[p], width = high - low;
+  if (isinf(w->at_high[p])) return low + 0.5 * width;
+  const double straight = low + width * w->at_low[p] / (w->at_low[p] - w->at_high[p]);
+  if (step % 3 == 2 || !(straight > low)) return low + 0.5 * width;
+  return fmin(fmax(straight, low + 0.1 * width), high - 0.1 * width);
+}
+
+void exact_ways_next(exact_ways *w, int step)
+{
+  for (int64_t p = 0; p < w->n_parts; ++p)
+    if (w->is_sought[p]) w->share[p] = next_share(w, p, step);
+}
+
+int64_t exact_ways_take(exact_ways *w, const double *dy, const double *left)
+{
+  if (left) add_slopes(w, dy, left, w->slope);
+  for (int64_t p = 0; p < w->n_parts; ++p) {
+    if (!w->is_sought[p]) continue;
+    if (!left) w->slope[p] = INFINITY;
+    bracket(w, p);
+    if (fabs(w->slope[p]) <= -EXACT_OFF * w->first[p]) w->is_sought[p] = false, --w->n_sought;
+  }
+  return w->n_sought;
+}
+
+void exact_ways_go(const exact_ways *w, const double *start, const double *dy, double *y)
+{
+  for (int64_t i = 0; i < w->n; ++i) y[i] = start[i] + w->share[w->part[i]] * dy[i];
+}

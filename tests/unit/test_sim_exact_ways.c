@@ -1,0 +1,119 @@
+/* Ways of the parts of a scene: which there are, which went too far, and where each of them is taken to. */
+#include "test.h"
+#include "sim/exact/exact_ways.h"
+
+enum { LONG = 8, N = 3 * LONG + 4 }; /* three strands, and four unknowns by themselves */
+
+/* One contact, on the first three unknowns. */
+static void make(delassus **W, bool with_single)
+{
+  int32_t      row[4 * N], col[4 * N], h_row[3] = {0, 1, 2}, h_col[3] = {0, 1, 2};
+  double       value[4 * N], one[3] = {1, 1, 1};
+  const int    n = with_single ? N : 3 * LONG;
+  int64_t      k = 0;
+  sparse_rows  M, H;
+  for (int i = 0; i < n; ++i) {
+    row[k] = col[k] = i, value[k++] = 2.5;
+    if (i >= 3 * LONG || i % LONG == LONG - 1) continue;
+    row[k] = i, col[k] = i + 1, value[k++] = -1.0;
+    row[k] = i + 1, col[k] = i, value[k++] = -1.0;
+  }
+  assert_ok(sparse_rows_from_triplets("M", n, n, k, row, col, value, &M));
+  assert_ok(sparse_rows_from_triplets("H", 3, n, 3, h_row, h_col, one, &H));
+  assert_ok(delassus_create_system(&M, &H, W));
+  sparse_rows_destroy(&M);
+  sparse_rows_destroy(&H);
+}
+
+static void parts(void **state)
+{
+  (void)state;
+  for (int with_single = 0; with_single < 2; ++with_single) {
+    delassus  *W;
+    exact_ways w;
+    make(&W, with_single);
+    assert_ok(exact_ways_create(W, &w));
+    assert_int_equal(w.n_parts, 3 + with_single);
+    for (int i = 0; i < w.n; ++i) {
+      assert_in_range(w.part[i], 0, w.n_parts - 1);
+      for (int j = 0; j < i; ++j) {
+        const int a = i < 3 * LONG ? i / LONG : 3, b = j < 3 * LONG ? j / LONG : 3;
+        assert_int_equal(w.part[i] == w.part[j], a == b);
+      }
+    }
+    exact_ways_destroy(&w);
+    delassus_destroy(&W);
+  }
+  assert_no_leak();
+}
+
+/* What is left where every unknown of part p has gone the share s of a way of 1: s - 1 + hard[p] s^3, as of a spring drawn aside. */
+static const double hard[4] = {0.0, 40.0, 0.1, 0.0};
+static void left_at(const exact_ways *w, const int *strand, const double *y, double *left)
+{
+  for (int i = 0; i < w->n; ++i) left[i] = y[i] - 1.0 + hard[strand[i]] * y[i] * y[i] * y[i];
+}
+
+static void each_for_itself(void **state)
+{
+  (void)state;
+  delassus  *W;
+  exact_ways w;
+  double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
+  int        strand[N];
+  make(&W, true);
+  assert_ok(exact_ways_create(W, &w));
+  for (int i = 0; i < N; ++i) strand[i] = i < 3 * LONG ? i / LONG : 3, dy[i] = scale[i] = 1.0;
+  left_at(&w, strand, start, left);
+  exact_ways_begin(&w, dy, left);
+  for (int i = 0; i < N; ++i) y[i] = 1.0;
+  left_at(&w, strand, y, left);
+  assert_int_equal(exact_ways_seek(&w, dy, left, scale), 1);
+  int trials = 0;
+  while (w.n_sought > 0 && trials < 20) {
+    exact_ways_next(&w, trials++);
+    exact_ways_go(&w, start, dy, y);
+    for (int i = 0; i < N; ++i)
+      if (strand[i] != 1) assert_true(y[i] == 1.0); /* who did not go too far goes all the way */
+    left_at(&w, strand, y, left);
+    exact_ways_take(&w, dy, left);
+  }
+  assert_int_equal(w.n_sought, 0);
+  for (int i = LONG; i < 2 * LONG; ++i) {
+    assert_true(y[i] == y[LONG]);
+    assert_true(fabs(y[i] - 1.0 + 40.0 * y[i] * y[i] * y[i]) <= EXACT_OFF); /* the slope per unknown was -1 */
+  }
+  exact_ways_destroy(&w);
+  delassus_destroy(&W);
+  assert_no_leak();
+}
+
+/* States that cannot be count as too far, and shares shrink until there is one that can. Parts with little of what is left stay as
+ * they are. */
+static void cannot_be(void **state)
+{
+  (void)state;
+  delassus  *W;
+  exact_ways w;
+  double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
+  make(&W, true);
+  assert_ok(exact_ways_create(W, &w));
+  for (int i = 0; i < N; ++i) dy[i] = 1.0, left[i] = -1.0, scale[i] = 1.0;
+  exact_ways_begin(&w, dy, left);
+  for (int i = 0; i < N; ++i) left[i] = i < LONG ? 100.0 : 1.0; /* all too far, one by much */
+  assert_int_equal(exact_ways_seek(&w, dy, left, scale), 1);
+  for (int k = 0; k < 3; ++k) {
+    exact_ways_next(&w, k);
+    exact_ways_go(&w, start, dy, y);
+    assert_true(y[0] > 0.0 && y[0] <= pow(0.5, k) && y[LONG] == 1.0);
+    assert_int_equal(exact_ways_take(&w, dy, NULL), 1);
+  }
+  exact_ways_next(&w, 3);
+  for (int i = 0; i < N; ++i) left[i] = 0.0;
+  assert_int_equal(exact_ways_take(&w, dy, left), 0);
+  exact_ways_destroy(&w);
+  delassus_destroy(&W);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(parts), cmocka_unit_test(each_for_itself), cmocka_unit_test(cannot_be))
