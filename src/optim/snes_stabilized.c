@@ -243,21 +243,41 @@ static PetscErrorCode search_and_move(SNES snes, double m, double *phi, bool *ha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A direction that fails the test above gives way to the gradient, unless it promises more: -m is what either takes off |g|^2 by the
+ * linear model. Where H is stiff, what GMRES cut short has found does, and the gradient, bent by what is stiffest, leads nowhere. The
+ * gradient bounds from below what is promised, as a Cauchy point does in a trust region. */
+static PetscErrorCode better_direction(SNES snes, Vec dz, double *m, bool *is_newton)
+{
+  SNES_Stabilized *s      = data_of(snes);
+  const double     newton = *m;
+  PetscFunctionBegin;
+  PetscCall(VecCopy(dz, s->trial));
+  PetscCall(gradient_direction(snes, dz, m));
+  *is_newton = !s->is_strict && isfinite(newton) && newton < *m;
+  if (*is_newton) {
+    PetscCall(VecCopy(s->trial, dz));
+    *m = newton;
+    --s->count.n_fallbacks;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One Newton step: direction, test, search; if the search fails along a Newton direction, once more along the gradient. */
 static PetscErrorCode step(SNES snes, double *phi, bool *has_moved)
 {
   SNES_Stabilized *s  = data_of(snes);
   Vec              dz = snes->vec_sol_update;
   PetscScalar      m;
-  bool             is_good = false;
+  bool             is_newton = false;
   PetscFunctionBegin;
   *has_moved = false;
   PetscCall(newton_direction(snes, dz));
   PetscCall(apply_jacobian(snes, dz, s->product));
   PetscCall(VecDot(residual_at_z(snes), s->product, &m));
-  PetscCall(is_downhill(snes, dz, m, &is_good));
-  if (is_good) PetscCall(search_and_move(snes, m, phi, has_moved));
-  if (*has_moved || (is_good && snes->norm < snes->abstol)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(is_downhill(snes, dz, m, &is_newton));
+  if (!is_newton) PetscCall(better_direction(snes, dz, &m, &is_newton));
+  if (m < 0.0) PetscCall(search_and_move(snes, m, phi, has_moved));
+  if (*has_moved || !is_newton || snes->norm < snes->abstol) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(gradient_direction(snes, dz, &m));
   if (m < 0.0) PetscCall(search_and_move(snes, m, phi, has_moved));
   PetscFunctionReturn(PETSC_SUCCESS);

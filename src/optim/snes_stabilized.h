@@ -2,7 +2,8 @@
  * penalty-relaxation.md, section 9].
  *
  *   dz <- GMRES(H, -g), zero start, 20 iterations at most, preconditioned from the right, relative tolerance eta
- *   m  <- g^T H dz, from a true product; not downhill enough: dz <- -H^T g, scaled to the minimum of the linear model
+ *   m  <- g^T H dz, from a true product; not downhill enough: dz <- -H^T g, scaled to the minimum of the
+ *         linear model, if that promises more
  *   z  <- z + alpha dz, alpha from a strong Wolfe search on E (wolfe.h); states that do not exist count as E = infinity
  *   stop when |g| < tau or |H^T g| < tau', after at least one iteration
  *
@@ -12,7 +13,8 @@
  *   -snes_stabilized_eta 1e-4                  relative tolerance of the linear solves (-ksp_rtol wins over it)
  *   -snes_stabilized_kappa 0.01                downhill test:  m <= -kappa |dz| |H^T g|
  *   -snes_stabilized_strict false              use that test alone. Otherwise a step is also downhill when m <= -1/2 |g|^2, i.e.
- *                                              when the linear model at least halves |g|^2 (see is_downhill in the .c)
+ *                                              when the linear model at least halves |g|^2 (see is_downhill in the .c), and taken
+ *                                              when it promises more than -H^T g does
  *   -snes_stabilized_gradient_tolerance tau'   default: see SNESStabilizedSetColumnScaling
  *   -snes_stabilized_min_it 1
  *   -snes_stabilized_wolfe_{c1,c2,max_trials}  1e-4, 0.9, 40

@@ -83,7 +83,7 @@ const char *job_norm_unit(const job_newton *newton) { return newton->norm == JOB
 static const key_spec newton_keys[] = {
   {.name = "norm", .type = KEY_ENUM, .offset = offsetof(job_newton, norm), .choices = newton_norms, .fallback = "acceleration",
    .help = "what the tolerances measure. acceleration: as they say; impulse, formulation penalty: as published, the Euclidean norm of what is left of all equations of momentum [N s] (rotation: N m s), "
-           "which says the less of each the more there are"},
+           "which says the less of each the more there are, or that of its product with the transposed tangent [kg], whichever is less"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1e6, .is_open = true,
    .help = "rms acceleration error of a body in units of acceleration_scale, at which a step counts as solved"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(job_newton, stall_tolerance), .fallback = "0.1", .min = 0, .max = INFINITY,

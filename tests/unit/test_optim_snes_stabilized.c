@@ -575,6 +575,53 @@ static void takes_newton_steps_of_stiff_systems(void **state)
   assert_true(s[0].n_newton <= 5 && s[1].n_fallbacks >= 1 && s[1].n_newton > s[0].n_newton);
 }
 
+/* g = S z - b with S = diag(1, 1e2, 1e4), solves with 4 S: a direction that takes a quarter off |g|^2 by the linear model and is almost
+ * across the gradient, which the stiff equation bends. What is chosen is what promises more: the gradient takes 1 off 1.02 where the
+ * stiff equation has most of what is left, 0.01 where it has a tenth. */
+static void weighed_residual(problem *p, const double *z, double *g)
+{
+  for (int i = 0; i < 3; ++i) g[i] = pow(100.0, i) * z[i] - p->parameter[i];
+}
+static void weighed_tangent(problem *p, const double *z)
+{
+  double *H;
+  (void)z;
+  assert_ok(mat_block3_values(p->H, &H));
+  m3_zero(H);
+  for (int i = 0; i < 3; ++i) H[4 * i] = pow(100.0, i);
+}
+static void takes_what_promises_more(void **state)
+{
+  static const double b[2][3] = {{1.0, 0.1, 0.1}, {0.1, 0.1, 1.0}};
+  (void)state;
+  for (int c = 0; c < 4; ++c) {
+    const bool is_stiff = c & 1, is_strict = c & 2, takes_gradient = is_stiff || is_strict;
+    problem    p     = {.n = 3, .residual = weighed_residual, .tangent = weighed_tangent, .H = one_block(), .parameter = b[is_stiff]};
+    Mat        other = one_block();
+    SNES       snes;
+    Vec        z;
+    double    *H;
+    const double before = v3_norm(b[is_stiff]);
+    SNESStabilizedStatistics s;
+    assert_ok(mat_block3_values(other, &H));
+    m3_zero(H);
+    for (int i = 0; i < 3; ++i) H[4 * i] = 4.0 * pow(100.0, i);
+    set_options("-snes_atol 1e-9 -snes_stabilized_eta 1e-12 -snes_max_it 1", is_strict ? "-snes_stabilized_strict" : NULL);
+    solver_for(&p, &snes, &z);
+    assert_ok(SNESSetFromOptions(snes));
+    assert_ok(SNESStabilizedSetSolveMatrix(snes, other));
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESStabilizedGetStatistics(snes, &s));
+    assert_int_equal(s.n_newton, 1);
+    assert_int_equal(s.n_fallbacks, takes_gradient);
+    if (!takes_gradient) assert_close(s.norm, 0.75 * before, 1e-9);
+    else assert_close(s.norm, sqrt(before * before - (is_stiff ? 1.0 : 0.01)), 1e-3);
+    clear_options();
+    assert_ok(MatDestroy(&other));
+    finish(&p, &snes, &z);
+  }
+}
+
 /* g = S z - 1 with S = diag(1, 2, 4). Solves that take 5/4 S for S leave a fifth of the residual each time; with S itself there is one.
  * Either way it is S that says when the root is reached. */
 static void plain_residual(problem *p, const double *z, double *g)
@@ -710,4 +757,5 @@ TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically)
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
           cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
           cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
+          cmocka_unit_test(takes_what_promises_more),
           cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))

@@ -7,18 +7,18 @@ enum { STEPS = 60 };
 static const double RADIUS = 0.05, STEP = 2.0e-3, G = 9.81;
 
 /* A ball that falls on a floor and bounces: its points touch one after the other, so that steps take several iterations. */
-static void open_ball(const char *norm, double tolerance, world *w)
+static void open_ball(const char *norm, double tolerance, double density, world *w)
 {
   char text[2048];
   snprintf(text, sizeof text,
            "stickslip: 1\nname: ball\ngravity: [0, 0, -%g]\ntime: {end: 1, step: %g}\n"
-           "materials: {steel: {model: rigid, density: 2000}}\n"
+           "materials: {steel: {model: rigid, density: %g}}\n"
            "bodies:\n"
            "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}\n"
            "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.055], radius: %g}}, surface_spacing: 0.01}\n"
            "contact: {friction: 0, stiffness: 2.0e3, restitution: 0.5}\n"
            "solver: {newton: {norm: %s, tolerance: %.17g}}\n",
-           G, STEP, RADIUS, norm, tolerance);
+           G, STEP, density, RADIUS, norm, tolerance);
   open_world(text, w);
 }
 
@@ -28,9 +28,9 @@ static void test_impulse_is_acceleration_of_one_body(void **state)
   int          n_more = 0, n_left = 0;
   world        a, b;
   (void)state;
-  open_ball("acceleration", tolerance, &a);
+  open_ball("acceleration", tolerance, 2000.0, &a);
   const double weight = totals(&a).mass * G * STEP; /* N s */
-  open_ball("impulse", tolerance * weight, &b);
+  open_ball("impulse", tolerance * weight, 2000.0, &b);
   for (int i = 0; i < STEPS; ++i) {
     step(&a);
     step(&b);
@@ -53,13 +53,34 @@ static void test_impulse_tolerance_is_in_newton_seconds(void **state)
 {
   world w;
   (void)state;
-  open_ball("impulse", 1.0, &w);
+  open_ball("impulse", 1.0, 2000.0, &w);
   assert_true(totals(&w).mass * G * STEP < 1.0);
   for (int i = 0; i < STEPS; ++i) {
     step(&w);
     assert_int_equal(w.report.newton_iterations, 1);
     assert_false(w.report.is_unsolved);
   }
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* The published test is min(|g|, |H^T g|) < tau with H in kg: what weighs less than 1 kg may stop by the second. */
+static void test_impulse_stops_by_the_gradient_as_published(void **state)
+{
+  const double tau = 1e-6; /* N s, the ball weighs 2e-4 in a step */
+  int          n_by_gradient = 0, n_more = 0;
+  world        w;
+  (void)state;
+  open_ball("impulse", tau, 20.0, &w);
+  for (int i = 0; i < STEPS; ++i) {
+    step(&w);
+    assert_true(fmin(w.report.residual, w.report.gradient) < tau);
+    assert_true(w.report.is_unsolved == (w.report.residual > tau)); /* said of it, all the same */
+    n_by_gradient += w.report.residual > tau;
+    n_more += w.report.newton_iterations > 1;
+  }
+  assert_true(n_by_gradient > 0);
+  assert_true(n_more > 0);
   close_world(&w);
   assert_no_leak();
 }
@@ -84,4 +105,5 @@ static void test_other_formulations_refuse_it(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_impulse_is_acceleration_of_one_body),
           cmocka_unit_test(test_impulse_tolerance_is_in_newton_seconds),
+          cmocka_unit_test(test_impulse_stops_by_the_gradient_as_published),
           cmocka_unit_test(test_other_formulations_refuse_it))

@@ -212,6 +212,8 @@ static PetscErrorCode petsc_create(penalty *p)
   if (o->newton->norm == JOB_NORM_ACCELERATION) { /* else the equations stay as they are, and so does the function that searches lower */
     PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
     PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
+  } else { /* as published: min(|g|, |H^T g|) < tau, H in kg */
+    PetscCall(SNESStabilizedSetGradientTolerance(p->snes, o->newton->tolerance));
   }
   PetscCall(SNESStabilizedSetSolveMatrix(p->snes, p->H_single));
   PetscCall(SNESStabilizedSetForcing(p->snes, o->linear->tolerance));
