@@ -3,8 +3,8 @@
 #
 #   sh validation/table1.sh run [ROW ...]   runs rows (all if none is named: a day) into build/table1, again if they are there already:
 #                                           the quicker of the two runs is kept, as other work on the machine only slows it down
-#   sh validation/table1.sh published [ROW ...]   the same as the paper stops: its tolerances, Euclidean norms in N s, and GMRES cut
-#                                           short after 20 iterations; into build/table1-published
+#   sh validation/table1.sh published [ROW ...]   the same as the paper stops: its tolerances, min(|g|, |H^T g|) of Euclidean norms,
+#                                           g in N s, H in kg, and GMRES cut short after 20 iterations; into build/table1-published
 #   sh validation/table1.sh table           the Markdown table of what has been run
 #
 # A row is named as its job, see validation/table1.csv. ROW=SECONDS runs that row for so many simulated seconds.
