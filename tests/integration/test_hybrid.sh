@@ -13,7 +13,7 @@ apart() { # RUN WHAT
 }
 apart "$work/whole" "as it is" && pass "no surface is in another, by the exact test, in any step"
 for options in "grid: {iterations: 0, resampling: false}" "grid: {hinders_sliding: false}, momentum_fix: linear" \
-  "impulses: {thickness: 0.01, stiffness: 100, iterations: 0}" "linear: iterative"; do
+  "impulses: {thickness: 0.01, stiffness: 100, iterations: 0}" "linear: iterative" "holds: touched"; do
   status 0 "$program" run "$job" --out "$work/other" --force --threads 1 --no-picture --steps 12 --set "solver.hybrid={$options}"
   apart "$work/other" "$options"
 done

@@ -5,7 +5,8 @@
  *   2  contact          velocities of boundaries go through the grid (contact/augury), which lets them come together but not
  *                       close in on each other, then geometric impulses (contact/impulse) do what is left to be done, until no two features meet on
  *                       the straight ways from x to x + dt v
- *   3  motion again     from the same start, with boundaries on those ways
+ *   3  motion again     from the same start, with boundaries on those ways; or, past the paper, those nodes alone that contact has touched
+ *                       (holds: touched), and 2, impulses alone, and 3 once more if what is free to move runs into something now
  *
  * All geometry of contact is that of the start of the step. What ends up in the state are the ways' ends themselves, so that surfaces
  * which were apart are apart. A step without contact is free motion. */
@@ -22,6 +23,8 @@
 #include "sim/step/step_frame.h"
 #include "sim/step/step_motion.h"
 #include <string.h>
+
+static const int MOST_ROUNDS = 3; /* of motion with part of the surfaces held, before all are */
 
 typedef struct {
   formulation     base;
@@ -113,15 +116,15 @@ static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The interior, with boundaries as contact leaves them. */
-static PetscErrorCode move_again(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+/* What is not held, with what is as contact leaves it. */
+static PetscErrorCode move_again(hybrid_attempt *p, bool is_all, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
   step_layout *l = &h->layout;
   int64_t      n;
-  PetscCall(hybrid_contact_prescribe(&h->contact, l, &n, &p->dof, &p->velocity));
-  memcpy(l->v, h->v_free, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  PetscCall(step_layout_release(l));
+  PetscCall(hybrid_contact_prescribe(&h->contact, l, is_all, &n, &p->dof, &p->velocity));
   for (int64_t i = 0; i < n; ++i) l->v[p->dof[i]] = p->velocity[i];
   if (options_of(h)->integrator == HYBRID_SYMPLECTIC) { /* forces of the start do not know what boundaries do */
     PetscCall(step_layout_follow(l));
@@ -129,6 +132,22 @@ static PetscErrorCode move_again(hybrid_attempt *p, step_verdict *verdict, step_
   }
   PetscCall(step_layout_prescribe(l, n, p->dof, p->velocity));
   PetscCall(solve(p, verdict, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where only what contact has touched is held the rest follows its body's forces, and may run into something on the way, so that contact is
+ * asked again; once all is held that cannot be. Forces of explicit steps do not know of contact: nothing else moves. */
+static PetscErrorCode move_with_contact(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+{
+  const hybrid_options *o      = options_of(p->h);
+  const bool            is_all = o->holds == HYBRID_HOLDS_ALL || o->integrator == HYBRID_SYMPLECTIC;
+  bool                  is_more = true;
+  PetscFunctionBegin;
+  for (int k = is_all ? MOST_ROUNDS : 0; is_more && verdict->code == STEP_OK; ++k) {
+    PetscCall(move_again(p, k == MOST_ROUNDS, verdict, report));
+    if (verdict->code != STEP_OK || k == MOST_ROUNDS) break;
+    PetscCall(hybrid_contact_again(&p->h->contact, o, &p->h->layout, verdict, report, &is_more));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +162,7 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   hybrid_momentum_begin(&h->momentum, l);
   PetscCall(hybrid_contact_solve(&h->contact, options_of(h), l, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->contact.has_acted) PetscCall(move_again(p, verdict, report));
+  if (h->contact.has_acted) PetscCall(move_with_contact(p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,7 +12,7 @@ static const double HELD_WEIGHT = 1e4; /* of obstacles, per area, over the mean 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
   void *arrays[] = {&b->share, &b->n_around, &b->mass, &b->inverse_mass, &b->rigid,  &b->rigids, &b->x0,     &b->x1_held, &b->v,
-                    &b->A,    &b->normal,       &b->v_free, &b->held,   &b->affine, &b->is_open};
+                    &b->A,    &b->normal,       &b->v_free, &b->held,   &b->affine, &b->gain, &b->is_open};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   scene_surfaces_destroy(&b->surfaces);
 }
@@ -160,7 +160,8 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
                 {&b->v, 3, sizeof(double)},       {&b->A, 9, sizeof(double)},
                 {&b->normal, 3, sizeof(double)},  {&b->v_free, 3, sizeof(double)},
                 {&b->held, 1, sizeof(uint8_t)},   {&b->affine, 9, sizeof(double)},
-                {&b->x1_held, 3, sizeof(double)}, {&b->is_open, 1, sizeof(bool)}};
+                {&b->x1_held, 3, sizeof(double)}, {&b->is_open, 1, sizeof(bool)},
+                {&b->gain, 3, sizeof(double)}};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
     PetscCall(memory_alloc("boundary", arrays[k].width * n, (size_t)arrays[k].size, arrays[k].array));
   PetscCall(list_rigids(b, s));
@@ -292,6 +293,7 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
     }
   }
   memcpy(b->v_free, b->v, (size_t)(3 * f->n_vertices) * sizeof *b->v);
+  memset(b->gain, 0, (size_t)(3 * f->n_vertices) * sizeof *b->gain);
 }
 
 /* Of A alone: eps_abc A_cb. */

@@ -38,6 +38,7 @@ typedef struct {
   double  *v, *A;   /* [n_vertices][3], [n_vertices][9] */
   double  *normal;  /* [n_vertices][3] outwards, weighted by area, of length 1; 0 where that says nothing */
   double  *v_free;  /* [n_vertices][3] as gathered */
+  double  *gain;    /* [n_vertices][3] what contact has changed of velocities, of nodes */
   bool    *is_open; /* [n_vertices] of surfaces without an inside: cloth */
   uint8_t *held;    /* [n_vertices] bit k: component k is prescribed */
   double  *affine;  /* state: A of the end of the last step, [n_vertices][9]; of rigid bodies for masses that are shares */

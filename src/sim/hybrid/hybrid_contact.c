@@ -132,6 +132,7 @@ PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->v_old, &c->v_old));
   PetscCall(memory_alloc("boundary", 9 * f->n_vertices, sizeof *c->A_old, &c->A_old));
   PetscCall(memory_alloc("boundary", 6 * c->boundary.n_rigids, sizeof *c->vu, &c->vu));
+  PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->is_touched, &c->is_touched));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,7 +145,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
   memory_free(&c->carrier), memory_free(&c->obstacle);
   memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
-  memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->vu);
+  memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->pair), memory_free(&c->vu), memory_free(&c->is_touched);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -302,6 +303,17 @@ static void set_movers(hybrid_contact *c, const step_layout *l)
 
 static bool differ(const double *a, const double *b) { return a[0] != b[0] || a[1] != b[1] || a[2] != b[2]; }
 
+static PetscErrorCode keep_pairs(hybrid_contact *c)
+{
+  int64_t                n;
+  const impulse_contact *pair = impulses_contacts(c->impulses, &n);
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("pairs that met", c->n_pairs + n, sizeof *c->pair, &c->pair_capacity, &c->pair));
+  if (n > 0) memcpy(c->pair + c->n_pairs, pair, (size_t)n * sizeof *pair);
+  c->n_pairs += n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                  step_report *report)
 {
@@ -318,12 +330,26 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
     v3_copy(c->vu + 6 * r, c->rigid[r].v);
     v3_copy(c->vu + 6 * r + 3, c->rigid[r].w);
   }
+  PetscCall(keep_pairs(c));
   report->linear_iterations += c->report.n_iterations;
   report->fallbacks += c->report.n_zone_rounds;
-  report->contact.friction_work = -c->report.friction_work; /* what it takes up */
-  report->transfer.meetings     = c->report.n_meetings;
-  report->transfer.zone_nodes   = c->report.n_zone_nodes;
+  report->contact.friction_work -= c->report.friction_work; /* what it takes up */
+  report->transfer.meetings += c->report.n_meetings;
+  report->transfer.zone_nodes += c->report.n_zone_nodes;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which nodes' velocities have changed from `before`, and by how much in all; whether any did. */
+static bool note_touched(hybrid_contact *c, const double *before)
+{
+  const hybrid_boundary *b       = &c->boundary;
+  bool                   has_any = false;
+  for (int64_t k = 0; k < b->surfaces->n_vertices; ++k) {
+    if (b->rigid[k] >= 0 || !differ(b->v + 3 * k, before + 3 * k)) continue;
+    c->is_touched[k] = has_any = true;
+    for (int i = 0; i < 3; ++i) b->gain[3 * k + i] += b->v[3 * k + i] - before[3 * k + i];
+  }
+  return has_any;
 }
 
 PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
@@ -333,7 +359,10 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   PetscFunctionBegin;
   c->has_acted = false;
   c->n_pushed  = 0;
+  c->n_pairs   = 0;
   c->l         = l;
+  report->contact.friction_work = 0.0;
+  report->transfer.meetings = report->transfer.zone_nodes = 0;
   if (b->surfaces->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(hybrid_boundary_begin(b, l));
   hybrid_boundary_gather(b, l);
@@ -348,8 +377,30 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   timer_begin(TIMER_FRICTION);
   if (c->impulses && verdict->code == STEP_OK) PetscCall(push_apart(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);
-  for (int64_t k = 0; k < b->surfaces->n_vertices && !c->has_acted; ++k)
-    c->has_acted = b->rigid[k] < 0 && differ(b->v + 3 * k, b->v_free + 3 * k);
+  memset(c->is_touched, 0, (size_t)b->surfaces->n_vertices * sizeof *c->is_touched);
+  c->has_acted = note_touched(c, b->v_free) || c->has_acted;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+                                    step_report *report, bool *has_changed)
+{
+  hybrid_boundary      *b = &c->boundary;
+  const scene_surfaces *f = b->surfaces;
+  PetscFunctionBegin;
+  *has_changed = false;
+  if (!c->impulses) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t k = 0; k < f->n_vertices; ++k) {
+    const scene_body *own = &l->scene->bodies[f->body[k]];
+    if (own->frame < 0) v3_copy(b->v + 3 * k, l->v + 3 * (own->body->first_block + f->node[k]));
+  }
+  remember(c);
+  c->has_acted = false; /* impulses say so if they change what is rigid */
+  timer_begin(TIMER_FRICTION);
+  PetscCall(push_apart(c, o, l, verdict, report));
+  timer_end(TIMER_FRICTION);
+  *has_changed = note_touched(c, c->v_old) || c->has_acted;
+  c->has_acted = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,7 +409,8 @@ static void list(int64_t n, int64_t first, const double *v, int64_t *at, int64_t
   for (int64_t k = 0; k < n; ++k, ++*at) dof[*at] = first + k, velocity[*at] = v[k];
 }
 
-PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof, double **velocity)
+PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, bool is_all, int64_t *n, int64_t **dof,
+                                        double **velocity)
 {
   const hybrid_boundary *b    = &c->boundary;
   const scene_surfaces  *f    = b->surfaces;
@@ -376,7 +428,7 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
       if (b->rigids[r].system == own) list(6, 3 * own->first_block, c->vu + 6 * r, n, *dof, *velocity);
     for (int i = 0; i < s->n_bodies; ++i)
       for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1] && s->bodies[i].body == own && !f->is_rigid[i]; ++k)
-        list(3, 3 * (own->first_block + f->node[k]), b->v + 3 * k, n, *dof, *velocity);
+        if (is_all || c->is_touched[k]) list(3, 3 * (own->first_block + f->node[k]), b->v + 3 * k, n, *dof, *velocity);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -39,8 +39,11 @@ typedef struct {
   double              *v_old;     /* [n_vertices][3] before what is done next */
   double              *A_old;     /* [n_vertices][9] */
   double              *vu;        /* [n_rigids][6] velocities of rigid bodies */
-  bool                 has_acted; /* in the step under way */
+  bool                *is_touched; /* [n_vertices] of a node: contact has changed its velocity in the step under way */
+  bool                 has_acted;  /* in the step under way */
   impulse_report       report;
+  int64_t              n_pairs, pair_capacity;
+  impulse_contact     *pair;    /* [n_pairs] what impulses did in the step under way, each time they were asked */
   int64_t              n_pushed, pushed_capacity;
   hybrid_push         *pushed;  /* [n_pushed] */
   int32_t             *element; /* [n_vertices] one of those at each */
@@ -55,8 +58,13 @@ PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 /* From free motion, l->v: c->boundary.v, A and c->vu after contact. */
 PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     step_report *report);
-/* The components of the global vector that contact prescribes: *dof ascending, *velocity, for the caller to free. */
-PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, int64_t *n, int64_t **dof,
+/* The same by impulses alone, once l->v has surfaces that went elsewhere than these left them. *has_changed: they had to do something, else
+ * what is in l->v is free of meetings. */
+PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+                                    step_report *report, bool *has_changed);
+/* The components of the global vector that contact prescribes, of nodes those that it has touched or all: *dof ascending, *velocity,
+ * for the caller to free. */
+PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, bool is_all, int64_t *n, int64_t **dof,
                                         double **velocity);
 /* The step has become permanent: so do affine parts, and what acted goes on record (hybrid_record.h). */
 PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);

@@ -69,6 +69,10 @@ static const char *const fix_help[] = {
   "never moves, across what that can give: all ways, or along the normals of half-spaces without friction",
   "shifted and turned until what meets and is held by nothing has its angular momentum, too, which also takes back what backward Euler loses of it. Velocities "
   "then differ a little from displacement over step"};
+static const char *const held[]     = {[HYBRID_HOLDS_TOUCHED] = "touched", [HYBRID_HOLDS_ALL] = "all", NULL};
+static const char *const held_help[] = {
+  "those whose velocity contact has changed; where others, free to move, then run into something, contact is asked again, three times at most, then all are held. Long steps of stiff bodies on what does not move gain no energy; takes more iterations",
+  "all, as published: surfaces beside a contact go on as in free motion, which brings energy where sound goes farther in a step than contact is wide"};
 static const key_spec keys[] = {
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,
    .choice_help = integrator_help, .fallback = "backward_euler", .help = "of bodies made of nodes"},
@@ -77,6 +81,8 @@ static const key_spec keys[] = {
    .help = "geometric impulses, after that"},
   {.name = "momentum_fix", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_fix), .choices = fixes, .choice_help = fix_help,
    .fallback = "linear", .help = "of bodies made of nodes, at the end of each step"},
+  {.name = "holds", .type = KEY_ENUM, .offset = offsetof(hybrid_options, holds), .choices = held, .choice_help = held_help, .fallback = "all",
+   .help = "of implicit steps: the nodes of surfaces whose motion is prescribed where the rest is solved for"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
    .help = "how linear systems are solved: by factors (direct), by conjugate gradients (iterative), or by these unless they take more than 1000 iterations (auto)"},
   {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",

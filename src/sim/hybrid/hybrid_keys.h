@@ -7,6 +7,7 @@ enum { HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC };
 enum { HYBRID_TRANSFER_AUGURY, HYBRID_TRANSFER_PIC, HYBRID_TRANSFER_NONE };
 enum { HYBRID_JUDGED_NEAREST, HYBRID_JUDGED_NORMAL };
 enum { HYBRID_FIX_NONE, HYBRID_FIX_LINEAR, HYBRID_FIX_RIGID };
+enum { HYBRID_HOLDS_TOUCHED, HYBRID_HOLDS_ALL };
 
 typedef struct {
   double  spacing;        /* [m] NaN: the mean edge of boundaries that deform */
@@ -26,6 +27,7 @@ typedef struct {
 typedef struct hybrid_options {
   int                    integrator; /* HYBRID_... */
   int                    linear;     /* MOTION_... */
+  int                    holds; /* HYBRID_HOLDS_...: whose motion contact prescribes */
   int                    momentum_fix;
   bool                   allow_intersections;
   const hybrid_grid     *grid;

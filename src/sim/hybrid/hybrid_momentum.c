@@ -145,9 +145,7 @@ static void add_missing(const hybrid_momentum *m, int i, const hybrid_boundary *
   double                P[3] = {0.0, 0.0, 0.0}, L[3] = {0.0, 0.0, 0.0};
   v3_axpy(h->P, 1.0, m->P[i]), v3_axpy(h->L, 1.0, m->L[i]);
   for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
-    double change[3];
-    v3_sub(change, b->v + 3 * k, b->v_free + 3 * k);
-    add(b->mass[k], b->x0 + 3 * k, change, h->P, h->L);
+    add(b->mass[k], b->x0 + 3 * k, b->gain + 3 * k, h->P, h->L);
   }
   for (int64_t k = 0; k < own->n_nodes; ++k) {
     add(own->mass[k], own->x + 3 * k, own->v + 3 * k, P, L);

@@ -128,13 +128,12 @@ static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_
 
 static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, step_record *record, contact_summary *sum)
 {
-  int64_t                n       = 0;
-  const impulse_contact *contact = c->impulses ? impulses_contacts(c->impulses, &n) : NULL;
-  double                 excess = 0.0, most = 0.0;
+  const int64_t n      = c->n_pairs;
+  double        excess = 0.0, most = 0.0;
   PetscFunctionBegin;
   PetscCall(contact_points_reserve(&record->points, record->points.n + n));
   for (int64_t i = 0; i < n; ++i) {
-    const impulse_contact *p = &contact[i];
+    const impulse_contact *p = &c->pair[i];
     double                 force[3];
     v3_scale(force, 1.0 / l->dt, p->impulse);
     add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);

@@ -105,6 +105,13 @@ PetscErrorCode step_layout_prescribe(step_layout *l, int64_t n, const int64_t *d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode step_layout_release(step_layout *l)
+{
+  PetscFunctionBegin;
+  PetscCall(gather_prescribed(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
 {
   PetscFunctionBegin;

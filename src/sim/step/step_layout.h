@@ -35,6 +35,8 @@ PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdi
 /* For the rest of the step n more components have prescribed velocities: dof [n] ascending, velocity [n]. Those that bodies prescribe
  * themselves stay as they are. */
 PetscErrorCode step_layout_prescribe(step_layout *l, int64_t n, const int64_t *dof, const double *velocity);
+/* Only what bodies prescribe themselves is prescribed from here on. */
+PetscErrorCode step_layout_release(step_layout *l);
 /* l->v = v0 + z, followers set from their leaders; and the poses that leads to. */
 PetscErrorCode step_layout_try(step_layout *l, const double *z);
 /* The same with l->v as it stands. */
