@@ -50,6 +50,10 @@ typedef struct {
    *                     a path bends, by about mu h times its curvature, and while the spring behind a contact loads up
    * Motions of less than 1e-9 m in the step have no direction and are left out, as is friction below 1e-12 of the pull. */
   double  power_loss_angle, slip_angle;
+  /* Rigid contact: what friction would have taken up more in this step had it been opposite to the slip, over the contacts that slide [J]:
+   * |r_T| |u_T| (1 - cos angle). By this an angle counts as much as the contact does: where force or slip are next to nothing beside the
+   * others', what is left of the equations turns either by any angle, and that means nothing. See history_values. */
+  double  friction_astray;
   /* Largest distance of a force from the Coulomb return of its trial force, over max f_n: pairs on flat and on curved parts of a
    * surface. The law is the plane's: what flat pairs show is round-off; curved ones show the bend over the slip, see penalty_report.c. */
   double  natural_map, natural_map_curved;

@@ -48,7 +48,7 @@ typedef struct {
   friction_report friction;
   continuum_report continuum;
   transfer_report transfer;
-  double          friction_work; /* [J] contact.friction_work of all steps since the run began; the run adds it up */
+  double          friction_work, friction_astray; /* [J] those of contact, of all steps since the run began; the run adds them up */
 } step_report;
 
 typedef struct formulation formulation;

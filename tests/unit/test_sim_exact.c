@@ -5,7 +5,8 @@
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "sim/step/step_contacts.h"
+#include "sim/run/history_columns.h"
+#include "sim/step/step_frame.h"
 
 #define HEAD                                                                                                                        \
   "stickslip: 1\nname: test\nformulation: exact\n"                                                                                  \
@@ -36,6 +37,54 @@ static void test_slip_distance(void **state)
   assert_close(b->c[1], 0.6 * x, 1e-9);
   assert_close(b->c[2], 0.025, 1e-9);
   assert_close(v3_norm(b->v), 0.0, 1e-9);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* Of contacts that all slide at 1 m/s against their friction one does so at `slow` and is turned by `angle`: that is the largest angle, and counts by its work. */
+static contact_summary turn_one(const world *w, double slow, double angle, double *all)
+{
+  step_frame        *f = (step_frame *)w->f; /* the formulation is its first member */
+  const int64_t      n = f->contacts.rows.n;
+  double             r[12], u[12], W[36];
+  const step_outcome law = {.r = r, .u = u, .scale = W};
+  contact_summary    sum;
+  assert_int_equal(n, 4);
+  for (int64_t i = 0; i < n; ++i) {
+    const double mu = f->contacts.mu[i], speed = i == 2 ? slow : 1.0, turn = i == 2 ? angle : 0.0;
+    v3_set(r + 3 * i, 2.0, -2.0 * mu, 0.0);
+    v3_set(u + 3 * i, 0.0, speed * cos(turn), speed * sin(turn));
+    m3_identity(W + 9 * i);
+  }
+  assert_ok(step_contact_report(&f->contacts, &f->layout, &law, &f->record, &sum));
+  *all = 2.0 * f->contacts.mu[0] * (3.0 + slow);
+  return sum;
+}
+
+static void test_astray(void **state)
+{
+  (void)state;
+  world  w;
+  double all, values[HISTORY_N_COLUMNS];
+  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.2, -0.1, 0], max: [0.2, 0.1, 0.05]}}, velocity: [0.8, 0.6, 0]}\n"
+                  "contact: {friction: 0.3}\n" TIGHT, &w);
+  step(&w);
+  assert_close(w.report.contact.friction_astray, 0.0, 1e-15 * w.report.contact.friction_work);
+  const double slow[] = {1.0, 1e-6, 1e-6, 5e-8}, angle[] = {1e-3, 6e-3, M_PI, M_PI};
+  for (int k = 0; k < 4; ++k) {
+    const contact_summary sum   = turn_one(&w, slow[k], angle[k], &all);
+    const double          share = slow[k] / (3.0 + slow[k]), expected = slow[k] * 1e-2 > 1e-9 ? 2.0 * asin(sqrt(share) * sin(0.5 * angle[k])) : 0.0;
+    const step_report     report = {.contact = sum, .friction_work = sum.friction_work, .friction_astray = sum.friction_astray};
+    assert_close(sum.friction_work + sum.friction_astray, all, expected > 0.0 ? 1e-12 : 1e-7);
+    assert_close(sum.power_loss_angle, expected > 0.0 ? angle[k] : 0.0, 1e-12);
+    assert_ok(history_values(w.s, 1, 0.01, 0.01, &report, 0, 0.0, values));
+    assert_close(values[HISTORY_friction_astray], expected, 1e-10);
+  }
+  /* All of it against the law. */
+  const step_report wrong = {.friction_work = -3.0, .friction_astray = 6.0};
+  assert_ok(history_values(w.s, 1, 0.01, 0.01, &wrong, 0, 0.0, values));
+  assert_close(values[HISTORY_friction_astray], M_PI, 1e-12);
   close_world(&w);
   assert_no_leak();
 }
@@ -565,6 +614,6 @@ static void test_refused(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
+TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_astray), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
           cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped), cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows),
           cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))

@@ -29,7 +29,7 @@ static const history_figure history_figures[] = {
   {"contact", "Contacts", false, true, {{"contacts", "active", 1}, {"sliding", "sliding", 2}}},
   {"contact", "Deepest penetration", false, true, {{"penetration", NULL, 1}}},
   {"contact", "Violation of the friction cone", true, false, {{"cone_violation", "cone", 1}, {"natural_map", "natural map", 2}, {"natural_map_curved", "natural map, curved surfaces", 4}}},
-  {"contact", "Error of the friction's direction", true, false, {{"friction_angle_error", "against power loss", 1}, {"slip_angle_error", "against slip", 2}}},
+  {"contact", "Error of the friction's direction", true, false, {{"friction_angle_error", "against power loss", 1}, {"slip_angle_error", "against slip", 2}, {"friction_astray", "against slip, by work, so far", 4}}},
   {"contact", "Relaxations on deforming surfaces", false, true, {{"relaxations", "all", 1}, {"relaxations_moved_on", "moved on", 2}, {"relaxation_places", "most places", 4}}},
   {"solver", "Outer iterations per step: of Newton's method, of the coupling", false, true, {{"newton_iterations", "iterations", 1}, {"evaluations", "evaluations of the forces", 7}, {"fallbacks", "fallbacks", FIGURE_FAILED}}},
   {"solver", "Inner iterations per step", false, true, {{"linear_iterations", "linear solver, pressure", 1}, {"stress_iterations", "stress", 2}, {"contact_iterations", "contacts", 4}}},

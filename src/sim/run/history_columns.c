@@ -1,4 +1,5 @@
 #include "sim/run/history_columns.h"
+#include <math.h>
 
 const char *const history_names[] = {
 #define X(name, unit) #name,
@@ -10,6 +11,16 @@ const char *const history_units[] = {
   HISTORY_COLUMN_TABLE(X)
 #undef X
 };
+
+/* The angle between friction and what is opposite to the slip: the root of the mean of sin^2(angle/2) over all contacts that have slid, each
+ * with the energy |r_T| |u_T| that friction can take up there, since the run began; as an angle. No unit of force, length or time is in it
+ * that could be chosen, and what does 1e-12 of the work the wrong way round shows as 2e-6. */
+static double astray(const step_report *report)
+{
+  const double lost = report->friction_astray, all = report->friction_work + lost;
+  if (!(lost > 0.0)) return 0.0;
+  return 2.0 * asin(fmin(1.0, sqrt(lost / (2.0 * fmax(all, 0.5 * lost)))));
+}
 
 PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
                               double seconds, double values[HISTORY_N_COLUMNS])
@@ -35,6 +46,7 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_cone_violation]       = report->contact.max_cone_violation;
   values[HISTORY_friction_angle_error] = report->contact.power_loss_angle;
   values[HISTORY_slip_angle_error]     = report->contact.slip_angle;
+  values[HISTORY_friction_astray]      = astray(report);
   values[HISTORY_natural_map]          = report->contact.natural_map;
   values[HISTORY_natural_map_curved]   = report->contact.natural_map_curved;
   values[HISTORY_creep]                = report->contact.creep;

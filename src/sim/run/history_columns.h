@@ -11,7 +11,7 @@
   X(momentum_x, "N s") X(momentum_y, "N s") X(momentum_z, "N s") \
   X(angular_momentum_x, "N m s") X(angular_momentum_y, "N m s") X(angular_momentum_z, "N m s") \
   X(contacts, "1") X(sliding, "1") X(penetration, "m") \
-  X(cone_violation, "1") X(friction_angle_error, "rad") X(slip_angle_error, "rad") \
+  X(cone_violation, "1") X(friction_angle_error, "rad") X(slip_angle_error, "rad") X(friction_astray, "rad") \
   X(natural_map, "1") X(natural_map_curved, "1") X(creep, "m/s") X(creep_bound, "m/s") \
   X(relaxations, "1") X(relaxations_moved_on, "1") X(relaxation_places, "1") \
   X(newton_iterations, "1") X(linear_iterations, "1") X(inner_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \

@@ -20,6 +20,7 @@ static void add_report(step_report *sum, const step_report *part)
   sum->evaluations += before.evaluations;
   sum->fallbacks += before.fallbacks;
   sum->contact.friction_work += before.contact.friction_work;
+  sum->contact.friction_astray += before.contact.friction_astray;
   sum->friction.iterations += before.friction.iterations;
   sum->friction.absolute = fmax(before.friction.absolute, part->friction.absolute);
   sum->friction.siconos  = fmax(before.friction.siconos, part->friction.siconos);
@@ -98,7 +99,9 @@ static void count_step(run *r, step_report *report)
   *s->linear += report->linear_iterations;
   *s->contacts        = report->contact.n_active;
   *s->friction_work += report->contact.friction_work;
-  report->friction_work = *s->friction_work;
+  *s->friction_astray += report->contact.friction_astray;
+  report->friction_work   = *s->friction_work;
+  report->friction_astray = *s->friction_astray;
   *s->max_penetration   = fmax(*s->max_penetration, report->contact.max_penetration);
   ++*s->step;
 }

@@ -19,6 +19,7 @@
   X(linear, "linear", int64_t, FIELD_I64, "1", "iterations of the linear solver so far")         \
   X(contacts, "contacts", int64_t, FIELD_I64, "1", "active contacts after the last step")        \
   X(friction_work, "friction_work", double, FIELD_F64, "J", "what friction has taken up so far") \
+  X(friction_astray, "friction_astray", double, FIELD_F64, "J", "what it would have taken up more, opposite to the slip") \
   X(max_penetration, "max_penetration", double, FIELD_F64, "m", "the deepest so far")
 
 typedef struct {

@@ -2,6 +2,8 @@
 #include "core/math3.h"
 #include "optim/friction/cone.h"
 
+#define LEAST_SLIP 1e-9 /* [m] in a step: less is no sliding */
+
 /* Where the contact is at the end of the step, on what is touched: with whichever of its bodies is rigid, else where it was. */
 static void end_position(const step_contacts *c, const step_layout *l, const contact_spot *s, double gap, double x[3])
 {
@@ -31,8 +33,10 @@ static void judge(const step_outcome *law, int64_t i, double mu, double dt, cont
   *miss   = fmax(*miss, v3_norm(map));
   *excess = fmax(*excess, r_T - mu * r[0]);
   sum->friction_work -= r[1] * u[1] + r[2] * u[2];
-  if (u_T * dt <= 1e-9 || r_T <= 1e-12 * r[0]) return; /* no direction */
-  const double angle    = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2]));
+  if (u_T * dt <= LEAST_SLIP) return;
+  const double angle = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2])), half = sin(0.5 * angle);
+  sum->friction_astray += 2.0 * r_T * u_T * half * half;
+  if (r_T <= 1e-12 * r[0]) return; /* no direction */
   sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
 }
 
@@ -71,7 +75,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     points->gap[p]         = gap;
     points->source_body[p] = spots[i].body_a;
     points->object_body[p] = spots[i].body_b;
-    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > 1e-9;
+    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > LEAST_SLIP;
     if (!points->is_sliding[p]) sum.creep = fmax(sum.creep, hypot(u[1], u[2]));
     sum.n_sliding += points->is_sliding[p];
     most = fmax(most, own[0]);
