@@ -141,8 +141,9 @@ static void solve(Mat J, Mat P, Mat A, Vec scale_b, Vec dinv, const char *pc, Ve
   SNES snes;
   Mat  ctx[2] = {A, (Mat)(void *)scale_b};
   assert_ok(PetscOptionsSetValue(NULL, "-pc_type", pc));
-  assert_ok(
-      PetscOptionsInsertString(NULL, "-snes_type stabilized -snes_atol 1e-7 -snes_stabilized_eta 1e-3 -pc_metisschwarz_parts 3"));
+  /* ten iterations: where GMRES stagnates, without blocks, the difference by rounding doubles with each */
+  assert_ok(PetscOptionsInsertString(NULL, "-snes_type stabilized -snes_atol 1e-7 -snes_max_it 10 -snes_stabilized_eta 1e-3 "
+                                           "-pc_metisschwarz_parts 3"));
   assert_ok(MatCreateVecs(A, z, NULL));
   assert_ok(SNESCreate(PETSC_COMM_SELF, &snes));
   assert_ok(SNESSetFunction(snes, NULL, linear_residual, ctx));
@@ -179,7 +180,7 @@ static void scaled_solve_is_solve_of_scaled(void **state)
     assert_int_equal(s.n_linear, t.n_linear);
     assert_int_equal(s.n_newton, t.n_newton);
     assert_close(s.norm, t.norm, 1e-12 + 1e-6 * t.norm);
-    assert_true(s.norm < 1e-7 || k < 2); /* without blocks 50 x 20 iterations may not do */
+    assert_true(s.norm < 1e-7 || k < 2); /* without blocks 10 x 20 iterations may not do */
     if (s.norm < 1e-7) assert_close(difference(z, w), 0.0, 1e-7);
     assert_true(s.norm_unscaled != s.norm);
     assert_ok(VecDestroy(&z));
