@@ -30,9 +30,10 @@ static void add_strand(double r, int n, const double *x)
   n_nodes += n;
 }
 
-static int64_t find(const level_set *phi, const rigid_frame *f0, const rigid_frame *f1, bool is_moving, double margin)
+static const bool yes = true;
+
+static fibre_contact *make_contact(void)
 {
-  const bool      yes = true;
   const fibre_set set = {.n_nodes    = n_nodes,
                          .n_segments = n_segments,
                          .segment    = segment,
@@ -43,6 +44,12 @@ static int64_t find(const level_set *phi, const rigid_frame *f0, const rigid_fra
                          .meets      = &yes};
   fibre_contact  *c;
   assert_ok(fibre_contact_create(&set, &c));
+  return c;
+}
+
+static int64_t find(const level_set *phi, const rigid_frame *f0, const rigid_frame *f1, bool is_moving, double margin)
+{
+  fibre_contact *c = make_contact();
   assert_ok(fibre_object_run(c, &yes, x0, is_moving ? x1 : NULL, phi, f0, f1, margin, &found));
   fibre_contact_destroy(&c);
   return found.n;
@@ -452,17 +459,7 @@ static void bullets(void **unused)
 
 static int64_t find_entries(const level_set *phi, const rigid_frame *f0, const rigid_frame *f1)
 {
-  const bool      yes = true;
-  const fibre_set set = {.n_nodes    = n_nodes,
-                         .n_segments = n_segments,
-                         .segment    = segment,
-                         .strand     = strand,
-                         .radius     = radius,
-                         .n_bodies   = 1,
-                         .body       = body_of,
-                         .meets      = &yes};
-  fibre_contact  *c;
-  assert_ok(fibre_contact_create(&set, &c));
+  fibre_contact *c = make_contact();
   assert_ok(fibre_object_entries(c, &yes, x0, x1, phi, f0, f1, 0.05, 8, &found));
   fibre_contact_destroy(&c);
   return found.n;
