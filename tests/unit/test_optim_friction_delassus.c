@@ -153,6 +153,66 @@ static void wide_components_go_to_a_package(void **state)
   assert_no_leak();
 }
 
+/* 21 strands, the tenth shorter, so that bands go side by side and alone: what M times the answer is, each alone, and a pivot that fails. */
+enum { STRANDS = 21, STRAND_ROWS = 40, STRAND_WIDTH = 7 };
+static void strands_mass(uint64_t seed, double pivot, sparse_rows *M)
+{
+  int64_t  k = 0, n = 0, room = (int64_t)STRANDS * STRAND_ROWS * (2 * STRAND_WIDTH + 1);
+  int32_t *row, *col;
+  double  *value;
+  assert_ok(memory_alloc("rows", room, sizeof *row, &row));
+  assert_ok(memory_alloc("columns", room, sizeof *col, &col));
+  assert_ok(memory_alloc("values", room, sizeof *value, &value));
+  for (int s = 0; s < STRANDS; ++s) {
+    const int64_t rows = s == 9 ? STRAND_ROWS / 2 : STRAND_ROWS;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = i > STRAND_WIDTH ? i - STRAND_WIDTH : 0; j <= i; ++j) {
+        const double off = scene_random(seed, (uint64_t)(n + i), (uint64_t)j);
+        row[k] = (int32_t)(n + i), col[k] = (int32_t)(n + j), value[k++] = i > j ? off : s == 13 && i == 20 ? pivot : 3.0 * STRAND_WIDTH + off;
+        if (i > j) row[k] = (int32_t)(n + j), col[k] = (int32_t)(n + i), value[k++] = off;
+      }
+    n += rows;
+  }
+  assert_ok(sparse_rows_from_triplets("mass", n, n, k, row, col, value, M));
+  memory_free(&row), memory_free(&col), memory_free(&value);
+}
+
+static void strands_go_side_by_side(void **state)
+{
+  sparse_rows  M;
+  mass_factor *f;
+  bool         is_definite;
+  double       x[STRANDS * STRAND_ROWS], y[STRANDS * STRAND_ROWS], z[STRANDS * STRAND_ROWS];
+  (void)state;
+  strands_mass(1, 25.0, &M);
+  assert_ok(mass_factor_create_pattern(&M, &f));
+  assert_int_equal(mass_factor_n_components(f), STRANDS);
+  for (int round = 0; round < 2; ++round) {
+    fill(M.n_rows, x, 3);
+    memcpy(y, x, sizeof y), memcpy(z, x, sizeof z); /* places are the unknowns: strands come well numbered */
+    mass_factor_solve_places(f, y);
+    for (int64_t c = 0; c < STRANDS; ++c) mass_factor_solve_component(f, c, 1, z + mass_factor_start(f)[c]);
+    for (int64_t i = 0; i < M.n_rows; ++i) assert_close(y[i], z[i], 1e-16);
+    sparse_rows_apply(&M, y, z);
+    for (int64_t i = 0; i < M.n_rows; ++i) {
+      assert_int_equal(mass_factor_dof(f)[i], i);
+      assert_close(z[i], x[i], 1e-14);
+    }
+    sparse_rows_destroy(&M);
+    strands_mass(2, 26.0, &M);
+    assert_ok(mass_factor_refactor(f, &M, &is_definite));
+    assert_true(is_definite);
+  }
+  sparse_rows_destroy(&M);
+  strands_mass(2, -1.0, &M);
+  assert_ok(mass_factor_refactor(f, &M, &is_definite));
+  assert_false(is_definite);
+  mass_factor_destroy(&f);
+  expect(mass_factor_create(&M, &f), PETSC_ERR_MAT_CH_ZRPVT, "the pivot of row 520 is not above zero"); /* 12 x 40 + 20 + 20 */
+  sparse_rows_destroy(&M);
+  assert_no_leak();
+}
+
 /* Contacts on such a component and between it and small ones: blocks and groups against products, and W applied before anything is
  * assembled. */
 static void contacts_on_wide_components(void **state)
@@ -288,6 +348,6 @@ static void bad_input_is_refused_by_name(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(blocks_and_products_agree_with_elimination), cmocka_unit_test(wide_components_go_to_a_package),
+TEST_MAIN(cmocka_unit_test(blocks_and_products_agree_with_elimination), cmocka_unit_test(wide_components_go_to_a_package), cmocka_unit_test(strands_go_side_by_side),
           cmocka_unit_test(contacts_on_wide_components), cmocka_unit_test(same_bits_on_any_number_of_threads),
           cmocka_unit_test(bad_input_is_refused_by_name))

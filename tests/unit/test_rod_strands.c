@@ -82,6 +82,35 @@ static void copies(void **unused)
   assert_no_leak();
 }
 
+/* An ellipse four times as wide as high, along y here: all within it, as far apart to all sides, its moments those of the ellipse: a^2 / 4, b^2 / 4,
+ * at random to 3.5 deviations of the mean, each 1/80. */
+static void copies_in_an_ellipse(void **unused)
+{
+  (void)unused;
+  static const char *const patterns[] = {"disc", "grid", "random"};
+  for (int p = 0; p < 3; ++p) {
+    rod_case c;
+    char     text[300];
+    snprintf(text, sizeof text,
+             "curve: {line: {from: [1, 1, 1], to: [1, 1, 0]}}, segments: 2, section: {circle: 0.001}, copies: {count: 400, radius: 0.1, aspect: 4, along: [0, 2, 1], pattern: %s}",
+             patterns[p]);
+    open_sound(text, &c);
+    const rod_strands *s = &c.b->strands;
+    double             least = INFINITY, moment[2] = {0};
+    for (int i = 0; i < 400; ++i) {
+      const double *x = s->x + 3 * s->node_start[i], a = (x[1] - 1.0) / 0.4, b = (x[0] - 1.0) / 0.1;
+      assert_true(hypot(a, b) <= 1.0 + 1e-14 && x[2] == 1.0);
+      moment[0] += a * a / 400.0, moment[1] += b * b / 400.0;
+      for (int j = 0; j < i; ++j) least = fmin(least, hypot(x[0] - s->x[3 * s->node_start[j]], x[1] - s->x[3 * s->node_start[j] + 1]));
+    }
+    const double side = sqrt(M_PI * 0.4 * 0.1 / 400.0);
+    assert_true(least > (p < 2 ? 0.85 * side : 0.0) && least <= 1.08 * side);
+    for (int k = 0; k < 2; ++k) assert_close(moment[k], 0.25, p < 2 ? 0.01 : 0.044);
+    rod_case_close(&c);
+  }
+  assert_no_leak();
+}
+
 /* Torsion constants of rectangles from the table of Timoshenko and Goodier (Theory of Elasticity, section 109): 0.1406 a^4 of a square, 0.229 a b^3 at two
  * to one, 0.312 at ten to one, a third when thin. */
 static void sections(void **unused)
@@ -157,6 +186,8 @@ static void mistakes(void **unused)
       {LINE ", segments: 4, model: mass_spring, stiffness: {twist: 2}", "has no twist"},
       {LINE ", segments: 4, hold: [{inside: {box: {min: [5, 5, 5], max: [6, 6, 6]}}}]", "no node of the body"},
       {LINE ", segments: 4, copies: {count: 3, radius: 1, normal: [0, 0, 0]}", "zero vector"},
+      {LINE ", segments: 4, copies: {count: 3, radius: 1, along: [0, 0, 0]}", "give a direction in it"},
+      {LINE ", segments: 4, copies: {count: 3, radius: 1, aspect: 2, along: [-3, 0, 0]}", "give a direction in it"},
       {"curve: {points: [{at: [0, 0, 0]}, {at: [0, 0, 0]}, {at: [1, 0, 0]}]}, section: {circle: 0.01}", "two points in one place"},
       {"curve: {points: [{at: [0, 0, 0]}, {at: [1, 0, 0]}, {at: [0.5, 0, 0]}, {at: [0, 1, 0]}]}, section: {circle: 0.01}", "turns back"},
       {"curve: {points: [{at: [0, 0, 0]}, {at: [1, 0, 0]}]}, section: {circle: 0.01}", "at least 2 segments"},
@@ -175,4 +206,4 @@ static void mistakes(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(sections), cmocka_unit_test(holds), cmocka_unit_test(mistakes))
+TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse), cmocka_unit_test(sections), cmocka_unit_test(holds), cmocka_unit_test(mistakes))

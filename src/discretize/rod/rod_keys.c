@@ -162,6 +162,10 @@ static const key_spec copies_keys[] = {
      .help = "how their starts lie around the first one's; disc: evenly in a circle; grid: the nodes of a square grid that lie closest to the middle of "
              "the circle; random: anywhere in the circle"},
     {.name = "radius", REAL(rod_copies_spec, radius), .unit = "m", POSITIVE, .help = "of the circle"},
+    {.name = "aspect", REAL(rod_copies_spec, aspect), .min = 1, .max = 100, .fallback = "1",
+     .help = "how many times as wide as high: an ellipse in place of the circle, whose shorter half axis is `radius`"},
+    {.name = "along", VECTOR(rod_copies_spec, along), .is_optional = true,
+     .help = "direction of its longer axis, made normal to `normal`; if not given, x, or y where `normal` is near x"},
     {.name = "normal", VECTOR(rod_copies_spec, normal), .is_optional = true, .help = "of the circle; if not given, the direction of the start"},
     {.name = "seed", .type = KEY_INT, .offset = offsetof(rod_copies_spec, seed), .min = 0, .max = 1e15, .fallback = "1", .help = "of random places"},
     {.name = NULL}};

@@ -68,7 +68,7 @@ enum { ROD_COPIES_DISC, ROD_COPIES_GRID, ROD_COPIES_RANDOM };
 typedef struct {
   int64_t count, seed;
   int     pattern;
-  double  radius, normal[3];
+  double  radius, aspect, normal[3], along[3];
 } rod_copies_spec;
 
 typedef struct {

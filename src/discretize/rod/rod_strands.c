@@ -42,56 +42,100 @@ static void straighten(const double t[3], double a[3])
 /* ---- copies -------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-  double  key; /* squared distance, then number */
-  int64_t i, j;
-} grid_node;
+  double  key; /* squared distance from the middle, as the ellipse measures it, then number */
+  int64_t number;
+  double  at[2];
+} strand_place;
 
 static int compare(const void *a, const void *b)
 {
-  const grid_node *p = a, *q = b;
+  const strand_place *p = a, *q = b;
   if (p->key != q->key) return p->key < q->key ? -1 : 1;
-  if (p->i != q->i) return p->i < q->i ? -1 : 1;
-  return (p->j > q->j) - (p->j < q->j);
+  return (p->number > q->number) - (p->number < q->number);
 }
 
-/* The `count` nodes of the square grid that lie closest to its middle, in a circle of unit radius. */
-static PetscErrorCode lay_grid(int64_t count, double *at)
+static void set_place(const rod_copies_spec *c, double p, double q, int64_t number, strand_place *place)
 {
-  const int64_t reach = (int64_t)ceil(sqrt((double)count / M_PI)) + 2, side = 2 * reach + 1;
-  grid_node    *node;
+  *place = (strand_place){(p / c->aspect) * (p / c->aspect) + q * q, number, {p, q}};
+}
+
+/* Those `count` of n places that lie closest to the middle, brought into an ellipse of half axes aspect and 1: the outermost on its rim, or not at all if
+ * inside already and may_stay. */
+static void take_nearest(const rod_copies_spec *c, bool may_stay, int64_t n, strand_place *place, double *at)
+{
+  qsort(place, (size_t)n, sizeof *place, compare);
+  const double outermost = sqrt(place[c->count - 1].key), scale = outermost > 0.0 && !(may_stay && outermost <= 1.0) ? 1.0 / outermost : 1.0;
+  for (int64_t k = 0; k < c->count; ++k)
+    for (int i = 0; i < 2; ++i) at[2 * k + i] = scale * place[k].at[i];
+}
+
+static PetscErrorCode lay_grid(const rod_copies_spec *c, double *at)
+{
+  const int64_t reach_q = (int64_t)ceil(sqrt((double)c->count / (M_PI * c->aspect))) + 2;
+  const int64_t reach_p = (int64_t)ceil(sqrt((double)c->count * c->aspect / M_PI)) + 2, side = 2 * reach_q + 1, n = side * (2 * reach_p + 1);
+  strand_place *place;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("grid of strands", side * side, sizeof *node, &node));
-  for (int64_t i = 0; i < side; ++i)
-    for (int64_t j = 0; j < side; ++j) {
-      const double p = (double)(i - reach), q = (double)(j - reach);
-      node[side * i + j] = (grid_node){p * p + q * q, i - reach, j - reach};
-    }
-  qsort(node, (size_t)(side * side), sizeof *node, compare);
-  const double outermost = sqrt(node[count - 1].key), scale = outermost > 0.0 ? 1.0 / outermost : 0.0;
-  for (int64_t k = 0; k < count; ++k) at[2 * k] = scale * (double)node[k].i, at[2 * k + 1] = scale * (double)node[k].j;
-  memory_free(&node);
+  PetscCall(memory_alloc("grid of strands", n, sizeof *place, &place));
+  for (int64_t k = 0; k < n; ++k) set_place(c, (double)(k / side - reach_p), (double)(k % side - reach_q), k, place + k);
+  take_nearest(c, false, n, place, at);
+  memory_free(&place);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Places at [count][2] in a circle of unit radius. The disc is Vogel's: the k-th at radius sqrt((k + 1/2) / n), turned by the golden angle. */
+/* Vogel's: the k-th at radius sqrt(k + 1/2), turned by the golden angle, so that each has the same area; `count` of them have that of the ellipse. */
+static PetscErrorCode lay_disc(const rod_copies_spec *c, double *at)
+{
+  const double  reach = sqrt((double)c->count * c->aspect) + (c->aspect > 1.0 ? 4.0 : 0.0); /* a margin: not just `count` lie inside */
+  const int64_t n     = c->aspect > 1.0 ? (int64_t)ceil(reach * reach) : c->count;
+  strand_place *place;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("disc of strands", n, sizeof *place, &place));
+  for (int64_t k = 0; k < n; ++k) {
+    const double phi = (double)k * M_PI * (3.0 - sqrt(5.0)), r = c->count == 1 ? 0.0 : sqrt(c->aspect * ((double)k + 0.5) / (double)c->count);
+    set_place(c, r * cos(phi), r * sin(phi), k, place + k);
+  }
+  take_nearest(c, true, n, place, at);
+  memory_free(&place);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void lay_random(const rod_copies_spec *c, double *at)
+{
+  for (int64_t k = 0; k < c->count; ++k) {
+    const double r = sqrt(random_u01((uint64_t)c->seed, (uint64_t)k, 0)), phi = 2.0 * M_PI * random_u01((uint64_t)c->seed, (uint64_t)k, 1);
+    at[2 * k] = c->aspect * r * cos(phi), at[2 * k + 1] = r * sin(phi);
+  }
+}
+
+/* Places at [count][2] in an ellipse of half axes aspect and 1. */
 static PetscErrorCode lay_places(const rod_copies_spec *c, double *at)
 {
   PetscFunctionBegin;
-  if (c->pattern == ROD_COPIES_GRID) PetscCall(lay_grid(c->count, at));
-  for (int64_t k = 0; k < c->count && c->pattern != ROD_COPIES_GRID; ++k) {
-    const bool   is_disc = c->pattern == ROD_COPIES_DISC;
-    const double share   = is_disc ? ((double)k + 0.5) / (double)c->count : random_u01((uint64_t)c->seed, (uint64_t)k, 0);
-    const double phi     = is_disc ? (double)k * M_PI * (3.0 - sqrt(5.0)) : 2.0 * M_PI * random_u01((uint64_t)c->seed, (uint64_t)k, 1);
-    const double r       = is_disc && c->count == 1 ? 0.0 : sqrt(share);
-    at[2 * k] = r * cos(phi), at[2 * k + 1] = r * sin(phi);
-  }
+  if (c->pattern == ROD_COPIES_GRID) PetscCall(lay_grid(c, at));
+  else if (c->pattern == ROD_COPIES_DISC) PetscCall(lay_disc(c, at));
+  else lay_random(c, at);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Unit directions of the longer and of the shorter axis; false if there are none. */
+static bool frame_of_places(const rod_copies_spec *c, const rod_curve *curve, double e1[3], double e2[3])
+{
+  const double x[3] = {1.0, 0.0, 0.0}, y[3] = {0.0, 1.0, 0.0};
+  double       n[3];
+  v3_copy(n, isfinite(c->normal[0]) ? c->normal : curve->tangent);
+  v3_scale(n, 1.0 / v3_norm(n), n);
+  v3_copy(e1, isfinite(c->along[0]) ? c->along : fabs(n[0]) < 0.9 ? x : y);
+  v3_scale(e1, 1.0 / v3_norm(e1), e1);
+  if (!(fabs(v3_dot(n, e1)) < 1.0 - 1e-12)) return false;
+  straighten(n, e1);
+  v3_cross(e2, n, e1);
+  return true;
 }
 
 /* Curves in place of the first one: copies of it, shifted. */
 static PetscErrorCode copy_curve(const rod_copies_spec *c, rod_curve *curve)
 {
-  double   *at, n[3], e1[3], e2[3];
+  double   *at, e1[3], e2[3];
   rod_curve many = {.n_curves = c->count};
   PetscFunctionBegin;
   const int64_t m = curve->start[1];
@@ -101,12 +145,7 @@ static PetscErrorCode copy_curve(const rod_copies_spec *c, rod_curve *curve)
   PetscCall(memory_alloc("rod curves", 3 * m * c->count, sizeof *many.x, &many.x));
   PetscCall(memory_alloc("rod curves", 6 * c->count, sizeof *many.tangent, &many.tangent));
   PetscCall(memory_alloc("rod curves", 3 * c->count, sizeof *many.director, &many.director));
-  v3_copy(n, isfinite(c->normal[0]) ? c->normal : curve->tangent);
-  v3_scale(n, 1.0 / v3_norm(n), n);
-  const double x[3] = {1.0, 0.0, 0.0}, y[3] = {0.0, 1.0, 0.0};
-  v3_copy(e1, fabs(n[0]) < 0.9 ? x : y);
-  straighten(n, e1);
-  v3_cross(e2, n, e1);
+  frame_of_places(c, curve, e1, e2);
   for (int64_t k = 0; k < c->count; ++k) {
     many.start[k + 1] = m * (k + 1);
     for (int64_t i = 0; i < m; ++i) {
@@ -182,6 +221,7 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
                                   bool *is_made)
 {
   rod_curve curve;
+  double    e1[3], e2[3];
   PetscFunctionBegin;
   *out     = (rod_strands){0};
   *is_made = false;
@@ -191,6 +231,8 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
     diagnostics_add_under(d, node, path, "copies", "of one curve only: this file has %lld", (long long)curve.n_curves);
   else if (spec->copies && isfinite(spec->copies->normal[0]) && !(v3_norm(spec->copies->normal) > 0.0))
     diagnostics_add_under(d, node, path, "copies.normal", "is the zero vector: there is no plane to place the strands in");
+  else if (spec->copies && !frame_of_places(spec->copies, &curve, e1, e2))
+    diagnostics_add_under(d, node, path, "copies.along", "is zero or normal to the plane of the strands' starts: give a direction in it");
   else {
     if (spec->copies) PetscCall(copy_curve(spec->copies, &curve));
     PetscCall(allocate(&curve, spec->closed, out));

@@ -167,14 +167,33 @@ static inline double *block_at(const delassus *w, int64_t a, int64_t b)
   return w->value + 9 * low;
 }
 
-/* The part of column a of W that goes through component c: of its diagonal, or of the blocks below it, too. */
-static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, double *y)
+/* The part of W_aa that goes through component c. */
+static void add_diagonal(delassus *w, int64_t a, int64_t c, double *y)
 {
-  delassus_respond(w, c, a, y);
-  if (is_diagonal) {
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first;
+  int64_t        low   = n;
+  if (!mass_factor_is_threadable(w->factor, c)) {
+    delassus_respond(w, c, a, y);
     add_block(w, c, a, y, w->diagonal + 9 * a);
     return;
   }
+  for (int i = 0; i < 3; ++i) {
+    const int64_t k = delassus_row_from(&w->Hp, 3 * a + i, first);
+    if (k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] - first < low) low = w->Hp.col[k] - first;
+  }
+  memset(y + 3 * low, 0, (size_t)(3 * (n - low)) * sizeof *y);
+  spread(w, c, a, 3, 1, y);
+  mass_factor_gram(w->factor, c, low, y, w->diagonal + 9 * a);
+}
+
+/* The part of column a of W that goes through component c: of its diagonal, or of the blocks below it, too. */
+static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, double *y)
+{
+  if (is_diagonal) {
+    add_diagonal(w, a, c, y);
+    return;
+  }
+  delassus_respond(w, c, a, y);
   for (int64_t k = w->member_start[c]; k < w->member_start[c + 1]; ++k)
     if (w->member[k] >= a) add_block(w, c, w->member[k], y, block_at(w, w->member[k], a));
 }

@@ -72,7 +72,7 @@ static void update_lift(gradient *g, const double *u)
 {
   for (int64_t a = 0; a < g->p->n; ++a) {
     const double *q = g->p->q + 3 * a, *v = u + 3 * a;
-    g->lift[a]      = g->p->mu[a] * hypot(v[1] + q[1], v[2] + q[2]);
+    g->lift[a]      = g->p->mu[a] * sqrt((v[1] + q[1]) * (v[1] + q[1]) + (v[2] + q[2]) * (v[2] + q[2]));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "optim/friction/mass_factor.h"
 #include "core/memory.h"
+#include "optim/friction/band_lanes.h"
 #include "optim/friction/sparse_direct.h"
 #include <float.h>
 #include <inttypes.h>
@@ -21,6 +22,9 @@ struct mass_factor {
   int32_t   *dof, *place;
   component *part;
   double    *inverse_pivot; /* [n] in places */
+  int64_t    n_batches;
+  int64_t   *batch; /* [n_batches+1] first component of each: one, or BAND_LANES of one shape */
+  double   **lanes; /* [n_batches] the factors of such a batch side by side, beside those of each; NULL: one component */
 };
 
 /* A band of width b costs n b^2 multiplications; from here on ordering for little fill is worth a package. */
@@ -34,7 +38,8 @@ void mass_factor_destroy(mass_factor **f)
     memory_free(&(*f)->part[c].factor);
     sparse_direct_destroy(&(*f)->part[c].direct);
   }
-  memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof), memory_free(&(*f)->place),
+  for (int64_t b = 0; (*f)->lanes && b < (*f)->n_batches; ++b) memory_free(&(*f)->lanes[b]);
+  memory_free(&(*f)->lanes), memory_free(&(*f)->batch), memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof), memory_free(&(*f)->place),
       memory_free(&(*f)->inverse_pivot);
   memory_free(f);
 }
@@ -137,6 +142,32 @@ static PetscErrorCode split(const sparse_rows *M, mass_factor *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Are components c to c + BAND_LANES - 1 bands of one shape, worth going side by side? */
+static bool is_batch(const mass_factor *f, int64_t c)
+{
+  if (c + BAND_LANES > f->n_components) return false;
+  const int64_t n = f->start[c + 1] - f->start[c], width = f->part[c].width;
+  if (width <= 0 || n > BAND_LANES_ROWS_MAX) return false;
+  for (int k = 1; k < BAND_LANES; ++k)
+    if (f->part[c + k].width != width || f->start[c + k + 1] - f->start[c + k] != n) return false;
+  return true;
+}
+
+static PetscErrorCode make_batches(mass_factor *f)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("batches of components", f->n_components + 1, sizeof *f->batch, &f->batch));
+  PetscCall(memory_alloc("batches of components", f->n_components, sizeof *f->lanes, &f->lanes));
+  for (int64_t c = 0; c < f->n_components;) {
+    const bool is_one = !is_batch(f, c);
+    if (!is_one)
+      PetscCall(memory_alloc("factors side by side", (f->start[c + 1] - f->start[c]) * (f->part[c].width + 1), BAND_LANES * sizeof(double), &f->lanes[f->n_batches]));
+    c += is_one ? 1 : BAND_LANES;
+    f->batch[++f->n_batches] = c;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- factors ---- */
 
 /* L D L^T within the band, row by row. Returns the place of the first pivot that is not positive, or `end`. */
@@ -144,6 +175,7 @@ static int64_t factor_band(const sparse_rows *M, const mass_factor *f, int64_t c
 {
   const int64_t first = f->start[c], n = f->start[c + 1] - first, b = f->part[c].width;
   double *const l = f->part[c].factor, *const d = f->inverse_pivot + first;
+  if (b > 0) memset(l, 0, (size_t)(n * b) * sizeof *l);
   for (int64_t i = 0; i < n; ++i) {
     double *const row = l + i * b - i + b; /* row[j] is the entry of column j, i - b <= j < i */
     const int32_t dof = f->dof[first + i];
@@ -170,6 +202,29 @@ static int64_t factor_band(const sparse_rows *M, const mass_factor *f, int64_t c
     d[i] = 1.0 / pivot;
   }
   return f->start[c + 1];
+}
+
+/* The same of a batch, side by side; false if one of them has a pivot that is not positive. */
+static bool factor_lanes(const sparse_rows *M, const mass_factor *f, int64_t batch)
+{
+  const int64_t c = f->batch[batch], n = f->start[c + 1] - f->start[c], b = f->part[c].width;
+  double *const l = f->lanes[batch];
+  memset(l, 0, (size_t)(n * (b + 1) * BAND_LANES) * sizeof *l);
+  for (int64_t at = f->start[c]; at < f->start[c + BAND_LANES]; ++at) {
+    const int64_t v = (at - f->start[c]) / n, i = (at - f->start[c]) % n, first = at - i;
+    for (int64_t k = M->start[f->dof[at]]; k < M->start[f->dof[at] + 1]; ++k) {
+      const int64_t j = f->place[M->col[k]] - first;
+      if (M->value[k] != 0.0 && j <= i) l[(i * (b + 1) + b - i + j) * BAND_LANES + v] = M->value[k];
+    }
+  }
+  if (!band_lanes_factor(n, b, l)) return false;
+  for (int64_t v = 0; v < BAND_LANES; ++v)
+    for (int64_t i = 0; i < n; ++i) {
+      const double *const row = l + i * (b + 1) * BAND_LANES + v;
+      for (int64_t k = 0; k < b; ++k) f->part[c + v].factor[i * b + k] = row[k * BAND_LANES];
+      f->inverse_pivot[f->start[c + v] + i] = row[b * BAND_LANES];
+    }
+  return true;
 }
 
 /* Component c as a matrix of its own, in places. */
@@ -216,10 +271,13 @@ static void factor_bands(const sparse_rows *M, mass_factor *f, int64_t *bad)
 {
   int64_t first = f->n;
   #pragma omp parallel for schedule(dynamic, 8) reduction(min : first) if (f->n >= PARALLEL_PLACES)
-  for (int64_t c = 0; c < f->n_components; ++c) {
-    if (f->part[c].width < 0) continue;
-    const int64_t stop = factor_band(M, f, c);
-    if (stop < f->start[c + 1] && f->dof[stop] < first) first = f->dof[stop];
+  for (int64_t b = 0; b < f->n_batches; ++b) {
+    if (f->lanes[b] && factor_lanes(M, f, b)) continue;
+    for (int64_t c = f->batch[b]; c < f->batch[b + 1]; ++c) {
+      if (f->part[c].width < 0) continue;
+      const int64_t stop = factor_band(M, f, c);
+      if (stop < f->start[c + 1] && f->dof[stop] < first) first = f->dof[stop];
+    }
   }
   *bad = first;
 }
@@ -230,6 +288,7 @@ static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
   bool    is_regular = true;
   PetscFunctionBegin;
   PetscCall(memory_alloc("pivots", f->n, sizeof *f->inverse_pivot, &f->inverse_pivot));
+  PetscCall(make_batches(f));
   for (int64_t c = 0; c < f->n_components; ++c)
     if (f->part[c].width > 0)
       PetscCall(memory_alloc("banded factors", (f->start[c + 1] - f->start[c]) * f->part[c].width, sizeof(double),
@@ -252,9 +311,6 @@ PetscErrorCode mass_factor_refactor(mass_factor *f, const sparse_rows *M, bool *
 {
   int64_t bad;
   PetscFunctionBegin;
-  for (int64_t c = 0; c < f->n_components; ++c)
-    if (f->part[c].width > 0)
-      memset(f->part[c].factor, 0, (size_t)((f->start[c + 1] - f->start[c]) * f->part[c].width) * sizeof(double));
   factor_bands(M, f, &bad);
   *is_definite = bad == f->n;
   for (int64_t c = 0; c < f->n_components && *is_definite; ++c)
@@ -328,6 +384,21 @@ static inline __attribute__((always_inline)) void solve_band(int64_t n, int64_t 
   }
 }
 
+void mass_factor_gram(const mass_factor *f, int64_t c, int64_t low, double *y, double *block)
+{
+  const int64_t       n = f->start[c + 1] - f->start[c], b = f->part[c].width;
+  const double *const d = f->inverse_pivot + f->start[c];
+  for (int64_t i = low; i < n; ++i) {
+    const int64_t       first = i - low > b ? i - b : low;
+    const double *const row   = f->part[c].factor + i * b - i + b;
+    double *const       at = y + 3 * i, sum[3] = {0.0, 0.0, 0.0};
+    for (int64_t j = first; j < i; ++j)
+      for (int v = 0; v < 3; ++v) sum[v] += row[j] * y[3 * j + v];
+    for (int v = 0; v < 3; ++v) at[v] -= sum[v];
+    for (int v = 0; v < 9; ++v) block[v] += d[i] * at[v / 3] * at[v % 3];
+  }
+}
+
 static void solve_direct(const mass_factor *f, int64_t c, int m, double *x)
 {
   const int64_t n = f->start[c + 1] - f->start[c];
@@ -364,15 +435,30 @@ PetscErrorCode mass_factor_solve_many(const mass_factor *f, int64_t c, int64_t n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void solve_batch(const mass_factor *f, int64_t batch, double *x)
+{
+  const int64_t c = f->batch[batch], n = f->start[c + 1] - f->start[c];
+  if (!f->lanes[batch]) {
+    mass_factor_solve_component(f, c, 1, x + f->start[c]);
+    return;
+  }
+  double y[BAND_LANES * BAND_LANES_ROWS_MAX], *const of = x + f->start[c];
+  for (int64_t i = 0; i < n; ++i)
+    for (int v = 0; v < BAND_LANES; ++v) y[i * BAND_LANES + v] = of[v * n + i];
+  band_lanes_solve(n, f->part[c].width, f->lanes[batch], y);
+  for (int v = 0; v < BAND_LANES; ++v)
+    for (int64_t i = 0; i < n; ++i) of[v * n + i] = y[i * BAND_LANES + v];
+}
+
 void mass_factor_solve_places(const mass_factor *f, double *x)
 {
   if (f->n < PARALLEL_PLACES) { /* a region calls the kernel, even for one thread */
-    for (int64_t c = 0; c < f->n_components; ++c) mass_factor_solve_component(f, c, 1, x + f->start[c]);
+    for (int64_t b = 0; b < f->n_batches; ++b) solve_batch(f, b, x);
     return;
   }
   #pragma omp parallel for schedule(dynamic, 8)
-  for (int64_t c = 0; c < f->n_components; ++c)
-    if (f->part[c].width >= 0) mass_factor_solve_component(f, c, 1, x + f->start[c]);
-  for (int64_t c = 0; c < f->n_components; ++c)
-    if (f->part[c].width < 0) mass_factor_solve_component(f, c, 1, x + f->start[c]);
+  for (int64_t b = 0; b < f->n_batches; ++b)
+    if (f->part[f->batch[b]].width >= 0) solve_batch(f, b, x);
+  for (int64_t b = 0; b < f->n_batches; ++b)
+    if (f->part[f->batch[b]].width < 0) solve_batch(f, b, x);
 }

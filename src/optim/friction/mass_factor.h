@@ -33,7 +33,9 @@ double mass_factor_work(const mass_factor *f);
 
 /* x <- M_c^-1 x for 1 or 3 vectors side by side, x [start[c+1]-start[c]][n_vectors] in places. */
 void mass_factor_solve_component(const mass_factor *f, int64_t c, int n_vectors, double *x);
-/* The same with a component of a package, for vectors one after the other: b, x [n_vectors][start[c+1]-start[c]], not the same. */
+/* block [3][3] += y^T M_c^-1 y of a band (one that is threadable), by half a solve: y [start[c+1]-start[c]][3], zero in its first `low` rows, is lost. */
+void mass_factor_gram(const mass_factor *f, int64_t c, int64_t low, double *y, double *block);
+/* The same as mass_factor_solve_component with a component of a package, for vectors one after the other: b, x [n_vectors][start[c+1]-start[c]], not the same. */
 PetscErrorCode mass_factor_solve_many(const mass_factor *f, int64_t c, int64_t n_vectors, double *b, double *x);
 /* The same with all components, x [n] in places. Threaded. */
 void mass_factor_solve_places(const mass_factor *f, double *x);
