@@ -41,18 +41,69 @@ double key_text_strtod(const char *text, const char **end)
   return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
 }
 
+/* d.dddd x 10^e of `precision` digits as "%.*g" has it, without trailing zeros. Rows of histories are full of such numbers, and printf is slow. */
+static void write_digits(bool is_negative, uint64_t digits, int precision, int e, char *text)
+{
+  char d[20], *c = text;
+  int  n = precision;
+  for (int i = precision - 1; i >= 0; --i, digits /= 10) d[i] = (char)('0' + digits % 10);
+  while (n > 1 && d[n - 1] == '0') --n;
+  if (is_negative) *c++ = '-';
+  if (e < -4 || e >= precision) {
+    *c++ = d[0];
+    if (n > 1) *c++ = '.';
+    for (int i = 1; i < n; ++i) *c++ = d[i];
+    *c++ = 'e', *c++ = e < 0 ? '-' : '+';
+    if (abs(e) > 99) *c++ = (char)('0' + abs(e) / 100);
+    *c++ = (char)('0' + abs(e) / 10 % 10), *c++ = (char)('0' + abs(e) % 10), *c = 0;
+    return;
+  }
+  if (e < 0) {
+    *c++ = '0', *c++ = '.';
+    for (int i = -1; i > e; --i) *c++ = '0';
+  }
+  for (int i = 0; i < n || i <= e; ++i) {
+    if (e >= 0 && i == e + 1) *c++ = '.';
+    *c++ = i < n ? d[i] : '0';
+  }
+  *c = 0;
+}
+
+/* 17 digits always lead back to x. It lies within 12 units of the last of them from any shorter number that does (half an ulp), but for subnormal ones. */
+static const char *shortest(double x, char text[KEY_TEXT_REAL])
+{
+  const bool  is_negative = x < 0.0;
+  const char *end;
+  uint64_t    digits = 0;
+  snprintf(text, KEY_TEXT_REAL, "%.16e", fabs(x));
+  const char *c = text;
+  for (; *c != 'e'; ++c)
+    if (is_digit(*c)) digits = 10 * digits + (uint64_t)(*c - '0'); /* what is no digit is the locale's point */
+  const int e = (int)strtol(c + 1, NULL, 10);
+  for (int precision = 15; precision < 17; ++precision) {
+    const uint64_t unit = precision == 15 ? 100 : 10, fewer = (digits + unit / 2) / unit, back = fewer * unit;
+    const uint64_t away = back > digits ? back - digits : digits - back, most = precision == 15 ? 1000000000000000 : 10000000000000000;
+    if (away > 12 && fabs(x) > 1e-290) continue;
+    const bool carries = fewer == most; /* 9.99... */
+    if (digits % unit == unit / 2) { /* which side is nearer, these digits no longer tell */
+      snprintf(text, KEY_TEXT_REAL, "%.*g", precision, x);
+      for (char *point = text; *point; ++point) *point = *point == ',' ? '.' : *point; /* some locales */
+    } else write_digits(is_negative, carries ? most / 10 : fewer, precision, e + carries, text);
+    if (key_text_strtod(text, &end) == x) return text;
+  }
+  write_digits(is_negative, digits, 17, e, text);
+  return text;
+}
+
 const char *key_text_of_real(double x, char text[KEY_TEXT_REAL])
 {
-  const char *end;
   if (x == floor(x) && fabs(x) < 0x1p53) {
-    snprintf(text, KEY_TEXT_REAL, "%.0f", x); /* also "-0", which keeps its sign */
+    if (x >= 0.0 && x < 10.0 && !signbit(x)) text[0] = (char)('0' + (int)x), text[1] = 0;
+    else snprintf(text, KEY_TEXT_REAL, "%.0f", x); /* also "-0", which keeps its sign */
     return text;
   }
-  for (int digits = 15; digits <= 17; ++digits) {
-    snprintf(text, KEY_TEXT_REAL, "%.*g", digits, x);
-    for (char *c = text; *c; ++c) *c = *c == ',' ? '.' : *c; /* some locales */
-    if (key_text_strtod(text, &end) == x) break;
-  }
+  if (isfinite(x)) return shortest(x, text);
+  snprintf(text, KEY_TEXT_REAL, "%g", x);
   return text;
 }
 

@@ -94,5 +94,38 @@ static void test_reals_are_written_short_and_read_back(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(test_whole_texts_are_numbers_or_not), cmocka_unit_test(test_reals_are_written_short_and_read_back), cmocka_unit_test(test_whole_numbers_lose_no_digit),
+/* printf with 15, 16 or 17 digits, whichever is the first to lead back. */
+static void as_printf_would(double x, char text[KEY_TEXT_REAL])
+{
+  if (x == floor(x) && fabs(x) < 0x1p53) {
+    snprintf(text, KEY_TEXT_REAL, "%.0f", x);
+    return;
+  }
+  for (int digits = 15; digits <= 17; ++digits) {
+    snprintf(text, KEY_TEXT_REAL, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) return;
+  }
+}
+
+/* All exponents, subnormals among them; numbers of few digits; what carries to another power of ten. */
+static void test_reals_are_written_as_printf_would(void **state)
+{
+  char     text[KEY_TEXT_REAL], wanted[KEY_TEXT_REAL];
+  uint64_t bits = 88172645463325252u;
+  (void)state;
+  for (int i = 0; i < 300000; ++i) {
+    double x;
+    bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+    memcpy(&x, &bits, sizeof x);
+    if (i % 4 == 1) x = (double)(int64_t)(bits % 2000001 - 1000000) * pow(10.0, (double)(bits >> 32) / 0x1p32 * 40.0 - 20.0);
+    if (i % 4 == 2) x = (double)(int64_t)(bits % 200001 - 100000) / (i % 8 == 2 ? 1e3 : 1e8);
+    if (i % 4 == 3) x = nextafter(pow(10.0, (double)(bits % 40) - 20.0), i % 8 == 3 ? 0.0 : INFINITY);
+    if (!isfinite(x)) continue;
+    as_printf_would(x, wanted);
+    assert_string_equal(key_text_of_real(x, text), wanted);
+  }
+}
+
+TEST_MAIN(cmocka_unit_test(test_reals_are_written_as_printf_would),
+          cmocka_unit_test(test_whole_texts_are_numbers_or_not), cmocka_unit_test(test_reals_are_written_short_and_read_back), cmocka_unit_test(test_whole_numbers_lose_no_digit),
           cmocka_unit_test(test_locale_does_not_matter), cmocka_unit_test(test_units_give_a_hint))

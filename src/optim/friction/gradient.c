@@ -38,15 +38,32 @@ typedef struct {
   double *rho, *lift;                   /* [n] 1/curvature, mu |u_T| */
   double *r, *u, *y, *uy, *next, *unext; /* [3n]; u's without q */
   double *best;                         /* [3n] */
-  double  best_error, L, t;             /* t of Nesterov's sequence */
+  double *part;                         /* [2 n_chunks] sums */
+  int64_t n_chunks;
+  double  best_error, L, t, beta;       /* t of Nesterov's sequence, the momentum that it gives */
   friction_judge is_hopeless;           /* may be NULL */
   void          *ctx;
 } gradient;
 
+/* Contacts go in chunks that threads share; sums of chunks are added in their order. */
+enum { CHUNK = 512, PARALLEL_CHUNKS = 4 };
+typedef void chunk_work(gradient *g, int64_t first, int64_t end, int64_t chunk);
+
+static void in_chunks(gradient *g, chunk_work *work)
+{
+  const int64_t n = g->p->n;
+  if (g->n_chunks < PARALLEL_CHUNKS) { /* a region calls the kernel, even for one thread */
+    for (int64_t k = 0; k < g->n_chunks; ++k) work(g, CHUNK * k, CHUNK * (k + 1) < n ? CHUNK * (k + 1) : n, k);
+    return;
+  }
+  #pragma omp parallel for schedule(static)
+  for (int64_t k = 0; k < g->n_chunks; ++k) work(g, CHUNK * k, CHUNK * (k + 1) < n ? CHUNK * (k + 1) : n, k);
+}
+
 static void gradient_free(gradient *g)
 {
   memory_free(&g->rho), memory_free(&g->lift), memory_free(&g->r), memory_free(&g->u), memory_free(&g->y), memory_free(&g->uy);
-  memory_free(&g->next), memory_free(&g->unext), memory_free(&g->best);
+  memory_free(&g->next), memory_free(&g->unext), memory_free(&g->best), memory_free(&g->part);
 }
 
 static PetscErrorCode gradient_create(gradient *g, const double *r)
@@ -58,6 +75,8 @@ static PetscErrorCode gradient_create(gradient *g, const double *r)
   PetscCall(memory_alloc("gradient lifts", n, sizeof *g->lift, &g->lift));
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(memory_alloc("gradient vector", 3 * n, sizeof(double), vectors[k]));
+  g->n_chunks = (n + CHUNK - 1) / CHUNK;
+  PetscCall(memory_alloc("gradient sums", 2 * g->n_chunks, sizeof *g->part, &g->part));
   for (int64_t a = 0; a < n; ++a) g->rho[a] = 3.0 / m3_trace(delassus_diagonal(g->p->W) + 9 * a);
   for (int64_t a = 0; a < n; ++a) cone_project(g->p->mu[a], r + 3 * a, g->r + 3 * a);
   memcpy(g->best, g->r, (size_t)(3 * n) * sizeof *r);
@@ -68,31 +87,77 @@ static PetscErrorCode gradient_create(gradient *g, const double *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void update_lift(gradient *g, const double *u)
+static void lift_of(gradient *g, int64_t first, int64_t end, int64_t chunk)
 {
-  for (int64_t a = 0; a < g->p->n; ++a) {
-    const double *q = g->p->q + 3 * a, *v = u + 3 * a;
-    g->lift[a]      = g->p->mu[a] * sqrt((v[1] + q[1]) * (v[1] + q[1]) + (v[2] + q[2]) * (v[2] + q[2]));
+  (void)chunk;
+  for (int64_t a = first; a < end; ++a) {
+    const double *q = g->p->q + 3 * a, *v = g->u + 3 * a, t[2] = {v[1] + q[1], v[2] + q[2]};
+    g->lift[a]      = g->p->mu[a] * sqrt(t[0] * t[0] + t[1] * t[1]);
   }
 }
 
-/* next <- P_K(y - D (uy + q + s)/L) and unext = W next, with L large enough for it to be a descent step. */
+/* next <- P_K(y - D (uy + q + s)/L). */
+static void project(gradient *g, int64_t first, int64_t end, int64_t chunk)
+{
+  (void)chunk;
+  for (int64_t a = first; a < end; ++a) {
+    const double s = g->rho[a] / g->L, *uy = g->uy + 3 * a, *q = g->p->q + 3 * a, *y = g->y + 3 * a;
+    const double z[3] = {y[0] - s * (uy[0] + q[0] + g->lift[a]), y[1] - s * (uy[1] + q[1]), y[2] - s * (uy[2] + q[2])};
+    cone_project(g->p->mu[a], z, g->next + 3 * a);
+  }
+}
+
+/* |next - y|^2 in the metric of D^-1, and in that of W. */
+static void measure(gradient *g, int64_t first, int64_t end, int64_t chunk)
+{
+  double size = 0.0, curvature = 0.0;
+  #pragma omp simd reduction(+ : size, curvature)
+  for (int64_t a = first; a < end; ++a) {
+    const double *x = g->next + 3 * a, *y = g->y + 3 * a, *u = g->unext + 3 * a, *v = g->uy + 3 * a;
+    const double  d[3] = {x[0] - y[0], x[1] - y[1], x[2] - y[2]};
+    size += (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / g->rho[a];
+    curvature += d[0] * (u[0] - v[0]) + d[1] * (u[1] - v[1]) + d[2] * (u[2] - v[2]);
+  }
+  g->part[2 * chunk] = size, g->part[2 * chunk + 1] = curvature;
+}
+
+/* How far momentum points where the last step does not. */
+static void measure_turn(gradient *g, int64_t first, int64_t end, int64_t chunk)
+{
+  double turn = 0.0;
+  #pragma omp simd reduction(+ : turn)
+  for (int64_t a = first; a < end; ++a) {
+    const double *x = g->next + 3 * a, *y = g->y + 3 * a, *r = g->r + 3 * a;
+    turn += ((y[0] - x[0]) * (x[0] - r[0]) + (y[1] - x[1]) * (x[1] - r[1]) + (y[2] - x[2]) * (x[2] - r[2])) / g->rho[a];
+  }
+  g->part[2 * chunk] = turn;
+}
+
+static void move_on(gradient *g, int64_t first, int64_t end, int64_t chunk)
+{
+  (void)chunk;
+  for (int64_t i = 3 * first; i < 3 * end; ++i) {
+    g->y[i]  = g->next[i] + g->beta * (g->next[i] - g->r[i]);
+    g->uy[i] = g->unext[i] + g->beta * (g->unext[i] - g->u[i]);
+    g->r[i] = g->next[i], g->u[i] = g->unext[i];
+  }
+}
+
+static double sum_of(const gradient *g, int which)
+{
+  double sum = 0.0;
+  for (int64_t k = 0; k < g->n_chunks; ++k) sum += g->part[2 * k + which];
+  return sum;
+}
+
+/* next, and unext = W next, with L large enough for it to be a descent step. */
 static void step(gradient *g)
 {
-  const int64_t n = g->p->n;
   for (int back = 0; back < BACKTRACKS; ++back) {
-    double size = 0.0, curvature = 0.0;
-    for (int64_t a = 0; a < n; ++a) {
-      const double s = g->rho[a] / g->L, *uy = g->uy + 3 * a, *q = g->p->q + 3 * a, *y = g->y + 3 * a;
-      const double z[3] = {y[0] - s * (uy[0] + q[0] + g->lift[a]), y[1] - s * (uy[1] + q[1]), y[2] - s * (uy[2] + q[2])};
-      cone_project(g->p->mu[a], z, g->next + 3 * a);
-    }
+    in_chunks(g, project);
     delassus_apply(g->p->W, g->next, g->unext);
-    for (int64_t a = 0; a < n; ++a)
-      for (int64_t i = 3 * a; i < 3 * a + 3; ++i) {
-        const double d = g->next[i] - g->y[i];
-        size += d * d / g->rho[a], curvature += d * (g->unext[i] - g->uy[i]);
-      }
+    in_chunks(g, measure);
+    const double size = sum_of(g, 0), curvature = sum_of(g, 1);
     if (!(curvature > g->L * size * (1.0 + 1e-12))) return;
     g->L = fmax(2.0 * g->L, 1.01 * curvature / size);
   }
@@ -101,19 +166,11 @@ static void step(gradient *g)
 /* y beyond next, unless the last step and the momentum disagree. */
 static void extrapolate(gradient *g)
 {
-  const int64_t n = g->p->n;
-  double        along = 0.0;
-  for (int64_t a = 0; a < n; ++a)
-    for (int64_t i = 3 * a; i < 3 * a + 3; ++i) along += (g->y[i] - g->next[i]) * (g->next[i] - g->r[i]) / g->rho[a];
   const double t = 0.5 * (1.0 + sqrt(1.0 + 4.0 * g->t * g->t));
-  double       beta = (g->t - 1.0) / t;
-  g->t              = t;
-  if (along > 0.0 || !g->own->is_accelerated) beta = 0.0, g->t = 1.0;
-  for (int64_t i = 0; i < 3 * n; ++i) {
-    g->y[i]  = g->next[i] + beta * (g->next[i] - g->r[i]);
-    g->uy[i] = g->unext[i] + beta * (g->unext[i] - g->u[i]);
-    g->r[i] = g->next[i], g->u[i] = g->unext[i];
-  }
+  in_chunks(g, measure_turn);
+  g->beta = (g->t - 1.0) / t, g->t = t;
+  if (sum_of(g, 0) > 0.0 || !g->own->is_accelerated) g->beta = 0.0, g->t = 1.0;
+  in_chunks(g, move_on);
 }
 
 /* The error of r; keeps the best. u [3n] for W r + q. */
@@ -150,7 +207,7 @@ static void run(gradient *g, double *u, friction_result *out)
   const int64_t most = g->o->max_iterations > 0 ? g->o->max_iterations : ITERATIONS;
   const double  end  = g->o->time_limit > 0.0 ? timer_now() + g->o->time_limit : INFINITY;
   out->verdict       = FRICTION_ITERATIONS;
-  update_lift(g, g->u);
+  in_chunks(g, lift_of);
   for (;; ++out->iterations) {
     if (out->iterations % CHECK_EVERY == 0 || out->iterations >= most) {
       const double e = judge(g, u);
@@ -166,9 +223,9 @@ go_on:
     step(g);
     extrapolate(g);
     g->L *= L_SHRINK;
-    if (g->own->lift == GRADIENT_LIFT_EVERY) update_lift(g, g->u);
+    if (g->own->lift == GRADIENT_LIFT_EVERY) in_chunks(g, lift_of);
     else if (out->iterations % CHECK_EVERY == 0 && inner_ratio(g) < g->own->inner) {
-      update_lift(g, g->u);
+      in_chunks(g, lift_of);
       ++out->inner_iterations;
     }
   }

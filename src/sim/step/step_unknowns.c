@@ -226,34 +226,35 @@ static PetscErrorCode index_own(const step_unknowns *u, int32_t **index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows and columns of free components, of a matrix of blocks. */
-static PetscErrorCode select_blocks(const step_unknowns *u, const int64_t *start, const int32_t *col, const double *value, sparse_rows *M)
+/* Columns of free components, of n_rows rows of a matrix of blocks: those in `rows`, or the first ones. */
+static PetscErrorCode select_blocks(const char *name, const step_unknowns *u, int64_t n_rows, const int32_t *rows, const int64_t *start, const int32_t *col,
+                                    const double *value, sparse_rows *out)
 {
   int32_t *index, *to;
   int64_t *row;
   double  *picked;
   PetscFunctionBegin;
   PetscCall(index_own(u, &index));
-  PetscCall(memory_alloc("matrix of the step", u->n + 1, sizeof *row, &row));
-#pragma omp parallel for schedule(static) if (u->n > 1024)
-  for (int64_t i = 0; i < u->n; ++i) {
-    const int64_t block = u->own[i] / 3;
+  PetscCall(memory_alloc(name, n_rows + 1, sizeof *row, &row));
+#pragma omp parallel for schedule(static) if (n_rows > 1024)
+  for (int64_t i = 0; i < n_rows; ++i) {
+    const int64_t block = (rows ? rows[i] : i) / 3;
     for (int64_t e = start[block]; e < start[block + 1]; ++e)
       for (int c = 0; c < 3; ++c) row[i + 1] += index[3 * (int64_t)col[e] + c] >= 0;
   }
-  for (int64_t i = 0; i < u->n; ++i) row[i + 1] += row[i];
-  PetscCall(memory_alloc("matrix of the step", row[u->n], sizeof *to, &to));
-  PetscCall(memory_alloc("matrix of the step", row[u->n], sizeof *picked, &picked));
-#pragma omp parallel for schedule(static) if (u->n > 1024)
-  for (int64_t i = 0; i < u->n; ++i) {
-    const int64_t block = u->own[i] / 3, r = u->own[i] % 3;
+  for (int64_t i = 0; i < n_rows; ++i) row[i + 1] += row[i];
+  PetscCall(memory_alloc(name, row[n_rows], sizeof *to, &to));
+  PetscCall(memory_alloc(name, row[n_rows], sizeof *picked, &picked));
+#pragma omp parallel for schedule(static) if (n_rows > 1024)
+  for (int64_t i = 0; i < n_rows; ++i) {
+    const int64_t from = rows ? rows[i] : i, block = from / 3, r = from % 3;
     for (int64_t e = start[block], at = row[i]; e < start[block + 1]; ++e)
       for (int c = 0; c < 3; ++c) {
         const int32_t j = index[3 * (int64_t)col[e] + c];
         if (j >= 0) to[at] = j, picked[at++] = value[9 * e + 3 * r + c];
       }
   }
-  PetscErrorCode code = sparse_rows_create("matrix of the step", u->n, u->n, row, to, picked, M);
+  PetscErrorCode code = sparse_rows_create(name, n_rows, u->n, row, to, picked, out);
   memory_free(&index), memory_free(&row), memory_free(&to), memory_free(&picked);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -267,7 +268,7 @@ PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, 
   sparse_rows full, half;
   PetscFunctionBegin;
   PetscCall(assemble(l, keep, &start, &col, &value));
-  PetscErrorCode code = u->is_picked ? select_blocks(u, start, col, value, M)
+  PetscErrorCode code = u->is_picked ? select_blocks("matrix of the step", u, u->n, u->own, start, col, value, M)
                                   : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
   memory_free(&start);
   memory_free(&col);
@@ -285,6 +286,10 @@ PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jaco
 {
   sparse_rows full;
   PetscFunctionBegin;
+  if (u->is_picked) {
+    PetscCall(select_blocks("contact rows", u, 3 * j->n, NULL, j->start, j->block, j->value, H));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(from_blocks("contact rows", j->n, u->n_full, j->start, j->block, j->value, u->is_all ? H : &full));
   if (u->is_all) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sparse_rows_product(&full, &u->P, H));
