@@ -92,6 +92,18 @@ static bool is_in_order(int64_t n_rows, const int64_t *start, const int32_t *col
   return n_out == 0;
 }
 
+/* Would check_rows find nothing? By all threads. */
+static bool is_sound(int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value)
+{
+  int64_t n_bad = start[0] != 0;
+  for (int64_t i = 0; i < n_rows; ++i) n_bad += start[i] > start[i + 1];
+  if (n_bad > 0) return false;
+#pragma omp parallel for schedule(static) reduction(+ : n_bad) if (n_rows > 4096)
+  for (int64_t i = 0; i < n_rows; ++i)
+    for (int64_t k = start[i]; k < start[i + 1]; ++k) n_bad += col[k] < 0 || col[k] >= n_cols || !isfinite(value[k]);
+  return n_bad == 0;
+}
+
 static PetscErrorCode copy_rows(const sparse_rows *a, sparse_rows *out)
 {
   PetscFunctionBegin;
@@ -102,25 +114,45 @@ static PetscErrorCode copy_rows(const sparse_rows *a, sparse_rows *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
-                                  const double *value, sparse_rows *out)
+/* Rows sorted by two transpositions, repeated entries added. */
+static PetscErrorCode sorted_rows(const sparse_rows *a, sparse_rows *out)
 {
-  sparse_rows given = {n_rows, n_cols, (int64_t *)start, (int32_t *)col, (double *)value}, turned = {0};
+  sparse_rows turned = {0};
   PetscFunctionBegin;
-  *out = (sparse_rows){0};
-  PetscCall(check_rows(name, n_rows, n_cols, start, col, value));
-  if (is_in_order(n_rows, start, col)) {
-    const PetscErrorCode copied = copy_rows(&given, out);
-    if (copied) sparse_rows_destroy(out);
-    PetscCall(copied);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscErrorCode code = sparse_rows_transposed(&given, &turned);
+  PetscErrorCode code = sparse_rows_transposed(a, &turned);
   if (!code) code = sparse_rows_transposed(&turned, out);
   sparse_rows_destroy(&turned);
   if (code) sparse_rows_destroy(out);
   PetscCall(code);
   add_repeated(out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
+                                  const double *value, sparse_rows *out)
+{
+  const sparse_rows given = {n_rows, n_cols, (int64_t *)start, (int32_t *)col, (double *)value};
+  PetscFunctionBegin;
+  *out = (sparse_rows){0};
+  if (!is_sound(n_rows, n_cols, start, col, value)) PetscCall(check_rows(name, n_rows, n_cols, start, col, value));
+  const PetscErrorCode code = is_in_order(n_rows, start, col) ? copy_rows(&given, out) : sorted_rows(&given, out);
+  if (code) sparse_rows_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value, sparse_rows *out)
+{
+  sparse_rows given = {n_rows, n_cols, start, col, value};
+  PetscFunctionBegin;
+  *out = (sparse_rows){0};
+  if (n_cols <= INT32_MAX && n_rows <= INT32_MAX && is_sound(n_rows, n_cols, start, col, value) && is_in_order(n_rows, start, col)) {
+    *out = given;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  const PetscErrorCode code = sparse_rows_create(name, n_rows, n_cols, start, col, value, out);
+  sparse_rows_destroy(&given);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,8 @@ typedef struct {
  * that are not finite. *out is empty after a failure. */
 PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
                                   const double *value, sparse_rows *out);
+/* The same of arrays from memory_alloc, which it takes over, also where it fails. */
+PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value, sparse_rows *out);
 /* The same from triplets. */
 PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row,
                                          const int32_t *col, const double *value, sparse_rows *out);

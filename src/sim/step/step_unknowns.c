@@ -164,11 +164,7 @@ static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_co
         }
     }
   }
-  PetscErrorCode code = sparse_rows_create(name, 3 * n_rows, n_cols, row_start, scalar_col, scalar, out);
-  memory_free(&row_start);
-  memory_free(&scalar_col);
-  memory_free(&scalar);
-  PetscCall(code);
+  PetscCall(sparse_rows_adopt(name, 3 * n_rows, n_cols, row_start, scalar_col, scalar, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,9 +250,8 @@ static PetscErrorCode select_blocks(const char *name, const step_unknowns *u, in
         if (j >= 0) to[at] = j, picked[at++] = value[9 * e + 3 * r + c];
       }
   }
-  PetscErrorCode code = sparse_rows_create(name, n_rows, u->n, row, to, picked, out);
-  memory_free(&index), memory_free(&row), memory_free(&to), memory_free(&picked);
-  PetscCall(code);
+  memory_free(&index);
+  PetscCall(sparse_rows_adopt(name, n_rows, u->n, row, to, picked, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
