@@ -44,7 +44,7 @@ double key_text_strtod(const char *text, const char **end)
 /* d.dddd x 10^e of `precision` digits as "%.*g" has it, without trailing zeros. Rows of histories are full of such numbers, and printf is slow. */
 static void write_digits(bool is_negative, uint64_t digits, int precision, int e, char *text)
 {
-  char d[20], *c = text;
+  char d[20] = {0}, *c = text;
   int  n = precision;
   for (int i = precision - 1; i >= 0; --i, digits /= 10) d[i] = (char)('0' + digits % 10);
   while (n > 1 && d[n - 1] == '0') --n;

@@ -76,7 +76,10 @@ static PetscErrorCode lay_grid(const rod_copies_spec *c, double *at)
   strand_place *place;
   PetscFunctionBegin;
   PetscCall(memory_alloc("grid of strands", n, sizeof *place, &place));
-  for (int64_t k = 0; k < n; ++k) set_place(c, (double)(k / side - reach_p), (double)(k % side - reach_q), k, place + k);
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t p = k / side - reach_p, q = k % side - reach_q;
+    set_place(c, (double)p, (double)q, k, place + k);
+  }
   take_nearest(c, false, n, place, at);
   memory_free(&place);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -132,10 +135,10 @@ static bool frame_of_places(const rod_copies_spec *c, const rod_curve *curve, do
   return true;
 }
 
-/* Curves in place of the first one: copies of it, shifted. */
-static PetscErrorCode copy_curve(const rod_copies_spec *c, rod_curve *curve)
+/* Curves in place of the first one: copies of it, shifted in the plane of e1 and e2. */
+static PetscErrorCode copy_curve(const rod_copies_spec *c, const double e1[3], const double e2[3], rod_curve *curve)
 {
-  double   *at, e1[3], e2[3];
+  double   *at;
   rod_curve many = {.n_curves = c->count};
   PetscFunctionBegin;
   const int64_t m = curve->start[1];
@@ -145,7 +148,6 @@ static PetscErrorCode copy_curve(const rod_copies_spec *c, rod_curve *curve)
   PetscCall(memory_alloc("rod curves", 3 * m * c->count, sizeof *many.x, &many.x));
   PetscCall(memory_alloc("rod curves", 6 * c->count, sizeof *many.tangent, &many.tangent));
   PetscCall(memory_alloc("rod curves", 3 * c->count, sizeof *many.director, &many.director));
-  frame_of_places(c, curve, e1, e2);
   for (int64_t k = 0; k < c->count; ++k) {
     many.start[k + 1] = m * (k + 1);
     for (int64_t i = 0; i < m; ++i) {
@@ -221,7 +223,7 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
                                   bool *is_made)
 {
   rod_curve curve;
-  double    e1[3], e2[3];
+  double    e1[3] = {0.0}, e2[3] = {0.0};
   PetscFunctionBegin;
   *out     = (rod_strands){0};
   *is_made = false;
@@ -234,7 +236,7 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
   else if (spec->copies && !frame_of_places(spec->copies, &curve, e1, e2))
     diagnostics_add_under(d, node, path, "copies.along", "is zero or normal to the plane of the strands' starts: give a direction in it");
   else {
-    if (spec->copies) PetscCall(copy_curve(spec->copies, &curve));
+    if (spec->copies) PetscCall(copy_curve(spec->copies, e1, e2, &curve));
     PetscCall(allocate(&curve, spec->closed, out));
     int64_t bad = -1, s = 0;
     for (; s < out->n_strands && bad < 0; ++s) bad = follow(out, s, curve.director + 3 * s);
