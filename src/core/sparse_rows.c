@@ -92,15 +92,25 @@ static bool is_in_order(int64_t n_rows, const int64_t *start, const int32_t *col
   return n_out == 0;
 }
 
+static inline int64_t bad_in_row(int64_t n_cols, const int64_t *start, const int32_t *col, const double *value, int64_t i)
+{
+  int64_t n_bad = 0;
+  for (int64_t k = start[i]; k < start[i + 1]; ++k) n_bad += col[k] < 0 || col[k] >= n_cols || !isfinite(value[k]);
+  return n_bad;
+}
+
 /* Would check_rows find nothing? By all threads. */
 static bool is_sound(int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col, const double *value)
 {
   int64_t n_bad = start[0] != 0;
   for (int64_t i = 0; i < n_rows; ++i) n_bad += start[i] > start[i + 1];
   if (n_bad > 0) return false;
-#pragma omp parallel for schedule(static) reduction(+ : n_bad) if (n_rows > 4096)
-  for (int64_t i = 0; i < n_rows; ++i)
-    for (int64_t k = start[i]; k < start[i + 1]; ++k) n_bad += col[k] < 0 || col[k] >= n_cols || !isfinite(value[k]);
+  if (start[n_rows] < PARALLEL_ENTRIES) { /* a region calls the kernel, even for one thread */
+    for (int64_t i = 0; i < n_rows; ++i) n_bad += bad_in_row(n_cols, start, col, value, i);
+    return n_bad == 0;
+  }
+#pragma omp parallel for schedule(static) reduction(+ : n_bad)
+  for (int64_t i = 0; i < n_rows; ++i) n_bad += bad_in_row(n_cols, start, col, value, i);
   return n_bad == 0;
 }
 
