@@ -103,7 +103,7 @@ static void copies_in_an_ellipse(void **unused)
       moment[0] += a * a / 400.0, moment[1] += b * b / 400.0;
       for (int j = 0; j < i; ++j) least = fmin(least, hypot(x[0] - s->x[3 * s->node_start[j]], x[1] - s->x[3 * s->node_start[j] + 1]));
     }
-    const double side = sqrt(M_PI * 0.4 * 0.1 / 400.0);
+    const double side = sqrt(M_PI * 0.4 * 0.1 / 400.0); /* of a square for each: squares are that far apart, hexagons, at best, 1.075 */
     assert_true(least > (p < 2 ? 0.85 * side : 0.0) && least <= 1.08 * side);
     for (int k = 0; k < 2; ++k) assert_close(moment[k], 0.25, p < 2 ? 0.01 : 0.044);
     rod_case_close(&c);
