@@ -16,7 +16,7 @@ include config/profiles.mk
 
 SOURCES   := $(wildcard src/*/*.c src/*/*/*.c)
 OBJECTS   := $(SOURCES:%.c=$(B)/%.o)
-LIB_OBJ   := $(filter-out $(B)/src/sim/main.o,$(OBJECTS))
+LIB_OBJ   := $(filter-out $(B)/src/app/main.o,$(OBJECTS))
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
@@ -44,7 +44,7 @@ $(STATIC): $(LIB_OBJ)
 $(SHARED): $(LIB_OBJ)
 	$(CC) $(CFLAGS) -shared -Wl,-soname,libstickslip.so.0 -o $@ $^ $(LIBS)
 shared: $(SHARED)
-$(B)/stickslip: $(B)/src/sim/main.o $(STATIC)
+$(B)/stickslip: $(B)/src/app/main.o $(STATIC)
 	@echo "  LINK $@"; $(CC) $(CFLAGS) -o $@ $^ $(LIBS)
 # Tests, benches and the judge of cases are made anew when the code changes, not when only its revision does.
 CODE := $(filter-out $(VERSION_OBJ),$(LIB_OBJ)) | $(STATIC)

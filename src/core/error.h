@@ -3,7 +3,7 @@
  * Every function that can fail returns PetscErrorCode and is called through PetscCall (petscsys.h). Four channels:
  *   the user's mistake          collected in a `diagnostics` list (core/diagnostics.h), then one PETSC_ERR_USER_INPUT
  *   environment (disk, memory)  PetscCheck / SETERRQ, naming the file and what to do
- *   the step failed             no error at all: a `step_verdict` (core/verdict.h), negative means retry smaller
+ *   the step failed             no error at all: a `step_verdict` (discretize/body/step_status.h), negative means retry smaller
  *   our bug                     SS_ASSERT
  * See error.c for the handler that turns PETSc's trace into one line for users.                                     */
 #ifndef SS_CORE_ERROR_H

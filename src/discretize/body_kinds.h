@@ -2,7 +2,7 @@
  * the manual, the schema and every command then know it. */
 #ifndef SS_DISCRETIZE_BODY_KINDS_H
 #define SS_DISCRETIZE_BODY_KINDS_H
-#include "discretize/body_kind.h"
+#include "discretize/body/body_kind.h"
 
 /* The unknowns of a scene are laid out in this order: kinds that may refuse a step as it ends come first (see body.h, end_step). */
 #define BODY_KIND_TABLE(X) X(mac) X(mpm) X(fem) X(cloth) X(rod) X(articulated) X(rigid) X(kinematic) X(static)

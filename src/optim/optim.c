@@ -1,11 +1,11 @@
 #include "optim/optim.h"
 #include "core/error.h"
-#include "optim/box/box_tao.h"
-#include "optim/mat_block3.h"
-#include "optim/pc_block_diagonal.h"
-#include "optim/pc_metis_schwarz.h"
-#include "optim/snes_stabilized.h"
-#include "optim/vec_threaded.h"
+#include "optim/bounds/bounds_tao.h"
+#include "optim/linear/mat_block3.h"
+#include "optim/linear/pc_block_diagonal.h"
+#include "optim/linear/pc_metis_schwarz.h"
+#include "optim/newton/snes_stabilized.h"
+#include "optim/linear/vec_threaded.h"
 
 PetscErrorCode optim_register_all(void)
 {

@@ -6,8 +6,8 @@
  *   PC   "metisschwarz"  ILU(0) on METIS parts of a block3 matrix, one part per thread-independent subdomain
  *   SNES "stabilized"    Newton on E = 1/2|g|^2 with a strong Wolfe search [DingSchroeder2020, sec. 3]
  *   Tao  "mprgp", "mprgporiginal", "activeset"  quadratic programs with bounds (box/box_tao.h)                                  */
-#ifndef SS_OPTIM_H
-#define SS_OPTIM_H
+#ifndef SS_OPTIM_OPTIM_H
+#define SS_OPTIM_OPTIM_H
 #include <petscsnes.h>
 
 PetscErrorCode optim_register_all(void); /* idempotent */

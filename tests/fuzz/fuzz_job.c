@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include <string.h>
 #include "core/memory.h"
-#include "sim/job.h"
+#include "app/job/job.h"
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
 

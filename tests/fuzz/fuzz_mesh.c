@@ -3,7 +3,7 @@
  * The first byte chooses the format, and whether a surface or a solid is wanted; for TetGen the first byte 255 parts the two files. */
 #include "fuzz.h"
 #include "core/memory.h"
-#include "discretize/mesh/mesh_import.h"
+#include "geometry/import/mesh_import.h"
 #include <string.h>
 
 static void fuzz_set_up(void) {}

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "core/memory.h"
 #include "io/yaml.h"
-#include "sim/job.h"
+#include "app/job/job.h"
 
 static void fuzz_set_up(void) {}
 

@@ -41,7 +41,7 @@ export PKG_CONFIG_PATH="$root/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 cat > client.c <<'C'
 #include <string.h>
 #include "core/version.h"
-#include "sim/job.h"
+#include "app/job/job.h"
 int main(int argc, char **argv)
 {
   diagnostics *d;

@@ -5,7 +5,7 @@
 #include "core/document.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "optim/box/box_qp.h"
+#include "optim/bounds/bounds_qp.h"
 #include <float.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * vertices (POINT_RIGID). Points are stored in clusters of 16. Also: random numbers and the pose that a velocity leads to. */
 #ifndef SS_TESTS_CONTACT_BODIES_H
 #define SS_TESTS_CONTACT_BODIES_H
-#include "contact/penalty.h"
+#include "contact/penalty/penalty.h"
 #include "core/math3.h"
 #include "core/memory.h"
 

@@ -1,11 +1,11 @@
 /* One convex solid of each kind, with its level set, for the tests of contact between them. */
 #ifndef SS_TESTS_CONVEX_ZOO_H
 #define SS_TESTS_CONVEX_ZOO_H
-#include "contact/convex_pair.h"
+#include "geometry/convex/convex_pair.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"
-#include "discretize/mesh/shape.h"
+#include "geometry/shape/shape.h"
 #include "test.h"
 
 enum { ZOO_BALL, ZOO_CAPSULE, ZOO_CYLINDER, ZOO_BOX, ZOO_PLATE, ZOO_GEM, ZOO_WALL, ZOO_SIZE, ZOO_ROOM = 1024 };

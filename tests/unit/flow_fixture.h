@@ -4,7 +4,7 @@
 #define SS_TESTS_FLOW_FIXTURE_H
 #include "core/document.h"
 #include "core/random.h"
-#include "optim/flow/flow.h"
+#include "optim/granular/granular.h"
 #include "test.h"
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "core/diagnostics.h"
 #include "discretize/rigid/rigid_body.h"
 #include "optim/optim.h"
-#include "sim/formulation.h"
+#include "sim/step/formulation.h"
 #include "sim/scene/scene.h"
 #include "test.h"
 

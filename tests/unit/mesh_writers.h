@@ -1,7 +1,7 @@
 /* Mesh files as other programs write them, from a mesh in memory: texts with 17 digits, so that reading gives the same bits. */
 #ifndef SS_TESTS_MESH_WRITERS_H
 #define SS_TESTS_MESH_WRITERS_H
-#include "discretize/mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 #include "test.h"
 #include <string.h>
 #include <zlib.h>

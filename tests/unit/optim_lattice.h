@@ -4,7 +4,7 @@
 #define SS_TESTS_OPTIM_LATTICE_H
 #include "core/random.h"
 #include "core/team.h"
-#include "optim/mat_block3.h"
+#include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
 #include "test.h"
 

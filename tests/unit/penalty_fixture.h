@@ -4,12 +4,12 @@
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
-#include "contact/mesh_contact.h"
-#include "contact/penalty_pairs.h"
+#include "contact/penalty/mesh_contact.h"
+#include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "optim/mat_block3.h"
+#include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
 #include "sim/penalty/penalty_matrix.h"
 

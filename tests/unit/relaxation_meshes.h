@@ -1,9 +1,9 @@
 /* Meshes of every sort that attachments slide on, and random attachments, for the tests of relaxation on them. */
 #ifndef SS_TESTS_RELAXATION_MESHES_H
 #define SS_TESTS_RELAXATION_MESHES_H
-#include "contact/mesh_relaxation.h"
+#include "contact/penalty/mesh_relaxation.h"
 #include "core/math3.h"
-#include "discretize/mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_mesh.h"
 #include "test.h"
 
 static uint64_t       state = 1;

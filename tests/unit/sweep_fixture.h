@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "sim/sweep/sweep_folder.h"
+#include "app/sweep/sweep_folder.h"
 #include "temporary.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 #include "contact/augury/max_entropy.h"
-#include "core/triangle_nearest.h"
+#include "geometry/primitive/triangle_nearest.h"
 
 /* ---- weights and points ---------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* The broad phase against double loops over all pairs, on any number of threads, over many steps. */
 #include "test.h"
-#include "contact/broad_phase.h"
+#include "geometry/collision/broad_phase.h"
 #include "core/random.h"
 #include "core/team.h"
 #include <string.h>

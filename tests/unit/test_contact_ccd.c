@@ -1,6 +1,6 @@
 /* Collision times against closed forms, against collisions built exactly from small integers, and against quadruple precision. */
 #include "test.h"
-#include "contact/ccd.h"
+#include "geometry/collision/ccd.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Contacts of a crowd of rigid bodies against all pairs one by one: none missed, none twice, on any number of threads; where
  * they act. */
-#include "contact/convex_contact.h"
+#include "contact/detection/convex_contact.h"
 #include "convex_zoo.h"
 #include "discretize/rigid/rigid_body.h"
 #include <omp.h>

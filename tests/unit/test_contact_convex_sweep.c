@@ -1,7 +1,7 @@
 /* Convex solids on their way into each other, against small steps along it. */
 #include "convex_zoo.h"
-#include "contact/convex_distance.h"
-#include "contact/convex_sweep.h"
+#include "geometry/convex/convex_distance.h"
+#include "geometry/convex/convex_sweep.h"
 
 enum { N_STEPS = 2000 };
 

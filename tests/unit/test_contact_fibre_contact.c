@@ -1,7 +1,7 @@
 /* Contacts of fibres: against dense sampling of curves, closed forms for few segments, and their invariance. */
 #include "test.h"
-#include "contact/fibre_contact.h"
-#include "contact/segment_pair.h"
+#include "contact/fibre/fibre_contact.h"
+#include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"

@@ -1,6 +1,6 @@
 /* Contacts of fibres with level sets: closed forms, dense sampling along strands, sampled times. */
 #include "test.h"
-#include "contact/fibre_object.h"
+#include "contact/fibre/fibre_object.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"

@@ -3,7 +3,7 @@
 #include "test.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "contact/fibre_points.h"
+#include "contact/fibre/fibre_points.h"
 #include "contact_bodies.h"
 
 enum { STRANDS = 6, NODES = 12, POINTS = 2000 };

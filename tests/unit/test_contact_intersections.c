@@ -1,13 +1,13 @@
 /* All pairs of edges and triangles that meet: against every pair asked one by one, on surfaces whose answer is known, and on any number of
  * threads. */
 #include "test.h"
-#include "contact/intersections.h"
+#include "geometry/collision/intersections.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "discretize/mesh/segment_triangle.h"
-#include "discretize/mesh/triangle_mesh.h"
-#include "discretize/mesh/triangle_topology.h"
+#include "geometry/primitive/segment_triangle.h"
+#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_topology.h"
 #include <string.h>
 
 /* ---- a soup of triangles ------------------------------------------------------------------------------------------------------ */

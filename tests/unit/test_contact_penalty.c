@@ -1,7 +1,7 @@
 /* Penalty contact: the full derivative against differences of g in every combination of point, object and state; momenta;
  * the adjoint; threads; attachments as state. penalty-relaxation.md, sections 5, 6, 8, 11. */
 #include "test.h"
-#include "contact/penalty_pairs.h"
+#include "contact/penalty/penalty_pairs.h"
 #include "contact_bodies.h"
 #include <float.h>
 #include <omp.h>

@@ -2,8 +2,8 @@
  * has just arrived, and what the natural map says of a force that is not the law's. */
 #include "test.h"
 #include <float.h>
-#include "contact/mesh_pairs.h"
-#include "contact/penalty_pairs.h"
+#include "contact/penalty/mesh_pairs.h"
+#include "contact/penalty/penalty_pairs.h"
 #include "contact_bodies.h"
 
 enum { POINT, GROUND };

@@ -1,6 +1,6 @@
 /* The damper of a coefficient of restitution: the speed a mass leaves with, limits, derivative. */
 #include "test.h"
-#include "contact/restitution.h"
+#include "contact/penalty/restitution.h"
 
 static const double V_REST = 1e-3;
 

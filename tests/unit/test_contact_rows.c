@@ -1,7 +1,7 @@
 /* Rows of blocks and sums over rigid bodies against dense loops; same bits on any number of threads. */
 #include "test.h"
-#include "contact/rows.h"
-#include "contact/wrenches.h"
+#include "contact/rows/rows.h"
+#include "contact/rows/wrenches.h"
 #include "contact_bodies.h"
 #include <float.h>
 #include <omp.h>

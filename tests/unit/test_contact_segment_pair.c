@@ -1,6 +1,6 @@
 /* Nearest points of segments against fine sampling and against the conditions of a minimum, for the odd ones, too. */
 #include "test.h"
-#include "contact/segment_pair.h"
+#include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include <float.h>

@@ -1,6 +1,6 @@
 /* Sets of contacts: order, keys, growth. */
 #include "test.h"
-#include "contact/contact_set.h"
+#include "contact/detection/contact_set.h"
 
 static void add(contact_set *s, uint64_t a, uint64_t b)
 {

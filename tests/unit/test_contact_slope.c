@@ -1,7 +1,7 @@
 /* A point and a box on a slope, driven by backward Euler and a small dense Newton of this file's own: rest depth (target
  * A10), no creep at any tolerance, and the acceleration of sliding. penalty-relaxation.md, sections 1, 6 and 9.          */
 #include "test.h"
-#include "contact/penalty.h"
+#include "contact/penalty/penalty.h"
 #include "contact_bodies.h"
 #include <float.h>
 

@@ -1,7 +1,7 @@
 /* Contacts of triangle surfaces: closed forms for boxes and sheets, points against brute force, what comes on the way. */
 #include "test.h"
-#include "contact/segment_pair.h"
-#include "contact/surface_contact.h"
+#include "geometry/primitive/segment_pair.h"
+#include "contact/surface/surface_contact.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"

@@ -1,6 +1,6 @@
 /* Signs of determinants against integers of 128 bits, where next to nothing decides, and against closed forms at the ends of the range. */
 #include "test.h"
-#include "core/orient3d.h"
+#include "geometry/primitive/orient3d.h"
 #include "core/random.h"
 
 typedef __int128 wide;

@@ -2,7 +2,7 @@
 #include "test.h"
 #include "core/math3.h"
 #include "core/random.h"
-#include "core/triangle_nearest.h"
+#include "geometry/primitive/triangle_nearest.h"
 
 enum { TRIANGLES = 3000, STEPS = 20 };
 

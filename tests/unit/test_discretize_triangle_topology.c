@@ -1,7 +1,7 @@
 /* Neighbours, edges and fans against Euler's formula and the definition. */
 #include "test.h"
-#include "discretize/mesh/triangle_mesh.h"
-#include "discretize/mesh/triangle_topology.h"
+#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_topology.h"
 #include <string.h>
 
 static void check_definition(const triangle_topology *t)

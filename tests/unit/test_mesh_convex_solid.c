@@ -3,7 +3,7 @@
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"
-#include "discretize/mesh/shape.h"
+#include "geometry/shape/shape.h"
 #include "test.h"
 
 static shape *create(const shape_spec *spec, double spacing)

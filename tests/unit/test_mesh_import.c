@@ -1,7 +1,7 @@
 /* Mesh files: what is right is read, what is wrong is refused with its line, and nothing at all makes the parsers fall. */
 #include "core/math3.h"
 #include "core/random.h"
-#include "discretize/mesh/mesh_import.h"
+#include "geometry/import/mesh_import.h"
 #include "test.h"
 #include "temporary.h"
 

@@ -1,9 +1,9 @@
 /* Level sets: distances against geometry, derivatives against finite differences, gradient of length one. */
 #include "core/math3.h"
 #include "core/team.h"
-#include "discretize/mesh/level_set.h"
-#include "discretize/mesh/level_set_sampled.h"
-#include "discretize/mesh/triangle_bvh.h"
+#include "geometry/level_set/level_set.h"
+#include "geometry/level_set/level_set_sampled.h"
+#include "geometry/triangle_mesh/triangle_bvh.h"
 #include "test.h"
 
 static uint64_t test_state = 1;

@@ -2,7 +2,7 @@
  * the same: two convex sets have no common point if and only if some direction tells all corners of one from all of the other. */
 #include "test.h"
 #include "core/random.h"
-#include "discretize/mesh/segment_triangle.h"
+#include "geometry/primitive/segment_triangle.h"
 
 typedef struct {
   int64_t x[3];

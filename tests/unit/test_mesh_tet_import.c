@@ -2,7 +2,7 @@
  * nothing at all makes the readers fall. */
 #include "core/math3.h"
 #include "core/random.h"
-#include "discretize/mesh/mesh_import.h"
+#include "geometry/import/mesh_import.h"
 #include "mesh_writers.h"
 #include "temporary.h"
 

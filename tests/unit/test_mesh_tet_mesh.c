@@ -1,7 +1,7 @@
 /* Tetrahedral meshes: volumes, surface, mass, quality, and every way a list of tetrahedra can fail to be a body. */
 #include "core/math3.h"
 #include "core/random.h"
-#include "discretize/mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 #include "test.h"
 #include <float.h>
 #include <string.h>

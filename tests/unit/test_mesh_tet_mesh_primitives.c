@@ -1,7 +1,7 @@
 /* Tetrahedra in boxes, balls, cylinders and tori: sound, well shaped, exactly on the surface, the volume right to second order. */
 #include "core/math3.h"
 #include "core/team.h"
-#include "discretize/mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 #include "test.h"
 #include <float.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "discretize/mesh/level_set_kind.h"
-#include "discretize/mesh/tet_mesh.h"
+#include "geometry/level_set/level_set_kind.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 #include "test.h"
 #include <float.h>
 #include <string.h>

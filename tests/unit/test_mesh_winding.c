@@ -1,8 +1,8 @@
 /* How often surfaces go around points: boxes and balls, drawn on lattices so that ways meet corners, turned over, one within the other. */
 #include "test.h"
 #include "core/random.h"
-#include "discretize/mesh/triangle_mesh.h"
-#include "discretize/mesh/winding.h"
+#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/primitive/winding.h"
 #include <string.h>
 
 static void test_box(void **state)

@@ -1,7 +1,7 @@
 #include "box_fixture.h"
-#include "optim/box/box_face.h"
-#include "optim/box/box_levels.h"
-#include "optim/box/box_sweeps.h"
+#include "optim/bounds/bounds_face.h"
+#include "optim/bounds/bounds_levels.h"
+#include "optim/bounds/bounds_sweeps.h"
 
 /* A ball in a periodic box of odd length: neighbours of one colour, cells without a partner in their aggregate. */
 static bool in_ball(int i, int j, int k) { return (i - 5) * (i - 5) + (j - 6) * (j - 6) + (k - 8) * (k - 8) < 40 || k < 3; }

@@ -1,5 +1,5 @@
 #include "box_fixture.h"
-#include "optim/box/box_tao.h"
+#include "optim/bounds/bounds_tao.h"
 #include "optim/optim.h"
 
 typedef struct {

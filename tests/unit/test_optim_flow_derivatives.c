@@ -1,7 +1,7 @@
 /* Gradients, velocities and the cone's penalty against finite differences of energies. */
 #include "flow_fixture.h"
-#include "optim/flow/flow_friction.h"
-#include "optim/flow/flow_stress_lagrangian.h"
+#include "optim/granular/granular_friction.h"
+#include "optim/granular/granular_stress_lagrangian.h"
 
 static bool is_corner(const int p[3], const int n[3]) { return p[0] + p[1] < n[0]; }
 

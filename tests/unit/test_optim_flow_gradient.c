@@ -1,7 +1,7 @@
 /* Projected gradient of stress beside the same method written out in full vectors, on more samples than one chunk of a sum; chunks
  * of coupled samples; options that belong to another method. */
 #include "flow_fixture.h"
-#include "optim/flow/flow_stress_gradient.h"
+#include "optim/granular/granular_stress_gradient.h"
 
 static bool is_lower_half(const int p[3], const int n[3]) { return 2 * p[1] < n[1]; }
 

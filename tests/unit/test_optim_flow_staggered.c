@@ -1,6 +1,6 @@
 /* How strong sand with staggered stress is: what the cone leaves of stresses that are known in closed form. */
 #include "flow_fixture.h"
-#include "optim/flow/flow_stress_gradient.h"
+#include "optim/granular/granular_stress_gradient.h"
 
 static const double huge = 1e6; /* Pa: stress far outside of all cones */
 

@@ -2,7 +2,7 @@
  * solids. */
 #include "core/team.h"
 #include "flow_fixture.h"
-#include "optim/flow/flow_stress_gradient.h"
+#include "optim/granular/granular_stress_gradient.h"
 #include "optim/optim.h"
 
 static bool is_heap(const int p[3], const int n[3]) { return 2 * p[1] < n[1]; }

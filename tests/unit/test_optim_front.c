@@ -1,8 +1,8 @@
 /* Multifrontal factors: solves, complements and products against the matrix itself, with terms of another kind beside it. */
 #include "core/random.h"
 #include "core/team.h"
-#include "optim/front/front_dense.h"
-#include "optim/front/front_dual.h"
+#include "optim/multifrontal/multifrontal_dense.h"
+#include "optim/multifrontal/multifrontal_dual.h"
 #include "test.h"
 #include <math.h>
 #include <string.h>

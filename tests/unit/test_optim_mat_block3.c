@@ -1,4 +1,4 @@
-#include "optim/mat_block3.h"
+#include "optim/linear/mat_block3.h"
 #include "optim_lattice.h"
 #include <float.h>
 #include <string.h>

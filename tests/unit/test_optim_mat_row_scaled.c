@@ -1,7 +1,7 @@
-#include "optim/mat_row_scaled.h"
-#include "optim/pc_block_diagonal.h"
-#include "optim/pc_metis_schwarz.h"
-#include "optim/snes_stabilized.h"
+#include "optim/linear/mat_row_scaled.h"
+#include "optim/linear/pc_block_diagonal.h"
+#include "optim/linear/pc_metis_schwarz.h"
+#include "optim/newton/snes_stabilized.h"
 #include "optim_lattice.h"
 #include <float.h>
 #include <string.h>

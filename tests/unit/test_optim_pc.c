@@ -1,7 +1,7 @@
-#include "optim/block3_ilu.h"
-#include "optim/block3_inverse.h"
-#include "optim/pc_block_diagonal.h"
-#include "optim/pc_metis_schwarz.h"
+#include "optim/linear/block3_ilu.h"
+#include "optim/linear/block3_inverse.h"
+#include "optim/linear/pc_block_diagonal.h"
+#include "optim/linear/pc_metis_schwarz.h"
 #include "core/math3.h"
 #include "optim_lattice.h"
 #include <float.h>

@@ -1,7 +1,7 @@
-#include "optim/snes_stabilized.h"
+#include "optim/newton/snes_stabilized.h"
 #include "core/math3.h"
-#include "optim/pc_block_diagonal.h"
-#include "optim/pc_metis_schwarz.h"
+#include "optim/linear/pc_block_diagonal.h"
+#include "optim/linear/pc_metis_schwarz.h"
 #include "optim_lattice.h"
 #include <float.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "optim/vec_threaded.h"
+#include "optim/linear/vec_threaded.h"
 #include "optim_lattice.h"
 #include <float.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "optim/wolfe.h"
+#include "optim/newton/wolfe.h"
 #include "test.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* FCLIB files on their way to the solvers and back: one physical problem in every form gives one answer, the known one. */
 #include "fclib_scenes.h"
-#include "sim/friction/friction_case.h"
-#include "sim/friction/friction_profile.h"
+#include "app/friction/friction_case.h"
+#include "app/friction/friction_profile.h"
 #include "io/sealed_file.h"
 
 static char folder[256], path[300], answer[300];

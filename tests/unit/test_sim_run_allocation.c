@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "sim/run/allocation.h"
+#include "app/run/allocation.h"
 
 static const char *const names[] = {"SLURM_JOB_ID", "SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "SLURM_NTASKS", "SLURM_JOB_NUM_NODES",
                                     "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME", "OMP_PLACES",

@@ -4,7 +4,7 @@
 #include "core/diagnostics.h"
 #include "io/sealed_file.h"
 #include "sim/measure/measure_statistics.h"
-#include "sim/run/run_result.h"
+#include "app/run/run_result.h"
 
 static char dir[256];
 

@@ -1,8 +1,8 @@
 /* sim/run/run_stages and run_machine: what a run leaves for its report is read back, summed over starts, and never trusted. */
 #include <string.h>
 #include "io_fixture.h"
-#include "sim/run/run_machine.h"
-#include "sim/run/run_stages.h"
+#include "app/run/run_machine.h"
+#include "app/run/run_stages.h"
 
 static char folder[256];
 

@@ -1,7 +1,7 @@
 /* Sweep files into cases: values, order, identity, what each case sets. */
 #include "sweep_fixture.h"
 #include "core/key_table.h"
-#include "sim/job.h"
+#include "app/job/job.h"
 
 static const char *value_of(const sweep_plan *plan, int64_t i, const char *name)
 {

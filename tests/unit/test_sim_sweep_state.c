@@ -1,7 +1,7 @@
 /* How a case stands, from what its run directory holds. */
 #include "io/run_lock.h"
 #include "io/sealed_file.h"
-#include "sim/run/run_result.h"
+#include "app/run/run_result.h"
 #include "sweep_fixture.h"
 
 static void assert_state(case_state expected, const char *says)

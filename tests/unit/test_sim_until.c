@@ -3,7 +3,7 @@
 #include <string.h>
 #include "core/diagnostics.h"
 #include "discretize/rigid/rigid_body.h"
-#include "sim/run/until.h"
+#include "app/run/until.h"
 #include "sim/scene/scene.h"
 
 static const char *const text = "stickslip: 1\nname: die\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\n"

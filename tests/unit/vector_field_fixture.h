@@ -1,7 +1,7 @@
 /* Vector fields from three texts, for tests. Include test.h first. */
 #ifndef SS_TESTS_VECTOR_FIELD_FIXTURE_H
 #define SS_TESTS_VECTOR_FIELD_FIXTURE_H
-#include "discretize/vector_field.h"
+#include "discretize/body/vector_field.h"
 
 static const document_node nowhere;
 

@@ -1,8 +1,8 @@
 /* Speed of the broad phase and what it leaves to continuous collision detection: a crumpling sheet of m x m quads.
  *   bench_broad_phase [m, default 200]
  * Seconds are the best of several steps. */
-#include "contact/broad_phase.h"
-#include "contact/ccd.h"
+#include "geometry/collision/broad_phase.h"
+#include "geometry/collision/ccd.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/team.h"

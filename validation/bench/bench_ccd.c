@@ -7,7 +7,7 @@
  * delta is ours. Exits with 1 if a collision was missed or the data cannot be read. "beyond" counts, with a separation, collisions reported
  * where the truth without separation is none. "excess": the longest distance at a reported time of impact, less the separation. */
 #define _GNU_SOURCE /* nftw */
-#include "contact/ccd.h"
+#include "geometry/collision/ccd.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include <errno.h>

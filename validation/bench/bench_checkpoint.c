@@ -26,7 +26,7 @@
 #include "core/timer.h"
 #include "discretize/mpm/mpm_body.h"
 #include "io/checkpoint.h"
-#include "sim/formulation.h"
+#include "sim/step/formulation.h"
 #include "sim/scene/scene.h"
 
 enum { REPEATS = 3, STEPS = 1, CHUNK = 1 << 20 };

@@ -2,7 +2,7 @@
  * bench_fibres [strands, default 5000] Half as many and twice as many tell whether time grows with the number of strands.
  * Seconds are the best of several steps, of which each moves all strands; "moving": what comes together on the way is found,
  * too. */
-#include "contact/fibre_contact.h"
+#include "contact/fibre/fibre_contact.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/team.h"

@@ -7,9 +7,9 @@
 #include "core/random.h"
 #include "core/team.h"
 #include "core/timer.h"
-#include "optim/mat_block3.h"
+#include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
-#include "optim/pc_metis_schwarz.h"
+#include "optim/linear/pc_metis_schwarz.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "optim/friction/friction.h"
-#include "sim/friction/friction_case.h"
+#include "app/friction/friction_case.h"
 
 typedef struct {
   const char *name;

@@ -9,7 +9,7 @@
 #include "core/team.h"
 #include "core/timer.h"
 #include "io/checkpoint.h"
-#include "sim/formulation.h"
+#include "sim/step/formulation.h"
 #include "discretize/mpm/mpm_body.h"
 #include "sim/scene/scene.h"
 

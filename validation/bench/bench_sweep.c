@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include "core/memory.h"
 #include "core/timer.h"
-#include "sim/run/run_result.h"
+#include "app/run/run_result.h"
 
 static char program[4096], work[512];
 

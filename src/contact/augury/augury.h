@@ -21,11 +21,11 @@
  *   what augury_body_momenta says that they gained is what their body gains.
  * - Nodes with prescribed motion take part with their masses. Whoever restores their velocities afterwards owes the rest the momentum
  *   that they gained, by the same function: the reaction of what prescribes. */
-#ifndef SS_CONTACT_AUGURY_H
-#define SS_CONTACT_AUGURY_H
+#ifndef SS_CONTACT_AUGURY_AUGURY_H
+#define SS_CONTACT_AUGURY_AUGURY_H
 #include "contact/augury/augury_continuum.h"
 #include "contact/augury/boundary_samples.h"
-#include "core/verdict.h"
+#include "discretize/body/step_status.h"
 
 typedef struct augury augury;
 /* Cells of dx [m]; the boundary is borrowed and its elements are sampled in the shape x [n_nodes][3]. Fails as

@@ -1,6 +1,6 @@
 #include "contact/augury/augury_near_impl.h"
 #include "core/memory.h"
-#include "core/triangle_nearest.h"
+#include "geometry/primitive/triangle_nearest.h"
 
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out)
 {

@@ -1,10 +1,10 @@
 /* Parts of augury_near.h: elements that take part (augury_near.c), the continuum's nodes about them (augury_near_continuum.c), and
  * what nodes are judged by (augury_near_nodes.c). */
-#ifndef SS_CONTACT_AUGURY_NEAR_IMPL_H
-#define SS_CONTACT_AUGURY_NEAR_IMPL_H
+#ifndef SS_CONTACT_AUGURY_AUGURY_NEAR_IMPL_H
+#define SS_CONTACT_AUGURY_AUGURY_NEAR_IMPL_H
 #include "contact/augury/augury_near.h"
 #include "contact/augury/node_set.h"
-#include "core/box_tree.h"
+#include "geometry/primitive/box_tree.h"
 #include "core/math3.h"
 
 #define REACH 3.0  /* cells along each axis within which two points share a node */

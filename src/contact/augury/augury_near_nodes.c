@@ -1,5 +1,5 @@
 #include "contact/augury/augury_near_impl.h"
-#include "core/triangle_nearest.h"
+#include "geometry/primitive/triangle_nearest.h"
 
 #define ASIDE 0.2  /* least part of a continuum's mass, by distance, that makes a side of it */
 #define BEHIND 1.0 /* cells behind the nearest that others on the far side still count */

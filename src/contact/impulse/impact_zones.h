@@ -1,6 +1,6 @@
 /* Sets of units that move as one, by union and find. */
-#ifndef SS_CONTACT_IMPACT_ZONES_H
-#define SS_CONTACT_IMPACT_ZONES_H
+#ifndef SS_CONTACT_IMPULSE_IMPACT_ZONES_H
+#define SS_CONTACT_IMPULSE_IMPACT_ZONES_H
 #include "core/error.h"
 
 typedef struct {

@@ -4,7 +4,7 @@
  *
  * Two balls of 101,400 triangles, two edges into each other in one step: 0.55 million queries in three searches without slack, 82
  * million with a slack of four times the last change, which is an edge: hence its bound (November 2026). */
-#include "contact/ccd.h"
+#include "geometry/collision/ccd.h"
 #include "contact/impulse/impulses_internal.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -21,10 +21,10 @@
  *
  * Results have the same bits on any number of threads. At the end the ways from x0 to impulses_ends() are free of meetings: the
  * same numbers that the search looked at, rounded as they will be stored. */
-#ifndef SS_CONTACT_IMPULSES_H
-#define SS_CONTACT_IMPULSES_H
-#include "contact/broad_phase.h"
-#include "core/verdict.h"
+#ifndef SS_CONTACT_IMPULSE_IMPULSES_H
+#define SS_CONTACT_IMPULSE_IMPULSES_H
+#include "geometry/collision/broad_phase.h"
+#include "discretize/body/step_status.h"
 
 /* Something rigid that carries vertices. inverse_mass and inverse_inertia 0: held, its motion is given; inverse_inertia alone 0: it
  * does not turn; else it is symmetric positive definite. */

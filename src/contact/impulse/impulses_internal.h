@@ -1,6 +1,6 @@
 /* What the files of the impulses share. Units are what moves by itself: vertices, rigid bodies, walls, in this order. */
-#ifndef SS_CONTACT_IMPULSES_INTERNAL_H
-#define SS_CONTACT_IMPULSES_INTERNAL_H
+#ifndef SS_CONTACT_IMPULSE_IMPULSES_INTERNAL_H
+#define SS_CONTACT_IMPULSE_IMPULSES_INTERNAL_H
 #include "contact/impulse/impact_zones.h"
 #include "contact/impulse/impulses.h"
 

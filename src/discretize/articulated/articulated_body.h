@@ -11,17 +11,17 @@
  *                   moves all links alike is an exact balance of the momenta, as sum c x m u + L is the same for c0 and c1.
  *   semi_implicit   g = M(q0) (v - v0) + dt bias(q0, v0) - dt sum J_i(q0)^T (force, torque) - impulses of joints
  *
- * Impulses of joints are viscous damping and those of constraints (core/constraint.h) at the end of the step: motors; limits and
+ * Impulses of joints are viscous damping and those of constraints (optim/sap/joint_constraint.h) at the end of the step: motors; limits and
  * loops with springs of a period of 0.1 dt, R = 0.01/(4 pi^2) w, w the inverse of the diagonal of M; dry friction, clamp(-v/R_t),
  * R_t = 1e-3 w, the creep of which is 1e-3 of the velocity that it would take up in a step (convex-mpm-rigid.md, section 9). A formulation
  * that sets `constraints_apart` takes the constraints as rows; else they are in the residual. The tangent is M(q0) + those springs,
  * symmetric and positive definite always. */
-#ifndef SS_DISCRETIZE_ARTICULATED_BODY_H
-#define SS_DISCRETIZE_ARTICULATED_BODY_H
+#ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_BODY_H
+#define SS_DISCRETIZE_ARTICULATED_ARTICULATED_BODY_H
 #include "core/expression.h"
 #include "discretize/articulated/articulated_keys.h"
 #include "discretize/articulated/articulated_tree.h"
-#include "discretize/body_kind.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/rigid/rigid_body.h"
 
 enum { ARTICULATED_MAX_RATES = 3 * SPOT_MAX_BLOCKS, ARTICULATED_MAX_POSITIONS = 512 };

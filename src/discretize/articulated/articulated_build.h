@@ -1,6 +1,6 @@
 /* Inside of articulated_body_create: an articulated body while it is put together. */
-#ifndef SS_DISCRETIZE_ARTICULATED_BUILD_H
-#define SS_DISCRETIZE_ARTICULATED_BUILD_H
+#ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_BUILD_H
+#define SS_DISCRETIZE_ARTICULATED_ARTICULATED_BUILD_H
 #include "discretize/articulated/articulated_body.h"
 
 /* A joint, with what the job adds to a URDF's. */

@@ -1,9 +1,9 @@
 /* What a job says of an articulated body: bodies.NAME of kind articulated. Drawn with all joints at zero, in coordinates of the
  * job. */
-#ifndef SS_DISCRETIZE_ARTICULATED_KEYS_H
-#define SS_DISCRETIZE_ARTICULATED_KEYS_H
+#ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_KEYS_H
+#define SS_DISCRETIZE_ARTICULATED_ARTICULATED_KEYS_H
 #include "core/key_table.h"
-#include "discretize/mesh/shape.h"
+#include "geometry/shape/shape.h"
 
 typedef struct {
   const shape_spec *shape;                     /* NULL: none */

@@ -14,8 +14,8 @@
  * Quaternions have no singular poses. Rates of joints are `factor` times one of n_v independent velocities v: one each, but for
  * joints that mimic others. A column S_k is the spatial motion (spatial.h) of the links beyond for a unit of rate k.
  * Source: [Featherstone2008]; convex-mpm-rigid.md, section 10. */
-#ifndef SS_DISCRETIZE_ARTICULATED_TREE_H
-#define SS_DISCRETIZE_ARTICULATED_TREE_H
+#ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_TREE_H
+#define SS_DISCRETIZE_ARTICULATED_ARTICULATED_TREE_H
 #include "core/error.h"
 #include "discretize/articulated/spatial.h"
 

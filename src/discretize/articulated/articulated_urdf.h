@@ -1,6 +1,6 @@
 /* Import of robots in the Unified Robot Description Format (URDF). */
-#ifndef SS_DISCRETIZE_ARTICULATED_URDF_H
-#define SS_DISCRETIZE_ARTICULATED_URDF_H
+#ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_URDF_H
+#define SS_DISCRETIZE_ARTICULATED_ARTICULATED_URDF_H
 #include "core/diagnostics.h"
 
 /* Links and joints of a file in the words of a job (articulated_model_table), drawn at zero with the root link at x -> c + R x, on

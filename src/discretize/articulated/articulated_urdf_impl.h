@@ -1,6 +1,6 @@
 /* Inside of articulated_urdf_read: a URDF while it is put into the words of a job. */
-#ifndef SS_DISCRETIZE_ARTICULATED_URDF_IMPL_H
-#define SS_DISCRETIZE_ARTICULATED_URDF_IMPL_H
+#ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_URDF_IMPL_H
+#define SS_DISCRETIZE_ARTICULATED_ARTICULATED_URDF_IMPL_H
 #include "discretize/articulated/articulated_urdf.h"
 #include "discretize/articulated/xml.h"
 

@@ -5,8 +5,8 @@
 #include "discretize/cloth/cloth_mesh.h"
 #include "discretize/cloth/hinges.h"
 #include "discretize/cloth/springs.h"
-#include "discretize/mesh/mesh_import.h"
-#include "discretize/mesh/shape.h"
+#include "geometry/import/mesh_import.h"
+#include "geometry/shape/shape.h"
 #include "discretize/nodal/nodal_keys.h"
 
 #define MAX_CELLS 1e7

@@ -1,6 +1,6 @@
 #include "discretize/cloth/cloth_mesh.h"
 #include "core/memory.h"
-#include "discretize/mesh/triangle_topology.h"
+#include "geometry/triangle_mesh/triangle_topology.h"
 
 PetscErrorCode cloth_sheet(const double corner[3], const double u[3], const double v[3], const int64_t cells[2],
                            triangle_mesh **out)

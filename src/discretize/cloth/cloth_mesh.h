@@ -1,7 +1,7 @@
 /* The surface of a piece of cloth, and what lies along and across its edges. */
-#ifndef SS_DISCRETIZE_CLOTH_MESH_H
-#define SS_DISCRETIZE_CLOTH_MESH_H
-#include "discretize/mesh/triangle_mesh.h"
+#ifndef SS_DISCRETIZE_CLOTH_CLOTH_MESH_H
+#define SS_DISCRETIZE_CLOTH_CLOTH_MESH_H
+#include "geometry/triangle_mesh/triangle_mesh.h"
 
 /* A parallelogram of cells[0] x cells[1] cells from `corner` along u and v; node i + (cells[0] + 1) j is at corner + i u / cells[0] +
  * j v / cells[1]. Each cell is cut along a diagonal, whose direction alternates like the colours of a chessboard. Triangles face u x v. */

@@ -5,7 +5,7 @@
 #include "discretize/body_kinds.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/material.h"
-#include "discretize/mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 #include "discretize/nodal/nodal_keys.h"
 
 typedef struct {

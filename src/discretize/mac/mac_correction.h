@@ -1,8 +1,8 @@
 /* Particles that have come too close are moved apart: constraints on density, as in smoothed particle hydrodynamics, on positions
  * alone
  * [theory: frictional-monolith, section 12; MacklinMueller2013]. Only compression is corrected; a lattice at rest does not move. */
-#ifndef SS_DISCRETIZE_MAC_CORRECTION_H
-#define SS_DISCRETIZE_MAC_CORRECTION_H
+#ifndef SS_DISCRETIZE_MAC_MAC_CORRECTION_H
+#define SS_DISCRETIZE_MAC_MAC_CORRECTION_H
 #include "discretize/mac/mac_bins.h"
 #include "discretize/mac/mac_solid.h"
 

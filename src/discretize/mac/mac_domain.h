@@ -11,9 +11,9 @@
  * In between, mac_domain_state is that of the step, and u is to become what the step makes of it (gravity is nobody's but the
  * formulation's). Each mac body offers a facade with particles, totals, fields and a source, but no unknowns and no contact points
  * of its own. */
-#ifndef SS_DISCRETIZE_MAC_DOMAIN_H
-#define SS_DISCRETIZE_MAC_DOMAIN_H
-#include "discretize/body.h"
+#ifndef SS_DISCRETIZE_MAC_MAC_DOMAIN_H
+#define SS_DISCRETIZE_MAC_MAC_DOMAIN_H
+#include "discretize/body/body.h"
 #include "discretize/mac/mac_keys.h"
 #include "discretize/mac/mac_solid.h"
 #include "discretize/mac/mac_state.h"

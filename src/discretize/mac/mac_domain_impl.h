@@ -1,7 +1,7 @@
 /* Inside of a mac domain, shared by mac_domain.c (making, sums), mac_layout.c (grid, sorting), mac_to_grid.c, mac_to_particles.c,
  * mac_settle.c (push-out, position correction) and mac_step.c (the functions behind its body_ops). */
-#ifndef SS_DISCRETIZE_MAC_DOMAIN_IMPL_H
-#define SS_DISCRETIZE_MAC_DOMAIN_IMPL_H
+#ifndef SS_DISCRETIZE_MAC_MAC_DOMAIN_IMPL_H
+#define SS_DISCRETIZE_MAC_MAC_DOMAIN_IMPL_H
 #include <string.h>
 #include "discretize/mac/mac_correction.h"
 #include "discretize/mac/mac_domain.h"

@@ -9,8 +9,8 @@
  *
  * Blocks are numbered in ascending lexicographic order, cells likewise within a block: of two cells that differ along one axis
  * alone, the lower has the lower slot. What is numbered, is numbered in this order. */
-#ifndef SS_DISCRETIZE_MAC_GRID_H
-#define SS_DISCRETIZE_MAC_GRID_H
+#ifndef SS_DISCRETIZE_MAC_MAC_GRID_H
+#define SS_DISCRETIZE_MAC_MAC_GRID_H
 #include "core/error.h"
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* The sides of the domain as obstacles: what bodies that the grid does not hold rest on. They have no fields and are not drawn; the
  * continuum does not see them, its grid ends there. */
-#ifndef SS_DISCRETIZE_MAC_SIDE_H
-#define SS_DISCRETIZE_MAC_SIDE_H
-#include "discretize/body_kind.h"
+#ifndef SS_DISCRETIZE_MAC_MAC_SIDE_H
+#define SS_DISCRETIZE_MAC_MAC_SIDE_H
+#include "discretize/body/body_kind.h"
 #include "discretize/mac/mac_keys.h"
 
 /* "walls.lower_x" ...: by axis, lower and upper. */

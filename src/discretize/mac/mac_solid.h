@@ -2,8 +2,8 @@
 #ifndef SS_DISCRETIZE_MAC_MAC_SOLID_H
 #define SS_DISCRETIZE_MAC_MAC_SOLID_H
 #include "discretize/mac/mac_grid.h"
-#include "discretize/mesh/level_set.h"
-#include "discretize/rigid/frame.h"
+#include "geometry/level_set/level_set.h"
+#include "discretize/body/rigid_frame.h"
 
 typedef struct {
   int               body;       /* number in the scene */

@@ -5,8 +5,8 @@
  * and its exact derivative needs only dp/dsigma [3][3] (not symmetric where a return mapping yields) and the differences
  * and sums of penalty-relaxation.md, section 10. Laws see arrays, so that their loops vectorise; the kind of law is
  * decided once per body, never per particle.                                                                            */
-#ifndef SS_DISCRETIZE_MATERIAL_H
-#define SS_DISCRETIZE_MATERIAL_H
+#ifndef SS_DISCRETIZE_MATERIAL_MATERIAL_H
+#define SS_DISCRETIZE_MATERIAL_MATERIAL_H
 #include "core/error.h"
 #include "core/key_table.h"
 #include "discretize/material/flow.h"

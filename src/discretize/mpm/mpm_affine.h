@@ -6,8 +6,8 @@
  * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have units of their own beside those of multiply-adds on most
  * machines: to the grid a cubic stencil costs 46 multiply-adds and 26 additions of vectors (88 multiply-adds as tile_scatter does it),
  * and back 108 and 63 for a component (192 as tile_gather does it).                                                             */
-#ifndef SS_DISCRETIZE_MPM_AFFINE_H
-#define SS_DISCRETIZE_MPM_AFFINE_H
+#ifndef SS_DISCRETIZE_MPM_MPM_AFFINE_H
+#define SS_DISCRETIZE_MPM_MPM_AFFINE_H
 #include "discretize/mpm/mpm_kernel.h"
 
 /* ---- to the grid ----------------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* The tangent of an MPM domain as a matrix, for preconditioners: the same derivative that mpm_force_product applies. */
-#ifndef SS_DISCRETIZE_MPM_ASSEMBLE_H
-#define SS_DISCRETIZE_MPM_ASSEMBLE_H
-#include "discretize/body.h"
+#ifndef SS_DISCRETIZE_MPM_MPM_ASSEMBLE_H
+#define SS_DISCRETIZE_MPM_MPM_ASSEMBLE_H
+#include "discretize/body/body.h"
 #include "discretize/mpm/mpm_force.h"
 #include "discretize/mpm/mpm_wall.h"
 

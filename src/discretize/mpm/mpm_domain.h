@@ -8,10 +8,10 @@
  *
  * Walls are mirrors on the grid (mpm_wall.h), for validation against closed forms; what contact does is real walls. A body that
  * touches others within two cells of a mirror is not meant to. block_diagonal leaves out what couples a node to its image. */
-#ifndef SS_DISCRETIZE_MPM_DOMAIN_H
-#define SS_DISCRETIZE_MPM_DOMAIN_H
-#include "discretize/body.h"
-#include "discretize/mesh/level_set.h"
+#ifndef SS_DISCRETIZE_MPM_MPM_DOMAIN_H
+#define SS_DISCRETIZE_MPM_MPM_DOMAIN_H
+#include "discretize/body/body.h"
+#include "geometry/level_set/level_set.h"
 #include "discretize/material/material.h"
 #include "discretize/mpm/mpm_transfer.h"
 #include "discretize/mpm/mpm_wall.h"

@@ -1,7 +1,7 @@
 /* Inside of an MPM domain, shared by mpm_domain.c (making, sums), mpm_step.c (the step),
  * mpm_facade.c (contact points, sources). */
-#ifndef SS_DISCRETIZE_MPM_DOMAIN_IMPL_H
-#define SS_DISCRETIZE_MPM_DOMAIN_IMPL_H
+#ifndef SS_DISCRETIZE_MPM_MPM_DOMAIN_IMPL_H
+#define SS_DISCRETIZE_MPM_MPM_DOMAIN_IMPL_H
 #include "discretize/mpm/mpm_domain.h"
 #include "discretize/mpm/mpm_force.h"
 #include "discretize/particles/particle_bodies.h"

@@ -6,8 +6,8 @@
  * grad w^T and W = F0 V:  M = U^T G W;  (U^T dP V) = S(M);  Q = U S(M) W^T;  y_i += Q grad w. So a product reads 33 doubles
  * per particle (U, W, p', and the pairs (a + b)/2, (a - b)/2, all scaled by dt^2 V_p) and positions; nothing else. The
  * transposed product takes p' transposed. Theory: penalty-relaxation.md, section 10.                                    */
-#ifndef SS_DISCRETIZE_MPM_FORCE_H
-#define SS_DISCRETIZE_MPM_FORCE_H
+#ifndef SS_DISCRETIZE_MPM_MPM_FORCE_H
+#define SS_DISCRETIZE_MPM_MPM_FORCE_H
 #include "discretize/mpm/mpm_grid.h"
 
 enum { MPM_TANGENT = 33, MPM_TANGENT_SINGLE = 3 + MPM_TANGENT };

@@ -5,10 +5,10 @@
  * each block sums the tiles that overlap it, in fixed order, so results do not depend on the number of threads.
  *
  * Nodes that carry mass become unknowns ("dofs"), numbered block by block; arrays on dofs are interleaved [n_dofs][3].  */
-#ifndef SS_DISCRETIZE_MPM_GRID_H
-#define SS_DISCRETIZE_MPM_GRID_H
+#ifndef SS_DISCRETIZE_MPM_MPM_GRID_H
+#define SS_DISCRETIZE_MPM_MPM_GRID_H
 #include "core/error.h"
-#include "core/verdict.h"
+#include "discretize/body/step_status.h"
 #include "discretize/mpm/mpm_kernel.h"
 #include "discretize/particles/particles.h"
 

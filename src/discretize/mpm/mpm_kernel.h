@@ -7,8 +7,8 @@
  *
  * A tile holds the nodes that particles of one 4x4x4 block of cells can touch: T = 4 + K - 1 per axis, component-major
  * [component][T][T][TILE_Z], z padded so that a row of 4 nodes may be read from any cell.                            */
-#ifndef SS_DISCRETIZE_MPM_KERNEL_H
-#define SS_DISCRETIZE_MPM_KERNEL_H
+#ifndef SS_DISCRETIZE_MPM_MPM_KERNEL_H
+#define SS_DISCRETIZE_MPM_MPM_KERNEL_H
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  *
  * GCC's and clang's vector types: plain C operators, no intrinsics; the width follows the instruction set. A lane never
  * sees its neighbours, so a particle's result does not depend on which lane it sits in.                              */
-#ifndef SS_DISCRETIZE_MPM_LANES_H
-#define SS_DISCRETIZE_MPM_LANES_H
+#ifndef SS_DISCRETIZE_MPM_MPM_LANES_H
+#define SS_DISCRETIZE_MPM_MPM_LANES_H
 #include <stdint.h>
 #if defined(__AVX512F__)
 #include <immintrin.h>

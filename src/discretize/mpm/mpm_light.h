@@ -12,9 +12,9 @@
  * start of the step, and it is itself, but for what weight alone may have given it: one that is left to itself falls by g dt a step, and
  * keeps part of that from one step to the next. Speeds of the start are what the step begins with, so who follows is settled for the step
  * and needs no memory.                                                                                                          */
-#ifndef SS_DISCRETIZE_MPM_LIGHT_H
-#define SS_DISCRETIZE_MPM_LIGHT_H
-#include "discretize/body.h"
+#ifndef SS_DISCRETIZE_MPM_MPM_LIGHT_H
+#define SS_DISCRETIZE_MPM_MPM_LIGHT_H
+#include "discretize/body/body.h"
 #include "discretize/mpm/mpm_wall.h"
 
 typedef struct {

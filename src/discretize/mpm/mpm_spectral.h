@@ -1,6 +1,6 @@
 /* The spectral tangent of a law as a linear map, for lanes of either precision. */
-#ifndef SS_DISCRETIZE_MPM_SPECTRAL_H
-#define SS_DISCRETIZE_MPM_SPECTRAL_H
+#ifndef SS_DISCRETIZE_MPM_MPM_SPECTRAL_H
+#define SS_DISCRETIZE_MPM_MPM_SPECTRAL_H
 #include <stdbool.h>
 #include "discretize/mpm/mpm_lanes.h"
 

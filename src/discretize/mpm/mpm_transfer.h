@@ -2,8 +2,8 @@
  *
  * apic: the affine particle-in-cell method [Jiang2015]: momentum and angular momentum are conserved both ways, for both
  * kernels. pic_flip: v_p = (1 - flip) w v + flip (v_p + w (v - v0)). Positions always move with the interpolated velocity. */
-#ifndef SS_DISCRETIZE_MPM_TRANSFER_H
-#define SS_DISCRETIZE_MPM_TRANSFER_H
+#ifndef SS_DISCRETIZE_MPM_MPM_TRANSFER_H
+#define SS_DISCRETIZE_MPM_MPM_TRANSFER_H
 #include "discretize/mpm/mpm_grid.h"
 
 typedef struct {

@@ -7,8 +7,8 @@
  * A plane must pass through nodes or halfway between them; nodes beyond any other plane are held instead, to first order.
  * Two periodic planes on one axis, whole cells apart, are one and the same: what leaves through one comes in through the other, and
  * nodes beyond move as their copies inside, without change of sign.                                                     */
-#ifndef SS_DISCRETIZE_MPM_WALL_H
-#define SS_DISCRETIZE_MPM_WALL_H
+#ifndef SS_DISCRETIZE_MPM_MPM_WALL_H
+#define SS_DISCRETIZE_MPM_MPM_WALL_H
 #include "discretize/mpm/mpm_grid.h"
 
 typedef enum { MPM_WALL_STICK, MPM_WALL_SLIP, MPM_WALL_PERIODIC } mpm_wall_kind;

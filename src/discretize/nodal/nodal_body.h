@@ -7,10 +7,10 @@
  * forces (body_ops.prescribed).                                                                                         */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #define SS_DISCRETIZE_NODAL_NODAL_BODY_H
-#include "discretize/body.h"
+#include "discretize/body/body.h"
 #include "discretize/nodal/element_set.h"
 #include "discretize/nodal/nodal_hold.h"
-#include "discretize/vector_field.h"
+#include "discretize/body/vector_field.h"
 
 enum { NODAL_CLUSTER = 128, NODAL_MAX_SETS = 16 };
 

@@ -2,9 +2,9 @@
 #ifndef SS_DISCRETIZE_NODAL_NODAL_HOLD_H
 #define SS_DISCRETIZE_NODAL_NODAL_HOLD_H
 #include "core/key_table.h"
-#include "discretize/mesh/shape.h"
+#include "geometry/shape/shape.h"
 #include "discretize/rigid/motion.h"
-#include "discretize/vector_field.h"
+#include "discretize/body/vector_field.h"
 
 typedef struct {
   const shape_spec  *inside;

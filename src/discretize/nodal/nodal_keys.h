@@ -3,7 +3,7 @@
 #define SS_DISCRETIZE_NODAL_NODAL_KEYS_H
 #include "core/diagnostics.h"
 #include "core/key_table.h"
-#include "discretize/mesh/shape.h"
+#include "geometry/shape/shape.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/nodal/nodal_damping.h"
 

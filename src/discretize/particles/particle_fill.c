@@ -1,7 +1,7 @@
 #include "discretize/particles/particle_fill.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/vector_field.h"
+#include "discretize/body/vector_field.h"
 
 /* Releases that would fall into each other are a slip: how far one moves until the next comes is known, in free fall at least. */
 static void check_pour(const body_request *r, const body_world *world, const level_set *spout, const particle_seed *seed,

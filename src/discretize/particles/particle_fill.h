@@ -2,7 +2,7 @@
  * particle_body_spec. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
-#include "discretize/body_kind.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/particles/particle_keys.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_KEYS_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_KEYS_H
 #include "core/key_table.h"
-#include "discretize/mesh/shape.h"
+#include "geometry/shape/shape.h"
 #include "discretize/particles/particle_source.h"
 #include "discretize/particles/sampling.h"
 

@@ -2,7 +2,7 @@
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_ORIGINS_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_ORIGINS_H
 #include "discretize/particles/particles.h"
-#include "discretize/vector_field.h"
+#include "discretize/body/vector_field.h"
 
 typedef struct particle_origins {
   int64_t n;

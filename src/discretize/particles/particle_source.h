@@ -1,7 +1,7 @@
 /* Sources: particles that are added again and again as time goes on. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_SOURCE_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_SOURCE_H
-#include "discretize/mesh/level_set.h"
+#include "geometry/level_set/level_set.h"
 #include "discretize/particles/particle_seed.h"
 
 /* At start, start + every, ... before end [s]. */

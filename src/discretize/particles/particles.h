@@ -7,7 +7,7 @@
 #define SS_DISCRETIZE_PARTICLES_PARTICLES_H
 #include "core/error.h"
 #include "core/field_table.h"
-#include "discretize/body.h"
+#include "discretize/body/body.h"
 #include "discretize/material/material.h"
 
 enum { PARTICLES_PADDING = 8 };

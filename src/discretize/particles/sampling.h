@@ -1,7 +1,7 @@
 /* Filling a shape with material points. */
 #ifndef SS_DISCRETIZE_PARTICLES_SAMPLING_H
 #define SS_DISCRETIZE_PARTICLES_SAMPLING_H
-#include "discretize/mesh/level_set.h"
+#include "geometry/level_set/level_set.h"
 
 typedef enum {
   SAMPLING_BLUE_NOISE, /* Poisson disks: random, but no two points closer than 0.89 of (volume per point)^(1/3) */

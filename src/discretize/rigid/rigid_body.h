@@ -10,13 +10,13 @@
  *                   g_u = I_w(R) w - I_w(R0) w0 - dt torque          (angular momentum: conserved by construction)
  *
  * Source: penalty-relaxation.md, section 6.                                                                             */
-#ifndef SS_DISCRETIZE_RIGID_BODY_H
-#define SS_DISCRETIZE_RIGID_BODY_H
+#ifndef SS_DISCRETIZE_RIGID_RIGID_BODY_H
+#define SS_DISCRETIZE_RIGID_RIGID_BODY_H
 #include "core/diagnostics.h"
 #include "core/key_table.h"
-#include "discretize/body.h"
-#include "discretize/mesh/shape.h"
-#include "discretize/rigid/frame.h"
+#include "discretize/body/body.h"
+#include "geometry/shape/shape.h"
+#include "discretize/body/rigid_frame.h"
 #include "discretize/rigid/motion.h"
 
 typedef enum { RIGID_DYNAMIC, RIGID_KINEMATIC, RIGID_STATIC } rigid_kind;

@@ -9,7 +9,7 @@
  * strand: pictures, measures, contacts. Where a node is a block (node_block), holds and pinned ends prescribe its components.       */
 #ifndef SS_DISCRETIZE_ROD_ROD_BODY_H
 #define SS_DISCRETIZE_ROD_ROD_BODY_H
-#include "discretize/body_kind.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/nodal/nodal_hold.h"
 #include "discretize/rod/rod_section.h"
 #include "discretize/rod/rod_strands.h"

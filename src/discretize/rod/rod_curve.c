@@ -1,7 +1,7 @@
 #include "discretize/rod/rod_curve.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/mesh/mesh_import.h"
+#include "geometry/import/mesh_import.h"
 
 enum { MAX_SEGMENTS = 10000000 };
 

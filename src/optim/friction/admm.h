@@ -1,6 +1,6 @@
 /* The alternating direction method of multipliers, the keys of its options. */
-#ifndef SS_OPTIM_ADMM_H
-#define SS_OPTIM_ADMM_H
+#ifndef SS_OPTIM_FRICTION_ADMM_H
+#define SS_OPTIM_FRICTION_ADMM_H
 #include "core/key_table.h"
 
 typedef struct friction_admm_options {

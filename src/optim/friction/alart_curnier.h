@@ -4,8 +4,8 @@
  *
  * and its generalised Jacobian A = df/du, B = df/dr. On a kink the region is taken whose inequality is closed: inactive at
  * r_N = rho_N u_N, stick on the circle. */
-#ifndef SS_OPTIM_ALART_CURNIER_H
-#define SS_OPTIM_ALART_CURNIER_H
+#ifndef SS_OPTIM_FRICTION_ALART_CURNIER_H
+#define SS_OPTIM_FRICTION_ALART_CURNIER_H
 #include "optim/friction/friction.h"
 
 typedef enum {

@@ -1,7 +1,7 @@
 /* Anderson's acceleration of a fixed-point iteration x <- g(x): the combination of the last points whose residuals f = g(x) - x,
  * combined alike, are least in a diagonal norm [WalkerNi2011]. Serial sums in a fixed order. */
-#ifndef SS_OPTIM_ANDERSON_H
-#define SS_OPTIM_ANDERSON_H
+#ifndef SS_OPTIM_FRICTION_ANDERSON_H
+#define SS_OPTIM_FRICTION_ANDERSON_H
 #include "core/error.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* Symmetric positive definite bands of one shape, as the strands of a wisp have them, factored and solved BAND_LANES at a time: each recurrence is a chain of
  * dependent additions, and those of several matrices hide one another's latency. What is done to one of them is, operation by operation, what it would be
  * alone, so that its bits do not depend on the others. */
-#ifndef SS_OPTIM_BAND_LANES_H
-#define SS_OPTIM_BAND_LANES_H
+#ifndef SS_OPTIM_FRICTION_BAND_LANES_H
+#define SS_OPTIM_FRICTION_BAND_LANES_H
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* The friction cone K_mu = {|z_T| <= mu z_N} of one contact, z = (z_N, z_T, z_T'). All inline, no state. */
-#ifndef SS_OPTIM_CONE_H
-#define SS_OPTIM_CONE_H
+#ifndef SS_OPTIM_FRICTION_CONE_H
+#define SS_OPTIM_FRICTION_CONE_H
 #include <math.h>
 
 /* p <- the point of K_mu nearest to z; mu >= 0. Aliasing is fine. */

@@ -9,8 +9,8 @@
  *   sparse      state = W r of all contacts; columns of blocks: stored W whose contacts do not fall into groups
  * For systems groups are components of M (those under the same contacts together), for stored blocks a cover of the graph of W by
  * cliques. */
-#ifndef SS_OPTIM_CONTACT_GROUPS_H
-#define SS_OPTIM_CONTACT_GROUPS_H
+#ifndef SS_OPTIM_FRICTION_CONTACT_GROUPS_H
+#define SS_OPTIM_FRICTION_CONTACT_GROUPS_H
 #include "optim/friction/delassus.h"
 
 /* A contact in a group. */

@@ -1,6 +1,6 @@
 /* What the two makers of contact groups share. */
-#ifndef SS_OPTIM_CONTACT_GROUPS_IMPL_H
-#define SS_OPTIM_CONTACT_GROUPS_IMPL_H
+#ifndef SS_OPTIM_FRICTION_CONTACT_GROUPS_IMPL_H
+#define SS_OPTIM_FRICTION_CONTACT_GROUPS_IMPL_H
 #include "optim/friction/contact_groups.h"
 
 static inline int32_t group_padded(int64_t n) { return (int32_t)((n + 3) / 4 * 4); }

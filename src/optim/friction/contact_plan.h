@@ -5,8 +5,8 @@
  * Groups (bodies) are dealt to an even number of parts by METIS. The first round sweeps each part's own contacts; then parts are
  * paired as in a tournament, and each pair's common contacts are a task. Contacts across more than two parts come last, in one
  * task. */
-#ifndef SS_OPTIM_CONTACT_PLAN_H
-#define SS_OPTIM_CONTACT_PLAN_H
+#ifndef SS_OPTIM_FRICTION_CONTACT_PLAN_H
+#define SS_OPTIM_FRICTION_CONTACT_PLAN_H
 #include "optim/friction/contact_groups.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* The Delassus operator W = H M^-1 H^T of n contacts: applied, or handed out in 3x3 blocks, never dense. Contact-sized vectors are
  * [n][3], normal first; blocks are row-major [9]. One thread at a time may use an operator (it holds work vectors); inside it is
  * threaded, with the same bits on any number of threads. */
-#ifndef SS_OPTIM_DELASSUS_H
-#define SS_OPTIM_DELASSUS_H
+#ifndef SS_OPTIM_FRICTION_DELASSUS_H
+#define SS_OPTIM_FRICTION_DELASSUS_H
 #include "optim/friction/mass_factor.h"
 #include "core/sparse_rows.h"
 

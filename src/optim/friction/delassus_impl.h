@@ -1,6 +1,6 @@
 /* What the files of the Delassus operator share. */
-#ifndef SS_OPTIM_DELASSUS_IMPL_H
-#define SS_OPTIM_DELASSUS_IMPL_H
+#ifndef SS_OPTIM_FRICTION_DELASSUS_IMPL_H
+#define SS_OPTIM_FRICTION_DELASSUS_IMPL_H
 #include "optim/friction/delassus.h"
 
 /* What contacts do to a component that a package factors, kept where contacts touch it: its solves are many at once and not

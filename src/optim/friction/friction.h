@@ -6,8 +6,8 @@
  * alpha >= 0 [BertailsEtAl2011, sec. 3]. Vectors of contacts are [n][3], normal first; u_N >= 0 separates, r_N >= 0 pushes apart.
  *
  * A new solver is a file and a line of FRICTION_SOLVER_TABLE.                                                                      */
-#ifndef SS_OPTIM_FRICTION_H
-#define SS_OPTIM_FRICTION_H
+#ifndef SS_OPTIM_FRICTION_FRICTION_H
+#define SS_OPTIM_FRICTION_FRICTION_H
 #include "core/key_table.h"
 #include "optim/friction/delassus.h"
 

@@ -1,6 +1,6 @@
 /* Accelerated projected gradient, the keys of its options. */
-#ifndef SS_OPTIM_GRADIENT_H
-#define SS_OPTIM_GRADIENT_H
+#ifndef SS_OPTIM_FRICTION_GRADIENT_H
+#define SS_OPTIM_FRICTION_GRADIENT_H
 #include "optim/friction/friction.h"
 
 enum { GRADIENT_LIFT_EVERY, GRADIENT_LIFT_OUTER };

@@ -3,7 +3,7 @@
  * u = W r + q, it reads x o y = 0. Newton's method in the scaling of Nesterov and Todd follows x o y = sigma e to sigma = 0 by
  * predictor and corrector [AcaryEtAl2024]. The term mu |u_T| is differentiated like the rest; after a step that the border of
  * the cones cut short its derivative is damped for one step, which brings the system nearer to a convex one. */
-#ifndef SS_OPTIM_INTERIOR_POINT_H
-#define SS_OPTIM_INTERIOR_POINT_H
+#ifndef SS_OPTIM_FRICTION_INTERIOR_POINT_H
+#define SS_OPTIM_FRICTION_INTERIOR_POINT_H
 #include "optim/friction/newton_matrix.h"
 #endif

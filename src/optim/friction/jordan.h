@@ -1,7 +1,7 @@
 /* The Jordan algebra of the cone L = {x_0 >= |(x_1, x_2)|}: x o y = (x.y, x_0 y_T + y_0 x_T), identity (1, 0, 0), squares fill L
  * [AlizadehGoldfarb2003, sec. 4]. All inline, no state. */
-#ifndef SS_OPTIM_JORDAN_H
-#define SS_OPTIM_JORDAN_H
+#ifndef SS_OPTIM_FRICTION_JORDAN_H
+#define SS_OPTIM_FRICTION_JORDAN_H
 #include <math.h>
 
 /* The product of the eigenvalues x_0 -+ |x_T|, without cancelling. */

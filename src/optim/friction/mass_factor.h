@@ -3,8 +3,8 @@
  * and narrow bands (rods) get a band L D L^T, after a reverse Cuthill-McKee ordering where that narrows the band; wide ones
  * (meshes) a sparse Cholesky factor of PETSc's. Components are factored and solved in parallel; the bits do not depend on the
  * number of threads. */
-#ifndef SS_OPTIM_MASS_FACTOR_H
-#define SS_OPTIM_MASS_FACTOR_H
+#ifndef SS_OPTIM_FRICTION_MASS_FACTOR_H
+#define SS_OPTIM_FRICTION_MASS_FACTOR_H
 #include "core/sparse_rows.h"
 
 typedef struct mass_factor mass_factor;

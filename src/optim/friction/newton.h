@@ -1,6 +1,6 @@
 /* Newton's method on the function of Alart and Curnier [BertailsEtAl2011], the keys of its options. */
-#ifndef SS_OPTIM_NEWTON_H
-#define SS_OPTIM_NEWTON_H
+#ifndef SS_OPTIM_FRICTION_NEWTON_H
+#define SS_OPTIM_FRICTION_NEWTON_H
 #include "core/key_table.h"
 
 typedef enum { NEWTON_FULL, NEWTON_ARMIJO, NEWTON_GOLDSTEIN_PRICE, NEWTON_NONMONOTONE } newton_line_search;

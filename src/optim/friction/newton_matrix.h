@@ -7,8 +7,8 @@
  * form with those (newton_saddle.h). The ordering is kept while the active contacts are about the same. Pivots of the block LU
  * are taken within blocks alone: residuals are checked, refined once, and what is still inexact is factored again with full
  * pivoting. That factor's package is chosen by the PETSc option -friction_lu_type, which, if given, replaces the block LU, too. */
-#ifndef SS_OPTIM_NEWTON_MATRIX_H
-#define SS_OPTIM_NEWTON_MATRIX_H
+#ifndef SS_OPTIM_FRICTION_NEWTON_MATRIX_H
+#define SS_OPTIM_FRICTION_NEWTON_MATRIX_H
 #include "optim/friction/friction.h"
 
 typedef struct newton_matrix newton_matrix;

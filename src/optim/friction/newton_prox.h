@@ -1,6 +1,6 @@
 /* The proximal Newton method, the keys of its options, and its two ways to run for those who combine methods. */
-#ifndef SS_OPTIM_NEWTON_PROX_H
-#define SS_OPTIM_NEWTON_PROX_H
+#ifndef SS_OPTIM_FRICTION_NEWTON_PROX_H
+#define SS_OPTIM_FRICTION_NEWTON_PROX_H
 #include "optim/friction/newton_work.h"
 
 typedef struct friction_newton_prox_options {

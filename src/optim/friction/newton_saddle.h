@@ -5,8 +5,8 @@
  *
  * rows and columns of contacts: the active ones. Sparse LU with pivoting; the ordering is kept while the active contacts are the
  * same. */
-#ifndef SS_OPTIM_NEWTON_SADDLE_H
-#define SS_OPTIM_NEWTON_SADDLE_H
+#ifndef SS_OPTIM_FRICTION_NEWTON_SADDLE_H
+#define SS_OPTIM_FRICTION_NEWTON_SADDLE_H
 #include "optim/friction/friction.h"
 
 typedef struct newton_saddle newton_saddle;

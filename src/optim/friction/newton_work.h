@@ -1,6 +1,6 @@
 /* The arrays that Newton's methods on the function of Alart and Curnier share, and the best impulses so far. */
-#ifndef SS_OPTIM_NEWTON_WORK_H
-#define SS_OPTIM_NEWTON_WORK_H
+#ifndef SS_OPTIM_FRICTION_NEWTON_WORK_H
+#define SS_OPTIM_FRICTION_NEWTON_WORK_H
 #include "optim/friction/alart_curnier.h"
 #include "optim/friction/newton_matrix.h"
 

@@ -8,8 +8,8 @@
  *
  * b_N >= 0 is solved by r = 0. For b_N < 0, f(0) >= 0 means stick; else f(0) < 0 < f(infinity), so that sliding has a solution.
  * Squared, f = 0 is a quartic, whose other roots are not physical. */
-#ifndef SS_OPTIM_ONE_CONTACT_H
-#define SS_OPTIM_ONE_CONTACT_H
+#ifndef SS_OPTIM_FRICTION_ONE_CONTACT_H
+#define SS_OPTIM_FRICTION_ONE_CONTACT_H
 #include <math.h>
 #include <stdbool.h>
 

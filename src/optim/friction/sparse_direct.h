@@ -1,7 +1,7 @@
 /* Direct solves with one sparse matrix by PETSc's packages: Cholesky for symmetric positive definite matrices (CHOLMOD), LU for
  * general ones (UMFPACK), or whatever the PETSc options -friction_cholesky_type and -friction_lu_type name. Serial code only. */
-#ifndef SS_OPTIM_SPARSE_DIRECT_H
-#define SS_OPTIM_SPARSE_DIRECT_H
+#ifndef SS_OPTIM_FRICTION_SPARSE_DIRECT_H
+#define SS_OPTIM_FRICTION_SPARSE_DIRECT_H
 #include "core/sparse_rows.h"
 
 typedef struct sparse_direct sparse_direct;

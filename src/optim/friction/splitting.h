@@ -1,6 +1,6 @@
 /* Splitting: block Gauss-Seidel over contacts [Daviet2011], the keys of its options. */
-#ifndef SS_OPTIM_SPLITTING_H
-#define SS_OPTIM_SPLITTING_H
+#ifndef SS_OPTIM_FRICTION_SPLITTING_H
+#define SS_OPTIM_FRICTION_SPLITTING_H
 #include "optim/friction/friction.h"
 
 enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_HYBRID };

@@ -1,6 +1,6 @@
 /* Sweeps over contacts: the moving parts of splitting.c. */
-#ifndef SS_OPTIM_SPLITTING_SWEEP_H
-#define SS_OPTIM_SPLITTING_SWEEP_H
+#ifndef SS_OPTIM_FRICTION_SPLITTING_SWEEP_H
+#define SS_OPTIM_FRICTION_SPLITTING_SWEEP_H
 #include "optim/friction/friction.h"
 #include "optim/friction/one_contact.h"
 #include "optim/friction/splitting.h"

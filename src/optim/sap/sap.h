@@ -3,16 +3,16 @@
  *
  *   l(v) = 1/2 |v - v_free|_A^2 + sum_a l_a(u_a),   u = J v + known,   r = -dl/du
  *
- * with potentials l_a of contacts (sap_law.h) and of stops, motors, dry friction, closed loops (core/constraint.h): strictly convex,
+ * with potentials l_a of contacts (sap_law.h) and of stops, motors, dry friction, closed loops (optim/sap/joint_constraint.h): strictly convex,
  * once differentiable, and nothing has to be kept within bounds. Newton's method on H = A + J^T G J with a line search to the minimum along its direction comes to the only solution from any start. It runs on
  * the unknowns that these touch: components of A without any keep v_free, large ones are reduced to what is touched, or to
  * what depends on it, by their Schur complement, whichever costs less. The same bits on any number of threads. */
-#ifndef SS_OPTIM_SAP_H
-#define SS_OPTIM_SAP_H
+#ifndef SS_OPTIM_SAP_SAP_H
+#define SS_OPTIM_SAP_SAP_H
 #include "core/key_table.h"
 #include "core/sparse_rows.h"
 #include "optim/friction/mass_factor.h"
-#include "optim/front/front.h"
+#include "optim/multifrontal/multifrontal.h"
 #include "optim/sap/sap_cg.h"
 #include "optim/sap/sap_law.h"
 

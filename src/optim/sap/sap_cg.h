@@ -1,9 +1,9 @@
 /* Conjugate gradients on H = A + J^T G J with products by A from outside, preconditioned by the exact factor of H among the
  * unknowns that terms touch, which takes care of stiff contacts, and by 3 x 3 blocks of A elsewhere. Threaded; the same bits on
  * any number of threads if products are. */
-#ifndef SS_OPTIM_SAP_CG_H
-#define SS_OPTIM_SAP_CG_H
-#include "optim/front/front.h"
+#ifndef SS_OPTIM_SAP_SAP_CG_H
+#define SS_OPTIM_SAP_SAP_CG_H
+#include "optim/multifrontal/multifrontal.h"
 
 /* A, symmetric positive definite, by its products. */
 typedef struct {

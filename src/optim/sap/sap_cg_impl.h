@@ -1,6 +1,6 @@
 /* What conjugate gradients and GMRES share: products, the preconditioner, the norm. */
-#ifndef SS_OPTIM_SAP_CG_IMPL_H
-#define SS_OPTIM_SAP_CG_IMPL_H
+#ifndef SS_OPTIM_SAP_SAP_CG_IMPL_H
+#define SS_OPTIM_SAP_SAP_CG_IMPL_H
 #include "optim/sap/sap_cg.h"
 
 enum { SAP_CG_PARALLEL = 4096 };

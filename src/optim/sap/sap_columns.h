@@ -1,7 +1,7 @@
 /* Terms by columns: what one unknown adds to the three velocities of a term, side by side. */
-#ifndef SS_OPTIM_SAP_COLUMNS_H
-#define SS_OPTIM_SAP_COLUMNS_H
-#include "optim/front/front.h"
+#ifndef SS_OPTIM_SAP_SAP_COLUMNS_H
+#define SS_OPTIM_SAP_SAP_COLUMNS_H
+#include "optim/multifrontal/multifrontal.h"
 
 typedef struct {
   int64_t  n;

@@ -1,5 +1,5 @@
 #include "optim/sap/sap_cg_impl.h"
-#include "optim/vec_threaded.h"
+#include "optim/linear/vec_threaded.h"
 #include <math.h>
 #include <petscksp.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Newton's matrix H = S + J^T G J of convex contact, with the pattern of all terms, whether they push or not: assembled anew
  * in every iteration, factored by components and orderings that are found once. */
-#ifndef SS_OPTIM_SAP_HESSIAN_H
-#define SS_OPTIM_SAP_HESSIAN_H
-#include "optim/front/front_dual.h"
+#ifndef SS_OPTIM_SAP_SAP_HESSIAN_H
+#define SS_OPTIM_SAP_SAP_HESSIAN_H
+#include "optim/multifrontal/multifrontal_dual.h"
 #include "optim/sap/sap_system.h"
 
 typedef struct {

@@ -8,9 +8,9 @@
  *   lagged        normal springs with dissipation after Hunt and Crossley, friction limited by the normal impulse of the step
  *                 before [CastroHanMasterjohn2023]: l = -N(u_N) + mu n0 ((|u_T|^2 + e^2)^1/2 - e). Nothing opens by sliding;
  *                 friction lags a step behind the load. */
-#ifndef SS_OPTIM_SAP_LAW_H
-#define SS_OPTIM_SAP_LAW_H
-#include "core/constraint.h"
+#ifndef SS_OPTIM_SAP_SAP_LAW_H
+#define SS_OPTIM_SAP_SAP_LAW_H
+#include "optim/sap/joint_constraint.h"
 #include <stdint.h>
 
 typedef enum { SAP_REGULARISED, SAP_LAGGED } sap_model;

@@ -1,6 +1,6 @@
 /* Along one direction: everything that costs more than the terms is known before. */
-#ifndef SS_OPTIM_SAP_SEARCH_H
-#define SS_OPTIM_SAP_SEARCH_H
+#ifndef SS_OPTIM_SAP_SAP_SEARCH_H
+#define SS_OPTIM_SAP_SAP_SEARCH_H
 #include "optim/sap/sap.h"
 
 typedef struct {

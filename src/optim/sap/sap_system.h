@@ -1,7 +1,7 @@
 /* The unknowns that take part in contact or other terms of the cost, and what the minimisation knows of them: S, which is A where all
  * of a component's unknowns take part, and its Schur complement where few do; and terms by columns. */
-#ifndef SS_OPTIM_SAP_SYSTEM_H
-#define SS_OPTIM_SAP_SYSTEM_H
+#ifndef SS_OPTIM_SAP_SAP_SYSTEM_H
+#define SS_OPTIM_SAP_SAP_SYSTEM_H
 #include "optim/sap/sap.h"
 #include "optim/sap/sap_columns.h"
 

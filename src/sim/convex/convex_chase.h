@@ -1,8 +1,8 @@
 /* Where to linearise next: Newton's method on the whole equation of a step, m(v) = J^T r(J v), with tangents of bodies as they
  * are. */
-#ifndef SS_SIM_CONVEX_CHASE_H
-#define SS_SIM_CONVEX_CHASE_H
-#include "contact/contact_jacobian.h"
+#ifndef SS_SIM_CONVEX_CONVEX_CHASE_H
+#define SS_SIM_CONVEX_CONVEX_CHASE_H
+#include "contact/rows/contact_jacobian.h"
 #include "optim/sap/sap_law.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/step/step_motion.h"

@@ -1,6 +1,6 @@
 /* Stops, motors, dry friction and loops within bodies, as terms of the convex problem. */
-#ifndef SS_SIM_CONVEX_CONSTRAINTS_H
-#define SS_SIM_CONVEX_CONSTRAINTS_H
+#ifndef SS_SIM_CONVEX_CONVEX_CONSTRAINTS_H
+#define SS_SIM_CONVEX_CONVEX_CONSTRAINTS_H
 #include "sim/step/step_unknowns.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* Contacts of a step as potentials: their parameters, and what the law says of the answer. */
-#ifndef SS_SIM_CONVEX_CONTACTS_H
-#define SS_SIM_CONVEX_CONTACTS_H
+#ifndef SS_SIM_CONVEX_CONVEX_CONTACTS_H
+#define SS_SIM_CONVEX_CONVEX_CONTACTS_H
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_keys.h"
 #include "sim/step/step_frame.h"

@@ -1,6 +1,6 @@
 /* Keys of formulation convex, solver.convex in jobs. */
-#ifndef SS_SIM_CONVEX_KEYS_H
-#define SS_SIM_CONVEX_KEYS_H
+#ifndef SS_SIM_CONVEX_CONVEX_KEYS_H
+#define SS_SIM_CONVEX_CONVEX_KEYS_H
 #include "optim/sap/sap.h"
 
 typedef struct convex_options {

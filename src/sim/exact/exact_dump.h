@@ -1,7 +1,7 @@
 /* The last one-step problem of a step, kept so that it can be written as an FCLIB file: M v + f = H^T r, u = H v + w, with guess
  * and solution. */
-#ifndef SS_SIM_EXACT_DUMP_H
-#define SS_SIM_EXACT_DUMP_H
+#ifndef SS_SIM_EXACT_EXACT_DUMP_H
+#define SS_SIM_EXACT_EXACT_DUMP_H
 #include "optim/friction/delassus.h"
 
 typedef struct {

@@ -3,8 +3,8 @@
  * bodies and free nodes, is one part. Given the impulses r parts do not know of each other, and in each the slope of work
  * (v - v_k) . (g - H^T r) is below 0 where the way begins and should be near 0 where it ends. One strand among thousands that
  * snaps through keeps no other from going all its way. */
-#ifndef SS_SIM_EXACT_WAYS_H
-#define SS_SIM_EXACT_WAYS_H
+#ifndef SS_SIM_EXACT_EXACT_WAYS_H
+#define SS_SIM_EXACT_EXACT_WAYS_H
 #include "optim/friction/delassus.h"
 
 #define EXACT_OFF 0.5 /* share of the slope at the start of a way that is no slope at its end */

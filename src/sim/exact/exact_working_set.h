@@ -1,8 +1,8 @@
 /* The contacts that the problems of a step are solved for. Where strands lie close, three of four contacts that may act do not.
  * Those without an impulse in the last step whose bodies do not come to touch as they move are left out, looked at when a problem
  * is solved, and join if they would be passed. What stays out has no impulse and does not overlap: Coulomb's law holds for all. */
-#ifndef SS_SIM_EXACT_WORKING_SET_H
-#define SS_SIM_EXACT_WORKING_SET_H
+#ifndef SS_SIM_EXACT_EXACT_WORKING_SET_H
+#define SS_SIM_EXACT_EXACT_WORKING_SET_H
 #include "sim/step/step_contacts.h"
 
 enum { EXACT_FEW = 128 }; /* contacts that are all in, and solved for as well as can be from the first */

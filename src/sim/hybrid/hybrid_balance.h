@@ -1,8 +1,8 @@
 /* Forces between pairs that add up: what each body felt is known, who of several did how much of it is not. Of all forces f_ab =
  * -f_ba between pairs that met and that sum up to what each body felt, those nearest to a guess: f_ab = guess_ab + lambda_a -
  * lambda_b, which is Laplace's equation on the graph of pairs. */
-#ifndef SS_SIM_HYBRID_BALANCE_H
-#define SS_SIM_HYBRID_BALANCE_H
+#ifndef SS_SIM_HYBRID_HYBRID_BALANCE_H
+#define SS_SIM_HYBRID_HYBRID_BALANCE_H
 #include "core/error.h"
 
 typedef struct {

@@ -6,8 +6,8 @@
  * the body. What is held, obstacles and components that bodies prescribe, takes part with mass and
  * gets its velocity back afterwards; obstacles, which have none, weigh 10^4 times as much per area as what is free on the
  * average, so that they hardly give way. */
-#ifndef SS_SIM_HYBRID_BOUNDARY_H
-#define SS_SIM_HYBRID_BOUNDARY_H
+#ifndef SS_SIM_HYBRID_HYBRID_BOUNDARY_H
+#define SS_SIM_HYBRID_HYBRID_BOUNDARY_H
 #include "contact/augury/augury.h"
 #include "sim/scene/scene_surfaces.h"
 #include "sim/step/step_layout.h"

@@ -1,6 +1,6 @@
 /* What formulation hybrid cannot step, and what it says of a scene. */
-#ifndef SS_SIM_HYBRID_CHECK_H
-#define SS_SIM_HYBRID_CHECK_H
+#ifndef SS_SIM_HYBRID_HYBRID_CHECK_H
+#define SS_SIM_HYBRID_HYBRID_CHECK_H
 #include "sim/scene/scene.h"
 
 /* formulation_ops.check, describe */

@@ -1,7 +1,7 @@
 /* The second of the three parts of a hybrid step: boundaries' velocities after contact, through the grid and by impulses
  * [hybrid, sec. 5 to 9]. */
-#ifndef SS_SIM_HYBRID_CONTACT_H
-#define SS_SIM_HYBRID_CONTACT_H
+#ifndef SS_SIM_HYBRID_HYBRID_CONTACT_H
+#define SS_SIM_HYBRID_HYBRID_CONTACT_H
 #include "contact/augury/augury.h"
 #include "contact/augury/augury_near.h"
 #include "contact/augury/pic_contact.h"

@@ -1,7 +1,7 @@
 /* Material points of a scene on the grid that boundaries go through: their grid's nodes take part as they are, past the paper's
  * outlook [MarquezRazonEtAl2023, sec. 11]. */
-#ifndef SS_SIM_HYBRID_CONTINUUM_H
-#define SS_SIM_HYBRID_CONTINUUM_H
+#ifndef SS_SIM_HYBRID_HYBRID_CONTINUUM_H
+#define SS_SIM_HYBRID_HYBRID_CONTINUUM_H
 #include "contact/augury/augury_continuum.h"
 #include "sim/step/step_layout.h"
 

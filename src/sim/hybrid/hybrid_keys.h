@@ -1,6 +1,6 @@
 /* Keys of formulation hybrid, solver.hybrid in jobs. */
-#ifndef SS_SIM_HYBRID_KEYS_H
-#define SS_SIM_HYBRID_KEYS_H
+#ifndef SS_SIM_HYBRID_HYBRID_KEYS_H
+#define SS_SIM_HYBRID_HYBRID_KEYS_H
 #include "core/key_table.h"
 
 enum { HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC };

@@ -10,8 +10,8 @@
  * as energy.)
  * What is held and what never moves takes any momentum: heaps with such bodies keep theirs, but across the normals of half-spaces
  * without friction. Bodies that meet a continuum get, each, what part 2 gave them, as that is all that the continuum knows. */
-#ifndef SS_SIM_HYBRID_MOMENTUM_H
-#define SS_SIM_HYBRID_MOMENTUM_H
+#ifndef SS_SIM_HYBRID_HYBRID_MOMENTUM_H
+#define SS_SIM_HYBRID_HYBRID_MOMENTUM_H
 #include "sim/hybrid/hybrid_contact.h"
 
 typedef struct hybrid_heap hybrid_heap;

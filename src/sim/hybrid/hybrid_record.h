@@ -3,8 +3,8 @@
  * The grid knows no pairs: what it does to a vertex is put down to the body that is nearest, then forces between bodies are
  * balanced so that what each body felt in all, which is known, is right to rounding (hybrid_balance.h). Points show what
  * vertices felt, of both sides. */
-#ifndef SS_SIM_HYBRID_RECORD_H
-#define SS_SIM_HYBRID_RECORD_H
+#ifndef SS_SIM_HYBRID_HYBRID_RECORD_H
+#define SS_SIM_HYBRID_HYBRID_RECORD_H
 #include "sim/hybrid/hybrid_contact.h"
 
 /* After the grid: c->boundary.v against c->v_old, before what is held is restored. */

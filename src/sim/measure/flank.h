@@ -5,8 +5,8 @@
  * the rounded top and the thin toe. "Highest" is measured square to the line, in a second pass, so that steep columns are not
  * read at their upper edge. All columns count alike; a cone of 20 columns in radius is read to 0.2 degrees (its unit test). For a
  * heap at rest: while sand still falls, the top is the sand in the air.                                                   */
-#ifndef SS_SIM_FLANK_H
-#define SS_SIM_FLANK_H
+#ifndef SS_SIM_MEASURE_FLANK_H
+#define SS_SIM_MEASURE_FLANK_H
 #include "core/error.h"
 
 typedef struct {

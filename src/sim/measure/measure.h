@@ -1,12 +1,12 @@
 /* Measures: named quantities of a run, each a table measure/NAME.csv of step, time and value. */
-#ifndef SS_SIM_MEASURE_H
-#define SS_SIM_MEASURE_H
+#ifndef SS_SIM_MEASURE_MEASURE_H
+#define SS_SIM_MEASURE_MEASURE_H
 #include "core/diagnostics.h"
 #include "core/key_table.h"
-#include "sim/clock.h"
-#include "sim/formulation.h"
+#include "sim/measure/clock.h"
+#include "sim/step/formulation.h"
 #include "sim/measure/measure_statistics.h"
-#include "sim/memo.h"
+#include "sim/measure/memo.h"
 
 extern const key_table measure_table; /* measure.NAME in a job */
 

@@ -2,15 +2,15 @@
  * name, measure_NAME, in one of the files measure_*.c. What it asks is checked by measure_check.c; the functions rely on it.
  *
  * A quantity of a formulation comes through its step_report, its forces and its contact points, formulation.h: none is of one alone. */
-#ifndef SS_SIM_MEASURE_QUANTITY_H
-#define SS_SIM_MEASURE_QUANTITY_H
+#ifndef SS_SIM_MEASURE_MEASURE_QUANTITY_H
+#define SS_SIM_MEASURE_MEASURE_QUANTITY_H
 #include "core/key_table.h"
 #include "core/math3.h"
-#include "discretize/body.h"
-#include "discretize/vector_field.h"
-#include "sim/clock.h"
-#include "sim/formulation.h"
-#include "sim/job.h"
+#include "discretize/body/body.h"
+#include "discretize/body/vector_field.h"
+#include "sim/measure/clock.h"
+#include "sim/step/formulation.h"
+#include "app/job/job.h"
 
 /* Keys of a measure. `body` that is taken but not wanted: without one it is of everything. */
 enum {

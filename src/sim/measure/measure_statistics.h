@@ -1,7 +1,7 @@
 /* What a recorded quantity came to over a run. Built from the rows of its table in their order, so that a resumed run, which reads
  * them back, gets the same bits as one that never stopped. */
-#ifndef SS_SIM_MEASURE_STATISTICS_H
-#define SS_SIM_MEASURE_STATISTICS_H
+#ifndef SS_SIM_MEASURE_MEASURE_STATISTICS_H
+#define SS_SIM_MEASURE_MEASURE_STATISTICS_H
 #include <math.h>
 #include <stdint.h>
 

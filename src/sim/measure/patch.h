@@ -1,8 +1,8 @@
 /* Contact patches: where on a body its contact force acts, and how much of it is carried by points that stick. Forces count by their
  * components along the normals.                                                                                            */
-#ifndef SS_SIM_PATCH_H
-#define SS_SIM_PATCH_H
-#include "contact/contact.h"
+#ifndef SS_SIM_MEASURE_PATCH_H
+#define SS_SIM_MEASURE_PATCH_H
+#include "contact/detection/contact.h"
 
 typedef struct {
   int    on, from;  /* bodies; from -1: all */

@@ -16,7 +16,7 @@
 #include "discretize/mac/mac_hourglass.h"
 #include "discretize/mac/mac_memory.h"
 #include "discretize/rigid/rigid_body.h"
-#include "sim/formulation.h"
+#include "sim/step/formulation.h"
 #include "sim/monolith/monolith_check.h"
 #include "sim/monolith/monolith_flow.h"
 #include "sim/monolith/monolith_record.h"

@@ -6,8 +6,8 @@
  * step is linear: v = v_free + inverse_mass (force, moment), about the velocity of the step without them. Bodies that turn
  * fast and are not round then take the impulse a little otherwise, by O(dt) of their gyroscopic moment; contacts, which are
  * found last, know of it: monolith_bodies_relinearize. [theory, section 10] */
-#ifndef SS_SIM_MONOLITH_BODIES_H
-#define SS_SIM_MONOLITH_BODIES_H
+#ifndef SS_SIM_MONOLITH_MONOLITH_BODIES_H
+#define SS_SIM_MONOLITH_MONOLITH_BODIES_H
 #include "sim/step/step_layout.h"
 
 typedef struct {

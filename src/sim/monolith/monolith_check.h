@@ -1,6 +1,6 @@
 /* What `monolith` refuses of a scene, and what `check` says of one. */
-#ifndef SS_SIM_MONOLITH_CHECK_H
-#define SS_SIM_MONOLITH_CHECK_H
+#ifndef SS_SIM_MONOLITH_MONOLITH_CHECK_H
+#define SS_SIM_MONOLITH_MONOLITH_CHECK_H
 #include "sim/scene/scene.h"
 
 /* Complaints with their places: bodies that start outside the grid's box, rigid bodies that start in each other, laws one grid

@@ -1,7 +1,7 @@
 #include "sim/monolith/monolith_contacts.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "optim/box/box_qp.h"
+#include "optim/bounds/bounds_qp.h"
 
 PetscErrorCode monolith_contacts_create(scene *s, monolith_contacts *c)
 {

@@ -8,9 +8,9 @@
  *   min 1/2 dx^T M dx,   N dx >= -share gap  where the bodies overlap at the end of the step,  N dx >= -gap  elsewhere
  *
  * with gaps and normals N to first order about the start of the step; velocities stay as they are. */
-#ifndef SS_SIM_MONOLITH_CONTACTS_H
-#define SS_SIM_MONOLITH_CONTACTS_H
-#include "optim/flow/flow.h"
+#ifndef SS_SIM_MONOLITH_MONOLITH_CONTACTS_H
+#define SS_SIM_MONOLITH_MONOLITH_CONTACTS_H
+#include "optim/granular/granular.h"
 #include "sim/monolith/monolith_bodies.h"
 #include "sim/step/step_contact_report.h"
 

@@ -1,7 +1,7 @@
 /* The problem of one step of `monolith`, from the operators of the grid, the solids in it and the contacts among bodies; its
  * solution; and what that does to everybody. */
-#ifndef SS_SIM_MONOLITH_FLOW_H
-#define SS_SIM_MONOLITH_FLOW_H
+#ifndef SS_SIM_MONOLITH_MONOLITH_FLOW_H
+#define SS_SIM_MONOLITH_MONOLITH_FLOW_H
 #include "discretize/mac/mac_system.h"
 #include "sim/monolith/monolith_contacts.h"
 #include "sim/monolith/monolith_solids.h"

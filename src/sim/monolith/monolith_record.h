@@ -1,6 +1,6 @@
 /* What a step of `monolith` leaves behind of its continuum: forces on what it touches, and the report. */
-#ifndef SS_SIM_MONOLITH_RECORD_H
-#define SS_SIM_MONOLITH_RECORD_H
+#ifndef SS_SIM_MONOLITH_MONOLITH_RECORD_H
+#define SS_SIM_MONOLITH_MONOLITH_RECORD_H
 #include "sim/monolith/monolith_flow.h"
 
 /* Add what bodies of kind mac and solids exert on each other to `forces`, where those of the contacts are. Where several such

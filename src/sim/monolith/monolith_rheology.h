@@ -8,8 +8,8 @@
  * Friction follows the velocities of one outer iteration and sets those of the next. Where dt p dM/drate / (rho h^2) is large that
  * overshoots, by ever more on finer grids: after the first iteration of a step each cell takes 1 / (1 + 4 of that) of the change.
  * */
-#ifndef SS_SIM_MONOLITH_RHEOLOGY_H
-#define SS_SIM_MONOLITH_RHEOLOGY_H
+#ifndef SS_SIM_MONOLITH_MONOLITH_RHEOLOGY_H
+#define SS_SIM_MONOLITH_MONOLITH_RHEOLOGY_H
 #include "discretize/mac/mac_system.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* What displaces the continuum in a scene: rigid bodies and obstacles with level sets, as the staggered grid wants them, step by
  * step. Those that may not touch any body of kind mac are left out. */
-#ifndef SS_SIM_MONOLITH_SOLIDS_H
-#define SS_SIM_MONOLITH_SOLIDS_H
+#ifndef SS_SIM_MONOLITH_MONOLITH_SOLIDS_H
+#define SS_SIM_MONOLITH_MONOLITH_SOLIDS_H
 #include "discretize/mac/mac_solid.h"
 #include "sim/scene/scene.h"
 

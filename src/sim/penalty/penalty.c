@@ -5,9 +5,9 @@
 #include "core/timer.h"
 #include "discretize/particles/particles.h"
 #include "optim/optim.h"
-#include "optim/pc_metis_schwarz.h"
-#include "optim/snes_stabilized.h"
-#include "sim/formulation.h"
+#include "optim/linear/pc_metis_schwarz.h"
+#include "optim/newton/snes_stabilized.h"
+#include "sim/step/formulation.h"
 #include "sim/penalty/penalty_matrix.h"
 #include "sim/penalty/penalty_system.h"
 

@@ -1,7 +1,7 @@
 #include "sim/penalty/penalty_matrix.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "optim/mat_block3.h"
+#include "optim/linear/mat_block3.h"
 #include "sim/step/step_pattern.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The tangent of a penalty step as a matrix of type block3, for preconditioners. */
-#ifndef SS_SIM_PENALTY_MATRIX_H
-#define SS_SIM_PENALTY_MATRIX_H
+#ifndef SS_SIM_PENALTY_PENALTY_MATRIX_H
+#define SS_SIM_PENALTY_PENALTY_MATRIX_H
 #include <petscmat.h>
 #include "sim/penalty/penalty_system.h"
 

@@ -2,9 +2,9 @@
  *
  * The global vector is step_layout's. Order of calls in a step: begin; evaluate any
  * number of times, product, block_diagonal at the last evaluation with tangent; then end, or nothing if the step is given up. */
-#ifndef SS_SIM_PENALTY_SYSTEM_H
-#define SS_SIM_PENALTY_SYSTEM_H
-#include "contact/penalty.h"
+#ifndef SS_SIM_PENALTY_PENALTY_SYSTEM_H
+#define SS_SIM_PENALTY_PENALTY_SYSTEM_H
+#include "contact/penalty/penalty.h"
 #include "sim/step/step_layout.h"
 
 typedef struct {

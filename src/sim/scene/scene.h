@@ -1,12 +1,12 @@
 /* A scene: the bodies of a job, what they are made of, and which of them may touch how. Built from a job, advanced by a
  * formulation, seen by output through its field table. */
-#ifndef SS_SIM_SCENE_H
-#define SS_SIM_SCENE_H
-#include "contact/contact.h"
+#ifndef SS_SIM_SCENE_SCENE_H
+#define SS_SIM_SCENE_SCENE_H
+#include "contact/detection/contact.h"
 #include "core/field_table.h"
-#include "discretize/body_kind.h"
-#include "sim/formulation.h"
-#include "sim/job.h"
+#include "discretize/body/body_kind.h"
+#include "sim/step/formulation.h"
+#include "app/job/job.h"
 
 /* One entry of `bodies:` in the job, in the job's order, followed by its parts, if it has any. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* Inside of a scene: the parts of scene_create. */
-#ifndef SS_SIM_SCENE_IMPL_H
-#define SS_SIM_SCENE_IMPL_H
+#ifndef SS_SIM_SCENE_SCENE_IMPL_H
+#define SS_SIM_SCENE_SCENE_IMPL_H
 #include "core/diagnostics.h"
 #include "sim/scene/scene.h"
 

@@ -1,8 +1,8 @@
 #include "sim/scene/scene_intersections.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/orient3d.h"
-#include "discretize/mesh/winding.h"
+#include "geometry/primitive/orient3d.h"
+#include "geometry/primitive/winding.h"
 #include <string.h>
 
 enum { SHOWN = 3 }; /* features of two bodies that are named */

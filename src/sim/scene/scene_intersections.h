@@ -1,10 +1,10 @@
-/* Where the surfaces of a scene pass through each other or touch, exactly (contact/intersections.h), whatever the formulation knows of it:
+/* Where the surfaces of a scene pass through each other or touch, exactly (geometry/collision/intersections.h), whatever the formulation knows of it:
  * those of two bodies that may touch, by the laws of the scene, and of each body that deforms with itself. And where their vertices are beyond
  * a half-space that they may touch; on it does not count, since it is known at any time which side is which. Bodies touched as other level
  * sets or convex solids have no share in it: scene_surfaces.h. */
-#ifndef SS_SIM_SCENE_INTERSECTIONS_H
-#define SS_SIM_SCENE_INTERSECTIONS_H
-#include "contact/intersections.h"
+#ifndef SS_SIM_SCENE_SCENE_INTERSECTIONS_H
+#define SS_SIM_SCENE_SCENE_INTERSECTIONS_H
+#include "geometry/collision/intersections.h"
 #include "sim/scene/scene_surfaces.h"
 
 typedef struct scene_intersections {

@@ -3,9 +3,9 @@
  *
  * Vertices are the nodes that triangles use, and no others, by body and then by node; triangles by body, as their body orders them, outwards;
  * edges, each once, ascend by (low vertex, high vertex). All of it stays for the life of a scene; where vertices are does not. */
-#ifndef SS_SIM_SCENE_SURFACES_H
-#define SS_SIM_SCENE_SURFACES_H
-#include "contact/broad_phase.h"
+#ifndef SS_SIM_SCENE_SCENE_SURFACES_H
+#define SS_SIM_SCENE_SCENE_SURFACES_H
+#include "geometry/collision/broad_phase.h"
 #include "sim/scene/scene.h"
 
 typedef struct {

@@ -3,9 +3,9 @@
  * With R the map that sets followers from their leaders, the equations are R^T g(R v) = 0 and their tangent is R^T H R: what is
  * tested with R v is the same as without followers, so momentum, whatever rigid motion R reproduces, and backward Euler's loss of
  * energy stay. Followers keep their place in the vector, decoupled. */
-#ifndef SS_SIM_FOLLOWERS_H
-#define SS_SIM_FOLLOWERS_H
-#include "discretize/body.h"
+#ifndef SS_SIM_STEP_FOLLOWERS_H
+#define SS_SIM_STEP_FOLLOWERS_H
+#include "discretize/body/body.h"
 
 typedef struct {
   int64_t        n, capacity;

@@ -1,6 +1,6 @@
 /* What a step with rigid contact leaves behind of its contacts. */
-#ifndef SS_SIM_STEP_CONTACT_REPORT_H
-#define SS_SIM_STEP_CONTACT_REPORT_H
+#ifndef SS_SIM_STEP_STEP_CONTACT_REPORT_H
+#define SS_SIM_STEP_STEP_CONTACT_REPORT_H
 #include "sim/step/step_contacts.h"
 #include "sim/step/step_record.h"
 

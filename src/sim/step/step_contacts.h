@@ -6,13 +6,13 @@
  *   g < 0            shift = max(share g/h, -speed): overlaps are pushed apart slowly; within a step it would inject energy
  *   closes, with restitution e, faster than v_rest = g0 h:  shift = e u_N(start of the step), Newton's law of impact
  * v_rest is what gravity adds within a step: no faster than that it cannot be told from rest. */
-#ifndef SS_SIM_STEP_CONTACTS_H
-#define SS_SIM_STEP_CONTACTS_H
-#include "contact/contact_jacobian.h"
-#include "contact/fibre_scene.h"
-#include "contact/convex_contact.h"
-#include "contact/point_contact.h"
-#include "contact/surface_scene.h"
+#ifndef SS_SIM_STEP_STEP_CONTACTS_H
+#define SS_SIM_STEP_STEP_CONTACTS_H
+#include "contact/rows/contact_jacobian.h"
+#include "contact/fibre/fibre_scene.h"
+#include "contact/detection/convex_contact.h"
+#include "contact/detection/point_contact.h"
+#include "contact/surface/surface_scene.h"
 #include "sim/step/step_unknowns.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* What `check` says of how contacts are found where contact is rigid. */
-#ifndef SS_SIM_STEP_FINDERS_H
-#define SS_SIM_STEP_FINDERS_H
+#ifndef SS_SIM_STEP_STEP_FINDERS_H
+#define SS_SIM_STEP_STEP_FINDERS_H
 #include <stdio.h>
 #include "sim/scene/scene.h"
 

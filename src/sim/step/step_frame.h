@@ -1,8 +1,8 @@
 /* What formulations share whose steps lay out velocities: how a step begins, and is taken or refused; and, where contacts are rows
  * of a sparse map that a law is put on, everything around that law. */
-#ifndef SS_SIM_STEP_FRAME_H
-#define SS_SIM_STEP_FRAME_H
-#include "sim/formulation.h"
+#ifndef SS_SIM_STEP_STEP_FRAME_H
+#define SS_SIM_STEP_STEP_FRAME_H
+#include "sim/step/formulation.h"
 #include "sim/step/step_contact_report.h"
 #include "sim/step/step_record.h"
 

@@ -1,8 +1,8 @@
 /* What contacts pushed with in the last accepted step, by their keys: where the next one starts from, and state, since a solution
  * may depend on the guess. Kept as forces in world axes: frames of contacts turn, steps change. */
-#ifndef SS_SIM_STEP_IMPULSES_H
-#define SS_SIM_STEP_IMPULSES_H
-#include "contact/contact_jacobian.h"
+#ifndef SS_SIM_STEP_STEP_IMPULSES_H
+#define SS_SIM_STEP_STEP_IMPULSES_H
+#include "contact/rows/contact_jacobian.h"
 #include "core/field_table.h"
 
 typedef struct {

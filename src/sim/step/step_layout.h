@@ -7,8 +7,8 @@
  * units of g0, so a tolerance on it is a relative force error. For a rigid body this is the note's diag(M) dt g0 (its angular
  * rows measured at the radius of gyration). On a grid diag(M) itself would let the almost empty nodes at a body's edge
  * rule the norm: there internal force over mass grows without bound as the weight goes to zero, over sqrt(mass) it does not. */
-#ifndef SS_SIM_STEP_LAYOUT_H
-#define SS_SIM_STEP_LAYOUT_H
+#ifndef SS_SIM_STEP_STEP_LAYOUT_H
+#define SS_SIM_STEP_STEP_LAYOUT_H
 #include "sim/scene/scene.h"
 #include "sim/step/followers.h"
 

@@ -1,8 +1,8 @@
 /* Free motion: where a step would go without contact, m(v) = 0 with the systems' residuals m, by Newton's method with their
  * symmetric and definite tangents, or with exact ones while these serve; one linear solve where they are linear [convex contact,
  * sec. 2]. */
-#ifndef SS_SIM_STEP_MOTION_H
-#define SS_SIM_STEP_MOTION_H
+#ifndef SS_SIM_STEP_STEP_MOTION_H
+#define SS_SIM_STEP_STEP_MOTION_H
 #include "optim/friction/mass_factor.h"
 #include "optim/sap/sap_columns.h"
 #include "sim/step/step_frame.h"

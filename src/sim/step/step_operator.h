@@ -1,7 +1,7 @@
 /* The tangent A of the systems in the step's unknowns by products, without its entries: body_ops.tangent where they were evaluated
  * last. */
-#ifndef SS_SIM_STEP_OPERATOR_H
-#define SS_SIM_STEP_OPERATOR_H
+#ifndef SS_SIM_STEP_STEP_OPERATOR_H
+#define SS_SIM_STEP_STEP_OPERATOR_H
 #include "optim/sap/sap_cg.h"
 #include "sim/step/step_frame.h"
 

@@ -1,6 +1,6 @@
 /* Which blocks of the global vector a step's matrix couples. */
-#ifndef SS_SIM_STEP_PATTERN_H
-#define SS_SIM_STEP_PATTERN_H
+#ifndef SS_SIM_STEP_STEP_PATTERN_H
+#define SS_SIM_STEP_STEP_PATTERN_H
 #include "sim/step/step_layout.h"
 
 /* Couplings that the systems say they have (body_ops.couplings), and n_pairs more (row, col), unordered, which may repeat: rows

@@ -1,8 +1,8 @@
 /* What a step with rigid contact leaves behind: impulses that the next one starts from, which are state; the contacts that pushed,
  * and the forces between bodies. */
-#ifndef SS_SIM_STEP_RECORD_H
-#define SS_SIM_STEP_RECORD_H
-#include "sim/formulation.h"
+#ifndef SS_SIM_STEP_STEP_RECORD_H
+#define SS_SIM_STEP_STEP_RECORD_H
+#include "sim/step/formulation.h"
 #include "sim/step/step_impulses.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* The unknowns of the one-step problem: components of the global vector that are free. Prescribed ones are known, followers go
  * with their leaders, v = P y + known; equations are tested with P alone, so that P^T M P stays symmetric and positive definite. */
-#ifndef SS_SIM_STEP_UNKNOWNS_H
-#define SS_SIM_STEP_UNKNOWNS_H
-#include "contact/contact_jacobian.h"
+#ifndef SS_SIM_STEP_STEP_UNKNOWNS_H
+#define SS_SIM_STEP_STEP_UNKNOWNS_H
+#include "contact/rows/contact_jacobian.h"
 #include "core/sparse_rows.h"
 #include "sim/step/step_layout.h"
 

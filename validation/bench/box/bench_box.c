@@ -11,7 +11,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/timer.h"
-#include "optim/box/box_qp.h"
+#include "optim/bounds/bounds_qp.h"
 #include "optim/optim.h"
 #include <math.h>
 #include <stdlib.h>

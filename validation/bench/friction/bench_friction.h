@@ -1,8 +1,8 @@
 /* What the parts of the friction bench share. */
 #ifndef SS_BENCH_FRICTION_H
 #define SS_BENCH_FRICTION_H
-#include "sim/friction/friction_case.h"
-#include "sim/friction/friction_profile.h"
+#include "app/friction/friction_case.h"
+#include "app/friction/friction_profile.h"
 
 typedef struct {
   char          name[96], local[512], binary[512], answer[512], table[512]; /* name of the problem; files of its local form, and of what comes back */

@@ -7,7 +7,7 @@
 #include "core/team.h"
 #include "discretize/rigid/rigid_body.h"
 #include "scene.h"
-#include "sim/formulation.h"
+#include "sim/step/formulation.h"
 #include "sim/scene/scene.h"
 
 static const char *const paths[OTHER_SCENES] = {"jobs/penalty/stack_ten.yaml",         "jobs/penalty/stack_ten_random.yaml", "jobs/penalty/stack_five.yaml",

@@ -1,0 +1,231 @@
+#include "app/command/command.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/diagnostics.h"
+#include "core/version.h"
+#include "io/library_versions.h"
+
+const command_option command_common_options[] = {{"--help", NULL, false, "show this help"},
+                                                {"--version", NULL, false, "print version, source revision, compiler and libraries"},
+                                                {"--verbose", NULL, false, "more in the log; where errors come from"},
+                                                {"--quiet", NULL, false, "only warnings and errors"},
+                                                {"--threads", "N", false, "OpenMP threads; default: all that the allocation offers"},
+                                                {NULL, NULL, false, NULL}};
+
+static const command_option *find_option(const command_option *options, const char *text, size_t length)
+{
+  for (const command_option *o = options; o && o->name; ++o)
+    if (strlen(o->name) == length && strncmp(o->name, text, length) == 0) return o;
+  return NULL;
+}
+
+const char *command_value(const command_line *line, const char *option)
+{
+  for (int i = line->n_options - 1; i >= 0; --i)
+    if (strcmp(line->option[i]->name, option) == 0) return line->value[i] ? line->value[i] : "";
+  return NULL;
+}
+
+int command_values(const command_line *line, const char *option, const char **out)
+{
+  int n = 0;
+  for (int i = 0; i < line->n_options; ++i)
+    if (strcmp(line->option[i]->name, option) == 0) out[n++] = line->value[i];
+  return n;
+}
+
+bool command_integer(const command_line *line, const char *option, int64_t min, int64_t max, int64_t fallback, int64_t *out)
+{
+  const char *text = command_value(line, option);
+  *out             = fallback;
+  if (!text) return true;
+  char *end;
+  errno             = 0;
+  const long long v = strtoll(text, &end, 10);
+  if (errno || end == text || *end || v < min || v > max) {
+    fprintf(stderr, "stickslip: %s %s: expected a whole number from %lld to %lld\n", option, text, (long long)min, (long long)max);
+    return false;
+  }
+  *out = v;
+  return true;
+}
+
+static void print_options(const command_option *options)
+{
+  for (const command_option *o = options; o && o->name; ++o) {
+    char left[256];
+    snprintf(left, sizeof left, "%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+    printf("  %-24s %s%s\n", left, o->help, o->is_repeatable ? " (repeatable)" : "");
+  }
+}
+
+const char *command_action(const command *c, const char *name)
+{
+  const char *space = strchr(c->name, ' ');
+  if (!space || (name && (strncmp(c->name, name, (size_t)(space - c->name)) || name[space - c->name]))) return NULL;
+  return space + 1;
+}
+
+static void print_actions(const char *name, bool is_usage)
+{
+  bool any = false;
+  for (const command *const *k = commands; *k; ++k) {
+    const char *word = command_action(*k, name);
+    if (!word) continue;
+    any = true;
+    if (is_usage) printf("       stickslip %s %s\n", (*k)->name, (*k)->arguments);
+    else printf("  %-24s %s\n", word, (*k)->summary);
+  }
+  if (any && !is_usage) printf("\n`stickslip %s ACTION --help` tells more about these.\n\n", name);
+}
+
+void command_print_help(const command *c)
+{
+  if (c) {
+    printf("usage: stickslip %s %s [options] [-petsc_options ...]\n", c->name, c->arguments);
+    print_actions(c->name, true);
+    printf("\n%s\n\n", c->help);
+    print_actions(c->name, false);
+    print_options(c->options);
+    print_options(command_common_options);
+    return;
+  }
+  printf("stickslip %s: a batch solver for things that touch, with Coulomb friction\n\nusage: stickslip COMMAND [arguments]\n\n",
+         version_text());
+  for (const command *const *k = commands; *k; ++k)
+    if (!command_action(*k, NULL)) printf("  %-12s %s\n", (*k)->name, (*k)->summary);
+  printf("\n`stickslip COMMAND --help` tells more. Exit codes:\n");
+#define X(name, number, text) printf("  %3d  %s\n", number, text);
+  EXIT_CODE_TABLE(X)
+#undef X
+}
+
+/* The first line for programs, the others for reports of errors. */
+static void print_version(void)
+{
+  char text[4096];
+  printf("stickslip %s\n", version_text());
+  version_describe(sizeof text, text);
+  printf("%s", text);
+  library_versions(sizeof text, text);
+  printf("%s\n", text);
+}
+
+static const command *find_action(const command *c, const char *word)
+{
+  for (const command *const *k = commands; c && word && *k; ++k) {
+    const char *action = command_action(*k, c->name);
+    if (action && strcmp(action, word) == 0) return *k;
+  }
+  return NULL;
+}
+
+/* A word that was perhaps meant for an action of `c`. */
+static void suggest_action(const command *c, const char *word)
+{
+  const char *names[64];
+  int         n = 0;
+  for (const command *const *k = commands; *k && n < 64; ++k) {
+    const char *action = command_action(*k, c->name);
+    if (action) names[n++] = action;
+  }
+  const char *nearest = diagnostics_nearest(word, n, names);
+  if (nearest) fprintf(stderr, "stickslip %s %s: did you mean \"%s %s\"?\n", c->name, word, c->name, nearest);
+}
+
+static const command *find_command(const char *name)
+{
+  const char *names[64];
+  int         n = 0;
+  for (const command *const *k = commands; *k; ++k) {
+    if (command_action(*k, NULL)) continue;
+    if (strcmp((*k)->name, name) == 0) return *k;
+    names[n++] = (*k)->name;
+  }
+  const char *nearest = diagnostics_nearest(name, n, names);
+  fprintf(stderr, "stickslip: unknown command \"%s\"%s%s%s; `stickslip --help` lists them\n", name, nearest ? "; did you mean \"" : "",
+          nearest ? nearest : "", nearest ? "\"?" : "");
+  return NULL;
+}
+
+/* One --option, with its value from "=value" or the next word. */
+static bool take_option(const command *c, int argc, char **argv, int *i, command_line *line)
+{
+  const char           *text   = argv[*i];
+  const char           *equals = strchr(text, '=');
+  const size_t          length = equals ? (size_t)(equals - text) : strlen(text);
+  const command_option *o      = find_option(c->options, text, length);
+  if (!o) o = find_option(command_common_options, text, length);
+  if (!o) {
+    fprintf(stderr, "stickslip %s: unknown option %.*s; `stickslip %s --help` lists them\n", c->name, (int)length, text, c->name);
+    return false;
+  }
+  if (!o->argument && equals) {
+    fprintf(stderr, "stickslip %s: %s takes no value\n", c->name, o->name);
+    return false;
+  }
+  if (o->argument && !equals && *i + 1 >= argc) {
+    fprintf(stderr, "stickslip %s: %s wants %s\n", c->name, o->name, o->argument);
+    return false;
+  }
+  if (line->n_options >= COMMAND_MAX_VALUES) {
+    fprintf(stderr, "stickslip: more than %d options\n", COMMAND_MAX_VALUES);
+    return false;
+  }
+  line->option[line->n_options]  = o;
+  line->value[line->n_options++] = o->argument ? (equals ? equals + 1 : argv[++*i]) : NULL;
+  return true;
+}
+
+const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code)
+{
+  memset(line, 0, sizeof *line);
+  *code         = SS_EXIT_BAD_INPUT;
+  *petsc_argc   = 0;
+  petsc_argv[0] = argv[0];
+  *petsc_argc   = 1;
+  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    const command *about  = argc > 2 ? find_command(argv[2]) : NULL;
+    const command *action = argc > 3 ? find_action(about, argv[3]) : NULL;
+    if (action) about = action;
+    if (argc <= 2 || about) {
+      command_print_help(about);
+      *code = argc < 2 ? SS_EXIT_BAD_INPUT : SS_EXIT_OK;
+    }
+    return NULL;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    print_version();
+    *code = SS_EXIT_OK;
+    return NULL;
+  }
+  const command *c      = find_command(argv[1]);
+  const command *action = find_action(c, argc > 2 ? argv[2] : NULL);
+  if (action) c = action;
+  if (!c) return NULL;
+  for (int i = action ? 3 : 2; i < argc; ++i) {
+    const char *a = argv[i];
+    if ((strncmp(a, "--", 2) == 0 && a[2]) || find_option(c->options, a, strlen(a))) {
+      if (!take_option(c, argc, argv, &i, line)) return NULL;
+    } else if (a[0] == '-' && a[1] && !strchr("0123456789.", a[1])) {
+      /* PETSc's: the option, and the next word if that is no option */
+      petsc_argv[(*petsc_argc)++] = argv[i];
+      if (i + 1 < argc && argv[i + 1][0] != '-') petsc_argv[(*petsc_argc)++] = argv[++i];
+    } else if (line->n_positional < COMMAND_MAX_VALUES) {
+      line->positional[line->n_positional++] = a;
+    }
+  }
+  if (command_value(line, "--help") || command_value(line, "--version")) {
+    if (command_value(line, "--help")) command_print_help(c);
+    else print_version();
+    *code = SS_EXIT_OK;
+    return NULL;
+  }
+  if (line->n_positional < c->min_positional || line->n_positional > c->max_positional) {
+    if (line->n_positional > c->max_positional) suggest_action(c, line->positional[0]);
+    fprintf(stderr, "usage: stickslip %s %s [options]; `stickslip %s --help` tells more\n", c->name, c->arguments, c->name);
+    return NULL;
+  }
+  return c;
+}

@@ -1,0 +1,349 @@
+#include "app/friction/friction_case.h"
+#include <math.h>
+#include <string.h>
+#include "core/memory.h"
+
+enum { VET_SECONDS = 60 };
+
+void friction_case_clear(friction_case *c)
+{
+  fclib_clear(&c->file);
+  delassus_destroy(&c->W);
+  memory_free(&c->q);
+  memory_free(&c->mu);
+  memory_free(&c->f);
+  memset(c, 0, sizeof *c);
+}
+
+double friction_case_nu(const friction_case *c)
+{
+  return c->n_dof > 0 ? (double)(c->file.dimension * c->file.n_contacts) / (double)c->n_dof : NAN;
+}
+
+/* [n][d] of the file as [n][3], and back. */
+static void to_space(const friction_case *c, const double *from, double *to)
+{
+  const int d = c->file.dimension;
+  for (int64_t a = 0; a < c->file.n_contacts; ++a)
+    for (int i = 0; i < 3; ++i) to[3 * a + i] = i < d ? from[d * a + i] : 0;
+}
+static void to_file(const friction_case *c, const double *from, double *to)
+{
+  const int d = c->file.dimension;
+  for (int64_t a = 0; a < c->file.n_contacts; ++a)
+    for (int i = 0; i < d; ++i) to[d * a + i] = from[3 * a + i];
+}
+
+/* --- local problems: W in blocks ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+  int64_t  n;
+  int64_t *start;        /* [n + 1] */
+  int64_t *slot, *stamp; /* [n]: where the block of a row in the column at hand is, if its stamp is that of the column */
+  int32_t *col;
+  double  *value;        /* [start[n]][9] */
+} block_rows;
+
+static void blocks_clear(block_rows *b)
+{
+  memory_free(&b->start);
+  memory_free(&b->slot);
+  memory_free(&b->stamp);
+  memory_free(&b->col);
+  memory_free(&b->value);
+}
+
+/* The blocks of every block row are counted in next[] (value NULL), or filled from next[] on. */
+static void visit_blocks(const fclib_matrix *W, int d, block_rows *b, int64_t *next)
+{
+  for (int64_t a = 0; a < b->n; ++a) b->stamp[a] = -1;
+  for (int64_t j = 0; j < d * b->n; ++j)
+    for (int64_t k = W->start[j]; k < W->start[j + 1]; ++k) {
+      const int64_t a = W->row[k] / d, column = j / d;
+      if (b->stamp[a] != column) b->slot[a] = next[a]++;
+      b->stamp[a] = column;
+      if (!b->value) continue;
+      b->col[b->slot[a]] = (int32_t)column;
+      b->value[9 * b->slot[a] + 3 * (W->row[k] % d) + j % d] = W->value[k];
+    }
+}
+
+/* A positive number of the size of the block, for the third direction of plane contacts. */
+static void fill_plane(block_rows *b)
+{
+  for (int64_t a = 0; a < b->n; ++a)
+    for (int64_t k = b->start[a]; k < b->start[a + 1]; ++k)
+      if (b->col[k] == a) b->value[9 * k + 8] = b->value[9 * k + 4] > 0 ? b->value[9 * k + 4] : b->value[9 * k];
+}
+
+static PetscErrorCode make_blocks(const fclib_problem *file, block_rows *b)
+{
+  int64_t *next __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  b->n = file->n_contacts;
+  PetscCall(memory_alloc("blocks of W", b->n + 1, sizeof *b->start, &b->start));
+  PetscCall(memory_alloc("blocks of W", b->n, sizeof *b->slot, &b->slot));
+  PetscCall(memory_alloc("blocks of W", b->n, sizeof *b->stamp, &b->stamp));
+  PetscCall(memory_alloc("blocks of W", b->n, sizeof *next, &next));
+  visit_blocks(&file->W, file->dimension, b, next);
+  for (int64_t a = 0; a < b->n; ++a) b->start[a + 1] = b->start[a] + next[a], next[a] = b->start[a];
+  PetscCall(memory_alloc("blocks of W", b->start[b->n], sizeof *b->col, &b->col));
+  PetscCall(memory_alloc("blocks of W", b->start[b->n], 9 * sizeof *b->value, &b->value));
+  visit_blocks(&file->W, file->dimension, b, next);
+  if (file->dimension == 2) fill_plane(b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode prepare_local(friction_case *c)
+{
+  block_rows b __attribute__((cleanup(blocks_clear))) = {0};
+
+  PetscFunctionBegin;
+  PetscCall(make_blocks(&c->file, &b));
+  PetscCall(delassus_create_blocks(b.n, b.start, b.col, b.value, c->n_dof, &c->W));
+  to_space(c, c->file.q, c->q);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- global problems ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  int64_t  n;
+  int32_t *row, *col;
+  double  *value;
+} triplets;
+
+static void triplets_clear(triplets *t)
+{
+  memory_free(&t->row);
+  memory_free(&t->col);
+  memory_free(&t->value);
+}
+static PetscErrorCode triplets_room(triplets *t, int64_t n)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("plane problem", n, sizeof *t->row, &t->row));
+  PetscCall(memory_alloc("plane problem", n, sizeof *t->col, &t->col));
+  PetscCall(memory_alloc("plane problem", n, sizeof *t->value, &t->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static void put(triplets *t, int64_t row, int64_t col, double value)
+{
+  t->row[t->n] = (int32_t)row, t->col[t->n] = (int32_t)col, t->value[t->n++] = value;
+}
+
+/* Columns of the file's symmetric M, and columns of its H, are rows of ours. */
+static sparse_rows as_rows(const fclib_matrix *A) { return (sparse_rows){A->n_columns, A->n_rows, A->start, A->row, A->value}; }
+
+/* Every plane contact gets a third direction with a mass of its own. */
+static PetscErrorCode space_of_plane(const fclib_problem *p, sparse_rows *M, sparse_rows *H)
+{
+  triplets      m __attribute__((cleanup(triplets_clear))) = {0}, h __attribute__((cleanup(triplets_clear))) = {0};
+  const int64_t n = p->n_dof, n_c = p->n_contacts;
+  double        mass = 0;
+
+  PetscFunctionBegin;
+  PetscCall(triplets_room(&m, p->M.start[n] + n_c));
+  PetscCall(triplets_room(&h, p->H.start[2 * n_c] + n_c));
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t k = p->M.start[j]; k < p->M.start[j + 1]; ++k) {
+      put(&m, j, p->M.row[k], p->M.value[k]);
+      if (p->M.row[k] == j) mass += p->M.value[k] / (double)n;
+    }
+  for (int64_t a = 0; a < n_c; ++a) {
+    put(&m, n + a, n + a, mass > 0 ? mass : 1);
+    put(&h, 3 * a + 2, n + a, 1);
+    for (int64_t j = 2 * a; j < 2 * a + 2; ++j)
+      for (int64_t k = p->H.start[j]; k < p->H.start[j + 1]; ++k) put(&h, 3 * a + (j - 2 * a), p->H.row[k], p->H.value[k]);
+  }
+  PetscCall(sparse_rows_from_triplets("M", n + n_c, n + n_c, m.n, m.row, m.col, m.value, M));
+  PetscCall(sparse_rows_from_triplets("H", 3 * n_c, n + n_c, h.n, h.row, h.col, h.value, H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* q = w + H M^-1 f, with the sign that f has in the file. */
+static PetscErrorCode prepare_velocity(friction_case *c)
+{
+  const int64_t n = delassus_n_dof(c->W), m = 3 * c->file.n_contacts;
+  double *v __attribute__((cleanup(memory_free))) = NULL, *u __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("free velocity", n, sizeof *c->f, &c->f));
+  PetscCall(memory_alloc("free velocity", n, sizeof *v, &v));
+  PetscCall(memory_alloc("free velocity", m, sizeof *u, &u));
+  memcpy(c->f, c->file.f, (size_t)c->file.n_dof * sizeof *c->f);
+  delassus_solve(c->W, c->f, v);
+  sparse_rows_apply(delassus_jacobian(c->W), v, u);
+  to_space(c, c->file.w, c->q);
+  for (int64_t i = 0; i < m; ++i) c->q[i] += u[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode prepare_global(friction_case *c)
+{
+  const bool     is_plane = c->file.dimension == 2;
+  sparse_rows    M = as_rows(&c->file.M), H = as_rows(&c->file.H);
+  PetscErrorCode code = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (is_plane) M = H = (sparse_rows){0};
+  if (is_plane) code = space_of_plane(&c->file, &M, &H);
+  if (!code) code = delassus_create_system(&M, &H, &c->W);
+  if (is_plane) sparse_rows_destroy(&M), sparse_rows_destroy(&H);
+  PetscCall(code);
+  PetscCall(prepare_velocity(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- the case ----------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode prepare(friction_case *c)
+{
+  const int64_t n = c->file.n_contacts;
+
+  PetscFunctionBegin;
+  c->n_dof = c->file.n_dof > 0 ? c->file.n_dof : c->file.dimension == 3 ? 6 * c->file.n_bodies : 3 * c->file.n_bodies;
+  PetscCall(memory_alloc("free velocity", 3 * n, sizeof *c->q, &c->q));
+  PetscCall(memory_alloc("friction coefficients", n, sizeof *c->mu, &c->mu));
+  memcpy(c->mu, c->file.mu, (size_t)n * sizeof *c->mu);
+  if (c->file.is_global) PetscCall(prepare_global(c));
+  else PetscCall(prepare_local(c));
+  c->problem = (friction_problem){.W = c->W, .n = n, .q = c->q, .mu = c->mu};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode friction_case_blame(const char *path, PetscErrorCode code)
+{
+  char words[1024];
+
+  PetscFunctionBegin;
+  if (!code) PetscFunctionReturn(PETSC_SUCCESS);
+  if (code != PETSC_ERR_MAT_CH_ZRPVT && error_exit_code(code) != SS_EXIT_BAD_INPUT) PetscCall(code);
+  if (!strncmp(error_message(), path, strlen(path))) PetscCall(code);
+  (void)snprintf(words, sizeof words, "%s", error_message());
+  error_clear();
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s", path, words);
+}
+
+PetscErrorCode friction_case_read(const char *path, friction_case *out)
+{
+  PetscFunctionBegin;
+  memset(out, 0, sizeof *out);
+  PetscCall(fclib_vet(path, VET_SECONDS));
+  PetscCall(fclib_read(path, &out->file));
+  const PetscErrorCode code = prepare(out);
+  if (code) friction_case_clear(out);
+  PetscCall(friction_case_blame(path, code));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode friction_case_guess(const char *path, const friction_case *c, int64_t guess, double *r)
+{
+  double *stored __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("guess", c->file.dimension * c->file.n_contacts, sizeof *stored, &stored));
+  PetscCall(fclib_read_guess(path, &c->file, guess, stored));
+  to_space(c, stored, r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v, u of r, in the file's sizes. */
+typedef struct {
+  double *v, *u, *r, *space; /* space: [n][3] */
+} state;
+
+static void state_clear(state *s)
+{
+  memory_free(&s->v);
+  memory_free(&s->u);
+  memory_free(&s->r);
+  memory_free(&s->space);
+}
+
+static PetscErrorCode state_of(const friction_case *c, const double *r, state *s)
+{
+  const int64_t m = c->file.dimension * c->file.n_contacts, n = delassus_n_dof(c->W);
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("solution", m, sizeof *s->u, &s->u));
+  PetscCall(memory_alloc("solution", m, sizeof *s->r, &s->r));
+  PetscCall(memory_alloc("solution", 3 * c->file.n_contacts, sizeof *s->space, &s->space));
+  delassus_apply(c->W, r, s->space);
+  for (int64_t i = 0; i < 3 * c->file.n_contacts; ++i) s->space[i] += c->q[i];
+  to_file(c, s->space, s->u);
+  to_file(c, r, s->r);
+  if (!c->file.is_global) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("solution", n, sizeof *s->v, &s->v));
+  fclib_apply(&c->file.H, s->r, s->v);
+  for (int64_t i = 0; i < n; ++i) s->v[i] += c->f[i];
+  delassus_solve(c->W, s->v, s->v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode friction_case_write(const friction_case *c, const char *path, const double *solution, int n_guesses,
+                                   const double *const *guesses)
+{
+  state       of[1 + FRICTION_CASE_GUESSES] = {0};
+  fclib_state written[1 + FRICTION_CASE_GUESSES];
+
+  PetscFunctionBegin;
+  SS_ASSERT(n_guesses <= FRICTION_CASE_GUESSES);
+  PetscErrorCode code = solution ? state_of(c, solution, &of[0]) : PETSC_SUCCESS;
+  for (int i = 0; i < n_guesses && !code; ++i) code = state_of(c, guesses[i], &of[1 + i]);
+  for (int i = 0; i <= n_guesses; ++i) written[i] = (fclib_state){of[i].v, of[i].u, of[i].r};
+  if (!code) code = fclib_write(path, &c->file, solution ? &written[0] : NULL, n_guesses, &written[1]);
+  for (int i = 0; i <= n_guesses; ++i) state_clear(&of[i]);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- rank --------------------------------------------------------------------------------------------------------------- */
+
+/* Cholesky with pivots of A [m][m], overwritten; the Schur complement stays in rows and columns that have not been a pivot. */
+static int64_t cholesky_rank(int64_t m, double *A, bool *is_done)
+{
+  double first = 0;
+  for (int64_t rank = 0; rank < m; ++rank) {
+    int64_t p = -1;
+    for (int64_t i = 0; i < m; ++i)
+      if (!is_done[i] && (p < 0 || A[m * i + i] > A[m * p + p])) p = i;
+    const double pivot = A[m * p + p];
+    if (rank == 0) first = pivot;
+    if (!(pivot > 1e-10 * first)) return rank;
+    is_done[p] = true;
+    for (int64_t i = 0; i < m; ++i) {
+      const double factor = A[m * p + i] / pivot;
+      if (is_done[i] || factor == 0) continue;
+      for (int64_t j = 0; j < m; ++j) A[m * i + j] -= factor * A[m * p + j];
+    }
+  }
+  return m;
+}
+
+PetscErrorCode friction_case_rank(friction_case *c, int64_t limit, int64_t *rank)
+{
+  const int64_t  n = c->file.n_contacts, m = 3 * n;
+  const int64_t *start;
+  const int32_t *col;
+  const double  *value;
+  double        *A __attribute__((cleanup(memory_free)))       = NULL;
+  bool          *is_done __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  *rank = -1;
+  if (m > limit) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("rank of W", m * m, sizeof *A, &A));
+  PetscCall(memory_alloc("rank of W", m, sizeof *is_done, &is_done));
+  PetscCall(delassus_blocks(c->W, &start, &col, &value));
+  for (int64_t a = 0; a < n; ++a)
+    for (int64_t k = start[a]; k < start[a + 1]; ++k)
+      for (int e = 0; e < 9; ++e) {
+        const int64_t i = 3 * a + e / 3, j = 3 * (int64_t)col[k] + e % 3;
+        A[m * i + j] += 0.5 * value[9 * k + e];
+        A[m * j + i] += 0.5 * value[9 * k + e];
+      }
+  *rank = cholesky_rank(m, A, is_done) - (c->file.dimension == 2 ? n : 0); /* directions that are not the file's */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,227 @@
+#include "app/job/formulation_keys.h"
+#include "sim/step/formulation.h"
+#include <string.h>
+
+#define OF(name) (1u << FORMULATION_##name)
+#define RIGID    (OF(exact) | OF(monolith)) /* contact knows no springs */
+#define ROWS     (RIGID | OF(convex))        /* found once a step, under round cones */
+#define GRANULAR (OF(penalty) | OF(exact) | OF(convex) | OF(hybrid)) /* no continuum on a staggered grid */
+
+/* Where it stands below the job, who cannot use it, and why. */
+static const struct {
+  unsigned    refused_by; /* OF(...) of formulations */
+  const char *path, *why;
+} keys[] = {
+  {OF(hybrid), "contact.stiffness", "impulses know no springs; what pushes out of the thickness is solver.hybrid.impulses.stiffness: leave it out"},
+  {OF(hybrid), "contact.pairs.stiffness", "impulses know no springs; what pushes out of the thickness is solver.hybrid.impulses.stiffness: leave it out (touch: false keeps a pair apart)"},
+  {RIGID, "contact.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
+  {RIGID, "contact.pairs.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
+  {ROWS | OF(hybrid), "contact.pairs.friction_direction", "the cone of friction is round: leave out friction_direction and friction_transverse"},
+  {ROWS | OF(hybrid), "contact.pairs.friction_transverse", "the cone of friction is round: leave out friction_direction and friction_transverse"},
+  {ROWS | OF(hybrid), "contact.edges", "edges need no asking: leave it out"},
+  {ROWS | OF(hybrid), "contact.scheme", "contact forces are those of the end of the step: leave it out"},
+  {ROWS | OF(hybrid), "contact.detection", "contacts are found once, as a step begins: leave it out"},
+  {OF(exact) | OF(convex), "solver.linear", "its linear systems are factorised: leave it out"},
+  {OF(hybrid), "solver.linear", "its linear systems are definite: take solver.hybrid.linear"},
+  {OF(monolith), "solver.linear", "solvers of the grid are chosen in solver.flow: leave it out"},
+  {OF(monolith), "solver.newton.tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
+  {ROWS | OF(hybrid), "solver.newton.norm", "its tolerance is one of accelerations: leave it out"},
+  {OF(monolith), "solver.newton.stall_tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
+  {OF(monolith), "solver.newton.max_iterations", "how often pressure and friction are solved for is solver.flow.max_outer: leave it out"},
+  {OF(monolith), "mpm", "granular and liquid bodies are of kind mac, their grid is mac: leave it out"},
+  {OF(penalty) | OF(convex), "contact.overlap_share", "springs push overlaps apart: leave it out"},
+  {OF(hybrid), "contact.overlap_share", "nothing overlaps: leave it out"},
+  {OF(hybrid), "contact.overlap_speed", "nothing overlaps: leave it out"},
+  {OF(penalty), "contact.overlap_speed", "springs push overlaps apart: leave it out"},
+  {OF(convex), "contact.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
+  {OF(convex), "contact.pairs.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
+  {OF(convex), "output.fclib", "its contacts give way, which the files do not know of: leave it out"},
+  {OF(penalty) | OF(hybrid), "output.fclib", "no problem of friction is solved: leave it out"},
+  {OF(monolith), "output.fclib", "friction of contacts is no problem of its own: leave it out"},
+  {OF(convex), "solver.friction", "impulses are found by solver.convex: leave it out"},
+  {OF(convex), "solver.friction_stall_tolerance", "impulses are found by solver.convex: leave it out"},
+  {OF(hybrid), "solver.friction", "impulses are found pair by pair, as solver.hybrid.impulses says: leave it out"},
+  {OF(hybrid), "solver.friction_stall_tolerance", "impulses are found pair by pair, as solver.hybrid.impulses says: leave it out"},
+  {RIGID | OF(penalty) | OF(convex), "solver.hybrid", "only formulation hybrid takes contact through a grid: leave it out"},
+  {RIGID | OF(penalty) | OF(hybrid), "solver.convex", "only formulation convex solves a convex problem of contact: leave it out"},
+  {OF(penalty), "solver.friction", "forces follow from the springs, no solver finds impulses: leave it out"},
+  {OF(monolith), "solver.friction", "friction of contacts is chosen in solver.flow.friction: leave it out"},
+  {OF(monolith), "solver.friction_stall_tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
+  {OF(penalty), "solver.friction_stall_tolerance", "forces follow from the springs, no solver finds impulses: leave it out"},
+  {GRANULAR, "solver.flow", "only formulation monolith solves for a continuum's pressure: leave it out"},
+  {GRANULAR, "mac", "only formulation monolith has a staggered grid: leave it out"},
+};
+
+/* The same for kinds of bodies. */
+static const struct {
+  unsigned    refused_by;
+  const char *kind, *why;
+} kinds[] = {
+  {GRANULAR, "mac", "its pressure is solved for by formulation monolith: take that, or kind mpm"},
+  {OF(monolith), "mpm", "its grid carries no elastic stress: take kind mac, or formulation penalty or exact"},
+  {OF(monolith), "fem", "bodies in it are rigid: take kind rigid, or formulation penalty or exact"},
+  {OF(monolith), "cloth", "bodies in it are rigid: take formulation penalty or exact"},
+  {OF(monolith), "rod", "bodies in it are rigid: take formulation penalty or exact"},
+  {OF(monolith), "articulated", "bodies in it have six velocities, not those of joints: take formulation exact or convex"},
+  {OF(hybrid), "rod", "impulses act on surfaces of triangles, and rods have none: take formulation exact, convex or penalty"},
+  {OF(hybrid), "articulated", "impulses push bodies with six velocities, not joints: take formulation exact or convex"},
+  {OF(penalty), "articulated", "its springs push bodies with six velocities, not joints: take formulation exact or convex"},
+};
+
+/* Keys that count for some values of another alone: where that stands, and for which values. */
+typedef struct {
+  const char *path, *other, *values; /* "!a b": any but a and b; "none": not given; NULL: the end */
+} key_part;
+static const key_part law_parts[] = {
+  {"contact.overlap_speed", "solver.convex.law", "regularised"},
+  {"solver.convex.relaxation_time", "solver.convex.law", "regularised"},
+  {"solver.convex.coulomb_passes", "solver.convex.law", "regularised"},
+  {"solver.convex.dissipation", "solver.convex.law", "lagged"},
+  {"solver.convex.slip_speed", "solver.convex.law", "lagged"},
+  {NULL, NULL, NULL},
+};
+#define GRID(k)     "solver.hybrid.grid." k, "solver.hybrid.grid.transfer", "augury"
+#define IMPULSES(k) "solver.hybrid.impulses." k, "solver.hybrid.impulses.enabled", "true"
+static const key_part hybrid_parts[] = {
+  {GRID("iterations")},
+  {GRID("tolerance")},
+  {GRID("hinders_sliding")},
+  {GRID("resampling")},
+  {"solver.hybrid.grid.spacing", "solver.hybrid.grid.transfer", "augury pic"},
+  {IMPULSES("thickness")},
+  {IMPULSES("stiffness")},
+  {IMPULSES("iterations")},
+  {NULL, NULL, NULL},
+};
+#define STRESS(name)  "solver.flow.stress", name
+#define BOXES         "augmented_lagrangian pyramid sp"
+#define METHOD(of)    "solver.flow." of ".method"
+#define LAGRANGIAN(k) "solver.flow.augmented_lagrangian." k
+static const key_part flow_parts[] = {
+  {"mac.flip", "mac.transfer", "pic_flip"},
+  {"mac.hourglass", "mac.arrangement", "colocated"},
+  {"mac.ghost_fraction", "mac.fractions", "auto ghost area"},
+  {"mac.position_correction.radius", "mac.position_correction.iterations", "!0"},
+  {"mac.position_correction.step", "mac.position_correction.iterations", "!0"},
+  {"solver.flow.sweeps", "solver.flow.coupling", "monolithic"},
+  {"solver.flow.projected_gradient", STRESS("projected_gradient")},
+  {"solver.flow.augmented_lagrangian", STRESS("augmented_lagrangian")},
+  {LAGRANGIAN("kappa"), LAGRANGIAN("auxiliary_pyramid"), "!false"},
+  {LAGRANGIAN("damping"), LAGRANGIAN("line_search"), "!true"},
+  {LAGRANGIAN("beta"), LAGRANGIAN("mu"), "none"},
+  {"solver.flow.pyramid", STRESS("pyramid sp")},
+  {"solver.flow.pyramid.damping", STRESS("pyramid")},
+  {"solver.flow.pyramid.shift", STRESS("sp")},
+  {"solver.flow.boxes", STRESS(BOXES)},
+  {"solver.flow.friction.kappa", "solver.flow.friction.method", "newton"},
+  {"solver.flow.friction.beta", "solver.flow.friction.method", "newton"},
+  {"solver.flow.pressure.gamma", METHOD("pressure"), "mprgp mprgp_original"},
+  {"solver.flow.pressure.trials", METHOD("pressure"), "interior_point augmented_lagrangian"},
+  {"solver.flow.pressure.nested", METHOD("pressure"), "mprgp active_set"},
+  {"solver.flow.pressure.preconditioner", METHOD("pressure"), "!tao"},
+  {"solver.flow.boxes.gamma", METHOD("boxes"), "mprgp mprgp_original"},
+  {"solver.flow.boxes.trials", METHOD("boxes"), "interior_point augmented_lagrangian"},
+  {"solver.flow.boxes.nested", METHOD("boxes"), "mprgp active_set"},
+  {"solver.flow.boxes.preconditioner", METHOD("boxes"), "!tao"},
+  {NULL, NULL, NULL},
+};
+
+/* Down from `node` along the names of `path`, through every item of lists, to where it stands: complain of it (d), or take it out (d NULL). */
+static void visit(document_node *node, const char *path, const char *at, const char *why, diagnostics *d)
+{
+  char         name[64], here[220];
+  const char  *dot    = strchr(path, '.');
+  const size_t length = dot ? (size_t)(dot - path) : strlen(path);
+  for (int i = 0; i < node->n && node->kind == DOCUMENT_SEQUENCE; ++i) {
+    snprintf(here, sizeof here, "%.150s[%d]", at, i);
+    visit(node->value[i], path, here, why, d);
+  }
+  for (int i = 0; i < node->n && node->kind == DOCUMENT_MAPPING; ++i) {
+    if (strncmp(node->key[i], path, length) != 0 || node->key[i][length] != '\0') continue;
+    snprintf(name, sizeof name, "%s", node->key[i]);
+    snprintf(here, sizeof here, "%.150s%s%.60s", at, *at ? "." : "", name);
+    if (dot) visit(node->value[i], dot + 1, here, why, d);
+    else if (d) diagnostics_add(d, node->value[i]->mark, here, "%s", why);
+    else document_remove(node, i);
+    return;
+  }
+}
+
+/* Bodies of kinds that it cannot step. */
+static void check_kinds(const document_node *root, int index, diagnostics *d)
+{
+  char                 path[300];
+  const document_node *bodies = document_find(root, "bodies");
+  for (int i = 0; bodies && i < bodies->n; ++i) {
+    const document_node *kind = bodies->value[i]->kind == DOCUMENT_MAPPING ? document_find(bodies->value[i], "kind") : NULL;
+    for (size_t k = 0; kind && kind->text && k < sizeof kinds / sizeof *kinds; ++k) {
+      if (!(kinds[k].refused_by & 1u << index) || strcmp(kind->text, kinds[k].kind) != 0) continue;
+      snprintf(path, sizeof path, "bodies.%.200s.kind", bodies->key[i]);
+      diagnostics_add(d, kind->mark, path, "formulation %s cannot use kind %s: %s", formulation_names[index], kinds[k].kind, kinds[k].why);
+    }
+  }
+}
+
+/* The scalar at a dotted path, or "none". */
+static const char *text_at(const document_node *root, const char *path)
+{
+  char name[64];
+  for (const document_node *node = root; node; ++path) {
+    const size_t length = strcspn(path, ".");
+    snprintf(name, sizeof name, "%.*s", (int)length, path);
+    node = node->kind == DOCUMENT_MAPPING ? document_find(node, name) : NULL;
+    path += length;
+    if (*path == '\0') return node && node->text ? node->text : "none";
+  }
+  return "none";
+}
+
+static bool is_listed(const char *list, const char *word)
+{
+  const size_t length = strlen(word);
+  for (const char *at = list; (at = strstr(at, word)); at += length)
+    if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' ')) return true;
+  return false;
+}
+
+/* Keys of methods that `resolved`, where defaults are written out, does not take. */
+static void visit_parts(const key_part *part, document_node *root, const document_node *resolved, diagnostics *d)
+{
+  char why[400];
+  for (; part->path; ++part) {
+    const char *value = text_at(resolved, part->other), *values = part->values;
+    const bool  is_not = *values == '!';
+    if (is_listed(values + is_not, value) != is_not) continue;
+    snprintf(why, sizeof why, "means nothing with %s: %s; leave it out", part->other, value);
+    visit(root, part->path, "", why, d);
+  }
+}
+
+static void visit_all(document_node *root, int index, diagnostics *d)
+{
+  char why[400];
+  for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
+    if (!(keys[k].refused_by & 1u << index)) continue;
+    snprintf(why, sizeof why, "formulation %s cannot use it: %s", formulation_names[index], keys[k].why);
+    visit(root, keys[k].path, "", why, d);
+  }
+}
+
+void formulation_keys_check(document_node *root, int index, diagnostics *d)
+{
+  visit_all(root, index, d);
+  check_kinds(root, index, d);
+}
+
+void formulation_keys_check_parts(document_node *root, const document_node *resolved, int index, diagnostics *d)
+{
+  if (OF(monolith) & 1u << index) visit_parts(flow_parts, root, resolved, d);
+  if (OF(convex) & 1u << index) visit_parts(law_parts, root, resolved, d);
+  if (OF(hybrid) & 1u << index) visit_parts(hybrid_parts, root, resolved, d);
+}
+
+void formulation_keys_prune(document_node *resolved, int index)
+{
+  visit_all(resolved, index, NULL);
+  formulation_keys_check_parts(resolved, resolved, index, NULL);
+}

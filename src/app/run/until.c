@@ -1,0 +1,176 @@
+#include "app/run/until.h"
+#include <string.h>
+#include "core/expression.h"
+#include "core/memory.h"
+
+static const key_spec until_keys[] = {
+  {.name = "when", .type = KEY_STRING, .offset = offsetof(job_until, when),
+   .help = "expression in the names of measures, t (simulated seconds) and step; true if not 0, as comparisons are where they hold"},
+  {.name = "for", .type = KEY_REAL, .offset = offsetof(job_until, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "how long it must have been true, at every step"},
+  {.name = "after", .type = KEY_REAL, .offset = offsetof(job_until, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "simulated time before which it counts as not true"},
+  {.name = NULL}};
+const key_table until_table = {
+  .name = "until",
+  .help = "A condition on what is measured; the first one that is met ends the run as time.end would. A measure counts with the value it last recorded; before "
+          "it has one, and while that is not a number, comparisons with it do not hold (but != does).",
+  .size = sizeof(job_until), .keys = until_keys, .shorthand = "when"};
+
+/* Variables: the measures in the order of the job, then these. */
+enum { VARIABLE_T, VARIABLE_STEP, N_OWN };
+static const char *const own_names[N_OWN] = {[VARIABLE_T] = "t", [VARIABLE_STEP] = "step"};
+
+typedef struct {
+  const job_until *spec;
+  expression      *when;
+} condition;
+
+struct until {
+  const measures *values;
+  memo           *memo;
+  int             n, n_measures;
+  condition      *condition;
+  double         *variable; /* [n_measures + N_OWN] */
+};
+
+static PetscErrorCode variable_names(const job *j, int *n, const char ***names)
+{
+  PetscFunctionBegin;
+  *n = j->measure.n + N_OWN;
+  PetscCall(memory_alloc("until", *n, sizeof **names, names));
+  for (int i = 0; i < j->measure.n; ++i) (*names)[i] = j->measure.item[i].name;
+  for (int i = 0; i < N_OWN; ++i) (*names)[j->measure.n + i] = own_names[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- checking ------------------------------------------------------------------------------------------------------ */
+
+static PetscErrorCode check_condition(const key_item *item, int i, int n, const char *const *names, diagnostics *d)
+{
+  const job_until *spec = item->value;
+  expression      *e;
+  char             message[200], word[64], path[32];
+  int              place;
+  PetscFunctionBegin;
+  snprintf(path, sizeof path, "until[%d]", i);
+  PetscCall(expression_compile(spec->when, n, names, &e, &place, message, sizeof message));
+  if (!e) {
+    expression_word(spec->when, place, sizeof word, word);
+    const char *nearest = strcmp(message, "unknown name") == 0 ? diagnostics_nearest(word, n, names) : NULL;
+    if (strcmp(message, "unknown name") != 0) diagnostics_add_under(d, item->node, path, "when", "\"%s\": %s at character %d", spec->when, message, place + 1);
+    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; did you mean \"%s\"?", word, nearest);
+    else diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; give a name of measure:, t or step", word);
+  }
+  expression_destroy(&e);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode until_check(const job *j, diagnostics *d)
+{
+  const char **names;
+  int          n;
+  PetscFunctionBegin;
+  if (j->until.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(variable_names(j, &n, &names));
+  for (int i = 0; i < j->measure.n; ++i)
+    for (int k = 0; k < N_OWN; ++k)
+      if (strcmp(names[i], own_names[k]) == 0)
+        diagnostics_add_under(d, j->measure.item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int i = 0; i < j->until.n && !code; ++i) code = check_condition(&j->until.item[i], i, n, names, d);
+  memory_free(&names);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode condition_create(const job_until *spec, int n, const char *const *names, condition *c)
+{
+  PetscFunctionBegin;
+  c->spec = spec;
+  PetscCall(expression_compile(spec->when, n, names, &c->when, NULL, NULL, 0));
+  PetscCheck(c->when, PETSC_COMM_SELF, PETSC_ERR_PLIB, "until: \"%s\" has not been checked", spec->when);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode until_create(const job *j, const measures *values, memo *m, until **out)
+{
+  const char **names = NULL;
+  int          n;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("until", 1, sizeof **out, out));
+  until *u = *out;
+  *u       = (until){.values = values, .memo = m, .n = j->until.n, .n_measures = j->measure.n};
+  PetscCall(memory_alloc("until", u->n, sizeof *u->condition, &u->condition));
+  PetscCall(memory_alloc("until", u->n_measures + N_OWN, sizeof *u->variable, &u->variable));
+  PetscCall(variable_names(j, &n, &names));
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int i = 0; i < u->n && !code; ++i) code = condition_create(j->until.item[i].value, n, names, &u->condition[i]);
+  memory_free(&names);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void until_destroy(until **u)
+{
+  if (!*u) return;
+  for (int i = 0; i < (*u)->n && (*u)->condition; ++i) expression_destroy(&(*u)->condition[i].when);
+  memory_free(&(*u)->condition);
+  memory_free(&(*u)->variable);
+  memory_free(u);
+}
+
+/* --- in time ------------------------------------------------------------------------------------------------------- */
+
+enum { NAME = EXPRESSION_MAX_LENGTH + 100 };
+
+/* What is remembered of a condition is remembered of all it says: change it, and it starts anew. */
+static const char *memo_name(const char *what, const job_until *c, char name[NAME])
+{
+  snprintf(name, NAME, "until %s %.*s|%.17g|%.17g", what, EXPRESSION_MAX_LENGTH, c->when, c->hold, c->after);
+  return name;
+}
+
+static PetscErrorCode step_condition(until *u, const condition *c, const sim_clock *now, bool *is_met)
+{
+  char         name[NAME];
+  const double x       = expression_value(c->when, u->variable), since = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
+  const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN: no */
+  const double start   = !is_true ? -1.0 : since < 0.0 ? now->time : since;
+  PetscFunctionBegin;
+  PetscCall(memo_set(u->memo, name, start));
+  *is_met = is_true && now->time - start >= c->spec->hold - 1e-6 * now->dt;
+  if (*is_met) PetscCall(memo_set(u->memo, memo_name("met", c->spec, name), 1.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode until_step(until *u, const sim_clock *now, bool *is_met)
+{
+  PetscFunctionBegin;
+  *is_met = false;
+  if (u->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < u->n_measures; ++i) u->variable[i] = measures_statistics(u->values, i, NULL)->last;
+  u->variable[u->n_measures + VARIABLE_T]    = now->time;
+  u->variable[u->n_measures + VARIABLE_STEP] = (double)now->step;
+  for (int i = 0; i < u->n; ++i) {
+    bool one;
+    PetscCall(step_condition(u, &u->condition[i], now, &one));
+    *is_met |= one;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool until_met(const until *u, size_t size, char *text)
+{
+  char name[NAME];
+  for (int i = 0; i < u->n; ++i) {
+    const job_until *c = u->condition[i].spec;
+    if (memo_get(u->memo, memo_name("met", c, name), 0.0) == 0.0) continue;
+    const int n = snprintf(text, size, "%s", c->when), m = n > 0 && (size_t)n < size ? n : 0;
+    if (c->hold > 0.0 && m > 0) snprintf(text + m, size - (size_t)m, " for %g s", c->hold);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,441 @@
+#include "app/sweep/sweep_folder.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "core/csv.h"
+#include "core/memory.h"
+#include "io/run_lock.h"
+#include "io/sealed_file.h"
+#include "io/yaml.h"
+#include "app/job/job.h"
+#include "app/sweep/sweep_build.h"
+
+enum { COLUMN_PARAMETER = 2 }; /* number, id, then the parameters */
+
+static bool has_file(const char *dir, const char *name)
+{
+  char path[4400];
+  (void)snprintf(path, sizeof path, "%.4095s/%s", dir, name);
+  return access(path, F_OK) == 0;
+}
+
+bool sweep_folder_exists(const char *dir) { return has_file(dir, "cases.csv"); }
+
+void sweep_folder_case(const char *dir, int64_t number, size_t size, char *path)
+{
+  (void)snprintf(path, size, "%s/cases/%06lld", dir, (long long)number);
+}
+
+/* The whole of DIR/NAME; memory_free(*text). */
+static PetscErrorCode read_file(const char *dir, const char *name, char **path, char **text)
+{
+  size_t n;
+
+  PetscFunctionBegin;
+  PetscCall(file_format(path, "%s/%s", dir, name));
+  PetscCall(file_read_text(*path, text, &n));
+  PetscCheck(*text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such file; is %s the folder of a sweep?", *path, dir);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what is set, as columns ---- */
+
+static int find_name(int n, const char *const *names, const char *name)
+{
+  for (int i = 0; i < n; ++i)
+    if (!strcmp(names[i], name)) return i;
+  return -1;
+}
+
+/* A parameter that is a job key is a column already. */
+static bool has_column(const sweep_plan *plan, int i_setting)
+{
+  return find_name(plan->n_parameters, plan->parameter, plan->setting[i_setting]) < 0;
+}
+
+static const char *setting_value(const sweep_plan *plan, const sweep_case *c, int i) { return c->overrides[i] + strlen(plan->setting[i]) + 1; }
+
+/* ---- the table ---- */
+
+typedef struct {
+  csv_table table;
+  int       n_columns;
+  int       parameter[SWEEP_MAX_NAMES], setting[SWEEP_MAX_NAMES]; /* column of each; -1 for settings that have none of their own */
+} cases_file;
+
+static const char *cell(const cases_file *f, int64_t row, int column) { return f->table.cell[row * f->table.n_columns + column]; }
+
+static int find_column(const cases_file *f, const char *name)
+{
+  for (int i = 0; i < f->table.n_columns; ++i)
+    if (!strcmp(cell(f, 0, i), name)) return i;
+  return -1;
+}
+
+/* The column of everything in the plan; true if there are just these. `d` NULL: quiet. */
+static bool match_columns(cases_file *f, const char *dir, const sweep_plan *plan, diagnostics *d)
+{
+  const document_mark none                              = {0};
+  bool                is_known[2 * SWEEP_MAX_NAMES + 2] = {0}, is_same = true;
+
+  for (int i = 0; i < plan->n_parameters + plan->n_settings; ++i) {
+    const bool  is_parameter = i < plan->n_parameters;
+    const int   k            = i - plan->n_parameters;
+    const char *name         = is_parameter ? plan->parameter[i] : plan->setting[k];
+    const int   column       = find_column(f, name);
+    if (is_parameter) f->parameter[i] = column;
+    else f->setting[k] = has_column(plan, k) ? column : -1;
+    if (column >= 0) is_known[column] = true;
+    else if (is_parameter || has_column(plan, k)) {
+      is_same = false;
+      if (d) diagnostics_add(d, none, dir, "its cases have no %s%s", is_parameter ? "parameter " : "", name);
+    }
+  }
+  for (int i = COLUMN_PARAMETER; i < f->table.n_columns; ++i)
+    if (!is_known[i]) {
+      is_same = false;
+      if (d) diagnostics_add(d, none, dir, "its cases have %s, which the sweep file has no more", cell(f, 0, i));
+    }
+  return is_same;
+}
+
+static PetscErrorCode read_cases(const char *dir, cases_file *f)
+{
+  char *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  memset(f, 0, sizeof *f);
+  PetscCall(read_file(dir, "cases.csv", &path, &text));
+  PetscCall(csv_read(path, text, &f->table));
+  bool is_good = f->table.n_rows > 0 && f->table.n_columns > COLUMN_PARAMETER && f->table.n_columns <= 2 * SWEEP_MAX_NAMES + 2 && !strcmp(cell(f, 0, 0), "number") && !strcmp(cell(f, 0, 1), "id");
+  for (int64_t i = 1; i < f->table.n_rows && is_good; ++i) {
+    char number[32];
+    (void)snprintf(number, sizeof number, "%lld", (long long)i);
+    is_good = !strcmp(cell(f, i, 0), number) && strlen(cell(f, i, 1)) == SWEEP_ID - 1;
+    if (!is_good) break;
+  }
+  if (!is_good) csv_clear(&f->table);
+  PetscCheck(is_good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: not the table of a sweep's cases: expected the columns number and id, and rows numbered from 1", path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode append_row(text_buffer *b, const sweep_plan *plan, const cases_file *f, int64_t number, const sweep_case *c)
+{
+  char        text[32];
+  const char *of[2 * SWEEP_MAX_NAMES + 2] = {0};
+  const int   n_columns = f->n_columns;
+
+  PetscFunctionBegin;
+  (void)snprintf(text, sizeof text, "%lld", (long long)number);
+  of[0] = number ? text : "number";
+  of[1] = number ? c->id : "id";
+  for (int i = 0; i < plan->n_parameters; ++i) of[f->parameter[i]] = number ? c->value[i] : plan->parameter[i];
+  for (int i = 0; i < plan->n_settings; ++i)
+    if (f->setting[i] >= 0) of[f->setting[i]] = number ? setting_value(plan, c, i) : plan->setting[i];
+  for (int i = 0; i < n_columns; ++i) PetscCall(csv_append(b, of[i], i == 0));
+  PetscCall(text_append(b, "\n", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns in the order of the plan: those of a new folder. */
+static void new_columns(cases_file *f, const sweep_plan *plan)
+{
+  f->n_columns = COLUMN_PARAMETER;
+  for (int i = 0; i < plan->n_parameters; ++i) f->parameter[i] = f->n_columns++;
+  for (int i = 0; i < plan->n_settings; ++i) f->setting[i] = has_column(plan, i) ? f->n_columns++ : -1;
+}
+
+/* ---- is it the same sweep? ---- */
+
+typedef struct {
+  const char  *dir;
+  diagnostics *d;
+} base_differences;
+
+static PetscErrorCode say_difference(const key_difference *k, void *context)
+{
+  const base_differences *b = context;
+  diagnostics_add(b->d, (document_mark){0}, b->dir, "its base job is another one: %s: %s -> %s", k->path, k->before ? k->before : "not there",
+                  k->after ? k->after : "not there");
+  return PETSC_SUCCESS;
+}
+
+/* `name` and `text` of the two jobs. Defaults are written out, so that it makes no difference whether one was given. */
+static PetscErrorCode compare_jobs(const char *const name[2], const char *const text[2], document *doc, diagnostics *quiet, base_differences *to)
+{
+  document_node *root[2], *whole[2];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; ++i) {
+    PetscCall(yaml_read_text_into(name[i], text[i], strlen(text[i]), doc, quiet, &root[i]));
+    PetscCheck(root[i] && root[i]->kind == DOCUMENT_MAPPING, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: this is no job any more; put it back as it was", name[i]);
+    PetscCall(key_table_resolve(&job_table, doc, root[i], &whole[i]));
+  }
+  PetscCall(key_table_compare(&job_table, whole[0], whole[1], say_difference, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode compare_base(const char *dir, const sweep_plan *plan, diagnostics *d)
+{
+  char *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
+  base_differences to = {dir, d};
+  document        *doc;
+  diagnostics     *quiet;
+
+  PetscFunctionBegin;
+  PetscCall(read_file(dir, "base.yaml", &path, &text));
+  if (!strcmp(text, plan->base_text)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(diagnostics_create(&quiet));
+  PetscCall(document_create(&doc));
+  const PetscErrorCode code = compare_jobs((const char *const[]){path, plan->base}, (const char *const[]){text, plan->base_text}, doc, quiet, &to);
+  document_destroy(&doc);
+  diagnostics_destroy(&quiet);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of cases.csv by id: open addressing, 0 is free. */
+typedef struct {
+  int64_t  capacity;
+  int64_t *row;
+} id_index;
+
+static int64_t id_slot(const id_index *index, const cases_file *f, const char *id)
+{
+  uint64_t h = 14695981039346656037u;
+  for (const char *c = id; *c; ++c) h = (h ^ (unsigned char)*c) * 1099511628211u;
+  int64_t i = (int64_t)((h ^ h >> 32) & (uint64_t)(index->capacity - 1));
+  while (index->row[i] && strcmp(cell(f, index->row[i], 1), id)) i = (i + 1) & (index->capacity - 1);
+  return i;
+}
+
+static PetscErrorCode index_cases(const cases_file *f, id_index *index)
+{
+  PetscFunctionBegin;
+  index->capacity = 16;
+  while (index->capacity < 2 * f->table.n_rows) index->capacity *= 2;
+  PetscCall(memory_alloc("sweep", index->capacity, sizeof *index->row, &index->row));
+  for (int64_t i = 1; i < f->table.n_rows; ++i) index->row[id_slot(index, f, cell(f, i, 1))] = i;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A case that is there must still set the same. */
+static void compare_case(const cases_file *f, int64_t row, const char *dir, const sweep_plan *plan, const sweep_case *c, diagnostics *d)
+{
+  char words[160];
+  for (int i = 0; i < plan->n_parameters + plan->n_settings; ++i) {
+    const int   k      = i - plan->n_parameters;
+    const int   column = k < 0 ? f->parameter[i] : f->setting[k];
+    const char *is     = k < 0 ? c->value[i] : setting_value(plan, c, k);
+    if (column < 0 || !strcmp(cell(f, row, column), is)) continue;
+    diagnostics_add(d, (document_mark){0}, dir, "case %lld (%s) was another one: %s: %.80s -> %.80s", (long long)row,
+                    sweep_case_words(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], cell(f, row, column), is);
+  }
+}
+
+/* ---- update ---- */
+
+typedef struct {
+  cases_file  file;
+  id_index    index;
+  int64_t     n_new;
+  text_buffer rows; /* the new table */
+} update;
+
+static void update_clear(update *u)
+{
+  csv_clear(&u->file.table);
+  memory_free(&u->index.row);
+  memory_free(&u->rows.data);
+}
+
+/* What is there already, compared with the plan. */
+static PetscErrorCode compare_folder(const char *dir, const sweep_plan *plan, diagnostics *d, update *u)
+{
+  const int before = diagnostics_count(d);
+
+  PetscFunctionBegin;
+  PetscCall(read_cases(dir, &u->file));
+  u->file.n_columns = u->file.table.n_columns;
+  PetscCall(compare_base(dir, plan, d));
+  const bool is_same = match_columns(&u->file, dir, plan, d);
+  PetscCall(index_cases(&u->file, &u->index));
+  for (int64_t i = 0; i < plan->n_cases && is_same; ++i) {
+    const int64_t row = u->index.row[id_slot(&u->index, &u->file, plan->cases[i].id)];
+    if (row) compare_case(&u->file, row, dir, plan, &plan->cases[i], d);
+    else ++u->n_new;
+  }
+  if (diagnostics_count(d) > before)
+    diagnostics_add(d, (document_mark){0}, dir, "results of two sweeps would be mixed there; choose another --out, or undo the change");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows that were there, as they were, and the new ones. */
+static PetscErrorCode write_rows(const sweep_plan *plan, update *u)
+{
+  const cases_file *f    = &u->file;
+  int64_t           next = f->table.n_rows ? f->table.n_rows : 1;
+
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < f->table.n_rows; ++i) {
+    for (int k = 0; k < f->table.n_columns; ++k) PetscCall(csv_append(&u->rows, cell(f, i, k), k == 0));
+    PetscCall(text_append(&u->rows, "\n", 1));
+  }
+  if (!f->table.n_rows) PetscCall(append_row(&u->rows, plan, f, 0, NULL));
+  for (int64_t i = 0; i < plan->n_cases; ++i)
+    if (!f->table.n_rows || !u->index.row[id_slot(&u->index, f, plan->cases[i].id)]) PetscCall(append_row(&u->rows, plan, f, next++, &plan->cases[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode replace(const char *dir, const char *name, const char *text, int64_t n)
+{
+  char *path __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(file_format(&path, "%s/%s", dir, name));
+  PetscCall(file_replace_text(path, (size_t)n, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* cases.csv last: with it the folder is a sweep. Killed in between, the next update does it again. */
+static PetscErrorCode write_folder(const char *dir, const sweep_plan *plan, bool is_new, update *u)
+{
+  PetscFunctionBegin;
+  if (is_new) {
+    new_columns(&u->file, plan);
+    u->n_new = plan->n_cases;
+    PetscCall(replace(dir, "base.yaml", plan->base_text, (int64_t)strlen(plan->base_text)));
+  }
+  PetscCall(replace(dir, "sweep.yaml", plan->text, (int64_t)strlen(plan->text)));
+  if (u->n_new == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(write_rows(plan, u));
+  PetscCall(replace(dir, "cases.csv", u->rows.data, u->rows.n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check_empty(const char *dir)
+{
+  PetscFunctionBegin;
+  PetscCheck(!has_file(dir, "job.yaml") && !has_file(dir, "checkpoints"), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s holds a run, not a sweep; choose another --out", dir);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode update_locked(const char *dir, const sweep_plan *plan, bool is_writing, diagnostics *d, update *u)
+{
+  const bool is_new = !sweep_folder_exists(dir);
+  const int  before = diagnostics_count(d);
+
+  PetscFunctionBegin;
+  if (is_new) PetscCall(check_empty(dir));
+  else PetscCall(compare_folder(dir, plan, d, u));
+  if (diagnostics_count(d) > before) u->n_new = 0;
+  else if (is_writing) PetscCall(write_folder(dir, plan, is_new, u));
+  else if (is_new) u->n_new = plan->n_cases;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_folder_update(const char *dir, const sweep_plan *plan, diagnostics *d, int64_t *n_new)
+{
+  update    u = {0};
+  run_lock *lock;
+
+  PetscFunctionBegin;
+  PetscCall(run_lock_acquire(dir, &lock));
+  const PetscErrorCode code = update_locked(dir, plan, true, d, &u);
+  *n_new                    = u.n_new;
+  update_clear(&u);
+  run_lock_release(&lock);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_folder_compare(const char *dir, const sweep_plan *plan, diagnostics *d, int64_t *n_new)
+{
+  update u = {0};
+
+  PetscFunctionBegin;
+  const PetscErrorCode code = update_locked(dir, plan, false, d, &u);
+  *n_new                    = u.n_new;
+  update_clear(&u);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- read back ---- */
+
+static PetscErrorCode read_case(const cases_file *f, int64_t row, sweep_plan *plan, sweep_case *c)
+{
+  PetscFunctionBegin;
+  c->number      = row;
+  c->id          = document_intern(plan->owner, cell(f, row, 1));
+  c->n_overrides = plan->n_settings;
+  PetscCall(document_alloc(plan->owner, (size_t)(plan->n_parameters + 1) * sizeof *c->value, &c->value));
+  PetscCall(document_alloc(plan->owner, (size_t)(plan->n_settings + 1) * sizeof *c->overrides, &c->overrides));
+  for (int i = 0; i < plan->n_parameters; ++i) {
+    c->value[i] = document_intern(plan->owner, cell(f, row, f->parameter[i]));
+    PetscCheck(c->value[i], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the cases of a sweep");
+  }
+  for (int i = 0; i < plan->n_settings; ++i) {
+    const int   of   = find_name(plan->n_parameters, plan->parameter, plan->setting[i]);
+    const char *text = of >= 0 ? c->value[of] : cell(f, row, f->setting[i]);
+    char       *whole;
+    PetscCall(document_alloc(plan->owner, strlen(plan->setting[i]) + strlen(text) + 2, &whole));
+    (void)sprintf(whole, "%s=%s", plan->setting[i], text);
+    c->overrides[i] = whole;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_rows(const char *dir, sweep_plan *plan, cases_file *f)
+{
+  PetscFunctionBegin;
+  PetscCheck(match_columns(f, dir, plan, NULL), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: cases.csv and sweep.yaml do not belong together; put back the one that was changed by hand", dir);
+  plan->n_cases = f->table.n_rows - 1;
+  PetscCall(document_alloc(plan->owner, (size_t)(plan->n_cases + 1) * sizeof *plan->cases, &plan->cases));
+  for (int64_t i = 0; i < plan->n_cases; ++i) PetscCall(read_case(f, i + 1, plan, &plan->cases[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_names(const char *dir, const char *path, sweep_plan **out)
+{
+  char *base __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
+  diagnostics *d;
+  sweep_build *b;
+
+  PetscFunctionBegin;
+  PetscCall(diagnostics_create(&d));
+  PetscCall(sweep_build_read(path, true, d, &b));
+  char problem[500] = "";
+  if (diagnostics_count(d)) (void)snprintf(problem, sizeof problem, "%s", diagnostics_text(d, 0));
+  diagnostics_destroy(&d);
+  PetscErrorCode code = *problem ? PETSC_SUCCESS : sweep_plan_of_build(b, NULL, out);
+  if (*out) b->doc = NULL;
+  sweep_build_destroy(&b);
+  PetscCall(code);
+  PetscCheck(*out, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s", problem);
+  PetscCall(read_file(dir, "base.yaml", &base, &text));
+  (*out)->base      = document_intern((*out)->owner, base);
+  (*out)->base_text = document_intern((*out)->owner, text);
+  PetscCheck((*out)->base && (*out)->base_text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a sweep");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_folder_read(const char *dir, sweep_plan **out)
+{
+  char      *path __attribute__((cleanup(memory_free))) = NULL;
+  cases_file f;
+
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(file_format(&path, "%s/sweep.yaml", dir));
+  PetscCheck(sweep_folder_exists(dir) && !access(path, R_OK), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s is not the folder of a sweep: it holds no cases.csv and sweep.yaml", dir);
+  PetscCall(read_cases(dir, &f));
+  PetscErrorCode code = read_names(dir, path, out);
+  if (!code) code = read_rows(dir, *out, &f);
+  csv_clear(&f.table);
+  if (code) sweep_plan_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,435 @@
+#include "app/sweep/sweep_slurm.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "core/csv.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/shell.h"
+#include "io/run_lock.h"
+#include "io/sealed_file.h"
+
+enum { ARRAY_MAX = 1000 }; /* the largest index where nobody has changed MaxArraySize = 1001 */
+
+/* --- earlier submissions --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  long long number, job, per_task;
+} submission;
+
+/* submitted.csv; *n = 0 if there is none. */
+static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission **out)
+{
+  char  *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
+  size_t    size;
+  csv_table t = {0};
+
+  PetscFunctionBegin;
+  *n   = 0;
+  *out = NULL;
+  PetscCall(file_format(&path, "%s/slurm/submitted.csv", dir));
+  PetscCall(file_read_text(path, &text, &size));
+  if (!text) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(csv_read(path, text, &t));
+  PetscErrorCode code = memory_alloc("submissions", t.n_rows, sizeof **out, out);
+  for (int64_t i = 1; i < t.n_rows && !code && t.n_columns == 3; ++i) {
+    const char *const *cell = t.cell + i * t.n_columns;
+    submission *s = &(*out)[*n];
+    *s            = (submission){atoll(cell[0]), atoll(cell[1]), atoll(cell[2])};
+    if (s->number > 0 && s->job > 0 && s->per_task > 0) ++*n;
+  }
+  csv_clear(&t);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode note_submission(const char *dir, int64_t n, const submission *before, const submission *s)
+{
+  char       *path __attribute__((cleanup(memory_free))) = NULL;
+  text_buffer b = {0};
+
+  PetscFunctionBegin;
+  PetscCall(file_format(&path, "%s/slurm/submitted.csv", dir));
+  PetscCall(text_printf(&b, "number,job,cases_per_task\n"));
+  for (int64_t i = 0; i <= n; ++i) {
+    const submission *k = i < n ? &before[i] : s;
+    PetscCall(text_printf(&b, "%lld,%lld,%lld\n", k->number, k->job, k->per_task));
+  }
+  const PetscErrorCode code = file_replace_text(path, (size_t)b.n, b.data);
+  memory_free(&b.data);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- what is queued -------------------------------------------------------------------------------------------------- */
+
+/* Call `visit` for every task of a submission that SLURM has not seen the end of. */
+typedef void (*task_visit)(const submission *s, int64_t task, const char *state, const char *reason, void *context);
+static PetscErrorCode visit_queue(const submission *s, task_visit visit, void *context)
+{
+  char  command[160], *answer, *rest, state[32], reason[128];
+  int   code;
+  long long task;
+
+  PetscFunctionBegin;
+  snprintf(command, sizeof command, "timeout 20 squeue -h -r -j %lld -o '%%K %%T %%r' 2>/dev/null", s->job);
+  PetscCall(shell_run(command, &code, &answer));
+  for (char *line = strtok_r(answer, "\n", &rest); line && code == 0; line = strtok_r(NULL, "\n", &rest))
+    if (sscanf(line, "%lld %31s %127[^\n]", &task, state, reason) == 3) visit(s, task, state, reason, context);
+  memory_free(&answer);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A mark for every case that is in the hands of a task: by its place in the plan, which is its number - 1. */
+typedef struct {
+  int64_t n;
+  bool   *is_queued;
+} queued_cases;
+
+static void mark_queued(const submission *s, int64_t task, const char *state, const char *reason, void *context)
+{
+  queued_cases *q = context;
+  (void)state, (void)reason;
+  for (int64_t i = (task - 1) * s->per_task; task > 0 && i < task * s->per_task && i < q->n; ++i) q->is_queued[i] = true;
+}
+
+/* --- what is left ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  int64_t per_task, n_tasks, n_left, n_queued;
+  bool   *is_left; /* [n_tasks + 1] task from 1 */
+} task_list;
+
+static int64_t largest_index(void)
+{
+  char *answer;
+  int   code;
+  if (shell_run("timeout 20 scontrol show config 2>/dev/null | sed -n 's/^MaxArraySize *= *//p'", &code, &answer)) return ARRAY_MAX;
+  const long long size = atoll(answer);
+  memory_free(&answer);
+  return size > 1 ? size - 1 : ARRAY_MAX;
+}
+
+static int64_t cases_per_task(const sweep_plan *plan, const sweep_resources *r)
+{
+  const int64_t wanted = r->cases_per_task > 0 ? r->cases_per_task : 1, most = largest_index(), least = (plan->n_cases + most - 1) / most;
+  if (least > wanted) log_info("%lld cases a task: SLURM takes no more than %lld tasks in an array here", (long long)least, (long long)most);
+  return least > wanted ? least : wanted;
+}
+
+static PetscErrorCode find_left(const char *dir, const sweep_plan *plan, const queued_cases *q, task_list *t)
+{
+  char why[64];
+
+  PetscFunctionBegin;
+  t->n_tasks = (plan->n_cases + t->per_task - 1) / t->per_task;
+  t->n_left = t->n_queued = 0;
+  PetscCall(memory_alloc("sweep tasks", t->n_tasks + 1, sizeof *t->is_left, &t->is_left));
+  for (int64_t i = 0; i < plan->n_cases; ++i) {
+    case_state state;
+    PetscCall(sweep_folder_state(dir, plan->cases[i].number, &state, why, sizeof why));
+    if (state != CASE_WAITING && state != CASE_STOPPED) continue;
+    if (q->is_queued[i]) {
+      ++t->n_queued;
+    } else {
+      ++t->n_left;
+      t->is_left[i / t->per_task + 1] = true;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* "1-4,7,9-12" */
+static PetscErrorCode append_indices(text_buffer *b, const task_list *t)
+{
+  bool is_first = true;
+
+  PetscFunctionBegin;
+  for (int64_t k = 1; k <= t->n_tasks; ++k) {
+    if (!t->is_left[k]) continue;
+    int64_t last = k;
+    while (last < t->n_tasks && t->is_left[last + 1]) ++last;
+    PetscCall(text_printf(b, "%s%lld", is_first ? "" : ",", (long long)k));
+    if (last > k) PetscCall(text_printf(b, "-%lld", (long long)last));
+    is_first = false;
+    k        = last;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- the script ------------------------------------------------------------------------------------------------------ */
+
+/* The command line over the sweep file. */
+static sweep_resources merged(const sweep_resources *file, const sweep_resources *given)
+{
+  sweep_resources r = *file;
+  if (given->cores > 0) r.cores = given->cores;
+  if (given->concurrent > 0) r.concurrent = given->concurrent;
+  if (given->cases_per_task > 0) r.cases_per_task = given->cases_per_task;
+  if (given->memory) r.memory = given->memory;
+  if (given->time) r.time = given->time;
+  if (given->partition) r.partition = given->partition;
+  if (given->account) r.account = given->account;
+  if (r.cores <= 0) r.cores = 1;
+  return r;
+}
+
+/* #SBATCH lines know quotes as a shell does. */
+static PetscErrorCode append_directive(text_buffer *b, const char *option, const char *value)
+{
+  PetscFunctionBegin;
+  if (!value) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(text_printf(b, "#SBATCH %s", option));
+  PetscCall(shell_append_word(b, value));
+  PetscCall(text_append(b, "\n", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tasks begin in another folder, perhaps. */
+static PetscErrorCode whole_path(const char *dir, char out[PATH_MAX])
+{
+  PetscFunctionBegin;
+  PetscCheck(realpath(dir, out), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such folder", dir);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode append_program(text_buffer *b)
+{
+  char          path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+  PetscFunctionBegin;
+  path[n > 0 ? n : 0] = '\0';
+  PetscCall(shell_append_word(b, n > 0 ? path : "stickslip"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_plan *plan, const sweep_slurm_options *o, const task_list *t,
+                                   text_buffer *b)
+{
+  const sweep_resources r     = merged(&plan->resources, &o->resources);
+  char                  whole[PATH_MAX];
+  char *log __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(whole_path(dir, whole));
+  PetscCall(file_format(&log, "%s/slurm/%lld-%%a.log", whole, (long long)number));
+  PetscCall(text_printf(b, "#!/bin/bash\n# %lld cases of the sweep %s in %s, %lld a task. The program takes the place of this shell, so that signals reach it.\n",
+                        (long long)t->n_left, plan->name, whole, (long long)t->per_task));
+  PetscCall(append_directive(b, "--job-name=", plan->name));
+  PetscCall(text_printf(b, "#SBATCH --array="));
+  PetscCall(append_indices(b, t));
+  if (r.concurrent > 0) PetscCall(text_printf(b, "%%%lld", (long long)r.concurrent));
+  PetscCall(text_printf(b, "\n#SBATCH --ntasks=1 --cpus-per-task=%lld\n#SBATCH --signal=B:USR1@120 --requeue --open-mode=append\n", (long long)r.cores));
+  PetscCall(append_directive(b, "--output=", log));
+  PetscCall(append_directive(b, "--mem=", r.memory));
+  PetscCall(append_directive(b, "--time=", r.time));
+  PetscCall(append_directive(b, "--partition=", r.partition));
+  PetscCall(append_directive(b, "--account=", r.account));
+  for (int i = 0; i < o->n_more; ++i) PetscCall(append_directive(b, "", o->more[i]));
+  PetscCall(text_printf(b, "exec "));
+  PetscCall(append_program(b));
+  PetscCall(text_printf(b, " sweep run "));
+  PetscCall(shell_append_word(b, whole));
+  PetscCall(text_printf(b, " --task \"$SLURM_ARRAY_TASK_ID\" --cases-per-task %lld --threads %lld --requeue%s\n", (long long)t->per_task, (long long)r.cores,
+                        o->has_picture ? " --picture" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- submitting ------------------------------------------------------------------------------------------------------ */
+
+static PetscErrorCode sbatch(const text_buffer *command, long long *job)
+{
+  char *answer;
+  int   code;
+
+  PetscFunctionBegin;
+  PetscCall(shell_run(command->data, &code, &answer));
+  *job = code == 0 ? atoll(answer) : 0;
+  for (char *c = answer; *c; ++c)
+    if (*c == '\n') *c = c[1] ? ';' : '\0';
+  if (*job > 0) {
+    memory_free(&answer);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "SLURM does not take the job: %s", *answer ? answer : "is there an sbatch here?");
+}
+
+/* The results, when the last task has ended, however. */
+static PetscErrorCode submit_gather(const char *dir, const sweep_plan *plan, const sweep_slurm_options *o, long long job)
+{
+  const sweep_resources r = merged(&plan->resources, &o->resources);
+  text_buffer           command = {0}, wrapped = {0};
+  char                  whole[PATH_MAX];
+  char *log __attribute__((cleanup(memory_free))) = NULL;
+  long long             gather;
+
+  PetscFunctionBegin;
+  PetscCall(whole_path(dir, whole));
+  PetscCall(file_format(&log, "%s/slurm/gather.log", whole));
+  PetscCall(text_printf(&wrapped, "exec "));
+  PetscCall(append_program(&wrapped));
+  PetscCall(text_printf(&wrapped, " sweep gather "));
+  PetscCall(shell_append_word(&wrapped, whole));
+  PetscCall(text_printf(&command, "sbatch --parsable --dependency=afterany:%lld --ntasks=1 --job-name=gather", job));
+  const char *const option[] = {" --partition=", " --account=", " --output=", " --wrap="}, *const value[] = {r.partition, r.account, log, wrapped.data};
+  for (int i = 0; i < 4; ++i) {
+    if (!value[i]) continue;
+    PetscCall(text_printf(&command, "%s", option[i]));
+    PetscCall(shell_append_word(&command, value[i]));
+  }
+  PetscCall(text_printf(&command, " 2>&1"));
+  PetscErrorCode code = sbatch(&command, &gather);
+  if (code) {
+    log_warn("the results will not be gathered by themselves: %s", error_message());
+    error_clear();
+  }
+  memory_free(&command.data);
+  memory_free(&wrapped.data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode submit_script(const char *dir, int64_t number, const text_buffer *script, long long *job)
+{
+  char *path __attribute__((cleanup(memory_free))) = NULL;
+  text_buffer command = {0};
+
+  PetscFunctionBegin;
+  PetscCall(file_format(&path, "%s/slurm/%lld.sh", dir, (long long)number));
+  PetscCall(file_replace_text(path, (size_t)script->n, script->data));
+  PetscCall(text_printf(&command, "sbatch --parsable "));
+  PetscCall(shell_append_word(&command, path));
+  PetscCall(text_printf(&command, " 2>&1"));
+  const PetscErrorCode code = sbatch(&command, job);
+  memory_free(&command.data);
+  if (code) unlink(path);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a submission is made from, and its script. */
+typedef struct {
+  sweep_plan  *plan;
+  task_list    tasks;
+  int64_t      n_before, number;
+  submission  *before;
+  text_buffer  script; /* NULL: nothing is left */
+} draft;
+
+static void draft_destroy(draft *d)
+{
+  sweep_plan_destroy(&d->plan);
+  memory_free(&d->tasks.is_left);
+  memory_free(&d->before);
+  memory_free(&d->script.data);
+}
+
+static PetscErrorCode find_tasks(const char *dir, draft *d)
+{
+  queued_cases q = {.n = d->plan->n_cases};
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("sweep tasks", q.n, sizeof *q.is_queued, &q.is_queued));
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int64_t i = 0; i < d->n_before && !code; ++i) code = visit_queue(&d->before[i], mark_queued, &q);
+  if (!code) code = find_left(dir, d->plan, &q, &d->tasks);
+  memory_free(&q.is_queued);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode make_draft(const char *dir, const sweep_slurm_options *o, draft *d)
+{
+  char *folder __attribute__((cleanup(memory_free))) = NULL;
+  const task_list *t = &d->tasks;
+
+  PetscFunctionBegin;
+  PetscCall(sweep_folder_read(dir, &d->plan));
+  const sweep_resources r = merged(&d->plan->resources, &o->resources);
+  d->tasks.per_task       = cases_per_task(d->plan, &r);
+  PetscCall(read_submissions(dir, &d->n_before, &d->before));
+  PetscCall(find_tasks(dir, d));
+  d->number = d->n_before > 0 ? d->before[d->n_before - 1].number + 1 : 1;
+  PetscCall(file_format(&folder, "%s/slurm", dir));
+  PetscCall(file_make_directory(folder)); /* SLURM does not make it for the logs */
+  if (t->n_left > 0) PetscCall(write_script(dir, d->number, d->plan, o, t, &d->script));
+  else if (t->n_queued > 0) log_info("%s: nothing to submit: the %lld cases that are left are queued already", dir, (long long)t->n_queued);
+  else log_info("%s: nothing to submit: no case is waiting or stopped; `stickslip sweep retry` tries failed ones again", dir);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_slurm_script(const char *dir, const sweep_slurm_options *o, char **text)
+{
+  draft d __attribute__((cleanup(draft_destroy))) = {0};
+
+  PetscFunctionBegin;
+  PetscCall(make_draft(dir, o, &d));
+  *text         = d.script.data;
+  d.script.data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode submit(const char *dir, const sweep_slurm_options *o)
+{
+  draft d __attribute__((cleanup(draft_destroy))) = {0};
+  int64_t n_tasks = 0;
+
+  PetscFunctionBegin;
+  PetscCall(make_draft(dir, o, &d));
+  if (!d.script.data) PetscFunctionReturn(PETSC_SUCCESS);
+  submission s = {d.number, 0, d.tasks.per_task};
+  PetscCall(submit_script(dir, s.number, &d.script, &s.job));
+  PetscCall(note_submission(dir, d.n_before, d.before, &s));
+  for (int64_t k = 1; k <= d.tasks.n_tasks; ++k) n_tasks += d.tasks.is_left[k];
+  log_info("%s: %lld cases as %lld tasks of SLURM job %lld%s; `stickslip sweep status` shows how they stand", dir, (long long)d.tasks.n_left,
+           (long long)n_tasks, s.job, d.tasks.n_queued > 0 ? " (the others are queued already)" : "");
+  PetscCall(submit_gather(dir, d.plan, o, s.job));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o)
+{
+  run_lock *lock;
+
+  PetscFunctionBegin;
+  PetscCall(run_lock_acquire(dir, &lock)); /* two submissions at once would both take what is left */
+  const PetscErrorCode code = submit(dir, o);
+  run_lock_release(&lock);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- status ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  int64_t n_running, n_waiting;
+  char    reason[128]; /* of one that waits */
+} queue_count;
+
+static void count(const submission *s, int64_t task, const char *state, const char *reason, void *context)
+{
+  queue_count *c = context;
+  (void)s, (void)task;
+  if (strcmp(state, "PENDING") == 0) {
+    ++c->n_waiting;
+    snprintf(c->reason, sizeof c->reason, "%s", reason);
+  } else ++c->n_running;
+}
+
+PetscErrorCode sweep_slurm_status(const char *dir, FILE *out)
+{
+  submission *s __attribute__((cleanup(memory_free))) = NULL;
+  int64_t     n;
+
+  PetscFunctionBegin;
+  PetscCall(read_submissions(dir, &n, &s));
+  for (int64_t i = 0; i < n; ++i) {
+    queue_count c = {0};
+    PetscCall(visit_queue(&s[i], count, &c));
+    if (c.n_running + c.n_waiting == 0) continue;
+    fprintf(out, "SLURM job %lld: %lld tasks running, %lld waiting", s[i].job, (long long)c.n_running, (long long)c.n_waiting);
+    fprintf(out, c.n_waiting > 0 ? " (%s)\n" : "\n", c.reason);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,119 @@
+#include "contact/detection/contact_record.h"
+#include "core/math3.h"
+#include "core/memory.h"
+
+void contact_points_destroy(contact_points *p)
+{
+  memory_free(&p->position);
+  memory_free(&p->force);
+  memory_free(&p->normal);
+  memory_free(&p->gap);
+  memory_free(&p->source_body);
+  memory_free(&p->object_body);
+  memory_free(&p->is_sliding);
+  p->n = p->capacity = 0;
+}
+
+PetscErrorCode contact_points_reserve(contact_points *p, int64_t n)
+{
+  PetscFunctionBeginUser;
+  if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t m = n + n / 2;
+  PetscCall(memory_resize("contact point position", 3 * m, sizeof(double), &p->position));
+  PetscCall(memory_resize("contact point force", 3 * m, sizeof(double), &p->force));
+  PetscCall(memory_resize("contact point normal", 3 * m, sizeof(double), &p->normal));
+  PetscCall(memory_resize("contact point gap", m, sizeof(double), &p->gap));
+  PetscCall(memory_resize("contact point source", m, sizeof(int32_t), &p->source_body));
+  PetscCall(memory_resize("contact point object", m, sizeof(int32_t), &p->object_body));
+  PetscCall(memory_resize("contact point sliding", m, 1, &p->is_sliding));
+  p->capacity = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode contact_points_fields(contact_points *p, field_table *table)
+{
+  const int    flags = FIELD_FRAME | FIELD_DERIVED; /* kept current by the end of a step: no refresh */
+  field_group *group;
+  PetscFunctionBeginUser;
+  PetscCall(field_table_add_group(table, "contact/points", FIELD_GROUP_POINTS, &p->n, p, &group));
+  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &p->position, flags, "attachment on the surface"));
+  PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &p->force, flags, "force on the point"));
+  PetscCall(field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, flags, "outward normal of the object"));
+  PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, flags, "distance of the point, negative inside"));
+  PetscCall(field_table_add(table, group, "source", "1", FIELD_I32, 1, &p->source_body, flags, "body that owns the point"));
+  PetscCall(field_table_add(table, group, "object", "1", FIELD_I32, 1, &p->object_body, flags, "body that is touched"));
+  PetscCall(field_table_add(table, group, "sliding", "1", FIELD_U8, 1, &p->is_sliding, flags, "1: slides, 0: sticks"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+contact_points_view contact_points_get(const contact_points *p)
+{
+  return (contact_points_view){p->n, p->position, p->force, p->normal, p->gap, p->source_body, p->object_body, p->is_sliding};
+}
+
+/* ---- forces between bodies ------------------------------------------------------------------------------------------- */
+
+void contact_forces_destroy(contact_forces *f)
+{
+  memory_free(&f->group);
+  f->n = f->capacity = 0;
+}
+
+PetscErrorCode contact_forces_open(contact_forces *f, int source_body, int object_body, contact_group_force **out)
+{
+  PetscFunctionBeginUser;
+  if (f->n == f->capacity) {
+    const int64_t capacity = 2 * f->capacity + 16;
+    PetscCall(memory_resize("contact groups", capacity, sizeof *f->group, &f->group));
+    f->capacity = capacity;
+  }
+  *out  = &f->group[f->n++];
+  **out = (contact_group_force){source_body, object_body, {0}, {0}};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode contact_forces_find(contact_forces *f, int source_body, int object_body, contact_group_force **out)
+{
+  PetscFunctionBeginUser;
+  for (int64_t i = 0; i < f->n; ++i)
+    if (f->group[i].source_body == source_body && f->group[i].object_body == object_body) {
+      *out = &f->group[i];
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  PetscCall(contact_forces_open(f, source_body, object_body, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode contact_forces_merge(contact_forces *f, const contact_forces *more)
+{
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < more->n; ++i) {
+    contact_group_force *g;
+    PetscCall(contact_forces_find(f, more->group[i].source_body, more->group[i].object_body, &g));
+    v3_axpy(g->force, 1.0, more->group[i].force);
+    v3_axpy(g->moment, 1.0, more->group[i].moment);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void contact_group_add(contact_group_force *g, const double x[3], const double force[3])
+{
+  double moment[3];
+  v3_cross(moment, x, force);
+  v3_axpy(g->force, 1.0, force);
+  v3_axpy(g->moment, 1.0, moment);
+}
+
+void contact_forces_between(const contact_forces *f, int on, int from, double force[3], double moment[3])
+{
+  v3_set(force, 0.0, 0.0, 0.0);
+  v3_set(moment, 0.0, 0.0, 0.0);
+  for (int64_t i = 0; i < f->n; ++i) {
+    const contact_group_force *g    = &f->group[i];
+    double                     sign = 0.0;
+    if (g->source_body == on && (from < 0 || g->object_body == from)) sign = 1.0;
+    if (g->object_body == on && (from < 0 || g->source_body == from)) sign = -1.0;
+    v3_axpy(force, sign, g->force);
+    v3_axpy(moment, sign, g->moment);
+  }
+}

@@ -1,0 +1,63 @@
+/* The contacts that may act in one step, whoever found them: where on two bodies, along which normal, how far apart.
+ *
+ * Finders append to a set: point_contact.h (contact points against level sets), convex_contact.h (rigid shapes), fibre_scene.h,
+ * surface_contact.h. Sorted by key the set does not depend on who came first, nor on the number of threads.             */
+#ifndef SS_CONTACT_DETECTION_CONTACT_SET_H
+#define SS_CONTACT_DETECTION_CONTACT_SET_H
+#include "contact/detection/contact.h"
+#include "discretize/body/body_spot.h"
+
+/* Gap and velocity are measured along the normal from b to a: they part where normal . (v_a - v_b) > 0. */
+typedef struct {
+  uint64_t  key[2];         /* identity over steps, unique in a set: see contact_key. Impulses are remembered by it */
+  uint64_t  was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other features */
+  int32_t   body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
+  body_spot a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
+  double    normal[3];      /* unit, from b towards a */
+  double    gap;            /* at the start of the step [m]; negative: they overlap */
+  double    friction, restitution;
+} contact_spot;
+
+/* Who found a contact: a part of its key. */
+typedef enum { FINDER_POINT, FINDER_CONVEX, FINDER_FIBRE, FINDER_FIBRE_OBJECT, FINDER_SURFACE_POINT, FINDER_SURFACE_EDGE, FINDER_FIBRE_POINT } contact_finder;
+/* key[0]: the finder and the bodies; key[1]: of features, which the finder chooses. */
+static inline uint64_t contact_key(contact_finder finder, int32_t body_a, int32_t body_b)
+{
+  return (uint64_t)finder << 56 | (uint64_t)(uint32_t)body_a << 28 | (uint64_t)(uint32_t)body_b;
+}
+enum { CONTACT_MAX_BODIES = 1 << 28 };
+
+/* What finders are told of the scene. All borrowed. */
+typedef struct {
+  int                n_bodies;
+  body *const       *body;   /* [n_bodies] */
+  const int32_t     *frame;  /* [n_bodies] number of its pose, -1: it has none */
+  const rigid_frame *frames; /* at the start of the step */
+  const rigid_frame *end;    /* of what has no unknowns: at its end */
+  const contact_law *law;    /* [n_bodies][n_bodies] symmetric: friction, restitution, never_touch */
+  double             dt;     /* [s] */
+  double             gravity[3]; /* m/s^2 */
+  double             margin; /* what is farther apart than this does not meet within the step [m] */
+  double             length; /* of the smallest body or spacing: ways beyond a quarter of it are followed for what stands in them [m] */
+  const double      *v;      /* [n_blocks][3] velocities until the end of the step; NULL: as things move now. Asked for fibres alone */
+} contact_scene;
+static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b) { return &s->law[(int64_t)a * s->n_bodies + b]; }
+/* Body a has unknowns, or moves with one that has. */
+static inline bool contact_scene_moves(const contact_scene *s, int32_t a) { return body_system(s->body[a]) != NULL; }
+
+typedef struct contact_set contact_set;
+PetscErrorCode contact_set_create(contact_set **out);
+void           contact_set_destroy(contact_set **s);
+void           contact_set_clear(contact_set *s);
+/* n more, to be filled in place, all zero; borrowed until the next change. */
+PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **first);
+/* By key. Two of one key are a finder's mistake: PETSC_ERR_PLIB. */
+PetscErrorCode      contact_set_sort(contact_set *s);
+/* Is there one of that key? Of a sorted set. */
+bool                contact_set_has(const contact_set *s, const uint64_t key[2]);
+int64_t             contact_set_size(const contact_set *s);
+const contact_spot *contact_set_get(const contact_set *s); /* [size], borrowed until the next change */
+contact_spot       *contact_set_edit(contact_set *s); /* the same; keys and order stay */
+/* Forget the last ones, so that `n` are left. */
+void contact_set_truncate(contact_set *s, int64_t n);
+#endif

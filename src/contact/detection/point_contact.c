@@ -1,0 +1,233 @@
+#include "contact/detection/point_contact.h"
+#include "contact/detection/contact_scene.h"
+#include "contact/detection/point_sweep.h"
+#include "contact/detection/search.h"
+#include "core/math3.h"
+#include "core/memory.h"
+
+struct point_contact {
+  contact_search *search;
+  int             object_capacity, source_capacity;
+  int64_t         reach_capacity;
+  int32_t        *key;         /* [n_objects] */
+  rigid_frame    *object_end;  /* [n_objects] */
+  double         *object_way;  /* [n_objects] how far it goes, at most */
+  rigid_frame    *source_end;  /* [n_sources] of what has a pose */
+  double        **v;           /* [n_sources] velocities of others, while it is looked for contacts */
+  double         *source_way;  /* [n_sources] */
+  double         *reach;       /* [n_sources][n_objects] */
+};
+
+PetscErrorCode point_contact_create(point_contact **out)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("point contacts", 1, sizeof **out, out));
+  PetscCall(contact_search_create(&(*out)->search));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void point_contact_destroy(point_contact **p)
+{
+  if (!p || !*p) return;
+  contact_search_destroy(&(*p)->search);
+  void *arrays[] = {&(*p)->key,        &(*p)->object_end, &(*p)->object_way, &(*p)->source_end,
+                    &(*p)->v,          &(*p)->source_way, &(*p)->reach};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  memory_free(p);
+}
+
+enum { OBJECT_BITS = 12 }; /* level sets of one body */
+static const uint64_t SWEPT = 1ull << 63;
+
+/* ---- how far things go ---- */
+
+static PetscErrorCode reserve(point_contact *p, int n_sources, int n_objects)
+{
+  PetscFunctionBegin;
+  if (n_objects > p->object_capacity) {
+    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->key, &p->key));
+    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->object_end, &p->object_end));
+    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->object_way, &p->object_way));
+    p->object_capacity = n_objects;
+  }
+  if (n_sources > p->source_capacity) {
+    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->source_end, &p->source_end));
+    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->v, &p->v));
+    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->source_way, &p->source_way));
+    p->source_capacity = n_sources;
+  }
+  if ((int64_t)n_sources * n_objects > p->reach_capacity) {
+    p->reach_capacity = (int64_t)n_sources * n_objects;
+    PetscCall(memory_resize("contact sources", p->reach_capacity, sizeof *p->reach, &p->reach));
+  }
+  for (int i = 0; i < n_sources; ++i) p->v[i] = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Farthest from the origin of a frame; 0 where there is no end, which turns slowly or is a plane. */
+static double extent(const level_set *phi)
+{
+  double min[3], max[3], sum = 0.0;
+  level_set_bounds(phi, min, max);
+  for (int k = 0; k < 3; ++k) sum += fmax(min[k] * min[k], max[k] * max[k]);
+  return isfinite(sum) ? sqrt(sum) : 0.0;
+}
+
+static PetscErrorCode source_way(point_contact *p, const contact_scene *s, int i, const contact_source *source)
+{
+  const int32_t a = source->body_id;
+  double        d[3], fastest = 0.0;
+  PetscFunctionBegin;
+  p->source_way[i] = 0.0;
+  if (source->b->ops->points == POINT_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->frame[a] >= 0) {
+    const double turn = contact_scene_motion(s, a, contact_search_reach(source->b, s->frames[s->frame[a]].c), d);
+    p->source_way[i]  = v3_norm(d) + turn;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(contact_scene_velocities(s, a, &p->v[i]));
+  if (!p->v[i]) PetscFunctionReturn(PETSC_SUCCESS);
+  const double *v = p->v[i];
+  const int64_t n = body_system(s->body[a])->n_blocks;
+#pragma omp parallel for schedule(static) reduction(max : fastest) if (n > CONTACT_SERIAL)
+  for (int64_t k = 0; k < n; ++k) fastest = fmax(fastest, v3_dot(v + 3 * k, v + 3 * k));
+  p->source_way[i] = s->dt * sqrt(fastest) + s->dt * s->dt * v3_norm(s->gravity);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fills what is about ways. *is_fast: some go so far against each other that ways are followed. */
+static PetscErrorCode set_ways(point_contact *p, const contact_scene *s, int n_sources, const contact_source *sources,
+                               int n_objects, const contact_object *objects, bool *is_fast)
+{
+  double fastest[2] = {0.0, 0.0}, d[3];
+  PetscFunctionBegin;
+  for (int i = 0; i < n_sources; ++i) {
+    PetscCall(source_way(p, s, i, &sources[i]));
+    fastest[0] = fmax(fastest[0], p->source_way[i]);
+  }
+  for (int j = 0; j < n_objects; ++j) {
+    const double turn = contact_scene_motion(s, objects[j].body_id, extent(objects[j].phi), d);
+    p->object_way[j]  = v3_norm(d) + turn;
+    fastest[1]        = fmax(fastest[1], p->object_way[j]);
+  }
+  *is_fast = fastest[0] + fastest[1] > 0.25 * s->length;
+  if (!*is_fast) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < n_sources; ++i)
+    if (s->frame[sources[i].body_id] >= 0) PetscCall(contact_scene_end_frame(s, sources[i].body_id, &p->source_end[i]));
+  for (int j = 0; j < n_objects; ++j) PetscCall(contact_scene_end_frame(s, objects[j].body_id, &p->object_end[j]));
+  for (int i = 0; i < n_sources; ++i)
+    for (int j = 0; j < n_objects; ++j)
+      p->reach[(int64_t)i * n_objects + j] = fmax(s->margin, p->source_way[i] + p->object_way[j]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- contacts ---- */
+
+static void to_frame(const rigid_frame *f, const double x[3], double out[3])
+{
+  double arm[3];
+  v3_sub(arm, x, f->c);
+  m3_mulv_t(out, f->R, arm);
+}
+
+static void describe(const contact_scene *s, const contact_candidate *c, const contact_source *source, const contact_object *object,
+                     contact_spot *out)
+{
+  const contact_law *law = contact_scene_law(s, source->body_id, object->body_id);
+  out->key[0]      = contact_key(FINDER_POINT, source->body_id, object->body_id);
+  out->key[1]      = (uint64_t)c->key.point << OBJECT_BITS | (uint64_t)(c->key.object / s->n_bodies);
+  out->body_a      = source->body_id;
+  out->body_b      = object->body_id;
+  out->a           = (body_spot){.kind = FEATURE_POINT, .index = c->i_point};
+  out->b           = (body_spot){.kind = FEATURE_FRAME};
+  out->friction    = law->friction;
+  out->restitution = law->restitution;
+  v3_copy(out->a.x, c->x);
+  v3_copy(out->b.x, c->x);
+}
+
+/* False where the level set has no direction: the point is as far from all of its surface, and nothing says where to. g: the
+ * gradient in its frame. */
+static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source,
+                      const contact_object *object, double g[3], contact_spot *out)
+{
+  const rigid_frame *f = &s->frames[object->frame];
+  double             x_b[3];
+  to_frame(f, c->x, x_b);
+  out->gap            = level_set_eval(object->phi, x_b, g, NULL);
+  const double length = v3_norm(g);
+  if (!(length > 0.0)) return false;
+  v3_scale(g, 1.0 / length, g);
+  m3_mulv(out->normal, f->R, g);
+  v3_scale(out->normal, 1.0 / v3_norm(out->normal), out->normal);
+  describe(s, c, source, object, out);
+  return true;
+}
+
+/* On its way, which the plane of `near` ends, if it is within the margin. */
+static bool make_swept(const point_contact *p, const contact_scene *s, const contact_candidate *c, const contact_source *source,
+                       const contact_object *object, const contact_spot *near, const double g[3], contact_spot *out)
+{
+  const rigid_frame *f = &s->frames[object->frame];
+  double             end[3], x0[3], x1[3], way[3], place[3], normal[3], gap;
+  if (!(near->gap > 0.0)) return false;
+  contact_scene_point_end(s, source->body_id, c->i_point, c->x, p->v[c->i_source], &p->source_end[c->i_source], end);
+  to_frame(f, c->x, x0);
+  to_frame(&p->object_end[c->i_object], end, x1);
+  v3_sub(way, x1, x0);
+  if (!(v3_norm(way) > 0.25 * s->length)) return false;
+  if (!point_sweep(object->phi, x0, x1, near->gap, near->gap <= s->margin ? g : NULL, place, normal, &gap)) return false;
+  describe(s, c, source, object, out);
+  out->key[1] |= SWEPT;
+  out->gap = gap;
+  m3_mulv(out->normal, f->R, normal);
+  m3_mulv(out->b.x, f->R, place);
+  v3_add(out->b.x, out->b.x, f->c);
+  return true;
+}
+
+static PetscErrorCode append(point_contact *p, const contact_scene *s, const contact_source *sources, const contact_object *objects,
+                             bool is_fast, int64_t n, const contact_candidate *found, contact_set *set)
+{
+  const int     stride = is_fast ? 2 : 1;
+  const int64_t before = contact_set_size(set);
+  contact_spot *spot;
+  PetscFunctionBegin;
+  PetscCall(contact_set_append(set, stride * n, &spot));
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
+  for (int64_t i = 0; i < n; ++i) {
+    const contact_source *source = &sources[found[i].i_source];
+    const contact_object *object = &objects[found[i].i_object];
+    contact_spot         *near = spot + stride * i, *swept = near + 1;
+    double                g[3];
+    const bool            is_one   = make_spot(s, &found[i], source, object, g, near);
+    const bool            is_swept = is_one && is_fast && make_swept(p, s, &found[i], source, object, near, g, swept);
+    if (!is_one || near->gap > s->margin) near->body_a = -1;
+    if (is_fast && !is_swept) swept->body_a = -1;
+  }
+  int64_t m = 0;
+  for (int64_t i = 0; i < stride * n; ++i)
+    if (spot[i].body_a >= 0) spot[m++] = spot[i];
+  contact_set_truncate(set, before + m);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources,
+                                  const contact_source *sources, int n_objects, const contact_object *objects,
+                                  const bool *may_touch, contact_set *set)
+{
+  contact_candidate *found;
+  int64_t            n;
+  bool               is_fast = false;
+  PetscFunctionBeginUser;
+  PetscCall(reserve(p, n_sources, n_objects));
+  contact_search_number(s->n_bodies, n_objects, objects, p->key);
+  PetscErrorCode code = set_ways(p, s, n_sources, sources, n_objects, objects, &is_fast);
+  const search_problem problem = {n_sources, n_objects, n_frames,  s->n_bodies, sources,
+                                  objects,   p->key,    s->frames, may_touch,   s->margin, is_fast ? p->reach : NULL};
+  if (!code) code = contact_search_run(p->search, &problem, NULL, &n, &found);
+  if (!code) code = append(p, s, sources, objects, is_fast, n, found, set);
+  for (int i = 0; i < n_sources; ++i) memory_free(&p->v[i]);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

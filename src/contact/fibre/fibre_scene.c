@@ -1,0 +1,529 @@
+#include "contact/fibre/fibre_scene.h"
+#include "contact/rows/contact_jacobian.h"
+#include "contact/detection/contact_scene.h"
+#include "contact/fibre/fibre_contact_internal.h"
+#include "contact/detection/contact_finders.h"
+#include "contact/fibre/fibre_object.h"
+#include "contact/fibre/fibre_past.h"
+#include "contact/fibre/fibre_points.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+#define ENTRY 0.05 /* of the radius: how far a fibre may be led into an object */
+
+#define STRAY 0.02 /* of the radius: how far a vertex may be led elsewhere before its segments are looked at again */
+
+/* The fibres of one body in the arrays of all. */
+typedef struct {
+  int32_t body;
+  int64_t first_node, n_nodes, first_segment, n_segments;
+} fibre_part;
+
+struct fibre_scene {
+  fibre_contact *contact;
+  fibre_points  *points;
+  int            n_parts;
+  fibre_part    *part;
+  int64_t        n_nodes, n_segments;
+  int32_t       *part_of; /* [n_segments] */
+  double        *radius;  /* [n_segments] */
+  int64_t       *end;     /* [n_segments][2] nodes */
+  bool          *is_last; /* [n_segments] of its strand, which is no loop: its second node is nobody's first */
+  bool          *lands;   /* [n_segments][2] on the object at hand */
+  double         thickest;
+  double        *x0, *x1; /* [n_nodes][3] */
+  double        *led;     /* [n_nodes][3] x1 of the last look at what moves */
+  bool          *strays, *moves; /* [n_nodes] since then; [n_segments] */
+  fibre_past     past;
+  int64_t        n_found;
+  fibre_spot    *found; /* in this step */
+  int64_t        found_capacity;
+  bool          *touches; /* [n_bodies] the object at hand */
+  fibre_object_spots on_object;
+  int            n_looks; /* in this step, after the first */
+};
+
+/* ---- making one ------------------------------------------------------------------------------------------------------ */
+
+static void segments_of(const body *b, body_segments *out)
+{
+  *out = (body_segments){0};
+  if (b->ops->segments) b->ops->segments(b, out);
+}
+
+static PetscErrorCode list_parts(fibre_scene *f, int n_bodies, body *const *bodies)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->part, &f->part));
+  for (int i = 0; i < n_bodies; ++i) {
+    body_segments s;
+    segments_of(bodies[i], &s);
+    if (s.n_segments == 0) continue;
+    f->part[f->n_parts++] = (fibre_part){i, f->n_nodes, s.n_nodes, f->n_segments, s.n_segments};
+    f->n_nodes += s.n_nodes;
+    f->n_segments += s.n_segments;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode find_ends(fibre_scene *f, const int32_t *segment)
+{
+  bool *is_first;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *is_first, &is_first));
+  for (int64_t i = 0; i < f->n_segments; ++i) is_first[segment[2 * i]] = true;
+  for (int64_t i = 0; i < f->n_segments; ++i) {
+    for (int k = 0; k < 2; ++k) f->end[2 * i + k] = segment[2 * i + k];
+    f->is_last[i] = !is_first[segment[2 * i + 1]];
+  }
+  memory_free(&is_first);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *bodies, const contact_law *law)
+{
+  int32_t *segment, *strand, *of_body;
+  bool    *meets;
+  int32_t  n_strands = 0;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *segment, &segment));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *strand, &strand));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *of_body, &of_body));
+  PetscCall(memory_alloc("fibres", (int64_t)n_bodies * n_bodies, sizeof *meets, &meets));
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+    body_segments     s;
+    int32_t           most = -1;
+    segments_of(bodies[part->body], &s);
+    for (int64_t i = 0; i < s.n_segments; ++i) {
+      const int64_t at = part->first_segment + i;
+      for (int k = 0; k < 2; ++k) segment[2 * at + k] = (int32_t)(part->first_node + s.segment[2 * i + k]);
+      strand[at]     = n_strands + s.strand[i];
+      of_body[at]    = part->body;
+      f->part_of[at] = p;
+      f->radius[at]  = s.radius[i];
+      f->thickest    = fmax(f->thickest, s.radius[i]);
+      if (s.strand[i] > most) most = s.strand[i];
+    }
+    n_strands += most + 1;
+  }
+  PetscCall(find_ends(f, segment));
+  for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) meets[i] = !law[i].never_touch;
+  const fibre_set set = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, meets};
+  PetscErrorCode  code = fibre_contact_create(&set, &f->contact);
+  memory_free(&segment);
+  memory_free(&strand);
+  memory_free(&of_body);
+  memory_free(&meets);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibres", 1, sizeof **out, out));
+  fibre_scene *f = *out;
+  PetscCall(list_parts(f, n_bodies, bodies));
+  if (f->n_segments == 0) {
+    fibre_scene_destroy(out);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%lld segments of fibres: more than contacts can be numbered by", (long long)f->n_segments);
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->part_of, &f->part_of));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->radius, &f->radius));
+  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->end, &f->end));
+  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->lands, &f->lands));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->is_last, &f->is_last));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->led, &f->led));
+  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *f->strays, &f->strays));
+  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->moves, &f->moves));
+  PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
+  f->past.n_segments = f->n_segments;
+  PetscCall(create_finder(f, n_bodies, bodies, law));
+  PetscCall(fibre_points_create(&f->points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void fibre_scene_destroy(fibre_scene **out)
+{
+  if (!out || !*out) return;
+  fibre_scene *f = *out;
+  fibre_contact_destroy(&f->contact);
+  fibre_points_destroy(&f->points);
+  fibre_object_spots_clear(&f->on_object);
+  fibre_past_clear(&f->past);
+  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found,
+                    &f->led, &f->strays, &f->moves};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  memory_free(out);
+}
+
+/* ---- finding --------------------------------------------------------------------------------------------------------- */
+
+double fibre_scene_thickness(const fibre_scene *f) { return f ? f->thickest : 0.0; }
+
+/* Where nodes come to as they are led. */
+static void follow(fibre_scene *f, const contact_scene *scene)
+{
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+#pragma omp parallel for schedule(static) if (part->n_segments > 256)
+    for (int64_t k = 0; k < 2 * part->n_segments; ++k) {
+      const int64_t segment = part->first_segment + k / 2, node = f->end[2 * segment + k % 2];
+      body_spot     spot    = {.kind = FEATURE_SEGMENT, .index = k / 2, .w = {(double)(k % 2)}};
+      double        v[3];
+      if (k % 2 == 1 && !f->is_last[segment]) continue;
+      v3_copy(spot.x, f->x0 + 3 * node);
+      contact_spot_velocity(scene, part->body, &spot, scene->v, v);
+      v3_copy(f->x1 + 3 * node, spot.x);
+      v3_axpy(f->x1 + 3 * node, scene->dt, v);
+    }
+  }
+}
+
+/* Where nodes are, and where they would be at the end of the step without contact. */
+static void gather(fibre_scene *f, const contact_scene *scene)
+{
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+    const body       *b    = scene->body[part->body];
+    body_segments     s     = {0};
+    body_nodes        nodes = {0};
+    b->ops->segments(b, &s); /* parts have some, see list_parts */
+    if (b->ops->nodes) b->ops->nodes(b, &nodes);
+    for (int64_t i = 0; i < part->n_nodes; ++i) {
+      double *x0 = f->x0 + 3 * (part->first_node + i), *x1 = f->x1 + 3 * (part->first_node + i);
+      v3_copy(x0, s.x + 3 * i);
+      v3_copy(x1, x0);
+      if (nodes.n != part->n_nodes) continue;
+      v3_axpy(x1, scene->dt, nodes.v + 3 * i);
+      v3_axpy(x1, scene->dt * scene->dt, scene->gravity);
+    }
+  }
+  if (scene->v) follow(f, scene);
+}
+
+/* Which segments are led elsewhere than when they were last looked at; from now on that is here. */
+static void mark_moves(fibre_scene *f)
+{
+  const double way = STRAY * f->thickest;
+#pragma omp parallel for schedule(static) if (f->n_nodes > 256)
+  for (int64_t i = 0; i < f->n_nodes; ++i) {
+    double d[3];
+    v3_sub(d, f->x1 + 3 * i, f->led + 3 * i);
+    f->strays[i] = !(v3_dot(d, d) <= way * way);
+    if (f->strays[i]) v3_copy(f->led + 3 * i, f->x1 + 3 * i);
+  }
+#pragma omp parallel for schedule(static) if (f->n_segments > 256)
+  for (int64_t k = 0; k < f->n_segments; ++k) f->moves[k] = f->strays[f->end[2 * k]] || f->strays[f->end[2 * k + 1]];
+}
+
+/* Segments 28 bits each, features 2, and how it was found. */
+static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
+{
+  const fibre_part *a = &f->part[f->part_of[s->segment[0]]], *b = &f->part[f->part_of[s->segment[1]]];
+  key[0]              = contact_key(FINDER_FIBRE, a->body, b->body);
+  key[1] =
+      ((((uint64_t)(s->segment[0] - a->first_segment) << 28 | (uint64_t)(s->segment[1] - b->first_segment)) << 2 | s->feature[0])
+           << 2 |
+       s->feature[1])
+          << 1 |
+      (uint64_t)s->is_swept;
+}
+
+static void make_spot(const fibre_scene *f, const contact_scene *scene, const fibre_spot *from, contact_spot *to)
+{
+  body_spot *const sides[2] = {&to->a, &to->b};
+  int32_t          bodies[2];
+  key_of(f, from, to->key);
+  for (int k = 0; k < 2; ++k) {
+    const fibre_part *part = &f->part[f->part_of[from->segment[k]]];
+    const double      out  = f->radius[from->segment[k]] + 0.5 * from->gap;
+    bodies[k]              = part->body;
+    sides[k]->kind         = FEATURE_SEGMENT;
+    sides[k]->index        = from->segment[k] - part->first_segment;
+    sides[k]->w[0]         = from->at[k];
+    v3_copy(sides[k]->x, from->axis[k]);
+    v3_axpy(sides[k]->x, k == 0 ? -out : out, from->normal);
+  }
+  for (int i = 0; i < 3; ++i) to->a.x[i] = to->b.x[i] = 0.5 * (to->a.x[i] + to->b.x[i]);
+  v3_copy(to->normal, from->normal);
+  const contact_law *law = contact_scene_law(scene, bodies[0], bodies[1]);
+  to->body_a = bodies[0], to->body_b = bodies[1];
+  to->gap      = from->gap;
+  to->friction = law->friction, to->restitution = law->restitution;
+}
+
+static PetscErrorCode keep_found(fibre_scene *f, int64_t n, const fibre_spot *found)
+{
+  PetscFunctionBeginUser;
+  PetscCall(memory_reserve("fibre contacts", n, sizeof *f->found, &f->found_capacity, &f->found));
+  if (n > 0) memcpy(f->found, found, (size_t)n * sizeof *found);
+  f->n_found = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Besides those of the first look; found once more stay as they were. */
+static PetscErrorCode merge_found(fibre_scene *f, int64_t n, const fibre_spot *found)
+{
+  fibre_spot   *first;
+  const int64_t m = f->n_found;
+  int64_t       i = 0, k = 0;
+  PetscFunctionBeginUser;
+  PetscCall(memory_alloc("fibre contacts", m, sizeof *first, &first));
+  if (m > 0) memcpy(first, f->found, (size_t)m * sizeof *first);
+  const PetscErrorCode code = memory_reserve("fibre contacts", m + n, sizeof *f->found, &f->found_capacity, &f->found);
+  f->n_found = 0;
+  while (!code && (i < m || k < n)) {
+    const int order = i == m ? 1 : k == n ? -1 : fibre_spot_compare(&first[i], &found[k]);
+    f->found[f->n_found++] = order <= 0 ? first[i] : found[k];
+    i += order <= 0, k += order >= 0;
+  }
+  memory_free(&first);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void make_object_spot(const fibre_scene *f, const contact_scene *scene, const contact_object *object, int32_t ordinal,
+                             const fibre_object_spot *from, contact_spot *to)
+{
+  const fibre_part  *part    = &f->part[f->part_of[from->segment]];
+  const contact_law *law     = contact_scene_law(scene, part->body, object->body_id);
+  const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
+  to->key[0] = contact_key(FINDER_FIBRE_OBJECT, part->body, object->body_id);
+  to->key[1] =
+      (((segment << 24 | (uint64_t)(uint32_t)ordinal) << 2 | from->feature) << 8 | from->ordinal) << 1 | (uint64_t)from->is_swept;
+  to->body_a = part->body, to->body_b = object->body_id;
+  to->a      = (body_spot){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  to->b      = (body_spot){.kind = FEATURE_FRAME};
+  v3_copy(to->a.x, from->axis);
+  v3_axpy(to->a.x, -f->radius[from->segment], from->normal);
+  v3_copy(to->b.x, to->a.x);
+  v3_copy(to->normal, from->normal);
+  to->gap      = from->gap;
+  to->friction = law->friction, to->restitution = law->restitution;
+}
+
+/* What is no nearer than a radius is found if it comes on the way; within the whole margin the nearest points now may tell little
+ * of where that is. */
+static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
+
+/* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which
+ * would be inside by the end of the step if nothing held them, are contacts, too. Those of f->on_object are not found again; but
+ * is_again: all that go inside in spite of their contacts. */
+static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end, bool is_again)
+{
+  double min[3], max[3];
+  level_set_bounds(object->phi, min, max);
+  for (int p = 0; p < f->n_parts; ++p) {
+    const fibre_part *part = &f->part[p];
+#pragma omp parallel for schedule(static) if (part->n_segments > 256)
+    for (int64_t k = 0; k < 2 * part->n_segments; ++k) {
+      const int64_t segment = part->first_segment + k / 2;
+      const double *x = f->x1 + 3 * f->end[2 * segment + k % 2], radius = f->radius[segment];
+      double        arm[3], x_b[3];
+      f->lands[2 * segment + k % 2] = false;
+      if (!f->touches[part->body] || (k % 2 == 1 && !f->is_last[segment])) continue;
+      v3_sub(arm, x, end->c);
+      m3_mulv_t(x_b, end->R, arm);
+      bool is_near = true;
+      for (int i = 0; i < 3; ++i) is_near = is_near && x_b[i] > min[i] - radius && x_b[i] < max[i] + radius;
+      f->lands[2 * segment + k % 2] = is_near && level_set_value(object->phi, x_b) < radius;
+    }
+  }
+  for (int64_t i = 0; i < f->on_object.n && !is_again; ++i) {
+    const fibre_object_spot *s = &f->on_object.spot[i];
+    if (s->feature != FIBRE_INSIDE) f->lands[2 * (int64_t)s->segment + (s->feature == FIBRE_LAST)] = false;
+  }
+}
+
+static fibre_object_spot swept_vertex(int64_t k, const double x[3])
+{
+  fibre_object_spot spot = {.segment  = (int32_t)(k / 2),
+                            .feature  = k % 2 ? FIBRE_LAST : FIBRE_FIRST,
+                            .is_swept = true,
+                            .at       = k % 2 ? 1.0 : 0.0};
+  v3_copy(spot.axis, x);
+  return spot;
+}
+
+/* The contact of a vertex that lands; false where the level set has no direction. */
+static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k,
+                         fibre_object_spot *out)
+{
+  double arm[3], x_b[3], g[3];
+  *out = swept_vertex(k, f->x0 + 3 * f->end[k]);
+  v3_sub(arm, out->axis, start->c);
+  m3_mulv_t(x_b, start->R, arm);
+  out->gap = level_set_eval(object->phi, x_b, g, NULL) - f->radius[k / 2];
+  if (!(v3_norm(g) > 0.0)) return false;
+  m3_mulv(out->normal, start->R, g);
+  v3_scale(out->normal, 1.0 / v3_norm(out->normal), out->normal);
+  return true;
+}
+
+/* The contact of a vertex that is led into the object: a vertex between two bumps may be held off one and come into the other. */
+static bool entry_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, const rigid_frame *end,
+                       int64_t k, fibre_object_spot *out)
+{
+  const double *x0 = f->x0 + 3 * f->end[k], *x1 = f->x1 + 3 * f->end[k], radius = f->radius[k / 2];
+  double        arm[3], x_b[3];
+  *out = swept_vertex(k, x0);
+  v3_sub(arm, x1, end->c);
+  m3_mulv_t(x_b, end->R, arm);
+  out->ordinal = (uint8_t)f->n_looks;
+  return radius - level_set_value(object->phi, x_b) > ENTRY * radius &&
+         fibre_object_way_in(object->phi, start, end, x0, x1, radius, out->normal, &out->gap);
+}
+
+static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const contact_object *object, const rigid_frame *end,
+                                   int32_t ordinal, contact_set *set)
+{
+  PetscFunctionBeginUser;
+  const rigid_frame *start = &s->frames[object->frame];
+  mark_landing(f, object, end, s->v != NULL);
+  for (int64_t k = 0; k < 2 * f->n_segments; ++k) {
+    fibre_object_spot from;
+    contact_spot     *spot;
+    if (!f->lands[k]) continue;
+    if (!(s->v ? entry_spot(f, object, start, end, k, &from) : landing_spot(f, object, start, k, &from))) continue;
+    PetscCall(contact_set_append(set, 1, &spot));
+    make_object_spot(f, s, object, ordinal, &from, spot);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With every level set that some fibre may touch. */
+static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
+                                   contact_set *set)
+{
+  contact_spot *spot;
+  PetscFunctionBeginUser;
+  for (int j = 0; j < n_objects; ++j) {
+    const contact_object *object  = &objects[j];
+    rigid_frame           end;
+    bool                  is_any  = false;
+    int32_t               ordinal = 0; /* which of its body's */
+    for (int i = 0; i < j; ++i) ordinal += objects[i].body_id == object->body_id;
+    for (int i = 0; i < s->n_bodies; ++i)
+      f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
+    for (int p = 0; p < f->n_parts; ++p) is_any |= f->touches[f->part[p].body];
+    if (!is_any) continue;
+    PetscCall(contact_scene_end_frame(s, object->body_id, &end));
+    PetscCall(fibre_object_run(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &end, margin_of(f, s),
+                               &f->on_object));
+    PetscCall(contact_set_append(set, f->on_object.n, &spot));
+    for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
+    PetscCall(find_landing(f, s, object, &end, ordinal, set));
+    if (!s->v) continue;
+    PetscCall(fibre_object_entries(f->contact, f->touches, f->x0, f->x1, object->phi, &s->frames[object->frame], &end, ENTRY,
+                                   (uint8_t)(2 * FIBRE_OBJECT_INSIDE * f->n_looks), &f->on_object));
+    PetscCall(contact_set_append(set, f->on_object.n, &spot));
+    for (int64_t i = 0; i < f->on_object.n; ++i) make_object_spot(f, s, object, ordinal, &f->on_object.spot[i], &spot[i]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Halfway between the surfaces, both at the same place; what is found on the way each at its own, which are apart across the
+ * normal. Segments 28 bits, points the rest. */
+static void make_point_spot(const fibre_scene *f, const contact_scene *scene, int32_t whose,
+                            const fibre_point_spot *from, contact_spot *to)
+{
+  const fibre_part  *part    = &f->part[f->part_of[from->segment]];
+  const contact_law *law     = contact_scene_law(scene, whose, part->body);
+  const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
+  const double       half    = from->is_swept ? 0.0 : 0.5 * from->gap;
+  SS_ASSERT(from->id >= 0 && from->id < (int64_t)1 << 35);
+  to->key[0] = contact_key(FINDER_FIBRE_POINT, whose, part->body);
+  to->key[1] = (segment << 35 | (uint64_t)from->id) << 1 | (uint64_t)from->is_swept;
+  to->body_a = whose, to->body_b = part->body;
+  to->a      = (body_spot){.kind = FEATURE_POINT, .index = from->point};
+  to->b      = (body_spot){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  v3_scale(to->a.w, -(from->radius + half), from->normal);
+  v3_add(to->a.x, from->x, to->a.w);
+  v3_copy(to->b.x, from->axis);
+  v3_axpy(to->b.x, f->radius[from->segment] + half, from->normal);
+  v3_copy(to->normal, from->normal);
+  to->gap      = from->gap;
+  to->friction = law->friction, to->restitution = law->restitution;
+}
+
+/* With the points of every body that is filled by such. */
+static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contact_set *set)
+{
+  PetscFunctionBeginUser;
+  for (int j = 0; j < s->n_bodies; ++j) {
+    const fibre_point_spot *found;
+    contact_spot           *spot;
+    int64_t                 n;
+    bool                    is_any = false;
+    for (int p = 0; p < f->n_parts; ++p) {
+      const int i   = f->part[p].body;
+      f->touches[i] = !contact_scene_law(s, i, j)->never_touch && contact_finders_of(s->body[i], s->body[j]) & 1u << FINDER_FIBRE_POINT;
+      is_any |= f->touches[i];
+    }
+    if (!is_any) continue;
+    PetscCall(fibre_points_run(f->points, f->contact, f->touches, f->x0, f->x1, s, j, margin_of(f, s), &n, &found));
+    PetscCall(contact_set_append(set, n, &spot));
+    for (int64_t i = 0; i < n; ++i) make_point_spot(f, s, j, &found[i], &spot[i]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
+                                contact_set *set, step_verdict *verdict)
+{
+  const fibre_spot *found;
+  contact_spot     *spot;
+  int64_t           n, bad, *from;
+  PetscFunctionBeginUser;
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  gather(f, s);
+  f->n_looks = s->v ? f->n_looks + 1 : 0;
+  if (s->v) {
+    mark_moves(f);
+    PetscCall(fibre_contact_run_again(f->contact, f->x0, f->x1, margin_of(f, s), f->moves, f->n_found, f->found, &n, &found, &bad));
+  } else {
+    PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, margin_of(f, s), &n, &found, &bad));
+    memcpy(f->led, f->x1, (size_t)(3 * f->n_nodes) * sizeof *f->led);
+  }
+  if (bad >= 0) {
+    int p = 0;
+    while (bad >= f->part[p].first_node + f->part[p].n_nodes) ++p;
+    *verdict = (step_verdict){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(s->v ? merge_found(f, n, found) : keep_found(f, n, found));
+  n = f->n_found;
+  fibre_contact_keep_sides(f->contact, f->past.n, f->past.spot, n, f->found);
+  PetscCall(memory_alloc("fibre contacts", n, sizeof *from, &from));
+  PetscCall(fibre_contact_match(f->contact, f->past.n, f->past.spot, n, f->found, from));
+  PetscCall(contact_set_append(set, n, &spot));
+  for (int64_t i = 0; i < n; ++i) {
+    make_spot(f, s, &f->found[i], &spot[i]);
+    if (from[i] >= 0) key_of(f, &f->past.spot[from[i]], spot[i].was);
+  }
+  memory_free(&from);
+  PetscCall(find_objects(f, s, n_objects, objects, set));
+  PetscCall(find_points(f, s, set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_accept(fibre_scene *f)
+{
+  PetscFunctionBeginUser;
+  if (f) PetscCall(fibre_past_set(&f->past, f->n_found, f->found));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode fibre_scene_fields(fibre_scene *f, field_table *table)
+{
+  PetscFunctionBeginUser;
+  if (f) PetscCall(fibre_past_fields(&f->past, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

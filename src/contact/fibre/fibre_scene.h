@@ -1,0 +1,26 @@
+/* Contacts of the fibres of a scene (body_ops.segments) with each other, with level sets and with material points, for a contact_set:
+ * fibre_contact.h, fibre_object.h and fibre_points.h over all bodies at once.
+ *
+ * A contact of two acts halfway between the surfaces, on both fibres at the same place, so that momenta balance, angular ones too.
+ * What it was in the last step (contact_spot.was), and from which side fibres touch that have come through each other, is told
+ * from the contacts of the last step that was accepted, which are state. */
+#ifndef SS_CONTACT_FIBRE_FIBRE_SCENE_H
+#define SS_CONTACT_FIBRE_FIBRE_SCENE_H
+#include "contact/detection/contact_set.h"
+#include "core/field_table.h"
+
+typedef struct fibre_scene fibre_scene;
+/* Fibres of these bodies; law [n_bodies][n_bodies]. *out is NULL if there are none: the others take that. */
+PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out);
+void           fibre_scene_destroy(fibre_scene **f);
+/* Append the contacts within the margin, and those that come together on the way that fibres take: without contact, or (s->v), once
+ * more in the same step, as they are led; those of the first look are then among them, too. *verdict where a fibre is not finite. */
+PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
+                                contact_set *set, step_verdict *verdict);
+/* Largest radius, 0 without fibres [m]. */
+double fibre_scene_thickness(const fibre_scene *f);
+/* The step is accepted: what was found last is the past from now on. */
+PetscErrorCode fibre_scene_accept(fibre_scene *f);
+/* Group "contact/fibres" of checkpoints. */
+PetscErrorCode fibre_scene_fields(fibre_scene *f, field_table *table);
+#endif

@@ -1,0 +1,171 @@
+/* Private to mesh_contact*.c: surfaces, the pairs of a step, and what is remembered between steps. */
+#ifndef SS_CONTACT_PENALTY_MESH_PAIRS_H
+#define SS_CONTACT_PENALTY_MESH_PAIRS_H
+#include "geometry/collision/broad_phase.h"
+#include "contact/penalty/mesh_contact.h"
+#include "contact/penalty/restitution.h"
+#include "contact/penalty/mesh_edges.h"
+#include "contact/rows/rigid_sides.h"
+
+/* Nodes kept in place per pair: four triangles in a row. Longer chains, seen in one pair of 10^5, have memory of their own. */
+enum { MESH_NODES = 6 };
+
+typedef struct {
+  body              *b;
+  int                body_id;
+  int                frame;  /* of a rigid surface; -1: it deforms */
+  const double      *rest;   /* [n_nodes][3] undeformed, borrowed from the body */
+  const double      *own;    /* [n_nodes][3] of a rigid surface: in its frame, borrowed from the body */
+  double             center[3], radius; /* ... and a ball around them */
+  bool               is_closed;
+  triangle_topology *topology;
+  double            *x0, *x; /* [n_nodes][3] nodes at the start of the step, and of the last evaluation */
+  int64_t            first_vertex; /* of the broad phase */
+} contact_surface;
+
+/* What lives on: sorted by (source, point, object). */
+typedef struct {
+  int32_t         source, object; /* body ids */
+  int64_t         point;
+  mesh_attachment at;
+  int32_t         side; /* 1: the point came from outside; -1: through the back of an open surface */
+  double          speed; /* of approach, see restitution.h */
+} mesh_memory;
+
+/* A point near a triangle that is not a pair yet. */
+typedef struct {
+  int32_t i_source, i_mesh, triangle;
+  int32_t point; /* of the list of points below */
+  int64_t i_point, id;
+  double  x0[3];
+  bool    is_known; /* a pair from earlier steps: nothing to look for */
+  int32_t pair;     /* found in this step, in an evaluation before; -1: not */
+} mesh_candidate;
+
+/* Where it comes through. */
+typedef struct {
+  int32_t side;      /* as in mesh_memory */
+  double  weight[3]; /* of the corners */
+  double  head_on;   /* cosine between its way and the normal, >= 0 */
+  double  rounding;  /* within this part of the step it meets all triangles of the edge or corner that it comes through */
+} mesh_hit;
+
+/* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j; what
+ * B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than fit. */
+typedef struct {
+  int     n_nodes;
+  int32_t mesh, corner[3]; /* which q_j the corners of the final triangle are; if there are nodes at all */
+  int64_t first;           /* place of q_1 in node_force */
+  double  k, weight[3], spring[3]; /* stiffness with its gain; weights at the spring's grip */
+  int32_t own_node[MESH_NODES];
+  double  own[18 * MESH_NODES + 9];
+  int32_t *spilled_node; /* NULL: own */
+  double  *spilled;
+} mesh_linear;
+static inline const int32_t *mesh_linear_node(const mesh_linear *l) { return l->spilled_node ? l->spilled_node : l->own_node; }
+/* B_j [9], j > 0, and the gradient of weight i by q_j [3]. */
+static inline const double *mesh_linear_B(const mesh_linear *l, int j) { return (l->spilled ? l->spilled : l->own) + 9 * (j - 1); }
+static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
+{
+  return (l->spilled ? l->spilled : l->own) + 9 * l->n_nodes + 3 * (i * (l->n_nodes + 1) + j);
+}
+
+typedef struct {
+  contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
+  mesh_attachment   X;
+  int32_t           side, source_frame, object_frame; /* -1: weighted, deforming */
+  bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
+  bool              is_reached; /* does the path to the last state? Always, if not new */
+  bool              is_late;    /* found as the step ended: active, but it has not acted */
+  relax_cone        cone;
+  double            k, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
+  restitution       bounce;
+  double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
+  /* the last evaluation */
+  double            Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* of the spring, and its gradient by the motion of the point */
+  mesh_attachment   at;   /* of Y */
+  mesh_attachment   grip; /* where the spring, f - lagged, acts: at, or the closest point where friction lags */
+  bool              is_active, is_sliding, is_on_triangle, is_capped;
+  uint8_t           n_places, last_place;
+  relax_chain       chain;
+} mesh_pair;
+
+struct mesh_contact {
+  int                n_bodies, n_meshes;
+  const contact_law *law;
+  contact_scheme     scheme;
+  contact_detection  detection;
+  double             acceleration; /* for restitution [m/s^2] */
+  contact_surface   *mesh;
+  int64_t            n_known, known_capacity;
+  mesh_memory       *known;
+  /* The same, array by array, for checkpoints: [n_known]. */
+  int32_t *stored_source, *stored_object, *stored_triangle, *stored_side;
+  int64_t *stored_point;
+  double  *stored_weight; /* [n_known][3] */
+  double  *stored_speed;
+  bool               is_fresh; /* no step has been accepted: what starts inside is looked for */
+  mesh_edges        *edges;    /* NULL: edges do not meet */
+
+  /* The step. */
+  int                   n_sources, n_frames, frame_capacity;
+  const contact_source *sources;
+  rigid_frame          *frames0;
+  double                dt, margin, first_margin; /* the latter as the step began */
+  int64_t               n_blocks;
+  int64_t               n_candidates, candidate_capacity;
+  mesh_candidate       *candidate;
+  bool                  is_swept; /* the margin takes in so much that candidates are found anew for every state, from its swept boxes */
+  double               *hit_time; /* [n_candidates], infinite: none */
+  mesh_hit             *hit;      /* [n_candidates], unless hit_time is infinite */
+  int64_t               n, capacity;
+  mesh_pair            *pair;
+  mesh_linear          *linear; /* [n] */
+  contact_candidate    *row_list; /* [n] what rows are built from */
+  contact_rows         *rows;
+  rigid_sides           sides; /* of the pairs; tangent */
+  /* What products add to the nodes of deforming surfaces: q_1 ... of every pair, one after the other. */
+  int64_t       n_node_forces, node_force_capacity;
+  int32_t      *node_force_block; /* [n_node_forces] */
+  double       *node_force;       /* [n_node_forces][3] */
+  contact_rows *node_rows;
+  relax_statistics      statistics;
+  /* The broad phase and what its points are. */
+  broad_phase *broad;
+  int64_t      n_vertices, n_points, vertex_capacity, point_capacity;
+  double      *vertex_x;     /* [n_vertices][3] */
+  double      *vertex_end;   /* [n_vertices][3] at that state, where is_swept */
+  int32_t     *vertex_body;
+  int32_t     *point_vertex; /* [n_points] */
+  int32_t     *point_source;
+  int64_t     *point_index, *point_id;
+  double      *point_end;    /* [n_points][3] at the state that detect looks at */
+  /* Rows of those that are weighted: asked for while bodies stand as the step began, good until it has ended. */
+  int64_t     *point_row; /* [n_points + 1] */
+  int64_t      row_capacity;
+  int32_t     *row_block; /* global */
+  double      *row_weight;
+};
+
+/* The global block of a node of the surface, and whether a pair acts on nodes. */
+static inline int64_t mesh_contact_node_block(const mesh_contact *c, const mesh_linear *l, int32_t node) { return c->mesh[l->mesh].b->first_block + node; }
+static inline bool    mesh_contact_deforms(const mesh_contact *c, int64_t i) { return c->sides.is_active[i] && c->sides.object[i] < 0; }
+
+/* mesh_contact_search.c: fill candidate[] for margins up to c->margin around the start of the step. */
+PetscErrorCode mesh_contact_search(mesh_contact *c);
+/* Pairs for points that are inside closed surfaces already: at the very first step. */
+PetscErrorCode mesh_contact_find_inside(mesh_contact *c);
+/* New pairs on the way to v, and which of those found before are there. mesh[].x must hold the nodes there. is_late: of the new ones. */
+PetscErrorCode mesh_contact_detect(mesh_contact *c, const double *v, const rigid_frame *frames, bool is_late);
+/* What lags of pair i, from the positions the step starts from; X relaxes there. */
+void mesh_contact_start(mesh_contact *c, int64_t i);
+/* After another search within the step: which candidates are pairs of this step already. */
+PetscErrorCode mesh_contact_relink(mesh_contact *c);
+/* The nodes of a rigid surface [n_nodes][3] in a pose. */
+void mesh_contact_pose(const contact_surface *s, const rigid_frame *frame, double *x);
+/* All pairs are there: their rows and their rigid bodies. */
+PetscErrorCode mesh_contact_list(mesh_contact *c);
+/* Append a pair. */
+PetscErrorCode mesh_contact_add(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
+                                const mesh_attachment *X, int32_t side);
+#endif

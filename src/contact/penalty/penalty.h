@@ -1,0 +1,84 @@
+/* Penalty contact with sliding attachments between contact points and level sets [DingSchroeder2020].
+ *
+ * A pair is (point of a body, level set of an object). Its force on the point is f = k (Y - Z), Y = P(X, Z), and -f acts at
+ * Y on the object. The attachment X lives in the object's frame and is state. Derivation: penalty-relaxation.md, sections
+ * 1-8. A point that starts the step inside an object takes
+ * the closest surface point there as its X. One that gets inside during the step has no X yet: it takes Y = closest point of
+ * the state being evaluated, so its force is normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
+#ifndef SS_CONTACT_PENALTY_PENALTY_H
+#define SS_CONTACT_PENALTY_PENALTY_H
+#include "contact/detection/contact_record.h"
+#include "core/field_table.h"
+
+/* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,
+ * prmd_dd_lagfr]: they lag the forces of this formulation, where the paper lagged those of [YamaneNakamura2006]. What lags is the force at
+ * the positions the step starts from, fixed to the object's axes (to the world's on a deforming surface), whatever becomes of the pair
+ * during the step; attachments relax at the end of the step in every scheme. */
+typedef enum {
+  CONTACT_IMPLICIT,       /* everything at the end of the step */
+  CONTACT_LAGGED_FRICTION, /* normal forces at the end of the step, friction from its start */
+  CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step feels it in the next one. Stable for dt < 2 sqrt(m/k) */
+} contact_scheme;
+
+/* When points that come to surfaces of triangles are looked for. */
+typedef enum {
+  CONTACT_DETECT_EVALUATION, /* in every evaluation of the forces, on the way to the state evaluated [DingSchroeder2020, sec. 2.2] */
+  /* As the step begins, on the way it would take without contact forces, and again on the way it took. What is only found then feels nothing
+   * in this step; what was expected but went past acts as long as it is inside. Newton's method solves for one set of pairs. */
+  CONTACT_DETECT_STEP
+} contact_detection;
+
+typedef struct penalty_contact penalty_contact;
+
+/* law [n_bodies][n_bodies], symmetric, copied. */
+PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out);
+void           penalty_contact_destroy(penalty_contact **c);
+
+/* Surfaces that points may touch, too: see mesh_contact.h. Once, before fields and the first step. */
+PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
+
+/* Edges of those surfaces meet each other, too: see mesh_edges.h. Once, after add_meshes, before fields and the first step; under
+ * CONTACT_IMPLICIT alone. */
+PetscErrorCode penalty_contact_add_edges(penalty_contact *c);
+
+/* CONTACT_IMPLICIT unless set; restitution acts in it alone. After add_meshes, before the first step. */
+void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
+
+/* CONTACT_DETECT_EVALUATION unless set. After add_meshes, before the first step. */
+void penalty_contact_set_detection(penalty_contact *c, contact_detection detection);
+/* CONTACT_DETECT_STEP: expect contacts on the way to v and the poses it leads to. After begin_step. */
+PetscErrorCode penalty_contact_expect(penalty_contact *c, const double *v, const rigid_frame *frames);
+
+/* What bodies gain in speed within a second without contact, 9.81 m/s^2 unless set: approaching more slowly than with this times the step counts as
+ * resting, see restitution.h. > 0. After add_meshes, before the first step. */
+void penalty_contact_set_acceleration(penalty_contact *c, double g0);
+
+/* Find every pair that may touch in this step: known attachments, and points within `margin` of a level set [m].
+ * frames0: poses at the start of the step. All arrays borrowed until end_step. n_blocks: of the global vector. */
+PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
+                                          const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt,
+                                          double margin, int64_t n_blocks);
+/* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the poses they lead to. */
+PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
+                                        bool with_tangent, step_verdict *verdict);
+/* y += H_contact x or its transpose, at the last residual(with_tangent = true). */
+PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed);
+PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d); /* [n_blocks][9] += */
+/* Couplings (row, col) of global blocks that pairs of this step may add to the tangent, with rigid blocks on at least one side
+ * (the others are couplings of the bodies, see body.h); unordered, may repeat. Allocated: free both with memory_free. */
+PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, int32_t **row, int32_t **col);
+/* H += the tangent at the last residual(with_tangent = true); its pattern holds the couplings of bodies and contact. Same bits on
+ * any number of threads. */
+PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H);
+/* Evaluate the state that is about to be accepted. Before the bodies' end_step: until then their points are where the step found them,
+ * afterwards they may have moved on. Changes nothing that outlasts the step, which may still be refused. */
+PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames);
+/* Accept the state that was settled: inactive pairs are deleted, the others get X <- Y. */
+PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
+/* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
+PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);
+/* Where every end_step leaves the active pairs, and the forces between bodies. Borrowed: as long as `c`. */
+void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces);
+/* Attachments as state (checkpoint), and contact points with forces for frames. */
+PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table);
+#endif

@@ -1,0 +1,35 @@
+/* The relative velocities at contacts as a sparse map of the global vector, in contact frames:
+ *
+ *   u = sum_k E_k v[block_k] + known,      u = frame (v_a - v_b), normal first
+ *
+ * A spot's velocity is what its body says (body_ops.spot_jacobian), or else, by the kind of feature: the weights of point_row; the
+ * two nodes of a segment, the three of a triangle, node i being block i; the rigid motion v + w x (x - c) of two blocks, for
+ * whatever has a frame. What has no unknowns moves as prescribed, (x at the end - x at the start) / dt, and goes to `known`.
+ * [BertailsEtAl2011], H and w. */
+#ifndef SS_CONTACT_ROWS_CONTACT_JACOBIAN_H
+#define SS_CONTACT_ROWS_CONTACT_JACOBIAN_H
+#include "contact/detection/contact_set.h"
+
+typedef struct {
+  int64_t  n, n_entries, capacity, entry_capacity;
+  double  *frame; /* [n][9] rows: normal, two tangents, right-handed; they depend on the normal alone */
+  double  *known; /* [n][3] m/s */
+  int64_t *start; /* [n + 1] */
+  int32_t *block; /* [n_entries] of the global vector, ascending within a row, each once */
+  double  *value; /* [n_entries][9] E, row-major */
+  void    *scratch;
+} contact_jacobian;
+
+/* *j starts as zeros and grows; destroy copes with zeros. */
+void contact_jacobian_destroy(contact_jacobian *j);
+/* Rows of these n contacts, at the layout and the poses of this step. Same bits on any number of threads. */
+PetscErrorCode contact_jacobian_build(contact_jacobian *j, const contact_scene *s, int64_t n, const contact_spot *spots);
+/* u [n][3] = sum E v + known. */
+void contact_jacobian_velocity(const contact_jacobian *j, const double *v, double *u);
+/* y [n_blocks][3] += scale H^T r, r [n][3] impulses in contact frames. In order, on one thread. */
+void contact_jacobian_scatter(const contact_jacobian *j, double scale, const double *r, double *y);
+/* Velocity of one spot of a body at v. */
+void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_spot *spot, const double *v, double out[3]);
+/* Two tangents that make a right-handed frame with the unit vector in frame[0..2]. */
+void contact_frame_complete(double frame[9]);
+#endif

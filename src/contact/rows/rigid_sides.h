@@ -1,0 +1,147 @@
+/* The rigid bodies at the sides of pairs: what a pair means for the two blocks of each, whatever law its force follows.
+ *
+ * A pair is a point at Z that feels f, a weighted one or a vertex of a rigid body, and an object that feels -f: rigid, or something
+ * else that its owner looks after. With a = Z - c' (rigid point), b = Z - c (rigid object), increments dZ of the point, dc, dt (turning)
+ * of the object and dt' of the point's body, and K = df/dZ where the object stands still, in world axes:
+ *
+ *   df          = K (dZ - dc - dt x b) + dt x f                the force turns with the object
+ *   d(a x f)    = a x df + (dt' x a) x f
+ *   d(b x f)    = b x df + (dZ - dc) x f                       b x f = (Y - c) x f, because f is along Y - Z
+ *
+ * The arm of both torques is taken to Z: the moments of a pair then cancel to round-off whatever k is. penalty-relaxation.md, section 5.
+ *
+ * Each pair adds to the global vector through the same three numbers per evaluation or product:
+ *
+ *   force [3]          dt w_k force to block k of a weighted point (rows.h), dt force to the linear block of a rigid one,
+ *                      -dt force to the linear block of the object
+ *   torque_source [3]  dt torque to the angular block of a rigid point's body
+ *   torque_object [3]  dt torque to the angular block of the object                                                    */
+#ifndef SS_CONTACT_ROWS_RIGID_SIDES_H
+#define SS_CONTACT_ROWS_RIGID_SIDES_H
+#include "contact/rows/rows.h"
+#include "contact/rows/wrenches.h"
+#include "core/math3.h"
+
+typedef struct {
+  int64_t  n, capacity;
+  int      n_frames, frame_capacity;
+  double   dt;
+  int32_t *source, *object; /* [n] frames; -1: a weighted point, an object that is not rigid */
+
+  /* The last evaluation with derivatives, which evaluations without leave alone. */
+  uint8_t     *is_active; /* 0: f and K are zero */
+  double      *Z, *f;     /* [n][3] */
+  double      *K;         /* [n][9] */
+  rigid_frame *frames;    /* [n_frames] */
+
+  /* Work of one evaluation or product. */
+  double           *force, *torque_source, *torque_object; /* [n][3] */
+  double           *linear, *angular;                      /* [n_frames][3] dt x */
+  contact_wrenches *wrenches;
+} rigid_sides;
+
+PetscErrorCode rigid_sides_create(rigid_sides *s); /* in place, zeroed before */
+void           rigid_sides_destroy(rigid_sides *s);
+/* A step begins: no pairs yet. */
+PetscErrorCode rigid_sides_begin(rigid_sides *s, double dt, int n_frames, const rigid_frame *frames0);
+/* Room for n pairs; those there are stay. */
+PetscErrorCode rigid_sides_reserve(rigid_sides *s, int64_t n);
+/* All n pairs have their source and object: list them by body. Before the next scatter. */
+PetscErrorCode rigid_sides_list(rigid_sides *s, int64_t n);
+/* A pair without force, until an evaluation with derivatives says otherwise. */
+void rigid_sides_add(rigid_sides *s, int64_t i, int32_t source, int32_t object);
+
+/* After an evaluation: force and torques of pair i for g, f being the force on the point. */
+void rigid_sides_apply(const rigid_sides *s, int64_t i, const rigid_frame *frames, const double Z[3], const double f[3]);
+/* What force and torques say, to all rows and bodies of y; transposed: of H^T, whose rotations carry J_l^T where H carries J_l. */
+void rigid_sides_scatter(const rigid_sides *s, const contact_rows *rows, bool is_transposed, double *y);
+
+/* A product begins: the bodies' share of dt x, and in `force` that of weighted points. */
+void rigid_sides_gather(const rigid_sides *s, const contact_rows *rows, const double *x, bool is_transposed);
+/* In: force as gathered. Out: force and torques. For pairs whose object, if it is not rigid, stands still. */
+void rigid_sides_product(const rigid_sides *s, int64_t i);
+void rigid_sides_product_transposed(const rigid_sides *s, int64_t i);
+
+/* d [n_blocks][9] += diagonal blocks of rows and rigid bodies. */
+void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, double *d);
+/* rigid_sides_assemble.c: append the couplings of all pairs with their rigid objects to *row, *col [*n]; unordered, may repeat. */
+PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, int64_t *n, int32_t **row, int32_t **col);
+/* H += the tangent, objects that are not rigid standing still; columns and rows of an object that the pattern lacks are left out. */
+PetscErrorCode rigid_sides_assemble(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, const block_rows *H);
+
+/* ---- pieces of a product, for pairs whose object is not rigid but moves ------------------------------------------------------- */
+
+/* Arms of a pair, and the increments of the bodies on both sides (zero where there is none). */
+typedef struct {
+  double        a[3], b[3];
+  const double *source_linear, *source_angular, *object_linear, *object_angular;
+} rigid_motion;
+
+static inline rigid_motion rigid_sides_motion(const rigid_sides *s, int64_t i)
+{
+  static const double zero[3] = {0.0, 0.0, 0.0};
+  const int           p = s->source[i], o = s->object[i];
+  rigid_motion        m = {{0.0}, {0.0}, zero, zero, zero, zero};
+  if (o >= 0) {
+    v3_sub(m.b, s->Z + 3 * i, s->frames[o].c);
+    m.object_linear  = s->linear + 3 * o;
+    m.object_angular = s->angular + 3 * o;
+  }
+  if (p >= 0) {
+    v3_sub(m.a, s->Z + 3 * i, s->frames[p].c);
+    m.source_linear  = s->linear + 3 * p;
+    m.source_angular = s->angular + 3 * p;
+  }
+  return m;
+}
+
+/* Motion of the point against the origin of the object: dZ - dc. */
+static inline void rigid_sides_approach(const rigid_sides *s, int64_t i, const rigid_motion *m, double d[3])
+{
+  if (s->source[i] >= 0) {
+    v3_cross(d, m->source_angular, m->a);
+    v3_add(d, m->source_linear, d);
+  } else v3_copy(d, s->force + 3 * i);
+  v3_sub(d, d, m->object_linear);
+}
+
+/* Force and torques from df and d = dZ - dc. */
+static inline void rigid_sides_react(const rigid_sides *s, int64_t i, const rigid_motion *m, const double d[3], const double df[3])
+{
+  const double *f = s->f + 3 * i;
+  double       *ts = s->torque_source + 3 * i, *to = s->torque_object + 3 * i, da[3], t[3];
+  v3_scale(s->force + 3 * i, -1.0, df);
+  v3_cross(da, m->source_angular, m->a);
+  v3_cross(ts, m->a, df);
+  v3_cross(t, da, f);
+  for (int j = 0; j < 3; ++j) ts[j] = -(ts[j] + t[j]);
+  v3_cross(to, m->b, df);
+  v3_cross(t, d, f);
+  v3_axpy(to, 1.0, t);
+}
+
+/* The adjoint: u, q below are the rows that x weighs.
+ *   p = u' + q' x a - u - q x b,   h = K^T p,   F = f x q - h
+ *   F to the point, -F to dc,   b x h - f x p to the object's turning,   a x (F - f x q') to the source's.
+ * An object that is not rigid takes its own rows off p before, and adds what it means to F. */
+static inline void rigid_sides_react_transposed(const rigid_sides *s, int64_t i, const rigid_motion *m, const double p[3], const double h[3],
+                                                const double F[3])
+{
+  const double *f = s->f + 3 * i;
+  double       *to = s->torque_object + 3 * i, t[3];
+  v3_cross(to, m->b, h);
+  v3_cross(t, f, p);
+  v3_sub(to, to, t);
+  v3_cross(t, f, m->source_angular);
+  v3_sub(t, F, t);
+  v3_cross(s->torque_source + 3 * i, m->a, t);
+  v3_copy(s->force + 3 * i, F);
+}
+
+static inline void rigid_sides_rest(const rigid_sides *s, int64_t i)
+{
+  v3_set(s->force + 3 * i, 0.0, 0.0, 0.0);
+  v3_set(s->torque_source + 3 * i, 0.0, 0.0, 0.0);
+  v3_set(s->torque_object + 3 * i, 0.0, 0.0, 0.0);
+}
+#endif

@@ -1,0 +1,389 @@
+#include "contact/surface/surface_scene.h"
+#include "contact/detection/contact_scene.h"
+#include "contact/surface/surface_contact.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+/* What of a body is where in the arrays of all. Bodies without triangles have vertices for their points, or the nodes of their
+ * fibres. */
+typedef struct {
+  body_surface  surface;
+  body_segments fibres;
+  int64_t       n_points; /* as they are numbered in this step; 0 where fibres stand for them */
+  int64_t       first_vertex, n_vertices, first_triangle, first_point, first_segment;
+} surface_part;
+
+struct surface_scene {
+  int              n_bodies;
+  bool            *meets;
+  surface_part    *part; /* [n_bodies] */
+  int32_t        **used; /* [n_bodies] nodes that triangles are of */
+  int64_t         *n_used;
+  int32_t        **triangle; /* [n_bodies] one of them at each */
+  surface_contact *contact;
+  int64_t          n_vertices, n_points, n_segments, n_triangles;
+  int64_t         *id;      /* [n_points] persistent, of each */
+  int64_t         *index;   /* [n_points] in its body, now; of fibres the segment */
+  double          *radius;  /* [n_points + n_segments] */
+  double          *x0, *x1; /* [n_vertices][3] */
+};
+
+static void clear(surface_scene *f)
+{
+  void *arrays[] = {&f->id, &f->index, &f->radius, &f->x0, &f->x1};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  surface_contact_destroy(&f->contact);
+}
+
+void surface_scene_destroy(surface_scene **f)
+{
+  if (!f || !*f) return;
+  clear(*f);
+  for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
+  memory_free(&(*f)->used);
+  memory_free(&(*f)->triangle);
+  memory_free(&(*f)->n_used);
+  memory_free(&(*f)->meets);
+  memory_free(&(*f)->part);
+  memory_free(f);
+}
+
+static body_surface surface_of(const body *b)
+{
+  body_surface s = {0};
+  if (b->ops->surface) b->ops->surface(b, &s);
+  return s;
+}
+
+/* The nodes of triangles, in order, each with one of its triangles. */
+static PetscErrorCode list_used(const body_surface *s, int32_t **used, int32_t **triangle, int64_t *n_used)
+{
+  int32_t *of; /* [n_nodes] triangle + 1 */
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("surfaces", s->n_nodes, sizeof *of, &of));
+  for (int64_t k = 3 * s->n_triangles - 1; k >= 0; --k) of[s->triangles[k]] = (int32_t)(k / 3 + 1);
+  for (int64_t i = 0; i < s->n_nodes; ++i) *n_used += of[i] > 0;
+  PetscCall(memory_alloc("surfaces", *n_used, sizeof **used, used));
+  PetscCall(memory_alloc("surfaces", *n_used, sizeof **triangle, triangle));
+  for (int64_t i = 0, m = 0; i < s->n_nodes; ++i)
+    if (of[i] > 0) (*used)[m] = (int32_t)i, (*triangle)[m++] = of[i] - 1;
+  memory_free(&of);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *meets, surface_scene **out)
+{
+  bool any = false;
+  PetscFunctionBeginUser;
+  *out = NULL;
+  for (int i = 0; i < n_bodies; ++i)
+    for (int j = 0; j < n_bodies; ++j) any |= meets[(int64_t)i * n_bodies + j] && surface_of(bodies[i]).n_triangles > 0;
+  if (!any) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("surfaces", 1, sizeof **out, out));
+  (*out)->n_bodies = n_bodies;
+  PetscCall(memory_alloc("surfaces", (int64_t)n_bodies * n_bodies, sizeof *meets, &(*out)->meets));
+  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->part, &(*out)->part));
+  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->used, &(*out)->used));
+  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->triangle, &(*out)->triangle));
+  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->n_used, &(*out)->n_used));
+  for (int i = 0; i < n_bodies; ++i) {
+    const body_surface s = surface_of(bodies[i]);
+    if (s.n_triangles > 0) PetscCall(list_used(&s, &(*out)->used[i], &(*out)->triangle[i], &(*out)->n_used[i]));
+  }
+  memcpy((*out)->meets, meets, (size_t)n_bodies * (size_t)n_bodies * sizeof *meets);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what there is in this step -------------------------------------------------------------------------------------- */
+
+static bool has_a_partner(const surface_scene *f, int i)
+{
+  for (int j = 0; j < f->n_bodies; ++j)
+    if (f->meets[(int64_t)i * f->n_bodies + j]) return true;
+  return false;
+}
+
+static int64_t count_points(const body *b)
+{
+  int64_t n = 0;
+  for (int64_t k = 0, m = b->ops->n_clusters(b); k < m; ++k) {
+    double  center[3], radius;
+    int64_t first, end;
+    b->ops->cluster(b, k, center, &radius, &first, &end);
+    n = end > n ? end : n;
+  }
+  return n;
+}
+
+/* Lay out all parts, surfaces first, so that their features keep their numbers. True if nothing has changed since the last step. */
+static bool lay_out(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources)
+{
+  const int64_t old[4]  = {f->n_vertices, f->n_points, f->n_segments, f->n_triangles};
+  bool          is_same = f->contact != NULL;
+  int64_t      *n_points;
+  f->n_vertices = f->n_points = f->n_segments = f->n_triangles = 0;
+  for (int pass = 0; pass < 2; ++pass)
+    for (int i = 0; i < f->n_bodies; ++i) {
+      const body  *b = s->body[i];
+      surface_part p = {.surface = surface_of(b)};
+      if ((p.surface.n_triangles > 0) != (pass == 0)) continue;
+      n_points = &p.n_points;
+      if (has_a_partner(f, i)) {
+        if (b->ops->segments) b->ops->segments(b, &p.fibres);
+        for (int k = 0; k < n_sources && p.fibres.n_segments == 0; ++k)
+          if (sources[k].body_id == i && b->ops->points != POINT_NONE) *n_points = count_points(b);
+        if (pass == 0) *n_points = f->n_used[i];
+      }
+      p.first_vertex = f->n_vertices, p.first_triangle = f->n_triangles, p.first_point = f->n_points,
+      p.first_segment = f->n_segments;
+      p.n_vertices    = p.surface.n_triangles > 0 ? p.surface.n_nodes : p.fibres.n_segments > 0 ? p.fibres.n_nodes : p.n_points;
+      f->n_vertices += p.n_vertices;
+      f->n_triangles += p.surface.n_triangles;
+      f->n_points += p.fibres.n_segments > 0 ? p.fibres.n_nodes : p.n_points;
+      f->n_segments += p.fibres.n_segments;
+      is_same &=
+          p.first_vertex == f->part[i].first_vertex && p.first_point == f->part[i].first_point && p.n_points == f->part[i].n_points;
+      f->part[i] = p;
+    }
+  return is_same && old[0] == f->n_vertices && old[1] == f->n_points && old[2] == f->n_segments && old[3] == f->n_triangles;
+}
+
+/* The arrays of the set, while it is created. */
+typedef struct {
+  int32_t *triangle, *point, *segment, *body;
+  bool    *is_rigid;
+  double  *rest;
+} set_arrays;
+
+static PetscErrorCode allocate(surface_scene *f, set_arrays *a)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("surfaces", 3 * f->n_triangles, sizeof *a->triangle, &a->triangle));
+  PetscCall(memory_alloc("surfaces", f->n_points, sizeof *a->point, &a->point));
+  PetscCall(memory_alloc("surfaces", 2 * f->n_segments, sizeof *a->segment, &a->segment));
+  PetscCall(memory_alloc("surfaces", f->n_vertices, sizeof *a->body, &a->body));
+  PetscCall(memory_alloc("surfaces", f->n_bodies, sizeof *a->is_rigid, &a->is_rigid));
+  PetscCall(memory_alloc("surfaces", 3 * f->n_vertices, sizeof *a->rest, &a->rest));
+  PetscCall(memory_alloc("surfaces", f->n_points, sizeof *f->id, &f->id));
+  PetscCall(memory_alloc("surfaces", f->n_points, sizeof *f->index, &f->index));
+  PetscCall(memory_alloc("surfaces", f->n_points + f->n_segments, sizeof *f->radius, &f->radius));
+  PetscCall(memory_alloc("surfaces", 3 * f->n_vertices, sizeof *f->x0, &f->x0));
+  PetscCall(memory_alloc("surfaces", 3 * f->n_vertices, sizeof *f->x1, &f->x1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void fill_part(surface_scene *f, const contact_scene *s, int i, set_arrays *a)
+{
+  const surface_part *p = &f->part[i];
+  a->is_rigid[i]        = s->frame[i] >= 0;
+  for (int64_t k = 0; k < p->n_vertices; ++k) a->body[p->first_vertex + k] = i;
+  for (int64_t k = 0; k < 3 * p->surface.n_triangles; ++k)
+    a->triangle[3 * p->first_triangle + k] = (int32_t)(p->first_vertex + p->surface.triangles[k]);
+  if (p->surface.n_triangles > 0 && p->surface.rest)
+    memcpy(a->rest + 3 * p->first_vertex, p->surface.rest, 3 * (size_t)p->surface.n_nodes * sizeof *a->rest);
+  for (int64_t k = 0; k < p->n_points; ++k)
+    a->point[p->first_point + k] = (int32_t)(p->first_vertex + (p->surface.n_triangles > 0 ? f->used[i][k] : k));
+  for (int64_t k = 0; k < p->fibres.n_segments; ++k) {
+    f->radius[f->n_points + p->first_segment + k] = p->fibres.radius[k];
+    for (int e = 0; e < 2; ++e) {
+      const int64_t node                         = p->fibres.segment[2 * k + e];
+      a->segment[2 * (p->first_segment + k) + e] = (int32_t)(p->first_vertex + node);
+      a->point[p->first_point + node]            = (int32_t)(p->first_vertex + node);
+      f->radius[p->first_point + node]           = p->fibres.radius[k];
+      f->id[p->first_point + node]               = node;
+      f->index[p->first_point + node]            = 2 * k + e;
+    }
+  }
+}
+
+static PetscErrorCode gather(surface_scene *f, const contact_scene *s)
+{
+  set_arrays     a = {0};
+  PetscErrorCode code;
+  PetscFunctionBegin;
+  clear(f);
+  PetscCall(allocate(f, &a));
+  for (int i = 0; i < f->n_bodies; ++i) fill_part(f, s, i, &a);
+  const surface_set set = {f->n_vertices, f->n_triangles, f->n_points, f->n_segments, a.triangle, a.point, a.segment,
+                           f->radius,     f->n_bodies,    a.body,      f->meets,      a.is_rigid, a.rest};
+  code                  = surface_contact_create(&set, &f->contact);
+  void *arrays[]        = {&a.triangle, &a.point, &a.segment, &a.body, &a.is_rigid, &a.rest};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- where it is ----------------------------------------------------------------------------------------------------- */
+
+static void pose(const rigid_frame *frame, const double X[3], double x[3])
+{
+  m3_mulv(x, frame->R, X);
+  v3_add(x, x, frame->c);
+}
+
+/* Free fall besides the velocity v, over the step. */
+static void advance(const contact_scene *s, const double x0[3], const double *v, double x1[3])
+{
+  v3_copy(x1, x0);
+  if (!v) return;
+  v3_axpy(x1, s->dt, v);
+  v3_axpy(x1, s->dt * s->dt, s->gravity);
+}
+
+static void place_points(surface_scene *f, const contact_scene *s, int i, const double *v, const rigid_frame *end)
+{
+  const body         *b = s->body[i];
+  const surface_part *p = &f->part[i];
+  for (int64_t k = 0; k < p->n_points && p->surface.n_triangles > 0; ++k) /* vertices, which have a place */
+    f->id[p->first_point + k] = f->used[i][k], f->index[p->first_point + k] = k;
+  for (int64_t k = 0; k < p->n_points && p->surface.n_triangles == 0; ++k) {
+    double       *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
+    const int64_t at = p->first_point + k;
+    f->id[at]        = b->ops->point(b, k, x0);
+    f->index[at]     = k;
+    contact_scene_point_end(s, i, k, x0, v, end, x1);
+  }
+}
+
+static void place_vertices(surface_scene *f, const contact_scene *s, int i, const double *v, const rigid_frame *end)
+{
+  const surface_part *p     = &f->part[i];
+  body_nodes          nodes = {0};
+  if (p->fibres.n_segments > 0 && s->body[i]->ops->nodes) s->body[i]->ops->nodes(s->body[i], &nodes);
+  for (int64_t k = 0; k < (p->surface.n_triangles > 0 || p->fibres.n_segments > 0 ? p->n_vertices : 0); ++k) {
+    double *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
+    if (p->fibres.n_segments > 0) {
+      v3_copy(x0, p->fibres.x + 3 * k);
+      advance(s, x0, nodes.n == p->n_vertices ? nodes.v + 3 * k : NULL, x1);
+    } else if (s->frame[i] >= 0) {
+      pose(&s->frames[s->frame[i]], p->surface.x + 3 * k, x0);
+      pose(end, p->surface.x + 3 * k, x1);
+    } else {
+      v3_copy(x0, p->surface.x + 3 * k);
+      advance(s, x0, v ? v + 3 * k : NULL, x1);
+    }
+  }
+}
+
+static PetscErrorCode place(surface_scene *f, const contact_scene *s)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < f->n_bodies; ++i) {
+    double     *v   = NULL;
+    rigid_frame end = {0};
+    if (f->part[i].n_vertices == 0) continue;
+    if (s->frame[i] >= 0)
+      PetscCall(contact_scene_end_frame(s, i, &end));
+    else
+      PetscCall(contact_scene_velocities(s, i, &v));
+    place_vertices(f, s, i, v, &end);
+    place_points(f, s, i, v, &end);
+    memory_free(&v);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- contacts -------------------------------------------------------------------------------------------------------- */
+
+static int32_t body_of_vertex(const surface_scene *f, int64_t vertex)
+{
+  int i = 0;
+  while (!(vertex >= f->part[i].first_vertex && vertex < f->part[i].first_vertex + f->part[i].n_vertices)) ++i;
+  return i;
+}
+
+static body_spot on_triangle(const surface_scene *f, const contact_scene *s, int32_t i, int32_t triangle, const double w[3])
+{
+  if (s->frame[i] >= 0) return (body_spot){.kind = FEATURE_FRAME};
+  return (body_spot){.kind = FEATURE_TRIANGLE, .index = triangle - f->part[i].first_triangle, .w = {w[0], w[1], w[2]}};
+}
+
+static body_spot on_edge(const surface_scene *f, const contact_scene *s, int32_t i, int32_t edge, double at)
+{
+  const triangle_topology *o = surface_contact_topology(f->contact);
+  if (edge >= o->n_edges)
+    return (body_spot){.kind = FEATURE_SEGMENT, .index = edge - o->n_edges - f->part[i].first_segment, .w = {at}};
+  const int32_t triangle = o->edge_triangle[2 * (int64_t)edge];
+  double        w[3]     = {0};
+  for (int e = 0; e < 2; ++e) w[triangle_topology_corner(o, triangle, o->edge[2 * (int64_t)edge + e])] = e ? at : 1.0 - at;
+  return on_triangle(f, s, i, triangle, w);
+}
+
+static body_spot at_point(const surface_scene *f, const contact_scene *s, int32_t i, int32_t point)
+{
+  const surface_part *p = &f->part[i];
+  if (p->fibres.n_segments > 0) {
+    const double at = (double)(f->index[point] % 2);
+    return (body_spot){.kind = FEATURE_SEGMENT, .index = f->index[point] / 2, .w = {at}};
+  }
+  if (s->frame[i] >= 0) return (body_spot){.kind = FEATURE_FRAME};
+  if (p->surface.n_triangles == 0) return (body_spot){.kind = FEATURE_POINT, .index = f->index[point]};
+  const int32_t triangle = f->triangle[i][f->index[point]], node = f->used[i][f->index[point]];
+  double        w[3];
+  for (int k = 0; k < 3; ++k) w[k] = p->surface.triangles[3 * (int64_t)triangle + k] == node;
+  return (body_spot){.kind = FEATURE_TRIANGLE, .index = triangle, .w = {w[0], w[1], w[2]}};
+}
+
+static void fill_spot(const surface_scene *f, const contact_scene *s, const surface_spot *p, contact_spot *out)
+{
+  const triangle_topology *o        = surface_contact_topology(f->contact);
+  const bool               is_point = p->kind == SURFACE_POINT;
+  double                   radius;
+  if (is_point) {
+    int32_t a = 0; /* whose point */
+    while (
+        !(p->first >= f->part[a].first_point &&
+          p->first < f->part[a].first_point + (f->part[a].fibres.n_segments > 0 ? f->part[a].fibres.n_nodes : f->part[a].n_points)))
+      ++a;
+    out->body_a = a;
+    out->body_b = body_of_vertex(f, o->tri[3 * (int64_t)p->second]);
+    out->a      = at_point(f, s, a, p->first);
+    out->b      = on_triangle(f, s, out->body_b, p->second, p->weight);
+    out->key[1] = (uint64_t)f->id[p->first] << 32 | (uint64_t)p->feature << 1 | p->is_swept;
+    radius      = f->radius[p->first];
+  } else {
+    int32_t a = 0;
+    if (p->first < o->n_edges)
+      a = body_of_vertex(f, o->edge[2 * (int64_t)p->first]);
+    else
+      while (!(p->first - o->n_edges >= f->part[a].first_segment &&
+               p->first - o->n_edges < f->part[a].first_segment + f->part[a].fibres.n_segments))
+        ++a;
+    out->body_a = a;
+    out->body_b = body_of_vertex(f, o->edge[2 * (int64_t)p->second]);
+    out->a      = on_edge(f, s, a, p->first, p->weight[0]);
+    out->b      = on_edge(f, s, out->body_b, p->second, p->weight[1]);
+    out->key[1] = (uint64_t)p->first << 32 | (uint64_t)p->second << 1 | p->is_swept;
+    radius      = p->first < o->n_edges ? 0.0 : f->radius[f->n_points + p->first - o->n_edges];
+  }
+  const contact_law *law = contact_scene_law(s, out->body_a, out->body_b);
+  out->key[0]            = contact_key(is_point ? FINDER_SURFACE_POINT : FINDER_SURFACE_EDGE, out->body_a, out->body_b);
+  out->friction = law->friction, out->restitution = law->restitution, out->gap = p->gap;
+  v3_copy(out->normal, p->normal);
+  /* Where nodes act the place is theirs; what is rigid goes by it. */
+  const bool   a_is_rigid = out->a.kind == FEATURE_FRAME, b_is_rigid = out->b.kind == FEATURE_FRAME;
+  const double share = a_is_rigid == b_is_rigid ? 0.5 : a_is_rigid ? 0.0 : 1.0;
+  for (int k = 0; k < 3; ++k) out->a.x[k] = out->b.x[k] = share * (p->x[0][k] - radius * p->normal[k]) + (1.0 - share) * p->x[1][k];
+}
+
+PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources,
+                                  contact_set *set, step_verdict *verdict)
+{
+  const surface_spot *found;
+  contact_spot       *spot;
+  int64_t             n, bad;
+  PetscFunctionBeginUser;
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!lay_out(f, s, n_sources, sources)) PetscCall(gather(f, s));
+  PetscCall(place(f, s));
+  PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
+  if (bad >= 0) {
+    const int32_t i = body_of_vertex(f, bad);
+    *verdict        = (step_verdict){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(contact_set_append(set, n, &spot));
+  for (int64_t k = 0; k < n; ++k) fill_spot(f, s, &found[k], &spot[k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

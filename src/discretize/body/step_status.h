@@ -1,0 +1,41 @@
+/* What became of a time step. Not an error: a negative verdict means "roll back and retry with a smaller step". */
+#ifndef SS_DISCRETIZE_BODY_STEP_STATUS_H
+#define SS_DISCRETIZE_BODY_STEP_STATUS_H
+#include <stdint.h>
+
+#define STEP_VERDICT_TABLE(X)                                                                   \
+  X(STEP_OK, 0, "accepted")                                                                    \
+  X(STEP_NOT_CONVERGED, -1, "Newton did not converge")                                         \
+  X(STEP_NOT_FINITE, -2, "a value became infinite or not a number")                            \
+  X(STEP_INVERTED, -3, "an element or particle turned inside out")                             \
+  X(STEP_CFL, -4, "something would move farther in one step than its grid allows")                       \
+  X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
+  X(STEP_DROPPED, -6, "dropped, to save the state before it in time")                           \
+  X(STEP_FRICTION, -7, "no impulses were found that obey the law of friction")                   \
+  X(STEP_TURNED, -8, "a particle turned too far for its material's law in one step") \
+  X(STEP_IMPACT, -9, "surfaces could not be kept apart")                                   \
+  X(STEP_TOLD, -10, "an expression of time became infinite or not a number")
+typedef enum {
+#define X(name, number, text) name = number,
+  STEP_VERDICT_TABLE(X)
+#undef X
+} step_code;
+
+/* `body` is borrowed (a name owned by the scene), NULL if not known; `where` is the smallest offending index of that
+ * body's points, -1 if not known, so that the report is the same on any number of threads. */
+typedef struct {
+  step_code   code;
+  const char *body;
+  int64_t     where;
+} step_verdict;
+
+static inline const char *step_code_text(step_code code)
+{
+  switch (code) {
+#define X(name, number, text) case name: return text;
+    STEP_VERDICT_TABLE(X)
+#undef X
+  }
+  return "unknown";
+}
+#endif

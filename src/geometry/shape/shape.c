@@ -1,0 +1,541 @@
+#include "geometry/shape/shape.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/quaternion.h"
+#include "geometry/level_set/level_set_sampled.h"
+#include "geometry/import/mesh_import.h"
+
+enum { QUADRATURE_CELLS = 32, MAX_PATH = 256 };
+
+void shape_destroy(shape **s)
+{
+  if (!s || !*s) return;
+  for (int i = 0; i < (*s)->n_pieces; ++i) level_set_destroy(&(*s)->piece[i]);
+  memory_free(&(*s)->piece);
+  triangle_mesh_destroy(&(*s)->surface);
+  triangle_mesh_destroy(&(*s)->outline);
+  shape_clear_solids(*s);
+  memory_free(s);
+}
+
+/* ---- where a complaint belongs ---- */
+
+typedef struct {
+  const document_node *node;
+  diagnostics         *d;
+  char                 path[MAX_PATH];
+} place;
+
+static place place_child(const place *p, const char *key, int index)
+{
+  place c = {.node = p->node ? document_find(p->node, key) : NULL, .d = p->d};
+  if (index >= 0) {
+    (void)snprintf(c.path, sizeof c.path, "%.200s.%s[%d]", p->path, key, index);
+    c.node = c.node && c.node->kind == DOCUMENT_SEQUENCE && index < c.node->n ? c.node->value[index] : c.node;
+  } else (void)snprintf(c.path, sizeof c.path, "%.200s.%s", p->path, key);
+  if (!c.node) c.node = p->node;
+  return c;
+}
+
+static void complain(const place *p, const char *key, const char *text)
+{
+  diagnostics_add_under(p->d, p->node, p->path, key, "%s", text);
+}
+
+/* ---- one kind after the other: checks, then level set, surface, mass ---- */
+
+static const char *const kind_names[] = {"sphere", "box", "cylinder", "capsule", "torus", "ellipsoid", "revolution",
+                                         "plane", "container", "mesh", "rabbit", "difference", "union", "intersection"};
+enum { KIND_SPHERE, KIND_BOX, KIND_CYLINDER, KIND_CAPSULE, KIND_TORUS, KIND_ELLIPSOID, KIND_REVOLUTION,
+       KIND_PLANE, KIND_CONTAINER, KIND_MESH, KIND_RABBIT, KIND_DIFFERENCE, KIND_UNION, KIND_INTERSECTION, N_KINDS };
+
+/* The kind given, or -1 and a complaint. */
+static int shape_kind(const shape_spec *s, const place *p)
+{
+  const bool is_given[N_KINDS] = {s->sphere, s->box, s->cylinder, s->capsule, s->torus, s->ellipsoid, s->revolution,
+                                   s->plane, s->container, s->mesh, s->rabbit, s->difference, s->unite.item != NULL, s->intersect.item != NULL};
+  int        kind = -1;
+  for (int i = 0; i < N_KINDS; ++i) {
+    if (!is_given[i]) continue;
+    if (kind >= 0) {
+      char text[128];
+      (void)snprintf(text, sizeof text, "is both a %s and a %s: give exactly one, or a union of them", kind_names[kind], kind_names[i]);
+      complain(p, kind_names[i], text);
+      return -1;
+    }
+    kind = i;
+  }
+  if (kind < 0)
+    complain(p, NULL, "needs one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, union, intersection");
+  return kind;
+}
+
+static bool check_box(const double *min, const double *max, const place *p)
+{
+  for (int k = 0; k < 3; ++k)
+    if (!(min[k] < max[k])) {
+      char text[128];
+      (void)snprintf(text, sizeof text, "must be above min in every direction, but %c runs from %g to %g", "xyz"[k], min[k], max[k]);
+      complain(p, "max", text);
+      return false;
+    }
+  return true;
+}
+
+static bool check_segment(const shape_segment_spec *s, const place *p)
+{
+  double e[3];
+  v3_sub(e, s->to, s->from);
+  if (v3_norm(e) > 0.0) return true;
+  complain(p, "to", "is the same point as `from`: there is no axis");
+  return false;
+}
+
+static bool check_direction(const double *v, const char *key, const place *p)
+{
+  if (v3_norm(v) > 0.0) return true;
+  complain(p, key, "is the zero vector: there is no direction");
+  return false;
+}
+
+static bool check_ellipsoid(const shape_ellipsoid_spec *s, const place *p)
+{
+  for (int k = 0; k < 3; ++k)
+    if (!(s->radii[k] > 0.0)) {
+      char text[96];
+      (void)snprintf(text, sizeof text, "must be positive, but the one along %c is %g", "xyz"[k], s->radii[k]);
+      complain(p, "radii", text);
+      return false;
+    }
+  return true;
+}
+
+static bool check_profile(const shape_revolution_spec *s, const place *p)
+{
+  const int n = s->profile.n;
+  double    widest = 0.0, before = -INFINITY;
+  char      text[160];
+  for (int i = 0; i < n; ++i) {
+    const shape_profile_spec *q = s->profile.item[i].value;
+    const place               c = place_child(p, "profile", i);
+    if (!(q->at > before)) {
+      (void)snprintf(text, sizeof text, "must ascend along the profile, but %g comes after %g", q->at, before);
+      complain(&c, "at", text);
+      return false;
+    }
+    if (q->radius == 0.0 && i > 0 && i + 1 < n) {
+      complain(&c, "radius", "is zero between the ends: the solid would fall into two that touch at a point");
+      return false;
+    }
+    before = q->at, widest = fmax(widest, q->radius);
+  }
+  if (n >= 2 && widest > 0.0) return true;
+  complain(p, "profile", n < 2 ? "needs two points or more" : "is the axis itself: every radius is zero");
+  return false;
+}
+
+static bool check_kind(const shape_spec *s, int kind, const place *p)
+{
+  const place own = place_child(p, kind_names[kind], -1);
+  if (s->rotate_deg != 0.0 && !check_direction(s->axis, "axis", p)) return false;
+  switch (kind) {
+  case KIND_BOX: return check_box(s->box->min, s->box->max, &own);
+  case KIND_CYLINDER: return check_segment(s->cylinder, &own);
+  case KIND_CAPSULE: return check_segment(s->capsule, &own);
+  case KIND_CONTAINER: return check_box(s->container->min, s->container->max, &own);
+  case KIND_TORUS:
+    if (s->torus->minor_radius >= s->torus->major_radius) {
+      complain(&own, "minor_radius", "must be below major_radius: the ring would close over its own hole");
+      return false;
+    }
+    return check_direction(s->torus->axis, "axis", &own);
+  case KIND_ELLIPSOID: return check_ellipsoid(s->ellipsoid, &own);
+  case KIND_REVOLUTION: return check_direction(s->revolution->axis, "axis", &own) && check_profile(s->revolution, &own);
+  case KIND_PLANE:
+    if (!isnan(s->plane->offset) && !isnan(s->plane->point[0])) {
+      complain(&own, "offset", "and `point` are both given: one says where the plane is");
+      return false;
+    }
+    return check_direction(s->plane->normal, "normal", &own);
+  case KIND_UNION:
+  case KIND_INTERSECTION:
+    if ((kind == KIND_UNION ? &s->unite : &s->intersect)->n > 0) return true;
+    complain(&own, NULL, "is empty");
+    return false;
+  case KIND_DIFFERENCE:
+    if (s->difference->from && s->difference->minus.n > 0) return true;
+    if (!s->difference->from) complain(&own, "from", "is missing");
+    else complain(&own, "minus", "is empty: nothing to cut away");
+    return false;
+  default: return true;
+  }
+}
+
+double shape_plane_offset(const shape_plane_spec *s)
+{
+  if (!isnan(s->point[0])) return v3_dot(s->point, s->normal) / v3_norm(s->normal);
+  return isnan(s->offset) ? 0.0 : s->offset;
+}
+
+bool shape_pose(const shape_spec *s, double c[3], double R[9])
+{
+  double theta[3], about[3];
+  m3_identity(R);
+  if (s->rotate_deg != 0.0) {
+    v3_scale(theta, s->rotate_deg * M_PI / 180.0 / v3_norm(s->axis), s->axis);
+    rotation_exp(R, theta);
+  }
+  m3_mulv(about, R, s->about);
+  for (int k = 0; k < 3; ++k) c[k] = s->about[k] - about[k] + s->translate[k];
+  return s->rotate_deg != 0.0 || v3_norm(s->translate) > 0.0;
+}
+
+/* A mesh from a file, checked and scaled; NULL and complaints if it cannot be used. */
+static PetscErrorCode load_mesh(const shape_mesh_spec *s, const place *p, triangle_mesh **out)
+{
+  triangle_mesh_defects defects;
+  char                  text[512];
+  PetscFunctionBegin;
+  *out = NULL;
+  if (!s->file) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
+  const PetscErrorCode code = mesh_import(s->file, out);
+  if (diagnostics_take(p->d, p->node, p->path, "file", code)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(code);
+  triangle_mesh_scale(*out, s->scale);
+  PetscCall(triangle_mesh_check(*out, &defects));
+  if (!defects.n_misoriented && !defects.n_open && defects.volume < 0.0) { /* inside out throughout: no doubt what is meant */
+    triangle_mesh_flip(*out);
+    defects.volume = -defects.volume;
+  }
+  triangle_mesh_defects_text(*out, &defects, sizeof text, text);
+  if (!*text) PetscCall(triangle_mesh_crossings_text(*out, sizeof text, text));
+  if (*text) {
+    diagnostics_add_under(p->d, p->node, p->path, "file", "%s: %s", s->file, text);
+    triangle_mesh_destroy(out);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mesh_level_set(const shape_mesh_spec *s, const triangle_mesh *m, const place *p, level_set **out)
+{
+  double lo[3], hi[3], size = 0.0;
+  char   text[256];
+  PetscFunctionBegin;
+  triangle_mesh_bounds(m, lo, hi);
+  for (int k = 0; k < 3; ++k) size = fmax(size, hi[k] - lo[k]);
+  const double         spacing = isnan(s->spacing) ? size / 64.0 : s->spacing;
+  const PetscErrorCode code    = level_set_from_mesh(m, spacing, out);
+  if (diagnostics_take(p->d, p->node, p->path, "spacing", code)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(code);
+  /* Contact needs |grad phi| = 1 near the surface. Sharp edges spoil it in the cells along them, which are few if the grid
+   * resolves the body at all. */
+  const level_set_quality q = level_set_measure(*out, lo, hi, fmax(spacing, size / 128.0), 0.75 * spacing);
+  if (q.n == 0 || 2 * q.n_bad > q.n) {
+    (void)snprintf(text, sizeof text, "the distance sampled at %g m is not one near the surface (%lld of %lld samples have a gradient off by more than 1 %%): the grid is too coarse for this mesh", spacing, (long long)q.n_bad, (long long)q.n);
+    complain(p, "spacing", text);
+    level_set_destroy(out);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int depth, level_set **out);
+
+/* [n] children of a list; all or none. */
+static PetscErrorCode list_level_sets(const key_list *list, const place *p, const char *key, int depth, level_set **child, bool *is_complete)
+{
+  PetscErrorCode code = PETSC_SUCCESS;
+  PetscFunctionBegin;
+  *is_complete = true;
+  for (int i = 0; i < list->n && !code; ++i) {
+    const place c = place_child(p, key, i);
+    code          = node_level_set(list->item[i].value, &c, depth + 1, &child[i]);
+    *is_complete  = *is_complete && !code && child[i];
+  }
+  if (!*is_complete)
+    for (int i = 0; i < list->n; ++i) level_set_destroy(&child[i]);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode boolean_level_set(const shape_spec *s, int kind, const place *p, int depth, level_set **out)
+{
+  const key_list *list  = kind == KIND_UNION ? &s->unite : kind == KIND_INTERSECTION ? &s->intersect : &s->difference->minus;
+  level_set     **child = NULL, *all = NULL, *from = NULL;
+  bool            is_complete;
+  PetscFunctionBegin;
+  const place inner = kind == KIND_DIFFERENCE ? place_child(p, "difference", -1) : *p;
+  PetscCall(memory_alloc("shape parts", list->n, sizeof *child, &child));
+  PetscErrorCode code = list_level_sets(list, &inner, kind == KIND_DIFFERENCE ? "minus" : kind_names[kind], depth, child, &is_complete);
+  if (!code && is_complete) {
+    if (kind == KIND_INTERSECTION) code = level_set_intersection(list->n, child, &all);
+    else code = level_set_union(list->n, child, &all);
+  }
+  memory_free(&child);
+  PetscCall(code);
+  if (kind == KIND_DIFFERENCE) {
+    const place c = place_child(&inner, "from", -1);
+    PetscCall(node_level_set(s->difference->from, &c, depth + 1, &from));
+    if (all && from) PetscCall(level_set_difference(from, all, out));
+    else level_set_destroy(&all), level_set_destroy(&from);
+  } else *out = all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *out stays NULL after complaints. */
+static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int depth, level_set **out)
+{
+  triangle_mesh *m = NULL;
+  double         c[3], R[9];
+  PetscFunctionBegin;
+  const int kind = shape_kind(s, p);
+  if (kind < 0 || !check_kind(s, kind, p)) PetscFunctionReturn(PETSC_SUCCESS);
+  const place own = place_child(p, kind_names[kind], -1);
+  level_set  *l   = NULL;
+  switch (kind) {
+  case KIND_CONTAINER: complain(p, "container", "cannot be part of another shape: a container is several walls, not one solid"); break;
+  case KIND_MESH:
+    PetscCall(load_mesh(s->mesh, &own, &m));
+    if (m) PetscCall(mesh_level_set(s->mesh, m, &own, &l));
+    triangle_mesh_destroy(&m);
+    break;
+  case KIND_DIFFERENCE:
+  case KIND_UNION:
+  case KIND_INTERSECTION: PetscCall(boolean_level_set(s, kind, p, depth, &l)); break;
+  default: PetscCall(shape_primitive_level_set(s, &l)); break;
+  }
+  if (l && shape_pose(s, c, R)) PetscCall(level_set_transform(l, c, R, &l));
+  *out = l;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- surfaces ---- */
+
+/* An intersection of flat-sided things, with the spacing that a grid would have had. *out NULL: it is not one. */
+static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const shape *s, triangle_mesh **out)
+{
+  double size = 0.0;
+  PetscFunctionBegin;
+  PetscCall(shape_polyhedron(spec, s->min, s->max, out));
+  for (int k = 0; k < 3; ++k) size = fmax(size, s->max[k] - s->min[k]);
+  if (*out && (*out)->n_triangles > 0) PetscCall(triangle_mesh_refine(*out, isnan(spacing) ? size / 40.0 : spacing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finer grids until the surface is one: where parts nearly touch, a coarse one cannot tell them apart. */
+static PetscErrorCode boolean_surface(const shape *s, double spacing, const place *p, triangle_mesh **out)
+{
+  double size = 0.0;
+  char   text[512];
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; ++k) size = fmax(size, s->max[k] - s->min[k]);
+  double h = isnan(spacing) ? size / 40.0 : spacing;
+  for (int attempt = 0; attempt < 4; ++attempt, h *= 0.7) {
+    triangle_mesh_defects defects;
+    PetscCall(level_set_contour(s->piece[0], s->min, s->max, h, out));
+    PetscCall(triangle_mesh_check(*out, &defects));
+    if (triangle_mesh_is_sound(&defects)) PetscFunctionReturn(PETSC_SUCCESS);
+    triangle_mesh_defects_text(*out, &defects, sizeof text, text);
+    triangle_mesh_destroy(out);
+  }
+  complain(p, NULL, text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spacing, const place *p, shape *s)
+{
+  const place    own = place_child(p, kind_names[kind], -1);
+  double         c[3], R[9];
+  PetscErrorCode code;
+  PetscFunctionBegin;
+  const bool is_moved = shape_pose(spec, c, R);
+  if (kind == KIND_MESH) {
+    code = load_mesh(spec->mesh, &own, &s->surface);
+    if (!code && s->surface) s->mass = triangle_mesh_mass(s->surface);
+    if (!code && s->surface && !isnan(spacing)) code = triangle_mesh_refine(s->surface, spacing);
+  } else if (kind < KIND_MESH) {
+    code    = shape_primitive_surface(spec, spacing, &s->surface);
+    s->mass = shape_primitive_mass(spec);
+  } else {
+    if (kind == KIND_INTERSECTION) PetscCall(flat_surface(spec, spacing, s, &s->surface));
+    const bool is_flat = s->surface != NULL;
+    code               = is_flat ? PETSC_SUCCESS : boolean_surface(s, spacing, p, &s->surface);
+    s->mass            = is_flat ? triangle_mesh_mass(s->surface) : level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
+    if (!code && s->surface && !(s->mass.volume > 0.0)) complain(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
+  }
+  if (diagnostics_take(p->d, p->node, p->path, NULL, code)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(code);
+  if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_moved && kind <= KIND_MESH) { /* combinations were built where they end up */
+    triangle_mesh_transform(s->surface, c, R);
+    s->mass = mass_properties_transform(&s->mass, c, R);
+  }
+  PetscCall(triangle_mesh_sort(s->surface));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the unbounded ones ---- */
+
+static PetscErrorCode plane_outline(const shape_spec *spec, triangle_mesh **out)
+{
+  const int32_t tri[6] = {0, 1, 2, 0, 2, 3};
+  double        n[3], u[3], v[3], theta[3];
+  PetscFunctionBegin;
+  PetscCall(triangle_mesh_create(4, 2, out));
+  memcpy((*out)->tri, tri, sizeof tri);
+  v3_scale(n, 1.0 / v3_norm(spec->plane->normal), spec->plane->normal);
+  int k = 0;
+  for (int i = 1; i < 3; ++i)
+    if (fabs(n[i]) < fabs(n[k])) k = i;
+  for (int i = 0; i < 3; ++i) theta[i] = i == k;
+  v3_cross(u, theta, n);
+  v3_scale(u, 1.0 / v3_norm(u), u);
+  v3_cross(v, n, u);
+  for (int i = 0; i < 4; ++i)
+    for (int q = 0; q < 3; ++q) {
+      const double base = isnan(spec->plane->point[0]) ? shape_plane_offset(spec->plane) * n[q] : spec->plane->point[q];
+      (*out)->x[3 * i + q] = base + spec->plane->extent * ((i == 1 || i == 2 ? 1.0 : -1.0) * u[q] + (i >= 2 ? 1.0 : -1.0) * v[q]);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *const wall_names[6] = {"left", "right", "front", "back", "bottom", "top"};
+
+/* Which walls stand; false after a complaint. */
+static bool container_walls(const shape_container_spec *s, const place *p, bool *stands)
+{
+  for (int w = 0; w < 6; ++w) stands[w] = true;
+  for (int i = 0; i < s->open.n; ++i) {
+    const char *name = s->open.item[i].value;
+    int         w    = 0;
+    while (w < 6 && strcmp(name, wall_names[w]) != 0) ++w;
+    if (w == 6) {
+      const char *nearest = diagnostics_nearest(name, 6, wall_names);
+      char        text[160];
+      (void)snprintf(text, sizeof text, "\"%.40s\" is not a wall (left, right, front, back, bottom, top)%s%s%s", name,
+                     nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+      complain(p, "open", text);
+      return false;
+    }
+    stands[w] = false;
+  }
+  for (int w = 0; w < 6; ++w)
+    if (stands[w]) return true;
+  complain(p, "open", "leaves no wall at all");
+  return false;
+}
+
+static PetscErrorCode build_container(const shape_spec *spec, const place *p, shape *s)
+{
+  const shape_container_spec *b   = spec->container;
+  const place                 own = place_child(p, "container", -1);
+  bool                        stands[6];
+  double                      c[3], R[9];
+  PetscFunctionBegin;
+  if (!container_walls(b, &own, stands)) PetscFunctionReturn(PETSC_SUCCESS);
+  const bool is_moved = shape_pose(spec, c, R);
+  PetscCall(memory_alloc("shape pieces", 6, sizeof *s->piece, &s->piece));
+  PetscCall(memory_alloc("convex solids", 6, sizeof *s->solid, &s->solid));
+  int n_walls = 0;
+  for (int w = 0; w < 6; ++w) n_walls += stands[w];
+  PetscCall(triangle_mesh_create(8, 2 * n_walls, &s->outline));
+  for (int i = 0; i < 8; ++i)
+    for (int k = 0; k < 3; ++k) s->outline->x[3 * i + k] = (i >> k & 1) ? b->max[k] : b->min[k];
+  for (int w = 0; w < 6; ++w) {
+    if (!stands[w]) continue;
+    const int    axis = w / 2, is_upper = w % 2, u = 1 << (axis + 1) % 3, v = 1 << (axis + 2) % 3, base = is_upper << axis;
+    const double normal[3] = {axis == 0 ? 1.0 - 2.0 * is_upper : 0.0, axis == 1 ? 1.0 - 2.0 * is_upper : 0.0,
+                              axis == 2 ? 1.0 - 2.0 * is_upper : 0.0}; /* out of the wall, into the room */
+    int32_t     *t         = &s->outline->tri[6 * s->n_pieces];
+    const int    quad[4] = {base, is_upper ? base + v : base + u, base + u + v, is_upper ? base + u : base + v};
+    for (int q = 0; q < 3; ++q) t[q] = quad[q], t[3 + q] = quad[q == 0 ? 0 : q + 1];
+    PetscCall(level_set_plane(normal, is_upper ? -b->max[axis] : b->min[axis], &s->piece[s->n_pieces]));
+    if (is_moved) PetscCall(level_set_transform(s->piece[s->n_pieces], c, R, &s->piece[s->n_pieces]));
+    convex_solid *wall = &s->solid[s->n_solids++];
+    convex_solid_half_space(normal, is_upper ? -b->max[axis] : b->min[axis], wall);
+    if (is_moved) convex_solid_turn(wall, c, R);
+    ++s->n_pieces;
+  }
+  if (is_moved) triangle_mesh_transform(s->outline, c, R);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A mesh from a file, its level set left alone. */
+static PetscErrorCode build_mesh_surface(const shape_spec *spec, const place *p, double spacing, shape *s)
+{
+  PetscFunctionBegin;
+  if (!check_kind(spec, KIND_MESH, p)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(add_surface(spec, KIND_MESH, spacing, p, s));
+  if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
+  s->is_bounded = true;
+  triangle_mesh_bounds(s->surface, s->min, s->max);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n_pieces stays 0, or surface NULL, after complaints. */
+static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double spacing, bool is_surface_only, shape *s)
+{
+  double c[3], R[9];
+  PetscFunctionBegin;
+  const int kind = shape_kind(spec, p);
+  if (kind < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kind == KIND_MESH && is_surface_only) {
+    PetscCall(build_mesh_surface(spec, p, spacing, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (kind == KIND_CONTAINER) {
+    if (check_kind(spec, kind, p)) PetscCall(build_container(spec, p, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(memory_alloc("shape pieces", 1, sizeof *s->piece, &s->piece));
+  PetscCall(node_level_set(spec, p, 0, &s->piece[0]));
+  if (!s->piece[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  s->n_pieces = 1;
+  if (kind == KIND_PLANE) {
+    PetscCall(plane_outline(spec, &s->outline));
+    if (shape_pose(spec, c, R)) triangle_mesh_transform(s->outline, c, R);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  level_set_bounds(s->piece[0], s->min, s->max);
+  s->is_bounded = true;
+  for (int k = 0; k < 3; ++k) s->is_bounded = s->is_bounded && isfinite(s->min[k]) && isfinite(s->max[k]);
+  if (!s->is_bounded) PetscFunctionReturn(PETSC_SUCCESS); /* e.g. a half-space with a hole: fine for obstacles */
+  for (int k = 0; k < 3; ++k)
+    if (!(s->min[k] < s->max[k])) {
+      complain(p, kind_names[kind], "is empty: its parts have nothing in common");
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  PetscCall(add_surface(spec, kind, spacing, p, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
+                             bool is_surface_only, shape **out)
+{
+  shape *s = NULL;
+  place  p = {.node = node, .d = d};
+  PetscFunctionBegin;
+  *out = NULL;
+  if (!spec) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
+  (void)snprintf(p.path, sizeof p.path, "%.200s", path ? path : "shape");
+  const int before = diagnostics_count(d);
+  PetscCall(memory_alloc("shape", 1, sizeof *s, &s));
+  PetscErrorCode code = shape_build(spec, &p, surface_spacing, is_surface_only, s);
+  const bool     is_whole = diagnostics_count(d) == before && !is_surface_only && !spec->container && (s->surface || s->outline);
+  if (!code && is_whole) code = shape_convex_solids(spec, s);
+  if (code || diagnostics_count(d) > before) shape_destroy(&s);
+  PetscCall(code);
+  *out = s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                            double surface_spacing, shape **out)
+{
+  return create(spec, node, path, d, surface_spacing, false, out);
+}
+
+PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                    double surface_spacing, shape **out)
+{
+  return create(spec, node, path, d, surface_spacing, true, out);
+}

@@ -1,0 +1,125 @@
+/* Active sets: what lies on a bound and is pressed against it is held, the rest is solved for by conjugate gradients to a tenth of
+ * the residual, what has left the box is cut at its bounds, and again. Against the primal-dual sets of [HintermuellerEtAl2002],
+ * which go by x - D^-1 g of the step before the cut, sets are chosen after it: a third of the outer steps on pressures from zero
+ * (balls of liquid: 9 instead of 31), and x is feasible all the time. Nothing makes it converge for every A; where the residual is
+ * what it was ten steps ago or more, mprgp goes on from the best point found. */
+#include "core/memory.h"
+#include "optim/bounds/bounds_cg.h"
+#include <string.h>
+
+enum { PATIENCE = 10, ITERATIONS = 5000 };
+static const double INNER = 0.1, MARGIN = 0.5; /* what conjugate gradients leave, of the residual, and of the target at the end */
+
+typedef struct {
+  const box_qp *q;
+  int64_t       n, n_chunks;
+  double       *x, *g, *best;
+  uint8_t      *is_free;
+  box_part     *part;
+  box_face     *face;
+  box_cg_space  space;
+} active_set;
+
+static void active_set_free(active_set *a)
+{
+  memory_free(&a->g), memory_free(&a->best), memory_free(&a->is_free), memory_free(&a->part);
+  box_face_destroy(&a->face);
+  box_cg_space_destroy(&a->space);
+}
+
+static PetscErrorCode active_set_create(active_set *a, const box_options *o)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("gradient of active sets", a->n, sizeof *a->g, &a->g));
+  PetscCall(memory_alloc("best point of active sets", a->n, sizeof *a->best, &a->best));
+  PetscCall(memory_alloc("free set", a->n, 1, &a->is_free));
+  PetscCall(memory_alloc("partial sums of active sets", a->n_chunks, sizeof *a->part, &a->part));
+  PetscCall(box_face_create(a->q, o->preconditioner, &a->face));
+  PetscCall(box_cg_space_create(a->n, &a->space));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets at a feasible x with its gradient: bound is what lies on a bound and is pressed against it by more than could matter. From a
+ * start on bounds where the right-hand side is nought or rounding over most of the cells, as in the inside of a liquid, the free
+ * set would otherwise grow by a layer of cells a step. Returns |nu|_D. */
+static double choose_sets(active_set *a, double target)
+{
+  const double  slight = 1e-6 * target * target / (double)a->n;
+  const int64_t n = a->n;
+  const double *restrict lo = a->q->lo, *restrict hi = a->q->hi, *restrict d = a->q->diagonal, *restrict g = a->g,
+                         *restrict x = a->x;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    double sum = 0.0;
+    for (int64_t i = first; i < last; ++i) {
+      const double force = g[i] * fabs(g[i]) / d[i];
+      const bool   at_lo = lo && x[i] <= lo[i], at_hi = hi && x[i] >= hi[i],
+                 is_held = (at_lo && (at_hi || force > slight)) || (at_hi && force < -slight);
+      a->is_free[i] = !is_held;
+      if (!is_held) sum += g[i] * g[i] / d[i];
+    }
+    a->part[c][0] = sum;
+  }
+  return sqrt(box_add(a->part, a->n_chunks, 0));
+}
+
+/* Back into the box; true if anything was outside. */
+static bool clip(active_set *a)
+{
+  const int64_t n = a->n;
+  const double *restrict lo = a->q->lo, *restrict hi = a->q->hi;
+  double *restrict x = a->x;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    double moved = 0.0;
+    for (int64_t i = first; i < last; ++i) {
+      const double to = box_clip(x[i], lo ? lo[i] : -INFINITY, hi ? hi[i] : INFINITY);
+      moved += to != x[i];
+      x[i] = to;
+    }
+    a->part[c][0] = moved;
+  }
+  return box_add(a->part, a->n_chunks, 0) > 0.0;
+}
+
+/* True: done, or at its limit; false: mprgp must go on. */
+static bool iterate(active_set *a, const box_options *o, box_result *r)
+{
+  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
+  double        best = INFINITY, last[PATIENCE]; /* the first, of a start on bounds, says little */
+  int64_t       n_steps = 0;
+  box_gradient(a->q, a->x, a->g, r);
+  for (;;) {
+    const double residual = choose_sets(a, r->target);
+    if (!isfinite(residual)) break;
+    if (residual < best) {
+      best = residual;
+      memcpy(a->best, a->x, (size_t)a->n * sizeof *a->x);
+    }
+    if (residual <= r->target || r->iterations >= max) break;
+    if (n_steps > PATIENCE && residual >= last[n_steps % PATIENCE]) break;
+    last[n_steps++ % PATIENCE] = residual;
+    ++r->outer;
+    box_face_update(a->face, a->is_free);
+    const box_cg_verdict v = box_cg(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations,
+                                    a->x, a->g, &a->space, r);
+    if (clip(a)) box_gradient(a->q, a->x, a->g, r);
+    if (v == BOX_CG_NOT_FINITE || v == BOX_CG_NO_CURVATURE) break;
+  }
+  memcpy(a->x, a->best, (size_t)a->n * sizeof *a->x);
+  if (best > r->target && r->iterations >= max) r->verdict = BOX_ITERATIONS;
+  return best <= r->target || r->iterations >= max;
+}
+
+PetscErrorCode box_solve_active_set(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  active_set a       = {.q = q, .n = q->n, .n_chunks = box_chunks(q->n), .x = x};
+  bool       is_done = false;
+  PetscFunctionBegin;
+  PetscErrorCode code = active_set_create(&a, o);
+  if (!code) is_done = iterate(&a, o, r);
+  active_set_free(&a);
+  if (!code && !is_done) code = box_solve_mprgp(q, o, x, r);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

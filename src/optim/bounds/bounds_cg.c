@@ -1,0 +1,111 @@
+#include "optim/bounds/bounds_cg.h"
+#include "core/memory.h"
+#include <string.h>
+
+PetscErrorCode box_cg_space_create(int64_t n, box_cg_space *out)
+{
+  double **const vectors[] = {&out->p, &out->Ap, &out->z, &out->phi};
+  PetscFunctionBegin;
+  *out = (box_cg_space){.n = n, .n_chunks = box_chunks(n)};
+  PetscErrorCode code = memory_alloc("partial sums of conjugate gradients", out->n_chunks, sizeof *out->part, &out->part);
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors && !code; ++k)
+    code = memory_alloc("vector of conjugate gradients", n, sizeof(double), vectors[k]);
+  if (code) box_cg_space_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void box_cg_space_destroy(box_cg_space *s)
+{
+  memory_free(&s->p), memory_free(&s->Ap), memory_free(&s->z), memory_free(&s->phi), memory_free(&s->part);
+}
+
+void box_gradient(const box_qp *q, const double *restrict x, double *restrict g, box_result *r)
+{
+  const int64_t n          = q->n;
+  const double *restrict b = q->b;
+  q->apply(q->context, x, g);
+  ++r->products;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    for (int64_t i = first; i < last; ++i) g[i] -= b[i];
+  }
+}
+
+/* phi = g on the free set; its norm. */
+static double free_gradient(const box_qp *q, const uint8_t *restrict is_free, const double *restrict g, box_cg_space *s)
+{
+  const int64_t n          = s->n;
+  const double *restrict d = q->diagonal;
+  double *restrict phi     = s->phi;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    double sum = 0.0;
+    #pragma omp simd reduction(+ : sum)
+    for (int64_t i = first; i < last; ++i) {
+      phi[i] = is_free[i] ? g[i] : 0.0;
+      sum += phi[i] * phi[i] / d[i];
+    }
+    s->part[c][0] = sum;
+  }
+  return sqrt(box_add(s->part, s->n_chunks, 0));
+}
+
+/* u . w and p . Ap */
+static void dots(box_cg_space *s, const double *restrict u, const double *restrict w, double *uw, double *pAp)
+{
+  const int64_t n = s->n;
+  const double *restrict p = s->p, *restrict Ap = s->Ap;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    double a = 0.0, b = 0.0;
+    #pragma omp simd reduction(+ : a, b)
+    for (int64_t i = first; i < last; ++i) a += u[i] * w[i], b += p[i] * Ap[i];
+    s->part[c][0] = a, s->part[c][1] = b;
+  }
+  *uw  = box_add(s->part, s->n_chunks, 0);
+  *pAp = box_add(s->part, s->n_chunks, 1);
+}
+
+static void follow(box_cg_space *s, double step, double *restrict x, double *restrict g)
+{
+  const int64_t n = s->n;
+  const double *restrict p = s->p, *restrict Ap = s->Ap;
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    for (int64_t i = first; i < last; ++i) {
+      x[i] -= step * p[i];
+      g[i] -= step * Ap[i];
+    }
+  }
+}
+
+box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g,
+                      box_cg_space *s, box_result *r)
+{
+  const int64_t n = s->n;
+  for (int64_t k = 0;; ++k) {
+    const double norm = free_gradient(q, is_free, g, s);
+    if (!isfinite(norm)) return BOX_CG_NOT_FINITE;
+    if (norm <= target) return BOX_CG_OK;
+    if (k >= max) return BOX_CG_ITERATIONS;
+    double zAp, pg, pAp;
+    box_face_apply(face, s->phi, s->z);
+    if (k == 0) memcpy(s->p, s->z, (size_t)n * sizeof *s->p);
+    else {
+      dots(s, s->z, s->Ap, &zAp, &pAp);
+      const double beta = zAp / pAp;
+      double *restrict p = s->p;
+      const double *restrict z = s->z;
+      BOX_CHUNKS(n) {
+        BOX_RANGE(n);
+        for (int64_t i = first; i < last; ++i) p[i] = z[i] - beta * p[i];
+      }
+    }
+    q->apply(q->context, s->p, s->Ap);
+    ++r->products, ++r->iterations;
+    dots(s, s->p, s->phi, &pg, &pAp);
+    if (!(pAp > 0.0)) return isfinite(pAp) ? BOX_CG_NO_CURVATURE : BOX_CG_NOT_FINITE;
+    follow(s, pg / pAp, x, g);
+  }
+}

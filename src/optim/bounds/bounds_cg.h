@@ -1,0 +1,22 @@
+/* Preconditioned conjugate gradients on the free unknowns of a quadratic program: what methods with an outer loop have inside. */
+#ifndef SS_OPTIM_BOUNDS_BOUNDS_CG_H
+#define SS_OPTIM_BOUNDS_BOUNDS_CG_H
+#include "optim/bounds/bounds_face.h"
+#include "optim/bounds/bounds_vector.h"
+
+typedef struct {
+  int64_t   n, n_chunks;
+  double   *p, *Ap, *z, *phi; /* [n] */
+  box_part *part;
+} box_cg_space;
+PetscErrorCode box_cg_space_create(int64_t n, box_cg_space *out);
+void           box_cg_space_destroy(box_cg_space *s);
+
+/* Lower x and g = A x - b along the free unknowns until |g_F|_D <= target; the others stay where they are. `face` must know the
+ * free set. Counts iterations and products in r. At most max iterations. */
+typedef enum { BOX_CG_OK, BOX_CG_ITERATIONS, BOX_CG_NO_CURVATURE, BOX_CG_NOT_FINITE } box_cg_verdict;
+box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g, box_cg_space *s,
+                      box_result *r);
+/* g = A x - b. */
+void box_gradient(const box_qp *q, const double *restrict x, double *restrict g, box_result *r);
+#endif

@@ -1,0 +1,351 @@
+/* Any of PETSc's solvers with bounds as a method: `tao` (mprgp, activeset, bnls, bntr, gpcg, blmvm, bqpip, ...) and `snesvi`
+ * (vinewtonrsls, vinewtonssls), with all of their options under the prefix. They get A as compressed rows where its part on the
+ * grid is all of it or it is small, else as a shell, which some of them cannot cut submatrices from. They stop by our measure:
+ * |nu|_D. */
+#include "core/memory.h"
+#include "optim/bounds/bounds_cg.h"
+#include "optim/bounds/bounds_tao.h"
+#include <petscsnes.h>
+
+enum { DENSE = 500, ITERATIONS = 5000 };
+
+typedef struct {
+  const box_qp      *q;
+  const box_options *o;
+  box_result        *r;
+  double            *work;
+  Mat                shell, A;     /* the operator; the same as rows, or NULL */
+  Vec                x, g, lo, hi;
+} petsc_qp;
+
+static PetscErrorCode mult_shell(Mat M, Vec x, Vec y)
+{
+  petsc_qp     *s;
+  const double *a;
+  double       *b;
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(M, &s));
+  PetscCall(VecGetArrayRead(x, &a));
+  PetscCall(VecGetArray(y, &b));
+  s->q->apply(s->q->context, a, b);
+  ++s->r->products;
+  PetscCall(VecRestoreArray(y, &b));
+  PetscCall(VecRestoreArrayRead(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode diagonal_shell(Mat M, Vec d)
+{
+  petsc_qp *s;
+  double   *a;
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(M, &s));
+  PetscCall(VecGetArray(d, &a));
+  for (int64_t i = 0; i < s->q->n; ++i) a[i] = s->q->diagonal[i];
+  PetscCall(VecRestoreArray(d, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is the grid's part all of A? One product each with something rough tells. */
+static PetscErrorCode is_grid_all(const box_qp *q, bool *is)
+{
+  double *x = NULL, *y = NULL, *z = NULL, apart = 0.0, size = 0.0;
+  PetscFunctionBegin;
+  *is = false;
+  if (!q->grid || q->grid->n != q->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code = memory_alloc("probe", q->n, sizeof *x, &x);
+  if (!code) code = memory_alloc("probe", q->n, sizeof *y, &y);
+  if (!code) code = memory_alloc("probe", q->n, sizeof *z, &z);
+  if (!code) {
+    for (int64_t i = 0; i < q->n; ++i) x[i] = sin(1.0 + 1.7 * (double)i);
+    q->apply(q->context, x, y);
+    grid_matrix_apply(q->grid, x, z);
+    for (int64_t i = 0; i < q->n; ++i)
+      apart = fmax(apart, fabs(y[i] - z[i]) / q->diagonal[i]), size = fmax(size, fabs(y[i]) / q->diagonal[i]);
+    *is = apart <= 1e-10 * size;
+  }
+  memory_free(&x), memory_free(&y), memory_free(&z);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode rows_of_grid(const grid_matrix *a, Mat *out)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, (PetscInt)a->n, (PetscInt)a->n, 7, NULL, out));
+  for (PetscInt i = 0; i < a->n; ++i) {
+    PetscCall(MatSetValue(*out, i, i, a->diagonal[i], ADD_VALUES));
+    for (int k = 0; k < 6; ++k)
+      if (a->neighbor[i][k] >= 0) PetscCall(MatSetValue(*out, i, a->neighbor[i][k], a->off[i][k], ADD_VALUES));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode rows_of_products(petsc_qp *s, Mat *out)
+{
+  const int64_t n = s->q->n;
+  double       *x = NULL, *y = s->work;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("unit vector", n, sizeof *x, &x));
+  PetscErrorCode code = MatCreateSeqAIJ(PETSC_COMM_SELF, (PetscInt)n, (PetscInt)n, (PetscInt)n, NULL, out);
+  for (int64_t j = 0; j < n && !code; ++j) {
+    x[j] = 1.0;
+    s->q->apply(s->q->context, x, y);
+    ++s->r->products;
+    x[j] = 0.0;
+    for (int64_t i = 0; i < n && !code; ++i)
+      if (y[i] != 0.0 || i == j) code = MatSetValue(*out, (PetscInt)i, (PetscInt)j, y[i], INSERT_VALUES);
+  }
+  memory_free(&x);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode open_qp(petsc_qp *s, double *x, bool wants_rows)
+{
+  const box_qp *q = s->q;
+  bool          is_all;
+  double       *lo, *hi;
+  PetscInt      n;
+  PetscFunctionBegin;
+  PetscCall(PetscIntCast(q->n, &n));
+  PetscCall(memory_alloc("gradient", q->n, sizeof *s->work, &s->work));
+  PetscCall(MatCreateShell(PETSC_COMM_SELF, n, n, n, n, s, &s->shell));
+  PetscCall(MatShellSetOperation(s->shell, MATOP_MULT, (void (*)(void))mult_shell));
+  PetscCall(MatShellSetOperation(s->shell, MATOP_MULT_TRANSPOSE, (void (*)(void))mult_shell));
+  PetscCall(MatShellSetOperation(s->shell, MATOP_GET_DIAGONAL, (void (*)(void))diagonal_shell));
+  if (q->grid) PetscCall(box_tao_set_grid(s->shell, q->grid));
+  if (wants_rows) {
+    PetscCall(is_grid_all(q, &is_all));
+    if (is_all) PetscCall(rows_of_grid(q->grid, &s->A));
+    else if (q->n <= DENSE) PetscCall(rows_of_products(s, &s->A));
+    if (s->A) PetscCall(MatAssemblyBegin(s->A, MAT_FINAL_ASSEMBLY));
+    if (s->A) PetscCall(MatAssemblyEnd(s->A, MAT_FINAL_ASSEMBLY));
+    if (s->A) PetscCall(MatSetOption(s->A, MAT_SPD, PETSC_TRUE));
+  }
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, x, &s->x));
+  PetscCall(VecDuplicate(s->x, &s->g));
+  PetscCall(VecDuplicate(s->x, &s->lo));
+  PetscCall(VecDuplicate(s->x, &s->hi));
+  PetscCall(VecGetArray(s->lo, &lo));
+  PetscCall(VecGetArray(s->hi, &hi));
+  for (int64_t i = 0; i < q->n; ++i) {
+    lo[i] = q->lo && isfinite(q->lo[i]) ? q->lo[i] : PETSC_NINFINITY;
+    hi[i] = q->hi && isfinite(q->hi[i]) ? q->hi[i] : PETSC_INFINITY;
+  }
+  PetscCall(VecRestoreArray(s->lo, &lo));
+  PetscCall(VecRestoreArray(s->hi, &hi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode close_qp(petsc_qp *s, double *x)
+{
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < s->q->n; ++i)
+    x[i] = box_clip(x[i], s->q->lo ? s->q->lo[i] : -INFINITY, s->q->hi ? s->q->hi[i] : INFINITY);
+  memory_free(&s->work);
+  PetscCall(MatDestroy(&s->shell));
+  PetscCall(MatDestroy(&s->A));
+  PetscCall(VecDestroy(&s->x));
+  PetscCall(VecDestroy(&s->g));
+  PetscCall(VecDestroy(&s->lo));
+  PetscCall(VecDestroy(&s->hi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* g = A x - b into Vecs; f may be NULL. */
+static PetscErrorCode gradient(petsc_qp *s, Vec x, Vec g, double *f)
+{
+  const double *a;
+  double       *to;
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &a));
+  PetscCall(VecGetArray(g, &to));
+  box_gradient(s->q, a, to, s->r);
+  if (f) *f = 0.5 * (team_dot(s->q->n, a, to) - team_dot(s->q->n, a, s->q->b));
+  PetscCall(VecRestoreArray(g, &to));
+  PetscCall(VecRestoreArrayRead(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* |nu|_D of x with the gradient g. */
+static PetscErrorCode residual(const petsc_qp *s, Vec x, Vec g, double *out)
+{
+  const box_qp *q = s->q;
+  const double *a, *b;
+  double        sum = 0.0;
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &a));
+  PetscCall(VecGetArrayRead(g, &b));
+  for (int64_t i = 0; i < q->n; ++i) {
+    const bool   at_lo = q->lo && a[i] <= q->lo[i], at_hi = q->hi && a[i] >= q->hi[i];
+    const double nu = at_lo && at_hi ? 0.0 : at_lo ? fmin(b[i], 0.0) : at_hi ? fmax(b[i], 0.0) : b[i];
+    sum += nu * nu / q->diagonal[i];
+  }
+  PetscCall(VecRestoreArrayRead(g, &b));
+  PetscCall(VecRestoreArrayRead(x, &a));
+  *out = sqrt(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode tao_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context)
+{
+  (void)tao;
+  return gradient(context, x, g, f);
+}
+
+static PetscErrorCode tao_hessian(Tao tao, Vec x, Mat H, Mat P, void *context)
+{
+  (void)tao, (void)x, (void)H, (void)P, (void)context;
+  return PETSC_SUCCESS;
+}
+
+/* The gradient at hand may be one that its method has projected already, to the same norm. */
+static PetscErrorCode tao_converged(Tao tao, void *context)
+{
+  petsc_qp *s = context;
+  Vec       x, g;
+  double    norm;
+  PetscInt  iterations, max;
+  PetscFunctionBegin;
+  PetscCall(TaoGetSolution(tao, &x));
+  PetscCall(TaoGetGradient(tao, &g, NULL, NULL));
+  PetscCall(residual(s, x, g ? g : s->g, &norm));
+  PetscCall(TaoGetIterationNumber(tao, &iterations));
+  PetscCall(TaoGetMaximumIterations(tao, &max));
+  TaoConvergedReason reason = TAO_CONTINUE_ITERATING;
+  if (PetscIsInfOrNanReal(norm)) reason = TAO_DIVERGED_NAN;
+  else if (norm <= s->r->target) reason = TAO_CONVERGED_USER;
+  else if (iterations >= max) reason = TAO_DIVERGED_MAXITS;
+  PetscCall(TaoSetConvergedReason(tao, reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_tao(petsc_qp *s, Tao tao)
+{
+  TaoConvergedReason reason;
+  PetscBool          is_ours = PETSC_FALSE;
+  PetscInt           outer, inner;
+  const PetscInt     max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
+  PetscFunctionBegin;
+  PetscCall(TaoSetOptionsPrefix(tao, s->o->prefix));
+  PetscCall(TaoSetType(tao, TAOBNLS));
+  PetscCall(TaoSetTolerances(tao, s->r->target, 0.0, 0.0));
+  PetscCall(TaoSetMaximumIterations(tao, max));
+  PetscCall(TaoSetMaximumFunctionEvaluations(tao, 4 * max));
+  PetscCall(TaoSetSolution(tao, s->x));
+  PetscCall(TaoSetVariableBounds(tao, s->lo, s->hi));
+  PetscCall(TaoSetObjectiveAndGradient(tao, NULL, tao_gradient, s));
+  PetscCall(TaoSetFromOptions(tao));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)tao, &is_ours, TAOMPRGP, TAOMPRGPORIGINAL, TAOACTIVESET, ""));
+  const Mat H = is_ours || !s->A ? s->shell : s->A;
+  PetscCall(TaoSetHessian(tao, H, H, tao_hessian, s));
+  if (!is_ours) PetscCall(TaoSetConvergenceTest(tao, tao_converged, s));
+  PetscCall(TaoSolve(tao));
+  PetscCall(TaoGetConvergedReason(tao, &reason));
+  PetscCall(TaoGetIterationNumber(tao, &outer));
+  PetscCall(TaoGetLinearSolveIterations(tao, &inner));
+  if (is_ours) {
+    const double target = s->r->target;
+    PetscCall(box_tao_result(tao, s->r));
+    s->r->target = target;
+  } else s->r->iterations = inner > 0 ? inner : outer, s->r->outer = outer;
+  if (reason == TAO_DIVERGED_NAN) s->r->verdict = BOX_NOT_FINITE;
+  else if (reason == TAO_DIVERGED_MAXITS || reason == TAO_DIVERGED_MAXFCN) s->r->verdict = BOX_ITERATIONS;
+  else if (reason < 0) s->r->verdict = BOX_STALLED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode box_solve_tao(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  petsc_qp s   = {.q = q, .o = o, .r = r};
+  Tao      tao = NULL;
+  PetscFunctionBegin;
+  PetscCall(box_tao_register());
+  PetscErrorCode code = open_qp(&s, x, true);
+  if (!code) code = TaoCreate(PETSC_COMM_SELF, &tao);
+  if (!code) code = run_tao(&s, tao);
+  PetscCall(TaoDestroy(&tao));
+  PetscCall(close_qp(&s, x));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode snes_function(SNES snes, Vec x, Vec g, void *context)
+{
+  (void)snes;
+  return gradient(context, x, g, NULL);
+}
+
+static PetscErrorCode snes_jacobian(SNES snes, Vec x, Mat J, Mat P, void *context)
+{
+  (void)snes, (void)x, (void)J, (void)P, (void)context;
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode snes_converged(SNES snes, PetscInt iteration, PetscReal xnorm, PetscReal snorm, PetscReal fnorm,
+                                     SNESConvergedReason *reason, void *context)
+{
+  petsc_qp *s = context;
+  Vec       x, g;
+  double    norm;
+  (void)iteration, (void)xnorm, (void)snorm, (void)fnorm;
+  PetscFunctionBegin;
+  PetscCall(SNESGetSolution(snes, &x));
+  PetscCall(SNESGetFunction(snes, &g, NULL, NULL));
+  PetscCall(residual(s, x, g, &norm));
+  *reason = PetscIsInfOrNanReal(norm) ? SNES_DIVERGED_FNORM_NAN
+            : norm <= s->r->target    ? SNES_CONVERGED_FNORM_ABS
+                                      : SNES_CONVERGED_ITERATING;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
+{
+  SNESConvergedReason reason;
+  PetscInt            outer, inner;
+  KSP                 ksp;
+  PC                  pc;
+  const PetscInt      max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
+  PetscFunctionBegin;
+  PetscCheck(s->A, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "method snesvi wants the matrix itself, which is there up to %d unknowns and where its part on the grid is all of it "
+             "(no bodies afloat); take tao, mprgp or active_set",
+             DENSE);
+  PetscCall(SNESSetOptionsPrefix(snes, s->o->prefix));
+  PetscCall(SNESSetType(snes, SNESVINEWTONRSLS));
+  PetscCall(SNESSetFunction(snes, s->g, snes_function, s));
+  PetscCall(SNESSetJacobian(snes, s->A, s->A, snes_jacobian, s));
+  PetscCall(SNESVISetVariableBounds(snes, s->lo, s->hi));
+  PetscCall(SNESSetTolerances(snes, 0.0, 0.0, 0.0, max, 4 * max));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 0.1, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCICC));
+  PetscCall(SNESSetConvergenceTest(snes, snes_converged, s, NULL));
+  PetscCall(SNESSetFromOptions(snes));
+  PetscCall(SNESSolve(snes, NULL, s->x));
+  PetscCall(SNESGetConvergedReason(snes, &reason));
+  PetscCall(SNESGetIterationNumber(snes, &outer));
+  PetscCall(SNESGetLinearSolveIterations(snes, &inner));
+  s->r->iterations = inner, s->r->outer = outer;
+  if (reason == SNES_DIVERGED_MAX_IT || reason == SNES_DIVERGED_FUNCTION_COUNT) s->r->verdict = BOX_ITERATIONS;
+  else if (reason == SNES_DIVERGED_FNORM_NAN) s->r->verdict = BOX_NOT_FINITE;
+  else if (reason < 0) s->r->verdict = BOX_STALLED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode box_solve_snesvi(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  petsc_qp s    = {.q = q, .o = o, .r = r};
+  SNES     snes = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = open_qp(&s, x, true);
+  if (!code) code = SNESCreate(PETSC_COMM_SELF, &snes);
+  if (!code) code = run_snes(&s, snes);
+  PetscCall(SNESDestroy(&snes));
+  PetscCall(close_qp(&s, x));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,230 @@
+#include "optim/bounds/bounds_tao.h"
+#include "core/memory.h"
+#include "optim/linear/petsc_private.h"
+
+#define GRID "SSGridMatrix"
+
+typedef struct {
+  box_options o;
+  box_result  result;
+  double     *b, *diagonal, *lo, *hi; /* [n] of a solve */
+  Mat         H;                      /* of the solve that goes on */
+  Vec         in, out;
+  PetscErrorCode failed;              /* the first product that did */
+} tao_box;
+
+PetscErrorCode box_tao_set_grid(Mat hessian, grid_matrix *grid)
+{
+  PetscContainer c;
+  PetscFunctionBegin;
+  PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)hessian), &c));
+  PetscCall(PetscContainerSetPointer(c, grid));
+  PetscCall(PetscObjectCompose((PetscObject)hessian, GRID, (PetscObject)c));
+  PetscCall(PetscContainerDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode multiply(tao_box *t, const double *x, double *y)
+{
+  PetscFunctionBegin;
+  PetscCall(VecPlaceArray(t->in, x));
+  PetscCall(VecPlaceArray(t->out, y));
+  PetscCall(MatMult(t->H, t->in, t->out));
+  PetscCall(VecResetArray(t->in));
+  PetscCall(VecResetArray(t->out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void apply(void *context, const double *restrict x, double *restrict y)
+{
+  tao_box *t = context;
+  if (!t->failed) t->failed = multiply(t, x, y);
+}
+
+static void forget(tao_box *t) { memory_free(&t->b), memory_free(&t->diagonal), memory_free(&t->lo), memory_free(&t->hi); }
+
+/* b = -g(0), to the last bit (the objective is quadratic, so what bounds say of 0 does not matter), the diagonal, and bounds as
+ * IEEE has them. */
+static PetscErrorCode take_problem(Tao tao, tao_box *t, int64_t n)
+{
+  const double  *g, *lo = NULL, *hi = NULL;
+  double        *diagonal;
+  PetscBool      has;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("right-hand side of a Tao", n, sizeof *t->b, &t->b));
+  PetscCall(memory_alloc("diagonal of a Tao", n, sizeof *t->diagonal, &t->diagonal));
+  PetscCall(memory_alloc("bounds of a Tao", n, sizeof *t->lo, &t->lo));
+  PetscCall(memory_alloc("bounds of a Tao", n, sizeof *t->hi, &t->hi));
+  PetscCall(VecSet(tao->stepdirection, 0.0));
+  PetscCall(TaoComputeGradient(tao, tao->stepdirection, tao->gradient));
+  PetscCall(TaoComputeHessian(tao, tao->solution, tao->hessian, tao->hessian_pre));
+  PetscCall(VecGetArrayRead(tao->gradient, &g));
+  for (int64_t i = 0; i < n; ++i) t->b[i] = -g[i];
+  PetscCall(VecRestoreArrayRead(tao->gradient, &g));
+  PetscCall(MatHasOperation(tao->hessian, MATOP_GET_DIAGONAL, &has));
+  if (has) PetscCall(MatGetDiagonal(tao->hessian, tao->stepdirection));
+  else PetscCall(VecSet(tao->stepdirection, 1.0));
+  PetscCall(VecGetArray(tao->stepdirection, &diagonal));
+  for (int64_t i = 0; i < n; ++i) t->diagonal[i] = diagonal[i];
+  PetscCall(VecRestoreArray(tao->stepdirection, &diagonal));
+  if (tao->XL) PetscCall(VecGetArrayRead(tao->XL, &lo));
+  if (tao->XU) PetscCall(VecGetArrayRead(tao->XU, &hi));
+  for (int64_t i = 0; i < n; ++i) {
+    t->lo[i] = lo && lo[i] > PETSC_NINFINITY ? lo[i] : -INFINITY;
+    t->hi[i] = hi && hi[i] < PETSC_INFINITY ? hi[i] : INFINITY;
+  }
+  if (tao->XL) PetscCall(VecRestoreArrayRead(tao->XL, &lo));
+  if (tao->XU) PetscCall(VecRestoreArrayRead(tao->XU, &hi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static TaoConvergedReason reason_of(const box_result *r, double absolute)
+{
+  switch (r->verdict) {
+  case BOX_OK: return r->target > absolute ? TAO_CONVERGED_GRTOL : TAO_CONVERGED_GATOL;
+  case BOX_ITERATIONS: return TAO_DIVERGED_MAXITS;
+  case BOX_STALLED: return TAO_DIVERGED_LS_FAILURE;
+  case BOX_UNBOUNDED: return TAO_DIVERGED_USER;
+  case BOX_NOT_FINITE: return TAO_DIVERGED_NAN;
+  }
+  return TAO_DIVERGED_USER;
+}
+
+static PetscErrorCode solve(Tao tao, tao_box *t, int64_t n)
+{
+  PetscContainer c = NULL;
+  double        *x, f, alpha_bar = t->result.alpha_bar;
+  void          *grid = NULL;
+  PetscFunctionBegin;
+  PetscCall(take_problem(tao, t, n));
+  PetscCall(PetscObjectQuery((PetscObject)tao->hessian, GRID, (PetscObject *)&c));
+  if (c) PetscCall(PetscContainerGetPointer(c, &grid));
+  t->o.tolerance      = tao->grtol;
+  t->o.absolute       = tao->gatol;
+  t->o.max_iterations = tao->max_it == 10000 ? 0 : tao->max_it; /* Tao's own default says nothing */
+  t->result           = (box_result){.alpha_bar = alpha_bar};
+  const box_qp q      = {
+           .n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
+  PetscCall(VecGetArray(tao->solution, &x));
+  PetscErrorCode code = box_solve(&q, &t->o, x, &t->result);
+  PetscCall(VecRestoreArray(tao->solution, &x));
+  PetscCall(code);
+  PetscCall(t->failed);
+  PetscCall(TaoComputeObjectiveAndGradient(tao, tao->solution, &f, tao->gradient));
+  tao->niter     = (PetscInt)t->result.iterations;
+  tao->ksp_tot_its = (PetscInt)t->result.iterations;
+  tao->reason    = reason_of(&t->result, tao->gatol);
+  PetscCall(TaoLogConvergenceHistory(tao, f, t->result.residual, 0.0, tao->ksp_tot_its));
+  PetscCall(TaoMonitor(tao, tao->niter, f, t->result.residual, 0.0, 1.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoSolve_Box(Tao tao)
+{
+  tao_box *t = tao->data;
+  PetscInt n;
+  PetscMPIInt size;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)tao), &size));
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)tao), PETSC_ERR_SUP, "Tao type %s runs in one process, on its threads",
+             ((PetscObject)tao)->type_name);
+  PetscCheck(tao->hessian, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Tao type %s wants a Hessian: call TaoSetHessian",
+             ((PetscObject)tao)->type_name);
+  PetscCall(TaoComputeVariableBounds(tao));
+  PetscCall(VecGetLocalSize(tao->solution, &n));
+  t->H = tao->hessian, t->failed = 0;
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &t->in));
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &t->out));
+  const PetscErrorCode code = solve(tao, t, n);
+  forget(t);
+  PetscCall(VecDestroy(&t->in));
+  PetscCall(VecDestroy(&t->out));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoSetUp_Box(Tao tao)
+{
+  PetscFunctionBegin;
+  if (!tao->gradient) PetscCall(VecDuplicate(tao->solution, &tao->gradient));
+  if (!tao->stepdirection) PetscCall(VecDuplicate(tao->solution, &tao->stepdirection));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoSetFromOptions_Box(Tao tao, PetscOptionItems *PetscOptionsObject)
+{
+  static const char *const kinds[] = {
+#define X(symbol, name, help) name,
+    BOX_PRECONDITIONER_TABLE(X)
+#undef X
+  };
+  tao_box  *t    = tao->data;
+  PetscInt  kind = t->o.preconditioner;
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Quadratic programs with bounds");
+  PetscCall(PetscOptionsReal("-tao_mprgp_gamma", "release bounds above so many times the free gradient", NULL, t->o.gamma,
+                             &t->o.gamma, NULL));
+  PetscCall(PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOX_N_PRECONDITIONERS, kinds[kind],
+                              &kind, NULL));
+  t->o.preconditioner = (int)kind;
+  PetscOptionsHeadEnd();
+  PetscCheck(t->o.gamma > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-tao_mprgp_gamma must be above 0");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoView_Box(Tao tao, PetscViewer viewer)
+{
+  const tao_box *t = tao->data;
+  PetscBool      is_ascii;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
+  if (is_ascii)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "gamma %g, %lld unknowns at bounds, %lld products\n", t->o.gamma,
+                                     (long long)t->result.n_bound, (long long)t->result.products));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoDestroy_Box(Tao tao)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(tao->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create(Tao tao, int method)
+{
+  tao_box *t;
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&t));
+  t->o       = (box_options){.method = method, .preconditioner = BOX_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
+  tao->data  = t;
+  tao->ops->setup          = TaoSetUp_Box;
+  tao->ops->solve          = TaoSolve_Box;
+  tao->ops->view           = TaoView_Box;
+  tao->ops->setfromoptions = TaoSetFromOptions_Box;
+  tao->ops->destroy        = TaoDestroy_Box;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TaoCreate_MPRGP(Tao tao) { return create(tao, BOX_METHOD_MPRGP); }
+static PetscErrorCode TaoCreate_MPRGPOriginal(Tao tao) { return create(tao, BOX_METHOD_MPRGP_ORIGINAL); }
+static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create(tao, BOX_METHOD_ACTIVE_SET); }
+
+PetscErrorCode box_tao_result(Tao tao, box_result *out)
+{
+  PetscFunctionBegin;
+  PetscCheck(tao->ops->solve == TaoSolve_Box, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "a Tao of type %s is none of ours",
+             ((PetscObject)tao)->type_name);
+  *out = ((tao_box *)tao->data)->result;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode box_tao_register(void)
+{
+  PetscFunctionBegin;
+  PetscCall(TaoInitializePackage()); /* else its own types would be registered over a list that is not empty */
+  PetscCall(TaoRegister(TAOMPRGP, TaoCreate_MPRGP));
+  PetscCall(TaoRegister(TAOMPRGPORIGINAL, TaoCreate_MPRGPOriginal));
+  PetscCall(TaoRegister(TAOACTIVESET, TaoCreate_ActiveSet));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,9 +1,0 @@
-/* Inside of the flow solver: contacts to rounding, for the pressure and the stress at hand. */
-#ifndef SS_OPTIM_FLOW_SETTLE_H
-#define SS_OPTIM_FLOW_SETTLE_H
-#include "optim/flow/flow_impl.h"
-
-PetscErrorCode flow_settle_create(flow_solver *S); /* once bodies and contacts are known; S->settle */
-void           flow_settle_destroy(flow_solver *S);
-PetscErrorCode flow_settle_contacts(flow_solver *S); /* lambda, z, v */
-#endif

@@ -1,0 +1,283 @@
+/* The outer loop: staggered projections in the published order, and the weak couplings that it is compared with. */
+#include "optim/granular/granular.h"
+#include "core/stop.h"
+#include "core/timer.h"
+#include "optim/granular/granular_friction.h"
+#include "optim/granular/granular_settle.h"
+
+enum { PRESSURE, STRESS, CONTACT, FRICTION };
+#define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
+#define SETTLE_ROUNDS 4
+#define CONE_ROUNDS 12
+#define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
+
+typedef struct {
+  double *p, *s, *lambda, *z; /* before */
+} snapshot;
+
+static PetscErrorCode snapshot_create(flow_solver *S, snapshot *b)
+{
+  PetscFunctionBegin;
+  PetscCall(flow_array(S, "flow p before", S->f->n_cells, sizeof(double), &b->p));
+  PetscCall(flow_array(S, "flow s before", S->f->n_stress, sizeof(double), &b->s));
+  PetscCall(flow_array(S, "flow lambda before", S->f->n_contacts, sizeof(double), &b->lambda));
+  PetscCall(flow_array(S, "flow z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static void snapshot_take(const flow_solver *S, snapshot *b)
+{
+  flow_copy(b->p, S->x->p, S->f->n_cells), flow_copy(b->s, S->x->s, S->f->n_stress);
+  flow_copy(b->lambda, S->x->lambda, S->f->n_contacts), flow_copy(b->z, S->x->z, 2 * S->f->n_contacts);
+}
+
+static double largest(int64_t n, const double *x)
+{
+  double most = 0.0;
+    #pragma omp simd reduction(max : most)
+  for (int64_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+/* Scales of the unknowns, as they stand. */
+static void scales(flow_solver *S)
+{
+  double mu_max = 0.0;
+  S->p_ref      = fmax(S->f->pressure_scale, largest(S->f->n_cells, S->x->p));
+  S->lambda_ref = fmax(S->f->contact_scale, largest(S->f->n_contacts, S->x->lambda));
+  S->alpha_max  = largest(S->f->n_cells, S->alpha);
+  for (int64_t j = 0; j < S->f->n_contacts; ++j) mu_max = fmax(mu_max, S->f->contact[j].mu);
+  S->mu_max = mu_max;
+}
+static double over(double a, double b) { return b > 0.0 ? a / b : a > 0.0 ? INFINITY : 0.0; }
+static double change_of_pn(const flow_solver *S, const snapshot *b)
+{
+  return fmax(over(team_max_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
+              over(team_max_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
+}
+static double change_of_s(const flow_solver *S, const snapshot *b, double undamped)
+{
+  return over(fmax(undamped, team_max_difference(S->f->n_stress, S->x->s, b->s)), S->alpha_max * S->p_ref);
+}
+static double change_of_z(const flow_solver *S, const snapshot *b)
+{
+  return over(team_max_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
+}
+
+/* By how much stress exceeds the cone of the p at hand, where there is pressure to speak of; 0 if it does not. */
+static double excess_of_yield(const flow_solver *S)
+{
+  const double p_enough = FLOW_SPEAKS_OF * largest(S->f->n_cells, S->x->p);
+  double       most     = 1.0;
+  for (int64_t c = 0; c < S->f->n_cells; ++c) {
+    const double bound = S->alpha[c] * (S->x->p[c] + flow_cohesion(S->f, c));
+    if (S->x->p[c] > p_enough && bound > 0.0)
+      most = fmax(most, flow_norm2(S->f->is_orthonormal, S->x->s + FLOW_COMPONENTS * c) / (bound * bound));
+  }
+  return sqrt(most) - 1.0;
+}
+
+static PetscErrorCode timed(flow_solver *S, int stage, PetscErrorCode (*solve)(flow_solver *))
+{
+  PetscFunctionBegin;
+  const double start = timer_now();
+  PetscCall(solve(S));
+  S->r->seconds[stage] += timer_now() - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* p | lambda: sweeps, or one solve for both. Sweeps that hardly contract (a light body in a heavy continuum) give way to that. */
+static PetscErrorCode solve_pn(flow_solver *S, snapshot *sweep)
+{
+  const bool is_coupled = S->F_p.n_rows > 0 && S->f->n_contacts > 0;
+  double     before     = INFINITY;
+  PetscFunctionBegin;
+  if (S->is_unified && is_coupled) {
+    PetscCall(timed(S, PRESSURE, flow_solve_unified));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int64_t k = 0; k < (is_coupled ? S->o->sweeps : 1); ++k) {
+    flow_copy(sweep->p, S->x->p, S->f->n_cells), flow_copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
+    PetscCall(timed(S, PRESSURE, flow_solve_p));
+    PetscCall(timed(S, CONTACT, flow_solve_lambda));
+    scales(S);
+    const double now = change_of_pn(S, sweep);
+    if (!S->r->is_finite || now <= FLOW_INNER * S->o->tolerance) break;
+    if (k >= 2 && now > SLOW_CONTRACTION * before && now > S->o->tolerance) {
+      S->is_unified = S->r->became_unified = true;
+      PetscCall(timed(S, PRESSURE, flow_solve_unified));
+      break;
+    }
+    before = now;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve_s(flow_solver *S, const flow_stress_solver *stress, double *undamped)
+{
+  PetscFunctionBegin;
+  *undamped = 0.0;
+  if (!stress) PetscFunctionReturn(PETSC_SUCCESS);
+  const double start = timer_now();
+  flow_radii(S);
+  PetscCall(stress->solve(S, undamped));
+  S->r->seconds[STRESS] += timer_now() - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool is_in_cone(const flow_solver *S, const flow_stress_solver *stress)
+{
+  return !stress || !stress->is_in_cone || S->f->is_staggered || excess_of_yield(S) <= YIELD_TOLERANCE * S->o->tolerance;
+}
+
+/* Which unknowns an outer loop moves. */
+typedef struct {
+  const flow_stress_solver *stress; /* NULL: s stays */
+  bool has_p, has_contacts;
+} phase;
+
+static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *before, snapshot *sweep)
+{
+  flow_report *r       = S->r;
+  PetscFunctionBegin;
+  r->is_converged = false;
+  PetscCall(flow_support_begin(S, which->stress && which->stress->is_in_cone));
+  for (int64_t k = 0; k < S->o->max_outer && !r->is_converged && r->is_finite; ++k) {
+    double undamped = 0.0;
+    snapshot_take(S, before);
+    if (which->has_p && S->f->update_alpha) S->f->update_alpha(S->f->alpha_context, S->x->p, S->u, S->alpha);
+    scales(S);
+    if (which->has_contacts) PetscCall(timed(S, FRICTION, flow_solve_z));
+    PetscCall(solve_s(S, which->stress, &undamped));
+    if (team_first_not_finite(S->f->n_faces, S->u) < S->f->n_faces ||
+        team_first_not_finite(FLOW_BODY * S->f->n_bodies, S->v) < FLOW_BODY * S->f->n_bodies)
+      r->is_finite = false;
+    if (!r->is_finite) break;
+    if (which->has_p && which->has_contacts) PetscCall(solve_pn(S, sweep));
+    else if (which->has_p) PetscCall(timed(S, PRESSURE, flow_solve_p));
+    else PetscCall(timed(S, CONTACT, flow_solve_lambda));
+    scales(S);
+    ++r->outer;
+    const double earlier = k > 0 ? r->change : INFINITY;
+    r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
+    if (which->stress) r->change = fmax(r->change, over(flow_support_miss(S), S->p_ref));
+    r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
+    r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* small changes add up */
+    flow_support_follow(S, r->change, earlier, k + 2 >= S->o->max_outer);
+    if (stop_is_urgent()) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stress that p has left outside its cone is found once more, within it, and p for that; in the end stress is in the cone, and
+ * contacts are those of what acts then. */
+static PetscErrorCode bring_into_cone(flow_solver *S, const flow_stress_solver *stress)
+{
+  double undamped;
+  PetscFunctionBegin;
+  for (int round = 0; round < CONE_ROUNDS && !is_in_cone(S, stress); ++round) {
+    PetscCall(flow_support_begin(S, true));
+    PetscCall(solve_s(S, stress, &undamped));
+    if (round + 1 < CONE_ROUNDS) PetscCall(timed(S, PRESSURE, flow_solve_p));
+    PetscCall(flow_settle_contacts(S));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Contacts in the end. Where a body strikes, that may change much, and p found before it would let momentum through: then all is
+ * iterated again, a few times at most, and p is found once more at any rate. */
+static PetscErrorCode settle(flow_solver *S, const phase *all, snapshot *before, snapshot *sweep)
+{
+  const bool is_coupled = S->f->n_contacts > 0 && S->F_p.n_rows > 0;
+  PetscFunctionBegin;
+  PetscCall(flow_settle_contacts(S));
+  for (int round = 0; round < SETTLE_ROUNDS && is_coupled && S->r->is_finite; ++round) {
+    snapshot_take(S, before);
+    PetscCall(timed(S, PRESSURE, flow_solve_p));
+    scales(S);
+    const bool is_enough = !S->r->is_converged || change_of_pn(S, before) <= S->o->tolerance || round + 1 == SETTLE_ROUNDS;
+    if (!is_enough) PetscCall(iterate(S, all, before, sweep));
+    PetscCall(flow_settle_contacts(S));
+    if (is_enough) break;
+  }
+  if (is_coupled && S->r->is_finite) PetscCall(bring_into_cone(S, all->stress));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const flow_stress_solver *stress_solver(const flow_solver *S)
+{
+  static const flow_stress_solver *const solvers[] = {
+#define X(symbol, name, solver, help) &solver,
+    FLOW_STRESS_TABLE(X)
+#undef X
+  };
+  const bool is_without = S->o->coupling == FLOW_P_C || S->o->coupling == FLOW_C_P;
+  return S->f->n_stress == 0 || is_without ? NULL : solvers[S->o->stress];
+}
+
+static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver *stress)
+{
+  const int   coupling = S->o->coupling;
+  const phase all = {stress, true, true}, continuum = {stress, true, false}, contacts = {NULL, false, true};
+  snapshot    before, sweep;
+  PetscFunctionBegin;
+  PetscCall(snapshot_create(S, &before));
+  PetscCall(snapshot_create(S, &sweep));
+  S->is_unified = coupling == FLOW_UNIFIED;
+  if (coupling == FLOW_MONOLITHIC || coupling == FLOW_UNIFIED) {
+    PetscCall(iterate(S, &all, &before, &sweep));
+    PetscCall(flow_settle_create(S));
+    PetscCall(settle(S, &all, &before, &sweep));
+  } else {
+    const bool is_contact_first = coupling == FLOW_C_P || coupling == FLOW_C_PF, has_contacts = S->f->n_contacts > 0;
+    bool       is_converged = true;
+    for (int k = 0; k < 2; ++k) {
+      const bool is_contact = (k == 0) == is_contact_first;
+      if (is_contact && !has_contacts) continue;
+      PetscCall(iterate(S, is_contact ? &contacts : &continuum, &before, &sweep));
+      is_converged = is_converged && S->r->is_converged;
+    }
+    S->r->is_converged = is_converged;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x,
+                                   flow_report *r)
+{
+  PetscFunctionBegin;
+  PetscCall(flow_solver_create(S, f, o, flow_work_memory(w), x, r));
+  S->coulomb = flow_work_coulomb(w);
+  const flow_stress_solver *stress = stress_solver(S);
+  if (!stress && f->n_stress > 0) memset(x->s, 0, (size_t)f->n_stress * sizeof *x->s);
+  for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
+  for (int64_t j = 0; j < f->n_contacts; ++j) x->lambda[j] = fmax(x->lambda[j], 0.0);
+  if (f->n_contacts > 0) {
+    PetscCall(flow_array(S, "flow friction", 1, sizeof *S->friction, &S->friction));
+    PetscCall(flow_friction_create(S, S->friction));
+  }
+  if (stress) PetscCall(stress->create(S));
+  flow_velocities(S);
+  PetscErrorCode code = iterate_in_order(S, stress);
+  if (stress) stress->destroy(S);
+  PetscCall(code);
+  flow_velocities(S);
+  flow_problem last = *f; /* with alpha as it came to be */
+  last.alpha        = S->alpha;
+  PetscCall(flow_kkt(&last, x, &r->kkt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x, flow_report *r)
+{
+  flow_solver S = {0};
+  flow_work  *own = NULL;
+  PetscFunctionBegin;
+  *r = (flow_report){.is_finite = true};
+  if (!w) PetscCall(flow_work_create(&own));
+  const PetscErrorCode code = solve_within(&S, f, o, w ? w : own, x, r);
+  flow_settle_destroy(&S);
+  flow_solver_destroy(&S);
+  flow_work_destroy(&own);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

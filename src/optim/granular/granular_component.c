@@ -1,0 +1,180 @@
+#include "optim/granular/granular_component.h"
+
+/* Rows of D and entries of F_s of the samples chosen, numbered 0, 1, ... */
+static PetscErrorCode take_rows(flow_component *k)
+{
+  const sparse_rows *D = k->S->f->D;
+  int64_t n_entries = 0, slot = 0, *start = NULL;
+  int32_t *col = NULL;
+  double  *value = NULL;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < k->n; ++i) n_entries += D->start[k->sample[i] + 1] - D->start[k->sample[i]];
+  PetscCall(flow_array(k->S, "component starts", k->n + 1, sizeof *start, &start));
+  PetscCall(flow_array(k->S, "component columns", n_entries, sizeof *col, &col));
+  PetscCall(flow_array(k->S, "component values", n_entries, sizeof *value, &value));
+  for (int64_t i = 0; i < k->n; ++i) {
+    for (int64_t l = D->start[k->sample[i]]; l < D->start[k->sample[i] + 1]; ++l)
+      col[slot] = D->col[l], value[slot++] = D->value[l];
+    start[i + 1] = slot;
+  }
+  k->D = (sparse_rows){k->n, D->n_cols, start, col, value}; /* in the arena, not to be destroyed */
+  PetscCall(sparse_rows_transposed(&k->D, &k->DT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode take_coupling(flow_component *k, const int32_t *number)
+{
+  const flow_coupling *F = &k->S->f->F_s;
+  int32_t *sample = NULL, *body = NULL;
+  double (*wrench)[FLOW_BODY] = NULL;
+  int64_t n = 0;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < F->n; ++i) n += number[F->sample[i]] >= 0;
+  PetscCall(flow_array(k->S, "component coupling", n, sizeof *sample, &sample));
+  PetscCall(flow_array(k->S, "component coupling", n, sizeof *body, &body));
+  PetscCall(flow_array(k->S, "component coupling", n, sizeof *wrench, &wrench));
+  n = 0;
+  for (int64_t i = 0; i < F->n; ++i)
+    if (number[F->sample[i]] >= 0) {
+      sample[n] = number[F->sample[i]], body[n] = F->body[i];
+      memcpy(wrench[n++], F->wrench[i], sizeof *wrench);
+    }
+  k->F = (flow_coupling){n, sample, body, (const double(*)[FLOW_BODY])wrench};
+  PetscCall(flow_coupled_create(k->S, &k->F, &k->coupled));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* T: a cell has the mean of the samples that name it. */
+static PetscErrorCode interpolation(flow_component *k)
+{
+  const flow_problem *f = k->S->f;
+  int32_t *count = NULL, *row = NULL, *col = NULL;
+  double  *value = NULL;
+  int64_t  n     = 0;
+  PetscFunctionBegin;
+  if (!f->is_staggered) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(flow_array(k->S, "interpolation counts", f->n_cells, sizeof *count, &count));
+  PetscCall(flow_array(k->S, "interpolation rows", 4 * k->n, sizeof *row, &row));
+  PetscCall(flow_array(k->S, "interpolation columns", 4 * k->n, sizeof *col, &col));
+  PetscCall(flow_array(k->S, "interpolation weights", 4 * k->n, sizeof *value, &value));
+  for (int64_t i = 0; i < k->n; ++i)
+    for (int q = 0; q < 4; ++q) {
+      const int32_t c = f->sample_cells[k->sample[i]][q];
+      if (c >= 0) ++count[c], row[n] = c, col[n++] = (int32_t)i;
+    }
+  for (int64_t i = 0; i < n; ++i) value[i] = 1.0 / count[row[i]];
+  PetscCall(sparse_rows_from_triplets("interpolation of stress", f->n_cells, k->n, n, row, col, value, &k->T));
+  PetscCall(sparse_rows_transposed(&k->T, &k->TT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void fill_diagonal(flow_component *k)
+{
+  for (int64_t i = 0; i < k->n; ++i) k->own[i] = k->S->diagonal_s[k->sample[i]] > 0.0 ? k->S->diagonal_s[k->sample[i]] : 1.0;
+  flow_copy(k->diagonal, k->own, k->n);
+}
+
+static PetscErrorCode create(flow_solver *S, int e, flow_component *k)
+{
+  const flow_problem *f = S->f;
+  int32_t            *number = NULL;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < f->n_stress; ++i) k->n += e < 0 || f->component[i] == e;
+  PetscCall(flow_array(S, "component samples", k->n, sizeof *k->sample, &k->sample));
+  PetscCall(flow_array(S, "component numbers", f->n_stress, sizeof *number, &number));
+  for (int64_t i = 0, slot = 0; i < f->n_stress; ++i) {
+    const bool is_here = e < 0 || f->component[i] == e;
+    number[i] = is_here ? (int32_t)slot : -1;
+    if (is_here) k->sample[slot++] = (int32_t)i;
+  }
+  PetscCall(take_rows(k));
+  PetscCall(take_coupling(k, number));
+  if (e >= 0) PetscCall(interpolation(k));
+  double **const vectors[] = {&k->x, &k->b, &k->lo, &k->hi, &k->diagonal, &k->own};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
+    PetscCall(flow_array(S, "component vector", k->n, sizeof(double), vectors[i]));
+  PetscCall(flow_array(S, "component cells", f->n_cells, sizeof(double), &k->cells));
+  fill_diagonal(k);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode flow_component_create(flow_solver *S, int e, flow_component *out)
+{
+  PetscFunctionBegin;
+  *out = (flow_component){.S = S};
+  const PetscErrorCode code = create(S, e, out);
+  if (code) flow_component_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void flow_component_destroy(flow_component *k)
+{
+  sparse_rows_destroy(&k->DT), sparse_rows_destroy(&k->T), sparse_rows_destroy(&k->TT);
+  *k = (flow_component){0};
+}
+
+void flow_component_to_cells(const flow_component *k, const double *restrict x, double *restrict y)
+{
+  if (k->T.start) sparse_rows_apply(&k->T, x, y);
+  else flow_copy(y, x, k->n);
+}
+void flow_component_from_cells(const flow_component *k, const double *restrict y, double *restrict x)
+{
+  if (!k->TT.start) {
+    FLOW_FOR(i, k->n) x[i] += y[i];
+    return;
+  }
+  FLOW_FOR(i, k->n) x[i] += flow_row(&k->TT, i, y);
+}
+
+void flow_component_apply(void *context, const double *restrict x, double *restrict y)
+{
+  flow_component *k = context;
+  flow_solver    *S = k->S;
+  double *restrict face = S->face;
+  const double *restrict weight = S->face_weight;
+  FLOW_FOR(i, S->f->n_faces) face[i] = weight[i] * flow_row(&k->DT, i, x);
+  FLOW_FOR(i, k->n) y[i] = flow_row(&k->D, i, face);
+  if (k->coupled.n_rows > 0) {
+    flow_clear_bodies(S);
+    flow_coupled_force(&k->coupled, x, S->wrench);
+    flow_push(S->f, 1.0, S->wrench, S->rate);
+    flow_coupled_rate(&k->coupled, S->rate, y);
+  }
+  if (!k->hessian) return;
+  flow_component_to_cells(k, x, k->cells);
+  FLOW_FOR(c, S->f->n_cells) k->cells[c] *= k->hessian[c];
+  flow_component_from_cells(k, k->cells, y);
+}
+
+PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y))
+{
+  const box_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi};
+  box_result   result = {.alpha_bar = k->alpha_bar};
+  PetscFunctionBegin;
+  if (k->n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* staggered, in a shaft without edges along it */
+  memset(k->x, 0, (size_t)k->n * sizeof *k->x);
+  PetscCall(box_solve(&q, k->S->o->boxes, k->x, &result));
+  k->alpha_bar = result.alpha_bar;
+  k->S->r->s_iterations += result.iterations;
+  k->S->r->products += result.products;
+  if (result.verdict == BOX_NOT_FINITE) k->S->r->is_finite = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void flow_component_bounds(flow_component *k, double width)
+{
+  const flow_problem *f = k->S->f;
+  FLOW_FOR(i, k->n) {
+    const int64_t sample = k->sample[i];
+    double        radius = 0.0;
+    int           n      = 0;
+    if (!f->is_staggered) radius = k->S->radius[sample / FLOW_COMPONENTS], n = 1;
+    else
+      for (int q = 0; q < 4; ++q)
+        if (f->sample_cells[sample][q] >= 0) radius += k->S->radius[f->sample_cells[sample][q]], ++n;
+    const double bound = radius > 0.0 ? width * radius / n * (f->is_orthonormal ? 1.0 : sqrt(0.5)) : 0.0;
+    k->lo[i] = -bound - k->S->x->s[sample], k->hi[i] = bound - k->S->x->s[sample];
+  }
+}

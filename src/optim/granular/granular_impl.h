@@ -1,0 +1,152 @@
+/* Inside of the flow solver: the state of one solve, and the moves that its parts make on it. */
+#ifndef SS_OPTIM_GRANULAR_GRANULAR_IMPL_H
+#define SS_OPTIM_GRANULAR_GRANULAR_IMPL_H
+#include "core/memory.h"
+#include "core/team.h"
+#include "optim/granular/granular.h"
+#include "optim/friction/anderson.h"
+#include "optim/friction/friction.h"
+#include <math.h>
+#include <string.h>
+
+enum {
+  FLOW_COMPONENTS = 5,
+  FLOW_BODY       = 6,     /* numbers a body */
+  FLOW_PARALLEL   = 2000   /* rows: fewer are done before a team wakes up */
+};
+#define FLOW_CHUNK 64              /* cells or faces of one partial sum: few enough for teams to share evenly */
+#define FLOW_INNER 0.1             /* of the outer tolerance: change at which a part of an iteration ends */
+#define FLOW_SPEAKS_OF 0.05        /* of the largest p: yield is judged above it */
+#define FLOW_P_MIN 1e-6            /* of pressure_scale */
+#define FLOW_REDUNDANT 1e-3        /* shift of the diagonals of lambda and z, as a proximal term: contacts may be redundant */
+
+/* A coupling in the orders of both of its products. */
+typedef struct {
+  const flow_coupling *c;
+  int64_t  n_rows;       /* samples that touch a body */
+  int64_t *row_start;    /* [n_rows + 1] entries of one sample follow each other */
+  int64_t *order;        /* [n] entries sorted by body */
+  int64_t  n_chunks;
+  int64_t *chunk_start;  /* [n_chunks + 1] into order; a chunk has one body */
+  int32_t *chunk_body;
+  double (*part)[FLOW_BODY]; /* [n_chunks] */
+} flow_coupled;
+
+typedef struct flow_solver {
+  const flow_problem *f;
+  const flow_options *o;
+  flow_state         *x;
+  flow_report        *r;
+  arena              *memory;        /* of this solve */
+  double *u, *v;                     /* at p, s, lambda, z: x->u, x->v */
+  double *face_weight;               /* [n_faces] weight * mobility */
+  double *face;                      /* [n_faces] scratch */
+  double (*wrench)[FLOW_BODY], *rate; /* [n_bodies] scratch */
+  flow_coupled F_p, F_s;
+  double *alpha, *radius;            /* [n_cells] alpha, alpha (p + c) or 0 */
+  double  p_ref, lambda_ref, alpha_max, mu_max; /* scales of the unknowns */
+  double *lo_p, *b_p, *diagonal_p;   /* [n_cells] */
+  grid_matrix A_pp;                  /* of the continuum alone */
+  double *diagonal_s;                /* [n_stress] of A_ss, bodies included */
+  double *g_s;                       /* [n_stress] scratch: gradient */
+  double *b_n, *diagonal_n, *shifted_n, *lo_n; /* [n_contacts] */
+  double *diagonal_t;                /* [n_contacts] half the trace of the block of z */
+  double  alpha_bar[2];              /* step lengths of MPRGP for p and lambda */
+  double  *support, *led_to, *one;   /* [n_cells] p whose cone bounds s, what came of it, weights of squares: flow_support.c */
+  anderson past;                     /* of support */
+  double   least_miss;
+  int      n_grown;
+  bool     is_accelerated;
+  bool    is_unified;                /* p and lambda in one solve from now on */
+  struct flow_unified *unified;      /* arrays of that, once there is one */
+  struct flow_friction *friction;    /* NULL: no contacts */
+  struct flow_settle   *settle;      /* NULL: none, or they do not settle */
+  const friction_options *coulomb;   /* of that */
+  void   *stress;                    /* the stress solver's own */
+} flow_solver;
+
+#define FLOW_PRAGMA(text) _Pragma(#text)
+#define FLOW_FOR(i, n)                                                                  \
+  FLOW_PRAGMA(omp parallel for schedule(static) if ((n) >= FLOW_PARALLEL))              \
+  for (int64_t i = 0; i < (n); ++i)
+/* Nothing to copy may come with no array. By the threads that will read it. */
+static inline void flow_copy(double *restrict to, const double *restrict from, int64_t n) { FLOW_FOR(i, n) to[i] = from[i]; }
+static inline double flow_row(const sparse_rows *a, int64_t i, const double *restrict x)
+{
+  double sum = 0.0;
+  for (int64_t k = a->start[i]; k < a->start[i + 1]; ++k) sum += a->value[k] * x[a->col[k]];
+  return sum;
+}
+static inline void flow_mulv(const double *restrict m, const double *restrict x, double *restrict y) /* y += m x, 6x6 */
+{
+  for (int i = 0; i < FLOW_BODY; ++i)
+    for (int j = 0; j < FLOW_BODY; ++j) y[i] += m[FLOW_BODY * i + j] * x[j];
+}
+static inline double flow_cohesion(const flow_problem *f, int64_t c) { return f->cohesion ? f->cohesion[c] : 0.0; }
+/* Wrenches and rates of all bodies to 0. */
+static inline void flow_clear_bodies(flow_solver *S)
+{
+  if (S->f->n_bodies == 0) return;
+  memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench);
+  memset(S->rate, 0, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->rate);
+}
+/* |s|_F^2 of five components, and t = N^-1 g for the matrix N of that norm. */
+static inline double flow_norm2(bool is_orthonormal, const double s[5])
+{
+  const double shear = s[2] * s[2] + s[3] * s[3] + s[4] * s[4];
+  return is_orthonormal ? s[0] * s[0] + s[1] * s[1] + shear : 2.0 * (s[0] * s[0] + s[1] * s[1] + s[0] * s[1] + shear);
+}
+static inline void flow_raise(bool is_orthonormal, const double g[5], double t[5])
+{
+  if (is_orthonormal) memcpy(t, g, 5 * sizeof *t);
+  else {
+    t[0] = (2.0 * g[0] - g[1]) / 3.0, t[1] = (2.0 * g[1] - g[0]) / 3.0;
+    for (int e = 2; e < 5; ++e) t[e] = 0.5 * g[e];
+  }
+}
+
+arena *flow_work_memory(flow_work *w); /* emptied */
+const friction_options *flow_work_coulomb(const flow_work *w);
+/* flow_work.c: everything of a solve that does not change during it. Fails when memory does. */
+PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r);
+void           flow_solver_destroy(flow_solver *S); /* what is not in the arena */
+PetscErrorCode flow_array(flow_solver *S, const char *tag, int64_t n, size_t size, void *out);
+
+/* flow_velocity.c */
+PetscErrorCode flow_coupled_create(flow_solver *S, const flow_coupling *c, flow_coupled *out);
+void flow_coupled_force(const flow_coupled *k, const double *restrict x, double (*wrench)[FLOW_BODY]); /* wrench = F^T x */
+void flow_coupled_rate(const flow_coupled *k, const double *restrict v, double *restrict g);           /* g += F v */
+void flow_coupled_diagonal(const flow_problem *f, const flow_coupled *k, double *diagonal);            /* += diag of F inverse_mass F^T */
+void flow_push(const flow_problem *f, double sign, double (*wrench)[FLOW_BODY], double *v);            /* v += sign inverse_mass wrench */
+void flow_change_p(flow_solver *S, double sign, const double *dp); /* u, v for p + sign dp */
+void flow_change_s(flow_solver *S, double sign, const double *ds);
+void flow_change_contacts(flow_solver *S, double sign, const double *d_lambda, const double *d_z); /* either may be NULL */
+void flow_velocities(flow_solver *S);                              /* u, v from scratch */
+void flow_gradient_p(flow_solver *S, double *g);
+void flow_gradient_s(flow_solver *S, double *g);
+void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_lambda, double *g_z); /* either may be NULL */
+void flow_contact_force(const flow_problem *f, const double *lambda, const double *z, double (*wrench)[FLOW_BODY]); /* += */
+void flow_radii(flow_solver *S);                                   /* for the support at hand */
+
+/* flow_support.c: of an outer loop, from its start on, and after each of its iterations. `change` is that of the iteration and of the
+ * one before. The last iteration is not extrapolated, lest it end in an overshoot. */
+PetscErrorCode flow_support_create(flow_solver *S);
+PetscErrorCode flow_support_begin(flow_solver *S, bool is_accelerated);
+double         flow_support_miss(const flow_solver *S); /* how far support and p are apart [Pa] */
+void           flow_support_follow(flow_solver *S, double change, double before, bool is_next_last);
+
+/* Each moves one unknown to its minimum for the others at hand, keeps u and v, and counts its iterations. */
+PetscErrorCode flow_solve_p(flow_solver *S);
+PetscErrorCode flow_solve_lambda(flow_solver *S);
+PetscErrorCode flow_solve_unified(flow_solver *S);
+PetscErrorCode flow_solve_z(flow_solver *S);
+typedef struct {
+  PetscErrorCode (*create)(flow_solver *S);
+  PetscErrorCode (*solve)(flow_solver *S, double *undamped); /* *undamped: largest number of the last step before damping [Pa], 0 if there is no damping */
+  void           (*destroy)(flow_solver *S);
+  bool             is_in_cone; /* solve ends in the cone of the p at hand: what is outside later is p's doing, and more iterations mend it */
+} flow_stress_solver;
+#define X(symbol, name, solver, help) extern const flow_stress_solver solver;
+FLOW_STRESS_TABLE(X)
+#undef X
+#endif

@@ -1,0 +1,275 @@
+/* The keys of solver.flow: one table for jobs, manual and tests. */
+#include "optim/granular/granular.h"
+#include <stddef.h>
+
+static const char *const couplings[] = {
+#define X(symbol, name, help) name,
+  FLOW_COUPLING_TABLE(X)
+#undef X
+  NULL};
+static const char *const coupling_help[] = {
+#define X(symbol, name, help) help,
+  FLOW_COUPLING_TABLE(X)
+#undef X
+  NULL};
+static const char *const stresses[] = {
+#define X(symbol, name, solver, help) name,
+  FLOW_STRESS_TABLE(X)
+#undef X
+  NULL};
+static const char *const stress_help[] = {
+#define X(symbol, name, solver, help) help,
+  FLOW_STRESS_TABLE(X)
+#undef X
+  NULL};
+static const char *const frictions[] = {
+#define X(symbol, name, help) name,
+  FLOW_FRICTION_TABLE(X)
+#undef X
+  NULL};
+static const char *const friction_help[] = {
+#define X(symbol, name, help) help,
+  FLOW_FRICTION_TABLE(X)
+#undef X
+  NULL};
+
+static const key_spec  gradient_keys[] = {{.name     = "max_iterations",
+                                           .type     = KEY_INT,
+                                           .offset   = offsetof(flow_gradient_options, max_iterations),
+                                           .fallback = "200",
+                                           .min      = 1,
+                                           .max      = 1e9,
+                                           .help     = "of one solve for the stress"},
+                                          {.name     = "inner",
+                                           .type     = KEY_REAL,
+                                           .offset   = offsetof(flow_gradient_options, inner),
+                                           .fallback = "0.4",
+                                           .min      = 0,
+                                           .max      = 1,
+                                           .is_open  = true,
+                                           .help     = "step at which a solve for the stress ends, over the tolerance"},
+                                          {.name = NULL}};
+static const key_table gradient_table = {.name = "flow.projected_gradient", .help = "Stress by accelerated projected gradient.",
+                                         .size = sizeof(flow_gradient_options), .keys = gradient_keys};
+
+static const key_spec lagrangian_keys[] = {
+    {.name     = "iterations",
+     .type     = KEY_INT,
+     .offset   = offsetof(flow_lagrangian_options, iterations),
+     .fallback = "1",
+     .min      = 1,
+     .max      = 1000,
+     .help     = "Newton steps of each component in an outer iteration"},
+    {.name     = "damping",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_lagrangian_options, damping),
+     .fallback = "0.5",
+     .min      = 1e-6,
+     .max      = 1,
+     .help     = "part of a Newton step that is taken"},
+    {.name     = "auxiliary_pyramid",
+     .type     = KEY_BOOL,
+     .offset   = offsetof(flow_lagrangian_options, has_pyramid),
+     .fallback = "true",
+     .help     = "whether Newton steps are kept in a box around the cone"},
+    {.name     = "kappa",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_lagrangian_options, kappa),
+     .fallback = "3",
+     .min      = 0,
+     .max      = INFINITY,
+     .is_open  = true,
+     .help     = "width of that box over the cone's; 1 is tight, and cuts the cone of the components sxx, szz"},
+    {.name     = "beta",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_lagrangian_options, beta),
+     .fallback = "1",
+     .min      = 0,
+     .max      = INFINITY,
+     .is_open  = true,
+     .help     = "penalty of a cell over the diagonal of its block times (alpha p)^2"},
+    {.name        = "mu",
+     .type        = KEY_REAL,
+     .offset      = offsetof(flow_lagrangian_options, mu),
+     .unit        = "W",
+     .is_optional = true,
+     .min         = 0,
+     .max         = INFINITY,
+     .is_open     = true,
+     .help        = "the same penalty for all cells, in place of beta: its unit makes it depend on size and material"},
+    {.name     = "keep_multipliers",
+     .type     = KEY_BOOL,
+     .offset   = offsetof(flow_lagrangian_options, keeps_multipliers),
+     .fallback = "true",
+     .help     = "from step to step; false: from 0"},
+    {.name     = "line_search",
+     .type     = KEY_BOOL,
+     .offset   = offsetof(flow_lagrangian_options, has_line_search),
+     .fallback = "false",
+     .help     = "halve Newton steps until the energy falls, in place of the damping: the published comparison, which it loses"},
+    {.name = NULL}};
+static const key_table lagrangian_table = {.name = "flow.augmented_lagrangian",
+                                           .help = "Stress by augmented Lagrangian and inexact projected Newton.",
+                                           .size = sizeof(flow_lagrangian_options),
+                                           .keys = lagrangian_keys};
+
+static const key_spec pyramid_keys[] = {
+    {.name     = "width",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_pyramid_options, width),
+     .fallback = "1",
+     .min      = 0,
+     .max      = INFINITY,
+     .is_open  = true,
+     .help     = "bound of a component over alpha p/sqrt(2), at which a shear alone is on the cone; sqrt(2) is as published"},
+    {.name     = "damping",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_pyramid_options, damping),
+     .fallback = "0.5",
+     .min      = 1e-6,
+     .max      = 1,
+     .help     = "stress: pyramid, part of a step that is taken"},
+    {.name     = "shift",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_pyramid_options, shift),
+     .fallback = "1.0e-3",
+     .min      = 0,
+     .max      = 1,
+     .help     = "stress: sp, what its diagonal is enlarged by"},
+    {.name = NULL}};
+static const key_table pyramid_table = {.name = "flow.pyramid",
+                                        .help = "Stress with a box for each component.",
+                                        .size = sizeof(flow_pyramid_options),
+                                        .keys = pyramid_keys};
+
+static const key_spec friction_keys[] = {
+    {.name        = "method",
+     .type        = KEY_ENUM,
+     .offset      = offsetof(flow_friction_options, method),
+     .choices     = frictions,
+     .choice_help = friction_help,
+     .fallback    = "projected_gradient",
+     .help        = "how tangential forces of rigid contacts are found"},
+    {.name     = "max_iterations",
+     .type     = KEY_INT,
+     .offset   = offsetof(flow_friction_options, max_iterations),
+     .fallback = "200",
+     .min      = 1,
+     .max      = 1e9,
+     .help     = "of one solve for the tangential forces"},
+    {.name     = "kappa",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_friction_options, kappa),
+     .fallback = "3",
+     .min      = 0,
+     .max      = INFINITY,
+     .is_open  = true,
+     .help     = "method: newton, width of the box around the disc over the disc's"},
+    {.name     = "beta",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_friction_options, beta),
+     .fallback = "1",
+     .min      = 0,
+     .max      = INFINITY,
+     .is_open  = true,
+     .help     = "method: newton, penalty of a contact over the diagonal of its block times (mu lambda)^2"},
+    {.name = NULL}};
+static const key_table friction_table = {.name = "flow.friction",
+                                         .help = "Tangential forces of rigid contacts.",
+                                         .size = sizeof(flow_friction_options),
+                                         .keys = friction_keys};
+
+static const key_spec keys[] = {
+    {.name        = "coupling",
+     .type        = KEY_ENUM,
+     .offset      = offsetof(flow_options, coupling),
+     .choices     = couplings,
+     .choice_help = coupling_help,
+     .fallback    = "monolithic",
+     .help        = "order in which pressure, stress and rigid contacts are solved; all but the first two are for comparison"},
+    {.name        = "stress",
+     .type        = KEY_ENUM,
+     .offset      = offsetof(flow_options, stress),
+     .choices     = stresses,
+     .choice_help = stress_help,
+     .fallback    = "projected_gradient",
+     .help        = "how frictional stress is found"},
+    {.name     = "tolerance",
+     .type     = KEY_REAL,
+     .offset   = offsetof(flow_options, tolerance),
+     .fallback = "1.0e-3",
+     .min      = 0,
+     .max      = 1,
+     .is_open  = true,
+     .help = "change of an outer iteration at which the step counts as solved: of pressure, stress and forces over their scales, "
+             "before damping. With projected_gradient stress may also exceed its bound by twice this part at most"},
+    {.name     = "max_outer",
+     .type     = KEY_INT,
+     .offset   = offsetof(flow_options, max_outer),
+     .fallback = "30",
+     .min      = 1,
+     .max      = 1e6,
+     .help     = "outer iterations (staggered projections) in a step"},
+    {.name     = "sweeps",
+     .type     = KEY_INT,
+     .offset   = offsetof(flow_options, sweeps),
+     .fallback = "4",
+     .min      = 1,
+     .max      = 1e6,
+     .help = "of pressure and normal forces in one outer iteration, with coupling: monolithic; where they hardly contract, both "
+             "are solved together"},
+    {.name     = "pressure",
+     .type     = KEY_TABLE,
+     .offset   = offsetof(flow_options, pressure),
+     .fallback = "{}",
+     .table    = &box_options_table,
+     .help     = "solver of pressure and of normal forces"},
+    {.name     = "boxes",
+     .type     = KEY_TABLE,
+     .offset   = offsetof(flow_options, boxes),
+     .fallback = "{method: mprgp, tolerance: 1.0e-2}",
+     .table    = &box_options_table,
+     .help     = "solver of components of stress: augmented_lagrangian, pyramid and sp"},
+    {.name     = "projected_gradient",
+     .type     = KEY_TABLE,
+     .offset   = offsetof(flow_options, gradient),
+     .fallback = "{}",
+     .table    = &gradient_table,
+     .help     = "stress: projected_gradient"},
+    {.name     = "augmented_lagrangian",
+     .type     = KEY_TABLE,
+     .offset   = offsetof(flow_options, lagrangian),
+     .fallback = "{}",
+     .table    = &lagrangian_table,
+     .help     = "stress: augmented_lagrangian"},
+    {.name     = "pyramid",
+     .type     = KEY_TABLE,
+     .offset   = offsetof(flow_options, pyramid),
+     .fallback = "{}",
+     .table    = &pyramid_table,
+     .help     = "stress: pyramid and sp"},
+    {.name     = "friction",
+     .type     = KEY_TABLE,
+     .offset   = offsetof(flow_options, friction),
+     .fallback = "{}",
+     .table    = &friction_table,
+     .help     = "tangential forces of rigid contacts"},
+    {.name = NULL}};
+const key_table flow_options_table = {.name = "flow",
+                                      .help = "Pressure, frictional stress and rigid contact of a continuum on a staggered grid.",
+                                      .size = sizeof(flow_options),
+                                      .keys = keys};
+
+PetscErrorCode flow_options_defaults(document *owner, const flow_options **out)
+{
+  diagnostics *d = NULL;
+  const void  *read = NULL;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(diagnostics_create(&d));
+  const PetscErrorCode code = key_table_read(&flow_options_table, owner, NULL, "flow", d, &read);
+  diagnostics_destroy(&d);
+  PetscCall(code);
+  *out = read;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

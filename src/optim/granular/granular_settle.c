@@ -1,0 +1,212 @@
+/* Contacts in the end. They are few: for the p and s at hand they are found to far more than the outer tolerance, so that Coulomb's
+ * law holds of the velocities that bodies take, whatever the rest still lacks.
+ *
+ * Sweeps of normal and tangential forces do not do for that: tangential forces that hold each other hardly move bodies, and
+ * gradients along them are as small. It is the problem of exact Coulomb friction of optim/friction, with u = W r + q, W = B
+ * inverse_mass B^T and r = (lambda, z).
+ *
+ * Of thousands of points that come near, a few bear; W couples all of a body, and would be a full matrix. So the problem is that of
+ * those which bear or would sink in; what they leave of the velocities says who else would, and these join, until nobody does. The
+ * others have no force and part: the law, for them. */
+#include "optim/granular/granular_settle.h"
+#include "core/memory.h"
+#include <math.h>
+
+#define TOLERANCE 1e-11 /* of the law; and, over their scales, of what the bodies' own equations change in the forces */
+#define ENOUGH 1e-9     /* where quick methods end, others are tried only above this */
+enum { ROUNDS = 12, MOST_JOININGS = 50 };
+
+typedef struct flow_settle {
+  int64_t   n_part;
+  int64_t  *part;  /* [n_part] contacts that take part, ascending */
+  bool     *is_in; /* [n_contacts] */
+  delassus *W;     /* of those that take part; NULL: not made yet */
+  double   *mu, *r, *u, *q;        /* the same, [n_part], [n_part][3]; room for all */
+  double   *g_n, *g_z;             /* [n_contacts] rate of opening, [n_contacts][2] of sliding */
+  double   *own;                   /* [n_contacts] what a unit of normal force does to its own rate of opening */
+  double   *before, *now;          /* [n_contacts][3] */
+} flow_settle;
+
+static bool share_a_body(const flow_contact *a, const flow_contact *b)
+{
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j)
+      if (a->body[i] >= 0 && a->body[i] == b->body[j]) return true;
+  return false;
+}
+
+/* W_ab, [9]: what a unit of each force at b does to the relative velocity at a. */
+static void block(const flow_problem *f, const flow_contact *a, const flow_contact *b, double *out)
+{
+  for (int k = 0; k < 9; ++k) out[k] = 0.0;
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) {
+      if (a->body[i] < 0 || a->body[i] != b->body[j]) continue;
+      for (int col = 0; col < 3; ++col) {
+        double moved[FLOW_BODY] = {0.0};
+        flow_mulv(f->inverse_mass[a->body[i]], b->row[col][j], moved);
+        for (int row = 0; row < 3; ++row)
+          for (int d = 0; d < FLOW_BODY; ++d) out[3 * row + col] += a->row[row][i][d] * moved[d];
+      }
+    }
+}
+
+static PetscErrorCode fill_operator(flow_solver *S, flow_settle *w, int64_t *start, int32_t *col, double *value)
+{
+  const flow_problem *f = S->f;
+  PetscFunctionBegin;
+  for (int64_t a = 0, k = 0; a < w->n_part; ++a)
+    for (int64_t b = 0; b < w->n_part; ++b) {
+      const flow_contact *at = &f->contact[w->part[a]], *of = &f->contact[w->part[b]];
+      if (share_a_body(at, of)) block(f, at, of, value + 9 * k), col[k++] = (int32_t)b;
+    }
+  PetscCall(delassus_create_blocks(w->n_part, start, col, value, FLOW_BODY * f->n_bodies, &w->W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode operator(flow_solver *S, flow_settle *w)
+{
+  const flow_problem *f = S->f;
+  int64_t            *start = NULL, n_blocks = 0;
+  int32_t            *col   = NULL;
+  double             *value = NULL;
+  PetscFunctionBegin;
+  delassus_destroy(&w->W);
+  if (w->n_part == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("flow contact blocks", w->n_part + 1, sizeof *start, &start));
+  for (int64_t a = 0; a < w->n_part; ++a) {
+    start[a] = n_blocks;
+    for (int64_t b = 0; b < w->n_part; ++b) n_blocks += share_a_body(&f->contact[w->part[a]], &f->contact[w->part[b]]);
+  }
+  start[w->n_part] = n_blocks;
+  PetscErrorCode code = memory_alloc("flow contact blocks", n_blocks, sizeof *col, &col);
+  if (!code) code = memory_alloc("flow contact blocks", 9 * n_blocks, sizeof *value, &value);
+  if (!code) code = fill_operator(S, w, start, col, value);
+  memory_free(&start), memory_free(&col), memory_free(&value);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Those that bear, or sink in by more than the law is met to, with the velocities at hand; once in, they stay. How many joined. */
+static int64_t join(flow_solver *S, flow_settle *w)
+{
+  const int64_t n = S->f->n_contacts, n_before = w->n_part;
+  double        most = S->f->contact_scale;
+  flow_gradient_contacts(S->f, S->v, w->g_n, NULL);
+  for (int64_t j = 0; j < n; ++j) most = fmax(most, S->x->lambda[j]);
+  w->n_part = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    const bool bears = S->x->lambda[j] != 0.0 || S->x->z[2 * j] != 0.0 || S->x->z[2 * j + 1] != 0.0;
+    w->is_in[j] = w->is_in[j] || bears || w->g_n[j] < -TOLERANCE * w->own[j] * most;
+    if (w->is_in[j]) w->mu[w->n_part] = S->f->contact[j].mu, w->part[w->n_part++] = j;
+  }
+  return w->n_part - n_before;
+}
+
+PetscErrorCode flow_settle_create(flow_solver *S)
+{
+  const int64_t n = S->f->n_contacts;
+  flow_settle  *w;
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(flow_array(S, "flow settled contacts", 1, sizeof *w, &w));
+  *w = (flow_settle){0};
+  S->settle = w;
+  double **const vectors[] = {&w->r, &w->u, &w->q, &w->before, &w->now};
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
+    PetscCall(flow_array(S, "flow settled contacts", 3 * n, sizeof(double), vectors[k]));
+  PetscCall(flow_array(S, "flow settled contacts", n, sizeof(double), &w->mu));
+  PetscCall(flow_array(S, "flow settled contacts", n, sizeof(double), &w->g_n));
+  PetscCall(flow_array(S, "flow settled contacts", 2 * n, sizeof(double), &w->g_z));
+  PetscCall(flow_array(S, "flow settled contacts", n, sizeof(double), &w->own));
+  PetscCall(flow_array(S, "flow settled contacts", n, sizeof *w->part, &w->part));
+  PetscCall(flow_array(S, "flow settled contacts", n, sizeof *w->is_in, &w->is_in));
+  for (int64_t j = 0; j < n; ++j) {
+    double own[9];
+    block(S->f, &S->f->contact[j], &S->f->contact[j], own);
+    w->own[j] = own[0], w->is_in[j] = false;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void flow_settle_destroy(flow_solver *S)
+{
+  if (S->settle) delassus_destroy(&S->settle->W);
+}
+
+/* Velocities by the bodies' own equations, about the forces at hand: from round to round they miss O(dt w) of what they missed. */
+static PetscErrorCode update_bodies(flow_solver *S)
+{
+  const flow_problem *f = S->f;
+  PetscFunctionBegin;
+  if (!f->update_bodies) PetscFunctionReturn(PETSC_SUCCESS);
+  flow_clear_bodies(S);
+  flow_coupled_force(&S->F_p, S->x->p, S->wrench);
+  if (f->n_stress > 0) flow_coupled_force(&S->F_s, S->x->s, S->wrench);
+  flow_contact_force(f, S->x->lambda, S->x->z, S->wrench);
+  PetscCall(f->update_bodies(f->bodies_context, (const double(*)[FLOW_BODY])S->wrench));
+  flow_copy(S->v, f->v_star, FLOW_BODY * f->n_bodies);
+  flow_push(f, 1.0, S->wrench, S->v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void take(const flow_state *x, int64_t n, double *r)
+{
+  for (int64_t j = 0; j < n; ++j) r[3 * j] = x->lambda[j], r[3 * j + 1] = x->z[2 * j], r[3 * j + 2] = x->z[2 * j + 1];
+}
+
+/* The forces of those that take part, from the ones they have. */
+static PetscErrorCode solve_part(flow_solver *S, flow_settle *w)
+{
+  const friction_problem problem = {w->W, w->n_part, w->q, w->mu};
+  friction_options       o       = *S->coulomb;
+  friction_result        answer;
+  flow_state            *x = S->x;
+  PetscFunctionBegin;
+  o.tolerance = TOLERANCE, o.enough = ENOUGH;
+  flow_change_contacts(S, -1.0, x->lambda, x->z);
+  flow_gradient_contacts(S->f, S->v, w->g_n, w->g_z);
+  for (int64_t k = 0; k < w->n_part; ++k) {
+    const int64_t j = w->part[k];
+    w->r[3 * k] = x->lambda[j], w->r[3 * k + 1] = x->z[2 * j], w->r[3 * k + 2] = x->z[2 * j + 1];
+    w->q[3 * k] = w->g_n[j], w->q[3 * k + 1] = w->g_z[2 * j], w->q[3 * k + 2] = w->g_z[2 * j + 1];
+  }
+  PetscCall(friction_solve(&problem, &o, w->r, w->u, &answer));
+  S->r->t_iterations += answer.iterations;
+  for (int64_t k = 0; k < w->n_part; ++k) {
+    const int64_t j = w->part[k];
+    x->lambda[j] = w->r[3 * k], x->z[2 * j] = w->r[3 * k + 1], x->z[2 * j + 1] = w->r[3 * k + 2];
+  }
+  flow_change_contacts(S, 1.0, x->lambda, x->z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve(flow_solver *S, flow_settle *w)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < MOST_JOININGS; ++k) {
+    if (join(S, w) > 0) PetscCall(operator(S, w));
+    else if (k > 0) break;
+    if (w->n_part == 0) break;
+    PetscCall(solve_part(S, w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode flow_settle_contacts(flow_solver *S)
+{
+  flow_settle  *w = S->settle;
+  const int64_t n = S->f->n_contacts;
+  PetscFunctionBegin;
+  if (n == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < ROUNDS; ++k) {
+    double moved = 0.0, most = S->f->contact_scale;
+    take(S->x, n, w->before);
+    PetscCall(update_bodies(S));
+    PetscCall(solve(S, w));
+    take(S->x, n, w->now);
+    for (int64_t i = 0; i < 3 * n; ++i) moved = fmax(moved, fabs(w->now[i] - w->before[i])), most = fmax(most, fabs(w->now[i]));
+    if (!S->f->update_bodies || moved <= TOLERANCE * most) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

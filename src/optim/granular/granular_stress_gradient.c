@@ -1,0 +1,276 @@
+/* Stress in the exact cone by accelerated projected gradient, all components at once.
+ *
+ *   s_next = P( y - M^-1 g(y) ),   y = s + beta (s - s_old),   M = L diag(d_c N)
+ *
+ * N is the matrix of |s|_F, so that P, in the norm of M, is a change of length in each cell. d_c bounds the rows of A_ss of a cell
+ * in absolute sum, hence A_ss <= diag(d_c N) and L = 1 is always enough; below that, L follows the curvature that steps meet, which
+ * costs no product. Momentum is dropped where it points uphill [ODonoghueCandes2015]. An iteration is one pass over faces (D^T,
+ * velocities, weights) and one over cells (D, step, projection). */
+#include "optim/granular/granular_stress_gradient.h"
+#include <float.h>
+
+#define GRADIENT_L_SHRINK 0.97 /* an iteration: the largest curvature is seldom the one at hand */
+#define GRADIENT_L_GROW 1.3
+#define GRADIENT_ROUNDING 1e-9 /* of a curvature: steps of the size of rounding are short enough */
+
+/* d_c: with A = D W D^T + F im F^T, the sum over a row of |D| W |D|^T + |F| |im| |F|^T, largest of the cell's five in the basis
+ * where N is 1. */
+static void fill_metric(flow_solver *S, flow_gradient *w)
+{
+  const flow_problem *f = S->f;
+  const sparse_rows  *D = f->D, *DT = f->DT;
+  double             *sum = S->face, *body = S->rate;
+  FLOW_FOR(i, f->n_faces) {
+    double total = 0.0;
+    for (int64_t k = DT->start[i]; k < DT->start[i + 1]; ++k) total += fabs(DT->value[k]);
+    sum[i] = S->face_weight[i] * total;
+  }
+  FLOW_FOR(i, f->n_stress) {
+    double total = 0.0;
+    for (int64_t k = D->start[i]; k < D->start[i + 1]; ++k) total += fabs(D->value[k]) * sum[D->col[k]];
+    w->extra[i] = total;
+  }
+  flow_clear_bodies(S);
+  for (int64_t k = 0; k < f->F_s.n; ++k)
+    for (int d = 0; d < FLOW_BODY; ++d) S->wrench[f->F_s.body[k]][d] += fabs(f->F_s.wrench[k][d]);
+  for (int64_t b = 0; b < f->n_bodies; ++b)
+    for (int i = 0; i < FLOW_BODY; ++i)
+      for (int j = 0; j < FLOW_BODY; ++j) body[FLOW_BODY * b + i] += fabs(f->inverse_mass[b][FLOW_BODY * i + j]) * S->wrench[b][j];
+  for (int64_t k = 0; k < f->F_s.n; ++k)
+    for (int d = 0; d < FLOW_BODY; ++d)
+      w->extra[f->F_s.sample[k]] += fabs(f->F_s.wrench[k][d]) * body[FLOW_BODY * f->F_s.body[k] + d];
+  if (f->is_staggered) {
+    for (int64_t i = 0; i < f->n_stress; ++i) w->metric[i] = w->extra[i] > 0.0 ? w->extra[i] : 1.0;
+    return;
+  }
+  for (int64_t c = 0; c < f->n_cells; ++c) {
+    double most = 0.0;
+    for (int e = 0; e < FLOW_COMPONENTS; ++e) most = fmax(most, w->extra[FLOW_COMPONENTS * c + e]);
+    w->metric[c] = most > 0.0 ? most : 1.0; /* N >= 1 in the basis of components, so this is on the safe side there */
+  }
+}
+
+static PetscErrorCode create(flow_solver *S)
+{
+  const flow_problem *f = S->f;
+  flow_gradient *w;
+  PetscFunctionBegin;
+  PetscCall(flow_array(S, "flow gradient", 1, sizeof *w, &w));
+  double **const         of_stress[] = {&w->next, &w->s, &w->old, &w->extra},
+                 **const of_faces[]  = {&w->u_next, &w->u, &w->u_old, &w->base, &w->wu, &w->inertia},
+                 **const of_bodies[] = {&w->force_next, &w->force, &w->force_old, &w->v_base, &w->v_y};
+  for (size_t k = 0; k < sizeof of_stress / sizeof *of_stress; ++k)
+    PetscCall(flow_array(S, "flow stress", f->n_stress, sizeof(double), of_stress[k]));
+  for (size_t k = 0; k < sizeof of_faces / sizeof *of_faces; ++k)
+    PetscCall(flow_array(S, "flow face velocity", f->n_faces, sizeof(double), of_faces[k]));
+  for (size_t k = 0; k < sizeof of_bodies / sizeof *of_bodies; ++k)
+    PetscCall(flow_array(S, "flow body velocity", FLOW_BODY * f->n_bodies, sizeof(double), of_bodies[k]));
+  PetscCall(flow_array(S, "flow metric", f->is_staggered ? f->n_stress : f->n_cells, sizeof(double), &w->metric));
+  PetscCall(flow_array(S, "flow parts", (f->n_faces + f->n_cells) / FLOW_CHUNK + 2, sizeof *w->sums, &w->sums));
+  fill_metric(S, w);
+  for (int64_t i = 0; i < f->n_faces; ++i) w->inertia[i] = f->weight[i] / f->mobility[i];
+  w->L      = 1.0;
+  S->stress = w;
+  if (f->is_staggered) PetscCall(flow_gradient_staggered_create(S, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Velocities at next, weight times those at the y that follows it with momentum beta, and the curvature of the step from y to next.
+ * */
+static double faces(flow_solver *S, flow_gradient *w, double beta)
+{
+  const flow_problem *f = S->f;
+  const int64_t       n = f->n_faces, n_chunks = (n + FLOW_CHUNK - 1) / FLOW_CHUNK;
+  const sparse_rows  *DT = f->DT;
+  const double *restrict next = w->next, *restrict base = w->base, *restrict mobility = f->mobility, *restrict weight = f->weight,
+                         *restrict inertia = w->inertia, *restrict u = w->u, *restrict u_old = w->u_old, before_beta = w->beta;
+  double *restrict u_next = w->u_next, *restrict wu = w->wu;
+  #pragma omp parallel for schedule(static) if (n >= FLOW_PARALLEL)
+  for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
+    const int64_t last = (chunk + 1) * FLOW_CHUNK < n ? (chunk + 1) * FLOW_CHUNK : n;
+    double        sum  = 0.0;
+    for (int64_t i = chunk * FLOW_CHUNK; i < last; ++i) {
+      const double now = base[i] - mobility[i] * flow_row(DT, i, next), moved = now - u[i] - before_beta * (u[i] - u_old[i]);
+      sum += inertia[i] * moved * moved;
+      wu[i]     = weight[i] * (now + beta * (now - u[i]));
+      u_next[i] = now;
+    }
+    w->sums[chunk][0] = sum;
+  }
+  double curvature = 0.0;
+  for (int64_t chunk = 0; chunk < n_chunks; ++chunk) curvature += w->sums[chunk][0];
+  return curvature;
+}
+
+/* The same of bodies: forces at next, and their part of the gradient at the y that follows, in w->extra. */
+static double bodies(flow_solver *S, flow_gradient *w, double beta)
+{
+  const flow_problem *f = S->f;
+  double              curvature = 0.0;
+  if (S->F_s.n_rows == 0) return 0.0;
+  flow_clear_bodies(S);
+  flow_coupled_force(&S->F_s, w->next, S->wrench);
+  for (int64_t b = 0; b < f->n_bodies; ++b) {
+    const double *force = w->force + FLOW_BODY * b, *old = w->force_old + FLOW_BODY * b;
+    double       *now = S->wrench[b], step[FLOW_BODY], moved[FLOW_BODY] = {0.0};
+    memcpy(w->force_next + FLOW_BODY * b, now, sizeof step);
+    for (int d = 0; d < FLOW_BODY; ++d) {
+      step[d] = now[d] - force[d] - w->beta * (force[d] - old[d]);
+      now[d] += beta * (now[d] - force[d]);
+    }
+    flow_mulv(f->inverse_mass[b], step, moved);
+    for (int d = 0; d < FLOW_BODY; ++d) curvature += step[d] * moved[d];
+  }
+  memcpy(w->v_y, w->v_base, (size_t)(FLOW_BODY * f->n_bodies) * sizeof *w->v_y);
+  flow_push(f, 1.0, S->wrench, w->v_y);
+  for (int64_t row = 0; row < S->F_s.n_rows; ++row) {
+    const int32_t sample = S->F_s.c->sample[S->F_s.row_start[row]];
+    w->extra[sample]     = f->s_known ? f->s_known[sample] : 0.0;
+  }
+  flow_coupled_rate(&S->F_s, w->v_y, w->extra);
+  return curvature;
+}
+
+/* next = P(y - (L metric N)^-1 g) in one cell; always inlined, once for each basis. */
+static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal, const double g[5], double beta, double L,
+                                                            double metric, double radius, const double *restrict s,
+                                                            const double *restrict old, double *restrict next, flow_step_sums *sums)
+{
+  const double scale = 1.0 / (L * metric);
+  double       raised[5], y[5], step[5], ahead[5], along = 0.0;
+  flow_raise(is_orthonormal, g, raised);
+  for (int e = 0; e < 5; ++e) y[e] = s[e] + beta * (s[e] - old[e]), next[e] = y[e] - scale * raised[e];
+  /* no branch, which would be guessed wrong along the rim of what yields; DBL_MIN: nothing over nothing is nothing */
+  const double size = sqrt(flow_norm2(is_orthonormal, next) + DBL_MIN), shrink = radius / (size > radius ? size : radius);
+  for (int e = 0; e < 5; ++e) next[e] *= shrink, step[e] = next[e] - y[e], ahead[e] = next[e] - s[e];
+  if (is_orthonormal) for (int e = 0; e < 5; ++e) along += step[e] * ahead[e];
+  else {
+    along = 2.0 * (step[0] * ahead[0] + step[1] * ahead[1]) + step[0] * ahead[1] + step[1] * ahead[0];
+    for (int e = 2; e < 5; ++e) along += 2.0 * step[e] * ahead[e];
+  }
+  const double moved2 = flow_norm2(is_orthonormal, step);
+  sums->uphill -= metric * along, sums->size2 += metric * moved2;
+  sums->largest = moved2 > sums->largest ? moved2 : sums->largest;
+}
+
+static inline __attribute__((always_inline)) flow_step_sums cell_range(flow_solver *S, const flow_gradient *w, bool is_orthonormal,
+                                                                       bool is_again, int64_t first, int64_t last)
+{
+  const sparse_rows *D    = S->f->D;
+  flow_step_sums     sums = {0};
+  /* two loops: a vector cannot be loaded from numbers that have hardly been stored (a quarter of the time; Zen 4, 2026-11) */
+  for (int64_t i = 5 * first; i < 5 * last && !is_again; ++i) S->g_s[i] = w->extra[i] - flow_row(D, i, w->wu);
+  for (int64_t c = first; c < last; ++c)
+    cell_step(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c,
+              w->next + 5 * c, &sums);
+  return sums;
+}
+
+/* The step from y to next, with the gradient at y from w->wu or, again, as it was. */
+static flow_step_sums cells(flow_solver *S, flow_gradient *w, bool is_again)
+{
+  const int64_t n = S->f->n_cells, n_chunks = (n + FLOW_CHUNK - 1) / FLOW_CHUNK;
+  if (S->f->is_staggered) return flow_gradient_staggered_step(S, w, is_again);
+  #pragma omp parallel for schedule(static) if (n * FLOW_COMPONENTS >= FLOW_PARALLEL)
+  for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
+    const int64_t        first = chunk * FLOW_CHUNK, last = first + FLOW_CHUNK < n ? first + FLOW_CHUNK : n;
+    const flow_step_sums sums =
+        S->f->is_orthonormal ? is_again ? cell_range(S, w, true, true, first, last) : cell_range(S, w, true, false, first, last)
+        : is_again ? cell_range(S, w, false, true, first, last)
+                             : cell_range(S, w, false, false, first, last);
+    memcpy(w->sums[chunk], &sums, sizeof sums);
+  }
+  flow_step_sums sums = {0};
+  for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
+    sums.uphill += w->sums[chunk][0], sums.size2 += w->sums[chunk][1];
+    sums.largest = fmax(sums.largest, w->sums[chunk][2]);
+  }
+  sums.largest = sqrt(sums.largest);
+  return sums;
+}
+
+static inline void rotate(double **next, double **now, double **old)
+{
+  double *spare = *old;
+  *old = *now, *now = *next, *next = spare;
+}
+
+/* s, old and velocities for the start, gradient included. */
+static void first_gradient(flow_solver *S, flow_gradient *w)
+{
+  w->beta = 0.0;
+  flow_copy(w->next, w->s, S->f->n_stress);
+  faces(S, w, 0.0), bodies(S, w, 0.0);
+  rotate(&w->u_next, &w->u, &w->u_old), rotate(&w->force_next, &w->force, &w->force_old);
+}
+
+/* One iteration: a step that is short enough for its own curvature, and what comes after it. Returns |step| of the cell where it is
+ * largest. */
+static double advance(flow_solver *S, flow_gradient *w, double *momentum)
+{
+  double curvature, beta, next_momentum;
+  flow_step_sums sums = cells(S, w, false);
+  for (;;) {
+    next_momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * *momentum * *momentum));
+    beta          = sums.uphill > 0.0 ? 0.0 : (*momentum - 1.0) / next_momentum;
+    curvature     = faces(S, w, beta) + bodies(S, w, beta);
+    ++S->r->products;
+    if (!(curvature > w->L * sums.size2 * (1.0 + GRADIENT_ROUNDING)) || w->L >= 1.0) break;
+    w->L = fmin(1.0, fmax(GRADIENT_L_GROW * w->L, curvature / sums.size2));
+    sums = cells(S, w, true);
+  }
+  *momentum = sums.uphill > 0.0 ? 1.0 : next_momentum;
+  w->beta   = beta;
+  w->L *= GRADIENT_L_SHRINK;
+  rotate(&w->next, &w->s, &w->old), rotate(&w->u_next, &w->u, &w->u_old), rotate(&w->force_next, &w->force, &w->force_old);
+  ++S->r->s_iterations;
+  return sums.largest;
+}
+
+/* Start: the stress at hand, made short enough for the pressure at hand; velocities without stress. */
+static void begin(flow_solver *S, flow_gradient *w)
+{
+  const flow_problem *f = S->f;
+  flow_change_s(S, -1.0, S->x->s);
+  flow_copy(w->base, S->u, f->n_faces);
+  flow_copy(w->v_base, S->v, FLOW_BODY * f->n_bodies);
+  FLOW_FOR(i, f->n_stress) {
+    w->s[i]     = S->x->s[i];
+    w->extra[i] = f->s_known ? f->s_known[i] : 0.0;
+  }
+  if (f->is_staggered) flow_gradient_staggered_shorten(S, w, w->s);
+  else FLOW_FOR(c, f->n_cells) {
+    double      *s = w->s + FLOW_COMPONENTS * c;
+    const double size = sqrt(flow_norm2(f->is_orthonormal, s)),
+                 shrink = size > S->radius[c] ? S->radius[c] / size : 1.0;
+    for (int e = 0; e < FLOW_COMPONENTS; ++e) s[e] *= shrink;
+  }
+  flow_copy(w->old, w->s, f->n_stress);
+  first_gradient(S, w);
+}
+
+static PetscErrorCode solve(flow_solver *S, double *undamped)
+{
+  flow_gradient *w   = S->stress;
+  const double   end = S->o->gradient->inner * S->o->tolerance * S->alpha_max * S->p_ref;
+  double         momentum = 1.0, step = INFINITY;
+  PetscFunctionBegin;
+  *undamped = 0.0;
+  begin(S, w);
+  for (int64_t it = 0; it < S->o->gradient->max_iterations && step > end; ++it) step = advance(S, w, &momentum);
+  flow_copy(S->x->s, w->s, S->f->n_stress);
+  flow_copy(S->u, w->u, S->f->n_faces);
+  if (S->f->n_bodies > 0) {
+    memcpy(S->v, w->v_base, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof(double));
+    flow_push(S->f, 1.0, (double(*)[FLOW_BODY])w->force, S->v);
+  }
+  if (!isfinite(step)) S->r->is_finite = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void destroy(flow_solver *S)
+{
+  if (S->stress) flow_gradient_staggered_destroy(S->stress);
+}
+
+const flow_stress_solver flow_stress_gradient = {create, solve, destroy, true};

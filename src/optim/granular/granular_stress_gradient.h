@@ -1,0 +1,33 @@
+/* Inside of the projected gradient of stress: its vectors, and the step where stresses are staggered. */
+#ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
+#define SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
+#include "optim/granular/granular_component.h"
+
+typedef struct flow_gradient {
+  double  *next, *s, *old;  /* [n_stress]; the iteration's y is s + beta (s - old) */
+  double  *u_next, *u, *u_old, *base; /* [n_faces] at these, and without stress */
+  double  *wu;              /* [n_faces] weight * velocity at y */
+  double  *inertia;         /* [n_faces] weight/mobility */
+  double  *extra;           /* [n_stress] part of the gradient that bodies make */
+  double  *force_next, *force, *force_old; /* [n_bodies][6] of next, s, old */
+  double  *v_base, *v_y;    /* [n_bodies][6] */
+  double  *metric;          /* [n_cells] d_c > 0, the same for the five of a cell; staggered: [n_stress] */
+  double (*sums)[4];        /* [chunks] */
+  double   L, beta;
+  flow_component *part;     /* [5] staggered only: interpolation to cells */
+  double  *at_cells, *shrink; /* [n_cells][5], [n_cells] staggered only */
+} flow_gradient;
+
+typedef struct {
+  double uphill;  /* (y - s_next) . (s_next - s), in the metric */
+  double size2;   /* |s_next - y|^2, in the metric */
+  double largest; /* |s_next - y|_F of a cell */
+} flow_step_sums;
+
+/* Staggered stresses: the same step, but shear counts in a cell by its mean around it, and a sample is shortened by the mean of what
+ * its cells demand, three times over. That is no projection: bounds hold up to interpolation [TakahashiBatty2021, sec. 5.2.2]. */
+PetscErrorCode flow_gradient_staggered_create(flow_solver *S, flow_gradient *w);
+void           flow_gradient_staggered_destroy(flow_gradient *w);
+void           flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s); /* for S->radius */
+flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again);
+#endif

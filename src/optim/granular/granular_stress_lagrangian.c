@@ -1,0 +1,187 @@
+/* Stress in the cone as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]: each component by itself and all from the same stress, a
+ * Newton step on J + E_c in an auxiliary pyramid, damped; one multiplier g a cell.
+ *
+ *   c = 1/2 (1 - |s|^2/r^2), r = alpha (p + cohesion)     c~ = min(c - g/mu, 0)     E_c = 1/2 mu c~^2 - g^2/(2 mu)     g <- -mu c~
+ *
+ * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc), whose terms are both >= 0:
+ * the clamp is a guard against rounding. Staggered stresses count in a cell by their mean around it. Against the paper: mu is a
+ * number of a cell, beta A r^2 with the mean A of A_ee/N_ee, so that for beta = 1 the penalty's Hessian on the cone is that of the
+ * block, unless a raw one is asked for: a bare number has a unit. Twice as much does not converge on the published column with the
+ * published damping of 0.5. */
+#include "optim/granular/granular_stress_lagrangian.h"
+
+static PetscErrorCode create(flow_solver *S)
+{
+  const int64_t    n_cells = S->f->n_cells;
+  flow_lagrangian *w;
+  PetscFunctionBegin;
+  PetscCall(flow_array(S, "flow lagrangian", 1, sizeof *w, &w));
+  S->stress = w;
+  PetscCall(flow_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
+  PetscCall(flow_array(S, "flow stress at cells", FLOW_COMPONENTS * n_cells, sizeof(double), &w->at_cells));
+  PetscCall(flow_array(S, "flow multipliers", n_cells, sizeof(double), &w->multiplier));
+  PetscCall(flow_array(S, "flow stiffness", n_cells, sizeof(double), &w->stiffness));
+  if (S->x->multiplier && S->o->lagrangian->keeps_multipliers)
+    memcpy(w->multiplier, S->x->multiplier, (size_t)n_cells * sizeof(double));
+  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
+    flow_component *k = &w->part[e];
+    PetscCall(flow_component_create(S, e, k));
+    PetscCall(flow_array(S, "flow cone gradient", n_cells, sizeof(double), &w->gradient[e]));
+    PetscCall(flow_array(S, "flow cone hessian", n_cells, sizeof(double), &k->hessian));
+    flow_component_to_cells(k, k->own, k->cells);
+    for (int64_t c = 0; c < n_cells; ++c)
+      w->stiffness[c] += k->cells[c] / (FLOW_COMPONENTS * (S->f->is_orthonormal ? 1.0 : 2.0)); /* over N_ee */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void destroy(flow_solver *S)
+{
+  flow_lagrangian *w = S->stress;
+  if (!w) return;
+  if (S->x->multiplier && w->multiplier) memcpy(S->x->multiplier, w->multiplier, (size_t)S->f->n_cells * sizeof(double));
+  for (int e = 0; e < FLOW_COMPONENTS; ++e) flow_component_destroy(&w->part[e]);
+}
+
+void flow_lagrangian_gather(flow_solver *S, const double *s)
+{
+  flow_lagrangian *w = S->stress;
+  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
+    flow_component *k = &w->part[e];
+    for (int64_t i = 0; i < k->n; ++i) k->x[i] = s[k->sample[i]];
+    flow_component_to_cells(k, k->x, k->cells);
+    for (int64_t c = 0; c < S->f->n_cells; ++c) w->at_cells[FLOW_COMPONENTS * c + e] = k->cells[c];
+  }
+}
+
+static inline double penalty(const flow_solver *S, const flow_lagrangian *w, int64_t c)
+{
+  const double raw = S->o->lagrangian->mu;
+  return isnan(raw) ? S->o->lagrangian->beta * w->stiffness[c] * S->radius[c] * S->radius[c] : raw;
+}
+static inline double constraint(const flow_solver *S, const flow_lagrangian *w, int64_t c)
+{
+  return 0.5 * (1.0 - flow_norm2(S->f->is_orthonormal, w->at_cells + FLOW_COMPONENTS * c) / (S->radius[c] * S->radius[c]));
+}
+
+void flow_lagrangian_derivatives(flow_solver *S)
+{
+  flow_lagrangian *w = S->stress;
+  FLOW_FOR(c, S->f->n_cells) {
+    const double *s = w->at_cells + FLOW_COMPONENTS * c, r2 = S->radius[c] * S->radius[c];
+    double        lowered[FLOW_COMPONENTS] = {s[0], s[1], s[2], s[3], s[4]};
+    if (!S->f->is_orthonormal) {
+      lowered[0] = 2.0 * s[0] + s[1], lowered[1] = 2.0 * s[1] + s[0];
+      for (int e = 2; e < FLOW_COMPONENTS; ++e) lowered[e] = 2.0 * s[e];
+    }
+    const double mu = r2 > 0.0 ? penalty(S, w, c) : 0.0, over = r2 > 0.0 ? 1.0 / r2 : 0.0,
+                 excess    = mu > 0.0 ? fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0,
+                 curvature = -(S->f->is_orthonormal ? 1.0 : 2.0) * over;
+    for (int e = 0; e < FLOW_COMPONENTS; ++e) {
+      const double slope = -lowered[e] * over;
+      w->gradient[e][c]     = mu * excess * slope;
+      w->part[e].hessian[c] = excess < 0.0 ? fmax(0.0, mu * (slope * slope + excess * curvature)) : 0.0;
+    }
+  }
+}
+
+double flow_lagrangian_energy(flow_solver *S)
+{
+  flow_lagrangian *w   = S->stress;
+  double           sum = 0.0;
+  for (int64_t c = 0; c < S->f->n_cells; ++c) {
+    const double mu = S->radius[c] > 0.0 ? penalty(S, w, c) : 0.0;
+    if (!(mu > 0.0)) continue;
+    const double excess = fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0);
+    sum += 0.5 * (mu * excess * excess - w->multiplier[c] * w->multiplier[c] / mu);
+  }
+  return sum;
+}
+
+static void update_multipliers(flow_solver *S, flow_lagrangian *w)
+{
+  FLOW_FOR(c, S->f->n_cells) {
+    const double mu = S->radius[c] > 0.0 ? penalty(S, w, c) : 0.0;
+    w->multiplier[c] = mu > 0.0 ? -mu * fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0;
+  }
+}
+
+/* diagonal of A_ee + T^T hessian T */
+static void fill_diagonal(flow_component *k)
+{
+  if (!k->TT.start) {
+    for (int64_t i = 0; i < k->n; ++i) k->diagonal[i] = k->own[i] + k->hessian[i];
+    return;
+  }
+  for (int64_t i = 0; i < k->n; ++i) {
+    double sum = k->own[i];
+    for (int64_t l = k->TT.start[i]; l < k->TT.start[i + 1]; ++l) sum += k->TT.value[l] * k->TT.value[l] * k->hessian[k->TT.col[l]];
+    k->diagonal[i] = sum;
+  }
+}
+
+static PetscErrorCode newton_direction(flow_solver *S, flow_lagrangian *w)
+{
+  PetscFunctionBegin;
+  flow_gradient_s(S, S->g_s);
+  flow_lagrangian_gather(S, S->x->s);
+  flow_lagrangian_derivatives(S);
+  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
+    flow_component *k = &w->part[e];
+    if (k->n > 0) memset(k->b, 0, (size_t)k->n * sizeof *k->b);
+    flow_component_from_cells(k, w->gradient[e], k->b);
+    for (int64_t i = 0; i < k->n; ++i) k->b[i] = -k->b[i] - S->g_s[k->sample[i]];
+    fill_diagonal(k);
+    flow_component_bounds(k, S->o->lagrangian->has_pyramid ? S->o->lagrangian->kappa : INFINITY);
+    PetscCall(flow_component_solve(k, flow_component_apply));
+    for (int64_t i = 0; i < k->n; ++i) w->step[k->sample[i]] = k->x[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* J + E_c at s + gamma step less that at s, where g_s is the gradient of J and `curvature` that of the step: J is quadratic. */
+static double change_of_energy(flow_solver *S, flow_lagrangian *w, double gamma, double slope, double curvature, double before,
+                               double *scratch)
+{
+  for (int64_t i = 0; i < S->f->n_stress; ++i) scratch[i] = S->x->s[i] + gamma * w->step[i];
+  flow_lagrangian_gather(S, scratch);
+  return gamma * slope + 0.5 * gamma * gamma * curvature + flow_lagrangian_energy(S) - before;
+}
+
+/* The published variant with line search: halved from 1 until the energy falls; 0 if it does not. */
+static PetscErrorCode line_search(flow_solver *S, flow_lagrangian *w, double *gamma)
+{
+  enum { TRIALS = 8 };
+  const int64_t n = S->f->n_stress;
+  PetscFunctionBegin;
+  if (!w->trial) PetscCall(flow_array(S, "flow trial stress", n, sizeof(double), &w->trial));
+  const double slope = team_dot(n, S->g_s, w->step), before = (flow_lagrangian_gather(S, S->x->s), flow_lagrangian_energy(S));
+  flow_change_s(S, 1.0, w->step); /* curvature of the step: how its gradient changes along it */
+  flow_gradient_s(S, S->g_s);
+  flow_change_s(S, -1.0, w->step);
+  const double curvature = team_dot(n, S->g_s, w->step) - slope;
+  *gamma = 1.0;
+  for (int trial = 0; trial < TRIALS; ++trial, *gamma *= 0.5)
+    if (change_of_energy(S, w, *gamma, slope, curvature, before, w->trial) < 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  *gamma = 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve(flow_solver *S, double *undamped)
+{
+  flow_lagrangian *w = S->stress;
+  PetscFunctionBegin;
+  for (int64_t l = 0; l < S->o->lagrangian->iterations && S->r->is_finite; ++l) {
+    double gamma = S->o->lagrangian->damping;
+    PetscCall(newton_direction(S, w));
+    if (S->o->lagrangian->has_line_search) PetscCall(line_search(S, w, &gamma));
+    for (int64_t i = 0; i < S->f->n_stress; ++i) S->x->s[i] += gamma * w->step[i];
+    flow_change_s(S, gamma, w->step);
+    flow_lagrangian_gather(S, S->x->s);
+    update_multipliers(S, w);
+  }
+  *undamped = team_max_abs(S->f->n_stress, w->step);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const flow_stress_solver flow_stress_lagrangian = {create, solve, destroy, false};

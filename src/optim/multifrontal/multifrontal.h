@@ -1,0 +1,56 @@
+/* Sparse Cholesky factors of A and of A + sum_a J_a^T G_a J_a with the same J and many G: a multifrontal method [DuffReid1983] on
+ * dense fronts, by LAPACK. What no term touches ("early") is eliminated once; what one touches, and what depends on it ("late"), as
+ * often as G changes. Whether early unknowns come first in the order, which leaves a Schur complement of late ones alone, or
+ * nested dissection of all is better, is decided by counting the operations of both. Threaded over the tree of fronts; the bits
+ * do not depend on the number of threads. */
+#ifndef SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_H
+#define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_H
+#include "core/sparse_rows.h"
+
+/* J_a [3 x n] by columns: entries start[a] ... start[a + 1] - 1, ascending in `column`. Borrowed. */
+typedef struct {
+  int64_t        n;
+  const int64_t *start;  /* [n + 1] */
+  const int32_t *column;
+  const double  *value;  /* [][3] */
+} front_terms;
+
+typedef struct front_tree   front_tree;
+typedef struct front_factor front_factor;
+
+/* Analyse the patterns of A, symmetric with its diagonal, and of the terms, for one factorisation of A and about n_again of
+ * A + terms. `t` may be NULL: nothing is late. */
+PetscErrorCode front_tree_create(const sparse_rows *A, const front_terms *t, double n_again, front_tree **out);
+void           front_tree_destroy(front_tree **t);
+/* Multiplications of the factor of A, of each with terms after it, and entries of A's factor. */
+double         front_tree_work(const front_tree *t);
+double         front_tree_work_again(const front_tree *t);
+double         front_tree_entries(const front_tree *t);
+/* is_late [n] */
+void           front_tree_late(const front_tree *t, bool *is_late);
+
+/* `t` is borrowed. */
+PetscErrorCode front_factor_create(const front_tree *t, front_factor **out);
+void           front_factor_destroy(front_factor **f);
+void           front_factor_late(const front_factor *f, bool *is_late);
+int64_t        front_factor_size(const front_factor *f);
+const int32_t *front_factor_place(const front_factor *f); /* [n] of an unknown */
+double         front_factor_entries_late(const front_factor *f); /* of the factor of S */
+double         front_factor_work_again(const front_factor *f);
+/* Factor A, with the pattern of the tree or less. *is_definite false: it is no factor of anything until this succeeds. */
+PetscErrorCode front_factor_set(front_factor *f, const sparse_rows *A, bool *is_definite);
+/* Factor A + sum J_a^T G_a J_a, G [t->n][9] symmetric, for the A of the last front_factor_set and the terms of the tree. */
+PetscErrorCode front_factor_add(front_factor *f, const sparse_rows *A, const front_terms *t, const double *G, bool *is_definite);
+/* x <- A^-1 x, [n]. */
+void           front_solve(const front_factor *f, double *x);
+/* x <- (A + terms)^-1 x where x is 0 outside late unknowns; what it becomes outside of them is left out (0). */
+void           front_solve_late(const front_factor *f, double *x);
+/* The same with S, without terms. */
+void           front_solve_plain_late(const front_factor *f, double *x);
+/* X [n_vectors][n] in places <- L^-1 X, L the factor of S; entries of early places are 0 before and after. */
+PetscErrorCode front_forward_late(const front_factor *f, int64_t n_vectors, double *X);
+/* y = S x for late unknowns, S their Schur complement in A; x and y [n], only late entries are read and written. */
+void           front_product_late(const front_factor *f, const double *x, double *y);
+/* d [n] = diag(S) for late unknowns; the rest is left. */
+void           front_diagonal_late(const front_factor *f, double *d);
+#endif

@@ -1,0 +1,336 @@
+#include "core/memory.h"
+#include "optim/multifrontal/multifrontal_impl.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A child joins its parent's front if zeros become no more than this part of it, or a few columns. */
+static const double ZEROS_SMALL = 0.5, ZEROS = 0.12;
+enum { SMALL = 24 };
+
+void front_tree_destroy(front_tree **t)
+{
+  if (!*t) return;
+  front_tree *p = *t;
+  void *arrays[] = {&p->unknown, &p->place, &p->front, &p->row, &p->into, &p->child_start, &p->child, &p->term_start, &p->term, &p->local};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  memory_free(t);
+}
+
+double front_tree_work(const front_tree *t) { return t->work_once; }
+double front_tree_work_again(const front_tree *t) { return t->work_again; }
+double front_tree_entries(const front_tree *t) { return t->entries; }
+
+/* What is being found out, by groups in the order of elimination. A node is a column of groups at first, a front in the end. */
+typedef struct {
+  const front_graph *g;
+  const int32_t     *order;
+  int32_t           *at;           /* [n] place of a group in the order */
+  int32_t           *list;         /* rows below of each node, as places, ascending */
+  int64_t           *list_start, *list_size, n_list, list_capacity;
+  int32_t           *parent;       /* -1: none */
+  int32_t           *child, *next; /* first child; next child of the same parent */
+  int32_t           *tail, *before; /* columns of a node: from tail[node] back by before[] */
+  int64_t           *width, *depth; /* [n] unknowns in the columns of a node, and in its rows below */
+  double            *zeros;
+  bool              *is_late, *is_gone;
+} symbolic;
+
+static void symbolic_destroy(symbolic *s)
+{
+  void *arrays[] = {&s->at, &s->list, &s->list_start, &s->list_size, &s->parent, &s->child, &s->next, &s->tail, &s->before, &s->width,
+                    &s->depth, &s->zeros, &s->is_late, &s->is_gone};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+}
+
+static PetscErrorCode symbolic_create(const front_graph *g, const int32_t *order, symbolic *s)
+{
+  int32_t **small[] = {&s->at, &s->parent, &s->child, &s->next, &s->tail, &s->before};
+  int64_t **large[] = {&s->list_start, &s->list_size, &s->width, &s->depth};
+  PetscFunctionBegin;
+  *s = (symbolic){.g = g, .order = order};
+  for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("elimination tree", g->n, sizeof(int32_t), small[k]));
+  for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("elimination tree", g->n, sizeof(int64_t), large[k]));
+  PetscCall(memory_alloc("elimination tree", g->n, sizeof *s->zeros, &s->zeros));
+  PetscCall(memory_alloc("elimination tree", g->n, sizeof *s->is_late, &s->is_late));
+  PetscCall(memory_alloc("elimination tree", g->n, sizeof *s->is_gone, &s->is_gone));
+  for (int64_t i = 0; i < g->n; ++i) {
+    s->at[order[i]] = (int32_t)i;
+    s->parent[i] = s->child[i] = s->next[i] = s->before[i] = -1;
+    s->tail[i]                                              = (int32_t)i;
+    s->width[i]                                             = g->first[order[i] + 1] - g->first[order[i]];
+    s->is_late[i]                                           = g->is_late[order[i]];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int compare_int32(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Node `from` becomes part of `to`, its parent. */
+static void join(symbolic *s, int32_t from, int32_t to)
+{
+  int32_t last; /* columns of `to` are a chain that starts at tail and ends with the first one */
+  for (last = s->tail[to]; s->before[last] >= 0; last = s->before[last]) {}
+  s->before[last] = s->tail[from];
+  s->width[to] += s->width[from];
+  s->is_gone[from] = true;
+}
+
+/* Rows below node j, and its children that have the same but for j: those are one front with it. */
+static PetscErrorCode eliminate(symbolic *s, int32_t j, int32_t *mark)
+{
+  const front_graph *g = s->g;
+  int64_t            n = 0, most = g->start[s->order[j] + 1] - g->start[s->order[j]];
+  PetscFunctionBegin;
+  for (int32_t c = s->child[j]; c >= 0; c = s->next[c]) most += s->list_size[c];
+  PetscCall(memory_reserve("rows of fronts", s->n_list + most, sizeof *s->list, &s->list_capacity, &s->list));
+  int32_t *to = s->list + s->n_list;
+  mark[j]     = j + 1;
+  for (int64_t k = g->start[s->order[j]]; k < g->start[s->order[j] + 1]; ++k) {
+    const int32_t i = s->at[g->neighbour[k]];
+    if (i > j && mark[i] != j + 1) mark[i] = j + 1, to[n++] = i;
+  }
+  for (int32_t c = s->child[j]; c >= 0; c = s->next[c])
+    for (int64_t k = 0; k < s->list_size[c]; ++k) {
+      const int32_t i = s->list[s->list_start[c] + k];
+      if (mark[i] != j + 1) mark[i] = j + 1, to[n++] = i;
+    }
+  if (n > 0) qsort(to, (size_t)n, sizeof *to, compare_int32);
+  s->list_start[j] = s->n_list, s->list_size[j] = n, s->n_list += n;
+  for (int64_t k = 0; k < n; ++k) s->depth[j] += g->first[s->order[to[k]] + 1] - g->first[s->order[to[k]]];
+  if (n > 0) s->parent[j] = to[0], s->next[j] = s->child[to[0]], s->child[to[0]] = j;
+  for (int32_t c = s->child[j]; c >= 0; c = s->next[c]) s->is_late[j] |= s->is_late[c];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double entries_of(double width, double depth) { return width * (width + 1.0) / 2.0 + width * depth; }
+
+/* Would the front of j with child c in it be worth its zeros? */
+static bool is_joinable(const symbolic *s, int32_t j, int32_t c, bool is_relaxed, double *zeros)
+{
+  const double width = (double)(s->width[j] + s->width[c]), below = (double)(s->width[j] + s->depth[j]);
+  if (s->is_late[c] != s->is_late[j]) return false;
+  *zeros = s->zeros[j] + s->zeros[c] + (double)s->width[c] * (below - (double)s->depth[c]);
+  if (*zeros <= s->zeros[j] + s->zeros[c]) return true;
+  return is_relaxed && *zeros <= (width <= SMALL ? ZEROS_SMALL : ZEROS) * entries_of(width, (double)s->depth[j]);
+}
+
+/* Fronts: nodes that are left. Children of what joins are its parent's. */
+static void amalgamate(symbolic *s, bool is_relaxed)
+{
+  for (int32_t j = 0; j < s->g->n; ++j) {
+    if (s->is_gone[j]) continue;
+    int32_t *link = &s->child[j];
+    while (*link >= 0) {
+      const int32_t c = *link;
+      double        zeros;
+      if (!is_joinable(s, j, c, is_relaxed, &zeros)) {
+        link = &s->next[c];
+        continue;
+      }
+      *link = s->next[c];
+      join(s, c, j);
+      s->zeros[j] = zeros;
+      for (int32_t g = s->child[c], next; g >= 0; g = next) { /* already looked at: to the front of the list */
+        next         = s->next[g];
+        s->parent[g] = j;
+        s->next[g]   = s->child[j];
+        if (link == &s->child[j]) link = &s->next[g];
+        s->child[j] = g;
+      }
+    }
+  }
+}
+
+/* ---- the tree as it is used ---- */
+
+static PetscErrorCode number_fronts(const symbolic *s, front_tree *t, int32_t *front_of)
+{
+  int32_t *stack, n_stack = 0, *column;
+  int64_t  place = 0;
+  PetscFunctionBegin;
+  const front_graph *g = s->g;
+  PetscCall(memory_alloc("tree of fronts", 2 * g->n + 1, sizeof *stack, &stack));
+  PetscCall(memory_alloc("tree of fronts", g->n, sizeof *column, &column));
+  for (int64_t i = 0; i < g->n; ++i) t->n_fronts += !s->is_gone[i];
+  PetscCall(memory_alloc("fronts", t->n_fronts, sizeof *t->front, &t->front));
+  for (int64_t root = g->n; root-- > 0;)
+    if (!s->is_gone[root] && s->parent[root] < 0) stack[n_stack++] = (int32_t)root;
+  int64_t n_done = 0;
+  while (n_stack > 0) { /* twice on the stack: before its children, and, as ~node, behind them */
+    int32_t node = stack[--n_stack];
+    if (node >= 0) {
+      stack[n_stack++] = ~node;
+      for (int32_t c = s->child[node]; c >= 0; c = s->next[c]) stack[n_stack++] = c;
+      continue;
+    }
+    node             = ~node;
+    front  *f        = &t->front[n_done];
+    int64_t n_column = 0;
+    for (int32_t k = s->tail[node]; k >= 0; k = s->before[k]) column[n_column++] = k;
+    qsort(column, (size_t)n_column, sizeof *column, compare_int32); /* as they are eliminated */
+    f->first = place, f->is_late = s->is_late[node], f->parent = node; /* for now, its node */
+    front_of[node] = (int32_t)n_done++;
+    for (int64_t k = 0; k < n_column; ++k)
+      for (int64_t i = g->first[s->order[column[k]]]; i < g->first[s->order[column[k]] + 1]; ++i) t->unknown[place] = (int32_t)i, t->place[i] = (int32_t)place++;
+    f->n_columns = place - f->first;
+  }
+  memory_free(&stack), memory_free(&column);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows as places; parents as fronts. */
+static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t *front_of)
+{
+  int64_t n_rows = 0;
+  PetscFunctionBegin;
+  const front_graph *g = s->g;
+  for (int64_t f = 0; f < t->n_fronts; ++f) n_rows += s->depth[t->front[f].parent];
+  PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->row, &t->row));
+  PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->into, &t->into));
+  n_rows = 0;
+  for (int64_t q = 0; q < t->n_fronts; ++q) {
+    front        *f    = &t->front[q];
+    const int32_t node = f->parent;
+    f->row             = n_rows;
+    for (int64_t k = 0; k < s->list_size[node]; ++k) {
+      const int32_t group = s->order[s->list[s->list_start[node] + k]];
+      for (int64_t i = g->first[group]; i < g->first[group + 1]; ++i) t->row[n_rows++] = t->place[i];
+    }
+    f->n_rows = n_rows - f->row;
+    if (f->n_rows > 0) qsort(t->row + f->row, (size_t)f->n_rows, sizeof *t->row, compare_int32);
+    f->parent = s->parent[node] < 0 ? -1 : front_of[s->parent[node]];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where `place` stands in front f. */
+static int32_t local_of(const front_tree *t, const front *f, int32_t place)
+{
+  if (place < f->first + f->n_columns) return place - (int32_t)f->first;
+  int64_t low = 0, high = f->n_rows;
+  while (high - low > 1) {
+    const int64_t mid = (low + high) / 2;
+    if (t->row[f->row + mid] <= place) low = mid;
+    else high = mid;
+  }
+  return (int32_t)(f->n_columns + low);
+}
+
+static PetscErrorCode link_fronts(front_tree *t)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("tree of fronts", t->n_fronts + 2, sizeof *t->child_start, &t->child_start));
+  PetscCall(memory_alloc("tree of fronts", t->n_fronts, sizeof *t->child, &t->child));
+  for (int64_t q = 0; q < t->n_fronts; ++q) {
+    const front *f = &t->front[q], *up = f->parent < 0 ? NULL : &t->front[f->parent];
+    const double k = (double)f->n_columns, r = (double)f->n_rows, work = k * k * k / 6.0 + 0.5 * k * k * r + 0.5 * k * r * r;
+    for (int64_t i = 0; up && i < f->n_rows; ++i) t->into[f->row + i] = local_of(t, up, t->row[f->row + i]);
+    if (up) ++t->child_start[f->parent + 2];
+    t->work_once += work, t->entries += entries_of(k, r);
+    if (f->is_late) t->work_again += work, t->entries_late += entries_of(k, r);
+  }
+  for (int64_t q = 0; q < t->n_fronts; ++q) t->child_start[q + 2] += t->child_start[q + 1];
+  for (int64_t q = 0; q < t->n_fronts; ++q)
+    if (t->front[q].parent >= 0) t->child[t->child_start[t->front[q].parent + 1]++] = (int32_t)q;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each term goes into the front in which the first of its columns is eliminated: the others are rows of that. */
+static PetscErrorCode place_terms(front_tree *t, const front_terms *terms)
+{
+  int32_t *of, *front_at;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("terms of fronts", t->n_fronts + 2, sizeof *t->term_start, &t->term_start));
+  if (!terms) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("terms of fronts", terms->n, sizeof *t->term, &t->term));
+  PetscCall(memory_alloc("terms of fronts", terms->start[terms->n], sizeof *t->local, &t->local));
+  PetscCall(memory_alloc("terms of fronts", terms->n, sizeof *of, &of));
+  PetscCall(memory_alloc("terms of fronts", t->n, sizeof *front_at, &front_at));
+  for (int64_t q = 0; q < t->n_fronts; ++q)
+    for (int64_t k = 0; k < t->front[q].n_columns; ++k) front_at[t->front[q].first + k] = (int32_t)q;
+  for (int64_t a = 0; a < terms->n; ++a) {
+    int32_t least = INT32_MAX;
+    for (int64_t e = terms->start[a]; e < terms->start[a + 1]; ++e)
+      if (t->place[terms->column[e]] < least) least = t->place[terms->column[e]];
+    of[a] = least == INT32_MAX ? -1 : front_at[least];
+    if (of[a] < 0) continue;
+    for (int64_t e = terms->start[a]; e < terms->start[a + 1]; ++e)
+      t->local[e] = local_of(t, &t->front[of[a]], t->place[terms->column[e]]);
+    ++t->term_start[of[a] + 2];
+  }
+  for (int64_t q = 0; q < t->n_fronts; ++q) t->term_start[q + 2] += t->term_start[q + 1];
+  for (int64_t a = 0; a < terms->n; ++a)
+    if (of[a] >= 0) t->term[t->term_start[of[a] + 1]++] = (int32_t)a;
+  memory_free(&of), memory_free(&front_at);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode build(const front_graph *g, const front_terms *terms, const int32_t *order, front_tree *t)
+{
+  symbolic s;
+  int32_t *mark = NULL, *front_of = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = symbolic_create(g, order, &s);
+  if (!code) code = memory_alloc("elimination tree", g->n, sizeof *mark, &mark);
+  if (!code) code = memory_alloc("elimination tree", g->n, sizeof *front_of, &front_of);
+  for (int32_t j = 0; j < g->n && !code; ++j) code = eliminate(&s, j, mark);
+  for (int k = 0; k < 2 && !code; ++k) amalgamate(&s, k == 1);
+  if (!code) code = memory_alloc("tree of fronts", t->n, sizeof *t->unknown, &t->unknown);
+  if (!code) code = memory_alloc("tree of fronts", t->n, sizeof *t->place, &t->place);
+  if (!code) code = number_fronts(&s, t, front_of);
+  if (!code) code = fill_rows(&s, t, front_of);
+  if (!code) code = link_fronts(t);
+  if (!code) code = place_terms(t, terms);
+  memory_free(&mark), memory_free(&front_of);
+  symbolic_destroy(&s);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode create_ordered(const front_graph *g, const front_terms *terms, front_ordering how, front_tree **out)
+{
+  int32_t *order = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = memory_alloc("tree of fronts", 1, sizeof **out, out);
+  if (!code) code = memory_alloc("order of elimination", g->n, sizeof *order, &order);
+  if (!code) (*out)->n = g->first[g->n];
+  if (!code) code = front_order(g, how, order);
+  if (!code) code = build(g, terms, order, *out);
+  memory_free(&order);
+  if (code) front_tree_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double cost(const front_tree *t, double n_again) { return t->work_once + n_again * t->work_again; }
+
+PetscErrorCode front_tree_create(const sparse_rows *A, const front_terms *t, double n_again, front_tree **out)
+{
+  front_graph g;
+  front_tree *other     = NULL;
+  int64_t     n_late    = 0;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(front_graph_create(A, t, &g));
+  PetscErrorCode code = create_ordered(&g, t, FRONT_ORDER_WHOLE, out);
+  for (int64_t i = 0; i < g.n; ++i) n_late += g.is_late[i];
+  if (!code && n_late > 0 && n_late < g.n) code = create_ordered(&g, t, FRONT_ORDER_LATE_LAST, &other);
+  if (!code && other && cost(other, n_again) < cost(*out, n_again)) {
+    front_tree *const swap = *out;
+    *out = other, other = swap;
+  }
+  front_tree_destroy(&other);
+  front_graph_destroy(&g);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void front_tree_late(const front_tree *t, bool *is_late)
+{
+  for (int64_t q = 0; q < t->n_fronts; ++q)
+    for (int64_t k = 0; k < t->front[q].n_columns; ++k) is_late[t->unknown[t->front[q].first + k]] = t->front[q].is_late;
+}

@@ -1,0 +1,573 @@
+#include "optim/newton/snes_stabilized.h"
+#include "core/error.h"
+#include "optim/linear/mat_row_scaled.h"
+#include "optim/linear/pc_block_diagonal.h"
+#include "optim/linear/petsc_private.h"
+#include "optim/newton/wolfe.h"
+
+enum { CONVERGED_TRIALS = 4 };
+
+typedef struct {
+  PetscReal     kappa, gradient_tolerance; /* the latter < 0: default */
+  PetscInt      min_it;
+  PetscBool     is_strict;
+  wolfe_options search;
+  Vec           dinv, column;     /* referenced, may be NULL */
+  Vec           scaled_residual;  /* D^-1 g at z; with no scaling SNES's own residual serves */
+  Vec           trial, trial_residual, trial_scaled;
+  Vec           gradient;         /* H^T D^-2 g at z */
+  Vec           product;          /* D^-1 H dz */
+  Vec           work;
+  Mat           scaled_jacobian;  /* shell for D^-1 H */
+  Mat           solve_matrix;     /* referenced, may be NULL: H, as linear solves take it */
+  row_scaled_copy scaled_pre;
+  PetscObjectId   scaled_from; /* the Pmat that scaled_jacobian was made with */
+  PetscBool     wants_tangent;
+  double        phi_trial;
+  SNESStabilizedStatistics count;
+} SNES_Stabilized;
+
+static inline SNES_Stabilized *data_of(SNES snes) { return (SNES_Stabilized *)snes->data; }
+static inline Vec residual_at_z(SNES snes) { return data_of(snes)->dinv ? data_of(snes)->scaled_residual : snes->vec_func; }
+static inline Vec residual_at_trial(SNES snes)
+{
+  return data_of(snes)->dinv ? data_of(snes)->trial_scaled : data_of(snes)->trial_residual;
+}
+
+/* g(z), D^-1 g(z) and E(z) = 1/2 |D^-1 g|^2; E is infinite where g is not finite or z is outside the domain. */
+static PetscErrorCode evaluate(SNES snes, Vec z, PetscBool wants_tangent, Vec g, Vec scaled, double *phi)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscScalar      dot;
+  PetscFunctionBegin;
+  s->wants_tangent  = wants_tangent;
+  snes->domainerror = PETSC_FALSE;
+  PetscCall(SNESComputeFunction(snes, z, g));
+  ++s->count.n_residuals;
+  if (s->dinv) PetscCall(VecPointwiseMult(scaled, s->dinv, g));
+  PetscCall(VecDot(s->dinv ? scaled : g, s->dinv ? scaled : g, &dot)); /* PETSc fills g with Inf on a domain error: all ranks see it */
+  *phi = PetscIsInfOrNanScalar(dot) || snes->domainerror ? INFINITY : 0.5 * dot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* H at the z that was evaluated last. */
+static PetscErrorCode compute_tangent(SNES snes, Vec z, bool *is_usable)
+{
+  PetscFunctionBegin;
+  snes->jacobiandomainerror = PETSC_FALSE;
+  PetscCall(SNESComputeJacobian(snes, z, snes->jacobian, snes->jacobian_pre));
+  /* callbacks that write into a shell's context forget this; without it preconditioners would stay stale */
+  PetscCall(PetscObjectStateIncrease((PetscObject)snes->jacobian_pre));
+  ++data_of(snes)->count.n_tangents;
+  *is_usable                = !snes->jacobiandomainerror;
+  snes->jacobiandomainerror = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode apply_jacobian(SNES snes, Vec x, Vec y) /* y = D^-1 H x */
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscFunctionBegin;
+  PetscCall(MatMult(snes->jacobian, x, y));
+  if (s->dinv) PetscCall(VecPointwiseMult(y, s->dinv, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* gradient = H^T D^-2 g, and its norm in the scaled unknowns, |C gradient|. */
+static PetscErrorCode compute_gradient(SNES snes)
+{
+  SNES_Stabilized *s = data_of(snes);
+  Vec              r = residual_at_z(snes);
+  PetscFunctionBegin;
+  if (s->dinv) {
+    PetscCall(VecPointwiseMult(s->work, s->dinv, r));
+    r = s->work;
+  }
+  PetscCall(MatMultTranspose(snes->jacobian, r, s->gradient));
+  if (s->column) {
+    PetscCall(VecPointwiseMult(s->work, s->column, s->gradient));
+    PetscCall(VecNorm(s->work, NORM_2, &s->count.gradient_norm));
+  } else {
+    PetscCall(VecNorm(s->gradient, NORM_2, &s->count.gradient_norm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode norm_of_step(SNES snes, Vec dz, PetscReal *norm) /* |C^-1 dz| */
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscFunctionBegin;
+  if (s->column) {
+    PetscCall(VecPointwiseDivide(s->work, dz, s->column));
+    dz = s->work;
+  }
+  PetscCall(VecNorm(dz, NORM_2, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dz <- GMRES(D^-1 H, -D^-1 g) */
+static PetscErrorCode newton_direction(SNES snes, Vec dz)
+{
+  SNES_Stabilized *s = data_of(snes);
+  Mat              A = s->solve_matrix ? s->solve_matrix : snes->jacobian, P = snes->jacobian_pre;
+  PetscInt         n_its;
+  PetscFunctionBegin;
+  if (s->dinv) {
+    PetscObjectId pre;
+    PetscBool     is_reused;
+    PC            pc;
+    PetscCall(PetscObjectGetId((PetscObject)snes->jacobian_pre, &pre));
+    if (s->scaled_from != pre) PetscCall(MatDestroy(&s->scaled_jacobian)); /* another Pmat since the last solve */
+    s->scaled_from = pre;
+    if (!s->scaled_jacobian) PetscCall(mat_row_scaled_create(A, snes->jacobian_pre, s->dinv, &s->scaled_jacobian));
+    A = s->scaled_jacobian;
+    PetscCall(KSPGetPC(snes->ksp, &pc));
+    PetscCall(PCGetReusePreconditioner(pc, &is_reused));
+    if (is_reused && s->scaled_pre.copy) P = s->scaled_pre.copy; /* nobody will look at its values */
+    else PetscCall(mat_row_scaled_for_preconditioner(A, snes->jacobian_pre, s->dinv, &s->scaled_pre, &P));
+  }
+  PetscCall(KSPSetOperators(snes->ksp, A, P));
+  PetscCall(VecCopy(residual_at_z(snes), s->work));
+  PetscCall(VecScale(s->work, -1.0));
+  PetscCall(KSPSolve(snes->ksp, s->work, dz)); /* not converging in 20 iterations is no failure: the line search copes */
+  PetscCall(KSPGetIterationNumber(snes->ksp, &n_its));
+  snes->linear_its += n_its;
+  s->count.n_linear += n_its;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is dz downhill enough for E, given the slope m = g^T H dz? The published test bounds the angle to the steepest descent from
+ * below by kappa. Alone it refuses exact Newton steps of stiff systems: with condition number c their angle has a cosine
+ * down to 2/c, so c > 200 is enough, and the steepest descent that would replace them needs O(c^2) steps. A step whose
+ * linear model at least halves |g|^2 (m = -(|g|^2 - |rho|^2) <= -1/2 |g|^2 for GMRES) lowers E at the fastest rate any step can
+ * promise, whatever its angle, so it is taken too. If the search then fails, the gradient still gets its turn. */
+static PetscErrorCode is_downhill(SNES snes, Vec dz, double m, bool *is)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscReal        size = 0.0;
+  PetscFunctionBegin;
+  PetscCall(norm_of_step(snes, dz, &size));
+  *is = isfinite(size) && m < 0.0 &&
+        (m <= -s->kappa * size * s->count.gradient_norm || (!s->is_strict && m <= -0.5 * snes->norm * snes->norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dz <- -t C^2 H^T D^-2 g, with t the minimiser of the linear model along it; *m = 0 if E is stationary. Wants H at z. */
+static PetscErrorCode gradient_direction(SNES snes, Vec dz, double *m)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscScalar      slope, square;
+  PetscFunctionBegin;
+  ++s->count.n_fallbacks;
+  PetscCall(VecCopy(s->gradient, dz));
+  PetscCall(VecScale(dz, -1.0));
+  for (int twice = 0; s->column && twice < 2; ++twice) PetscCall(VecPointwiseMult(dz, s->column, dz));
+  PetscCall(apply_jacobian(snes, dz, s->product));
+  PetscCall(VecDot(residual_at_z(snes), s->product, &slope));
+  PetscCall(VecDot(s->product, s->product, &square));
+  const double t = -slope / square;
+  *m             = slope < 0.0 && square > 0.0 && isfinite(t) ? t * slope : 0.0;
+  if (*m < 0.0) PetscCall(VecScale(dz, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode search_value(void *ctx, double alpha, double *phi)
+{
+  SNES             snes = ctx;
+  SNES_Stabilized *s    = data_of(snes);
+  PetscFunctionBegin;
+  PetscCall(VecWAXPY(s->trial, alpha, snes->vec_sol_update, snes->vec_sol));
+  PetscCall(evaluate(snes, s->trial, (PetscBool)(alpha == s->search.start), s->trial_residual, s->trial_scaled, phi));
+  if (!isfinite(*phi)) ++s->count.n_rejected;
+  s->phi_trial = *phi;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode search_slope(void *ctx, double alpha, double *slope)
+{
+  SNES             snes = ctx;
+  SNES_Stabilized *s    = data_of(snes);
+  bool             is_usable = false;
+  PetscFunctionBegin;
+  (void)alpha; /* the trial point is that of search_value */
+  PetscCall(compute_tangent(snes, s->trial, &is_usable));
+  if (!is_usable) {
+    ++s->count.n_rejected;
+    *slope = NAN;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(apply_jacobian(snes, snes->vec_sol_update, s->product));
+  PetscCall(VecDot(residual_at_trial(snes), s->product, slope));
+  if (!isfinite(*slope)) *slope = NAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Evaluate g and H at vec_sol: at the start, and where the search ended somewhere else. */
+static PetscErrorCode evaluate_at_z(SNES snes, double *phi)
+{
+  SNES_Stabilized *s         = data_of(snes);
+  bool             is_usable = true;
+  PetscFunctionBegin;
+  PetscCall(evaluate(snes, snes->vec_sol, PETSC_TRUE, snes->vec_func, s->scaled_residual, phi));
+  if (isfinite(*phi)) PetscCall(compute_tangent(snes, snes->vec_sol, &is_usable));
+  if (!is_usable) *phi = INFINITY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Search along vec_sol_update and go there. On failure z stays, and g and H are those of z again. */
+static PetscErrorCode search_and_move(SNES snes, double m, double *phi, bool *has_moved)
+{
+  SNES_Stabilized *s = data_of(snes);
+  wolfe_options    options = s->search;
+  wolfe_result     r;
+  PetscReal        step, size;
+  PetscFunctionBegin;
+  /* A forced iteration from a converged state, often at round-off: no long search for what cannot be found. */
+  if (snes->norm < snes->abstol) options.max_trials = PetscMin(options.max_trials, CONVERGED_TRIALS);
+  PetscCall(wolfe_search(&options, search_value, search_slope, snes, *phi, m, &r));
+  *has_moved = r.outcome != WOLFE_FAILED;
+  if (r.outcome == WOLFE_ARMIJO_ONLY) ++s->count.n_armijo_only;
+  if (r.outcome != WOLFE_FAILED && r.is_last) { /* everything known at the trial point: take it over */
+    PetscCall(VecCopy(s->trial, snes->vec_sol));
+    PetscCall(VecCopy(s->trial_residual, snes->vec_func));
+    if (s->dinv) PetscCall(VecCopy(s->trial_scaled, s->scaled_residual));
+    *phi = r.phi;
+  } else {
+    if (r.outcome != WOLFE_FAILED) PetscCall(VecAXPY(snes->vec_sol, r.alpha, snes->vec_sol_update));
+    PetscCall(evaluate_at_z(snes, phi));
+  }
+  PetscCall(VecNorm(snes->vec_sol_update, NORM_2, &step));
+  PetscCall(VecNorm(snes->vec_sol, NORM_2, &size));
+  snes->ynorm = r.alpha * step;
+  snes->xnorm = size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A direction that fails the test above gives way to the gradient, unless it promises more: -m is what either takes off |g|^2 by the
+ * linear model. Where H is stiff, what GMRES cut short has found does, and the gradient, bent by what is stiffest, leads nowhere. The
+ * gradient bounds from below what is promised, as a Cauchy point does in a trust region. */
+static PetscErrorCode better_direction(SNES snes, Vec dz, double *m, bool *is_newton)
+{
+  SNES_Stabilized *s      = data_of(snes);
+  const double     newton = *m;
+  PetscFunctionBegin;
+  PetscCall(VecCopy(dz, s->trial));
+  PetscCall(gradient_direction(snes, dz, m));
+  *is_newton = !s->is_strict && isfinite(newton) && newton < *m;
+  if (*is_newton) {
+    PetscCall(VecCopy(s->trial, dz));
+    *m = newton;
+    --s->count.n_fallbacks;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One Newton step: direction, test, search; if the search fails along a Newton direction, once more along the gradient. */
+static PetscErrorCode step(SNES snes, double *phi, bool *has_moved)
+{
+  SNES_Stabilized *s  = data_of(snes);
+  Vec              dz = snes->vec_sol_update;
+  PetscScalar      m;
+  bool             is_newton = false;
+  PetscFunctionBegin;
+  *has_moved = false;
+  PetscCall(newton_direction(snes, dz));
+  PetscCall(apply_jacobian(snes, dz, s->product));
+  PetscCall(VecDot(residual_at_z(snes), s->product, &m));
+  PetscCall(is_downhill(snes, dz, m, &is_newton));
+  if (!is_newton) PetscCall(better_direction(snes, dz, &m, &is_newton));
+  if (m < 0.0) PetscCall(search_and_move(snes, m, phi, has_moved));
+  if (*has_moved || !is_newton || snes->norm < snes->abstol) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(gradient_direction(snes, dz, &m));
+  if (m < 0.0) PetscCall(search_and_move(snes, m, phi, has_moved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscReal gradient_tolerance(SNES snes)
+{
+  SNES_Stabilized *s = data_of(snes);
+  if (s->gradient_tolerance >= 0.0) return s->gradient_tolerance;
+  return s->column ? snes->abstol : 0.0;
+}
+
+/* Sets snes->reason; `is_last_word`: no further iteration is possible, so the minimum number of iterations does not matter. */
+static PetscErrorCode test_convergence(SNES snes, bool is_last_word)
+{
+  SNES_Stabilized *s      = data_of(snes);
+  const PetscInt   min_it = PetscMax(s->min_it, snes->forceiteration ? 1 : 0);
+  PetscFunctionBegin;
+  PetscUseTypeMethod(snes, converged, snes->iter, snes->xnorm, snes->ynorm, snes->norm, &snes->reason, snes->cnvP);
+  if (is_last_word && !snes->reason && snes->norm < snes->abstol) snes->reason = SNES_CONVERGED_FNORM_ABS;
+  if (!snes->reason && s->count.gradient_norm < gradient_tolerance(snes)) {
+    snes->reason            = SNES_CONVERGED_SNORM_RELATIVE;
+    s->count.is_stationary  = PETSC_TRUE;
+  }
+  if (snes->reason > 0 && snes->iter < min_it && !is_last_word && snes->norm > 0.0) {
+    snes->reason           = SNES_CONVERGED_ITERATING;
+    s->count.is_stationary = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode report(SNES snes, double phi)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscFunctionBegin;
+  s->count.norm = sqrt(2.0 * phi);
+  PetscCall(PetscObjectSAWsTakeAccess((PetscObject)snes));
+  snes->norm = s->count.norm;
+  PetscCall(PetscObjectSAWsGrantAccess((PetscObject)snes));
+  PetscCall(SNESLogConvergenceHistory(snes, snes->norm, s->count.n_linear));
+  PetscCall(SNESMonitor(snes, snes->iter, snes->norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Steps in a row that took next to nothing off |g|, nor off its gradient, before the search counts as failed: the floor of
+ * round-off, where a tolerance below it would otherwise cost every iteration and trial there is. Kinks make Newton crawl, too,
+ * but by more than this; on the way to a stationary point |g| settles, but the gradient falls. */
+enum { STALLED_STEPS = 5 };
+#define STALLED_RATIO (1.0 - 1e-3)
+#define STALLED_GRADIENT 0.9
+
+static PetscErrorCode iterate(SNES snes, double phi)
+{
+  SNES_Stabilized *s = data_of(snes);
+  bool             has_moved;
+  int              n_stalled = 0;
+  PetscFunctionBegin;
+  PetscCall(compute_gradient(snes));
+  PetscCall(report(snes, phi));
+  PetscCall(test_convergence(snes, false));
+  while (!snes->reason) {
+    if (snes->iter >= snes->max_its) {
+      snes->reason = SNES_DIVERGED_MAX_IT;
+      break;
+    }
+    PetscTryTypeMethod(snes, update, snes->iter);
+    PetscCall(step(snes, &phi, &has_moved));
+    if (!has_moved) {
+      PetscCall(test_convergence(snes, true));
+      if (!snes->reason) snes->reason = SNES_DIVERGED_LINE_SEARCH;
+      break;
+    }
+    ++snes->iter;
+    ++s->count.n_newton;
+    const PetscReal before = s->count.norm, gradient_before = s->count.gradient_norm;
+    PetscCall(compute_gradient(snes));
+    PetscCall(report(snes, phi));
+    PetscCall(test_convergence(snes, false));
+    n_stalled = s->count.norm > STALLED_RATIO * before && s->count.gradient_norm > STALLED_GRADIENT * gradient_before ? n_stalled + 1 : 0;
+    if (!snes->reason && n_stalled == STALLED_STEPS) snes->reason = SNES_DIVERGED_LINE_SEARCH;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SNESSolve_Stabilized(SNES snes)
+{
+  SNES_Stabilized *s = data_of(snes);
+  double           phi = INFINITY;
+  PetscFunctionBegin;
+  s->count     = (SNESStabilizedStatistics){0};
+  snes->reason = SNES_CONVERGED_ITERATING;
+  snes->iter   = 0;
+  snes->norm = snes->xnorm = snes->ynorm = 0.0;
+  PetscCall(evaluate_at_z(snes, &phi));
+  if (isfinite(phi)) PetscCall(iterate(snes, phi));
+  else snes->reason = snes->domainerror ? SNES_DIVERGED_FUNCTION_DOMAIN : SNES_DIVERGED_FNORM_NAN;
+  snes->domainerror = PETSC_FALSE;
+  PetscCall(VecNorm(snes->vec_func, NORM_2, &s->count.norm_unscaled));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SNESSetUp_Stabilized(SNES snes)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscFunctionBegin;
+  PetscCall(SNESSetUpMatrices(snes));
+  Vec *vecs[] = {&s->scaled_residual, &s->trial, &s->trial_residual, &s->trial_scaled, &s->gradient, &s->product, &s->work};
+  for (size_t k = 0; k < sizeof vecs / sizeof *vecs; ++k)
+    if (!*vecs[k]) PetscCall(VecDuplicate(snes->vec_sol, vecs[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SNESReset_Stabilized(SNES snes)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscFunctionBegin;
+  Vec *vecs[] = {&s->scaled_residual, &s->trial, &s->trial_residual, &s->trial_scaled, &s->gradient, &s->product, &s->work};
+  for (size_t k = 0; k < sizeof vecs / sizeof *vecs; ++k) PetscCall(VecDestroy(vecs[k]));
+  PetscCall(VecDestroy(&s->dinv)); /* sizes may change: scalings are set anew */
+  PetscCall(VecDestroy(&s->column));
+  PetscCall(MatDestroy(&s->scaled_jacobian));
+  PetscCall(MatDestroy(&s->solve_matrix));
+  PetscCall(MatDestroy(&s->scaled_pre.copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SNESDestroy_Stabilized(SNES snes)
+{
+  PetscFunctionBegin;
+  PetscCall(SNESReset_Stabilized(snes));
+  PetscCall(PetscFree(snes->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems *PetscOptionsObject)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscReal        eta;
+  PetscInt         max_trials = s->search.max_trials;
+  PetscBool        is_set;
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Stabilised Newton");
+  PetscCall(KSPGetTolerances(snes->ksp, &eta, NULL, NULL, NULL));
+  PetscCall(PetscOptionsReal("-snes_stabilized_eta", "Relative tolerance of the linear solves", "SNESStabilizedSetForcing", eta, &eta, &is_set));
+  if (is_set) PetscCall(SNESStabilizedSetForcing(snes, eta));
+  PetscCall(PetscOptionsReal("-snes_stabilized_kappa", "Smallest cosine between step and steepest descent", "", s->kappa, &s->kappa, NULL));
+  PetscCall(PetscOptionsBool("-snes_stabilized_strict", "Downhill test by the angle alone", "", s->is_strict, &s->is_strict, NULL));
+  PetscCall(PetscOptionsReal("-snes_stabilized_gradient_tolerance", "Stop when |C H^T D^-2 g| is below; negative: by the scaling",
+                             "SNESStabilizedSetGradientTolerance", s->gradient_tolerance, &s->gradient_tolerance, NULL));
+  PetscCall(PetscOptionsInt("-snes_stabilized_min_it", "Least number of iterations", "", s->min_it, &s->min_it, NULL));
+  PetscCall(PetscOptionsReal("-snes_stabilized_wolfe_c1", "Sufficient decrease", "", s->search.c1, &s->search.c1, NULL));
+  PetscCall(PetscOptionsReal("-snes_stabilized_wolfe_c2", "Curvature", "", s->search.c2, &s->search.c2, NULL));
+  PetscCall(PetscOptionsInt("-snes_stabilized_wolfe_max_trials", "Trials per line search", "", max_trials, &max_trials, NULL));
+  PetscOptionsHeadEnd();
+  PetscCheck(0.0 < s->search.c1 && s->search.c1 < s->search.c2 && s->search.c2 < 1.0 && max_trials >= 1,
+             PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: want 0 < c1 < c2 < 1 and max_trials >= 1");
+  s->search.max_trials = (int)max_trials;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SNESView_Stabilized(SNES snes, PetscViewer viewer)
+{
+  SNES_Stabilized *s = data_of(snes);
+  PetscBool        is_ascii;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
+  if (is_ascii) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  kappa=%g%s, least iterations=%d, gradient tolerance=%g, row scaling: %s, column scaling: %s\n",
+                                     s->kappa, s->is_strict ? " (alone)" : "", (int)s->min_it, gradient_tolerance(snes),
+                                     s->dinv ? "yes" : "no", s->column ? "yes" : "no"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  Wolfe search: c1=%g, c2=%g, trials=%d\n", s->search.c1, s->search.c2, s->search.max_trials));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESCreate_Stabilized(SNES snes)
+{
+  SNES_Stabilized *s;
+  PC               pc;
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&s));
+  snes->data                = s;
+  s->kappa                  = 0.01;
+  s->gradient_tolerance     = -1.0;
+  s->min_it                 = 1;
+  s->search                 = WOLFE_DEFAULTS;
+  snes->usesksp             = PETSC_TRUE;
+  snes->usesnpc             = PETSC_FALSE;
+  snes->alwayscomputesfinalresidual = PETSC_TRUE;
+  snes->ops->setup          = SNESSetUp_Stabilized;
+  snes->ops->solve          = SNESSolve_Stabilized;
+  snes->ops->reset          = SNESReset_Stabilized;
+  snes->ops->destroy        = SNESDestroy_Stabilized;
+  snes->ops->view           = SNESView_Stabilized;
+  snes->ops->setfromoptions = SNESSetFromOptions_Stabilized;
+  if (!snes->tolerancesset) { /* section 9 stops by tau alone */
+    snes->abstol  = 1e-3;
+    snes->rtol    = 0.0;
+    snes->stol    = 0.0;
+    snes->max_its = 50;
+  }
+  KSP ksp;
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, 20));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT)); /* from the left GMRES would minimise another norm, and could go uphill */
+  PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 20));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (!((PetscObject)pc)->type_name) PetscCall(PCSetType(pc, PCBLOCKDIAGONAL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check_type(SNES snes)
+{
+  PetscBool is;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)snes, SNESSTABILIZED, &is));
+  PetscCheck(is, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_WRONG, "expected a SNES of type stabilized, not %s",
+             ((PetscObject)snes)->type_name ? ((PetscObject)snes)->type_name : "(none)");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode replace(Vec *where, Vec v)
+{
+  PetscFunctionBegin;
+  if (v) PetscCall(PetscObjectReference((PetscObject)v));
+  PetscCall(VecDestroy(where));
+  *where = v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetScaling(SNES snes, Vec dinv)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  if (dinv != data_of(snes)->dinv) PetscCall(MatDestroy(&data_of(snes)->scaled_jacobian));
+  PetscCall(replace(&data_of(snes)->dinv, dinv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetColumnScaling(SNES snes, Vec c)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  PetscCall(replace(&data_of(snes)->column, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetSolveMatrix(SNES snes, Mat A)
+{
+  SNES_Stabilized *s;
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  s = data_of(snes);
+  if (A) PetscCall(PetscObjectReference((PetscObject)A));
+  PetscCall(MatDestroy(&s->solve_matrix));
+  PetscCall(MatDestroy(&s->scaled_jacobian));
+  s->solve_matrix = A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  PetscCheck(eta > 0.0 && eta < 1.0, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_OUTOFRANGE, "want 0 < eta < 1");
+  PetscCall(KSPSetTolerances(snes->ksp, eta, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  data_of(snes)->gradient_tolerance = tolerance == PETSC_DEFAULT ? -1.0 : tolerance;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedWantsTangent(SNES snes, PetscBool *wants)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  *wants = data_of(snes)->wants_tangent;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedGetStatistics(SNES snes, SNESStabilizedStatistics *statistics)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  *statistics = data_of(snes)->count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,34 @@
+/* Three scalar rows that push against their velocities u = J v with impulses
+ *
+ *   r_i = clamp((bias_i - u_i) / R_i, lower_i, upper_i)
+ *
+ * Stops (one bound is 0), joints that close loops (none), motors of limited effort and dry friction (both) are such rows, taken at
+ * the end of a step, where the positions that they know are linear in v. r = -dl/du of a convex l(u) = sum_i R_i r_i (y_i - r_i/2),
+ * y_i the impulse before it is cut off [CastroEtAl2022; convex contact, sec. 9]. */
+#ifndef SS_OPTIM_SAP_JOINT_CONSTRAINT_H
+#define SS_OPTIM_SAP_JOINT_CONSTRAINT_H
+#include <math.h>
+#include <stdbool.h>
+
+typedef struct {
+  double bias[3];            /* m/s, rad/s */
+  double R[3];               /* > 0: impulses slow down by velocity / R */
+  double lower[3], upper[3]; /* lower <= 0 <= upper or the like; infinite: no bound. Both 0: there is no such row */
+  bool   is_drive;           /* the first row has the gains 1/R of a drive, which hold what it drives as its mass does */
+} constraint;
+
+/* l(u); r = -dl/du; slope = -dr/du, NULL: not wanted. */
+static inline double constraint_law(const constraint *c, const double u[3], double r[3], double *slope)
+{
+  double cost = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    const double y = (c->bias[i] - u[i]) / c->R[i];
+    r[i]           = fmin(fmax(y, c->lower[i]), c->upper[i]);
+    cost += c->R[i] * r[i] * (y - 0.5 * r[i]);
+    if (slope) slope[i] = y > c->lower[i] && y < c->upper[i] ? 1.0 / c->R[i] : 0.0;
+  }
+  return cost;
+}
+/* Three rows that do nothing, to be filled. */
+static inline constraint constraint_none(void) { return (constraint){.R = {1.0, 1.0, 1.0}}; }
+#endif
