@@ -17,7 +17,7 @@ include config/profiles.mk
 SOURCES   := $(wildcard src/*/*.c src/*/*/*.c)
 OBJECTS   := $(SOURCES:%.c=$(B)/%.o)
 LIB_OBJ   := $(filter-out $(B)/src/app/main.o,$(OBJECTS))
-UNIT_SRC  := $(wildcard tests/unit/test_*.c)
+UNIT_SRC  := $(wildcard tests/unit/*/test_*.c)
 UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
@@ -104,8 +104,8 @@ bench-friction: setup-build
 	@B=$(B) sh validation/bench/friction/run.sh "$(DATA)" $(LIMIT)
 # 10,000 random problems of convex contact: iterations, and how far from the minimum (OF: as many)
 bench-sap: setup-build
-	@$(MAKE) --no-print-directory -j2 $(B)/unit/test_optim_sap
-	@SAP_PROBLEMS=$(or $(OF),10000) $(B)/unit/test_optim_sap
+	@$(MAKE) --no-print-directory -j2 $(B)/unit/optim/test_sap
+	@SAP_PROBLEMS=$(or $(OF),10000) $(B)/unit/optim/test_sap
 # Quadratic programs with bounds: our solvers, the published competitors, PETSc's; EDGE: cells of the largest box
 $(B)/bench/box/bench_box: validation/bench/box/bench_box.c $(CODE)
 	@mkdir -p $(@D)

@@ -20,15 +20,17 @@ report() { # name status log
   esac
 }
 wanted() { case $1 in *.d) false ;; *"${ONLY:-}"*) true ;; *) false ;; esac; }
-finish() { wait "$1"; report "$2" $? "$logs/$2"; rm -f "$logs/$2"; } # pid name
-# Unit tests one beside the other, as many as JOBS says, told in order; integration tests alone: they watch clocks and signals.
+log_of() { echo "$logs/$(echo "$1" | tr / _)"; } # name
+finish() { wait "$1"; report "$2" $? "$(log_of "$2")"; rm -f "$(log_of "$2")"; } # pid name
+# Unit tests run JOBS at a time and are reported in order; integration tests run alone, because they measure times and send signals.
 running= n=0
-for t in "$B"/unit/test_*; do
+for t in "$B"/unit/*/test_*; do
   wanted "$t" || continue
+  name=${t#"$B"/unit/}
   set -- $running
   [ $n -lt "$JOBS" ] || { finish "$1" "$2"; shift 2; n=$((n - 1)); }
-  "$t" >"$logs/$(basename "$t")" 2>&1 &
-  running="$* $! $(basename "$t")" n=$((n + 1))
+  "$t" >"$(log_of "$name")" 2>&1 &
+  running="$* $! $name" n=$((n + 1))
 done
 set -- $running
 while [ $# -gt 0 ]; do finish "$1" "$2"; shift 2; done

@@ -218,7 +218,7 @@ LANE void lane_finish(const lane_state x, int64_t ld, double *restrict U, double
 enum { LANES = 8, BLOCK = 2 * LANES };
 
 /* After 3, 4, 5 sweeps the worst of 1e6 matrices was off by 2e-3, 1e-9, 2e-15 |F|: see the search for the worst matrix in
- * tests/unit/test_core_svd3.c. */
+ * tests/unit/core/test_svd3.c. */
 LANE void lane_svd3_pair(int64_t ldf, const double *restrict F, int64_t ld, double *restrict U, double *restrict sigma,
                          double *restrict V)
 {

@@ -89,7 +89,7 @@ if command -v python3 >/dev/null; then
   rm "$work/r/$newest"
   resume 0
   ends_as_whole && pass "a checkpoint of a newer format: code 3, left alone; moved away, the one before it goes on"
-else echo "no python3 to seal a checkpoint of a newer format: that part is left to tests/unit/test_io_checkpoint_damage.c"; fi
+else echo "no python3 to seal a checkpoint of a newer format: that part is left to tests/unit/io/test_checkpoint_damage.c"; fi
 
 status 0 "$program" run "$job" --out "$work/other" $run --steps 20 --set name=other
 fresh

@@ -16,7 +16,7 @@
  * Zones move with the momentum and angular momentum of what is in them, V + W x r with r at the beginning: r -> r + t W x r never
  * shortens a distance, so that nothing within one meets. One with a rigid body in it turns by exp(dt W) instead, straight from end to
  * end, which comes nearer by cos(dt W / 2) and never meets, for less than pi; its angular momentum about the beginning changes by the
- * sum of m dt/2 (W . r) r x W, r from its center of mass, and terms in dt^2 [tests/unit/test_contact_impulses_bodies.c]. With a wall,
+ * sum of m dt/2 (W . r) r x W, r from its center of mass, and terms in dt^2 [tests/unit/contact/test_impulses_bodies.c]. With a wall,
  * or what is held, a zone moves as these do; velocities that vertices keep in part are kept, and the rest is as near as it can be.
  *
  * Results have the same bits on any number of threads. At the end the ways from x0 to impulses_ends() are free of meetings: the

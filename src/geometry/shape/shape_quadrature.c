@@ -5,7 +5,7 @@
  * found by root search and the moments integrated exactly. The length inside, as a function of the two others, has kinks
  * where the surface leaves the cell through the faces across the lines; these are found as roots on the faces and edges of
  * the cell, and the Gauss rule is applied between them, so that smooth surfaces are integrated to high order [Saye2015].
- * Cells with an edge of the shape are cut further, as few as they are. Errors: tests/unit/test_mesh_shape.c.          */
+ * Cells with an edge of the shape are cut further, as few as they are. Errors: tests/unit/geometry/test_shape.c.          */
 #include "core/math3.h"
 #include "geometry/shape/shape.h"
 

@@ -1,6 +1,6 @@
 /* The MPM domain as a body: whole steps against closed forms and conservation, walls, contact points, sources, restart. */
 #include "mpm_fixture.h"
-#include "test_material.h"
+#include "material_fixture.h"
 
 static const double       no_gravity[3] = {0, 0, 0};
 static const mpm_transfer apic = {.is_apic = true};

@@ -2,7 +2,7 @@
  * state. Oracles: finite differences, eigenvalues, the return that changes the gradient least. */
 #include "core/eigen3.h"
 #include "core/polar3.h"
-#include "test_material.h"
+#include "material_fixture.h"
 
 #define ELASTIC "density: 1000 youngs_modulus: 1e5 poisson_ratio: 0.3 "
 static const double E = 1e5, MU = 1e5 / 2.6, LAMBDA = 3e4 / (1.3 * 0.4), RADIUS = 4e3 / (2e5 / 2.6);

@@ -1,5 +1,5 @@
 /* Drucker-Prager sand: return mapping in closed form, derivative in every branch, simple shear, volume correction, cohesion. */
-#include "test_material.h"
+#include "material_fixture.h"
 
 #define ELASTIC "density: 1600 youngs_modulus: 1e7 poisson_ratio: 0.3 "
 static const double E = 1e7, NU = 0.3;

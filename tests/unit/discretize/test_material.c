@@ -1,6 +1,6 @@
 /* Constitutive laws: what must hold for every law, and the elastic and snow laws in each of their branches. */
 #include "core/eigen3.h"
-#include "test_material.h"
+#include "material_fixture.h"
 
 #define ELASTIC "density: 1000 youngs_modulus: 1e5 poisson_ratio: 0.3 "
 static const double E = 1e5;
