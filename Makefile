@@ -1,5 +1,5 @@
 # stickslip: build, run, test, bench, validate, install. `make help` lists the targets.
-#   PROFILE=release|debug|asan|tsan    compiler profile, see config/profiles.mk
+#   PROFILE=release|debug|asan|tsan|coverage    compiler profile, see config/profiles.mk
 #   ARCH=native|x86-64-v3|...       release code is tuned for this machine; set ARCH for binaries that travel, ARCH= to leave it to the compiler
 PROFILE ?= release
 ARCH    ?= native
@@ -17,14 +17,19 @@ include config/profiles.mk
 SOURCES   := $(wildcard src/*/*.c src/*/*/*.c)
 OBJECTS   := $(SOURCES:%.c=$(B)/%.o)
 LIB_OBJ   := $(filter-out $(B)/src/app/main.o,$(OBJECTS))
-UNIT_SRC  := $(wildcard tests/unit/*/test_*.c)
+# ONLY=contact: the unit tests of one folder, or what else has it in its path
+UNIT_SRC  := $(foreach f,$(wildcard tests/unit/*/test_*.c),$(if $(findstring $(ONLY),$(f)),$(f)))
 UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-sap bench-box bench-assembly bench-convex validate validate-sweep matrix plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
-all: $(B)/stickslip
+.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-sap bench-box bench-assembly bench-convex check-format check-documents coverage validate validate-sweep matrix plots install uninstall clean help check-layers format lint unit setup-build setup-test shared
+all: $(B)/stickslip build/compile_commands.json
 	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
+# How each file is compiled, for editors (clangd finds it in build/) and clang-tidy
+build/compile_commands.json: Makefile config/profiles.mk $(sort $(dir $(SOURCES)))
+	@mkdir -p build; printf '%s\n' $(SOURCES) | awk -v dir='$(CURDIR)' -v flags='$(CPPFLAGS) $(CFLAGS) $(shell mpicc --showme:compile 2>/dev/null)' \
+	  'BEGIN { print "[" } { printf "%s{\"directory\": \"%s\", \"file\": \"%s\", \"command\": \"cc %s -c %s\"}", (NR > 1 ? ",\n" : ""), dir, $$0, flags, $$0 } END { print "\n]" }' >$@
 
 $(B)/%.o: %.c Makefile config/profiles.mk
 	@mkdir -p $(@D)
@@ -145,15 +150,27 @@ install: all shared
 uninstall:
 	@$(INSTALL) uninstall
 
-# The arrows of the house: core <- optim, discretize <- contact <- sim; io on core alone.
-check-layers:
-	@sh config/check_layers.sh
+# Dependencies between files and folders: config/layers
+check-layers: all
+	@sh config/check_layers.sh $(B)
+FORMATTED = $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'validation/*.[ch]')
 format:
-	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'validation/*.[ch]')
+	clang-format -i $(FORMATTED)
+check-format:
+	clang-format --dry-run --Werror $(FORMATTED)
+# Links, files, sections and keys that documents name
+check-documents: all
+	@sh config/check_documents.sh build/stickslip
+# Lines that the unit tests run, per folder of src (gcov); a build of its own
+coverage: setup-test
+	@$(MAKE) --no-print-directory -j2 PROFILE=coverage unit
+	@find build/coverage -name '*.gcda' -delete; B=build/coverage ONLY=build/coverage/unit/ sh tests/run.sh | tail -n 1
+	@sh config/coverage.sh build/coverage
 lint: check-layers
 	@sh config/check_references.sh
+	@sh config/check_language.sh
 	cppcheck $$(grep -v '^\#' config/cppcheck.cfg) -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null | sed 's/-I/--suppress=*:/g') src
-	printf '%s\n' $(SOURCES) | xargs -P 2 -I@ clang-tidy --quiet @ -- -std=gnu11 -Wno-unknown-pragmas $(CPPFLAGS) $(shell mpicc --showme:compile 2>/dev/null)
+	printf '%s\n' $(SOURCES) | xargs -P $$(nproc) -n 8 clang-tidy --quiet --extra-arg=-Wno-unknown-pragmas -p build
 
 clean:
 	rm -rf build
@@ -173,4 +190,6 @@ help:
 	@echo "make matrix     what falls on what under which formulation; writes the table of the README (minutes)"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
 	@echo "make install, make uninstall   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); ARCH=x86-64-v3 for machines unlike this one"
-	@echo "make lint, make format, make check-layers, make clean"
+	@echo "make coverage   lines of each folder that the unit tests run"
+	@echo "make lint       layers, references, language counts, cppcheck, clang-tidy"
+	@echo "make format, make check-format, make check-layers, make check-documents, make clean"

@@ -34,9 +34,8 @@ install_all() {
   (cd jobs && find . -type f) | sed 's|^\./||' > "$work/names"
   while IFS= read -r name; do put 644 "jobs/$name" "share/stickslip/jobs/$name"; done < "$work/names"
   for name in job.sh chain.sh array.sh; do put 755 "config/slurm/$name" "share/stickslip/slurm/$name"; done
-  for name in README.md CHANGELOG.md LICENSE CITATION.cff docs/*; do
-    put 644 "$name" "share/doc/stickslip/${name##*/}"
-  done
+  find README.md CHANGELOG.md LICENSE CITATION.cff docs -type f > "$work/names"
+  while IFS= read -r name; do put 644 "$name" "share/doc/stickslip/$name"; done < "$work/names"
   for page in $("$B/stickslip" manual --list); do
     "$B/stickslip" manual "$page" > "$work/filled" && put 644 "$work/filled" "share/man/man${page##*.}/$page"
   done

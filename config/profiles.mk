@@ -21,6 +21,8 @@ else ifeq ($(PROFILE),tsan)
 # clang, whose OpenMP tells TSan what it orders. -O2: at -O1 clang 14 returns wrong maxima from a simd reduction.
 # Watched loops do not all become vectors: no reason to stop.
 CFLAGS   := $(COMMON) -O2 -fsanitize=thread -DSS_CHECKS -Wno-pass-failed
+else ifeq ($(PROFILE),coverage)
+CFLAGS   := $(COMMON) -O1 --coverage -fprofile-update=atomic -DSS_CHECKS
 else
-$(error PROFILE=$(PROFILE): expected release, debug, asan or tsan)
+$(error PROFILE=$(PROFILE): expected release, debug, asan, tsan or coverage)
 endif

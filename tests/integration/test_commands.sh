@@ -67,5 +67,5 @@ pass "up in pictures"
 status 0 "$program" run up_z.yaml --out glass --set 'picture.glass=[free]'
 cmp -s up_z/still.png glass/still.png && fail "a body of glass looks like any other"
 pass "glass in pictures"
-"$program" schema | cmp -s - "$here/../../docs/job.md" || fail "docs/job.md is not what \`stickslip schema\` prints; write it anew"
-pass "docs/job.md is current"
+"$program" schema | cmp -s - "$here/../../docs/reference/job.md" || fail "docs/reference/job.md is not what \`stickslip schema\` prints; write it anew"
+pass "docs/reference/job.md is current"

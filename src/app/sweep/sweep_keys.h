@@ -1,4 +1,4 @@
-/* What a sweep file says, read by key tables; sweep_plan.h makes cases of it. The user's side is docs/sweep.md. */
+/* What a sweep file says, read by key tables; sweep_plan.h makes cases of it. The user's side is docs/guide/sweep.md. */
 #ifndef SS_APP_SWEEP_SWEEP_KEYS_H
 #define SS_APP_SWEEP_SWEEP_KEYS_H
 #include "core/key_table.h"

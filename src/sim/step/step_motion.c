@@ -17,7 +17,7 @@ static const double OFF    = 0.5; /* a way ends where the slope of work has come
 enum { TRIALS = 20, SLOW = 1000, TRIES = 8, SLOW_EXACT = 100 };
 /* linear: auto. Matrices that couple as many unknowns as grids of material points do, but not meshes, are left to conjugate gradients
  * where a factor of A takes more multiplications than this, or A has so many entries that they are not even counted. Measured on beds,
- * docs/convex.md. */
+ * docs/theory/convex.md. */
 static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 6e6;
 static const double EXACT  = 1e-2; /* linear systems are solved to this part of the tolerance of Newton's method */
 static const double LOOSE   = 0.2;  /* if nothing else is done with them, */
