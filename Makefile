@@ -18,7 +18,7 @@ SOURCES   := $(wildcard src/*/*.c src/*/*/*.c)
 OBJECTS   := $(SOURCES:%.c=$(B)/%.o)
 LIB_OBJ   := $(filter-out $(B)/src/app/main.o,$(OBJECTS))
 # ONLY=contact: the unit tests of one folder, or what else has it in its path
-UNIT_SRC  := $(foreach f,$(wildcard tests/unit/*/test_*.c),$(if $(findstring $(ONLY),$(f)),$(f)))
+UNIT_SRC  := $(foreach f,$(wildcard tests/unit/*/test_*.c),$(if $(or $(if $(ONLY),,all),$(findstring $(ONLY),$(f))),$(f)))
 UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)

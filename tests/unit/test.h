@@ -30,6 +30,15 @@ static inline double test_tolerance_scale(void)
     if (e_) { fail_msg("%s failed: %s", #call, error_message()); }                                   \
   } while (0)
 #define assert_no_leak() assert_int_equal(memory_live(), 0)
+/* Runs after every test: nothing that the test allocated may be left. */
+static inline int test_teardown(void **state)
+{
+  (void)state;
+  const int64_t left = (int64_t)memory_live();
+  if (left == 0) return 0;
+  print_error("%lld bytes are still allocated at the end of the test\n", (long long)left);
+  return 1;
+}
 
 /* main of every test file: TEST_MAIN(cmocka_unit_test(a), cmocka_unit_test(b), ...) */
 #define TEST_MAIN(...)                                                       \
@@ -42,7 +51,9 @@ static inline double test_tolerance_scale(void)
     setenv("OPENBLAS_NUM_THREADS", "1", 0);                                  \
     if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;                 \
     if (error_install()) return 1;                                           \
-    const struct CMUnitTest tests_[] = {__VA_ARGS__};                        \
+    struct CMUnitTest tests_[] = {__VA_ARGS__};                              \
+    for (size_t i_ = 0; i_ < sizeof tests_ / sizeof *tests_; ++i_)           \
+      if (!tests_[i_].teardown_func) tests_[i_].teardown_func = test_teardown; \
     const int failed_ = cmocka_run_group_tests(tests_, NULL, NULL);          \
     if (PetscFinalize()) return 1;                                           \
     return failed_;                                                          \
