@@ -293,7 +293,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
   PetscCall(file_make_directory(folder)); /* somebody may have tidied up */
   PetscCall(file_check_space(f->directory, frame_bytes(f, table) + (1 << 20)));
   PetscCall(frames_path(f->directory, index, &path));
-  PetscCall(sealed_file_temporary(path, &temporary));
+  PetscCall(file_temporary(path, &temporary));
   const PetscErrorCode code = write_file(f, temporary, step, time, table);
   if (code) unlink(temporary);
   PetscCall(code);

@@ -1,7 +1,7 @@
 /* Snapshots: state comes back to the same bits, whatever its layout, also after its row count has changed; the rest is left alone. */
 #include "test.h"
 #include <string.h>
-#include "core/field_snapshot.h"
+#include "core/field_table.h"
 
 enum { ROWS = 5 };
 

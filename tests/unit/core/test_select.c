@@ -1,6 +1,6 @@
 /* core/select: what sorting finds at that place, and sides that keep to theirs. */
 #include "core/random.h"
-#include "core/select.h"
+#include "core/sort.h"
 #include "test.h"
 #include <stdlib.h>
 #include <string.h>

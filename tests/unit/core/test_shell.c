@@ -2,7 +2,7 @@
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
-#include "core/shell.h"
+#include "core/process.h"
 
 static void test_a_shell_reads_back_what_was_quoted(void **state)
 {
