@@ -324,7 +324,6 @@ void frame_close(frame **f)
 }
 
 double         frame_time(const frame *f) { return f->c->time; }
-int64_t        frame_step(const frame *f) { return f->c->step; }
 const char    *frame_job_name(const frame *f) { return f->c->job_name; }
 int            frame_n_groups(const frame *f) { return f->c->n_groups; }
 const char    *frame_group_name(const frame *f, int i_group) { return f->c->groups[i_group].name; }
