@@ -4,6 +4,7 @@
 #include <omp.h>
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/memory.h"
 #include "core/process.h"
 #include "core/team.h"
 #include "optim/optim.h"
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
   PetscErrorCode error      = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);
   if (error) return SS_EXIT_ENVIRONMENT;
   error = error_install();
+  error_set_memory_counter(memory_live);
   process_ignore_signals();
   process_die_of_crashes();
   if (!error) error = optim_register_all();

@@ -1,10 +1,13 @@
 #include "core/diagnostics.h"
-#include "core/memory.h"
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include "core/memory.h"
 
 /* A hostile file can be wrong in 100,000 places; nobody reads more than this. */
 enum { MAX_PRINTED = 100, MAX_LINE = 2048, FIRST_CAPACITY = 16 };
@@ -207,4 +210,34 @@ const char *diagnostics_nearest(const char *word, int n, const char *const *name
     if (score < best_score) best_score = score, best = names[i];
   }
   return best;
+}
+
+enum { LARGEST = 64 << 20 };
+
+PetscErrorCode text_file_read(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d,
+                            char **text, int *n)
+{
+  PetscFunctionBegin;
+  *text   = NULL;
+  FILE *f = fopen(file, "rb");
+  if (!f) {
+    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, strerror(errno));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  struct stat about;
+  const bool  is_file = fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode), is_large = is_file && about.st_size > LARGEST;
+  const size_t   size = is_file && !is_large ? (size_t)about.st_size : 0;
+  PetscErrorCode code = memory_alloc("text of a file", (int64_t)size + 1, 1, text);
+  const bool     is_bad = !is_file || (!code && (fread(*text, 1, size, f) != size || ferror(f)));
+  (void)fclose(f);
+  PetscCall(code);
+  if (is_bad || is_large) {
+    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
+                          is_large   ? "it has more than 64 MiB"
+                          : !is_file ? "it is no file"
+                                     : "the disk or the folder refuses");
+    memory_free(text);
+  }
+  *n = (int)size;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

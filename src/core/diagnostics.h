@@ -23,4 +23,11 @@ void        diagnostics_sort(diagnostics *d);
 PetscErrorCode diagnostics_close(diagnostics *d, FILE *out);
 /* The nearest of n names within a sensible edit distance, or NULL: for "did you mean". */
 const char *diagnostics_nearest(const char *word, int n, const char *const *names);
+
+/* A text file that a job names, as a whole. */
+
+/* *text [*n + 1], the last byte 0, to be freed with memory_free. NULL after a complaint, which is about `key` of `node` under `path`: what cannot be
+ * read, is no file, or has more than 64 MiB. */
+PetscErrorCode text_file_read(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d, char **text,
+                              int *n);
 #endif

@@ -1,5 +1,4 @@
 #include "core/error.h"
-#include "core/memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +21,8 @@ typedef struct {
 /* Cleaning up after the first error may raise others, and an error may have been overlooked long ago: the first and the
  * last are kept, and the report takes the one whose code it is given. Fixed storage: there may be no memory left. */
 static error_record first, last;
+
+static int64_t (*bytes_in_use)(void); /* see error_set_memory_counter */
 
 static void record_start(error_record *r, PetscErrorCode code, const char *message)
 {
@@ -51,8 +52,10 @@ static PetscErrorCode catch_error(MPI_Comm comm, int line, const char *function,
   (void)comm, (void)context;
   if (is_out_of_memory(function, type)) {
     code = PETSC_ERR_MEM;
-    snprintf(why, sizeof why, "out of memory: PETSc asked for more in %s with %.1f MiB in use; use a smaller scene or a larger machine",
-             message && *message ? message : function, (double)memory_live() / 1048576.0);
+    char in_use[48] = "";
+    if (bytes_in_use) snprintf(in_use, sizeof in_use, " with %.1f MiB in use", (double)bytes_in_use() / 1048576.0);
+    snprintf(why, sizeof why, "out of memory: PETSc requested more in %s%s; use a smaller scene or a larger machine",
+             message && *message ? message : function, in_use);
     message = why;
   }
   if (code == PETSC_ERR_SIG) /* PETSc aborts right after this call: now or never */
@@ -69,6 +72,8 @@ static PetscErrorCode catch_error(MPI_Comm comm, int line, const char *function,
   record_frame(&last, function, file, line);
   return code;
 }
+
+void error_set_memory_counter(int64_t (*counter)(void)) { bytes_in_use = counter; }
 
 PetscErrorCode error_install(void)
 {

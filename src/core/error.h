@@ -49,6 +49,9 @@ void error_assertion_failed(const char *condition, const char *file, int line, c
 /* Replace PETSc's error printer by ours: the first message and the frames go to a fixed buffer, nothing is printed.
  * Call once after PetscInitialize. */
 PetscErrorCode error_install(void);
+/* Function that returns the bytes allocated by this program (memory_live): out-of-memory messages of PETSc then contain this number.
+ * A callback, because core/memory is built on this module. NULL: no number. */
+void error_set_memory_counter(int64_t (*counter)(void));
 
 /* Print what has been caught: one line for users; with `verbose` or for internal errors also the frames
  * (function, file:line). Returns the exit code that fits `code`. Clears the buffer. */

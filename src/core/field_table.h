@@ -69,4 +69,14 @@ const field   *field_group_find(const field_group *group, const char *name);
 size_t         field_type_size(field_type type);
 /* First entry of component k now (arrays may have moved since); row i lies i * stride entries on. NULL while unallocated. */
 void          *field_component(const field *f, int k);
+
+/* A copy in memory of all checkpoint fields, to return to: what a checkpoint is on disk, without the disk. */
+
+typedef struct field_snapshot field_snapshot;
+PetscErrorCode field_snapshot_create(field_snapshot **out);
+/* Copy the state; the buffer is kept and reused by the next take. */
+PetscErrorCode field_snapshot_take(field_snapshot *s, const field_table *table);
+/* Put it back, resizing groups whose row count has changed, and call their restored(). */
+PetscErrorCode field_snapshot_restore(const field_snapshot *s, field_table *table);
+void           field_snapshot_destroy(field_snapshot **s);
 #endif

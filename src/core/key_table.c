@@ -1,7 +1,13 @@
 /* What every reader of a key table asks it: names, ranges, variants, words for types. */
-#include "core/key_table_internal.h"
+#include "core/key_table.h"
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
+#include "core/key_text.h"
+#include "core/memory.h"
+#include "core/text.h"
 
 const key_spec *key_table_find(const key_table *table, const char *name)
 {
@@ -181,5 +187,1035 @@ PetscErrorCode key_spec_expand(const key_spec *spec, document *owner, const docu
   PetscCall(document_add_node(owner, DOCUMENT_SEQUENCE, (*node)->mark, NULL, &whole));
   PetscCall(document_append(owner, whole, NULL, (*node)->mark, copy));
   *node = whole;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Documents into structs. Whatever is wrong is said and replaced by its default, so that one pass finds everything. */
+
+enum { MANY = 200 }; /* from here on a hostile job gets no more guesses at what was meant: they cost time */
+
+typedef struct {
+  document    *doc;
+  diagnostics *d; /* NULL: quiet */
+  int          depth;
+} reader;
+
+/* Where in the tree we are: a chain on the stack, put into words only when there is something to complain about. */
+typedef struct key_path key_path;
+struct key_path {
+  const key_path *up;
+  const char *key; /* NULL: an entry of a list */
+  int         index;
+};
+
+static PetscErrorCode read_table(reader *r, const key_table *table, const document_node *node, const key_path *at, int *variant,
+                                 const void **out);
+static PetscErrorCode read_value(reader *r, const key_spec *spec, const document_node *node, const key_path *at, void *member, bool *ok);
+
+static size_t path_words(const key_path *p, char *out, size_t size)
+{
+  const size_t n = p->up ? path_words(p->up, out, size) : 0;
+  if (n + 1 >= size) return n;
+  const int more = p->key ? snprintf(out + n, size - n, "%s%.100s", n && *p->key ? "." : "", p->key) : snprintf(out + n, size - n, "[%d]", p->index);
+  return more < 0 ? n : n + (size_t)more < size ? n + (size_t)more : size - 1;
+}
+
+static void __attribute__((format(printf, 4, 5))) complain(reader *r, document_mark mark, const key_path *at, const char *format, ...)
+{
+  char    words[600], message[1200];
+  va_list arguments;
+  if (!r->d) return;
+  words[0] = 0;
+  path_words(at, words, sizeof words);
+  va_start(arguments, format);
+  (void)vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  diagnostics_add(r->d, mark, words, "%s", message);
+}
+
+/* What stands there, for "expected ..., got ...". */
+static const char *got(const document_node *node, char *out, size_t size)
+{
+  switch (node->kind) {
+  case DOCUMENT_NULL: return "nothing";
+  case DOCUMENT_SEQUENCE: return "a list";
+  case DOCUMENT_MAPPING: return "a mapping";
+  case DOCUMENT_SCALAR: break;
+  }
+  (void)snprintf(out, size, strlen(node->text) > 48 ? "\"%.45s...\"" : "\"%s\"", node->text);
+  return out;
+}
+#define GOT(node) got(node, (char[64]){0}, 64)
+
+static void expected(reader *r, const key_spec *spec, const document_node *node, const key_path *at)
+{
+  char words[KEY_WORDS];
+  key_spec_words(spec, words, sizeof words);
+  if (node->kind == DOCUMENT_NULL && spec->fallback)
+    complain(r, node->mark, at, "expected %s, got nothing; leave the key out for the default %s", words, spec->fallback);
+  else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
+}
+
+/* ---- scalars ---- */
+
+/* `words` names one number; a list's entries are read by it too. */
+static bool read_number(reader *r, const key_spec *spec, const document_node *node, const key_path *at, double *real, int64_t *whole)
+{
+  key_spec         one = *spec;
+  char             words[KEY_WORDS], hint[120];
+  key_text_verdict verdict;
+
+  one.type = spec->type == KEY_REALS ? KEY_REAL : spec->type;
+  key_spec_words(&one, words, sizeof words);
+  if (node->kind != DOCUMENT_SCALAR) return expected(r, &one, node, at), false;
+  verdict = whole ? key_text_int(node->text, whole) : key_text_real(node->text, real);
+  if (node->is_quoted) {
+    complain(r, node->mark, at, "expected %s, got the text %s%s", words, GOT(node), verdict == KEY_TEXT_OK ? "; leave out the quotes" : "");
+    return false;
+  }
+  key_text_unit_hint(node->text, hint, sizeof hint);
+  switch (verdict) {
+  case KEY_TEXT_NOT_FINITE: complain(r, node->mark, at, "expected %s, got %s: it must be finite", words, GOT(node)); return false;
+  case KEY_TEXT_TOO_LARGE: complain(r, node->mark, at, "expected %s, but %s is too large", words, GOT(node)); return false;
+  case KEY_TEXT_NOT_WHOLE: complain(r, node->mark, at, "expected %s, got %s: it has a fraction", words, GOT(node)); return false;
+  case KEY_TEXT_NOT_A_NUMBER:
+    if (hint[0]) complain(r, node->mark, at, "expected %s, got %s: write the bare number in SI units (%s)", words, GOT(node), hint);
+    else if (strspn(node->text, "+-0123456789") && strchr(node->text, ',') && !strchr(node->text, '.'))
+      complain(r, node->mark, at, "expected %s, got %s: the decimal mark is a point", words, GOT(node));
+    else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
+    return false;
+  case KEY_TEXT_OK: break;
+  }
+  const key_range range = key_spec_range(spec);
+  if (!key_range_has(range, whole ? (double)*whole : *real)) {
+    char bounds[100];
+    key_range_words(range, bounds, sizeof bounds);
+    complain(r, node->mark, at, "%.48s is out of range: must be %s%s%s", node->text, bounds, *key_spec_unit(spec) ? " " : "",
+             key_spec_unit(spec));
+    return false;
+  }
+  return true;
+}
+
+static bool read_bool(reader *r, const key_spec *spec, const document_node *node, const key_path *at, bool *out)
+{
+  static const char *const like_true[] = {"yes", "on", "True", "TRUE", "y", "1"}, *const like_false[] = {"no", "off", "False", "FALSE", "n", "0"};
+  if (node->kind == DOCUMENT_SCALAR && !node->is_quoted) {
+    *out = !strcmp(node->text, "true");
+    if (*out || !strcmp(node->text, "false")) return true;
+    for (size_t i = 0; i < sizeof like_true / sizeof *like_true; ++i) {
+      const bool is_true = !strcasecmp(node->text, like_true[i]);
+      if (is_true || !strcasecmp(node->text, like_false[i])) {
+        complain(r, node->mark, at, "expected true or false, got %s; write %s", GOT(node), is_true ? "true" : "false");
+        return false;
+      }
+    }
+  }
+  expected(r, spec, node, at);
+  return false;
+}
+
+/* The index of a choice, or -1 with a complaint. */
+static int read_choice(reader *r, const key_spec *spec, const document_node *node, const key_path *at)
+{
+  key_spec one = *spec;
+  char     words[KEY_WORDS];
+  int      n = 0;
+  one.type   = KEY_ENUM;
+  if (node->kind != DOCUMENT_SCALAR) return expected(r, &one, node, at), -1;
+  for (; spec->choices[n]; ++n)
+    if (!strcmp(spec->choices[n], node->text)) return n;
+  const char *nearest = diagnostics_nearest(node->text, n, spec->choices);
+  key_spec_words(&one, words, sizeof words);
+  if (nearest) complain(r, node->mark, at, "expected %s, got %s; did you mean \"%s\"?", words, GOT(node), nearest);
+  else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
+  return -1;
+}
+
+static bool read_text(reader *r, const key_spec *spec, const document_node *node, const key_path *at, const char **out)
+{
+  key_spec one = *spec;
+  one.type     = spec->type == KEY_STRINGS ? KEY_STRING : spec->type;
+  if (node->kind != DOCUMENT_SCALAR) return expected(r, &one, node, at), false;
+  if (spec->type == KEY_STRINGS && spec->choices && read_choice(r, spec, node, at) < 0) return false;
+  *out = node->text;
+  return true;
+}
+
+static PetscErrorCode read_path(reader *r, const key_spec *spec, const document_node *node, const key_path *at, const char **out, bool *ok)
+{
+  const char *problem;
+
+  PetscFunctionBegin;
+  *ok = node->kind == DOCUMENT_SCALAR;
+  if (!*ok) {
+    expected(r, spec, node, at);
+  } else {
+    PetscCall(key_text_path(r->doc, node->text, node->mark, out, &problem));
+    *ok = !problem;
+    if (problem) complain(r, node->mark, at, "%s: %s", GOT(node), problem);
+    else if (spec->is_input && access(*out, R_OK)) complain(r, node->mark, at, "cannot read the file %.400s", *out);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- lists ---- */
+
+static bool check_length(reader *r, const key_spec *spec, const document_node *node, const key_path *at)
+{
+  char bounds[100];
+  if (spec->count) {
+    char words[KEY_WORDS];
+    if (node->n == spec->count) return true;
+    key_spec_words(spec, words, sizeof words);
+    complain(r, node->mark, at, "expected %s, got %d", words, node->n);
+    return false;
+  }
+  const key_range range = key_spec_range(spec);
+  if (key_range_has(range, node->n)) return true;
+  key_range_words(range, bounds, sizeof bounds);
+  complain(r, node->mark, at, "has %d %s: must be %s", node->n, node->n == 1 ? "entry" : "entries", bounds);
+  return false;
+}
+
+static bool read_reals(reader *r, const key_spec *spec, const document_node *node, const key_path *at, double *out)
+{
+  bool ok = true;
+  if (node->kind != DOCUMENT_SEQUENCE) return expected(r, spec, node, at), false;
+  if (!check_length(r, spec, node, at)) return false;
+  for (int i = 0; i < node->n; ++i)
+    if (!read_number(r, spec, node->value[i], &(key_path){at, NULL, i}, &out[i], NULL)) ok = false;
+  return ok;
+}
+
+/* KEY_NAMED, KEY_LIST, KEY_STRINGS: entries that are wrong stay, filled with defaults, so that indices mean the same. */
+static PetscErrorCode read_list(reader *r, const key_spec *spec, const document_node *node, const key_path *at, key_list *list, bool *ok)
+{
+  const document_kind kind = spec->type == KEY_NAMED ? DOCUMENT_MAPPING : DOCUMENT_SEQUENCE;
+
+  PetscFunctionBegin;
+  *ok = false;
+  PetscCall(key_spec_expand(spec, r->doc, &node));
+  if (node->kind != kind && !(node->kind == DOCUMENT_NULL && !spec->fallback)) {
+    expected(r, spec, node, at);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *ok = true; /* what is wrong inside is said there; defaults would not be better */
+  (void)check_length(r, spec, node, at);
+  list->n = node->n < spec->count ? spec->count : node->n; /* padded, so that nobody reads beyond a list that is too short */
+  PetscCall(document_alloc(r->doc, (size_t)list->n * sizeof *list->item, &list->item));
+  for (int i = node->n; i < list->n; ++i) {
+    list->item[i] = (key_item){.value = "", .node = node};
+    if (spec->table) PetscCall(read_table(r, spec->table, NULL, at, &list->item[i].variant, &list->item[i].value));
+  }
+  for (int i = 0; i < node->n; ++i) {
+    key_item  *item = &list->item[i];
+    const key_path here = {at, spec->type == KEY_NAMED ? node->key[i] : NULL, i};
+    item->node      = node->value[i];
+    item->name      = here.key;
+    if (spec->type == KEY_STRINGS) {
+      const char *text = "";
+      (void)read_text(r, spec, node->value[i], &here, &text);
+      item->value = text;
+    } else {
+      PetscCall(read_table(r, spec->table, node->value[i], &here, &item->variant, &item->value));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- one key ---- */
+
+static PetscErrorCode read_member_table(reader *r, const key_spec *spec, const document_node *node, const key_path *at, void *member)
+{
+  const void *value = NULL;
+  int         variant = 0;
+
+  PetscFunctionBegin;
+  PetscCall(read_table(r, spec->table, node, at, &variant, &value));
+  if (spec->table->variant_key) *(key_item *)member = (key_item){.value = value, .variant = variant, .node = node};
+  else *(const void **)member = value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_value(reader *r, const key_spec *spec, const document_node *node, const key_path *at, void *member, bool *ok)
+{
+  int64_t whole;
+  int     choice;
+
+  PetscFunctionBegin;
+  *ok = true;
+  switch (spec->type) {
+  case KEY_BOOL: *ok = read_bool(r, spec, node, at, (bool *)member); break;
+  case KEY_INT:
+    *ok = read_number(r, spec, node, at, NULL, &whole);
+    if (*ok) *(int64_t *)member = whole;
+    break;
+  case KEY_REAL: *ok = read_number(r, spec, node, at, (double *)member, NULL); break;
+  case KEY_REALS: *ok = read_reals(r, spec, node, at, (double *)member); break;
+  case KEY_STRING: *ok = read_text(r, spec, node, at, (const char **)member); break;
+  case KEY_PATH: PetscCall(read_path(r, spec, node, at, (const char **)member, ok)); break;
+  case KEY_ENUM:
+    choice = read_choice(r, spec, node, at);
+    *ok    = choice >= 0;
+    if (*ok) *(int *)member = choice;
+    break;
+  case KEY_TABLE: PetscCall(read_member_table(r, spec, node, at, member)); break;
+  case KEY_NAMED:
+  case KEY_LIST:
+  case KEY_STRINGS: PetscCall(read_list(r, spec, node, at, (key_list *)member, ok)); break;
+  case KEY_TREE:
+    *ok = node->kind == DOCUMENT_MAPPING || node->kind == DOCUMENT_NULL;
+    if (*ok) *(const document_node **)member = node;
+    else expected(r, spec, node, at);
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What "not there" looks like; `is_safe` for a required key, whose value may be looked at without asking. */
+static PetscErrorCode fill_absent(reader *r, const key_spec *spec, bool is_safe, const key_path *at, void *member)
+{
+  diagnostics *const d = r->d;
+
+  PetscFunctionBegin;
+  switch (spec->type) {
+  case KEY_BOOL: *(bool *)member = false; break;
+  case KEY_INT: *(int64_t *)member = is_safe ? 0 : KEY_INT_ABSENT; break;
+  case KEY_REAL: *(double *)member = NAN; break;
+  case KEY_REALS:
+    for (int i = 0; i < spec->count; ++i) ((double *)member)[i] = NAN;
+    break;
+  case KEY_STRING:
+  case KEY_PATH: *(const char **)member = is_safe ? "" : NULL; break;
+  case KEY_ENUM: *(int *)member = is_safe ? 0 : -1; break;
+  case KEY_TABLE:
+    r->d = NULL;
+    if (is_safe) PetscCall(read_member_table(r, spec, NULL, at, member));
+    r->d = d;
+    break;
+  case KEY_NAMED:
+  case KEY_LIST:
+  case KEY_STRINGS:
+  case KEY_TREE: break; /* zero already */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode fill_default(reader *r, const key_spec *spec, document_mark mark, const key_path *at, void *member)
+{
+  document_node *node;
+  bool           ok;
+
+  PetscFunctionBegin;
+  PetscCall(document_read_flow(r->doc, spec->fallback, mark, &node));
+  PetscCall(read_value(r, spec, node, at, member, &ok));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- one mapping ---- */
+
+/* Does an unknown key of the mapping look like this one? Then the misspelling has been said, and "missing" is noise. */
+static bool is_misspelt(const key_table *table, int variant, const document_node *node, const char *name)
+{
+  const char *names[KEY_MAX_NAMES];
+  const int   n = key_table_names(table, variant, names);
+  for (int i = 0; i < node->n && i < MANY; ++i) {
+    bool is_known = false;
+    for (int k = 0; k < n && !is_known; ++k) is_known = !strcmp(names[k], node->key[i]);
+    if (is_known) continue;
+    const char *nearest = diagnostics_nearest(node->key[i], n, names);
+    if (nearest && !strcmp(nearest, name)) return true;
+  }
+  return false;
+}
+
+static PetscErrorCode read_keys(reader *r, const key_table *whole, int variant, const key_table *table, const document_node *node,
+                                const key_path *at, char *base)
+{
+  PetscFunctionBegin;
+  for (const key_spec *k = table->keys; k && k->name; ++k) {
+    const document_node *value  = document_find(node, k->name);
+    const key_path           here   = {at, k->name, 0};
+    void                *member = base + k->offset;
+    bool                 ok     = false;
+    if (value) PetscCall(read_value(r, k, value, &here, member, &ok));
+    if (ok) continue;
+    if (k->fallback) {
+      PetscCall(fill_default(r, k, node ? node->mark : (document_mark){0}, &here, member));
+    } else {
+      if (!value && !k->is_optional && node && !is_misspelt(whole, variant, node, k->name)) {
+        char words[KEY_WORDS];
+        key_spec_words(k, words, sizeof words);
+        complain(r, node->mark, at, "missing required key \"%s\" (%s)", k->name, words);
+      }
+      PetscCall(fill_absent(r, k, !k->is_optional, &here, member));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_one_of(reader *r, const key_table *table, const document_node *node, const key_path *at, char *base)
+{
+  const char     *names[KEY_MAX_NAMES], *given = NULL;
+  const int       n = key_table_names(table, -1, names);
+  char            words[KEY_WORDS];
+
+  PetscFunctionBegin;
+  key_words_join(words, sizeof words, n, names, " or ");
+  for (const key_spec *k = table->keys; k->name; ++k) PetscCall(fill_absent(r, k, false, at, base + k->offset));
+  for (int i = 0; node && i < node->n; ++i) {
+    const key_spec *k = key_table_find(table, node->key[i]);
+    const key_path      here = {at, node->key[i], 0};
+    bool            ok;
+    if (!k) continue;
+    if (given) {
+      complain(r, node->key_mark[i], at, "only one of %s may be given, but \"%s\" stands beside \"%s\"", words, k->name, given);
+      continue;
+    }
+    given = k->name;
+    PetscCall(read_value(r, k, node->value[i], &here, base + k->offset, &ok));
+  }
+  if (node && !given && (node->n == 0 || node->n > 1 || !diagnostics_nearest(node->key[0], n, names)))
+    complain(r, node->mark, at, "exactly one of %s must be given", words);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* `variant` -1: not known, so keys of all variants pass. */
+static void check_unknown(reader *r, const key_table *table, int variant, const document_node *node, const key_path *at)
+{
+  const char *names[KEY_MAX_NAMES];
+  const int   n = key_table_names(table, variant, names);
+  for (int i = 0; node && i < node->n; ++i) {
+    const char *key = node->key[i], *owner = NULL;
+    const key_path  here = {at, key, 0};
+    bool        is_known = false;
+    for (int k = 0; k < n && !is_known; ++k) is_known = !strcmp(names[k], key);
+    if (is_known) continue;
+    for (int v = 0; v < key_table_n_variants(table) && !owner; ++v)
+      if (key_table_find(table->variants[v].table, key)) owner = table->variants[v].name;
+    const char *nearest = r->d && diagnostics_count(r->d) < MANY ? diagnostics_nearest(key, n, names) : NULL;
+    if (owner)
+      complain(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key,
+               table->variants[variant].name, table->variant_key, owner);
+    else if (nearest) complain(r, node->key_mark[i], &here, "unknown key; did you mean \"%s\"?", nearest);
+    else if (n <= 12) {
+      char words[KEY_WORDS];
+      key_words_join(words, sizeof words, n, names, " and ");
+      complain(r, node->key_mark[i], &here, n ? "unknown key; known here: %s" : "unknown key; no keys are known here%s", words);
+    } else complain(r, node->key_mark[i], &here, "unknown key");
+  }
+}
+
+/* The variant asked for, or the one probably meant, or -1. */
+static int pick_variant(reader *r, const key_table *table, const document_node *node, const key_path *at)
+{
+  const document_node *value = document_find(node, table->variant_key);
+  const int            n = key_table_n_variants(table), exact = key_table_variant(table, node);
+  const char          *names[KEY_MAX_NAMES];
+  char                 words[KEY_WORDS];
+  const key_path           here = {at, table->variant_key, 0};
+
+  if (exact >= 0 || !node) return exact;
+  for (int i = 0; i < n; ++i) names[i] = table->variants[i].name;
+  key_words_join(words, sizeof words, n, names, " or ");
+  if (!value) {
+    if (!is_misspelt(table, -1, node, table->variant_key))
+      complain(r, node->mark, at, "missing required key \"%s\" (%s)", table->variant_key, words);
+    return -1;
+  }
+  const char *nearest = value->kind == DOCUMENT_SCALAR ? diagnostics_nearest(value->text, n, names) : NULL;
+  if (nearest) complain(r, value->mark, &here, "expected %s, got %s; did you mean \"%s\"?", words, GOT(value), nearest);
+  else complain(r, value->mark, &here, "expected %s, got %s", words, GOT(value));
+  for (int i = 0; i < n; ++i)
+    if (names[i] == nearest) return i;
+  return -1;
+}
+
+static PetscErrorCode read_table(reader *r, const key_table *table, const document_node *node, const key_path *at, int *variant,
+                                 const void **out)
+{
+  diagnostics *const d = r->d;
+  const key_table   *extra = NULL;
+  int                picked = -1;
+  char              *base;
+
+  PetscFunctionBegin;
+  *variant = 0;
+  *out     = NULL;
+  if (r->depth >= KEY_MAX_DEPTH) { /* a table that requires itself; documents are not that deep */
+    if (node) complain(r, node->mark, at, "nested too deeply");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(key_table_expand(table, r->doc, &node));
+  if (node && node->kind != DOCUMENT_MAPPING && node->kind != DOCUMENT_NULL) {
+    complain(r, node->mark, at, "expected a mapping of keys to values, got %s", GOT(node));
+    node = NULL;
+  }
+  if (!node) r->d = NULL;
+  ++r->depth;
+  if (table->variant_key) {
+    picked   = pick_variant(r, table, node, at);
+    *variant = picked < 0 ? 0 : picked;
+    extra    = table->variants[*variant].table;
+  }
+  const size_t size = extra && extra->size > table->size ? extra->size : table->size;
+  PetscCall(document_alloc(r->doc, size ? size : 1, &base));
+  check_unknown(r, table, picked, node, at);
+  if (table->is_one_of) PetscCall(read_one_of(r, table, node, at, base));
+  else PetscCall(read_keys(r, table, picked, table, node, at, base));
+  if (extra) {
+    if (picked < 0) r->d = NULL; /* which keys are missing depends on the variant */
+    PetscCall(read_keys(r, table, picked, extra, picked < 0 ? NULL : node, at, base));
+  }
+  --r->depth;
+  r->d = d;
+  *out = base;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_table_read(const key_table *table, document *owner, const document_node *mapping, const char *where, diagnostics *d,
+                              const void **out)
+{
+  reader     r    = {.doc = owner, .d = d};
+  const key_path root = {NULL, where ? where : "", 0};
+  int        variant;
+
+  PetscFunctionBegin;
+  PetscCall(read_table(&r, table, mapping, &root, &variant, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The resolved job: what was written and what was left to defaults, in table order. */
+
+static PetscErrorCode resolve_table(const key_table *table, document *owner, const document_node *node, int depth, document_node **out);
+
+/* Absolute, with every dollar doubled, since the resolved job is expanded again when it is read. */
+static PetscErrorCode resolve_path(document *owner, const document_node *node, document_node **out)
+{
+  const char *absolute, *problem;
+  text_buffer text = {0};
+
+  PetscFunctionBegin;
+  PetscCall(document_copy(owner, node, out));
+  if (node->kind != DOCUMENT_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(key_text_path(owner, node->text, node->mark, &absolute, &problem));
+  if (problem) PetscFunctionReturn(PETSC_SUCCESS);
+  for (const char *c = absolute; *c; ++c) PetscCall(text_append(&text, *c == '$' ? "$$" : c, *c == '$' ? 2 : 1));
+  (*out)->text = document_intern(owner, text.data);
+  memory_free(&text.data);
+  PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode resolve_value(const key_spec *spec, document *owner, const document_node *node, int depth, document_node **out)
+{
+  PetscFunctionBegin;
+  const bool is_list = spec->type == KEY_LIST || spec->type == KEY_NAMED;
+  PetscCall(key_spec_expand(spec, owner, &node));
+  if (spec->type == KEY_PATH) {
+    PetscCall(resolve_path(owner, node, out));
+  } else if (spec->type == KEY_TABLE) {
+    PetscCall(resolve_table(spec->table, owner, node, depth + 1, out));
+  } else if (is_list && (node->kind == DOCUMENT_MAPPING || node->kind == DOCUMENT_SEQUENCE)) {
+    PetscCall(document_add_node(owner, node->kind, node->mark, NULL, out));
+    for (int i = 0; i < node->n; ++i) {
+      const bool     has_key = node->kind == DOCUMENT_MAPPING;
+      document_node *child;
+      PetscCall(resolve_table(spec->table, owner, node->value[i], depth + 1, &child));
+      PetscCall(document_append(owner, *out, has_key ? node->key[i] : NULL, has_key ? node->key_mark[i] : node->mark, child));
+    }
+  } else {
+    PetscCall(document_copy(owner, node, out));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode resolve_keys(const key_table *table, bool has_defaults, document *owner, const document_node *node, int depth,
+                                   document_node *out)
+{
+  PetscFunctionBegin;
+  for (const key_spec *k = table->keys; k && k->name; ++k) {
+    const document_node *value = document_find(node, k->name);
+    document_node       *child;
+    if (!value && k->fallback && has_defaults) {
+      PetscCall(document_read_flow(owner, k->fallback, node->mark, &child));
+      value = child;
+    }
+    if (!value) continue;
+    PetscCall(resolve_value(k, owner, value, depth, &child));
+    PetscCall(document_append(owner, out, k->name, value->mark, child));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode resolve_table(const key_table *table, document *owner, const document_node *node, int depth, document_node **out)
+{
+  PetscFunctionBegin;
+  PetscCall(key_table_expand(table, owner, &node));
+  if ((node->kind != DOCUMENT_MAPPING && node->kind != DOCUMENT_NULL) || depth >= KEY_MAX_DEPTH) {
+    PetscCall(document_copy(owner, node, out)); /* wrong anyway: a reader has said so */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  const int variant = key_table_variant(table, node);
+  PetscCall(document_add_node(owner, DOCUMENT_MAPPING, node->mark, NULL, out));
+  if (variant >= 0) {
+    const document_node *picked = document_find(node, table->variant_key);
+    document_node       *child;
+    PetscCall(document_copy(owner, picked, &child));
+    PetscCall(document_append(owner, *out, table->variant_key, picked->mark, child));
+  }
+  PetscCall(resolve_keys(table, !table->is_one_of, owner, node, depth, *out));
+  if (variant >= 0) PetscCall(resolve_keys(table->variants[variant].table, true, owner, node, depth, *out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_table_resolve(const key_table *table, document *owner, const document_node *mapping, document_node **out)
+{
+  PetscFunctionBegin;
+  PetscCall(resolve_table(table, owner, mapping, 0, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- paths alone ---- */
+
+static PetscErrorCode absolute_table(const key_table *table, document *owner, document_node *node, int depth);
+
+static PetscErrorCode absolute_value(const key_spec *spec, document *owner, document_node *node, int depth)
+{
+  document_node *absolute;
+
+  PetscFunctionBegin;
+  if (spec->type == KEY_PATH) {
+    PetscCall(resolve_path(owner, node, &absolute));
+    node->text = absolute->text;
+  } else if (spec->type == KEY_TABLE) {
+    PetscCall(absolute_table(spec->table, owner, node, depth + 1));
+  } else if (spec->type == KEY_NAMED || spec->type == KEY_LIST) {
+    for (int i = 0; i < node->n; ++i) PetscCall(absolute_table(spec->table, owner, node->value[i], depth + 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode absolute_table(const key_table *table, document *owner, document_node *node, int depth)
+{
+  PetscFunctionBegin;
+  if (node->kind != DOCUMENT_MAPPING || depth >= KEY_MAX_DEPTH) PetscFunctionReturn(PETSC_SUCCESS);
+  const int variant = key_table_variant(table, node);
+  for (int i = 0; i < node->n; ++i) {
+    const key_spec *k = key_table_find(table, node->key[i]);
+    if (!k && variant >= 0) k = key_table_find(table->variants[variant].table, node->key[i]);
+    if (k) PetscCall(absolute_value(k, owner, node->value[i], depth));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_table_absolute_paths(const key_table *table, document *owner, document_node *mapping)
+{
+  PetscFunctionBegin;
+  PetscCall(absolute_table(table, owner, mapping, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structs into documents: the way back of key_table_read.c. */
+
+static const document_mark nowhere = {"", 0, 0};
+
+static PetscErrorCode write_table(const key_table *table, int variant, document *doc, const void *value, int depth, document_node **out);
+
+static PetscErrorCode write_real(document *doc, double x, document_node **out)
+{
+  char text[KEY_TEXT_REAL];
+
+  PetscFunctionBegin;
+  key_text_of_real(x, text);
+  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_int(document *doc, int64_t i, document_node **out)
+{
+  char text[32];
+
+  PetscFunctionBegin;
+  snprintf(text, sizeof text, "%lld", (long long)i);
+  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_reals(document *doc, int n, const double *x, document_node **out)
+{
+  PetscFunctionBegin;
+  PetscCall(document_add_node(doc, DOCUMENT_SEQUENCE, nowhere, NULL, out));
+  for (int i = 0; i < n; ++i) {
+    document_node *entry;
+    PetscCall(write_real(doc, x[i], &entry));
+    PetscCall(document_append(doc, *out, NULL, nowhere, entry));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Its dollars doubled: reading expands them. */
+static PetscErrorCode write_path(document *doc, const char *path, document_node **out)
+{
+  text_buffer b = {0};
+
+  PetscFunctionBegin;
+  for (const char *c = path; *c; ++c) PetscCall(text_append(&b, *c == '$' ? "$$" : c, *c == '$' ? 2 : 1));
+  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, b.data ? b.data : "", out));
+  memory_free(&b.data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_list(const key_spec *spec, document *doc, const key_list *list, int depth, document_node **out)
+{
+  PetscFunctionBegin;
+  PetscCall(document_add_node(doc, spec->type == KEY_NAMED ? DOCUMENT_MAPPING : DOCUMENT_SEQUENCE, nowhere, NULL, out));
+  for (int i = 0; i < list->n; ++i) {
+    const key_item *item = &list->item[i];
+    document_node  *entry;
+    if (spec->type == KEY_STRINGS) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, item->value, &entry));
+    else PetscCall(write_table(spec->table, item->variant, doc, item->value, depth + 1, &entry));
+    PetscCall(document_append(doc, *out, item->name, nowhere, entry));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *out NULL: absent. */
+static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, document *doc, const void *member, int depth, document_node **out)
+{
+  PetscFunctionBegin;
+  *out = NULL;
+  switch (spec->type) {
+  case KEY_BOOL: PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, *(const bool *)member ? "true" : "false", out)); break;
+  case KEY_INT:
+    if (*(const int64_t *)member != KEY_INT_ABSENT) PetscCall(write_int(doc, *(const int64_t *)member, out));
+    break;
+  case KEY_REAL:
+    if (isfinite(*(const double *)member)) PetscCall(write_real(doc, *(const double *)member, out));
+    break;
+  case KEY_REALS:
+    if (isfinite(*(const double *)member)) PetscCall(write_reals(doc, spec->count, member, out));
+    break;
+  case KEY_ENUM:
+    if (*(const int *)member >= 0) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, spec->choices[*(const int *)member], out));
+    break;
+  case KEY_STRING:
+    if (*(const char *const *)member) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, *(const char *const *)member, out));
+    break;
+  case KEY_PATH:
+    if (*(const char *const *)member) PetscCall(write_path(doc, *(const char *const *)member, out));
+    break;
+  case KEY_TREE:
+    if (*(const document_node *const *)member) PetscCall(document_copy(doc, *(const document_node *const *)member, out));
+    break;
+  case KEY_TABLE:
+    if (spec->table->variant_key) {
+      const key_item *item = member;
+      if (item->value) PetscCall(write_table(spec->table, item->variant, doc, item->value, depth + 1, out));
+    } else if (*(const void *const *)member) {
+      PetscCall(write_table(spec->table, -1, doc, *(const void *const *)member, depth + 1, out));
+    }
+    break;
+  case KEY_NAMED:
+  case KEY_LIST:
+  case KEY_STRINGS:
+    /* an empty list says nothing where absent means the same */
+    if (((const key_list *)member)->n > 0 || !may_be_absent) PetscCall(write_list(spec, doc, member, depth, out));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_keys(const key_table *table, document *doc, const char *base, int depth, document_node *out)
+{
+  PetscFunctionBegin;
+  for (const key_spec *k = table->keys; k && k->name; ++k) {
+    document_node *child;
+    PetscCall(write_member(k, k->is_optional || table->is_one_of, doc, base + k->offset, depth, &child));
+    if (child) PetscCall(document_append(doc, out, k->name, nowhere, child));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_table(const key_table *table, int variant, document *doc, const void *value, int depth, document_node **out)
+{
+  PetscFunctionBegin;
+  PetscCheck(depth < KEY_MAX_DEPTH, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "table %s: nested too deeply to be written", table->name);
+  PetscCall(document_add_node(doc, DOCUMENT_MAPPING, nowhere, NULL, out));
+  if (table->variant_key) {
+    document_node *picked;
+    PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, table->variants[variant].name, &picked));
+    PetscCall(document_append(doc, *out, table->variant_key, nowhere, picked));
+  }
+  PetscCall(write_keys(table, doc, value, depth, *out));
+  if (table->variant_key) PetscCall(write_keys(table->variants[variant].table, doc, value, depth, *out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_table_write(const key_table *table, document *owner, const void *value, document_node **out)
+{
+  PetscFunctionBegin;
+  SS_ASSERT(!table->variant_key);
+  PetscCall(write_table(table, -1, owner, value, 0, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What differs between two jobs, key by key: numbers by value, whatever they were written like; everything else by its text. */
+
+enum { PATH = 1024, VALUE = 200 }; /* longer ones are cut when shown, not when compared */
+
+typedef struct {
+  key_difference_visit visit;
+  void                *context;
+  char                 path[PATH];
+  int                  depth;
+} comparison;
+
+static PetscErrorCode compare_tables(comparison *c, const key_table *table, const document_node *before, const document_node *after,
+                                     bool may_change);
+
+/* --- values -------------------------------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+  double x, y;
+  if (strcmp(a, b) == 0) return true;
+  return key_text_real(a, &x) == KEY_TEXT_OK && key_text_real(b, &y) == KEY_TEXT_OK && x == y;
+}
+
+static bool same(const document_node *a, const document_node *b)
+{
+  if (a->kind != b->kind || a->n != b->n) return false;
+  if (a->kind == DOCUMENT_SCALAR) return same_text(a->text, b->text);
+  for (int i = 0; i < a->n; ++i) {
+    const document_node *other = a->kind == DOCUMENT_MAPPING ? document_find(b, a->key[i]) : b->value[i];
+    if (!other || !same(a->value[i], other)) return false;
+  }
+  return true;
+}
+
+/* In one line, as it might stand in a job. */
+static PetscErrorCode append_value(text_buffer *b, const document_node *node)
+{
+  PetscFunctionBegin;
+  const bool is_mapping = node->kind == DOCUMENT_MAPPING;
+  if (node->kind == DOCUMENT_NULL) PetscCall(text_append(b, "~", 1));
+  if (node->kind == DOCUMENT_SCALAR) PetscCall(text_printf(b, "%s", *node->text ? node->text : "\"\""));
+  if (!is_mapping && node->kind != DOCUMENT_SEQUENCE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(text_append(b, is_mapping ? "{" : "[", 1));
+  for (int i = 0; i < node->n && b->n < VALUE; ++i) {
+    if (i) PetscCall(text_append(b, ", ", 2));
+    if (is_mapping) PetscCall(text_printf(b, "%s: ", node->key[i]));
+    PetscCall(append_value(b, node->value[i]));
+  }
+  PetscCall(text_append(b, is_mapping ? "}" : "]", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode value_text(const document_node *node, text_buffer *b)
+{
+  PetscFunctionBegin;
+  if (!node) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(append_value(b, node));
+  if (b->n > VALUE) strcpy(b->data + VALUE - 3, "...");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- where we are -------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode tell(comparison *c, const document_node *before, const document_node *after, bool may_change)
+{
+  PetscFunctionBegin;
+  text_buffer was = {0}, is = {0};
+  PetscCall(value_text(before, &was));
+  PetscCall(value_text(after, &is));
+  const key_difference d = {c->path, was.data, is.data, after ? after->mark : (document_mark){0}, may_change};
+  PetscCall(c->visit(&d, c->context));
+  memory_free(&was.data);
+  memory_free(&is.data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The path so far and `name`; returns the length to cut it back to. */
+static size_t enter(comparison *c, const char *name, int index)
+{
+  const size_t n = strlen(c->path);
+  if (name) (void)snprintf(c->path + n, PATH - n, "%s%s", n ? "." : "", name);
+  else (void)snprintf(c->path + n, PATH - n, "[%d]", index);
+  return n;
+}
+
+/* --- keys ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_absent(const document_node *node) { return !node || node->kind == DOCUMENT_NULL; }
+
+/* Entries of a list by their place, of names by their name. */
+static PetscErrorCode compare_entries(comparison *c, const key_spec *k, const document_node *before, const document_node *after,
+                                      bool may_change)
+{
+  PetscFunctionBegin;
+  const bool has_names = after->kind == DOCUMENT_MAPPING;
+  for (int i = 0; i < after->n; ++i) {
+    const document_node *was = has_names ? document_find(before, after->key[i]) : i < before->n ? before->value[i] : NULL;
+    const size_t         n   = enter(c, has_names ? after->key[i] : NULL, i);
+    if (was) PetscCall(compare_tables(c, k->table, was, after->value[i], may_change));
+    else PetscCall(tell(c, NULL, after->value[i], may_change));
+    c->path[n] = '\0';
+  }
+  for (int i = has_names ? 0 : after->n; i < before->n; ++i) {
+    if (has_names && document_find(after, before->key[i])) continue;
+    const size_t n = enter(c, has_names ? before->key[i] : NULL, i);
+    PetscCall(tell(c, before->value[i], NULL, may_change));
+    c->path[n] = '\0';
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode compare_key(comparison *c, const key_spec *k, const document_node *before, const document_node *after, bool may_change)
+{
+  PetscFunctionBegin;
+  const bool   is_list = k->type == KEY_LIST || k->type == KEY_NAMED;
+  const size_t n       = enter(c, k->name, 0);
+  if (is_absent(before) && is_absent(after)) { /* nothing either way */
+  } else if (is_absent(before) || is_absent(after) || before->kind != after->kind) {
+    PetscCall(tell(c, is_absent(before) ? NULL : before, is_absent(after) ? NULL : after, may_change));
+  } else if (k->type == KEY_TABLE) {
+    PetscCall(compare_tables(c, k->table, before, after, may_change));
+  } else if (is_list && before->kind != DOCUMENT_SCALAR) {
+    PetscCall(compare_entries(c, k, before, after, may_change));
+  } else if (!same(before, after)) {
+    PetscCall(tell(c, before, after, may_change));
+  }
+  c->path[n] = '\0';
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode compare_keys(comparison *c, const key_table *table, const document_node *before, const document_node *after,
+                                   bool may_change)
+{
+  PetscFunctionBegin;
+  for (const key_spec *k = table->keys; k && k->name; ++k)
+    PetscCall(compare_key(c, k, document_find(before, k->name), document_find(after, k->name), may_change || k->may_change));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode compare_tables(comparison *c, const key_table *table, const document_node *before, const document_node *after,
+                                     bool may_change)
+{
+  PetscFunctionBegin;
+  const int variant = key_table_variant(table, after);
+  if (before->kind != DOCUMENT_MAPPING || after->kind != DOCUMENT_MAPPING || c->depth >= KEY_MAX_DEPTH || variant != key_table_variant(table, before)) {
+    if (!same(before, after)) PetscCall(tell(c, before, after, may_change));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  ++c->depth;
+  PetscCall(compare_keys(c, table, before, after, may_change));
+  if (variant >= 0) PetscCall(compare_keys(c, table->variants[variant].table, before, after, may_change));
+  --c->depth;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_table_compare(const key_table *table, const document_node *before, const document_node *after, key_difference_visit visit,
+                                 void *context)
+{
+  PetscFunctionBegin;
+  comparison c = {.visit = visit, .context = context};
+  PetscCall(compare_tables(&c, table, before, after, false));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Mistakes of our own in key tables, found by the tests of whoever declares one. */
+
+typedef struct {
+  diagnostics     *d;
+  int              n;
+  const key_table *seen[KEY_MAX_NAMES]; /* tables may refer to themselves */
+} check;
+
+static void check_table(check *c, const key_table *table);
+
+static const size_t SIZE_OF[] = {
+  [KEY_BOOL] = sizeof(bool), [KEY_INT] = sizeof(int64_t), [KEY_REAL] = sizeof(double), [KEY_STRING] = sizeof(char *),
+  [KEY_ENUM] = sizeof(int), [KEY_REALS] = sizeof(double), [KEY_TABLE] = sizeof(void *), [KEY_NAMED] = sizeof(key_list),
+  [KEY_LIST] = sizeof(key_list), [KEY_TREE] = sizeof(void *), [KEY_STRINGS] = sizeof(key_list), [KEY_PATH] = sizeof(char *),
+};
+
+static void check_key(check *c, const key_table *table, const key_spec *k, size_t size)
+{
+  const document_mark none = {0};
+  const bool          has_table = k->type == KEY_TABLE || k->type == KEY_NAMED || k->type == KEY_LIST || (k->type == KEY_TREE && k->table);
+  size_t              bytes = k->type == KEY_REALS ? SIZE_OF[k->type] * (size_t)k->count : SIZE_OF[k->type];
+  if (k->type == KEY_TABLE && k->table && k->table->variant_key) bytes = sizeof(key_item);
+#define SAY(text) diagnostics_add(c->d, none, k->name, "key of table %s: " text, table->name)
+  if (has_table != (k->table != NULL)) SAY("has a table and should not, or the other way round");
+  if (k->type == KEY_ENUM && !k->choices) SAY("has no choices");
+  if (k->type == KEY_REALS && k->count <= 0) SAY("has no count");
+  if (k->offset + bytes > size) SAY("lies outside the struct");
+  if (!k->help || !*k->help) SAY("has no help");
+  else if (k->help[strlen(k->help) - 1] == '.' || strchr(k->help, '\n')) SAY("help is one line without a full stop");
+  for (int i = 0; k->choices && k->choice_help && k->choices[i]; ++i)
+    if (!k->choice_help[i]) SAY("has choices without help");
+  if (k->fallback && k->is_optional) SAY("is optional and has a default");
+  for (const key_spec *other = table->keys; other != k; ++other)
+    if (!strcmp(other->name, k->name)) SAY("is declared twice");
+#undef SAY
+  if (k->table) check_table(c, k->table);
+}
+
+/* Defaults are right if reading an empty mapping complains about nothing but missing keys. */
+static PetscErrorCode check_defaults(const key_table *table, diagnostics *d)
+{
+  PetscFunctionBegin;
+  for (const key_spec *k = table->keys; k && k->name && !table->is_one_of; ++k) {
+    key_spec       alone[2] = {*k, {0}};
+    key_table      one      = {.name = table->name, .keys = alone};
+    document      *doc;
+    document_node *empty;
+    const void    *unused;
+    if (!k->fallback || k->type == KEY_PATH) continue; /* paths depend on the environment */
+    alone[0].offset = 0;
+    one.size        = k->type == KEY_REALS ? sizeof(double) * (size_t)k->count : sizeof(key_item);
+    PetscCall(document_create(&doc));
+    PetscCall(document_add_node(doc, DOCUMENT_MAPPING, (document_mark){0}, NULL, &empty));
+    const PetscErrorCode code = key_table_read(&one, doc, empty, table->name, d, &unused);
+    document_destroy(&doc);
+    if (code) diagnostics_add(d, (document_mark){0}, k->name, "key of table %s: its default does not parse", table->name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void check_table(check *c, const key_table *table)
+{
+  const document_mark none = {0};
+  for (int i = 0; i < c->n; ++i)
+    if (c->seen[i] == table) return;
+  if (c->n == KEY_MAX_NAMES) return;
+  c->seen[c->n++] = table;
+  if (!table->name || !*table->name) diagnostics_add(c->d, none, NULL, "a table has no name");
+  if (!table->help || !*table->help) diagnostics_add(c->d, none, table->name, "the table has no help");
+  for (int i = 0; i + 1 < c->n; ++i)
+    if (table->name && c->seen[i]->name && !strcmp(c->seen[i]->name, table->name))
+      diagnostics_add(c->d, none, table->name, "two tables have this name");
+  for (const key_spec *k = table->keys; k && k->name; ++k) check_key(c, table, k, table->size);
+  if (check_defaults(table, c->d)) diagnostics_add(c->d, none, table->name, "the defaults cannot be read");
+  if (table->shorthand && (!key_table_find(table, table->shorthand) || table->variant_key || table->is_one_of))
+    diagnostics_add(c->d, none, table->name, "its shorthand is no key of a plain table");
+  for (int v = 0; v < key_table_n_variants(table); ++v) {
+    const key_table *extra = table->variants[v].table;
+    if (extra->variant_key || extra->is_one_of) diagnostics_add(c->d, none, extra->name, "a variant's table must be plain");
+    if (key_table_find(extra, table->variant_key)) diagnostics_add(c->d, none, extra->name, "has the variant key itself");
+    for (const key_spec *k = table->keys; k && k->name; ++k)
+      if (key_table_find(extra, k->name)) diagnostics_add(c->d, none, extra->name, "%s is common to all variants", k->name);
+    check_table(c, extra);
+  }
+}
+
+PetscErrorCode key_table_validate(const key_table *root, diagnostics *d)
+{
+  check c = {.d = d};
+
+  PetscFunctionBegin;
+  check_table(&c, root);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,11 @@
 /* The reference manual of a job, in Markdown and as a man page: one section a table, one row a key. */
-#include "core/key_table_internal.h"
+#include "core/key_table_manual.h"
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include "core/key_text.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include <ctype.h>
-#include <string.h>
 
 static const char MAY_CHANGE[] = "; may change when a run is continued";
 
@@ -189,3 +191,377 @@ static PetscErrorCode troff_section(text_buffer *b, const key_table *table)
 }
 
 PetscErrorCode key_table_man_page(const key_table *root, char **text) { return all_sections(root, troff_section, text); }
+
+/* Key tables as JSON Schema (draft 2020-12), for the completion and checks of editors. A table becomes an entry of $defs,
+ * so that tables may refer to themselves. What the schema cannot say (units, environment, !include) stays with the reader. */
+
+typedef struct {
+  text_buffer b;
+  document   *scratch; /* parses defaults */
+} writer;
+
+static PetscErrorCode json_string(writer *w, const char *s)
+{
+  PetscFunctionBegin;
+  PetscCall(text_append(&w->b, "\"", 1));
+  for (; *s; ++s) {
+    if (*s == '"' || *s == '\\') PetscCall(text_printf(&w->b, "\\%c", *s));
+    else if ((unsigned char)*s < 0x20) PetscCall(text_printf(&w->b, "\\u%04x", *s));
+    else PetscCall(text_append(&w->b, s, 1));
+  }
+  PetscCall(text_append(&w->b, "\"", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode json_number(writer *w, double x)
+{
+  char text[KEY_TEXT_REAL];
+
+  PetscFunctionBegin;
+  PetscCall(text_printf(&w->b, "%s", key_text_of_real(x, text)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A default as JSON; scalars by the key's type, inside mappings as texts (keys of other tables). */
+static PetscErrorCode json_value(writer *w, const key_spec *k, const document_node *node)
+{
+  double x;
+
+  PetscFunctionBegin;
+  if (node->kind == DOCUMENT_SEQUENCE || node->kind == DOCUMENT_MAPPING) {
+    const bool is_mapping = node->kind == DOCUMENT_MAPPING;
+    PetscCall(text_append(&w->b, is_mapping ? "{" : "[", 1));
+    for (int i = 0; i < node->n; ++i) {
+      if (i) PetscCall(text_append(&w->b, ", ", 2));
+      if (is_mapping) {
+        const key_spec *inner = k->table ? key_table_find(k->table, node->key[i]) : NULL;
+        PetscCall(json_string(w, node->key[i]));
+        PetscCall(text_append(&w->b, ": ", 2));
+        PetscCall(json_value(w, inner ? inner : k, node->value[i]));
+      } else {
+        PetscCall(json_value(w, k, node->value[i]));
+      }
+    }
+    PetscCall(text_append(&w->b, is_mapping ? "}" : "]", 1));
+  } else if (node->kind == DOCUMENT_NULL) {
+    PetscCall(text_append(&w->b, "null", 4));
+  } else if (key_spec_is_number(k) && key_text_real(node->text, &x) == KEY_TEXT_OK) {
+    PetscCall(json_number(w, x));
+  } else if (k->type == KEY_BOOL) {
+    PetscCall(text_printf(&w->b, "%s", node->text));
+  } else {
+    PetscCall(json_string(w, node->text));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode json_bounds(writer *w, const key_spec *k)
+{
+  const key_range r = key_spec_range(k);
+
+  PetscFunctionBegin;
+  if (isfinite(r.min)) {
+    PetscCall(text_printf(&w->b, ", \"%s\": ", r.is_open ? "exclusiveMinimum" : "minimum"));
+    PetscCall(json_number(w, r.min));
+  }
+  if (isfinite(r.max)) {
+    PetscCall(text_printf(&w->b, ", \"%s\": ", r.is_open ? "exclusiveMaximum" : "maximum"));
+    PetscCall(json_number(w, r.max));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bounds on the number of entries: `what` is Items or Properties. */
+static PetscErrorCode json_lengths(writer *w, const key_spec *k, const char *what)
+{
+  const key_range r = key_spec_range(k);
+  const double    min = k->count ? k->count : r.is_open ? floor(r.min) + 1 : ceil(r.min), max = k->count ? k->count : r.is_open ? ceil(r.max) - 1 : floor(r.max);
+
+  PetscFunctionBegin;
+  if (isfinite(min) && min > 0) PetscCall(text_printf(&w->b, ", \"min%s\": %.0f", what, min));
+  if (isfinite(max)) PetscCall(text_printf(&w->b, ", \"max%s\": %.0f", what, max));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode json_ref(writer *w, const key_table *table)
+{
+  PetscFunctionBegin;
+  if (table->shorthand) PetscCall(text_printf(&w->b, "{\"anyOf\": [{\"type\": [\"string\", \"number\"]}, "));
+  PetscCall(text_printf(&w->b, "{\"$ref\": \"#/$defs/%s\"}", table->name));
+  if (table->shorthand) PetscCall(text_printf(&w->b, "]}"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode json_choices(writer *w, const key_spec *k)
+{
+  PetscFunctionBegin;
+  PetscCall(text_printf(&w->b, "\"enum\": ["));
+  for (int i = 0; k->choices[i]; ++i) {
+    if (i) PetscCall(text_append(&w->b, ", ", 2));
+    PetscCall(json_string(w, k->choices[i]));
+  }
+  PetscCall(text_append(&w->b, "]", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode json_type(writer *w, const key_spec *k)
+{
+  text_buffer *b = &w->b;
+
+  PetscFunctionBegin;
+  switch (k->type) {
+  case KEY_BOOL: PetscCall(text_printf(b, "\"type\": \"boolean\"")); break;
+  case KEY_INT:
+  case KEY_REAL:
+    PetscCall(text_printf(b, "\"type\": \"%s\"", k->type == KEY_INT ? "integer" : "number"));
+    PetscCall(json_bounds(w, k));
+    break;
+  case KEY_REALS:
+    PetscCall(text_printf(b, "\"type\": \"array\", \"minItems\": %d, \"maxItems\": %d, \"items\": {\"type\": \"number\"", k->count, k->count));
+    PetscCall(json_bounds(w, k));
+    PetscCall(text_append(b, "}", 1));
+    break;
+  case KEY_STRING: /* a number or a date without quotes is a text here, too */ PetscCall(text_printf(b, "\"type\": [\"string\", \"number\", \"boolean\"]")); break;
+  case KEY_PATH: PetscCall(text_printf(b, "\"type\": \"string\"")); break;
+  case KEY_ENUM: PetscCall(json_choices(w, k)); break;
+  case KEY_TABLE:
+    PetscCall(text_printf(b, "\"allOf\": ["));
+    PetscCall(json_ref(w, k->table));
+    PetscCall(text_append(b, "]", 1));
+    break;
+  case KEY_NAMED:
+    PetscCall(text_printf(b, "\"type\": \"object\""));
+    PetscCall(json_lengths(w, k, "Properties"));
+    PetscCall(text_printf(b, ", \"additionalProperties\": "));
+    PetscCall(json_ref(w, k->table));
+    break;
+  case KEY_LIST:
+    if (k->table->shorthand) {
+      PetscCall(text_printf(b, "\"anyOf\": ["));
+      PetscCall(json_ref(w, k->table));
+      PetscCall(text_printf(b, ", {"));
+    }
+    PetscCall(text_printf(b, "\"type\": \"array\""));
+    PetscCall(json_lengths(w, k, "Items"));
+    PetscCall(text_printf(b, ", \"items\": "));
+    PetscCall(json_ref(w, k->table));
+    if (k->table->shorthand) PetscCall(text_printf(b, "}]"));
+    break;
+  case KEY_STRINGS:
+    PetscCall(text_printf(b, "\"type\": \"array\""));
+    PetscCall(json_lengths(w, k, "Items"));
+    PetscCall(text_printf(b, ", \"items\": {"));
+    if (k->choices) PetscCall(json_choices(w, k));
+    else PetscCall(text_printf(b, "\"type\": [\"string\", \"number\", \"boolean\"]"));
+    PetscCall(text_append(b, "}", 1));
+    break;
+  case KEY_TREE:
+    PetscCall(text_printf(b, "\"type\": [\"object\", \"null\"]"));
+    if (!k->table) break;
+    PetscCall(text_printf(b, ", \"additionalProperties\": {\"anyOf\": [{\"type\": \"array\"}, "));
+    PetscCall(json_ref(w, k->table));
+    PetscCall(text_append(b, "]}", 2));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode json_property(writer *w, const key_spec *k, const char *indent, bool is_first)
+{
+  char help[600];
+
+  PetscFunctionBegin;
+  PetscCall(text_printf(&w->b, "%s\n%s", is_first ? "" : ",", indent));
+  PetscCall(json_string(w, k->name));
+  PetscCall(text_append(&w->b, ": {", 3));
+  PetscCall(json_type(w, k));
+  if (k->fallback) {
+    document_node *node;
+    PetscCall(document_read_flow(w->scratch, k->fallback, (document_mark){0}, &node));
+    PetscCall(text_printf(&w->b, ", \"default\": "));
+    PetscCall(json_value(w, k, node));
+  }
+  const char *unit = key_spec_unit(k);
+  (void)snprintf(help, sizeof help, "%s%s%s%s", k->help ? k->help : "", *unit ? " [" : "", unit, *unit ? "]" : "");
+  PetscCall(text_printf(&w->b, ", \"description\": "));
+  PetscCall(json_string(w, help));
+  PetscCall(text_append(&w->b, "}", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An object with the keys of `table`, and those of `variant` (-1: none) with its name. */
+static PetscErrorCode json_object(writer *w, const key_table *table, int variant, const char *indent)
+{
+  const key_table *extra = variant < 0 ? NULL : table->variants[variant].table;
+  char             deeper[32];
+  bool             is_first = true;
+  int              n_required = 0;
+
+  PetscFunctionBegin;
+  (void)snprintf(deeper, sizeof deeper, "%s  ", indent);
+  PetscCall(text_printf(&w->b, "\"type\": \"object\", \"additionalProperties\": false,\n%s\"properties\": {", indent));
+  if (extra) {
+    PetscCall(text_printf(&w->b, "\n%s\"%s\": {\"const\": \"%s\", \"description\": ", deeper, table->variant_key, table->variants[variant].name));
+    PetscCall(json_string(w, extra->help ? extra->help : ""));
+    PetscCall(text_append(&w->b, "}", 1));
+    is_first = false;
+  }
+  for (const key_spec *k = table->keys; k && k->name; ++k, is_first = false) PetscCall(json_property(w, k, deeper, is_first));
+  for (const key_spec *k = extra ? extra->keys : NULL; k && k->name; ++k, is_first = false) PetscCall(json_property(w, k, deeper, is_first));
+  PetscCall(text_append(&w->b, "}", 1));
+  if (table->is_one_of) PetscCall(text_printf(&w->b, ", \"minProperties\": 1, \"maxProperties\": 1"));
+  else {
+    const key_spec *sets[2] = {table->keys, extra ? extra->keys : NULL};
+    PetscCall(text_printf(&w->b, ",\n%s\"required\": [", indent));
+    if (extra) {
+      PetscCall(json_string(w, table->variant_key));
+      ++n_required;
+    }
+    for (int s = 0; s < 2; ++s)
+      for (const key_spec *k = sets[s]; k && k->name; ++k) {
+        if (k->fallback || k->is_optional) continue;
+        if (n_required++) PetscCall(text_append(&w->b, ", ", 2));
+        PetscCall(json_string(w, k->name));
+      }
+    PetscCall(text_append(&w->b, "]", 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode json_definition(writer *w, const key_table *table)
+{
+  const int n = key_table_n_variants(table);
+
+  PetscFunctionBegin;
+  PetscCall(text_printf(&w->b, "    "));
+  PetscCall(json_string(w, table->name));
+  PetscCall(text_printf(&w->b, ": {\"description\": "));
+  PetscCall(json_string(w, table->help ? table->help : ""));
+  PetscCall(text_append(&w->b, ", ", 2));
+  if (table->variant_key) {
+    PetscCall(text_printf(&w->b, "\"type\": \"object\", \"required\": [\"%s\"],\n      \"properties\": {\"%s\": {\"enum\": [", table->variant_key, table->variant_key));
+    for (int v = 0; v < n; ++v) PetscCall(text_printf(&w->b, "%s\"%s\"", v ? ", " : "", table->variants[v].name));
+    PetscCall(text_printf(&w->b, "]}},\n      \"oneOf\": ["));
+    for (int v = 0; v < n; ++v) {
+      PetscCall(text_printf(&w->b, "%s\n        {", v ? "," : ""));
+      PetscCall(json_object(w, table, v, "         "));
+      PetscCall(text_append(&w->b, "}", 1));
+    }
+    PetscCall(text_append(&w->b, "]", 1));
+  } else {
+    PetscCall(json_object(w, table, -1, "      "));
+  }
+  PetscCall(text_append(&w->b, "}", 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool is_variant_only(const key_table *table, const key_table *const *tables, int n)
+{
+  bool is_variant = false;
+  for (int i = 0; i < n; ++i) {
+    for (int v = 0; v < key_table_n_variants(tables[i]); ++v) is_variant |= tables[i]->variants[v].table == table;
+    for (const key_spec *k = tables[i]->keys; k && k->name; ++k)
+      if (k->table == table) return false;
+  }
+  return is_variant;
+}
+
+PetscErrorCode key_table_json_schema(const key_table *root, char **text)
+{
+  const key_table *tables[KEY_MAX_NAMES];
+  const int        n = key_table_collect(root, tables);
+  bool             is_first = true;
+  writer           w = {0};
+
+  PetscFunctionBegin;
+  PetscCall(document_create(&w.scratch));
+  PetscCall(text_printf(&w.b, "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"title\": "));
+  PetscCall(json_string(&w, root->name));
+  PetscCall(text_printf(&w.b, ",\n  \"$ref\": \"#/$defs/%s\",\n  \"$defs\": {\n", root->name));
+  for (int i = 0; i < n; ++i) {
+    if (i && is_variant_only(tables[i], tables, n)) continue;
+    if (!is_first) PetscCall(text_append(&w.b, ",\n", 2));
+    is_first = false;
+    PetscCall(json_definition(&w, tables[i]));
+  }
+  PetscCall(text_printf(&w.b, "\n  }\n}\n"));
+  document_destroy(&w.scratch);
+  *text = w.b.data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Key tables for shell completion: which keys a table has and where they lead, and nothing else. */
+
+static int table_number(const key_table *table, int n, const key_table *const *tables)
+{
+  for (int i = 0; i < n; ++i)
+    if (tables[i] == table) return i;
+  return -1;
+}
+
+static PetscErrorCode choices(text_buffer *b, const char *const *names)
+{
+  PetscFunctionBegin;
+  for (const char *const *name = names; name && *name; ++name) PetscCall(text_printf(b, "%s%s", name == names ? "" : ",", *name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode entry(text_buffer *b, const key_spec *k, int table)
+{
+  static const char *const booleans[] = {"true", "false", NULL};
+
+  PetscFunctionBegin;
+  switch (k->type) {
+  case KEY_TABLE: PetscCall(text_printf(b, "%s.%d", k->name, table)); break;
+  case KEY_NAMED: PetscCall(text_printf(b, "%s@%d", k->name, table)); break;
+  case KEY_LIST:  PetscCall(text_printf(b, "%s#%d", k->name, table)); break;
+  case KEY_TREE:  PetscCall(text_printf(b, "%s.", k->name)); break;
+  default:
+    PetscCall(text_printf(b, "%s=", k->name));
+    if (k->type == KEY_BOOL || k->type == KEY_ENUM) PetscCall(choices(b, k->type == KEY_BOOL ? booleans : k->choices));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is `word` one of the words from `start` on? Keys that several variants share are listed once. */
+static bool has_word(const text_buffer *b, int64_t start, const char *word, size_t length)
+{
+  for (const char *at = b->data + start; (at = strstr(at, word)); at += length)
+    if (at[-1] == ' ' && (at[length] == ' ' || !at[length])) return true;
+  return false;
+}
+
+static PetscErrorCode keys(text_buffer *b, int64_t start, const key_table *table, int n, const key_table *const *tables)
+{
+  text_buffer word = {0};
+
+  PetscFunctionBegin;
+  for (const key_spec *k = table->keys; k && k->name; ++k) {
+    word.n = 0;
+    PetscCall(entry(&word, k, table_number(k->table, n, tables)));
+    if (!has_word(b, start, word.data, (size_t)word.n)) PetscCall(text_printf(b, " %s", word.data));
+  }
+  memory_free(&word.data);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode key_table_outline(const key_table *root, char **text)
+{
+  const key_table *tables[KEY_MAX_NAMES];
+  const int        n = key_table_collect(root, tables);
+  text_buffer      b = {0};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < n; ++i) {
+    const key_table *table = tables[i];
+    PetscCall(text_printf(&b, "%d", i));
+    const int64_t start = b.n;
+    if (table->variant_key) PetscCall(text_printf(&b, " %s=", table->variant_key));
+    for (int v = 0; v < key_table_n_variants(table); ++v) PetscCall(text_printf(&b, "%s%s", v ? "," : "", table->variants[v].name));
+    PetscCall(keys(&b, start, table, n, tables));
+    for (int v = 0; v < key_table_n_variants(table); ++v) PetscCall(keys(&b, start, table->variants[v].table, n, tables));
+    PetscCall(text_append(&b, "\n", 1));
+  }
+  *text = b.data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

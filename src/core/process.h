@@ -3,6 +3,7 @@
 #ifndef SS_CORE_PROCESS_H
 #define SS_CORE_PROCESS_H
 #include <stdbool.h>
+#include "core/text.h"
 
 /* First thing in main: where standard input, output or error is closed, it becomes /dev/null. Else the next file opened, a checkpoint
  * perhaps, would get its number, and every message would be written into it. Remembers whether SIGHUP came ignored (nohup). */
@@ -22,4 +23,14 @@ bool process_has_room(void);
 /* A library is left in a state over which its own clean-up would crash: the process is to end without it. */
 void process_skip_clean_up(void);
 bool process_skips_clean_up(void);
+
+/* Commands of the machine, run through its shell. */
+
+/* Append a word so that a shell reads it back as it is: quoted where it has to be. */
+PetscErrorCode shell_append_word(text_buffer *b, const char *word);
+/* Run a command: *code is its exit code (-1: it was killed, or could not be run), *output what it says (standard error is part of it only where the
+ * command says so), never NULL; memory_free(*output). */
+PetscErrorCode shell_run(const char *command, int *code, char **output);
+/* The first line of a text ends where the text ends now. */
+void shell_first_line(char *text);
 #endif

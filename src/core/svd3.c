@@ -258,24 +258,3 @@ void svd3_batch(int64_t n, int64_t ld, const double *F, double *U, double *sigma
   for (int k = 0; k < 3; ++k)
     for (int l = 0; l < n_tail; ++l) sigma[k * ld + first + l] = s[k * BLOCK + l];
 }
-
-void svd3_differential(const double U[9], const double sigma[3], const double V[9], const double dF[9], double dU[9],
-                       double dsigma[3], double dV[9])
-{
-  double T[9], W[9], omega_u[9] = {0.0}, omega_v[9] = {0.0};
-  m3_mul_tn(T, U, dF);
-  m3_mul(W, T, V);
-  const double floor2 = (SVD3_GAP * sigma[0]) * (SVD3_GAP * sigma[0]) + DBL_MIN;
-  for (int i = 0; i < 3; ++i) {
-    dsigma[i]   = W[4 * i];
-    const int j = (i + 1) % 3, ij = 3 * i + j, ji = 3 * j + i;
-    /* from W = Omega_U Sigma + dSigma - Sigma Omega_V: sum and difference of the two spins each see one gap */
-    const double minus = sigma[j] - sigma[i], plus = sigma[j] + sigma[i];
-    const double sum        = (W[ij] + W[ji]) * minus / (minus * minus + floor2);
-    const double difference = (W[ij] - W[ji]) * plus / (plus * plus + floor2);
-    omega_u[ij] = 0.5 * (sum + difference), omega_u[ji] = -omega_u[ij];
-    omega_v[ij] = 0.5 * (sum - difference), omega_v[ji] = -omega_v[ij];
-  }
-  m3_mul(dU, U, omega_u);
-  m3_mul(dV, V, omega_v);
-}

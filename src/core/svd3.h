@@ -16,13 +16,4 @@ void svd3(const double F[9], double U[9], double sigma[3], double V[9]);
  * The result of a matrix depends on that matrix alone: not on n, nor on its place in the batch. Serial: call it from a
  * parallel loop. Agrees with svd3 to 1e-14 |F|. F must not overlap the results. */
 void svd3_batch(int64_t n, int64_t ld, const double *F, double *U, double *sigma, double *V);
-
-/* First-order change of the factors when F changes by dF:
- *   dU = U Omega_U, dV = V Omega_V (Omega skew), dsigma_i = (U^T dF V)_ii.
- * Exact to round-off amplified by sigma_0/gap, gap = the smallest of |sigma_i - sigma_j|, |sigma_i + sigma_j|. Where a gap
- * falls towards SVD3_GAP sigma_0 the derivative is not defined; divisions by the gap then fade to zero (Tikhonov,
- * gap/(gap^2 + (SVD3_GAP sigma_0)^2)), so that the result stays finite: relative change (SVD3_GAP sigma_0/gap)^2. */
-#define SVD3_GAP 1e-10
-void svd3_differential(const double U[9], const double sigma[3], const double V[9], const double dF[9], double dU[9],
-                       double dsigma[3], double dV[9]);
 #endif

@@ -1,22 +1,47 @@
 #include "core/timer.h"
 #include "core/error.h"
+#include <limits.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
 enum { MAX_DEPTH = 64 };
 
-static const char *const stage_name[TIMER_N_STAGES] = {
-#define X(name, text) [name] = text,
-  TIMER_STAGE_TABLE(X)
-#undef X
-};
+typedef struct {
+  const char  *name;
+  int          position;
+  timer_record record;
+} stage_entry;
 
-static timer_record stage_of[TIMER_N_STAGES];
+static stage_entry stage_of[TIMER_MAX_STAGES] = {[TIMER_OTHER] = {.name = "other", .position = INT_MAX}};
+static timer_stage table_order[TIMER_MAX_STAGES] = {TIMER_OTHER}; /* sorted by position, then by name */
+static int         n_stages = 1;
 
 /* Time runs for the stage on top; with none open, for TIMER_OTHER. */
 static timer_stage open_stage[MAX_DEPTH];
 static int         depth;
 static double      last_mark = -1.0; /* when the running stage was last charged; negative: the clock has not been started */
+
+static bool comes_before(const stage_entry *a, const stage_entry *b)
+{
+  return a->position != b->position ? a->position < b->position : strcmp(a->name, b->name) < 0;
+}
+
+timer_stage timer_register(const char *name, int position)
+{
+  for (timer_stage i = 0; i < n_stages; ++i) /* equal literals usually are one string in the program */
+    if (stage_of[i].name == name) return i;
+  for (timer_stage i = 0; i < n_stages; ++i)
+    if (strcmp(stage_of[i].name, name) == 0) return i;
+  SS_ASSERT(n_stages < TIMER_MAX_STAGES);
+  if (n_stages == TIMER_MAX_STAGES) return TIMER_OTHER;
+  const timer_stage stage = n_stages++;
+  int               place = stage;
+  stage_of[stage]         = (stage_entry){.name = name, .position = position};
+  for (; place > 0 && comes_before(&stage_of[stage], &stage_of[table_order[place - 1]]); --place) table_order[place] = table_order[place - 1];
+  table_order[place] = stage;
+  return stage;
+}
 
 double timer_now(void)
 {
@@ -37,16 +62,16 @@ static timer_stage running(void) { return depth > 0 ? open_stage[depth - 1] : TI
 static void charge(void)
 {
   const double now = timer_now();
-  if (last_mark >= 0.0) stage_of[running()].seconds += now - last_mark;
+  if (last_mark >= 0.0) stage_of[running()].record.seconds += now - last_mark;
   last_mark = now;
 }
 
 void timer_begin(timer_stage stage)
 {
-  SS_ASSERT(depth < MAX_DEPTH && (int)stage >= 0 && stage < TIMER_N_STAGES);
+  SS_ASSERT(depth < MAX_DEPTH && stage >= 0 && stage < n_stages);
   charge();
   open_stage[depth++] = stage;
-  stage_of[stage].n_calls++;
+  stage_of[stage].record.n_calls++;
 }
 
 void timer_end(timer_stage stage)
@@ -59,34 +84,26 @@ void timer_end(timer_stage stage)
 
 void timer_work(timer_stage stage, double flops, double bytes)
 {
-  stage_of[stage].flops += flops;
-  stage_of[stage].bytes += bytes;
+  stage_of[stage].record.flops += flops;
+  stage_of[stage].record.bytes += bytes;
 }
 
 void timer_reset(void)
 {
-  for (int i = 0; i < TIMER_N_STAGES; ++i) {
-    stage_of[i].seconds = stage_of[i].flops = stage_of[i].bytes = 0.0;
-    stage_of[i].n_calls = 0;
-  }
+  for (int i = 0; i < n_stages; ++i) stage_of[i].record = (timer_record){0};
   depth = 0; /* also forgets what an error left open */
   last_mark = timer_now();
-}
-
-double timer_seconds(timer_stage stage)
-{
-  charge();
-  return stage_of[stage].seconds;
 }
 
 timer_record timer_record_of(timer_stage stage)
 {
   charge();
-  return stage_of[stage];
+  return stage_of[stage].record;
 }
 
-int64_t     timer_calls(timer_stage stage) { return stage_of[stage].n_calls; }
-const char *timer_name(timer_stage stage) { return stage_name[stage]; }
+int         timer_n_stages(void) { return n_stages; }
+timer_stage timer_stage_at(int place) { return table_order[place]; }
+const char *timer_name(timer_stage stage) { return stage_of[stage].name; }
 
 static void print_rate(FILE *out, double work, double seconds)
 {
@@ -98,16 +115,17 @@ void timer_table(FILE *out)
 {
   double total = 0.0;
   charge();
-  for (int i = 0; i < TIMER_N_STAGES; ++i) total += stage_of[i].seconds;
+  for (int i = 0; i < n_stages; ++i) total += stage_of[i].record.seconds;
   fprintf(out, "%-22s %7s %10s %10s %9s %9s\n", "stage", "share", "seconds", "calls", "GB/s", "GFLOP/s");
-  for (int i = 0; i < TIMER_N_STAGES; ++i) {
-    if (stage_of[i].n_calls == 0 && i != TIMER_OTHER) continue;
-    fprintf(out, "%-22s %5.1f %% %10.3f ", stage_name[i], total > 0.0 ? 100.0 * stage_of[i].seconds / total : 0.0,
-            stage_of[i].seconds);
-    if (stage_of[i].n_calls > 0) fprintf(out, "%10lld", (long long)stage_of[i].n_calls);
+  for (int i = 0; i < n_stages; ++i) {
+    const timer_stage   stage  = table_order[i];
+    const timer_record *record = &stage_of[stage].record;
+    if (record->n_calls == 0 && stage != TIMER_OTHER) continue;
+    fprintf(out, "%-22s %5.1f %% %10.3f ", stage_of[stage].name, total > 0.0 ? 100.0 * record->seconds / total : 0.0, record->seconds);
+    if (record->n_calls > 0) fprintf(out, "%10lld", (long long)record->n_calls);
     else fprintf(out, "%10s", "-");
-    print_rate(out, stage_of[i].bytes, stage_of[i].seconds);
-    print_rate(out, stage_of[i].flops, stage_of[i].seconds);
+    print_rate(out, record->bytes, record->seconds);
+    print_rate(out, record->flops, record->seconds);
     fputc('\n', out);
   }
   fprintf(out, "%-22s %5.1f %% %10.3f\n", "total", 100.0, total);

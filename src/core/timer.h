@@ -1,40 +1,32 @@
-/* Stage timers: who spent the time, and how close to the machine's limits. One table of stages for the whole program. */
+/* Stage timers: wall time, calls, floating-point operations and bytes moved for each named stage of the program.
+ *
+ * Stages form one table for the whole program. A module registers its stages by name; core declares only "other", the time outside of all
+ * stages. Each layer lists its stages in one header as macros over timer_register, for example discretize/body/body_stages.h:
+ *
+ *   #define TIMER_P2G timer_register("particles to grid", 20)
+ *
+ * Stages nest: time inside an inner stage is not counted for the outer one, so that the shares add up to 100 %.
+ * All functions are for serial code only; never call them inside a parallel region. */
 #ifndef SS_CORE_TIMER_H
 #define SS_CORE_TIMER_H
 #include <stdint.h>
 #include <stdio.h>
 
-#define TIMER_STAGE_TABLE(X)                                \
-  X(TIMER_SORT, "particle sort")                            \
-  X(TIMER_P2G, "particles to grid")                         \
-  X(TIMER_G2P, "grid to particles")                         \
-  X(TIMER_STRESS, "stress and tangent")                     \
-  X(TIMER_OPERATOR, "tangent product")                      \
-  X(TIMER_PRECONDITIONER, "preconditioner")                 \
-  X(TIMER_CONTACT_SEARCH, "contact search")                 \
-  X(TIMER_CONTACT_FORCE, "contact force")                   \
-  X(TIMER_NEWTON, "Newton and Krylov")                      \
-  X(TIMER_FRICTION, "friction")                             \
-  X(TIMER_GRID, "grid operators")                           \
-  X(TIMER_FLOW, "pressure and stress")                      \
-  X(TIMER_CHECKPOINT, "checkpoint")                         \
-  X(TIMER_FRAME, "frames and history")                      \
-  X(TIMER_OTHER, "other")
-typedef enum {
-#define X(name, text) name,
-  TIMER_STAGE_TABLE(X)
-#undef X
-  TIMER_N_STAGES
-} timer_stage;
+enum { TIMER_MAX_STAGES = 64 };
+typedef int timer_stage; /* handle of a registered stage, valid for the whole run of the program */
 
-/* Stages nest: the time inside an inner stage is not counted for the outer one, so the shares add to 100 %.
- * Serial code only. */
+/* Handle of the stage `name`. The first call with a name adds the stage; every later call returns the same handle (a few comparisons of pointers,
+ * 10 ns). `position` sorts the stages in tables, independently of the order of registration; equal positions are sorted by name. `name` is kept,
+ * so pass a literal; it must not contain a comma, as it is a cell of stages.csv. More than TIMER_MAX_STAGES stages are counted as "other". */
+timer_stage timer_register(const char *name, int position);
+#define TIMER_OTHER ((timer_stage)0) /* time outside of all stages; last in tables */
+
 void timer_begin(timer_stage stage);
-void timer_end(timer_stage stage);
-void timer_work(timer_stage stage, double flops, double bytes); /* adds known work */
-void timer_reset(void);
+void timer_end(timer_stage stage); /* the stage begun last */
+void timer_work(timer_stage stage, double flops, double bytes); /* add known work */
+void timer_reset(void); /* sets all records to zero; stages remain registered */
 
-/* What a stage has come to since timer_reset. */
+/* Totals of a stage since timer_reset. */
 typedef struct {
   double  seconds, flops, bytes;
   int64_t n_calls;
@@ -43,8 +35,9 @@ timer_record timer_record_of(timer_stage stage);
 
 double      timer_now(void); /* seconds, monotonic */
 double      timer_user_seconds(void); /* CPU time of this process in user mode, all threads */
-double      timer_seconds(timer_stage stage);
-int64_t     timer_calls(timer_stage stage);
+int         timer_n_stages(void); /* registered so far, "other" included */
+timer_stage timer_stage_at(int place); /* place 0 ... timer_n_stages() - 1 in the order of tables */
 const char *timer_name(timer_stage stage);
-void        timer_table(FILE *out); /* share, seconds, calls, GB/s, GFLOP/s */
+/* Table of all stages that were entered, in the order of their positions: share, seconds, calls, GB/s, GFLOP/s. */
+void        timer_table(FILE *out);
 #endif

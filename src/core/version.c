@@ -28,7 +28,7 @@
 
 const char *version_number(void) { return VERSION_NUMBER; }
 
-const char *version_revision(void) { return *VERSION_REVISION ? VERSION_REVISION : "unknown"; }
+static const char *version_revision(void) { return *VERSION_REVISION ? VERSION_REVISION : "unknown"; }
 
 const char *version_text(void)
 {

@@ -6,8 +6,8 @@
 enum { VERSION_TEXT = 60 }; /* version_text() never takes more, its end included: it stands in the seals of files */
 
 const char *version_number(void);   /* "0.1.0" */
-const char *version_revision(void); /* "01c227c", "01c227c-dirty" (files were changed), "unknown" (built outside a git checkout) */
-/* "0.1.0 (01c227c)": what checkpoints, summaries and results say of the program that wrote them. */
+/* "0.1.0 (01c227c)": version and source revision, as checkpoints, summaries and results record them. "01c227c-dirty": files were changed;
+ * "unknown": built outside a git checkout. */
 const char *version_text(void);
 /* How it was built and with what it runs, a line each: compiler and its flags, profile and processor, PETSc, MPI. Cut off at `size`.
  * May be called before MPI and PETSc have been started. */

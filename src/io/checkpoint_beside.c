@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "io/flush.h"
+#include "io/file.h"
 
 /* What the child says at its end, in one write: a pipe takes so little at once. */
 typedef struct {

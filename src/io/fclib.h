@@ -52,9 +52,8 @@ PetscErrorCode fclib_vet(const char *path, int seconds);
 /* A new file in the place of `path`, complete or not at all. solution NULL: none. Everything is borrowed and taken as it is. */
 PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses, const fclib_state *guesses);
 
-/* y = A x, y = A^T x */
+/* y = A x */
 void   fclib_apply(const fclib_matrix *A, const double *x, double *y);
-void   fclib_apply_transposed(const fclib_matrix *A, const double *x, double *y);
 /* max |a_ij - a_ji| / max |a_ij| of a square matrix */
 double fclib_asymmetry(const fclib_matrix *A);
 /* Printable UTF-8 of at most room - 1 bytes, on one line: what is neither becomes '?'. */

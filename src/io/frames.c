@@ -293,7 +293,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
   PetscCall(file_make_directory(folder)); /* somebody may have tidied up */
   PetscCall(file_check_space(f->directory, frame_bytes(f, table) + (1 << 20)));
   PetscCall(frames_path(f->directory, index, &path));
-  PetscCall(sealed_file_temporary(path, &temporary));
+  PetscCall(file_temporary(path, &temporary));
   const PetscErrorCode code = write_file(f, temporary, step, time, table);
   if (code) unlink(temporary);
   PetscCall(code);
@@ -324,7 +324,6 @@ void frame_close(frame **f)
 }
 
 double         frame_time(const frame *f) { return f->c->time; }
-int64_t        frame_step(const frame *f) { return f->c->step; }
 const char    *frame_job_name(const frame *f) { return f->c->job_name; }
 int            frame_n_groups(const frame *f) { return f->c->n_groups; }
 const char    *frame_group_name(const frame *f, int i_group) { return f->c->groups[i_group].name; }

@@ -35,7 +35,6 @@ typedef struct frame frame;
 PetscErrorCode frame_open(const char *path, frame **out); /* checks the whole file first */
 void           frame_close(frame **f);
 double         frame_time(const frame *f);
-int64_t        frame_step(const frame *f);
 const char    *frame_job_name(const frame *f);
 int            frame_n_groups(const frame *f); /* sorted by name */
 const char    *frame_group_name(const frame *f, int i_group);

@@ -27,8 +27,6 @@ void picture_clear(picture *p);
 
 /* Look from eye to target; fov is the vertical opening in degrees (over 0, under 170). */
 void picture_camera(picture *p, const double eye[3], const double target[3], const double up[3], double fov_deg);
-/* The same without perspective: the picture shows `height` metres. */
-void picture_camera_orthographic(picture *p, const double eye[3], const double target[3], const double up[3], double height);
 /* A three-quarter view in which the box fills the picture. NULL, NULL: of everything added so far. Sets the scale of the
  * ground's grid, too. azimuth_deg 0 looks along +y, positive walks to the right; elevation_deg is above the horizon. */
 void picture_frame(picture *p, const double min[3], const double max[3], double azimuth_deg, double elevation_deg);
@@ -43,8 +41,6 @@ PetscErrorCode picture_add_mesh(picture *p, int64_t n_vertices, const double *x,
                                 bool is_smooth, const double *scalar, double lo, double hi, picture_paint paint);
 /* Segments x [n][2][3], hidden where something solid is in front; width in pixels. */
 PetscErrorCode picture_add_lines(picture *p, int64_t n, const double *x, const uint8_t rgb[3], double width, double opacity);
-/* The twelve edges of a box, for containers. */
-PetscErrorCode picture_add_box(picture *p, const double min[3], const double max[3], const uint8_t rgb[3], double width, double opacity);
 /* An endless floor at height z with a soft grid, seen from above only. */
 void picture_ground(picture *p, double z);
 
@@ -55,6 +51,4 @@ void picture_colour_bar(picture *p, const char *label, const char *unit, double 
 
 /* Draw into rgb [height][width][3]. May be called again after changes. */
 PetscErrorCode picture_render(const picture *p, uint8_t *rgb);
-int            picture_width(const picture *p);
-int            picture_height(const picture *p);
 #endif

@@ -7,6 +7,7 @@
 #ifndef SS_IO_PLOT_SHEET_H
 #define SS_IO_PLOT_SHEET_H
 #include "core/error.h"
+#include "core/text.h"
 
 typedef enum { PLOT_LINE, PLOT_THIN, PLOT_POINTS, PLOT_LINE_POINTS, PLOT_BARS, PLOT_CROSSES } plot_style;
 
@@ -33,4 +34,13 @@ bool           plot_sheet_is_possible(void);
 PetscErrorCode plot_sheet_draw(plot_sheet *s);
 /* The <svg> element of a diagram, as svg_adopt makes it, with ids of its own. Borrowed until the sheet is destroyed. */
 PetscErrorCode plot_sheet_svg(plot_sheet *s, int index, const char *label, const char **svg);
+
+/* A drawing of gnuplot's (`set term svg`) made fit to stand in an HTML page beside others. */
+
+/* Append the <svg> element in text [n] to `out`, with
+ *   - every id, and every reference to one, begun with `prefix`, as ids of different drawings are the same;
+ *   - colours that the page's style sheet decides: black and white become currentColor and none, rgb(1,1,K) the variable --cK;
+ *   - fonts left to the page, and without what draws nothing: prolog, titles, empty groups, marks that are not used.
+ * `label` (escaped) says what the drawing shows, for who cannot see it. PETSC_ERR_LIB if there is no <svg> in it. */
+PetscErrorCode svg_adopt(const char *text, size_t n, const char *prefix, const char *label, text_buffer *out);
 #endif

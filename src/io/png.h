@@ -1,7 +1,8 @@
 /* PNG pictures and animated PNG (APNG: plays in any browser, shows its first frame elsewhere).
  *
- * 8-bit RGB, rows from top to bottom, [height][width][3]. Files appear whole or not at all: written beside, flushed,
- * renamed. Written on zlib alone. Sources: W3C PNG, second edition; Mozilla's APNG specification 1.0.               */
+ * 8-bit RGB, rows from top to bottom, [height][width][3]. A file appears complete or not at all: it is written
+ * under a temporary name, flushed and renamed. Pictures are compressed by libpng, which has no animations: their chunks are written here.
+ * Sources: W3C PNG, second edition; Mozilla's APNG specification 1.0. */
 #ifndef SS_IO_PNG_H
 #define SS_IO_PNG_H
 #include "core/error.h"

@@ -2,20 +2,16 @@
  *
  * The seal is the first 512 bytes, plain text that `head -6 FILE` shows: kind, format, program, length and a checksum of the
  * whole file. HDF5 skips it as a user block. Because the seal is checked first, a truncated file or a flipped bit anywhere never
- * reaches libhdf5, which does not survive all damaged files. Flushing may be put off: flush.h. */
+ * reaches libhdf5, which does not survive all damaged files. Flushing may be put off: file.h. */
 #ifndef SS_IO_SEALED_FILE_H
 #define SS_IO_SEALED_FILE_H
-#include "core/error.h"
+#include "io/file.h"
 
 enum { SEAL_BYTES = 512, SEALED_WHY = 1024 };
 
-/* Room for `path`'s name while it is being written: the same folder, a name that listings skip. */
-PetscErrorCode sealed_file_temporary(const char *path, char **temporary); /* memory_free(*temporary) */
 /* Seal `temporary` (whose first 512 bytes are free), flush it to the disk, rename it to `path`, flush the folder.
  * On failure the temporary is removed and what stood at `path` is still there. */
 PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format);
-/* The same without a seal, for files whose first bytes others read. */
-PetscErrorCode file_publish(const char *temporary, const char *path);
 /* What became of a file: fit to be read; damaged or of another kind; of a format that only a newer program reads; not to be opened for a
  * reason that is not its own (permissions, too many open files, no memory). */
 typedef enum { SEALED_GOOD, SEALED_DAMAGED, SEALED_NEWER, SEALED_OUT_OF_REACH } sealed_state;
@@ -24,19 +20,4 @@ typedef enum { SEALED_GOOD, SEALED_DAMAGED, SEALED_NEWER, SEALED_OUT_OF_REACH } 
 sealed_state sealed_file_state(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY]);
 /* Is it SEALED_GOOD? */
 bool sealed_file_check(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY]);
-
-/* Write text the same way, without a seal: temporary, flush, rename. */
-PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text);
-/* The whole file, n bytes and a 0; *text = NULL if there is none. memory_free(*text). */
-PetscErrorCode file_read_text(const char *path, char **text, size_t *n);
-/* mkdir -p. */
-PetscErrorCode file_make_directory(const char *path);
-/* Flush a folder, so that renames in it survive a power cut. */
-PetscErrorCode file_sync_directory_of(const char *path);
-/* Refuse early, with a message that says so, if the disk has less than `bytes` free. */
-PetscErrorCode file_check_space(const char *directory, int64_t bytes);
-/* What may help when a write fails with this errno: the end of a message, "" if nothing is known to. */
-const char *file_advice(int error);
-/* printf into fresh memory; memory_free(*out). */
-PetscErrorCode file_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #endif

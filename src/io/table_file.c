@@ -158,7 +158,7 @@ PetscErrorCode table_write_h5(const char *path, const char *title, int64_t n_row
   char **names                                          = NULL;
 
   PetscFunctionBegin;
-  PetscCall(sealed_file_temporary(path, &temporary));
+  PetscCall(file_temporary(path, &temporary));
   PetscErrorCode code = memory_alloc("table", n_columns, sizeof *names, &names);
   if (!code) code = write_file(temporary, title, n_rows, n_columns, columns, names);
   for (int k = 0; names && k < n_columns; ++k) memory_free(&names[k]);

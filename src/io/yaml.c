@@ -1,11 +1,158 @@
 #include "io/yaml.h"
-#include "core/memory.h"
-#include "io/yaml_file.h"
-#include "io/yaml_names.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 #include <yaml.h>
+#include "core/memory.h"
+
+/* A set of names with an index each: duplicate keys and merges in linear time, however large a hostile mapping is. */
+
+/* Zero-initialise, end with yaml_names_clear. Names are borrowed. */
+typedef struct {
+  int          n, capacity;
+  const char **name; /* [capacity], open addressing */
+  int         *index;
+} yaml_names;
+
+/* FNV-1a, its high bits mixed down. */
+static uint64_t names_hash(const char *s)
+{
+  uint64_t h = 14695981039346656037u;
+  for (; *s; ++s) h = (h ^ (unsigned char)*s) * 1099511628211u;
+  return (h ^ h >> 29) * 0xbf58476d1ce4e5b9u >> 20;
+}
+
+static int names_slot(const yaml_names *set, const char *name)
+{
+  int i = (int)(names_hash(name) & (uint64_t)(set->capacity - 1));
+  while (set->name[i] && strcmp(set->name[i], name)) i = (i + 1) & (set->capacity - 1);
+  return i;
+}
+
+/* Index of a name; -1: none. */
+static int yaml_names_find(const yaml_names *set, const char *name)
+{
+  if (set->capacity == 0) return -1;
+  const int i = names_slot(set, name);
+  return set->name[i] ? set->index[i] : -1;
+}
+
+static void yaml_names_clear(yaml_names *set)
+{
+  memory_free(&set->name);
+  memory_free(&set->index);
+  set->n = set->capacity = 0;
+}
+
+static PetscErrorCode names_grow(yaml_names *set)
+{
+  yaml_names larger = {.n = set->n, .capacity = set->capacity ? 2 * set->capacity : 16};
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("YAML keys", larger.capacity, sizeof *larger.name, &larger.name));
+  PetscCall(memory_alloc("YAML keys", larger.capacity, sizeof *larger.index, &larger.index));
+  for (int i = 0; i < set->capacity; ++i) {
+    if (!set->name[i]) continue;
+    const int to     = names_slot(&larger, set->name[i]);
+    larger.name[to]  = set->name[i];
+    larger.index[to] = set->index[i];
+  }
+  yaml_names_clear(set);
+  *set = larger;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Put name -> index unless the name is there; *found is the index that was there, or -1. */
+static PetscErrorCode yaml_names_put(yaml_names *set, const char *name, int index, int *found)
+{
+  PetscFunctionBegin;
+  *found = yaml_names_find(set, name);
+  if (*found >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (2 * (set->n + 1) > set->capacity) PetscCall(names_grow(set));
+  const int i   = names_slot(set, name);
+  set->name[i]  = name;
+  set->index[i] = index;
+  ++set->n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+
+/* The bytes behind a document, and who includes whom; private to yaml*.c. */
+
+typedef struct yaml_file yaml_file;
+struct yaml_file {
+  const char      *name;  /* owned by the document, as it stands in complaints */
+  char            *bytes; /* memory_free, if loaded */
+  size_t           n;
+  dev_t            device; /* who it is, to find circles; 0, 0 for a text */
+  ino_t            inode;
+  const yaml_file *parent; /* who included it */
+};
+
+static const char *load_failed(document *doc, int code) { return document_intern(doc, strerror(code)); }
+
+/* Load a whole file of at most `limit` bytes. *problem: NULL or the reason in words (static or owned by doc). Included files
+ * must be regular, so that nobody waits for a pipe or reads a device; the first one may be anything. */
+static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t limit, yaml_file *file, const char **problem)
+{
+  const int   flags = O_RDONLY | O_CLOEXEC | (file->parent ? O_NONBLOCK : 0);
+  const int   fd = open(name, flags);
+  struct stat about;
+  size_t      capacity = 65536;
+
+  PetscFunctionBegin;
+  *problem    = NULL;
+  file->bytes = NULL;
+  file->n     = 0;
+  if (fd < 0 || fstat(fd, &about)) {
+    *problem = load_failed(doc, errno);
+  } else if (S_ISDIR(about.st_mode)) {
+    *problem = "it is a folder";
+  } else if (file->parent && !S_ISREG(about.st_mode)) {
+    *problem = "it is not a regular file";
+  } else {
+    file->device = about.st_dev;
+    file->inode  = about.st_ino;
+    /* read, not trusted to be as long as it said, until its end or one byte over the limit */
+    for (ssize_t got = 1; got > 0 && file->n <= limit;) {
+      if (!file->bytes || file->n == capacity) {
+        capacity = file->bytes ? 2 * capacity : capacity;
+        const PetscErrorCode code = memory_resize("YAML file", (int64_t)capacity, 1, &file->bytes);
+        if (code) {
+          close(fd);
+          memory_free(&file->bytes);
+          PetscCall(code);
+        }
+      }
+      got = read(fd, file->bytes + file->n, capacity - file->n);
+      if (got > 0) file->n += (size_t)got;
+      else if (got < 0 && errno == EINTR) got = 1;
+      else if (got < 0) *problem = load_failed(doc, errno);
+    }
+    if (!*problem && file->n > limit) *problem = "it is too large for a job";
+  }
+  if (fd >= 0) close(fd);
+  if (*problem) memory_free(&file->bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The name of `target` seen from the folder of `from`; NULL if memory is out. */
+static const char *yaml_file_relative(document *doc, const char *from, const char *target)
+{
+  const char *slash = strrchr(from, '/');
+  const size_t n = slash && target[0] != '/' ? (size_t)(slash - from) + 1 : 0;
+  char        *name;
+  if (document_alloc(doc, n + strlen(target) + 1, &name)) return NULL;
+  memcpy(name, from, n);
+  strcpy(name + n, target);
+  return name;
+}
 
 /* What is counted over a file and all it includes. */
+
 typedef struct {
   document    *doc;
   diagnostics *d;

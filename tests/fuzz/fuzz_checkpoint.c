@@ -132,7 +132,7 @@ static void write_built(const uint8_t *data, size_t n)
 {
   tape  t         = {data, n, 0};
   char *temporary = NULL;
-  MUST(!sealed_file_temporary(path, &temporary));
+  MUST(!file_temporary(path, &temporary));
   write_bytes(good, (size_t)n_good);
   MUST(!rename(path, temporary));
   const hid_t file = H5Fopen(temporary, H5F_ACC_RDWR, H5P_DEFAULT);

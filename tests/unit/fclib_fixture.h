@@ -2,7 +2,7 @@
 #ifndef SS_TESTS_FCLIB_FIXTURE_H
 #define SS_TESTS_FCLIB_FIXTURE_H
 #include "io/fclib.h"
-#include "io/h5_array.h"
+#include "io/h5.h"
 #include "io_fixture.h"
 
 /* Two contacts that share a body of 6 degrees of freedom: H has 4 entries a column in places; W = H^T M^-1 H, M diagonal. */

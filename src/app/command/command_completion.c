@@ -4,6 +4,7 @@
  * walks them and prints what fits, a line each: "WORD", "WORD<tab>MEANING", or for the shell's own completion of names "@files *.yaml", "@folders".
  * All three shells ask that one function. */
 #include <string.h>
+#include "core/key_table_manual.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "app/command/command.h"

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "core/key_table_manual.h"
 #include "core/memory.h"
 #include "io/checkpoint.h"
 #include "app/command/command.h"

@@ -1,5 +1,6 @@
 /* manual: the man pages. Commands, options, exit codes and job keys come from their tables; what only people know stands here. */
 #include <string.h>
+#include "core/key_table_manual.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/version.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "core/envelope.h"
 #include "core/memory.h"
-#include "io/history_reader.h"
+#include "io/history.h"
 #include "io/html.h"
 #include "app/report/page.h"
 

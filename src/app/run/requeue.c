@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/shell.h"
+#include "core/process.h"
 #include "app/run/allocation.h"
 
 bool requeue_is_possible(const char *command)

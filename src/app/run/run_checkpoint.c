@@ -1,6 +1,7 @@
 /* When a run writes its checkpoints, and who does: it itself, or a child beside it. */
 #include "core/log.h"
 #include "core/timer.h"
+#include "app/run/run_stages.h"
 #include "io/checkpoint.h"
 #include "app/run/run_impl.h"
 

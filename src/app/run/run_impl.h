@@ -1,7 +1,7 @@
 /* Inside of a run, shared by run.c (its life), run_loop.c (time) and run_output.c (what it leaves in its directory). */
 #ifndef SS_APP_RUN_RUN_IMPL_H
 #define SS_APP_RUN_RUN_IMPL_H
-#include "core/field_snapshot.h"
+#include "core/field_table.h"
 #include "io/checkpoint_beside.h"
 #include "io/frames.h"
 #include "io/history.h"

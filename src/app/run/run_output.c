@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/timer.h"
+#include "app/run/run_stages.h"
 #include "core/version.h"
 #include "io/sealed_file.h"
 #include "app/run/history_columns.h"

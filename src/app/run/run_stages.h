@@ -6,6 +6,10 @@
 #include "core/timer.h"
 #include "core/error.h"
 
+/* Timer stages of the run's output (core/timer.h), after those of the step. */
+#define TIMER_CHECKPOINT timer_register("checkpoint", 200)
+#define TIMER_FRAME      timer_register("frames and history", 210)
+
 enum { RUN_STAGES_MAX = 64 };
 typedef struct {
   char         name[48];

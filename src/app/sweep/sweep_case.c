@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "core/version.h"
-#include "io/flush.h"
+#include "io/file.h"
 #include "io/sealed_file.h"
 #include "app/command/command_execute.h"
 #include "app/run/run_result.h"

@@ -14,7 +14,7 @@
 #include "core/stop.h"
 #include "core/team.h"
 #include "core/timer.h"
-#include "io/flush.h"
+#include "io/file.h"
 #include "io/table_file.h"
 #include "app/run/allocation.h"
 #include "app/run/run_leave.h"

@@ -6,7 +6,7 @@
 #include "core/csv.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/shell.h"
+#include "core/process.h"
 #include "io/run_lock.h"
 #include "io/sealed_file.h"
 

@@ -2,7 +2,7 @@
 #include "contact/penalty/mesh_pairs.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "contact/detection/contact_stages.h"
 #include <string.h>
 
 /* A line search that jumps this many times farther than anything could move as the step began is turned back unseen: it would try nearly

@@ -1,7 +1,7 @@
 #include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "contact/detection/contact_stages.h"
 #include <string.h>
 
 PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out)

@@ -12,7 +12,7 @@
 #include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/team.h"
-#include "core/timer.h"
+#include "contact/detection/contact_stages.h"
 #include <string.h>
 
 /* ---- forces ---------------------------------------------------------------------------------------------------------- */

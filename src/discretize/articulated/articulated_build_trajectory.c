@@ -2,7 +2,7 @@
 #include "core/csv.h"
 #include "core/key_text.h"
 #include "core/memory.h"
-#include "core/text_file.h"
+#include "core/diagnostics.h"
 #include "discretize/articulated/articulated_build.h"
 #include <string.h>
 

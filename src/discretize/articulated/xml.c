@@ -1,6 +1,6 @@
 #include "discretize/articulated/xml.h"
 #include "core/memory.h"
-#include "core/text_file.h"
+#include "core/diagnostics.h"
 #include <expat.h>
 #include <string.h>
 

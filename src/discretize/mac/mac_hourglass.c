@@ -1,6 +1,6 @@
 #include "discretize/mac/mac_hourglass.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_system_internal.h"
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "core/memory.h"
 #include "core/sort.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_domain_impl.h"
 
 /* Room for n entries, not kept. */

@@ -1,7 +1,7 @@
 /* Between two steps: particles out of solids, and apart. */
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_correction.h"
 #include "discretize/mac/mac_domain_impl.h"
 

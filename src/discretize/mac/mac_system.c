@@ -1,5 +1,5 @@
 #include "core/memory.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_system_internal.h"
 #include "discretize/mac/mac_velocity.h"
 #include <math.h>

@@ -6,7 +6,7 @@
  * of the particle
  * stood behind the wall. On faces along the wall's axis nothing is cut off. */
 #include "core/math3.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_domain_impl.h"
 
 typedef double quad __attribute__((vector_size(32)));

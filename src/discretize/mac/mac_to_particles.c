@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 #include "core/math3.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_domain_impl.h"
 
 enum { AROUND = 2, WIDE = MAC_SIDE + 2 * AROUND, WIDE_X = WIDE * WIDE, WIDE_Y = WIDE, WIDE_TILE = WIDE * WIDE * WIDE };

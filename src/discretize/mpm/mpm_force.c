@@ -1,7 +1,7 @@
 #include "discretize/mpm/mpm_force.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mpm/mpm_spectral.h"
 
 enum { BUFFER = MATERIAL_BATCH + 8 }; /* a group's vectors may reach beyond the batch */

@@ -2,7 +2,7 @@
 #include <float.h>
 #include "core/memory.h"
 #include "core/sort.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 
 #define MAX_CELL 1048576.0 /* 2^20 per direction: three axes and the cell in its block fit into 63 bits */
 enum { CHUNK = 4096 };

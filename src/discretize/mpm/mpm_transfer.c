@@ -1,6 +1,6 @@
 #include "discretize/mpm/mpm_transfer.h"
 #include "core/math3.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mpm/mpm_affine.h"
 
 /* Work per particle for the timers, as counted in mpm_affine.h; an affine moment takes 3 (K - 1) operations, a sum 2 K - 1. */

@@ -13,7 +13,7 @@
  * What is accepted is always the solution of a linearised problem. Articulated bodies are blocks of A like any other. */
 #include "core/memory.h"
 #include "core/stop.h"
-#include "core/timer.h"
+#include "sim/step/step_stages.h"
 #include "discretize/mpm/mpm_domain.h"
 #include "optim/friction/anderson.h"
 #include "sim/convex/convex_chase.h"

@@ -1,7 +1,7 @@
 #include "sim/convex/convex_chase.h"
 #include "core/memory.h"
 #include "core/stop.h"
-#include "core/timer.h"
+#include "sim/step/step_stages.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Quantities of where the particles or nodes of a body are: how far, how high, how steep. */
 #include "core/memory.h"
-#include "core/select.h"
+#include "core/sort.h"
 #include "discretize/particles/particles.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/measure/flank.h"

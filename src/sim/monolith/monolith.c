@@ -11,7 +11,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
-#include "core/timer.h"
+#include "sim/step/step_stages.h"
 #include "discretize/mac/mac_domain.h"
 #include "discretize/mac/mac_hourglass.h"
 #include "discretize/mac/mac_memory.h"

@@ -2,7 +2,8 @@
  * Source: [DingSchroeder2020]; termination: penalty-relaxation.md, section 9. The equations: penalty_system.c. */
 #include "core/memory.h"
 #include "core/stop.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
+#include "sim/step/step_stages.h"
 #include "discretize/particles/particles.h"
 #include "optim/optim.h"
 #include "optim/linear/pc_metis_schwarz.h"

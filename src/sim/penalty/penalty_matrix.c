@@ -1,6 +1,6 @@
 #include "sim/penalty/penalty_matrix.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "optim/linear/mat_block3.h"
 #include "sim/step/step_pattern.h"
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "contact/detection/contact_finders.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "contact/detection/contact_stages.h"
 #include <string.h>
 
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)

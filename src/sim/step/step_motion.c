@@ -1,7 +1,7 @@
 #include "sim/step/step_motion.h"
 #include "core/memory.h"
 #include "core/stop.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "sim/step/step_pattern.h"
 #include <string.h>
 

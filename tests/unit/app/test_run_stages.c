@@ -3,6 +3,7 @@
 #include "io_fixture.h"
 #include "app/run/run_machine.h"
 #include "app/run/run_stages.h"
+#include "discretize/body/body_stages.h"
 
 static char folder[256];
 

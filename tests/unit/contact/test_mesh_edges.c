@@ -4,7 +4,7 @@
 #include "contact_bodies.h"
 #include "contact/penalty/mesh_pairs.h"
 #include "contact/penalty/penalty_pairs.h"
-#include "core/field_snapshot.h"
+#include "core/field_table.h"
 #include "core/random.h"
 #include "core/team.h"
 #include <string.h>

@@ -51,7 +51,7 @@ static void test_verbose_and_bugs_show_frames(void **state)
   const char *text = report(fail_middle(PETSC_ERR_FILE_READ, "damaged"), true, &e);
   assert_non_null(strstr(text, "in fail_deep ("));
   assert_non_null(strstr(text, "called from fail_middle ("));
-  assert_non_null(strstr(text, "test_core_error.c:"));
+  assert_non_null(strstr(text, "test_error.c:"));
   text = report(fail_middle(PETSC_ERR_PLIB, "impossible"), false, &e);
   assert_int_equal(e, SS_EXIT_BUG);
   assert_ptr_equal(strstr(text, "stickslip: internal error: impossible\n"), text);
@@ -139,7 +139,7 @@ static void test_petsc_out_of_memory(void **state)
 #endif
   assert_int_equal(code, PETSC_ERR_MEM);
   const char *said = report(code, false, &e);
-  if (!strstr(said, "out of memory: PETSc asked for more in test_petsc_out_of_memory")) fail_msg("it says: %s", said);
+  if (!strstr(said, "out of memory: PETSc requested more in test_petsc_out_of_memory")) fail_msg("it says: %s", said);
   assert_int_equal(e, SS_EXIT_ENVIRONMENT);
 }
 

@@ -6,6 +6,8 @@
 #include "io/yaml.h"
 #include "job_table.h"
 #include "malformed_jobs.h"
+#include "test.h"
+#include <stdio.h>
 
 static void good_job(char *out, int line, const char *text)
 {
@@ -380,7 +382,97 @@ static void test_mutated_jobs_do_no_harm(void **state)
   assert_in_range(n_accepted, 10, 2000); /* both ways are walked */
 }
 
+/* What differs between two documents of one table, with the tests' job table. */
+
+#define HEAD "stickslip: 1\nformulation: penalty\nname: test\ntime: {end: 1, step: 0.5}\n"
+#define SAND "materials: {sand: {model: drucker_prager, density: 1600, youngs_modulus: 1e6, friction_angle_deg: 30}}\n"
+#define BALL "ball: {kind: rigid, material: sand, shape: {sphere: {center: [0, 0, 1], radius: 0.5}}}"
+#define BED "bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}"
+static const char JOB[] = HEAD SAND "bodies:\n  " BED "\n  " BALL "\n";
+
+static PetscErrorCode list(const key_difference *k, void *context)
+{
+  char *text = context;
+  sprintf(text + strlen(text), "%s%s: %s -> %s (line %d)\n", k->may_change ? "may " : "", k->path, k->before ? k->before : "-",
+          k->after ? k->after : "-", k->mark.line);
+  return PETSC_SUCCESS;
+}
+
+static document_node *resolve(document *owner, const char *text)
+{
+  diagnostics   *complaints;
+  const void    *unused;
+  document_node *tree;
+  assert_ok(diagnostics_create(&complaints));
+  assert_ok(yaml_read_text("job", text, strlen(text), owner, complaints));
+  assert_ok(key_table_read(&job_table, owner, document_root(owner), "", complaints, &unused));
+  if (diagnostics_count(complaints)) fail_msg("%s", diagnostics_text(complaints, 0));
+  assert_ok(key_table_resolve(&job_table, owner, document_root(owner), &tree));
+  diagnostics_destroy(&complaints);
+  return tree;
+}
+
+static void expect(const char *before, const char *after, const char *expected)
+{
+  document *a, *b;
+  char      text[8192] = "";
+  assert_ok(document_create(&a));
+  assert_ok(document_create(&b));
+  assert_ok(key_table_compare(&job_table, resolve(a, before), resolve(b, after), list, text));
+  assert_string_equal(text, expected);
+  document_destroy(&a);
+  document_destroy(&b);
+}
+
+static void test_equal_values_are_no_difference(void **state)
+{
+  (void)state;
+  expect(JOB, JOB, "");
+  /* numbers in other forms, defaults written out, names in another order */
+  expect(JOB, "name: test\nformulation: penalty\nstickslip: 1\ntime: {step: 5.0e-1, end: 1.0}\ngravity: [0, 0.0, -9.81]\n" SAND "bodies:\n  " BALL "\n  " BED "\n", "");
+  assert_no_leak();
+}
+
+static void test_every_kind_of_change_is_told(void **state)
+{
+  (void)state;
+  expect(JOB, HEAD "gravity: [0, 0, -1.62]\n" SAND "bodies:\n  " BED "\n  " BALL "\n", "gravity: [0, 0, -9.81] -> [0, 0, -1.62] (line 5)\n");
+  expect(JOB, HEAD SAND "bodies:\n  " BED "\n", "bodies.ball: {kind: rigid, shape: {sphere: {center: [0, 0, 1], radius: 0.5}}, material: sand, velocity: [0, 0, 0]} -> - (line 0)\n");
+  expect(HEAD SAND "bodies: {" BED "}", JOB,
+         "bodies.ball: - -> {kind: rigid, shape: {sphere: {center: [0, 0, 1], radius: 0.5}}, material: sand, velocity: [0, 0, 0]} (line 8)\n");
+  expect(JOB, HEAD "materials: {sand: {model: rigid, density: 1600}}\nbodies:\n  " BED "\n  " BALL "\n",
+         "materials.sand: {model: drucker_prager, density: 1600, youngs_modulus: 1e6, poisson_ratio: 0.3, friction_angle_deg: 30, hardening: false} -> "
+         "{model: rigid, density: 1600} (line 5)\n");
+  assert_no_leak();
+}
+
+static void test_what_may_change_says_so_for_all_below(void **state)
+{
+  (void)state;
+  expect(JOB, "stickslip: 1\nformulation: penalty\nname: test\ntime: {end: 2, step: 0.25}\n" SAND "bodies:\n  " BED "\n  " BALL "\nsolver: {linear: {method: cg}}\n",
+         "may time.end: 1 -> 2 (line 4)\ntime.step: 0.5 -> 0.25 (line 4)\nmay solver.linear: {method: gmres, restart: 20} -> {method: cg} (line 9)\n");
+  assert_no_leak();
+}
+
+static void test_long_values_are_cut(void **state)
+{
+  char job[8000], text[8192] = "";
+  (void)state;
+  document *a, *b;
+  snprintf(job, sizeof job, "stickslip: 1\nformulation: penalty\nname: %0500d\n%s", 0, strstr(JOB, "time:"));
+  assert_ok(document_create(&a));
+  assert_ok(document_create(&b));
+  assert_ok(key_table_compare(&job_table, resolve(a, JOB), resolve(b, job), list, text));
+  assert_true(strlen(text) < 300);
+  assert_non_null(strstr(text, "000... (line 3)"));
+  document_destroy(&a);
+  document_destroy(&b);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone), cmocka_unit_test(test_unsound_tables_are_found),
           cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
           cmocka_unit_test(test_malformed_jobs_are_refused_with_their_place), cmocka_unit_test(test_paths),
-          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_do_no_harm))
+          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_do_no_harm),
+          cmocka_unit_test(test_equal_values_are_no_difference), cmocka_unit_test(test_every_kind_of_change_is_told),
+          cmocka_unit_test(test_what_may_change_says_so_for_all_below), cmocka_unit_test(test_long_values_are_cut))

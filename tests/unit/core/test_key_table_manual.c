@@ -2,7 +2,7 @@
 #include "test.h"
 #include <ctype.h>
 #include <string.h>
-#include "core/key_table.h"
+#include "core/key_table_manual.h"
 #include "core/text.h"
 #include "job_table.h"
 #include "malformed_jobs.h"

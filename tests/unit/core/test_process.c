@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <stdio.h>
 
 /* What `f` returns in a child of its own. */
 static int in_child(int (*f)(void))
@@ -148,5 +149,59 @@ static void a_crash_says_so_and_dies(void **state)
 #define CRASHES cmocka_unit_test(nohup_is_respected)
 #endif
 
+/* Words as a shell reads them back, and what commands say. */
+
+static void test_a_shell_reads_back_what_was_quoted(void **state)
+{
+  static const char *const words[] = {"plain", "", "two words", "it's", "$HOME `id` $(id) \\ \"x\" !*?[a]{b,c}~;&|<>#", "a\nb", "--set", "time.end=0.5", "'", "''x"};
+  (void)state;
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    text_buffer command = {0};
+    char       *back;
+    int         code;
+    assert_ok(text_printf(&command, "printf %%s "));
+    assert_ok(shell_append_word(&command, words[i]));
+    assert_ok(shell_run(command.data, &code, &back));
+    assert_int_equal(code, 0);
+    assert_string_equal(back, words[i]);
+    memory_free(&back);
+    memory_free(&command.data);
+  }
+  assert_no_leak();
+}
+
+static void test_words_that_need_none_stay_as_they_are(void **state)
+{
+  text_buffer b = {0};
+  (void)state;
+  assert_ok(shell_append_word(&b, "run/dam-0.3:a=b,c@d%e"));
+  assert_string_equal(b.data, "run/dam-0.3:a=b,c@d%e");
+  memory_free(&b.data);
+  assert_no_leak();
+}
+
+static void test_what_commands_say_and_how_they_end(void **state)
+{
+  char *output;
+  int   code;
+  (void)state;
+  assert_ok(shell_run("echo one; echo two; echo lost >/dev/null; exit 7", &code, &output));
+  assert_int_equal(code, 7);
+  assert_string_equal(output, "one\ntwo\n");
+  shell_first_line(output);
+  assert_string_equal(output, "one");
+  memory_free(&output);
+  assert_ok(shell_run("kill -9 $$", &code, &output));
+  assert_int_equal(code, -1);
+  assert_string_equal(output, "");
+  memory_free(&output);
+  assert_ok(shell_run("seq 20000", &code, &output));
+  assert_int_equal(strlen(output), 108894);
+  memory_free(&output);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(no_file_gets_the_number_of_a_closed_stream), cmocka_unit_test(lost_output_is_noticed),
-          cmocka_unit_test(a_limit_is_an_error_not_a_death), cmocka_unit_test(nohup_is_respected), CRASHES)
+          cmocka_unit_test(a_limit_is_an_error_not_a_death), cmocka_unit_test(nohup_is_respected), CRASHES,
+          cmocka_unit_test(test_a_shell_reads_back_what_was_quoted), cmocka_unit_test(test_words_that_need_none_stay_as_they_are),
+          cmocka_unit_test(test_what_commands_say_and_how_they_end))

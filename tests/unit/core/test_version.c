@@ -7,11 +7,11 @@
 static void text_is_number_and_revision(void **state)
 {
   (void)state;
-  char expected[2 * VERSION_TEXT];
-  (void)snprintf(expected, sizeof expected, "%s (%s)", version_number(), version_revision());
-  assert_string_equal(version_text(), expected);
+  char number[VERSION_TEXT], revision[VERSION_TEXT];
+  assert_int_equal(sscanf(version_text(), "%59s (%59[^)])", number, revision), 2);
+  assert_string_equal(number, version_number());
   assert_true(strlen(version_text()) < VERSION_TEXT);
-  assert_true(strchr("0123456789", *version_number()) && strlen(version_revision()) >= 7);
+  assert_true(strchr("0123456789", *version_number()) && strlen(revision) >= 7);
   assert_no_leak();
 }
 

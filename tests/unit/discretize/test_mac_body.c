@@ -2,7 +2,7 @@
 #include "test.h"
 #include <string.h>
 #include "core/diagnostics.h"
-#include "core/field_snapshot.h"
+#include "core/field_table.h"
 #include "discretize/mac/mac_body.h"
 #include "discretize/mac/mac_domain_impl.h"
 #include "sim/scene/scene.h"

@@ -1,7 +1,7 @@
 /* Laws that know where the step started: linear corotated about the lagged rotation, von Mises plasticity, liquid by an equation of
  * state. Oracles: finite differences, eigenvalues, the return that changes the gradient least. */
 #include "core/eigen3.h"
-#include "core/polar3.h"
+#include "polar3.h"
 #include "material_fixture.h"
 
 #define ELASTIC "density: 1000 youngs_modulus: 1e5 poisson_ratio: 0.3 "

@@ -1,6 +1,6 @@
 /* The forms of stiffness damping of tetrahedra: against what they are derived from, each other, and what each promises to keep. */
 #include "nodal_fixture.h"
-#include "core/polar3.h"
+#include "polar3.h"
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"

@@ -97,7 +97,7 @@ static hid_t file;
 static void reseal(const char *kind, int format)
 {
   char *temporary = NULL;
-  assert_ok(sealed_file_temporary(bad_path, &temporary));
+  assert_ok(file_temporary(bad_path, &temporary));
   assert_int_equal(rename(bad_path, temporary), 0);
   assert_ok(sealed_file_publish(temporary, bad_path, kind, format));
   memory_free(&temporary);

@@ -393,15 +393,13 @@ static void test_products(void **state)
 {
   (void)state;
   fclib_problem p;
-  double        x[6] = {1, -2, 3, 0.5, 0, 1}, y[6], z[6];
+  double        x[6] = {1, -2, 3, 0.5, 0, 1}, y[6];
   fixture_global(&p);
   fclib_apply(&p.H, x, y);
-  fclib_apply_transposed(&p.H, x, z);
   for (int i = 0; i < 6; ++i) {
-    double row = 0, column = 0;
-    for (int j = 0; j < 6; ++j) row += fixture_H[i][j] * x[j], column += fixture_H[j][i] * x[j];
+    double row = 0;
+    for (int j = 0; j < 6; ++j) row += fixture_H[i][j] * x[j];
     assert_close(y[i], row, 1e-15);
-    assert_close(z[i], column, 1e-15);
   }
   assert_close(fclib_asymmetry(&p.M), 0, 0);
   p.M.value[1] += 0.04;

@@ -134,7 +134,7 @@ static void foreign_tables_are_refused_and_kept(void **state)
   const char *const bad[] = {"a,b"};
   set_up();
   expect_message(history_open(path, 1, bad, units, -1, &h), "cannot be named");
-  expect_message(history_open("/nowhere/history.csv", 4, names, units, -1, &h), "/nowhere/.history.csv.tmp");
+  expect_message(history_open("/nowhere/history.csv", 4, names, units, -1, &h), "/nowhere/history.csv");
   tear_down();
 }
 

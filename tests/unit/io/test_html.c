@@ -1,6 +1,6 @@
 /* io/html and io/svg_adopt: nothing that comes in by %s can be markup, and drawings can stand beside each other. */
 #include "io/html.h"
-#include "io/svg_adopt.h"
+#include "io/plot_sheet.h"
 #include "test.h"
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "core/random.h"
 #include "core/team.h"
 #include "io/picture.h"
-#include "io/picture_scene.h"
 #include "io/picture_text.h"
 #include "test.h"
 #include <string.h>
@@ -56,22 +55,20 @@ static void test_places_and_depth(void **state)
   (void)state;
   const double  centre[3] = {1.0, 0.0, 1.0}, square[4][3] = {{-2, 1, -2}, {2, 1, -2}, {2, 1, 2}, {-2, 1, 2}};
   const int32_t face[2][3] = {{0, 1, 2}, {0, 2, 3}};
-  for (int orthographic = 0; orthographic < 2; ++orthographic)
-    for (int order = 0; order < 2; ++order) {
-      picture *p = front_view();
-      if (orthographic) picture_camera_orthographic(p, EYE, ORIGIN, UP, 6.0);
-      if (order) assert_ok(picture_add_points(p, 1, centre, 0.4, NULL, 0, 0, RED));
-      assert_ok(picture_add_mesh(p, 4, &square[0][0], 2, &face[0][0], false, NULL, 0, 0, BLUE));
-      if (!order) assert_ok(picture_add_points(p, 1, centre, 0.4, NULL, 0, 0, RED));
-      assert_ok(picture_render(p, rgb));
-      const double per_metre = orthographic ? H / 6.0 : 0.5 * H / tan(15.0 * M_PI / 180.0) / 10.0;
-      const int    x = (int)(0.5 * W + per_metre), y = (int)(0.5 * H - per_metre);
-      assert_true(is_red(x, y));
-      assert_true(is_blue(W - x, y) && is_blue(x, H - y) && is_blue(W / 2, H / 2));
-      assert_true(is_empty(2, 2) && is_empty(W - 3, H - 3));
-      for (int i = W / 2 - 20; i < W / 2 + 20; ++i) assert_true(is_blue(i, H / 2)); /* no crack along the diagonal */
-      picture_destroy(&p);
-    }
+  for (int order = 0; order < 2; ++order) {
+    picture *p = front_view();
+    if (order) assert_ok(picture_add_points(p, 1, centre, 0.4, NULL, 0, 0, RED));
+    assert_ok(picture_add_mesh(p, 4, &square[0][0], 2, &face[0][0], false, NULL, 0, 0, BLUE));
+    if (!order) assert_ok(picture_add_points(p, 1, centre, 0.4, NULL, 0, 0, RED));
+    assert_ok(picture_render(p, rgb));
+    const double per_metre = 0.5 * H / tan(15.0 * M_PI / 180.0) / 10.0;
+    const int    x = (int)(0.5 * W + per_metre), y = (int)(0.5 * H - per_metre);
+    assert_true(is_red(x, y));
+    assert_true(is_blue(W - x, y) && is_blue(x, H - y) && is_blue(W / 2, H / 2));
+    assert_true(is_empty(2, 2) && is_empty(W - 3, H - 3));
+    for (int i = W / 2 - 20; i < W / 2 + 20; ++i) assert_true(is_blue(i, H / 2)); /* no crack along the diagonal */
+    picture_destroy(&p);
+  }
   assert_no_leak();
 }
 
@@ -92,19 +89,21 @@ static void test_near_sphere_hides_far_one(void **state)
   assert_no_leak();
 }
 
-/* What reaches behind the camera is cut, not mirrored to the front. */
+/* A floor that extends behind the camera is cut at the near plane: it fills the lower half of the picture and is not mirrored into the upper one. */
 static void test_near_plane_cuts(void **state)
 {
   (void)state;
-  view_triangle t = {.x = {{0, 0, -1}, {0, 0, 3}, {1, 0, 3}}}, out[2];
-  scene_view    v = {.near = 1.0f};
-  assert_int_equal(picture_clip(&v, &t, out), 2);
-  for (int k = 0; k < 2; ++k)
-    for (int c = 0; c < 3; ++c) assert_true(out[k].x[c][2] >= 1.0f - 1e-6f);
-  t.x[1][2] = t.x[2][2] = 0.5f;
-  assert_int_equal(picture_clip(&v, &t, out), 0);
-  t.x[1][2] = 2.0f;
-  assert_int_equal(picture_clip(&v, &t, out), 1);
+  const double  floor[3][3] = {{-50, -30, -1}, {50, -30, -1}, {0, 200, -1}};
+  const int32_t face[1][3]  = {{0, 1, 2}};
+  picture      *p           = front_view();
+  assert_ok(picture_add_mesh(p, 3, &floor[0][0], 1, &face[0][0], false, NULL, 0, 0, RED));
+  assert_ok(picture_render(p, rgb));
+  for (int i = 0; i < W; ++i) {
+    assert_true(is_red(i, H - 1));
+    for (int j = 0; j < H / 2; ++j) assert_true(is_empty(i, j));
+  }
+  picture_destroy(&p);
+  assert_no_leak();
 }
 
 /* The lamp hangs above: the top of a ball is brighter than its bottom, and it throws a shadow on the floor to the right. */
@@ -131,7 +130,7 @@ static void test_light_and_shadow(void **state)
   assert_no_leak();
 }
 
-/* The framed box stays inside the picture and nearly fills it. */
+/* The framed box stays inside the picture, nearly fills it and is centred vertically: seen by small spheres at its corners. */
 static void test_framing_fits(void **state)
 {
   (void)state;
@@ -139,23 +138,24 @@ static void test_framing_fits(void **state)
   for (size_t b = 0; b < sizeof box / sizeof *box; ++b)
     for (double azimuth = -170; azimuth < 180; azimuth += 50) {
       picture *p;
+      double   corner[8][3], diagonal[3], x[2] = {INFINITY, -INFINITY}, y[2] = {INFINITY, -INFINITY};
+      for (int c = 0; c < 8; ++c)
+        for (int k = 0; k < 3; ++k) corner[c][k] = box[b][c >> k & 1][k];
+      v3_sub(diagonal, box[b][1], box[b][0]);
       assert_ok(picture_create(W, H, &p));
       picture_frame(p, box[b][0], box[b][1], azimuth, 25.0);
-      double look[3], right[3], down[3], reach = 0.0, side[2] = {INFINITY, -INFINITY};
-      v3_sub(look, p->target, p->eye);
-      v3_scale(look, 1.0 / v3_norm(look), look);
-      v3_cross(right, look, p->up);
-      v3_cross(down, look, right);
-      for (int c = 0; c < 8; ++c) {
-        double d[3];
-        for (int k = 0; k < 3; ++k) d[k] = box[b][c >> k & 1][k] - p->eye[k];
-        const double z = v3_dot(d, look), half = tan(0.5 * p->fov);
-        assert_true(z > 0.0);
-        side[0] = fmin(side[0], v3_dot(d, down) / z / half), side[1] = fmax(side[1], v3_dot(d, down) / z / half);
-        reach = fmax(reach, fmax(fabs(v3_dot(d, right)) / z / half * H / W, fabs(v3_dot(d, down)) / z / half));
-      }
-      assert_true(reach < 0.95 && reach > 0.7);
-      assert_close(side[0] + side[1], 0.0, 0.02); /* centred to a hundredth of the picture's height */
+      assert_ok(picture_render(p, empty));
+      assert_ok(picture_add_points(p, 8, &corner[0][0], 0.004 * v3_norm(diagonal), NULL, 0, 0, RED));
+      assert_ok(picture_render(p, rgb));
+      for (int j = 0; j < H; ++j)
+        for (int i = 0; i < W; ++i) {
+          if (is_empty(i, j)) continue;
+          x[0] = fmin(x[0], (i - 0.5 * W) / (0.5 * W)), x[1] = fmax(x[1], (i + 1 - 0.5 * W) / (0.5 * W));
+          y[0] = fmin(y[0], (j - 0.5 * H) / (0.5 * H)), y[1] = fmax(y[1], (j + 1 - 0.5 * H) / (0.5 * H));
+        }
+      const double reach = fmax(fmax(-x[0], x[1]), fmax(-y[0], y[1]));
+      assert_true(reach < 0.97 && reach > 0.7);
+      assert_close(y[0] + y[1], 0.0, 0.02 + 2.0 / H); /* of half the picture's height; a pixel is 2 / H */
       picture_destroy(&p);
     }
   assert_no_leak();
@@ -165,7 +165,7 @@ static picture *busy_scene(void)
 {
   enum { N = 3000 };
   static double x[3 * N], s[N];
-  const double  corner[2][3] = {{-1, -1, 0}, {1, 1, 1}}, tri[3][3] = {{-1, -1, 0}, {1, -1, 0}, {0, -1, 1}};
+  const double  tri[3][3] = {{-1, -1, 0}, {1, -1, 0}, {0, -1, 1}};
   const int32_t face[3] = {0, 1, 2};
   picture      *p;
   for (uint64_t i = 0; i < 3 * N; ++i) x[i] = random_range(3, i, 0, i % 3 == 2 ? 0.0 : -1.0, i % 3 == 2 ? 0.4 : 1.0), s[i / 3] = x[i];
@@ -174,7 +174,8 @@ static picture *busy_scene(void)
   assert_ok(picture_create(W, H, &p));
   assert_ok(picture_add_points(p, N, x, 0.03, s, 0.0, 0.4, RED));
   assert_ok(picture_add_mesh(p, 3, &tri[0][0], 1, face, true, NULL, 0, 0, veil));
-  assert_ok(picture_add_box(p, corner[0], corner[1], (const uint8_t[]){40, 40, 40}, 1.5, 0.7));
+  const double edge[3][2][3] = {{{-1, -1, 0}, {1, -1, 0}}, {{-1, -1, 0}, {-1, 1, 0}}, {{-1, -1, 0}, {-1, -1, 0.5}}};
+  assert_ok(picture_add_lines(p, 3, &edge[0][0][0], (const uint8_t[]){40, 40, 40}, 1.5, 0.7));
   picture_ground(p, 0.0);
   picture_title(p, "busy"), picture_caption(p, "t = 1 s"), picture_colour_bar(p, "height", "m", 0.0, 0.4);
   return p;
@@ -203,7 +204,6 @@ static void test_bad_input(void **state)
   const int32_t face[3] = {0, 1, 2};
   picture      *p = front_view();
   assert_ok(picture_add_points(p, 2, &x[0][0], 0.1, (const double[]){0, NAN}, 0, 1, RED)); /* the first is left out, the second grey */
-  assert_int_equal(p->n_spheres, 1);
   assert_int_equal(picture_add_mesh(p, 2, &x[0][0], 1, face, false, NULL, 0, 0, RED), PETSC_ERR_ARG_OUTOFRANGE);
   error_clear();
   assert_int_equal(picture_add_points(p, 1, x[1], 0.0, NULL, 0, 1, RED), PETSC_ERR_ARG_OUTOFRANGE);

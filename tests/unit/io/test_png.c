@@ -1,5 +1,6 @@
 /* io/png: libpng, written by others, must read back what we wrote; animations are checked chunk by chunk. */
 #include "core/random.h"
+#include "io/file.h"
 #include "io/png.h"
 #include "test.h"
 #include "temporary.h"
@@ -159,9 +160,10 @@ static void test_refusals_leave_nothing(void **state)
   assert_int_equal(png_animation_close(&a), PETSC_ERR_ARG_WRONGSTATE); /* empty */
   error_clear();
   assert_reads_as(1, 1, rgb); /* what was there is still there */
-  char part[TEMPORARY_ROOM + 8];
-  snprintf(part, sizeof part, "%s.part", path);
-  assert_int_not_equal(access(part, F_OK), 0);
+  char *temporary;
+  assert_ok(file_temporary(path, &temporary));
+  assert_int_not_equal(access(temporary, F_OK), 0);
+  memory_free(&temporary);
   assert_no_leak();
 }
 

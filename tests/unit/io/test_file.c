@@ -1,5 +1,5 @@
 /* Flushing put off: what is written is there at once, and reaches the disk when it is time, once. */
-#include "io/flush.h"
+#include "io/file.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ static void write_sealed(const char *folder, const char *name, const char *kind)
 {
   char path[300], *temporary, empty[SEAL_BYTES] = "";
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  assert_ok(sealed_file_temporary(path, &temporary));
+  assert_ok(file_temporary(path, &temporary));
   FILE *out = fopen(temporary, "w");
   assert_int_equal(fwrite(empty, 1, sizeof empty, out), sizeof empty);
   fclose(out);

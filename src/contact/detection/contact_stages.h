@@ -1,0 +1,8 @@
+/* Timer stages of contact detection and contact forces (core/timer.h). */
+#ifndef SS_CONTACT_DETECTION_CONTACT_STAGES_H
+#define SS_CONTACT_DETECTION_CONTACT_STAGES_H
+#include "core/timer.h"
+
+#define TIMER_CONTACT_SEARCH timer_register("contact search", 70)
+#define TIMER_CONTACT_FORCE  timer_register("contact force", 80)
+#endif

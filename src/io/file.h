@@ -1,0 +1,43 @@
+/* Files as a whole: folders, names, writing so that a file appears complete or not at all, and the time when files are flushed to the disk. */
+#ifndef SS_IO_FILE_H
+#define SS_IO_FILE_H
+#include "core/error.h"
+
+/* Room for `path`'s name while it is being written: the same folder, a name that listings skip. */
+PetscErrorCode file_temporary(const char *path, char **temporary); /* memory_free(*temporary) */
+/* Rename a written `temporary` to `path` and flush the folder, or with `waits` remember both for a later flush (flush_later). On failure the
+ * temporary is removed. */
+PetscErrorCode file_put_in_place(const char *temporary, const char *path, bool waits, bool is_vital);
+/* Flush `temporary`, rename it to `path`, flush the folder; on failure the temporary is removed and what stood at `path` is still there. */
+PetscErrorCode file_publish(const char *temporary, const char *path);
+/* Write text the same way, without a seal: temporary, flush, rename. */
+PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text);
+/* The whole file, n bytes and a 0; *text = NULL if there is none. memory_free(*text). */
+PetscErrorCode file_read_text(const char *path, char **text, size_t *n);
+/* mkdir -p. */
+PetscErrorCode file_make_directory(const char *path);
+/* Flush a folder, so that renames in it survive a power cut. */
+PetscErrorCode file_sync_directory_of(const char *path);
+/* Refuse early, with a message that says so, if the disk has less than `bytes` free. */
+PetscErrorCode file_check_space(const char *directory, int64_t bytes);
+/* What may help when a write fails with this errno: the end of a message, "" if nothing is known to. */
+const char *file_advice(int error);
+/* printf into fresh memory; memory_free(*out). */
+PetscErrorCode file_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* When files reach the disk. Usually at once: whatever is put in place survives a power cut. A process that has only begun has nothing yet
+ * worth the wait, thirty of which would cost a case of a sweep more than its steps: it may put flushing off for its first seconds. What is
+ * written is put in place all the same, so that a killed process loses nothing; only a power cut could. */
+
+/* From now on for so long, flush_file and flush_later remember instead. After that, or with flush_now, all is made up for. */
+void flush_put_off(double seconds);
+/* Is flushing put off? If it no longer is, what was put off is flushed first. */
+bool flush_is_put_off(void);
+/* Remember that `path` and the entry of its folder are to be flushed; once, however often it is written. `is_vital`: see flush_now. */
+PetscErrorCode flush_later(const char *path, bool is_vital);
+/* Flush what was put off, only what is vital or all; the rest is forgotten: the system writes it within half a minute. What is no longer
+ * there needs no flushing. Ends the putting off. Fails with PETSC_ERR_FILE_WRITE. */
+PetscErrorCode flush_now(bool only_vital);
+/* A whole file system, by a folder in it. */
+void flush_file_system(const char *folder);
+#endif
