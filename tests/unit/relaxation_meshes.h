@@ -3,7 +3,7 @@
 #define SS_TESTS_RELAXATION_MESHES_H
 #include "contact/penalty/mesh_relaxation.h"
 #include "core/math3.h"
-#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "test.h"
 
 static uint64_t       state = 1;

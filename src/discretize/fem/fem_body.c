@@ -5,7 +5,9 @@
 #include "discretize/body_kinds.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/material.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/import/mesh_import.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
+#include "geometry/tet_mesh/tet_mesh_stuffing.h"
 #include "discretize/nodal/nodal_keys.h"
 
 typedef struct {

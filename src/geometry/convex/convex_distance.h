@@ -8,8 +8,10 @@
  * By the algorithm of [GilbertJohnsonKeerthi1988]. */
 double convex_distance(const convex_pose *a, const convex_pose *b, const double shift[3], double p[3], double q[3], double n[3]);
 
-/* The direction, from b towards a, in which they are farthest from each other, or overlap least: start at n with
- * convex_separation(n) = `separation`, and climb. Returns the separation there. Finds the maximum next to where it starts,
- * exactly if the solids are apart. */
-double convex_climb(const convex_pose *a, const convex_pose *b, double n[3], double separation);
+/* Of two polyhedra, over the normals of faces and of pairs of edges that can meet: n [3] is unit, from b towards a. Returns the
+ * separation, which is the distance if the solids are apart and a face or two crossing edges are closest, less if corners are,
+ * and minus the depth if they overlap. Faces are preferred to edges by round-off. Gives up once it is above `enough`. */
+double convex_axis_polyhedra(const convex_pose *a, const convex_pose *b, double enough, double n[3]);
+/* Of a cylinder and a cylinder or polyhedron: the same, with the exact distance wherever they are apart. */
+double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double enough, double n[3]);
 #endif

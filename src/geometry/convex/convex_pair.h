@@ -11,11 +11,6 @@
  * Two half-spaces never touch. The gap is exact where surfaces bend as far as the closest points say. */
 void convex_pair_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out);
 
-/* Internal: signed distance of x from the surface of a cylinder or polyhedron, its normal there, and the closest point q. */
+/* Signed distance of x from the surface of a cylinder or polyhedron, its normal there, and the closest point q. */
 double convex_point_distance(const convex_pose *p, const double x[3], double normal[3], double q[3]);
-/* Closest points x + s d and y + t e of two segments, s and t in [0, 1]; parallel ones: in the middle of what they share. */
-void convex_segments_closest(const double x[3], const double d[3], const double y[3], const double e[3], double *s, double *t);
-/* One of the two a sphere or capsule, the other anything but a half-space; and two cylinders side by side, normal to both axes. */
-void convex_round_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out);
-void convex_barrel_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out);
 #endif

@@ -1,5 +1,233 @@
 #include "geometry/convex/convex_solid.h"
 #include "core/math3.h"
+#include "core/memory.h"
+#include <string.h>
+
+static const double TOLERANCE = 1e-6; /* of the size: files hold single precision */
+
+/* The planes of the triangles, each once, taken from the largest triangle in it, which has the smallest error. */
+typedef struct {
+  int    n;
+  double normal[CONVEX_MAX_FACES][3], offset[CONVEX_MAX_FACES], area[CONVEX_MAX_FACES];
+} plane_list;
+
+typedef struct {
+  uint64_t bits[(CONVEX_MAX_FACES + 63) / 64];
+} face_set;
+
+static bool set_has(const face_set *s, int f) { return s->bits[f / 64] >> f % 64 & 1; }
+
+static double mesh_size(const triangle_mesh *m)
+{
+  double lo[3], hi[3], d[3];
+  triangle_mesh_bounds(m, lo, hi);
+  v3_sub(d, hi, lo);
+  return v3_norm(d);
+}
+
+static bool lies_in(const plane_list *l, int f, const triangle_mesh *m, int64_t t, double tolerance)
+{
+  for (int k = 0; k < 3; ++k)
+    if (fabs(v3_dot(l->normal[f], m->x + 3 * (int64_t)m->tri[3 * t + k]) - l->offset[f]) > tolerance) return false;
+  return true;
+}
+
+/* False: too many. */
+static bool collect_planes(const triangle_mesh *m, double tolerance, plane_list *l)
+{
+  for (int64_t t = 0; t < m->n_triangles; ++t) {
+    const double *a = m->x + 3 * (int64_t)m->tri[3 * t], *b = m->x + 3 * (int64_t)m->tri[3 * t + 1],
+                 *c = m->x + 3 * (int64_t)m->tri[3 * t + 2];
+    double        ab[3], ac[3], n[3];
+    v3_sub(ab, b, a);
+    v3_sub(ac, c, a);
+    v3_cross(n, ab, ac);
+    const double area = v3_norm(n);
+    if (!(area > 0.0)) continue;
+    v3_scale(n, 1.0 / area, n);
+    int f = 0;
+    while (f < l->n && !(v3_dot(n, l->normal[f]) > 0.5 && lies_in(l, f, m, t, tolerance))) ++f;
+    const bool is_new = f == l->n;
+    if (is_new && l->n == CONVEX_MAX_FACES) return false;
+    if (!is_new && area <= l->area[f]) continue;
+    if (is_new) ++l->n;
+    l->area[f] = area;
+    v3_copy(l->normal[f], n);
+    l->offset[f] = (v3_dot(n, a) + v3_dot(n, b) + v3_dot(n, c)) / 3.0;
+  }
+  return l->n >= 4;
+}
+
+/* Whether three of the planes through a vertex have independent normals. */
+static bool is_corner(const plane_list *l, const face_set *s)
+{
+  int first = -1, second = -1;
+  for (int f = 0; f < l->n; ++f) {
+    double n[3];
+    if (!set_has(s, f)) continue;
+    if (first < 0) {
+      first = f;
+      continue;
+    }
+    v3_cross(n, l->normal[first], l->normal[f]);
+    if (second < 0) {
+      if (v3_norm(n) > 1e-6) second = f;
+      continue;
+    }
+    v3_cross(n, l->normal[first], l->normal[second]);
+    if (fabs(v3_dot(n, l->normal[f])) > 1e-9) return true;
+  }
+  return false;
+}
+
+/* Vertices that are corners, once each, with their faces; -1: not convex. */
+static int collect_corners(const plane_list *l, const triangle_mesh *m, double tolerance, double *x, face_set *faces)
+{
+  int n = 0;
+  for (int64_t v = 0; v < m->n_vertices; ++v) {
+    face_set s = {{0}};
+    for (int f = 0; f < l->n; ++f) {
+      const double d = v3_dot(l->normal[f], m->x + 3 * v) - l->offset[f];
+      if (d > tolerance) return -1;
+      if (d > -tolerance) s.bits[f / 64] |= (uint64_t)1 << f % 64;
+    }
+    if (!is_corner(l, &s)) continue;
+    bool is_new = true;
+    for (int c = 0; c < n && is_new; ++c) is_new = memcmp(&faces[c], &s, sizeof s) != 0;
+    if (!is_new) continue;
+    faces[n] = s;
+    v3_copy(x + 3 * n++, m->x + 3 * v);
+  }
+  return n;
+}
+
+/* Edges [4] between faces that share two corners; -1: three, which no convex polyhedron has. */
+static int collect_edges(const plane_list *l, int n_corners, const double *x, const face_set *faces, int32_t *edge)
+{
+  int n = 0;
+  for (int f = 0; f < l->n; ++f)
+    for (int g = f + 1; g < l->n; ++g) {
+      int    found = 0, end[2] = {-1, -1};
+      double along[3], d[3];
+      for (int c = 0; c < n_corners; ++c)
+        if (set_has(&faces[c], f) && set_has(&faces[c], g)) {
+          if (found == 2) return -1;
+          end[found++] = c;
+        }
+      if (found < 2) continue;
+      v3_cross(along, l->normal[f], l->normal[g]);
+      v3_sub(d, x + 3 * end[1], x + 3 * end[0]);
+      const bool is_swapped = v3_dot(along, d) < 0.0;
+      if (edge) {
+        edge[4 * n] = end[is_swapped], edge[4 * n + 1] = end[!is_swapped];
+        edge[4 * n + 2] = f, edge[4 * n + 3] = g;
+      }
+      ++n;
+    }
+  return n;
+}
+
+/* Chain the edges of each face. f is on the left of an edge p -> q, seen from outside, its other face on the right. */
+static bool chain_loops(convex_polyhedron *p, int32_t *next)
+{
+  int n = 0;
+  for (int f = 0; f < p->n_faces; ++f) {
+    int sides = 0, first = -1;
+    for (int e = 0; e < p->n_edges; ++e) {
+      const int32_t *edge = p->edge + 4 * e;
+      if (edge[2] == f) next[edge[0]] = edge[1], first = edge[0], ++sides;
+      if (edge[3] == f) next[edge[1]] = edge[0], first = edge[1], ++sides;
+    }
+    if (sides < 3 || sides > CONVEX_MAX_SIDES || n + sides > 2 * p->n_edges) return false;
+    p->loop_start[f] = n;
+    for (int k = 0, c = first; k < sides; ++k, c = next[c]) p->loop[n++] = c;
+    if (next[p->loop[n - 1]] != first) return false;
+  }
+  p->loop_start[p->n_faces] = n;
+  return n == 2 * p->n_edges;
+}
+
+static PetscErrorCode fill(const plane_list *l, int n_corners, const double *x, const face_set *faces, int n_edges,
+                           convex_polyhedron *p, bool *is_sound)
+{
+  int32_t *next = NULL;
+  PetscFunctionBegin;
+  *p = (convex_polyhedron){.n_corners = n_corners, .n_faces = l->n, .n_edges = n_edges};
+  int n_fan = 0;
+  for (int c = 0; c < n_corners; ++c)
+    for (int f = 0; f < l->n; ++f) n_fan += set_has(&faces[c], f);
+  PetscCall(memory_alloc("polyhedron", 3 * n_corners, sizeof(double), &p->x));
+  PetscCall(memory_alloc("polyhedron", 3 * l->n, sizeof(double), &p->normal));
+  PetscCall(memory_alloc("polyhedron", l->n, sizeof(double), &p->offset));
+  PetscCall(memory_alloc("polyhedron", l->n + 1, sizeof(int32_t), &p->loop_start));
+  PetscCall(memory_alloc("polyhedron", 2 * n_edges, sizeof(int32_t), &p->loop));
+  PetscCall(memory_alloc("polyhedron", 4 * n_edges, sizeof(int32_t), &p->edge));
+  PetscCall(memory_alloc("polyhedron", n_corners + 1, sizeof(int32_t), &p->fan_start));
+  PetscCall(memory_alloc("polyhedron", n_fan, sizeof(int32_t), &p->fan));
+  memcpy(p->x, x, 3 * (size_t)n_corners * sizeof *x);
+  memcpy(p->normal, l->normal, 3 * (size_t)l->n * sizeof(double));
+  memcpy(p->offset, l->offset, (size_t)l->n * sizeof(double));
+  (void)collect_edges(l, n_corners, x, faces, p->edge);
+  n_fan = 0;
+  for (int c = 0; c < n_corners; ++c) {
+    p->fan_start[c] = n_fan;
+    for (int f = 0; f < l->n; ++f)
+      if (set_has(&faces[c], f)) p->fan[n_fan++] = f;
+  }
+  p->fan_start[n_corners] = n_fan;
+  PetscCall(memory_alloc("polyhedron", n_corners, sizeof *next, &next));
+  *is_sound = n_corners - n_edges + l->n == 2 && chain_loops(p, next); /* Euler's formula */
+  memory_free(&next);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void convex_polyhedron_destroy(convex_polyhedron **out)
+{
+  convex_polyhedron *p = *out;
+  if (!p) return;
+  memory_free(&p->x);
+  memory_free(&p->normal);
+  memory_free(&p->offset);
+  memory_free(&p->loop_start);
+  memory_free(&p->loop);
+  memory_free(&p->edge);
+  memory_free(&p->fan_start);
+  memory_free(&p->fan);
+  memory_free(out);
+}
+
+static PetscErrorCode convex_polyhedron_create(const triangle_mesh *m, convex_polyhedron **out)
+{
+  double    *x     = NULL;
+  face_set  *faces = NULL;
+  plane_list l;
+  bool       is_sound = false;
+  PetscFunctionBegin;
+  *out                   = NULL;
+  l.n                    = 0;
+  const double tolerance = TOLERANCE * mesh_size(m);
+  if (!collect_planes(m, tolerance, &l)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("polyhedron", 3 * m->n_vertices, sizeof *x, &x));
+  PetscCall(memory_alloc("polyhedron", m->n_vertices, sizeof *faces, &faces));
+  const int n_corners = collect_corners(&l, m, tolerance, x, faces);
+  const int n_edges   = n_corners < 4 ? -1 : collect_edges(&l, n_corners, x, faces, NULL);
+  if (n_edges >= 6) {
+    PetscCall(memory_alloc("polyhedron", 1, sizeof **out, out));
+    PetscCall(fill(&l, n_corners, x, faces, n_edges, *out, &is_sound));
+    if (!is_sound) convex_polyhedron_destroy(out);
+  }
+  memory_free(&x);
+  memory_free(&faces);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void convex_polyhedron_move(convex_polyhedron *p, const double d[3])
+{
+  for (int c = 0; c < p->n_corners; ++c) v3_axpy(p->x + 3 * c, 1.0, d);
+  for (int f = 0; f < p->n_faces; ++f) p->offset[f] += v3_dot(p->normal + 3 * f, d);
+}
+
+/* ==== solids ==== */
 
 /* The sphere of the two ends and the radius around them. */
 static void bound_segment(convex_solid *s)

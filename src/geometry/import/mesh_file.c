@@ -194,7 +194,7 @@ PetscErrorCode mesh_bad_line(const mesh_reader *r, const char *what, const char 
           word ? word : "", word ? "\"" : "");
 }
 
-PetscErrorCode mesh_read_number(mesh_reader *r, const char *what, double *x)
+static PetscErrorCode mesh_read_number(mesh_reader *r, const char *what, double *x)
 {
   char *w = mesh_next_word(r), *end = NULL;
   PetscFunctionBegin;

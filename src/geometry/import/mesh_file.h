@@ -51,7 +51,6 @@ bool           mesh_next_line(mesh_reader *r);
 char          *mesh_next_word(mesh_reader *r);
 /* Fails with "name:line: what "word"". */
 PetscErrorCode mesh_bad_line(const mesh_reader *r, const char *what, const char *word);
-PetscErrorCode mesh_read_number(mesh_reader *r, const char *what, double *x);
 PetscErrorCode mesh_read_point(mesh_reader *r, double x[3]);
 PetscErrorCode mesh_read_integer(mesh_reader *r, const char *what, int64_t lo, int64_t hi, int64_t *out);
 
@@ -60,11 +59,4 @@ PetscErrorCode mesh_read_integer(mesh_reader *r, const char *what, int64_t lo, i
 PetscErrorCode mesh_read_file(const char *path, char **bytes, size_t *size);
 /* Does the path end like this (".obj"), in any case of letters? */
 bool           mesh_path_ends(const char *path, const char *ending);
-
-/* Each format into cells. */
-PetscErrorCode mesh_read_msh(const char *name, size_t size, const char *bytes, mesh_cells *c);
-PetscErrorCode mesh_read_vtu(const char *name, size_t size, const char *bytes, mesh_cells *c);
-/* A .node file and beside it a .ele (has_tets) or a .face. */
-PetscErrorCode mesh_read_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,
-                                const char *cell, bool has_tets, mesh_cells *c);
 #endif

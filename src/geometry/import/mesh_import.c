@@ -1,7 +1,386 @@
 #include "geometry/import/mesh_import.h"
+#include "core/math3.h"
 #include "core/memory.h"
 #include "geometry/import/mesh_file.h"
+#include "geometry/import/mesh_import_msh.h"
+#include "geometry/import/mesh_import_vtu.h"
+#include "geometry/primitive/vertex_merge.h"
+#include <ctype.h>
+#include <errno.h>
 #include <string.h>
+#include <strings.h>
+
+/* Wavefront .obj. */
+
+/* "7", "7/1", "7//3", "-1/...": index from 1, or from the end if negative. */
+static PetscErrorCode read_corner(mesh_reader *r, char *w, int64_t n_vertices, int32_t *vertex)
+{
+  char *end = NULL;
+  PetscFunctionBegin;
+  errno         = 0;
+  const long long i = strtoll(w, &end, 10);
+  if (end == w || (*end != '\0' && *end != '/') || errno) PetscCall(mesh_bad_line(r, "not a vertex index:", w));
+  const long long v = i > 0 ? i - 1 : i < 0 && i >= -n_vertices ? n_vertices + i : -1;
+  if (v < 0 || v >= n_vertices) PetscCall(mesh_bad_line(r, "no such vertex (so far):", w));
+  *vertex = (int32_t)v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode obj_face(mesh_reader *r, mesh_cells *b)
+{
+  int32_t first = 0, last = 0, v = 0;
+  int     n = 0;
+  PetscFunctionBegin;
+  for (char *w = mesh_next_word(r); w; w = mesh_next_word(r), ++n) {
+    PetscCall(read_corner(r, w, b->n_vertices, &v));
+    if (n == 0) first = v;
+    else if (n >= 2) PetscCall(mesh_cells_triangle(b, first, last, v));
+    last = v;
+  }
+  if (n < 3) PetscCall(mesh_bad_line(r, "a face needs at least three vertices", NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode obj_lines(mesh_reader *r, mesh_cells *b)
+{
+  /* statements without influence on the surface: texture, normals, grouping, rendering, points and lines */
+  static const char *const skipped[] = {"vt", "vn", "vp", "o", "g", "s", "mg", "usemtl", "mtllib", "l", "p", "lod", "shadow_obj", "trace_obj", "d_interp", "c_interp", "bevel", NULL};
+  PetscFunctionBegin;
+  while (mesh_next_line(r)) {
+    char *w = mesh_next_word(r);
+    if (!w) continue;
+    if (strcmp(w, "v") == 0) {
+      double x[3];
+      PetscCall(mesh_read_point(r, x)); /* a weight or colour may follow */
+      if (b->n_vertices >= 3 * (int64_t)MESH_MAX_TRIANGLES) PetscCall(mesh_bad_line(r, "too many vertices", NULL));
+      PetscCall(mesh_cells_vertex(b, 0, x));
+    } else if (strcmp(w, "f") == 0) PetscCall(obj_face(r, b));
+    else {
+      bool is_skipped = false;
+      for (int i = 0; skipped[i]; ++i) is_skipped = is_skipped || strcmp(w, skipped[i]) == 0;
+      if (!is_skipped) PetscCall(mesh_bad_line(r, "this statement cannot be read; only polygon meshes can:", w));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A backslash joins lines. */
+static void join_lines(size_t size, char *text)
+{
+  for (size_t i = 0; i + 1 < size; ++i) {
+    if (text[i] == '\\' && text[i + 1] == '\n') text[i] = text[i + 1] = ' ';
+    else if (text[i] == '\\' && text[i + 1] == '\r' && i + 2 < size && text[i + 2] == '\n') text[i] = text[i + 1] = text[i + 2] = ' ';
+  }
+}
+
+PetscErrorCode mesh_parse_obj(const char *name, size_t size, const char *bytes, triangle_mesh **out)
+{
+  mesh_cells  b = {0};
+  mesh_reader r = {0};
+  PetscFunctionBegin;
+  PetscCall(mesh_reader_open(name, size, bytes, &r));
+  join_lines(size, r.text);
+  PetscErrorCode code = obj_lines(&r, &b);
+  if (!code) code = mesh_cells_surface(name, &b, out);
+  mesh_cells_free(&b);
+  mesh_reader_close(&r);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- polylines ---- */
+
+void mesh_lines_free(mesh_lines *l)
+{
+  memory_free(&l->start);
+  memory_free(&l->x);
+  *l = (mesh_lines){0};
+}
+
+/* What has been read of them so far. */
+typedef struct {
+  mesh_cells b; /* vertices */
+  int64_t    n_points, n_lines, point_room, line_room;
+  double    *x;
+  int64_t   *start;
+} line_list;
+
+static PetscErrorCode add_polyline(mesh_reader *r, line_list *l)
+{
+  int n = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("lines", l->n_lines + 2, sizeof *l->start, &l->line_room, &l->start));
+  for (char *w = mesh_next_word(r); w; w = mesh_next_word(r), ++n) {
+    int32_t v;
+    PetscCall(read_corner(r, w, l->b.n_vertices, &v));
+    PetscCall(memory_reserve("lines", 3 * (l->n_points + 1), sizeof *l->x, &l->point_room, &l->x));
+    memcpy(l->x + 3 * l->n_points++, l->b.x + 3 * (int64_t)v, 3 * sizeof *l->x);
+  }
+  if (n < 2) PetscCall(mesh_bad_line(r, "a line needs at least two vertices", NULL));
+  l->start[0]            = 0;
+  l->start[++l->n_lines] = l->n_points;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All other statements have no influence on them. */
+static PetscErrorCode read_polylines(mesh_reader *r, line_list *l)
+{
+  PetscFunctionBegin;
+  while (mesh_next_line(r)) {
+    char  *w = mesh_next_word(r);
+    double x[3];
+    if (w && strcmp(w, "v") == 0) {
+      PetscCall(mesh_read_point(r, x));
+      if (l->b.n_vertices >= MESH_MAX_VERTICES) PetscCall(mesh_bad_line(r, "too many vertices", NULL));
+      PetscCall(mesh_cells_vertex(&l->b, 0, x));
+    } else if (w && strcmp(w, "l") == 0) {
+      if (l->n_points >= MESH_MAX_VERTICES) PetscCall(mesh_bad_line(r, "too many points of lines", NULL));
+      PetscCall(add_polyline(r, l));
+    }
+  }
+  PetscCheck(l->n_lines > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no line (a statement `l` with the numbers of its vertices)", r->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_parse_obj_lines(const char *name, size_t size, const char *bytes, mesh_lines *out)
+{
+  line_list   l = {0};
+  mesh_reader r = {0};
+  PetscFunctionBegin;
+  *out = (mesh_lines){0};
+  PetscCall(mesh_reader_open(name, size, bytes, &r));
+  join_lines(size, r.text);
+  PetscErrorCode code = read_polylines(&r, &l);
+  mesh_cells_free(&l.b);
+  mesh_reader_close(&r);
+  *out = (mesh_lines){l.n_lines, l.start, l.x};
+  if (code) mesh_lines_free(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_import_lines(const char *path, mesh_lines *out)
+{
+  char  *bytes = NULL;
+  size_t size  = 0;
+  PetscFunctionBegin;
+  *out = (mesh_lines){0};
+  PetscCheck(mesh_path_ends(path, ".obj"), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: lines can be read from a Wavefront .obj file only", path);
+  PetscCall(mesh_read_file(path, &bytes, &size));
+  const PetscErrorCode code = mesh_parse_obj_lines(path, size, bytes, out);
+  memory_free(&bytes);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== STL ==== */
+
+/* .stl, text or binary. */
+
+/* Corner 3t + i of the triangle soup -> vertex; triangles that collapse are dropped. */
+static PetscErrorCode merge_corners(mesh_cells *b, double tolerance)
+{
+  const int64_t n      = b->n_vertices;
+  int32_t      *vertex = NULL;
+  int64_t       n_kept = 0, next = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("mesh merging", n, sizeof *vertex, &vertex));
+  PetscCall(vertex_merge(n, b->x, tolerance, vertex, &n_kept));
+  for (int64_t i = 0; i < n; ++i)
+    if (vertex[i] == next) v3_copy(&b->x[3 * next++], &b->x[3 * i]); /* kept vertices never overtake the corners still to come */
+  b->n_vertices = n_kept;
+  for (int64_t t = 0; t < n / 3; ++t) {
+    const int32_t *v = &vertex[3 * t];
+    if (v[0] != v[1] && v[1] != v[2] && v[2] != v[0]) PetscCall(mesh_cells_triangle(b, v[0], v[1], v[2]));
+  }
+  memory_free(&vertex);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode merge_soup(mesh_cells *b)
+{
+  double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0.0, far = 0.0;
+  PetscFunctionBegin;
+  if (b->n_vertices == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t i = 0; i < b->n_vertices; ++i)
+    for (int k = 0; k < 3; ++k) lo[k] = fmin(lo[k], b->x[3 * i + k]), hi[k] = fmax(hi[k], b->x[3 * i + k]);
+  for (int k = 0; k < 3; ++k) size = fmax(size, hi[k] - lo[k]), far = fmax(far, fmax(fabs(lo[k]), fabs(hi[k])));
+  /* the coordinates are floats: two of them far from the origin differ by at least 1e-7 of their size */
+  const double tolerance = fmax(fmax(1e-6 * size, 1e-7 * far), 1e-300);
+  PetscCall(merge_corners(b, tolerance));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double little_endian_float(const unsigned char *p)
+{
+  const uint32_t u = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+  float          f;
+  memcpy(&f, &u, sizeof f);
+  return f;
+}
+
+static PetscErrorCode stl_binary(const char *name, const unsigned char *p, int64_t n, mesh_cells *b)
+{
+  PetscFunctionBegin;
+  for (int64_t t = 0; t < n; ++t)
+    for (int i = 0; i < 3; ++i) {
+      double x[3];
+      for (int k = 0; k < 3; ++k) {
+        x[k] = little_endian_float(p + 84 + 50 * t + 12 * (i + 1) + 4 * k);
+        PetscCheck(isfinite(x[k]) && fabs(x[k]) <= 1e30, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+                   "%s: triangle %lld has a coordinate that is not a finite number", name, (long long)t);
+      }
+      PetscCall(mesh_cells_vertex(b, 0, x));
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Normals are read past: the order of the vertices says the same. */
+static PetscErrorCode stl_text(mesh_reader *r, mesh_cells *b)
+{
+  static const char *const sequence[] = {"facet", "outer", "vertex", "vertex", "vertex", "endloop", "endfacet"};
+  int                      step = -1; /* -1: outside a solid */
+  PetscFunctionBegin;
+  while (mesh_next_line(r)) {
+    char *w = mesh_next_word(r);
+    if (!w) continue;
+    if (step == -1 && strcasecmp(w, "solid") == 0) step = 0;
+    else if (step == 0 && strcasecmp(w, "endsolid") == 0) step = -1;
+    else if (step >= 0 && strcasecmp(w, sequence[step]) == 0) {
+      if (step >= 2 && step <= 4) {
+        double x[3];
+        PetscCall(mesh_read_point(r, x));
+        if (mesh_next_word(r)) PetscCall(mesh_bad_line(r, "a vertex has three coordinates, not more", NULL));
+        if (b->n_vertices >= 3 * (int64_t)MESH_MAX_TRIANGLES) PetscCall(mesh_bad_line(r, "too many triangles", NULL));
+        PetscCall(mesh_cells_vertex(b, 0, x));
+      }
+      step = (step + 1) % 7;
+    } else {
+      char what[64];
+      snprintf(what, sizeof what, "expected \"%s\" but found", step == -1 ? "solid" : sequence[step]);
+      PetscCall(mesh_bad_line(r, what, w));
+    }
+  }
+  if (step > 0) PetscCall(mesh_bad_line(r, "the file ends within a facet", NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, triangle_mesh **out)
+{
+  const unsigned char *p    = (const unsigned char *)bytes;
+  mesh_cells           b    = {0};
+  mesh_reader          r    = {0};
+  PetscErrorCode       code = PETSC_SUCCESS;
+  PetscFunctionBegin;
+  const int64_t n = size >= 84 ? (int64_t)((uint32_t)p[80] | (uint32_t)p[81] << 8 | (uint32_t)p[82] << 16 | (uint32_t)p[83] << 24) : -1;
+  /* many binary files also start with "solid": only the size tells */
+  if (n >= 0 && (int64_t)size == 84 + 50 * n) {
+    PetscCheck(n <= MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %lld triangles are too many", name, (long long)n);
+    code = stl_binary(name, p, n, &b);
+  } else {
+    size_t skip = 0;
+    while (skip < size && isspace(p[skip])) ++skip;
+    PetscCheck(size - skip >= 5 && strncasecmp(bytes + skip, "solid", 5) == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "%s: neither a text .stl (starts with \"solid\") nor a binary one (%lld bytes do not fit %lld triangles)", name,
+               (long long)size, (long long)n);
+    PetscCall(mesh_reader_open(name, size, bytes, &r));
+    code = stl_text(&r, &b);
+  }
+  if (!code) code = merge_soup(&b);
+  if (!code) code = mesh_cells_surface(name, &b, out);
+  mesh_cells_free(&b);
+  mesh_reader_close(&r);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== TetGen ==== */
+
+/* TetGen .node with .ele or .face. */
+
+/* The next line; the rest of it after a # is a comment. */
+static PetscErrorCode line_of(mesh_reader *r, const char *what)
+{
+  PetscFunctionBegin;
+  if (!mesh_next_line(r)) PetscCall(mesh_bad_line(r, "the file ends early:", what));
+  r->word[strcspn(r->word, "#")] = '\0';
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Attributes and markers may follow on each line; how many does not matter. */
+static PetscErrorCode read_nodes(mesh_reader *r, mesh_cells *c)
+{
+  int64_t n, dimension, name, twice;
+  double  x[3];
+  PetscFunctionBegin;
+  PetscCall(line_of(r, "the number of points"));
+  PetscCall(mesh_read_integer(r, "the number of points", 0, MESH_MAX_VERTICES, &n));
+  if (n == 0) PetscCall(mesh_bad_line(r, "there are no points in this file: TetGen has written them elsewhere", NULL));
+  PetscCall(mesh_read_integer(r, "the dimension", 3, 3, &dimension));
+  for (int64_t i = 0; i < n; ++i) {
+    PetscCall(line_of(r, "a point"));
+    PetscCall(mesh_read_integer(r, "the number of a point", 0, INT64_MAX, &name));
+    PetscCall(mesh_read_point(r, x));
+    PetscCall(mesh_cells_vertex(c, name, x));
+  }
+  PetscCall(mesh_cells_index(c, &twice));
+  PetscCheck(twice < 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: two points have the number %lld", r->name, (long long)twice);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_corners(mesh_reader *r, const mesh_cells *c, int n, int32_t *v)
+{
+  int64_t name;
+  PetscFunctionBegin;
+  for (int i = 0; i < n; ++i) {
+    PetscCall(mesh_read_integer(r, "a corner", 0, INT64_MAX, &name));
+    v[i] = mesh_cells_find(c, name);
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)name);
+    if (v[i] < 0) PetscCall(mesh_bad_line(r, "no such point:", text));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_cells(mesh_reader *r, bool has_tets, mesh_cells *c)
+{
+  int64_t n, n_corners, name;
+  int32_t v[4];
+  PetscFunctionBegin;
+  PetscCall(line_of(r, "the number of cells"));
+  PetscCall(mesh_read_integer(r, "the number of cells", 0, has_tets ? MESH_MAX_TETS : MESH_MAX_TRIANGLES, &n));
+  if (has_tets) {
+    PetscCall(mesh_read_integer(r, "the number of corners", 1, 100, &n_corners));
+    if (n_corners == 10) PetscCall(mesh_bad_line(r, "tetrahedra with 10 nodes cannot be read: run TetGen without -o2", NULL));
+    if (n_corners != 4) PetscCall(mesh_bad_line(r, "a tetrahedron has four corners", NULL));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    PetscCall(line_of(r, has_tets ? "a tetrahedron" : "a face"));
+    PetscCall(mesh_read_integer(r, "the number of a cell", 0, INT64_MAX, &name));
+    PetscCall(read_corners(r, c, has_tets ? 4 : 3, v));
+    if (has_tets) PetscCall(mesh_cells_tet(c, name, v));
+    else PetscCall(mesh_cells_triangle(c, v[0], v[1], v[2]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mesh_read_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,
+                                const char *cell, bool has_tets, mesh_cells *c)
+{
+  mesh_reader r = {0};
+  PetscFunctionBegin;
+  PetscCall(mesh_reader_open(node_name, node_size, node, &r));
+  PetscErrorCode code = read_nodes(&r, c);
+  mesh_reader_close(&r);
+  PetscCall(code);
+  PetscCall(mesh_reader_open(cell_name, cell_size, cell, &r));
+  code = read_cells(&r, has_tets, c);
+  mesh_reader_close(&r);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== all formats ==== */
 
 /* Cells that were read, or why not, into the mesh that is wanted: one of the two outputs is NULL. */
 static PetscErrorCode deliver(const char *name, PetscErrorCode code, mesh_cells *c, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)

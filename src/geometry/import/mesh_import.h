@@ -1,5 +1,5 @@
 /* Triangle meshes from files: Wavefront .obj, .stl in its text and binary forms, and the triangles of Gmsh .msh (2.2, 4.1), VTK
- * .vtu and TetGen .face files. Nothing in a file is trusted. Tetrahedra: tet_mesh_import in tet_mesh.h. */
+ * .vtu and TetGen .face files. Nothing in a file is trusted. */
 #ifndef SS_GEOMETRY_IMPORT_MESH_IMPORT_H
 #define SS_GEOMETRY_IMPORT_MESH_IMPORT_H
 #include "geometry/tet_mesh/tet_mesh.h"
@@ -10,6 +10,12 @@
  * The result has finite vertices and valid indices but need not be closed: triangle_mesh_check. On a bad file
  * PETSC_ERR_USER_INPUT with "file:line: what is wrong". */
 PetscErrorCode mesh_import(const char *path, triangle_mesh **out);
+
+/* Read the tetrahedra of a file: Gmsh .msh (2.2 or 4.1, text or binary), TetGen .node or .ele (the other is beside it), VTK .vtu
+ * (text, base64 or raw, also zlib-compressed). Points, lines, triangles and quadrilaterals in it are passed over, as are vertices that no tetrahedron
+ * uses; other cells are refused. Tetrahedra listed the other way round are turned. allow_parts: a body in several parts is all
+ * right. On a bad file or an unsound mesh PETSC_ERR_USER_INPUT with "file:line: what is wrong" and the file's own numbers. */
+PetscErrorCode tet_mesh_import(const char *path, bool allow_parts, tet_mesh **out);
 
 /* Polylines of a Wavefront .obj file (`l`). Owned; free with mesh_lines_free. */
 typedef struct {

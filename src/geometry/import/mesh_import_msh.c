@@ -1,10 +1,12 @@
+#include "geometry/import/mesh_import_msh.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "geometry/import/mesh_file.h"
+
 /* Gmsh .msh, versions 2.2 and 4.1, text and binary.
  *
  * Both are sections between $Name and $EndName, of which $Nodes and $Elements matter. In 2.2 every element is by itself, in 4.1 they
  * come in blocks of one kind. Binary files of 2.2 count in 32 bits, those of 4.1 in 64. */
-#include "core/math3.h"
-#include "core/memory.h"
-#include "geometry/import/mesh_file.h"
 
 typedef struct {
   mesh_reader r;

@@ -9,6 +9,19 @@
 
 typedef struct level_set level_set;
 
+/* A kind of level set is a table of functions. */
+typedef struct {
+  /* phi; gradient and hessian are filled where not NULL. Defined everywhere, finite for finite x. */
+  double (*eval)(const level_set *s, const double x[3], double *gradient, double *hessian);
+  void (*bounds)(const level_set *s, double min[3], double max[3]);
+  void (*destroy)(level_set *s); /* of what the kind owns besides the struct itself; NULL: nothing */
+} level_set_kind;
+
+/* Concrete level sets start with this member. */
+struct level_set {
+  const level_set_kind *kind;
+};
+
 double level_set_value(const level_set *s, const double x[3]);
 /* phi, its gradient [3] and Hessian [9] (either may be NULL). Thread-safe. */
 double level_set_eval(const level_set *s, const double x[3], double gradient[3], double hessian[9]);
@@ -31,7 +44,6 @@ PetscErrorCode level_set_revolution(const double center[3], const double axis[3]
 PetscErrorCode level_set_union(int n, level_set **child, level_set **out);
 PetscErrorCode level_set_intersection(int n, level_set **child, level_set **out);
 PetscErrorCode level_set_difference(level_set *from, level_set *minus, level_set **out);
-PetscErrorCode level_set_complement(level_set *child, level_set **out);
 /* Pose: phi'(x) = phi(R^T (x - c)); takes ownership. */
 PetscErrorCode level_set_transform(level_set *child, const double c[3], const double R[9], level_set **out);
 void           level_set_destroy(level_set **s);

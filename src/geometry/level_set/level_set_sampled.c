@@ -2,7 +2,6 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/team.h"
-#include "geometry/level_set/level_set_kind.h"
 #include "geometry/triangle_mesh/triangle_bvh.h"
 
 enum { MAX_NODES = 64000000 };

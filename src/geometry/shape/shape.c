@@ -1,9 +1,321 @@
 #include "geometry/shape/shape.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/quaternion.h"
-#include "geometry/level_set/level_set_sampled.h"
 #include "geometry/import/mesh_import.h"
+#include "geometry/level_set/level_set_contour.h"
+#include "geometry/level_set/level_set_mass.h"
+#include "geometry/level_set/level_set_sampled.h"
+#include "geometry/shape/shape_primitives.h"
+
+/* ==== polyhedra ==== */
+
+/* Intersections of boxes and half-spaces are convex polyhedra: their corners, edges and faces can be had exactly, without a grid. */
+
+enum { MAX_FACES = 64 };
+
+typedef struct {
+  int    n;
+  double normal[MAX_FACES][3], offset[MAX_FACES]; /* the solid is where normal . x <= offset */
+} half_spaces;
+
+/* Two that agree to round-off are one, or their common face would be drawn twice. */
+static bool add_half_space(half_spaces *h, const double c[3], const double R[9], const double normal[3], double offset, double scale)
+{
+  double n[3];
+  m3_mulv(n, R, normal);
+  v3_scale(n, 1.0 / v3_norm(n), n);
+  offset += v3_dot(n, c);
+  for (int i = 0; i < h->n; ++i) {
+    double d[3];
+    v3_sub(d, n, h->normal[i]);
+    if (v3_norm(d) < 1e-12 && fabs(offset - h->offset[i]) < 1e-12 * scale) return true;
+  }
+  if (h->n == MAX_FACES) return false;
+  v3_copy(h->normal[h->n], n);
+  h->offset[h->n++] = offset;
+  return true;
+}
+
+/* False: not a polyhedron, or one of too many faces. (c, R): the pose of what s is part of. */
+static bool collect_half_spaces(half_spaces *h, const shape_spec *s, const double c[3], const double R[9], double scale)
+{
+  double own_c[3], own_R[9], at[3], turn[9];
+  (void)shape_pose(s, own_c, own_R);
+  m3_mulv(at, R, own_c);
+  v3_axpy(at, 1.0, c);
+  m3_mul(turn, R, own_R);
+  if (s->plane) return add_half_space(h, at, turn, s->plane->normal, shape_plane_offset(s->plane), scale);
+  if (s->box) {
+    for (int k = 0; k < 6; ++k) {
+      double normal[3] = {0.0, 0.0, 0.0};
+      normal[k / 2]    = k % 2 ? 1.0 : -1.0;
+      if (!add_half_space(h, at, turn, normal, k % 2 ? s->box->max[k / 2] : -s->box->min[k / 2], scale)) return false;
+    }
+    return true;
+  }
+  for (int i = 0; i < s->intersect.n; ++i)
+    if (!collect_half_spaces(h, s->intersect.item[i].value, at, turn, scale)) return false;
+  return s->intersect.n > 0;
+}
+
+static bool is_inside(const half_spaces *h, const double *x, double tolerance)
+{
+  for (int i = 0; i < h->n; ++i)
+    if (v3_dot(h->normal[i], x) > h->offset[i] + tolerance) return false;
+  return true;
+}
+
+/* Corners: where three planes meet inside all others; room for `capacity`, or only counted (x NULL). */
+static int64_t corners(const half_spaces *h, double tolerance, double *x)
+{
+  int64_t n = 0;
+  for (int i = 0; i < h->n; ++i)
+    for (int j = i + 1; j < h->n; ++j)
+      for (int k = j + 1; k < h->n; ++k) {
+        const double *a = h->normal[i], *b = h->normal[j], *c = h->normal[k];
+        double        bc[3], ca[3], ab[3], p[3] = {0.0, 0.0, 0.0};
+        v3_cross(bc, b, c);
+        v3_cross(ca, c, a);
+        v3_cross(ab, a, b);
+        const double det = v3_dot(a, bc);
+        if (fabs(det) < 1e-9) continue;
+        v3_axpy(p, h->offset[i] / det, bc);
+        v3_axpy(p, h->offset[j] / det, ca);
+        v3_axpy(p, h->offset[k] / det, ab);
+        bool is_new = is_inside(h, p, tolerance);
+        for (int64_t q = 0; q < n && is_new; ++q) {
+          double d[3];
+          v3_sub(d, p, x + 3 * q);
+          is_new = v3_norm(d) > 4.0 * tolerance;
+        }
+        if (is_new) v3_copy(x + 3 * n++, p);
+      }
+  return n;
+}
+
+/* The corners of face i, counter-clockwise seen from outside; fan [n] their numbers. */
+static int face_corners(const half_spaces *h, int i, int64_t n_corners, const double *x, double tolerance, int32_t *fan, double *angle)
+{
+  const double *n = h->normal[i];
+  double        center[3] = {0.0, 0.0, 0.0}, u[3], v[3];
+  int           m = 0;
+  for (int64_t q = 0; q < n_corners; ++q)
+    if (fabs(v3_dot(n, x + 3 * q) - h->offset[i]) < 4.0 * tolerance) fan[m++] = (int32_t)q;
+  if (m < 3) return 0; /* a plane that cuts nothing off */
+  for (int q = 0; q < m; ++q) v3_axpy(center, 1.0 / m, x + 3 * (int64_t)fan[q]);
+  v3_sub(u, x + 3 * (int64_t)fan[0], center);
+  v3_cross(v, n, u);
+  for (int q = 0; q < m; ++q) {
+    double d[3];
+    v3_sub(d, x + 3 * (int64_t)fan[q], center);
+    angle[q] = atan2(v3_dot(d, v), v3_dot(d, u));
+  }
+  for (int q = 1; q < m; ++q) /* few: by insertion */
+    for (int p = q; p > 0 && angle[p] < angle[p - 1]; --p) {
+      const double  t = angle[p];
+      const int32_t f = fan[p];
+      angle[p] = angle[p - 1], angle[p - 1] = t;
+      fan[p] = fan[p - 1], fan[p - 1] = f;
+    }
+  return m;
+}
+
+PetscErrorCode shape_polyhedron(const shape_spec *s, const double min[3], const double max[3], triangle_mesh **out)
+{
+  half_spaces h     = {0};
+  double     *x     = NULL, *angle = NULL, size[3], origin[3] = {0.0, 0.0, 0.0};
+  int32_t    *fan   = NULL;
+  const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  PetscFunctionBegin;
+  *out = NULL;
+  v3_sub(size, max, min);
+  const double scale = v3_norm(size) + fmax(v3_norm(min), v3_norm(max)), tolerance = 1e-12 * scale;
+  if (!collect_half_spaces(&h, s, origin, identity, scale)) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t most = (int64_t)h.n * (h.n - 1) * (h.n - 2) / 6;
+  PetscCall(memory_alloc("polyhedron", 3 * most + 3, sizeof *x, &x));
+  const int64_t n = corners(&h, tolerance, x);
+  PetscCall(memory_alloc("polyhedron", n + 1, sizeof *fan, &fan));
+  PetscCall(memory_alloc("polyhedron", n + 1, sizeof *angle, &angle));
+  int64_t n_triangles = 0;
+  for (int pass = 0; pass < 2; ++pass) { /* count, then fill */
+    if (pass == 1) {
+      PetscCall(triangle_mesh_create(n, n_triangles, out));
+      for (int64_t q = 0; q < 3 * n; ++q) (*out)->x[q] = x[q];
+      n_triangles = 0;
+    }
+    for (int i = 0; i < h.n; ++i) {
+      const int m = face_corners(&h, i, n, x, tolerance, fan, angle);
+      for (int q = 2; q < m; ++q, ++n_triangles)
+        if (pass == 1) {
+          int32_t *t = &(*out)->tri[3 * n_triangles];
+          t[0] = fan[0], t[1] = fan[q - 1], t[2] = fan[q];
+        }
+    }
+  }
+  memory_free(&x);
+  memory_free(&fan);
+  memory_free(&angle);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== convex solids ==== */
+
+/* Shapes as unions of convex solids, where they are that: see convex_solid.h. */
+
+typedef struct {
+  const shape  *whole;
+  int           n, capacity;
+  convex_solid *solid;
+  bool          is_convex; /* so far */
+} collection;
+
+static PetscErrorCode add_polyhedron(collection *o, const triangle_mesh *m, const double *c, const double *R, convex_solid *solid)
+{
+  triangle_mesh *turned = NULL;
+  PetscFunctionBegin;
+  PetscCall(triangle_mesh_copy(m, &turned));
+  triangle_mesh_transform(turned, c, R);
+  PetscCall(convex_solid_polyhedron(turned, solid, &o->is_convex));
+  triangle_mesh_destroy(&turned);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One that is not a union, in the pose (c, R), which holds its own. */
+static PetscErrorCode add_part(collection *o, const shape_spec *s, const double *c, const double *R)
+{
+  triangle_mesh *m = NULL;
+  convex_solid   solid = {0};
+  PetscFunctionBegin;
+  if (s->sphere) convex_solid_sphere(s->sphere->center, s->sphere->radius, &solid);
+  else if (s->capsule) convex_solid_segment(CONVEX_CAPSULE, s->capsule->from, s->capsule->to, s->capsule->radius, &solid);
+  else if (s->cylinder) convex_solid_segment(CONVEX_CYLINDER, s->cylinder->from, s->cylinder->to, s->cylinder->radius, &solid);
+  else if (s->plane) convex_solid_half_space(s->plane->normal, shape_plane_offset(s->plane), &solid);
+  else if (s->box || s->intersect.n > 0) {
+    shape_spec plain = *s; /* its move is in (c, R) */
+    plain.rotate_deg = 0.0;
+    plain.translate[0] = plain.translate[1] = plain.translate[2] = 0.0;
+    PetscCall(shape_polyhedron(&plain, o->whole->min, o->whole->max, &m));
+    o->is_convex = m && m->n_triangles >= 4;
+    if (o->is_convex) PetscCall(add_polyhedron(o, m, c, R, &solid));
+    triangle_mesh_destroy(&m);
+  } else o->is_convex = false;
+  if (!o->is_convex) PetscFunctionReturn(PETSC_SUCCESS);
+  if (solid.kind != CONVEX_POLYHEDRON) convex_solid_turn(&solid, c, R);
+  o->solid[o->n++] = solid;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A box without boxes of the same axes is a union of plates, each as long and wide as the box, so that its faces are whole: where a
+ * coordinate is below or above that of what is cut away. Without several, plate by plate. */
+enum { MOST_CUT = 3, SIDES = 6, MOST_PLATES = SIDES * SIDES * SIDES };
+
+static bool is_plain_box(const shape_spec *s)
+{
+  double c[3], R[9];
+  return s->box && !shape_pose(s, c, R);
+}
+
+static bool is_hollow_box(const shape_spec *s)
+{
+  if (!s->difference || !is_plain_box(s->difference->from) || s->difference->minus.n > MOST_CUT) return false;
+  for (int i = 0; i < s->difference->minus.n; ++i)
+    if (!is_plain_box(s->difference->minus.item[i].value)) return false;
+  return true;
+}
+
+static bool overlaps(const shape_box_spec *a, const shape_box_spec *b)
+{
+  for (int k = 0; k < 3; ++k)
+    if (a->max[k] <= b->min[k] || b->max[k] <= a->min[k]) return false;
+  return true;
+}
+
+/* plate [MOST_PLATES] */
+static int cut_plates(const shape_difference_spec *s, shape_box_spec *plate)
+{
+  int n    = 1;
+  plate[0] = *s->from->box;
+  for (int i = 0; i < s->minus.n; ++i) {
+    const shape_box_spec *cut = ((const shape_spec *)s->minus.item[i].value)->box;
+    shape_box_spec        next[MOST_PLATES];
+    int                   m = 0;
+    for (int p = 0; p < n; ++p) {
+      if (!overlaps(&plate[p], cut)) next[m++] = plate[p];
+      for (int side = 0; side < SIDES && overlaps(&plate[p], cut); ++side) {
+        const int k = side / 2;
+        if (side % 2 ? cut->max[k] >= plate[p].max[k] : cut->min[k] <= plate[p].min[k]) continue;
+        next[m] = plate[p];
+        if (side % 2) next[m++].min[k] = cut->max[k];
+        else next[m++].max[k] = cut->min[k];
+      }
+    }
+    for (n = 0; n < m; ++n) plate[n] = next[n];
+  }
+  return n;
+}
+
+static int count_parts(const shape_spec *s)
+{
+  shape_box_spec plate[MOST_PLATES];
+  if (is_hollow_box(s)) return cut_plates(s->difference, plate);
+  int n = s->unite.n == 0;
+  for (int i = 0; i < s->unite.n; ++i) n += count_parts(s->unite.item[i].value);
+  return n;
+}
+
+/* (c, R) holds the pose of s. */
+static PetscErrorCode add_plates(collection *o, const shape_spec *s, const double *c, const double *R)
+{
+  shape_box_spec plate[MOST_PLATES];
+  const int      n = cut_plates(s->difference, plate);
+  PetscFunctionBegin;
+  for (int i = 0; i < n && o->is_convex; ++i) {
+    shape_spec one = *s->difference->from;
+    one.box        = &plate[i];
+    PetscCall(add_part(o, &one, c, R));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode collect_solids(collection *o, const shape_spec *s, const double *c, const double *R)
+{
+  double own_c[3], own_R[9], at[3], turn[9];
+  PetscFunctionBegin;
+  (void)shape_pose(s, own_c, own_R);
+  m3_mulv(at, R, own_c);
+  v3_axpy(at, 1.0, c);
+  m3_mul(turn, R, own_R);
+  if (is_hollow_box(s)) PetscCall(add_plates(o, s, at, turn));
+  else if (s->unite.n == 0) PetscCall(add_part(o, s, at, turn));
+  for (int i = 0; i < s->unite.n && o->is_convex; ++i) PetscCall(collect_solids(o, s->unite.item[i].value, at, turn));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void shape_clear_solids(shape *s)
+{
+  for (int i = 0; i < s->n_solids; ++i) convex_solid_clear(&s->solid[i]);
+  memory_free(&s->solid);
+  s->n_solids = 0;
+}
+
+static PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s)
+{
+  const double origin[3] = {0.0, 0.0, 0.0}, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  collection   o         = {.whole = s, .is_convex = true};
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("convex solids", count_parts(spec), sizeof *o.solid, &o.solid));
+  if (spec->mesh) { /* its surface is where it belongs */
+    PetscCall(convex_solid_polyhedron(s->surface, o.solid, &o.is_convex));
+    o.n = o.is_convex;
+  } else PetscCall(collect_solids(&o, spec, origin, identity));
+  s->n_solids = o.n;
+  s->solid    = o.solid;
+  if (!o.is_convex) shape_clear_solids(s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+
+/* ==== shapes ==== */
 
 enum { QUADRATURE_CELLS = 32, MAX_PATH = 256 };
 
@@ -169,25 +481,6 @@ static bool check_kind(const shape_spec *s, int kind, const place *p)
     return false;
   default: return true;
   }
-}
-
-double shape_plane_offset(const shape_plane_spec *s)
-{
-  if (!isnan(s->point[0])) return v3_dot(s->point, s->normal) / v3_norm(s->normal);
-  return isnan(s->offset) ? 0.0 : s->offset;
-}
-
-bool shape_pose(const shape_spec *s, double c[3], double R[9])
-{
-  double theta[3], about[3];
-  m3_identity(R);
-  if (s->rotate_deg != 0.0) {
-    v3_scale(theta, s->rotate_deg * M_PI / 180.0 / v3_norm(s->axis), s->axis);
-    rotation_exp(R, theta);
-  }
-  m3_mulv(about, R, s->about);
-  for (int k = 0; k < 3; ++k) c[k] = s->about[k] - about[k] + s->translate[k];
-  return s->rotate_deg != 0.0 || v3_norm(s->translate) > 0.0;
 }
 
 /* A mesh from a file, checked and scaled; NULL and complaints if it cannot be used. */

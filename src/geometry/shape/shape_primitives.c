@@ -1,7 +1,8 @@
 /* Shapes that are one solid: their level sets, surfaces and closed forms of volume, centre and inertia. */
+#include "geometry/shape/shape_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "geometry/shape/shape.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 
 /* ---- solids of revolution ---- */
 

@@ -5,7 +5,6 @@
 #ifndef SS_GEOMETRY_TET_MESH_TET_MESH_H
 #define SS_GEOMETRY_TET_MESH_TET_MESH_H
 #include "core/error.h"
-#include "geometry/level_set/level_set.h"
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
 typedef struct {
@@ -31,8 +30,6 @@ void           tet_mesh_scale(tet_mesh *m, double factor);
 /* Drop vertices that no tetrahedron uses; the others keep their order. new_index [n_vertices before], or NULL: where each went,
  * -1: nowhere. */
 PetscErrorCode tet_mesh_compact(tet_mesh *m, int32_t *new_index);
-/* Volume, centre and inertia for unit density; order of summation is fixed. */
-mass_properties tet_mesh_mass(const tet_mesh *m);
 /* (b - a) x (c - a) . (d - a) / 6. */
 double         tet_mesh_signed_volume(const double *x, const int32_t tet[4]);
 
@@ -63,63 +60,8 @@ bool           tet_mesh_is_sound(const tet_mesh_defects *d, bool allow_parts);
 typedef struct {
   const int64_t *vertex, *tet; /* [n_vertices], [n_tets] */
 } tet_mesh_names;
-/* One line for users about the worst defect: what, how many, where, what to do. "" if sound. */
-void           tet_mesh_defects_text(const tet_mesh_defects *d, bool allow_parts, const tet_mesh_names *names, size_t size, char *text);
 /* PETSC_ERR_USER_INPUT with "name: that line" unless sound. */
 PetscErrorCode tet_mesh_require(const char *name, const tet_mesh *m, bool allow_parts, const tet_mesh_names *names);
 /* List the flipped tetrahedra the other way round (their last two vertices change places); n_flipped may be NULL. */
 PetscErrorCode tet_mesh_orient(tet_mesh *m, int64_t *n_flipped);
-
-/* ---- how good it is ---- */
-
-typedef struct {
-  double  min_dihedral_deg, max_dihedral_deg;   /* over all six of every tetrahedron */
-  double  min_volume, max_volume;               /* [m^3] */
-  double  min_edge, max_edge;                   /* [m] */
-  double  area;                                 /* of the boundary [m^2] */
-  int64_t n_boundary_vertices, n_boundary_edges, n_boundary_triangles;
-  int64_t euler;                                /* vertices - edges + triangles of the boundary: 2 (parts - holes) of a simple solid */
-  int64_t n_sharp_edges;                        /* boundary edges whose triangles' normals differ by more than 30 degrees */
-  int64_t n_locked_tets;                        /* all four vertices on the boundary */
-} tet_mesh_quality;
-/* Of a finished mesh. */
-PetscErrorCode tet_mesh_measure(const tet_mesh *m, tet_mesh_quality *out);
-/* Smallest and largest dihedral angle of one tetrahedron [degrees]. */
-void           tet_mesh_dihedrals_deg(const double *x, const int32_t tet[4], double *min, double *max);
-
-/* ---- generators ----
- *
- * Edges are about `spacing` long (up to 1.7 of it, diagonals); surfaces are sampled exactly, sharp edges kept. Bricks are cut into five tetrahedra each, in
- * mirror images that alternate like a chessboard, so that no direction is preferred. Dihedral angles: box of cubes 54.7 to 90
- * degrees; others above 15, see the tests. Fail with PETSC_ERR_USER_INPUT for sizes that are not positive, or beyond 40 million
- * tetrahedra; spacing larger than the shape gives the coarsest mesh there is. Bits do not depend on the number of threads. */
-PetscErrorCode tet_mesh_box(const double min[3], const double max[3], double spacing, tet_mesh **out);
-PetscErrorCode tet_mesh_sphere(const double center[3], double radius, double spacing, tet_mesh **out);
-PetscErrorCode tet_mesh_cylinder(const double a[3], const double b[3], double radius, double spacing, tet_mesh **out);
-PetscErrorCode tet_mesh_torus(const double center[3], const double axis[3], double major, double minor, double spacing, tet_mesh **out);
-
-/* Draw the vertices of a ball's mesh together where `direction` (of any length) leaves it: edges there become shorter, and opposite longer, by
- * `factor` >= 1. Conformal, so that angles stay where edges are short against the ball; check the mesh where they are not. */
-PetscErrorCode tet_mesh_grade_sphere(const double center[3], double radius, const double direction[3], double factor, tet_mesh *m);
-
-/* Isosurface stuffing, uniform [LabelleShewchuk2007]: the part of a body-centred cubic lattice of tetrahedra where phi < 0.
- *
- *   phi         must be continuous; its size does not matter
- *   min, max    bounds of {phi < 0}
- *   spacing     edge of the lattice's cubes [m]: the long edges; the short ones are sqrt(3)/2 of it
- *   shift       [3] of the lattice, in units of the spacing, or NULL: a lattice point at `min`
- *
- * Every dihedral angle lies between 10.7 and 164.8 degrees, whatever phi is. Vertices of the surface lie on {phi = 0}, sharp edges
- * are cut off by up to the spacing. Parts thinner than the spacing may vanish or touch: a mesh that is not sound (one part, a
- * surface that does not touch itself) is refused with PETSC_ERR_USER_INPUT, as is one beyond 40 million lattice points. */
-PetscErrorCode tet_mesh_from_level_set(const level_set *phi, const double min[3], const double max[3], double spacing,
-                                       const double *shift, tet_mesh **out);
-
-/* ---- files ---- */
-
-/* Read the tetrahedra of a file: Gmsh .msh (2.2 or 4.1, text or binary), TetGen .node or .ele (the other is beside it), VTK .vtu
- * (text, base64 or raw, also zlib-compressed). Points, lines, triangles and quadrilaterals in it are passed over, as are vertices that no tetrahedron
- * uses; other cells are refused. Tetrahedra listed the other way round are turned. allow_parts: a body in several parts is all
- * right. On a bad file or an unsound mesh PETSC_ERR_USER_INPUT with "file:line: what is wrong" and the file's own numbers. */
-PetscErrorCode tet_mesh_import(const char *path, bool allow_parts, tet_mesh **out);
 #endif

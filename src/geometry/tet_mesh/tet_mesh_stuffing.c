@@ -1,3 +1,7 @@
+#include "geometry/tet_mesh/tet_mesh_stuffing.h"
+#include "core/math3.h"
+#include "core/memory.h"
+
 /* Isosurface stuffing on a uniform body-centred cubic lattice [LabelleShewchuk2007].
  *
  * The lattice has the corners ("even" points) and the centres ("odd" points) of cubes. Its tetrahedra are all alike: one long edge
@@ -8,9 +12,6 @@
  * 3. Of every tetrahedron the part inside is kept: whole, or cut off at its cut points. Quadrilaterals that arise on its faces
  *    are cut by a rule that looks at the face alone, so that neighbours agree.
  * The alphas are the paper's; with them its angles hold whatever the phase of the surface in the lattice. */
-#include "core/math3.h"
-#include "core/memory.h"
-#include "geometry/tet_mesh/tet_mesh.h"
 
 enum { MAX_POINTS = 40000000, N_LONG = 3, N_DIRECTIONS = 11 };
 static const double ALPHA_LONG = 0.24999, ALPHA_SHORT = 0.41189;

@@ -1,6 +1,8 @@
 #include "geometry/triangle_mesh/triangle_mesh.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "geometry/primitive/box_tree.h"
+#include "geometry/primitive/segment_triangle.h"
 #include <float.h>
 
 PetscErrorCode triangle_mesh_create(int64_t n_vertices, int64_t n_triangles, triangle_mesh **out)
@@ -179,4 +181,408 @@ mass_properties triangle_mesh_mass(const triangle_mesh *m)
     mass_sum_add(&sum, v3_dot(v[0], n) / 6.0, 3, (const double (*)[3])v);
   }
   return mass_sum_properties(&sum, o);
+}
+
+/* ==== defects ==== */
+
+/* Is a triangle mesh the closed, oriented surface of something? */
+
+/* A triangle's side from a to b, kept with its ends in order; `forward` if a < b. */
+typedef struct {
+  int32_t low, high, triangle, forward;
+} edge_use;
+
+static int compare_uses(const void *a, const void *b)
+{
+  const edge_use *p = a, *q = b;
+  if (p->low != q->low) return p->low < q->low ? -1 : 1;
+  if (p->high != q->high) return p->high < q->high ? -1 : 1;
+  return (p->triangle > q->triangle) - (p->triangle < q->triangle);
+}
+
+static int32_t find_root(int32_t *parent, int32_t i)
+{
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+static void join(int32_t *parent, int32_t a, int32_t b)
+{
+  a = find_root(parent, a), b = find_root(parent, b);
+  if (a < b) parent[b] = a;
+  else parent[a] = b;
+}
+
+static int32_t corner_of(const triangle_mesh *m, int32_t triangle, int32_t vertex)
+{
+  for (int32_t i = 0; i < 3; ++i)
+    if (m->tri[3 * (int64_t)triangle + i] == vertex) return 3 * triangle + i;
+  return 3 * triangle;
+}
+
+static void check_vertices_and_indices(const triangle_mesh *m, triangle_mesh_defects *d)
+{
+  for (int64_t i = 0; i < m->n_vertices; ++i)
+    if (!isfinite(m->x[3 * i]) || !isfinite(m->x[3 * i + 1]) || !isfinite(m->x[3 * i + 2]))
+      if (d->n_not_finite++ == 0) d->first_not_finite = i;
+  for (int64_t t = 0; t < m->n_triangles; ++t) {
+    bool is_bad = false;
+    for (int i = 0; i < 3; ++i) is_bad = is_bad || m->tri[3 * t + i] < 0 || m->tri[3 * t + i] >= m->n_vertices;
+    if (is_bad && d->n_bad_index++ == 0) d->first_bad_index = t;
+  }
+}
+
+static void check_areas(const triangle_mesh *m, triangle_mesh_defects *d)
+{
+  for (int64_t t = 0; t < m->n_triangles; ++t) {
+    const int32_t *v = &m->tri[3 * t];
+    double         e[3][3], n[3], longest = 0.0;
+    for (int i = 0; i < 3; ++i) {
+      v3_sub(e[i], &m->x[3 * (int64_t)v[(i + 1) % 3]], &m->x[3 * (int64_t)v[i]]);
+      longest = fmax(longest, v3_dot(e[i], e[i]));
+    }
+    v3_cross(n, e[0], e[1]);
+    if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0] || !(v3_norm(n) > 1e-12 * longest))
+      if (d->n_degenerate++ == 0) d->first_degenerate = t;
+  }
+}
+
+/* Edges: each should be used once in each direction. Triangles that share one belong to one part; their corners at its
+ * ends belong to one fan. */
+static void check_edges(const triangle_mesh *m, edge_use *use, int32_t *fan, int32_t *part, triangle_mesh_defects *d)
+{
+  const int64_t n = 3 * m->n_triangles;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t a = m->tri[i], b = m->tri[i - i % 3 + (i + 1) % 3];
+    use[i] = (edge_use){a < b ? a : b, a < b ? b : a, (int32_t)(i / 3), a < b};
+    fan[i] = (int32_t)i;
+  }
+  for (int64_t t = 0; t < m->n_triangles; ++t) part[t] = (int32_t)t;
+  if (n) qsort(use, (size_t)n, sizeof *use, compare_uses); /* no triangles, no array */
+  for (int64_t i = 0, end; i < n; i = end) {
+    for (end = i + 1; end < n && use[end].low == use[i].low && use[end].high == use[i].high;) ++end;
+    int64_t *first = NULL;
+    if (end - i == 1 && d->n_open++ == 0) first = d->first_open;
+    if (end - i > 2 && d->n_crowded++ == 0) first = d->first_crowded;
+    if (end - i == 2 && use[i].forward == use[i + 1].forward && d->n_misoriented++ == 0) first = d->first_misoriented;
+    if (first) first[0] = use[i].low, first[1] = use[i].high;
+    for (int64_t j = i + 1; j < end; ++j) {
+      join(part, use[i].triangle, use[j].triangle);
+      join(fan, corner_of(m, use[i].triangle, use[i].low), corner_of(m, use[j].triangle, use[i].low));
+      join(fan, corner_of(m, use[i].triangle, use[i].high), corner_of(m, use[j].triangle, use[i].high));
+    }
+  }
+}
+
+static void check_fans(const triangle_mesh *m, int32_t *fan, int32_t *part, int32_t *n_fans, triangle_mesh_defects *d)
+{
+  for (int64_t i = 0; i < 3 * m->n_triangles; ++i)
+    if (find_root(fan, (int32_t)i) == i) ++n_fans[m->tri[i]];
+  for (int64_t i = 0; i < m->n_vertices; ++i) {
+    d->n_unused += n_fans[i] == 0;
+    if (n_fans[i] > 1 && d->n_pinched++ == 0) d->first_pinched = i;
+  }
+  for (int64_t t = 0; t < m->n_triangles; ++t) d->n_parts += find_root(part, (int32_t)t) == t;
+}
+
+PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects *out)
+{
+  edge_use *use = NULL;
+  int32_t  *fan = NULL, *part = NULL, *n_fans = NULL;
+  PetscFunctionBegin;
+  *out                  = (triangle_mesh_defects){0};
+  out->first_not_finite = out->first_bad_index = out->first_degenerate = out->first_pinched = -1;
+  for (int i = 0; i < 2; ++i) out->first_open[i] = out->first_crowded[i] = out->first_misoriented[i] = -1;
+  PetscCheck(m->n_triangles <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "a mesh of %lld triangles is too large (at most 715 million)", (long long)m->n_triangles);
+  check_vertices_and_indices(m, out);
+  if (out->n_not_finite || out->n_bad_index) PetscFunctionReturn(PETSC_SUCCESS);
+  check_areas(m, out);
+  PetscCall(memory_alloc("mesh edges", 3 * m->n_triangles, sizeof *use, &use));
+  PetscCall(memory_alloc("mesh fans", 3 * m->n_triangles, sizeof *fan, &fan));
+  PetscCall(memory_alloc("mesh parts", m->n_triangles, sizeof *part, &part));
+  PetscCall(memory_alloc("mesh fans", m->n_vertices, sizeof *n_fans, &n_fans));
+  check_edges(m, use, fan, part, out);
+  check_fans(m, fan, part, n_fans, out);
+  out->volume = triangle_mesh_mass(m).volume;
+  memory_free(&use);
+  memory_free(&fan);
+  memory_free(&part);
+  memory_free(&n_fans);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool triangle_mesh_is_sound(const triangle_mesh_defects *d)
+{
+  return !d->n_not_finite && !d->n_bad_index && !d->n_degenerate && !d->n_open && !d->n_crowded && !d->n_misoriented &&
+         !d->n_pinched && d->volume > 0.0;
+}
+
+/* "(0.1, 0, 2)": files count from 0, from 1, or not at all, and unused vertices are gone by now; a place can be looked up. */
+typedef struct {
+  char text[80];
+} place_text;
+static place_text place_of(const triangle_mesh *m, int64_t vertex)
+{
+  place_text p;
+  (void)snprintf(p.text, sizeof p.text, "(%.7g, %.7g, %.7g)", m->x[3 * vertex], m->x[3 * vertex + 1], m->x[3 * vertex + 2]);
+  return p;
+}
+
+void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defects *d, size_t size, char *text)
+{
+#define SAY(...) ((void)snprintf(text, size, __VA_ARGS__))
+#define AT(vertex) place_of(m, vertex).text
+#define N(n) ((long long)d->n)
+  if (size) text[0] = '\0';
+  if (d->n_not_finite) SAY("%lld vertices are not finite numbers, the first is vertex %lld", N(n_not_finite), N(first_not_finite));
+  else if (d->n_bad_index) SAY("%lld triangles name vertices that do not exist, the first is triangle %lld", N(n_bad_index), N(first_bad_index));
+  else if (d->n_degenerate) SAY("%lld triangles have no area, the first has a corner at %s; remove them or merge their vertices", N(n_degenerate), AT(m->tri[3 * d->first_degenerate]));
+  else if (d->n_crowded) SAY("%lld edges have more than two triangles, the first is from %s to %s: not the surface of one solid; remove what is listed twice or lies inside", N(n_crowded), AT(d->first_crowded[0]), AT(d->first_crowded[1]));
+  else if (d->n_open) SAY("the surface is open: %lld edges have only one triangle, the first is from %s to %s; close the holes", N(n_open), AT(d->first_open[0]), AT(d->first_open[1]));
+  else if (d->n_misoriented) SAY("neighbouring triangles disagree about which side is outside at %lld edges, the first is from %s to %s; make the orientation consistent", N(n_misoriented), AT(d->first_misoriented[0]), AT(d->first_misoriented[1]));
+  else if (d->n_pinched) SAY("the surface touches itself at %lld vertices, the first is at %s; separate the parts", N(n_pinched), AT(d->first_pinched));
+  else if (d->volume < 0.0) SAY("the surface is inside out (volume %g m^3): turn its triangles over", d->volume);
+  else if (!(d->volume > 0.0)) SAY("the surface encloses nothing");
+#undef N
+#undef AT
+#undef SAY
+}
+
+/* ==== self-crossings ==== */
+
+/* Does a surface pass through itself? Two triangles cross where an edge of one goes through the inside of the other. */
+
+/* How far p, q, which goes through t, would have to be moved to come out: past one of its ends, or past the rim. -1: an end is on the other
+ * side by no more than `slack`. */
+static double depth_in(const double *p, const double *q, const double *const t[3], double slack)
+{
+  double e1[3], e2[3], n[3], a[3], x[3];
+  v3_sub(e1, t[1], t[0]), v3_sub(e2, t[2], t[0]), v3_sub(a, p, t[0]), v3_sub(x, q, t[0]);
+  v3_cross(n, e1, e2);
+  v3_scale(n, 1.0 / v3_norm(n), n);
+  const double from = v3_dot(n, a), to = v3_dot(n, x);
+  double       depth = fmin(fabs(from), fabs(to));
+  if (!(depth > slack)) return -1.0;
+  for (int k = 0; k < 3; ++k) x[k] = p[k] + from / (from - to) * (q[k] - p[k]);
+  for (int i = 0; i < 3; ++i) {
+    double e[3], cross[3];
+    v3_sub(e, t[(i + 1) % 3], t[i]), v3_sub(a, x, t[i]);
+    v3_cross(cross, e, a);
+    depth = fmin(depth, v3_norm(cross) / v3_norm(e));
+  }
+  return depth;
+}
+
+static void corners(const triangle_mesh *m, int64_t t, const double *x[3])
+{
+  for (int i = 0; i < 3; ++i) x[i] = m->x + 3 * (int64_t)m->tri[3 * t + i];
+}
+
+/* What parts that were drawn on one lattice may cross by, their coordinates being rounded: 16 units in the last place of the largest. */
+static double slack_of(const double *const x[2][3])
+{
+  double largest = 0.0;
+  for (int i = 0; i < 18; ++i) largest = fmax(largest, fabs(x[i / 9][i / 3 % 3][i % 3]));
+  return 16.0 * DBL_EPSILON * largest;
+}
+
+static bool is_corner(const int32_t *t, int32_t vertex) { return t[0] == vertex || t[1] == vertex || t[2] == vertex; }
+
+/* The boxes around the two have nothing in common: cheaper to tell than sides, where all lies in one plane. */
+static bool is_beside(const double *p, const double *q, const double *const t[3])
+{
+  for (int k = 0; k < 3; ++k)
+    if (fmax(p[k], q[k]) < fmin(fmin(t[0][k], t[1][k]), t[2][k]) || fmin(p[k], q[k]) > fmax(fmax(t[0][k], t[1][k]), t[2][k])) return true;
+  return false;
+}
+
+/* -1: they do not cross. What ends at a corner of the other is not on both sides of it. */
+static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
+{
+  const double *x[2][3];
+  corners(m, s, x[0]), corners(m, t, x[1]);
+  const double slack = slack_of((const double *const(*)[3])x);
+  double       depth = -1.0;
+  const int32_t *tri[2] = {m->tri + 3 * s, m->tri + 3 * t};
+  for (int k = 0; k < 2; ++k)
+    for (int i = 0; i < 3; ++i) {
+      if (is_corner(tri[1 - k], tri[k][i]) || is_corner(tri[1 - k], tri[k][(i + 1) % 3])) continue;
+      const double *p = x[k][i], *q = x[k][(i + 1) % 3], *const *other = x[1 - k];
+      if (is_beside(p, q, other)) continue;
+      if (segment_passes_triangle(p, q, other[0], other[1], other[2])) depth = fmax(depth, depth_in(p, q, other, slack));
+    }
+  return depth;
+}
+
+/* How many triangles after t cross t, the first of them, and how deep at most. */
+static int64_t count_partners(const triangle_mesh *m, const box_tree *tree, double *const box[6], int64_t t, int32_t *partner, double *deepest)
+{
+  const double min[3] = {box[0][t], box[1][t], box[2][t]}, max[3] = {box[3][t], box[4][t], box[5][t]};
+  int32_t      near[BOX_TREE_WIDTH];
+  int64_t      n = 0;
+  box_walk     walk;
+  *partner = -1;
+  *deepest = 0.0;
+  box_walk_begin(&walk, tree, min, max);
+  for (int n_near; (n_near = box_walk_next(&walk, near)) > 0;)
+    for (int i = 0; i < n_near; ++i) {
+      const double depth = near[i] > t ? crossing_depth(m, t, near[i]) : -1.0;
+      if (depth < 0.0) continue;
+      ++n;
+      *deepest = fmax(*deepest, depth);
+      if (*partner < 0 || near[i] < *partner) *partner = near[i];
+    }
+  return n;
+}
+
+PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32_t first[2], double *depth)
+{
+  const int64_t n_triangles = m->n_triangles;
+  int64_t       count       = 0;
+  double       *box[6]      = {NULL};
+  int32_t      *partner     = NULL;
+  box_tree      tree        = {0};
+  double        deepest     = 0.0;
+  PetscFunctionBegin;
+  first[0] = first[1] = -1;
+  *n                  = 0;
+  for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("triangle boxes", n_triangles, sizeof(double), &box[k]));
+  PetscCall(memory_alloc("crossing triangles", n_triangles, sizeof *partner, &partner));
+  PetscCall(box_tree_create(n_triangles, &tree));
+  for (int64_t t = 0; t < n_triangles; ++t) {
+    const double *x[3];
+    corners(m, t, x);
+    for (int k = 0; k < 3; ++k) {
+      box[k][t]     = fmin(fmin(x[0][k], x[1][k]), x[2][k]);
+      box[3 + k][t] = fmax(fmax(x[0][k], x[1][k]), x[2][k]);
+    }
+  }
+  box_tree_fit(&tree, box);
+#pragma omp parallel for schedule(dynamic, 256) reduction(+ : count) reduction(max : deepest)
+  for (int64_t t = 0; t < n_triangles; ++t) {
+    double here;
+    count += count_partners(m, &tree, box, t, &partner[t], &here);
+    deepest = fmax(deepest, here);
+  }
+  for (int64_t t = n_triangles - 1; t >= 0; --t)
+    if (partner[t] >= 0) first[0] = (int32_t)t, first[1] = partner[t];
+  *n = count;
+  if (depth) *depth = deepest;
+  box_tree_clear(&tree);
+  memory_free(&partner);
+  for (int k = 0; k < 6; ++k) memory_free(&box[k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size, char *text)
+{
+  int64_t n;
+  int32_t pair[2];
+  PetscFunctionBegin;
+  if (size) text[0] = '\0';
+  PetscCall(triangle_mesh_crossings(m, &n, pair, NULL));
+  if (n > 0) {
+    const double *x = m->x + 3 * (int64_t)m->tri[3 * (int64_t)pair[0]];
+    (void)snprintf(text, size, "the surface passes through itself: %lld pairs of triangles cross, the first near (%.7g, %.7g, %.7g); untangle it, or make what overlaps "
+                   "shapes or bodies of their own", (long long)n, x[0], x[1], x[2]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== refinement ==== */
+
+/* Refinement without touching the surface: long edges get a vertex in their middle, triangles are cut to match. */
+
+enum { MAX_VERTICES = 10000000 };
+
+typedef struct {
+  int32_t low, high, side; /* side = 3 * triangle + i: from vertex i to i + 1 */
+} long_edge;
+
+static int compare_edges(const void *a, const void *b)
+{
+  const long_edge *p = a, *q = b;
+  if (p->low != q->low) return p->low < q->low ? -1 : 1;
+  if (p->high != q->high) return p->high < q->high ? -1 : 1;
+  return (p->side > q->side) - (p->side < q->side);
+}
+
+static double distance(const double *a, const double *b)
+{
+  double e[3];
+  v3_sub(e, a, b);
+  return v3_norm(e);
+}
+
+/* Cut triangle v with middles m (-1: none) into 1 to 4; returns how many. */
+static int cut_triangle(const double *x, const int32_t *v, const int32_t *m, int32_t *out)
+{
+  int n = (m[0] >= 0) + (m[1] >= 0) + (m[2] >= 0), s = 0;
+#define OUT(i, a, b, c) (out[3 * (i)] = (a), out[3 * (i) + 1] = (b), out[3 * (i) + 2] = (c))
+  if (n == 0) OUT(0, v[0], v[1], v[2]);
+  else if (n == 3) OUT(0, v[0], m[0], m[2]), OUT(1, m[0], v[1], m[1]), OUT(2, m[2], m[1], v[2]), OUT(3, m[0], m[1], m[2]);
+  else if (n == 1) {
+    while (m[s] < 0) ++s;
+    const int32_t a = v[s], b = v[(s + 1) % 3], c = v[(s + 2) % 3];
+    OUT(0, a, m[s], c), OUT(1, m[s], b, c);
+  } else { /* s: the side that stays whole, from a to b */
+    while (m[s] >= 0) ++s;
+    const int32_t a = v[s], b = v[(s + 1) % 3], c = v[(s + 2) % 3], mb = m[(s + 1) % 3], ma = m[(s + 2) % 3];
+    OUT(0, ma, mb, c);
+    if (distance(&x[3 * (int64_t)a], &x[3 * (int64_t)mb]) <= distance(&x[3 * (int64_t)b], &x[3 * (int64_t)ma]))
+      OUT(1, a, b, mb), OUT(2, a, mb, ma);
+    else OUT(1, a, b, ma), OUT(2, b, mb, ma);
+  }
+#undef OUT
+  return n + 1;
+}
+
+static PetscErrorCode refine_once(triangle_mesh *m, double spacing, long_edge *edge, int32_t *middle, bool *is_done)
+{
+  int64_t  n = 0, n_new = 0, n_tri = 0;
+  int32_t *tri = NULL;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < 3 * m->n_triangles; ++i) {
+    const int32_t a = m->tri[i], b = m->tri[i - i % 3 + (i + 1) % 3];
+    middle[i] = -1;
+    if (distance(&m->x[3 * (int64_t)a], &m->x[3 * (int64_t)b]) > spacing) edge[n++] = (long_edge){a < b ? a : b, a < b ? b : a, (int32_t)i};
+  }
+  *is_done = n == 0;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  qsort(edge, (size_t)n, sizeof *edge, compare_edges);
+  for (int64_t i = 0; i < n; ++i) n_new += i == 0 || edge[i].low != edge[i - 1].low || edge[i].high != edge[i - 1].high;
+  PetscCheck(m->n_vertices + n_new <= MAX_VERTICES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "the surface would need more than %d vertices at spacing %g m: choose a larger surface spacing", MAX_VERTICES, spacing);
+  PetscCall(memory_resize("mesh vertices", 3 * (m->n_vertices + n_new), sizeof *m->x, &m->x));
+  for (int64_t i = 0; i < n; ++i) {
+    if (i == 0 || edge[i].low != edge[i - 1].low || edge[i].high != edge[i - 1].high) {
+      for (int k = 0; k < 3; ++k) m->x[3 * m->n_vertices + k] = 0.5 * (m->x[3 * (int64_t)edge[i].low + k] + m->x[3 * (int64_t)edge[i].high + k]);
+      ++m->n_vertices;
+    }
+    middle[edge[i].side] = (int32_t)(m->n_vertices - 1);
+  }
+  PetscCall(memory_alloc("mesh triangles", 3 * (m->n_triangles + n), sizeof *tri, &tri));
+  for (int64_t t = 0; t < m->n_triangles; ++t) n_tri += cut_triangle(m->x, &m->tri[3 * t], &middle[3 * t], &tri[3 * n_tri]);
+  memory_free(&m->tri);
+  m->tri = tri, m->n_triangles = n_tri;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing)
+{
+  bool is_done = false;
+  PetscFunctionBegin;
+  PetscCheck(spacing > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the spacing must be positive");
+  while (!is_done) { /* edges halve in every pass */
+    long_edge     *edge   = NULL;
+    int32_t       *middle = NULL;
+    PetscErrorCode code   = memory_alloc("mesh refinement", 3 * m->n_triangles, sizeof *edge, &edge);
+    if (!code) code = memory_alloc("mesh refinement", 3 * m->n_triangles, sizeof *middle, &middle);
+    if (!code) code = refine_once(m, spacing, edge, middle, &is_done);
+    memory_free(&edge);
+    memory_free(&middle);
+    PetscCall(code);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,7 +5,7 @@
 #ifndef SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_H
 #define SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_H
 #include "core/error.h"
-#include "geometry/triangle_mesh/mass_properties.h"
+#include "geometry/primitive/mass_properties.h"
 
 typedef struct {
   int64_t  n_vertices, n_triangles;
@@ -63,18 +63,4 @@ PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing);
 /* Exact integrals over the polyhedron by the divergence theorem, about the centre of its bounds so that far-away bodies
  * lose nothing to cancellation. Order of summation is fixed. */
 mass_properties triangle_mesh_mass(const triangle_mesh *m);
-
-/* Tessellations with vertices exactly on the surface, edges about `spacing` long or shorter. spacing <= 0: as coarse as
- * the shape allows (box: its 8 corners). Fail with PETSC_ERR_USER_INPUT beyond 10 million vertices. */
-PetscErrorCode triangle_mesh_box(const double min[3], const double max[3], double spacing, triangle_mesh **out);
-PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, double spacing, triangle_mesh **out); /* geodesic */
-PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
-PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
-PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3], double major, double minor, double spacing,
-                                   triangle_mesh **out);
-/* The sphere stretched: no edge is longer than `spacing`, those across are shorter. */
-PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radii[3], double spacing, triangle_mesh **out);
-/* As level_set_revolution. */
-PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius, double spacing,
-                                        triangle_mesh **out);
 #endif

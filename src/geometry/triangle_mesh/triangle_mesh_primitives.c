@@ -1,7 +1,7 @@
 /* Tessellations of the primitives. */
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "geometry/triangle_mesh/triangle_mesh.h"
 
 enum { MAX_VERTICES = 10000000 };
 

@@ -4,7 +4,7 @@
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/law.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "discretize/nodal/nodal_momentum.h"
 
 typedef struct {

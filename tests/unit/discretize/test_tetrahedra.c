@@ -3,7 +3,7 @@
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/law.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
 
 typedef struct {
   double density, E, nu;

@@ -5,7 +5,7 @@
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/law.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include <petscblaslapack.h>
 
 typedef struct {

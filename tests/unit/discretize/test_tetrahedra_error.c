@@ -5,7 +5,7 @@
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/fem/tetrahedra_error.h"
 #include "discretize/material/law.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
 
 typedef struct {
   double density, E, nu;

@@ -4,6 +4,7 @@
 #include "core/quaternion.h"
 #include "core/random.h"
 #include "geometry/shape/shape.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "test.h"
 
 static shape *create(const shape_spec *spec, double spacing)

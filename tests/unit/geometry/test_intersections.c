@@ -6,7 +6,7 @@
 #include "core/random.h"
 #include "core/team.h"
 #include "geometry/primitive/segment_triangle.h"
-#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 #include <string.h>
 

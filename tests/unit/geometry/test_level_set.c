@@ -4,6 +4,7 @@
 #include "geometry/level_set/level_set.h"
 #include "geometry/level_set/level_set_sampled.h"
 #include "geometry/triangle_mesh/triangle_bvh.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "test.h"
 
 static uint64_t test_state = 1;

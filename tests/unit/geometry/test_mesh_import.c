@@ -2,6 +2,7 @@
 #include "core/math3.h"
 #include "core/random.h"
 #include "geometry/import/mesh_import.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "test.h"
 #include "temporary.h"
 

@@ -3,6 +3,7 @@
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"
+#include "geometry/level_set/level_set_mass.h"
 #include "geometry/shape/shape.h"
 #include "test.h"
 #include "temporary.h"

@@ -1,8 +1,9 @@
 /* Tetrahedral meshes: volumes, surface, mass, quality, and every way a list of tetrahedra can fail to be a body. */
 #include "core/math3.h"
 #include "core/random.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "test.h"
+#include "tet_mesh_quality.h"
 #include <float.h>
 #include <string.h>
 

@@ -3,8 +3,10 @@
 #include "core/math3.h"
 #include "core/random.h"
 #include "geometry/import/mesh_import.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "mesh_writers.h"
 #include "temporary.h"
+#include "tet_mesh_quality.h"
 
 enum { MSH_2, MSH_2_BINARY, MSH_4, MSH_4_BINARY, TETGEN, VTU, N_KINDS = VTU + 4 * N_VTU_FORMS };
 

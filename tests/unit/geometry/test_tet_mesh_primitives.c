@@ -1,8 +1,9 @@
 /* Tetrahedra in boxes, balls, cylinders and tori: sound, well shaped, exactly on the surface, the volume right to second order. */
 #include "core/math3.h"
 #include "core/team.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "test.h"
+#include "tet_mesh_quality.h"
 #include <float.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "geometry/level_set/level_set_kind.h"
-#include "geometry/tet_mesh/tet_mesh.h"
+#include "geometry/tet_mesh/tet_mesh_stuffing.h"
 #include "test.h"
+#include "tet_mesh_quality.h"
 #include <float.h>
 #include <string.h>
 

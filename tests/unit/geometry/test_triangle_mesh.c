@@ -1,7 +1,7 @@
 /* Triangle meshes: defects are named, integrals are exact, tessellations are closed, lie on the surface and converge. */
 #include "core/math3.h"
 #include "geometry/level_set/level_set.h"
-#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "test.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Neighbours, edges and fans against Euler's formula and the definition. */
 #include "test.h"
-#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 #include <string.h>
 

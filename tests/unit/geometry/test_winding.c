@@ -1,7 +1,7 @@
 /* How often surfaces go around points: boxes and balls, drawn on lattices so that ways meet corners, turned over, one within the other. */
 #include "test.h"
 #include "core/random.h"
-#include "geometry/triangle_mesh/triangle_mesh.h"
+#include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "geometry/primitive/winding.h"
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * where the surface leaves the cell through the faces across the lines; these are found as roots on the faces and edges of
  * the cell, and the Gauss rule is applied between them, so that smooth surfaces are integrated to high order [Saye2015].
  * Cells with an edge of the shape are cut further, as few as they are. Errors: tests/unit/geometry/test_shape.c.          */
+#include "geometry/level_set/level_set_mass.h"
 #include "core/math3.h"
-#include "geometry/shape/shape.h"
 
 enum { MAX_GAUSS = 4, MAX_PIECES = 4, EDGE_LEVELS = 4 };
 

@@ -1,5 +1,7 @@
 /* The `shape:` block of a job. */
-#include "geometry/shape/shape.h"
+#include "geometry/shape/shape_spec.h"
+#include "core/math3.h"
+#include "core/quaternion.h"
 
 #define VECTOR(T, member, key, ...) {.name = key, .type = KEY_REALS, .count = 3, .offset = offsetof(T, member), __VA_ARGS__}
 #define REAL(T, member, key, ...) {.name = key, .type = KEY_REAL, .offset = offsetof(T, member), __VA_ARGS__}
@@ -141,3 +143,22 @@ const key_table shape_table = {
           "then, if wanted, a turn and a move. Parts of a difference, union or intersection are shapes themselves.",
   .size = sizeof(shape_spec),
   .keys = shape_keys};
+
+double shape_plane_offset(const shape_plane_spec *s)
+{
+  if (!isnan(s->point[0])) return v3_dot(s->point, s->normal) / v3_norm(s->normal);
+  return isnan(s->offset) ? 0.0 : s->offset;
+}
+
+bool shape_pose(const shape_spec *s, double c[3], double R[9])
+{
+  double theta[3], about[3];
+  m3_identity(R);
+  if (s->rotate_deg != 0.0) {
+    v3_scale(theta, s->rotate_deg * M_PI / 180.0 / v3_norm(s->axis), s->axis);
+    rotation_exp(R, theta);
+  }
+  m3_mulv(about, R, s->about);
+  for (int k = 0; k < 3; ++k) c[k] = s->about[k] - about[k] + s->translate[k];
+  return s->rotate_deg != 0.0 || v3_norm(s->translate) > 0.0;
+}

@@ -1,6 +1,6 @@
 /* Points at the same place. */
-#ifndef SS_GEOMETRY_TRIANGLE_MESH_VERTEX_MERGE_H
-#define SS_GEOMETRY_TRIANGLE_MESH_VERTEX_MERGE_H
+#ifndef SS_GEOMETRY_PRIMITIVE_VERTEX_MERGE_H
+#define SS_GEOMETRY_PRIMITIVE_VERTEX_MERGE_H
 #include "core/error.h"
 
 /* kept [n]: for each of the n points x [n][3] the number of the first kept point within `tolerance` > 0 of it in every coordinate, or, if

@@ -1,12 +1,25 @@
-/* How good a tetrahedral mesh is. */
+/* Quality and mass properties of tetrahedral meshes: what the tests of generators and readers compare with closed forms. */
+#ifndef SS_TESTS_TET_MESH_QUALITY_H
+#define SS_TESTS_TET_MESH_QUALITY_H
 #include "core/math3.h"
 #include "core/memory.h"
 #include "geometry/tet_mesh/tet_mesh.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 
+typedef struct {
+  double  min_dihedral_deg, max_dihedral_deg;   /* over all six of every tetrahedron */
+  double  min_volume, max_volume;               /* [m^3] */
+  double  min_edge, max_edge;                   /* [m] */
+  double  area;                                 /* of the boundary [m^2] */
+  int64_t n_boundary_vertices, n_boundary_edges, n_boundary_triangles;
+  int64_t euler;                                /* vertices - edges + triangles of the boundary: 2 (parts - holes) of a simple solid */
+  int64_t n_sharp_edges;                        /* boundary edges whose triangles' normals differ by more than 30 degrees */
+  int64_t n_locked_tets;                        /* all four vertices on the boundary */
+} tet_mesh_quality;
+
 /* The angle at edge (i, j) is the one between the planes through it and the other two corners k and l: between e x (k - i) and
  * e x (l - i), by atan2, which is exact for flat and for sharp ones. */
-void tet_mesh_dihedrals_deg(const double *x, const int32_t tet[4], double *min, double *max)
+static inline void tet_mesh_dihedrals_deg(const double *x, const int32_t tet[4], double *min, double *max)
 {
   static const int edge[6][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}, {1, 2, 0, 3}, {1, 3, 0, 2}, {2, 3, 0, 1}};
   *min = 180.0, *max = 0.0;
@@ -24,7 +37,7 @@ void tet_mesh_dihedrals_deg(const double *x, const int32_t tet[4], double *min, 
   }
 }
 
-static void measure_tets(const tet_mesh *m, tet_mesh_quality *q)
+static inline void measure_tets(const tet_mesh *m, tet_mesh_quality *q)
 {
   for (int64_t t = 0; t < m->n_tets; ++t) {
     const int32_t *v = &m->tet[4 * t];
@@ -41,7 +54,7 @@ static void measure_tets(const tet_mesh *m, tet_mesh_quality *q)
   }
 }
 
-static double triangle_normal(const triangle_mesh *s, int64_t t, double *unit) /* returns the area */
+static inline double triangle_normal(const triangle_mesh *s, int64_t t, double *unit) /* returns the area */
 {
   double e[3], f[3], n[3];
   v3_sub(e, &s->x[3 * (int64_t)s->tri[3 * t + 1]], &s->x[3 * (int64_t)s->tri[3 * t]]);
@@ -52,7 +65,8 @@ static double triangle_normal(const triangle_mesh *s, int64_t t, double *unit) /
   return 0.5 * twice;
 }
 
-PetscErrorCode tet_mesh_measure(const tet_mesh *m, tet_mesh_quality *q)
+/* Of a finished mesh. */
+static inline PetscErrorCode tet_mesh_measure(const tet_mesh *m, tet_mesh_quality *q)
 {
   triangle_topology   *top         = NULL;
   const triangle_mesh *s           = m->surface;
@@ -88,3 +102,18 @@ PetscErrorCode tet_mesh_measure(const tet_mesh *m, tet_mesh_quality *q)
   memory_free(&is_boundary);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Volume, centre and inertia for unit density. */
+static inline mass_properties tet_mesh_mass(const tet_mesh *m)
+{
+  mass_sum sum = {0};
+  if (m->n_tets == 0) return (mass_properties){0};
+  const double *o = m->x + 3 * (int64_t)m->tet[0];
+  for (int64_t t = 0; t < m->n_tets; ++t) {
+    double v[4][3];
+    for (int q = 0; q < 4; ++q) v3_sub(v[q], &m->x[3 * (int64_t)m->tet[4 * t + q]], o);
+    mass_sum_add(&sum, tet_mesh_signed_volume(m->x, &m->tet[4 * t]), 4, (const double (*)[3])v);
+  }
+  return mass_sum_properties(&sum, o);
+}
+#endif

@@ -1,4 +1,4 @@
-#include "geometry/triangle_mesh/mass_properties.h"
+#include "geometry/primitive/mass_properties.h"
 #include "core/math3.h"
 
 /* For a tetrahedron of volume V with corners v_q about a reference point, and s their sum,

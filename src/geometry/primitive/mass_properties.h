@@ -1,6 +1,6 @@
 /* Volume, centre and inertia of bodies of unit density, summed up over simplices. */
-#ifndef SS_GEOMETRY_TRIANGLE_MESH_MASS_PROPERTIES_H
-#define SS_GEOMETRY_TRIANGLE_MESH_MASS_PROPERTIES_H
+#ifndef SS_GEOMETRY_PRIMITIVE_MASS_PROPERTIES_H
+#define SS_GEOMETRY_PRIMITIVE_MASS_PROPERTIES_H
 
 /* Volume [m^3], centre [m], and inertia about the centre for unit density [m^5]; symmetric, row-major. */
 typedef struct {

@@ -1,9 +1,9 @@
 /* Closed surfaces of level sets by dual contouring, with a vertex for every sheet of the surface that crosses a cell
  * [Nielson2004]: thin walls and sharp rims stay closed surfaces where one vertex per cell would weld them.            */
+#include "geometry/level_set/level_set_contour.h"
 #include "core/eigen3.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "geometry/shape/shape.h"
 
 enum { MAX_CELLS = 30000000 };
 

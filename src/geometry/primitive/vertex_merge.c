@@ -1,4 +1,4 @@
-#include "geometry/triangle_mesh/vertex_merge.h"
+#include "geometry/primitive/vertex_merge.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
