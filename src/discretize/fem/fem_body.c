@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
-#include "discretize/body_kinds.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/material.h"
 #include "geometry/tet_mesh/tet_mesh.h"

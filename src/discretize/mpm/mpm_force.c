@@ -2,7 +2,6 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "discretize/mpm/mpm_spectral.h"
 
 enum { BUFFER = MATERIAL_BATCH + 8 }; /* a group's vectors may reach beyond the batch */
 

@@ -1,7 +1,6 @@
 #define MPM_SINGLE
 #include "discretize/mpm/mpm_single.h"
 #include "core/timer.h"
-#include "discretize/mpm/mpm_spectral.h"
 
 /* Tangents come in groups of half a vector (mpm_force.h): one group, or a full one and the next, which shares its cell. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
+#include "discretize/material/material_registry.h"
 
 /* m^3 cubes of size h, five or six tetrahedra do not matter here: six around the diagonal of each. */
 static void block_mesh(int m, double h, double jitter, int64_t *n_nodes, double **x, int64_t *n_tets, int32_t **tet)

@@ -3,7 +3,7 @@
 #include "vector_field_fixture.h"
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
+#include "discretize/material/material_registry.h"
 #include "geometry/tet_mesh/tet_mesh.h"
 #include "discretize/nodal/nodal_momentum.h"
 

@@ -2,7 +2,7 @@
 #include "nodal_fixture.h"
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
+#include "discretize/material/material_registry.h"
 #include "geometry/tet_mesh/tet_mesh.h"
 
 typedef struct {

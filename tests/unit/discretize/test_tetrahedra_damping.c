@@ -4,7 +4,7 @@
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
+#include "discretize/material/material_registry.h"
 #include "geometry/tet_mesh/tet_mesh.h"
 #include <petscblaslapack.h>
 

@@ -4,7 +4,7 @@
 #include "discretize/body/body_nodes.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/fem/tetrahedra_error.h"
-#include "discretize/material/law.h"
+#include "discretize/material/material_registry.h"
 #include "geometry/tet_mesh/tet_mesh.h"
 
 typedef struct {
