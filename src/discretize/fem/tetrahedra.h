@@ -2,12 +2,12 @@
  *
  *   F = sum_a x_a grad N_a,   f_a = -V P(F) grad N_a            V, grad N_a of the undeformed element
  *
- * and stiffness-proportional damping, in one of the forms of tetrahedra_damping.h.                                      */
+ * and stiffness-proportional damping, in one of the forms of tetrahedra.c.                                      */
 #ifndef SS_DISCRETIZE_FEM_TETRAHEDRA_H
 #define SS_DISCRETIZE_FEM_TETRAHEDRA_H
 #include "discretize/material/material.h"
 #include "discretize/nodal/nodal_body.h"
-#include "discretize/nodal/nodal_damping.h"
+#include "discretize/nodal/nodal_keys.h"
 
 /* Add tetrahedra node [n][4], positively oriented at b's rest positions, to an unfinished body. The material is borrowed and must
  * have no history (n_state == 0); beta >= 0 [s]. Fails with PETSC_ERR_USER_INPUT for an element without volume, naming it. */

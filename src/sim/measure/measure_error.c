@@ -1,6 +1,6 @@
 /* How far bodies are from a known answer, given as expressions. */
 #include "discretize/body_kinds.h"
-#include "discretize/body/body_nodes.h"
+#include "discretize/body/body.h"
 #include "discretize/fem/tetrahedra_error.h"
 #include "discretize/particles/particles.h"
 #include "discretize/nodal/nodal_body.h"

@@ -280,15 +280,15 @@ static void assert_row(const mpm_domain *d, int m, const int32_t *block, const d
   for (int e = 0; e < 3; ++e) assert_close(at[e], place[e], 1e-14);
 }
 
-/* Facades: every particle is in exactly one cluster, inside its sphere; rows sum to one and interpolate affine fields. */
+/* Adapters: every particle is in exactly one cluster, inside its sphere; rows sum to one and interpolate affine fields. */
 static void contact_points_are_the_particles(void **state)
 {
   const double beside[3] = {0.03, -0.05, 0.02};
   (void)state;
   for (int c = 0; c < 2; ++c) {
     mpm_domain *d = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], apic, no_gravity);
-    fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
     mpm_domain_body(d)->first_block = 17;
+    fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
     for (int i = 0; i < 2; ++i) {
       const body   *b     = mpm_domain_point_body(d, i);
       const int64_t n     = b->ops->n_clusters(b);

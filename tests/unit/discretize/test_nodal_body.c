@@ -5,7 +5,7 @@
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/material_registry.h"
 #include "geometry/tet_mesh/tet_mesh.h"
-#include "discretize/nodal/nodal_momentum.h"
+#include "discretize/nodal/nodal_body.h"
 
 typedef struct {
   double density, E, nu;

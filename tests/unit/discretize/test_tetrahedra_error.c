@@ -1,7 +1,7 @@
 /* Errors of a body of tetrahedra against fields known everywhere: integrals of polynomials in closed form, and errors of nodes alone. */
 #include "nodal_fixture.h"
 #include "vector_field_fixture.h"
-#include "discretize/body/body_nodes.h"
+#include "discretize/body/body.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/fem/tetrahedra_error.h"
 #include "discretize/material/material_registry.h"
