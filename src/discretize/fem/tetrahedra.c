@@ -306,16 +306,6 @@ static double shape_gradients(const double x[12], double gradient[9])
   return det / 6.0;
 }
 
-void tetrahedra_lump(int64_t n, const int32_t *node, const double *x, double density, double *mass)
-{
-  for (int64_t e = 0; e < n; ++e) {
-    double c[12], gradient[9];
-    tetrahedra_corners(node + 4 * e, x, c);
-    const double quarter = 0.25 * density * fabs(shape_gradients(c, gradient));
-    for (int a = 0; a < 4; ++a) mass[node[4 * e + a]] += quarter;
-  }
-}
-
 /* ---- one batch --------------------------------------------------------------------------------------------------------- */
 
 /* Of F of element e alone, from its corners c [12]. */
@@ -448,12 +438,7 @@ static PetscErrorCode allocate(tetrahedra *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, double beta, int64_t n, const int32_t *node)
-{
-  return tetrahedra_add_damped(b, m, NODAL_DAMPING_SPATIAL, beta, n, node);
-}
-
-PetscErrorCode tetrahedra_add_damped(nodal_body *b, const material *m, nodal_damping_form form, double beta, int64_t n, const int32_t *node)
+PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, nodal_damping_form form, double beta, int64_t n, const int32_t *node)
 {
   element_set *set;
   tetrahedra  *t;

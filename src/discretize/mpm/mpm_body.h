@@ -11,7 +11,6 @@ typedef struct {
   particle_body_spec fill; /* first */
   double             spacing;
 } mpm_body_spec;
-extern const key_table mpm_body_table;
 
 /* `mpm:` of the job */
 typedef struct mpm_options {

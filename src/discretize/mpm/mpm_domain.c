@@ -68,6 +68,8 @@ static PetscErrorCode refresh(body *b, int index)
 
 static const particle_carrier_ops carrier_ops = {.forget = forget, .refresh = refresh};
 
+static const body_ops mpm_domain_ops;
+
 /* --- construction -------------------------------------------------------------------------------------------------- */
 
 PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out)
@@ -94,7 +96,6 @@ void mpm_domain_destroy(mpm_domain **out)
   if (!*out) return;
   mpm_domain *d = *out;
   particle_bodies_free(&d->bodies);
-  memory_free(&d->acceleration);
   memory_free(&d->marks);
   mpm_walls_free(&d->walls);
   memory_free(&d->external);
@@ -109,7 +110,6 @@ void mpm_domain_destroy(mpm_domain **out)
 }
 
 body           *mpm_domain_body(mpm_domain *d) { return &d->base; }
-int             mpm_domain_n_bodies(const mpm_domain *d) { return d->bodies.n; }
 body           *mpm_domain_point_body(mpm_domain *d, int index) { return &d->bodies.body[index]->base; }
 particles      *mpm_domain_particles(mpm_domain *d, int index) { return d->bodies.particles[index]; }
 const mpm_grid *mpm_domain_grid(const mpm_domain *d) { return d->grid; }
@@ -120,10 +120,8 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
 
   PetscFunctionBeginUser;
   PetscCheck(m->law, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: a rigid material cannot be an MPM body", name);
-  PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->acceleration, &d->acceleration));
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->marks, &d->marks));
   d->marks[n] = (material_marks){0.0, 0.0};
-  v3_set(d->acceleration[n], 0.0, 0.0, 0.0);
   PetscCall(particle_bodies_add(&d->bodies, &mpm_adapter_ops, name, m, m->law, index));
   PetscCall(particle_bodies_emit(&d->bodies, n, seed));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -155,22 +153,6 @@ void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *contex
 {
   d->body_force         = force;
   d->body_force_context = context;
-}
-
-void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]) { v3_copy(d->acceleration[index], a); }
-
-double mpm_domain_cfl_step(const mpm_domain *d)
-{
-  double fastest2 = 0.0;
-  for (int b = 0; b < d->bodies.n; ++b) {
-    const particles *p = d->bodies.particles[b];
-#pragma omp parallel for schedule(static) reduction(max : fastest2)
-    for (int64_t i = 0; i < p->n; ++i) {
-      const double v2 = p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
-      fastest2        = v2 > fastest2 ? v2 : fastest2;
-    }
-  }
-  return fastest2 > 0.0 ? d->grid->h / sqrt(fastest2) : INFINITY;
 }
 
 void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
@@ -374,12 +356,10 @@ static PetscErrorCode find_external(mpm_domain *d, double t)
   const mpm_grid *g = d->grid;
 
   PetscFunctionBeginUser;
-  bool has_force = d->body_force != NULL;
-  for (int i = 0; i < d->bodies.n; ++i) has_force |= v3_dot(d->acceleration[i], d->acceleration[i]) > 0.0;
+  const bool has_force = d->body_force != NULL;
   d->has_external = has_force || d->walls.n_walls > 0;
   if (has_force)
-    PetscCall(mpm_transfer_body_force(d->grid, d->bodies.particles, (const double(*)[3])d->acceleration, d->body_force, d->body_force_context, t,
-                                      d->external));
+    PetscCall(mpm_transfer_body_force(d->grid, d->bodies.particles, d->body_force, d->body_force_context, t, d->external));
   if (d->walls.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* gravity pulls on the mirror images too, so it must be folded with the rest */
   for (int64_t q = 0; q < 3 * g->n_dofs; ++q) d->external[q] = (has_force ? d->external[q] : 0.0) + g->mass[q / 3] * d->gravity[q % 3];
@@ -620,7 +600,7 @@ static void step_destroy(body **b)
 
 static double step_length(const body *b) { return domain_of_const(b)->grid->h; }
 
-const body_ops mpm_domain_ops = {.kind = "mpm",
+static const body_ops mpm_domain_ops = {.kind = "mpm",
                                  .begin_step     = step_begin,
                                  .velocity       = step_velocity,
                                  .mass           = step_mass,

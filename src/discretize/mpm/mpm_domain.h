@@ -25,7 +25,6 @@ struct mpm_domain {
   mpm_transfer     transfer;
   double           gravity[3];
   particle_bodies  bodies;
-  double         (*acceleration)[3];
   material_marks  *marks; /* [n_bodies] of the last step */
   mpm_walls        walls;
   double           light_share, rest_speed; /* of sqrt(g h), see mpm_light.h */
@@ -45,7 +44,7 @@ struct mpm_domain {
   body_follower *follower; /* light nodes of this step */
 };
 
-extern const body_ops mpm_domain_ops, mpm_adapter_ops; /* of the domain; of each MPM body */
+extern const body_ops mpm_adapter_ops; /* of each MPM body */
 
 PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out);
 /* Destroys the adapters too. */
@@ -67,13 +66,10 @@ void mpm_domain_set_light_nodes(mpm_domain *d, double share, double rest_speed);
 void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine);
 /* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);
-/* Extra constant acceleration of one body [m/s^2]. */
-void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]);
 
 /* Is b a domain with a material whose tangent body_ops.set_definite changes? */
 bool           mpm_domain_is_projected(const body *b);
 
-int            mpm_domain_n_bodies(const mpm_domain *d);
 body          *mpm_domain_point_body(mpm_domain *d, int index);
 particles      *mpm_domain_particles(mpm_domain *d, int index);
 const mpm_grid *mpm_domain_grid(const mpm_domain *d);
@@ -81,8 +77,6 @@ const mpm_grid *mpm_domain_grid(const mpm_domain *d);
  * sum_p m_p grad w_i(x_p) kg/m, minus the gradient of the mass at the node: out of the material where that ends. Velocities are those of the
  * body. Where walls mirror the domain, mass and gradient are those with the images. Uses the grid's tiles. */
 PetscErrorCode mpm_nodes_get(mpm_domain *d, int32_t (*node)[3], double *mass, double (*outward)[3]);
-/* Largest stable explicit-like scale, for step advice: h over the fastest particle speed; infinity at rest. */
-double mpm_domain_cfl_step(const mpm_domain *d);
 /* Bytes of state per particle, and of solver work (tangents, tiles, nodes) per particle. */
 void mpm_domain_memory(const mpm_domain *d, double *state, double *work);
 #endif

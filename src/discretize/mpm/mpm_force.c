@@ -14,7 +14,7 @@ void mpm_tangent_free(mpm_tangent *t)
   t->n_bodies = 0;
 }
 
-PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *const *bodies)
+static PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *const *bodies)
 {
   PetscFunctionBeginUser;
   if (n_bodies > t->n_bodies) {

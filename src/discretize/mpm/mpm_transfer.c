@@ -343,7 +343,7 @@ void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *b
 }
 
 LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p,
-                                     const double constant[3], mpm_body_force force, void *context, double time, double *restrict tile)
+                                     mpm_body_force force, void *context, double time, double *restrict tile)
 {
   double acceleration[3][BUFFER] = {{0}};
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
@@ -352,7 +352,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
     const double *const x[3]  = {p->x[0] + first, p->x[1] + first, p->x[2] + first};
     double *const       a[3]  = {acceleration[0], acceleration[1], acceleration[2]};
     for (int d = 0; d < 3; ++d) memset(a[d], 0, sizeof acceleration[d]);
-    if (force) force(context, time, n, x, p->id + first, a);
+    force(context, time, n, x, p->id + first, a);
     for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
       const particle_group group = p->groups[q];
       double          base[3];
@@ -364,7 +364,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
       mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
       kernel_at(K, KERNEL_AFFINE, s, g->h, &w);
       const lanes mass = lanes_first(lanes_load(p->mass + group.first), group.n);
-      for (int d = 0; d < 3; ++d) value[d] = mass * (lanes_load(a[d] + (group.first - first)) + constant[d]);
+      for (int d = 0; d < 3; ++d) value[d] = mass * lanes_load(a[d] + (group.first - first));
       scatter_rows_set(K, &w, value, NULL, &rows);
       kernel_rows(K, KERNEL_AFFINE, s[2], g->h, nz, ez);
       tile_scatter(K, group.n, false, &rows, nz, NULL, t);
@@ -372,8 +372,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
   }
 }
 
-PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, const double (*constant)[3], mpm_body_force force,
-                                       void *context, double t, double *f)
+PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, mpm_body_force force, void *context, double t, double *f)
 {
   int64_t stride;
 
@@ -383,8 +382,8 @@ PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, co
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c = &g->cluster[q];
     double            *tile = g->tiles + q * stride;
-    if (g->kernel == MPM_QUADRATIC) body_force_cluster(3, g, c, bodies[c->body], constant[c->body], force, context, t, tile);
-    else body_force_cluster(4, g, c, bodies[c->body], constant[c->body], force, context, t, tile);
+    if (g->kernel == MPM_QUADRATIC) body_force_cluster(3, g, c, bodies[c->body], force, context, t, tile);
+    else body_force_cluster(4, g, c, bodies[c->body], force, context, t, tile);
   }
   mpm_grid_reduce(g, 3, f);
   PetscFunctionReturn(PETSC_SUCCESS);
