@@ -4,7 +4,7 @@
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/svd3.h"
-#include "discretize/material/material.h"
+#include "discretize/material/material_registry.h"
 #include "test.h"
 #include <float.h>
 

@@ -6,7 +6,7 @@
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "discretize/mpm/mpm_domain_impl.h"
+#include "discretize/mpm/mpm_domain.h"
 #include "test.h"
 
 /* Neo-Hookean: p = mu (s - 1/s) + lambda log J / s. With `twist` p_i += twist tr(s - 1) s_i: no potential, so p' is not symmetric. */

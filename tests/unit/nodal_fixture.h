@@ -15,6 +15,19 @@ static double   uniform(double lo, double hi) /* splitmix64 */
   return lo + (hi - lo) * (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
 }
 
+/* mass [n_nodes] += a quarter of each tetrahedron's mass to each of its corners. */
+static inline void lump_tetrahedra(int64_t n, const int32_t *node, const double *x, double density, double *mass)
+{
+  for (int64_t e = 0; e < n; ++e) {
+    const double *c[4];
+    double        edge[9];
+    for (int a = 0; a < 4; ++a) c[a] = x + 3 * (int64_t)node[4 * e + a];
+    for (int a = 0; a < 3; ++a)
+      for (int k = 0; k < 3; ++k) edge[3 * k + a] = c[a + 1][k] - c[0][k];
+    for (int a = 0; a < 4; ++a) mass[node[4 * e + a]] += 0.25 * density * fabs(m3_det(edge) / 6.0);
+  }
+}
+
 static inline void random_state(nodal_body *b, double stretch, double speed)
 {
   for (int64_t i = 0; i < 3 * b->n_nodes; ++i) {

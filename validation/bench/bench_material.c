@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/svd3.h"
 #include "core/timer.h"
-#include "discretize/material/material.h"
+#include "discretize/material/material_registry.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

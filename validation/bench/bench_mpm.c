@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/timer.h"
-#include "discretize/mpm/mpm_domain_impl.h"
+#include "discretize/mpm/mpm_domain.h"
 
 /* Dry sand, every key by its default except these. */
 static PetscErrorCode make_sand(material **out)

@@ -4,7 +4,7 @@
 #include "core/key_table.h"
 #include "optim/friction/friction.h"
 #include "discretize/mac/mac_keys.h"
-#include "discretize/mpm/mpm_keys.h"
+#include "discretize/mpm/mpm_body.h"
 #include "optim/granular/granular.h"
 #include "sim/convex/convex_keys.h"
 #include "sim/hybrid/hybrid_keys.h"

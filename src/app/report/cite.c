@@ -1,7 +1,7 @@
 #include "app/report/cite.h"
 #include <string.h>
 #include "core/version.h"
-#include "discretize/material/material.h"
+#include "discretize/material/material_registry.h"
 #include "io/html.h"
 #include "sim/step/formulation.h"
 

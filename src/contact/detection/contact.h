@@ -4,7 +4,6 @@
 #include "contact/penalty/relax_statistics.h"
 #include "discretize/body/body.h"
 #include "geometry/level_set/level_set.h"
-#include "discretize/body/rigid_frame.h"
 
 /* A body whose points touch. For POINT_RIGID `frame` is the index of its own frame. Borrowed. */
 typedef struct {

@@ -5,7 +5,7 @@
 #ifndef SS_CONTACT_DETECTION_CONTACT_SET_H
 #define SS_CONTACT_DETECTION_CONTACT_SET_H
 #include "contact/detection/contact.h"
-#include "discretize/body/body_spot.h"
+#include "discretize/body/body.h"
 
 /* Gap and velocity are measured along the normal from b to a: they part where normal . (v_a - v_b) > 0. */
 typedef struct {

@@ -11,7 +11,7 @@
 #define SS_CONTACT_FIBRE_FIBRE_OBJECT_H
 #include "contact/fibre/fibre_contact.h"
 #include "geometry/level_set/level_set.h"
-#include "discretize/body/rigid_frame.h"
+#include "discretize/body/body.h"
 
 enum { FIBRE_OBJECT_INSIDE = 4 }; /* minima inside one segment, at most: those that come first */
 

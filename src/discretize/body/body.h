@@ -17,13 +17,46 @@
 #include "core/field_table.h"
 #include "core/math3.h"
 #include "discretize/body/step_status.h"
-#include "discretize/body/body_spot.h"
 #include "geometry/convex/convex_solid.h"
 #include "geometry/level_set/level_set.h"
-#include "discretize/body/rigid_frame.h"
 #include <stdio.h>
 
 typedef struct body body;
+
+/* Where on a body a contact acts, and the fibres of a body: what finders of contacts ask of bodies, and what they get. */
+typedef enum {
+  FEATURE_POINT,    /* a contact point of the body, body_ops.point_row */
+  FEATURE_SEGMENT,  /* of a fibre, body_ops.segments */
+  FEATURE_TRIANGLE, /* of its surface, body_ops.surface */
+  FEATURE_FRAME     /* of something rigid, body_ops.frame */
+} feature_kind;
+
+typedef struct {
+  feature_kind kind;
+  int64_t      index; /* of the point, segment or triangle in its body; unused with FEATURE_FRAME */
+  double       w[3];  /* POINT: from the point to where its body is touched, of bodies with point_row_beside; SEGMENT: w[0] is where along it, in [0, 1), the spot lies beside x_0 + w[0] (x_1 - x_0); TRIANGLE: barycentric */
+  double       x[3];  /* where the contact acts, world, at the start of the step [m] */
+} body_spot;
+
+/* Borrowed from the body. The segments of one strand are consecutive, in order along it; a closed strand ends at its first node. */
+typedef struct {
+  int64_t        n_nodes, n_segments;
+  const int32_t *segment; /* [n_segments][2] nodes, never changes */
+  const int32_t *strand;  /* [n_segments] */
+  const double  *x;       /* [n_nodes][3] at the start of the step [m] */
+  const double  *radius;  /* [n_segments] [m] */
+} body_segments;
+
+/* The pose of something rigid during a step: what contact needs to know of a level set's owner or a rigid body's vertices.
+ *
+ *   c [3]  origin (centre of mass for dynamic bodies)          R [9]  body to world
+ *   v, w   velocity and angular velocity, world axes (for sliding directions and work)
+ *   Jl [9] left Jacobian of the exponential map at dt w: world rotation increment per change of dt w
+ * World, static bodies: identity, or the prescribed pose at the end of the step. block < 0: no unknowns.             */
+typedef struct {
+  double  c[3], R[9], v[3], w[3], Jl[9];
+  int64_t block; /* global index of the linear block (angular is block + 1), or -1 */
+} rigid_frame;
 
 /* What a point of a body's contact surface is made of. */
 typedef enum {
@@ -76,6 +109,12 @@ static inline double *block_rows_at(const block_rows *H, int64_t row, int64_t co
   SS_ASSERT(block);
   return block;
 }
+
+/* A body's own tangent: 3x3 blocks in compressed rows, of a pattern that is its own transpose. */
+static inline uint64_t block_pair(int64_t row, int64_t col) { return (uint64_t)row << 32 | (uint64_t)col; }
+/* From n_pairs blocks, any number of times each and in any order (they are sorted in place), with every (i, j) also (j, i):
+ * *row_start [n + 1], *col ascending, *transposed: where block (col, row) lies, *value [blocks][9]. memory_free each. */
+PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, int64_t **row_start, int32_t **col, int32_t **transposed, double **value);
 
 /* A surface of triangles over nodes; orientation: outwards. Borrowed from the body. Node i is block i of a body that deforms; the surface of
  * one with a `frame` is closed and fixed to it. */
@@ -235,4 +274,8 @@ static inline body *body_system(body *b)
   return b->ops->residual ? b : NULL;
 }
 /* Concrete bodies start with a `body` member, so that a pointer to one is a pointer to the other. */
+
+struct vector_field;
+/* Root of the mean square over nodes, by mass, of |v - field| (is_velocity) or |x - rest - field| at time t. b has ops->nodes. */
+double body_nodes_error(const body *b, const struct vector_field *f, double t, bool is_velocity);
 #endif

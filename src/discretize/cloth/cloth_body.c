@@ -1,7 +1,7 @@
 /* Kind `cloth`: a surface of springs and hinges, drawn as a sheet, taken from a shape or read from a file. */
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/body_kinds.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/cloth/cloth_mesh.h"
 #include "discretize/cloth/hinges.h"
 #include "discretize/cloth/springs.h"

@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
-#include "discretize/body_kinds.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/material/material.h"
 #include "geometry/import/mesh_import.h"
@@ -182,7 +182,7 @@ static PetscErrorCode make_body(const body_request *r, const body_world *w, cons
   memory_free(&triangles);
   const nodal_damping_form form = spec->nodal.damping->form < 0 ? NODAL_DAMPING_SPATIAL : (nodal_damping_form)spec->nodal.damping->form;
   const double             beta = nodal_damping_beta(spec->nodal.damping, NULL, r->node, r->path, d);
-  PetscCall(tetrahedra_add_damped(b, r->material, form, beta, mesh->n_tets, mesh->tet));
+  PetscCall(tetrahedra_add(b, r->material, form, beta, mesh->n_tets, mesh->tet));
   PetscCall(nodal_body_configure(b, &spec->nodal, r->node, r->path, d));
   PetscCall(nodal_body_finish(b));
   PetscFunctionReturn(PETSC_SUCCESS);

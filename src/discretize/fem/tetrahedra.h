@@ -2,23 +2,19 @@
  *
  *   F = sum_a x_a grad N_a,   f_a = -V P(F) grad N_a            V, grad N_a of the undeformed element
  *
- * and stiffness-proportional damping, in one of the forms of tetrahedra_damping.h.                                      */
+ * and stiffness-proportional damping, in one of the forms of tetrahedra.c.                                      */
 #ifndef SS_DISCRETIZE_FEM_TETRAHEDRA_H
 #define SS_DISCRETIZE_FEM_TETRAHEDRA_H
 #include "discretize/material/material.h"
 #include "discretize/nodal/nodal_body.h"
-#include "discretize/nodal/nodal_damping.h"
+#include "discretize/nodal/nodal_keys.h"
 
 /* Add tetrahedra node [n][4], positively oriented at b's rest positions, to an unfinished body. The material is borrowed and must
  * have no history (n_state == 0); beta >= 0 [s]. Fails with PETSC_ERR_USER_INPUT for an element without volume, naming it. */
-PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, double beta, int64_t n, const int32_t *node);
-/* The same with a form of damping; above it is spatial. */
-PetscErrorCode tetrahedra_add_damped(nodal_body *b, const material *m, nodal_damping_form form, double beta, int64_t n, const int32_t *node);
+PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, nodal_damping_form form, double beta, int64_t n, const int32_t *node);
 /* Cauchy stress sigma [9] [Pa] of b at b->x around a node: the mean over its tetrahedra, by undeformed volume; without damping. False if it has
  * none, or one that the material cannot take. */
 bool tetrahedra_stress(const nodal_body *b, int64_t node, double sigma[9]);
 /* The tetrahedra of b; NULL: it has none. */
 const element_set *tetrahedra_of(const nodal_body *b);
-/* mass [n_nodes] += a quarter of each element's mass to each of its corners. */
-void tetrahedra_lump(int64_t n, const int32_t *node, const double *x, double density, double *mass);
 #endif

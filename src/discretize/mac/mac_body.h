@@ -3,7 +3,7 @@
 #define SS_DISCRETIZE_MAC_MAC_BODY_H
 #include "discretize/body_kinds.h"
 #include "discretize/mac/mac_domain.h"
-#include "discretize/particles/particle_origins.h"
+#include "discretize/particles/particles.h"
 
 /* What all of them share. */
 typedef struct mac_world {

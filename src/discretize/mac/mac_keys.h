@@ -3,7 +3,7 @@
 #define SS_DISCRETIZE_MAC_MAC_KEYS_H
 #include "core/key_table.h"
 #include "discretize/mac/mac_grid.h"
-#include "discretize/particles/particle_keys.h"
+#include "discretize/particles/particle_fill.h"
 
 typedef enum { MAC_APIC, MAC_PIC_FLIP } mac_transfer;
 typedef enum { MAC_FRACTIONS_AUTO, MAC_FRACTIONS_VOLUME, MAC_FRACTIONS_AREA, MAC_FRACTIONS_VOXEL, MAC_FRACTIONS_GHOST } mac_fractions;

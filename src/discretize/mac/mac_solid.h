@@ -3,7 +3,7 @@
 #define SS_DISCRETIZE_MAC_MAC_SOLID_H
 #include "discretize/mac/mac_grid.h"
 #include "geometry/level_set/level_set.h"
-#include "discretize/body/rigid_frame.h"
+#include "discretize/body/body.h"
 
 typedef struct {
   int               body;       /* number in the scene */

@@ -26,7 +26,8 @@
  * it is the strain of the step. Cohesion is ours: grains that are apart (v_c > 0) have none until they have closed again, so that
  * no cycle of opening and closing gains energy.                                                                             */
 #include "core/memory.h"
-#include "discretize/material/law.h"
+#include "discretize/material/elastic.h"
+#include "discretize/material/material.h"
 
 typedef enum { PUSH_TRIAL, PUSH_RETURNED } push;
 static const char *const push_names[] = {"B", "A", NULL};

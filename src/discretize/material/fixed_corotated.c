@@ -1,6 +1,7 @@
 /* Fixed-corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (J - 1)^2. Source: [Stomakhin2012].
  * A polynomial in the stretches: defined, and pushing back, also for inverted ones. */
-#include "discretize/material/law.h"
+#include "discretize/material/elastic.h"
+#include "discretize/material/material.h"
 
 const key_table material_keys_fixed_corotated = {
     .name = "materials.fixed_corotated",

@@ -82,14 +82,6 @@ typedef struct {
   material_flow      *flow;      /* owned; NULL: it does not flow */
 } material;
 
-/* All laws, NULL-terminated: the registry behind `materials:` in a job. */
-extern const material_law *const material_laws[];
-/* Variants of `model:`, in the order of material_laws, then "rigid" with only density, then what flows. Every variant's struct starts with
- * `double density`. */
-extern const key_table material_table;
-/* What was read as this variant. */
-PetscErrorCode material_from_variant(const char *name, int variant, const void *parameters, material **out);
-
 /* law NULL: rigid, `parameters` is not looked at. Fails for lack of memory, or with PETSC_ERR_USER_INPUT (see prepare). */
 PetscErrorCode material_create(const char *name, const material_law *law, const void *parameters, double density, material **out);
 void           material_destroy(material **m);

@@ -1,6 +1,7 @@
 /* Compressible neo-Hookean elasticity, psi = mu/2 (sum sigma_i^2 - 3) - mu log J + lambda/2 log^2 J. Source: [Bonet2008].
  * Resists inversion with an infinite barrier: sigma_i > 0 only. */
-#include "discretize/material/law.h"
+#include "discretize/material/elastic.h"
+#include "discretize/material/material.h"
 
 const key_table material_keys_neo_hookean = {
     .name = "materials.neo_hookean",

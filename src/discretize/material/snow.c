@@ -9,7 +9,8 @@
  *   explicit  as published: p(sigma), limited once the step is accepted; a long step sees stresses beyond the range.
  * Both agree inside the range and once the step is accepted. J_P is frozen during the step and updated after it:
  * J_P <- J_P prod(sigma)/prod(s).                                                                                       */
-#include "discretize/material/law.h"
+#include "discretize/material/elastic.h"
+#include "discretize/material/material.h"
 #include "core/memory.h"
 
 typedef enum { PLASTICITY_IMPLICIT, PLASTICITY_EXPLICIT } plasticity;

@@ -10,7 +10,8 @@
  *
  * convex, with the spectral tangent U = V = 1, dp = psi'' s^4 in all places, a = b = 0. Steps to J <= 0 are refused. */
 #include "core/memory.h"
-#include "discretize/material/law.h"
+#include "discretize/material/elastic.h"
+#include "discretize/material/material.h"
 
 typedef struct {
   double density, kappa, gamma;

@@ -17,7 +17,7 @@
  * In uniaxial tension sigma = sqrt(3/2) |dev tau|_F: it yields at sqrt(3/2) yield_stress, which is yield_stress_uniaxial. */
 #include "core/memory.h"
 #include <string.h>
-#include "discretize/material/law.h"
+#include "discretize/material/linear_corotated.h"
 
 static const double LARGEST_TURN = 80.0 * M_PI / 180.0;
 

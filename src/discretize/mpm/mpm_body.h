@@ -1,9 +1,28 @@
 /* Bodies of kind mpm, made from a job: shapes filled with particles on one grid, their initial velocities, body forces, sources. */
 #ifndef SS_DISCRETIZE_MPM_MPM_BODY_H
 #define SS_DISCRETIZE_MPM_MPM_BODY_H
-#include "discretize/body_kinds.h"
+#include "core/key_table.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/mpm/mpm_domain.h"
-#include "discretize/particles/particle_origins.h"
+#include "discretize/particles/particle_fill.h"
+
+/* bodies.NAME with kind: mpm */
+typedef struct {
+  particle_body_spec fill; /* first */
+  double             spacing;
+} mpm_body_spec;
+
+/* `mpm:` of the job */
+typedef struct mpm_options {
+  int      kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
+  double   flip, light_nodes, rest_speed; /* light_nodes NaN: as the materials and the formulation ask for */
+  key_list walls, body_force; /* of mpm_wall_spec; of const char * */
+} mpm_options;
+typedef struct {
+  int    axis, side, kind;
+  double at;
+} mpm_wall_spec;
+extern const key_table mpm_options_table;
 
 /* What all of them share. */
 typedef struct mpm_world {

@@ -1,9 +1,9 @@
 /* An MPM domain: all MPM bodies of a scene on one sparse grid, as one `body` whose blocks are the grid nodes with mass.
  *
  * Each MPM body inside keeps its own particles and one material. The domain is the body that the formulation steps; it has
- * no contact points. For contact, and for sums per body, each MPM body offers a facade (mpm_domain_point_body): a `body`
+ * no contact points. For contact, and for sums per body, each MPM body offers an adapter (mpm_domain_point_body): a `body`
  * with points, totals and the domain's blocks, but no unknowns of its own. Its first_block follows the domain's whenever
- * its n_clusters() is called, so set the domain's first_block before contact search begins. The points of a facade are its
+ * its n_clusters() is called, so set the domain's first_block before contact search begins. The points of an adapter are its
  * particles in sorted order, valid from begin_step to end_step; identities are unique over the whole domain.
  *
  * Walls are mirrors on the grid (mpm_wall.h), for validation against closed forms; what contact does is real walls. A body that
@@ -13,14 +13,41 @@
 #include "discretize/body/body.h"
 #include "geometry/level_set/level_set.h"
 #include "discretize/material/material.h"
+#include "discretize/mpm/mpm_force.h"
 #include "discretize/mpm/mpm_transfer.h"
 #include "discretize/mpm/mpm_wall.h"
-#include "discretize/particles/particle_source.h"
+#include "discretize/particles/particle_bodies.h"
 
 typedef struct mpm_domain mpm_domain;
+struct mpm_domain {
+  body             base;
+  mpm_grid        *grid;
+  mpm_transfer     transfer;
+  double           gravity[3];
+  particle_bodies  bodies;
+  material_marks  *marks; /* [n_bodies] of the last step */
+  mpm_walls        walls;
+  double           light_share, rest_speed; /* of sqrt(g h), see mpm_light.h */
+  mpm_body_force   body_force;
+  void            *body_force_context;
+  /* Of the current step. */
+  double      dt;
+  bool        is_laid_out, has_tangent, has_external, has_last_v;
+  mpm_tangent tangent;
+  int64_t     work_capacity;
+  double     *external; /* [n_dofs][3] N, body forces; with walls gravity too, not yet folded */
+  double     *masked;   /* [n_dofs][3] v or x on all nodes, if there are walls */
+  double     *internal; /* [n_dofs][3] */
+  double     *leading;  /* [n_dofs][3], see mpm_grid.leading */
+  double     *last_v;   /* [n_dofs][3]: where the last residual was good */
+  int64_t        n_followers, followers_capacity;
+  body_follower *follower; /* light nodes of this step */
+};
+
+extern const body_ops mpm_adapter_ops; /* of each MPM body */
 
 PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out);
-/* Destroys the facades too. */
+/* Destroys the adapters too. */
 void           mpm_domain_destroy(mpm_domain **d);
 body          *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the domain */
 
@@ -39,18 +66,17 @@ void mpm_domain_set_light_nodes(mpm_domain *d, double share, double rest_speed);
 void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine);
 /* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);
-/* Extra constant acceleration of one body [m/s^2]. */
-void mpm_domain_set_acceleration(mpm_domain *d, int index, const double a[3]);
 
 /* Is b a domain with a material whose tangent body_ops.set_definite changes? */
 bool           mpm_domain_is_projected(const body *b);
 
-int            mpm_domain_n_bodies(const mpm_domain *d);
 body          *mpm_domain_point_body(mpm_domain *d, int index);
 particles      *mpm_domain_particles(mpm_domain *d, int index);
 const mpm_grid *mpm_domain_grid(const mpm_domain *d);
-/* Largest stable explicit-like scale, for step advice: h over the fastest particle speed; infinity at rest. */
-double mpm_domain_cfl_step(const mpm_domain *d);
+/* Between begin_step and end_step, by block of the domain's body: node [n][3], at h (i, j, k), mass [n] kg; and outward [n][3] =
+ * sum_p m_p grad w_i(x_p) kg/m, minus the gradient of the mass at the node: out of the material where that ends. Velocities are those of the
+ * body. Where walls mirror the domain, mass and gradient are those with the images. Uses the grid's tiles. */
+PetscErrorCode mpm_nodes_get(mpm_domain *d, int32_t (*node)[3], double *mass, double (*outward)[3]);
 /* Bytes of state per particle, and of solver work (tangents, tiles, nodes) per particle. */
 void mpm_domain_memory(const mpm_domain *d, double *state, double *work);
 #endif

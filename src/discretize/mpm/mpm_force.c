@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
-#include "discretize/mpm/mpm_spectral.h"
+#include "core/timer.h"
 
 enum { BUFFER = MATERIAL_BATCH + 8 }; /* a group's vectors may reach beyond the batch */
 
@@ -15,7 +15,7 @@ void mpm_tangent_free(mpm_tangent *t)
   t->n_bodies = 0;
 }
 
-PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *const *bodies)
+static PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *const *bodies)
 {
   PetscFunctionBeginUser;
   if (n_bodies > t->n_bodies) {

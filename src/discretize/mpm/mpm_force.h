@@ -24,8 +24,6 @@ typedef struct {
 } mpm_tangent;
 
 void mpm_tangent_free(mpm_tangent *t);
-/* Room for all particles of all bodies. */
-PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particles *const *bodies);
 
 /* r [n_dofs][3] = -dt f_internal at v [n_dofs][3]; tangent NULL: not wanted. An inverted or infinite particle: *verdict. */
 PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *bodies, const material *const *materials,

@@ -5,6 +5,7 @@
  * sees its neighbours, so a particle's result does not depend on which lane it sits in.                              */
 #ifndef SS_DISCRETIZE_MPM_MPM_LANES_H
 #define SS_DISCRETIZE_MPM_MPM_LANES_H
+#include <stdbool.h>
 #include <stdint.h>
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -111,5 +112,18 @@ LANES_INLINE void lanes_mul_nt(lanes *o, const lanes *a, const lanes *b)
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)
       o[3 * i + j] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
+}
+/* S(M) or its transpose; t [15]: p' by rows, then the pairs plus and minus of 12, 02, 01 (mpm_force.h). */
+LANES_INLINE void spectral(const lanes t[15], const bool is_transposed, const lanes M[9], lanes S[9])
+{
+  for (int i = 0; i < 3; ++i) {
+    S[4 * i] = (lanes){0};
+    for (int j = 0; j < 3; ++j) S[4 * i] += t[is_transposed ? 3 * j + i : 3 * i + j] * M[4 * j];
+    for (int j = 0; j < i; ++j) {
+      const int k  = 3 - i - j;
+      S[3 * i + j] = t[9 + k] * M[3 * i + j] + t[12 + k] * M[3 * j + i];
+      S[3 * j + i] = t[9 + k] * M[3 * j + i] + t[12 + k] * M[3 * i + j];
+    }
+  }
 }
 #endif

@@ -1,7 +1,7 @@
 #define MPM_SINGLE
 #include "discretize/mpm/mpm_single.h"
 #include "discretize/body/body_stages.h"
-#include "discretize/mpm/mpm_spectral.h"
+#include "core/timer.h"
 
 /* Tangents come in groups of half a vector (mpm_force.h): one group, or a full one and the next, which shares its cell. */
 typedef struct {

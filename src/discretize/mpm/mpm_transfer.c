@@ -1,9 +1,195 @@
 #include "discretize/mpm/mpm_transfer.h"
 #include "core/math3.h"
 #include "discretize/body/body_stages.h"
-#include "discretize/mpm/mpm_affine.h"
+#include "core/timer.h"
+#include "discretize/mpm/mpm_kernel.h"
 
-/* Work per particle for the timers, as counted in mpm_affine.h; an affine moment takes 3 (K - 1) operations, a sum 2 K - 1. */
+/* The two inner operations of the affine transfer: mass and momentum of particles to a tile of nodes, velocity and affine velocity back.
+ *
+ * A particle's velocity at node (i, j, k) of its stencil is linear in i, j, k, so that it is reached by additions, and all components
+ * share the weights: w (A + i B + j C + k D) instead of a product of weights and arms for each component. Back, sums along an axis give
+ * the moment about the stencil's second node by additions, too: p_0 + (p_1 + (p_2 + p_3)) with p_k = w_k v_k passes the partial sums of
+ * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have units of their own beside those of multiply-adds on most
+ * machines: to the grid a cubic stencil costs 46 multiply-adds and 26 additions of vectors (88 multiply-adds as tile_scatter does it),
+ * and back 108 and 63 for a component (192 as tile_gather does it).                                                             */
+
+/* ---- to the grid ----------------------------------------------------------------------------------------------------------- */
+
+/* Rows of four nodes in z, one or two of them, neighbours in y, of one particle; components that fit into registers at once. */
+#if defined(__AVX512F__)
+enum { PLANE_ROWS = 2, PLANE_COMPONENTS = 4 };
+typedef double plane __attribute__((vector_size(64)));
+#define PLANE_Z(a, b, c, d) ((plane){a, b, c, d, a, b, c, d})
+#define PLANE_Y(a, b) ((plane){a, a, a, a, b, b, b, b})
+LANES_INLINE plane plane_rows(double a, double b) { return _mm512_mask_blend_pd(0xF0, _mm512_set1_pd(a), _mm512_set1_pd(b)); }
+LANES_INLINE row4  plane_row(plane x, int row) { return row ? _mm512_extractf64x4_pd(x, 1) : _mm512_castpd512_pd256(x); }
+#else
+enum { PLANE_ROWS = 1, PLANE_COMPONENTS = 2 };
+typedef row4 plane;
+#define PLANE_Z(a, b, c, d) ((plane){a, b, c, d})
+#define PLANE_Y(a, b) ((plane){a, a, a, a})
+LANES_INLINE plane plane_rows(double a, double b) { return (void)b, (plane){a, a, a, a}; }
+LANES_INLINE row4  plane_row(plane x, int row) { return (void)row, x; }
+#endif
+
+/* The particles of a group, as they act on nodes (i, j, k) of their stencil: weight x_i y_j z_k, velocity
+ * value + i slope[3c] + j slope[3c + 1] + k slope[3c + 2]. */
+typedef struct {
+  double x[STENCIL_MAX][LANES];                    /* with the mass in it; lanes without a particle are never read */
+  double y[STENCIL_MAX + PLANE_ROWS - 1][LANES]; /* 0 beyond the stencil */
+  plane  z[LANES];
+  double value[3][LANES], slope[9][LANES];         /* m/s */
+} affine_points;
+
+/* Weights in z at s, as in kernel_row: those that vanish do so exactly. */
+LANES_INLINE plane plane_weights(const int K, double s)
+{
+  plane p;
+  if (K == 3) {
+    p = PLANE_Z(1.5, -1.0, -0.5, 0.0) + s * PLANE_Z(-1.0, 1.0, 1.0, 0.0);
+    return PLANE_Z(0.0, 0.75, 0.0, 0.0) + PLANE_Z(0.5, -1.0, 0.5, 0.0) * p * p;
+  }
+  p = PLANE_Z(2.0, -1.0, 2.0, -1.0) + s * PLANE_Z(-1.0, 1.0, -1.0, 1.0);
+  return PLANE_Z(0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0) +
+         p * p * (PLANE_Z(0.0, -1.0, -1.0, 0.0) + PLANE_Z(1.0 / 6.0, 0.5, 0.5, 1.0 / 6.0) * p);
+}
+
+/* At s from their base node; C [9] is the affine velocity [1/s], NULL: none (constant). */
+LANES_INLINE void affine_points_set(const int K, const lanes s[3], lanes mass, const lanes v[3], const lanes *C, double h,
+                                    affine_points *a)
+{
+  lanes  n[STENCIL_MAX];
+  double at[LANES];
+  KERNEL_WEIGHTS(K, s[0], n);
+#pragma GCC unroll 4
+  for (int i = 0; i < K; ++i) lanes_store(a->x[i], mass * n[i]);
+  KERNEL_WEIGHTS(K, s[1], n);
+#pragma GCC unroll 5
+  for (int j = 0; j < STENCIL_MAX + PLANE_ROWS - 1; ++j) lanes_store(a->y[j], j < K ? n[j] : (lanes){0});
+  lanes_store(at, s[2]);
+#pragma GCC unroll 8
+  for (int l = 0; l < LANES; ++l) a->z[l] = plane_weights(K, at[l]);
+#pragma GCC unroll 3
+  for (int c = 0; c < 3; ++c) {
+    lanes value = v[c];
+    for (int d = 0; d < 3 && C; ++d) {
+      const lanes slope = C[3 * c + d] * h;
+      lanes_store(a->slope[3 * c + d], slope);
+      value -= slope * s[d];
+    }
+    lanes_store(a->value[c], value);
+  }
+}
+
+/* Adds components [first, end) of n particles, momentum (0 to 2) and mass (3), in rows j and its neighbours, to a tile. */
+LANES_INLINE void affine_add_rows(const int K, const bool is_affine, const int first, const int end, const int j, const int n,
+                                  const affine_points *a, double *tile)
+{
+  const plane y = PLANE_Y((double)j, (double)j + 1.0), z = PLANE_Z(0.0, 1.0, 2.0, 3.0);
+  plane       sum[PLANE_COMPONENTS][STENCIL_MAX];
+#pragma GCC unroll 16
+  for (int q = 0; q < (end - first) * K; ++q) sum[q / K][q % K] = (plane){0};
+  for (int l = 0; l < n; ++l) {
+    const plane yz = plane_rows(a->y[j][l], a->y[j + PLANE_ROWS - 1][l]) * a->z[l];
+    plane       w[STENCIL_MAX];
+#pragma GCC unroll 4
+    for (int i = 0; i < K; ++i) w[i] = a->x[i][l] * yz;
+#pragma GCC unroll 4
+    for (int c = first; c < end; ++c) {
+      plane v = {0};
+      if (c < 3 && is_affine)
+        v = a->slope[3 * c + 2][l] * z + (a->slope[3 * c + 1][l] * y + a->value[c][l]);
+#pragma GCC unroll 4
+      for (int i = 0; i < K; ++i) {
+        if (c == 3) sum[c - first][i] += w[i];
+        else if (is_affine) sum[c - first][i] += w[i] * v;
+        else sum[c - first][i] += w[i] * a->value[c][l];
+        if (c < 3 && is_affine) v += a->slope[3 * c][l];
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int c = first; c < end; ++c)
+#pragma GCC unroll 4
+    for (int i = 0; i < K; ++i)
+      for (int r = 0; r < PLANE_ROWS && j + r < K; ++r) {
+        double *row = tile + c * TILE_NODES(K) + (i * TILE_SIDE(K) + j + r) * TILE_Z;
+        row4_store(row, row4_load(row) + plane_row(sum[c - first][i], r));
+      }
+}
+
+/* Adds momentum (components 0 to 2) and mass (3) of n particles to a tile; tile: component 0 at their base node. */
+LANES_INLINE void affine_scatter(const int K, const bool is_affine, const int n, const affine_points *a, double *tile)
+{
+#pragma GCC unroll 4
+  for (int j = 0; j < K; j += PLANE_ROWS)
+#pragma GCC unroll 2
+    for (int c = 0; c < 4; c += PLANE_COMPONENTS) affine_add_rows(K, is_affine, c, c + PLANE_COMPONENTS, j, n, a, tile);
+}
+
+/* ---- to the particles ------------------------------------------------------------------------------------------------------- */
+
+/* A product that is made once for both its uses, not fused into each of them: additions have their own units. */
+#if defined(__has_builtin) && __has_builtin(__builtin_assoc_barrier)
+#define AFFINE_ONCE(x) __builtin_assoc_barrier(x)
+#else
+#define AFFINE_ONCE(x) (x)
+#endif
+
+/* *sum = sum p_k n_k, *moment = sum (k - 1) p_k n_k over K values; p: lanes or double [K]. */
+#define AFFINE_MOMENT(K, p, n, sum, moment)                                     \
+  do {                                                                          \
+    const lanes first = AFFINE_ONCE((p)[0] * (n)[0]);                           \
+    if ((K) == 3) {                                                             \
+      const lanes last = (p)[2] * (n)[2];                                       \
+      *(sum)    = first + ((p)[1] * (n)[1] + last);                             \
+      *(moment) = last - first;                                                 \
+    } else {                                                                    \
+      const lanes last = (p)[(K)-1] * (n)[(K)-1], upper = (p)[2] * (n)[2] + last; \
+      *(sum)    = first + ((p)[1] * (n)[1] + upper);                            \
+      *(moment) = (upper + last) - first;                                       \
+    }                                                                           \
+  } while (0)
+
+LANES_INLINE lanes affine_sum(const int K, const lanes *p, const lanes *n)
+{
+  lanes sum = p[0] * n[0];
+#pragma GCC unroll 4
+  for (int k = 1; k < K; ++k) sum += p[k] * n[k];
+  return sum;
+}
+
+/* value[c] = sum_i w_i t_i, moment[3c + d] = scale sum_i w_i t_i (x_i - x)_d / h for points at s from their base node.
+ * t: component 0 of a tile at that node. */
+LANES_INLINE void affine_gather(const int K, const double *t, const lanes s[3], double scale, lanes value[3], lanes moment[9])
+{
+  lanes n[3][STENCIL_MAX];
+#pragma GCC unroll 3
+  for (int d = 0; d < 3; ++d) KERNEL_WEIGHTS(K, s[d], n[d]);
+#pragma GCC unroll 3
+  for (int c = 0; c < 3; ++c) {
+    const double *tc = t + c * TILE_NODES(K);
+    lanes         a[STENCIL_MAX] = {{0}}, ay[STENCIL_MAX] = {{0}}, az[STENCIL_MAX] = {{0}}, v = {0}, m = {0};
+#pragma GCC unroll 4
+    for (int i = 0; i < K; ++i) {
+      lanes b[STENCIL_MAX] = {{0}}, bz[STENCIL_MAX] = {{0}};
+#pragma GCC unroll 4
+      for (int j = 0; j < K; ++j) {
+        const double *row = tc + (i * TILE_SIDE(K) + j) * TILE_Z;
+        AFFINE_MOMENT(K, row, n[2], &b[j], &bz[j]);
+      }
+      AFFINE_MOMENT(K, b, n[1], &a[i], &ay[i]);
+      az[i] = affine_sum(K, bz, n[1]);
+    }
+    AFFINE_MOMENT(K, a, n[0], &v, &m);
+    value[c]          = v;
+    moment[3 * c]     = (m - (s[0] - 1.0) * v) * scale;
+    moment[3 * c + 1] = (affine_sum(K, ay, n[0]) - (s[1] - 1.0) * v) * scale;
+    moment[3 * c + 2] = (affine_sum(K, az, n[0]) - (s[2] - 1.0) * v) * scale;
+  }
+}
+
+/* Work per particle for the timers, as counted above; an affine moment takes 3 (K - 1) operations, a sum 2 K - 1. */
 static double gather_flops(int K) { return 3.0 * (3 * (K - 1) * (K * K + K + 1) + (2 * K - 1) * (K + 2) + 9); }
 static double scatter_flops(int K) { return (1 + 3 * 3 + 1) * K * K * K + (1 + 3 * 4) * K * K; }
 static double particles_total(const mpm_grid *g)
@@ -158,7 +344,7 @@ void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *b
 }
 
 LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p,
-                                     const double constant[3], mpm_body_force force, void *context, double time, double *restrict tile)
+                                     mpm_body_force force, void *context, double time, double *restrict tile)
 {
   double acceleration[3][BUFFER] = {{0}};
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
@@ -167,7 +353,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
     const double *const x[3]  = {p->x[0] + first, p->x[1] + first, p->x[2] + first};
     double *const       a[3]  = {acceleration[0], acceleration[1], acceleration[2]};
     for (int d = 0; d < 3; ++d) memset(a[d], 0, sizeof acceleration[d]);
-    if (force) force(context, time, n, x, p->id + first, a);
+    force(context, time, n, x, p->id + first, a);
     for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
       const particle_group group = p->groups[q];
       double          base[3];
@@ -179,7 +365,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
       mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
       kernel_at(K, KERNEL_AFFINE, s, g->h, &w);
       const lanes mass = lanes_first(lanes_load(p->mass + group.first), group.n);
-      for (int d = 0; d < 3; ++d) value[d] = mass * (lanes_load(a[d] + (group.first - first)) + constant[d]);
+      for (int d = 0; d < 3; ++d) value[d] = mass * lanes_load(a[d] + (group.first - first));
       scatter_rows_set(K, &w, value, NULL, &rows);
       kernel_rows(K, KERNEL_AFFINE, s[2], g->h, nz, ez);
       tile_scatter(K, group.n, false, &rows, nz, NULL, t);
@@ -187,8 +373,7 @@ LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_c
   }
 }
 
-PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, const double (*constant)[3], mpm_body_force force,
-                                       void *context, double t, double *f)
+PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, mpm_body_force force, void *context, double t, double *f)
 {
   int64_t stride;
 
@@ -198,9 +383,48 @@ PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, co
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c = &g->cluster[q];
     double            *tile = g->tiles + q * stride;
-    if (g->kernel == MPM_QUADRATIC) body_force_cluster(3, g, c, bodies[c->body], constant[c->body], force, context, t, tile);
-    else body_force_cluster(4, g, c, bodies[c->body], constant[c->body], force, context, t, tile);
+    if (g->kernel == MPM_QUADRATIC) body_force_cluster(3, g, c, bodies[c->body], force, context, t, tile);
+    else body_force_cluster(4, g, c, bodies[c->body], force, context, t, tile);
   }
   mpm_grid_reduce(g, 3, f);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- gradient of the mass -------------------------------------------------------------------------------------------- */
+
+LANES_INLINE void gradient_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, double *restrict tile)
+{
+  for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
+  for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
+    const particle_group group = p->groups[q];
+    double               base[3];
+    double              *t = tile + mpm_grid_cell(K, c, group.cell, base);
+    lanes                s[3], derivative[9];
+    kernel_lanes         w;
+    scatter_rows         rows;
+    rowz                 nz[GROUP_ROWS], ez[GROUP_ROWS];
+    mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
+    kernel_at(K, KERNEL_GRADIENT, s, 1.0 / g->h, &w);
+    const lanes mass = lanes_first(lanes_load(p->mass + group.first), group.n);
+    for (int k = 0; k < 9; ++k) derivative[k] = k % 4 == 0 ? mass : (lanes){0};
+    scatter_rows_set(K, &w, NULL, derivative, &rows);
+    kernel_rows(K, KERNEL_GRADIENT, s[2], 1.0 / g->h, nz, ez);
+    tile_scatter(K, group.n, true, &rows, nz, ez, t);
+  }
+}
+
+PetscErrorCode mpm_transfer_mass_gradient(mpm_grid *g, particles *const *bodies, double *gradient)
+{
+  int64_t stride;
+  PetscFunctionBeginUser;
+  PetscCall(mpm_grid_tiles(g, 3, &stride));
+#pragma omp parallel for schedule(dynamic, 2)
+  for (int64_t q = 0; q < g->n_clusters; ++q) {
+    const mpm_cluster *c    = &g->cluster[q];
+    double            *tile = g->tiles + q * stride;
+    if (g->kernel == MPM_QUADRATIC) gradient_cluster(3, g, c, bodies[c->body], tile);
+    else gradient_cluster(4, g, c, bodies[c->body], tile);
+  }
+  mpm_grid_reduce(g, 3, gradient);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

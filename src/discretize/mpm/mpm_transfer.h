@@ -21,7 +21,8 @@ void mpm_transfer_to_particles(const mpm_grid *g, particles *const *bodies, mpm_
 /* Would a particle move farther than h? Then *verdict = STEP_CFL with the smallest index of the first such body. */
 void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v,
                             double dt, step_verdict *verdict);
-/* f [n_dofs][3] = sum_p w_ip m_p a_p, with a = constant[body] + force(x, t); `force` may be NULL. */
-PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, const double (*constant)[3], mpm_body_force force,
-                                       void *context, double t, double *f);
+/* f [n_dofs][3] = sum_p w_ip m_p a_p, with a = force(x, t). */
+PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, mpm_body_force force, void *context, double t, double *f);
+/* gradient [n_dofs][3] = sum_p m_p grad w_i(x_p) [kg/m], with the gradients of the splines. Uses the grid's tiles. */
+PetscErrorCode mpm_transfer_mass_gradient(mpm_grid *g, particles *const *bodies, double *gradient);
 #endif

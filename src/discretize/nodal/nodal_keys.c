@@ -1,7 +1,141 @@
 #include "discretize/nodal/nodal_keys.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/nodal/pressure.h"
+#include <math.h>
+
+/* --- damping --- */
+
+static const char *const forms[]     = {"spatial", "polar", "green", NULL};
+static const char *const form_help[] = {
+    "a viscous stress in the shape at the start of the step; keeps both momenta, grows without bound as an element is flattened",
+    "K at the polar rotation of each element at the start of the step; has a net torque on what is deformed",
+    "resists the rate of Green's strain, at the start of the step; keeps both momenta", NULL};
+static const key_spec damping_keys[] = {
+    {.name     = "mass",
+     .type     = KEY_REAL,
+     .offset   = offsetof(nodal_damping_spec, mass),
+     .unit     = "1/s",
+     .fallback = "0",
+     .min      = 0,
+     .max      = INFINITY,
+     .help     = "alpha: resists every motion, as a thick fluid around the body would"},
+    {.name        = "stiffness",
+     .type        = KEY_REAL,
+     .offset      = offsetof(nodal_damping_spec, stiffness),
+     .unit        = "s",
+     .is_optional = true,
+     .min         = 0,
+     .max         = INFINITY,
+     .help        = "beta: resists deformation, in proportion to the elastic stiffness at small strains; 0 if not given"},
+    {.name        = "ratio",
+     .type        = KEY_REAL,
+     .offset      = offsetof(nodal_damping_spec, ratio),
+     .is_optional = true,
+     .min         = 0,
+     .max         = INFINITY,
+     .help = "in place of stiffness, with frequency: the part of critical damping that a mode of this frequency gets, 1 being "
+             "critical; others get more in proportion to theirs. beta = ratio/(pi frequency)"},
+    {.name        = "frequency",
+     .type        = KEY_REAL,
+     .offset      = offsetof(nodal_damping_spec, frequency),
+     .unit        = "Hz",
+     .is_optional = true,
+     .min         = 0,
+     .max         = INFINITY,
+     .is_open     = true,
+     .help        = "of the mode that gets ratio"},
+    {.name        = "form",
+     .type        = KEY_ENUM,
+     .offset      = offsetof(nodal_damping_spec, form),
+     .choices     = forms,
+     .choice_help = form_help,
+     .is_optional = true,
+     .help        = "of stiffness damping, kind fem alone: spatial if not given. The same at small strains"},
+    {.name = NULL}};
+const key_table nodal_damping_table = {
+    .name = "bodies.damping",
+    .help = "Damping forces -alpha M v - beta K v; turning the body costs nothing of the second, unless its form is polar.",
+    .size = sizeof(nodal_damping_spec),
+    .keys = damping_keys};
+
+double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, const document_node *node, const char *path,
+                          diagnostics *d)
+{
+  const bool has_stiffness = !isnan(spec->stiffness), has_ratio = !isnan(spec->ratio), has_frequency = !isnan(spec->frequency);
+  if (spec->form >= 0 && formless)
+    diagnostics_add_under(d, node, path, "damping.form", "is of kind fem: kind %s has one form of damping; leave it out", formless);
+  else if (spec->form >= 0 && !has_stiffness && !has_ratio)
+    diagnostics_add_under(d, node, path, "damping.form",
+                          "is of damping by stiffness, and there is none: give `stiffness`, or `ratio` and `frequency`");
+  if (has_stiffness && (has_ratio || has_frequency))
+    diagnostics_add_under(d, node, path, has_ratio ? "damping.ratio" : "damping.frequency",
+                          "expected either `stiffness` (a time) or `ratio` and `frequency`, not both; leave one out");
+  else if (has_ratio && !has_frequency)
+    diagnostics_add_under(d, node, path, "damping.ratio", "needs `frequency`: that of the mode to be damped so much [Hz]");
+  else if (has_frequency && !has_ratio)
+    diagnostics_add_under(d, node, path, "damping.frequency",
+                          "needs `ratio`: the part of critical damping that a mode of this frequency gets");
+  else
+    return has_stiffness ? spec->stiffness : has_ratio ? spec->ratio / (M_PI * spec->frequency) : 0.0;
+  return 0.0;
+}
+
+/* --- pressure --- */
+
+/* Pressure on triangles of a surface, following it: f = -p A n / 3 on each corner. Over a closed surface it has a potential (p times the
+ * volume) and a symmetric stiffness; on a part with a border it has neither. */
+typedef struct {
+  double p;
+  bool   is_definite; /* its stiffness, which is not even symmetric, is left out */
+} pressure;
+
+/* A n = (x1 x x2 + x2 x x0 + x0 x x1) / 2: its derivative along x_b is [x_c - x_a] / 2, with (a, b, c) a turn of (0, 1, 2). */
+static int64_t evaluate_pressure(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
+                        element_row *S)
+{
+  const double p = ((const pressure *)context)->p, stiffness = ((const pressure *)context)->is_definite ? 0.0 : p;
+  (void)first, (void)v;
+  for (int64_t e = 0; e < n; ++e) {
+    double X[3][3], e1[3], e2[3], area[3];
+    for (int a = 0; a < 3; ++a)
+      for (int k = 0; k < 3; ++k) X[a][k] = x[3 * a + k][e];
+    v3_sub(e1, X[1], X[0]);
+    v3_sub(e2, X[2], X[0]);
+    v3_cross(area, e1, e2);
+    for (int a = 0; a < 3; ++a)
+      for (int k = 0; k < 3; ++k) f[3 * a + k][e] = -p / 6.0 * area[k];
+    if (!S) continue;
+    for (int b = 0; b < 3; ++b) {
+      double side[3], D[9];
+      v3_sub(side, X[(b + 2) % 3], X[(b + 1) % 3]);
+      m3_skew(D, side); /* d(2 A n)/dx_b */
+      for (int a = 0; a < 3; ++a)
+        for (int k = 0; k < 9; ++k) S[9 * (3 * a + b) + k][e] = dt * dt * stiffness / 6.0 * D[k];
+    }
+  }
+  return n;
+}
+
+static void set_pressure_definite(void *context, bool is_wanted) { ((pressure *)context)->is_definite = is_wanted; }
+
+static void destroy_pressure(void **context) { memory_free(context); }
+
+static const element_ops pressure_ops = {.name = "pressure", .n_nodes = 3, .evaluate = evaluate_pressure, .destroy = destroy_pressure, .set_definite = set_pressure_definite};
+
+/* Add p [Pa], positive inwards, on triangles [n][3] of nodes, outward, to an unfinished body. */
+static PetscErrorCode add_pressure_set(nodal_body *b, double p, int64_t n, const int32_t *triangles)
+{
+  element_set *set;
+  pressure    *c;
+  PetscFunctionBegin;
+  PetscCall(nodal_body_add_set(b, &pressure_ops, n, triangles, &set));
+  PetscCall(memory_alloc("pressure", 1, sizeof *c, &c));
+  c->p         = p;
+  set->context = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- keys --- */
 
 static const key_spec pressure_keys[] = {
   {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_pressure_spec, inside), .table = &shape_table, .is_optional = true,
@@ -29,7 +163,7 @@ static PetscErrorCode add_pressure(nodal_body *b, const key_item *item, const ch
     }
   }
   if (n == 0) diagnostics_add_under(d, item->node, path, "inside", "no triangle of the body's surface is in this shape: the pressure would act on nothing");
-  else PetscCall(pressure_add(b, spec->value, n, chosen));
+  else PetscCall(add_pressure_set(b, spec->value, n, chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -55,6 +55,14 @@ PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void particle_bodies_set_blocks(particle_bodies *s)
+{
+  for (int b = 0; b < s->n; ++b) {
+    s->body[b]->base.first_block = s->carrier->first_block;
+    s->body[b]->base.n_blocks    = s->carrier->n_blocks;
+  }
+}
+
 bool particle_bodies_has_source(const particle_bodies *s)
 {
   for (int b = 0; b < s->n; ++b)

@@ -46,6 +46,8 @@ PetscErrorCode particle_bodies_emit(particle_bodies *s, int index, const particl
 /* From now on particle_body_emit adds `seed` (copied, with its x) by this schedule. At most one per body. Takes *spout. */
 PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed, const particle_pour *schedule,
                                           level_set **spout);
+/* Copy first_block and n_blocks of the carrier to every body of the set; the carrier calls this at the end of its begin_step. */
+void           particle_bodies_set_blocks(particle_bodies *s);
 bool           particle_bodies_has_source(const particle_bodies *s);
 /* All state of all bodies, a group each. */
 PetscErrorCode particle_bodies_fields(particle_bodies *s, field_table *table);

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/field_table.h"
 #include "discretize/body/body.h"
+#include "discretize/body/vector_field.h"
 #include "discretize/material/material.h"
 
 enum { PARTICLES_PADDING = 8 };
@@ -66,4 +67,14 @@ int64_t particles_next_id(const particles *p, int64_t least);
 
 /* The particles that a body is made of; NULL for any other body. */
 static inline particles *particles_of(const body *b) { return b->ops->particles ? b->ops->particles(b) : NULL; }
+
+/* Where all particles were when the run began, by identity: from the job, so that a resumed run has the same. */
+typedef struct particle_origins {
+  int64_t n;
+  double *x; /* [n][3]; owned */
+} particle_origins;
+/* Of all sets on one grid, before its first step; the sets then know of it, *out must outlive them. Free x with memory_free. */
+PetscErrorCode particle_origins_create(int n_sets, particles *const *sets, particle_origins *out);
+/* Root of the mean square, by mass, of |v - field| (is_velocity) or |x - X - field| over particles p, which have origins. */
+double particle_origins_error(const particles *p, const vector_field *f, double t, bool is_velocity);
 #endif

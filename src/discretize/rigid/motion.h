@@ -9,7 +9,7 @@
 #define SS_DISCRETIZE_RIGID_MOTION_H
 #include "core/diagnostics.h"
 #include "core/key_table.h"
-#include "discretize/body/rigid_frame.h"
+#include "discretize/body/body.h"
 
 enum { MOTION_LINEAR, MOTION_SMOOTH };
 typedef struct {

@@ -16,7 +16,6 @@
 #include "core/key_table.h"
 #include "discretize/body/body.h"
 #include "geometry/shape/shape.h"
-#include "discretize/body/rigid_frame.h"
 #include "discretize/rigid/motion.h"
 
 typedef enum { RIGID_DYNAMIC, RIGID_KINEMATIC, RIGID_STATIC } rigid_kind;

@@ -1,7 +1,6 @@
 #include "discretize/rod/rod_body.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/nodal/block_matrix.h"
 #include "discretize/rod/rod_model.h"
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/body_kinds.h"
-#include "discretize/nodal/block_matrix.h"
 #include "discretize/rod/rod_model.h"
 
 /* Lumped masses, radii, and the velocities of the start. */

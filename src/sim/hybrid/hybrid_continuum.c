@@ -1,7 +1,7 @@
 #include "sim/hybrid/hybrid_continuum.h"
 #include "core/memory.h"
 #include "discretize/mpm/mpm_body.h"
-#include "discretize/mpm/mpm_nodes.h"
+#include "discretize/mpm/mpm_domain.h"
 #include <string.h>
 
 void hybrid_continuum_create(const scene *s, hybrid_continuum *c)

@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
-#include "discretize/nodal/nodal_momentum.h"
+#include "discretize/nodal/nodal_body.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/hybrid/hybrid_keys.h"
 

@@ -1,8 +1,8 @@
 /* How far bodies are from a known answer, given as expressions. */
 #include "discretize/body_kinds.h"
-#include "discretize/body/body_nodes.h"
+#include "discretize/body/body.h"
 #include "discretize/fem/tetrahedra_error.h"
-#include "discretize/particles/particle_origins.h"
+#include "discretize/particles/particles.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"

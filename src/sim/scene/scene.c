@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "discretize/articulated/articulated_body.h"
 #include "discretize/body_kinds.h"
+#include "discretize/material/material_registry.h"
 
 /* --- materials ------------------------------------------------------------------------------------------------------- */
 

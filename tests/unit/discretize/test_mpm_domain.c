@@ -280,15 +280,15 @@ static void assert_row(const mpm_domain *d, int m, const int32_t *block, const d
   for (int e = 0; e < 3; ++e) assert_close(at[e], place[e], 1e-14);
 }
 
-/* Facades: every particle is in exactly one cluster, inside its sphere; rows sum to one and interpolate affine fields. */
+/* Adapters: every particle is in exactly one cluster, inside its sphere; rows sum to one and interpolate affine fields. */
 static void contact_points_are_the_particles(void **state)
 {
   const double beside[3] = {0.03, -0.05, 0.02};
   (void)state;
   for (int c = 0; c < 2; ++c) {
     mpm_domain *d = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], apic, no_gravity);
-    fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
     mpm_domain_body(d)->first_block = 17;
+    fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
     for (int i = 0; i < 2; ++i) {
       const body   *b     = mpm_domain_point_body(d, i);
       const int64_t n     = b->ops->n_clusters(b);
@@ -362,7 +362,7 @@ static void clock_force(void *context, double t, int64_t n, const double *const 
   for (int64_t i = 0; i < n; ++i) a[1][i] = t;
 }
 
-/* A constant body force on one body acts like gravity on it, a varying one is taken at the end of the step; a source adds its
+/* Gravity accelerates free particles; a body force that varies is evaluated at the end of the step; emitted particles add their
  * mass and momentum. */
 static void forces_and_sources(void **state)
 {
@@ -371,9 +371,8 @@ static void forces_and_sources(void **state)
   int            index;
   mpm_domain    *d;
   const particle_seed seed = bar(3, 0.1, &x);
-  assert_ok(mpm_domain_create(0.1, MPM_QUADRATIC, apic, no_gravity, &d));
+  assert_ok(mpm_domain_create(0.1, MPM_QUADRATIC, apic, (const double[3]){2.0, 0.0, -1.0}, &d));
   assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
-  mpm_domain_set_acceleration(d, 0, (const double[3]){2.0, 0.0, -1.0});
   run_step(mpm_domain_body(d), 0.0, 1e-2);
   assert_close(mpm_domain_particles(d, 0)->v[0][5], 0.02, 1e-14);
   assert_close(mpm_domain_particles(d, 0)->v[2][7], -0.01, 1e-14);

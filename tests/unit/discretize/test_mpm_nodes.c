@@ -1,5 +1,5 @@
 /* What an MPM domain hands to others on its grid: nodes, masses, the way out. */
-#include "discretize/mpm/mpm_nodes.h"
+#include "discretize/mpm/mpm_domain.h"
 #include "mpm_fixture.h"
 
 static const double no_gravity[3] = {0, 0, 0};

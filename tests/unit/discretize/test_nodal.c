@@ -4,7 +4,7 @@
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
+#include "discretize/material/material_registry.h"
 
 /* m^3 cubes of size h, five or six tetrahedra do not matter here: six around the diagonal of each. */
 static void block_mesh(int m, double h, double jitter, int64_t *n_nodes, double **x, int64_t *n_tets, int32_t **tet)
@@ -51,9 +51,9 @@ static void make(const material_law *law, int m, double jitter, double beta, mat
   assert_ok(material_create("jelly", law, &p, p.density, mat));
   block_mesh(m, 0.1, jitter, &n_nodes, &x, &n_tets, &tet);
   mass = calloc((size_t)n_nodes, sizeof *mass);
-  tetrahedra_lump(n_tets, tet, x, p.density, mass);
+  lump_tetrahedra(n_tets, tet, x, p.density, mass);
   assert_ok(nodal_body_create("block", n_nodes, x, mass, b));
-  assert_ok(tetrahedra_add(*b, *mat, beta, n_tets, tet));
+  assert_ok(tetrahedra_add(*b, *mat, NODAL_DAMPING_SPATIAL, beta, n_tets, tet));
   free(x);
   free(mass);
   free(tet);

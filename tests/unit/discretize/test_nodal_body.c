@@ -3,9 +3,10 @@
 #include "vector_field_fixture.h"
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
-#include "discretize/nodal/nodal_momentum.h"
+#include "discretize/material/material_registry.h"
+#include "geometry/tet_mesh/tet_mesh.h"
+#include "discretize/nodal/nodal_body.h"
 
 typedef struct {
   double density, E, nu;
@@ -28,7 +29,7 @@ static body     *make(nodal_body **out)
   triangles = malloc(sizeof *triangles * (size_t)(3 * m->surface->n_triangles));
   for (int64_t i = 0; i < 3 * m->surface->n_triangles; ++i) triangles[i] = m->surface_vertex[m->surface->tri[i]];
   assert_ok(nodal_body_set_surface(*out, m->surface->n_triangles, triangles));
-  assert_ok(tetrahedra_add(*out, jelly, 0.01, m->n_tets, m->tet));
+  assert_ok(tetrahedra_add(*out, jelly, NODAL_DAMPING_SPATIAL, 0.01, m->n_tets, m->tet));
   free(triangles);
   tet_mesh_destroy(&m);
   return &(*out)->base;

@@ -1,7 +1,7 @@
 /* Where particles were, by identity, and how far they are from where they should be. */
 #include "core/memory.h"
-#include "discretize/particles/particle_origins.h"
-#include "discretize/particles/particle_seed.h"
+#include "discretize/particles/particles.h"
+#include "discretize/particles/particle_source.h"
 #include "test.h"
 #include "vector_field_fixture.h"
 

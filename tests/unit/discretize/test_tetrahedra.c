@@ -2,8 +2,9 @@
 #include "nodal_fixture.h"
 #include "core/quaternion.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
+#include "discretize/material/material_registry.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 
 typedef struct {
   double density, E, nu;
@@ -37,7 +38,7 @@ static void cube_create(cube *c, const material_law *law, int cells, double jitt
   assert_ok(tet_mesh_require("cube", c->mesh, false, NULL));
   assert_ok(material_create("jelly", law, &jelly, jelly.density, &c->mat));
   assert_ok(nodal_body_create("cube", n_vertices, c->mesh->x, mass, &c->b));
-  assert_ok(tetrahedra_add(c->b, c->mat, 0.0, c->mesh->n_tets, c->mesh->tet));
+  assert_ok(tetrahedra_add(c->b, c->mat, NODAL_DAMPING_SPATIAL, 0.0, c->mesh->n_tets, c->mesh->tet));
   assert_ok(nodal_body_finish(c->b));
   c->n = 3 * (int)n_vertices;
   free(mass);

@@ -4,8 +4,9 @@
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/material/law.h"
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
+#include "discretize/material/material_registry.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 #include <petscblaslapack.h>
 
 typedef struct {
@@ -28,11 +29,11 @@ static void pair_create(pair *p, const material_law *law, nodal_damping_form for
 {
   double *mass = calloc((size_t)n_nodes, sizeof *mass);
   assert_ok(material_create("jelly", law, &jelly, jelly.density, &p->mat));
-  tetrahedra_lump(n_tets, tet, x, jelly.density, mass);
+  lump_tetrahedra(n_tets, tet, x, jelly.density, mass);
   for (int k = 0; k < 2; ++k) {
     nodal_body **b = k ? &p->damped : &p->bare;
     assert_ok(nodal_body_create("block", n_nodes, x, mass, b));
-    assert_ok(tetrahedra_add_damped(*b, p->mat, form, k ? beta : 0.0, n_tets, tet));
+    assert_ok(tetrahedra_add(*b, p->mat, form, k ? beta : 0.0, n_tets, tet));
     assert_ok(nodal_body_finish(*b));
   }
   p->n = 3 * (int)n_nodes;

@@ -1,11 +1,12 @@
 /* Errors of a body of tetrahedra against fields known everywhere: integrals of polynomials in closed form, and errors of nodes alone. */
 #include "nodal_fixture.h"
 #include "vector_field_fixture.h"
-#include "discretize/body/body_nodes.h"
+#include "discretize/body/body.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/fem/tetrahedra_error.h"
-#include "discretize/material/law.h"
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
+#include "discretize/material/material_registry.h"
+#include "geometry/tet_mesh/tet_mesh.h"
 
 typedef struct {
   double density, E, nu;
@@ -26,9 +27,9 @@ static nodal_body *make(void)
     if (m->x[i] > 0.1 && m->x[i] < 0.9) m->x[i] += uniform(-0.05, 0.05);
   assert_ok(tet_mesh_finish(m));
   assert_ok(material_create("jelly", &material_law_neo_hookean, &p, p.density, &jelly));
-  tetrahedra_lump(m->n_tets, m->tet, m->x, p.density, mass);
+  lump_tetrahedra(m->n_tets, m->tet, m->x, p.density, mass);
   assert_ok(nodal_body_create("cube", 64, m->x, mass, &b));
-  assert_ok(tetrahedra_add(b, jelly, 0.0, m->n_tets, m->tet));
+  assert_ok(tetrahedra_add(b, jelly, NODAL_DAMPING_SPATIAL, 0.0, m->n_tets, m->tet));
   assert_ok(nodal_body_finish(b));
   tet_mesh_destroy(&m);
   return b;

@@ -1,17 +1,11 @@
-/* What the constitutive laws share; for the files of this folder. */
-#ifndef SS_DISCRETIZE_MATERIAL_LAW_H
-#define SS_DISCRETIZE_MATERIAL_LAW_H
+/* Isotropic elasticity as the constitutive laws share it: the keys density, youngs_modulus and poisson_ratio, Lame's constants of small
+ * strains, and the speed of pressure waves. Every law's parameters begin with elastic_parameters, its constants with elastic_constants
+ * (tait_liquid has other parameters). */
+#ifndef SS_DISCRETIZE_MATERIAL_ELASTIC_H
+#define SS_DISCRETIZE_MATERIAL_ELASTIC_H
+#include "core/error.h"
+#include "core/key_table.h"
 #include "core/lane_math.h"
-#include "discretize/material/material.h"
-
-/* All laws, by the name of their file: material_law_NAME and its keys material_keys_NAME. */
-#define MATERIAL_LAW_TABLE(X)                                                                                                      \
-  X(fixed_corotated) X(linear_corotated) X(neo_hookean) X(snow) X(drucker_prager) X(von_mises) X(tait_liquid)
-#define X(name)                                                                                                                    \
-  extern const material_law material_law_##name;                                                                                   \
-  extern const key_table    material_keys_##name;
-MATERIAL_LAW_TABLE(X)
-#undef X
 
 /* First members of every law's parameters. */
 typedef struct {
@@ -47,14 +41,6 @@ static inline elastic_constants elastic_lame(const elastic_parameters *e)
 PetscErrorCode elastic_prepare(const void *parameters, void **constants);
 /* material_law.wave_speed of every law: its constants start with elastic_constants. */
 double elastic_wave_speed(const void *constants, double density);
-
-/* The linear corotated law about the rotation R0 of the gradient that the step started from (lagged.c), with elastic_constants. */
-void lagged_rotation(int64_t n, const material_row *F, material_row *R); /* of F's polar decomposition */
-void lagged_stress(const void *constants, int64_t n, const material_row *start, const material_row *F, const material_row *state,
-                   material_row *P, material_row *U, material_row *dp, material_row *a, material_row *b);
-void lagged_chord(int64_t n, const material_row *R, const material_row *R0, double *chord); /* |R - R0|_F */
-/* material_law.energy of linear_corotated, in the stretches: mu |sigma - 1|^2 + lambda/2 (sum (sigma - 1))^2. */
-void linear_corotated_energy(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *psi);
 
 /* Where a law's derivative divides by sigma_i + sigma_j, which may vanish for inverted stretches: the rotation is not
  * differentiable there. Keeps the sign and a distance from zero. */

@@ -1,9 +1,10 @@
-#include "discretize/nodal/block_matrix.h"
+#include "discretize/body/body.h"
 #include "core/memory.h"
+#include "discretize/body/vector_field.h"
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b)
+static int compare_pairs(const void *a, const void *b)
 {
   const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
   return (p > q) - (p < q);
@@ -13,7 +14,7 @@ PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, i
 {
   int64_t m = 0;
   PetscFunctionBegin;
-  qsort(pair, (size_t)n_pairs, sizeof *pair, compare);
+  qsort(pair, (size_t)n_pairs, sizeof *pair, compare_pairs);
   for (int64_t i = 0; i < n_pairs; ++i)
     if (m == 0 || pair[i] != pair[m - 1]) pair[m++] = pair[i];
   PetscCheck(m <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld matrix blocks: more than can be numbered", (long long)m);
@@ -33,4 +34,21 @@ PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, i
   for (int64_t i = 0; i < m; ++i) (*transposed)[i] = (int32_t)next[(*col)[i]]++;
   memory_free(&next);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+double body_nodes_error(const body *b, const vector_field *f, double t, bool is_velocity)
+{
+  body_nodes n;
+  double     mass = 0.0, sum = 0.0;
+  b->ops->nodes(b, &n);
+  for (int64_t i = 0; i < n.n; ++i) {
+    double e[3], expected[3];
+    vector_field_at(f, n.rest + 3 * i, n.x + 3 * i, t, expected);
+    if (is_velocity) v3_copy(e, n.v + 3 * i);
+    else v3_sub(e, n.x + 3 * i, n.rest + 3 * i);
+    v3_axpy(e, -1.0, expected);
+    sum += n.mass[i] * v3_dot(e, e);
+    mass += n.mass[i];
+  }
+  return sqrt(sum / mass);
 }

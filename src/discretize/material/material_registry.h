@@ -1,0 +1,23 @@
+/* The registry of materials: all values of `model:` under `materials:` in a job. A new constitutive law has a file with its row
+ * material_law_NAME and its key table material_keys_NAME, and one entry here. Called by the job reader and the scene. */
+#ifndef SS_DISCRETIZE_MATERIAL_MATERIAL_REGISTRY_H
+#define SS_DISCRETIZE_MATERIAL_MATERIAL_REGISTRY_H
+#include "discretize/material/material.h"
+
+/* All laws, by the name of their file. */
+#define MATERIAL_LAW_TABLE(X)                                                                                                      \
+  X(fixed_corotated) X(linear_corotated) X(neo_hookean) X(snow) X(drucker_prager) X(von_mises) X(tait_liquid)
+#define X(name)                                                                                                                    \
+  extern const material_law material_law_##name;                                                                                   \
+  extern const key_table    material_keys_##name;
+MATERIAL_LAW_TABLE(X)
+#undef X
+
+/* All laws, NULL-terminated: the registry behind `materials:` in a job. */
+extern const material_law *const material_laws[];
+/* Variants of `model:`, in the order of material_laws, then "rigid" with only density, then what flows. Every variant's struct starts with
+ * `double density`. */
+extern const key_table material_table;
+/* What was read as this variant. */
+PetscErrorCode material_from_variant(const char *name, int variant, const void *parameters, material **out);
+#endif
