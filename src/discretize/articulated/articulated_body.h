@@ -92,8 +92,6 @@ extern const body_kind articulated_link_kind,
 /* The body that b is; NULL if it is none, or a link of one. */
 articulated_body *articulated_body_of(body *b);
 
-/* articulated_build.c: from what a job says, all complaints to `d`; then *out is NULL. */
-PetscErrorCode articulated_body_create(const body_request *r, const body_world *w, diagnostics *d, articulated_body **out);
 void           articulated_body_destroy(articulated_body *b); /* and frees it */
 /* Positions and velocities are set: the rest of the state, and where links are. */
 void           articulated_body_place(articulated_body *b);
