@@ -1,7 +1,6 @@
 #include "discretize/mac/mac_hourglass.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include "discretize/mac/mac_system_internal.h"
 #include <math.h>
 
 /* An edge along axis o, at the lower corner of its cell, between axes a and b. */

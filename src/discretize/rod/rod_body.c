@@ -2,7 +2,6 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/nodal/block_matrix.h"
-#include "discretize/rod/rod_model.h"
 #include <string.h>
 
 /* Bodies with no more nodes than this stay on one thread. */

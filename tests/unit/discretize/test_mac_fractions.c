@@ -2,7 +2,7 @@
 #include "test.h"
 #include "core/quaternion.h"
 #include "core/team.h"
-#include "discretize/mac/mac_cube.h"
+#include "discretize/mac/mac_fractions.h"
 #include "mac_fixture.h"
 #include <string.h>
 
