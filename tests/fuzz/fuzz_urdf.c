@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "core/memory.h"
 #include "discretize/articulated/articulated_body.h"
-#include "discretize/body_kinds.h"
+#include "discretize/articulated/articulated_build.h"
 
 static char robot[4096];
 static void remove_robot(void) { (void)unlink(robot); }

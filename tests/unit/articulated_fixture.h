@@ -4,7 +4,7 @@
 #include "core/document.h"
 #include "core/key_table.h"
 #include "discretize/articulated/articulated_body.h"
-#include "discretize/body_kinds.h"
+#include "discretize/articulated/articulated_build.h"
 #include "test.h"
 
 typedef struct {

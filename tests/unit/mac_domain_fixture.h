@@ -4,7 +4,8 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "discretize/mac/mac_domain_impl.h"
+#include "discretize/mac/mac_domain.h"
+#include "discretize/mac/mac_transfer.h"
 #include "test.h"
 
 static const mac_position_correction fixture_correction = {.iterations = 3, .radius = 2.0, .step = 0.1};
@@ -63,7 +64,7 @@ static inline step_verdict fixture_begin(mac_domain *d, double dt)
 {
   step_verdict verdict = {STEP_OK, NULL, -1};
   int64_t      n_blocks = -1;
-  body        *b = mac_domain_body(d);
+  body        *b = &d->base;
   assert_ok(b->ops->begin_step(b, 0.0, dt, &n_blocks, &verdict));
   assert_int_equal(n_blocks, 0);
   return verdict;
@@ -71,7 +72,7 @@ static inline step_verdict fixture_begin(mac_domain *d, double dt)
 static inline step_verdict fixture_end(mac_domain *d)
 {
   step_verdict verdict = {STEP_OK, NULL, -1};
-  body        *b = mac_domain_body(d);
+  body        *b = &d->base;
   assert_ok(b->ops->end_step(b, NULL, &verdict));
   return verdict;
 }

@@ -14,7 +14,8 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/timer.h"
-#include "discretize/mac/mac_domain_impl.h"
+#include "discretize/mac/mac_domain.h"
+#include "discretize/mac/mac_transfer.h"
 #include "discretize/mac/mac_system.h"
 
 enum { SORT, P2G, SYSTEM, G2P, CORRECTION, TRIAD, N_STAGES };

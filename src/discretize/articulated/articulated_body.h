@@ -89,24 +89,12 @@ extern const body_ops  articulated_body_ops, articulated_link_ops, articulated_f
 extern const body_kind articulated_link_kind,
     articulated_frame_kind; /* of links with and without a shape; no entries of `bodies:` */
 
-/* The body that b is; NULL if it is none, or a link of one. */
-articulated_body *articulated_body_of(body *b);
-
-/* articulated_build.c: from what a job says, all complaints to `d`; then *out is NULL. */
-PetscErrorCode articulated_body_create(const body_request *r, const body_world *w, diagnostics *d, articulated_body **out);
 void           articulated_body_destroy(articulated_body *b); /* and frees it */
 /* Positions and velocities are set: the rest of the state, and where links are. */
 void           articulated_body_place(articulated_body *b);
 
-/* articulated_constraints.c: what joints do within the step under way. Room for it, when axes and pins are known. */
+/* Room for the constraints of joints and loops, when axes and pins are known. */
 PetscErrorCode articulated_constraints_create(articulated_body *b);
-/* Make the step's constraints, from what is known at its start: b->q, R0, p0, S, M. */
-/* Returns the first velocity whose drive is told what is no number; -1: none. */
-int  articulated_constraints_begin(articulated_body *b);
-/* Loops, about velocities v that lead links to R1, p1. Everything else is linear in v. */
-void articulated_constraints_linearise(articulated_body *b, const double *v, const double *R1, const double *p1);
-/* tau [n_v] += impulses at velocities v; H (NULL: not wanted) += minus their derivatives, symmetric, from below the true ones. */
-void articulated_constraints_impulses(const articulated_body *b, const double *v, double *tau, double *H);
 /* What the motor of independent velocity k gives, N m or N. */
 double articulated_motor_force(const articulated_body *b, int k, const double *v);
 #endif

@@ -1,6 +1,5 @@
 #include "discretize/articulated/articulated_keys.h"
 #include "discretize/articulated/articulated_tree.h"
-#include "discretize/body_kinds.h"
 
 static const char *const contact_surfaces[] = {"level_set", "mesh", NULL}; /* rigid_contact */
 #define LINK(member) .name = #member, .offset = offsetof(articulated_link_spec, member)

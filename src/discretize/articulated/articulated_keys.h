@@ -60,4 +60,5 @@ typedef struct {
   key_list links, joints;
 } articulated_model_spec;
 extern const key_table articulated_model_table;
+extern const key_table articulated_body_table; /* bodies.NAME of kind articulated */
 #endif

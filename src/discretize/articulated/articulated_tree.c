@@ -3,7 +3,7 @@
 #include "core/quaternion.h"
 #include <string.h>
 
-int joint_type_positions(joint_type t)
+static int joint_type_positions(joint_type t)
 {
   static const int n[] = {
       [JOINT_REVOLUTE] = 1, [JOINT_PRISMATIC] = 1, [JOINT_BALL] = 4, [JOINT_FREE] = 7, [JOINT_FIXED] = 0, [JOINT_PLANAR] = 3};

@@ -20,8 +20,7 @@
 #include "discretize/articulated/spatial.h"
 
 typedef enum { JOINT_REVOLUTE, JOINT_PRISMATIC, JOINT_BALL, JOINT_FREE, JOINT_FIXED, JOINT_PLANAR } joint_type;
-/* Numbers of positions and rates of a joint. */
-int joint_type_positions(joint_type t);
+/* Number of rates of a joint. */
 int joint_type_rates(joint_type t);
 
 typedef struct {

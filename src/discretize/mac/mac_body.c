@@ -1,7 +1,7 @@
 #include "discretize/mac/mac_body.h"
 #include "core/memory.h"
 #include "core/sort.h"
-#include "discretize/mac/mac_domain_impl.h"
+#include "discretize/mac/mac_transfer.h"
 #include "discretize/particles/particle_fill.h"
 
 /* --- the grid they share --------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Bodies of kind mac, made from a job: shapes filled with particles on one staggered grid. */
 #ifndef SS_DISCRETIZE_MAC_MAC_BODY_H
 #define SS_DISCRETIZE_MAC_MAC_BODY_H
-#include "discretize/body_kinds.h"
+#include "discretize/body/body_kind.h"
 #include "discretize/mac/mac_domain.h"
 #include "discretize/particles/particles.h"
 

@@ -1,10 +1,15 @@
 #include "discretize/mac/mac_domain.h"
+#include <math.h>
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/mac/mac_domain_impl.h"
+#include "core/timer.h"
+#include "discretize/mac/mac_correction.h"
+#include "discretize/mac/mac_transfer.h"
 
-/* ---------------------------------------------------------------- making
- * ---------------------------------------------------------------- */
+static const body_ops             mac_domain_ops;
+static const particle_carrier_ops mac_carrier_ops;
+
+/* --- making ---------------------------------------------------------------------------------------------------------- */
 
 PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], mac_domain **out)
 {
@@ -69,11 +74,8 @@ void mac_domain_destroy(mac_domain **out)
   memory_free(out);
 }
 
-body              *mac_domain_body(mac_domain *d) { return &d->base; }
-int                mac_domain_n_bodies(const mac_domain *d) { return d->bodies.n; }
 body              *mac_domain_facade(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
 particles         *mac_domain_particles(mac_domain *d, int index) { return d->bodies.particles[index]; }
-const mac_options *mac_domain_options(const mac_domain *d) { return d->options; }
 
 mac_domain *mac_domain_of(body *b)
 {
@@ -148,7 +150,7 @@ static void sum_chunk(const void *context, const particles *p, int64_t first, in
   for (int64_t i = first; i < first + n; ++i) sum_particle(context, p, i, sum);
 }
 
-PetscErrorCode mac_add_totals(const mac_domain *d, int b, double *sum)
+static PetscErrorCode mac_add_totals(const mac_domain *d, int b, double *sum)
 {
   PetscFunctionBeginUser;
   PetscCall(particle_sums_add(d->bodies.particles[b], PARTICLE_N_SUMS, sum_chunk, &d->state.grid, sum));
@@ -164,4 +166,389 @@ PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], b
   *out = (body_totals){0};
   particle_totals_from(sum, gravity, out);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The functions behind the body_ops of a mac domain and of its bodies. */
+
+static mac_domain       *domain_of(body *b) { return (mac_domain *)b; }
+static const mac_domain *domain_of_const(const body *b) { return (const mac_domain *)b; }
+
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+{
+  mac_domain *d = domain_of(b);
+
+  PetscFunctionBeginUser;
+  (void)t;
+  d->dt          = dt;
+  d->is_laid_out = false;
+  *n_blocks = b->n_blocks = 0;
+  mac_check_cfl(d, true, verdict);
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mac_layout(d));
+  PetscCall(mac_to_grid(d));
+  d->is_laid_out = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
+{
+  mac_domain *d = domain_of(b);
+
+  PetscFunctionBeginUser;
+  (void)v;
+  SS_ASSERT(d->is_laid_out);
+  mac_check_cfl(d, false, verdict);
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mac_reserve_seen(d));
+  mac_to_particles(d);
+  for (int i = 0; i < d->bodies.n; ++i) PetscCall(mac_contain(d, i));
+  d->is_laid_out = false;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode step_totals(const body *b, const double gravity[3], body_totals *out)
+{
+  PetscFunctionBeginUser;
+  PetscCall(mac_domain_totals(domain_of_const(b), gravity, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void forget(body *b) { domain_of(b)->is_laid_out = false; }
+
+static void restored(body *b, int index) { domain_of(b)->seen[index].n = 0; }
+
+/* What the grid knew as the last step ended; before the first, and for those poured since, no pressure and the density at rest. */
+static PetscErrorCode refresh(body *b, int index)
+{
+  mac_domain     *d    = domain_of(b);
+  particles      *p    = d->bodies.particles[index];
+  const mac_seen *s    = &d->seen[index];
+  const double    rest = d->bodies.materials[index]->density;
+
+  PetscFunctionBeginUser;
+  PetscCall(particles_room_for_frames(p));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < p->n; ++i) {
+    p->speed[i]    = sqrt(particles_speed2(p, i));
+    p->pressure[i] = i < s->n ? s->pressure[i] : 0.0;
+    p->density[i]  = i < s->n ? s->density[i] : rest;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const particle_carrier_ops mac_carrier_ops = {.forget = forget, .refresh = refresh, .restored = restored};
+
+static PetscErrorCode step_fields(body *b, field_table *table)
+{
+  PetscFunctionBeginUser;
+  PetscCall(particle_bodies_fields(&domain_of(b)->bodies, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a system is asked for by those who solve for blocks: it has none. */
+static PetscErrorCode no_blocks(const body *b, double *out)
+{
+  (void)b, (void)out;
+  return PETSC_SUCCESS;
+}
+static PetscErrorCode no_residual(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+{
+  (void)b, (void)v, (void)g, (void)with_tangent, (void)verdict;
+  return PETSC_SUCCESS;
+}
+static PetscErrorCode no_tangent(const body *b, const double *x, double *y, bool is_transposed)
+{
+  (void)b, (void)x, (void)y, (void)is_transposed;
+  return PETSC_SUCCESS;
+}
+
+static double step_length(const body *b) { return domain_of_const(b)->state.grid.h; }
+
+static const body_ops mac_domain_ops = {.kind           = "mac",
+                                 .points         = POINT_NONE,
+                                 .begin_step     = step_begin,
+                                 .velocity       = no_blocks,
+                                 .mass           = no_blocks,
+                                 .residual       = no_residual,
+                                 .tangent        = no_tangent,
+                                 .block_diagonal = no_blocks,
+                                 .end_step       = step_end,
+                                 .totals         = step_totals,
+                                 .fields         = step_fields,
+                                 .length         = step_length};
+
+/* ------------------------------------------------------------- one body
+ * ------------------------------------------------------------- */
+
+static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
+{
+  const particle_body *own = (const particle_body *)b;
+  double               sum[PARTICLE_N_SUMS] = {0};
+
+  PetscFunctionBeginUser;
+  PetscCall(mac_add_totals(domain_of_const(own->set->carrier), own->index, sum));
+  *out = (body_totals){0};
+  particle_totals_from(sum, gravity, out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void facade_describe(const body *b, FILE *out)
+{
+  const mac_grid *g = &domain_of_const(particle_body_carrier(b))->state.grid;
+  fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1],
+          g->n[2]);
+}
+
+const body_ops mac_facade_ops = {.kind      = "mac",
+                                 .points    = POINT_NONE,
+                                 .totals    = facade_totals,
+                                 .carrier   = particle_body_carrier,
+                                 .particles = particle_body_particles,
+                                 .emit      = particle_body_emit,
+                                 .describe  = facade_describe};
+
+/* Between two steps: particles out of solids, and apart. */
+
+/* Out of several solids that touch; particles that stand together are near each other; of a way, to where it enters a solid. */
+enum { ROUNDS_OUT = 3, CHUNK = 256, PIECES = 8, HALVINGS = 12 };
+
+/* Velocity of a solid at x. */
+static void solid_velocity(const mac_placed *solid, const double x[3], double v[3])
+{
+  double arm[3];
+  mac_placed_arm(solid, x, arm);
+  v3_cross(v, solid->solid->frame.w, arm);
+  v3_axpy(v, 1.0, solid->solid->frame.v);
+}
+
+/* Where the way from -> x, both as the solid stands now, enters it: normal, and distance of x along it, < 0. False if it does
+ * not. */
+static bool entry(const mac_placed *solid, const double from[3], const double x[3], double normal[3], double *distance)
+{
+  double     outside = 0.0, inside = 0.0, at[3];
+  const bool is_out  = mac_placed_distance(solid, from) >= 0.0; /* but for rounding, and for what turns by much in a step */
+  for (int k = 1; k <= PIECES && is_out && !(inside > 0.0); ++k) {
+    const double t = (double)k / PIECES;
+    for (int a = 0; a < 3; ++a) at[a] = from[a] + t * (x[a] - from[a]);
+    if (mac_placed_distance(solid, at) < 0.0) inside = t;
+    else outside = t;
+  }
+  if (is_out && !(inside > 0.0)) return false;
+  for (int k = 0; k < HALVINGS && is_out; ++k) {
+    const double t = 0.5 * (outside + inside);
+    for (int a = 0; a < 3; ++a) at[a] = from[a] + t * (x[a] - from[a]);
+    if (mac_placed_distance(solid, at) < 0.0) inside = t;
+    else outside = t;
+  }
+  for (int a = 0; a < 3; ++a) at[a] = from[a] + inside * (x[a] - from[a]);
+  const double depth = mac_placed_gradient(solid, at, normal), length = v3_norm(normal);
+  if (!(length > 0.0)) return false;
+  v3_scale(normal, 1.0 / length, normal);
+  *distance = depth;
+  for (int a = 0; a < 3; ++a) *distance += normal[a] * (x[a] - at[a]);
+  return *distance < 0.0;
+}
+
+/* Which way a particle leaves a solid, and how far: over the nearest surface, or, if that is not the one it came through in this
+ * step, back to where it was, however thin the solid is. False: it is outside, and was not inside on its way. */
+static bool way_out(const mac_domain *d, int b, int64_t i, const mac_placed *solid, double normal[3], double *depth)
+{
+  const particles *p    = d->bodies.particles[b];
+  const double     x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, phi = mac_placed_distance(solid, x);
+  double           moved[3] = {0.0, 0.0, 0.0}, from[3], before[3];
+  if (i < d->seen[b].n) { /* against the solid */
+    solid_velocity(solid, x, moved);
+    for (int a = 0; a < 3; ++a) moved[a] = d->seen[b].move[a][i] - d->dt * moved[a];
+  }
+  const double way = v3_norm(moved);
+  if (phi >= 0.0 && phi >= way) return false;
+  v3_sub(from, x, moved);
+  if (phi < 0.0) {
+    const double length = (*depth = -mac_placed_gradient(solid, x, normal), v3_norm(normal));
+    if (!(length > 0.0)) return false;
+    v3_scale(normal, 1.0 / length, normal);
+    if (!(way > -phi)) return true;
+    mac_placed_gradient(solid, from, before);
+    if (v3_dot(before, normal) >= 0.0 || !entry(solid, from, x, before, depth)) return true;
+  } else if (mac_placed_distance(solid, from) + phi >= way || !entry(solid, from, x, before, depth)) return false;
+  *depth = -*depth;
+  v3_copy(normal, before);
+  return true;
+}
+
+/* A sphere around particles first ... end - 1. */
+static double bound_chunk(const particles *p, int64_t first, int64_t end, double center[3])
+{
+  double radius2 = 0.0;
+  for (int a = 0; a < 3; ++a) {
+    double low = INFINITY, high = -INFINITY;
+    const double *restrict x = p->x[a];
+    for (int64_t i = first; i < end; ++i) low = x[i] < low ? x[i] : low, high = x[i] > high ? x[i] : high;
+    center[a] = 0.5 * (low + high);
+    radius2 += 0.25 * (high - low) * (high - low);
+  }
+  return sqrt(radius2);
+}
+
+/* A particle that has come into a solid does not go on into it, and slides along it with Coulomb friction: like the few grains at
+ * walls of
+ * mac_to_particles.c. The momentum it loses is the solid's. */
+static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
+{
+  particles         *p        = d->bodies.particles[b];
+  const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->bodies.materials[b]->flow->friction,
+               x[3]           = {p->x[0][i], p->x[1][i], p->x[2][i]};
+  double       arm[3], slip[3], change[3], turn[3];
+  mac_placed_arm(solid, x, arm);
+  solid_velocity(solid, x, slip);
+  for (int a = 0; a < 3; ++a) slip[a] = p->v[a][i] - slip[a];
+  const double into = -v3_dot(slip, normal);
+  if (!(into > 0.0)) return;
+  v3_axpy(slip, into, normal); /* what is along the surface */
+  const double speed = v3_norm(slip), lost = speed > friction * into ? friction * into / speed : 1.0;
+  for (int a = 0; a < 3; ++a) {
+    change[a] = into * normal[a] - lost * slip[a];
+    p->v[a][i] += change[a];
+    impulse[a] -= p->mass[i] * change[a];
+  }
+  v3_cross(turn, arm, change);
+  for (int a = 0; a < 3; ++a) impulse[3 + a] -= p->mass[i] * turn[a];
+  if (i < d->seen[b].n && d->seen[b].density[i] > d->options->density_threshold * d->bodies.materials[b]->density) return;
+  for (int q = 0; q < 3; ++q) { /* too few for a continuum: what varies along the normal is theirs alone */
+    double along = 0.0;
+    for (int a = 0; a < 3; ++a) along += normal[a] * p->C[3 * a + q][i];
+    for (int a = 0; a < 3; ++a) p->C[3 * a + q][i] -= along * normal[a];
+  }
+}
+
+static bool push_chunk(const mac_domain *d, int b, const mac_placed *solid, int64_t first, int64_t end, double impulse[6])
+{
+  particles   *p = d->bodies.particles[b];
+  double       center[3];
+  bool         has_moved = false;
+  const double radius    = bound_chunk(p, first, end, center) + d->options->cfl * d->state.grid.h;
+  if (mac_placed_misses(solid, center, radius) || mac_placed_distance(solid, center) > radius) return false;
+  for (int64_t i = first; i < end; ++i) {
+    double normal[3], depth;
+    if (!way_out(d, b, i, solid, normal, &depth)) continue;
+    for (int a = 0; a < 3; ++a) {
+      const double push = depth * (1.0 + 1e-9) * normal[a];
+      p->x[a][i] += push;
+      if (i < d->seen[b].n) d->seen[b].move[a][i] += push;
+    }
+    hit(d, b, i, solid, normal, impulse);
+    has_moved = true;
+  }
+  return has_moved;
+}
+
+/* impulse [n_placed][6], added to. */
+static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *placed, double (*impulse)[6])
+{
+  PetscFunctionBegin;
+  for (int b = 0; b < d->bodies.n && n_placed > 0; ++b) {
+    const int64_t n = d->bodies.particles[b]->n, n_chunks = (n + CHUNK - 1) / CHUNK;
+    double(*part)[6];
+    PetscCall(memory_alloc("impulses", n_chunks * n_placed, sizeof *part, &part));
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int64_t c = 0; c < n_chunks; ++c) {
+      const int64_t end       = (c + 1) * CHUNK < n ? (c + 1) * CHUNK : n;
+      bool          has_moved = true;
+      for (int round = 0; round < ROUNDS_OUT && has_moved; ++round) {
+        has_moved = false;
+        for (int s = 0; s < n_placed; ++s)
+          has_moved = push_chunk(d, b, &placed[s], c * CHUNK, end, part[c * n_placed + s]) || has_moved;
+      }
+    }
+    for (int64_t k = 0; k < n_chunks * n_placed; ++k)
+      for (int q = 0; q < 6; ++q) impulse[k % n_placed][q] += part[k][q];
+    memory_free(&part);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode contain_all(mac_domain *d)
+{
+  PetscFunctionBegin;
+  for (int b = 0; b < d->bodies.n; ++b) {
+    PetscCall(mac_contain(d, b));
+    d->n[b] = d->bodies.particles[b]->n;
+    memcpy(d->x[b], d->bodies.particles[b]->x, sizeof d->x[b]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the last round has pushed back against its motion rests on others. Where there are too few for a continuum the face on its
+ * far side is its own and falls freely: between this face and the one that those below hold, the particle's velocity varies faster
+ * with every step, while its own, next to the latter, hardly changes and what it does is undone here. So what varies along the push
+ * is forgotten, as at walls; only along the axes, so that neither momentum nor its moment notices. */
+static void rest_on_others(mac_domain *d)
+{
+  const mac_correction *c = &d->correction;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < c->bins.n; ++i) {
+    int64_t at = c->bins.order[i];
+    int     b  = 0;
+    while (at >= d->n[b]) at -= d->n[b++];
+    particles *p = d->bodies.particles[b];
+    const material *m = d->bodies.materials[b];
+    if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* a liquid: see mac_face_is_carried */
+    if (!(d->seen[b].density[at] <= d->options->density_threshold * m->density)) continue;
+    for (int a = 0; a < 3; ++a)
+      if (c->move[a][i] * p->v[a][at] < 0.0) p->C[4 * a][at] = 0.0;
+  }
+}
+
+/* A body's particles are all alike. */
+static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *placed)
+{
+  const mac_position_correction *o       = d->options->position_correction;
+  mac_state                     *s       = &d->state;
+  double                         largest = 0.0;
+  mac_packing                   *packing;
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("packing", d->bodies.n, sizeof *packing, &packing));
+  for (int b = 0; b < d->bodies.n; ++b)
+    if (d->n[b] > 0) largest = fmax(largest, d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density);
+  const double radius = fmin(o->radius * cbrt(largest), 3.0 * s->grid.h);
+  for (int b = 0; b < d->bodies.n; ++b)
+    if (d->n[b] > 0) packing[b] = mac_packing_of(d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density, radius);
+  PetscErrorCode code    = PETSC_SUCCESS;
+  bool           is_done = largest == 0.0;
+  for (int64_t round = 0; round < o->iterations && !code && !is_done; ++round) {
+    code = mac_grid_build(&s->grid, d->bodies.n, d->n, (const double *const(*)[3])d->x, MAC_REACH);
+    if (!code)
+      code = mac_correction_round(&d->correction, &s->grid, d->bodies.n, d->n, (double *const(*)[3])d->x, packing, radius,
+                                  o->step * s->grid.h, n_placed, placed, &is_done);
+    if (!code && !is_done) rest_on_others(d);
+    if (!code) code = contain_all(d);
+  }
+  memory_free(&packing);
+  PetscFunctionReturn(code);
+}
+
+PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6])
+{
+  mac_placed *placed;
+  double(*own)[6];
+
+  PetscFunctionBegin;
+  timer_begin(TIMER_G2P);
+  d->is_laid_out = false;
+  PetscCall(memory_alloc("solids", n, sizeof *placed, &placed));
+  PetscCall(memory_alloc("solids", n, sizeof *own, &own));
+  for (int i = 0; i < n; ++i) placed[i] = mac_solid_placed(&solids[i], &d->state.grid);
+  PetscErrorCode code = push_out(d, n, placed, own);
+  if (!code) code = contain_all(d);
+  if (!code && is_frame_end && d->options->position_correction->iterations > 0) {
+    code = correct(d, n, placed);
+    if (!code) code = push_out(d, n, placed, own);
+    if (!code) code = contain_all(d);
+  }
+  for (int i = 0; i < n && impulse; ++i) memcpy(impulse[i], own[i], sizeof own[i]);
+  memory_free(&placed);
+  memory_free(&own);
+  timer_end(TIMER_G2P);
+  PetscFunctionReturn(code);
 }

@@ -16,7 +16,7 @@
 #include "discretize/body/body.h"
 #include "discretize/mac/mac_keys.h"
 #include "discretize/mac/mac_solid.h"
-#include "discretize/mac/mac_state.h"
+#include "discretize/mac/mac_grid.h"
 #include "discretize/material/material.h"
 
 typedef struct mac_domain mac_domain;
@@ -30,8 +30,7 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
 PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout);
 bool           mac_domain_has_source(const mac_domain *d);
 
-body       *mac_domain_body(mac_domain *d); /* ops->destroy is NULL: the world's */
-int         mac_domain_n_bodies(const mac_domain *d);
+extern const body_ops mac_facade_ops; /* of each mac body */
 body       *mac_domain_facade(mac_domain *d, int index);
 particles  *mac_domain_particles(mac_domain *d, int index);
 /* The domain behind its body or one of its facades; NULL for any other body. */
@@ -39,7 +38,6 @@ mac_domain *mac_domain_of(body *b);
 /* Of the step in progress, or of the last one, as it left it: its pressure is read between steps. n_blocks is 0 before the first.
  * */
 mac_state         *mac_domain_state(mac_domain *d);
-const mac_options *mac_domain_options(const mac_domain *d);
 
 /* After end_step: particles inside solids (where their frames are now) go to the nearest surface or, where the solid is thin, back to
  * the one they came through in this step, and do not go on into it: impulse [n][6] (NULL: not wanted) is what they hit each solid with,

@@ -99,6 +99,33 @@ static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
 /* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), by mac_grid_slot: where the box is periodic,
  * cells of the block beyond it stand for those they wrap to. */
 void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);
-/* Where the cell of a block, local 0 ... 63, is in its tile; steps along the axes are 36, 6, 1. */
+static const int mac_step[3] = {36, 6, 1}; /* along the axes, in a tile */
+/* Where the cell of a block, local 0 ... 63, is in its tile. */
 static inline int mac_grid_tile_place(int local) { return ((local >> 4) + 1) * 36 + (((local >> 2) & 3) + 1) * 6 + (local & 3) + 1; }
+
+/* ---- state --------------------------------------------------------------------------------------------------------- */
+
+/* What is on the staggered grid during a step, between particles -> grid and grid -> particles. Arrays over slots of the grid; the
+ * owner
+ * (mac_domain) allocates and fills them, the operators of mac_system read them. */
+enum { MAC_MU_I_CONSTANTS = 4 }; /* friction_2 - friction, I_0, grain diameter [m], grain density [kg/m^3]; as in material/flow.h */
+
+typedef struct mac_state {
+  mac_grid grid;
+  /* particles on it: n[s] at x[s][axis] of set s */
+  int                   n_sets;
+  const int64_t        *n;
+  const double *const (*x)[3];
+  /* lower faces */
+  double *mass[3];     /* kg */
+  double *u[3];        /* m/s: u* in, u^{n+1} out; of faces without mass: 0, then extrapolated */
+  double *old_u[3];    /* m/s: from the particles, for FLIP; NULL: not wanted */
+  /* cells: mass in a hat kernel over h^3, and means of the particles' constants weighted with it, 0 where there is no mass */
+  double *rho;          /* kg/m^3 */
+  double *rest_density; /* kg/m^3 */
+  double *friction;     /* M = |s|_F / (sqrt(2) p) at yield; 0: a liquid */
+  double *cohesion;     /* Pa: p >= -cohesion */
+  double *mu_i[MAC_MU_I_CONSTANTS]; /* NULL: M does not depend on the rate */
+  double *pressure;     /* Pa, for frames: 0 until the formulation writes what it found */
+} mac_state;
 #endif

@@ -1,7 +1,7 @@
 #include "discretize/mac/mac_hourglass.h"
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
-#include "discretize/mac/mac_system_internal.h"
+#include "core/timer.h"
 #include <math.h>
 
 /* An edge along axis o, at the lower corner of its cell, between axes a and b. */

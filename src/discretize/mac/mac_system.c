@@ -1,8 +1,1139 @@
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
-#include "discretize/mac/mac_system_internal.h"
 #include "discretize/mac/mac_velocity.h"
+#include "discretize/mac/mac_system.h"
+#include <float.h>
 #include <math.h>
+#include <omp.h>
+#include <string.h>
+#include "core/math3.h"
+#include "core/team.h"
+#include "core/timer.h"
+
+/* What the parts of mac_system_assemble share. */
+
+typedef struct {
+  const mac_grid    *g;
+  const mac_state   *s;
+  const mac_options *o;
+  const mac_solid   *solids;
+  int                n_solids;
+  bool               has_ghosts; /* at the surface of a liquid */
+  mac_system        *y;
+} mac_assembly;
+
+/* The part of a row that lies on one lower face; not 0. */
+typedef struct {
+  int64_t slot;
+  int     axis;
+  double  value;
+} mac_entry;
+enum { MAC_ROW = 12 };
+typedef struct {
+  int       n;
+  mac_entry entry[MAC_ROW]; /* in any order */
+} mac_row;
+
+/* A sample and where it is: the cell, or the edge's cell in the staggered arrangement. */
+typedef struct {
+  int64_t        slot;
+  const int64_t *tile;
+  int            place;
+} mac_place;
+
+/* Axis along which the edge of a shear component lies: xy, xz, yz -> z, y, x. */
+static inline int mac_component_axis(int component) { return 4 - component; }
+
+/* Which cells and faces take part, and how edges and cells weigh. */
+
+static const double SCALED_FROM  = 0.03,
+                    OBLIQUE_FROM = 0.004; /* see mac_system.h: difference of W_S; sum of n_a^2 n_b^2, that of 4 degrees */
+
+static bool has_open_face(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
+{
+  for (int a = 0; a < 3; ++a) {
+    const int64_t upper = tile[place + mac_step[a]];
+    if (c->y->weights.face_fluid[a][slot] > 0.0 || (upper >= 0 && c->y->weights.face_fluid[a][upper] > 0.0)) return true;
+  }
+  return false;
+}
+
+static bool is_active(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
+{
+  const mac_weights *w = &c->y->weights;
+  if (!(w->cell_liquid[slot] > c->o->cell_fill)) return false;
+  const double rest = c->s->rest_density[slot], dense = (rest > 0.0 ? c->s->rho[slot] / rest : 0.0) + 1.0 - w->cell_fluid[slot];
+  return (c->has_ghosts || dense > c->o->density_threshold) && has_open_face(c, slot, tile, place);
+}
+
+static int64_t add_up(int64_t n, int64_t *count)
+{
+  int64_t sum = 0;
+  for (int64_t b = 0; b <= n; ++b) {
+    const int64_t here = b < n ? count[b] : 0;
+    count[b] = sum, sum += here;
+  }
+  return sum;
+}
+
+/* Material constants of an active cell. One in a solid has those of the material around it; but it does not hold that together. */
+static void put_constants(const mac_assembly *c, int64_t slot, int64_t i)
+{
+  const mac_state *s = c->s;
+  mac_system      *y = c->y;
+  const bool       is_solid = !(y->weights.cell_fluid[slot] > 0.0);
+  double           friction = 0.0, density = 0.0;
+  int              n = 0;
+  y->friction[i] = s->friction[slot], y->rest_density[i] = s->rest_density[slot],
+  y->cohesion[i] = is_solid ? 0.0 : s->cohesion[slot];
+  if (!is_solid) return;
+  for (int q = 0; q < 27 && !(s->rest_density[slot] > 0.0); ++q) {
+    const int32_t *at = y->ijk[i];
+    const int64_t  other = mac_grid_slot(c->g, at[0] + q / 9 - 1, at[1] + q / 3 % 3 - 1, at[2] + q % 3 - 1);
+    if (other >= 0 && s->rest_density[other] > 0.0) friction += s->friction[other], density += s->rest_density[other], ++n;
+  }
+  if (n) y->friction[i] = friction / n, y->rest_density[i] = density / n;
+  if (c->o->edge_weights == MAC_EDGES_PLAIN) y->friction[i] = 0.0;
+}
+
+static PetscErrorCode number_cells(mac_assembly *c)
+{
+  const mac_grid *g = c->g;
+  mac_system     *y = c->y;
+  int64_t        *count = y->block_count[0];
+  PetscFunctionBegin;
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    int64_t tile[MAC_TILE];
+    mac_grid_tile(g, b, tile);
+    count[b] = 0;
+    for (int l = 0; l < MAC_BLOCK; ++l) {
+      const int64_t slot = b * MAC_BLOCK + l;
+      int32_t       ijk[3];
+      mac_grid_cell(g, slot, ijk);
+      const bool on   = mac_grid_is_inside(g, ijk) && is_active(c, slot, tile, mac_grid_tile_place(l));
+      y->cell_of[slot] = on ? 0 : -1;
+      count[b] += on;
+    }
+  }
+  y->n_cells = add_up(g->n_blocks, count);
+  PetscCheck(y->n_cells < INT32_MAX / MAC_STRESSES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%" PRId64 " active cells are more than can be numbered", y->n_cells);
+  PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->cell_slot, &y->capacity[0], &y->cell_slot));
+  PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->ijk, &y->capacity[1], &y->ijk));
+  PetscCall(memory_reserve("friction of cells", y->n_cells, sizeof *y->friction, &y->capacity[2], &y->friction));
+  PetscCall(memory_reserve("cohesion of cells", y->n_cells, sizeof *y->cohesion, &y->capacity[3], &y->cohesion));
+  PetscCall(memory_reserve("density of cells", y->n_cells, sizeof *y->rest_density, &y->capacity[4], &y->rest_density));
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    int64_t i = count[b];
+    for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) {
+      if (y->cell_of[slot] < 0) continue;
+      y->cell_of[slot] = (int32_t)i, y->cell_slot[i] = slot;
+      mac_grid_cell(g, slot, y->ijk[i]);
+      put_constants(c, slot, i++);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How much of the material's shear stress gets through where the bound is mu instead of M. */
+static double admitted(double mu, double friction) { return mu < friction ? mu / friction : 1.0; }
+
+static double share_of_face(const mac_assembly *c, int32_t solid, int64_t slot, int axis)
+{
+  const mac_share *s = slot < 0 ? NULL : mac_weights_share(&c->y->weights, slot / MAC_BLOCK, solid);
+  return s ? s->face[axis][slot % MAC_BLOCK] : 0.0;
+}
+
+/* What friction of solids below M leaves of the stress at an edge between axes a and b. */
+static double scale_of_solids(const mac_assembly *c, int64_t block, const int64_t *tile, int place, int a, int b, double friction)
+{
+  const mac_weights *w = &c->y->weights;
+  double             scale = 1.0;
+  for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
+    const int32_t r = w->share[q].solid;
+    if (!(c->solids[r].friction < friction)) continue;
+    const double da = fabs(share_of_face(c, r, tile[place], a) - share_of_face(c, r, tile[place - mac_step[b]], a)),
+                 db = fabs(share_of_face(c, r, tile[place], b) - share_of_face(c, r, tile[place - mac_step[a]], b));
+    const double difference = (da > db ? da : db) / SCALED_FROM, least = admitted(c->solids[r].friction, friction);
+    const double here = difference < 1.0 ? 1.0 - difference * (1.0 - least) : least;
+    if (here < scale) scale = here;
+  }
+  return scale;
+}
+
+/* The four cells around an edge: cell, its lower neighbours along a and b. What they are, and what that makes of the edge. */
+static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
+{
+  const mac_grid   *g = c->g;
+  const mac_system *y = c->y;
+  const int         a = (axis + 1) % 3, b = (axis + 2) % 3,
+            at[4] = {place, place - mac_step[a], place - mac_step[b], place - mac_step[a] - mac_step[b]};
+  int32_t           ijk[3];
+  double            sum = 0.0, friction = 0.0, scale = 1.0;
+  int               n = 0, air = 0; /* a bit for each cell that is neither solid nor continuum */
+  bool              is_rough = false;
+  mac_grid_cell(g, slot, ijk);
+  for (int q = 0; q < 4; ++q) {
+    mac_wall beyond = MAC_WALL_PERIODIC; /* none */
+    for (int e = 0; e < 2; ++e) {
+      const int     d = e ? b : a;
+      const int32_t i = ijk[d] - (e ? q >> 1 : q & 1);
+      if (!mac_grid_is_periodic(g, d) && (i < 0 || i >= g->n[d])) beyond = g->wall[d][i >= g->n[d]];
+      if (beyond == MAC_WALL_SMOOTH || beyond == MAC_WALL_OPEN) return 0.0;
+      is_rough = is_rough || beyond == MAC_WALL_ROUGH;
+    }
+    const int64_t cell = tile[at[q]];
+    if (beyond != MAC_WALL_PERIODIC) continue;
+    const bool   is_on = cell >= 0 && y->cell_of[cell] >= 0;
+    const double fluid = cell >= 0 ? y->weights.cell_fluid[cell] : 1.0;
+    sum += is_on ? 1.0 : fluid;
+    air |= (!is_on && fluid > 0.0) << q;
+    if (is_on && y->friction[y->cell_of[cell]] > 0.0) friction += y->friction[y->cell_of[cell]], ++n;
+  }
+  if (!n || (air & 5) == 5 || (air & 10) == 10 || (air & 3) == 3 || (air & 12) == 12)
+    return 0.0; /* a surface: nothing drags at it from beyond */
+  friction /= n;
+  if (is_rough && c->o->wall_friction < friction) scale = admitted(c->o->wall_friction, friction); /* NaN: no */
+  const double solids = scale_of_solids(c, slot / MAC_BLOCK, tile, place, a, b, friction);
+  if (solids < scale) scale = solids;
+  const double norm = c->o->edge_weights == MAC_EDGES_PLAIN ? 4.0 : sum;
+  return y->weights.edge_liquid[axis][slot] * scale / norm * (c->o->arrangement == MAC_STAGGERED ? n : 1);
+}
+
+/* Weight of normal stresses: W_L, and what friction of solids with an oblique surface leaves of it. */
+static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
+{
+  const mac_weights *w = &c->y->weights;
+  const int64_t      block = slot / MAC_BLOCK;
+  const double       own = c->y->friction[c->y->cell_of[slot]];
+  double             scale = 1.0;
+  for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
+    const int32_t r = w->share[q].solid;
+    double        d[3], square[3], sum = 0.0, most = 0.0;
+    if (!(c->solids[r].friction < own)) continue;
+    for (int a = 0; a < 3; ++a) {
+      d[a]      = share_of_face(c, r, tile[place + mac_step[a]], a) - share_of_face(c, r, tile[place], a);
+      square[a] = d[a] * d[a], sum += square[a];
+      if (fabs(d[a]) > most) most = fabs(d[a]);
+    }
+    if (!(sum > 0.0)) continue;
+    const double oblique = (square[0] * square[1] + square[1] * square[2] + square[2] * square[0]) / (sum * sum) / OBLIQUE_FROM,
+                 difference = most / SCALED_FROM, least = admitted(c->solids[r].friction, own);
+    const double here = 1.0 - (difference < 1.0 ? difference : 1.0) * (oblique < 1.0 ? oblique : 1.0) * (1.0 - least);
+    if (here < scale) scale = here;
+  }
+  return w->cell_liquid[slot] * scale;
+}
+
+static void weigh(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < c->g->n_blocks; ++b) {
+    int64_t tile[MAC_TILE];
+    mac_grid_tile(c->g, b, tile);
+    for (int l = 0; l < MAC_BLOCK; ++l) {
+      const int64_t slot  = b * MAC_BLOCK + l;
+      const int     place = mac_grid_tile_place(l);
+      for (int o = 0; o < 3; ++o)
+        y->edge_weight[o][slot] = y->weights.edge_liquid[o][slot] > c->o->cell_fill && tile[place] == slot
+                                      ? weight_of_edge(c, slot, tile, place, o)
+                                      : 0.0;
+      y->normal_weight[slot] = y->cell_of[slot] < 0 ? 0.0 : weight_of_normals(c, slot, tile, place);
+    }
+  }
+}
+
+/* Whether pressure or stress acts on the lower face of a cell. */
+static bool is_pushed(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
+{
+  const mac_system *y = c->y;
+  const int64_t     lower = tile[place - mac_step[axis]];
+  if (y->cell_of[slot] >= 0 || (lower >= 0 && y->cell_of[lower] >= 0)) return true;
+  for (int e = 1; e < 3 && y->n_stress; ++e) {
+    const int     o = (axis + e) % 3, b = 3 - axis - o;
+    const int64_t next = tile[place + mac_step[b]];
+    if (y->edge_weight[o][slot] > 0.0 || (next >= 0 && y->edge_weight[o][next] > 0.0)) return true;
+  }
+  return false;
+}
+
+static PetscErrorCode number_faces(mac_assembly *c)
+{
+  const mac_grid *g = c->g;
+  mac_system     *y = c->y;
+  int64_t        *count = y->block_count[0];
+  PetscFunctionBegin;
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    int64_t tile[MAC_TILE];
+    mac_grid_tile(g, b, tile);
+    count[b] = 0;
+    for (int l = 0; l < MAC_BLOCK; ++l)
+      for (int a = 0; a < 3; ++a) {
+        const int64_t slot  = b * MAC_BLOCK + l;
+        const int     place = mac_grid_tile_place(l);
+        const bool    on    = tile[place] == slot && y->weights.face_fluid[a][slot] > 0.0 && mac_grid_has_face(g, a, slot) &&
+                        is_pushed(c, slot, tile, place, a);
+        y->face_of[a][slot] = on ? 0 : -1;
+        count[b] += on;
+      }
+  }
+  y->n_faces = add_up(g->n_blocks, count);
+  PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_slot, &y->capacity[5], &y->face_slot));
+  PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_axis, &y->capacity[6], &y->face_axis));
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < g->n_blocks; ++b) {
+    int64_t f = count[b];
+    for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot)
+      for (int a = 0; a < 3; ++a)
+        if (y->face_of[a][slot] >= 0) y->face_of[a][slot] = (int32_t)f, y->face_slot[f] = slot, y->face_axis[f++] = (uint8_t)a;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the edge has a sample of its own: by the mean density of its cells, solid counting as dense. */
+static bool is_active_edge(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
+{
+  if (!(c->y->edge_weight[axis][slot] > 0.0)) return false;
+  const int a = mac_step[(axis + 1) % 3], b = mac_step[(axis + 2) % 3], at[4] = {place, place - a, place - b, place - a - b};
+  double    dense = 0.0;
+  int       n = 0;
+  for (int q = 0; q < 4; ++q) {
+    const int64_t cell = tile[at[q]];
+    if (cell < 0) continue;
+    const double rest = c->s->rest_density[cell];
+    dense += (rest > 0.0 ? c->s->rho[cell] / rest : 0.0) + 1.0 - c->y->weights.cell_fluid[cell], ++n;
+  }
+  return c->has_ghosts || dense > n * c->o->density_threshold;
+}
+
+static PetscErrorCode reserve_stresses(mac_system *y)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("stress samples", y->n_stress, sizeof *y->component, &y->capacity[18], &y->component));
+  PetscCall(memory_reserve("stress samples", y->n_stress, sizeof *y->sample_cells, &y->capacity[19], &y->sample_cells));
+  PetscCall(memory_reserve("stress samples", y->n_stress, sizeof *y->stress_slot, &y->capacity[20], &y->stress_slot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode number_colocated(mac_system *y)
+{
+  PetscFunctionBegin;
+  y->n_stress = MAC_STRESSES * y->n_cells;
+  PetscCall(reserve_stresses(y));
+  #pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < y->n_stress; ++i) {
+    y->component[i]   = (uint8_t)(i % MAC_STRESSES);
+    y->stress_slot[i] = y->cell_slot[i / MAC_STRESSES];
+    y->sample_cells[i][0] = (int32_t)(i / MAC_STRESSES);
+    for (int q = 1; q < 4; ++q) y->sample_cells[i][q] = -1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void put_sample(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int component, int64_t i)
+{
+  mac_system *y = c->y;
+  int         n = 0;
+  y->component[i] = (uint8_t)component, y->stress_slot[i] = slot;
+  for (int q = 0; q < 4; ++q) y->sample_cells[i][q] = -1;
+  if (component < 2) {
+    y->sample_cells[i][0] = y->cell_of[slot];
+    return;
+  }
+  const int axis = mac_component_axis(component), a = mac_step[(axis + 1) % 3], b = mac_step[(axis + 2) % 3],
+            at[4] = {place, place - a, place - b, place - a - b};
+  for (int q = 0; q < 4; ++q) {
+    const int64_t cell = tile[at[q]];
+    if (cell >= 0 && y->cell_of[cell] >= 0 && y->friction[y->cell_of[cell]] > 0.0) y->sample_cells[i][n++] = y->cell_of[cell];
+  }
+}
+
+/* Normal components at active cells, shear components at edges: by slot, then component. */
+static PetscErrorCode number_staggered(mac_assembly *c)
+{
+  const mac_grid *g = c->g;
+  mac_system     *y = c->y;
+  int64_t        *count = y->block_count[0];
+  PetscFunctionBegin;
+  for (int pass = 0; pass < 2; ++pass) {
+    #pragma omp parallel for schedule(static)
+    for (int64_t b = 0; b < g->n_blocks; ++b) {
+      int64_t tile[MAC_TILE], i = pass ? count[b] : 0;
+      mac_grid_tile(g, b, tile);
+      for (int l = 0; l < MAC_BLOCK; ++l)
+        for (int m = 0; m < MAC_STRESSES; ++m) {
+          const int64_t slot  = b * MAC_BLOCK + l;
+          const int     place = mac_grid_tile_place(l);
+          if (!(m < 2 ? y->cell_of[slot] >= 0 : is_active_edge(c, slot, tile, place, mac_component_axis(m)))) continue;
+          if (pass) put_sample(c, slot, tile, place, m, i);
+          ++i;
+        }
+      if (!pass) count[b] = i;
+    }
+    if (pass) break;
+    y->n_stress = add_up(g->n_blocks, count);
+    PetscCall(reserve_stresses(y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_active_reserve(mac_assembly *c)
+{
+  const int64_t n = c->g->n_slots;
+  mac_system   *y = c->y;
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("cells of slots", n, sizeof *y->cell_of, &y->capacity[7], &y->cell_of));
+  PetscCall(memory_reserve("weights of normal stress", n, sizeof *y->normal_weight, &y->capacity[8], &y->normal_weight));
+  for (int a = 0; a < 3; ++a) {
+    PetscCall(memory_reserve("faces of slots", n, sizeof *y->face_of[a], &y->capacity[9 + a], &y->face_of[a]));
+    PetscCall(memory_reserve("weights of edges", n, sizeof *y->edge_weight[a], &y->capacity[12 + a], &y->edge_weight[a]));
+    PetscCall(memory_reserve("counts of blocks", c->g->n_blocks + 1, sizeof *y->block_count[a], &y->capacity[15 + a],
+                             &y->block_count[a]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_active_find(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  double      friction = 0.0;
+  PetscFunctionBegin;
+  PetscCall(number_cells(c));
+  for (int64_t i = 0; i < y->n_cells; ++i)
+    if (y->friction[i] > friction) friction = y->friction[i];
+  y->n_stress = 0;
+  if (friction > 0.0) {
+    weigh(c);
+    if (c->o->arrangement == MAC_STAGGERED) PetscCall(number_staggered(c));
+    else PetscCall(number_colocated(y));
+  }
+  PetscCall(number_faces(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The mass of faces, as the problem of a step has it.
+ *
+ * * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For
+ * that to be what solids, walls and gravity give, a face that is solved for has the mass m_f that its kernel gathers, cut by the
+ * surface or a solid as it may be (the published rho W_L counts what is missing at a surface twice), and faces with mass whose
+ * velocity follows that of others hand them that mass beforehand, see mac_velocity.h: those in solids, and the outermost grains
+ * of a surface. What neither is solved for nor follows falls freely, or is carried: see mac_face_is_carried. A face lighter than
+ * the share density_floor face_fill of a full one, which could not be solved for, borrows what it lacks from heavy faces beside
+ * it, in equal parts: with their u*, and what is borrowed goes back with the light face's velocity. Where nothing beside it is
+ * heavy enough to lend, it counts as that heavy all the same, and takes momentum that no grain has: at most its lack of mass
+ * times its change of velocity. */
+
+static const double LIGHT = 0.23;  /* of the mass of a full face; no share that a lattice of 2x2x2 grains a cell has */
+static const double LENDER = 8.0;  /* least masses: it may have six borrowers */
+
+/* Liquid in a cell whose centre it does not reach yet: the face beyond it is not solved for, but what is there rests on what is
+ * below and gets the same push: the mean change of u [n_faces] from u* over the faces beside it, unless it is ahead of them already
+ * in its direction. Left to itself it would sink into the surface; made to follow, it would forget how it came. u NULL: push is not
+ * asked for.
+ * The face's own cells are that of its slot and the one before it along its axis. */
+static bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *push)
+{
+  const mac_grid *g = &s->grid;
+  int32_t         at[3];
+  double          near = y->weights.center[slot], sum = 0.0, before = 0.0;
+  int             n = 0;
+  if (y->face_of[axis][slot] >= 0 || mac_grid_is_closed(g, axis, slot)) return false;
+  if (!(s->mass[axis][slot] > 0.0 && y->weights.face_fluid[axis][slot] > 0.0)) return false;
+  mac_grid_cell(g, slot, at);
+  for (int q = 0; q < 6; ++q) {
+    int32_t beside[3] = {at[0], at[1], at[2]};
+    beside[q / 2] += q % 2 ? 1 : -1;
+    const int64_t other = mac_grid_slot(g, beside[0], beside[1], beside[2]);
+    const int32_t face  = other < 0 ? -1 : y->face_of[axis][other];
+    if (q == 2 * axis && other >= 0) near = fmin(near, y->weights.center[other]);
+    if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, before += u ? y->u[face] : 0.0, ++n;
+  }
+  /* what is ahead of those that push leaves them: pushed all the same, few grains at the tip of a sheet become ever faster */
+  if (push) *push = n && !((s->u[axis][slot] - before / n) * sum > 0.0) ? sum / n : 0.0;
+  return n > 0 && near < 0.5 * g->h;
+}
+
+/* Little mass beside a face that is solved for, across its own direction: the outermost grains of a surface, which go along with
+ * it. Left to themselves they would fall freely along a slope and drag what is under them. */
+static bool goes_along(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
+{
+  const int64_t lower = tile[place - mac_step[axis]];
+  const double  rest = fmax(c->s->rest_density[slot], lower >= 0 ? c->s->rest_density[lower] : 0.0);
+  if (c->s->mass[axis][slot] > LIGHT * rest * c->g->h * c->g->h * c->g->h) return false;
+  for (int q = 0; q < 6; ++q) {
+    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_step[q / 2]];
+    if (q / 2 != axis && other >= 0 && c->y->face_of[axis][other] >= 0) return true;
+  }
+  return false;
+}
+
+/* Solved for, standing still, or left to itself. */
+static bool is_known(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
+{
+  if (c->y->face_of[axis][slot] >= 0 || mac_grid_is_closed(c->g, axis, slot)) return true;
+  if (c->has_ghosts && mac_face_is_carried(c->y, c->s, axis, slot, NULL, NULL)) return true;
+  return c->s->mass[axis][slot] > 0.0 && c->y->weights.face_fluid[axis][slot] > 0.0 && !goes_along(c, axis, slot, tile, place);
+}
+
+static PetscErrorCode reserve(mac_system *y, int64_t n_slots)
+{
+  PetscFunctionBegin;
+  for (int a = 0; a < 3; ++a) {
+    PetscCall(memory_reserve("layers of faces", n_slots, sizeof *y->layer[a], &y->capacity[24 + a], &y->layer[a]));
+    PetscCall(memory_reserve("masses of faces", n_slots, sizeof *y->mass[a], &y->capacity[27 + a], &y->mass[a]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_velocity_of_empty_faces(mac_assembly *c)
+{
+  const mac_state *s = c->s;
+  mac_system      *y = c->y;
+  PetscFunctionBegin;
+  PetscCall(reserve(y, c->g->n_slots));
+  #pragma omp parallel
+  for (int a = 0; a < 3; ++a) {
+    #pragma omp for schedule(static) nowait
+    for (int64_t slot = 0; slot < c->g->n_slots; ++slot) {
+      y->layer[a][slot] = !(s->mass[a][slot] > 0.0);
+      if (y->layer[a][slot]) s->u[a][slot] = 0.0;
+    }
+  }
+  PetscCall(mac_velocity_layers(c->g, y->layer));
+  mac_velocity_extrapolate(c->g, y->layer, s->u);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_masses_find(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  PetscFunctionBegin;
+  #pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < c->g->n_blocks; ++b) {
+    int64_t tile[MAC_TILE];
+    mac_grid_tile(c->g, b, tile);
+    for (int l = 0; l < MAC_BLOCK; ++l)
+      for (int a = 0; a < 3; ++a) {
+        const int64_t slot = b * MAC_BLOCK + l;
+        y->layer[a][slot]  = !is_known(c, a, slot, tile, mac_grid_tile_place(l));
+        y->mass[a][slot]   = c->s->mass[a][slot];
+      }
+  }
+  PetscCall(mac_velocity_layers(c->g, y->layer));
+  if (!c->has_ghosts) PetscCall(mac_velocity_carry(c->g, y->layer, y->mass, c->s->u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Faces beside one that are solved for and can spare `least` several times over. */
+static int find_lenders(const mac_assembly *c, int axis, const int64_t *tile, int place, double least, int32_t lender[6])
+{
+  int n = 0;
+  for (int q = 0; q < 6; ++q) {
+    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_step[q / 2]];
+    if (other < 0 || c->y->face_of[axis][other] < 0 || !(c->y->mass[axis][other] > LENDER * least)) continue;
+    lender[n++] = c->y->face_of[axis][other];
+  }
+  return n;
+}
+
+/* Loans of all light faces; their share is the mass yet. */
+static PetscErrorCode find_loans(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  int64_t     tile[MAC_TILE], block = -1;
+  PetscFunctionBegin;
+  y->n_loans = 0;
+  for (int64_t f = 0; f < y->n_faces; ++f) {
+    const int64_t slot  = y->face_slot[f];
+    const int     axis  = y->face_axis[f];
+    const double  least = y->dt * y->weight[f] / y->mobility[f], lack = least - y->mass[axis][slot];
+    int32_t       lender[6];
+    if (!(lack > 1e-9 * least)) continue;
+    if (slot / MAC_BLOCK != block) block = slot / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
+    const double full = least * y->h * y->h * y->h / y->weight[f]; /* of a face that no solid cuts: who has several is not light */
+    const int    n    = find_lenders(c, axis, tile, mac_grid_tile_place((int)(slot % MAC_BLOCK)), full, lender);
+    PetscCall(memory_reserve("loans of mass", y->n_loans + n, sizeof *y->loan, &y->capacity[30], &y->loan));
+    for (int q = 0; q < n; ++q) y->loan[y->n_loans++] = (mac_loan){(int32_t)f, lender[q], lack / n};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_masses_lend(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  PetscFunctionBegin;
+  y->n_loans = 0;
+  if (c->has_ghosts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(find_loans(c));
+  for (int64_t q = 0; q < y->n_loans; ++q) {
+    mac_loan *const l = y->loan + q;
+    const int       axis = y->face_axis[l->face];
+    double *const   to = y->mass[axis] + y->face_slot[l->face], *const from = y->mass[axis] + y->face_slot[l->lender];
+    const double    lent = l->share;
+    y->u[l->face] = (*to * y->u[l->face] + lent * y->u[l->lender]) / (*to + lent);
+    l->share = lent / *from;
+    *to += lent, *from -= lent;
+    y->mobility[l->lender] = y->dt * y->weight[l->lender] / *from;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void mac_masses_repay(const mac_system *y, double *const u[3])
+{
+  for (int64_t q = y->n_loans - 1; q >= 0; --q) { /* in reverse: each share is of the mass before the loan */
+    const mac_loan *l    = y->loan + q;
+    const int       axis = y->face_axis[l->face];
+    double *const   to   = u[axis] + y->face_slot[l->lender];
+    *to += l->share * (u[axis][y->face_slot[l->face]] - *to);
+  }
+}
+
+/* Friction of what lies on a rough wall of the box, below the lowest pressure.
+ *
+ * The wall bears the pressure of the cell next to it and, besides, what is on the wall's own faces: half of the lowest layer's
+ * mass, all of it where the layer is too thin for a pressure. Bounding shear stress by the cell's pressure alone makes a layer of n
+ * cells slide by 1/(2 n) too easily, and thin ones without any friction. The force on wall faces is known beforehand, m u* over dt,
+ * since they stand still: so is the friction that goes with it. It acts on the tangential velocity next to the wall before the
+ * stress does: where both together can hold it, it stops. */
+
+/* Momentum into the wall of the face of a cell on that wall, >= 0. */
+static double push(const mac_assembly *c, const int64_t *tile, int place, int axis, int side)
+{
+  const int64_t slot = tile[place + side * mac_step[axis]];
+  const double  into = slot < 0 ? 0.0 : (side ? 1.0 : -1.0) * c->y->mass[axis][slot] * c->s->u[axis][slot];
+  return into > 0.0 ? into : 0.0;
+}
+
+/* Speed along the wall at the lower face along a of a cell, from there and the mean of the faces along b around. */
+static double speed(const mac_assembly *c, const int64_t *tile, int place, int a, int b)
+{
+  double sum = 0.0;
+  int    n   = 0;
+  for (int q = 0; q < 4; ++q) {
+    const int64_t slot = tile[place - (q & 1) * mac_step[a] + (q >> 1) * mac_step[b]];
+    if (slot >= 0 && c->y->mass[b][slot] > 0.0) sum += c->s->u[b][slot], ++n;
+  }
+  return hypot(c->s->u[a][tile[place]], n ? sum / n : 0.0);
+}
+
+/* What is left of the velocity of a cell's lower face along a next to walls across other axes: a share; 1 where it touches none. */
+static double share_left(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int a)
+{
+  const mac_grid *g = c->g;
+  const int64_t   before = tile[place - mac_step[a]];
+  double          friction = 0.0, lost = 0.0, fastest = 0.0;
+  int32_t         ijk[3];
+  int             n = 0;
+  if (!(c->y->mass[a][slot] > 0.0)) return 1.0;
+  mac_grid_cell(g, slot, ijk);
+  for (int q = 0; q < 2; ++q) {
+    const int64_t cell = q ? before : slot;
+    if (cell >= 0 && c->s->rest_density[cell] > 0.0) friction += c->s->friction[cell], ++n;
+  }
+  if (!(friction > 0.0)) return 1.0;
+  friction /= n;
+  if (c->o->wall_friction < friction) friction = c->o->wall_friction; /* NaN: no */
+  for (int e = 1; e < 3; ++e) {
+    const int axis = (a + e) % 3, b = 3 - a - axis;
+    for (int side = 0; side < 2; ++side) {
+      if (g->wall[axis][side] != MAC_WALL_ROUGH || ijk[axis] != (side ? g->n[axis] - 1 : 0)) continue;
+      lost += 0.5 * friction * (push(c, tile, place, axis, side) + push(c, tile, place - mac_step[a], axis, side)) /
+              c->y->mass[a][slot];
+      fastest = fmax(fastest, speed(c, tile, place, a, b));
+    }
+  }
+  return lost > 0.0 ? fmax(0.0, 1.0 - lost / fmax(fastest, lost)) : 1.0;
+}
+
+static bool touches_rough_wall(const mac_grid *g, const int32_t b[3])
+{
+  for (int a = 0; a < 3; ++a) {
+    if (g->wall[a][0] == MAC_WALL_ROUGH && b[a] == 0) return true;
+    if (g->wall[a][1] == MAC_WALL_ROUGH && MAC_SIDE * (b[a] + 1) >= g->n[a]) return true;
+  }
+  return false;
+}
+
+static PetscErrorCode mac_walls_hold(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  PetscFunctionBegin;
+  for (int a = 0; a < 3; ++a)
+    PetscCall(memory_reserve("friction of walls", c->g->n_slots, sizeof *y->left[a], &y->capacity[31 + a], &y->left[a]));
+  double *const *left = y->left;
+  #pragma omp parallel
+  for (int pass = 0; pass < 2; ++pass) { /* all shares from the velocities as they were */
+    #pragma omp for schedule(static)
+    for (int64_t block = 0; block < c->g->n_blocks; ++block) {
+      int64_t tile[MAC_TILE];
+      if (!touches_rough_wall(c->g, c->g->block[block])) continue;
+      if (!pass) mac_grid_tile(c->g, block, tile);
+      for (int l = 0; l < MAC_BLOCK; ++l) {
+        const int64_t slot  = block * MAC_BLOCK + l;
+        const int     place = mac_grid_tile_place(l);
+        for (int a = 0; a < 3; ++a)
+          if (pass) c->s->u[a][slot] *= left[a][slot];
+          else left[a][slot] = tile[place] == slot ? share_left(c, slot, tile, place, a) : 1.0;
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of G and D, and the unknown faces' velocity, mobility and weight. */
+
+/* Normal parts of the first two components of each basis. */
+static const double  normal_part[2][2][3] = {[MAC_ORTHONORMAL] = {{0.70710678118654752, 0.0, -0.70710678118654752},
+                                                                  {0.40824829046386302, -0.81649658092772603, 0.40824829046386302}},
+                                             [MAC_COMPONENTS]  = {{1.0, -1.0, 0.0}, {0.0, -1.0, 1.0}}};
+static inline double shear_part(int basis) { return basis == MAC_ORTHONORMAL ? 0.70710678118654752 : 1.0; }
+
+void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6])
+{
+  for (int a = 0; a < 3; ++a) s[a] = normal_part[basis][0][a] * c[0] + normal_part[basis][1][a] * c[1];
+  for (int m = 2; m < MAC_STRESSES; ++m) s[m + 1] = shear_part(basis) * c[m];
+}
+
+static inline void add(mac_row *row, int64_t slot, int axis, double value)
+{
+  if (slot >= 0 && value != 0.0) row->entry[row->n++] = (mac_entry){slot, axis, value};
+}
+
+static void mac_row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row)
+{
+  const double value = c->y->weights.cell_liquid[at->slot] / c->g->h;
+  row->n = 0;
+  for (int a = 0; a < 3; ++a) add(row, at->slot, a, value);
+  for (int a = 0; a < 3; ++a) add(row, at->tile[at->place + mac_step[a]], a, -value);
+}
+
+static void row_of_normal_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
+{
+  const double *part = normal_part[c->o->basis][component], weight = c->y->normal_weight[at->slot] / c->g->h;
+  for (int a = 0; a < 3; ++a) {
+    add(row, at->slot, a, -part[a] * weight);
+    add(row, at->tile[at->place + mac_step[a]], a, part[a] * weight);
+  }
+}
+
+/* Shear stress between axes a and b at the lower edge of a cell pushes faces of normal a on either side in b, and the other way
+ * round. */
+static void row_of_edge(const mac_place *at, int a, int b, double value, mac_row *row)
+{
+  add(row, at->slot, a, value);
+  add(row, at->tile[at->place - mac_step[b]], a, -value);
+  add(row, at->slot, b, value);
+  add(row, at->tile[at->place - mac_step[a]], b, -value);
+}
+
+/* Carried to the four edges of the cell: on the faces between two edges what these do cancels where they weigh the same. One
+ * product each, so that nothing is fused and the same is found from the faces' side. */
+static void row_of_shear(const mac_place *at, int a, int b, const double *edge, double value, mac_row *row)
+{
+  double e[2][2]; /* 0, 1 along a and b */
+  for (int q = 0; q < 4; ++q) {
+    const int64_t slot = at->tile[at->place + (q >> 1) * mac_step[a] + (q & 1) * mac_step[b]];
+    e[q >> 1][q & 1] = slot >= 0 ? edge[slot] : 0.0;
+  }
+  for (int i = 0; i < 2; ++i) { /* lower and upper face along the normal; cells before, here and after across it */
+    const int on_a = at->place + i * mac_step[a], on_b = at->place + i * mac_step[b];
+    add(row, at->tile[on_a - mac_step[b]], a, -value * e[i][0]);
+    add(row, at->tile[on_a], a, value * (e[i][0] - e[i][1]));
+    add(row, at->tile[on_a + mac_step[b]], a, value * e[i][1]);
+    add(row, at->tile[on_b - mac_step[a]], b, -value * e[0][i]);
+    add(row, at->tile[on_b], b, value * (e[0][i] - e[1][i]));
+    add(row, at->tile[on_b + mac_step[a]], b, value * e[1][i]);
+  }
+}
+
+static void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
+{
+  row->n = 0;
+  if (component < 2) {
+    row_of_normal_stress(c, at, component, row);
+    return;
+  }
+  const int     axis = mac_component_axis(component), a = (axis + 1) % 3, b = (axis + 2) % 3;
+  const double *edge = c->y->edge_weight[axis], value = shear_part(c->o->basis) / c->g->h;
+  if (c->o->arrangement == MAC_STAGGERED) row_of_edge(at, a, b, value * edge[at->slot], row);
+  else row_of_shear(at, a, b, edge, value, row);
+}
+
+/* Into ascending order; a column that is met twice (a period of less than three cells) gets the sum. */
+static inline int insert(int32_t *restrict col, double *restrict value, int n, int32_t at_col, double here)
+{
+  int at = n;
+  while (at > 0 && col[at - 1] >= at_col) --at;
+  if (at < n && col[at] == at_col) {
+    value[at] += here;
+    return n;
+  }
+  for (int m = n; m > at; --m) col[m] = col[m - 1], value[m] = value[m - 1];
+  col[at] = at_col, value[at] = here;
+  return n + 1;
+}
+
+static int put_row(const mac_system *y, const mac_row *row, int32_t *restrict col, double *restrict value)
+{
+  int n = 0;
+  for (int q = 0; q < row->n; ++q) {
+    const int32_t face = y->face_of[row->entry[q].axis][row->entry[q].slot];
+    if (face >= 0) n = insert(col, value, n, face, row->entry[q].value);
+  }
+  return n;
+}
+
+static int write_pressure(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value)
+{
+  mac_row row;
+  (void)i;
+  mac_row_of_pressure(c, at, &row);
+  return put_row(c->y, &row, col, value);
+}
+static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value)
+{
+  mac_row row;
+  mac_row_of_stress(c, at, c->y->component[i], &row);
+  return put_row(c->y, &row, col, value);
+}
+
+/* Rows of the transposes, from the faces' side: the same products in the same order, so that they are transposes to the bit. */
+static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
+{
+  const mac_system *y = c->y;
+  const int64_t     side[2] = {at->tile[at->place - mac_step[y->face_axis[f]]], at->slot};
+  int               n = 0;
+  for (int q = 0; q < 2; ++q) {
+    if (side[q] < 0 || y->cell_of[side[q]] < 0) continue;
+    const double weight = y->weights.cell_liquid[side[q]] / c->g->h;
+    if (weight != 0.0) n = insert(col, value, n, y->cell_of[side[q]], q ? weight : -weight);
+  }
+  return n;
+}
+/* One cell of a face's row of stresses: the face is in row r along b seen from the cell, -1, 0 or 1; edges along o on either
+ * side of it. */
+static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h,
+                           int32_t *col, double *value, int n)
+{
+  const double here = per_h * (r < 0 ? edge[0] : r > 0 ? -edge[1] : edge[0] - edge[1]);
+  return here != 0.0 ? insert(col, value, n, MAC_STRESSES * c->y->cell_of[cell] + component, here) : n;
+}
+static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
+{
+  const mac_system *y = c->y;
+  const int         a = y->face_axis[f];
+  const double      per_h = shear_part(c->o->basis) / c->g->h;
+  double            edge[3][2]; /* by their axis: at the face's place, and on its other side */
+  int               n = 0;
+  for (int o = 0; o < 3; ++o) {
+    const int64_t above = o == a ? -1 : at->tile[at->place + mac_step[3 - a - o]];
+    edge[o][0] = o == a ? 0.0 : y->edge_weight[o][at->slot], edge[o][1] = above >= 0 ? y->edge_weight[o][above] : 0.0;
+  }
+  /* cells in the order of their offsets, which is nearly that of their numbers */
+  const int first = a == 0 ? 1 : 0, second = a == 2 ? 1 : 2,
+            near[5][3] = {{-1, first, second}, {-1, second, first}, {0, 0, 0}, {1, second, first}, {1, first, second}};
+  for (int q = 0; q < 2; ++q)
+    for (int m = 0; m < 5; ++m) {
+      const int     r = near[m][0], b = near[m][1], o = near[m][2];
+      const int64_t cell = at->tile[at->place - (q ? 0 : mac_step[a]) + r * mac_step[b]];
+      if (cell < 0 || y->cell_of[cell] < 0) continue;
+      if (r) {
+        n = put_cell_stress(c, cell, 4 - o, r, edge[o], per_h, col, value, n);
+        continue;
+      }
+      const double weight = y->normal_weight[cell] / c->g->h;
+      for (int k = 0; k < 2; ++k) {
+        const double here = (q ? -weight : weight) * normal_part[c->o->basis][k][a];
+        if (here != 0.0) n = insert(col, value, n, MAC_STRESSES * y->cell_of[cell] + k, here);
+      }
+      n = put_cell_stress(c, cell, 4 - second, 0, edge[second], per_h, col, value, n);
+      n = put_cell_stress(c, cell, 4 - first, 0, edge[first], per_h, col, value, n);
+    }
+  return n;
+}
+
+typedef int (*row_writer)(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value);
+
+/* One matrix to be: rows of samples that are sorted by slot, at most `most` entries to each. */
+typedef struct {
+  int64_t        n, n_cols;
+  const int64_t *slots;
+  int            most;
+  row_writer     write;
+  sparse_rows   *to;
+} row_job;
+enum { MAX_JOBS = 4, MAX_ENTRIES = 16 };
+
+/* The arrays of the matrix serve again, their room is capacity[0 ... 2]. */
+static PetscErrorCode reserve_rows(const row_job *j, int64_t *capacity)
+{
+  PetscFunctionBegin;
+  j->to->n_rows = j->n, j->to->n_cols = j->n_cols;
+  PetscCall(memory_reserve("operator's rows", j->n + 1, sizeof *j->to->start, &capacity[0], &j->to->start));
+  PetscCall(memory_reserve("operator's columns", j->n * j->most, sizeof *j->to->col, &capacity[1], &j->to->col));
+  PetscCall(memory_reserve("operator's values", j->n * j->most, sizeof *j->to->value, &capacity[2], &j->to->value));
+  j->to->start[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows first ... last-1, one after another; start counts from the first of them. Returns the number of entries. */
+static int64_t write_rows(const mac_assembly *c, const row_job *j, int64_t first, int64_t last, int32_t *col, double *value)
+{
+  int64_t tile[MAC_TILE], block = -1, at = 0;
+  for (int64_t i = first; i < last; ++i) {
+    if (j->slots[i] / MAC_BLOCK != block) block = j->slots[i] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
+    const mac_place place = {j->slots[i], tile, mac_grid_tile_place((int)(j->slots[i] % MAC_BLOCK))};
+    at += j->write(c, &place, i, col + at, value + at);
+    j->to->start[i + 1] = at;
+  }
+  return at;
+}
+
+/* Each thread's rows follow on those of the thread before. Where that is, is known once all are written: the first thread writes in
+ * place, the others into their part of the scratch; so one thread copies nothing, and several nothing in turn. */
+static void place_rows(const row_job *j, int thread, int64_t first, int64_t last, const int64_t *n_entries, const int32_t *col,
+                       const double *value)
+{
+  int64_t from = 0;
+  if (!thread || first == last) return;
+  for (int t = 0; t < thread; ++t) from += n_entries[t];
+  for (int64_t i = first; i < last; ++i) j->to->start[i + 1] += from;
+  if (!n_entries[thread]) return;
+  memcpy(j->to->col + from, col, (size_t)n_entries[thread] * sizeof *col);
+  memcpy(j->to->value + from, value, (size_t)n_entries[thread] * sizeof *value);
+}
+
+/* Entries that one of so many threads may have of any of the matrices. */
+static int64_t most_of_thread(int n_jobs, const row_job *jobs, int threads)
+{
+  int64_t most = 0;
+  for (int q = 0; q < n_jobs; ++q) {
+    const int64_t here = (jobs[q].n / threads + 1) * jobs[q].most;
+    if (here > most) most = here;
+  }
+  return most;
+}
+
+static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row_job *jobs)
+{
+  mac_system *y = c->y;
+  int64_t    *n_entries; /* [job][thread] */
+  const int   threads = team_threads();
+  PetscFunctionBegin;
+  for (int q = 0; q < n_jobs; ++q) PetscCall(reserve_rows(jobs + q, y->rows_capacity[q]));
+  /* for a team of any size up to that: parts are rounded up by a row */
+  const int64_t room = threads > 1 ? most_of_thread(n_jobs, jobs, 1) + threads * (int64_t)MAX_ENTRIES : 0;
+  PetscCall(memory_reserve("rows on the way", room, sizeof *y->row_col, &y->capacity[34], &y->row_col));
+  PetscCall(memory_reserve("rows on the way", room, sizeof *y->row_value, &y->capacity[35], &y->row_value));
+  PetscCall(memory_alloc("entries of threads", MAX_JOBS * threads, sizeof *n_entries, &n_entries));
+  #pragma omp parallel
+  {
+    const int     t = omp_get_thread_num(), n = omp_get_num_threads();
+    const int64_t part = most_of_thread(n_jobs, jobs, n);
+    for (int q = 0; q < n_jobs; ++q) {
+      const row_job *j     = jobs + q;
+      const int64_t  first = j->n * t / n, last = j->n * (t + 1) / n;
+      int32_t       *col   = t ? y->row_col + (t - 1) * part : j->to->col;
+      double        *value = t ? y->row_value + (t - 1) * part : j->to->value;
+      n_entries[q * n + t] = write_rows(c, j, first, last, col, value);
+      #pragma omp barrier
+      place_rows(j, t, first, last, n_entries + q * n, col, value);
+    }
+  }
+  memory_free(&n_entries);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Mean rest density of the cells next to a face, or else of all around; `otherwise` where there is none. */
+static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, int place, int axis, double otherwise)
+{
+  double sum = 0.0;
+  int    n = 0;
+  for (int q = 0; q < 2; ++q) {
+    const int64_t cell = tile[place - q * mac_step[axis]];
+    if (cell >= 0 && c->s->rest_density[cell] > 0.0) sum += c->s->rest_density[cell], ++n;
+  }
+  for (int q = 0; q < 27 && !(sum > 0.0); ++q) {
+    const int64_t cell = tile[place + (q / 9 - 1) * 36 + (q / 3 % 3 - 1) * 6 + q % 3 - 1];
+    if (cell >= 0 && c->s->rest_density[cell] > 0.0) sum += c->s->rest_density[cell], ++n;
+  }
+  return n ? sum / n : otherwise;
+}
+
+static void put_face(const mac_assembly *c, int64_t f, const int64_t *tile, double otherwise)
+{
+  mac_system   *y = c->y;
+  const int64_t slot = y->face_slot[f];
+  const int     axis = y->face_axis[f], place = mac_grid_tile_place((int)(slot % MAC_BLOCK));
+  const double  h3 = c->g->h * c->g->h * c->g->h, rest = rest_density_of_face(c, tile, place, axis, otherwise),
+               filled = fmax(y->weights.face_liquid[axis][slot], c->o->face_fill);
+  y->u[f]      = c->s->u[axis][slot];
+  y->weight[f] = h3 * y->weights.face_fluid[axis][slot];
+  y->mobility[f] =
+      y->dt / (c->has_ghosts ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], c->o->density_floor * c->o->face_fill * rest));
+}
+
+static PetscErrorCode put_faces(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  double      otherwise = 0.0;
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("face velocities", y->n_faces, sizeof *y->u, &y->capacity[21], &y->u));
+  PetscCall(memory_reserve("face mobilities", y->n_faces, sizeof *y->mobility, &y->capacity[22], &y->mobility));
+  PetscCall(memory_reserve("face weights", y->n_faces, sizeof *y->weight, &y->capacity[23], &y->weight));
+  for (int64_t i = 0; i < y->n_cells; ++i)
+    if (y->rest_density[i] > otherwise) otherwise = y->rest_density[i];
+  #pragma omp parallel
+  {
+    int64_t tile[MAC_TILE], block = -1;
+    #pragma omp for schedule(static)
+    for (int64_t f = 0; f < y->n_faces; ++f) {
+      if (y->face_slot[f] / MAC_BLOCK != block) block = y->face_slot[f] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
+      put_face(c, f, tile, otherwise);
+    }
+  }
+  PetscCall(mac_masses_lend(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_operators_assemble(mac_assembly *c)
+{
+  mac_system   *y         = c->y;
+  const bool    is_direct = c->o->arrangement == MAC_COLOCATED && y->n_stress;
+  const row_job jobs[MAX_JOBS] = {{y->n_cells, y->n_faces, y->cell_slot, 6, write_pressure, &y->G},
+                                  {y->n_faces, y->n_cells, y->face_slot, 2, write_face_pressure, &y->GT},
+                                  {y->n_stress, y->n_faces, y->stress_slot, 12, write_stress, &y->D},
+                                  {y->n_faces, y->n_stress, y->face_slot, MAX_ENTRIES, write_face_stress, &y->DT}};
+  PetscFunctionBegin;
+  PetscCall(put_faces(c));
+  PetscCall(assemble_rows(c, is_direct ? MAX_JOBS : MAX_JOBS - 1, jobs));
+  if (!is_direct) {
+    sparse_rows_destroy(&y->DT);
+    for (int q = 0; q < 3; ++q) y->rows_capacity[3][q] = 0;
+    PetscCall(sparse_rows_transposed(&y->D, &y->DT));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Forces of pressure and stress on solids. */
+
+/* -h^3 J^T W_S of one solid applied to a row; false where nothing reaches it. */
+static bool wrench_of_row(const mac_assembly *c, const mac_row *row, int32_t solid, double wrench[6])
+{
+  const mac_grid    *g = c->g;
+  const mac_weights *w = &c->y->weights;
+  const double       h3 = g->h * g->h * g->h;
+  bool               is_reached = false;
+  for (int d = 0; d < 6; ++d) wrench[d] = 0.0;
+  for (int q = 0; q < row->n; ++q) {
+    const int64_t    slot  = row->entry[q].slot;
+    const int        axis  = row->entry[q].axis;
+    const mac_share *share = mac_weights_share(w, slot / MAC_BLOCK, solid);
+    const double     part  = share ? share->face[axis][slot % MAC_BLOCK] : 0.0;
+    int32_t          ijk[3];
+    double           x[3], arm[3], force[3] = {0.0, 0.0, 0.0}, moment[3];
+    if (part == 0.0) continue;
+    mac_grid_cell(g, slot, ijk);
+    for (int a = 0; a < 3; ++a) x[a] = g->min[a] + g->h * (ijk[a] + (a == axis ? 0.0 : 0.5));
+    mac_placed_arm(w->placed + solid, x, arm);
+    force[axis] = -h3 * part * row->entry[q].value;
+    v3_cross(moment, arm, force);
+    for (int a = 0; a < 3; ++a) wrench[a] += force[a], wrench[3 + a] += moment[a];
+    is_reached = true;
+  }
+  return is_reached;
+}
+
+/* Cells of a tile with solid in a lower face. */
+static void find_solid_faces(const mac_assembly *c, const int64_t *tile, bool *has)
+{
+  const mac_weights *w = &c->y->weights;
+  int64_t            block = -1;
+  for (int t = 0; t < MAC_TILE; ++t) {
+    if (tile[t] >= 0) block = tile[t] / MAC_BLOCK;
+    has[t] = false;
+    for (int32_t s = w->share_start[block < 0 ? 0 : block]; tile[t] >= 0 && s < w->share_start[block + 1]; ++s)
+      for (int a = 0; a < 3; ++a) has[t] = has[t] || w->share[s].face[a][tile[t] % MAC_BLOCK] > 0.0;
+  }
+}
+static bool is_near_solid(const bool *has, int place)
+{
+  for (int q = 0; q < 27; ++q)
+    if (has[place + (q / 9 - 1) * 36 + (q / 3 % 3 - 1) * 6 + q % 3 - 1]) return true;
+  return false;
+}
+
+/* One block's share of the list: counts where `out` is NULL. */
+static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last, const int64_t *slots, const uint8_t *component,
+                              mac_coupling *out, int64_t at)
+{
+  const mac_weights *w = &c->y->weights;
+  int64_t            tile[MAC_TILE], block = -1, n = 0, cell = -1;
+  bool               has_solid[MAC_TILE], is_near = false;
+  for (int64_t i = first; i < last; ++i) {
+    const int64_t here = slots[i] / MAC_BLOCK;
+    if (w->share_start[here] == w->share_start[here + 1]) continue;
+    if (here != block) block = here, mac_grid_tile(c->g, block, tile), find_solid_faces(c, tile, has_solid);
+    const mac_place place = {slots[i], tile, mac_grid_tile_place((int)(slots[i] % MAC_BLOCK))};
+    mac_row         row;
+    if (slots[i] != cell) cell = slots[i], is_near = is_near_solid(has_solid, place.place);
+    if (!is_near) continue;
+    if (component) mac_row_of_stress(c, &place, component[i], &row);
+    else mac_row_of_pressure(c, &place, &row);
+    for (int32_t s = w->share_start[here]; s < w->share_start[here + 1]; ++s) {
+      double wrench[6];
+      if (!wrench_of_row(c, &row, w->share[s].solid, wrench)) continue;
+      if (out) {
+        out->sample[at + n] = (int32_t)i, out->solid[at + n] = w->share[s].solid;
+        for (int d = 0; d < 6; ++d) out->wrench[at + n][d] = wrench[d];
+      }
+      ++n;
+    }
+  }
+  return n;
+}
+
+enum { SAMPLES = 512 }; /* to a chunk: borders depend on the number of samples alone */
+static PetscErrorCode couple(const mac_assembly *c, int64_t n, const int64_t *slots, const uint8_t *component, mac_coupling *out)
+{
+  const int64_t n_chunks = (n + SAMPLES - 1) / SAMPLES;
+  int64_t      *count = NULL;
+  PetscFunctionBegin;
+  out->n = 0;
+  if (c->y->weights.n_shares == 0 || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("counts of couplings", n_chunks, sizeof *count, &count));
+  #pragma omp parallel for schedule(dynamic)
+  for (int64_t q = 0; q < n_chunks; ++q)
+    count[q] = couple_samples(c, q * SAMPLES, (q + 1) * SAMPLES < n ? (q + 1) * SAMPLES : n, slots, component, NULL, 0);
+  for (int64_t q = 0; q < n_chunks; ++q) {
+    const int64_t here = count[q];
+    count[q] = out->n, out->n += here;
+  }
+  PetscErrorCode code = memory_reserve("couplings", out->n, sizeof *out->sample, &out->capacity[0], &out->sample);
+  if (!code) code = memory_reserve("couplings", out->n, sizeof *out->solid, &out->capacity[1], &out->solid);
+  if (!code) code = memory_reserve("couplings", out->n, sizeof *out->wrench, &out->capacity[2], &out->wrench);
+  if (!code) {
+    #pragma omp parallel for schedule(dynamic)
+    for (int64_t q = 0; q < n_chunks; ++q)
+      couple_samples(c, q * SAMPLES, (q + 1) * SAMPLES < n ? (q + 1) * SAMPLES : n, slots, component, out, count[q]);
+  }
+  memory_free(&count);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode mac_couplings_assemble(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  PetscFunctionBegin;
+  PetscCall(couple(c, y->n_cells, y->cell_slot, NULL, &y->F_p));
+  PetscCall(couple(c, y->n_stress, y->stress_slot, y->component, &y->F_s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static void destroy_coupling(mac_coupling *f)
 {
@@ -77,29 +1208,6 @@ void mac_state_accelerate(mac_state *s, const double dt_g[3])
     for (int64_t slot = 0; slot < s->grid.n_slots; ++slot)
       if (s->mass[a][slot] > 0.0) s->u[a][slot] += dt_g[a];
   }
-}
-
-/* The face's own cells are that of its slot and the one before it along its axis. */
-bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *push)
-{
-  const mac_grid *g = &s->grid;
-  int32_t         at[3];
-  double          near = y->weights.center[slot], sum = 0.0, before = 0.0;
-  int             n = 0;
-  if (y->face_of[axis][slot] >= 0 || mac_grid_is_closed(g, axis, slot)) return false;
-  if (!(s->mass[axis][slot] > 0.0 && y->weights.face_fluid[axis][slot] > 0.0)) return false;
-  mac_grid_cell(g, slot, at);
-  for (int q = 0; q < 6; ++q) {
-    int32_t beside[3] = {at[0], at[1], at[2]};
-    beside[q / 2] += q % 2 ? 1 : -1;
-    const int64_t other = mac_grid_slot(g, beside[0], beside[1], beside[2]);
-    const int32_t face  = other < 0 ? -1 : y->face_of[axis][other];
-    if (q == 2 * axis && other >= 0) near = fmin(near, y->weights.center[other]);
-    if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, before += u ? y->u[face] : 0.0, ++n;
-  }
-  /* what is ahead of those that push leaves them: pushed all the same, few grains at the tip of a sheet become ever faster */
-  if (push) *push = n && !((s->u[axis][slot] - before / n) * sum > 0.0) ? sum / n : 0.0;
-  return n > 0 && near < 0.5 * g->h;
 }
 
 void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s)

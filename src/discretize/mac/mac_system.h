@@ -29,7 +29,6 @@
 #include "core/sparse_rows.h"
 #include "discretize/mac/mac_fractions.h"
 #include "discretize/mac/mac_keys.h"
-#include "discretize/mac/mac_state.h"
 
 enum { MAC_STRESSES = 5 };
 

@@ -224,3 +224,38 @@ void motion_frame(const motion *m, double t, rigid_frame *f)
   m3_identity(f->Jl);
   f->block = -1;
 }
+
+/* --- job keys -------------------------------------------------------------------------------------------------------- */
+
+static const char *const interpolations[] = {"linear", "smooth", NULL};
+static const key_spec key_keys[] = {
+  {.name = "time", .type = KEY_REAL, .offset = offsetof(motion_key_spec, time), .unit = "s", .help = "when; ascending"},
+  {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, translate), .unit = "m", .fallback = "[0, 0, 0]",
+   .help = "displacement from the place at rest"},
+  {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(motion_key_spec, rotate_deg), .unit = "deg", .fallback = "0",
+   .help = "rotation from the pose at rest: from 0 to 540 about one axis is a turn and a half; between different axes it goes by the "
+           "shortest arc"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .help = "of the rotation"},
+  {.name = NULL}};
+static const key_table key_table_ = {.name = "motion.keyframes", .help = "A pose at a time; in between, see interpolation; before and after, at rest.",
+                                     .size = sizeof(motion_key_spec), .keys = key_keys};
+static const key_spec expression_keys[] = {
+  {.name = "translate", .type = KEY_STRINGS, .offset = offsetof(motion_expression_spec, translate), .is_optional = true,
+   .help = "three expressions in t [s], displacement in m"},
+  {.name = "rotate_deg", .type = KEY_STRING, .offset = offsetof(motion_expression_spec, rotate_deg), .fallback = "0", .help = "expression in t [s], degrees"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_expression_spec, axis), .fallback = "[0, 0, 1]", .help = "of the rotation"},
+  {.name = NULL}};
+static const key_table expression_table = {.name = "motion.expressions", .help = "Pose as formulas of the time t.", .size = sizeof(motion_expression_spec),
+                                           .keys = expression_keys};
+static const key_spec motion_keys[] = {
+  {.name = "pivot", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, pivot), .unit = "m", .fallback = "[0, 0, 0]", .help = "point the rotation leaves alone"},
+  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "constant velocity of the pivot"},
+  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
+   .help = "constant angular velocity"},
+  {.name = "keyframes", .type = KEY_LIST, .offset = offsetof(motion_spec, keyframes), .table = &key_table_, .is_optional = true, .help = "poses at times"},
+  {.name = "interpolation", .type = KEY_ENUM, .offset = offsetof(motion_spec, interpolation), .choices = interpolations, .fallback = "linear",
+   .help = "between keyframes; linear: constant rates, velocity jumps at each; smooth: velocity is continuous, nothing overshoots, from and to rest"},
+  {.name = "expressions", .type = KEY_TABLE, .offset = offsetof(motion_spec, expressions), .table = &expression_table, .is_optional = true, .help = "pose as formulas"},
+  {.name = NULL}};
+const key_table motion_table = {.name = "motion", .help = "How a kinematic body moves: constant velocities, keyframes, or expressions; only one of the three.",
+                                .size = sizeof(motion_spec), .keys = motion_keys};

@@ -100,7 +100,7 @@ void           rigid_body_follow(const rigid_body *b, const double x0[3], double
 /* The rigid body, obstacle or link of an articulated body that b is; NULL if it is none. */
 rigid_body *rigid_body_of(body *b);
 
-extern const body_ops rigid_body_ops, rigid_obstacle_ops; /* rigid_step.c, rigid_kinds.c */
+extern const body_ops rigid_body_ops, rigid_obstacle_ops;
 /* What both share of them. */
 PetscErrorCode    rigid_body_fields(body *b, field_table *table);
 level_set *const *rigid_body_level_sets(const body *b, int *n);

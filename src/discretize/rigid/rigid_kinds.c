@@ -1,69 +1,70 @@
-/* The kinds rigid, kinematic and static, and what a scene asks of obstacles: they have a pose and level sets, no unknowns. */
-#include <string.h>
-#include "core/math3.h"
-#include "discretize/body_kinds.h"
+/* Job keys of rigid bodies, of obstacles, and of how obstacles move. */
+#include "discretize/body/body_kind.h"
 #include "discretize/rigid/rigid_body.h"
 
-level_set *const *rigid_body_level_sets(const body *base, int *n)
-{
-  const rigid_body *b = (const rigid_body *)base;
-  *n                  = b->n_level_sets;
-  return b->level_sets;
-}
+static const char *const rotations[] = {"backward_euler", "midpoint", NULL};
 
-/* Fixed in the body frame; no triangles where level sets are what is touched. */
-void rigid_body_surface(const body *base, body_surface *out)
-{
-  const rigid_body *b = (const rigid_body *)base;
-  if (b->contact_surface == RIGID_CONTACT_MESH) *out = (body_surface){b->surface->n_vertices, b->surface->n_triangles, b->surface->tri, b->surface->x, b->surface->x};
-  else *out = (body_surface){0, 0, NULL, NULL, NULL};
-}
+static const key_spec anchor_keys[] = {
+  {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, point), .unit = "m", .help = "on the body, as it stands at the start"},
+  {.name = "to", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, to), .unit = "m", .is_optional = true,
+   .help = "point of the world it is tied to; the same point if not given"},
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .help = "of the spring"},
+  {.name = "damping", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, damping), .unit = "N s/m", .fallback = "0", .min = 0, .max = INFINITY, .help = "of the spring"},
+  {.name = NULL}};
+static const key_table anchor_table = {.name = "bodies.rigid.anchors", .help = "Zero-length springs between points of the body and of the world.",
+                                       .size = sizeof(rigid_anchor_spec), .keys = anchor_keys};
 
-const convex_solid *rigid_body_solids(const body *base, int *n)
-{
-  const rigid_body *b = (const rigid_body *)base;
-  *n                  = b->n_solids;
-  return b->solids;
-}
+#define SHAPE_KEY                                                                                                                  \
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, shape), .table = &shape_table, .help = "its surface"}
+#define SPACING_KEY                                                                                                                \
+  {.name = "surface_spacing", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, surface_spacing), .unit = "m", .min = 0, .max = INFINITY, \
+   .is_open = true, .is_optional = true,                                                                                           \
+   .help = "distance of surface vertices, which are the contact points of a rigid body, the triangles of contact_surface: mesh, and the picture of an obstacle; " \
+           "chosen if not given (a box: its 8 corners, 12 triangles)"}
+static const char *const contact_surfaces[] = {"level_set", "mesh", NULL}; /* rigid_contact */
+#define CONTACT_SURFACE_KEY                                                                                                        \
+  {.name = "contact_surface", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, contact_surface), .choices = contact_surfaces, \
+   .fallback = "level_set",                                                                                                        \
+   .help = "what points of others touch; level_set: the exact shape (a file's mesh sampled on a grid), fit for smooth and thick bodies; mesh: " \
+           "the triangles of its surface, found by continuous collision detection, fit for sharp, thin and hollow ones"}
+static const key_spec rigid_keys[] = {
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .help = "name of an entry of materials"},
+  SHAPE_KEY,
+  SPACING_KEY,
+  CONTACT_SURFACE_KEY,
+  {.name = "mass", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, mass), .unit = "kg", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
+   .help = "instead of density times volume"},
+  {.name = "inertia", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, inertia), .unit = "kg m^2", .min = 0, .max = INFINITY, .is_open = true,
+   .is_optional = true, .help = "principal moments along the axes of the job, instead of the shape's"},
+  {.name = "center_of_mass", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, center_of_mass), .unit = "m", .is_optional = true,
+   .help = "where it is, instead of at the centre of the shape, for bodies that are loaded inside; needs `inertia`, which is about it"},
+  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial"},
+  {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
+   .help = "initial"},
+  {.name = "force", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "constant, at the centre of mass"},
+  {.name = "torque", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, torque), .unit = "N m", .fallback = "[0, 0, 0]", .help = "constant"},
+  {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, rotation), .choices = rotations, .fallback = "backward_euler",
+   .help = "integrator of the rotation; midpoint conserves energy of a free spin"},
+  {.name = "anchors", .type = KEY_LIST, .offset = offsetof(rigid_body_spec, anchors), .table = &anchor_table, .is_optional = true, .help = "springs to the world"},
+  {.name = NULL}};
+const key_table rigid_body_table = {.name = "bodies.rigid", .help = "A rigid body that moves by the forces on it.", .size = sizeof(rigid_body_spec), .keys = rigid_keys};
 
-void rigid_body_describe(const body *base, FILE *out)
-{
-  const rigid_body *b = (const rigid_body *)base;
-  if (b->contact_surface == RIGID_CONTACT_MESH)
-    fprintf(out, "%lld triangles to touch, %lld surface vertices", (long long)b->surface->n_triangles, (long long)b->n_vertices);
-  else fprintf(out, "%d level sets, %lld surface vertices", b->n_level_sets, (long long)b->n_vertices);
-}
+static const key_spec kinematic_keys[] = {
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
+  SHAPE_KEY,
+  SPACING_KEY,
+  CONTACT_SURFACE_KEY,
+  {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, motion), .table = &motion_table, .help = "how it moves"},
+  {.name = NULL}};
+const key_table kinematic_body_table = {.name = "bodies.kinematic", .help = "An obstacle that moves as prescribed.", .size = sizeof(rigid_body_spec), .keys = kinematic_keys};
 
-/* --- obstacles ------------------------------------------------------------------------------------------------------- */
-
-static void obstacle_frame(const body *base, double t, double dt, const double *v, rigid_frame *frame)
-{
-  rigid_body_prescribed_frame((const rigid_body *)base, v ? t + dt : t, frame);
-}
-
-static void obstacle_move_to(body *base, double t) { rigid_body_move_to((rigid_body *)base, t); }
-
-static PetscErrorCode obstacle_totals(const body *base, const double gravity[3], body_totals *out)
-{
-  (void)gravity;
-  memset(out, 0, sizeof *out);
-  v3_copy(out->center, ((const rigid_body *)base)->c);
-  return PETSC_SUCCESS;
-}
-
-const body_ops rigid_obstacle_ops = {
-    .kind       = "obstacle",
-    .points     = POINT_NONE,
-    .totals     = obstacle_totals,
-    .fields     = rigid_body_fields,
-    .level_sets = rigid_body_level_sets,
-    .surface    = rigid_body_surface,
-    .solids     = rigid_body_solids,
-    .frame      = obstacle_frame,
-    .move_to    = obstacle_move_to,
-    .describe   = rigid_body_describe,
-    .destroy    = rigid_body_destroy_base,
-};
+static const key_spec static_keys[] = {
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
+  SHAPE_KEY,
+  SPACING_KEY,
+  CONTACT_SURFACE_KEY,
+  {.name = NULL}};
+const key_table static_body_table = {.name = "bodies.static", .help = "An obstacle that never moves.", .size = sizeof(rigid_body_spec), .keys = static_keys};
 
 /* --- making ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 #include "discretize/rod/rod_body.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/rod/rod_model.h"
 #include <string.h>
 
 /* Bodies with no more nodes than this stay on one thread. */

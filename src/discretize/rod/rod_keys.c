@@ -1,7 +1,5 @@
 /* Job keys of rods. */
 #include "discretize/rod/rod_keys.h"
-#include "discretize/body_kinds.h"
-#include "discretize/rod/rod_model.h"
 
 #define POSITIVE .min = 0, .max = INFINITY, .is_open = true
 #define VECTOR(T, member) .type = KEY_REALS, .count = 3, .offset = offsetof(T, member)
@@ -175,6 +173,12 @@ static const key_table copies_table = {
 /* ---- the body ------------------------------------------------------------------------------------------------------------------ */
 
 static const char *const bend_measures[] = {[ROD_BENDS_TANGENT] = "tangent", [ROD_BENDS_ANGLE] = "angle", NULL};
+#define X(name, help) #name,
+static const char *const rod_model_names[] = {ROD_MODEL_TABLE(X) NULL};
+#undef X
+#define X(name, help) help,
+static const char *const rod_model_help[] = {ROD_MODEL_TABLE(X) NULL};
+#undef X
 #define OF(member) .offset = offsetof(rod_body_spec, member)
 static const key_spec rod_keys[] = {
     {.name = "material", .type = KEY_STRING, OF(material), .help = "name of an entry of materials, elastic: density and small-strain stiffness count"},

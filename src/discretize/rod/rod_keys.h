@@ -4,6 +4,14 @@
 #include "core/key_table.h"
 #include "discretize/nodal/nodal_keys.h"
 
+/* ---- the models: how a strand is discretised. A new one has a file rod_model_NAME.c with its rod_model, and one entry here ---- */
+/* name, help */
+#define ROD_MODEL_TABLE(X)                                                                                                                    \
+  X(discrete_elastic_rod, "nodes, and an angle of the section per segment, against frames that follow the curve [Bergou2008], [Bergou2010]") \
+  X(mass_spring, "nodes alone, with springs along segments and second differences for bending: round rods, no twist")                      \
+  X(corde, "nodes, and a quaternion per segment that is tied to its direction [SpillmannTeschner2007]")                                         \
+  X(super_helix, "elements of constant curvature and twist, inextensible, held at their start or free [BertailsEtAl2006]")
+
 /* ---- the curve ---- */
 typedef struct {
   double from[3], to[3];
@@ -89,4 +97,5 @@ typedef struct {
   double                    velocity[3], angular_velocity[3];
   const nodal_damping_spec *damping;
 } rod_body_spec;
+extern const key_table rod_body_table;
 #endif

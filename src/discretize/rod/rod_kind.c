@@ -1,8 +1,16 @@
 /* Kind `rod`: from what a job says to a body. */
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/body_kinds.h"
-#include "discretize/rod/rod_model.h"
+#include "discretize/nodal/block_matrix.h"
+#include "discretize/rod/rod_body.h"
+
+#define X(name, help) extern const rod_model rod_model_##name;
+ROD_MODEL_TABLE(X)
+#undef X
+
+#define X(name, help) &rod_model_##name,
+static const rod_model *const rod_models[] = {ROD_MODEL_TABLE(X) NULL}; /* rod_body_spec.model is the index */
+#undef X
 
 /* Lumped masses, radii, and the velocities of the start. */
 static PetscErrorCode set_nodes(rod_body *b, const rod_body_spec *spec)

@@ -9,8 +9,7 @@
 #include "core/memory.h"
 #include "discretize/rod/cayley.h"
 #include "discretize/rod/corde.h"
-#include "discretize/rod/rod_frame.h"
-#include "discretize/rod/rod_model.h"
+#include "discretize/rod/rod_body.h"
 #include <string.h>
 
 typedef struct {

@@ -16,11 +16,335 @@
  *
  * Blocks: nodes in threes, with their three angles between: x0 x1 (theta0 theta1 theta2) x2 x3 x4 (theta3 ...) x5: no two further apart than four
  * are coupled. Angles that do not exist, up to two at the end of a strand, rest.                                              */
+#include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/rod/der_strand.h"
-#include "discretize/rod/rod_model.h"
-#include <string.h>
+#include "discretize/rod/der_vertex.h"
+#include "discretize/rod/rod_body.h"
+#include "discretize/rod/rod_spring.h"
+
+enum { DER_VERTEX_BLOCKS = 5 }; /* nodes before, at, after; angles before, after */
+
+typedef struct {
+  /* By segment. */
+  double *frame; /* [n_segments][3] first director of the reference, at the start of the step */
+  double *t;     /* [n_segments][3] direction then */
+  /* By node; a free end is no vertex. */
+  double  *stiffness; /* [n_nodes][3] of kappa_1, kappa_2, twist [J]; -1 at free ends */
+  double  *natural;   /* [n_nodes][3] */
+  double  *twist;     /* [n_nodes] of the reference frames at the start of the step, any branch */
+  double  *start;     /* [n_nodes][3] strains then */
+  double  *stretched; /* [n_segments] strains then */
+  bool     by_angle;  /* bends are angles, not 2 tan of their halves */
+  double  *director;  /* [n_nodes][3] for frames: first axis of the section, of the edge after the node */
+  int32_t *slot;      /* [n_nodes][DER_VERTEX_BLOCKS^2] where blocks lie in the matrix; -1: not there */
+} der;
+
+static inline der *der_of(const rod_body *b) { return b->state; }
+
+/* Blocks of a strand with n nodes, and of its node i and its edge j's angle, from its first block. */
+static inline int64_t der_count_blocks(int64_t n, bool is_closed)
+{
+  const int64_t edges = is_closed ? n : n - 1;
+  return n + (edges + 2) / 3;
+}
+static inline int64_t der_node_block(int64_t i, int64_t n, bool is_closed)
+{
+  const int64_t natural = 4 * (i / 3) + (i % 3 == 2 ? 3 : i % 3), last = der_count_blocks(n, is_closed) - 1;
+  return natural < last ? natural : last;
+}
+static inline int64_t der_angle_block(int64_t j, int64_t n, bool is_closed)
+{
+  const int64_t natural = 4 * (j / 3) + 2, last = der_count_blocks(n, is_closed) - 1;
+  return natural < last ? natural : last;
+}
+
+/* One strand. */
+typedef struct {
+  const rod_body *b;
+  der            *d;
+  int64_t         s, n, n_edges, first_node, first_edge, first_block;
+  bool            is_closed;
+} der_strand;
+
+static inline der_strand der_strand_of(const rod_body *b, int64_t s)
+{
+  const rod_strands *r = &b->strands;
+  const int64_t      n = r->node_start[s + 1] - r->node_start[s];
+  return (der_strand){b, der_of(b), s, n, r->is_closed ? n : n - 1, r->node_start[s], r->segment_start[s], b->block_start[s], r->is_closed};
+}
+/* Component of theta_j among the unknowns. */
+static inline int64_t der_angle_at(const der_strand *w, int64_t j) { return 3 * (w->first_block + der_angle_block(j, w->n, w->is_closed)) + j % 3; }
+static inline int64_t der_block_of(const der_strand *w, int64_t i) { return w->first_block + der_node_block(i, w->n, w->is_closed); }
+static inline const double *der_node_at(const der_strand *w, const double *q, int64_t i) { return q + 3 * der_block_of(w, i); }
+static inline bool der_is_vertex(const der_strand *w, int64_t i) { return w->d->stiffness[3 * (w->first_node + i)] >= 0.0; }
+/* Edges before and after node i; -1: the clamp's. */
+static inline void der_edges_at(const der_strand *w, int64_t i, int64_t edge[2])
+{
+  edge[0] = i > 0 ? i - 1 : w->is_closed ? w->n - 1 : -1;
+  edge[1] = i < w->n_edges ? i : -1;
+}
+
+/* What is known of an edge at coordinates q. */
+typedef struct {
+  der_edge e;
+  double   reference[3]; /* its first director */
+} der_posed;
+
+/* False where the edge has no direction. */
+static bool der_pose_edge(const der_strand *w, const double *q, int64_t j, der_posed *out)
+{
+  double        d[3], second[3];
+  const int64_t k = w->first_edge + j;
+  v3_sub(d, der_node_at(w, q, (j + 1) % w->n), der_node_at(w, q, j));
+  out->e.length = v3_norm(d);
+  if (!(out->e.length > 1e-9 * w->b->strands.length[k])) return false;
+  v3_scale(out->e.t, 1.0 / out->e.length, d);
+  v3_copy(out->reference, w->d->frame + 3 * k);
+  rod_transport(w->d->t + 3 * k, out->e.t, out->reference, out->reference);
+  v3_cross(second, out->e.t, out->reference);
+  const double theta = q[der_angle_at(w, j)], c = cos(theta), s = sin(theta);
+  for (int i = 0; i < 3; ++i) {
+    out->e.m1[i] = c * out->reference[i] + s * second[i];
+    out->e.m2[i] = -s * out->reference[i] + c * second[i];
+  }
+  return true;
+}
+
+/* The edge that a clamp stands for: k = 0 before the first, 1 after the last. */
+static void pose_clamp(const der_strand *w, int k, der_posed *out)
+{
+  const rod_clamp *c = &w->b->clamp[2 * w->s + k];
+  out->e.length      = 1.0; /* nothing is derived by it */
+  v3_copy(out->e.t, c->tangent);
+  v3_copy(out->e.m1, c->director);
+  v3_copy(out->reference, c->director);
+  v3_cross(out->e.m2, out->e.t, out->e.m1);
+}
+
+/* Angle from the one reference frame, carried over, to the other, next to `near`. */
+static double reference_twist(const der_posed e[2], double near)
+{
+  double carried[3], cross[3];
+  rod_transport(e[0].e.t, e[1].e.t, e[0].reference, carried);
+  v3_cross(cross, carried, e[1].reference);
+  const double angle = atan2(v3_dot(cross, e[1].e.t), v3_dot(carried, e[1].reference));
+  return near + remainder(angle - near, 2.0 * M_PI);
+}
+
+/* A vertex at coordinates q with its strains; *twist is that of the reference frames. False where the curve has no direction or turns back. */
+static bool der_pose_vertex(const der_strand *w, const double *q, int64_t i, der_vertex *v, double strain[DER_STRAINS], double *twist)
+{
+  int64_t    edge[2];
+  der_posed e[2];
+  der_edges_at(w, i, edge);
+  for (int k = 0; k < 2; ++k) {
+    if (edge[k] < 0) pose_clamp(w, k, &e[k]);
+    else if (!der_pose_edge(w, q, edge[k], &e[k])) return false;
+    v->e[k] = e[k].e;
+  }
+  if (!der_vertex_set(v)) return false;
+  *twist    = reference_twist(e, w->d->twist[w->first_node + i]);
+  strain[0] = v->kappa[0], strain[1] = v->kappa[1];
+  if (w->d->by_angle) {
+    double J[2][2];
+    der_bend_angle(v->kappa, strain, J, NULL, NULL);
+  }
+  strain[2] = (edge[1] < 0 ? 0.0 : q[der_angle_at(w, edge[1])]) - (edge[0] < 0 ? 0.0 : q[der_angle_at(w, edge[0])]) + *twist;
+  return true;
+}
+
+/* Forces of discrete elastic rods, and their tangents. */
+
+/* Block (p, q) of the tangent += s M. */
+static void add_block(const rod_body *b, int64_t p, int64_t q, double s, const double M[9])
+{
+  m3_axpy(rod_body_block(b, p, q), s, M);
+}
+
+static void add_inertia(const rod_body *b, const der_strand *w, const double *u, double *g, bool with_tangent)
+{
+  const double damping = 1.0 + b->dt * b->mass_damping;
+  for (int64_t i = w->first_block; i < b->block_start[w->s + 1]; ++i) {
+    double *diagonal = with_tangent ? rod_body_block(b, i, i) : NULL;
+    for (int k = 0; k < 3; ++k) {
+      const int64_t c = 3 * i + k;
+      g[c] += b->inertia[c] * (damping * u[c] - b->u[c]);
+      if (diagonal) diagonal[4 * k] += b->inertia[c] * damping;
+    }
+  }
+  for (int64_t i = 0; i < w->n; ++i) v3_axpy(g + 3 * der_block_of(w, i), -b->dt * b->mass[w->first_node + i], b->gravity);
+}
+
+static bool add_stretch(const rod_body *b, const der_strand *w, double *g, bool with_tangent)
+{
+  const double share = b->stiffness_damping / b->dt;
+  for (int64_t j = 0; j < w->n_edges; ++j) {
+    const int64_t p = der_block_of(w, j), q = der_block_of(w, (j + 1) % w->n), k = w->first_edge + j;
+    const double  l = b->strands.length[k], rest = l * rod_damped_rest(share, 1.0, 1.0 + w->d->stretched[k]);
+    double        d[3], f[3], K[9];
+    v3_sub(d, b->trial + 3 * q, b->trial + 3 * p);
+    if (!(v3_norm(d) > 1e-9 * l)) return false;
+    rod_spring(d, b->section.stretch * (1.0 + share) / l, rest, b->is_definite, f, with_tangent ? K : NULL);
+    v3_axpy(g + 3 * q, b->dt, f);
+    v3_axpy(g + 3 * p, -b->dt, f);
+    if (!with_tangent) continue;
+    add_block(b, p, p, b->dt * b->dt, K);
+    add_block(b, q, q, b->dt * b->dt, K);
+    add_block(b, p, q, -b->dt * b->dt, K);
+    add_block(b, q, p, -b->dt * b->dt, K);
+  }
+  return true;
+}
+
+/* What frames carried from the start of the step turn by, beyond what their transport at its end says: psi'.de about the edge. */
+static void carried_turn(const der_strand *w, int64_t j, const der_edge *e, double psi[3])
+{
+  const double *t0 = w->d->t + 3 * (w->first_edge + j);
+  v3_cross(psi, t0, e->t);
+  v3_scale(psi, -1.0 / ((1.0 + v3_dot(t0, e->t)) * e->length), psi);
+}
+
+/* From kappa to what bends are measured by: gradients, and the moments of kappa_1 and kappa_2 that those of `moment` are; H += what that map's own curvature
+ * gives, unless NULL. */
+static void measure_by_angle(const der_vertex *v, const double moment[DER_STRAINS], double g[DER_STRAINS][DER_VARIABLES], double weight[DER_STRAINS],
+                             double (*H)[DER_VARIABLES])
+{
+  double s[2], J[2][2], D[2][2];
+  der_bend_angle(v->kappa, s, J, moment, D);
+  for (int l = 0; l < 2; ++l) weight[l] = moment[0] * J[0][l] + moment[1] * J[1][l];
+  for (int p = 0; p < DER_VARIABLES && H; ++p)
+    for (int q = 0; q < DER_VARIABLES; ++q)
+      for (int l = 0; l < 2; ++l) H[p][q] += (D[l][0] * g[0][q] + D[l][1] * g[1][q]) * g[l][p];
+  for (int p = 0; p < DER_VARIABLES; ++p) {
+    const double g0 = g[0][p], g1 = g[1][p];
+    for (int k = 0; k < 2; ++k) g[k][p] = J[k][0] * g0 + J[k][1] * g1;
+  }
+}
+
+/* H by (e0, e1, theta0, theta1), from the Gauss-Newton part to all of it. */
+static void complete_hessian(const der_strand *w, const int64_t edge[2], const der_vertex *v, const double weight[DER_STRAINS],
+                             const double f[DER_VARIABLES], double H[DER_VARIABLES][DER_VARIABLES])
+{
+  der_vertex_hessian(v, weight, H);
+  for (int j = 0; j < 2; ++j) {
+    double       skew[9], psi[3];
+    const double torque = f[6 + j];
+    if (edge[j] < 0) continue;
+    m3_skew(skew, v->e[j].t);
+    for (int i = 0; i < 9; ++i) H[3 * j + i / 3][3 * j + i % 3] += 0.5 * torque / (v->e[j].length * v->e[j].length) * skew[i];
+    carried_turn(w, edge[j], &v->e[j], psi);
+    for (int i = 0; i < DER_VARIABLES; ++i)
+      for (int k = 0; k < 3; ++k) H[i][3 * j + k] += H[i][6 + j] * psi[k];
+  }
+}
+
+/* Nodes before, at and after in terms of the two edges. */
+static const double edge_sign[3][2] = {{-1.0, 0.0}, {1.0, -1.0}, {0.0, 1.0}};
+
+static void add_vertex_tangent(const rod_body *b, const int32_t *slot, const int64_t edge[2], double H[DER_VARIABLES][DER_VARIABLES])
+{
+  const double s = b->dt * b->dt;
+  for (int p = 0; p < 3; ++p)
+    for (int q = 0; q < 3; ++q) {
+      if (slot[DER_VERTEX_BLOCKS * p + q] < 0) continue;
+      double *to = b->value + 9 * (int64_t)slot[DER_VERTEX_BLOCKS * p + q];
+      for (int i = 0; i < 9; ++i) {
+        double sum = 0.0;
+        for (int a = 0; a < 2; ++a)
+          for (int c = 0; c < 2; ++c)
+            if (edge[a] >= 0 && edge[c] >= 0) sum += edge_sign[p][a] * edge_sign[q][c] * H[3 * a + i / 3][3 * c + i % 3];
+        to[i] += s * sum;
+      }
+    }
+  for (int j = 0; j < 2; ++j) {
+    if (edge[j] < 0) continue;
+    const int c = (int)(edge[j] % 3);
+    for (int p = 0; p < 3; ++p) {
+      if (slot[DER_VERTEX_BLOCKS * p + 3 + j] < 0) continue;
+      double *column = b->value + 9 * (int64_t)slot[DER_VERTEX_BLOCKS * p + 3 + j], *row = b->value + 9 * (int64_t)slot[DER_VERTEX_BLOCKS * (3 + j) + p];
+      for (int a = 0; a < 2; ++a)
+        for (int i = 0; i < 3 && edge[a] >= 0; ++i) {
+          column[3 * i + c] += s * edge_sign[p][a] * H[3 * a + i][6 + j];
+          row[3 * c + i] += s * edge_sign[p][a] * H[6 + j][3 * a + i];
+        }
+    }
+    for (int k = 0; k < 2; ++k)
+      if (edge[k] >= 0) b->value[9 * (int64_t)slot[DER_VERTEX_BLOCKS * (3 + j) + 3 + k] + 3 * c + edge[k] % 3] += s * H[6 + j][6 + k];
+  }
+}
+
+static bool add_vertices(const rod_body *b, const der_strand *w, double *g, bool with_tangent)
+{
+  const double share = b->stiffness_damping / b->dt, factor = 1.0 + share;
+  for (int64_t i = 0; i < w->n; ++i) {
+    const int64_t at = w->first_node + i;
+    der_vertex    v;
+    int64_t       edge[2];
+    double        strain[DER_STRAINS], twist, gradient[DER_STRAINS][DER_VARIABLES], moment[DER_STRAINS], weight[DER_STRAINS], f[DER_VARIABLES] = {0.0};
+    double        H[DER_VARIABLES][DER_VARIABLES] = {{0.0}};
+    if (!der_is_vertex(w, i)) continue;
+    if (!der_pose_vertex(w, b->trial, i, &v, strain, &twist)) return false;
+    der_vertex_gradient(&v, gradient);
+    der_edges_at(w, i, edge);
+    for (int k = 0; k < DER_STRAINS; ++k)
+      weight[k] = moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - rod_damped_rest(share, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
+    if (w->d->by_angle) measure_by_angle(&v, moment, gradient, weight, with_tangent && !b->is_definite ? H : NULL);
+    for (int k = 0; k < DER_STRAINS; ++k)
+      for (int p = 0; p < DER_VARIABLES; ++p) f[p] += moment[k] * gradient[k][p];
+    for (int j = 0; j < 2; ++j) {
+      if (edge[j] < 0) continue;
+      v3_axpy(g + 3 * der_block_of(w, edge[j]), -b->dt, f + 3 * j);
+      v3_axpy(g + 3 * der_block_of(w, (edge[j] + 1) % w->n), b->dt, f + 3 * j);
+      g[der_angle_at(w, edge[j])] += b->dt * f[6 + j];
+    }
+    if (!with_tangent) continue;
+    for (int p = 0; p < DER_VARIABLES; ++p)
+      for (int q = 0; q < DER_VARIABLES; ++q)
+        for (int k = 0; k < DER_STRAINS; ++k) H[p][q] += factor * w->d->stiffness[3 * at + k] * gradient[k][p] * gradient[k][q];
+    if (!b->is_definite) complete_hessian(w, edge, &v, weight, f, H);
+    add_vertex_tangent(b, w->d->slot + DER_VERTEX_BLOCKS * DER_VERTEX_BLOCKS * at, edge, H);
+  }
+  return true;
+}
+
+/* Forces on the ends; moments as pairs of forces on the last edge, and what is left, M.t, on its angle. */
+static bool add_end_loads(const rod_body *b, const der_strand *w, double *g, bool with_tangent)
+{
+  for (int k = 0; k < 2; ++k) {
+    const double *M = b->end[k].moment, dt = b->dt;
+    const int64_t j = k == 0 ? 0 : w->n_edges - 1, p = der_block_of(w, j), q = der_block_of(w, j + 1), c = der_angle_at(w, j), block = c / 3;
+    v3_axpy(g + 3 * (k == 0 ? p : q), -dt, b->end[k].force);
+    if (!(v3_norm(M) > 0.0)) continue;
+    double e[3], f[3], K[9];
+    v3_sub(e, b->trial + 3 * q, b->trial + 3 * p);
+    const double ee = v3_dot(e, e), L = sqrt(ee);
+    if (!(ee > 0.0)) return false;
+    rod_couple(M, e, f, with_tangent ? K : NULL);
+    v3_axpy(g + 3 * q, -dt, f);
+    v3_axpy(g + 3 * p, dt, f);
+    g[c] -= dt * v3_dot(M, e) / L;
+    if (!with_tangent || b->is_definite) continue;
+    add_block(b, q, q, -dt * dt, K);
+    add_block(b, p, p, -dt * dt, K);
+    add_block(b, p, q, dt * dt, K);
+    add_block(b, q, p, dt * dt, K);
+    double *left = rod_body_block(b, block, p), *right = rod_body_block(b, block, q);
+    for (int i = 0; i < 3; ++i) {
+      const double slope = dt * dt * (M[i] - e[i] * v3_dot(M, e) / ee) / L;
+      left[3 * (c % 3) + i] += slope, right[3 * (c % 3) + i] -= slope;
+    }
+  }
+  return true;
+}
+
+/* rod_model.residual */
+static bool der_residual(rod_body *b, int64_t s, const double *u, double *g, bool with_tangent)
+{
+  const der_strand w = der_strand_of(b, s);
+  add_inertia(b, &w, u, g, with_tangent);
+  return add_stretch(b, &w, g, with_tangent) && add_vertices(b, &w, g, with_tangent) && (w.is_closed || add_end_loads(b, &w, g, with_tangent));
+}
 
 /* ---- making one ---------------------------------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
  * and the rests of d carry what such a strand knows of bends and torsion, which leaves straight ones without resistance to twist.       */
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/rod/rod_model.h"
+#include "discretize/rod/rod_body.h"
 #include "discretize/rod/rod_spring.h"
 #include <string.h>
 

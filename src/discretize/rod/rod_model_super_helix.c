@@ -10,8 +10,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/rod/cayley.h"
-#include "discretize/rod/rod_frame.h"
-#include "discretize/rod/rod_model.h"
+#include "discretize/rod/rod_body.h"
 #include "discretize/rod/super_helix.h"
 #include <string.h>
 

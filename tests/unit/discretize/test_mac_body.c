@@ -4,7 +4,8 @@
 #include "core/diagnostics.h"
 #include "core/field_table.h"
 #include "discretize/mac/mac_body.h"
-#include "discretize/mac/mac_domain_impl.h"
+#include "discretize/mac/mac_domain.h"
+#include "discretize/mac/mac_transfer.h"
 #include "sim/scene/scene.h"
 
 static const char *const text =
@@ -52,7 +53,7 @@ static void bodies_are_made(void **state)
   assert_int_equal(one->id[one->n - 1] + 1, two->id[0]); /* unique over both */
   mac_domain *d = mac_domain_of(w.s->bodies[0].body);
   assert_ptr_equal(d, mac_domain_of(w.s->bodies[1].body));
-  assert_ptr_equal(d, mac_domain_of(mac_domain_body(d)));
+  assert_ptr_equal(d, mac_domain_of(&d->base));
   assert_close(d->bodies.materials[0]->flow->friction, 0.5, 1e-15);
   assert_true(d->bodies.materials[1]->flow->is_liquid && d->bodies.materials[1]->flow->friction == 0.0);
   assert_null(one->volume);
@@ -137,7 +138,7 @@ static void state_comes_back(void **state)
   field_snapshot *before;
   if (!start(&w, 0, NULL)) fail_msg("%s", diagnostics_text(w.d, 0));
   mac_domain *d = mac_domain_of(w.s->bodies[0].body);
-  body       *b = mac_domain_body(d);
+  body       *b = &d->base;
   double      seen[2];
   assert_ok(field_snapshot_create(&before));
   for (int pass = 0; pass < 2; ++pass) {

@@ -21,7 +21,7 @@ static void open_formulation(const char *name, const char *solver, const char *f
 
 static const articulated_body *arm_of(const world *w)
 {
-  articulated_body *b = articulated_body_of(w->s->bodies[scene_find_body(w->s, "arm")].body);
+  articulated_body *b = (articulated_body *)w->s->bodies[scene_find_body(w->s, "arm")].body;
   assert_non_null(b);
   return b;
 }

@@ -1,11 +1,12 @@
-/* Inside of a mac domain, shared by mac_domain.c (making, sums), mac_layout.c (grid, sorting), mac_to_grid.c, mac_to_particles.c,
- * mac_settle.c (push-out, position correction) and mac_step.c (the functions behind its body_ops). */
-#ifndef SS_DISCRETIZE_MAC_MAC_DOMAIN_IMPL_H
-#define SS_DISCRETIZE_MAC_MAC_DOMAIN_IMPL_H
-#include <string.h>
+/* Particles on the staggered grid: the domain's data, the layout of a step (grid, sorting), particles to grid, grid to particles. */
+#ifndef SS_DISCRETIZE_MAC_MAC_TRANSFER_H
+#define SS_DISCRETIZE_MAC_MAC_TRANSFER_H
+#include "discretize/body/body.h"
 #include "discretize/mac/mac_correction.h"
-#include "discretize/mac/mac_domain.h"
+#include "discretize/mac/mac_keys.h"
 #include "discretize/particles/particle_bodies.h"
+
+typedef struct mac_domain mac_domain;
 
 /* What a body's particles saw of the grid as the last step ended, for frames. */
 typedef struct {
@@ -44,12 +45,8 @@ struct mac_domain {
  * centres. */
 enum { MAC_TILE_DOUBLES = 7 * MAC_TILE };
 
-extern const body_ops             mac_domain_ops, mac_facade_ops;
-extern const particle_carrier_ops mac_carrier_ops;
-
 /* Grid, sorted particles, room for arrays over slots. */
 PetscErrorCode mac_layout(mac_domain *d);
-PetscErrorCode mac_sort_reserve(mac_domain *d, int64_t n);
 /* Faces, centres. */
 PetscErrorCode mac_to_grid(mac_domain *d);
 /* Room for what particles see, before: */
@@ -60,19 +57,4 @@ void mac_to_particles(mac_domain *d);
 void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict);
 /* Particles that left the box come back: in, round, or not at all. */
 PetscErrorCode mac_contain(mac_domain *d, int b);
-
-PetscErrorCode mac_add_totals(const mac_domain *d, int b, double *sum); /* sum [PARTICLE_N_SUMS] += */
-
-/* Block at offset o in -1 ... 1 per axis from block b, -1: none; wraps where periodic. */
-static inline int32_t mac_block_beside(const mac_grid *g, const int32_t b[3], const int o[3])
-{
-  int64_t at = 0;
-  for (int a = 0; a < 3; ++a) {
-    int32_t c = b[a] + o[a];
-    if (mac_grid_is_periodic(g, a)) c += c < 0 ? g->n_table[a] : c >= g->n_table[a] ? -g->n_table[a] : 0;
-    if (c < 0 || c >= g->n_table[a]) return -1;
-    at = at * g->n_table[a] + c;
-  }
-  return g->block_of[at];
-}
 #endif
