@@ -2,7 +2,7 @@
 #include "contact/rows/contact_jacobian.h"
 #include "contact/detection/contact_scene.h"
 #include "contact/fibre/fibre_contact_internal.h"
-#include "contact/detection/contact_finders.h"
+#include "contact/detection/contact_detectors.h"
 #include "contact/fibre/fibre_object.h"
 #include "contact/fibre/fibre_past.h"
 #include "contact/fibre/fibre_points.h"

@@ -5,7 +5,7 @@
  * depends on the number of threads.                                                                                    */
 #ifndef SS_CONTACT_ROWS_ROWS_H
 #define SS_CONTACT_ROWS_ROWS_H
-#include "contact/detection/search.h"
+#include "contact/detection/contact_search.h"
 
 typedef struct contact_rows contact_rows;
 PetscErrorCode contact_rows_create(contact_rows **out);

@@ -2,7 +2,7 @@
 #ifndef SS_CONTACT_SURFACE_SURFACE_CONTACT_INTERNAL_H
 #define SS_CONTACT_SURFACE_SURFACE_CONTACT_INTERNAL_H
 #include "geometry/collision/broad_phase.h"
-#include "contact/penalty/edge_pair.h"
+#include "contact/detection/edge_pair.h"
 #include "contact/surface/surface_contact.h"
 
 struct surface_contact {

@@ -6,7 +6,7 @@
  * force along the part of the slip that was before the edge: up to (normal force) (slip) (sine of the angle), which the drop in depth makes up
  * for only if the steps are short. Nothing of it is left as they are. */
 #include "relaxation_meshes.h"
-#include "contact/penalty/relaxation.h"
+#include "contact/penalty/penalty_relaxation.h"
 
 /* The change of energy without the last term: by the spring's energy and its work. */
 static double energy_change(double k, const double X[3], const double Z0[3], const double Y1[3], const double Z1[3])

@@ -2,7 +2,7 @@
  * differences, its adjoint, diagonal and matrix; momentum; threads; what is remembered. */
 #include "test.h"
 #include "contact_bodies.h"
-#include "contact/penalty/mesh_pairs.h"
+#include "contact/penalty/penalty_edges.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "core/field_snapshot.h"
 #include "core/random.h"

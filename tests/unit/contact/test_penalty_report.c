@@ -2,7 +2,7 @@
  * has just arrived, and what the natural map says of a force that is not the law's. */
 #include "test.h"
 #include <float.h>
-#include "contact/penalty/mesh_pairs.h"
+#include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "contact_bodies.h"
 

@@ -1,6 +1,6 @@
 /* Relaxation against penalty-relaxation.md, sections 2, 3 and rows 1, 2 of section 11. */
 #include "test.h"
-#include "contact/penalty/relaxation.h"
+#include "contact/penalty/penalty_relaxation.h"
 #include "core/math3.h"
 #include <float.h>
 

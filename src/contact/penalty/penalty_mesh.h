@@ -7,12 +7,9 @@
  * penalty-relaxation.md, sections 4 to 6.
  *
  * The other half of penalty contact, points against level sets, is in penalty.h, whose functions call these.           */
-#ifndef SS_CONTACT_PENALTY_MESH_CONTACT_H
-#define SS_CONTACT_PENALTY_MESH_CONTACT_H
-#include "contact/penalty/mesh_relaxation.h"
-#include "contact/penalty/penalty.h"
-
-typedef struct mesh_contact mesh_contact;
+#ifndef SS_CONTACT_PENALTY_PENALTY_MESH_H
+#define SS_CONTACT_PENALTY_PENALTY_MESH_H
+#include "contact/penalty/penalty_pairs.h"
 
 /* law [n_bodies][n_bodies]: borrowed; the diagonal says which bodies meet themselves. meshes [n]: copied, bodies with ops->surface. */
 PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, const contact_mesh *meshes, mesh_contact **out);
@@ -44,18 +41,6 @@ PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid
 PetscErrorCode mesh_contact_end_step(mesh_contact *c);
 PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table);
 
-/* After end_step or residual: the pairs of the last evaluation, for summaries. Of two edges: point -1, Z and Y on the source's and the
- * object's edge. */
-typedef struct {
-  int     source_body, object_body;
-  int64_t point;
-  bool    is_active, is_sliding, is_on_triangle; /* the last: Coulomb's cone is about this normal */
-  double     stiffness, gain; /* restitution.h; the latter 1 without */
-  relax_cone cone;            /* in the triangle of Y, see relax_mesh_cone_in */
-  double     Z[3], Y[3], f[3], normal[3];
-  double  X[3];           /* the attachment that this step began with, where its place on the surface is now */
-  double  plane[3];       /* unit normal of the triangle Y is in, or of both edges */
-} mesh_pair_view;
 int64_t mesh_contact_n_pairs(const mesh_contact *c);
 void    mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out);
 /* Relaxations since begin_step, of all evaluations: pairs whose path touches. */

@@ -2,8 +2,8 @@
  *
  * Rows are kept in ascending order of (source, object, point), so that walking them is deterministic; a hash with open
  * addressing finds a row by its key.                                                                                   */
-#ifndef SS_CONTACT_PENALTY_PAIR_TABLE_H
-#define SS_CONTACT_PENALTY_PAIR_TABLE_H
+#ifndef SS_CONTACT_DETECTION_PAIR_TABLE_H
+#define SS_CONTACT_DETECTION_PAIR_TABLE_H
 #include "core/field_table.h"
 
 /* point: the point's persistent identity in its body; source, object: numbers that stay the same over the whole run. */

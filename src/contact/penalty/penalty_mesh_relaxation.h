@@ -9,9 +9,10 @@
  * pulled out over the border leaves, as it leaves one face of a thin plate over its edge. Kept on the border, it would hang on the sheet for ever.
  * At a vertex of the border it leaves if nothing around takes it and the pull beats friction (the smaller coefficient) in the plane of the mean normal.
  */
-#ifndef SS_CONTACT_PENALTY_MESH_RELAXATION_H
-#define SS_CONTACT_PENALTY_MESH_RELAXATION_H
-#include "contact/penalty/relaxation.h"
+#ifndef SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
+#define SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
+#include "contact/detection/contact_record.h"
+#include "contact/penalty/penalty_relaxation.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 enum {
@@ -74,4 +75,6 @@ relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, co
 int mesh_relaxation_column(mesh_relaxation *r, int32_t node);
 /* dY/d(q_j) [9] of a relaxation with derivatives, j = 0 for Z, else node j - 1. */
 void mesh_relaxation_block(const triangle_topology *mesh, const double *x, const mesh_relaxation *r, int j, double block[9]);
+/* The chain of places as one number, for statistics. */
+relax_chain relax_chain_of(const mesh_relaxation *r);
 #endif

@@ -1,6 +1,6 @@
 /* Points on their way into level sets, against small steps along it. */
 #include "test.h"
-#include "contact/detection/point_sweep.h"
+#include "contact/detection/point_contact.h"
 #include "core/math3.h"
 #include "core/random.h"
 

@@ -5,11 +5,57 @@
  * outside of the other edge, and is then forgotten: the end has long been a point inside the other surface.
  *
  * In the global vector a pair has at most eight blocks, four for each chain: its nodes, or the two blocks of its rigid body. */
-#ifndef SS_CONTACT_PENALTY_MESH_EDGES_H
-#define SS_CONTACT_PENALTY_MESH_EDGES_H
-#include "contact/penalty/edge_pair.h"
-#include "contact/penalty/mesh_contact.h"
-#include "geometry/collision/broad_phase.h"
+#ifndef SS_CONTACT_PENALTY_PENALTY_EDGES_H
+#define SS_CONTACT_PENALTY_PENALTY_EDGES_H
+#include "contact/detection/edge_pair.h"
+#include "contact/penalty/penalty_pairs.h"
+
+/* ---- two edges as a point and a surface ---- */
+
+/* Two edges in contact are one point on one surface.
+ *
+ * The differences b(t) - a(s) of points of an edge b and an edge a fill a parallelogram, affine in s and t, and the edges touch
+ * where it holds the origin. So the contact of two edges is that of the origin, as the point, with a surface of two triangles:
+ * its attachment is a place (s, t) on both edges at once, it slides over both by the four states of contact/penalty/mesh_relaxation.h,
+ * and Coulomb's cone is about the common normal of the edges. At s or t = 0 or 1, the parallelogram's rim, an end of one edge
+ * hangs on the other as a bead on a wire. The force k (b(t) - a(s)) acts at a(s) and its opposite at b(t): they are along one
+ * line, and nothing tells a from b but the sign.
+ *
+ * Where the line that an edge is part of goes on at its end, so does the surface: up to three edges of each, nine parallelograms
+ * side by side, and an attachment slides from one onto the next within a step as from triangle to triangle.
+ *
+ * [DingSchroeder2020], section 5, leaves edges out and asks: would an edge be attached to a point or to an edge? (To an edge.)
+ * Does the spring stay where they first met, or slide along the edge? (It stays within friction, and slides along both beyond.)
+ * If it comes to the end of an edge, is it a point again? (It goes on along the next edge; where there is none, it is a point on
+ * the other edge.)
+ *
+ * Pure geometry, no state, thread-safe. */
+enum {
+  EDGE_CHAIN   = 4, /* nodes in a row: one before, the edge's own two, one behind; -1: none */
+  EDGE_CORNERS = EDGE_CHAIN * EDGE_CHAIN,
+  EDGE_PATCHES = 16
+};
+/* Parallelograms side by side: corner 4 i + j is b_j - a_i, cell 3 i + j has the edges i of a and j of b, two triangles each,
+ * whose normals are along (a_i+1 - a_i) x (b_j+1 - b_j). Corners without triangles stand for nodes that are not there. */
+typedef struct {
+  triangle_topology *topology;
+  int                n_cells, own; /* own: position of the middle cell */
+  uint8_t            cell[9];
+} edge_patch;
+/* One for each of the ways in which chains may lack an end; edge_patch_of says which. */
+PetscErrorCode edge_patches_create(edge_patch patch[EDGE_PATCHES]);
+void           edge_patches_destroy(edge_patch patch[EDGE_PATCHES]);
+int            edge_patch_of(const int32_t a[EDGE_CHAIN], const int32_t b[EDGE_CHAIN]);
+static inline int edge_patch_a(int corner) { return corner / EDGE_CHAIN; }
+static inline int edge_patch_b(int corner) { return corner % EDGE_CHAIN; }
+/* P [16][3] from a [4][3] and b [4][3]. */
+void edge_patch_corners(const double a[12], const double b[12], double P[48]);
+/* Where an attachment is: at[0], at[1] in [0, 1] along the edges cell[0], cell[1] of a and b. */
+void edge_patch_fractions(const edge_patch *p, const mesh_attachment *X, int cell[2], double at[2]);
+/* An attachment to the middle cell. */
+mesh_attachment edge_patch_attachment(const edge_patch *p, const double at[2]);
+
+/* ---- pairs of edges ---- */
 
 /* Which edges, a and b, the former of the lower surface, or the lower edge of one. */
 typedef struct {
@@ -50,7 +96,7 @@ typedef struct {
   double   T[8][8][9]; /* of H */
 } edge_contact;
 
-typedef struct {
+struct mesh_edges {
   edge_patch         patch[EDGE_PATCHES];
   broad_phase       *broad;
   int64_t            n_vertices, n_edges;
@@ -65,7 +111,7 @@ typedef struct {
   double            *hit_at;   /* [n_candidates][2] */
   int64_t            n, capacity, n_recalled;
   edge_contact      *pair; /* [n], the first n_recalled of them sorted by name */
-} mesh_edges;
+};
 
 /* For the surfaces of c. */
 PetscErrorCode mesh_edges_create(mesh_contact *c);
@@ -85,7 +131,6 @@ bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_m
 PetscErrorCode mesh_edges_end_step(mesh_contact *c);
 PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table);
 
-/* mesh_edges_force.c */
 void mesh_edges_evaluate(mesh_contact *c, const rigid_frame *frames, bool with_tangent);
 /* Body of the first pair with a number that is not finite, or -1. */
 int  mesh_edges_not_finite(const mesh_contact *c);

@@ -4,8 +4,8 @@
  * while the pull stays inside the friction cone (stick), else the point on the way from X to the closest point W where
  * the cone is reached (slide). Everything is written in the frame the object is fixed to. Derivation and numerical
  * checks: penalty-relaxation.md, sections 2, 3 and 11; method: [DingSchroeder2020], sec. 2.1.                          */
-#ifndef SS_CONTACT_PENALTY_RELAXATION_H
-#define SS_CONTACT_PENALTY_RELAXATION_H
+#ifndef SS_CONTACT_PENALTY_PENALTY_RELAXATION_H
+#define SS_CONTACT_PENALTY_PENALTY_RELAXATION_H
 #include "core/error.h"
 #include "geometry/level_set/level_set.h"
 

@@ -1,4 +1,4 @@
-#include "contact/penalty/edge_pair.h"
+#include "contact/detection/edge_pair.h"
 #include "geometry/collision/ccd.h"
 #include "core/math3.h"
 #include <float.h>
@@ -12,62 +12,6 @@ static const double parallel_tolerance = 1e-3;
 /* Sine of the angle by which a triangle must fall beside an edge that is not flat: what is missed by that is shallower than
  * 1/4000 of an edge. */
 static const double flat_tolerance = 1e-3;
-
-/* Bits: a has a node before, behind; b has one before, behind. */
-static bool has_cell(int patch, int i, int j)
-{
-  return (i != 0 || patch & 1) && (i != 2 || patch & 2) && (j != 0 || patch & 4) && (j != 2 || patch & 8);
-}
-
-int edge_patch_of(const int32_t a[EDGE_CHAIN], const int32_t b[EDGE_CHAIN])
-{
-  return (a[0] >= 0) + 2 * (a[3] >= 0) + 4 * (b[0] >= 0) + 8 * (b[3] >= 0);
-}
-
-PetscErrorCode edge_patches_create(edge_patch patch[EDGE_PATCHES])
-{
-  PetscFunctionBegin;
-  for (int p = 0; p < EDGE_PATCHES; ++p) {
-    int32_t tri[54];
-    int     n = 0;
-    for (int c = 0; c < 9; ++c) {
-      const int32_t corner = EDGE_CHAIN * (c / 3) + c % 3, quad[6] = {0, 1, EDGE_CHAIN, EDGE_CHAIN + 1, EDGE_CHAIN, 1};
-      if (!has_cell(p, c / 3, c % 3)) continue;
-      if (c == 4) patch[p].own = patch[p].n_cells;
-      patch[p].cell[patch[p].n_cells++] = (uint8_t)c;
-      for (int k = 0; k < 6; ++k) tri[n++] = corner + quad[k];
-    }
-    PetscCall(triangle_topology_create(EDGE_CORNERS, 2 * patch[p].n_cells, tri, &patch[p].topology));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-void edge_patches_destroy(edge_patch patch[EDGE_PATCHES])
-{
-  for (int p = 0; p < EDGE_PATCHES; ++p) triangle_topology_destroy(&patch[p].topology);
-}
-
-void edge_patch_corners(const double a[12], const double b[12], double P[48])
-{
-  for (int c = 0; c < EDGE_CORNERS; ++c) v3_sub(P + 3 * c, b + 3 * edge_patch_b(c), a + 3 * edge_patch_a(c));
-}
-
-void edge_patch_fractions(const edge_patch *p, const mesh_attachment *X, int cell[2], double at[2])
-{
-  const double *w        = X->weight;
-  const bool    is_first = X->triangle % 2 == 0;
-  cell[0] = p->cell[X->triangle / 2] / 3;
-  cell[1] = p->cell[X->triangle / 2] % 3;
-  at[0]   = is_first ? w[2] : 1.0 - w[2];
-  at[1]   = is_first ? w[1] : 1.0 - w[1];
-}
-
-mesh_attachment edge_patch_attachment(const edge_patch *p, const double at[2])
-{
-  const double s = at[0], t = at[1];
-  if (s + t <= 1.0) return (mesh_attachment){2 * p->own, {1.0 - s - t, t, s}};
-  return (mesh_attachment){2 * p->own + 1, {(s + t) - 1.0, 1.0 - t, 1.0 - s}};
-}
 
 void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, edge_star *out)
 {
@@ -111,7 +55,9 @@ bool edge_star_is_outermost(const edge_star *star, const double x[12], const dou
   return rise_of(star, x, n, &most, &least);
 }
 
-bool edge_pair_is_outermost(const edge_star star[2], const double x[24], const double n[3])
+/* Edges a and b, x [8][3] the nodes of both stars, n from b to a: is b outermost along n and a along -n? Not where both lie
+ * within flat faces: those meet by points and other edges. */
+static bool are_outermost(const edge_star star[2], const double x[24], const double n[3])
 {
   const double down[3] = {-n[0], -n[1], -n[2]};
   double       most, least_a, least_b;
@@ -158,7 +104,7 @@ bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *
   at[0]  = s;
   at[1]  = t;
   v3_scale(n, *side / length, n);
-  return *depth > 0.0 && edge_pair_is_outermost(star, x, n) && (pierces(x, &star[1], x + 12) || pierces(x + 12, &star[0], x));
+  return *depth > 0.0 && are_outermost(star, x, n) && (pierces(x, &star[1], x + 12) || pierces(x + 12, &star[0], x));
 }
 
 double edge_pair_reach(const double x0[12])
@@ -196,5 +142,5 @@ bool edge_pair_collides(const edge_star star[2], const double x0[24], const doub
   at[0] = hit.u;
   at[1] = hit.v;
   v3_scale(n, *side / length, n);
-  return is_pair || edge_pair_is_outermost(star, x, n);
+  return is_pair || are_outermost(star, x, n);
 }

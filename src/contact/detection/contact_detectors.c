@@ -1,4 +1,4 @@
-#include "contact/detection/contact_finders.h"
+#include "contact/detection/contact_detectors.h"
 #include "contact/detection/convex_contact.h"
 
 static bool has_level_sets(const body *b)

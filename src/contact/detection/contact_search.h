@@ -3,10 +3,10 @@
  * Clusters of points are culled by a sphere against the level set (a distance, so phi(center) > radius + margin means that
  * none of its points is near), the points of the rest one by one. Parallel over clusters; the result is sorted and does not
  * depend on the number of threads or on the order in which a body stores its points.                                   */
-#ifndef SS_CONTACT_DETECTION_SEARCH_H
-#define SS_CONTACT_DETECTION_SEARCH_H
-#include "contact/penalty/pair_table.h"
-#include "contact/detection/contact.h"
+#ifndef SS_CONTACT_DETECTION_CONTACT_SEARCH_H
+#define SS_CONTACT_DETECTION_CONTACT_SEARCH_H
+#include "contact/detection/pair_table.h"
+#include "contact/detection/contact_scene.h"
 
 /* Loops over no more pairs or clusters than this stay on one thread: waking the team costs more than they do. */
 enum { CONTACT_SERIAL = 256, CONTACT_SERIAL_CLUSTERS = 16 };

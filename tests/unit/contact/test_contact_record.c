@@ -1,6 +1,6 @@
 /* Counts of relaxations and of the chains they walk. */
 #include "test.h"
-#include "contact/penalty/relax_statistics.h"
+#include "contact/detection/contact_record.h"
 #include <string.h>
 
 static mesh_relaxation walked(int n, const uint8_t *place)

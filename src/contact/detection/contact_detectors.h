@@ -1,6 +1,6 @@
 /* Who looks for contacts of two bodies under a law of rigid contact: one answer for scenes, searches and what `check` prints. */
-#ifndef SS_CONTACT_DETECTION_CONTACT_FINDERS_H
-#define SS_CONTACT_DETECTION_CONTACT_FINDERS_H
+#ifndef SS_CONTACT_DETECTION_CONTACT_DETECTORS_H
+#define SS_CONTACT_DETECTION_CONTACT_DETECTORS_H
 #include "contact/detection/contact_set.h"
 
 /* Bits 1 << contact_finder; 0: nobody, the two pass through each other. a == b: whether it is found to touch itself. */

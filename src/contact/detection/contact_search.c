@@ -1,4 +1,4 @@
-#include "contact/detection/search.h"
+#include "contact/detection/contact_search.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "contact/penalty/relaxation.h"
+#include "contact/penalty/penalty_relaxation.h"
 #include "core/math3.h"
 
 static void clear(double *m)

@@ -1,4 +1,4 @@
-#include "contact/penalty/pair_table.h"
+#include "contact/detection/pair_table.h"
 #include "core/memory.h"
 #include <math.h>
 #include <stdlib.h>

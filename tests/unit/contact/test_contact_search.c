@@ -1,6 +1,6 @@
 /* The search against the obvious double loop, and its order. */
 #include "test.h"
-#include "contact/detection/search.h"
+#include "contact/detection/contact_search.h"
 #include "contact_bodies.h"
 #include <omp.h>
 
