@@ -680,13 +680,6 @@ PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3])
-{
-  PetscFunctionBeginUser;
-  contact_forces_between(&c->forces, on, from, force, moment);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table)
 {
   PetscFunctionBeginUser;

@@ -58,8 +58,6 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
 PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames);
 /* Accept the state that was settled: inactive pairs are deleted, the others get X <- Y. */
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
-/* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
-PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);
 /* Where every end_step leaves the active pairs, and the forces between bodies. Borrowed: as long as `c`. */
 void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces);
 /* Attachments as state (checkpoint), and contact points with forces for frames. */

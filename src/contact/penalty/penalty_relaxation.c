@@ -167,13 +167,6 @@ relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *
   return RELAX_SLIDE;
 }
 
-relax_state relax_implicit(const relax_surface *surface, double mu, const double *X, const double Z[3], double Y[3],
-                           double *Y_Z, double *Y_X)
-{
-  const relax_cone round = {.mu = mu};
-  return relax_implicit_cone(surface, &round, X, Z, Y, Y_Z, Y_X);
-}
-
 static double eval_level_set(const void *context, const double x[3], double gradient[3], double hessian[9])
 {
   const level_set *s = context;

@@ -1,6 +1,6 @@
 /* Counts of relaxations and of the chains they walk. */
 #include "test.h"
-#include "contact/detection/contact_record.h"
+#include "contact/penalty/penalty_mesh_relaxation.h"
 #include <string.h>
 
 static mesh_relaxation walked(int n, const uint8_t *place)

@@ -58,6 +58,12 @@ static double eval_zero_gradient(const void *context, const double x[3], double 
   return v3_dot(x, x) - 1.0;
 }
 
+static relax_state relax_implicit(const relax_surface *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
+{
+  const relax_cone round = {.mu = mu};
+  return relax_implicit_cone(s, &round, X, Z, Y, Y_Z, Y_X);
+}
+
 typedef relax_state (*relax_fn)(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X);
 static relax_state by_plane(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
 {

@@ -3,6 +3,7 @@
 #include "test.h"
 #include "contact_bodies.h"
 #include "contact/penalty/penalty_edges.h"
+#include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "core/field_snapshot.h"
 #include "core/random.h"
