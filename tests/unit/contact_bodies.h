@@ -18,6 +18,15 @@ typedef struct {
 
 enum { MOCK_CLUSTER = 16 };
 
+/* Sum of the contact forces of the last accepted step on body `on` from body `from` (-1: all), and their moment about the origin. */
+static inline void contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3])
+{
+  const contact_points *points;
+  const contact_forces *forces;
+  penalty_contact_record(c, &points, &forces);
+  contact_forces_between(forces, on, from, force, moment);
+}
+
 static inline double mock_random(uint64_t *state, double lo, double hi) /* splitmix64 */
 {
   uint64_t x = (*state += 0x9e3779b97f4a7c15ull);

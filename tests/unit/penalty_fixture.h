@@ -4,7 +4,7 @@
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
-#include "contact/penalty/mesh_contact.h"
+#include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/random.h"

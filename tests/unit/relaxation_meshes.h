@@ -1,7 +1,7 @@
 /* Meshes of every sort that attachments slide on, and random attachments, for the tests of relaxation on them. */
 #ifndef SS_TESTS_RELAXATION_MESHES_H
 #define SS_TESTS_RELAXATION_MESHES_H
-#include "contact/penalty/mesh_relaxation.h"
+#include "contact/penalty/penalty_mesh_relaxation.h"
 #include "core/math3.h"
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "test.h"

@@ -1,6 +1,294 @@
-#include "contact/augury/augury_impl.h"
+#include "contact/augury/augury.h"
+#include "contact/augury/augury_stencil.h"
+#include "discretize/mpm/mpm_lanes.h"
+#include "core/math3.h"
 #include "core/memory.h"
 #include "core/team.h"
+
+/* ==== augury_impl.h ==== */
+
+/* Inside of the operator: augury.c (making, the layout of a step), augury_apply.c (RSA), augury_solve.c (the iteration). */
+
+enum { AUGURY_FEW = 256 }; /* elements or nodes are done sooner than a team wakes up */
+
+/* Vectors as rows of four, the last 0; matrices by columns. */
+typedef struct {
+  row4 x, v, A[3];
+} augury_point; /* v(y) = v + A (y - x) */
+typedef struct {
+  row4 center;
+  row4 Z[6];    /* by s_00, s_11, s_22, s_12, s_02, s_01: v_k - A_k (x_l - center), both of a pair together */
+  row4 A[3][3]; /* of the corners, with the spin that mends angular momentum */
+} augury_patch;
+typedef struct {
+  row4 V, W; /* V + W x (y - center) */
+} augury_rigid;
+
+struct augury {
+  augury_boundary  b;
+  double           dx;
+  boundary_samples samples;
+  uint64_t         round;
+  bool            *is_new;          /* [n_elements] work space */
+  double          *size;            /* [n_elements] area for which the points were drawn */
+  double          *sampled;         /* [n_elements] mass of the points */
+  double         (*defect)[6];      /* [n_elements] */
+  double         (*share)[3];       /* [n_elements][3] masses of corners */
+  int64_t         *incident_start;  /* [n_nodes + 1] */
+  int32_t         *incident;        /* 3 element + corner */
+  augury_continuum continuum;       /* n = 0: none */
+  /* of the step */
+  double          *x;        /* [n_nodes][3] */
+  int64_t          n_acting, n_taking; /* elements and nodes that take part */
+  int32_t         *acting;   /* [n_elements] these */
+  int32_t         *rank;     /* [n_elements] place among them, -1: none */
+  int32_t         *taking;   /* [n_nodes] these */
+  int32_t         *point_of; /* [n_nodes] place among them, -1: none */
+  double          *mass, *corners; /* [n_taking] of active corners, and what of that stays with the corners of elements with points */
+  double         (*inverse)[9]; /* [n_acting] inverse inertia of the corners on the grid */
+  augury_stencil   stencil;
+  double          *node_mass[2]; /* [nodes of the grid] with points, with corners alone; 0 where it is next to nothing */
+  int64_t          nodes_capacity[3];
+  int64_t          n_met;    /* nodes of the continuum that share nodes of the grid */
+  int32_t         *met;      /* [n_met] which */
+  int32_t         *met_at;   /* [nodes of the grid] place among them, -1: none */
+  int64_t          met_capacity[5];
+  /* of an application */
+  row4            *grid;     /* [nodes of the grid] velocity */
+  augury_point    *point;    /* [n_taking] */
+  augury_patch    *patch;    /* [n_acting] */
+  augury_rigid    *rigid;    /* [n_acting] */
+  /* of the iteration */
+  double          *before, *dv, *dA;  /* [n_nodes][3], [n_nodes][3], [n_nodes][9]: of nodes that take part */
+  double          *u, *u_before, *du; /* [n_met][3] */
+  double         (*outward)[3];       /* [n_met] 0: not known */
+};
+
+static inline row4 row4_of(const double *v) { return (row4){v[0], v[1], v[2], 0.0}; }
+static inline void row4_to(double *v, row4 r) { v[0] = r[0], v[1] = r[1], v[2] = r[2]; }
+
+/* ==== augury_apply.c ==== */
+
+/* RSA = G2P o DS o P2G o RS [MarquezRazonEtAl2023, sec. 6]. */
+
+/* ---- RS: velocities of nodes and elements ------------------------------------------------------------------------------- */
+
+static void load_point(augury *a, int64_t q, const double *v, const double *A)
+{
+  const int64_t i = a->taking[q];
+  augury_point *p = &a->point[q];
+  p->x            = row4_of(a->x + 3 * i);
+  p->v            = row4_of(v + 3 * i);
+  for (int c = 0; c < 3; ++c) p->A[c] = (row4){A[9 * i + c], A[9 * i + 3 + c], A[9 * i + 6 + c], 0.0};
+}
+
+/* What linear interpolation takes from an element's angular momentum, of points as heavy as itself [eq. 10]: r_k x v_l summed by the
+ * moments' defects; and the spin of the points that gives it back (their share 1 - s of the mass cancels). */
+static void mending_spin(const augury *a, int64_t e, const row4 r[3], const augury_point *const p[3], double spin[3])
+{
+  static const int pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}};
+  double           sum[3]     = {0.0, 0.0, 0.0};
+  for (int q = 0; q < 6; ++q)
+    for (int turn = 0; turn < (q < 3 ? 1 : 2); ++turn) {
+      double c[3], u[3], l[3];
+      row4_to(c, r[pair[q][turn]]), row4_to(u, p[pair[q][1 - turn]]->v);
+      v3_cross(l, c, u);
+      v3_axpy(sum, a->defect[e][q], l);
+    }
+  v3_scale(spin, -2.0 / (a->dx * a->dx * (a->share[e][0] + a->share[e][1] + a->share[e][2])), sum);
+}
+
+static void load_patch(augury *a, int64_t rank)
+{
+  const int64_t       e    = a->acting[rank];
+  const int32_t      *node = a->b.element + 3 * e;
+  const augury_point *p[3];
+  augury_patch       *t = &a->patch[rank];
+  row4                r[3];
+  double              w[3];
+  if (a->sampled[e] <= 0.0) return; /* corners alone */
+  for (int k = 0; k < 3; ++k) p[k] = &a->point[a->point_of[node[k]]], r[k] = p[k]->x - t->center;
+  mending_spin(a, e, r, p, w);
+  const row4 spin[3] = {{0.0, w[2], -w[1], 0.0}, {-w[2], 0.0, w[0], 0.0}, {w[1], -w[0], 0.0, 0.0}};
+  row4       z[3][3];
+  for (int k = 0; k < 3; ++k) {
+    for (int c = 0; c < 3; ++c) t->A[k][c] = p[k]->A[c] + spin[c];
+    for (int l = 0; l < 3; ++l) z[k][l] = p[k]->v - (t->A[k][0] * r[l][0] + t->A[k][1] * r[l][1] + t->A[k][2] * r[l][2]);
+  }
+  for (int k = 0; k < 3; ++k) t->Z[k] = z[k][k], t->Z[3 + k] = z[(k + 1) % 3][(k + 2) % 3] + z[(k + 2) % 3][(k + 1) % 3];
+}
+
+/* ---- the grid ---------------------------------------------------------------------------------------------------------- */
+
+/* Momentum of points that have these masses. */
+static row4 points_momentum(const augury *a, const double *mass, int64_t i, row4 x)
+{
+  const augury_stencil *s = &a->stencil;
+  row4                  p = {0.0};
+  for (int64_t k = s->points_start[i]; k < s->points_start[i + 1]; ++k) {
+    const augury_point *q = &a->point[s->at_point[k]];
+    const row4          r = x - q->x;
+    p += s->at_weight[k] * mass[s->at_point[k]] * (q->v + q->A[0] * r[0] + q->A[1] * r[1] + q->A[2] * r[2]);
+  }
+  return p;
+}
+
+static row4 patches_momentum(const augury *a, int64_t i, row4 x)
+{
+  const augury_stencil *s = &a->stencil;
+  row4                  p = {0.0};
+  for (int64_t k = s->patches_start[i]; k < s->patches_start[i + 1]; ++k) {
+    const augury_patch *t = &a->patch[s->at_patch[k]];
+    const double       *m = s->at_moment[k], share[3] = {m[0] + m[4] + m[5], m[1] + m[3] + m[5], m[2] + m[3] + m[4]};
+    const row4          r = x - t->center;
+    for (int q = 0; q < 6; ++q) p += m[q] * t->Z[q];
+    for (int c = 0; c < 3; ++c) p += r[c] * (share[0] * t->A[0][c] + share[1] * t->A[1][c] + share[2] * t->A[2][c]);
+  }
+  return p;
+}
+
+/* Velocities of the grid's nodes, with those of the continuum, which take them. */
+static void to_grid(augury *a, bool has_patches, double *u)
+{
+  const double *mass = a->node_mass[has_patches ? 0 : 1], *own = has_patches ? a->corners : a->mass;
+#pragma omp parallel for schedule(dynamic, 64) if (a->n_taking > AUGURY_FEW)
+  for (int64_t i = 0; i < a->stencil.set.n; ++i) {
+    const row4 x = row4_load(a->stencil.x[i]);
+    if (!(mass[i] > 0.0)) {
+      a->grid[i] = (row4){0.0};
+      continue;
+    }
+    row4 p = points_momentum(a, own, i, x);
+    if (has_patches) p += patches_momentum(a, i, x);
+    const int64_t at = a->met_at[i];
+    if (at < 0) {
+      a->grid[i] = p / mass[i];
+      continue;
+    }
+    const double there = a->continuum.mass[a->met[at]];
+    a->grid[i]         = (p + there * row4_of(u + 3 * at)) / (mass[i] + there);
+    row4_to(u + 3 * at, a->grid[i]);
+  }
+}
+
+static void from_grid(const augury *a, int64_t q, augury_point *p)
+{
+  const augury_stencil *s     = &a->stencil;
+  const double          scale = 4.0 / (a->dx * a->dx);
+  p->v = p->A[0] = p->A[1] = p->A[2] = (row4){0.0};
+  for (int k = 0; k < STENCIL_NODES; ++k) {
+    const int64_t i = s->point_node[q][k];
+    const row4    r = row4_load(s->x[i]) - p->x, u = s->point_weight[q][k] * a->grid[i];
+    p->v += u;
+    for (int c = 0; c < 3; ++c) p->A[c] += r[c] * u;
+  }
+  for (int c = 0; c < 3; ++c) p->A[c] *= scale;
+}
+
+/* ---- DS: elements made rigid -------------------------------------------------------------------------------------------- */
+
+static row4 cross(row4 a, row4 b)
+{
+  return (row4){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0};
+}
+
+/* An element's share of what is on the grid, as a rigid motion about its centre. */
+static void downsample(augury *a, int64_t rank)
+{
+  const int64_t         e = a->acting[rank];
+  const augury_stencil *s = &a->stencil;
+  const row4            center = a->patch[rank].center;
+  const double          spin   = 0.25 * a->dx * a->dx;
+  row4                  p = {0.0}, T[3] = {{0.0}}; /* momentum, and moments r_c p */
+  for (int64_t k = s->patch_start[rank]; k < s->patch_start[rank + 1]; ++k) {
+    const int64_t i  = s->patch_node[k];
+    const row4    mu = s->patch_mass[k] * a->grid[i], r = row4_load(s->x[i]) - center;
+    p += mu;
+    for (int c = 0; c < 3; ++c) T[c] += r[c] * mu;
+  }
+  row4 l = {T[1][2] - T[2][1], T[2][0] - T[0][2], T[0][1] - T[1][0], 0.0};
+  for (int k = 0; k < 3; ++k) {
+    const augury_point *q = &a->point[a->point_of[a->b.element[3 * e + k]]];
+    const double        m = a->samples.corner[e] * a->share[e][k];
+    const row4          w = {q->A[1][2] - q->A[2][1], q->A[2][0] - q->A[0][2], q->A[0][1] - q->A[1][0], 0.0};
+    p += m * q->v;
+    l += m * (cross(q->x - center, q->v) + spin * w);
+  }
+  const double *m = a->inverse[rank];
+  a->rigid[rank].V = p / (a->share[e][0] + a->share[e][1] + a->share[e][2]);
+  a->rigid[rank].W = (row4){m[0], m[3], m[6], 0.0} * l[0] + (row4){m[1], m[4], m[7], 0.0} * l[1] + (row4){m[2], m[5], m[8], 0.0} * l[2];
+}
+
+/* Velocities of a node from those of its elements. */
+static void combine(augury *a, int64_t q)
+{
+  const int64_t i = a->taking[q];
+  augury_point *p = &a->point[q];
+  row4          w = {0.0};
+  p->v            = (row4){0.0};
+  for (int64_t k = a->incident_start[i]; k < a->incident_start[i + 1]; ++k) {
+    const int64_t e = a->incident[k] / 3, rank = a->rank[e];
+    if (rank < 0) continue;
+    const double part = a->share[e][a->incident[k] % 3] / a->mass[q];
+    p->v += part * (a->rigid[rank].V + cross(a->rigid[rank].W, p->x - a->patch[rank].center));
+    w += part * a->rigid[rank].W;
+  }
+  p->A[0] = (row4){0.0, w[2], -w[1], 0.0}, p->A[1] = (row4){-w[2], 0.0, w[0], 0.0}, p->A[2] = (row4){w[1], -w[0], 0.0, 0.0};
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------------- */
+
+static void blend(const augury *a, int64_t q, double *v, double *A)
+{
+  const int64_t i    = a->taking[q];
+  const double  part = a->mass[q] / a->b.mass[i];
+  for (int k = 0; k < 3; ++k) v[3 * i + k] += part * (a->point[q].v[k] - v[3 * i + k]);
+  for (int k = 0; k < 9; ++k) A[9 * i + k] += part * (a->point[q].A[k % 3][k / 3] - A[9 * i + k]);
+}
+
+/* RSA of v [n_nodes][3], A [n_nodes][9], u [n_met][3], in place. */
+static void augury_transfer(augury *a, double *v, double *A, double *u)
+{
+#pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
+  for (int64_t q = 0; q < a->n_taking; ++q) load_point(a, q, v, A);
+#pragma omp parallel for schedule(static) if (a->n_acting > AUGURY_FEW)
+  for (int64_t r = 0; r < a->n_acting; ++r) load_patch(a, r);
+  to_grid(a, true, u);
+#pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
+  for (int64_t q = 0; q < a->n_taking; ++q) from_grid(a, q, &a->point[q]);
+#pragma omp parallel for schedule(static) if (a->n_acting > AUGURY_FEW)
+  for (int64_t r = 0; r < a->n_acting; ++r) downsample(a, r);
+#pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
+  for (int64_t q = 0; q < a->n_taking; ++q) combine(a, q);
+  to_grid(a, false, u);
+#pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
+  for (int64_t q = 0; q < a->n_taking; ++q) {
+    from_grid(a, q, &a->point[q]);
+    blend(a, q, v, A);
+  }
+}
+
+/* Velocities of the continuum's nodes that are met, from and to it. */
+static void augury_take_continuum(const augury *a, double *u)
+{
+  for (int64_t k = 0; k < a->n_met; ++k) v3_copy(u + 3 * k, a->continuum.velocity + 3 * (int64_t)a->met[k]);
+}
+static void augury_give_continuum(const augury *a, const double *u)
+{
+  for (int64_t k = 0; k < a->n_met; ++k) v3_copy(a->continuum.velocity + 3 * (int64_t)a->met[k], u + 3 * k);
+}
+
+PetscErrorCode augury_apply(augury *a, double *v, double *A)
+{
+  PetscFunctionBegin;
+  if (a->n_taking == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  augury_take_continuum(a, a->u);
+  augury_transfer(a, v, A, a->u);
+  augury_give_continuum(a, a->u);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== augury.c ==== */
 
 #define MOST_CELLS 1048576.0 /* 2^20 from the origin, as grids of the material point method */
 /* An element may double its area before its points are drawn anew. */
@@ -327,4 +615,105 @@ void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies,
   for (int64_t k = 0; k < n_bodies; ++k) v3_set(P[k], 0.0, 0.0, 0.0), v3_set(L[k], 0.0, 0.0, 0.0);
   for (int64_t i = 0; i < a->b.n_nodes; ++i)
     if (body[i] >= 0) add_momentum(a, i, origin + 3 * (int64_t)body[i], v, A, P[body[i]], L[body[i]]);
+}
+
+/* ==== augury_solve.c ==== */
+
+/* The augury iteration [TupekEtAl2021; MarquezRazonEtAl2023, sec. 6.4]. */
+
+/* What of the change dv is to be taken back: all of it where it pulls outwards; else nothing, or its tangential part. Without an outside
+ * (side = 0) nothing pulls outwards. */
+static void judge(bool accepts_sliding_change, const double normal[3], int side, double dv[3])
+{
+  const double out = v3_dot(dv, normal);
+  if (side * out > 0.0) return;
+  if (accepts_sliding_change) v3_set(dv, 0.0, 0.0, 0.0);
+  else v3_axpy(dv, -out, normal);
+}
+
+static int side_of(const augury_options *o, int64_t i) { return o->side ? o->side[i] : 1; }
+
+/* The way out of the continuum where it is met: its own, or into the boundary there; 0 where neither is known. */
+static void find_outward(augury *a, const augury_options *o, const double *normal)
+{
+  const augury_stencil *s = &a->stencil;
+#pragma omp parallel for schedule(static) if (a->n_met > AUGURY_FEW)
+  for (int64_t i = 0; i < s->set.n; ++i) {
+    const int64_t at = a->met_at[i];
+    if (at < 0 || augury_continuum_outward(&a->continuum, a->met[at], a->dx, a->outward[at])) continue;
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int64_t k = s->points_start[i]; k < s->points_start[i + 1]; ++k) {
+      const int64_t q = s->at_point[k], p = a->taking[q];
+      v3_axpy(sum, -side_of(o, p) * s->at_weight[k] * a->mass[q], normal + 3 * p);
+    }
+    const double length = v3_norm(sum);
+    v3_scale(a->outward[at], length > 0.0 ? 1.0 / length : 0.0, sum);
+  }
+}
+
+static double largest(int64_t n, const int32_t *which, const double *v)
+{
+  double most = 0.0;
+#pragma omp parallel for schedule(static) reduction(max : most) if (n > AUGURY_FEW)
+  for (int64_t q = 0; q < n; ++q)
+    for (int k = 0; k < 3; ++k) most = fmax(most, fabs(v[3 * (int64_t)which[q] + k]));
+  return most;
+}
+
+/* Changes since `before` that are to be taken back: dv of nodes, du of the continuum's. Returns the largest. */
+static double judge_all(augury *a, const augury_options *o, const double *normal, const double *v)
+{
+#pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
+  for (int64_t q = 0; q < a->n_taking; ++q) {
+    const int64_t i = a->taking[q];
+    v3_sub(a->dv + 3 * i, v + 3 * i, a->before + 3 * i);
+    judge(o->accepts_sliding_change, (o->towards ? o->towards : normal) + 3 * i, side_of(o, i), a->dv + 3 * i);
+  }
+  for (int64_t k = 0; k < a->n_met; ++k) {
+    const bool is_known = v3_dot(a->outward[k], a->outward[k]) > 0.0;
+    v3_sub(a->du + 3 * k, a->u + 3 * k, a->u_before + 3 * k);
+    if (is_known) judge(o->accepts_sliding_change, a->outward[k], 1, a->du + 3 * k);
+    else v3_set(a->du + 3 * k, 0.0, 0.0, 0.0);
+  }
+  return fmax(largest(a->n_taking, a->taking, a->dv), team_max_abs(3 * a->n_met, a->du));
+}
+
+/* (v, A, u) += RSA (dv, 0, du) - (dv, 0, du) */
+static void take_back(augury *a, double *v, double *A)
+{
+#pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
+  for (int64_t q = 0; q < a->n_taking; ++q) {
+    const int64_t i = a->taking[q];
+    v3_axpy(v + 3 * i, -1.0, a->dv + 3 * i);
+    memset(a->dA + 9 * i, 0, 9 * sizeof *a->dA);
+  }
+  for (int64_t k = 0; k < 3 * a->n_met; ++k) a->u[k] -= a->du[k];
+  augury_transfer(a, a->dv, a->dA, a->du);
+#pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
+  for (int64_t q = 0; q < a->n_taking; ++q) {
+    const int64_t i = a->taking[q];
+    v3_axpy(v + 3 * i, 1.0, a->dv + 3 * i);
+    m3_axpy(A + 9 * i, 1.0, a->dA + 9 * i);
+  }
+  for (int64_t k = 0; k < 3 * a->n_met; ++k) a->u[k] += a->du[k];
+}
+
+PetscErrorCode augury_solve(augury *a, const augury_options *o, const double *normal, double *v, double *A, augury_result *out)
+{
+  PetscFunctionBegin;
+  *out = (augury_result){0, 0.0};
+  if (a->n_taking == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  find_outward(a, o, normal);
+  augury_take_continuum(a, a->u);
+  for (int64_t q = 0; q < a->n_taking; ++q) v3_copy(a->before + 3 * (int64_t)a->taking[q], v + 3 * (int64_t)a->taking[q]);
+  if (a->n_met > 0) memcpy(a->u_before, a->u, (size_t)(3 * a->n_met) * sizeof *a->u);
+  const double enough = o->tolerance * fmax(largest(a->n_taking, a->taking, v), team_max_abs(3 * a->n_met, a->u));
+  augury_transfer(a, v, A, a->u);
+  for (;; ++out->iterations) {
+    out->left = judge_all(a, o, normal, v);
+    if (out->left <= enough || out->iterations == o->max_iterations) break;
+    take_back(a, v, A);
+  }
+  augury_give_continuum(a, a->u);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

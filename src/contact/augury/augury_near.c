@@ -1,6 +1,199 @@
-#include "contact/augury/augury_near_impl.h"
-#include "core/memory.h"
+#include "contact/augury/augury_near.h"
+#include "contact/augury/node_set.h"
+#include "geometry/primitive/box_tree.h"
 #include "geometry/primitive/triangle_nearest.h"
+#include "core/math3.h"
+#include "core/memory.h"
+
+/* ==== augury_near_impl.h ==== */
+
+/* Parts of augury_near.h: elements that take part (augury_near.c), the continuum's nodes about them (augury_near_continuum.c), and
+ * what nodes are judged by (augury_near_nodes.c). */
+
+#define REACH 3.0  /* cells along each axis within which two points share a node */
+#define FACING 0.2 /* least cosine between a side's normal and the way to what it faces */
+/* The same for an open surface and itself: what is bent by less than 60 degrees over the grid's reach does not face itself. */
+#define FACING_OPEN 0.5
+#define MARGIN 1e-9 /* of bounds, for rounding */
+
+/* Of an element as it is: half of all that is asked of pairs. */
+typedef struct {
+  double center[3], normal[3], size; /* size: |normal|, twice the area */
+  double radius;                     /* of all corners about the centre [m] */
+  double v[3], spread;               /* mean velocity of the corners, and how far any is from it [m/s] */
+  bool   is_open;
+} element_side;
+
+struct augury_near {
+  augury_boundary b;
+  const int32_t  *body;
+  double          dx;
+  box_tree        tree;
+  double         *box[6]; /* [n_elements] */
+  element_side   *side;   /* [n_elements], after augury_near_find */
+  bool           *is_met; /* [n_elements] */
+  int32_t        *witness; /* [n_elements] what each met last, -1: nothing; looked at before all others, which changes no bit */
+  int32_t        *closest; /* [n_nodes] the same of what each node is held back from */
+  bool           *is_near; /* [n_nodes] of elements that are met */
+  augury_choice   choice;
+  double          distance, time; /* of AUGURY_MEETING */
+  double          needless;       /* of boxes, to find what that meets [m] */
+  const bool     *is_open; /* NULL: none */
+  int64_t         n_bodies;
+  const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
+  augury_continuum continuum; /* n = 0: none */
+  bool           *is_wanted; /* [n_nodes] of active elements */
+  node_set        nodes;   /* of the continuum, about the boundary */
+  int32_t        *which;   /* [nodes.n] in the continuum */
+  uint64_t       *keys;
+  int64_t         which_capacity, keys_capacity;
+};
+
+/* A walk over the continuum's nodes in a box. */
+typedef struct {
+  const augury_near *a;
+  int64_t            low[3], high[3], block[3], at;
+  uint64_t           left; /* of the block under way */
+} node_walk;
+
+static inline bool is_open(const augury_near *a, const int32_t *node)
+{
+  return a->is_open && (a->is_open[node[0]] || a->is_open[node[1]] || a->is_open[node[2]]);
+}
+
+static inline void side_of(const double *x, const int32_t *node, double center[3], double normal[3])
+{
+  double p[3], q[3];
+  for (int k = 0; k < 3; ++k)
+    center[k] = (x[3 * (int64_t)node[0] + k] + x[3 * (int64_t)node[1] + k] + x[3 * (int64_t)node[2] + k]) / 3.0;
+  v3_sub(p, x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[0]);
+  v3_sub(q, x + 3 * (int64_t)node[2], x + 3 * (int64_t)node[0]);
+  v3_cross(normal, p, q);
+}
+
+/* Is d in front of a side with this normal, or behind it, which counts for open ones alone? */
+static inline bool is_facing(bool is_open, double least, const double normal[3], const double d[3])
+{
+  const double along = v3_dot(normal, d);
+  return (is_open ? fabs(along) : along) > least * v3_norm(d) * v3_norm(normal);
+}
+static inline double least_of(bool is_open) { return is_open ? FACING_OPEN : FACING; }
+
+static inline bool overlap(const augury_near *a, int64_t e, const double min[3], const double max[3])
+{
+  for (int k = 0; k < 3; ++k)
+    if (a->box[k][e] > max[k] || a->box[3 + k][e] < min[k]) return false;
+  return true;
+}
+
+static inline bool meet(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
+
+/* Over all elements with something within the distance [m] of a place. Their boxes being wider than they are, what is asked of
+ * these may have its least above its most. */
+static inline void walk_within(const augury_near *a, const double *x, double distance, box_walk *w)
+{
+  const double half = distance * (1.0 + MARGIN) - 0.5 * REACH * a->dx;
+  double       min[3], max[3];
+  for (int k = 0; k < 3; ++k) {
+    const double slack = MARGIN * (a->dx + fabs(x[k]));
+    min[k] = x[k] - half - slack, max[k] = x[k] + half + slack;
+  }
+  box_walk_begin(w, &a->tree, min, max);
+}
+
+/* ==== augury_near_continuum.c ==== */
+
+#define MOST_CELLS 1048576.0
+
+/* A box [m] as one of nodes. */
+static void nodes_of(const augury_near *a, const double min[3], const double max[3], int64_t low[3], int64_t high[3])
+{
+  for (int k = 0; k < 3; ++k) {
+    low[k]  = (int64_t)ceil(fmax(-MOST_CELLS, fmin(MOST_CELLS, min[k] / a->dx)));
+    high[k] = (int64_t)floor(fmax(-MOST_CELLS, fmin(MOST_CELLS, max[k] / a->dx)));
+  }
+}
+
+static bool is_within(const int32_t node[3], const int64_t low[3], const int64_t high[3])
+{
+  return node[0] >= low[0] && node[0] <= high[0] && node[1] >= low[1] && node[1] <= high[1] && node[2] >= low[2] && node[2] <= high[2];
+}
+
+static uint64_t key_of(const node_set *s, const int32_t node[3])
+{
+  return node_set_key(s, node_set_block_of(node[0]), node_set_block_of(node[1]), node_set_block_of(node[2]));
+}
+
+/* The continuum's nodes within the box of all elements, for walks. */
+static PetscErrorCode augury_near_gather(augury_near *a)
+{
+  const augury_continuum *c = &a->continuum;
+  double                  min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY};
+  int64_t                 low[3], high[3], first[3], last[3], n = 0;
+  PetscFunctionBegin;
+  a->nodes.n = a->nodes.n_blocks = 0;
+  if (c->n == 0 || a->b.n_elements == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t e = 0; e < a->b.n_elements; ++e)
+    for (int k = 0; k < 3; ++k) min[k] = fmin(min[k], a->box[k][e]), max[k] = fmax(max[k], a->box[3 + k][e]);
+  nodes_of(a, min, max, low, high);
+  for (int k = 0; k < 3; ++k) first[k] = node_set_block_of(low[k]), last[k] = node_set_block_of(high[k]);
+  node_set_reset(&a->nodes, first, last);
+  PetscCall(memory_reserve("nodes of a continuum", c->n, sizeof *a->keys, &a->keys_capacity, &a->keys));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (is_within(c->node[i], low, high)) a->keys[n++] = key_of(&a->nodes, c->node[i]);
+  PetscCall(node_set_blocks(&a->nodes, n, a->keys));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (is_within(c->node[i], low, high))
+      a->nodes.mask[node_set_find_block(&a->nodes, key_of(&a->nodes, c->node[i]))] |= (uint64_t)1
+                                                                                     << node_set_bit(c->node[i][0], c->node[i][1], c->node[i][2]);
+  node_set_count(&a->nodes);
+  PetscCall(memory_reserve("nodes of a continuum", a->nodes.n, sizeof *a->which, &a->which_capacity, &a->which));
+  for (int64_t i = 0; i < c->n; ++i)
+    if (is_within(c->node[i], low, high)) a->which[node_set_find(&a->nodes, c->node[i])] = (int32_t)i;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void node_walk_begin(node_walk *w, const augury_near *a, const double min[3], const double max[3])
+{
+  *w = (node_walk){.a = a};
+  nodes_of(a, min, max, w->low, w->high);
+  for (int k = 0; k < 3; ++k) { /* no farther than the set goes */
+    const int64_t first = NODE_SET_SIDE * a->nodes.low[k], last = first + NODE_SET_SIDE * a->nodes.side[k] - 1;
+    if (w->low[k] < first) w->low[k] = first;
+    if (w->high[k] > last) w->high[k] = last;
+    w->block[k] = node_set_block_of(w->low[k]);
+  }
+  --w->block[2];
+}
+
+static bool next_block(node_walk *w)
+{
+  for (int k = 2; k >= 0; --k) {
+    if (++w->block[k] <= node_set_block_of(w->high[k])) return true;
+    w->block[k] = node_set_block_of(w->low[k]);
+  }
+  return false;
+}
+
+/* The next one's index in the continuum, or -1. */
+static int64_t node_walk_next(node_walk *w)
+{
+  const node_set *s = &w->a->nodes;
+  if (s->n == 0 || w->low[0] > w->high[0] || w->low[1] > w->high[1] || w->low[2] > w->high[2]) return -1;
+  for (;;) {
+    while (w->left == 0) {
+      if (!next_block(w)) return -1;
+      w->at   = node_set_find_block(s, node_set_key(s, w->block[0], w->block[1], w->block[2]));
+      w->left = w->at < 0 ? 0 : s->mask[w->at];
+    }
+    const int bit = __builtin_ctzll(w->left);
+    w->left &= w->left - 1;
+    const int32_t i = w->a->which[node_set_number(s, w->at, bit)];
+    if (is_within(w->a->continuum.node[i], w->low, w->high)) return i;
+  }
+}
+
+/* ==== augury_near.c ==== */
 
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out)
 {
@@ -276,4 +469,206 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
     *n += is_active[e];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== augury_near_nodes.c ==== */
+
+#define ASIDE 0.2  /* least part of a continuum's mass, by distance, that makes a side of it */
+#define BEHIND 1.0 /* cells behind the nearest that others on the far side still count */
+
+/* ---- sides of open surfaces --------------------------------------------------------------------------------------------- */
+
+/* Nearest distance of others on either side, in front and behind; INFINITY: none. */
+typedef struct {
+  double any[2], closing[2];
+} sides;
+
+static void count(sides *s, double along, double distance, bool is_closing)
+{
+  const int k  = along > 0.0 ? 0 : 1;
+  s->any[k]    = fmin(s->any[k], distance);
+  if (is_closing) s->closing[k] = fmin(s->closing[k], distance);
+}
+
+/* Element f as seen from node p. */
+static void count_element(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, int64_t f, sides *s)
+{
+  const int32_t *node = a->b.element + 3 * f;
+  double         w[3], d[3], u[3], center[3], other[3];
+  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return;
+  (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
+  v3_scale(d, -1.0, x + 3 * p);
+  v3_scale(u, -1.0, v + 3 * p);
+  for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
+  const double length = v3_norm(d);
+  side_of(x, node, center, other);
+  if (length <= 1e-9 * a->dx) { /* they touch: what is behind a closed surface tells */
+    if (is_open(a, node)) return;
+    v3_scale(d, -1.0, other);
+  }
+  const bool is_own = a->body[p] == a->body[node[0]], is_closing = v3_dot(u, d) < 0.0;
+  v3_scale(center, -1.0, d);
+  if (is_own && !(is_closing && is_facing(true, FACING_OPEN, normal + 3 * p, d) &&
+                  is_facing(is_open(a, node), least_of(is_open(a, node)), other, center)))
+    return; /* merely bent */
+  if (is_facing(true, FACING, normal + 3 * p, d)) count(s, v3_dot(normal + 3 * p, d), length, is_closing);
+}
+
+/* The continuum about node p: the way that most of its mass lies, by distance, and the other if that has a good part of it, too. */
+static void count_continuum(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, sides *s)
+{
+  const augury_continuum *c = &a->continuum;
+  double                  mass[2] = {0.0, 0.0}, least[2] = {INFINITY, INFINITY}, min[3], max[3];
+  bool                    closes[2] = {false, false};
+  node_walk               w;
+  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
+  node_walk_begin(&w, a, min, max);
+  for (int64_t i = node_walk_next(&w); i >= 0; i = node_walk_next(&w)) {
+    double d[3], u[3], out[3];
+    for (int k = 0; k < 3; ++k) d[k] = a->dx * c->node[i][k] - x[3 * p + k];
+    const double along = v3_dot(normal + 3 * p, d);
+    const int    k     = along > 0.0 ? 0 : 1;
+    v3_sub(u, v + 3 * p, c->velocity + 3 * i);
+    if (!augury_continuum_outward(c, i, a->dx, out)) v3_scale(out, -1.0, d);
+    mass[k] += c->mass[i] * fabs(along);
+    least[k] = fmin(least[k], fabs(along));
+    closes[k] |= v3_dot(u, out) < 0.0;
+  }
+  for (int k = 0; k < 2; ++k)
+    if (mass[k] > 0.0 && mass[k] >= ASIDE * (mass[0] + mass[1])) count(s, k == 0 ? 1.0 : -1.0, least[k], closes[k]);
+}
+
+/* 1: others are in front, -1: behind, 0: both or neither. */
+static int8_t verdict_of(const augury_near *a, const double distance[2])
+{
+  const bool is_front = distance[0] < INFINITY && distance[0] <= distance[1] + BEHIND * a->dx,
+             is_back = distance[1] < INFINITY && distance[1] <= distance[0] + BEHIND * a->dx;
+  return (int8_t)(is_front - is_back);
+}
+
+/* Over elements within the grid's reach of a place. */
+static void walk_around(const augury_near *a, const double *x, box_walk *w)
+{
+  double min[3], max[3];
+  for (int k = 0; k < 3; ++k) min[k] = x[k] - 0.5 * REACH * a->dx, max[k] = x[k] + 0.5 * REACH * a->dx;
+  box_walk_begin(w, &a->tree, min, max);
+}
+
+static int8_t side_at(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p)
+{
+  sides    s = {{INFINITY, INFINITY}, {INFINITY, INFINITY}};
+  int32_t  other[BOX_TREE_WIDTH];
+  box_walk w;
+  walk_around(a, x + 3 * p, &w);
+  for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
+    for (int k = 0; k < n; ++k) count_element(a, x, v, normal, p, other[k], &s);
+  count_continuum(a, x, v, normal, p, &s);
+  const bool closes = s.closing[0] < INFINITY || s.closing[1] < INFINITY;
+  return verdict_of(a, closes ? s.closing : s.any);
+}
+
+void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side)
+{
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t p = 0; p < a->b.n_nodes; ++p) {
+    side[p] = 1;
+    if (a->is_open && a->is_open[p]) side[p] = side_at(a, x, v, normal, p);
+  }
+}
+
+/* ---- where a node would be held ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  double  distance, way[3]; /* way: of length 1 */
+  int64_t element;          /* -1: none */
+} nearest;
+
+/* Is element f, at d from node p, of what p meets, outward [3] being the outside there? */
+static bool counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
+{
+  double back[3];
+  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return false;
+  if (a->body[p] != a->body[node[0]]) return true;
+  v3_scale(back, -1.0, d);
+  return is_facing(false, FACING, normal + 3 * p, d) && is_facing(false, FACING, outward, back);
+}
+
+/* Are all corners behind a place with this normal? Most that is near a node of the same surface is. */
+static bool is_behind(const double *x, const double normal[3], const double *at, const int32_t *node)
+{
+  for (int i = 0; i < 3; ++i) {
+    double d[3];
+    v3_sub(d, x + 3 * (int64_t)node[i], at);
+    if (v3_dot(normal, d) > 0.0) return false;
+  }
+  return true;
+}
+
+static void consider(const augury_near *a, const double *x, const double *normal, int64_t p, int64_t f, nearest *best)
+{
+  const int32_t *node = a->b.element + 3 * f;
+  double         w[3], d[3], outward[3] = {0.0, 0.0, 0.0};
+  v3_sub(d, a->side[f].center, x + 3 * p);
+  const double reach = best->distance + a->side[f].radius;
+  if (v3_dot(d, d) > reach * reach * (1.0 + MARGIN)) return;
+  if (a->body[p] == a->body[node[0]] && is_behind(x, normal + 3 * p, x + 3 * p, node)) return;
+  (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
+  v3_scale(d, -1.0, x + 3 * p);
+  for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(outward, w[k], normal + 3 * (int64_t)node[k]);
+  const double distance = v3_norm(d), size = v3_norm(outward);
+  const bool   is_touching = distance <= 1e-9 * a->dx;
+  if (is_touching ? is_open(a, node) || !(size > 0.0) : false) return;
+  if (distance > best->distance || (distance == best->distance && best->element >= 0 && f > best->element)) return;
+  if (!counts(a, normal, p, node, d, outward)) return;
+  best->distance = distance, best->element = f;
+  if (is_touching) v3_scale(best->way, -1.0 / size, outward);
+  else v3_scale(best->way, (!is_open(a, node) && v3_dot(d, outward) > 0.0 ? -1.0 : 1.0) / distance, d);
+}
+
+/* The way into the continuum about node p, where that is known and the node's normal points out of it: of a body that is no larger than
+ * cells, or a thin one, nodes of the far side are stopped by what is ahead of the near side. */
+static void into_continuum(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
+{
+  const augury_continuum *c = &a->continuum;
+  double                  out[3] = {0.0, 0.0, 0.0}, mass = 0.0, min[3], max[3];
+  node_walk               w;
+  for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
+  node_walk_begin(&w, a, min, max);
+  for (int64_t i = node_walk_next(&w); i >= 0; i = node_walk_next(&w)) {
+    double weight = 1.0;
+    for (int k = 0; k < 3; ++k) weight *= fmax(0.0, 0.5 * REACH - fabs(c->node[i][k] - x[3 * p + k] / a->dx));
+    v3_axpy(out, weight, c->outward[i]);
+    mass += weight * c->mass[i];
+  }
+  const double length = v3_norm(out);
+  if (!(a->dx * length >= AUGURY_SURE * mass) || !(mass > 0.0) || !(v3_dot(normal + 3 * p, out) > FACING * length)) return;
+  v3_scale(towards, -1.0 / length, out);
+}
+
+static void towards_at(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
+{
+  nearest       best = {.distance = INFINITY, .element = -1};
+  const int32_t before = a->closest[p];
+  int32_t       other[BOX_TREE_WIDTH];
+  box_walk      w;
+  walk_around(a, x + 3 * p, &w);
+  if (before >= 0 && overlap(a, before, w.min, w.max)) consider(a, x, normal, p, before, &best);
+  if (best.distance < 0.99 * REACH * a->dx) walk_within(a, x + 3 * p, best.distance, &w);
+  for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
+    for (int k = 0; k < n; ++k) consider(a, x, normal, p, other[k], &best);
+  a->closest[p] = (int32_t)best.element;
+  v3_copy(towards, best.element >= 0 ? best.way : normal + 3 * p);
+  if (best.element < 0) into_continuum(a, x, normal, p, towards);
+}
+
+void augury_near_towards(const augury_near *a, const double *x, const double *normal, const bool *is_active, double *towards)
+{
+  memset(a->is_wanted, 0, (size_t)a->b.n_nodes * sizeof *a->is_wanted);
+  for (int64_t k = 0; k < 3 * a->b.n_elements; ++k)
+    if (is_active[k / 3]) a->is_wanted[a->b.element[k]] = true;
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t p = 0; p < a->b.n_nodes; ++p) {
+    if (a->is_wanted[p] && !(a->is_open && a->is_open[p])) towards_at(a, x, normal, p, towards + 3 * p);
+    else v3_copy(towards + 3 * p, normal + 3 * p);
+  }
 }

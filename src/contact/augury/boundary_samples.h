@@ -32,4 +32,10 @@ PetscErrorCode boundary_samples_create(const augury_boundary *b, const double *x
 PetscErrorCode boundary_samples_renew(const augury_boundary *b, const double *x, double dx, uint64_t round, const bool *is_new,
                                       boundary_samples *s);
 void           boundary_samples_destroy(boundary_samples *s);
+
+/* Weights that place a given mean: w_j > 0, sum w_j = 1, sum w_j y_j = 0, and of all such weights those of largest entropy, the
+ * local maximum-entropy functions [ArroyoOrtiz2006] without locality [hybrid, sec. 7]: as even as the mean lets them be.
+ * y [n][2] in any linear coordinates of the plane, of which the weights do not depend; w [n] out. False if the origin is not well
+ * within the hull of the points, or memory of the iteration is lost in round-off: w means nothing then. */
+bool max_entropy_weights(int n, const double (*y)[2], double *w);
 #endif

@@ -4,8 +4,8 @@
  * surface_contact.h. Sorted by key the set does not depend on who came first, nor on the number of threads.             */
 #ifndef SS_CONTACT_DETECTION_CONTACT_SET_H
 #define SS_CONTACT_DETECTION_CONTACT_SET_H
-#include "contact/detection/contact.h"
 #include "discretize/body/body.h"
+#include "contact/detection/contact_scene.h"
 
 /* Gap and velocity are measured along the normal from b to a: they part where normal . (v_a - v_b) > 0. */
 typedef struct {
@@ -26,24 +26,6 @@ static inline uint64_t contact_key(contact_finder finder, int32_t body_a, int32_
   return (uint64_t)finder << 56 | (uint64_t)(uint32_t)body_a << 28 | (uint64_t)(uint32_t)body_b;
 }
 enum { CONTACT_MAX_BODIES = 1 << 28 };
-
-/* What finders are told of the scene. All borrowed. */
-typedef struct {
-  int                n_bodies;
-  body *const       *body;   /* [n_bodies] */
-  const int32_t     *frame;  /* [n_bodies] number of its pose, -1: it has none */
-  const rigid_frame *frames; /* at the start of the step */
-  const rigid_frame *end;    /* of what has no unknowns: at its end */
-  const contact_law *law;    /* [n_bodies][n_bodies] symmetric: friction, restitution, never_touch */
-  double             dt;     /* [s] */
-  double             gravity[3]; /* m/s^2 */
-  double             margin; /* what is farther apart than this does not meet within the step [m] */
-  double             length; /* of the smallest body or spacing: ways beyond a quarter of it are followed for what stands in them [m] */
-  const double      *v;      /* [n_blocks][3] velocities until the end of the step; NULL: as things move now. Asked for fibres alone */
-} contact_scene;
-static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b) { return &s->law[(int64_t)a * s->n_bodies + b]; }
-/* Body a has unknowns, or moves with one that has. */
-static inline bool contact_scene_moves(const contact_scene *s, int32_t a) { return body_system(s->body[a]) != NULL; }
 
 typedef struct contact_set contact_set;
 PetscErrorCode contact_set_create(contact_set **out);

@@ -15,4 +15,9 @@ void           point_contact_destroy(point_contact **p);
 PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources,
                                   const contact_source *sources, int n_objects, const contact_object *objects,
                                   const bool *may_touch, contact_set *set);
+/* The way from x0 to x1 [3], both in the level set's frame; phi > 0 is its value at x0. held: n [3], the unit normal there, if the
+ * plane across it at the distance phi is one that the point does not pass anyhow; else NULL. True if it comes to the surface:
+ * place [3] on that, its unit normal, and the distance of x0 from the plane there. Steps are as long as the level set is far. */
+bool point_sweep(const level_set *s, const double x0[3], const double x1[3], double phi, const double *held, double place[3],
+                 double normal[3], double *gap);
 #endif

@@ -1,9 +1,425 @@
-#include "contact/fibre/fibre_contact_internal.h"
+#include "contact/fibre/fibre_contact.h"
+#include "geometry/collision/broad_phase.h"
+#include "geometry/collision/ccd.h"
+#include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256, SERIAL_LIMIT = 512 };
+/* fibre_contact_pair.c: which spots the segments i < j have, and those [at most FIBRE_SPOTS]; returns how many. */
+enum { FIBRE_SPOTS = 6 };
+
+/* ==== fibre_contact_pair.c ==== */
+
+enum { ENDS_OF_A = 1, ENDS_OF_B = 4, INSIDE = 16, SWEPT = 32 }; /* ends: << 1 the second */
+static const double sweep_tolerance = 1e-6;                     /* of the separation */
+
+typedef struct {
+  int32_t i, j;
+  double  a[6], b[6], radii, reach, flat, nearest_contact; /* the last: [m], INFINITY if the nearest is the inside of a bend */
+  segment_nearest nearest, rim[4];                         /* rim: a's ends on b, b's ends on a */
+} near_segments;
+
+static double larger_radius(const fibre_contact *c, int32_t i, int32_t j) { return fmax(c->radius[i], c->radius[j]); }
+
+static bool is_inside_of_bend(const fibre_contact *c, int32_t i, double s, int32_t j, double t)
+{
+  return fibre_arc_between(c, i, s, j, t) < M_PI * larger_radius(c, i, j);
+}
+
+/* False if balls around them are out of reach; then nothing is nearest. */
+static bool pair_fill(const fibre_contact *c, int32_t i, int32_t j, bool is_wanted_anyhow, near_segments *p)
+{
+  double between[3], size = c->arc[i + 1] - c->arc[i] + (c->arc[j + 1] - c->arc[j]);
+  p->i = i, p->j = j;
+  p->radii = c->radius[i] + c->radius[j];
+  p->reach = p->radii + c->margin;
+  p->flat  = 0.5 * FIBRE_FLAT * p->radii;
+  fibre_corners(c, c->x0, i, p->a);
+  fibre_corners(c, c->x0, j, p->b);
+  for (int k = 0; k < 3; ++k) between[k] = 0.5 * (p->a[k] + p->a[3 + k] - p->b[k] - p->b[3 + k]);
+  if (!is_wanted_anyhow && v3_norm(between) > (0.5 * size + p->reach) * (1.0 + 1e-12)) return false;
+  segment_pair_nearest(p->a, p->b, &p->nearest, p->rim);
+  p->nearest_contact = is_inside_of_bend(c, i, p->nearest.s, j, p->nearest.t) ? INFINITY : p->nearest.distance;
+  return true;
+}
+
+/* ---- touching ---- */
+
+/* How near are two segments, if that is a contact; else INFINITY. */
+static double distance_between(const fibre_contact *c, int32_t i, int32_t j)
+{
+  double          a[6], b[6];
+  segment_nearest near;
+  fibre_corners(c, c->x0, i, a);
+  fibre_corners(c, c->x0, j, b);
+  segment_pair_nearest(a, b, &near, NULL);
+  return is_inside_of_bend(c, i, near.s, j, near.t) ? INFINITY : near.distance;
+}
+
+/* Vertex `end` of segment i with its nearest point on j: both their own, and none much nearer on the segments that meet there? */
+static bool vertex_touches(const fibre_contact *c, const near_segments *p, int32_t i, int end, int32_t j, double t, double distance)
+{
+  if ((end == 1 && c->next[i] >= 0) || (t == 1.0 && c->next[j] >= 0)) return false;
+  if (!(distance < p->reach && distance <= p->nearest_contact + p->flat)) return false;
+  if (is_inside_of_bend(c, i, end, j, t)) return false;
+  const int32_t at_vertex[2] = {i, end == 0 ? c->previous[i] : -1}, at_foot[2] = {j, t == 0.0 ? c->previous[j] : -1};
+  for (int k = 0; k < 2; ++k)
+    for (int l = 0; l < 2; ++l)
+      if (k + l > 0 && at_vertex[k] >= 0 && at_foot[l] >= 0 && distance > distance_between(c, at_vertex[k], at_foot[l]) + p->flat)
+        return false;
+  return true;
+}
+
+static uint8_t touching(const fibre_contact *c, const near_segments *p)
+{
+  const segment_nearest *rim = p->rim, *near = &p->nearest;
+  uint8_t                flags = 0;
+  for (int end = 0; end < 2; ++end) {
+    if (vertex_touches(c, p, p->i, end, p->j, rim[end].t, rim[end].distance)) flags |= (uint8_t)(ENDS_OF_A << end);
+    if (vertex_touches(c, p, p->j, end, p->i, rim[2 + end].s, rim[2 + end].distance)) flags |= (uint8_t)(ENDS_OF_B << end);
+  }
+  if (near->s > 0.0 && near->s < 1.0 && near->t > 0.0 && near->t < 1.0 && p->nearest_contact < INFINITY &&
+      !segment_pair_is_along(p->a, p->b, near, rim, fmin(p->reach, near->distance + p->flat)))
+    flags |= INSIDE;
+  return flags;
+}
+
+/* ---- on the way ---- */
+
+/* Largest motion of one against the other. */
+static double relative_motion(const near_segments *p, const double a1[6], const double b1[6])
+{
+  double most = 0.0;
+  for (int e = 0; e < 4; ++e) {
+    double d[3];
+    for (int k = 0; k < 3; ++k) {
+      const int m = 3 * (e / 2) + k, n = 3 * (e % 2) + k;
+      d[k] = (a1[m] - p->a[m]) - (b1[n] - p->b[n]);
+    }
+    most = fmax(most, v3_norm(d));
+  }
+  return most;
+}
+
+/* Those that touch are held where they do; if they move far, they might yet swing through each other elsewhere. */
+static bool comes_together(const fibre_contact *c, const near_segments *p, ccd_hit *hit)
+{
+  double x0[12], x1[12];
+  if (!c->x1) return false;
+  memcpy(x0, p->a, sizeof p->a);
+  memcpy(x0 + 6, p->b, sizeof p->b);
+  fibre_corners(c, c->x1, p->i, x1);
+  fibre_corners(c, c->x1, p->j, x1 + 6);
+  const double motion = relative_motion(p, x1, x1 + 6), now = p->nearest.distance;
+  const bool   is_touching = now < p->reach;
+  const double separation  = is_touching ? 0.5 * fmin(now, p->radii) : p->radii;
+  if (now - motion > separation * (1.0 + 1e-9) || (is_touching && motion < 0.25 * p->radii)) return false;
+  const ccd_limits limits = {.separation = separation, .tolerance = sweep_tolerance * p->radii};
+  return ccd_edge_edge_near(x0, x1, &limits, hit) && !is_inside_of_bend(c, p->i, hit->u, p->j, hit->v);
+}
+
+static uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)
+{
+  near_segments p;
+  ccd_hit hit;
+  uint8_t flags = 0;
+  if (!pair_fill(c, i, j, c->x1 != NULL, &p)) return 0;
+  if (p.nearest.distance < p.reach) flags = touching(c, &p);
+  return comes_together(c, &p, &hit) ? flags | SWEPT : flags;
+}
+
+/* of those on the way alone */
+static uint8_t fibre_pair_swept(const fibre_contact *c, int32_t i, int32_t j)
+{
+  near_segments p;
+  ccd_hit hit;
+  return pair_fill(c, i, j, true, &p) && comes_together(c, &p, &hit) ? SWEPT : 0;
+}
+
+/* ---- spots ---- */
+
+static void any_normal(const near_segments *p, double n[3])
+{
+  double ea[3], eb[3];
+  v3_sub(ea, p->a + 3, p->a);
+  v3_sub(eb, p->b + 3, p->b);
+  v3_cross(n, ea, eb);
+  if (!(v3_norm(n) > 1e-9 * v3_norm(ea) * v3_norm(eb))) {
+    const double axis[3]  = {fabs(ea[0]) <= fabs(ea[1]) && fabs(ea[0]) <= fabs(ea[2]), 0.0, 0.0};
+    const double other[3] = {0.0, axis[0] == 0.0 && fabs(ea[1]) <= fabs(ea[2]), axis[0] == 0.0 && fabs(ea[1]) > fabs(ea[2])};
+    double       e[3];
+    v3_add(e, axis, other);
+    v3_cross(n, ea, e);
+    if (!(v3_norm(n) > 0.0)) v3_set(n, 0.0, 0.0, 1.0);
+  }
+  v3_scale(n, 1.0 / v3_norm(n), n);
+}
+
+/* normal: NULL: along the vector between them, or whatever is upright on both where there is none. */
+static void spot_fill(const near_segments *p, double s, double t, const double normal[3], fibre_spot *out)
+{
+  double between[3];
+  *out = (fibre_spot){.segment = {p->i, p->j}, .at = {s, t}};
+  for (int k = 0; k < 3; ++k) {
+    out->axis[0][k] = s < 1.0 ? p->a[k] + s * (p->a[3 + k] - p->a[k]) : p->a[3 + k];
+    out->axis[1][k] = t < 1.0 ? p->b[k] + t * (p->b[3 + k] - p->b[k]) : p->b[3 + k];
+  }
+  v3_sub(between, out->axis[0], out->axis[1]);
+  const double distance = v3_norm(between);
+  if (normal && v3_norm(normal) > 0.5)
+    v3_copy(out->normal, normal);
+  else if (distance > 1e-9 * p->radii)
+    v3_scale(out->normal, 1.0 / distance, between);
+  else
+    any_normal(p, out->normal);
+  out->gap = v3_dot(out->normal, between) - p->radii;
+}
+
+static void name(const fibre_contact *c, fibre_spot *out)
+{
+  for (int k = 0; k < 2; ++k) {
+    if (out->at[k] >= 1.0 - SEGMENT_SNAP) {
+      out->at[k] = 1.0;
+      if (c->next[out->segment[k]] >= 0) out->segment[k] = c->next[out->segment[k]], out->at[k] = 0.0;
+    } else if (out->at[k] <= SEGMENT_SNAP)
+      out->at[k] = 0.0;
+    out->feature[k] = out->at[k] == 0.0 ? FIBRE_FIRST : out->at[k] == 1.0 ? FIBRE_LAST : FIBRE_INSIDE;
+  }
+  if (out->segment[0] < out->segment[1]) return;
+  const fibre_spot old = *out; /* over the end of a closed strand */
+  for (int k = 0; k < 2; ++k) {
+    out->segment[k] = old.segment[1 - k], out->feature[k] = old.feature[1 - k], out->at[k] = old.at[1 - k];
+    v3_copy(out->axis[k], old.axis[1 - k]);
+  }
+  v3_scale(out->normal, -1.0, old.normal);
+}
+
+static int fibre_pair_spots(const fibre_contact *c, int32_t i, int32_t j, uint8_t flags, fibre_spot *out)
+{
+  near_segments p;
+  ccd_hit hit;
+  int     n = 0;
+  pair_fill(c, i, j, true, &p);
+  for (int k = 0; k < 4; ++k)
+    if (flags & 1 << k) spot_fill(&p, p.rim[k].s, p.rim[k].t, NULL, &out[n++]);
+  if (flags & INSIDE) spot_fill(&p, p.nearest.s, p.nearest.t, NULL, &out[n++]);
+  if (flags & SWEPT && comes_together(c, &p, &hit)) {
+    spot_fill(&p, hit.u, hit.v, hit.normal, &out[n]);
+    out[n++].is_swept = true;
+  }
+  for (int k = 0; k < n; ++k) name(c, &out[k]);
+  return n;
+}
+
+/* ==== fibre_contact_thin.c ==== */
+
+enum { SERIAL_LIMIT = 512 };
+
+typedef struct fibre_item {
+  int32_t strand, spot;
+  double  arc[2], distance; /* distance: how near, to tell who stays; later -1: who does */
+  int32_t place;
+} fibre_item;
+
+static int by_place(const void *a, const void *b)
+{
+  const fibre_item *p = a, *q = b;
+  if (p->strand != q->strand) return p->strand < q->strand ? -1 : 1;
+  if (p->arc[0] != q->arc[0]) return p->arc[0] < q->arc[0] ? -1 : 1;
+  return p->spot - q->spot;
+}
+
+static int by_distance(const void *a, const void *b)
+{
+  const fibre_item *p = a, *q = b;
+  if (p->distance != q->distance) return p->distance < q->distance ? -1 : 1;
+  return p->spot - q->spot;
+}
+
+static int by_name(const void *a, const void *b) { return fibre_spot_compare(a, b); }
+
+/* Is one that stays within `near` of item k, in a row sorted by arc[0]? */
+static bool has_neighbour(const fibre_item *item, const uint8_t *stays, int64_t n, int64_t k, double near)
+{
+  for (int step = -1; step <= 1; step += 2)
+    for (int64_t j = k + step; j >= 0 && j < n && fabs(item[j].arc[0] - item[k].arc[0]) < near; j += step)
+      if (stays[item[j].spot] && fabs(item[j].arc[1] - item[k].arc[1]) < near) return true;
+  return false;
+}
+
+/* Items of two strands, sorted by place; order: room for n. Nearest first, each stays unless one that does is near. */
+static void thin_group(const fibre_contact *c, int64_t n, const fibre_item *item, fibre_item *order, uint8_t *stays)
+{
+  for (int64_t k = 0; k < n; ++k) {
+    order[k]            = item[k];
+    order[k].place      = (int32_t)k;
+    stays[item[k].spot] = n == 1;
+  }
+  if (n == 1) return;
+  qsort(order, (size_t)n, sizeof *order, by_distance);
+  for (int64_t k = 0; k < n; ++k) {
+    const int32_t *segment = c->spot[order[k].spot].segment;
+    const double   near    = 0.5 * (c->radius[segment[0]] + c->radius[segment[1]]);
+    stays[order[k].spot]   = !has_neighbour(item, stays, n, order[k].place, near);
+  }
+}
+
+static void thin_strand(const fibre_contact *c, int64_t first, int64_t end, fibre_item *item, fibre_item *order, uint8_t *stays)
+{
+  for (int64_t k = first; k < end; ++k) {
+    const fibre_spot *p = &c->spot[k];
+    item[k]             = (fibre_item){.strand = c->strand[p->segment[1]], .spot = (int32_t)k, .distance = p->gap};
+    for (int e = 0; e < 2; ++e) item[k].arc[e] = fibre_arc(c, p->segment[e], p->at[e]);
+  }
+  qsort(item + first, (size_t)(end - first), sizeof *item, by_place);
+  for (int64_t k = first, last; k < end; k = last) {
+    for (last = k + 1; last < end && item[last].strand == item[k].strand; ++last) {}
+    thin_group(c, last - k, item + k, order + k, stays);
+  }
+}
+
+/* fibre_contact_thin.c: of c->spot [n_spots], ascending by the strand of the first segment, leave one where several are near
+ * each other, sorted. */
+static PetscErrorCode fibre_contact_thin(fibre_contact *c)
+{
+  const int64_t n         = c->n_spots;
+  bool          is_sorted = true;
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("fibre contacts", 2 * n, sizeof *c->item, &c->item_capacity, &c->item));
+  PetscCall(memory_reserve("fibre contacts", n, sizeof *c->flags, &c->pair_capacity, &c->flags));
+  PetscCall(memory_reserve("fibre contacts", n + 1, sizeof *c->start, &c->start_capacity, &c->start));
+  int64_t n_strands = 0;
+  for (int64_t k = 0; k < n; ++k)
+    if (k == 0 || c->strand[c->spot[k].segment[0]] != c->strand[c->spot[k - 1].segment[0]]) c->start[n_strands++] = k;
+  c->start[n_strands] = n;
+#pragma omp parallel for schedule(dynamic, 16) if (n > SERIAL_LIMIT)
+  for (int64_t k = 0; k < n_strands; ++k) thin_strand(c, c->start[k], c->start[k + 1], c->item, c->item + n, c->flags);
+  int64_t left = 0;
+  for (int64_t k = 0; k < n; ++k)
+    if (c->flags[k]) {
+      c->spot[left++] = c->spot[k];
+      is_sorted &= left < 2 || fibre_spot_compare(&c->spot[left - 2], &c->spot[left - 1]) < 0;
+    }
+  if (!is_sorted) qsort(c->spot, (size_t)left, sizeof *c->spot, by_name);
+  c->n_spots = left > 0;
+  for (int64_t k = 1; k < left; ++k)
+    if (fibre_spot_compare(&c->spot[k], &c->spot[c->n_spots - 1]) != 0) c->spot[c->n_spots++] = c->spot[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== fibre_contact_match.c ==== */
+
+/* First of the spots [n] whose segments are not below a, b. */
+static int64_t lower_bound(int64_t n, const fibre_spot *spot, int32_t a, int32_t b)
+{
+  int64_t lo = 0, hi = n;
+  while (lo < hi) {
+    const int64_t  mid = lo + (hi - lo) / 2;
+    const int32_t *s   = spot[mid].segment;
+    if (s[0] < a || (s[0] == a && s[1] < b))
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+/* Along strand k, wherever that begins. */
+static double way(const fibre_contact *c, const fibre_spot *p, const fibre_spot *q, int k)
+{
+  return fibre_arc_between(c, p->segment[k], p->at[k], q->segment[k], q->at[k]);
+}
+
+/* The nearest of `last` on the same or neighbouring segments that is not taken (NULL: none is), no farther along either strand than
+ * the longer segment of the spot; -1. wants_side: with a normal to the same side. */
+static int64_t nearest_of(const fibre_contact *c, int64_t n_last, const fibre_spot *last, const uint8_t *taken, const fibre_spot *p,
+                          bool wants_side)
+{
+  const int32_t a[3]  = {p->segment[0], c->previous[p->segment[0]], c->next[p->segment[0]]};
+  const int32_t b[3]  = {p->segment[1], c->previous[p->segment[1]], c->next[p->segment[1]]};
+  double        best  = fmax(c->arc[a[0] + 1] - c->arc[a[0]], c->arc[b[0] + 1] - c->arc[b[0]]);
+  int64_t       found = -1;
+  for (int k = 0; k < 9; ++k) {
+    const int32_t i = a[k / 3], j = b[k % 3];
+    if (i < 0 || j < 0) continue;
+    for (int64_t q = lower_bound(n_last, last, i, j); q < n_last && last[q].segment[0] == i && last[q].segment[1] == j; ++q) {
+      if ((taken && taken[q]) || (wants_side && !(v3_dot(last[q].normal, p->normal) > 0.0))) continue;
+      const double d = fmax(way(c, p, &last[q], 0), way(c, p, &last[q], 1));
+      if (d < best || (d == best && found < 0)) best = d, found = q;
+    }
+  }
+  return found;
+}
+
+void fibre_contact_keep_sides(const fibre_contact *c, int64_t n_last, const fibre_spot *last, int64_t n, fibre_spot *spot)
+{
+  for (int64_t k = 0; k < n; ++k) {
+    fibre_spot  *p     = &spot[k];
+    const double radii = c->radius[p->segment[0]] + c->radius[p->segment[1]];
+    if (p->is_swept || !(p->gap < 0.0)) continue;
+    const int64_t was = nearest_of(c, n_last, last, NULL, p, false);
+    if (was < 0 || !(fmin(p->gap, last[was].gap) < -0.5 * radii) || !(v3_dot(p->normal, last[was].normal) < 0.0)) continue;
+    v3_scale(p->normal, -1.0, p->normal);
+    p->gap = -(p->gap + radii) - radii;
+  }
+}
+
+static bool has_near(const fibre_contact *c, int64_t n_found, const fibre_spot *found, const fibre_spot *p)
+{
+  const int32_t a[3] = {p->segment[0], c->previous[p->segment[0]], c->next[p->segment[0]]};
+  const int32_t b[3] = {p->segment[1], c->previous[p->segment[1]], c->next[p->segment[1]]};
+  const double  near = 0.5 * (c->radius[a[0]] + c->radius[b[0]]);
+  for (int k = 0; k < 9; ++k) {
+    const int32_t i = a[k / 3], j = b[k % 3];
+    if (i < 0 || j < 0) continue;
+    for (int64_t q = lower_bound(n_found, found, i, j); q < n_found && found[q].segment[0] == i && found[q].segment[1] == j; ++q)
+      if (way(c, p, &found[q], 0) < near && way(c, p, &found[q], 1) < near) return true;
+  }
+  return false;
+}
+
+/* fibre_contact_match.c: of c->spot leave what is not within a radius of one of `found`, along both strands. */
+static void fibre_contact_drop_near(fibre_contact *c, int64_t n_found, const fibre_spot *found)
+{
+  int64_t left = 0;
+  for (int64_t k = 0; k < c->n_spots; ++k)
+    if (!has_near(c, n_found, found, &c->spot[k])) c->spot[left++] = c->spot[k];
+  c->n_spots = left;
+}
+
+/* Row of `last` with the features of p, or -1. */
+static int64_t same(int64_t n_last, const fibre_spot *last, const fibre_spot *p)
+{
+  int64_t q = lower_bound(n_last, last, p->segment[0], p->segment[1]);
+  while (q < n_last && fibre_spot_compare(&last[q], p) < 0) ++q;
+  return q < n_last && fibre_spot_compare(&last[q], p) == 0 ? q : -1;
+}
+
+PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const fibre_spot *last, int64_t n,
+                                   const fibre_spot *spot, int64_t *from)
+{
+  uint8_t *taken;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("fibre contacts", n_last, sizeof *taken, &taken));
+  for (int64_t k = 0; k < n; ++k) {
+    from[k] = same(n_last, last, &spot[k]);
+    if (from[k] >= 0) taken[from[k]] = 1;
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    if (from[k] >= 0) continue;
+    from[k] = nearest_of(c, n_last, last, taken, &spot[k], true);
+    if (from[k] >= 0) taken[from[k]] = 1;
+  }
+  memory_free(&taken);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== fibre_contact.c ==== */
+
+enum { CHUNK = 256 };
 
 /* ---- creation ---- */
 

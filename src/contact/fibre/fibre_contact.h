@@ -17,7 +17,9 @@
  * [BertailsEtAl2011] for capsules and their half-open ranges. */
 #ifndef SS_CONTACT_FIBRE_FIBRE_CONTACT_H
 #define SS_CONTACT_FIBRE_FIBRE_CONTACT_H
+#include "geometry/collision/broad_phase.h"
 #include "core/error.h"
+#include <math.h>
 
 #define FIBRE_FLAT 0.05
 
@@ -47,6 +49,38 @@ typedef struct {
 } fibre_spot;
 
 typedef struct fibre_contact fibre_contact;
+/* Fields are read by fibre_object.c, fibre_points.c and fibre_scene.c. */
+struct fibre_contact {
+  int64_t      n_nodes, n_segments;
+  int32_t     *segment, *strand, *body;
+  int32_t     *previous, *next; /* [n_segments] along the strand, -1: none */
+  double      *radius, thickest;
+  broad_phase *broad;
+  /* Of the last run. */
+  const double      *x0, *x1; /* borrowed while it lasts */
+  double             margin;
+  double            *arc;  /* [n_segments + 1] where each begins, going on over strands */
+  double            *turn; /* [n_segments] length of its strand if that is closed, else INFINITY */
+  int64_t            pair_capacity, spot_capacity, item_capacity, start_capacity, n_spots;
+  uint8_t           *flags; /* [pairs] which spots each has */
+  fibre_spot        *spot;
+  int64_t           *start; /* of chunks of pairs, or strands: the first of their spots */
+  struct fibre_item *item;  /* of thinning */
+};
+
+static inline void fibre_corners(const fibre_contact *c, const double *x, int32_t i, double out[6])
+{
+  for (int e = 0; e < 2; ++e)
+    for (int k = 0; k < 3; ++k) out[3 * e + k] = x[3 * (int64_t)c->segment[2 * (int64_t)i + e] + k];
+}
+static inline double fibre_arc(const fibre_contact *c, int32_t i, double s) { return c->arc[i] + s * (c->arc[i + 1] - c->arc[i]); }
+/* Along one strand; INFINITY between two. */
+static inline double fibre_arc_between(const fibre_contact *c, int32_t i, double s, int32_t j, double t)
+{
+  if (c->strand[i] != c->strand[j]) return INFINITY;
+  const double d = fabs(fibre_arc(c, i, s) - fibre_arc(c, j, t));
+  return fmin(d, c->turn[i] - d);
+}
 /* Fails with PETSC_ERR_ARG_OUTOFRANGE on nodes, bodies or radii that cannot be. */
 PetscErrorCode fibre_contact_create(const fibre_set *set, fibre_contact **out);
 void           fibre_contact_destroy(fibre_contact **c);
@@ -67,4 +101,6 @@ void fibre_contact_keep_sides(const fibre_contact *c, int64_t n_last, const fibr
  * or neighbouring segments of both strands. None is given twice. For warm starts. Both as run gives them. */
 PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const fibre_spot *last, int64_t n,
                                    const fibre_spot *spot, int64_t *from);
+/* Two spots of one state, or states, by segments and features. */
+int fibre_spot_compare(const fibre_spot *a, const fibre_spot *b);
 #endif

@@ -1,5 +1,5 @@
 #include "contact/fibre/fibre_object.h"
-#include "contact/fibre/fibre_contact_internal.h"
+#include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/memory.h"
 

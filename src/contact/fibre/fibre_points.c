@@ -1,8 +1,8 @@
 #include "contact/fibre/fibre_points.h"
 #include "contact/rows/contact_jacobian.h"
 #include "contact/detection/contact_scene.h"
-#include "contact/fibre/fibre_contact_internal.h"
 #include "geometry/primitive/box_tree.h"
+#include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/memory.h"
 

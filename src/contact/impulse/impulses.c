@@ -1,8 +1,1134 @@
 #include "contact/impulse/impulses.h"
-#include "contact/impulse/impulses_internal.h"
-#include "core/memory.h"
-#include "core/stop.h"
+#include "geometry/collision/ccd.h"
+#include "core/eigen3.h"
+#include "core/error.h"
 #include "core/math3.h"
+#include "core/memory.h"
+#include "core/quaternion.h"
+#include "core/sort.h"
+#include "core/stop.h"
+#include <float.h>
+
+/* ==== impact_zones.h ==== */
+
+/* Sets of units that move as one, by union and find. */
+
+typedef struct {
+  int64_t  n;
+  int32_t *parent; /* [n] union-find; a root leads */
+  int32_t *order;  /* [n] units by zone, ascending within */
+  int32_t *start;  /* [n + 1] of the zones with more than one unit, n_zones of them */
+  int64_t  n_zones;
+} impact_zones;
+
+/* ==== impact_zones.c ==== */
+
+static PetscErrorCode impact_zones_create(int64_t n, impact_zones *z)
+{
+  PetscFunctionBegin;
+  z->n = n;
+  PetscCall(memory_alloc("impact zones", n, sizeof *z->parent, &z->parent));
+  PetscCall(memory_alloc("impact zones", n, sizeof *z->order, &z->order));
+  PetscCall(memory_alloc("impact zones", n + 1, sizeof *z->start, &z->start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void impact_zones_destroy(impact_zones *z) { memory_free(&z->parent), memory_free(&z->order), memory_free(&z->start); }
+
+/* Each unit alone. */
+static void impact_zones_clear(impact_zones *z)
+{
+  for (int64_t i = 0; i < z->n; ++i) z->parent[i] = (int32_t)i;
+  z->n_zones = 0;
+}
+
+static int32_t impact_zones_find(impact_zones *z, int32_t unit)
+{
+  while (z->parent[unit] != unit) unit = z->parent[unit] = z->parent[z->parent[unit]];
+  return unit;
+}
+
+/* The lowest unit leads, so that zones are the same in whatever order they were merged. */
+static void impact_zones_merge(impact_zones *z, int32_t a, int32_t b)
+{
+  a = impact_zones_find(z, a), b = impact_zones_find(z, b);
+  if (a < b) z->parent[b] = a;
+  else z->parent[a] = b;
+}
+
+/* Fill order, start and n_zones. */
+static void impact_zones_sort(impact_zones *z)
+{
+  int32_t *count = z->start; /* by leader, then start of its zone */
+  for (int64_t i = 0; i <= z->n; ++i) count[i] = 0;
+  for (int64_t i = 0; i < z->n; ++i) ++count[impact_zones_find(z, (int32_t)i)];
+  int32_t at = 0;
+  for (int64_t i = 0; i < z->n; ++i) {
+    const int32_t n = count[i];
+    count[i]        = n > 1 ? at : -1;
+    at += n > 1 ? n : 0;
+  }
+  for (int64_t i = 0; i < z->n; ++i) {
+    const int32_t lead = z->parent[i] == (int32_t)i ? (int32_t)i : impact_zones_find(z, (int32_t)i);
+    if (count[lead] >= 0) z->order[count[lead]++] = (int32_t)i;
+  }
+  /* The leaders, ascending, stand first in their zones: starts of zones from the order itself. */
+  z->n_zones = 0;
+  for (int32_t k = 0; k < at; ++k)
+    if (k == 0 || impact_zones_find(z, z->order[k]) != impact_zones_find(z, z->order[k - 1])) z->start[z->n_zones++] = k;
+  z->start[z->n_zones] = at;
+}
+
+/* ==== impulses_internal.h ==== */
+
+/* What the files of the impulses share. Units are what moves by itself: vertices, rigid bodies, walls, in this order. */
+
+typedef enum { MEETING_POINT_TRIANGLE, MEETING_EDGE_EDGE, MEETING_POINT_WALL } meeting_kind;
+
+/* Two features that meet: gap = normal . (sum of weight x); of a point and a wall weight[0] is 1 and the rest are no vertices. */
+typedef struct {
+  int32_t      node[4], side[2]; /* side: who carries the first and the second feature, -1: nobody; -2: it is a wall */
+  int32_t      first, second;    /* of the pair: features, or vertex and wall */
+  meeting_kind kind;
+  double       weight[4], normal[3], gap;
+  double       arm[2][3]; /* from the center of who carries it to the place of the feature, at the beginning */
+  double       j, friction[3], work[2]; /* what was done: normal impulse; friction; work of each */
+  bool         is_sliding;
+} meeting;
+
+/* Ascends as pairs of features are found. */
+static inline uint64_t meeting_key(meeting_kind kind, int32_t first, int32_t second)
+{
+  return (uint64_t)kind << 62 | (uint64_t)(uint32_t)first << 31 | (uint64_t)(uint32_t)second;
+}
+
+/* Bits of components of a vertex that nothing carries whose velocity stays. */
+static inline unsigned held_components(const impulse_scene *c, int64_t i)
+{
+  return c->inverse_mass[i] == 0.0 ? 7 : c->held_axes ? c->held_axes[i] : 0;
+}
+
+/* Pairs of one kind that the broad phase found, for as long as vertices stay within its slack. */
+typedef struct {
+  int64_t                 n, n_flags;
+  const broad_phase_pair *pair; /* the broad phase's */
+  uint8_t                *flag; /* [n] they meet */
+} candidate_list;
+
+struct impulses {
+  impulse_scene   scene;
+  broad_phase    *broad;
+  int64_t         n_units;
+  double         *x1;         /* [n_vertices][3] */
+  double         *x1_before;  /* ... of the search before */
+  double         *x1_listed;  /* ... of the broad phase */
+  int32_t        *unit, *leader; /* [n_vertices] unit of each, and the leader of its zone, or the unit itself */
+  uint8_t        *is_held, *is_changed; /* [n_vertices] unit held; end changed since the search before */
+  double         *turn;       /* [n_rigid][9] A: velocities over the step are v + A r, r at the beginning */
+  double         *placed;     /* [n_rigid][6] v, w that x1 of their vertices belongs to */
+  impact_zones    zones;
+  candidate_list  list[3];    /* by meeting_kind; of walls the flags alone */
+  double          slack;      /* that the lists can bear; < 0: there are none */
+  double          edge;       /* mean length of edges at the beginning of the step */
+  int64_t         n_before, before_capacity;
+  uint64_t       *before;     /* [n_before] pairs of features that met in the search before, ascending */
+  int64_t         n, capacity;
+  meeting        *found;      /* [n] */
+  int64_t        *index, n_index; /* scratch of searches */
+  uint64_t       *used;       /* [n_units] colours taken */
+  int32_t        *order, *colour; /* [n] of found: by colour */
+  int64_t         n_order, n_colour;
+  int64_t         n_given, given_capacity;
+  meeting        *given;      /* [n_given] that got impulses, in their order */
+  int64_t         n_contacts, contact_capacity;
+  impulse_contact *contact;
+  /* The solve under way. */
+  const impulse_step    *step;
+  const impulse_options *options;
+  impulse_report        *report;
+};
+
+/* ---- motion (impulse_motion.c): ends of ways, zones ---- */
+
+/* ---- search (impulse_search.c) ---- */
+
+/* ---- impulses (impulse_apply.c) ---- */
+
+/* ---- order (impulse_colours.c) ---- */
+
+enum { IMPULSE_COLOURS = 64 }; /* of the last nothing is known: pairs that are to be taken one by one */
+
+/* ---- record (impulse_contacts.c) ---- */
+
+/* ==== impulse_motion.c ==== */
+
+#define FLAT 1e-12     /* of the largest moment of inertia: about such an axis a zone does not turn */
+#define AGREEMENT 1e-9 /* of the speeds of what is held, to be one rigid motion */
+#define NEW_ROW 1e-10  /* of its mobility, that a held component must have left to say something new */
+#define LARGEST_TURN 3.0 /* rad; the straight ways of a turn by pi pass through its axis */
+
+/* A [9] with exp(dt [w]) = 1 + dt A, or cay. */
+static void impulse_turn(const double w[3], double dt, bool is_cayley, double A[9])
+{
+  double       K[9], K2[9], c1, c2;
+  const double angle = dt * v3_norm(w);
+  m3_skew(K, w);
+  m3_mul(K2, K, K);
+  m3_zero(A);
+  if (is_cayley) {
+    const double s = 1.0 / (1.0 + 0.25 * angle * angle);
+    m3_axpy(A, s, K);
+    m3_axpy(A, 0.5 * s * dt, K2);
+    return;
+  }
+  rotation_coefficients(angle, &c1, &c2);
+  m3_axpy(A, 1.0 - c2 * angle * angle, K); /* sine / angle */
+  m3_axpy(A, c1 * dt, K2);
+}
+
+static bool does_turn(const impulse_rigid *b)
+{
+  for (int k = 0; k < 9; ++k)
+    if (b->inverse_inertia[k] != 0.0) return true;
+  return false;
+}
+
+/* ---- ends of ways ---- */
+
+/* Units and what is held, for the step. */
+static PetscErrorCode impulse_motion_begin(impulses *a)
+{
+  const impulse_scene *c = &a->scene;
+  PetscFunctionBegin;
+  for (int32_t r = 0; r < c->n_rigid; ++r) {
+    const impulse_rigid *b = &a->step->rigid[r];
+    PetscCheck(b->inverse_mass > 0.0 || !does_turn(b), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "rigid body %d turns but does not move: impulses know no such thing", (int)r);
+    PetscCheck(!does_turn(b) || m3_det(b->inverse_inertia) > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "rigid body %d: the inverse of its inertia is neither 0 nor positive definite", (int)r);
+    impulse_turn(b->w, a->step->dt, b->is_cayley, a->turn + 9 * r);
+    for (int k = 0; k < 6; ++k) a->placed[6 * r + k] = NAN;
+  }
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < c->surfaces.n_vertices; ++i) {
+    const int32_t r = c->rigid ? c->rigid[i] : -1;
+    a->is_held[i]   = r < 0 ? held_components(c, i) == 7 : a->step->rigid[r].inverse_mass == 0.0;
+    a->leader[i]    = a->unit[i];
+  }
+  double length = 0.0, d[3];
+  for (int64_t i = 0; i < c->surfaces.n_edges; ++i) {
+    v3_sub(d, a->step->x0 + 3 * (int64_t)c->surfaces.edge[2 * i], a->step->x0 + 3 * (int64_t)c->surfaces.edge[2 * i + 1]);
+    length += v3_norm(d);
+  }
+  a->edge  = c->surfaces.n_edges > 0 ? length / (double)c->surfaces.n_edges : 0.0;
+  a->slack = -1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void place_all(impulses *a)
+{
+  const impulse_scene *c  = &a->scene;
+  const impulse_step  *s  = a->step;
+  const double         dt = s->dt;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < c->surfaces.n_vertices; ++i) {
+    const int32_t r = c->rigid ? c->rigid[i] : -1;
+    const double *x0 = s->x0 + 3 * i;
+    double       *x1 = a->x1 + 3 * i;
+    if (r >= 0 && c->place) {
+      v3_copy(x1, a->x1_before + 3 * i); /* unless it is placed anew below */
+    } else if (r >= 0) {
+      double way[3], arm[3];
+      v3_sub(arm, x0, s->rigid[r].center);
+      m3_mulv(way, a->turn + 9 * (int64_t)r, arm);
+      v3_axpy(way, 1.0, s->rigid[r].v);
+      for (int k = 0; k < 3; ++k) x1[k] = x0[k] + dt * way[k];
+    } else if (s->held_x1 && a->is_held[i]) {
+      v3_copy(x1, s->held_x1 + 3 * i);
+    } else {
+      for (int k = 0; k < 3; ++k) x1[k] = x0[k] + dt * s->v[3 * i + k];
+    }
+  }
+  for (int32_t r = 0; r < c->n_rigid && c->place; ++r) {
+    double *placed = a->placed + 6 * (int64_t)r;
+    double  motion[6];
+    v3_copy(motion, s->rigid[r].v), v3_copy(motion + 3, s->rigid[r].w);
+    if (memcmp(placed, motion, sizeof motion) == 0) continue;
+    memcpy(placed, motion, sizeof motion);
+    c->place(c->context, r, motion, motion + 3, a->x1);
+  }
+}
+
+/* x1 of all; is_changed against the last; the largest change of a coordinate since, and since the broad phase. */
+static void impulse_motion_ends(impulses *a, double *change, double *listed_change)
+{
+  double largest = 0.0, largest_listed = 0.0;
+  double *const before = a->x1;
+  a->x1        = a->x1_before;
+  a->x1_before = before;
+  place_all(a);
+#pragma omp parallel for schedule(static) reduction(max : largest, largest_listed)
+  for (int64_t i = 0; i < a->scene.surfaces.n_vertices; ++i) {
+    const double *x1 = a->x1 + 3 * i, *x = a->x1_before + 3 * i, *y = a->x1_listed + 3 * i;
+    a->is_changed[i] = !(x1[0] == x[0] && x1[1] == x[1] && x1[2] == x[2]);
+    for (int k = 0; k < 3; ++k) {
+      largest        = fmax(largest, fabs(x1[k] - x[k]));
+      largest_listed = fmax(largest_listed, fabs(x1[k] - y[k]));
+    }
+  }
+  *change = largest, *listed_change = largest_listed;
+}
+
+/* ---- zones ---- */
+
+typedef struct {
+  double center[3], V[3], W[3], A[9]; /* velocities over the step are V + A r */
+  double inverse_mass, inverse_inertia[9]; /* of what was fitted */
+  bool   is_held, is_partly_held, has_rigid, does_turn;
+} zone_motion;
+
+typedef enum { UNIT_VERTEX, UNIT_RIGID, UNIT_WALL } unit_kind;
+static unit_kind kind_of(const impulses *a, int64_t unit, int64_t *i)
+{
+  const int64_t n = a->scene.surfaces.n_vertices, n_rigid = a->scene.n_rigid;
+  *i = unit < n ? unit : unit < n + n_rigid ? unit - n : unit - n - n_rigid;
+  return unit < n ? UNIT_VERTEX : unit < n + n_rigid ? UNIT_RIGID : UNIT_WALL;
+}
+
+/* What a unit weighs: mass, place, velocity, and of rigid bodies the inertia and spin of their own. What is held weighs 1 among
+ * its like and nothing among others; a wall nothing at all. */
+typedef struct {
+  double        mass, inertia[9], spin[3];
+  const double *x, *v;
+} unit_weight;
+
+static void weigh(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
+{
+  int64_t              i;
+  const impulse_rigid *b;
+  memset(w, 0, sizeof *w);
+  switch (kind_of(a, unit, &i)) {
+  case UNIT_VERTEX:
+    w->x = a->step->x0 + 3 * i, w->v = a->step->v + 3 * i;
+    w->mass = of_held ? a->is_held[i] : a->is_held[i] ? 0.0 : 1.0 / a->scene.inverse_mass[i];
+    break;
+  case UNIT_RIGID:
+    b    = &a->step->rigid[i];
+    w->x = b->center, w->v = b->v;
+    if (of_held || b->inverse_mass == 0.0) break; /* a held one gives its motion itself */
+    w->mass = 1.0 / b->inverse_mass;
+    if (does_turn(b)) {
+      m3_inverse(w->inertia, b->inverse_inertia);
+      m3_mulv(w->spin, w->inertia, b->w);
+    }
+    break;
+  default: break;
+  }
+}
+
+/* The rigid motion that has the momenta of the units, about their center of mass. */
+static void fit(const impulses *a, const int32_t *unit, int64_t n, bool of_held, zone_motion *m)
+{
+  double      mass = 0.0, l[3] = {0.0, 0.0, 0.0}, inertia[9] = {0.0}, lambda[3], Q[9], r[3], u[3], turn[3];
+  unit_weight w;
+  for (int64_t k = 0; k < n; ++k) {
+    weigh(a, unit[k], of_held, &w);
+    if (w.mass == 0.0) continue;
+    mass += w.mass;
+    v3_axpy(m->center, w.mass, w.x);
+    v3_axpy(m->V, w.mass, w.v);
+  }
+  v3_scale(m->center, 1.0 / mass, m->center);
+  v3_scale(m->V, 1.0 / mass, m->V);
+  for (int64_t k = 0; k < n; ++k) {
+    weigh(a, unit[k], of_held, &w);
+    if (w.mass == 0.0) continue;
+    v3_sub(r, w.x, m->center);
+    v3_sub(u, w.v, m->V);
+    v3_cross(turn, r, u);
+    v3_axpy(l, w.mass, turn);
+    v3_axpy(l, 1.0, w.spin);
+    m3_axpy(inertia, 1.0, w.inertia);
+    for (int p = 0; p < 3; ++p)
+      for (int q = 0; q < 3; ++q) inertia[3 * p + q] += w.mass * ((p == q ? v3_dot(r, r) : 0.0) - r[p] * r[q]);
+  }
+  m->inverse_mass = 1.0 / mass;
+  if (!m->does_turn) return;
+  eigen3_symmetric(inertia, lambda, Q);
+  for (int k = 0; k < 3; ++k) {
+    const double axis[3] = {Q[k], Q[3 + k], Q[6 + k]};
+    if (!(lambda[k] > FLAT * lambda[0])) continue;
+    v3_axpy(m->W, v3_dot(axis, l) / lambda[k], axis);
+    for (int p = 0; p < 3; ++p)
+      for (int q = 0; q < 3; ++q) m->inverse_inertia[3 * p + q] += axis[p] * axis[q] / lambda[k];
+  }
+}
+
+/* y [6] = what impulse x [3] at the center and x + 3 about it change of V, W. */
+static void respond(const zone_motion *m, const double *x, double *y)
+{
+  v3_scale(y, m->inverse_mass, x);
+  m3_mulv(y + 3, m->inverse_inertia, x + 3);
+}
+static double dot6(const double *x, const double *y) { return v3_dot(x, y) + v3_dot(x + 3, y + 3); }
+
+/* The motion nearest to the fitted one, in the energy of the difference, that gives held components their velocities: each is a row
+ * over (V, W), made orthogonal to those before it; what contradicts
+ * those before it is left as it is: the zone is not rigid then, and is looked at once more in the end. */
+static void respect_components(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
+{
+  double row[6][6], response[6][6], c[6], y[6];
+  int    n_rows = 0;
+  for (int64_t u = 0; u < n && n_rows < 6; ++u) {
+    int64_t i;
+    if (kind_of(a, unit[u], &i) != UNIT_VERTEX) continue;
+    const unsigned held = held_components(&a->scene, i);
+    for (int k = 0; k < 3 && n_rows < 6; ++k) {
+      double r[3], spin[3], e[3] = {k == 0, k == 1, k == 2};
+      if (!(held >> k & 1)) continue;
+      v3_sub(r, a->step->x0 + 3 * i, m->center);
+      v3_copy(c, e);
+      v3_cross(c + 3, r, e);
+      respond(m, c, y);
+      const double whole = dot6(c, y);
+      for (int p = 0; p < n_rows; ++p) {
+        const double part = dot6(c, response[p]) / dot6(row[p], response[p]);
+        for (int q = 0; q < 6; ++q) c[q] -= part * row[p][q];
+      }
+      respond(m, c, y);
+      if (!(dot6(c, y) > NEW_ROW * whole)) continue;
+      memcpy(row[n_rows], c, sizeof c), memcpy(response[n_rows], y, sizeof y);
+      ++n_rows;
+      /* The velocity that is missing, once all rows before it are satisfied. */
+      v3_cross(spin, m->W, r);
+      const double missing = a->step->v[3 * i + k] - m->V[k] - spin[k];
+      v3_axpy(m->V, missing / dot6(c, y), y), v3_axpy(m->W, missing / dot6(c, y), y + 3);
+    }
+  }
+}
+
+/* Rotation vectors per time, and the w that turns by as much under cay. */
+static double cayley_factor(double angle) { return angle < 1e-4 ? 1.0 + angle * angle / 12.0 : tan(0.5 * angle) / (0.5 * angle); }
+static double exponential_factor(double w_dt) { return w_dt < 1e-4 ? 1.0 - w_dt * w_dt / 12.0 : 2.0 * atan(0.5 * w_dt) / w_dt; }
+
+/* The motion of a zone: that of a wall or a held body in it, else of its held vertices, else of all. */
+static void lead(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
+{
+  const double dt = a->step->dt;
+  bool         is_fitted = true, has_held_vertex = false;
+  *m = (zone_motion){.does_turn = true};
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t              i;
+    const impulse_rigid *b;
+    switch (kind_of(a, unit[k], &i)) {
+    case UNIT_VERTEX:
+      has_held_vertex   = has_held_vertex || a->is_held[i];
+      m->is_partly_held = m->is_partly_held || held_components(&a->scene, i);
+      break;
+    case UNIT_RIGID:
+      b            = &a->step->rigid[i];
+      m->has_rigid = true;
+      if (b->inverse_mass > 0.0) {
+        m->does_turn = m->does_turn && does_turn(b);
+      } else if (is_fitted) {
+        is_fitted = false;
+        v3_copy(m->center, b->center), v3_copy(m->V, b->v);
+        v3_scale(m->W, b->is_cayley ? exponential_factor(dt * v3_norm(b->w)) : 1.0, b->w);
+      }
+      break;
+    case UNIT_WALL:
+      if (is_fitted) v3_copy(m->center, a->step->wall[i].point), v3_copy(m->V, a->step->wall[i].v);
+      is_fitted = false;
+      break;
+    }
+  }
+  m->is_held = has_held_vertex || !is_fitted;
+  if (is_fitted) fit(a, unit, n, has_held_vertex, m);
+  if (m->is_partly_held && !m->is_held) respect_components(a, unit, n, m);
+  if (m->has_rigid) impulse_turn(m->W, dt, false, m->A);
+  else m3_skew(m->A, m->W);
+}
+
+static void velocity(const zone_motion *m, const double x[3], double v[3])
+{
+  double r[3];
+  v3_sub(r, x, m->center);
+  m3_mulv(v, m->A, r);
+  v3_axpy(v, 1.0, m->V);
+}
+
+static double difference(const double *a, const double *b) { return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]); }
+
+/* Do the held ones all move so? Of those that keep components alone it is seen in the end. */
+static bool obeys(const impulses *a, const zone_motion *m, const int32_t *unit, int64_t n)
+{
+  double       worst = 0.0, speed = v3_norm(m->V), worst_turn = 0.0, u[3], w[3];
+  const double turn = v3_norm(m->W);
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t              i;
+    const impulse_rigid *b;
+    switch (kind_of(a, unit[k], &i)) {
+    case UNIT_VERTEX:
+      if (!a->is_held[i]) break;
+      velocity(m, a->step->x0 + 3 * i, u);
+      worst = fmax(worst, difference(u, a->step->v + 3 * i)), speed = fmax(speed, v3_norm(a->step->v + 3 * i));
+      break;
+    case UNIT_RIGID:
+      b = &a->step->rigid[i];
+      if (b->inverse_mass > 0.0) {
+        if (!does_turn(b)) worst_turn = fmax(worst_turn, fmax(turn, v3_norm(b->w)));
+        break;
+      }
+      velocity(m, b->center, u);
+      worst = fmax(worst, difference(u, b->v)), speed = fmax(speed, v3_norm(b->v));
+      v3_scale(w, b->is_cayley ? exponential_factor(a->step->dt * v3_norm(b->w)) : 1.0, b->w);
+      worst_turn = fmax(worst_turn, difference(w, m->W));
+      break;
+    case UNIT_WALL:
+      worst = fmax(worst, difference(m->V, a->step->wall[i].v)), worst_turn = fmax(worst_turn, turn);
+      break;
+    }
+  }
+  return worst <= AGREEMENT * speed && worst_turn <= AGREEMENT * turn;
+}
+
+static double kinetic(const impulses *a, const int32_t *unit, int64_t n)
+{
+  double      sum = 0.0;
+  unit_weight w;
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t i;
+    weigh(a, unit[k], false, &w);
+    if (w.mass > 0.0) sum += 0.5 * w.mass * v3_dot(w.v, w.v);
+    if (kind_of(a, unit[k], &i) == UNIT_RIGID) sum += 0.5 * v3_dot(w.spin, a->step->rigid[i].w);
+  }
+  return sum;
+}
+
+static void follow(impulses *a, const zone_motion *m, int64_t unit)
+{
+  const double   dt = a->step->dt;
+  double         v[3];
+  impulse_rigid *b;
+  int64_t        i;
+  switch (kind_of(a, unit, &i)) {
+  case UNIT_VERTEX:
+    velocity(m, a->step->x0 + 3 * i, v);
+    for (int k = 0; k < 3; ++k)
+      if (!(held_components(&a->scene, i) >> k & 1)) a->step->v[3 * i + k] = v[k];
+    break;
+  case UNIT_RIGID:
+    b = &a->step->rigid[i];
+    if (b->inverse_mass == 0.0) break;
+    velocity(m, b->center, b->v);
+    v3_scale(b->w, b->is_cayley ? cayley_factor(dt * v3_norm(m->W)) : 1.0, m->W);
+    impulse_turn(b->w, dt, b->is_cayley, a->turn + 9 * i);
+    break;
+  default: break;
+  }
+}
+
+/* All zones made rigid. */
+static void impulse_motion_of_zones(impulses *a, step_verdict *verdict)
+{
+  impact_zones_sort(&a->zones);
+  for (int64_t zone = 0; zone < a->zones.n_zones; ++zone) {
+    const int32_t *unit = a->zones.order + a->zones.start[zone];
+    const int64_t  n    = a->zones.start[zone + 1] - a->zones.start[zone];
+    zone_motion    m;
+    lead(a, unit, n, &m);
+    if ((m.is_held || !m.does_turn) && !obeys(a, &m, unit, n)) *verdict = (step_verdict){STEP_IMPACT, NULL, -1};
+    if (m.has_rigid && !(a->step->dt * v3_norm(m.W) < LARGEST_TURN)) *verdict = (step_verdict){STEP_IMPACT, NULL, -1};
+    if (verdict->code != STEP_OK) {
+      verdict->where = unit[0] < a->scene.surfaces.n_vertices ? unit[0] : -1;
+      return;
+    }
+    a->report->zone_work -= kinetic(a, unit, n);
+    for (int64_t k = 0; k < n; ++k) follow(a, &m, unit[k]);
+    a->report->zone_work += kinetic(a, unit, n);
+  }
+}
+
+/* ==== impulse_search.c ==== */
+
+/* Which pairs meet on their ways through the step. Between two searches of one step few vertices change: pairs stay those that the
+ * broad phase found with some slack while it lasts, and only those with a vertex that changed are asked again. What is found is the
+ * same as without all this.
+ *
+ * Two balls of 101,400 triangles, two edges into each other in one step: 0.55 million queries in three searches without slack, 82
+ * million with a slack of four times the last change, which is an edge: hence its bound (November 2026). */
+
+#define CERTAINTY 0.1 /* of the separation: what detection may be off */
+#define SLACK 4.0     /* of the last change: of boxes that are kept; half of it is what they bear */
+#define MOST_SLACK 0.05 /* of the mean edge */
+#define NOISE (64.0 * DBL_EPSILON) /* of coordinates: what rounding may do to the height above a wall */
+
+/* What one search looks at. */
+typedef struct {
+  impulses     *a;
+  const double *x0, *x1;
+  ccd_limits    limits;
+  meeting_kind  kind;
+  bool          is_first; /* else pairs without a change are what they were: */
+  bool          is_listed_anew; /* by a->before, else by their flags */
+} search;
+
+static void nodes_of(const search *s, int64_t i, int32_t node[4])
+{
+  const broad_phase_surfaces *b = &s->a->scene.surfaces;
+  const broad_phase_pair      p = s->a->list[s->kind].pair[i];
+  if (s->kind == MEETING_EDGE_EDGE) {
+    node[0] = b->edge[2 * (int64_t)p.first], node[1] = b->edge[2 * (int64_t)p.first + 1];
+    node[2] = b->edge[2 * (int64_t)p.second], node[3] = b->edge[2 * (int64_t)p.second + 1];
+  } else {
+    node[0] = b->point ? b->point[p.first] : p.first;
+    for (int k = 0; k < 3; ++k) node[1 + k] = b->triangle[3 * (int64_t)p.second + k];
+  }
+}
+
+/* Pairs that nothing could be done about, or that move as one. */
+static bool is_idle(const impulses *a, const int32_t node[4])
+{
+  bool          is_held = true, is_one = true;
+  const int32_t leader = a->leader[node[0]];
+  for (int k = 0; k < 4; ++k) is_held = is_held && a->is_held[node[k]], is_one = is_one && a->leader[node[k]] == leader;
+  return is_held || is_one;
+}
+
+static bool query(const search *s, const int32_t node[4], ccd_hit *hit)
+{
+  double     x0[12], x1[12];
+  ccd_limits limits   = s->limits;
+  const bool is_edges = s->kind == MEETING_EDGE_EDGE;
+  for (int k = 0; k < 4; ++k) v3_copy(x0 + 3 * k, s->x0 + 3 * (int64_t)node[k]), v3_copy(x1 + 3 * k, s->x1 + 3 * (int64_t)node[k]);
+  if (ccd_corners_are_apart(x0, x1, is_edges ? 2 : 1, limits.separation + limits.tolerance)) return false;
+  for (int k = 0;; ++k) {
+    if (!(is_edges ? ccd_edge_edge_near(x0, x1, &limits, hit) : ccd_point_triangle_near(x0, x1, &limits, hit))) return false;
+    if (s->x0 == s->x1 || hit->t > 0.0 || limits.separation == 0.0 || k > 0) return true;
+    limits.separation = 0.5 * hit->distance,
+    limits.tolerance  = CERTAINTY * limits.separation; /* already so near: half of that, then */
+  }
+}
+
+/* From the centers of what carries the features to their places at the beginning. */
+static void arms(const impulses *a, meeting *m, int n_nodes, int n_first, const double *x0)
+{
+  for (int side = 0; side < 2; ++side) {
+    double       *arm = m->arm[side];
+    const int32_t r   = m->side[side];
+    v3_set(arm, 0.0, 0.0, 0.0);
+    if (r < 0) continue;
+    for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : n_nodes); ++k)
+      v3_axpy(arm, fabs(m->weight[k]), x0 + 3 * (int64_t)m->node[k]);
+    v3_axpy(arm, -1.0, a->step->rigid[r].center);
+  }
+}
+
+static void describe(const search *s, int64_t i, const int32_t node[4], const ccd_hit *hit, meeting *m)
+{
+  const impulses        *a       = s->a;
+  const broad_phase_pair p       = a->list[s->kind].pair[i];
+  const int              n_first = s->kind == MEETING_EDGE_EDGE ? 2 : 1;
+  *m = (meeting){.first = p.first, .second = p.second, .kind = s->kind, .gap = hit->distance, .side = {-1, -1}};
+  memcpy(m->node, node, sizeof m->node);
+  v3_copy(m->normal, hit->normal);
+  if (n_first == 2) m->weight[0] = 1.0 - hit->u, m->weight[1] = hit->u, m->weight[2] = hit->v - 1.0, m->weight[3] = -hit->v;
+  else m->weight[0] = 1.0, m->weight[1] = hit->u + hit->v - 1.0, m->weight[2] = -hit->u, m->weight[3] = -hit->v;
+  if (!a->scene.rigid || !a->step) return;
+  m->side[0] = a->scene.rigid[node[0]], m->side[1] = a->scene.rigid[node[3]];
+  arms(a, m, 4, n_first, s->x0);
+}
+
+/* Did the pair meet in the search before? */
+static bool met_before(const search *s, broad_phase_pair p)
+{
+  const uint64_t *key  = s->a->before, wanted = meeting_key(s->kind, p.first, p.second);
+  int64_t         from = 0, to = s->a->n_before;
+  while (from < to) {
+    const int64_t middle = from + (to - from) / 2;
+    if (key[middle] < wanted) from = middle + 1;
+    else to = middle;
+  }
+  return from < s->a->n_before && key[from] == wanted;
+}
+
+static PetscErrorCode remember_pairs(impulses *a)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("pairs that met", a->n, sizeof *a->before, &a->before_capacity, &a->before));
+  a->n_before = 0;
+  for (int64_t i = 0; i < a->n; ++i)
+    if (a->found[i].kind != MEETING_POINT_WALL)
+      a->before[a->n_before++] = meeting_key(a->found[i].kind, a->found[i].first, a->found[i].second);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pairs of one kind that meet, added to a->found in their order. */
+static PetscErrorCode look(search *s)
+{
+  impulses       *a     = s->a;
+  candidate_list *list  = &a->list[s->kind];
+  int64_t         n_hit = 0, n_asked = 0, n = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("pairs that meet", list->n, sizeof *list->flag, &list->n_flags, &list->flag));
+#pragma omp parallel for schedule(dynamic, 256) reduction(+ : n_hit, n_asked)
+  for (int64_t i = 0; i < list->n; ++i) {
+    int32_t node[4];
+    ccd_hit hit;
+    nodes_of(s, i, node);
+    bool is_new = s->is_first;
+    for (int k = 0; k < 4; ++k) is_new = is_new || a->is_changed[node[k]];
+    if (is_idle(a, node)) list->flag[i] = false;
+    else if (is_new) list->flag[i] = query(s, node, &hit), ++n_asked;
+    else if (s->is_listed_anew) list->flag[i] = met_before(s, list->pair[i]);
+    n_hit += list->flag[i];
+  }
+  if (a->report) a->report->n_queries += n_asked;
+  PetscCall(memory_reserve("pairs that meet", n_hit, sizeof *a->index, &a->n_index, &a->index));
+  PetscCall(memory_reserve("pairs that meet", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
+  for (int64_t i = 0; i < list->n; ++i)
+    if (list->flag[i]) a->index[n++] = i;
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int64_t k = 0; k < n_hit; ++k) {
+    int32_t node[4];
+    ccd_hit hit;
+    nodes_of(s, a->index[k], node);
+    (void)query(s, node, &hit);
+    describe(s, a->index[k], node, &hit, &a->found[a->n + k]);
+  }
+  a->n += n_hit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- walls ---- */
+
+/* Is the vertex nearer to the wall at the beginning, or if x1 is not x0 behind it at the end, than it may be? */
+static bool is_behind(const search *s, const impulse_wall *w, int32_t vertex, double *gap)
+{
+  const double *x0 = s->x0 + 3 * (int64_t)vertex, *x1 = s->x1 + 3 * (int64_t)vertex, dt = s->a->step->dt;
+  double        d0[3], d1[3], size = 0.0;
+  for (int k = 0; k < 3; ++k) {
+    const double p0 = w->point[k], p1 = p0 + dt * w->v[k];
+    d0[k] = x0[k] - p0, d1[k] = x1[k] - p1;
+    size += fabs(x0[k]) + fabs(x1[k]) + fabs(p0) + fabs(p1);
+  }
+  *gap = v3_dot(w->normal, d0);
+  if (s->x0 == s->x1) return *gap < s->limits.separation;
+  return v3_dot(w->normal, d1) < (*gap > NOISE * size ? fmin(s->limits.separation, 0.5 * *gap) : *gap - NOISE * size);
+}
+
+static PetscErrorCode look_at_walls(search *s)
+{
+  impulses                   *a = s->a;
+  const broad_phase_surfaces *b = &a->scene.surfaces;
+  candidate_list             *list = &a->list[MEETING_POINT_WALL]; /* of flags alone */
+  PetscFunctionBegin;
+  if (a->scene.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_reserve("points behind walls", b->n_points, sizeof *list->flag, &list->n_flags, &list->flag));
+  for (int32_t w = 0; w < a->scene.n_walls; ++w) {
+    const impulse_wall *wall   = &a->step->wall[w];
+    const int32_t       leader = impact_zones_find(&a->zones, (int32_t)(b->n_vertices + a->scene.n_rigid + w));
+    int64_t             n_hit  = 0;
+#pragma omp parallel for schedule(static) reduction(+ : n_hit)
+    for (int64_t i = 0; i < b->n_points; ++i) {
+      const int32_t v = b->point ? b->point[i] : (int32_t)i;
+      double        gap;
+      const bool    meets = b->n_bodies == 0 || b->meets[(int64_t)b->body[v] * b->n_bodies + wall->body];
+      list->flag[i] = meets && !a->is_held[v] && a->leader[v] != leader && is_behind(s, wall, v, &gap);
+      n_hit += list->flag[i];
+    }
+    PetscCall(memory_reserve("pairs that meet", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
+    for (int64_t i = 0; i < b->n_points && n_hit > 0; ++i) {
+      if (!list->flag[i]) continue;
+      const int32_t v = b->point ? b->point[i] : (int32_t)i;
+      meeting      *m = &a->found[a->n++];
+      *m = (meeting){.node = {v, v, v, v}, .first = v, .second = w, .kind = MEETING_POINT_WALL, .weight = {1.0}, .side = {-1, -2}};
+      (void)is_behind(s, wall, v, &m->gap);
+      v3_copy(m->normal, wall->normal);
+      if (a->scene.rigid) m->side[0] = a->scene.rigid[v];
+      arms(a, m, 1, 1, s->x0);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- both ---- */
+
+static PetscErrorCode look_at_all(search *s)
+{
+  PetscFunctionBegin;
+  s->a->n = 0;
+  s->kind = MEETING_POINT_TRIANGLE;
+  PetscCall(look(s));
+  s->kind = MEETING_EDGE_EDGE;
+  PetscCall(look(s));
+  if (s->a->step) PetscCall(look_at_walls(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode list_pairs(impulses *a, const double *x0, const double *x1, double margin, int64_t *bad)
+{
+  candidate_list *points = &a->list[MEETING_POINT_TRIANGLE], *edges = &a->list[MEETING_EDGE_EDGE];
+  PetscFunctionBegin;
+  PetscCall(broad_phase_update(a->broad, x0, x1, margin, bad));
+  if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(broad_phase_point_triangle(a->broad, &points->n, &points->pair));
+  PetscCall(broad_phase_edge_edge(a->broad, &edges->n, &edges->pair));
+  if (a->report) ++a->report->n_searches;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All pairs that come nearer than `separation` from x0 to x1 to a->found; *bad: a vertex that is not finite, or -1. */
+static PetscErrorCode impulse_search_all(impulses *a, const double *x0, const double *x1, double separation, int64_t *bad)
+{
+  search s = {.a = a, .x0 = x0, .x1 = x1, .limits = {separation, CERTAINTY * separation}, .is_first = true};
+  PetscFunctionBegin;
+  a->n = 0, a->slack = -1.0;
+  PetscCall(list_pairs(a, x0, x1, separation + s.limits.tolerance, bad));
+  if (*bad < 0) PetscCall(look_at_all(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for the step from x0 to a->x1, looking anew only at what changed. */
+static PetscErrorCode impulse_search_again(impulses *a, double separation, int64_t *bad)
+{
+  double change, listed_change;
+  PetscFunctionBegin;
+  *bad = -1;
+  impulse_motion_ends(a, &change, &listed_change);
+  search s = {.a = a, .x0 = a->step->x0, .x1 = a->x1, .limits = {separation, CERTAINTY * separation}};
+  if (a->options->is_thorough || !(2.0 * listed_change <= a->slack * (1.0 - 1e-9))) {
+    s.is_first = a->options->is_thorough || a->slack < 0.0, s.is_listed_anew = true;
+    a->slack   = s.is_first ? 0.0 : fmin(SLACK * change, MOST_SLACK * a->edge);
+    PetscCall(remember_pairs(a));
+    PetscCall(list_pairs(a, s.x0, s.x1, separation + s.limits.tolerance + a->slack, bad));
+    if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+    memcpy(a->x1_listed, a->x1, 3 * (size_t)a->scene.surfaces.n_vertices * sizeof *a->x1);
+  }
+  PetscCall(look_at_all(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== impulse_colours.c ==== */
+
+/* Pairs in an order that a team can take: of one colour no two share a unit that moves. Colours are given greedily in the order of
+ * the pairs, so that the order depends on the pairs alone. Pairs on a body with more contacts than there are colours come last. */
+
+enum { LAST = IMPULSE_COLOURS - 1 };
+
+static int units_of(const impulses *a, const meeting *m, int32_t unit[4])
+{
+  int n = 0;
+  for (int k = 0; k < (m->kind == MEETING_POINT_WALL ? 1 : 4); ++k)
+    if (!a->is_held[m->node[k]]) unit[n++] = a->unit[m->node[k]];
+  return n;
+}
+
+/* a->order: pairs found by colour, start [IMPULSE_COLOURS + 1]; two of a colour share no unit that moves. */
+static PetscErrorCode impulse_colour(impulses *a, int64_t *start)
+{
+  int64_t count[IMPULSE_COLOURS] = {0};
+  int32_t unit[4];
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("order of pairs", a->n, sizeof *a->order, &a->n_order, &a->order));
+  PetscCall(memory_reserve("colours of pairs", a->n, sizeof *a->colour, &a->n_colour, &a->colour));
+  for (int64_t i = 0; i < a->n; ++i) {
+    const int n    = units_of(a, &a->found[i], unit);
+    uint64_t  used = 0;
+    for (int k = 0; k < n; ++k) used |= a->used[unit[k]];
+    const uint64_t left = ~used & ~(UINT64_C(1) << LAST);
+    const int      c    = left ? __builtin_ctzll(left) : LAST;
+    for (int k = 0; k < n; ++k) a->used[unit[k]] |= UINT64_C(1) << c;
+    a->colour[i] = c;
+    ++count[c];
+  }
+  start[0] = 0;
+  for (int c = 0; c < IMPULSE_COLOURS; ++c) start[c + 1] = start[c] + count[c], count[c] = start[c];
+  for (int64_t i = 0; i < a->n; ++i) {
+    const int n = units_of(a, &a->found[i], unit);
+    for (int k = 0; k < n; ++k) a->used[unit[k]] = 0;
+    a->order[count[a->colour[i]]++] = (int32_t)i;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== impulse_contacts.c ==== */
+
+/* What was done to each pair, over all passes of a solve. */
+
+static PetscErrorCode impulse_contacts_keep(impulses *a)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("impulses", a->n_given + a->n, sizeof *a->given, &a->given_capacity, &a->given));
+  for (int64_t i = 0; i < a->n; ++i)
+    if (a->found[i].j > 0.0) a->given[a->n_given++] = a->found[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One impulse more on the same pair; its features are those of the last. */
+static void add(impulse_contact *c, const meeting *m)
+{
+  c->pressed += m->j;
+  v3_axpy(c->normal, m->j, m->normal);
+  v3_axpy(c->friction, 1.0, m->friction);
+  c->is_sliding = m->is_sliding;
+}
+
+static void finish(const impulses *a, impulse_contact *c, const meeting *m)
+{
+  const broad_phase_surfaces *b       = &a->scene.surfaces;
+  const bool                  is_wall = m->kind == MEETING_POINT_WALL;
+  const int                   n_first = m->kind == MEETING_EDGE_EDGE ? 2 : 1;
+  double                      first[3] = {0.0, 0.0, 0.0}, second[3] = {0.0, 0.0, 0.0}, apart[3];
+  for (int k = 0; k < 3; ++k) c->impulse[k] = c->normal[k] + c->friction[k];
+  const double size = v3_norm(c->normal);
+  v3_scale(c->normal, size > 0.0 ? 1.0 / size : 0.0, c->normal);
+  for (int k = 0; k < 4; ++k) v3_axpy(k < n_first ? first : second, fabs(m->weight[k]), a->x1 + 3 * (int64_t)m->node[k]);
+  if (is_wall) {
+    const impulse_wall *w = &a->step->wall[m->second];
+    for (int k = 0; k < 3; ++k) apart[k] = first[k] - w->point[k] - a->step->dt * w->v[k];
+    c->gap = v3_dot(apart, w->normal);
+    v3_copy(second, first);
+    v3_axpy(second, -c->gap, w->normal);
+  } else {
+    v3_sub(apart, first, second);
+    c->gap = v3_dot(apart, c->normal);
+  }
+  v3_copy(c->place, second);
+  c->body[0] = b->n_bodies ? b->body[m->node[0]] : 0;
+  c->body[1] = is_wall ? a->step->wall[m->second].body : b->n_bodies ? b->body[m->node[3]] : 0;
+}
+
+static PetscErrorCode impulse_contacts_gather(impulses *a)
+{
+  const int64_t n    = a->n_given;
+  uint64_t     *key  = NULL;
+  int32_t      *perm = NULL;
+  PetscFunctionBegin;
+  a->n_contacts = 0;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_reserve("contacts", n, sizeof *a->contact, &a->contact_capacity, &a->contact));
+  PetscErrorCode code = memory_alloc("contacts", n, sizeof *key, &key);
+  if (!code) code = memory_alloc("contacts", n, sizeof *perm, &perm);
+  for (int64_t i = 0; i < n && !code; ++i) key[i] = meeting_key(a->given[i].kind, a->given[i].first, a->given[i].second);
+  if (!code) code = sort_keys(n, 64, key, perm);
+  for (int64_t i = 0; i < n && !code; ++i) {
+    if (i == 0 || key[i] != key[i - 1]) a->contact[a->n_contacts++] = (impulse_contact){0};
+    add(&a->contact[a->n_contacts - 1], &a->given[perm[i]]);
+    if (i + 1 == n || key[i + 1] != key[i]) finish(a, &a->contact[a->n_contacts - 1], &a->given[perm[i]]);
+  }
+  memory_free(&key), memory_free(&perm);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== impulse_apply.c ==== */
+
+/* Impulses of pairs, one after the other: each sees what those before it did. */
+
+#define OVERLAP_SPEED 0.1 /* of the overlap, that the spring may take back in a step [BridsonEtAl2002, sec. 7.1] */
+#define SETTLED 1e-3      /* of the speed at first: friction on rigid bodies changes the normal velocity, which is pushed again */
+enum { SWEEPS = 8, FEW = 256 /* are not worth a team */, FEW_OF_A_COLOUR = 64 };
+
+static int n_first_of(const meeting *m) { return m->kind == MEETING_EDGE_EDGE ? 2 : 1; }
+
+static impulse_law law_of(const impulses *a, const meeting *m)
+{
+  const broad_phase_surfaces *b = &a->scene.surfaces;
+  if (!a->scene.law) return (impulse_law){0.0, 0.0};
+  if (b->n_bodies == 0) return a->scene.law[0];
+  const int32_t second = m->kind == MEETING_POINT_WALL ? a->step->wall[m->second].body : b->body[m->node[3]];
+  return a->scene.law[(int64_t)b->body[m->node[0]] * b->n_bodies + second];
+}
+
+/* Of the first feature against the second: over the step, and at its beginning (now, may be NULL). They differ by turns. */
+static void relative_velocity(const impulses *a, const meeting *m, double over[3], double now[3])
+{
+  const int n_first = n_first_of(m);
+  double    u[3];
+  v3_set(over, 0.0, 0.0, 0.0);
+  if (now) v3_set(now, 0.0, 0.0, 0.0);
+  for (int side = 0; side < 2; ++side) {
+    const int32_t r    = m->side[side];
+    const double  sign = side == 0 ? 1.0 : -1.0;
+    if (r >= 0) {
+      const impulse_rigid *b = &a->step->rigid[r];
+      m3_mulv(u, a->turn + 9 * (int64_t)r, m->arm[side]);
+      v3_axpy(u, 1.0, b->v);
+      v3_axpy(over, sign, u);
+      v3_cross(u, b->w, m->arm[side]);
+      v3_axpy(u, 1.0, b->v);
+      if (now) v3_axpy(now, sign, u);
+    } else if (r == -2) {
+      v3_axpy(over, sign, a->step->wall[m->second].v);
+      if (now) v3_axpy(now, sign, a->step->wall[m->second].v);
+    } else {
+      for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
+        v3_axpy(over, m->weight[k], a->step->v + 3 * (int64_t)m->node[k]);
+        if (now) v3_axpy(now, m->weight[k], a->step->v + 3 * (int64_t)m->node[k]);
+      }
+    }
+  }
+}
+
+/* Of the square of d, what lies in components that are free. */
+static double free_share(const impulses *a, int32_t node, const double d[3])
+{
+  if (!a->scene.held_axes) return v3_dot(d, d);
+  double sum = 0.0;
+  for (int k = 0; k < 3; ++k) sum += a->scene.held_axes[node] >> k & 1 ? 0.0 : d[k] * d[k];
+  return sum;
+}
+
+/* Pairs whose friction changes their normal velocity. */
+static bool is_coupled(const impulses *a, const meeting *m)
+{
+  bool is_partly_held = false;
+  for (int k = 0; k < 4 && a->scene.held_axes; ++k) {
+    const unsigned held = a->scene.held_axes[m->node[k]];
+    is_partly_held = is_partly_held || (held != 0 && held != 7);
+  }
+  return m->side[0] >= 0 || m->side[1] >= 0 || is_partly_held;
+}
+
+/* Velocity along d that an impulse of 1 along d makes; 0: nothing can move. */
+static double mobility(const impulses *a, const meeting *m, const double d[3])
+{
+  const int n_first = n_first_of(m);
+  double    sum = 0.0, turn[3], w[3];
+  for (int side = 0; side < 2; ++side) {
+    const int32_t r = m->side[side];
+    if (r >= 0) {
+      const impulse_rigid *b = &a->step->rigid[r];
+      v3_cross(turn, m->arm[side], d);
+      m3_mulv(w, b->inverse_inertia, turn);
+      sum += b->inverse_mass + v3_dot(turn, w);
+    } else if (r == -1) {
+      for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k)
+        sum += m->weight[k] * m->weight[k] * a->scene.inverse_mass[m->node[k]] * free_share(a, m->node[k], d);
+    }
+  }
+  return sum;
+}
+
+/* What is held may be shared by pairs on other threads: it is not even written. */
+static void push(impulses *a, const meeting *m, double j, const double d[3])
+{
+  const int n_first = n_first_of(m);
+  double    turn[3], w[3];
+  for (int side = 0; side < 2; ++side) {
+    const int32_t r    = m->side[side];
+    const double  sign = side == 0 ? 1.0 : -1.0;
+    if (r >= 0) {
+      impulse_rigid *b = &a->step->rigid[r];
+      if (b->inverse_mass == 0.0) continue;
+      v3_cross(turn, m->arm[side], d);
+      m3_mulv(w, b->inverse_inertia, turn);
+      v3_axpy(b->v, sign * j * b->inverse_mass, d);
+      v3_axpy(b->w, sign * j, w);
+      impulse_turn(b->w, a->step->dt, b->is_cayley, a->turn + 9 * (int64_t)r);
+    } else if (r == -1) {
+      for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
+        const unsigned held = held_components(&a->scene, m->node[k]);
+        const double   share = j * m->weight[k] * a->scene.inverse_mass[m->node[k]];
+        for (int i = 0; i < 3; ++i)
+          if (!(held >> i & 1)) a->step->v[3 * (int64_t)m->node[k] + i] += share * d[i];
+      }
+    }
+  }
+}
+
+static void press(impulses *a, meeting *m, double j, double lightness)
+{
+  double over[3], now[3];
+  relative_velocity(a, m, over, now);
+  m->work[0] += j * (v3_dot(now, m->normal) + 0.5 * j * lightness);
+  m->j += j;
+  push(a, m, j, m->normal);
+}
+
+/* Friction that goes with what pressed so far. */
+static void rub(impulses *a, meeting *m, double friction)
+{
+  double       over[3], now[3], d[3];
+  const double most = friction * m->j - v3_norm(m->friction);
+  if (!(most > 0.0)) return;
+  relative_velocity(a, m, over, now);
+  for (int k = 0; k < 3; ++k) d[k] = over[k] - v3_dot(over, m->normal) * m->normal[k];
+  const double slip = v3_norm(d);
+  if (!(slip > 0.0)) return;
+  v3_scale(d, 1.0 / slip, d);
+  const double lightness = mobility(a, m, d);
+  if (!(lightness > 0.0)) return;
+  const double f = fmin(most, slip / lightness);
+  m->is_sliding  = most < slip / lightness;
+  m->work[1] += f * (-v3_dot(now, d) + 0.5 * f * lightness);
+  v3_axpy(m->friction, -f, d);
+  push(a, m, -f, d);
+}
+
+/* One pair within the thickness: it stops closing, and a spring takes back at most part of the overlap. */
+static void keep_off(impulses *a, meeting *m)
+{
+  const impulse_options *o         = a->options;
+  const double           lightness = mobility(a, m, m->normal), overlap = o->thickness - m->gap, dt = a->step->dt;
+  const double           most      = OVERLAP_SPEED * overlap / dt;
+  double                 u[3], j = 0.0;
+  if (!(lightness > 0.0)) return;
+  relative_velocity(a, m, u, NULL);
+  double speed = v3_dot(u, m->normal);
+  if (speed < 0.0) j = -speed / lightness, speed = 0.0;
+  if (speed < most) j += fmin(dt * o->stiffness * overlap, (most - speed) / lightness);
+  if (!(j > 0.0)) return;
+  press(a, m, j, lightness);
+  rub(a, m, law_of(a, m).friction);
+}
+
+/* One pair whose ways meet. */
+static void hold_off(impulses *a, meeting *m)
+{
+  const impulse_law law       = law_of(a, m);
+  const double      lightness = mobility(a, m, m->normal);
+  double            u[3], first = 0.0;
+  if (!(lightness > 0.0)) return;
+  for (int sweep = 0; sweep < SWEEPS; ++sweep) {
+    relative_velocity(a, m, u, NULL);
+    const double speed = v3_dot(u, m->normal);
+    if (!(speed < SETTLED * first)) return;
+    press(a, m, -(sweep == 0 ? 1.0 + law.restitution : 1.0) * speed / lightness, lightness);
+    rub(a, m, law.friction);
+    if (!is_coupled(a, m)) return;
+    if (sweep == 0) first = speed;
+  }
+}
+
+/* On all pairs found, as near ones or as ones that meet; how many felt any. */
+static PetscErrorCode impulse_apply(impulses *a, bool is_near, int64_t *n_pushed)
+{
+  void (*const take)(impulses *, meeting *) = is_near ? keep_off : hold_off;
+  int64_t start[IMPULSE_COLOURS + 1], n = 0;
+  PetscFunctionBegin;
+  if (a->n < FEW) {
+    for (int64_t i = 0; i < a->n; ++i) take(a, &a->found[i]);
+  } else {
+    PetscCall(impulse_colour(a, start));
+    for (int c = 0; c < IMPULSE_COLOURS; ++c) {
+      const int64_t from = start[c], to = start[c + 1];
+#pragma omp parallel for schedule(static) if (c < IMPULSE_COLOURS - 1 && to - from > FEW_OF_A_COLOUR)
+      for (int64_t i = from; i < to; ++i) take(a, &a->found[a->order[i]]);
+    }
+  }
+  for (int64_t i = 0; i < a->n; ++i) {
+    const meeting *m = &a->found[i];
+    n += m->j > 0.0;
+    a->report->normal_work += m->work[0], a->report->friction_work += m->work[1];
+  }
+  *n_pushed = n;
+  PetscCall(impulse_contacts_keep(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== impulses.c ==== */
 
 #define APART 1e-3 /* of the thickness, that pairs are kept apart */
 

@@ -1,8 +1,467 @@
+#include "contact/penalty/penalty.h"
+#include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "contact/detection/contact_stages.h"
+#include "core/team.h"
+#include "core/timer.h"
 #include <string.h>
+
+/* ==== evaluate_law.c ==== */
+
+/* The force of one pair in the frame of the object, where it depends on nothing but the point's position Z there:
+ *
+ *   implicit          f = k (Y - Z)                                   Y = P(X, Z), the relaxed attachment
+ *   lagged friction   f = k (W - Z) + k (Y0 - W0)                     W: closest point; Y0, W0: those of the start of the step
+ *   lagged contact    f = k (Y0 - Z0)
+ *
+ * A coefficient of restitution lets the implicit spring follow its rate w = (phi0 - phi)/dt, phi0 at the start of the step: f = gain(w) k (Y - Z). */
+
+static const relax_cone frictionless = {.mu = 0.0};
+
+/* f += k (Y - Z), K += k (dY/dZ - I) */
+static void add_spring(double k, const double *Y, const double *Z, const double *Y_Z, double *f, double *K)
+{
+  for (int j = 0; j < 3; ++j) f[j] += k * (Y[j] - Z[j]);
+  if (!K) return;
+  for (int j = 0; j < 9; ++j) K[j] += k * (Y_Z[j] - (j % 4 == 0));
+}
+
+/* f *= gain, K with it. */
+static void follow_rate(const penalty_contact *c, int64_t i, const level_set *phi, const double *Z, double *f, double *K)
+{
+  double slope, g[3], outer[9];
+  c->bounce[i].rate = (c->phi0[i] - level_set_eval(phi, Z, g, NULL)) / c->dt;
+  c->gain[i]        = restitution_gain(&c->bounce[i], c->acceleration * c->dt, &slope);
+  if (K) {
+    m3_outer(outer, f, g);
+    for (int j = 0; j < 9; ++j) K[j] = c->gain[i] * K[j] - slope / c->dt * outer[j];
+  }
+  v3_scale(f, c->gain[i], f);
+}
+
+/* The force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (NULL: not wanted). Y_b: the
+ * attachment relaxed at Z_b, and its state, in every scheme. The force may outlive the contact where it lags: f_b is what counts. */
+static relax_state evaluate_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b)
+{
+  const level_set  *phi = c->objects[c->candidate[i].i_object].phi;
+  const double     *X   = c->has_X[i] ? c->X + 3 * i : NULL;
+  double            A[9], W[3];
+  const relax_state state = relax_level_set(phi, &c->cone[i], X, Z_b, Y_b, K_b ? A : NULL, NULL);
+  if (c->scheme == CONTACT_IMPLICIT) v3_set(f_b, 0.0, 0.0, 0.0);
+  else v3_copy(f_b, c->lagged + 3 * i);
+  if (K_b) m3_zero(K_b);
+  if (state == RELAX_INACTIVE || c->scheme == CONTACT_LAGGED_CONTACT) return state;
+  if (c->scheme == CONTACT_IMPLICIT) {
+    add_spring(c->k[i], Y_b, Z_b, A, f_b, K_b);
+    if (c->bounce[i].damping > 0.0) follow_rate(c, i, phi, Z_b, f_b, K_b);
+  } else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, K_b ? A : NULL, NULL) != RELAX_INACTIVE)
+    add_spring(c->k[i], W, Z_b, A, f_b, K_b);
+  return state;
+}
+
+/* What lags of pair i, and the rate of its spring, are measured from where its point starts the step. */
+static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3])
+{
+  const level_set *phi = c->objects[c->candidate[i].i_object].phi;
+  double          *f   = c->lagged + 3 * i, Y[3], W[3];
+  v3_set(f, 0.0, 0.0, 0.0);
+  c->gain[i] = 1.0;
+  if (c->bounce[i].damping > 0.0) c->phi0[i] = level_set_value(phi, Z_b);
+  if (c->scheme == CONTACT_IMPLICIT || !c->has_X[i]) return;
+  if (relax_level_set(phi, &c->cone[i], c->X + 3 * i, Z_b, Y, NULL, NULL) == RELAX_INACTIVE) return;
+  if (c->scheme == CONTACT_LAGGED_CONTACT) add_spring(c->k[i], Y, Z_b, NULL, f, NULL);
+  else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, NULL, NULL) != RELAX_INACTIVE) add_spring(c->k[i], Y, W, NULL, f, NULL);
+}
+
+/* ==== penalty_force.c ==== */
+
+/* Forces of the pairs, their exact linearisation, and both on the global vector. penalty-relaxation.md, sections 5 and 6.
+ * What follows for the blocks of rigid bodies: rigid_sides.h.
+ *
+ * Energy. With W = f.(motion of the point against the object) what springs, bodies and backward Euler share out in a step is
+ *
+ *   E1 - E0 = sum k (Y - Z).(Y - X) - k/2 |change of Y - Z|^2 - m/2 |dv|^2 - dw.I0 dw/2 - sum |dt w|^2 f.a_perp/2 + O(dt^3)
+ *
+ * where surfaces are flat: (Y - Z).(Y - X) <= 0 is friction, the next three are lost in any case, and the last one is the arm's: a body
+ * turns by a1 - a0 = dt w x (Jl a0), not dt w x a1. It feeds in where f points towards the centre of what turns, as contact does. Arms Jl a0
+ * make it vanish, but then a ball that rolls is braked by f w dt r/2, which is the energy its springs lose as points come and go; with
+ * the arm at the end the two are equal, and it rolls on. Rolling matters more; a spin without friction shows the rest (case E12-spin). */
+
+/* ---- forces ---------------------------------------------------------------------------------------------------------- */
+
+/* Z of a weighted point holds its displacement when this is called. */
+static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *frames, bool with_tangent)
+{
+  const rigid_frame *o = &frames[c->sides.object[i]];
+  double            *Z = c->Z + 3 * i, b[3], Z_b[3], f_b[3], K_b[9], RK[9];
+  if (c->sides.source[i] < 0) v3_axpy(Z, 1.0, c->origin + 3 * i);
+  else {
+    const rigid_frame *s = &frames[c->sides.source[i]];
+    m3_mulv(Z, s->R, c->origin + 3 * i);
+    v3_axpy(Z, 1.0, s->c);
+  }
+  v3_sub(b, Z, o->c);
+  m3_mulv_t(Z_b, o->R, b);
+  const relax_state state = evaluate_law(c, i, Z_b, c->Y_b + 3 * i, f_b, with_tangent ? K_b : NULL);
+  c->state[i]             = (uint8_t)state;
+  m3_mulv(c->f + 3 * i, o->R, f_b);
+  if (!with_tangent) return;
+  c->sides.is_active[i] = state != RELAX_INACTIVE || v3_dot(f_b, f_b) > 0.0;
+  v3_copy(c->sides.Z + 3 * i, Z);
+  v3_copy(c->sides.f + 3 * i, c->f + 3 * i);
+  m3_mul(RK, o->R, K_b);
+  m3_mul_nt(c->sides.K + 9 * i, RK, o->R);
+}
+
+/* Positions, relaxed attachments and forces at v and frames; derivatives with `with_tangent`. */
+static void evaluate_pairs(penalty_contact *c, const double *v, const rigid_frame *frames, bool with_tangent)
+{
+  const int64_t n = c->n;
+  contact_rows_gather(c->rows, c->dt, v, NULL, c->Z);
+#pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
+  for (int64_t i = 0; i < n; ++i) evaluate_pair(c, i, frames, with_tangent);
+  if (with_tangent && c->n_frames > 0) memcpy(c->sides.frames, frames, (size_t)c->n_frames * sizeof *frames);
+}
+
+static bool is_pair_finite(const penalty_contact *c, int64_t i)
+{
+  /* A level set may swallow a NaN (fmax does), so the position is looked at as well. */
+  double sum = 0.0;
+  for (int j = 0; j < 3; ++j) sum += 0.0 * c->Z[3 * i + j] + 0.0 * c->f[3 * i + j];
+  return sum == 0.0;
+}
+
+/* The pair with the first value that is not finite (smallest source, then smallest point), or -1. */
+static int64_t first_not_finite(const penalty_contact *c)
+{
+  const int64_t n     = c->n;
+  int64_t       first = n;
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL) reduction(min : first)
+  for (int64_t i = 0; i < n; ++i)
+    if (!is_pair_finite(c, i) && i < first) first = i;
+  if (first == n) return -1;
+  /* Pairs are sorted by identity; the report names the smallest index of the same source. */
+  int64_t best = first;
+  for (int64_t i = first; i < n && c->candidate[i].i_source == c->candidate[first].i_source; ++i)
+    if (c->candidate[i].i_point < c->candidate[best].i_point && !is_pair_finite(c, i)) best = i;
+  return best;
+}
+
+/* ---- to the global vector -------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode add_mesh_forces(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
+                                      step_verdict *verdict)
+{
+  int     source;
+  int64_t point;
+  PetscFunctionBeginUser;
+  if (!c->mesh) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mesh_contact_residual(c->mesh, v, frames, g, with_tangent, &source, &point));
+  if (source == MESH_TOO_FAR) *verdict = (step_verdict){STEP_CFL, NULL, -1};
+  if (source >= 0) *verdict = (step_verdict){STEP_NOT_FINITE, c->sources[source].b->name, point};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
+                                        bool with_tangent, step_verdict *verdict)
+{
+  PetscFunctionBeginUser;
+  SS_ASSERT(c->is_open);
+  timer_begin(TIMER_CONTACT_FORCE);
+  evaluate_pairs(c, v, frames, with_tangent);
+  const int64_t bad = first_not_finite(c);
+  if (bad >= 0) {
+    const contact_candidate *q = &c->candidate[bad];
+    *verdict                   = (step_verdict){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
+  } else {
+    const int64_t n = c->n;
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
+    for (int64_t i = 0; i < n; ++i) rigid_sides_apply(&c->sides, i, frames, c->Z + 3 * i, c->f + 3 * i);
+    rigid_sides_scatter(&c->sides, c->rows, false, g);
+    PetscCall(add_mesh_forces(c, v, frames, g, with_tangent, verdict));
+  }
+  const double entries = (double)contact_rows_n_entries(c->rows);
+  timer_work(TIMER_CONTACT_FORCE, 12.0 * entries + 300.0 * (double)c->n, 72.0 * entries + 600.0 * (double)c->n);
+  timer_end(TIMER_CONTACT_FORCE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed)
+{
+  PetscFunctionBeginUser;
+  const int64_t      n = c->n;
+  const rigid_sides *s = &c->sides;
+  rigid_sides_gather(s, c->rows, x, is_transposed);
+#pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
+  for (int64_t i = 0; i < n; ++i) {
+    if (!s->is_active[i]) rigid_sides_rest(s, i);
+    else if (is_transposed) rigid_sides_product_transposed(s, i);
+    else rigid_sides_product(s, i);
+  }
+  rigid_sides_scatter(s, c->rows, is_transposed, y);
+  if (c->mesh) PetscCall(mesh_contact_tangent(c->mesh, x, y, is_transposed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d)
+{
+  PetscFunctionBeginUser;
+  rigid_sides_block_diagonal(&c->sides, c->rows, d);
+  if (c->mesh) PetscCall(mesh_contact_block_diagonal(c->mesh, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, int32_t **row, int32_t **col)
+{
+  PetscFunctionBeginUser;
+  *n   = 0;
+  *row = *col = NULL;
+  PetscCall(rigid_sides_couplings(&c->sides, c->rows, c->n_blocks, n, row, col));
+  if (c->mesh) PetscCall(mesh_contact_couplings(c->mesh, n, row, col));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H)
+{
+  PetscFunctionBeginUser;
+  PetscCall(rigid_sides_assemble(&c->sides, c->rows, c->n_blocks, H));
+  if (c->mesh) PetscCall(mesh_contact_assemble(c->mesh, H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== report_pairs.c ==== */
+
+/* What end_step leaves behind for the history table and for frames. */
+
+void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces)
+{
+  *points = &c->points, *forces = &c->forces;
+}
+
+/* Angle between a and -b, accurate near zero; 0 where one of them is shorter than it must be to have a direction. */
+static double angle_to_opposite(const double *a, double a_min, const double *b, double b_min)
+{
+  double t[3];
+  if (v3_norm(a) <= a_min || v3_norm(b) <= b_min) return 0.0;
+  v3_cross(t, a, b);
+  return atan2(v3_norm(t), -v3_dot(a, b));
+}
+
+static void tangential(const double *n, double *x) { v3_axpy(x, -v3_dot(n, x), n); }
+
+/* Velocity of a point that is fixed to a frame and now at x. */
+static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
+{
+  double arm[3];
+  v3_sub(arm, x, frame->c);
+  v3_cross(v, frame->w, arm);
+  v3_axpy(v, 1.0, frame->v);
+}
+
+/* How far the force of a pair on its point, f_b in the object's axes, is from the law, with the force of the attachment before the step as trial:
+ *
+ *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc (ellipse) of radius mu k |phi|, nothing without an X; k: with its gain
+ *
+ * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W), this is the natural map f_t = P(f_t + k slip) of Coulomb's law
+ * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
+ * and the chord the attachment moves along elsewhere (penalty-relaxation.md, section 3). *is_curved: the surface bends at Z, and
+ * bringing Y back to it from the chord adds up to k curvature |X - W|^2 / 8. */
+static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], const double f_b[3], bool *is_curved)
+{
+  const double k = c->gain[i] * c->k[i];
+  double        n[3], hessian[9], W[3], t[3] = {0.0, 0.0, 0.0}, miss[3];
+  const double  phi = level_set_eval(c->objects[c->candidate[i].i_object].phi, Z_b, n, hessian), length = v3_norm(n);
+  double        bend = 0.0;
+  for (int j = 0; j < 9; ++j) bend = fmax(bend, fabs(hessian[j]));
+  *is_curved = bend > 0.0;
+  if (length > 0.0) v3_scale(n, 1.0 / length, n);
+  v3_copy(W, Z_b);
+  v3_axpy(W, -phi, n);
+  if (c->has_X[i]) v3_sub(t, c->X + 3 * i, W);
+  const double r = relax_cone_length(&c->cone[i], n, t), limit = c->cone[i].mu * fabs(phi);
+  if (r > limit) v3_scale(t, limit / r, t);
+  for (int j = 0; j < 3; ++j) miss[j] = f_b[j] - k * (W[j] - Z_b[j] + t[j]);
+  return v3_norm(miss);
+}
+
+typedef struct {
+  double penetration, f_n, f_t /* in the metric of the cone */, slip_angle, velocity_angle, energy, friction_work, natural_map;
+  bool   is_curved;
+} pair_report;
+
+/* c->sides.force: the velocity of a weighted point. Fills point p and returns the numbers of the summary. */
+static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const rigid_frame *frames)
+{
+  const contact_candidate *q   = &c->candidate[i];
+  const contact_object    *obj = &c->objects[q->i_object];
+  const rigid_frame       *o   = &frames[c->sides.object[i]];
+  contact_points          *out = &c->points;
+  const double            *f   = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
+  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], n_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
+
+  m3_mulv(Y, o->R, Y_b);
+  v3_axpy(Y, 1.0, o->c);
+  level_set_eval(obj->phi, Y_b, g, NULL);
+  m3_mulv(n, o->R, g);
+  const double length = v3_norm(n);
+  if (length > 0.0) v3_scale(n, 1.0 / length, n);
+  v3_sub(b, c->Z + 3 * i, o->c);
+  m3_mulv_t(Z_b, o->R, b);
+  v3_copy(out->force + 3 * p, f);
+  out->gap[p]         = level_set_value(obj->phi, Z_b);
+  out->source_body[p] = q->key.source;
+  out->object_body[p] = obj->body_id;
+  out->is_sliding[p]  = c->state[i] == RELAX_SLIDE;
+
+  v3_sub(spring, Y_b, Z_b);
+  m3_mulv_t(f_b, o->R, f);
+  pair_report r = {-out->gap[p], v3_dot(f, n), 0.0, 0.0, 0.0, 0.5 * c->k[i] * v3_dot(spring, spring), 0.0, 0.0, false};
+  if (out->gap[p] < 0.0) r.natural_map = natural_map(c, i, Z_b, f_b, &r.is_curved);
+  v3_copy(f_t, f);
+  tangential(n, f_t);
+  m3_mulv_t(n_b, o->R, n);
+  m3_mulv_t(f_b, o->R, f_t);
+  r.f_t = relax_cone_length(&c->cone[i], n_b, f_b);
+  if (c->state[i] != RELAX_SLIDE) return r;
+
+  v3_sub(slip_b, Y_b, c->X + 3 * i);
+  m3_mulv(slip, o->R, slip_b);
+  tangential(n, slip);
+  r.friction_work = -v3_dot(f_t, slip);
+  if (c->sides.source[i] < 0) v3_copy(v, c->sides.force + 3 * i);
+  else frame_velocity(&frames[c->sides.source[i]], c->Z + 3 * i, v);
+  frame_velocity(o, Y, v_o);
+  v3_sub(v, v, v_o);
+  tangential(n, v);
+  const double least_force = 1e-12 * v3_norm(f), least_motion = 1e-9;
+  r.slip_angle     = angle_to_opposite(f_t, least_force, slip, least_motion);
+  r.velocity_angle = angle_to_opposite(f_t, least_force, v, least_motion / c->dt);
+  return r;
+}
+
+/* Forces per (source, object): pairs are sorted, so each group is one run. Serial, in order. */
+static PetscErrorCode sum_groups(penalty_contact *c)
+{
+  contact_group_force *g = NULL;
+  PetscFunctionBeginUser;
+  c->forces.n = 0;
+  for (int64_t i = 0; i < c->n; ++i) {
+    const contact_candidate *q = &c->candidate[i];
+    if (i == 0 || q->key.source != q[-1].key.source || q->key.object != q[-1].key.object)
+      PetscCall(contact_forces_open(&c->forces, q->key.source, c->objects[q->i_object].body_id, &g));
+    contact_group_add(g, c->Z + 3 * i, c->f + 3 * i);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As natural_map above, in the plane of the triangle that the attachment ended on. *is_curved: it came from outside that plane, over an
+ * edge where the surface bends; the law then starts anew from the edge. */
+static double natural_map_mesh(const mesh_pair_view *q, bool *is_curved)
+{
+  double pull[3], t[3], W[3], miss[3];
+  v3_sub(pull, q->Z, q->Y);
+  const double phi = v3_dot(pull, q->plane);
+  v3_copy(W, q->Z);
+  v3_axpy(W, -phi, q->plane);
+  v3_sub(t, q->X, W);
+  const double above = v3_dot(t, q->plane);
+  *is_curved         = fabs(above) > 1e-9 * (v3_norm(t) + fabs(phi));
+  v3_axpy(t, -above, q->plane);
+  const double r = relax_cone_length(&q->cone, q->plane, t), limit = q->cone.mu * fabs(phi);
+  if (r > limit) v3_scale(t, limit / r, t);
+  for (int j = 0; j < 3; ++j) miss[j] = q->f[j] - q->gain * q->stiffness * (W[j] - q->Z[j] + t[j]);
+  return v3_norm(miss);
+}
+
+/* What a pair on a triangle says of the law. Edges and corners press with the whole pull, whatever its direction: they are not asked. */
+static void judge_mesh_pair(const mesh_pair_view *q, const double f_t[3], double f_n, contact_summary *sum, double *max_excess)
+{
+  bool   is_curved;
+  double slip[3];
+  if (!q->is_on_triangle) return;
+  *max_excess         = fmax(*max_excess, relax_cone_length(&q->cone, q->plane, f_t) - q->cone.mu * f_n);
+  const double miss   = natural_map_mesh(q, &is_curved);
+  double *const worst = is_curved ? &sum->natural_map_curved : &sum->natural_map;
+  *worst              = fmax(*worst, miss);
+  if (!q->is_sliding || is_curved) return;
+  v3_sub(slip, q->Y, q->X);
+  tangential(q->normal, slip);
+  sum->slip_angle = fmax(sum->slip_angle, angle_to_opposite(f_t, 1e-12 * v3_norm(q->f), slip, 1e-9));
+}
+
+/* Pairs with surfaces of triangles, after the others: points from *p on, groups, and their share of the summary. */
+static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summary *sum, double *max_f_n, double *max_excess)
+{
+  PetscFunctionBeginUser;
+  for (int64_t i = 0; i < mesh_contact_n_pairs(c->mesh); ++i) {
+    mesh_pair_view q;
+    double         f_t[3], gap[3], slip[3];
+    mesh_contact_pair(c->mesh, i, &q);
+    if (!q.is_active) continue;
+    contact_points *out = &c->points;
+    v3_sub(gap, q.Z, q.Y);
+    v3_copy(out->position + 3 * *p, q.Y);
+    v3_copy(out->force + 3 * *p, q.f);
+    v3_copy(out->normal + 3 * *p, q.normal);
+    out->gap[*p]         = v3_dot(gap, q.normal);
+    out->source_body[*p] = q.source_body;
+    out->object_body[*p] = q.object_body;
+    out->is_sliding[*p]  = q.is_sliding;
+    const double f_n     = v3_dot(q.f, q.normal);
+    v3_copy(f_t, q.f);
+    tangential(q.normal, f_t);
+    sum->n_sliding += q.is_sliding;
+    v3_sub(slip, q.Y, q.X);
+    if (q.is_sliding) sum->friction_work -= v3_dot(f_t, slip); /* f_t lies in the plane: what of the way is across it does not count */
+    sum->stored_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
+    sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
+    *max_f_n             = fmax(*max_f_n, f_n);
+    judge_mesh_pair(&q, f_t, f_n, sum, max_excess);
+    contact_group_force *group;
+    PetscCall(contact_forces_find(&c->forces, q.source_body, q.object_body, &group));
+    contact_group_add(group, q.Z, q.f);
+    ++*p;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Summary, sums per body pair and contact points of the last evaluation. */
+static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out)
+{
+  PetscFunctionBeginUser;
+  contact_summary sum     = {0};
+  double          max_f_n = 0.0, max_excess = 0.0;
+  PetscCall(contact_points_reserve(&c->points, c->n + (c->mesh ? mesh_contact_n_pairs(c->mesh) : 0)));
+  contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
+  int64_t p = 0;
+  for (int64_t i = 0; i < c->n; ++i) {
+    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* what lags may have left */
+    const pair_report r      = report_pair(c, i, p++, frames);
+    sum.n_sliding += c->state[i] == RELAX_SLIDE;
+    sum.stored_energy += r.energy;
+    sum.friction_work += r.friction_work;
+    sum.max_penetration  = fmax(sum.max_penetration, r.penetration);
+    sum.slip_angle       = fmax(sum.slip_angle, r.slip_angle);
+    sum.power_loss_angle = fmax(sum.power_loss_angle, r.velocity_angle);
+    max_f_n              = fmax(max_f_n, r.f_n);
+    max_excess           = fmax(max_excess, r.f_t - c->cone[i].mu * r.f_n);
+    double *const miss   = r.is_curved ? &sum.natural_map_curved : &sum.natural_map;
+    *miss                = fmax(*miss, r.natural_map);
+  }
+  PetscCall(sum_groups(c));
+  if (c->mesh) PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
+  if (c->mesh) sum.relaxations = *mesh_contact_statistics(c->mesh);
+  sum.n_active           = p;
+  sum.max_cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
+  if (max_f_n > 0.0) sum.natural_map /= max_f_n, sum.natural_map_curved /= max_f_n;
+  c->points.n            = p;
+  if (out) *out = sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== penalty.c ==== */
 
 PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out)
 {
@@ -136,7 +595,7 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
    * from the start, and friction in its first step. */
   else c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
-  penalty_law_start(c, i, x_b);
+  start_lagged_force(c, i, x_b);
 }
 
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
@@ -202,8 +661,8 @@ PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const
   PetscFunctionBeginUser;
   SS_ASSERT(c->is_open);
   timer_begin(TIMER_CONTACT_FORCE);
-  penalty_evaluate(c, v, frames, false);
-  PetscCheck(penalty_first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
+  evaluate_pairs(c, v, frames, false);
+  PetscCheck(first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
   if (c->mesh) PetscCall(mesh_contact_settle(c->mesh, v, frames));
   timer_end(TIMER_CONTACT_FORCE);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,17 +674,10 @@ PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, con
   SS_ASSERT(c->is_open);
   timer_begin(TIMER_CONTACT_FORCE);
   if (c->mesh) PetscCall(mesh_contact_end_step(c->mesh));
-  PetscCall(penalty_report(c, v, frames, out));
+  PetscCall(report_pairs(c, v, frames, out));
   PetscCall(remember(c));
   c->is_open = false;
   timer_end(TIMER_CONTACT_FORCE);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3])
-{
-  PetscFunctionBeginUser;
-  contact_forces_between(&c->forces, on, from, force, moment);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,25 +8,8 @@
 #ifndef SS_CONTACT_PENALTY_PENALTY_H
 #define SS_CONTACT_PENALTY_PENALTY_H
 #include "contact/detection/contact_record.h"
+#include "contact/penalty/penalty_options.h"
 #include "core/field_table.h"
-
-/* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,
- * prmd_dd_lagfr]: they lag the forces of this formulation, where the paper lagged those of [YamaneNakamura2006]. What lags is the force at
- * the positions the step starts from, fixed to the object's axes (to the world's on a deforming surface), whatever becomes of the pair
- * during the step; attachments relax at the end of the step in every scheme. */
-typedef enum {
-  CONTACT_IMPLICIT,       /* everything at the end of the step */
-  CONTACT_LAGGED_FRICTION, /* normal forces at the end of the step, friction from its start */
-  CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step feels it in the next one. Stable for dt < 2 sqrt(m/k) */
-} contact_scheme;
-
-/* When points that come to surfaces of triangles are looked for. */
-typedef enum {
-  CONTACT_DETECT_EVALUATION, /* in every evaluation of the forces, on the way to the state evaluated [DingSchroeder2020, sec. 2.2] */
-  /* As the step begins, on the way it would take without contact forces, and again on the way it took. What is only found then feels nothing
-   * in this step; what was expected but went past acts as long as it is inside. Newton's method solves for one set of pairs. */
-  CONTACT_DETECT_STEP
-} contact_detection;
 
 typedef struct penalty_contact penalty_contact;
 
@@ -75,8 +58,6 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
 PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames);
 /* Accept the state that was settled: inactive pairs are deleted, the others get X <- Y. */
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
-/* After end_step: sum of contact forces on body `on` from body `from` (-1: all): force [3], and moment about the origin [3]. */
-PetscErrorCode penalty_contact_force(const penalty_contact *c, int on, int from, double force[3], double moment[3]);
 /* Where every end_step leaves the active pairs, and the forces between bodies. Borrowed: as long as `c`. */
 void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces);
 /* Attachments as state (checkpoint), and contact points with forces for frames. */

@@ -1,16 +1,183 @@
-/* Private to penalty*.c: the pairs of a step, one array per quantity. */
+/* Data of penalty contact: the pairs of a step and the attachments stored between steps.
+ *
+ * mesh_contact has the pairs of points with triangle surfaces (penalty_mesh.c) and, through `edges`, those of edges with edges
+ * (penalty_edges.c); penalty_contact has the pairs of points with level sets (penalty.c) and owns a mesh_contact. Only these files and
+ * their tests use the fields. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_PAIRS_H
 #define SS_CONTACT_PENALTY_PENALTY_PAIRS_H
 #include "contact/detection/contact_record.h"
-#include "contact/penalty/mesh_contact.h"
-#include "contact/penalty/pair_table.h"
-#include "contact/penalty/penalty.h"
-#include "contact/penalty/relaxation.h"
+#include "contact/detection/contact_search.h"
+#include "contact/detection/pair_table.h"
+#include "contact/penalty/penalty_mesh_relaxation.h"
+#include "contact/penalty/penalty_options.h"
+#include "contact/penalty/penalty_relaxation.h"
 #include "contact/penalty/restitution.h"
 #include "contact/rows/rigid_sides.h"
 #include "contact/rows/rows.h"
-#include "contact/detection/search.h"
+#include "geometry/collision/broad_phase.h"
 
+typedef struct mesh_contact    mesh_contact;
+typedef struct mesh_edges      mesh_edges;
+typedef struct penalty_contact penalty_contact;
+
+/* ---- points and triangle surfaces ---------------------------------------------------------------------------------------------- */
+
+/* Nodes kept in place per pair: four triangles in a row. Longer chains, seen in one pair of 10^5, have memory of their own. */
+enum { MESH_NODES = 6 };
+
+typedef struct {
+  body              *b;
+  int                body_id;
+  int                frame;  /* of a rigid surface; -1: it deforms */
+  const double      *rest;   /* [n_nodes][3] undeformed, borrowed from the body */
+  const double      *own;    /* [n_nodes][3] of a rigid surface: in its frame, borrowed from the body */
+  double             center[3], radius; /* ... and a ball around them */
+  bool               is_closed;
+  triangle_topology *topology;
+  double            *x0, *x; /* [n_nodes][3] nodes at the start of the step, and of the last evaluation */
+  int64_t            first_vertex; /* of the broad phase */
+} contact_surface;
+
+/* What lives on: sorted by (source, point, object). */
+typedef struct {
+  int32_t         source, object; /* body ids */
+  int64_t         point;
+  mesh_attachment at;
+  int32_t         side; /* 1: the point came from outside; -1: through the back of an open surface */
+  double          speed; /* of approach, see restitution.h */
+} mesh_memory;
+
+/* A point near a triangle that is not a pair yet. */
+typedef struct {
+  int32_t i_source, i_mesh, triangle;
+  int32_t point; /* of the list of points below */
+  int64_t i_point, id;
+  double  x0[3];
+  bool    is_known; /* a pair from earlier steps: nothing to look for */
+  int32_t pair;     /* found in this step, in an evaluation before; -1: not */
+} mesh_candidate;
+
+/* Where it comes through. */
+typedef struct {
+  int32_t side;      /* as in mesh_memory */
+  double  weight[3]; /* of the corners */
+  double  head_on;   /* cosine between its way and the normal, >= 0 */
+  double  rounding;  /* within this part of the step it meets all triangles of the edge or corner that it comes through */
+} mesh_hit;
+
+/* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j; what
+ * B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than fit. */
+typedef struct {
+  int     n_nodes;
+  int32_t mesh, corner[3]; /* which q_j the corners of the final triangle are; if there are nodes at all */
+  int64_t first;           /* place of q_1 in node_force */
+  double  k, weight[3], spring[3]; /* stiffness with its gain; weights at the spring's grip */
+  int32_t own_node[MESH_NODES];
+  double  own[18 * MESH_NODES + 9];
+  int32_t *spilled_node; /* NULL: own */
+  double  *spilled;
+} mesh_linear;
+static inline const int32_t *mesh_linear_node(const mesh_linear *l) { return l->spilled_node ? l->spilled_node : l->own_node; }
+/* B_j [9], j > 0, and the gradient of weight i by q_j [3]. */
+static inline const double *mesh_linear_B(const mesh_linear *l, int j) { return (l->spilled ? l->spilled : l->own) + 9 * (j - 1); }
+static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
+{
+  return (l->spilled ? l->spilled : l->own) + 9 * l->n_nodes + 3 * (i * (l->n_nodes + 1) + j);
+}
+
+typedef struct {
+  contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
+  mesh_attachment   X;
+  int32_t           side, source_frame, object_frame; /* -1: weighted, deforming */
+  bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
+  bool              is_reached; /* does the path to the last state? Always, if not new */
+  bool              is_late;    /* found as the step ended: active, but it has not acted */
+  relax_cone        cone;
+  double            k, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
+  restitution       bounce;
+  double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
+  /* the last evaluation */
+  double            Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* of the spring, and its gradient by the motion of the point */
+  mesh_attachment   at;   /* of Y */
+  mesh_attachment   grip; /* where the spring, f - lagged, acts: at, or the closest point where friction lags */
+  bool              is_active, is_sliding, is_on_triangle, is_capped;
+  uint8_t           n_places, last_place;
+  relax_chain       chain;
+} mesh_pair;
+
+struct mesh_contact {
+  int                n_bodies, n_meshes;
+  const contact_law *law;
+  contact_scheme     scheme;
+  contact_detection  detection;
+  double             acceleration; /* for restitution [m/s^2] */
+  contact_surface   *mesh;
+  int64_t            n_known, known_capacity;
+  mesh_memory       *known;
+  /* The same, array by array, for checkpoints: [n_known]. */
+  int32_t *stored_source, *stored_object, *stored_triangle, *stored_side;
+  int64_t *stored_point;
+  double  *stored_weight; /* [n_known][3] */
+  double  *stored_speed;
+  bool               is_fresh; /* no step has been accepted: what starts inside is looked for */
+  mesh_edges        *edges;    /* NULL: edges do not meet */
+
+  /* The step. */
+  int                   n_sources, n_frames, frame_capacity;
+  const contact_source *sources;
+  rigid_frame          *frames0;
+  double                dt, margin, first_margin; /* the latter as the step began */
+  int64_t               n_blocks;
+  int64_t               n_candidates, candidate_capacity;
+  mesh_candidate       *candidate;
+  bool                  is_swept; /* the margin takes in so much that candidates are found anew for every state, from its swept boxes */
+  double               *hit_time; /* [n_candidates], infinite: none */
+  mesh_hit             *hit;      /* [n_candidates], unless hit_time is infinite */
+  int64_t               n, capacity;
+  mesh_pair            *pair;
+  mesh_linear          *linear; /* [n] */
+  contact_candidate    *row_list; /* [n] what rows are built from */
+  contact_rows         *rows;
+  rigid_sides           sides; /* of the pairs; tangent */
+  /* What products add to the nodes of deforming surfaces: q_1 ... of every pair, one after the other. */
+  int64_t       n_node_forces, node_force_capacity;
+  int32_t      *node_force_block; /* [n_node_forces] */
+  double       *node_force;       /* [n_node_forces][3] */
+  contact_rows *node_rows;
+  relax_statistics      statistics;
+  /* The broad phase and what its points are. */
+  broad_phase *broad;
+  int64_t      n_vertices, n_points, vertex_capacity, point_capacity;
+  double      *vertex_x;     /* [n_vertices][3] */
+  double      *vertex_end;   /* [n_vertices][3] at that state, where is_swept */
+  int32_t     *vertex_body;
+  int32_t     *point_vertex; /* [n_points] */
+  int32_t     *point_source;
+  int64_t     *point_index, *point_id;
+  double      *point_end;    /* [n_points][3] at the state that detect looks at */
+  /* Rows of those that are weighted: asked for while bodies stand as the step began, good until it has ended. */
+  int64_t     *point_row; /* [n_points + 1] */
+  int64_t      row_capacity;
+  int32_t     *row_block; /* global */
+  double      *row_weight;
+};
+
+/* After end_step or residual: the pairs of the last evaluation, for summaries. Of two edges: point -1, Z and Y on the source's and the
+ * object's edge. */
+typedef struct {
+  int     source_body, object_body;
+  int64_t point;
+  bool    is_active, is_sliding, is_on_triangle; /* the last: Coulomb's cone is about this normal */
+  double     stiffness, gain; /* restitution.h; the latter 1 without */
+  relax_cone cone;            /* in the triangle of Y, see relax_mesh_cone_in */
+  double     Z[3], Y[3], f[3], normal[3];
+  double  X[3];           /* the attachment that this step began with, where its place on the surface is now */
+  double  plane[3];       /* unit normal of the triangle Y is in, or of both edges */
+} mesh_pair_view;
+
+/* ---- points and level sets ----------------------------------------------------------------------------------------------------- */
+
+/* The pairs of a step, one array per quantity. */
 struct penalty_contact {
   int               n_bodies;
   contact_law      *law; /* [n_bodies][n_bodies] */
@@ -54,16 +221,4 @@ struct penalty_contact {
   contact_forces forces;
   contact_points points;
 };
-
-/* penalty_law.c: the force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (NULL: not wanted). Y_b: the
- * attachment relaxed at Z_b, and its state, in every scheme. The force may outlive the contact where it lags: f_b is what counts. */
-relax_state penalty_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b);
-/* What lags of pair i, and the rate of its spring, are measured from where its point starts the step. */
-void penalty_law_start(penalty_contact *c, int64_t i, const double Z_b[3]);
-/* Positions, relaxed attachments and forces at v and frames; derivatives with `with_tangent`. */
-void penalty_evaluate(penalty_contact *c, const double *v, const rigid_frame *frames, bool with_tangent);
-/* The pair with the first value that is not finite (smallest source, then smallest point), or -1. */
-int64_t penalty_first_not_finite(const penalty_contact *c);
-/* Summary, sums per body pair and contact points of the last evaluation. */
-PetscErrorCode penalty_report(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
 #endif

@@ -18,7 +18,8 @@ void contact_jacobian_destroy(contact_jacobian *j)
   *j = (contact_jacobian){0};
 }
 
-void contact_frame_complete(double frame[9])
+/* Two tangents that make a right-handed frame with the unit vector in frame[0..2]. */
+static void complete_contact_frame(double frame[9])
 {
   const double *n = frame;
   double       *s = frame + 3, *t = frame + 6;
@@ -153,7 +154,7 @@ static void build_row(const contact_scene *s, const contact_spot *spot, double f
   double v[3] = {0.0, 0.0, 0.0}, E[9];
   row->n      = 0;
   v3_copy(frame, spot->normal);
-  contact_frame_complete(frame);
+  complete_contact_frame(frame);
   add_spot(s, spot->body_a, &spot->a, 1.0, row, v);
   add_spot(s, spot->body_b, &spot->b, -1.0, row, v);
   merge_blocks(row);

@@ -30,6 +30,4 @@ void contact_jacobian_velocity(const contact_jacobian *j, const double *v, doubl
 void contact_jacobian_scatter(const contact_jacobian *j, double scale, const double *r, double *y);
 /* Velocity of one spot of a body at v. */
 void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_spot *spot, const double *v, double out[3]);
-/* Two tangents that make a right-handed frame with the unit vector in frame[0..2]. */
-void contact_frame_complete(double frame[9]);
 #endif

@@ -64,7 +64,7 @@ void rigid_sides_product_transposed(const rigid_sides *s, int64_t i);
 
 /* d [n_blocks][9] += diagonal blocks of rows and rigid bodies. */
 void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, double *d);
-/* rigid_sides_assemble.c: append the couplings of all pairs with their rigid objects to *row, *col [*n]; unordered, may repeat. */
+/* Append the couplings of all pairs with their rigid objects to *row, *col [*n]; unordered, may repeat. */
 PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, int64_t *n, int32_t **row, int32_t **col);
 /* H += the tangent, objects that are not rigid standing still; columns and rows of an object that the pattern lacks are left out. */
 PetscErrorCode rigid_sides_assemble(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, const block_rows *H);

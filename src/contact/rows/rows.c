@@ -36,7 +36,6 @@ void contact_rows_destroy(contact_rows **r)
   memory_free(r);
 }
 
-int64_t contact_rows_n_touched(const contact_rows *r) { return r->n_touched; }
 int64_t contact_rows_n_entries(const contact_rows *r) { return r->n_entries; }
 contact_rows_view contact_rows_get(const contact_rows *r)
 {

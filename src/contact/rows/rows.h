@@ -5,7 +5,7 @@
  * depends on the number of threads.                                                                                    */
 #ifndef SS_CONTACT_ROWS_ROWS_H
 #define SS_CONTACT_ROWS_ROWS_H
-#include "contact/detection/search.h"
+#include "contact/detection/contact_search.h"
 
 typedef struct contact_rows contact_rows;
 PetscErrorCode contact_rows_create(contact_rows **out);
@@ -17,7 +17,6 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
                                   int64_t n_blocks);
 /* Rows of one block each, with weight 1: block [n], global. What scatters then are the transposed lists alone. */
 PetscErrorCode contact_rows_build_single(contact_rows *r, int64_t n, const int32_t *block, int64_t n_blocks);
-int64_t contact_rows_n_touched(const contact_rows *r);
 int64_t contact_rows_n_entries(const contact_rows *r);
 /* The map itself and its transpose, borrowed until the next build: entries of pair i, and of each touched block. */
 typedef struct {

@@ -4,7 +4,7 @@
  * their results added in order: the same bits on any number of threads.                                                */
 #ifndef SS_CONTACT_ROWS_WRENCHES_H
 #define SS_CONTACT_ROWS_WRENCHES_H
-#include "contact/detection/search.h"
+#include "contact/detection/contact_search.h"
 
 /* One pair seen from one of its rigid bodies. */
 typedef struct {

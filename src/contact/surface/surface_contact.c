@@ -1,7 +1,687 @@
-#include "contact/surface/surface_contact_internal.h"
+#include "contact/surface/surface_contact.h"
+#include "contact/detection/edge_pair.h"
+#include "geometry/collision/broad_phase.h"
+#include "geometry/collision/ccd.h"
+#include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <stdlib.h>
+
+/* ==== surface_contact_internal.h ==== */
+
+/* Private to surface_contact*.c. */
+
+struct surface_contact {
+  int64_t            n_vertices, n_points, n_segments;
+  int32_t            n_bodies, *point, *segment, *body;
+  bool              *meets, *is_closed, *is_rigid; /* [n_bodies] is_closed: of its surface */
+  double            *radius, *rest, thickest;
+  triangle_topology *topology;
+  broad_phase       *broad;
+  /* Of the last run. */
+  const double *x0, *x1; /* borrowed while it lasts */
+  double        margin, skin;
+  int64_t       flag_capacity, n_spots, spot_capacity;
+  uint8_t      *flags;
+  surface_spot *spot;
+};
+
+static inline const double *surface_at(const double *x, int32_t vertex) { return x + 3 * (int64_t)vertex; }
+static inline int32_t       surface_body_of_triangle(const surface_contact *c, int32_t t)
+{
+  return c->body[c->topology->tri[3 * (int64_t)t]];
+}
+/* Is the vertex one of a closed surface? That tells sides, whatever it touches. */
+static inline bool surface_vertex_is_closed(const surface_contact *c, int32_t vertex)
+{
+  return c->topology->fan_start[vertex + 1] > c->topology->fan_start[vertex] && c->is_closed[c->body[vertex]];
+}
+static inline double surface_point_skin(const surface_contact *c, int32_t point, int32_t t)
+{
+  return c->is_closed[surface_body_of_triangle(c, t)] || surface_vertex_is_closed(c, c->point[point]) ? 0.0 : c->skin;
+}
+/* Ends of an edge of the topology, or of a segment after all of them. */
+static inline const int32_t *surface_edge(const surface_contact *c, int32_t e)
+{
+  const int64_t n = c->topology->n_edges;
+  return e < n ? c->topology->edge + 2 * (int64_t)e : c->segment + 2 * (e - n);
+}
+
+/* The nearest point of a triangle: weights, exactly 0 on sides and at corners, and its distance; INFINITY where the triangle is
+ * not finite. a [3][3]: its corners. */
+typedef struct {
+  double w[3], x[3], distance;
+} surface_nearest;
+static inline void surface_corners(const surface_contact *c, const double *x, int32_t t, double out[9])
+{
+  for (int k = 0; k < 3; ++k)
+    for (int i = 0; i < 3; ++i) out[3 * k + i] = surface_at(x, c->topology->tri[3 * (int64_t)t + k])[i];
+}
+
+/* A place `to`, taken to be inside a closed surface as seen from the place `from` on an edge of it: which is where on a line.
+ * All borrowed. */
+typedef struct {
+  const edge_star *star;
+  const double    *x;    /* [4][3] nodes of the star */
+  const double    *line; /* [2][3] */
+  const double    *from, *to;
+  double           at; /* in (0, 1) */
+} surface_inside;
+
+/* ---- normals and nearest points ---- */
+
+/* Weights below are 0. */
+static const double weight_snap = 1e-9;
+
+static void combine(const double *x, int n, const int32_t *vertex, const double *weight, double out[3])
+{
+  v3_set(out, 0.0, 0.0, 0.0);
+  for (int k = 0; k < n; ++k) v3_axpy(out, weight[k], surface_at(x, vertex[k]));
+}
+
+/* Two points of one body: have they come so near that this cannot be its own shape? */
+static bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *first, const double *weight_first, int n_second,
+                        const int32_t *second, const double *weight_second, double distance)
+{
+  double a[3], b[3];
+  SS_ASSERT(c->rest);
+  combine(c->rest, n_first, first, weight_first, a);
+  combine(c->rest, n_second, second, weight_second, b);
+  v3_sub(a, a, b);
+  return distance < 0.5 * v3_norm(a);
+}
+
+/* The mean of the normals around a vertex, weighted by angles; 0 if it has no triangles. Not a unit vector. */
+static void surface_vertex_normal(const surface_contact *c, const double *x, int32_t vertex, double out[3])
+{
+  const triangle_topology *o = c->topology;
+  v3_set(out, 0.0, 0.0, 0.0);
+  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k) {
+    const int32_t *t = o->tri + 3 * (int64_t)o->fan[k];
+    const int      i = t[0] == vertex ? 0 : t[1] == vertex ? 1 : 2;
+    double         e[3], f[3], n[3];
+    v3_sub(e, surface_at(x, t[(i + 1) % 3]), surface_at(x, vertex));
+    v3_sub(f, surface_at(x, t[(i + 2) % 3]), surface_at(x, vertex));
+    v3_cross(n, e, f);
+    const double length = v3_norm(n);
+    if (length > 0.0) v3_axpy(out, atan2(length, v3_dot(e, f)) / length, n);
+  }
+}
+
+/* Unit; false of a triangle without one. */
+static bool surface_face_normal(const double a[9], double n[3])
+{
+  double e[3], f[3];
+  v3_sub(e, a + 3, a);
+  v3_sub(f, a + 6, a);
+  v3_cross(n, e, f);
+  const double length = v3_norm(n);
+  if (!(length > 0.0)) return false;
+  v3_scale(n, 1.0 / length, n);
+  return true;
+}
+
+static void take(const double a[9], const double w[3], const double p[3], surface_nearest *best)
+{
+  double x[3], d[3];
+  for (int k = 0; k < 3; ++k) x[k] = w[0] * a[k] + w[1] * a[3 + k] + w[2] * a[6 + k];
+  v3_sub(d, p, x);
+  const double distance = v3_norm(d);
+  if (!(distance < best->distance)) return;
+  best->distance = distance;
+  v3_copy(best->w, w);
+  v3_copy(best->x, x);
+}
+
+static void surface_nearest_on(const double a[9], const double p[3], surface_nearest *out)
+{
+  double n[3], m[3], e[3], d[3], w[3];
+  *out = (surface_nearest){.distance = INFINITY}; /* stays so where the corners are not finite */
+  for (int i = 0; i < 3; ++i) { /* sides, i opposite */
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    v3_sub(e, a + 3 * k, a + 3 * j);
+    v3_sub(d, p, a + 3 * j);
+    const double ee = v3_dot(e, e), s = ee > 0.0 ? v3_dot(d, e) / ee : 0.0, t = s > weight_snap ? (s < 1.0 - weight_snap ? s : 1.0) : 0.0;
+    w[i] = 0.0, w[j] = 1.0 - t, w[k] = t;
+    take(a, w, p, out);
+  }
+  v3_sub(e, a + 3, a);
+  v3_sub(d, a + 6, a);
+  v3_cross(n, e, d);
+  const double nn = v3_dot(n, n);
+  if (!(nn > 1e-24 * v3_dot(e, e) * v3_dot(d, d))) return;
+  double rest = 1.0;
+  for (int i = 1; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    v3_sub(e, a + 3 * k, a + 3 * j);
+    v3_sub(d, p, a + 3 * j);
+    v3_cross(m, e, d);
+    w[i] = v3_dot(m, n) / nn;
+    rest -= w[i];
+  }
+  w[0] = rest;
+  if (w[0] > weight_snap && w[1] > weight_snap && w[2] > weight_snap) take(a, w, p, out);
+}
+
+/* ==== surface_contact_inside.c ==== */
+
+/* Of a triangle's area, and the sine of an angle to it. */
+static const double through_tolerance = 1e-6;
+/* Cosine of the angle within which triangles look the same way. */
+static const double same_side = 0.7;
+/* Depth behind one side, over that below the edge, which tells that a line sticks through that side: blades of less than 14 degrees
+ * are as shallow. */
+static const double shallow = 0.25;
+/* Of a line: as far as places on it may be off by rounding. */
+static const double snap = 1e-9;
+
+/* Through the triangle or its rim: what runs within the side of a solid comes out at an edge. Not along it. 1: out of it, -1: into
+ * it, 0: not; where: on the way, in (0, 1). */
+static int goes_through(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3],
+                        double *where)
+{
+  double e[3], f[3], n[3], d[3], x[3];
+  v3_sub(e, b, a);
+  v3_sub(f, c, a);
+  v3_cross(n, e, f);
+  v3_sub(d, from, a);
+  const double before = v3_dot(n, d);
+  v3_sub(d, to, a);
+  const double after = v3_dot(n, d);
+  v3_sub(d, to, from);
+  if (!(before * after < 0.0) || !(fabs(before - after) > through_tolerance * v3_norm(n) * v3_norm(d))) return 0;
+  *where = before / (before - after);
+  for (int k = 0; k < 3; ++k) x[k] = from[k] + *where * (to[k] - from[k]);
+  const double *corner[4] = {a, b, c, a};
+  for (int i = 0; i < 3; ++i) {
+    v3_sub(e, corner[i + 1], corner[i]);
+    v3_sub(d, x, corner[i]);
+    v3_cross(f, e, d);
+    if (v3_dot(f, n) < -through_tolerance * v3_dot(n, n)) return 0;
+  }
+  return before < 0.0 ? 1 : -1;
+}
+
+static bool rises_from(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3])
+{
+  double e[3], f[3], n[3], d[3];
+  v3_sub(e, b, a);
+  v3_sub(f, c, a);
+  v3_cross(n, e, f);
+  v3_sub(d, to, from);
+  return v3_dot(n, d) > through_tolerance * v3_norm(n) * v3_norm(d);
+}
+
+/* Does triangle t look another way than both triangles at an edge? */
+static bool is_other_side(const surface_contact *c, const edge_star *star, const double a[9])
+{
+  double n[3], own[3], corner[9];
+  if (!surface_face_normal(a, n)) return false;
+  for (int k = 2; k < 4; ++k) { /* the second runs through the edge the other way */
+    const int order[3] = {k == 2 ? 0 : 1, k == 2 ? 1 : 0, k};
+    for (int i = 0; i < 3; ++i) v3_copy(corner + 3 * i, surface_at(c->x0, star->node[order[i]]));
+    if (surface_face_normal(corner, own) && v3_dot(n, own) > same_side) return false;
+  }
+  return true;
+}
+
+/* What is asked, and what is found of it. */
+typedef struct {
+  surface_inside in;
+  double         distance;
+  double         low, high; /* the part of the line about `at` that comes out nowhere */
+} question;
+
+/* Is triangle t nearer than the edge, or does the way from the edge lead out there: off a triangle at the edge, or through
+ * another? */
+static bool is_taken(const surface_contact *c, int32_t t, question *p)
+{
+  const int32_t  *v  = c->topology->tri + 3 * (int64_t)t;
+  int             at = 0;
+  double          a[9], where;
+  surface_nearest near;
+  for (int k = 0; k < 3; ++k) at += v[k] == p->in.star->node[0] || v[k] == p->in.star->node[1];
+  surface_corners(c, c->x0, t, a);
+  if (at == 2) return rises_from(p->in.from, p->in.to, a, a + 3, a + 6);
+  if (goes_through(p->in.from, p->in.to, a, a + 3, a + 6, &where)) return true;
+  surface_nearest_on(a, p->in.to, &near);
+  if (near.distance < (1.0 - 1e-9) * p->distance && is_other_side(c, p->in.star, a)) return true;
+  const int way = goes_through(p->in.line, p->in.line + 3, a, a + 3, a + 6, &where);
+  if (way < 0 && where <= p->in.at + snap) p->low = fmax(p->low, where);
+  if (way > 0 && where >= p->in.at - snap) p->high = fmin(p->high, where);
+  return false;
+}
+
+/* Is the line, as far as it is inside, much nearer to one triangle at the edge than to the edge? Then it sticks through that side
+ * below the edge. */
+static bool is_shallow(question *p)
+{
+  double e[3], d[3], n[3], depth[2][2]; /* behind either, of both ends */
+  v3_sub(e, p->in.x + 3, p->in.x);
+  for (int k = 0; k < 2; ++k) {
+    v3_sub(d, p->in.x + 6 + 3 * k, p->in.x);
+    v3_cross(n, e, d);
+    v3_scale(n, (k == 0 ? -1.0 : 1.0) / v3_norm(n), n);
+    for (int i = 0; i < 2; ++i) v3_sub(d, p->in.line + 3 * i, p->in.x), depth[k][i] = v3_dot(n, d);
+    const double zero = depth[k][0] / (depth[k][0] - depth[k][1]);
+    if (depth[k][0] < 0.0 && depth[k][1] > 0.0) p->low = fmax(p->low, zero);
+    if (depth[k][0] > 0.0 && depth[k][1] < 0.0) p->high = fmin(p->high, zero);
+  }
+  p->low = fmin(p->low, p->in.at), p->high = fmax(p->high, p->in.at); /* but for rounding */
+  for (int k = 0; k < 2; ++k) {
+    const double slope = depth[k][1] - depth[k][0];
+    if (depth[k][0] + fmax(p->low * slope, p->high * slope) < shallow * p->distance) return true;
+  }
+  return false;
+}
+
+/* surface_contact_inside.c: is it beyond the solid where that is thin, or in it behind another side? As points, lines that are
+ * inside touch where they are nearest alone. */
+static bool surface_is_elsewhere(const surface_contact *c, const surface_inside *in)
+{
+  const int32_t body = c->body[in->star->node[0]];
+  question      p    = {.in = *in, .high = 1.0};
+  double        d[3], min[3], max[3];
+  int32_t       found[BOX_TREE_WIDTH];
+  box_walk      walk;
+  v3_sub(d, in->to, in->from);
+  p.distance = v3_norm(d);
+  for (int k = 0; k < 3; ++k) min[k] = in->to[k] - p.distance, max[k] = in->to[k] + p.distance;
+  broad_phase_walk_triangles(c->broad, min, max, &walk);
+  for (int n = box_walk_next(&walk, found); n > 0; n = box_walk_next(&walk, found))
+    for (int k = 0; k < n; ++k)
+      if (surface_body_of_triangle(c, found[k]) == body && is_taken(c, found[k], &p)) return true;
+  return is_shallow(&p);
+}
+
+/* ==== surface_contact_point.c ==== */
+
+static const double flat            = 1e-6; /* sine of an angle at an edge or vertex that is none */
+static const double point_sweep_tolerance = 1e-6; /* of the longest edge */
+/* Sine by which a surface may rise beside a vertex that point_touches: much, since where a dent fits a bump all around rises, by half
+ * an edge over the bump's radius. What lies beside a vertex in the same plane is at a right angle. */
+static const double rise_tolerance = 0.5;
+
+/* ---- touching ---- */
+
+/* Is the nearest point of triangle t, on its side i, a local minimum for its neighbour too, and t the lower of both? */
+static bool owns_side(const surface_contact *c, const double *x, int32_t t, int i, const double p[3])
+{
+  const int64_t at    = 3 * (int64_t)t + i;
+  const int32_t other = c->topology->neighbor[at];
+  double        a[9];
+  surface_nearest near;
+  if (other < 0) return true;
+  if (other < t) return false;
+  surface_corners(c, x, other, a);
+  surface_nearest_on(a, p, &near);
+  return near.w[c->topology->neighbor_side[at]] == 0.0;
+}
+
+/* ... at its corner i, for all around. */
+static bool owns_corner(const surface_contact *c, const double *x, int32_t t, int i, const double p[3])
+{
+  const triangle_topology *o      = c->topology;
+  const int32_t            vertex = o->tri[3 * (int64_t)t + i];
+  double                   a[9];
+  surface_nearest           near;
+  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k) {
+    const int32_t other = o->fan[k];
+    if (other < t) return false;
+    if (other == t) continue;
+    surface_corners(c, x, other, a);
+    surface_nearest_on(a, p, &near);
+    if (near.w[triangle_topology_corner(o, other, vertex)] != 1.0) return false;
+  }
+  return true;
+}
+
+/* Does triangle t lie in the plane of unit normal n? */
+static bool is_in_plane(const surface_contact *c, const double *x, int32_t t, const double n[3])
+{
+  double a[9], m[3], sine[3];
+  surface_corners(c, x, t, a);
+  if (!surface_face_normal(a, m)) return true;
+  v3_cross(sine, m, n);
+  return v3_dot(m, n) > 0.0 && v3_dot(sine, sine) <= flat * flat;
+}
+
+/* Does all around a vertex lie in the plane of unit normal n? Not at a border, beside which there is nothing. */
+static bool is_flat_around(const surface_contact *c, const double *x, int32_t vertex, const double n[3])
+{
+  const triangle_topology *o = c->topology;
+  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k) {
+    const int32_t t  = o->fan[k];
+    const int     at = triangle_topology_corner(o, t, vertex);
+    if (!is_in_plane(c, x, t, n)) return false;
+    for (int i = 1; i < 3; ++i)
+      if (o->neighbor[3 * (int64_t)t + (at + i) % 3] < 0) return false;
+  }
+  return true;
+}
+
+/* The feature of t that weights are on, the normal there that tells in from out, and whether all that meets there lies in one
+ * plane: then that is the normal, wherever within rounding of the feature a point is. False if it belongs to another triangle, or
+ * is no minimum. */
+static bool feature_of(const surface_contact *c, const double *x, int32_t t, const double a[9], const double w[3],
+                       const double p[3], int32_t *feature, double normal[3], bool *is_flat)
+{
+  const triangle_topology *o    = c->topology;
+  const int                zero = (w[0] == 0.0) + (w[1] == 0.0) + (w[2] == 0.0);
+  *feature                      = t;
+  *is_flat                      = zero == 0;
+  if (!surface_face_normal(a, normal)) return false;
+  if (zero == 0) return true;
+  if (zero == 1) {
+    const int     i     = w[0] == 0.0 ? 0 : w[1] == 0.0 ? 1 : 2;
+    const int32_t other = o->neighbor[3 * (int64_t)t + i];
+    double        b[9], m[3];
+    if (!owns_side(c, x, t, i, p)) return false;
+    *feature = (int32_t)o->n_triangles + o->side_edge[3 * (int64_t)t + i];
+    if (other < 0) return true;
+    *is_flat = is_in_plane(c, x, other, normal);
+    surface_corners(c, x, other, b);
+    if (surface_face_normal(b, m)) v3_add(normal, normal, m);
+    return true;
+  }
+  const int     i      = w[0] == 1.0 ? 0 : w[1] == 1.0 ? 1 : 2;
+  const int32_t vertex = o->tri[3 * (int64_t)t + i];
+  if (!owns_corner(c, x, t, i, p)) return false;
+  *feature = (int32_t)(o->n_triangles + o->n_edges) + vertex;
+  *is_flat = is_flat_around(c, x, vertex, normal);
+  surface_vertex_normal(c, x, vertex, normal);
+  return true;
+}
+
+/* Is the point, if it is a vertex of a surface, outermost there against the normal? */
+static bool faces(const surface_contact *c, int32_t vertex, const double normal[3])
+{
+  const triangle_topology *o = c->topology;
+  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k)
+    for (int i = 0; i < 3; ++i) {
+      double e[3];
+      v3_sub(e, surface_at(c->x0, o->tri[3 * (int64_t)o->fan[k] + i]), surface_at(c->x0, vertex));
+      if (-v3_dot(e, normal) > rise_tolerance * v3_norm(e)) return false;
+    }
+  return true;
+}
+
+static bool is_own_point(const surface_contact *c, int32_t vertex, int32_t t, const double w[3], double distance)
+{
+  const double one = 1.0;
+  if (c->body[vertex] != surface_body_of_triangle(c, t)) return false;
+  return !surface_has_folded(c, 1, &vertex, &one, 3, c->topology->tri + 3 * (int64_t)t, w, distance);
+}
+
+static double longest_side(const double a[9])
+{
+  double most = 0.0;
+  for (int k = 0; k < 3; ++k) {
+    double e[3];
+    v3_sub(e, a + 3 * ((k + 1) % 3), a + 3 * k);
+    most = fmax(most, v3_norm(e));
+  }
+  return most;
+}
+
+/* Where the outside is, as far as one of the two knows: against it, they are in each other. */
+static void outside(const surface_contact *c, int32_t vertex, int32_t t, const double surface_normal[3], const double between[3],
+                    double out[3])
+{
+  v3_copy(out, between);
+  if (c->is_closed[surface_body_of_triangle(c, t)])
+    v3_copy(out, surface_normal);
+  else if (surface_vertex_is_closed(c, vertex)) {
+    surface_vertex_normal(c, c->x0, vertex, out);
+    v3_scale(out, -1.0, out);
+  }
+}
+
+static bool point_touches(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
+{
+  const int32_t vertex = c->point[point];
+  const double  radius = c->radius[point], skin = surface_point_skin(c, point, t), *p = surface_at(c->x0, vertex);
+  double        a[9], own[3], between[3], outwards[3];
+  surface_nearest near;
+  bool            is_flat;
+  surface_corners(c, c->x0, t, a);
+  surface_nearest_on(a, p, &near);
+  if (!(near.distance < radius + skin + c->margin) || is_own_point(c, vertex, t, near.w, near.distance)) return false;
+  *out = (surface_spot){.kind = SURFACE_POINT, .first = point, .second = t};
+  if (!feature_of(c, c->x0, t, a, near.w, p, &out->feature, own, &is_flat)) return false;
+  v3_sub(between, p, near.x);
+  outside(c, vertex, t, own, between, outwards);
+  const double side = v3_dot(between, outwards) < 0.0 ? -1.0 : 1.0;
+  /* The difference of two places that rounding keeps apart says nothing. */
+  if (is_flat || !(near.distance > 2.0 * weight_snap * longest_side(a)))
+    v3_scale(out->normal, (v3_dot(own, outwards) < 0.0 ? -1.0 : 1.0) / v3_norm(own), own);
+  else
+    v3_scale(out->normal, side / near.distance, between);
+  out->gap = side * near.distance - radius - skin;
+  for (int k = 0; k < 3; ++k) out->weight[k] = near.w[k], out->x[0][k] = p[k], out->x[1][k] = near.x[k];
+  return faces(c, vertex, out->normal);
+}
+
+/* ---- on the way ---- */
+
+static double largest_motion(const surface_contact *c, int32_t vertex, int32_t t)
+{
+  double own[3], most = 0.0;
+  v3_sub(own, surface_at(c->x1, vertex), surface_at(c->x0, vertex));
+  for (int k = 0; k < 3; ++k) {
+    const int32_t v = c->topology->tri[3 * (int64_t)t + k];
+    double        d[3];
+    for (int i = 0; i < 3; ++i) d[i] = own[i] - (surface_at(c->x1, v)[i] - surface_at(c->x0, v)[i]);
+    most = fmax(most, v3_norm(d));
+  }
+  return most;
+}
+
+static bool point_comes_near(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
+{
+  const int32_t vertex    = c->point[point];
+  const bool    is_closed = c->is_closed[surface_body_of_triangle(c, t)];
+  const double  radius = c->radius[point], skin = surface_point_skin(c, point, t);
+  double        x0[12], x1[12], n[3], between[3];
+  surface_nearest near;
+  ccd_hit       hit;
+  v3_copy(x0, surface_at(c->x0, vertex));
+  v3_copy(x1, surface_at(c->x1, vertex));
+  surface_corners(c, c->x0, t, x0 + 3);
+  surface_corners(c, c->x1, t, x1 + 3);
+  surface_nearest_on(x0 + 3, x0, &near);
+  if (near.distance < radius + skin + c->margin || near.distance - largest_motion(c, vertex, t) > radius + skin) return false;
+  const ccd_limits limits = {.separation = radius + skin, .tolerance = point_sweep_tolerance * c->skin / SURFACE_SKIN};
+  if (!ccd_point_triangle_near(x0, x1, &limits, &hit)) return false;
+  for (int k = 0; k < 12; ++k) x1[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
+  const double w[3] = {1.0 - hit.u - hit.v, hit.u, hit.v};
+  if (!surface_face_normal(x1 + 3, n)) return false;
+  *out = (surface_spot){.kind = SURFACE_POINT, .is_swept = true, .first = point, .second = t, .feature = t};
+  for (int k = 0; k < 3; ++k) {
+    out->weight[k] = w[k], out->x[0][k] = x0[k];
+    out->x[1][k] = w[0] * x0[3 + k] + w[1] * x0[6 + k] + w[2] * x0[9 + k];
+  }
+  v3_sub(between, out->x[0], out->x[1]);
+  const double side = v3_dot(between, n) < 0.0 ? -1.0 : 1.0;
+  if (is_closed && side < 0.0) return false; /* out through the back */
+  if (radius + skin > 0.0 && v3_norm(hit.normal) > 0.5)
+    v3_copy(out->normal, hit.normal);
+  else
+    v3_scale(out->normal, side, n);
+  out->gap = v3_dot(between, out->normal) - radius - skin;
+  return out->gap > -radius - skin && faces(c, vertex, out->normal) && !is_own_point(c, vertex, t, w, 0.0);
+}
+
+/* surface_contact_point.c, surface_contact_edge.c: the contact of a pair of the broad phase, if it is one. */
+static bool surface_point_spot(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
+{
+  return point_touches(c, point, t, out) || (c->x1 && point_comes_near(c, point, t, out));
+}
+
+/* ==== surface_contact_edge.c ==== */
+
+/* Sine of an angle below which edges lie along each other: then ends and points tell. */
+static const double parallel_tolerance = 1e-3;
+/* Sine by which a triangle must fall beside an edge that is not flat. */
+static const double flat_tolerance  = 1e-3;
+static const double edge_sweep_tolerance = 1e-6;
+typedef struct {
+  bool      is_rigid[2];
+  bool      is_fibre; /* the first */
+  edge_star star[2];
+  double    radius, skin;
+  double    x0[24], x1[24]; /* of the stars' nodes; of those that are not there, the edge's */
+} edges;
+
+static void star_corners(const double *x, const edge_star *star, double out[12])
+{
+  for (int k = 0; k < 4; ++k) v3_copy(out + 3 * k, surface_at(x, star->node[star->node[k] < 0 ? 0 : k]));
+}
+
+static void edges_fill(const surface_contact *c, int32_t first, int32_t second, edges *p)
+{
+  const int64_t n         = c->topology->n_edges;
+  const bool is_closed[2] = {c->is_closed[c->body[surface_edge(c, first)[0]]], c->is_closed[c->body[surface_edge(c, second)[0]]]};
+  for (int k = 0; k < 2; ++k) p->is_rigid[k] = c->is_rigid[c->body[surface_edge(c, k ? second : first)[0]]];
+  p->is_fibre = first >= n;
+  p->radius   = p->is_fibre ? c->radius[c->n_points + first - n] : 0.0;
+  p->skin     = is_closed[1] || (!p->is_fibre && is_closed[0]) ? 0.0 : c->skin;
+  if (p->is_fibre)
+    p->star[0] = (edge_star){.node = {surface_edge(c, first)[0], surface_edge(c, first)[1], -1, -1}};
+  else
+    edge_star_fill(c->topology, is_closed[0], first, &p->star[0]);
+  edge_star_fill(c->topology, is_closed[1], second, &p->star[1]);
+  for (int k = 0; k < 2; ++k) star_corners(c->x0, &p->star[k], p->x0 + 12 * k);
+  for (int k = 0; k < 2 && c->x1; ++k) star_corners(c->x1, &p->star[k], p->x1 + 12 * k);
+}
+
+/* Does a triangle fall beside an edge, seen along n? A border has none on one side. */
+static bool is_sharp(const edge_star *star, const double x[12], const double n[3])
+{
+  double e[3], m[3];
+  v3_sub(e, x + 3, x);
+  for (int k = 2; k < 4; ++k) {
+    if (star->node[k] < 0) return true;
+    v3_sub(m, x + 3 * k, x);
+    v3_axpy(m, -v3_dot(m, e) / v3_dot(e, e), e);
+    if (v3_dot(m, n) < -flat_tolerance * v3_norm(m)) return true;
+  }
+  return false;
+}
+
+/* May these edges touch along n, from the second to the first? Closed surfaces only with edges that are outermost; open ones
+ * have no inside. Of edges that both lie in flat faces, and of fibres on flat ground, other features tell. */
+static bool is_outermost(const edges *p, const double x[24], const double n[3])
+{
+  const double down[3]        = {-n[0], -n[1], -n[2]};
+  const bool   is_sharp_first = !p->is_fibre && is_sharp(&p->star[0], x, down), is_sharp_second = is_sharp(&p->star[1], x + 12, n);
+  if (!is_sharp_first && !is_sharp_second) return false;
+  if ((p->is_rigid[0] && !p->is_fibre && !is_sharp_first) || (p->is_rigid[1] && !is_sharp_second)) return false;
+  return (!p->star[0].is_closed || edge_star_is_outermost(&p->star[0], x, down)) &&
+         (!p->star[1].is_closed || edge_star_is_outermost(&p->star[1], x + 12, n));
+}
+
+static bool across(const double x[24], double n[3])
+{
+  double a[3], b[3];
+  v3_sub(a, x + 3, x);
+  v3_sub(b, x + 15, x + 12);
+  v3_cross(n, a, b);
+  const double length = v3_norm(n);
+  if (!(length > parallel_tolerance * v3_norm(a) * v3_norm(b))) return false;
+  v3_scale(n, 1.0 / length, n);
+  return true;
+}
+
+static void fill_edge_spot(const edges *p, double s, double t, surface_spot *out)
+{
+  double between[3];
+  out->weight[0] = s, out->weight[1] = t;
+  for (int k = 0; k < 3; ++k) {
+    out->x[0][k] = p->x0[k] + s * (p->x0[3 + k] - p->x0[k]);
+    out->x[1][k] = p->x0[12 + k] + t * (p->x0[15 + k] - p->x0[12 + k]);
+  }
+  v3_sub(between, out->x[0], out->x[1]);
+  out->gap = v3_dot(between, out->normal) - p->radius - p->skin;
+}
+
+static bool are_own_edges(const surface_contact *c, const edges *p, double s, double t, double distance)
+{
+  const double a[2] = {1.0 - s, s}, b[2] = {1.0 - t, t};
+  if (c->body[p->star[0].node[0]] != c->body[p->star[1].node[0]]) return false;
+  return !surface_has_folded(c, 2, p->star[0].node, a, 2, p->star[1].node, b, distance);
+}
+
+static bool is_deep_elsewhere(const surface_contact *c, const edges *p, const surface_spot *s)
+{
+  for (int k = 0; k < 2; ++k) {
+    const surface_inside in = {&p->star[k], p->x0 + 12 * k, p->x0 + 12 * (1 - k), s->x[k], s->x[1 - k], s->weight[1 - k]};
+    if (p->star[k].is_closed && surface_is_elsewhere(c, &in)) return true;
+  }
+  return false;
+}
+
+static bool edges_touch(const surface_contact *c, const edges *p, const segment_nearest *near, surface_spot *out)
+{
+  double n[3], between = 0.0;
+  bool   is_inside = false;
+  if (!(near->distance < p->radius + p->skin + c->margin)) return false;
+  if (!(near->s > 0.0 && near->s < 1.0 && near->t > 0.0 && near->t < 1.0) || !across(p->x0, n)) return false;
+  if (are_own_edges(c, p, near->s, near->t, near->distance)) return false;
+  for (int k = 0; k < 3; ++k)
+    between += n[k] * (p->x0[k] + near->s * (p->x0[3 + k] - p->x0[k]) - p->x0[12 + k] - near->t * (p->x0[15 + k] - p->x0[12 + k]));
+  if (between < 0.0) v3_scale(n, -1.0, n);
+  if (!is_outermost(p, p->x0, n)) { /* or they are in each other */
+    v3_scale(n, -1.0, n);
+    if (!(p->star[0].is_closed || p->star[1].is_closed) || !is_outermost(p, p->x0, n)) return false;
+    is_inside = true;
+  }
+  v3_copy(out->normal, n);
+  fill_edge_spot(p, near->s, near->t, out);
+  return !is_inside || !(near->distance > c->skin) || !is_deep_elsewhere(c, p, out);
+}
+
+static bool edges_come_near(const surface_contact *c, const edges *p, surface_spot *out)
+{
+  double       x0[12], x1[12], x[24], n[3];
+  ccd_hit      hit;
+  const double separation = p->radius + p->skin;
+  memcpy(x0, p->x0, 6 * sizeof *x0), memcpy(x0 + 6, p->x0 + 12, 6 * sizeof *x0);
+  memcpy(x1, p->x1, 6 * sizeof *x1), memcpy(x1 + 6, p->x1 + 12, 6 * sizeof *x1);
+  const ccd_limits limits = {.separation = separation, .tolerance = edge_sweep_tolerance * c->skin / SURFACE_SKIN};
+  if (ccd_boxes_are_apart(x0, x1, 2, separation) || !ccd_edge_edge_near(x0, x1, &limits, &hit)) return false;
+  if (!(fmin(hit.u, hit.v) > SEGMENT_SNAP && fmax(hit.u, hit.v) < 1.0 - SEGMENT_SNAP) || are_own_edges(c, p, hit.u, hit.v, 0.0))
+    return false;
+  for (int k = 0; k < 24; ++k) x[k] = (1.0 - hit.t) * p->x0[k] + hit.t * p->x1[k];
+  if (!across(x, n)) return false;
+  v3_copy(out->normal, n);
+  fill_edge_spot(p, hit.u, hit.v, out);
+  if (separation > 0.0 ? v3_dot(hit.normal, n) < 0.0 : out->gap < 0.0) {
+    v3_scale(out->normal, -1.0, n);
+    fill_edge_spot(p, hit.u, hit.v, out);
+  }
+  out->is_swept = true;
+  return out->gap > -separation && is_outermost(p, x, out->normal);
+}
+
+static bool surface_edge_spot(const surface_contact *c, int32_t first, int32_t second, surface_spot *out)
+{
+  const int64_t   n = c->topology->n_edges;
+  segment_nearest near;
+  edges           p;
+  if (first < n && second >= n) { /* a surface's edge second */
+    const int32_t other = first;
+    first = second, second = other;
+  }
+  if (second >= n) return false; /* two fibres */
+  edges_fill(c, first, second, &p);
+  segment_pair_nearest(p.x0, p.x0 + 12, &near, NULL);
+  *out = (surface_spot){.kind = SURFACE_EDGE, .first = first, .second = second};
+  if (near.distance < p.radius + p.skin + c->margin) return edges_touch(c, &p, &near, out);
+  return c->x1 && edges_come_near(c, &p, out);
+}
+
+/* ==== surface_contact.c ==== */
 
 enum { CHUNK = 128, SERIAL_LIMIT = 512 };
 
@@ -45,7 +725,7 @@ static PetscErrorCode create_broad_phase(surface_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fill(const surface_set *s, surface_contact *c)
+static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
 {
   const int64_t n = s->n_vertices;
   PetscFunctionBegin;
@@ -76,7 +756,7 @@ PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **
   surface_contact *c = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("surface contacts", 1, sizeof *c, &c));
-  const PetscErrorCode code = fill(set, c);
+  const PetscErrorCode code = fill_set(set, c);
   if (code) surface_contact_destroy(&c);
   PetscCall(code);
   *out = c;
@@ -86,39 +766,6 @@ PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **
 const triangle_topology *surface_contact_topology(const surface_contact *c) { return c->topology; }
 
 /* ---- what points and edges both ask ---- */
-
-static void combine(const double *x, int n, const int32_t *vertex, const double *weight, double out[3])
-{
-  v3_set(out, 0.0, 0.0, 0.0);
-  for (int k = 0; k < n; ++k) v3_axpy(out, weight[k], surface_at(x, vertex[k]));
-}
-
-bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *first, const double *weight_first, int n_second,
-                        const int32_t *second, const double *weight_second, double distance)
-{
-  double a[3], b[3];
-  SS_ASSERT(c->rest);
-  combine(c->rest, n_first, first, weight_first, a);
-  combine(c->rest, n_second, second, weight_second, b);
-  v3_sub(a, a, b);
-  return distance < 0.5 * v3_norm(a);
-}
-
-void surface_vertex_normal(const surface_contact *c, const double *x, int32_t vertex, double out[3])
-{
-  const triangle_topology *o = c->topology;
-  v3_set(out, 0.0, 0.0, 0.0);
-  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k) {
-    const int32_t *t = o->tri + 3 * (int64_t)o->fan[k];
-    const int      i = t[0] == vertex ? 0 : t[1] == vertex ? 1 : 2;
-    double         e[3], f[3], n[3];
-    v3_sub(e, surface_at(x, t[(i + 1) % 3]), surface_at(x, vertex));
-    v3_sub(f, surface_at(x, t[(i + 2) % 3]), surface_at(x, vertex));
-    v3_cross(n, e, f);
-    const double length = v3_norm(n);
-    if (length > 0.0) v3_axpy(out, atan2(length, v3_dot(e, f)) / length, n);
-  }
-}
 
 /* ---- search ---- */
 

@@ -2,7 +2,7 @@
  * components along the normals.                                                                                            */
 #ifndef SS_SIM_MEASURE_PATCH_H
 #define SS_SIM_MEASURE_PATCH_H
-#include "contact/detection/contact.h"
+#include "contact/detection/contact_record.h"
 
 typedef struct {
   int    on, from;  /* bodies; from -1: all */

@@ -2,7 +2,7 @@
  * formulation, seen by output through its field table. */
 #ifndef SS_SIM_SCENE_SCENE_H
 #define SS_SIM_SCENE_SCENE_H
-#include "contact/detection/contact.h"
+#include "contact/detection/contact_scene.h"
 #include "core/field_table.h"
 #include "discretize/body/body_kind.h"
 #include "sim/step/formulation.h"

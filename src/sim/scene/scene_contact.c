@@ -1,7 +1,7 @@
 /* Which bodies of a scene may touch how, and who brings points and who level sets. */
 #include "sim/scene/scene_impl.h"
 #include <string.h>
-#include "contact/detection/contact_finders.h"
+#include "contact/detection/contact_detectors.h"
 #include "contact/penalty/penalty.h"
 #include "contact/penalty/restitution.h"
 #include "core/math3.h"

@@ -1,5 +1,5 @@
 #include "sim/step/step_contacts.h"
-#include "contact/detection/contact_finders.h"
+#include "contact/detection/contact_detectors.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "contact/detection/contact_stages.h"

@@ -1,5 +1,5 @@
 #include "sim/step/step_finders.h"
-#include "contact/detection/contact_finders.h"
+#include "contact/detection/contact_detectors.h"
 
 enum { NAMED = 3 }; /* pairs that are named, of each */
 

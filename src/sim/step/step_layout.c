@@ -1,5 +1,5 @@
 #include "sim/step/step_layout.h"
-#include "contact/detection/search.h"
+#include "contact/detection/contact_search.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Contact through a grid: what its operators must conserve, reproduce and leave alone [hybrid, sec. 6-10]. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
-#include "contact/augury/max_entropy.h"
+#include "contact/augury/boundary_samples.h"
 #include "geometry/primitive/triangle_nearest.h"
 
 /* ---- weights and points ---------------------------------------------------------------------------------------------- */

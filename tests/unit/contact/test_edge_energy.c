@@ -6,7 +6,7 @@
  * force along the part of the slip that was before the edge: up to (normal force) (slip) (sine of the angle), which the drop in depth makes up
  * for only if the steps are short. Nothing of it is left as they are. */
 #include "relaxation_meshes.h"
-#include "contact/penalty/relaxation.h"
+#include "contact/penalty/penalty_relaxation.h"
 
 /* The change of energy without the last term: by the spring's energy and its work. */
 static double energy_change(double k, const double X[3], const double Z0[3], const double Y1[3], const double Z1[3])
@@ -129,7 +129,8 @@ static void test_level_set(void **unused)
       for (double share = 0.05; share < 1.0; share += 0.1) {
         const double b0 = a + share * slip, b1 = b0 - slip, X[3] = {-b0, 0.0, 0.0}, Z0[3] = {-b0, 0.0, -a}, Z1[3] = {-b1, 0.0, -a};
         double       Y[3];
-        const relax_state s = relax_implicit(&corner, mu, X, Z1, Y, NULL, NULL);
+        const relax_cone  round = {.mu = mu};
+        const relax_state s = relax_implicit_cone(&corner, &round, X, Z1, Y, NULL, NULL);
         assert_int_equal(s, RELAX_SLIDE);
         const double gain = energy_change(k, X, Z0, Y, Z1);
         assert_close(gain, by_identity(k, X, Z0, Y, Z1), 1e-12 * k);

@@ -1,7 +1,7 @@
 /* Two edges as the origin and a parallelogram: against closed forms, against themselves the other way round, and when a crossing is a
  * contact at all. */
 #include "test.h"
-#include "contact/penalty/edge_pair.h"
+#include "contact/penalty/penalty_edges.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include <float.h>

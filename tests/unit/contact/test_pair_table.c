@@ -1,6 +1,6 @@
 /* The table of known pairs: found again by key, walked in order, whatever the order of arrival; survives a restart. */
 #include "test.h"
-#include "contact/penalty/pair_table.h"
+#include "contact/detection/pair_table.h"
 
 static void finds_what_it_was_told(void **unused)
 {

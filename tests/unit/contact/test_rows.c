@@ -55,7 +55,7 @@ static void rows_equal_dense(void **unused)
     assert_ok(contact_rows_build(r, round ? N_PAIRS : 30, s.candidate, s.sources, N_BLOCKS));
     if (round == 0) assert_int_equal(contact_rows_n_entries(r), 20 * N_WEIGHTS);
   }
-  assert_int_equal(contact_rows_n_touched(r), N_CLOUD);
+  assert_int_equal(contact_rows_get(r).n_touched, N_CLOUD);
   for (int i = 0; i < 3 * N_PAIRS; ++i) out[i] = 99.0;
   contact_rows_gather(r, 0.5, v, wanted, out);
   for (int i = 0; i < N_PAIRS; ++i)

@@ -1,7 +1,7 @@
 /* The equations of a whole penalty step where points touch surfaces of triangles, deforming and rigid: H against finite differences of g,
  * its adjoint, momentum, and the same bits on any number of threads. */
 #include "penalty_fixture.h"
-#include "contact/penalty/mesh_pairs.h"
+#include "contact/penalty/penalty_mesh.h"
 
 /* ---- deforming surfaces ---------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,60 @@
+#include "contact/detection/contact_detectors.h"
+#include "contact/detection/convex_contact.h"
+
+static bool has_level_sets(const body *b)
+{
+  int n = 0;
+  if (b->ops->level_sets) (void)b->ops->level_sets(b, &n);
+  return n > 0;
+}
+
+static bool has_segments(const body *b)
+{
+  body_segments s = {0};
+  if (b->ops->segments) b->ops->segments(b, &s);
+  return s.n_segments > 0;
+}
+
+static bool has_triangles(const body *b)
+{
+  body_surface s = {0};
+  if (b->ops->surface) b->ops->surface(b, &s);
+  return s.n_triangles > 0;
+}
+
+/* Filled by points, which have no surface. */
+static bool is_space(const body *b) { return b->ops->points != POINT_NONE && b->ops->point_radius; }
+
+unsigned contact_finders_of(const body *a, const body *b)
+{
+  const bool fibres_a = has_segments(a), fibres_b = has_segments(b);
+  unsigned   finders = 0;
+  if (!body_system((body *)a) && !body_system((body *)b)) return 0;
+  if (fibres_a && fibres_b) finders |= 1u << FINDER_FIBRE;
+  if (a == b) return has_triangles(a) && !a->ops->frame ? finders | 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE : finders;
+  if (convex_contact_takes(a, b)) return 1u << FINDER_CONVEX;
+  for (int side = 0; side < 2; ++side) {
+    const body *one = side == 0 ? a : b, *two = side == 0 ? b : a;
+    const bool  is_fibre = side == 0 ? fibres_a : fibres_b;
+    const bool is_point = one->ops->points != POINT_NONE;
+    if (has_triangles(two) && (is_fibre || is_point)) finders |= 1u << FINDER_SURFACE_POINT;
+    if (has_triangles(two) && (is_fibre || has_triangles(one))) finders |= 1u << FINDER_SURFACE_EDGE;
+    if (has_segments(two) && is_space(one)) finders |= 1u << FINDER_FIBRE_POINT;
+    if (!has_level_sets(two)) continue;
+    if (is_fibre) finders |= 1u << FINDER_FIBRE_OBJECT;
+    else if (is_point) finders |= 1u << FINDER_POINT;
+  }
+  return finders;
+}
+
+const char *contact_finder_text(contact_finder finder)
+{
+  static const char *const text[CONTACT_N_FINDERS] = {[FINDER_POINT]         = "points and level sets",
+                                                      [FINDER_CONVEX]        = "convex solids",
+                                                      [FINDER_FIBRE]         = "fibres and fibres",
+                                                      [FINDER_FIBRE_OBJECT]  = "fibres and level sets",
+                                                      [FINDER_SURFACE_POINT] = "points and triangles",
+                                                      [FINDER_SURFACE_EDGE]  = "edges and edges",
+                                                      [FINDER_FIBRE_POINT]   = "material points and fibres"};
+  return text[finder];
+}

@@ -1,0 +1,181 @@
+#include "contact/penalty/penalty_relaxation.h"
+#include "core/math3.h"
+
+static void clear(double *m)
+{
+  if (m) m3_zero(m);
+}
+
+static relax_state inactive(const double *Z, double *Y, double *Y_Z, double *Y_X)
+{
+  v3_copy(Y, Z);
+  clear(Y_Z);
+  clear(Y_X);
+  return RELAX_INACTIVE;
+}
+
+static relax_state stick(const double *X, double *Y, double *Y_Z, double *Y_X)
+{
+  v3_copy(Y, X);
+  clear(Y_Z);
+  if (Y_X) m3_identity(Y_X);
+  return RELAX_STICK;
+}
+
+relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3],
+                        double *Y_Z, double *Y_X)
+{
+  const double phi = v3_dot(n, Z) - offset, h = -phi;
+  if (phi >= 0.0) return inactive(Z, Y, Y_Z, Y_X);
+  double W[3], d[3] = {0.0, 0.0, 0.0}, r = 0.0;
+  for (int i = 0; i < 3; ++i) W[i] = Z[i] - phi * n[i];
+  if (X) {
+    v3_sub(d, X, W);
+    r = v3_norm(d);
+    /* Without friction the attachment never holds, not even at r = 0, where the test alone would say so. */
+    if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z, Y_X);
+  }
+  const double reach = X ? mu * h : 0.0, inverse = r > 0.0 ? 1.0 / r : 0.0, s = reach * inverse;
+  v3_scale(d, inverse, d);
+  for (int i = 0; i < 3; ++i) Y[i] = W[i] + reach * d[i];
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double T = (i == j) - n[i] * n[j], D = d[i] * d[j];
+      if (Y_Z) Y_Z[3 * i + j] = r > 0.0 ? (1.0 - s) * (T - D) + D - (X ? mu : 0.0) * d[i] * n[j] : T;
+      if (Y_X) Y_X[3 * i + j] = s * (T - D);
+    }
+  return X ? RELAX_SLIDE : RELAX_FIRST;
+}
+
+/* p = x - phi n, the closest point if phi is a distance, and its derivative I - n g^T - phi grad n. False: no normal.
+ * n [3] and its derivative n_x [9] for those who want them, n_x with p_x only. */
+static bool project(const relax_surface *s, const double x[3], double *phi, double g[3], double p[3], double *p_x, double n[3], double *n_x)
+{
+  double hessian[9];
+  *phi = s->eval(s->context, x, g, p_x ? hessian : NULL);
+  const double length = v3_norm(g);
+  if (length < 1e-12) return false;
+  v3_scale(n, 1.0 / length, g);
+  for (int i = 0; i < 3; ++i) p[i] = x[i] - *phi * n[i];
+  if (!p_x) return true;
+  double nH[3];
+  m3_mulv_t(nH, hessian, n);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double turn = (hessian[3 * i + j] - n[i] * nH[j]) / length;
+      p_x[3 * i + j]    = (i == j) - n[i] * g[j] - *phi * turn;
+      if (n_x) n_x[3 * i + j] = turn;
+    }
+  return true;
+}
+
+/* The part of the cone's direction that is tangential, of length one; its length before. False: the cone is a circle here. */
+static bool along(const relax_cone *cone, const double *n, double *t, double *length)
+{
+  if (cone->mu_across <= 0.0 || cone->mu_across == cone->mu) return false;
+  v3_copy(t, cone->direction);
+  v3_axpy(t, -v3_dot(n, t), n);
+  *length = v3_norm(t);
+  if (!(*length > RELAX_CONE_ALONG * v3_norm(cone->direction))) return false;
+  v3_scale(t, 1.0 / *length, t);
+  return true;
+}
+
+/* What the metric multiplies lengths across the direction with; where there is none, everywhere. */
+static double stretch(const relax_cone *cone) { return cone->mu / cone->mu_across; }
+static double round_stretch(const relax_cone *cone) { return cone->mu_across > 0.0 ? fmax(1.0, stretch(cone)) : 1.0; }
+
+double relax_cone_length(const relax_cone *cone, const double n[3], const double d[3])
+{
+  double t[3], length;
+  if (!along(cone, n, t, &length)) return v3_norm(d) * round_stretch(cone);
+  const double a = stretch(cone), dt = v3_dot(d, t);
+  return sqrt(fmax(0.0, a * a * (v3_dot(d, d) - dt * dt)) + dt * dt);
+}
+
+/* r(d, n) is that length: m = dr/dd, and q = (dr/dn) n_Z, the change with the normal. */
+static void length_gradient(const relax_cone *cone, const double *n, const double *n_Z, const double *d, double r, double *m, double *q)
+{
+  double t[3], length, dr[3];
+  v3_set(q, 0.0, 0.0, 0.0);
+  v3_set(m, 0.0, 0.0, 0.0);
+  if (r <= 0.0) return;
+  if (!along(cone, n, t, &length)) {
+    const double a = round_stretch(cone);
+    v3_scale(m, a * a / r, d);
+    return;
+  }
+  /* r^2 = a^2 |d|^2 + (1 - a^2) (d.t)^2,   dt = -(1 - t t^T) (n.c + n c^T) dn / |c_t|,   c: the direction */
+  const double a = stretch(cone), dt = v3_dot(d, t), share = (1.0 - a * a) * dt / r, nc = v3_dot(n, cone->direction);
+  double       across[3];
+  for (int i = 0; i < 3; ++i) {
+    m[i]      = a * a * d[i] / r + share * t[i];
+    across[i] = d[i] - dt * t[i];
+  }
+  for (int i = 0; i < 3; ++i) dr[i] = -share * (nc * across[i] + v3_dot(n, across) * cone->direction[i]) / length;
+  if (n_Z) m3_mulv_t(q, n_Z, dr);
+}
+
+relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *cone, const double *X, const double Z[3], double Y[3],
+                                double *Y_Z, double *Y_X)
+{
+  /* Most candidates of a step are outside: they cost one value. */
+  if (surface->eval(surface->context, Z, NULL, NULL) >= 0.0) return inactive(Z, Y, Y_Z, Y_X);
+  const double mu = cone->mu;
+  double       phi, g[3], W[3], W_Z[9], n[3], n_Z[9];
+  if (!project(surface, Z, &phi, g, W, Y_Z ? W_Z : NULL, n, Y_Z ? n_Z : NULL))
+    return X ? stick(X, Y, Y_Z, Y_X) : inactive(Z, Y, Y_Z, Y_X);
+  if (!X) {
+    v3_copy(Y, W);
+    if (Y_Z) m3_copy(Y_Z, W_Z);
+    clear(Y_X);
+    return RELAX_FIRST;
+  }
+  double       d[3], K[3];
+  const double h = -phi;
+  v3_sub(d, X, W);
+  const double r = relax_cone_length(cone, n, d);
+  if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z, Y_X);
+
+  /* Along the chord to K, where the cone is met, then back to the surface. */
+  const double s = r > 0.0 ? mu * h / r : 0.0;
+  for (int i = 0; i < 3; ++i) K[i] = W[i] + s * d[i];
+  double     phi_K, g_K[3], n_K[3], D[9];
+  const bool want = Y_Z || Y_X;
+  if (!project(surface, K, &phi_K, g_K, Y, want ? D : NULL, n_K, NULL)) {
+    v3_copy(Y, K);
+    m3_identity(D);
+  }
+  if (!want) return RELAX_SLIDE;
+  double e[3] = {0.0, 0.0, 0.0}, dr[3], q[3], m[9];
+  if (r > 0.0) v3_scale(e, 1.0 / r, d);
+  length_gradient(cone, n, Y_Z ? n_Z : NULL, d, r, dr, q);
+  if (Y_Z) {
+    /* r ds/dZ = -mu g - s dr/dZ = -mu g + s (W_Z^T dr - q), for phi < 0; d (ds/dZ) = e (r ds/dZ). */
+    double ds[3];
+    m3_mulv_t(ds, W_Z, dr);
+    for (int j = 0; j < 3; ++j) ds[j] = s * (ds[j] - q[j]) - mu * g[j];
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) m[3 * i + j] = (1.0 - s) * W_Z[3 * i + j] + e[i] * ds[j];
+    m3_mul(Y_Z, D, m);
+  }
+  if (Y_X) {
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) m[3 * i + j] = s * ((i == j) - e[i] * dr[j]);
+    m3_mul(Y_X, D, m);
+  }
+  return RELAX_SLIDE;
+}
+
+static double eval_level_set(const void *context, const double x[3], double gradient[3], double hessian[9])
+{
+  const level_set *s = context;
+  return gradient || hessian ? level_set_eval(s, x, gradient, hessian) : level_set_value(s, x);
+}
+
+relax_state relax_level_set(const level_set *phi, const relax_cone *cone, const double *X, const double Z[3], double Y[3], double *Y_Z,
+                            double *Y_X)
+{
+  const relax_surface surface = {eval_level_set, phi};
+  return relax_implicit_cone(&surface, cone, X, Z, Y, Y_Z, Y_X);
+}
