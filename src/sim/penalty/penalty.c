@@ -4,6 +4,7 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "discretize/particles/particles.h"
+#include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
 #include "optim/linear/pc_metis_schwarz.h"
 #include "optim/newton/snes_stabilized.h"
