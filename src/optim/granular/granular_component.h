@@ -1,7 +1,7 @@
 /* Inside of the solvers that take stress component by component: the samples of one component and their block of A_ss. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
-#include "optim/granular/granular_impl.h"
+#include "optim/granular/granular_state.h"
 
 typedef struct {
   flow_solver  *S;
