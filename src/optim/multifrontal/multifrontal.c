@@ -1,7 +1,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "optim/multifrontal/multifrontal_dense.h"
-#include "optim/multifrontal/multifrontal_impl.h"
+#include "optim/multifrontal/multifrontal.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
