@@ -5,12 +5,10 @@
 #include "optim/granular/granular_friction.h"
 #include "optim/granular/granular_pressure.h"
 #include "optim/granular/granular_settle.h"
+#include "optim/granular/granular_stress_gradient.h"
+#include "optim/granular/granular_stress_lagrangian.h"
 #include "optim/friction/friction.h"
 
-/* The rows of the table, defined in the files of the solvers. */
-#define X(symbol, name, solver, help) extern const flow_stress_solver solver;
-FLOW_STRESS_TABLE(X)
-#undef X
 
 enum { FIRST_CHUNK = 1 << 20 };
 

@@ -31,4 +31,5 @@ PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *conte
 /* lo, hi of a step from s within +-width times the radius at each sample; without pyramid (width INFINITY) free, but for samples
  * that carry nothing. */
 void flow_component_bounds(flow_component *k, double width);
+extern const flow_stress_solver flow_stress_pyramid, flow_stress_sp;
 #endif

@@ -26,4 +26,5 @@ typedef struct {
 
 void           flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s); /* for S->radius */
 flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again);
+extern const flow_stress_solver flow_stress_gradient;
 #endif

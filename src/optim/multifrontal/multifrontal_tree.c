@@ -210,8 +210,6 @@ void front_tree_destroy(front_tree **t)
 }
 
 double front_tree_work(const front_tree *t) { return t->work_once; }
-double front_tree_work_again(const front_tree *t) { return t->work_again; }
-double front_tree_entries(const front_tree *t) { return t->entries; }
 
 /* What is being found out, by groups in the order of elimination. A node is a column of groups at first, a front in the end. */
 typedef struct {
@@ -361,7 +359,7 @@ static PetscErrorCode number_fronts(const symbolic *s, front_tree *t, int32_t *f
       continue;
     }
     node             = ~node;
-    front  *f        = &t->front[n_done];
+    frontal_matrix  *f        = &t->front[n_done];
     int64_t n_column = 0;
     for (int32_t k = s->tail[node]; k >= 0; k = s->before[k]) column[n_column++] = k;
     qsort(column, (size_t)n_column, sizeof *column, compare_int32); /* as they are eliminated */
@@ -386,7 +384,7 @@ static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t 
   PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->into, &t->into));
   n_rows = 0;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    front        *f    = &t->front[q];
+    frontal_matrix        *f    = &t->front[q];
     const int32_t node = f->parent;
     f->row             = n_rows;
     for (int64_t k = 0; k < s->list_size[node]; ++k) {
@@ -401,7 +399,7 @@ static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t 
 }
 
 /* Where `place` stands in front f. */
-static int32_t local_of(const front_tree *t, const front *f, int32_t place)
+static int32_t local_of(const front_tree *t, const frontal_matrix *f, int32_t place)
 {
   if (place < f->first + f->n_columns) return place - (int32_t)f->first;
   int64_t low = 0, high = f->n_rows;
@@ -419,7 +417,7 @@ static PetscErrorCode link_fronts(front_tree *t)
   PetscCall(memory_alloc("tree of fronts", t->n_fronts + 2, sizeof *t->child_start, &t->child_start));
   PetscCall(memory_alloc("tree of fronts", t->n_fronts, sizeof *t->child, &t->child));
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const front *f = &t->front[q], *up = f->parent < 0 ? NULL : &t->front[f->parent];
+    const frontal_matrix *f = &t->front[q], *up = f->parent < 0 ? NULL : &t->front[f->parent];
     const double k = (double)f->n_columns, r = (double)f->n_rows, work = k * k * k / 6.0 + 0.5 * k * k * r + 0.5 * k * r * r;
     for (int64_t i = 0; up && i < f->n_rows; ++i) t->into[f->row + i] = local_of(t, up, t->row[f->row + i]);
     if (up) ++t->child_start[f->parent + 2];

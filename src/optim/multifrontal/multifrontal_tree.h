@@ -18,12 +18,12 @@ typedef struct {
   int64_t row, n_rows;      /* row[row] ... of the tree */
   int32_t parent;           /* -1: root */
   bool    is_late;
-} front;
+} frontal_matrix;
 
 typedef struct {
   int64_t  n, n_fronts;
   int32_t *unknown, *place;     /* [n] by place; by unknown */
-  front   *front;               /* children before parents */
+  frontal_matrix   *front;               /* children before parents */
   int32_t *row;                 /* places, ascending in a front, */
   int32_t *into;                /* and where each stands in the parent's front */
   int64_t *child_start;         /* [n_fronts + 1] */
@@ -40,8 +40,6 @@ PetscErrorCode front_tree_create(const sparse_rows *A, const front_terms *t, dou
 void           front_tree_destroy(front_tree **t);
 /* Multiplications of the factor of A, of each with terms after it, and entries of A's factor. */
 double         front_tree_work(const front_tree *t);
-double         front_tree_work_again(const front_tree *t);
-double         front_tree_entries(const front_tree *t);
 /* is_late [n] */
 void           front_tree_late(const front_tree *t, bool *is_late);
 #endif
