@@ -11,8 +11,4 @@
 #include <petscsnes.h>
 
 PetscErrorCode optim_register_all(void); /* idempotent */
-
-/* Compose on a shell Mat: PetscObjectComposeFunction(mat, "SSMatGetBlockDiagonal3_C", fn) with
- *   PetscErrorCode fn(Mat mat, PetscScalar *d);   d [n_local_blocks][9], row-major                                        */
-#define SS_MAT_GET_BLOCK_DIAGONAL3 "SSMatGetBlockDiagonal3_C"
 #endif

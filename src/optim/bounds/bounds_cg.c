@@ -20,18 +20,6 @@ void box_cg_space_destroy(box_cg_space *s)
   memory_free(&s->p), memory_free(&s->Ap), memory_free(&s->z), memory_free(&s->phi), memory_free(&s->part);
 }
 
-void box_gradient(const box_qp *q, const double *restrict x, double *restrict g, box_result *r)
-{
-  const int64_t n          = q->n;
-  const double *restrict b = q->b;
-  q->apply(q->context, x, g);
-  ++r->products;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
-    for (int64_t i = first; i < last; ++i) g[i] -= b[i];
-  }
-}
-
 /* phi = g on the free set; its norm. */
 static double free_gradient(const box_qp *q, const uint8_t *restrict is_free, const double *restrict g, box_cg_space *s)
 {
@@ -108,4 +96,38 @@ box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, d
     if (!(pAp > 0.0)) return isfinite(pAp) ? BOX_CG_NO_CURVATURE : BOX_CG_NOT_FINITE;
     follow(s, pg / pAp, x, g);
   }
+}
+
+/* Conjugate gradients without bounds: what a solver that ignores walls coming apart would do, and the measure of all others' cost.
+ * */
+enum { ITERATIONS = 5000 };
+
+PetscErrorCode box_solve_cg(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  const box_qp free_qp = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b, .grid = q->grid};
+  box_cg_space s       = {0};
+  box_face    *face    = NULL;
+  uint8_t     *is_free = NULL;
+  double      *g       = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = box_cg_space_create(q->n, &s);
+  if (!code) code = memory_alloc("free set", q->n, 1, &is_free);
+  if (!code) code = memory_alloc("gradient", q->n, sizeof *g, &g);
+  if (!code) code = box_face_create(&free_qp, o->preconditioner, &face);
+  if (!code) {
+    memset(is_free, 1, (size_t)q->n);
+    box_face_update(face, is_free);
+    box_gradient(q, x, g, r);
+    switch (box_cg(q, face, is_free, r->target, o->max_iterations > 0 ? o->max_iterations : ITERATIONS, x, g, &s, r)) {
+    case BOX_CG_OK: break;
+    case BOX_CG_ITERATIONS: r->verdict = BOX_ITERATIONS; break;
+    case BOX_CG_NO_CURVATURE: r->verdict = BOX_UNBOUNDED; break;
+    case BOX_CG_NOT_FINITE: r->verdict = BOX_NOT_FINITE; break;
+    }
+  }
+  box_face_destroy(&face);
+  box_cg_space_destroy(&s);
+  memory_free(&is_free), memory_free(&g);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,6 @@
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_CG_H
 #define SS_OPTIM_BOUNDS_BOUNDS_CG_H
 #include "optim/bounds/bounds_face.h"
-#include "optim/bounds/bounds_vector.h"
 
 typedef struct {
   int64_t   n, n_chunks;
@@ -17,6 +16,6 @@ void           box_cg_space_destroy(box_cg_space *s);
 typedef enum { BOX_CG_OK, BOX_CG_ITERATIONS, BOX_CG_NO_CURVATURE, BOX_CG_NOT_FINITE } box_cg_verdict;
 box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g, box_cg_space *s,
                       box_result *r);
-/* g = A x - b. */
-void box_gradient(const box_qp *q, const double *restrict x, double *restrict g, box_result *r);
+/* A box_solve_function: conjugate gradients without any bounds. */
+PetscErrorCode box_solve_cg(const box_qp *q, const box_options *o, double *x, box_result *r);
 #endif

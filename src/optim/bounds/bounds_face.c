@@ -2,7 +2,6 @@
 #include "core/memory.h"
 #include "optim/bounds/bounds_levels.h"
 #include "optim/bounds/bounds_sweeps.h"
-#include "optim/bounds/bounds_vector.h"
 #include <string.h>
 
 struct box_face {
@@ -23,7 +22,7 @@ static PetscErrorCode prepare(box_face *f)
   f->n_grid = grid->n;
   if (f->kind != BOX_PRECONDITIONER_MULTIGRID)
     PetscCall(box_sweeps_create(grid, &f->sweeps));
-  else if (!grid->levels) PetscCall(box_levels_create(grid, &grid->levels));
+  else PetscCall(box_levels_need(grid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
  * face is. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_FACE_H
 #define SS_OPTIM_BOUNDS_BOUNDS_FACE_H
-#include "optim/bounds/bounds_qp.h"
+#include "optim/bounds/bounds_problem.h"
 
 typedef struct box_face box_face;
 /* Borrows q. What the preconditioner needs of q->grid and q has not falls back to jacobi. Nothing is free until the first update.

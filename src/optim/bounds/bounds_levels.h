@@ -7,8 +7,8 @@
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_LEVELS_H
 #define SS_OPTIM_BOUNDS_BOUNDS_LEVELS_H
 #include "core/error.h"
+#include "optim/bounds/grid_matrix.h"
 
-struct grid_matrix;
 enum { LEVEL_COLORS = 8, LEVEL_CHILDREN = 8, LEVEL_COARSEST = 24 };
 typedef struct {
   int32_t  n, n_colors, color[LEVEL_COLORS + 1]; /* cells of colour c: color[c] ... color[c + 1] - 1 */
@@ -28,11 +28,11 @@ typedef struct grid_levels {
   grid_level *level;
 } grid_levels;
 
-/* The levels of a matrix, coefficients of the finest alone. Cost: about ten products with A. */
-PetscErrorCode box_levels_create(const struct grid_matrix *a, grid_levels **out);
+/* Make the levels that `a` keeps, a->levels, if there are none: coefficients of the finest alone. Cost: about ten products with A. */
+PetscErrorCode box_levels_need(grid_matrix *a);
 void           box_levels_destroy(grid_levels **l); /* accepts NULL */
 /* Take the coefficients of a matrix of the same cells: the one they were made for, or one like it but for its values. */
-void box_levels_fill(grid_levels *l, const struct grid_matrix *a);
+void box_levels_fill(grid_levels *l, const grid_matrix *a);
 /* Leave out cells that are not free, and sum the coefficients of those that are into the coarse levels (Galerkin's product for
  * constants on aggregates): of aggregates alone that have changed since the last time. */
 void box_levels_restrict(grid_levels *l, const uint8_t *is_free);
@@ -42,4 +42,15 @@ PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, co
 /* z = M^-1 r: one symmetric V-cycle, 2 + 2 sweeps; r must be zero at cells left out, z is. The same bits on any number of threads.
  * */
 void box_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z);
+
+/* Aggregates of 2 x 2 x 2 cells of a regular grid. */
+typedef struct {
+  int32_t  n;
+  int32_t (*ijk)[3];      /* [n] */
+  int32_t (*neighbor)[6]; /* [n] -x +x -y +y -z +z; -1: none */
+} grid_cells;
+void grid_cells_free(grid_cells *c);
+/* The cells ijk/2 in the order in which their first child comes, through a hash table: cost follows the cells, not their box. of[i]
+ * is the aggregate of cell i. The caller frees *coarse, also after a failure. */
+PetscErrorCode grid_aggregate(const grid_cells *fine, int32_t *of, grid_cells *coarse);
 #endif

@@ -1,8 +1,7 @@
 #include "optim/bounds/bounds_nested.h"
 #include "core/memory.h"
-#include "optim/bounds/bounds_cg.h"
+#include "optim/bounds/active_set.h"
 #include "optim/bounds/bounds_levels.h"
-#include "optim/bounds/grid_aggregate.h"
 #include <string.h>
 
 enum { SMALLEST = 200, SWEEPS = 3 };
@@ -73,12 +72,12 @@ static PetscErrorCode start(const box_qp *q, const box_options *o, const double 
   grid_matrix *a = q->grid;
   coarse_qp    c = {0};
   PetscFunctionBegin;
-  if (!a->levels) PetscCall(box_levels_create(a, &a->levels));
+  PetscCall(box_levels_need(a));
   PetscErrorCode code = coarsen(a, &c);
   if (!code && c.a.n <= a->n - a->n / 8) {
     box_options own    = *o;
     box_result  inside = {0};
-    own.method = BOX_METHOD_ACTIVE_SET, own.tolerance = ROUGH, own.absolute = 0.0, own.max_iterations = 0;
+    own.tolerance = ROUGH, own.absolute = 0.0, own.max_iterations = 0;
     code = fill(q, b, &c);
     const box_qp qc = {.n        = c.a.n,
                        .apply    = grid_matrix_apply,
@@ -88,7 +87,7 @@ static PetscErrorCode start(const box_qp *q, const box_options *o, const double 
                        .lo       = c.lo,
                        .hi       = c.hi,
                        .grid     = &c.a};
-    if (!code) code = box_solve(&qc, &own, c.x, &inside);
+    if (!code) code = box_solve_with(box_nested_start, box_solve_active_set, false, &qc, &own, c.x, &inside);
     r->coarse_products += inside.products + inside.coarse_products;
     if (!code && (inside.verdict == BOX_OK || inside.verdict == BOX_STALLED)) {
       for (int64_t i = 0; i < a->n; ++i) x[i] = box_clip(c.x[c.of[i]], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);

@@ -1,9 +1,5 @@
-/* Any of PETSc's solvers with bounds as a method: `tao` (mprgp, activeset, bnls, bntr, gpcg, blmvm, bqpip, ...) and `snesvi`
- * (vinewtonrsls, vinewtonssls), with all of their options under the prefix. They get A as compressed rows where its part on the
- * grid is all of it or it is small, else as a shell, which some of them cannot cut submatrices from. They stop by our measure:
- * |nu|_D. */
+#include "optim/bounds/bounds_petsc.h"
 #include "core/memory.h"
-#include "optim/bounds/bounds_cg.h"
 #include "optim/bounds/bounds_tao.h"
 #include <petscsnes.h>
 

@@ -1,10 +1,13 @@
 #include "optim/bounds/bounds_tao.h"
 #include "core/memory.h"
+#include "optim/bounds/active_set.h"
+#include "optim/bounds/mprgp.h"
 #include "optim/linear/petsc_private.h"
 
 #define GRID "SSGridMatrix"
 
 typedef struct {
+  box_solve_function solver;
   box_options o;
   box_result  result;
   double     *b, *diagonal, *lo, *hi; /* [n] of a solve */
@@ -106,7 +109,7 @@ static PetscErrorCode solve(Tao tao, tao_box *t, int64_t n)
   const box_qp q      = {
            .n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
   PetscCall(VecGetArray(tao->solution, &x));
-  PetscErrorCode code = box_solve(&q, &t->o, x, &t->result);
+  PetscErrorCode code = box_solve_with(NULL, t->solver, false, &q, &t->o, x, &t->result);
   PetscCall(VecRestoreArray(tao->solution, &x));
   PetscCall(code);
   PetscCall(t->failed);
@@ -191,12 +194,13 @@ static PetscErrorCode TaoDestroy_Box(Tao tao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create(Tao tao, int method)
+static PetscErrorCode create(Tao tao, box_solve_function solver)
 {
   tao_box *t;
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));
-  t->o       = (box_options){.method = method, .preconditioner = BOX_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
+  t->solver  = solver;
+  t->o       = (box_options){.preconditioner = BOX_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
   tao->data  = t;
   tao->ops->setup          = TaoSetUp_Box;
   tao->ops->solve          = TaoSolve_Box;
@@ -206,9 +210,9 @@ static PetscErrorCode create(Tao tao, int method)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TaoCreate_MPRGP(Tao tao) { return create(tao, BOX_METHOD_MPRGP); }
-static PetscErrorCode TaoCreate_MPRGPOriginal(Tao tao) { return create(tao, BOX_METHOD_MPRGP_ORIGINAL); }
-static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create(tao, BOX_METHOD_ACTIVE_SET); }
+static PetscErrorCode TaoCreate_MPRGP(Tao tao) { return create(tao, box_solve_mprgp); }
+static PetscErrorCode TaoCreate_MPRGPOriginal(Tao tao) { return create(tao, box_solve_mprgp_original); }
+static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create(tao, box_solve_active_set); }
 
 PetscErrorCode box_tao_result(Tao tao, box_result *out)
 {

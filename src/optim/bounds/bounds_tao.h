@@ -10,7 +10,7 @@
  * MATOP_GET_DIAGONAL counts as having the diagonal 1. The norm is that of box_qp.h, |nu|_D <= max(grtol |b|_D, gatol). */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_TAO_H
 #define SS_OPTIM_BOUNDS_BOUNDS_TAO_H
-#include "optim/bounds/bounds_qp.h"
+#include "optim/bounds/bounds_problem.h"
 #include <petsctao.h>
 
 #define TAOMPRGP         "mprgp"

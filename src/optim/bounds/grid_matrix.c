@@ -1,6 +1,5 @@
 #include "optim/bounds/grid_matrix.h"
 #include "core/memory.h"
-#include "optim/bounds/bounds_levels.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ PetscErrorCode grid_matrix_allocate(int64_t n, grid_matrix *out)
 
 void grid_matrix_destroy(grid_matrix *a)
 {
-  box_levels_destroy(&a->levels);
+  if (a->levels) (*a->destroy_levels)(&a->levels);
   memory_free(&a->ijk), memory_free(&a->neighbor), memory_free(&a->diagonal), memory_free(&a->off);
   *a = (grid_matrix){0};
 }

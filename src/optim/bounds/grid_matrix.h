@@ -13,6 +13,7 @@ typedef struct grid_matrix {
   int32_t (*neighbor)[6];       /* [n] -x +x -y +y -z +z; -1: none. Lower neighbours have lower numbers, except across a periodic border */
   double  *diagonal, (*off)[6]; /* [n], > 0; [n] coefficient to that neighbour, <= 0, 0 where there is none */
   struct grid_levels *levels;   /* coarse cells, made by the first multigrid on this matrix */
+  void (*destroy_levels)(struct grid_levels **levels);
 } grid_matrix;
 
 /* A = G diag(face_weight) G^T for G of one row a cell and at most two entries a face. GT is G transposed; face_weight [n_faces] >=

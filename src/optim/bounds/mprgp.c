@@ -1,13 +1,6 @@
-/* Modified proportioning with reduced gradient projections [DostalSchoeberl2005], preconditioned in the face, with the expansion of
- * [KruzikEtAl2020] far from the answer and the fixed step near it, as [TakahashiBatty2021, sec. 4.3.2] has it.
- *
- * Everything is measured with a metric w (1/diagonal, or 1 without preconditioner): |beta|_w^2 = sum w beta^2, fixed steps go along
- * -w phi, so that the iterates do not change with the unit of an unknown. What is added to the published method: where a whole step
- * of conjugate gradients that is cut at the bounds would not lower the objective, the fixed step is taken instead, so that the
- * objective falls with every iterate.   */
+#include "optim/bounds/mprgp.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_face.h"
-#include "optim/bounds/bounds_vector.h"
 #include <string.h>
 
 enum { ITERATIONS = 5000, POWER_STEPS = 10 };

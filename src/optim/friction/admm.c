@@ -14,7 +14,7 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "optim/friction/cone.h"
-#include "optim/friction/friction.h"
+#include "optim/friction/friction_problem.h"
 #include "optim/friction/sparse_direct.h"
 #include <stddef.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * r_N = rho_N u_N, stick on the circle. */
 #ifndef SS_OPTIM_FRICTION_ALART_CURNIER_H
 #define SS_OPTIM_FRICTION_ALART_CURNIER_H
-#include "optim/friction/friction.h"
+#include "optim/friction/friction_problem.h"
 
 typedef enum {
   ALART_CURNIER_IMPULSE, /* R = max(0, r_N): as published */

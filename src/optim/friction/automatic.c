@@ -1,8 +1,7 @@
-/* The choice of a method: sweeps while they promise to end soon, then Newton on proximal problems, then an interior-point
- * method, and where all these stall, accelerated sweeps, and growing batches of plain ones with Newton steps in between. Many
- * loosely held bodies begin with the projected gradient. What decides are errors and counts, never the clock. */
+#include "optim/friction/automatic.h"
 #include "core/timer.h"
 #include "optim/friction/gradient.h"
+#include "optim/friction/interior_point.h"
 #include "optim/friction/newton_prox.h"
 #include "optim/friction/splitting.h"
 #include <string.h>
@@ -165,7 +164,7 @@ static PetscErrorCode by_first_order(const friction_problem *p, const friction_o
   PetscFunctionBegin;
   *loose = is_loose(p);
   if (*loose) {
-    out->method   = friction_solvers[FRICTION_METHOD_GRADIENT].name;
+    out->method   = "gradient";
     k->first_look = FIRST_GRADIENT_LOOK, k->late_look = LATE_GRADIENT_LOOK, k->enough = o->enough, k->n_looks = 0;
     PetscCall(gradient_run(p, o, judge, k, r, u, out));
     *is_over = !judge || !goes_on(out->verdict) || friction_error(p, o->error, r, u) <= o->enough;

@@ -1,9 +1,324 @@
+/* What the files of the Delassus operator share. */
 #include "optim/friction/delassus.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "optim/friction/contact_groups.h"
-#include "optim/friction/delassus_impl.h"
+#include "core/team.h"
 #include <inttypes.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What contacts do to a component that a package factors, kept where contacts touch it: its solves are many at once and not
+ * repeated. */
+typedef struct {
+  int64_t  n;     /* touched places, */
+  int32_t *place; /* ascending; NULL: a component that is solved as it goes */
+  double  *value; /* [members][n][3] of M_c^-1 H_a^T */
+} delassus_response;
+
+struct delassus {
+  int64_t n, n_dof;
+  double *diagonal; /* [n][9] */
+  /* blocks; NULL until a system's are assembled */
+  int64_t *start; /* [n+1] */
+  int32_t *col;
+  double  *value; /* [][9] */
+  /* systems alone */
+  sparse_rows  M, H;
+  mass_factor *factor;
+  sparse_rows  Hp, HpT;      /* H with its columns in places of the factor, and its transpose */
+  int64_t     *touch_start;  /* [n+1] components each contact touches, */
+  int32_t     *touch;        /* ascending */
+  int64_t     *member_start; /* [n_components+1] contacts on each component, */
+  int32_t     *member;       /* ascending */
+  double      *work;         /* [n_dof] */
+  double       solve_work;   /* multiplications of M^-1 */
+  delassus_response *response; /* [n_components], NULL if all are solved as it goes */
+  void  *attached;           /* delassus_attach */
+  void (*destroy_attached)(void *object);
+};
+
+static inline bool delassus_is_system(const delassus *w) { return w->factor != NULL; }
+
+/* W of a system M, H: products through the factor, and its blocks. */
+static void delassus_system_apply(const delassus *w, const double *r, double *u)
+{
+  sparse_rows_apply(&w->HpT, r, w->work);
+  mass_factor_solve_places(w->factor, w->work);
+  sparse_rows_apply(&w->Hp, w->work, u);
+}
+
+/* ---- which contact touches which component ---- */
+
+static inline int32_t component_of(const int64_t *start, int64_t n_components, int64_t place)
+{
+  int64_t low = 0, high = n_components; /* start[low] <= place < start[high] */
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    if (start[middle] <= place) low = middle;
+    else high = middle;
+  }
+  return (int32_t)low;
+}
+
+/* Components under the three rows of contact a, ascending, each once;. */
+static int64_t touched(const delassus *w, int64_t a, const int64_t *start, int64_t n_components, int32_t *out)
+{
+  int64_t count = 0, at[3];
+  for (int i = 0; i < 3; ++i) at[i] = w->Hp.start[3 * a + i];
+  for (;;) { /* merge three ascending rows */
+    int32_t low = INT32_MAX;
+    for (int i = 0; i < 3; ++i)
+      if (at[i] < w->Hp.start[3 * a + i + 1] && w->Hp.col[at[i]] < low) low = w->Hp.col[at[i]];
+    if (low == INT32_MAX) return count;
+    const int32_t c = component_of(start, n_components, low);
+    for (int i = 0; i < 3; ++i)
+      while (at[i] < w->Hp.start[3 * a + i + 1] && w->Hp.col[at[i]] < start[c + 1]) ++at[i];
+    if (out) out[count] = c;
+    ++count;
+  }
+}
+
+/* delassus_system.c */
+static PetscErrorCode incidence_create(delassus *w)
+{
+  const int64_t *start = mass_factor_start(w->factor), m = mass_factor_n_components(w->factor);
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("touched components", w->n + 1, sizeof *w->touch_start, &w->touch_start));
+  for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] = w->touch_start[a] + touched(w, a, start, m, NULL);
+  const int64_t total = w->touch_start[w->n];
+  PetscCall(memory_alloc("touched components", total, sizeof *w->touch, &w->touch));
+  PetscCall(memory_alloc("contacts on components", m + 1, sizeof *w->member_start, &w->member_start));
+  PetscCall(memory_alloc("contacts on components", total, sizeof *w->member, &w->member));
+  for (int64_t a = 0; a < w->n; ++a) touched(w, a, start, m, w->touch + w->touch_start[a]);
+  for (int64_t k = 0; k < total; ++k) ++w->member_start[w->touch[k] + 1];
+  for (int64_t c = 0; c < m; ++c) w->member_start[c + 1] += w->member_start[c];
+  for (int64_t a = 0; a < w->n; ++a)
+    for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k) w->member[w->member_start[w->touch[k]]++] = (int32_t)a;
+  for (int64_t c = m; c > 0; --c) w->member_start[c] = w->member_start[c - 1];
+  w->member_start[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- M_c^-1 H_a^T and the blocks ---- */
+
+/* The three columns of H_a^T on component c, `stride` apart between its places and `apart` between columns, added to zeros. */
+static void spread(const delassus *w, int64_t c, int64_t a, int64_t stride, int64_t apart, double *y)
+{
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
+  for (int i = 0; i < 3; ++i)
+    for (int64_t k = delassus_row_from(&w->Hp, 3 * a + i, first); k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] < end; ++k)
+      y[stride * (w->Hp.col[k] - first) + apart * i] = w->Hp.value[k];
+}
+
+void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y)
+{
+  const int64_t *start = mass_factor_start(w->factor), n = start[c + 1] - start[c];
+  if (w->response && w->response[c].place) {
+    const delassus_response *kept = w->response + c;
+    int64_t                  low = w->member_start[c], high = w->member_start[c + 1];
+    while (high - low > 1) {
+      const int64_t middle = (low + high) / 2;
+      if (w->member[middle] <= a) low = middle;
+      else high = middle;
+    }
+    const double *value = kept->value + 3 * kept->n * (low - w->member_start[c]);
+    for (int64_t k = 0; k < kept->n; ++k) v3_copy(y + 3 * (kept->place[k] - start[c]), value + 3 * k);
+    return;
+  }
+  memset(y, 0, (size_t)(3 * n) * sizeof *y);
+  spread(w, c, a, 3, 1, y);
+  mass_factor_solve_component(w->factor, c, 3, y);
+}
+
+enum { AT_ONCE = 16 }; /* contacts whose columns are solved together */
+
+/* One component of a package: its touched places, and what its contacts do there. */
+static PetscErrorCode keep_response(delassus *w, int64_t c, delassus_response *kept)
+{
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first,
+                m  = w->member_start[c + 1] - w->member_start[c];
+  double        *b = NULL, *x = NULL;
+  PetscFunctionBegin;
+  for (int64_t at = first; at < start[c + 1]; ++at) kept->n += w->HpT.start[at + 1] > w->HpT.start[at];
+  PetscCall(memory_alloc("touched places of a body", kept->n, sizeof *kept->place, &kept->place));
+  PetscCall(memory_alloc("responses of a body to its contacts", kept->n * m, 3 * sizeof *kept->value, &kept->value));
+  for (int64_t at = first, k = 0; at < start[c + 1]; ++at)
+    if (w->HpT.start[at + 1] > w->HpT.start[at]) kept->place[k++] = (int32_t)at;
+  PetscErrorCode code = memory_alloc("contacts' columns", 3 * AT_ONCE * n, sizeof *b, &b);
+  if (!code) code = memory_alloc("contacts' columns", 3 * AT_ONCE * n, sizeof *x, &x);
+  for (int64_t low = 0; !code && low < m; low += AT_ONCE) {
+    const int64_t count = m - low < AT_ONCE ? m - low : AT_ONCE;
+    memset(b, 0, (size_t)(3 * count * n) * sizeof *b);
+    for (int64_t k = 0; k < count; ++k) spread(w, c, w->member[w->member_start[c] + low + k], 1, n, b + 3 * k * n);
+    code = mass_factor_solve_many(w->factor, c, 3 * count, b, x);
+    for (int64_t k = 0; !code && k < count; ++k)
+      for (int64_t t = 0; t < kept->n; ++t)
+        for (int i = 0; i < 3; ++i) kept->value[3 * (kept->n * (low + k) + t) + i] = x[(3 * k + i) * n + kept->place[t] - first];
+  }
+  memory_free(&b), memory_free(&x);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode delassus_responses(delassus *w)
+{
+  const int64_t n_components = mass_factor_n_components(w->factor);
+  PetscFunctionBegin;
+  for (int64_t c = 0; c < n_components; ++c) {
+    if (mass_factor_is_threadable(w->factor, c) || w->member_start[c + 1] == w->member_start[c]) continue;
+    if (!w->response) PetscCall(memory_alloc("responses of bodies", n_components, sizeof *w->response, &w->response));
+    PetscCall(keep_response(w, c, w->response + c));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* block += H_b y on component c. */
+static void add_block(const delassus *w, int64_t c, int64_t b, const double *y, double *block)
+{
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
+  for (int i = 0; i < 3; ++i)
+    for (int64_t k = delassus_row_from(&w->Hp, 3 * b + i, first); k < w->Hp.start[3 * b + i + 1] && w->Hp.col[k] < end; ++k)
+      for (int j = 0; j < 3; ++j) block[3 * i + j] += w->Hp.value[k] * y[3 * (w->Hp.col[k] - first) + j];
+}
+
+static void symmetrise(double *b)
+{
+  b[1] = b[3] = 0.5 * (b[1] + b[3]);
+  b[2] = b[6] = 0.5 * (b[2] + b[6]);
+  b[5] = b[7] = 0.5 * (b[5] + b[7]);
+}
+
+/* Where the block of row a, column b stands; it is there. */
+static inline double *block_at(const delassus *w, int64_t a, int64_t b)
+{
+  int64_t low = w->start[a], high = w->start[a + 1];
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    if (w->col[middle] <= b) low = middle;
+    else high = middle;
+  }
+  return w->value + 9 * low;
+}
+
+/* The part of W_aa that goes through component c. */
+static void add_diagonal(delassus *w, int64_t a, int64_t c, double *y)
+{
+  const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first;
+  int64_t        low   = n;
+  if (!mass_factor_is_threadable(w->factor, c)) {
+    delassus_respond(w, c, a, y);
+    add_block(w, c, a, y, w->diagonal + 9 * a);
+    return;
+  }
+  for (int i = 0; i < 3; ++i) {
+    const int64_t k = delassus_row_from(&w->Hp, 3 * a + i, first);
+    if (k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] - first < low) low = w->Hp.col[k] - first;
+  }
+  memset(y + 3 * low, 0, (size_t)(3 * (n - low)) * sizeof *y);
+  spread(w, c, a, 3, 1, y);
+  mass_factor_gram(w->factor, c, low, y, w->diagonal + 9 * a);
+}
+
+/* The part of column a of W that goes through component c: of its diagonal, or of the blocks below it, too. */
+static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, double *y)
+{
+  if (is_diagonal) {
+    add_diagonal(w, a, c, y);
+    return;
+  }
+  delassus_respond(w, c, a, y);
+  for (int64_t k = w->member_start[c]; k < w->member_start[c + 1]; ++k)
+    if (w->member[k] >= a) add_block(w, c, w->member[k], y, block_at(w, w->member[k], a));
+}
+
+/* All columns, in parallel over contacts. */
+static PetscErrorCode add_columns(delassus *w, bool is_diagonal)
+{
+  const int64_t *start = mass_factor_start(w->factor), m = mass_factor_n_components(w->factor);
+  const int      n_threads = team_threads();
+  int64_t        largest   = 0;
+  double        *scratch   = NULL;
+  PetscFunctionBegin;
+  for (int64_t c = 0; c < m; ++c)
+    if (w->member_start[c + 1] > w->member_start[c] && start[c + 1] - start[c] > largest) largest = start[c + 1] - start[c];
+  PetscCall(memory_alloc("responses of bodies", 3 * largest * n_threads, sizeof *scratch, &scratch));
+  #pragma omp parallel num_threads(n_threads) if (w->n >= 16)
+  {
+    double *y = scratch + 3 * largest * omp_get_thread_num();
+    #pragma omp for schedule(dynamic, 4)
+    for (int64_t a = 0; a < w->n; ++a)
+      for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k) add_column(w, a, w->touch[k], is_diagonal, y);
+  }
+  memory_free(&scratch);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode delassus_system_diagonal(delassus *w)
+{
+  PetscFunctionBegin;
+  PetscCall(add_columns(w, true));
+  for (int64_t a = 0; a < w->n; ++a) symmetrise(w->diagonal + 9 * a);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Contacts that share a component with a, a among them whether it touches one or not; `seen` is for marks. Returns their number. */
+static int64_t neighbours(const delassus *w, int64_t a, int64_t *seen, int32_t *out)
+{
+  int64_t count = 1;
+  seen[a]       = a + 1;
+  if (out) out[0] = (int32_t)a;
+  for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k)
+    for (int64_t l = w->member_start[w->touch[k]]; l < w->member_start[w->touch[k] + 1]; ++l) {
+      const int32_t b = w->member[l];
+      if (seen[b] == a + 1) continue;
+      seen[b] = a + 1;
+      if (out) out[count] = b;
+      ++count;
+    }
+  return count;
+}
+
+static int compare_int32(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static PetscErrorCode pattern(delassus *w, int64_t *seen)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("rows of W", w->n + 1, sizeof *w->start, &w->start));
+  for (int64_t a = 0; a < w->n; ++a) w->start[a + 1] = w->start[a] + neighbours(w, a, seen, NULL);
+  PetscCall(memory_alloc("columns of W", w->start[w->n], sizeof *w->col, &w->col));
+  memset(seen, 0, (size_t)w->n * sizeof *seen);
+  for (int64_t a = 0; a < w->n; ++a) {
+    const int64_t count = neighbours(w, a, seen, w->col + w->start[a]);
+    qsort(w->col + w->start[a], (size_t)count, sizeof *w->col, compare_int32);
+  }
+  PetscCall(memory_alloc("blocks of W", w->start[w->n], 9 * sizeof *w->value, &w->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The lower triangle is computed, the upper one is its mirror image. */
+static PetscErrorCode delassus_system_assemble(delassus *w)
+{
+  int64_t *seen = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("marks of contacts", w->n, sizeof *seen, &seen));
+  PetscErrorCode code = pattern(w, seen);
+  memory_free(&seen);
+  if (!code) code = add_columns(w, false);
+  if (code) memory_free(&w->start), memory_free(&w->col), memory_free(&w->value);
+  PetscCall(code);
+  #pragma omp parallel for schedule(dynamic, 16) if (w->n >= 256)
+  for (int64_t a = 0; a < w->n; ++a)
+    for (int64_t k = w->start[a]; k < w->start[a + 1] && w->col[k] <= a; ++k) {
+      if (w->col[k] == a) m3_copy(w->value + 9 * k, w->diagonal + 9 * a);
+      else m3_transpose(block_at(w, w->col[k], a), w->value + 9 * k);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 enum { PARALLEL_BLOCKS = 4000 };
 
@@ -18,8 +333,7 @@ void delassus_destroy(delassus **w)
     memory_free(&(*w)->response[c].place), memory_free(&(*w)->response[c].value);
   memory_free(&(*w)->response);
   mass_factor_destroy(&(*w)->factor);
-  if ((*w)->groups) contact_groups_destroy((*w)->groups);
-  memory_free(&(*w)->groups);
+  if ((*w)->attached) (*w)->destroy_attached((*w)->attached);
   memory_free(w);
 }
 
@@ -188,7 +502,7 @@ static PetscErrorCode fill_system(delassus *w, const sparse_rows *M, const spars
   PetscCall(memory_alloc("unknowns of W", w->n_dof, sizeof *w->work, &w->work));
   PetscCall(place_jacobian(w));
   w->solve_work = mass_factor_work(w->factor);
-  PetscCall(delassus_incidence(w));
+  PetscCall(incidence_create(w));
   PetscCall(delassus_responses(w));
   PetscCall(memory_alloc("diagonal blocks of W", 9 * w->n, sizeof *w->diagonal, &w->diagonal));
   PetscCall(delassus_system_diagonal(w));
@@ -246,3 +560,16 @@ void delassus_apply(const delassus *w, const double *r, double *u)
   if (blocks_work(w) < system_work(w)) apply_blocks(w, r, u);
   else if (delassus_is_system(w)) delassus_system_apply(w, r, u);
 }
+
+delassus_incidence delassus_incidence_of(const delassus *w)
+{
+  return (delassus_incidence){w, w->n_dof, w->factor, w->Hp, w->HpT, w->touch_start, w->member_start, w->touch, w->member};
+}
+
+void delassus_attach(delassus *w, void *object, void (*destroy)(void *object))
+{
+  w->attached         = object;
+  w->destroy_attached = destroy;
+}
+
+void *delassus_attached(const delassus *w) { return w->attached; }

@@ -36,4 +36,31 @@ const sparse_rows *delassus_jacobian(const delassus *w);
 const mass_factor *delassus_factor(const delassus *w);
 /* Systems alone: y = M^-1 x, [n_dof]. x == y is fine. */
 void delassus_solve(const delassus *w, const double *x, double *y);
+
+/* Systems alone: which contact acts on which component of M, borrowed. */
+typedef struct {
+  const delassus    *w;
+  int64_t            n_dof;
+  const mass_factor *factor;
+  sparse_rows        Hp, HpT;                   /* H with its columns in places of the factor, and its transpose */
+  const int64_t     *touch_start, *member_start; /* [n+1], [n_components+1] */
+  const int32_t     *touch, *member;            /* components each contact touches, ascending; contacts on each component, ascending */
+} delassus_incidence;
+delassus_incidence delassus_incidence_of(const delassus *w);
+/* y [n_c][3] <- M_c^-1 H_a^T, in places of component c; of places that no contact touches it may say nothing. On any thread. */
+void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y);
+/* First entry of row i of H at or behind a place. */
+static inline int64_t delassus_row_from(const sparse_rows *h, int64_t i, int64_t place)
+{
+  int64_t low = h->start[i], high = h->start[i + 1];
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (h->col[middle] < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+/* One object that was made from W and that W owns from now on: delassus_destroy calls `destroy`. NULL: none is attached. */
+void  delassus_attach(delassus *w, void *object, void (*destroy)(void *object));
+void *delassus_attached(const delassus *w);
 #endif

@@ -1,59 +1,73 @@
+/* One table of keys for jobs and for the command line. */
 #include "optim/friction/friction.h"
-#include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
-#include <inttypes.h>
+#include "optim/friction/admm.h"
+#include "optim/friction/automatic.h"
+#include "optim/friction/gradient.h"
+#include "optim/friction/interior_point.h"
+#include "optim/friction/newton.h"
+#include "optim/friction/newton_prox.h"
+#include "optim/friction/splitting.h"
+#include <stddef.h>
 
-const char *friction_verdict_text(friction_verdict v)
-{
-  switch (v) {
-#define X(name, text) case name: return text;
-    FRICTION_VERDICT_TABLE(X)
+static const char *const methods[] = {
+#define X(symbol, name, solve, help) name,
+  FRICTION_SOLVER_TABLE(X)
 #undef X
-  }
-  return "unknown";
-}
+  NULL};
+static const char *const method_help[] = {
+#define X(symbol, name, solve, help) help,
+  FRICTION_SOLVER_TABLE(X)
+#undef X
+  NULL};
+const friction_solver friction_solvers[FRICTION_N_METHODS + 1] = {
+#define X(symbol, name, solve, help) {name, help, solve},
+  FRICTION_SOLVER_TABLE(X)
+#undef X
+  {NULL, NULL, NULL}};
 
-/* What is wrong with contact a; writing numbers for contacts that are right would take longer than solving small problems. */
-static PetscErrorCode refuse_contact(const friction_problem *p, const double *r, int64_t a)
+static const char *const errors[]     = {"both", "scaled", "siconos", "absolute", NULL};
+static const char *const error_help[] = {"the larger of the next two",
+                                         "natural map with rho_a = 3/trace(W_aa), over the larger of r and q, all in the norm of energy: does not change with the unit of mass",
+                                         "natural map over the largest of the norms of q, r and u, as Siconos measures", "natural map itself", NULL};
+
+static const key_spec keys[] = {
+  {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",
+   .help = "how impulses with exact Coulomb friction are found"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(friction_options, tolerance), .fallback = "1.0e-8", .min = 0, .max = 1, .is_open = true,
+   .help = "error at which the impulses count as solved"},
+  {.name = "error", .type = KEY_ENUM, .offset = offsetof(friction_options, error), .choices = errors, .choice_help = error_help, .fallback = "both",
+   .help = "the measure of the tolerance"},
+  {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
+   .help = "of the method's outer loop; 0: the method's own limit"},
+  {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "wall time of one solve, after which the best impulses found so far are the answer; 0: none. A run that used it up cannot be repeated bit for bit"},
+  {.name = "splitting", .type = KEY_TABLE, .offset = offsetof(friction_options, splitting), .fallback = "{}", .table = &friction_splitting_table,
+   .help = "block Gauss-Seidel"},
+  {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
+   .help = "Newton's method of Alart and Curnier"},
+  {.name = "newton_prox", .type = KEY_TABLE, .offset = offsetof(friction_options, newton_prox), .fallback = "{}", .table = &friction_newton_prox_table,
+   .help = "proximal Newton method"},
+  {.name = "admm", .type = KEY_TABLE, .offset = offsetof(friction_options, admm), .fallback = "{}", .table = &friction_admm_table,
+   .help = "alternating direction method of multipliers"},
+  {.name = "gradient", .type = KEY_TABLE, .offset = offsetof(friction_options, gradient), .fallback = "{}", .table = &friction_gradient_table,
+   .help = "accelerated projected gradient"},
+  {.name = NULL}};
+const key_table friction_options_table = {.name = "friction", .help = "Impulses with exact Coulomb friction at all contacts of a step.",
+                                          .size = sizeof(friction_options), .keys = keys};
+
+PetscErrorCode friction_options_defaults(document *owner, const friction_options **out)
 {
-  const double *w = delassus_diagonal(p->W) + 9 * a;
-  char          text[32];
+  diagnostics *d = NULL;
+  const void  *read = NULL;
   PetscFunctionBegin;
-  snprintf(text, sizeof text, "%g", p->mu[a]);
-  PetscCheck(isfinite(p->mu[a]) && p->mu[a] >= 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "contact %" PRId64 ": the friction coefficient is %s, expected a finite number of at least 0", a, text);
-  for (int i = 0; i < 3; ++i) {
-    PetscCheck(isfinite(p->q[3 * a + i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "contact %" PRId64 ": the free velocity q is not finite; look for bodies whose velocity or forces ran away", a);
-    PetscCheck(isfinite(r[3 * a + i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "contact %" PRId64 ": the guess for the impulse is not finite; start from zero", a);
-  }
-  for (int e = 0; e < 9; ++e)
-    PetscCheck(isfinite(w[e]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "contact %" PRId64 ": its block of W is not finite", a);
-  snprintf(text, sizeof text, "%g", w[0]);
-  PetscCheck(w[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "contact %" PRId64 ": no impulse of its own pushes it apart (W_NN = %s, expected more than 0); do its bodies move at all? Leave such a contact out", a,
-             text);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline bool is_right(const friction_problem *p, const double *r, int64_t a)
-{
-  const double *w    = delassus_diagonal(p->W) + 9 * a;
-  bool          is_ok = isfinite(p->mu[a]) && p->mu[a] >= 0.0 && w[0] > 0.0;
-  for (int i = 0; i < 3; ++i) is_ok = is_ok && isfinite(p->q[3 * a + i]) && isfinite(r[3 * a + i]);
-  for (int e = 0; e < 9; ++e) is_ok = is_ok && isfinite(w[e]);
-  return is_ok;
-}
-
-PetscErrorCode friction_problem_check(const friction_problem *p, const double *r)
-{
-  PetscFunctionBegin;
-  PetscCheck(p->n == delassus_n_contacts(p->W), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%" PRId64 " contacts, but W has %" PRId64 "; both must agree", p->n, delassus_n_contacts(p->W));
-  for (int64_t a = 0; a < p->n; ++a)
-    if (!is_right(p, r, a)) PetscCall(refuse_contact(p, r, a));
+  *out = NULL;
+  PetscCall(diagnostics_create(&d));
+  const PetscErrorCode code = key_table_read(&friction_options_table, owner, NULL, "friction", d, &read);
+  diagnostics_destroy(&d);
+  PetscCall(code);
+  *out = read;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,7 +11,7 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "optim/friction/cone.h"
-#include "optim/friction/friction.h"
+#include "optim/friction/friction_problem.h"
 #include <stddef.h>
 #include <string.h>
 

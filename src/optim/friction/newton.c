@@ -3,9 +3,83 @@
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
-#include "optim/friction/newton_work.h"
+#include "optim/friction/cone.h"
 #include <stddef.h>
 #include <string.h>
+
+void newton_work_destroy(newton_work **k)
+{
+  if (!*k) return;
+  memory_free(&(*k)->rho), memory_free(&(*k)->is_active);
+  memory_free(&(*k)->u), memory_free(&(*k)->A);
+  memory_free(k);
+}
+
+PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out)
+{
+  newton_work   *k;
+  const int64_t  m = 3 * p->n;
+  PetscErrorCode code;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(memory_alloc("Newton's method", 1, sizeof *k, &k));
+  code = memory_alloc("Newton row scales", 2 * p->n, sizeof *k->rho, &k->rho);
+  if (!code) code = memory_alloc("Newton active contacts", p->n, sizeof *k->is_active, &k->is_active);
+  if (!code) code = memory_alloc("Newton vectors", 9 * m, sizeof *k->u, &k->u);
+  if (!code) code = memory_alloc("Newton blocks", 6 * m, sizeof *k->A, &k->A);
+  if (code) newton_work_destroy(&k);
+  PetscCall(code);
+  double **const part[] = {&k->f, &k->d, &k->Wd, &k->trial_r, &k->trial_u, &k->trial_f, &k->best_r, &k->best_u};
+  for (int i = 0; i < 8; ++i) *part[i] = k->u + (i + 1) * m;
+  k->B          = k->A + 3 * m;
+  k->best_error = INFINITY;
+  for (int64_t a = 0; a < p->n; ++a) alart_curnier_rho(delassus_diagonal(p->W) + 9 * a, k->rho + 2 * a);
+  *out = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void velocity(const friction_problem *p, const double *r, double *u)
+{
+  delassus_apply(p->W, r, u);
+  for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+}
+
+void newton_work_velocity(newton_work *k, const friction_problem *p, const double *r) { velocity(p, r, k->u); }
+
+/* Impulses within their cones, and what they give. */
+static double into_cones(newton_work *k, const friction_problem *p, const friction_options *o, const double *r)
+{
+  for (int64_t a = 0; a < p->n; ++a) cone_project(p->mu[a], r + 3 * a, k->trial_r + 3 * a);
+  velocity(p, k->trial_r, k->trial_u);
+  return friction_error(p, o->error, k->trial_r, k->trial_u);
+}
+
+bool newton_work_keep_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r)
+{
+  const size_t  bytes = (size_t)p->n * 3 * sizeof *r;
+  const double *from_r = r, *from_u = k->u;
+  double        error = friction_error(p, o->error, r, k->u);
+  if (!(error < k->best_error)) return false;
+  if (error <= o->tolerance) error = into_cones(k, p, o, r), from_r = k->trial_r, from_u = k->trial_u;
+  if (!(error < k->best_error)) return false;
+  k->best_error = error;
+  memcpy(k->best_r, from_r, bytes);
+  memcpy(k->best_u, from_u, bytes);
+  return true;
+}
+
+void newton_work_take_best(newton_work *k, const friction_problem *p, const friction_options *o, double *r, double *u)
+{
+  const size_t bytes = (size_t)p->n * 3 * sizeof *r;
+  if (!isfinite(k->best_error)) memcpy(k->best_u, p->q, bytes); /* best_r is zero still */
+  else if (k->best_error > o->tolerance) {
+    into_cones(k, p, o, k->best_r);
+    memcpy(k->best_r, k->trial_r, bytes);
+    memcpy(k->best_u, k->trial_u, bytes);
+  }
+  memcpy(r, k->best_r, bytes);
+  memcpy(u, k->best_u, bytes);
+}
 
 #define OPTION(field) offsetof(friction_newton_options, field)
 static const char *const searches[]    = {"full", "armijo", "goldstein_price", "nonmonotone", NULL};

@@ -9,7 +9,7 @@
  * pivoting. That factor's package is chosen by the PETSc option -friction_lu_type, which, if given, replaces the block LU, too. */
 #ifndef SS_OPTIM_FRICTION_NEWTON_MATRIX_H
 #define SS_OPTIM_FRICTION_NEWTON_MATRIX_H
-#include "optim/friction/friction.h"
+#include "optim/friction/friction_problem.h"
 
 typedef struct newton_matrix newton_matrix;
 

@@ -1,7 +1,7 @@
 /* The proximal Newton method, the keys of its options, and its two ways to run for those who combine methods. */
 #ifndef SS_OPTIM_FRICTION_NEWTON_PROX_H
 #define SS_OPTIM_FRICTION_NEWTON_PROX_H
-#include "optim/friction/newton_work.h"
+#include "optim/friction/newton.h"
 
 typedef struct friction_newton_prox_options {
   double  alpha, shrink; /* first shift, over the mean diagonal of W; factor after a success */
@@ -34,4 +34,6 @@ PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_
 PetscErrorCode newton_prox_attempts(newton_run *run, const double *r);
 /* Batches of sweeps that grow, each followed by attempts, until solved or out of time or of sweeps. */
 PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, double *r);
+/* A friction_solve_function. */
+PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 #endif

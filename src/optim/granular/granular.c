@@ -3,7 +3,48 @@
 #include "core/stop.h"
 #include "core/timer.h"
 #include "optim/granular/granular_friction.h"
+#include "optim/granular/granular_pressure.h"
 #include "optim/granular/granular_settle.h"
+#include "optim/granular/granular_stress_gradient.h"
+#include "optim/granular/granular_stress_lagrangian.h"
+#include "optim/friction/friction.h"
+
+
+enum { FIRST_CHUNK = 1 << 20 };
+
+struct flow_work {
+  arena                  *memory;
+  document               *owner; /* of coulomb */
+  const friction_options *coulomb;
+};
+
+PetscErrorCode flow_work_create(flow_work **out)
+{
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(memory_alloc("flow work", 1, sizeof **out, out));
+  PetscErrorCode code = arena_create(FIRST_CHUNK, &(*out)->memory);
+  if (!code) code = document_create(&(*out)->owner);
+  if (!code) code = friction_options_defaults((*out)->owner, &(*out)->coulomb);
+  if (code) flow_work_destroy(out);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+void flow_work_destroy(flow_work **w)
+{
+  if (!*w) return;
+  arena_destroy(&(*w)->memory);
+  document_destroy(&(*w)->owner);
+  memory_free(w);
+}
+static arena *flow_work_memory(flow_work *w)
+{
+  arena_reset(w->memory);
+  return w->memory;
+}
+
+static const friction_options *flow_work_coulomb(const flow_work *w) { return w->coulomb; }
+
 
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
 #define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */

@@ -1,7 +1,7 @@
 /* Inside of the solvers that take stress component by component: the samples of one component and their block of A_ss. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
-#include "optim/granular/granular_impl.h"
+#include "optim/granular/granular_state.h"
 
 typedef struct {
   flow_solver  *S;
@@ -31,4 +31,5 @@ PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *conte
 /* lo, hi of a step from s within +-width times the radius at each sample; without pyramid (width INFINITY) free, but for samples
  * that carry nothing. */
 void flow_component_bounds(flow_component *k, double width);
+extern const flow_stress_solver flow_stress_pyramid, flow_stress_sp;
 #endif

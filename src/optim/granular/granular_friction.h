@@ -1,7 +1,7 @@
 /* Inside of the solvers for z. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_FRICTION_H
 #define SS_OPTIM_GRANULAR_GRANULAR_FRICTION_H
-#include "optim/granular/granular_impl.h"
+#include "optim/granular/granular_state.h"
 
 typedef struct flow_friction {
   flow_solver *S;
@@ -15,7 +15,8 @@ typedef struct flow_friction {
 } flow_friction;
 
 PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t);
-PetscErrorCode flow_friction_newton(flow_friction *t);
 /* y = A_zz x */
 void flow_friction_product(flow_friction *t, const double *restrict x, double *restrict y);
+/* Moves z to its minimum for the others at hand, keeps v, and counts its iterations. */
+PetscErrorCode flow_solve_z(flow_solver *S);
 #endif

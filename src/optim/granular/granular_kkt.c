@@ -1,5 +1,5 @@
-/* How far a state is from a solution, from the problem alone: rows of G and D, no transposes, nothing that a solver has kept. */
-#include "optim/granular/granular_impl.h"
+#include "optim/granular/granular_kkt.h"
+#include "optim/granular/granular_state.h"
 
 typedef struct {
   const flow_problem *f;

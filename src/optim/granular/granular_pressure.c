@@ -1,5 +1,5 @@
 /* Pressure and normal forces: quadratic programs in boxes. Their right-hand sides come from the velocities at hand. */
-#include "optim/granular/granular_impl.h"
+#include "optim/granular/granular_pressure.h"
 
 /* A_pp x: seven points of the continuum, and bodies as F (inverse_mass (F^T x)), which is never formed. */
 static void apply_p(void *context, const double *restrict x, double *restrict y)

@@ -10,6 +10,7 @@
  * others have no force and part: the law, for them. */
 #include "optim/granular/granular_settle.h"
 #include "core/memory.h"
+#include "optim/friction/friction.h"
 #include <math.h>
 
 #define TOLERANCE 1e-11 /* of the law; and, over their scales, of what the bodies' own equations change in the forces */

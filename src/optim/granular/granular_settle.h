@@ -1,7 +1,7 @@
 /* Inside of the flow solver: contacts to rounding, for the pressure and the stress at hand. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_SETTLE_H
 #define SS_OPTIM_GRANULAR_GRANULAR_SETTLE_H
-#include "optim/granular/granular_impl.h"
+#include "optim/granular/granular_state.h"
 
 PetscErrorCode flow_settle_create(flow_solver *S); /* once bodies and contacts are known; S->settle */
 void           flow_settle_destroy(flow_solver *S);

@@ -24,10 +24,7 @@ typedef struct {
   double largest; /* |s_next - y|_F of a cell */
 } flow_step_sums;
 
-/* Staggered stresses: the same step, but shear counts in a cell by its mean around it, and a sample is shortened by the mean of what
- * its cells demand, three times over. That is no projection: bounds hold up to interpolation [TakahashiBatty2021, sec. 5.2.2]. */
-PetscErrorCode flow_gradient_staggered_create(flow_solver *S, flow_gradient *w);
-void           flow_gradient_staggered_destroy(flow_gradient *w);
 void           flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s); /* for S->radius */
 flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again);
+extern const flow_stress_solver flow_stress_gradient;
 #endif

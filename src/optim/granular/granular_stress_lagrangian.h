@@ -16,4 +16,5 @@ typedef struct flow_lagrangian {
 void   flow_lagrangian_gather(flow_solver *S, const double *s);
 double flow_lagrangian_energy(flow_solver *S);
 void   flow_lagrangian_derivatives(flow_solver *S);
+extern const flow_stress_solver flow_stress_lagrangian;
 #endif

@@ -1,12 +1,322 @@
+/* The pattern of a 3x3-block matrix: compressed rows, with what the threaded products need. Knows no PETSc objects.
+ * Shared, with a reference count, by a matrix and its duplicates; never changed once built.                           */
 #include "optim/linear/mat_block3.h"
-#include "optim/linear/petsc_private.h"
+#include "core/error.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "core/team.h"
-#include "optim/linear/block3_pattern.h"
-#include "optim/linear/mat_block3_convert.h"
-#include "optim/optim.h"
+#include "optim/linear/petsc_private.h"
 #include "optim/linear/vec_threaded.h"
+#include <petscmat.h>
 #include <string.h>
+
+typedef struct {
+  int      n_references;
+  int64_t  n, nnz;    /* block rows; blocks */
+  int64_t *row_start; /* [n+1] */
+  int32_t *col;       /* [nnz] sorted within a row */
+  int64_t *diagonal;  /* [n] slot of (i,i), -1: none */
+  int64_t  n_chunks;  /* runs of rows with about the same number of blocks, by the pattern alone */
+  int64_t *chunk_row; /* [n_chunks+1] */
+  /* For transposed products, built at the first one; empty until then. Rows are cut into tiles; each tile sums into a short
+   * private vector with one entry per column it meets, then every column adds its entries in the order of the tiles. */
+  int64_t  n_tiles;
+  int64_t *tile_row;     /* [n_tiles+1] */
+  int64_t *tile_start;   /* [n_tiles+1] first private entry of each tile */
+  int32_t *tile_col;     /* [nnz] private entry of each block, counted from its tile's first */
+  int64_t *entry_start;  /* [n+1] */
+  int64_t *entry;        /* [tile_start[n_tiles]] private entries of each column, by tile */
+  double  *private_sums; /* [tile_start[n_tiles]][3] */
+} block3_pattern;
+
+enum {
+  CHUNK_BLOCKS = 2048,  /* 150 kB of values: long enough to amortise a loop, short enough to balance */
+  TILE_BLOCKS  = 16384, /* 1.2 MB: a column is met several times in a tile; its private sums stay in the second-level cache */
+};
+
+/* Cut [0, n) where the running number of entries passes multiples of `blocks`. */
+static PetscErrorCode cut_chunks(int64_t n, const int64_t *start, int64_t blocks, int64_t *n_chunks, int64_t **chunk)
+{
+  int64_t count = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("block3 chunks", start[n] / blocks + 2, sizeof **chunk, chunk));
+  for (int64_t i = 0, next = 0; i < n; ++i)
+    if (start[i] >= next) {
+      (*chunk)[count++] = i;
+      next              = start[i] + blocks;
+    }
+  (*chunk)[count] = n;
+  *n_chunks       = count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check(int64_t n, const int64_t *row_start, const int32_t *col)
+{
+  PetscFunctionBegin;
+  PetscCheck(n >= 0 && n < INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "block3: %lld block rows do not fit 32-bit scalar indices", (long long)n);
+  PetscCheck(row_start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "block3: row_start[0] is not 0");
+  for (int64_t i = 0; i < n; ++i) {
+    PetscCheck(row_start[i] <= row_start[i + 1], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "block3: row_start falls at block row %lld", (long long)i);
+    for (int64_t s = row_start[i]; s < row_start[i + 1]; ++s) {
+      PetscCheck(col[s] >= 0 && col[s] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                 "block3: block row %lld has column %d outside [0, %lld)", (long long)i, (int)col[s], (long long)n);
+      PetscCheck(s == row_start[i] || col[s - 1] < col[s], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                 "block3: columns of block row %lld are not sorted, or repeat %d", (long long)i, (int)col[s]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Slot of block (i,j), -1 if it is not in the pattern. O(log of the row's length). */
+static int64_t block3_pattern_find(const block3_pattern *p, int64_t i, int32_t j)
+{
+  int64_t lo = p->row_start[i], hi = p->row_start[i + 1];
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (p->col[mid] < j) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < p->row_start[i + 1] && p->col[lo] == j ? lo : -1;
+}
+
+/* row_start [n+1], col [row_start[n]] are copied and checked (PETSC_ERR_ARG_OUTOFRANGE). */
+static PetscErrorCode block3_pattern_create(int64_t n, const int64_t *row_start, const int32_t *col, block3_pattern **out)
+{
+  block3_pattern *p;
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(check(n, row_start, col));
+  PetscCall(memory_alloc("block3 pattern", 1, sizeof *p, &p));
+  *out            = p;
+  p->n_references = 1;
+  p->n            = n;
+  p->nnz          = row_start[n];
+  PetscCall(memory_alloc("block3 rows", n + 1, sizeof *p->row_start, &p->row_start));
+  PetscCall(memory_alloc("block3 columns", p->nnz, sizeof *p->col, &p->col));
+  PetscCall(memory_alloc("block3 diagonal", n, sizeof *p->diagonal, &p->diagonal));
+  for (int64_t i = 0; i <= n; ++i) p->row_start[i] = row_start[i];
+  for (int64_t s = 0; s < p->nnz; ++s) p->col[s] = col[s];
+  for (int64_t i = 0; i < n; ++i) p->diagonal[i] = block3_pattern_find(p, i, (int32_t)i);
+  PetscCall(cut_chunks(n, p->row_start, CHUNK_BLOCKS, &p->n_chunks, &p->chunk_row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* drops one reference */
+static void block3_pattern_destroy(block3_pattern **p)
+{
+  if (!*p) return;
+  if (--(*p)->n_references == 0) {
+    memory_free(&(*p)->row_start);
+    memory_free(&(*p)->col);
+    memory_free(&(*p)->diagonal);
+    memory_free(&(*p)->chunk_row);
+    memory_free(&(*p)->tile_row);
+    memory_free(&(*p)->tile_start);
+    memory_free(&(*p)->tile_col);
+    memory_free(&(*p)->entry_start);
+    memory_free(&(*p)->entry);
+    memory_free(&(*p)->private_sums);
+    memory_free(p);
+  }
+  *p = NULL;
+}
+
+/* Number the columns of each tile in the order they are met; list them in column[] (grows). */
+static PetscErrorCode number_tiles(block3_pattern *p, int32_t **column)
+{
+  int32_t *number; /* 1 + private number in the current tile, 0: not met */
+  int64_t  n_entries = 0, capacity = p->nnz / 2 + p->n + 1;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("block3 tile numbers", p->n, sizeof *number, &number));
+  PetscCall(memory_alloc("block3 tile columns", capacity, sizeof **column, column));
+  for (int64_t t = 0; t < p->n_tiles; ++t) {
+    const int64_t first = n_entries, from = p->row_start[p->tile_row[t]], to = p->row_start[p->tile_row[t + 1]];
+    if (n_entries + to - from > capacity) {
+      capacity = 2 * (n_entries + to - from);
+      PetscCall(memory_resize("block3 tile columns", capacity, sizeof **column, column));
+    }
+    for (int64_t s = from; s < to; ++s) {
+      const int32_t j = p->col[s];
+      if (!number[j]) {
+        (*column)[n_entries++] = j;
+        number[j]              = (int32_t)(n_entries - first);
+      }
+      p->tile_col[s] = number[j] - 1;
+    }
+    for (int64_t e = first; e < n_entries; ++e) number[(*column)[e]] = 0;
+    p->tile_start[t + 1] = n_entries;
+  }
+  memory_free(&number);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode block3_pattern_need_tiles(block3_pattern *p)
+{
+  int32_t *column;
+  PetscFunctionBegin;
+  if (p->entry_start) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(cut_chunks(p->n, p->row_start, TILE_BLOCKS, &p->n_tiles, &p->tile_row));
+  PetscCall(memory_alloc("block3 tile starts", p->n_tiles + 1, sizeof *p->tile_start, &p->tile_start));
+  PetscCall(memory_alloc("block3 tile columns", p->nnz, sizeof *p->tile_col, &p->tile_col));
+  PetscCall(number_tiles(p, &column));
+  const int64_t n_entries = p->tile_start[p->n_tiles];
+  PetscCall(memory_alloc("block3 private sums", 3 * n_entries, sizeof *p->private_sums, &p->private_sums));
+  PetscCall(memory_alloc("block3 tile entries", n_entries, sizeof *p->entry, &p->entry));
+  PetscCall(memory_alloc("block3 entry starts", p->n + 2, sizeof *p->entry_start, &p->entry_start));
+  /* counting sort: start[j+1] runs from the begin of column j to its end while the entries are placed, tile by tile */
+  for (int64_t e = 0; e < n_entries; ++e) ++p->entry_start[column[e] + 2];
+  for (int64_t j = 0; j < p->n; ++j) p->entry_start[j + 2] += p->entry_start[j + 1];
+  for (int64_t e = 0; e < n_entries; ++e) p->entry[p->entry_start[column[e] + 1]++] = e;
+  memory_free(&column);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+
+static int bits_of(uint64_t x)
+{
+  int n = 0;
+  for (; x; x >>= 1) ++n;
+  return n;
+}
+
+PetscErrorCode mat_block3_pattern(int64_t n, int64_t n_pairs, const int32_t *row, const int32_t *col, int64_t **row_start,
+                                  int32_t **col_out, int64_t *slot)
+{
+  const int64_t n_key = n_pairs + n; /* the diagonal comes first, so it takes part like any pair */
+  const int     shift = bits_of((uint64_t)n);
+  uint64_t     *key;
+  int32_t      *perm;
+  int64_t       n_distinct = 0;
+  PetscFunctionBegin;
+  *row_start = NULL;
+  *col_out   = NULL;
+  PetscCheck(n >= 0 && n_key < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "block3 pattern: %lld pairs are more than can be sorted", (long long)n_pairs);
+  for (int64_t k = 0; k < n_pairs; ++k)
+    PetscCheck(row[k] >= 0 && row[k] < n && col[k] >= 0 && col[k] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "block3 pattern: pair %lld = (%d, %d) outside [0, %lld)", (long long)k, (int)row[k], (int)col[k], (long long)n);
+  PetscCall(memory_alloc("block3 sort keys", n_key, sizeof *key, &key));
+  PetscCall(memory_alloc("block3 sort order", n_key, sizeof *perm, &perm));
+  for (int64_t i = 0; i < n; ++i) key[i] = (uint64_t)i << shift | (uint64_t)i;
+  for (int64_t k = 0; k < n_pairs; ++k) key[n + k] = (uint64_t)row[k] << shift | (uint64_t)col[k];
+  PetscCall(sort_keys(n_key, 2 * shift, key, perm));
+  for (int64_t k = 0; k < n_key; ++k) n_distinct += k == 0 || key[k] != key[k - 1];
+  PetscCall(memory_alloc("block3 row starts", n + 1, sizeof **row_start, row_start));
+  PetscCall(memory_alloc("block3 columns", n_distinct, sizeof **col_out, col_out));
+  for (int64_t k = 0, s = -1; k < n_key; ++k) {
+    if (k == 0 || key[k] != key[k - 1]) {
+      (*col_out)[++s] = (int32_t)(key[k] & (((uint64_t)1 << shift) - 1));
+      ++(*row_start)[(key[k] >> shift) + 1];
+    }
+    if (slot && perm[k] >= n) slot[perm[k] - n] = s;
+  }
+  for (int64_t i = 0; i < n; ++i) (*row_start)[i + 1] += (*row_start)[i];
+  memory_free(&key);
+  memory_free(&perm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between block3 and PETSc's own matrix formats: the bodies of MatConvert. */
+
+
+static PetscErrorCode to_baij(Mat A, Mat *B)
+{
+  block3_view  v;
+  PetscInt    *row_start, *col;
+  PetscFunctionBegin;
+  PetscCall(mat_block3_get(A, &v));
+  const int64_t nnz = v.row_start[v.n];
+  PetscCheck(nnz < PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld blocks are too many for PETSc's BAIJ",
+             (long long)nnz);
+  PetscCall(PetscMalloc2(v.n + 1, &row_start, nnz, &col));
+  for (int64_t i = 0; i <= v.n; ++i) row_start[i] = (PetscInt)v.row_start[i];
+  for (int64_t k = 0; k < nnz; ++k) col[k] = v.col[k];
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetType(*B, MATSEQBAIJ));
+  PetscCall(MatSetOption(*B, MAT_ROW_ORIENTED, PETSC_TRUE));
+  PetscCall(MatSeqBAIJSetPreallocationCSR(*B, 3, row_start, col, NULL));
+  for (int64_t i = 0; i < v.n; ++i) /* one block a call: MatSetValuesBlocked wants a row's blocks side by side */
+    for (int64_t k = v.row_start[i]; k < v.row_start[i + 1]; ++k) {
+      const PetscInt row = (PetscInt)i;
+      PetscCall(MatSetValuesBlocked(*B, 1, &row, 1, &col[k], v.value + 9 * k, INSERT_VALUES));
+    }
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscFree2(row_start, col));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* block3 to seqbaij directly, to anything else by way of it. */
+static PetscErrorCode MatConvert_Block3(Mat A, MatType type, MatReuse reuse, Mat *out)
+{
+  bool is_baij, is_plain;
+  Mat       B;
+  PetscFunctionBegin;
+  is_baij  = !strcmp(type, MATSEQBAIJ) || !strcmp(type, MATBAIJ);
+  is_plain = !strcmp(type, MATBLOCK3) || !strcmp(type, MATSAME);
+  if (is_plain) {
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  } else {
+    PetscCall(to_baij(A, &B));
+    if (!is_baij) PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  }
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(MatHeaderReplace(A, &B));
+  } else if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(B, *out, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&B));
+  } else {
+    *out = B;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any matrix with MatGetRow to block3; a scalar entry makes its whole block part of the pattern. */
+static PetscErrorCode MatConvertFrom_Block3(Mat A, MatType type, MatReuse reuse, Mat *out)
+{
+  int32_t       *row, *col, *block_col;
+  int64_t       *row_start, *slot, n_pairs = 0, n_rows = A->rmap->n;
+  double        *value;
+  PetscInt       n;
+  const PetscInt    *index;
+  const PetscScalar *entry;
+  Mat            B;
+  PetscFunctionBegin;
+  (void)type;
+  PetscCheck(A->rmap->N == A->cmap->N && A->rmap->N % 3 == 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ,
+             "only a square matrix of 3x3 blocks becomes block3, not %d x %d", (int)A->rmap->N, (int)A->cmap->N);
+  for (PetscInt i = 0; i < n_rows; ++i) {
+    PetscCall(MatGetRow(A, i, &n, NULL, NULL));
+    n_pairs += n;
+    PetscCall(MatRestoreRow(A, i, &n, NULL, NULL));
+  }
+  PetscCall(memory_alloc("block3 convert rows", n_pairs, sizeof *row, &row));
+  PetscCall(memory_alloc("block3 convert columns", n_pairs, sizeof *col, &col));
+  PetscCall(memory_alloc("block3 convert slots", n_pairs, sizeof *slot, &slot));
+  n_pairs = 0;
+  for (PetscInt i = 0; i < n_rows; ++i) {
+    PetscCall(MatGetRow(A, i, &n, &index, NULL));
+    for (PetscInt k = 0; k < n; ++k, ++n_pairs) row[n_pairs] = i / 3, col[n_pairs] = index[k] / 3;
+    PetscCall(MatRestoreRow(A, i, &n, &index, NULL));
+  }
+  PetscCall(mat_block3_pattern(n_rows / 3, n_pairs, row, col, &row_start, &block_col, slot));
+  PetscCall(mat_block3_create(PetscObjectComm((PetscObject)A), n_rows / 3, row_start, block_col, NULL, false, &B));
+  PetscCall(mat_block3_values(B, &value));
+  n_pairs = 0;
+  for (PetscInt i = 0; i < n_rows; ++i) {
+    PetscCall(MatGetRow(A, i, &n, &index, &entry));
+    for (PetscInt k = 0; k < n; ++k, ++n_pairs) value[9 * slot[n_pairs] + 3 * (i % 3) + index[k] % 3] = entry[k];
+    PetscCall(MatRestoreRow(A, i, &n, &index, &entry));
+  }
+  memory_free(&row), memory_free(&col), memory_free(&slot), memory_free(&row_start), memory_free(&block_col);
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
+  else if (reuse == MAT_REUSE_MATRIX) PetscCall(MatHeaderReplace(*out, &B));
+  else *out = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 enum { PARALLEL_CHUNKS = 4, BLOCK = 9 };
 

@@ -14,6 +14,10 @@
 
 #define MATBLOCK3 "block3"
 
+/* Compose on a shell Mat: PetscObjectComposeFunction(mat, "SSMatGetBlockDiagonal3_C", fn) with
+ *   PetscErrorCode fn(Mat mat, PetscScalar *d);   d [n_local_blocks][9], row-major                                        */
+#define SS_MAT_GET_BLOCK_DIAGONAL3 "SSMatGetBlockDiagonal3_C"
+
 /* The arrays behind a matrix, borrowed from it. */
 typedef struct {
   int64_t        n;         /* block rows = block columns */

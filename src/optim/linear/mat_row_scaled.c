@@ -1,6 +1,6 @@
 #include "optim/linear/mat_row_scaled.h"
 #include "core/error.h"
-#include "optim/optim.h"
+#include "optim/linear/mat_block3.h"
 #include "optim/linear/petsc_private.h"
 
 typedef struct {

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "optim/linear/block3_inverse.h"
-#include "optim/optim.h"
+#include "optim/linear/mat_block3.h"
 #include "optim/linear/petsc_private.h"
 
 enum { PARALLEL_BLOCKS = 4096 };

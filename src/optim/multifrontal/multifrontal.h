@@ -5,29 +5,9 @@
  * do not depend on the number of threads. */
 #ifndef SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_H
 #define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_H
-#include "core/sparse_rows.h"
+#include "optim/multifrontal/multifrontal_tree.h"
 
-/* J_a [3 x n] by columns: entries start[a] ... start[a + 1] - 1, ascending in `column`. Borrowed. */
-typedef struct {
-  int64_t        n;
-  const int64_t *start;  /* [n + 1] */
-  const int32_t *column;
-  const double  *value;  /* [][3] */
-} front_terms;
-
-typedef struct front_tree   front_tree;
 typedef struct front_factor front_factor;
-
-/* Analyse the patterns of A, symmetric with its diagonal, and of the terms, for one factorisation of A and about n_again of
- * A + terms. `t` may be NULL: nothing is late. */
-PetscErrorCode front_tree_create(const sparse_rows *A, const front_terms *t, double n_again, front_tree **out);
-void           front_tree_destroy(front_tree **t);
-/* Multiplications of the factor of A, of each with terms after it, and entries of A's factor. */
-double         front_tree_work(const front_tree *t);
-double         front_tree_work_again(const front_tree *t);
-double         front_tree_entries(const front_tree *t);
-/* is_late [n] */
-void           front_tree_late(const front_tree *t, bool *is_late);
 
 /* `t` is borrowed. */
 PetscErrorCode front_factor_create(const front_tree *t, front_factor **out);

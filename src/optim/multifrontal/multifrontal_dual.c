@@ -1,6 +1,5 @@
 #include "optim/multifrontal/multifrontal_dual.h"
 #include "core/memory.h"
-#include "optim/multifrontal/multifrontal_impl.h"
 #include <math.h>
 #include <petscsys.h>
 #include <petscblaslapack.h>

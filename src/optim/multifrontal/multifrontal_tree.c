@@ -1,7 +1,200 @@
+/* Inside of the multifrontal factor. Groups are runs of unknowns with the same neighbours and the same terms: symbolic work is
+ * done on them. */
+#include "optim/multifrontal/multifrontal_tree.h"
 #include "core/memory.h"
-#include "optim/multifrontal/multifrontal_impl.h"
+#include <metis.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Groups and which of them are neighbours, by the matrix or a term; symmetric, without the diagonal, ascending. */
+typedef struct {
+  int64_t  n;
+  int64_t *first;     /* [n + 1] unknowns of a group: first[g] ... first[g + 1] - 1 */
+  int64_t *start;     /* [n + 1] */
+  int32_t *neighbour;
+  bool    *is_late;   /* [n] a term touches it */
+} front_graph;
+
+/* Orders of elimination, [n] groups: nested dissection of all; or first of what no term touches, then of the rest. Groups with far
+ * more neighbours than others come last. */
+typedef enum { FRONT_ORDER_WHOLE, FRONT_ORDER_LATE_LAST } front_ordering;
+
+static void front_graph_destroy(front_graph *g)
+{
+  memory_free(&g->first), memory_free(&g->start), memory_free(&g->neighbour), memory_free(&g->is_late);
+  g->n = 0;
+}
+
+/* Terms of each unknown, ascending. */
+typedef struct {
+  int64_t *start;
+  int32_t *term;
+} touches;
+
+static PetscErrorCode touches_create(int64_t n, const front_terms *t, touches *out)
+{
+  PetscFunctionBegin;
+  const int64_t n_entries = t ? t->start[t->n] : 0;
+  PetscCall(memory_alloc("terms of unknowns", n + 2, sizeof *out->start, &out->start));
+  PetscCall(memory_alloc("terms of unknowns", n_entries, sizeof *out->term, &out->term));
+  for (int64_t e = 0; e < n_entries; ++e) ++out->start[t->column[e] + 2];
+  for (int64_t i = 0; i < n; ++i) out->start[i + 2] += out->start[i + 1];
+  for (int64_t a = 0; t && a < t->n; ++a)
+    for (int64_t e = t->start[a]; e < t->start[a + 1]; ++e) out->term[out->start[t->column[e] + 1]++] = (int32_t)a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool is_same(int64_t n, const int32_t *a, int64_t m, const int32_t *b)
+{
+  return n == m && (n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0); /* of none there may be no array */
+}
+
+/* Neighbouring unknowns that nothing tells apart. */
+static PetscErrorCode make_groups(const sparse_rows *A, const touches *of, front_graph *g, int32_t *group)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("groups of unknowns", A->n_rows + 1, sizeof *g->first, &g->first));
+  for (int64_t i = 0; i < A->n_rows; ++i) {
+    const bool joins = i > 0 &&
+                       is_same(A->start[i + 1] - A->start[i], A->col + A->start[i], A->start[i] - A->start[i - 1], A->col + A->start[i - 1]) &&
+                       is_same(of->start[i + 1] - of->start[i], of->term + of->start[i], of->start[i] - of->start[i - 1],
+                               of->term + of->start[i - 1]);
+    if (!joins) g->first[g->n++] = i;
+    group[i] = (int32_t)(g->n - 1);
+  }
+  g->first[g->n] = A->n_rows;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Do terms a and b have the same columns? */
+static bool is_alike(const front_terms *t, int64_t a, int64_t b)
+{
+  return is_same(t->start[a + 1] - t->start[a], t->column + t->start[a], t->start[b + 1] - t->start[b], t->column + t->start[b]);
+}
+
+/* Neighbours of group i, in no order, to `to` unless NULL; mark [n] holds i + 1 for those seen. */
+static int64_t list_row(const sparse_rows *A, const front_terms *t, const touches *of, const front_graph *g, const int32_t *group,
+                        int64_t i, int32_t *mark, int32_t *to)
+{
+  const int64_t at = g->first[i];
+  int64_t       n  = 0;
+  mark[i]          = (int32_t)i + 1;
+  for (int64_t k = A->start[at]; k < A->start[at + 1]; ++k) {
+    const int32_t j = group[A->col[k]];
+    if (mark[j] == i + 1) continue;
+    mark[j] = (int32_t)i + 1;
+    if (to) to[n] = j;
+    ++n;
+  }
+  for (int64_t k = of->start[at]; k < of->start[at + 1]; ++k) {
+    const int64_t a = of->term[k];
+    if (k > of->start[at] && is_alike(t, a, of->term[k - 1])) continue;
+    for (int64_t e = t->start[a]; e < t->start[a + 1]; ++e) {
+      const int32_t j = group[t->column[e]];
+      if (mark[j] == i + 1) continue;
+      mark[j] = (int32_t)i + 1;
+      if (to) to[n] = j;
+      ++n;
+    }
+  }
+  return n;
+}
+
+static PetscErrorCode make_rows(const sparse_rows *A, const front_terms *t, const touches *of, const int32_t *group, int32_t *mark,
+                                front_graph *g)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("neighbours of groups", g->n + 1, sizeof *g->start, &g->start));
+  PetscCall(memory_alloc("late groups", g->n, sizeof *g->is_late, &g->is_late));
+  for (int64_t i = 0; i < g->n; ++i) {
+    g->start[i + 1] = g->start[i] + list_row(A, t, of, g, group, i, mark, NULL);
+    g->is_late[i]   = of->start[g->first[i] + 1] > of->start[g->first[i]];
+  }
+  memset(mark, 0, (size_t)g->n * sizeof *mark);
+  PetscCall(memory_alloc("neighbours of groups", g->start[g->n], sizeof *g->neighbour, &g->neighbour));
+  for (int64_t i = 0; i < g->n; ++i) list_row(A, t, of, g, group, i, mark, g->neighbour + g->start[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode front_graph_create(const sparse_rows *A, const front_terms *t, front_graph *g)
+{
+  touches  of    = {NULL, NULL};
+  int32_t *group = NULL, *mark = NULL;
+  PetscFunctionBegin;
+  *g                  = (front_graph){0};
+  PetscErrorCode code = touches_create(A->n_rows, t, &of);
+  if (!code) code = memory_alloc("groups of unknowns", A->n_rows, sizeof *group, &group);
+  if (!code) code = memory_alloc("groups of unknowns", A->n_rows, sizeof *mark, &mark);
+  if (!code) code = make_groups(A, &of, g, group);
+  if (!code) code = make_rows(A, t, &of, group, mark, g);
+  memory_free(&of.start), memory_free(&of.term), memory_free(&group), memory_free(&mark);
+  if (code) front_graph_destroy(g);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A group with more than this many times the mean number of neighbours is a hub: in nested dissection it would be in every
+ * separator. */
+static const double HUB = 4.0;
+enum { FEW = 8 }; /* groups not worth a dissection */
+
+/* Nested dissection of the m groups in `part`, to order[]. number [n]: of a group in the part, -1 elsewhere, left so. */
+static PetscErrorCode dissect(const front_graph *g, int64_t m, const int32_t *part, int32_t *number, int32_t *order)
+{
+  idx_t   *start = NULL, *neighbour = NULL, *perm = NULL, *inverse = NULL, options[METIS_NOPTIONS], n = (idx_t)m;
+  int64_t  n_edges = 0;
+  PetscFunctionBegin;
+  if (m <= FEW) {
+    for (int64_t i = 0; i < m; ++i) order[i] = part[i];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int64_t i = 0; i < m; ++i) number[part[i]] = (int32_t)i, n_edges += g->start[part[i] + 1] - g->start[part[i]];
+  PetscErrorCode code = memory_alloc("METIS starts", m + 1, sizeof *start, &start);
+  if (!code) code = memory_alloc("METIS neighbours", n_edges + 1, sizeof *neighbour, &neighbour);
+  if (!code) code = memory_alloc("METIS order", m, sizeof *perm, &perm);
+  if (!code) code = memory_alloc("METIS order", m, sizeof *inverse, &inverse);
+  for (int64_t i = 0; i < m && !code; ++i) {
+    start[i + 1] = start[i];
+    for (int64_t k = g->start[part[i]]; k < g->start[part[i] + 1]; ++k)
+      if (number[g->neighbour[k]] >= 0) neighbour[start[i + 1]++] = number[g->neighbour[k]];
+  }
+  if (!code) {
+    METIS_SetDefaultOptions(options);
+    options[METIS_OPTION_NUMBERING] = 0, options[METIS_OPTION_SEED] = 1;
+    options[METIS_OPTION_NITER] = 2;
+    if (METIS_NodeND(&n, start, neighbour, NULL, options, perm, inverse) != METIS_OK) code = PETSC_ERR_LIB;
+  }
+  for (int64_t i = 0; i < m && !code; ++i) order[i] = part[perm[i]];
+  for (int64_t i = 0; i < m; ++i) number[part[i]] = -1;
+  memory_free(&start), memory_free(&neighbour), memory_free(&perm), memory_free(&inverse);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode front_order(const front_graph *g, front_ordering how, int32_t *order)
+{
+  const double limit  = 16.0 + HUB * (double)g->start[g->n] / (double)(g->n > 0 ? g->n : 1);
+  int32_t     *number = NULL, *part = NULL;
+  int64_t      done = 0;
+  PetscFunctionBegin;
+  PetscErrorCode code = memory_alloc("parts of an order", g->n, sizeof *number, &number);
+  if (!code) code = memory_alloc("parts of an order", g->n, sizeof *part, &part);
+  for (int64_t i = 0; i < g->n && !code; ++i) number[i] = -1;
+  for (int stage = how == FRONT_ORDER_WHOLE ? 1 : 0; stage < 2 && !code; ++stage) { /* early ones, late ones or all */
+    int64_t m = 0;
+    for (int64_t i = 0; i < g->n; ++i) {
+      const bool is_hub = (double)(g->start[i + 1] - g->start[i]) > limit;
+      if (!is_hub && (how == FRONT_ORDER_WHOLE || g->is_late[i] == stage)) part[m++] = (int32_t)i;
+    }
+    code = dissect(g, m, part, number, order + done);
+    done += m;
+  }
+  for (int64_t i = 0; i < g->n && !code; ++i)
+    if ((double)(g->start[i + 1] - g->start[i]) > limit) order[done++] = (int32_t)i;
+  memory_free(&number), memory_free(&part);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* A child joins its parent's front if zeros become no more than this part of it, or a few columns. */
 static const double ZEROS_SMALL = 0.5, ZEROS = 0.12;
@@ -17,8 +210,6 @@ void front_tree_destroy(front_tree **t)
 }
 
 double front_tree_work(const front_tree *t) { return t->work_once; }
-double front_tree_work_again(const front_tree *t) { return t->work_again; }
-double front_tree_entries(const front_tree *t) { return t->entries; }
 
 /* What is being found out, by groups in the order of elimination. A node is a column of groups at first, a front in the end. */
 typedef struct {
@@ -168,7 +359,7 @@ static PetscErrorCode number_fronts(const symbolic *s, front_tree *t, int32_t *f
       continue;
     }
     node             = ~node;
-    front  *f        = &t->front[n_done];
+    frontal_matrix  *f        = &t->front[n_done];
     int64_t n_column = 0;
     for (int32_t k = s->tail[node]; k >= 0; k = s->before[k]) column[n_column++] = k;
     qsort(column, (size_t)n_column, sizeof *column, compare_int32); /* as they are eliminated */
@@ -193,7 +384,7 @@ static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t 
   PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->into, &t->into));
   n_rows = 0;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    front        *f    = &t->front[q];
+    frontal_matrix        *f    = &t->front[q];
     const int32_t node = f->parent;
     f->row             = n_rows;
     for (int64_t k = 0; k < s->list_size[node]; ++k) {
@@ -208,7 +399,7 @@ static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t 
 }
 
 /* Where `place` stands in front f. */
-static int32_t local_of(const front_tree *t, const front *f, int32_t place)
+static int32_t local_of(const front_tree *t, const frontal_matrix *f, int32_t place)
 {
   if (place < f->first + f->n_columns) return place - (int32_t)f->first;
   int64_t low = 0, high = f->n_rows;
@@ -226,7 +417,7 @@ static PetscErrorCode link_fronts(front_tree *t)
   PetscCall(memory_alloc("tree of fronts", t->n_fronts + 2, sizeof *t->child_start, &t->child_start));
   PetscCall(memory_alloc("tree of fronts", t->n_fronts, sizeof *t->child, &t->child));
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const front *f = &t->front[q], *up = f->parent < 0 ? NULL : &t->front[f->parent];
+    const frontal_matrix *f = &t->front[q], *up = f->parent < 0 ? NULL : &t->front[f->parent];
     const double k = (double)f->n_columns, r = (double)f->n_rows, work = k * k * k / 6.0 + 0.5 * k * k * r + 0.5 * k * r * r;
     for (int64_t i = 0; up && i < f->n_rows; ++i) t->into[f->row + i] = local_of(t, up, t->row[f->row + i]);
     if (up) ++t->child_start[f->parent + 2];

@@ -10,27 +10,7 @@
 #ifndef SS_OPTIM_SAP_SAP_H
 #define SS_OPTIM_SAP_SAP_H
 #include "core/key_table.h"
-#include "core/sparse_rows.h"
-#include "optim/friction/mass_factor.h"
-#include "optim/multifrontal/multifrontal.h"
-#include "optim/sap/sap_cg.h"
-#include "optim/sap/sap_law.h"
-
-typedef struct {
-  const sparse_rows *A, *J;  /* [n x n] symmetric positive definite, both triangles; [3 n_terms x n], of contacts normals first */
-  const mass_factor *factor; /* of A */
-  const double      *v_free; /* [n] velocities without impulses */
-  const double      *known;  /* [n_terms][3] */
-  sap_terms          terms;
-  /* For large components: a factor of A that is ready for J's terms, and J by columns; instead of `factor`, which may be NULL then. */
-  front_factor      *front;
-  const front_terms *columns;
-  /* For conjugate gradients: products with A; instead of both factors. */
-  const sap_operator *operator;
-  /* [n_contacts][3] impulses that contacts are thought to push with, 0 where nothing is known; NULL: of none. They say what is
-   * likely to stick and to slide, for the first direction alone, and only where the law is the regularised one. */
-  const double       *pushes;
-} sap_problem;
+#include "optim/sap/sap_system.h"
 
 enum { SAP_SEARCH_EXACT, SAP_SEARCH_BACKTRACKING };
 typedef struct sap_options {

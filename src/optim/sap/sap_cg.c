@@ -1,9 +1,35 @@
-#include "optim/sap/sap_cg_impl.h"
+/* What conjugate gradients and GMRES share: products, the preconditioner, the norm. */
+#include "optim/sap/sap_cg.h"
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/team.h"
+#include "optim/linear/vec_threaded.h"
 #include <math.h>
+#include <petscksp.h>
 #include <string.h>
+
+enum { SAP_CG_PARALLEL = 4096 };
+static const double SAP_CG_ROUNDING = 1e-15; /* of |D b|: no residual comes lower */
+
+struct sap_cg {
+  const sap_operator *o;
+  const front_terms  *t;
+  int64_t             n, n_touched;
+  double             *inverse;    /* [n] 1/diag(A), or weight */
+  double             *block;      /* [(n + 2)/3][9] inverses of diagonal blocks */
+  int32_t            *touched;    /* [n_touched] */
+  sparse_rows         part;       /* A among them */
+  int32_t            *part_column; /* columns of terms, as numbers of them */
+  front_terms         part_terms;
+  front_tree         *tree;
+  front_factor       *factor;
+  const double       *G;
+  double             *own;        /* [n_touched] */
+  double             *r, *z, *p, *Ap, *Hp; /* [n] */
+  double             *u;          /* [t->n][3] */
+  int64_t            *touch_start, *touch; /* entries of terms by touched unknown */
+  int32_t            *term;
+};
 
 void sap_cg_destroy(sap_cg **c)
 {
@@ -147,7 +173,8 @@ PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite)
 
 /* ---- iterations ---- */
 
-void sap_cg_precondition(sap_cg *c, const double *restrict r, double *restrict z)
+/* z = an approximation of H^-1 r. */
+static void sap_cg_precondition(sap_cg *c, const double *restrict r, double *restrict z)
 {
   #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
@@ -164,7 +191,8 @@ void sap_cg_precondition(sap_cg *c, const double *restrict r, double *restrict z
   for (int64_t q = 0; q < c->n_touched; ++q) z[c->touched[q]] = c->own[q];
 }
 
-void sap_cg_add_terms(sap_cg *c, const double *p, const double *Ap, double *Hp)
+/* Hp = Ap + J^T G J p. */
+static void sap_cg_add_terms(sap_cg *c, const double *p, const double *Ap, double *Hp)
 {
   const front_terms *t = c->t;
   memcpy(Hp, Ap, (size_t)c->n * sizeof *Hp);
@@ -188,7 +216,8 @@ void sap_cg_add_terms(sap_cg *c, const double *p, const double *Ap, double *Hp)
   }
 }
 
-double sap_cg_norm(const sap_cg *c, const double *r, double *scaled)
+/* |D r|; scaled [n]: work. */
+static double sap_cg_norm(const sap_cg *c, const double *r, double *scaled)
 {
   #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t i = 0; i < c->n; ++i) scaled[i] = r[i] * r[i] * c->inverse[i];
@@ -222,5 +251,111 @@ PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_
     for (int64_t i = 0; i < n; ++i) x[i] += a * c->p[i], Ax[i] += a * c->Ap[i], c->r[i] -= a * c->Hp[i];
     last = rz, ++*iterations;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum { RESTART = 50 };
+
+/* PETSc's GMRES on D H, D b, so that the norm that it minimises is ours. */
+typedef struct {
+  sap_cg *c;
+  double *root; /* [n] D */
+  Vec     b, x;
+  Mat     A;
+  KSP     ksp;
+} gmres;
+
+static PetscErrorCode product(Mat A, Vec x, Vec y)
+{
+  gmres        *g;
+  const double *from;
+  double       *to;
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &g));
+  sap_cg *c = g->c;
+  PetscCall(VecGetArrayRead(x, &from));
+  PetscCall(VecGetArray(y, &to));
+  PetscCall(c->o->product(c->o->context, from, c->Ap));
+  sap_cg_add_terms(c, from, c->Ap, to);
+  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
+  for (int64_t i = 0; i < c->n; ++i) to[i] *= g->root[i];
+  PetscCall(VecRestoreArray(y, &to));
+  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode precondition(PC pc, Vec x, Vec y)
+{
+  gmres        *g;
+  const double *from;
+  double       *to;
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &g));
+  sap_cg *c = g->c;
+  PetscCall(VecGetArrayRead(x, &from));
+  PetscCall(VecGetArray(y, &to));
+  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
+  for (int64_t i = 0; i < c->n; ++i) c->r[i] = from[i] / g->root[i];
+  sap_cg_precondition(c, c->r, to);
+  PetscCall(VecRestoreArray(y, &to));
+  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_up(gmres *g, double tolerance, int64_t most)
+{
+  const PetscInt n = (PetscInt)g->c->n;
+  PC             pc;
+  PetscFunctionBegin;
+  PetscCall(vec_threaded_create(PETSC_COMM_SELF, n, &g->x));
+  PetscCall(VecDuplicate(g->x, &g->b));
+  PetscCall(MatCreateShell(PETSC_COMM_SELF, n, n, n, n, g, &g->A));
+  PetscCall(MatShellSetOperation(g->A, MATOP_MULT, (void (*)(void))product));
+  PetscCall(MatShellSetVecType(g->A, VECTHREADED));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &g->ksp));
+  PetscCall(KSPSetType(g->ksp, KSPGMRES));
+  PetscCall(KSPGMRESSetRestart(g->ksp, RESTART));
+  PetscCall(KSPSetPCSide(g->ksp, PC_RIGHT));
+  PetscCall(KSPSetTolerances(g->ksp, SAP_CG_ROUNDING, tolerance, PETSC_DEFAULT, (PetscInt)most));
+  PetscCall(KSPSetOperators(g->ksp, g->A, g->A));
+  PetscCall(KSPGetPC(g->ksp, &pc));
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetContext(pc, g));
+  PetscCall(PCShellSetApply(pc, precondition));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve(gmres *g, const double *b, double *x, int64_t *iterations)
+{
+  double       *to;
+  const double *from;
+  PetscInt      n_its;
+  PetscFunctionBegin;
+  PetscCall(VecGetArray(g->b, &to));
+  for (int64_t i = 0; i < g->c->n; ++i) to[i] = g->root[i] * b[i];
+  PetscCall(VecRestoreArray(g->b, &to));
+  PetscCall(KSPSolve(g->ksp, g->b, g->x));
+  PetscCall(KSPGetIterationNumber(g->ksp, &n_its));
+  *iterations = n_its;
+  PetscCall(VecGetArrayRead(g->x, &from));
+  memcpy(x, from, (size_t)g->c->n * sizeof *x);
+  PetscCall(VecRestoreArrayRead(g->x, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
+                               int64_t *iterations)
+{
+  gmres g = {.c = c, .root = c->p};
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < c->n; ++i) g.root[i] = sqrt(c->inverse[i]);
+  PetscErrorCode code = set_up(&g, tolerance, most_iterations);
+  if (!code) code = solve(&g, b, x, iterations);
+  if (!code) code = c->o->product(c->o->context, x, Ax);
+  PetscCall(KSPDestroy(&g.ksp));
+  PetscCall(MatDestroy(&g.A));
+  PetscCall(VecDestroy(&g.b));
+  PetscCall(VecDestroy(&g.x));
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

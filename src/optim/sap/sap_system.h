@@ -2,8 +2,40 @@
  * of a component's unknowns take part, and its Schur complement where few do; and terms by columns. */
 #ifndef SS_OPTIM_SAP_SAP_SYSTEM_H
 #define SS_OPTIM_SAP_SAP_SYSTEM_H
-#include "optim/sap/sap.h"
-#include "optim/sap/sap_columns.h"
+#include "core/sparse_rows.h"
+#include "optim/friction/mass_factor.h"
+#include "optim/multifrontal/multifrontal.h"
+#include "optim/sap/sap_cg.h"
+#include "optim/sap/sap_law.h"
+
+/* Terms by columns: what one unknown adds to the three velocities of a term, side by side. */
+typedef struct {
+  int64_t  n;
+  int64_t *start;  /* [n + 1] */
+  int32_t *column; /* ascending in a term */
+  double  *value;  /* [][3] */
+} sap_columns;
+
+/* Of J [3 n x ...]. *out is empty after a failure. */
+PetscErrorCode     sap_columns_create(const sparse_rows *J, int64_t n, sap_columns *out);
+void               sap_columns_destroy(sap_columns *t);
+static inline front_terms sap_columns_view(const sap_columns *t) { return (front_terms){t->n, t->start, t->column, t->value}; }
+
+typedef struct {
+  const sparse_rows *A, *J;  /* [n x n] symmetric positive definite, both triangles; [3 n_terms x n], of contacts normals first */
+  const mass_factor *factor; /* of A */
+  const double      *v_free; /* [n] velocities without impulses */
+  const double      *known;  /* [n_terms][3] */
+  sap_terms          terms;
+  /* For large components: a factor of A that is ready for J's terms, and J by columns; instead of `factor`, which may be NULL then. */
+  front_factor      *front;
+  const front_terms *columns;
+  /* For conjugate gradients: products with A; instead of both factors. */
+  const sap_operator *operator;
+  /* [n_contacts][3] impulses that contacts are thought to push with, 0 where nothing is known; NULL: of none. They say what is
+   * likely to stick and to slide, for the first direction alone, and only where the law is the regularised one. */
+  const double       *pushes;
+} sap_problem;
 
 typedef struct {
   const sap_problem *problem; /* borrowed */

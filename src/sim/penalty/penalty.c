@@ -5,6 +5,7 @@
 #include "discretize/body/body_stages.h"
 #include "sim/step/step_stages.h"
 #include "discretize/particles/particles.h"
+#include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
 #include "optim/linear/pc_metis_schwarz.h"
 #include "optim/newton/snes_stabilized.h"

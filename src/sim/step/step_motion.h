@@ -4,7 +4,7 @@
 #ifndef SS_SIM_STEP_STEP_MOTION_H
 #define SS_SIM_STEP_STEP_MOTION_H
 #include "optim/friction/mass_factor.h"
-#include "optim/sap/sap_columns.h"
+#include "optim/sap/sap_system.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_operator.h"
 

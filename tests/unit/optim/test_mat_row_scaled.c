@@ -1,3 +1,4 @@
+#include "optim/linear/mat_block3.h"
 #include "optim/linear/mat_row_scaled.h"
 #include "optim/linear/pc_block_diagonal.h"
 #include "optim/linear/pc_metis_schwarz.h"

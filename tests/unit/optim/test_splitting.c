@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/team.h"
 #include "optim/friction/anderson.h"
-#include "optim/friction/splitting_sweep.h"
+#include "optim/friction/splitting.h"
 #include <string.h>
 
 /* The same scene with W as stored blocks. */

@@ -1,5 +1,5 @@
 /* The keys of solver.flow: one table for jobs, manual and tests. */
-#include "optim/granular/granular.h"
+#include "optim/granular/granular_problem.h"
 #include <stddef.h>
 
 static const char *const couplings[] = {

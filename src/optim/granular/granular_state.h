@@ -1,11 +1,11 @@
 /* Inside of the flow solver: the state of one solve, and the moves that its parts make on it. */
-#ifndef SS_OPTIM_GRANULAR_GRANULAR_IMPL_H
-#define SS_OPTIM_GRANULAR_GRANULAR_IMPL_H
+#ifndef SS_OPTIM_GRANULAR_GRANULAR_STATE_H
+#define SS_OPTIM_GRANULAR_GRANULAR_STATE_H
 #include "core/memory.h"
 #include "core/team.h"
-#include "optim/granular/granular.h"
+#include "optim/granular/granular_problem.h"
 #include "optim/friction/anderson.h"
-#include "optim/friction/friction.h"
+#include "optim/friction/friction_problem.h"
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ typedef struct flow_solver {
   double *b_n, *diagonal_n, *shifted_n, *lo_n; /* [n_contacts] */
   double *diagonal_t;                /* [n_contacts] half the trace of the block of z */
   double  alpha_bar[2];              /* step lengths of MPRGP for p and lambda */
-  double  *support, *led_to, *one;   /* [n_cells] p whose cone bounds s, what came of it, weights of squares: flow_support.c */
+  double  *support, *led_to, *one;   /* [n_cells] p whose cone bounds s, what came of it, weights of squares */
   anderson past;                     /* of support */
   double   least_miss;
   int      n_grown;
@@ -105,14 +105,11 @@ static inline void flow_raise(bool is_orthonormal, const double g[5], double t[5
   }
 }
 
-arena *flow_work_memory(flow_work *w); /* emptied */
-const friction_options *flow_work_coulomb(const flow_work *w);
-/* flow_work.c: everything of a solve that does not change during it. Fails when memory does. */
+/* Everything of a solve that does not change during it. Fails when memory does. */
 PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r);
 void           flow_solver_destroy(flow_solver *S); /* what is not in the arena */
 PetscErrorCode flow_array(flow_solver *S, const char *tag, int64_t n, size_t size, void *out);
 
-/* flow_velocity.c */
 PetscErrorCode flow_coupled_create(flow_solver *S, const flow_coupling *c, flow_coupled *out);
 void flow_coupled_force(const flow_coupled *k, const double *restrict x, double (*wrench)[FLOW_BODY]); /* wrench = F^T x */
 void flow_coupled_rate(const flow_coupled *k, const double *restrict v, double *restrict g);           /* g += F v */
@@ -128,25 +125,17 @@ void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_la
 void flow_contact_force(const flow_problem *f, const double *lambda, const double *z, double (*wrench)[FLOW_BODY]); /* += */
 void flow_radii(flow_solver *S);                                   /* for the support at hand */
 
-/* flow_support.c: of an outer loop, from its start on, and after each of its iterations. `change` is that of the iteration and of the
+/* Of an outer loop, from its start on, and after each of its iterations. `change` is that of the iteration and of the
  * one before. The last iteration is not extrapolated, lest it end in an overshoot. */
 PetscErrorCode flow_support_create(flow_solver *S);
 PetscErrorCode flow_support_begin(flow_solver *S, bool is_accelerated);
 double         flow_support_miss(const flow_solver *S); /* how far support and p are apart [Pa] */
 void           flow_support_follow(flow_solver *S, double change, double before, bool is_next_last);
 
-/* Each moves one unknown to its minimum for the others at hand, keeps u and v, and counts its iterations. */
-PetscErrorCode flow_solve_p(flow_solver *S);
-PetscErrorCode flow_solve_lambda(flow_solver *S);
-PetscErrorCode flow_solve_unified(flow_solver *S);
-PetscErrorCode flow_solve_z(flow_solver *S);
 typedef struct {
   PetscErrorCode (*create)(flow_solver *S);
   PetscErrorCode (*solve)(flow_solver *S, double *undamped); /* *undamped: largest number of the last step before damping [Pa], 0 if there is no damping */
   void           (*destroy)(flow_solver *S);
   bool             is_in_cone; /* solve ends in the cone of the p at hand: what is outside later is p's doing, and more iterations mend it */
 } flow_stress_solver;
-#define X(symbol, name, solver, help) extern const flow_stress_solver solver;
-FLOW_STRESS_TABLE(X)
-#undef X
 #endif

@@ -1,7 +1,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "optim/multifrontal/multifrontal_dense.h"
-#include "optim/multifrontal/multifrontal_impl.h"
+#include "optim/multifrontal/multifrontal.h"
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static PetscErrorCode reserve(const front_tree *t, bool late_alone, double **col
 {
   PetscFunctionBegin;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const front *p = &t->front[q];
+    const frontal_matrix *p = &t->front[q];
     if (late_alone && !p->is_late) continue;
     if (!columns[q]) PetscCall(memory_alloc("fronts", p->n_columns * (p->n_columns + p->n_rows), sizeof(double), &columns[q]));
     if (!update[q]) PetscCall(memory_alloc("fronts", p->n_rows * p->n_rows, sizeof(double), &update[q]));
@@ -74,7 +74,7 @@ typedef struct {
 } factoring;
 
 /* Entries of A in its columns. */
-static void add_matrix(const factoring *w, const front *p, double *columns, const int32_t *map)
+static void add_matrix(const factoring *w, const frontal_matrix *p, double *columns, const int32_t *map)
 {
   const front_tree *t = w->f->t;
   const int64_t     m = p->n_columns + p->n_rows;
@@ -119,7 +119,7 @@ static void add_terms(const factoring *w, int64_t q, double *columns, double *up
   }
 }
 
-static void add_child(const front_tree *t, const front *p, const front *c, const double *from, double *columns, double *update)
+static void add_child(const front_tree *t, const frontal_matrix *p, const frontal_matrix *c, const double *from, double *columns, double *update)
 {
   const int64_t        k = p->n_columns, r = p->n_rows, m = k + r, n = c->n_rows;
   const int32_t *const into = t->into + c->row;
@@ -134,7 +134,7 @@ static void factor_front(const factoring *w, int64_t q)
 {
   front_factor     *f = w->f;
   const front_tree *t = f->t;
-  const front      *p = &t->front[q];
+  const frontal_matrix      *p = &t->front[q];
   const int64_t     k = p->n_columns, r = p->n_rows;
   int32_t *const    map     = f->map[omp_get_thread_num()];
   double *const     columns = w->columns[q], *const update = w->update[q];
@@ -189,7 +189,7 @@ static PetscErrorCode factor_all(factoring *w, bool *is_definite)
 static void drop_updates(front_factor *f)
 {
   for (int64_t q = 0; q < f->t->n_fronts; ++q) {
-    const front *p = &f->t->front[q];
+    const frontal_matrix *p = &f->t->front[q];
     if (p->is_late || p->parent < 0 || !f->t->front[p->parent].is_late) memory_free(&f->update[q]);
   }
 }
@@ -229,13 +229,13 @@ double         front_factor_work_again(const front_factor *f) { return f->t->wor
 /* ---- solves ---- */
 
 /* x of a front's own places and rows below, side by side. */
-static void gather(const front_tree *t, const front *p, const double *x, double *own)
+static void gather(const front_tree *t, const frontal_matrix *p, const double *x, double *own)
 {
   memcpy(own, x + p->first, (size_t)p->n_columns * sizeof *own);
   for (int64_t i = 0; i < p->n_rows; ++i) own[p->n_columns + i] = x[t->row[p->row + i]];
 }
 
-static void scatter(const front_tree *t, const front *p, const double *own, double *x)
+static void scatter(const front_tree *t, const frontal_matrix *p, const double *own, double *x)
 {
   memcpy(x + p->first, own, (size_t)p->n_columns * sizeof *own);
   for (int64_t i = 0; i < p->n_rows; ++i) x[t->row[p->row + i]] = own[p->n_columns + i];
@@ -246,14 +246,14 @@ static void solve_places(const front_factor *f, double *const *columns, bool lat
 {
   const front_tree *t = f->t;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const front *p = &t->front[q];
+    const frontal_matrix *p = &t->front[q];
     if (late_alone && !p->is_late) continue;
     gather(t, p, x, own);
     front_dense_forward(p->n_columns, p->n_rows, columns[q], own);
     scatter(t, p, own, x);
   }
   for (int64_t q = t->n_fronts; q-- > 0;) {
-    const front *p = &t->front[q];
+    const frontal_matrix *p = &t->front[q];
     if (late_alone && !p->is_late) continue;
     gather(t, p, x, own);
     front_dense_backward(p->n_columns, p->n_rows, columns[q], own);
@@ -286,7 +286,7 @@ PetscErrorCode front_forward_late(const front_factor *f, int64_t n_vectors, doub
     if (t->front[q].is_late && t->front[q].n_columns + t->front[q].n_rows > most) most = t->front[q].n_columns + t->front[q].n_rows;
   PetscCall(memory_alloc("front", most * n_vectors, sizeof *own, &own));
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const front  *p = &t->front[q];
+    const frontal_matrix  *p = &t->front[q];
     const int64_t m = p->n_columns + p->n_rows;
     int64_t       n = 0; /* vectors that are not 0 here: most are, in the leaves */
     if (!p->is_late) continue;
@@ -319,7 +319,7 @@ void front_product_late(const front_factor *f, const double *x, double *y)
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *to, &to));
   for (int64_t at = 0; at < t->n; ++at) f->x[at] = x[t->unknown[at]];
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const front *p = &t->front[q];
+    const frontal_matrix *p = &t->front[q];
     if (!p->is_late) continue;
     gather(t, p, f->x, own);
     gather(t, p, to, sum);
@@ -337,7 +337,7 @@ void front_diagonal_late(const front_factor *f, double *d)
   for (int64_t q = 0; q < t->n_fronts; ++q)
     for (int64_t k = 0; t->front[q].is_late && k < t->front[q].n_columns; ++k) d[t->unknown[t->front[q].first + k]] = 0.0;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const front  *p = &t->front[q];
+    const frontal_matrix  *p = &t->front[q];
     const int64_t m = p->n_columns + p->n_rows;
     if (!p->is_late) continue;
     for (int64_t j = 0; j < p->n_columns; ++j)

@@ -1,0 +1,367 @@
+/* A + diag(shift), what penalties, barriers and proximal terms make of a quadratic program, with preconditioner and linear solver;
+ * and what the methods have in common that put these in place of bounds. */
+#include "optim/bounds/bounds_comparison.h"
+#include "core/memory.h"
+#include "optim/bounds/bounds_cg.h"
+#include "optim/bounds/bounds_levels.h"
+#include "optim/bounds/mprgp.h"
+#include <string.h>
+
+enum { BOX_SHIFT_OUTER = 100, BOX_SHIFT_INNER = 5000 }; /* the caps of the published comparison */
+typedef struct {
+  const box_qp *q;
+  double       *shift;                /* [n] >= 0; written by the caller before box_shift_solve */
+  double       *diagonal, *lo, *hi;   /* [n] of A + shift; bounds, infinite where there are none */
+  double       *g, *rest, *y, *step;  /* [n] A x - b; for box_shift_solve; the point that is tried; the direction found */
+  uint8_t      *is_free;              /* [n] 0 where lo = hi */
+  grid_matrix   grid;                 /* shares all but diagonal and levels */
+  box_qp        shifted;
+  box_face     *face;
+  box_cg_space  space;
+} box_shift;
+
+static void apply(void *context, const double *restrict x, double *restrict y)
+{
+  const box_shift *s = context;
+  const int64_t    n = s->q->n;
+  s->q->apply(s->q->context, x, y);
+  BOX_CHUNKS(n) {
+    BOX_RANGE(n);
+    for (int64_t i = first; i < last; ++i) y[i] += s->shift[i] * x[i];
+  }
+}
+
+static PetscErrorCode box_shift_create(const box_qp *q, int preconditioner, box_shift *out)
+{
+  double **const vectors[] = {&out->shift, &out->diagonal, &out->lo, &out->hi, &out->g, &out->rest, &out->y, &out->step};
+  PetscFunctionBegin;
+  *out = (box_shift){.q = q};
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
+    PetscCall(memory_alloc("vector of a shifted program", q->n, sizeof(double), vectors[k]));
+  PetscCall(memory_alloc("free set of a shifted program", q->n, 1, &out->is_free));
+  PetscCall(box_cg_space_create(q->n, &out->space));
+  for (int64_t i = 0; i < q->n; ++i) {
+    out->diagonal[i] = q->diagonal[i];
+    out->lo[i]       = q->lo ? q->lo[i] : -INFINITY;
+    out->hi[i]       = q->hi ? q->hi[i] : INFINITY;
+    out->is_free[i]  = out->lo[i] < out->hi[i];
+  }
+  out->shifted = (box_qp){.n = q->n, .apply = apply, .context = out, .diagonal = out->diagonal, .b = q->b};
+  if (q->grid) {
+    out->grid          = *q->grid;
+    out->grid.levels   = NULL;
+    out->grid.diagonal = NULL;
+    PetscCall(memory_alloc("shifted diagonal of a grid matrix", q->grid->n, sizeof(double), &out->grid.diagonal));
+    memcpy(out->grid.diagonal, q->grid->diagonal, (size_t)q->grid->n * sizeof(double));
+    out->shifted.grid = &out->grid;
+  }
+  PetscCall(box_face_create(&out->shifted, preconditioner, &out->face));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void box_shift_destroy(box_shift *s)
+{
+  double **const vectors[] = {&s->shift, &s->diagonal, &s->lo, &s->hi, &s->g, &s->rest, &s->y, &s->step, &s->grid.diagonal};
+  box_face_destroy(&s->face);
+  if (s->grid.levels) box_levels_destroy(&s->grid.levels);
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) memory_free(vectors[k]);
+  memory_free(&s->is_free);
+  box_cg_space_destroy(&s->space);
+}
+
+/* step such that (A + shift) step = -rest to `target` in |.|_D, from step = 0; rest [n] is overwritten. */
+static box_cg_verdict box_shift_solve(box_shift *s, double target, box_result *r)
+{
+  const box_qp *q = s->q;
+  for (int64_t i = 0; i < q->n; ++i) s->diagonal[i] = q->diagonal[i] + s->shift[i];
+  for (int64_t i = 0; q->grid && i < q->grid->n; ++i) s->grid.diagonal[i] = q->grid->diagonal[i] + s->shift[i];
+  box_face_renew(s->face);
+  box_face_update(s->face, s->is_free);
+  memset(s->step, 0, (size_t)q->n * sizeof *s->step);
+  return box_cg(&s->shifted, s->face, s->is_free, target, BOX_SHIFT_INNER, s->step, s->rest, &s->space, r);
+}
+
+/* Put into s->y what x and its gradient say the answer is: what x - D^-1 g has beyond a bound goes there, the rest is cut at the
+ * bounds. Returns |nu|_D of y, from a product. */
+static double box_shift_answer(box_shift *s, const double *x, const double *g, box_result *r)
+{
+  const box_qp *q = s->q;
+  for (int64_t i = 0; i < q->n; ++i) {
+    const double to = x[i] - g[i] / q->diagonal[i];
+    s->y[i] = to <= s->lo[i] ? s->lo[i] : to >= s->hi[i] ? s->hi[i] : box_clip(x[i], s->lo[i], s->hi[i]);
+  }
+  ++r->products;
+  return box_residual(q, s->y, s->rest, NULL);
+}
+
+/* Alternating directions for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- minimum of f + rho/2 |x - z + w|_D^2
+ * by conjugate gradients, z <- P(x + w), w <- w + x - z; rho doubled or halved, ever more seldom, where one of the residuals is ten
+ * times the other. */
+static const double ADMM_RHO = 0.1, ADMM_INNER = 0.1;
+
+typedef struct {
+  box_shift s;
+  double   *w, *z; /* [n] scaled multiplier; point in the box */
+  double    rho;
+} admm;
+
+/* x's step from the gradient s.g at x, then z and w. Primal and dual residual, in |.|_D. */
+static bool alternate(admm *a, double *x, double target, double *primal, double *dual, box_result *r)
+{
+  const int64_t n = a->s.q->n;
+  const double *d = a->s.q->diagonal;
+  for (int64_t i = 0; i < n; ++i) {
+    a->s.shift[i] = a->rho * d[i];
+    a->s.rest[i]  = a->s.g[i] + a->rho * d[i] * (x[i] - a->z[i] + a->w[i]);
+  }
+  const box_cg_verdict v = box_shift_solve(&a->s, target, r);
+  if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) return false;
+  *primal = *dual = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double before = a->z[i];
+    x[i] += a->s.step[i];
+    a->z[i] = box_clip(x[i] + a->w[i], a->s.lo[i], a->s.hi[i]);
+    a->w[i] += x[i] - a->z[i];
+    *primal += d[i] * (x[i] - a->z[i]) * (x[i] - a->z[i]);
+    *dual += a->rho * a->rho * d[i] * (a->z[i] - before) * (a->z[i] - before);
+  }
+  *primal = sqrt(*primal), *dual = sqrt(*dual);
+  return true;
+}
+
+static void balance(admm *a, double primal, double dual)
+{
+  const double factor = primal > 10.0 * dual ? 2.0 : dual > 10.0 * primal ? 0.5 : 1.0;
+  a->rho *= factor;
+  for (int64_t i = 0; i < a->s.q->n && factor != 1.0; ++i) a->w[i] /= factor;
+}
+
+static void admm_iterate(admm *a, const box_options *o, double *x, box_result *r)
+{
+  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOX_SHIFT_OUTER, n = a->s.q->n;
+  double        norm = INFINITY, primal, dual;
+  int64_t       next = 5;
+  memcpy(a->z, x, (size_t)n * sizeof *x);
+  for (r->outer = 0;; ++r->outer) {
+    box_gradient(a->s.q, x, a->s.g, r);
+    norm = box_shift_answer(&a->s, x, a->s.g, r);
+    if (norm <= r->target || !isfinite(norm)) break;
+    if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
+    if (!alternate(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) { r->verdict = BOX_UNBOUNDED; break; }
+    if (r->outer == next) balance(a, primal, dual), next += next / 4 + 5;
+  }
+  memcpy(x, a->s.y, (size_t)n * sizeof *x);
+}
+
+PetscErrorCode box_solve_admm(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  admm a = {.rho = ADMM_RHO};
+  PetscFunctionBegin;
+  PetscErrorCode code = box_shift_create(q, o->preconditioner, &a.s);
+  if (!code) code = memory_alloc("multiplier of a box", q->n, sizeof *a.w, &a.w);
+  if (!code) code = memory_alloc("point in a box", q->n, sizeof *a.z, &a.z);
+  if (!code) admm_iterate(&a, o, x, r);
+  box_shift_destroy(&a.s);
+  memory_free(&a.w), memory_free(&a.z);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Primal interior point: Newton's method on f(x) - mu sum log(x - lo) - mu sum log(hi - x), one step for each mu
+ * [ForsgrenEtAl2002]. Of the step lengths 1, 1/2, 1/4, ... the first that stays inside is taken, of o->trials at most; what is
+ * outside after the last is clamped. mu falls to a tenth with a whole step and by less with a shorter one, and the clamp leaves a
+ * tenth of the distance, which is where the next mu wants an unknown at its bound to be. */
+static const double INTERIOR_REDUCTION = 0.1, INTERIOR_INNER = 0.1;
+
+static double norm_of_b(const box_qp *q)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < q->n; ++i) sum += q->b[i] * q->b[i] / q->diagonal[i];
+  return sqrt(sum);
+}
+
+/* Strictly inside, by what an unknown typically is or half the room there is. */
+static void enter(const box_shift *s, double size, double *x)
+{
+  for (int64_t i = 0; i < s->q->n; ++i) {
+    if (!s->is_free[i]) continue;
+    const double room = fmin(size / sqrt(s->q->diagonal[i]), 0.5 * (s->hi[i] - s->lo[i]));
+    x[i] = fmin(fmax(x[i], s->lo[i] + room), s->hi[i] - room);
+  }
+}
+
+/* Gradient and curvature of the barrier beside f's. Returns |gradient|_D. */
+static double barrier(box_shift *s, double mu, const double *x)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < s->q->n; ++i) {
+    const double a = mu / (x[i] - s->lo[i]), b = mu / (s->hi[i] - x[i]); /* 0 without a bound */
+    s->shift[i] = s->is_free[i] ? (a * a + b * b) / mu : 0.0;
+    s->rest[i]  = s->is_free[i] ? s->g[i] - a + b : 0.0;
+    sum += s->rest[i] * s->rest[i] / (s->q->diagonal[i] + s->shift[i]);
+  }
+  return sqrt(sum);
+}
+
+static bool is_inside(const box_shift *s, const double *x, double alpha)
+{
+  for (int64_t i = 0; i < s->q->n; ++i) {
+    const double to = x[i] + alpha * s->step[i];
+    if (s->is_free[i] && !(to > s->lo[i] && to < s->hi[i])) return false;
+  }
+  return true;
+}
+
+static double advance(const box_shift *s, int64_t trials, double *x)
+{
+  double alpha = 1.0;
+  for (int64_t k = 1; k < trials && !is_inside(s, x, alpha); ++k) alpha *= 0.5;
+  for (int64_t i = 0; i < s->q->n; ++i) {
+    if (!s->is_free[i]) continue;
+    const double to = x[i] + alpha * s->step[i], low = s->lo[i] + INTERIOR_REDUCTION * (x[i] - s->lo[i]),
+                 high = s->hi[i] - INTERIOR_REDUCTION * (s->hi[i] - x[i]);
+    x[i] = to < low ? low : to > high ? high : to;
+  }
+  return alpha;
+}
+
+static void interior_iterate(box_shift *s, const box_options *o, double *x, box_result *r)
+{
+  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOX_SHIFT_OUTER;
+  const double  size = norm_of_b(s->q) / sqrt((double)s->q->n), smallest = 1e-30 * size * size;
+  double        mu   = size * size;
+  enter(s, size, x);
+  for (r->outer = 0;; ++r->outer) {
+    box_gradient(s->q, x, s->g, r);
+    const double norm = box_shift_answer(s, x, s->g, r);
+    if (norm <= r->target || !isfinite(norm)) break;
+    if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
+    const double         slope = barrier(s, mu, x);
+    const box_cg_verdict v     = box_shift_solve(s, INTERIOR_INNER * fmin(slope, fmax(norm, r->target)), r);
+    if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) { r->verdict = BOX_UNBOUNDED; break; }
+    mu = fmax(mu * (1.0 - (1.0 - INTERIOR_REDUCTION) * advance(s, o->trials, x)), smallest);
+  }
+  memcpy(x, s->y, (size_t)s->q->n * sizeof *x);
+}
+
+PetscErrorCode box_solve_interior_point(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  box_shift s;
+  PetscFunctionBegin;
+  if (r->target == 0.0 && norm_of_b(q) == 0.0)
+    PetscFunctionReturn(box_solve_mprgp(q, o, x, r)); /* no scale to start a barrier from */
+  const PetscErrorCode code = box_shift_create(q, o->preconditioner, &s);
+  if (!code) interior_iterate(&s, o, x, r);
+  box_shift_destroy(&s);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Augmented Lagrangian of the bounds [NocedalWright2006, ch. 17]: L(x) = f(x) + sum over bounds of max(0, m - rho d c(x))^2/(2 rho
+ * d), c = x - lo or hi - x; Newton steps on L, and m <- max(0, m - rho d c(x)) where L's gradient is below a tenth of what that
+ * moves m. Of the lengths 1, 1/2, 1/4, ... the first that lowers L is taken, of o->trials at most. With a single trial nothing
+ * keeps whole steps from going in circles; the length is halved there where the gradient has not fallen for three steps. */
+static const double LAGRANGIAN_RHO = 10.0, LAGRANGIAN_INNER = 0.1, LAGRANGIAN_UPDATE = 0.1;
+
+typedef struct {
+  box_shift s;
+  double   *low, *high; /* [n] multipliers >= 0 */
+} lagrangian;
+
+/* Gradient into s.rest, curvature into s.shift. Returns |gradient|_D. */
+static double penalties(lagrangian *a, const double *x)
+{
+  box_shift *s = &a->s;
+  double     sum = 0.0;
+  for (int64_t i = 0; i < s->q->n; ++i) {
+    const double rho = LAGRANGIAN_RHO * s->q->diagonal[i];
+    const double l = s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (x[i] - s->lo[i])) : 0.0;
+    const double h = s->hi[i] < INFINITY ? fmax(0.0, a->high[i] - rho * (s->hi[i] - x[i])) : 0.0;
+    s->shift[i] = s->is_free[i] ? rho * ((l > 0.0) + (h > 0.0)) : 0.0;
+    s->rest[i]  = s->is_free[i] ? s->g[i] - l + h : 0.0;
+    sum += s->rest[i] * s->rest[i] / s->q->diagonal[i];
+  }
+  return sqrt(sum);
+}
+
+/* L at x + alpha step, less f(x): f's part from the two slopes of a parabola. */
+static double value(const lagrangian *a, const double *x, double alpha, double slope, double curvature)
+{
+  const box_shift *s   = &a->s;
+  double           sum = alpha * slope + 0.5 * alpha * alpha * curvature;
+  for (int64_t i = 0; i < s->q->n; ++i) {
+    const double rho = LAGRANGIAN_RHO * s->q->diagonal[i], to = x[i] + alpha * s->step[i];
+    const double l = s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (to - s->lo[i])) : 0.0;
+    const double h = s->hi[i] < INFINITY ? fmax(0.0, a->high[i] - rho * (s->hi[i] - to)) : 0.0;
+    if (s->is_free[i]) sum += 0.5 * (l * l + h * h) / rho;
+  }
+  return sum;
+}
+
+static double search(lagrangian *a, int64_t trials, const double *x, box_result *r)
+{
+  double alpha = 1.0;
+  a->s.q->apply(a->s.q->context, a->s.step, a->s.rest);
+  ++r->products;
+  const double slope = team_dot(a->s.q->n, a->s.g, a->s.step), curvature = team_dot(a->s.q->n, a->s.step, a->s.rest);
+  const double before = value(a, x, 0.0, slope, curvature);
+  for (int64_t k = 1; k < trials && value(a, x, alpha, slope, curvature) >= before; ++k) alpha *= 0.5;
+  return alpha;
+}
+
+/* Returns by how much they would move, in |.|_D, and moves them if is_real. */
+static double move_multipliers(lagrangian *a, const double *x, bool is_real)
+{
+  const box_shift *s   = &a->s;
+  double           sum = 0.0;
+  for (int64_t i = 0; i < s->q->n; ++i) {
+    const double rho = LAGRANGIAN_RHO * s->q->diagonal[i];
+    const double l = s->is_free[i] && s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (x[i] - s->lo[i])) : 0.0;
+    const double h = s->is_free[i] && s->hi[i] < INFINITY ? fmax(0.0, a->high[i] - rho * (s->hi[i] - x[i])) : 0.0;
+    sum += ((l - a->low[i]) * (l - a->low[i]) + (h - a->high[i]) * (h - a->high[i])) / s->q->diagonal[i];
+    if (is_real) a->low[i] = l, a->high[i] = h;
+  }
+  return sqrt(sum);
+}
+
+static void lagrangian_iterate(lagrangian *a, const box_options *o, double *x, box_result *r)
+{
+  box_shift    *s      = &a->s;
+  const int64_t max    = o->max_iterations > 0 ? o->max_iterations : BOX_SHIFT_OUTER;
+  double        lowest = INFINITY, length = 1.0;
+  int           waited = 0;
+  for (r->outer = 0;; ++r->outer) {
+    box_gradient(s->q, x, s->g, r);
+    const double norm = box_shift_answer(s, x, s->g, r);
+    if (norm <= r->target || !isfinite(norm)) break;
+    if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
+    double slope = penalties(a, x);
+    if (slope <= LAGRANGIAN_UPDATE * move_multipliers(a, x, false)) {
+      move_multipliers(a, x, true);
+      slope  = penalties(a, x);
+      lowest = INFINITY, length = 1.0, waited = 0;
+    }
+    if (slope < 0.9 * lowest) waited = 0;
+    else if (++waited == 3) length *= 0.5, waited = 0;
+    lowest = fmin(lowest, slope);
+    const box_cg_verdict v = box_shift_solve(s, LAGRANGIAN_INNER * fmin(slope, fmax(norm, r->target)), r);
+    if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) { r->verdict = BOX_UNBOUNDED; break; }
+    const double alpha = o->trials > 1 ? search(a, o->trials, x, r) : length;
+    for (int64_t i = 0; i < s->q->n; ++i) x[i] += alpha * s->step[i];
+  }
+  memcpy(x, s->y, (size_t)s->q->n * sizeof *x);
+}
+
+PetscErrorCode box_solve_augmented_lagrangian(const box_qp *q, const box_options *o, double *x, box_result *r)
+{
+  lagrangian a = {0};
+  PetscFunctionBegin;
+  PetscErrorCode code = box_shift_create(q, o->preconditioner, &a.s);
+  if (!code) code = memory_alloc("multipliers of lower bounds", q->n, sizeof *a.low, &a.low);
+  if (!code) code = memory_alloc("multipliers of upper bounds", q->n, sizeof *a.high, &a.high);
+  if (!code) lagrangian_iterate(&a, o, x, r);
+  box_shift_destroy(&a.s);
+  memory_free(&a.low), memory_free(&a.high);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,164 @@
+/* Pressure p, deviatoric stress s, normal and tangential contact forces lambda, z of one time step as one problem of constrained
+ * minimisation [TakahashiBatty2021, eq. (13)]. It knows samples and operators, no grid.
+ *
+ *   u = u* - mobility (G^T p + D^T s)                                   [n_faces] m/s
+ *   v = v* + inverse_mass (F_p^T p + F_s^T s + B^T (lambda, z))          [n_bodies][6] m/s, rad/s
+ *   J = 1/2 sum (weight/mobility) u^2 + 1/2 v^T inverse_mass^-1 v + p_known . p + s_known . s + known . (lambda, z) [W], energy over dt
+ *
+ * over p >= -c, lambda >= 0, and s, z that minimise J for the p and lambda at hand under |s|_F <= alpha (p + c), |z_j| <= mu_j
+ * lambda_j: a fixed point of convex projections, not one convex program. Gradients of J are
+ *
+ *   p: -G (weight u) + F_p v + p_known    s: -D (weight u) + F_s v + s_known    lambda, z: B v + known
+ *
+ * so that solvers keep the velocities of the unknowns at hand: a change of one unknown is one product, and there are no cross
+ * terms. Against the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells. */
+#ifndef SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
+#define SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
+#include "core/key_table.h"
+#include "core/sparse_rows.h"
+#include "optim/bounds/bounds_qp.h"
+
+/* Force [N] and moment [N m] on a body, per Pa of a sample: F has n blocks of one row. Ascending sample, then body. Bodies that are
+ * unknown only; what the others do stands in p_known, s_known. */
+typedef struct {
+  int64_t        n;
+  const int32_t *sample, *body; /* [n] */
+  const double (*wrench)[6];    /* [n] */
+} flow_coupling;
+
+typedef struct {
+  int32_t body[2];      /* -1: not unknown */
+  double  row[3][2][6]; /* normal (separating > 0) and two tangents, a row a side: relative velocity k = sum of row[k][side] . v[side] + known[k] */
+  double  known[3];     /* m/s, of bodies that are not unknown, restitution */
+  double  mu;           /* >= 0 */
+} flow_contact;
+
+typedef struct flow_problem {
+  int64_t            n_faces, n_cells, n_stress, n_bodies, n_contacts; /* n_stress 0: a liquid without stress */
+  const double      *u_star, *v_star;      /* [n_faces], [n_bodies][6] */
+  const double      *mobility, *weight;    /* [n_faces] dt/(rho W_L) [m^3 s/kg] > 0; h^3 W_F [m^3] */
+  const sparse_rows *G, *GT, *D, *DT;      /* [n_cells], [n_stress] rows of n_faces [1/m], and their transposes */
+  const int32_t    (*ijk)[3];              /* [n_cells] */
+  flow_coupling      F_p, F_s;
+  const double     (*inverse_mass)[36];    /* [n_bodies] dt M^-1 */
+  const flow_contact *contact;             /* [n_contacts] */
+  const double      *p_known, *s_known;    /* [n_cells], [n_stress] m^3/s; NULL: 0 */
+  bool               is_staggered;         /* false: sample 5 cell + component; true: see sample_cells */
+  bool               is_orthonormal;       /* |s|_F is the Euclidean norm of the five; else they are sxx, szz, sxy, sxz, syz with syy = -sxx - szz */
+  const uint8_t     *component;            /* [n_stress] 0 ... 4, the first two diagonal */
+  const int32_t    (*sample_cells)[4];     /* [n_stress] cells whose p bounds the sample and to whose centres it is interpolated; -1: fewer */
+  const double      *alpha, *cohesion;     /* [n_cells] sqrt(2) M, c [Pa] >= 0; cohesion NULL: 0 */
+  double             pressure_scale;       /* rho g h [Pa]: scale of p; stress is 0 where p + c is below 1e-6 of it */
+  double             contact_scale;        /* weight of bodies over number of contacts [N]: scale of lambda; 0: its maximum */
+  /* Once at the start of every outer iteration, if not NULL: alpha [n_cells] from p and u, for mu(I) and the like. */
+  void (*update_alpha)(void *context, const double *p, const double *u, double *alpha);
+  void  *alpha_context;
+  /* While contacts settle, if not NULL: v_star such that v_star + inverse_mass wrench is what wrench [n_bodies][6] makes of bodies
+   * whose own equations are not linear. */
+  PetscErrorCode (*update_bodies)(void *context, const double (*wrench)[6]);
+  void  *bodies_context;
+} flow_problem;
+
+/* Guess in (0 is one; lambda = z = 0 is as good as any), answer out. u and v are made from the others. */
+typedef struct {
+  double *p;          /* [n_cells] */
+  double *s;          /* [n_stress] */
+  double *lambda, *z; /* [n_contacts], [n_contacts][2] N */
+  double *multiplier; /* [n_cells] of the cones, for stress: augmented_lagrangian; NULL: start from 0 */
+  double *u, *v;      /* out: [n_faces], [n_bodies][6] */
+} flow_state;
+
+/* Order of coupling, with the paper's names for the schemes of its tables. */
+#define FLOW_COUPLING_TABLE(X)                                                                                                            \
+  X(MONOLITHIC, "monolithic", "T-F-P-N iterated: contact friction, stress, then sweeps of pressure and normal forces, until nothing changes") \
+  X(UNIFIED, "unified", "T-F-PN: pressure and normal forces in one solve")                                                                  \
+  X(P_C, "p_c", "P-C, weak: pressure alone (no stress), then contacts, once")                                                                \
+  X(C_P, "c_p", "C-P, weak: contacts, then pressure alone (no stress), once")                                                                \
+  X(PF_C, "pf_c", "PF-C, weak: pressure and stress, then contacts, once")                                                                     \
+  X(C_PF, "c_pf", "C-PF, weak: contacts, then pressure and stress, once")
+#define FLOW_STRESS_TABLE(X)                                                                                                              \
+  X(GRADIENT, "projected_gradient", flow_stress_gradient, "accelerated projected gradient on all five components with exact projection on the cone")            \
+  X(LAGRANGIAN, "augmented_lagrangian", flow_stress_lagrangian, "component by component, augmented Lagrangian and inexact projected Newton, as published")  \
+  X(PYRAMID, "pyramid", flow_stress_pyramid, "a box for each component, all from the same stress (JCSP): anisotropic, as published for staggered stress")      \
+  X(SP, "sp", flow_stress_sp, "the same boxes, all components in one solve with a larger diagonal: the published comparison, melts heaps")
+#define FLOW_FRICTION_TABLE(X)                                                                                \
+  X(GRADIENT, "projected_gradient", "accelerated projected gradient with exact projection on the discs")      \
+  X(NEWTON, "newton", "augmented Lagrangian, projected Newton with line search on the energy, as published")
+enum {
+#define X(symbol, name, help) FLOW_##symbol,
+  FLOW_COUPLING_TABLE(X)
+#undef X
+};
+enum {
+#define X(symbol, name, solver, help) FLOW_STRESS_##symbol,
+  FLOW_STRESS_TABLE(X)
+#undef X
+};
+enum {
+#define X(symbol, name, help) FLOW_FRICTION_##symbol,
+  FLOW_FRICTION_TABLE(X)
+#undef X
+};
+
+typedef struct {
+  int64_t max_iterations; /* of one stress solve */
+  double  inner;          /* its step at which it ends, over the outer tolerance */
+} flow_gradient_options;
+typedef struct {
+  int64_t iterations;        /* Newton steps of each component in an outer iteration */
+  double  damping;           /* gamma */
+  bool    has_pyramid;       /* the auxiliary one */
+  double  kappa;             /* its width over the cone's */
+  double  beta;              /* mu = beta A alpha^2 p^2 in each cell */
+  double  mu;                /* one number in place of that [W]; NaN: none */
+  bool    keeps_multipliers; /* from step to step */
+  bool    has_line_search;   /* halves a step of 1, in place of the damping */
+} flow_lagrangian_options;
+typedef struct {
+  double width;   /* bound of a component over alpha p/sqrt(2), in terms of sxx ... syz */
+  double damping; /* of JCSP */
+  double shift;   /* of the diagonal, relative; SP only */
+} flow_pyramid_options;
+typedef struct {
+  int     method;         /* FLOW_FRICTION_... */
+  int64_t max_iterations; /* of one solve for z */
+  double  kappa, beta;    /* newton: as for stress */
+} flow_friction_options;
+
+typedef struct flow_options {
+  int     coupling, stress; /* FLOW_..., FLOW_STRESS_... */
+  double  tolerance;        /* on the largest normalised change of an outer iteration */
+  int64_t max_outer, sweeps;
+  const box_options             *pressure, *boxes; /* solver of p, of lambda and of both; of components of stress */
+  const flow_gradient_options   *gradient;
+  const flow_lagrangian_options *lagrangian;
+  const flow_pyramid_options    *pyramid;
+  const flow_friction_options   *friction;
+} flow_options;
+extern const key_table flow_options_table; /* of struct flow_options: solver.flow of a job */
+/* The defaults, which stand in the tables alone. `owner` owns the storage. */
+PetscErrorCode flow_options_defaults(document *owner, const flow_options **out);
+
+/* Independent of any solver's state: velocities from scratch, row by row. All 0 at a solution. */
+typedef struct {
+  /* Natural maps x - P(x - g/d), d the diagonal of the Hessian: largest entry, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref.
+   * Staggered stress has none: 0; for pyramids it is the cone's, which is not what they solve. */
+  double p, s, lambda, z;
+  double kkt;                       /* the largest of the four */
+  double yield;                     /* max |s|/(alpha (p + c)) where p > 5 % of max p, of stress at cells; 0 without stress */
+  double complementarity;           /* sum |(p + c) g_p| [W] */
+  double volume_rate;               /* sum max(0, -g_p): volume that is still lost [m^3/s] */
+  double contact_complementarity;   /* sum |lambda g_lambda| [W] */
+  double energy;                    /* J - J(p = s = lambda = z = 0) [W], <= 0 at a solution */
+} flow_kkt_report;
+
+typedef struct {
+  int64_t outer, p_iterations, s_iterations, n_iterations, t_iterations, pn_iterations; /* inner ones: of the box and gradient solvers */
+  int64_t products;       /* with D^T or D, either of them counts as a half */
+  bool    is_converged, became_unified; /* sweeps of p and lambda were slow: the rest of the step was solved as `unified` */
+  bool    is_finite;      /* false: give up the step; the state is what was reached */
+  double  change;         /* last normalised one */
+  flow_kkt_report kkt;
+  double  seconds[4];     /* pressure, stress, contact, friction of contacts; p and lambda together count as pressure */
+} flow_report;
+#endif
