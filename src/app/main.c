@@ -7,7 +7,7 @@
 #include "core/process.h"
 #include "core/team.h"
 #include "optim/optim.h"
-#include "app/command/command_execute.h"
+#include "app/command/command.h"
 
 /* A serial run needs no network or launcher of MPI: without these OpenMPI spends half a second looking for them. Set only
  * where nobody has launched us and nobody has decided otherwise. */

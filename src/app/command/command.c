@@ -3,52 +3,51 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/diagnostics.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "core/stop.h"
+#include "core/team.h"
 #include "core/version.h"
 #include "io/library_versions.h"
+#include "app/run/allocation.h"
 
-const command_option command_common_options[] = {{"--help", NULL, false, "show this help"},
-                                                {"--version", NULL, false, "print version, source revision, compiler and libraries"},
-                                                {"--verbose", NULL, false, "more in the log; where errors come from"},
-                                                {"--quiet", NULL, false, "only warnings and errors"},
-                                                {"--threads", "N", false, "OpenMP threads; default: all that the allocation offers"},
-                                                {NULL, NULL, false, NULL}};
+/* --- the commands ------------------------------------------------------------------------------------------------- */
+
+extern const command command_run_entry, command_resume_entry, command_check_entry, command_info_entry, command_diff_entry,
+  command_render_entry, command_schema_entry, command_completion_entry, command_manual_entry;
+extern const command command_friction_entry;
+extern const command command_report_entry, command_sweep_report_entry;
+extern const command command_sweep_entry, command_sweep_run_entry, command_sweep_status_entry, command_sweep_retry_entry,
+  command_sweep_gather_entry;
+
+/* In the order of the help; actions of a command (names of two words) behind it. */
+static const command *const commands[] = {
+  &command_run_entry,
+  &command_resume_entry,
+  &command_check_entry,
+  &command_info_entry,
+  &command_diff_entry,
+  &command_render_entry,
+  &command_report_entry,
+  &command_sweep_entry,
+  &command_sweep_run_entry,
+  &command_sweep_status_entry,
+  &command_sweep_retry_entry,
+  &command_sweep_gather_entry,
+  &command_sweep_report_entry,
+  &command_friction_entry,
+  &command_schema_entry,
+  &command_completion_entry,
+  &command_manual_entry,
+  NULL};
+
+/* --- help --------------------------------------------------------------------------------------------------------- */
 
 static const command_option *find_option(const command_option *options, const char *text, size_t length)
 {
   for (const command_option *o = options; o && o->name; ++o)
     if (strlen(o->name) == length && strncmp(o->name, text, length) == 0) return o;
   return NULL;
-}
-
-const char *command_value(const command_line *line, const char *option)
-{
-  for (int i = line->n_options - 1; i >= 0; --i)
-    if (strcmp(line->option[i]->name, option) == 0) return line->value[i] ? line->value[i] : "";
-  return NULL;
-}
-
-int command_values(const command_line *line, const char *option, const char **out)
-{
-  int n = 0;
-  for (int i = 0; i < line->n_options; ++i)
-    if (strcmp(line->option[i]->name, option) == 0) out[n++] = line->value[i];
-  return n;
-}
-
-bool command_integer(const command_line *line, const char *option, int64_t min, int64_t max, int64_t fallback, int64_t *out)
-{
-  const char *text = command_value(line, option);
-  *out             = fallback;
-  if (!text) return true;
-  char *end;
-  errno             = 0;
-  const long long v = strtoll(text, &end, 10);
-  if (errno || end == text || *end || v < min || v > max) {
-    fprintf(stderr, "stickslip: %s %s: expected a whole number from %lld to %lld\n", option, text, (long long)min, (long long)max);
-    return false;
-  }
-  *out = v;
-  return true;
 }
 
 static void print_options(const command_option *options)
@@ -58,13 +57,6 @@ static void print_options(const command_option *options)
     snprintf(left, sizeof left, "%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
     printf("  %-24s %s%s\n", left, o->help, o->is_repeatable ? " (repeatable)" : "");
   }
-}
-
-const char *command_action(const command *c, const char *name)
-{
-  const char *space = strchr(c->name, ' ');
-  if (!space || (name && (strncmp(c->name, name, (size_t)(space - c->name)) || name[space - c->name]))) return NULL;
-  return space + 1;
 }
 
 static void print_actions(const char *name, bool is_usage)
@@ -80,7 +72,7 @@ static void print_actions(const char *name, bool is_usage)
   if (any && !is_usage) printf("\n`stickslip %s ACTION --help` tells more about these.\n\n", name);
 }
 
-void command_print_help(const command *c)
+static void print_help(const command *c)
 {
   if (c) {
     printf("usage: stickslip %s %s [options] [-petsc_options ...]\n", c->name, c->arguments);
@@ -178,9 +170,13 @@ static bool take_option(const command *c, int argc, char **argv, int *i, command
   return true;
 }
 
+static exit_code execute_forked(int argc, char **argv);
+
 const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code)
 {
   memset(line, 0, sizeof *line);
+  line->commands = commands;
+  line->execute  = execute_forked;
   *code         = SS_EXIT_BAD_INPUT;
   *petsc_argc   = 0;
   petsc_argv[0] = argv[0];
@@ -190,7 +186,7 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     const command *action = argc > 3 ? find_action(about, argv[3]) : NULL;
     if (action) about = action;
     if (argc <= 2 || about) {
-      command_print_help(about);
+      print_help(about);
       *code = argc < 2 ? SS_EXIT_BAD_INPUT : SS_EXIT_OK;
     }
     return NULL;
@@ -217,7 +213,7 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     }
   }
   if (command_value(line, "--help") || command_value(line, "--version")) {
-    if (command_value(line, "--help")) command_print_help(c);
+    if (command_value(line, "--help")) print_help(c);
     else print_version();
     *code = SS_EXIT_OK;
     return NULL;
@@ -228,4 +224,64 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     return NULL;
   }
   return c;
+}
+
+/* --- execution ---------------------------------------------------------------------------------------------------- */
+
+bool command_threads(const command_line *line, int64_t *n)
+{
+  const char *omp = getenv("OMP_NUM_THREADS");
+  allocation  given;
+  allocation_read(&given);
+  return command_integer(line, "--threads", 1, 4096, omp ? strtoll(omp, NULL, 10) : given.cores, n);
+}
+
+const char *command_places(const command *c, int64_t threads)
+{
+  allocation given;
+  allocation_read(&given);
+  return c == &command_run_entry || c == &command_resume_entry ? allocation_places(&given, threads) : NULL;
+}
+
+/* What a command printed is all it did: a full disk behind it must not pass for success. */
+static exit_code check_output(exit_code code)
+{
+  int error;
+  if (process_output_is_whole(&error) || code != SS_EXIT_OK) return code;
+  fprintf(stderr, "stickslip: cannot write the output: %s\n", strerror(error));
+  return SS_EXIT_ENVIRONMENT;
+}
+
+exit_code command_execute(const command *c, command_line *line, int64_t threads)
+{
+  const bool is_verbose = command_value(line, "--verbose");
+  exit_code  code       = SS_EXIT_OK;
+  log_open(command_value(line, "--quiet"), is_verbose);
+  team_set_threads((int)threads);
+  stop_install();
+  line->comm                 = PETSC_COMM_SELF; /* every process is a run of its own */
+  const PetscErrorCode error = c->run(line, &code);
+  if (error) code = error_report(stderr, error, is_verbose);
+  return check_output(code);
+}
+
+/* The same in a process forked from one that has started everything but threads of OpenMP, to save the child the 50 ms which that takes.
+ * argv as for main; no words for PETSc. Leave with _exit() after it: what would be undone at exit() belongs to the parent. */
+static exit_code execute_forked(int argc, char **argv)
+{
+  static command_line line;
+  exit_code           code;
+  int                 n_petsc;
+  int64_t             threads;
+  char              **petsc = calloc((size_t)argc + 1, sizeof *petsc);
+  if (!petsc) return SS_EXIT_ENVIRONMENT;
+  const command *c = command_parse(argc, argv, &line, &n_petsc, petsc, &code);
+  free(petsc);
+  if (!c || !command_threads(&line, &threads)) return SS_EXIT_BAD_INPUT;
+  stop_reset(); /* what the parent was asked is not for us */
+  code          = command_execute(c, &line, threads);
+  if (process_skips_clean_up()) return code;
+  PetscBeganMPI = PETSC_FALSE; /* MPI's own thread stayed with the parent: MPI_Finalize would wait for it for ever */
+  if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
+  return code;
 }

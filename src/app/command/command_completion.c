@@ -6,8 +6,7 @@
 #include <string.h>
 #include "core/memory.h"
 #include "core/text.h"
-#include "app/command/command.h"
-#include "app/command/command_list.h"
+#include "app/command/command_line.h"
 #include "app/job/job.h"
 
 /* In single quotes of the POSIX shell. */
@@ -44,7 +43,7 @@ static PetscErrorCode write_options(text_buffer *b, const command_option *o, con
 }
 
 /* Actions of a command: commands of two words. */
-static PetscErrorCode write_actions(text_buffer *b)
+static PetscErrorCode write_actions(text_buffer *b, const command *const *commands)
 {
   PetscFunctionBegin;
   PetscCall(text_printf(b, "_stickslip_actions() # COMMAND: NAME<tab>MEANING\n{\n  case $1 in\n"));
@@ -64,7 +63,7 @@ static PetscErrorCode write_actions(text_buffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_tables(text_buffer *b)
+static PetscErrorCode write_tables(text_buffer *b, const command *const *commands)
 {
   char *outline;
 
@@ -76,7 +75,7 @@ static PetscErrorCode write_tables(text_buffer *b)
     PetscCall(quoted(b, (*c)->summary));
   }
   PetscCall(text_printf(b, "\n}\n"));
-  PetscCall(write_actions(b));
+  PetscCall(write_actions(b, commands));
   PetscCall(text_printf(b, "_stickslip_options() # COMMAND: OPTION<tab>KIND OF VALUE<tab>MEANING\n{\n  case $1 in\n"));
   for (const command *const *c = commands; *c; ++c) {
     if (!(*c)->options->name) continue;
@@ -274,7 +273,7 @@ static PetscErrorCode       command_completion(const command_line *line, exit_co
   text_buffer b     = {0};
 
   PetscFunctionBegin;
-  PetscCall(write_tables(&b));
+  PetscCall(write_tables(&b, line->commands));
   PetscCall(text_append(&b, offers, sizeof offers - 1));
   if (!strcmp(shell, "bash")) printf("# bash completion of stickslip\n%s%s", b.data, bash_glue);
   else if (!strcmp(shell, "zsh")) printf("#compdef stickslip\n%s%s", b.data, zsh_glue);

@@ -1,11 +1,63 @@
-/* manual: the man pages. Commands, options, exit codes and job keys come from their tables; what only people know stands here. */
+/* manual, schema: the man pages and the references of all keys. Commands, options, exit codes and job keys come from their tables; what only people
+ * know stands here. */
 #include <string.h>
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/version.h"
-#include "app/command/command.h"
-#include "app/command/command_file.h"
-#include "app/command/command_list.h"
+#include "app/command/command_line.h"
+#include "app/job/job.h"
+#include "app/run/run_result.h"
+#include "app/sweep/sweep_keys.h"
+
+/* The files in YAML that people and programs write or read, each with the table that reads it: for `schema` and the man pages. */
+typedef struct {
+  const char      *name;    /* "job" */
+  const char      *summary; /* a line */
+  const char      *help;    /* a paragraph */
+  const key_table *table;
+} command_file;
+
+static const command_file command_files[] = {
+  {"job", "the job file of stickslip",
+   "A job is a YAML file in SI units. Anchors, aliases, merge keys and `!include FILE` may be used. Unknown keys are errors.", &job_table},
+  {"sweep", "the sweep file of stickslip",
+   "A sweep file names a job and what varies in it; `stickslip sweep` makes cases of it. Unknown keys are errors.", &sweep_file_table},
+  {"result", "what became of a run of stickslip",
+   "result.yaml in a run directory is written for programs: when the run starts, at its checkpoints and when it ends, always as a whole.",
+   &run_result_table},
+  {NULL, NULL, NULL, NULL}};
+
+static const command_file *command_file_find(const char *name)
+{
+  for (const command_file *f = command_files; f->name; ++f)
+    if (!strcmp(f->name, name)) return f;
+  return NULL;
+}
+
+/* --- schema ------------------------------------------------------------------------------------------------------- */
+
+static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "default: markdown"}, {NULL, NULL, false, NULL}};
+static PetscErrorCode command_schema(const command_line *line, exit_code *code)
+{
+  PetscFunctionBegin;
+  const char         *format = command_value(line, "--format"), *kind = line->n_positional ? line->positional[0] : "job";
+  const command_file *file   = command_file_find(kind);
+  char               *text   = NULL;
+  if (!file) fprintf(stderr, "stickslip schema %s: expected job, sweep or result\n", kind);
+  else if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(file->table, &text));
+  else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(file->table, &text));
+  else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(file->table, &text));
+  else fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
+  if (text) fputs(text, stdout);
+  else *code = SS_EXIT_BAD_INPUT;
+  memory_free(&text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+const command command_schema_entry = {"schema", "[job|sweep|result]", "the reference of all keys: of jobs, sweeps and results",
+  "Printed from the tables that the program itself reads these files with: as Markdown, a man page, or JSON Schema for editors.", 0, 1,
+  schema_options, command_schema};
+
+/* --- manual ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const char *name, *text;
@@ -137,7 +189,7 @@ static const char *page_name(const command *c, char *out, size_t size)
   return out;
 }
 
-static PetscErrorCode program_page(text_buffer *b)
+static PetscErrorCode program_page(text_buffer *b, const command *const *commands)
 {
   char page[64];
 
@@ -220,8 +272,8 @@ static PetscErrorCode command_manual(const command_line *line, exit_code *code)
 
   PetscFunctionBegin;
   if (is_list) PetscCall(text_printf(&b, "stickslip.1\n"));
-  else if (!strcmp(page, "stickslip.1")) PetscCall(program_page(&b));
-  for (const command *const *c = commands; *c; ++c) {
+  else if (!strcmp(page, "stickslip.1")) PetscCall(program_page(&b, line->commands));
+  for (const command *const *c = line->commands; *c; ++c) {
     page_name(*c, name, sizeof name);
     if (is_list) PetscCall(text_printf(&b, "%s.1\n", name));
     else if (!b.n && is_page(page, name, '1')) PetscCall(command_page(&b, *c));

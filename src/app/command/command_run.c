@@ -5,14 +5,13 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stop.h"
-#include "app/command/command.h"
-#include "app/command/command_list.h"
-#include "app/command/command_report.h"
+#include "app/command/command_line.h"
 #include "sim/measure/measure.h"
 #include "app/render/render.h"
-#include "app/report/report.h"
+#include "app/report/page.h"
+#include "app/report/report_run.h"
 #include "app/run/allocation.h"
-#include "app/run/requeue.h"
+#include "app/run/allocation.h"
 #include "app/run/run.h"
 #include "sim/scene/scene.h"
 
@@ -99,7 +98,7 @@ static PetscErrorCode finish(run *r, const command_line *line, exit_code *code)
   bool        has_picture = false, has_report = false;
   if (*code == SS_EXIT_OK && wants_any) PetscCall(picture_of(dir, &has_picture));
   /* stopped by a signal: there is no time to lose */
-  if (*code != SS_EXIT_REQUEUE && wants_any && !command_value(line, "--no-report")) has_report = command_write_report(dir, "report", quick_report);
+  if (*code != SS_EXIT_REQUEUE && wants_any && !command_value(line, "--no-report")) has_report = page_try_write(dir, "report", quick_report);
   say_where(dir, has_picture, has_report);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

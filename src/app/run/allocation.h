@@ -4,6 +4,11 @@
 #define SS_APP_RUN_ALLOCATION_H
 #include "core/error.h"
 
+/* SLURM's KillWait, where nobody has changed it: SIGKILL comes so long [s] after SIGTERM. */
+#define RUN_KILL_WAIT 30.0
+/* [s] for leaving: the process, its script, and the batch system's own reckoning of time. */
+#define RUN_LEAVE_SPARE 5.0
+
 typedef struct {
   char    job[64];  /* number of the SLURM job; "" outside */
   int64_t restarts; /* how often it has been requeued */
@@ -30,4 +35,13 @@ const char *allocation_places(const allocation *a, int64_t n_threads);
 double allocation_parse_time(const char *text);
 /* The least limit of a process whose /proc/PID/cgroup reads `membership`, in control groups mounted at `root`; 0: none. */
 int64_t allocation_group_memory(const char *root, const char *membership);
+
+/* Having SLURM start this job again, to go on where it left. */
+
+/* May --requeue be asked for? False after saying why not: no SLURM job. */
+bool requeue_is_possible(const char *command);
+/* The last thing that a process does, everything is on the disk: SLURM stops the job and starts it again. In an array this task alone. Where the
+ * cluster forbids it, submits the command line of this process as a job that begins when this one has ended, with the same partition,
+ * account, cores, memory, time, name and log. Says what it did; what cannot be done is a warning, for the exit code tells the rest. */
+void requeue_this_job(void);
 #endif

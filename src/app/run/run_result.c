@@ -1,10 +1,18 @@
 #include "app/run/run_result.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "core/machine.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/version.h"
 #include "io/checksum.h"
+#include "io/library_versions.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
+
+/* --- result.yaml -------------------------------------------------------------------------------------------------- */
 
 const char *const run_status_names[] = {
 #define X(name, text) [name] = text,
@@ -152,4 +160,115 @@ const run_result_measure *run_result_find(const run_result *r, const char *measu
   for (int i = 0; i < r->measures.n; ++i)
     if (strcmp(r->measures.item[i].name, measure) == 0) return r->measures.item[i].value;
   return NULL;
+}
+
+/* --- machine.yaml ------------------------------------------------------------------------------------------------- */
+
+#define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
+static const key_spec machine_keys[] = {
+  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "that read and write its files"), TEXT(system, "operating system"), TEXT(processor, "its processors"),
+  {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "that the run might use"},
+  {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "of the machine, in bytes"},
+  {.name = NULL}};
+static const key_table machine_table = {.name = "machine", .help = "Where a run was started.", .size = sizeof(run_machine), .keys = machine_keys};
+
+PetscErrorCode run_machine_write(const char *dir)
+{
+  document      *doc __attribute__((cleanup(document_destroy))) = NULL;
+  char          *text __attribute__((cleanup(memory_free)))     = NULL;
+  char           path[4300], built[2048], libraries[256];
+  document_node *root;
+  machine        m;
+  PetscFunctionBegin;
+  machine_describe(&m);
+  version_describe(sizeof built, built);
+  library_versions(sizeof libraries, libraries);
+  const run_machine here = {built, libraries, m.system, m.processor, m.n_processors, m.memory};
+  PetscCall(document_create(&doc));
+  PetscCall(key_table_write(&machine_table, doc, &here, &root));
+  PetscCall(document_write(root, &text));
+  snprintf(path, sizeof path, "%s/machine.yaml", dir);
+  PetscCall(file_replace_text(path, strlen(text), text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_machine_read(const char *dir, document **owner, const run_machine **out)
+{
+  char         path[4300];
+  diagnostics *d;
+  const void  *value = NULL;
+  PetscFunctionBegin;
+  *owner = NULL, *out = NULL;
+  snprintf(path, sizeof path, "%s/machine.yaml", dir);
+  if (access(path, R_OK) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(diagnostics_create(&d));
+  PetscErrorCode code = document_create(owner);
+  if (!code) code = yaml_read_file(path, *owner, d);
+  if (!code && diagnostics_count(d) == 0) code = key_table_read(&machine_table, *owner, document_root(*owner), "", d, &value);
+  if (!code && diagnostics_count(d) == 0) *out = value;
+  diagnostics_destroy(&d);
+  if (!*out) document_destroy(owner);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- stages.csv --------------------------------------------------------------------------------------------------- */
+
+#define HEADER "stage,seconds [s],calls,traffic [byte],operations\n"
+
+void run_stages_add(run_stages *to, const char *name, const timer_record *record)
+{
+  int i = 0;
+  while (i < to->n && strcmp(to->stage[i].name, name) != 0) ++i;
+  if (i == RUN_STAGES_MAX) return;
+  if (i == to->n) {
+    memset(&to->stage[to->n++], 0, sizeof *to->stage);
+    snprintf(to->stage[i].name, sizeof to->stage[i].name, "%s", name);
+  }
+  timer_record *sum = &to->stage[i].record;
+  sum->seconds += record->seconds, sum->bytes += record->bytes, sum->flops += record->flops;
+  sum->n_calls += record->n_calls;
+}
+
+PetscErrorCode run_stages_read(const char *dir, run_stages *out)
+{
+  char   path[4300];
+  char  *text __attribute__((cleanup(memory_free))) = NULL;
+  size_t n;
+  PetscFunctionBegin;
+  out->n = 0;
+  snprintf(path, sizeof path, "%s/stages.csv", dir);
+  PetscCall(file_read_text(path, &text, &n));
+  if (!text || strncmp(text, HEADER, strlen(HEADER)) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (const char *row = text + strlen(HEADER); strchr(row, '\n'); row = strchr(row, '\n') + 1) {
+    char         name[48];
+    timer_record r;
+    long long    calls;
+    if (sscanf(row, "%47[^,\n],%lf,%lld,%lf,%lf", name, &r.seconds, &calls, &r.bytes, &r.flops) != 5) continue;
+    r.n_calls = calls;
+    if (r.seconds >= 0 && r.bytes >= 0 && r.flops >= 0) run_stages_add(out, name, &r);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_stages_write(const char *dir, const run_stages *past)
+{
+  char        path[4300];
+  text_buffer b   = {0};
+  run_stages  all = *past;
+  PetscFunctionBegin;
+  for (int i = 0; i < TIMER_N_STAGES; ++i) {
+    const timer_record r = timer_record_of((timer_stage)i);
+    if (r.n_calls > 0 || r.seconds > 0) run_stages_add(&all, timer_name((timer_stage)i), &r);
+  }
+  snprintf(path, sizeof path, "%s/stages.csv", dir);
+  PetscErrorCode code = text_printf(&b, HEADER);
+  for (int i = 0; i < all.n && !code; ++i) {
+    const timer_record *r = &all.stage[i].record;
+    code = text_printf(&b, "%s,%.6f,%lld,%.17g,%.17g\n", all.stage[i].name, r->seconds, (long long)r->n_calls, r->bytes, r->flops);
+  }
+  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
+  memory_free(&b.data);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

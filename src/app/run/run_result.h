@@ -4,7 +4,9 @@
 #ifndef SS_APP_RUN_RUN_RESULT_H
 #define SS_APP_RUN_RUN_RESULT_H
 #include "core/document.h"
+#include "core/error.h"
 #include "core/key_table.h"
+#include "core/timer.h"
 
 enum { RUN_RESULT_FORMAT = 1 };
 
@@ -56,4 +58,40 @@ PetscErrorCode run_result_write(const char *dir, const run_result *r);
 PetscErrorCode run_result_read(const char *dir, document **owner, const run_result **out);
 /* The measure of this name, or NULL. */
 const run_result_measure *run_result_find(const run_result *r, const char *measure);
+
+/* DIR/machine.yaml: with what and where a run was last started, beyond what result.yaml says. */
+
+typedef struct {
+  const char *built;              /* version_describe() */
+  const char *libraries;          /* library_versions() */
+  const char *system, *processor; /* see core/machine.h */
+  int64_t     processors;
+  double      memory;             /* [byte] */
+} run_machine;
+
+/* At the start of a run, with what this process finds. */
+PetscErrorCode run_machine_write(const char *dir);
+/* *out lives in *owner (document_destroy); both NULL if there is no such file, or nothing that can be understood. */
+PetscErrorCode run_machine_read(const char *dir, document **owner, const run_machine **out);
+
+/* DIR/stages.csv: where the time of a run went, over all its starts: a line for each stage of core/timer.h that was entered, with
+ * seconds, calls, bytes moved and operations done (0 where they are not counted). Of starts that were killed: up to their last
+ * checkpoint. summary.txt says the same of the last start alone, from the same timers. */
+
+enum { RUN_STAGES_MAX = 64 };
+typedef struct {
+  char         name[48];
+  timer_record record;
+} run_stage;
+typedef struct {
+  int       n;
+  run_stage stage[RUN_STAGES_MAX];
+} run_stages;
+
+/* What the file says, in its order; n = 0 if there is none, or nothing that can be read. */
+PetscErrorCode run_stages_read(const char *dir, run_stages *out);
+/* Replace the file: `past` (earlier starts) and what the timers say now. */
+PetscErrorCode run_stages_write(const char *dir, const run_stages *past);
+/* Sum into `to` by name. */
+void run_stages_add(run_stages *to, const char *name, const timer_record *record);
 #endif

@@ -1,7 +1,7 @@
 /* What summary.txt says about the steps of a run. */
 #include "test.h"
 #include <string.h>
-#include "app/run/run_tally.h"
+#include "app/run/run_history.h"
 
 static void print(const run_tally *t, char *text, size_t size)
 {
