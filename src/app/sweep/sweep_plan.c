@@ -969,7 +969,7 @@ static void pass_on(complaints *c, const sweep_plan *plan, diagnostics *d)
 /* the base job */
 
 /* --set must not be undone silently by what the sweep sets. */
-static void check_overrides(const sweep_build *b, int n_overrides, const char *const *overrides)
+static void check_overrides(sweep_build *b, int n_overrides, const char *const *overrides)
 {
   for (int i = 0; i < n_overrides; ++i) {
     const size_t n = strcspn(overrides[i], "=");
@@ -979,7 +979,7 @@ static void check_overrides(const sweep_build *b, int n_overrides, const char *c
   }
 }
 
-static PetscErrorCode sweep_check_base(const sweep_build *b, int n_overrides, const char *const *overrides, document **base)
+static PetscErrorCode sweep_check_base(sweep_build *b, int n_overrides, const char *const *overrides, document **base)
 {
   const document_node *node   = document_find(b->root, b->file->base ? "base" : "job");
   const int            before = diagnostics_count(b->d);
@@ -1066,7 +1066,7 @@ static PetscErrorCode check_case(const sweep_build *b, const document *base, swe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode sweep_check_cases(const sweep_build *b, const document *base, sweep_plan *plan, const int64_t *row, const double *vars)
+static PetscErrorCode sweep_check_cases(sweep_build *b, const document *base, sweep_plan *plan, const int64_t *row, const double *vars)
 {
   complaints     c    = {0};
   PetscErrorCode code = PETSC_SUCCESS;
@@ -1100,7 +1100,7 @@ static void selection_clear(selection *s)
 }
 
 /* The product of all dimensions, or -1 with a complaint. */
-static int64_t count_combinations(const sweep_build *b)
+static int64_t count_combinations(sweep_build *b)
 {
   double product = 1;
   for (int i = 0; i < b->n_dimensions; ++i) product *= (double)b->dimension[i].n_rows;
@@ -1124,7 +1124,7 @@ static void combination(const sweep_build *b, int64_t c, int64_t *row, double *v
 }
 
 /* Numbers that are none; said once, with the values that led there. */
-static void check_numbers(const sweep_build *b, const double *vars, int bad_filter, bool *is_said)
+static void check_numbers(sweep_build *b, const double *vars, int bad_filter, bool *is_said)
 {
   char   words[300];
   size_t used = 0;
@@ -1142,7 +1142,7 @@ static void check_numbers(const sweep_build *b, const double *vars, int bad_filt
   else diagnostics_add(b->d, b->file->where.item[bad_filter].node->mark, "where", "is not a number for %s", words);
 }
 
-static PetscErrorCode select_cases(const sweep_build *b, selection *s)
+static PetscErrorCode select_cases(sweep_build *b, selection *s)
 {
   bool is_said = false;
 

@@ -259,7 +259,7 @@ static double x_of(const diagram *p, int64_t i)
 }
 
 /* The line of a group: mean over repeats at each level of x, where there is one. */
-static int64_t line_of_group(const diagram *p, int group)
+static int64_t line_of_group(diagram *p, int group)
 {
   const sweep_parameter *x = &p->view->parameter[p->x];
   int64_t                n = 0;
@@ -272,7 +272,7 @@ static int64_t line_of_group(const diagram *p, int group)
   return n;
 }
 
-static PetscErrorCode put_lines(const diagram *p, figures *f)
+static PetscErrorCode put_lines(diagram *p, figures *f)
 {
   bool is_named[64] = {false};
   PetscFunctionBegin;
@@ -294,7 +294,7 @@ static PetscErrorCode put_lines(const diagram *p, figures *f)
 }
 
 /* All cases of a level of the colour's parameter. */
-static int64_t points_of_level(const diagram *p, int level)
+static int64_t points_of_level(diagram *p, int level)
 {
   int64_t n = 0;
   for (int64_t i = 0; i < p->view->n_cases; ++i) {
@@ -304,7 +304,7 @@ static int64_t points_of_level(const diagram *p, int level)
   return n;
 }
 
-static PetscErrorCode put_points(const diagram *p, bool has_labels, figures *f)
+static PetscErrorCode put_points(diagram *p, bool has_labels, figures *f)
 {
   const sweep_parameter *c = p->colour >= 0 ? &p->view->parameter[p->colour] : NULL;
   PetscFunctionBegin;
@@ -318,7 +318,7 @@ static PetscErrorCode put_points(const diagram *p, bool has_labels, figures *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode put_failed_crosses(const diagram *p, figures *f)
+static PetscErrorCode put_failed_crosses(diagram *p, figures *f)
 {
   int64_t n = 0;
   PetscFunctionBegin;
@@ -335,7 +335,7 @@ static bool has_repeats(const sweep_view *v)
   return false;
 }
 
-static PetscErrorCode put_diagram(const diagram *p, figures *f)
+static PetscErrorCode put_diagram(diagram *p, figures *f)
 {
   const sweep_parameter *x = &p->view->parameter[p->x];
   char                   title[160], text[40];
