@@ -8,7 +8,7 @@ status 0 "$program" run "$job" --out "$work/whole" --threads 1 --no-picture
 # Starts, goes on, and sees that nothing is left
 status 0 $go --continue --steps 12
 [ -e "$work/a/checkpoints/checkpoint_000000012.h5" ] || fail "--continue without a run does not start one"
-status 2 $go && says "already holds a run"
+status 2 $go && says "already contains a run"
 status 0 $go --continue --steps 5 && says "at step 12"
 SLURM_JOB_ID=1 SLURM_RESTART_COUNT=1 status 0 $go --steps 5 && says "at step 17" && pass "goes on of itself after a requeue"
 SLURM_JOB_ID=1 SLURM_RESTART_COUNT=2 status 0 $go --force && says "at step 22" && pass "--force in a script is for the first start alone"

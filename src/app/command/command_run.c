@@ -52,7 +52,7 @@ static bool read_options(const command_line *line, bool goes_on, run_options *o,
     fprintf(stderr, "stickslip run: --force starts over, --continue goes on: give one of them\n");
     return false;
   }
-  if (command_value(line, "--requeue") && !requeue_is_possible("run")) return false;
+  if (command_value(line, "--requeue") && !allocation_can_requeue("run")) return false;
   if (o->accept_changes && !goes_on) {
     fprintf(stderr, "stickslip: --accept-changes goes with `run JOB.yaml --continue` or `resume DIR --job JOB.yaml`\n");
     return false;
@@ -115,7 +115,7 @@ static PetscErrorCode carry_out(const command_line *line, diagnostics *d, run *r
   /* A job too short for a single step would come back for ever. One that was told to end, by scancel or at its limit, ends. */
   if (stop_signal() == SIGTERM) log_info("SIGTERM: not requeued");
   else if (!has_advanced) log_warn("not requeued: this job had not the time for a step");
-  else requeue_this_job();
+  else allocation_requeue();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -289,7 +289,7 @@ static PetscErrorCode run_task(const command_line *line, const char *dir, const 
   if (!is_requeued || *code != SS_EXIT_REQUEUE) PetscFunctionReturn(PETSC_SUCCESS);
   if (o->signal && *o->signal == SIGTERM) log_info("SIGTERM: not requeued");
   else if (progress_of(dir, o->n, o->numbers) <= before) log_warn("not requeued: no case has advanced in this job");
-  else requeue_this_job();
+  else allocation_requeue();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -309,7 +309,7 @@ static PetscErrorCode run_cases(const command_line *line, exit_code *code)
     fprintf(stderr, "stickslip sweep run: expected either --task, with --cases-per-task perhaps, or numbers of cases\n");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (command_value(line, "--requeue") && !requeue_is_possible("sweep run")) PetscFunctionReturn(PETSC_SUCCESS);
+  if (command_value(line, "--requeue") && !allocation_can_requeue("sweep run")) PetscFunctionReturn(PETSC_SUCCESS);
   *code     = SS_EXIT_OK;
   o.numbers = given;
   o.signal  = &signal;

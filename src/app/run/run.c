@@ -1,3 +1,5 @@
+/* Implementation of a run: state, result.yaml, time limits, checkpoints, outputs, the loop over time steps, start and resume. A failed step
+ * is repeated in 2^level equal substeps. */
 #include "app/run/run.h"
 #include <dirent.h>
 #include <math.h>
@@ -37,25 +39,24 @@
 
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
-/* The clockwork's own state, a one-row group of the field table: what a resumed run must know to be as if it had never stopped.
- * Times are never accumulated: base_time + (step - base_step) dt, where the base is the start of the run, or the last resume that
- * changed time.step. */
-/* member, its name in a checkpoint, type, unit, help */
+/* Counters and times of the run, stored in checkpoints as a group of one row of the field table. A resumed run continues from them.
+ * The simulated time is base_time + (step - base_step) dt, so that rounding errors do not accumulate. The base is the start of the run or
+ * the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
 #define RUN_STATE_TABLE(X)                                                                       \
   X(step, "step", int64_t, FIELD_I64, "1", "whole steps done")                                   \
-  X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the present time step began") \
+  X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the current time.step was set") \
   X(base_time, "base_time", double, FIELD_F64, "s", "time at base_step")                         \
   X(dt, "time_step", double, FIELD_F64, "s", "time step in use")                                 \
-  X(level, "level", int64_t, FIELD_I64, "1", "the last step was taken in 2^level parts")         \
+  X(level, "level", int64_t, FIELD_I64, "1", "the last step was done in 2^level substeps")         \
   X(frame, "frame", int64_t, FIELD_I64, "1", "frames written")                                   \
   X(frame_step, "frame_step", int64_t, FIELD_I64, "1", "step of the last frame")                 \
-  X(retries, "retries", int64_t, FIELD_I64, "1", "steps that were retried")                      \
+  X(retries, "retries", int64_t, FIELD_I64, "1", "repeated attempts of steps")                      \
   X(newton, "newton", int64_t, FIELD_I64, "1", "Newton iterations so far")                       \
   X(linear, "linear", int64_t, FIELD_I64, "1", "iterations of the linear solver so far")         \
   X(contacts, "contacts", int64_t, FIELD_I64, "1", "active contacts after the last step")        \
-  X(friction_work, "friction_work", double, FIELD_F64, "J", "what friction has taken up so far") \
-  X(friction_astray, "friction_astray", double, FIELD_F64, "J", "what it would have taken up more, opposite to the slip") \
-  X(max_penetration, "max_penetration", double, FIELD_F64, "m", "the deepest so far")
+  X(friction_work, "friction_work", double, FIELD_F64, "J", "work done by friction so far") \
+  X(friction_astray, "friction_astray", double, FIELD_F64, "J", "further work if friction had been opposite to the slip") \
+  X(max_penetration, "max_penetration", double, FIELD_F64, "m", "largest penetration depth so far")
 
 typedef struct {
 #define X(member, name, type, field_type, unit, help) type *member;
@@ -64,30 +65,30 @@ typedef struct {
 } run_state;
 
 typedef struct {
-  double  end;    /* timer_now() at which the allocation ends; INFINITY: not known */
-  double  step;   /* [s] what a step takes: the slowest of late, forgotten by a tenth a step */
-  int64_t memory; /* [byte] given; 0: not known, or the warning has been given */
+  double  end;    /* end of the allocation on timer_now()'s clock; INFINITY: unknown */
+  double  step;   /* [s] wall time of a step: recent maximum, reduced by 10 % per step */
+  int64_t memory; /* [byte] memory of the allocation; 0: unknown, or the warning has been logged */
 } run_pace;
 
-/* What is open in the run's directory while it runs, and when a checkpoint was last written. */
+/* Open files of the run directory, and the times of the last checkpoint. */
 typedef struct {
   frames      *frames;
   const char **frame_fields; /* names of output.fields */
   history     *history;
   double       wall_start, last_checkpoint_wall, last_stages_wall;
-  double       checkpoint_seconds; /* what the last one took; 0: none yet */
+  double       checkpoint_seconds; /* [s] duration of the last checkpoint; 0: none yet */
   int64_t      last_checkpoint_step;
-  double       checkpoint_share; /* of the time between the last two that the computation waited for the last */
-  checkpoint_beside *beside;     /* one being written; or NULL */
+  double       checkpoint_share; /* share of the wall time since the previous checkpoint that was spent writing the last one */
+  checkpoint_beside *beside;     /* checkpoint being written by a child process, or NULL */
 } run_output;
 
 enum { RUN_DATE = 24 };
-/* What the starts before this one took, from their result.yaml. */
+/* Totals of the previous starts of this run, from result.yaml. */
 typedef struct {
-  bool    is_finished; /* and at which step */
+  bool    is_finished; /* the previous start finished, at `step` */
   int64_t step, starts;
   double  seconds, user_seconds, peak_memory;
-  char    begun[RUN_DATE]; /* when the first began */
+  char    begun[RUN_DATE]; /* date of the first start */
 } run_past;
 
 struct run {
@@ -100,14 +101,14 @@ struct run {
   until          *until;
   run_lock       *lock;
   run_output      output;
-  field_snapshot *snapshot; /* the state at the start of a step that is taken in parts */
+  field_snapshot *snapshot; /* state at the start of a step that is done in substeps */
   char            dir[4096], checkpoint_dir[4200];
   run_state       state;
   run_past        past;
-  run_stages      past_stages; /* likewise */
-  run_tally       tally; /* since it was started or resumed */
+  run_stages      past_stages; /* times by stage of the previous starts */
+  run_counters       counters; /* counters since this start or resume */
   run_pace        pace;
-  bool            is_changed; /* the job, since the start before */
+  bool            is_changed; /* the job differs from that of the previous start */
   int64_t         max_steps;
 };
 
@@ -115,11 +116,10 @@ struct run {
 static double run_state_time(const run_state *s) { return *s->base_time + (double)(*s->step - *s->base_step) * *s->dt; }
 static double run_time(const run *r) { return run_state_time(&r->state); }
 static sim_clock run_clock(const run *r) { return (sim_clock){*r->state.step, run_time(r), *r->state.dt}; }
-/* Is `every` (simulated seconds) due at the end of this step? */
-static bool run_is_due(const run *r, double every);
 
 static const int64_t one_row = 1;
 
+/* Allocates all members as zeros and registers them as the group "run". The table keeps the address of `s`. */
 static PetscErrorCode run_state_create(run_state *s, field_table *table)
 {
   PetscFunctionBegin;
@@ -142,6 +142,7 @@ static void run_state_destroy(run_state *s)
 
 /* --- result.yaml -------------------------------------------------------------------------------------------------- */
 
+/* Reads the totals of the previous starts from result.yaml and stages.csv. A damaged file gives a warning and is ignored. */
 static PetscErrorCode run_read_past(run *r)
 {
   document         *owner;
@@ -150,7 +151,7 @@ static PetscErrorCode run_read_past(run *r)
   PetscFunctionBegin;
   PetscCall(run_stages_read(r->dir, &r->past_stages));
   if (run_result_read(r->dir, &owner, &was)) {
-    log_warn("%s; times and starts are counted from here on", error_message());
+    log_warn("%s; counts of times and starts begin again at 0", error_message());
     error_clear();
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -169,7 +170,7 @@ static void utc_now(char text[RUN_DATE])
   strftime(text, RUN_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-/* [n of the job], borrowing the names: memory_free(items) and memory_free(values). */
+/* Results of all measures of the job; names are borrowed. The caller frees items and values with memory_free. */
 static PetscErrorCode collect_measures(const run *r, key_item **items, run_result_measure **values)
 {
   const key_list *named = &r->job->measure;
@@ -186,6 +187,7 @@ static PetscErrorCode collect_measures(const run *r, key_item **items, run_resul
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Replaces result.yaml. `reason`: why the run ended, "" while it is running. */
 static PetscErrorCode run_write_result(const run *r, run_status status, int code, const char *reason)
 {
   char                host[256] = "", now[RUN_DATE], line[512], program[VERSION_TEXT + 16];
@@ -222,51 +224,56 @@ static PetscErrorCode run_begin_result(run *r)
 /* --- when to leave the allocation --------------------------------------------------------------------------------- */
 
 enum { STEPS_IN_RESERVE = 3 };
-#define FIRST_CHECKPOINT_SPEED 100e6 /* [byte/s], until one has been measured: a slow network file system */
+#define FIRST_CHECKPOINT_SPEED 100e6 /* [byte/s] assumed until a checkpoint has been timed: a slow network file system */
 
-static double checkpoint_seconds(const run *r)
+static double expected_checkpoint_seconds(const run *r)
 {
   const double measured = r->output.checkpoint_seconds;
   return measured > 0 ? 1.5 * measured : (double)memory_live() / FIRST_CHECKPOINT_SPEED;
 }
 
-/* Until when a step may go on: a checkpoint of the state before it must still be possible. */
-static void set_limits(const run *r)
+/* Sets the times at which an unfinished step is abandoned, so that a checkpoint of the state before it can still be written. */
+static void set_time_limits(const run *r)
 {
-  const double saving = checkpoint_seconds(r) + RUN_LEAVE_SPARE;
-  stop_set_grace(fmax(0.0, RUN_KILL_WAIT - saving));
+  const double saving = expected_checkpoint_seconds(r) + ALLOCATION_SPARE;
+  stop_set_grace(fmax(0.0, ALLOCATION_KILL_WAIT - saving));
   stop_set_deadline(r->pace.end - saving);
 }
 
-static void warn_of_memory(run *r)
+/* Warns once if the peak memory exceeds 90 % of the allocation. */
+static void warn_if_memory_is_short(run *r)
 {
   struct rusage u;
   if (r->pace.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
   const double peak = 1024.0 * (double)u.ru_maxrss, given = (double)r->pace.memory;
   if (peak < 0.9 * given) return;
-  log_warn("%.3g GB of the %.3g GB of memory that were given are in use, and what goes beyond ends the run; ask for more (sbatch --mem)",
+  log_warn("%.3g GB of the allocated %.3g GB of memory are in use; the run is killed if it exceeds them; request more with sbatch --mem",
            1e-9 * peak, 1e-9 * given);
   r->pace.memory = 0;
 }
 
+/* Called before the first step: reads the time and memory of the allocation. */
 static void run_leave_begin(run *r)
 {
   allocation given;
   allocation_read(&given);
   const double left = allocation_time_left(&given);
   r->pace           = (run_pace){.end = timer_now() + left, .memory = given.memory};
-  if (isfinite(left)) log_info("job %s: %.0f s are left", given.job, left);
-  set_limits(r);
-  warn_of_memory(r);
+  if (isfinite(left)) log_info("SLURM job %s: %.0f s remaining", given.job, left);
+  set_time_limits(r);
+  warn_if_memory_is_short(r);
 }
 
+/* Called after each step. `seconds`: its wall time including outputs. */
 static void run_leave_step(run *r, double seconds)
 {
   r->pace.step = fmax(seconds, 0.9 * r->pace.step);
-  set_limits(r);
-  warn_of_memory(r);
+  set_time_limits(r);
+  warn_if_memory_is_short(r);
 }
 
+/* True, with the reason in `why`, after a signal or if the remaining time is too short for more steps and a checkpoint. Called before each
+ * step and after an abandoned one. */
 static bool run_must_leave(const run *r, size_t size, char *why)
 {
   const int    number = stop_signal();
@@ -275,24 +282,25 @@ static bool run_must_leave(const run *r, size_t size, char *why)
     snprintf(why, size, "signal %d", number);
     return true;
   }
-  if (left > STEPS_IN_RESERVE * r->pace.step + checkpoint_seconds(r) + 2.0 * RUN_LEAVE_SPARE && !stop_is_urgent()) return false;
-  snprintf(why, size, "%.0f s are left of the time that was given", fmax(0.0, left));
+  if (left > STEPS_IN_RESERVE * r->pace.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent()) return false;
+  snprintf(why, size, "only %.0f s of the time limit remain", fmax(0.0, left));
   return true;
 }
 
 /* --- checkpoints -------------------------------------------------------------------------------------------------- */
 
-/* Seconds: what may be lost of stages.csv when a run is killed; short runs write it once. */
+/* [s] Interval between updates of stages.csv; short runs write it once. */
 static const double STAGES_INTERVAL = 5.0;
-/* Beside, if the last one made the computation wait for so much of its time, and longer than forking and copying pages takes. */
-static const double WORTH_SHARE = 0.01, WORTH_SECONDS = 0.2;
+/* checkpoint_beside: auto uses a child process if the last checkpoint took more than this share of the wall time and more than these
+ * seconds. Below that, fork and page copies cost more than they save. */
+static const double CHILD_MIN_SHARE = 0.01, CHILD_MIN_SECONDS = 0.2;
 
-static checkpoint_head head_of(const run *r)
+static checkpoint_head make_checkpoint_head(const run *r)
 {
   return (checkpoint_head){r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
 }
 
-/* What must be on the disk before a checkpoint that relies on it. */
+/* Writes the rows of history.csv and measure/ to disk. A checkpoint must not refer to rows that could still be lost. */
 static PetscErrorCode flush_tables(run *r)
 {
   PetscFunctionBegin;
@@ -301,7 +309,8 @@ static PetscErrorCode flush_tables(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_standing(run *r)
+/* Updates result.yaml and, every STAGES_INTERVAL, stages.csv. */
+static PetscErrorCode write_status_files(run *r)
 {
   PetscFunctionBegin;
   PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
@@ -312,34 +321,36 @@ static PetscErrorCode write_standing(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_now(run *r)
+static PetscErrorCode write_checkpoint_now(run *r)
 {
   PetscFunctionBegin;
   run_output  *o     = &r->output;
   const double begun = timer_now(), since = begun - o->last_checkpoint_wall;
   timer_begin(TIMER_CHECKPOINT);
-  const checkpoint_head head = head_of(r);
+  const checkpoint_head head = make_checkpoint_head(r);
   PetscCall(flush_tables(r));
   PetscCall(checkpoint_write(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep));
   o->last_checkpoint_wall = timer_now();
   o->last_checkpoint_step = *r->state.step;
   o->checkpoint_seconds   = o->last_checkpoint_wall - begun;
   o->checkpoint_share     = o->checkpoint_seconds / (o->checkpoint_seconds + since);
-  PetscCall(write_standing(r));
+  PetscCall(write_status_files(r));
   timer_end(TIMER_CHECKPOINT);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_worth_beside(const run *r)
+/* Whether the job requests a checkpoint by a child process, and there is memory for it. */
+static bool use_child_checkpoint(const run *r)
 {
-  const int wanted = r->job->output->checkpoint_beside;
-  if (wanted == JOB_BESIDE_NEVER) return false;
-  if (wanted == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > WORTH_SHARE && r->output.checkpoint_seconds > WORTH_SECONDS))
+  const int mode = r->job->output->checkpoint_beside;
+  if (mode == JOB_BESIDE_NEVER) return false;
+  if (mode == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
     return false;
   return checkpoint_beside_has_room(r->pace.memory);
 }
 
-static PetscErrorCode run_look_beside(run *r, bool wait)
+/* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at once. */
+static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
 {
   PetscFunctionBegin;
   run_output           *o = &r->output;
@@ -350,46 +361,49 @@ static PetscErrorCode run_look_beside(run *r, bool wait)
   timer_end(TIMER_CHECKPOINT);
   if (end.is_running) PetscFunctionReturn(PETSC_SUCCESS);
   if (end.is_written) {
-    o->checkpoint_seconds = end.seconds; /* what it would take if the computation had to wait */
+    o->checkpoint_seconds = end.seconds; /* the duration that a checkpoint without child process would have */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   o->last_checkpoint_step = -1;
-  PetscCall(write_now(r)); /* or the error that says what is wrong */
+  PetscCall(write_checkpoint_now(r)); /* or returns the error that explains the failure */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Writes a checkpoint and result.yaml, unless the newest checkpoint is of this step. Waits for a child process that is writing one. */
 static PetscErrorCode run_write_checkpoint(run *r)
 {
   PetscFunctionBegin;
-  PetscCall(run_look_beside(r, true));
-  if (r->output.last_checkpoint_step != *r->state.step) PetscCall(write_now(r));
+  PetscCall(poll_child_checkpoint(r, true));
+  if (r->output.last_checkpoint_step != *r->state.step) PetscCall(write_checkpoint_now(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same, or starts a child process that writes the checkpoint while the computation continues. */
 static PetscErrorCode run_write_due_checkpoint(run *r)
 {
   PetscFunctionBegin;
   run_output *o = &r->output;
-  PetscCall(run_look_beside(r, true));
+  PetscCall(poll_child_checkpoint(r, true));
   if (o->last_checkpoint_step == *r->state.step) PetscFunctionReturn(PETSC_SUCCESS);
-  if (is_worth_beside(r)) {
+  if (use_child_checkpoint(r)) {
     timer_begin(TIMER_CHECKPOINT);
-    const checkpoint_head head = head_of(r);
+    const checkpoint_head head = make_checkpoint_head(r);
     PetscCall(flush_tables(r));
     PetscCall(checkpoint_beside_start(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep, &o->beside));
     if (o->beside) {
       o->last_checkpoint_wall = timer_now();
       o->last_checkpoint_step = *r->state.step;
-      PetscCall(write_standing(r));
+      PetscCall(write_status_files(r));
     }
     timer_end(TIMER_CHECKPOINT);
   }
-  if (!o->beside) PetscCall(write_now(r));
+  if (!o->beside) PetscCall(write_checkpoint_now(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- opening and closing --------------------------------------------------------------------------------------------- */
 
+/* Adds a diagnostic for each name under output.fields that is not the name of a frame field. */
 static PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -408,15 +422,15 @@ static PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
     }
     if (is_known) continue;
     const char *nearest = diagnostics_nearest(names->item[i].value, n, known);
-    diagnostics_add(d, names->item[i].node->mark, "output.fields", "no frame has a field \"%s\"%s%s%s",
+    diagnostics_add(d, names->item[i].node->mark, "output.fields", "unknown frame field \"%s\"%s%s%s",
                     (const char *)names->item[i].value, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
                     nearest ? "\"?" : "");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Contact problems of steps that are to come (again), or of the run that was here before. */
-static void drop_problems(const run *r, int64_t resume_step)
+/* Deletes the contact problems (fclib/) of steps after the resumed one, or all of them at a new start. */
+static void delete_contact_problems(const run *r, int64_t resume_step)
 {
   char dir[4200], path[4500];
   snprintf(dir, sizeof dir, "%s/fclib", r->dir);
@@ -431,6 +445,7 @@ static void drop_problems(const run *r, int64_t resume_step)
   if (d) closedir(d);
 }
 
+/* Opens all output files below r->dir: new ones (resume_step -1), or truncated to the resumed step. The caller holds the lock. */
 static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
 {
   PetscFunctionBegin;
@@ -438,8 +453,8 @@ static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   char        path[4300];
   PetscCall(file_make_directory(r->checkpoint_dir));
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);
-  unlink(path); /* of a step that is now tried again */
-  drop_problems(r, resume_step);
+  unlink(path); /* the failed step is repeated now */
+  delete_contact_problems(r, resume_step);
   snprintf(path, sizeof path, "%s/job.yaml", r->dir);
   PetscCall(file_replace_text(path, strlen(r->job->resolved), r->job->resolved));
   snprintf(path, sizeof path, "%s/history.csv", r->dir);
@@ -453,7 +468,7 @@ static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   const sim_clock now = run_clock(r);
   PetscCall(measures_open(r->measures, r->dir, resume_step, &now));
   PetscCall(run_machine_write(r->dir));
-  if (resume_step < 0) { /* of the run that was here before */
+  if (resume_step < 0) { /* delete files of the previous run in this directory */
     snprintf(path, sizeof path, "%s/report.html", r->dir);
     unlink(path);
     snprintf(path, sizeof path, "%s/stages.csv", r->dir);
@@ -485,6 +500,7 @@ static PetscErrorCode run_write_frame(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Writes the final frame, unless a frame of this step exists. */
 static PetscErrorCode run_write_last_frame(run *r)
 {
   PetscFunctionBegin;
@@ -492,12 +508,14 @@ static PetscErrorCode run_write_last_frame(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether an output at intervals of `every` (simulated seconds) is due at the end of this step. */
 static bool run_is_due(const run *r, double every)
 {
   const sim_clock now = run_clock(r);
   return sim_clock_is_due(&now, every);
 }
 
+/* Writes a frame and the measures of the initial state. */
 static PetscErrorCode run_write_start(run *r)
 {
   PetscFunctionBegin;
@@ -508,7 +526,7 @@ static PetscErrorCode run_write_start(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_problem(const run *r)
+static PetscErrorCode write_contact_problem(const run *r)
 {
   PetscFunctionBegin;
   char dir[4200], path[4300];
@@ -521,12 +539,13 @@ static PetscErrorCode write_problem(const run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Measures, and what is to be decided on them, come before a checkpoint that holds both. */
+/* Writes the outputs that are due at the end of a step. `seconds`: wall time of the step. Measures and conditions of until: are evaluated
+ * before the checkpoint, because it stores them. */
 static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
 {
   PetscFunctionBegin;
   const job_output *o = r->job->output;
-  PetscCall(run_look_beside(r, false));
+  PetscCall(poll_child_checkpoint(r, false));
   timer_begin(TIMER_FRAME);
   if (*r->state.step % o->history_every == 0) {
     double values[HISTORY_N_COLUMNS];
@@ -539,7 +558,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
   PetscCall(until_step(r->until, &now, &is_met));
   timer_end(TIMER_FRAME);
   if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
-  if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_problem(r));
+  if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_contact_problem(r));
   const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;
   if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_due_checkpoint(r));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -547,21 +566,23 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
 
 /* --- at the end ------------------------------------------------------------------------------------------------------ */
 
+/* One line: which step failed, and why. */
 static void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text)
 {
-  snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed at the smallest part allowed, dt/%lld: %s%s%s",
+  snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s%s%s",
            (long long)*r->state.step + 1, run_time(r), r->job->time->step, (long long)((int64_t)1 << r->job->time->retry->halvings),
            step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "");
 }
 
+/* Writes failure.txt and a warning: the failed step, the place and possible remedies. */
 static PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict)
 {
   PetscFunctionBegin;
   char path[4300], what[512], text[8192];
   run_failure_text(r, verdict, sizeof what, what);
   snprintf(text, sizeof text,
-           "%s%s\nthe state before this step is in the newest checkpoint; a smaller time.step, more time.retry.halvings or %s\n"
-           "may carry it on: stickslip resume %s --set time.step=...\n",
+           "%s%s\nThe newest checkpoint contains the state before this step. A smaller time.step, more time.retry.halvings or %s\n"
+           "may help: stickslip resume %s --set time.step=...\n",
            what, verdict->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
   size_t n = strlen(text);
   if (verdict->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)verdict->where);
@@ -571,6 +592,7 @@ static PetscErrorCode run_write_failure(const run *r, const step_verdict *verdic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Writes summary.txt (counters, time by stage) and stages.csv. */
 static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
 {
   PetscFunctionBegin;
@@ -578,11 +600,11 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   size_t n = 0;
   snprintf(path, sizeof path, "%s/summary.txt", r->dir);
   FILE *f = open_memstream(&text, &n);
-  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: the summary");
+  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory while writing summary.txt");
   fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
           r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
           (double)memory_peak() / 1e6);
-  run_tally_print(&r->tally, r->formulation->ops->outer, r->formulation->ops->inner, f);
+  run_counters_print(&r->counters, r->formulation->ops->outer, r->formulation->ops->inner, f);
   timer_table(f);
   fclose(f);
   const PetscErrorCode code = file_replace_text(path, n, text);
@@ -596,10 +618,11 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
 
 /* --- stepping ------------------------------------------------------------------------------------------------------ */
 
-static void add_report(step_report *sum, const step_report *part)
+/* Adds the report of a substep to that of the step: sums of counts, maxima of errors, contact state of the last substep. */
+static void merge_substep_report(step_report *sum, const step_report *part)
 {
   const step_report before = *sum;
-  *sum                     = *part; /* contact state: of the last part */
+  *sum                     = *part; /* contact state: of the last substep */
   sum->residual    = fmax(before.residual, part->residual);
   sum->is_unsolved = before.is_unsolved || part->is_unsolved;
   sum->newton_iterations += before.newton_iterations;
@@ -627,9 +650,9 @@ static void add_report(step_report *sum, const step_report *part)
   relax_statistics_merge(&sum->contact.relaxations, &part->contact.relaxations);
 }
 
-/* One whole step, in 2^level equal parts; a part that fails is halved again, within the job's limit. The next step starts one
- * level lower. The position inside the step is kept in units of the smallest part, so it is exact. */
-static PetscErrorCode take_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
+/* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts one level
+ * lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
+static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
   const double  t0 = run_time(r), dt = r->job->time->step;
@@ -645,17 +668,17 @@ static PetscErrorCode take_step(run *r, step_verdict *verdict, step_report *repo
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
     PetscCall(r->formulation->ops->step(r->formulation, t, h, verdict, &one));
     if (verdict->code == STEP_OK) {
-      add_report(report, &one);
+      merge_substep_report(report, &one);
       at += part;
       continue;
     }
-    if (verdict->code == STEP_DROPPED) level = max_level; /* no other attempt */
+    if (verdict->code == STEP_DROPPED) level = max_level; /* do not try again */
     else
       log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(verdict->code),
                 verdict->body ? " in " : "", verdict->body ? verdict->body : "", 0.5 * h);
     ++*retries;
     if (level == max_level) {
-      /* Parts already taken are given back, so that what is saved is the state before this step. */
+      /* Undo completed substeps: the checkpoint must contain the state before this step. */
       if (at > 0) PetscCall(field_snapshot_restore(r->snapshot, r->fields));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -679,8 +702,8 @@ static void show_progress(const run *r, int64_t first, int64_t last, const step_
       step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
 }
 
-/* What a step found, summed up in the state: a resumed run goes on from there. */
-static void count_step(run *r, step_report *report)
+/* Adds the report of a step to the totals of the state, which checkpoints store. */
+static void add_to_state_totals(run *r, step_report *report)
 {
   run_state *s = &r->state;
   *s->newton += report->newton_iterations;
@@ -694,33 +717,35 @@ static void count_step(run *r, step_report *report)
   ++*s->step;
 }
 
-/* Told once; the run's summary counts them. */
-static void tell_unsolved(const run *r, const step_report *report)
+/* Called for the first unconverged step of a run; summary.txt counts all of them. */
+static void warn_unconverged(const run *r, const step_report *report)
 {
   log_progress_end();
-  log_warn("step %lld, at t = %g s, was taken with more left of its equations than solver.newton.tolerance, %g: %.3g %s; "
-           "history.csv has it in the column residual, of every step",
-           (long long)*r->state.step, run_time(r), r->job->solver->newton->tolerance, report->residual, job_norm_unit(r->job->solver->newton));
+  log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
+           "history.csv lists the residuals of all steps; later cases are counted in summary.txt",
+           (long long)*r->state.step, run_time(r), report->residual, job_norm_unit(r->job->solver->newton), r->job->solver->newton->tolerance);
 }
 
-/* How it ended, and why, in one line. */
+/* How a run ended; the reason in one line. */
 typedef struct {
   run_status status;
   exit_code  code;
   char       reason[512];
 } run_end;
 
+/* True at step `last`, or if a condition of until: is satisfied. `why`: "end of time" or "until: CONDITION". */
 static bool run_is_over(const run *r, int64_t last, size_t size, char *why)
 {
-  char what[400];
+  char condition[400];
   snprintf(why, size, "end of time");
-  if (!until_met(r->until, sizeof what, what)) return *r->state.step >= last;
-  snprintf(why, size, "until: %s", what);
+  if (!until_met(r->until, sizeof condition, condition)) return *r->state.step >= last;
+  snprintf(why, size, "until: %s", condition);
   return true;
 }
 
-/* No step failed: the state as it is now, and whether more of it is to come; `why` it must leave, "" if it need not. */
-static PetscErrorCode leave_off(run *r, int64_t last, const char *why, run_end *end)
+/* End of the loop without a failed step: writes the last frame and the checkpoint, and sets status and exit code. `why`: the reason to stop
+ * early, or "". */
+static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end *end)
 {
   PetscFunctionBegin;
   *end            = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
@@ -728,9 +753,9 @@ static PetscErrorCode leave_off(run *r, int64_t last, const char *why, run_end *
   if (over) PetscCall(run_write_last_frame(r));
   PetscCall(run_write_checkpoint(r));
   if (over) {
-    if (*r->state.step < last) log_info("ended by %s, at t = %g s", end->reason, run_time(r));
+    if (*r->state.step < last) log_info("finished at t = %g s: %s", run_time(r), end->reason);
   } else if (*why) {
-    log_info("%s: left after step %lld; continue with `stickslip resume %s`", why, (long long)*r->state.step, r->dir);
+    log_info("%s: stopped after step %lld; continue with `stickslip resume %s`", why, (long long)*r->state.step, r->dir);
     *end = (run_end){RUN_STOPPED, SS_EXIT_REQUEUE, ""};
     snprintf(end->reason, sizeof end->reason, "%s", why);
   } else {
@@ -740,14 +765,15 @@ static PetscErrorCode leave_off(run *r, int64_t last, const char *why, run_end *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The step at which time.end is reached, or exceeded by less than one step; at least the current step. */
 static int64_t run_last_step(const run *r)
 {
-  const double  left = (r->job->time->end - *r->state.base_time) / r->job->time->step * (1 - 1e-12);
-  const int64_t last = *r->state.base_step + (left > 0 ? (int64_t)ceil(left) : 0);
+  const double  n_left = (r->job->time->end - *r->state.base_time) / r->job->time->step * (1 - 1e-12);
+  const int64_t last = *r->state.base_step + (n_left > 0 ? (int64_t)ceil(n_left) : 0);
   return last > *r->state.step ? last : *r->state.step;
 }
 
-static PetscErrorCode advance(run *r, run_end *end)
+static PetscErrorCode step_until_end(run *r, run_end *end)
 {
   PetscFunctionBegin;
   const double  dt     = r->job->time->step;
@@ -763,8 +789,8 @@ static PetscErrorCode advance(run *r, run_end *end)
     step_verdict verdict = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
-    PetscCall(take_step(r, &verdict, &report, &retries));
-    if (verdict.code == STEP_DROPPED) continue; /* asks again whether to leave, and is told why */
+    PetscCall(advance_one_step(r, &verdict, &report, &retries));
+    if (verdict.code == STEP_DROPPED) continue; /* run_must_leave() returns the reason */
     if (verdict.code != STEP_OK) {
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
@@ -773,16 +799,16 @@ static PetscErrorCode advance(run *r, run_end *end)
       run_failure_text(r, &verdict, sizeof end->reason, end->reason);
       break;
     }
-    count_step(r, &report);
-    run_tally_add(&r->tally, dt, &report, retries);
-    if (report.is_unsolved && r->tally.n_unsolved == 1) tell_unsolved(r, &report);
+    add_to_state_totals(r, &report);
+    run_counters_add(&r->counters, dt, &report, retries);
+    if (report.is_unsolved && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
     run_leave_step(r, timer_now() - begun);
     show_progress(r, first, last, &report);
   }
   log_progress_end();
-  if (end->code == SS_EXIT_OK) PetscCall(leave_off(r, last, why, end));
+  if (end->code == SS_EXIT_OK) PetscCall(finish_loop(r, last, why, end));
   PetscCall(run_write_summary(r, *r->state.step - first));
   PetscCall(run_write_result(r, end->status, end->code, end->reason));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -793,13 +819,13 @@ PetscErrorCode run_loop(run *r, exit_code *code)
   PetscFunctionBegin;
   run_end end;
   timer_reset();
-  run_tally_begin(&r->tally);
-  const PetscErrorCode error = advance(r, &end);
-  if (error && r->output.beside) { /* what it saves is the newest there is */
+  run_counters_begin(&r->counters);
+  const PetscErrorCode error = step_until_end(r, &end);
+  if (error && r->output.beside) { /* wait: this checkpoint is the newest one */
     checkpoint_beside_end written;
     (void)checkpoint_beside_look(&r->output.beside, true, &written);
   }
-  /* Whatever went wrong is what is reported; that it cannot be written down, too, adds nothing. */
+  /* Report the first error; ignore a second error while writing result.yaml. */
   if (error) (void)run_write_result(r, RUN_FAILED, (int)error_exit_code(error), error_message());
   *code = end.code;
   PetscCall(error);
@@ -808,7 +834,8 @@ PetscErrorCode run_loop(run *r, exit_code *code)
 
 /* --- start and resume --------------------------------------------------------------------------------------------- */
 
-/* PETSc options of the job: key by key, so that a mistake can be named; the command line, already there, wins. */
+/* Sets the PETSc options of the job one by one, so that an error can name the key. Options of the command line are already set and have
+ * priority. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
 {
   PetscFunctionBegin;
@@ -829,7 +856,7 @@ static PetscErrorCode set_petsc_options(const document_node *node, const char *p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Everything a run needs in memory; writes nothing. */
+/* Creates scene, formulation, measures and state in memory; writes no files. */
 static PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
@@ -877,7 +904,7 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   const bool is_used = access(path, F_OK) == 0;
   PetscCheck(
       !is_used || options->force, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-      "%s already holds a run; continue it with `stickslip resume %s`, choose another place with --out, or start over with --force",
+      "%s already contains a run; continue it with `stickslip resume %s`, choose another directory with --out, or start again with --force",
       r->dir, r->dir);
   PetscCall(run_lock_acquire(r->dir, &r->lock));
   if (is_used) PetscCall(checkpoint_drop_all(r->checkpoint_dir));
@@ -885,9 +912,9 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A checkpoint of another job, copied here by mistake, brings that job along: it would be run in this one's place. job.yaml tells whose
- * the directory is; without a readable one the checkpoint's word is taken. */
-static PetscErrorCode check_belongs(const char *dir, const char *checkpoint, const char *job_name)
+/* A checkpoint contains its job. A checkpoint that was copied here by mistake would therefore run another job. The name in job.yaml must
+ * match; if job.yaml is missing or damaged, the checkpoint is accepted with a warning. */
+static PetscErrorCode check_job_name(const char *dir, const char *checkpoint, const char *job_name)
 {
   PetscFunctionBegin;
   char         path[4300];
@@ -899,18 +926,18 @@ static PetscErrorCode check_belongs(const char *dir, const char *checkpoint, con
   PetscCall(yaml_read_file(path, doc, d));
   const document_node *root = document_root(doc), *name = root && root->kind == DOCUMENT_MAPPING ? document_find(root, "name") : NULL;
   const bool           is_known = name && name->text && !diagnostics_count(d);
-  if (!is_known) log_warn("%s is missing or damaged; going on with the job in %s", path, checkpoint);
+  if (!is_known) log_warn("%s is missing or damaged; continuing with the job stored in %s", path, checkpoint);
   PetscCheck(!is_known || strcmp(name->text, job_name) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s belongs to the job \"%s\", but %s is of the job \"%s\"; move the checkpoint away to go on from an older one", checkpoint,
+             "%s belongs to the job \"%s\", but %s to the job \"%s\"; move the checkpoint away to continue from an older one", checkpoint,
              job_name, path, name->text);
   diagnostics_destroy(&d);
   document_destroy(&doc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- going on ------------------------------------------------------------------------------------------------------ */
+/* --- resume --------------------------------------------------------------------------------------------------------- */
 
-/* What a directory holds to go on from. */
+/* The newest checkpoint of a run directory. */
 typedef struct {
   run_lock         *lock;
   char             *newest; /* checkpoint; NULL: none */
@@ -924,13 +951,13 @@ static PetscErrorCode find_run(const char *dir, found_run *f)
   memset(f, 0, sizeof *f);
   snprintf(f->checkpoint_dir, sizeof f->checkpoint_dir, "%s/checkpoints", dir);
   if (access(dir, F_OK)) PetscFunctionReturn(PETSC_SUCCESS);
-  /* First of all: nobody else may be writing what is about to be read and cut back. */
+  /* Lock first: no other process may write the files that are read and truncated below. */
   PetscCall(run_lock_acquire(dir, &f->lock));
   PetscCall(checkpoint_newest(f->checkpoint_dir, &f->newest));
   if (!f->newest) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(checkpoint_read_head(f->newest, &f->origin));
-  PetscCheck(f->origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: holds no job to resume", f->newest);
-  PetscCall(check_belongs(dir, f->newest, f->origin.job_name));
+  PetscCheck(f->origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: contains no job, so it cannot be resumed", f->newest);
+  PetscCall(check_job_name(dir, f->newest, f->origin.job_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -941,8 +968,8 @@ static void found_run_destroy(found_run *f)
   checkpoint_origin_destroy(&f->origin);
 }
 
-/* The state of the checkpoint in a run just built from the job. */
-static PetscErrorCode restore(run *r, const found_run *f)
+/* Reads the state of the checkpoint into a newly built run. */
+static PetscErrorCode restore_checkpoint(run *r, const found_run *f)
 {
   PetscFunctionBegin;
   int64_t step;
@@ -961,8 +988,8 @@ static PetscErrorCode restore(run *r, const found_run *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Go on with this job, which is taken over, instead of the one that the checkpoint holds. accept_all: whatever differs. */
-static PetscErrorCode go_on_with(job **j, found_run *f, const run_options *options, bool accept_all, diagnostics *d, run **out)
+/* Continues with the job *j (takes ownership) in place of the stored job. accept_all: accept all differences. */
+static PetscErrorCode continue_with_job(job **j, found_run *f, const run_options *options, bool accept_all, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
   job *before    = NULL;
@@ -975,7 +1002,7 @@ static PetscErrorCode go_on_with(job **j, found_run *f, const run_options *optio
   (*out)->lock       = f->lock;
   (*out)->is_changed = n_changes > 0;
   f->lock            = NULL;
-  PetscCall(restore(*out, f));
+  PetscCall(restore_checkpoint(*out, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -989,9 +1016,9 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
              "%s: no such run directory; start the run with `stickslip run`", options->dir);
   PetscCall(find_run(options->dir, &f));
   PetscCheck(f.newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: no checkpoint to resume from; start the run over with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir, options->dir);
+             "%s: no checkpoint to resume from; start again with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir, options->dir);
   PetscCall(job_read_text(f.newest, f.origin.job_text, n_overrides, overrides, d, &j));
-  if (j) PetscCall(go_on_with(&j, &f, options, true, d, out)); /* what --set says is meant */
+  if (j) PetscCall(continue_with_job(&j, &f, options, true, d, out)); /* overrides are intended changes */
   job_destroy(&j);
   found_run_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1010,7 +1037,7 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
   }
   PetscCall(find_run(o.dir, &f));
   if (f.newest) {
-    PetscCall(go_on_with(j, &f, &o, o.accept_changes, d, out));
+    PetscCall(continue_with_job(j, &f, &o, o.accept_changes, d, out));
     job_destroy(j);
   }
   found_run_destroy(&f);
@@ -1039,6 +1066,6 @@ void run_destroy(run **r)
   memory_free(r);
 }
 
-int64_t run_steps(const run *r) { return r->tally.n_steps; }
+int64_t run_steps(const run *r) { return r->counters.n_steps; }
 
 const char *run_directory(const run *r) { return r->dir; }

@@ -1,3 +1,4 @@
+/* Implementation of the columns of history.csv and the counters of summary.txt. */
 #include "app/run/run_history.h"
 #include <math.h>
 #include <string.h>
@@ -16,10 +17,10 @@ const char *const history_units[] = {
 #undef X
 };
 
-/* The angle between friction and what is opposite to the slip: the root of the mean of sin^2(angle/2) over all contacts that have slid, each
- * with the energy |r_T| |u_T| that friction can take up there, since the run began; as an angle. No unit of force, length or time is in it
- * that could be chosen, and what does 1e-12 of the work the wrong way round shows as 2e-6. */
-static double astray(const step_report *report)
+/* Mean angle between the friction force and the direction opposite to slip, over all sliding contacts since the start of the run:
+ * 2 asin(sqrt(mean of sin^2(angle/2))), weighted with the largest work |r_T| |u_T| that friction can do at a contact. The weight makes the
+ * angle independent of units. Friction that does 1e-12 of its work in the wrong direction gives an angle of 2e-6. */
+static double friction_direction_error(const step_report *report)
 {
   const double lost = report->friction_astray, all = report->friction_work + lost;
   if (!(lost > 0.0)) return 0.0;
@@ -50,7 +51,7 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_cone_violation]       = report->contact.max_cone_violation;
   values[HISTORY_friction_angle_error] = report->contact.power_loss_angle;
   values[HISTORY_slip_angle_error]     = report->contact.slip_angle;
-  values[HISTORY_friction_astray]      = astray(report);
+  values[HISTORY_friction_astray]      = friction_direction_error(report);
   values[HISTORY_natural_map]          = report->contact.natural_map;
   values[HISTORY_natural_map_curved]   = report->contact.natural_map_curved;
   values[HISTORY_creep]                = report->contact.creep;
@@ -99,13 +100,13 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
 
 /* --- summary.txt -------------------------------------------------------------------------------------------------- */
 
-void run_tally_begin(run_tally *t)
+void run_counters_begin(run_counters *t)
 {
   memset(t, 0, sizeof *t);
   t->user_seconds = timer_user_seconds();
 }
 
-void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n_retries)
+void run_counters_add(run_counters *t, double dt, const step_report *report, int64_t n_retries)
 {
   const contact_summary *c = &report->contact;
   ++t->n_steps;
@@ -120,8 +121,8 @@ void run_tally_add(run_tally *t, double dt, const step_report *report, int64_t n
   t->contacts += c->n_active;
   if (c->n_active > t->most_contacts) t->most_contacts = c->n_active;
   t->max_penetration = fmax(t->max_penetration, c->max_penetration);
-  t->n_unsolved += report->is_unsolved;
-  if (report->is_unsolved) t->most_left = fmax(t->most_left, report->residual);
+  t->n_unconverged += report->is_unsolved;
+  if (report->is_unsolved) t->max_residual = fmax(t->max_residual, report->residual);
   relax_statistics_merge(&t->relaxations, &c->relaxations);
 }
 
@@ -129,7 +130,7 @@ static void print_relaxations(const relax_statistics *s, FILE *out)
 {
   char text[32];
   if (s->n == 0) return;
-  fprintf(out, "%-22s %lld, %.4f %% ended where they began, most places %lld, given up %lld\n", "relaxations", (long long)s->n,
+  fprintf(out, "%-22s %lld, %.4f %% ended in their first place, longest %lld places, %lld stopped at the limit\n", "relaxations", (long long)s->n,
           100.0 * (double)s->n_at_start / (double)s->n, (long long)s->longest, (long long)s->n_capped);
   for (int i = 0; i < s->n_chains; ++i) {
     relax_chain_text(s->kind[i].chain, text);
@@ -138,24 +139,24 @@ static void print_relaxations(const relax_statistics *s, FILE *out)
   if (s->n_other > 0) fprintf(out, "  %-20s %lld\n", "other", (long long)s->n_other);
 }
 
-void run_tally_print(const run_tally *t, const char *outer, const char *inner, FILE *out)
+void run_counters_print(const run_counters *t, const char *outer, const char *inner, FILE *out)
 {
   if (t->n_steps == 0) return;
   const double n = (double)t->n_steps, user = timer_user_seconds() - t->user_seconds;
   fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps, (long long)t->n_retries);
-  fprintf(out, "%-22s %.3f s, %.4g s for every 1/24 s simulated\n", "user CPU time", user, user / (24.0 * t->seconds));
+  fprintf(out, "%-22s %.3f s, %.4g s per 1/24 s of simulated time\n", "user CPU time", user, user / (24.0 * t->seconds));
   char         name[40];
   snprintf(name, sizeof name, "%s iterations", outer);
-  fprintf(out, "%-22s %.3f a step, most %lld\n", name, (double)t->newton / n, (long long)t->most_newton);
+  fprintf(out, "%-22s %.3f per step, maximum %lld\n", name, (double)t->newton / n, (long long)t->most_newton);
   snprintf(name, sizeof name, "%s iterations", inner);
-  if (t->solved_steps > 0) fprintf(out, "%-22s %.2f a step with contacts\n", name, (double)t->friction / (double)t->solved_steps);
-  else fprintf(out, "%-22s %.2f a step\n", name, (double)t->linear / n);
-  fprintf(out, "%-22s %.2f a step\n", "evaluations", (double)t->evaluations / n);
-  if (t->n_unsolved > 0)
-    fprintf(out, "%-22s %lld steps, with a residual of up to %.3g, above solver.newton.tolerance\n", "not quite solved",
-            (long long)t->n_unsolved, t->most_left);
-  fprintf(out, "%-22s %.1f in the mean, most %lld\n", "contacts", (double)t->contacts / n, (long long)t->most_contacts);
-  fprintf(out, "%-22s %.4g m\n", "deepest penetration", t->max_penetration);
+  if (t->solved_steps > 0) fprintf(out, "%-22s %.2f per step with contacts\n", name, (double)t->friction / (double)t->solved_steps);
+  else fprintf(out, "%-22s %.2f per step\n", name, (double)t->linear / n);
+  fprintf(out, "%-22s %.2f per step\n", "evaluations", (double)t->evaluations / n);
+  if (t->n_unconverged > 0)
+    fprintf(out, "%-22s %lld steps accepted with a residual above solver.newton.tolerance, at most %.3g\n", "not converged",
+            (long long)t->n_unconverged, t->max_residual);
+  fprintf(out, "%-22s %.1f average over steps, maximum %lld\n", "contacts", (double)t->contacts / n, (long long)t->most_contacts);
+  fprintf(out, "%-22s %.4g m\n", "largest penetration", t->max_penetration);
   print_relaxations(&t->relaxations, out);
   fputc('\n', out);
 }

@@ -1,3 +1,4 @@
+/* Key tables, reading and writing of result.yaml, machine.yaml and stages.csv. */
 #include "app/run/run_result.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,51 +24,51 @@ const char *const run_status_names[] = {
 #define OF(member) .name = #member, .offset = offsetof(run_result, member)
 #define OF_MEASURE(member) .name = #member, .offset = offsetof(run_result_measure, member)
 static const key_spec measure_keys[] = {
-  {OF_MEASURE(unit), .type = KEY_STRING, .fallback = "\"\"", .help = "of the numbers below; 1 for none"},
-  {OF_MEASURE(n), .type = KEY_INT, .fallback = "0", .min = 0, .max = INFINITY, .help = "finite records"},
+  {OF_MEASURE(unit), .type = KEY_STRING, .fallback = "\"\"", .help = "unit of the values below; 1: dimensionless"},
+  {OF_MEASURE(n), .type = KEY_INT, .fallback = "0", .min = 0, .max = INFINITY, .help = "number of finite records"},
   {OF_MEASURE(last), .type = KEY_REAL, .is_optional = true, .help = "value of the last record; absent if it was not finite"},
-  {OF_MEASURE(min), .type = KEY_REAL, .is_optional = true, .help = "smallest"},
-  {OF_MEASURE(max), .type = KEY_REAL, .is_optional = true, .help = "largest"},
-  {OF_MEASURE(mean), .type = KEY_REAL, .is_optional = true, .help = "over the records"},
+  {OF_MEASURE(min), .type = KEY_REAL, .is_optional = true, .help = "smallest value"},
+  {OF_MEASURE(max), .type = KEY_REAL, .is_optional = true, .help = "largest value"},
+  {OF_MEASURE(mean), .type = KEY_REAL, .is_optional = true, .help = "mean of the finite records"},
   {OF_MEASURE(time_of_min), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the smallest was first reached"},
   {OF_MEASURE(time_of_max), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the largest was first reached"},
   {.name = NULL}};
 static const key_table measure_result_table = {
-  .name = "result.measures", .help = "One measure over the whole run.", .size = sizeof(run_result_measure), .keys = measure_keys};
+  .name = "result.measures", .help = "Statistics of one measure over the whole run.", .size = sizeof(run_result_measure), .keys = measure_keys};
 static const key_spec result_keys[] = {
   {OF(result), .type = KEY_INT, .min = 1, .max = RUN_RESULT_FORMAT, .help = "format of this file"},
-  {OF(status), .type = KEY_ENUM, .choices = run_status_names, .help = "running: begun and not ended, or killed"},
+  {OF(status), .type = KEY_ENUM, .choices = run_status_names, .help = "running: started and not ended, or killed"},
   {OF(job), .type = KEY_STRING, .help = "name of the job"},
-  {OF(reason), .type = KEY_STRING, .fallback = "\"\"", .help = "why it ended"},
-  {OF(exit_code), .type = KEY_INT, .min = -1, .max = 255, .help = "of the program; -1 while it runs"},
+  {OF(reason), .type = KEY_STRING, .fallback = "\"\"", .help = "why the run ended"},
+  {OF(exit_code), .type = KEY_INT, .min = -1, .max = 255, .help = "exit code of the program; -1 while it is running"},
   {OF(program), .type = KEY_STRING, .help = "version and source revision"},
-  {OF(host), .type = KEY_STRING, .help = "where it ran last"},
-  {OF(threads), .type = KEY_INT, .help = "of the last start"},
-  {OF(starts), .type = KEY_INT, .min = 1, .max = INFINITY, .help = "1 and the number of resumes"},
-  {OF(begun), .type = KEY_STRING, .help = "first start, UTC"},
-  {OF(updated), .type = KEY_STRING, .help = "when this was written, UTC"},
-  {OF(step), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "whole steps done"},
-  {OF(retries), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "steps that were retried"},
-  {OF(time), .type = KEY_REAL, .unit = "s", .help = "simulated"},
-  {OF(seconds), .type = KEY_REAL, .unit = "s", .help = "on the clock, over all starts"},
-  {OF(user_seconds), .type = KEY_REAL, .unit = "s", .help = "CPU time over all starts"},
-  {OF(peak_memory), .type = KEY_REAL, .unit = "byte", .help = "resident, the largest of all starts"},
+  {OF(host), .type = KEY_STRING, .help = "host of the last start"},
+  {OF(threads), .type = KEY_INT, .help = "threads of the last start"},
+  {OF(starts), .type = KEY_INT, .min = 1, .max = INFINITY, .help = "1 + number of resumes"},
+  {OF(begun), .type = KEY_STRING, .help = "date of the first start, UTC"},
+  {OF(updated), .type = KEY_STRING, .help = "date when this file was written, UTC"},
+  {OF(step), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "completed time steps"},
+  {OF(retries), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "repeated attempts of steps"},
+  {OF(time), .type = KEY_REAL, .unit = "s", .help = "simulated time"},
+  {OF(seconds), .type = KEY_REAL, .unit = "s", .help = "wall time of all starts"},
+  {OF(user_seconds), .type = KEY_REAL, .unit = "s", .help = "CPU time of all starts"},
+  {OF(peak_memory), .type = KEY_REAL, .unit = "byte", .help = "largest resident memory of all starts"},
   {OF(newton), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "Newton iterations"},
   {OF(linear), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "iterations of the linear solver"},
-  {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active after the last step"},
-  {OF(max_penetration), .type = KEY_REAL, .unit = "m", .help = "of all steps"},
-  {OF(measures), .type = KEY_NAMED, .table = &measure_result_table, .is_optional = true, .help = "the job's measures"},
+  {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active contacts after the last step"},
+  {OF(max_penetration), .type = KEY_REAL, .unit = "m", .help = "largest penetration depth of all steps"},
+  {OF(measures), .type = KEY_NAMED, .table = &measure_result_table, .is_optional = true, .help = "results of the measures of the job"},
   {.name = NULL}};
 const key_table run_result_table = {
-  .name = "result", .help = "What became of a run: DIR/result.yaml.", .size = sizeof(run_result), .keys = result_keys};
+  .name = "result", .help = "The outcome of a run: DIR/result.yaml.", .size = sizeof(run_result), .keys = result_keys};
 
-static void path_of(const char *dir, size_t size, char *path) { snprintf(path, size, "%s/result.yaml", dir); }
+static void get_result_path(const char *dir, size_t size, char *path) { snprintf(path, size, "%s/result.yaml", dir); }
 
-/* The last line of the file. */
+/* Begin of the last line of the file. */
 static const char SEAL[] = "checksum: ";
-enum { SEAL_LINE = sizeof SEAL - 1 + CHECKSUM_TEXT }; /* with its newline in place of the 0 */
+enum { SEAL_LINE = sizeof SEAL - 1 + CHECKSUM_TEXT }; /* the newline takes the place of the terminating 0 */
 
-static void seal_of(const char *text, size_t n, char line[SEAL_LINE + 1])
+static void compute_seal(const char *text, size_t n, char line[SEAL_LINE + 1])
 {
   checksum c;
   uint64_t sum[CHECKSUM_WORDS];
@@ -79,7 +80,7 @@ static void seal_of(const char *text, size_t n, char line[SEAL_LINE + 1])
   snprintf(line, SEAL_LINE + 1, "%s%s\n", SEAL, digits);
 }
 
-static PetscErrorCode text_of(const run_result *r, text_buffer *b)
+static PetscErrorCode write_sealed_text(const run_result *r, text_buffer *b)
 {
   document      *doc;
   document_node *root;
@@ -91,7 +92,7 @@ static PetscErrorCode text_of(const run_result *r, text_buffer *b)
   if (!code) code = document_write(root, &text);
   document_destroy(&doc);
   PetscCall(code);
-  seal_of(text, strlen(text), line);
+  compute_seal(text, strlen(text), line);
   code = text_append(b, text, (int64_t)strlen(text));
   memory_free(&text);
   PetscCall(code);
@@ -105,15 +106,15 @@ PetscErrorCode run_result_write(const char *dir, const run_result *r)
   char        path[4400];
 
   PetscFunctionBegin;
-  path_of(dir, sizeof path, path);
-  PetscErrorCode code = text_of(r, &b);
+  get_result_path(dir, sizeof path, path);
+  PetscErrorCode code = write_sealed_text(r, &b);
   if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
   memory_free(&b.data);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is wrong goes to `problem`, "" if nothing. */
+/* `problem`: error message, or "". */
 static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, document *doc, const run_result **out, size_t size, char *problem)
 {
   char         line[SEAL_LINE + 1];
@@ -121,9 +122,9 @@ static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, 
   diagnostics *d;
 
   PetscFunctionBegin;
-  if (n >= SEAL_LINE) seal_of(text, n - SEAL_LINE, line);
+  if (n >= SEAL_LINE) compute_seal(text, n - SEAL_LINE, line);
   if (n < SEAL_LINE || memcmp(text + n - SEAL_LINE, line, SEAL_LINE)) {
-    snprintf(problem, size, "%.1200s: is damaged or was edited: its checksum does not fit", path);
+    snprintf(problem, size, "%.1200s: is damaged or was edited: its checksum does not match", path);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(diagnostics_create(&d));
@@ -143,7 +144,7 @@ PetscErrorCode run_result_read(const char *dir, document **owner, const run_resu
 
   PetscFunctionBegin;
   *owner = NULL, *out = NULL;
-  path_of(dir, sizeof path, path);
+  get_result_path(dir, sizeof path, path);
   PetscCall(file_read_text(path, &text, &n));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = document_create(owner);
@@ -166,11 +167,11 @@ const run_result_measure *run_result_find(const run_result *r, const char *measu
 
 #define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
 static const key_spec machine_keys[] = {
-  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "that read and write its files"), TEXT(system, "operating system"), TEXT(processor, "its processors"),
-  {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "that the run might use"},
-  {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "of the machine, in bytes"},
+  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "versions of the file libraries"), TEXT(system, "operating system"), TEXT(processor, "model of the processor"),
+  {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "number of CPUs available to the run"},
+  {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "memory of the machine in bytes"},
   {.name = NULL}};
-static const key_table machine_table = {.name = "machine", .help = "Where a run was started.", .size = sizeof(run_machine), .keys = machine_keys};
+static const key_table machine_table = {.name = "machine", .help = "Program, libraries and machine of a run.", .size = sizeof(run_machine), .keys = machine_keys};
 
 PetscErrorCode run_machine_write(const char *dir)
 {

@@ -456,7 +456,7 @@ static void show_progress(const sweep_queue *q)
 }
 
 /* A case begun now would have to leave at once. */
-static bool is_late(const sweep_queue *q) { return q->end - timer_now() < 3.0 * RUN_LEAVE_SPARE; }
+static bool is_late(const sweep_queue *q) { return q->end - timer_now() < 3.0 * ALLOCATION_SPARE; }
 
 /* The next case that is to be run in this slot; none if the queue is empty. */
 static PetscErrorCode fill_slot(sweep_queue *q, int i_slot)
