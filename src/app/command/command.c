@@ -1,3 +1,4 @@
+/* The table of commands, help, parsing of the command line and execution. */
 #include "app/command/command.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ extern const command command_report_entry, command_sweep_report_entry;
 extern const command command_sweep_entry, command_sweep_run_entry, command_sweep_status_entry, command_sweep_retry_entry,
   command_sweep_gather_entry;
 
-/* In the order of the help; actions of a command (names of two words) behind it. */
+/* In the order of the help. Actions (names of two words) follow their command. */
 static const command *const commands[] = {
   &command_run_entry,
   &command_resume_entry,
@@ -69,7 +70,7 @@ static void print_actions(const char *name, bool is_usage)
     if (is_usage) printf("       stickslip %s %s\n", (*k)->name, (*k)->arguments);
     else printf("  %-24s %s\n", word, (*k)->summary);
   }
-  if (any && !is_usage) printf("\n`stickslip %s ACTION --help` tells more about these.\n\n", name);
+  if (any && !is_usage) printf("\nHelp for an action: `stickslip %s ACTION --help`\n\n", name);
 }
 
 static void print_help(const command *c)
@@ -83,17 +84,17 @@ static void print_help(const command *c)
     print_options(command_common_options);
     return;
   }
-  printf("stickslip %s: a batch solver for things that touch, with Coulomb friction\n\nusage: stickslip COMMAND [arguments]\n\n",
+  printf("stickslip %s: batch solver for frictional contact\n\nusage: stickslip COMMAND [arguments]\n\n",
          version_text());
   for (const command *const *k = commands; *k; ++k)
     if (!command_action(*k, NULL)) printf("  %-12s %s\n", (*k)->name, (*k)->summary);
-  printf("\n`stickslip COMMAND --help` tells more. Exit codes:\n");
+  printf("\nHelp for a command: `stickslip COMMAND --help`\n\nExit codes:\n");
 #define X(name, number, text) printf("  %3d  %s\n", number, text);
   EXIT_CODE_TABLE(X)
 #undef X
 }
 
-/* The first line for programs, the others for reports of errors. */
+/* The first line can be parsed by programs; the others help in error reports. */
 static void print_version(void)
 {
   char text[4096];
@@ -113,7 +114,7 @@ static const command *find_action(const command *c, const char *word)
   return NULL;
 }
 
-/* A word that was perhaps meant for an action of `c`. */
+/* Suggests the action of `c` with the most similar name. */
 static void suggest_action(const command *c, const char *word)
 {
   const char *names[64];
@@ -136,13 +137,13 @@ static const command *find_command(const char *name)
     names[n++] = (*k)->name;
   }
   const char *nearest = diagnostics_nearest(name, n, names);
-  fprintf(stderr, "stickslip: unknown command \"%s\"%s%s%s; `stickslip --help` lists them\n", name, nearest ? "; did you mean \"" : "",
+  fprintf(stderr, "stickslip: unknown command \"%s\"%s%s%s; `stickslip --help` lists the commands\n", name, nearest ? "; did you mean \"" : "",
           nearest ? nearest : "", nearest ? "\"?" : "");
   return NULL;
 }
 
-/* One --option, with its value from "=value" or the next word. */
-static bool take_option(const command *c, int argc, char **argv, int *i, command_line *line)
+/* Parses one --option with its value, given as "=value" or as the next word. */
+static bool parse_option(const command *c, int argc, char **argv, int *i, command_line *line)
 {
   const char           *text   = argv[*i];
   const char           *equals = strchr(text, '=');
@@ -150,15 +151,15 @@ static bool take_option(const command *c, int argc, char **argv, int *i, command
   const command_option *o      = find_option(c->options, text, length);
   if (!o) o = find_option(command_common_options, text, length);
   if (!o) {
-    fprintf(stderr, "stickslip %s: unknown option %.*s; `stickslip %s --help` lists them\n", c->name, (int)length, text, c->name);
+    fprintf(stderr, "stickslip %s: unknown option %.*s; `stickslip %s --help` lists the options\n", c->name, (int)length, text, c->name);
     return false;
   }
   if (!o->argument && equals) {
-    fprintf(stderr, "stickslip %s: %s takes no value\n", c->name, o->name);
+    fprintf(stderr, "stickslip %s: option %s has no value\n", c->name, o->name);
     return false;
   }
   if (o->argument && !equals && *i + 1 >= argc) {
-    fprintf(stderr, "stickslip %s: %s wants %s\n", c->name, o->name, o->argument);
+    fprintf(stderr, "stickslip %s: option %s requires a value: %s\n", c->name, o->name, o->argument);
     return false;
   }
   if (line->n_options >= COMMAND_MAX_VALUES) {
@@ -203,9 +204,9 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
   for (int i = action ? 3 : 2; i < argc; ++i) {
     const char *a = argv[i];
     if ((strncmp(a, "--", 2) == 0 && a[2]) || find_option(c->options, a, strlen(a))) {
-      if (!take_option(c, argc, argv, &i, line)) return NULL;
+      if (!parse_option(c, argc, argv, &i, line)) return NULL;
     } else if (a[0] == '-' && a[1] && !strchr("0123456789.", a[1])) {
-      /* PETSc's: the option, and the next word if that is no option */
+      /* option of PETSc, and its value if the next word is not an option */
       petsc_argv[(*petsc_argc)++] = argv[i];
       if (i + 1 < argc && argv[i + 1][0] != '-') petsc_argv[(*petsc_argc)++] = argv[++i];
     } else if (line->n_positional < COMMAND_MAX_VALUES) {
@@ -220,7 +221,7 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
   }
   if (line->n_positional < c->min_positional || line->n_positional > c->max_positional) {
     if (line->n_positional > c->max_positional) suggest_action(c, line->positional[0]);
-    fprintf(stderr, "usage: stickslip %s %s [options]; `stickslip %s --help` tells more\n", c->name, c->arguments, c->name);
+    fprintf(stderr, "usage: stickslip %s %s [options]\nHelp: `stickslip %s --help`\n", c->name, c->arguments, c->name);
     return NULL;
   }
   return c;
@@ -243,7 +244,7 @@ const char *command_places(const command *c, int64_t threads)
   return c == &command_run_entry || c == &command_resume_entry ? allocation_places(&given, threads) : NULL;
 }
 
-/* What a command printed is all it did: a full disk behind it must not pass for success. */
+/* Commands such as schema only print: if stdout could not be written (full disk), the command has failed. */
 static exit_code check_output(exit_code code)
 {
   int error;
@@ -259,14 +260,14 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   log_open(command_value(line, "--quiet"), is_verbose);
   team_set_threads((int)threads);
   stop_install();
-  line->comm                 = PETSC_COMM_SELF; /* every process is a run of its own */
+  line->comm                 = PETSC_COMM_SELF; /* each process is a separate run */
   const PetscErrorCode error = c->run(line, &code);
   if (error) code = error_report(stderr, error, is_verbose);
   return check_output(code);
 }
 
-/* The same in a process forked from one that has started everything but threads of OpenMP, to save the child the 50 ms which that takes.
- * argv as for main; no words for PETSc. Leave with _exit() after it: what would be undone at exit() belongs to the parent. */
+/* Executes a command line in a process forked from one that has initialised MPI and PETSc but has no OpenMP threads; this saves the 50 ms
+ * of initialisation. argv as for main, without PETSc options. The caller must end with _exit(), because exit handlers belong to the parent. */
 static exit_code execute_forked(int argc, char **argv)
 {
   static command_line line;
@@ -278,10 +279,10 @@ static exit_code execute_forked(int argc, char **argv)
   const command *c = command_parse(argc, argv, &line, &n_petsc, petsc, &code);
   free(petsc);
   if (!c || !command_threads(&line, &threads)) return SS_EXIT_BAD_INPUT;
-  stop_reset(); /* what the parent was asked is not for us */
+  stop_reset(); /* signals that the parent has received do not apply to this process */
   code          = command_execute(c, &line, threads);
   if (process_skips_clean_up()) return code;
-  PetscBeganMPI = PETSC_FALSE; /* MPI's own thread stayed with the parent: MPI_Finalize would wait for it for ever */
+  PetscBeganMPI = PETSC_FALSE; /* MPI's progress thread exists only in the parent; MPI_Finalize would wait for it forever */
   if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
   return code;
 }

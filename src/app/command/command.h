@@ -1,17 +1,17 @@
-/* The commands of the program: one table that dispatch, --help, the man page and shell completion are made from. A command line from its
- * words to its exit code. Called by main and, for the cases of a sweep, in forked processes. */
+/* The commands of the program, from the words of a command line to the exit code.
+ * Called by main. For the cases of a sweep, the same code is called in forked processes. */
 #ifndef SS_APP_COMMAND_COMMAND_H
 #define SS_APP_COMMAND_COMMAND_H
 #include "app/command/command_line.h"
 
-/* Parse argv[1..]: picks the command, fills the line; what belongs to PETSc (single dash) goes to petsc_argv.
- * Returns NULL after printing why, or after --help/--version (then *code = 0). */
+/* Parses argv[1..]: returns the command and fills `line`. Options with a single dash belong to PETSc and are copied to petsc_argv [argc + 1].
+ * Returns NULL after an error message, or after --help or --version (then *code = SS_EXIT_OK). */
 const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code);
-/* OpenMP threads that it may use: the option, else OMP_NUM_THREADS, else what the batch system gave, else 0: all there are; false after
- * saying what is wrong with --threads. */
+/* Number of OpenMP threads: the option --threads, OMP_NUM_THREADS, the cores of the SLURM task, or 0 (all CPUs), in this order. Prints a
+ * message and returns false if --threads is malformed. */
 bool command_threads(const command_line *line, int64_t *n);
-/* OMP_PLACES for it, or NULL: see allocation_places. */
+/* Value of OMP_PLACES for this command, or NULL: see allocation_places. */
 const char *command_places(const command *c, int64_t threads);
-/* Open the log, set threads and signals, run the command, report its error. */
+/* Executes the command: opens the log, sets threads and signal handlers, calls its function and reports its error. */
 exit_code command_execute(const command *c, command_line *line, int64_t threads);
 #endif

@@ -1,3 +1,4 @@
+/* Access to the values of options. */
 #include "app/command/command_line.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -5,9 +6,9 @@
 
 const command_option command_common_options[] = {{"--help", NULL, false, "show this help"},
                                                 {"--version", NULL, false, "print version, source revision, compiler and libraries"},
-                                                {"--verbose", NULL, false, "more in the log; where errors come from"},
-                                                {"--quiet", NULL, false, "only warnings and errors"},
-                                                {"--threads", "N", false, "OpenMP threads; default: all that the allocation offers"},
+                                                {"--verbose", NULL, false, "log more details; show where errors occurred"},
+                                                {"--quiet", NULL, false, "log warnings and errors only"},
+                                                {"--threads", "N", false, "OpenMP threads; default: OMP_NUM_THREADS, the cores of the SLURM task, or all CPUs"},
                                                 {NULL, NULL, false, NULL}};
 
 const char *command_value(const command_line *line, const char *option)

@@ -1,5 +1,5 @@
-/* sweep and its actions run, status, retry, gather, report: a job in many variations. `sweep` reads the sweep file and makes the folder; the
- * actions work on the folder once it is there. */
+/* The command sweep and its actions run, status, retry, gather and report: parameter studies. `sweep` reads a sweep file and creates the sweep
+ * folder (app/sweep/sweep_folder.h). The actions work on an existing folder. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,28 +21,28 @@
 #include "app/sweep/sweep_results.h"
 #include "app/sweep/sweep_slurm.h"
 
-/* Options of whatever runs cases on this machine; --threads is every command's. */
+/* Options of actions that run cases on this machine, besides --threads. */
 #define SWEEP_LOCAL_OPTIONS                                                                                                         \
-  {"-j", "N", false, "cases at a time; default: resources.concurrent, or as many as the CPUs allow"},                               \
-  {"--picture", NULL, false, "a still at the end of each case"},                                                                    \
-  {"--fresh", NULL, false, "start the program anew for every case, instead of forking it"}
+  {"-j", "N", false, "number of simultaneous cases; default: resources.concurrent, or limited by the number of CPUs"},                               \
+  {"--picture", NULL, false, "draw a picture at the end of each case"},                                                                    \
+  {"--fresh", NULL, false, "start a new process for each case, instead of forking this one"}
 
-/* Options of whatever submits to SLURM. */
+/* Options of actions that submit to SLURM. */
 #define SWEEP_SLURM_OPTIONS                                                                                                         \
-  {"--submit", NULL, false, "run them as a SLURM job array"},                                                                       \
-  {"--script", NULL, false, "print the script that --submit would submit"},                                                         \
-  {"--cores", "N", false, "for SLURM: of a case; default: resources.cores, or 1"},                                                  \
-  {"--memory", "M", false, "for SLURM: of a case, e.g. 2G"},                                                                        \
-  {"--time", "T", false, "for SLURM: of a task, e.g. 1:00:00; tasks that run out of it are requeued and go on"},                    \
-  {"--partition", "NAME", false, "for SLURM"},                                                                                      \
-  {"--account", "NAME", false, "for SLURM"},                                                                                        \
-  {"--concurrent", "N", false, "for SLURM: tasks at a time"},                                                                       \
-  {"--cases-per-task", "N", false, "for SLURM: cases that a task runs one after the other"},                                        \
-  {"--sbatch", "OPTION", true, "for SLURM: any other option of sbatch, --sbatch=--qos=night"}
+  {"--submit", NULL, false, "submit the cases as a SLURM job array"},                                                                       \
+  {"--script", NULL, false, "print the batch script of --submit without submitting it"},                                                         \
+  {"--cores", "N", false, "SLURM: cores per case; default: resources.cores, or 1"},                                                  \
+  {"--memory", "M", false, "SLURM: memory per case, e.g. 2G"},                                                                        \
+  {"--time", "T", false, "SLURM: time limit per task, e.g. 1:00:00; tasks that reach it are requeued and continue"},                    \
+  {"--partition", "NAME", false, "SLURM: partition"},                                                                                      \
+  {"--account", "NAME", false, "SLURM: account"},                                                                                        \
+  {"--concurrent", "N", false, "SLURM: number of simultaneous tasks"},                                                                       \
+  {"--cases-per-task", "N", false, "SLURM: cases that one task runs in sequence"},                                        \
+  {"--sbatch", "OPTION", true, "SLURM: another option of sbatch, e.g. --sbatch=--qos=night"}
 
-/* --- what the command line says --------------------------------------------------------------------------------------- */
+/* --- options of the command line ------------------------------------------------------------------------------------ */
 
-/* Positional arguments after the folder: numbers of cases. */
+/* Positional arguments after the folder: case numbers. */
 static bool read_numbers(const command_line *line, int64_t *n, int64_t numbers[COMMAND_MAX_VALUES])
 {
   *n = 0;
@@ -51,7 +51,7 @@ static bool read_numbers(const command_line *line, int64_t *n, int64_t numbers[C
     errno             = 0;
     const long long v = strtoll(line->positional[i], &end, 10);
     if (errno || end == line->positional[i] || *end || v < 1) {
-      fprintf(stderr, "stickslip: %s: expected the number of a case, from 1\n", line->positional[i]);
+      fprintf(stderr, "stickslip: %s: expected the number of a case, counted from 1\n", line->positional[i]);
       return false;
     }
     numbers[(*n)++] = v;
@@ -59,8 +59,8 @@ static bool read_numbers(const command_line *line, int64_t *n, int64_t numbers[C
   return true;
 }
 
-/* False after saying what is wrong. `n_at_once`: unless -j says otherwise. */
-static bool read_options(const command_line *line, int64_t n_at_once, sweep_local_options *o)
+/* Prints a message and returns false if an option is malformed. `n_at_once`: default of -j. */
+static bool read_local_options(const command_line *line, int64_t n_at_once, sweep_local_options *o)
 {
   memset(o, 0, sizeof *o);
   o->has_picture = command_value(line, "--picture");
@@ -69,64 +69,67 @@ static bool read_options(const command_line *line, int64_t n_at_once, sweep_loca
   return command_integer(line, "-j", 1, 100000, n_at_once, &o->n_at_once) && command_integer(line, "--threads", 1, 4096, 0, &o->threads);
 }
 
-static bool command_sweep_wants_slurm(const command_line *line) { return command_value(line, "--submit") || command_value(line, "--script"); }
+static bool uses_slurm(const command_line *line) { return command_value(line, "--submit") || command_value(line, "--script"); }
 
-/* An option without the one it belongs to would go unread. */
-static bool is_alone(const command_line *line, size_t n, const char *const *options, bool has_other, const char *other)
+/* Prints a message and returns true if one of `options` is given without the option that it requires: it would have no effect. */
+static bool has_unused_option(const command_line *line, size_t n, const char *const *options, bool has_other, const char *other)
 {
   for (size_t i = 0; i < n && !has_other; ++i) {
     if (!command_value(line, options[i])) continue;
-    fprintf(stderr, "stickslip sweep: %s is for %s, which was not given\n", options[i], other);
+    fprintf(stderr, "stickslip sweep: %s requires %s\n", options[i], other);
     return true;
   }
   return false;
 }
 
-static bool command_sweep_options_fit(const command_line *line, exit_code *code)
+/* Prints a message and returns false, with *code set, if options contradict each other or have no effect. */
+static bool check_sweep_options(const command_line *line, exit_code *code)
 {
   static const char *const needs_local[] = {"-j", "--fresh"};
   static const char *const needs_slurm[] = {"--cores",   "--memory",     "--time",           "--partition",
                                             "--account", "--concurrent", "--cases-per-task", "--sbatch"};
-  const bool is_local = command_value(line, "--local"), is_slurm = command_sweep_wants_slurm(line);
+  const bool is_local = command_value(line, "--local"), is_slurm = uses_slurm(line);
   *code = SS_EXIT_BAD_INPUT;
-  if (is_alone(line, sizeof needs_local / sizeof *needs_local, needs_local, is_local, "--local")) return false;
-  if (is_alone(line, sizeof needs_slurm / sizeof *needs_slurm, needs_slurm, is_slurm, "--submit or --script")) return false;
+  if (has_unused_option(line, sizeof needs_local / sizeof *needs_local, needs_local, is_local, "--local")) return false;
+  if (has_unused_option(line, sizeof needs_slurm / sizeof *needs_slurm, needs_slurm, is_slurm, "--submit or --script")) return false;
   if (is_local + (command_value(line, "--submit") != NULL) + (command_value(line, "--script") != NULL) > 1) {
-    fprintf(stderr, "stickslip sweep: expected one of --local, --submit and --script\n");
+    fprintf(stderr, "stickslip sweep: --local, --submit and --script contradict each other; give one of them\n");
     return false;
   }
   *code = SS_EXIT_OK;
   return true;
 }
 
-static PetscErrorCode page(const char *dir) { return sweep_report(dir, NULL); }
+static PetscErrorCode write_default_report(const char *dir) { return sweep_report(dir, NULL); }
 
-static PetscErrorCode gather(const char *dir)
+/* Writes results.csv, results.h5 and, if gnuplot is installed, report.html. */
+static PetscErrorCode gather_all(const char *dir)
 {
   int64_t n_cases, n_finished;
 
   PetscFunctionBegin;
   PetscCall(sweep_gather(dir, &n_cases, &n_finished));
-  const bool has_page = page_try_write(dir, "sweep report", page);
+  const bool has_page = page_try_write(dir, "sweep report", write_default_report);
   log_info("%s/results.csv%s results.h5: %lld cases, %lld of them finished", dir, has_page ? ", report.html (open in a browser) and" : " and", (long long)n_cases, (long long)n_finished);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode command_sweep_local(const command_line *line, const char *dir, exit_code *code)
+/* --local: runs all waiting and stopped cases of the sweep folder, then gathers the results. */
+static PetscErrorCode run_locally(const command_line *line, const char *dir, exit_code *code)
 {
   sweep_local_options o;
 
   PetscFunctionBegin;
-  if (!read_options(line, 0, &o)) {
+  if (!read_local_options(line, 0, &o)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(sweep_local(dir, &o, code));
-  PetscCall(gather(dir));
+  PetscCall(gather_all(dir));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* False after saying what is wrong. */
+/* Prints a message and returns false if an option is malformed. */
 static bool read_slurm_options(const command_line *line, sweep_slurm_options *o, const char **more)
 {
   sweep_resources *r = &o->resources;
@@ -142,7 +145,8 @@ static bool read_slurm_options(const command_line *line, sweep_slurm_options *o,
          command_integer(line, "--cases-per-task", 1, 100000, 0, &r->cases_per_task);
 }
 
-static PetscErrorCode command_sweep_slurm(const command_line *line, const char *dir, exit_code *code)
+/* --submit or --script: submits the waiting and stopped cases, or prints the batch script. */
+static PetscErrorCode submit_or_print_script(const command_line *line, const char *dir, exit_code *code)
 {
   const char         *more[COMMAND_MAX_VALUES];
   char *script __attribute__((cleanup(memory_free))) = NULL;
@@ -162,16 +166,16 @@ static PetscErrorCode command_sweep_slurm(const command_line *line, const char *
 /* --- sweep -------------------------------------------------------------------------------------------------------- */
 
 static const command_option sweep_options[] = {
-  {"--out", "DIR", false, "folder of the sweep; default: sweep/NAME"},
-  {"--set", "KEY=VALUE", true, "override a key of the base job, for all cases"},
-  {"--dry-run", NULL, false, "list the cases with what each sets, and write nothing"},
-  {"--check", NULL, false, "build the scene of every case, not only of the first, and say what is wrong"},
-  {"--local", NULL, false, "run them on this machine"},
+  {"--out", "DIR", false, "sweep folder; default: sweep/NAME"},
+  {"--set", "KEY=VALUE", true, "override a key of the base job for all cases"},
+  {"--dry-run", NULL, false, "list the cases and their settings; write nothing"},
+  {"--check", NULL, false, "build the scenes of all cases, not only of the first, and report errors"},
+  {"--local", NULL, false, "run the cases on this machine"},
   SWEEP_LOCAL_OPTIONS,
   SWEEP_SLURM_OPTIONS,
   {NULL, NULL, false, NULL}};
 
-/* The plan of the sweep file on the command line; what is wrong with it is an error. */
+/* Reads the sweep file of the command line. Prints its errors and returns PETSC_ERR_USER_INPUT. */
 static PetscErrorCode read_plan(const command_line *line, sweep_plan **plan)
 {
   const char  *overrides[COMMAND_MAX_VALUES];
@@ -188,7 +192,7 @@ static PetscErrorCode read_plan(const command_line *line, sweep_plan **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Print the cases, or write them into the folder. */
+/* --dry-run: prints the cases and how many of them the folder does not contain yet. */
 static PetscErrorCode list_cases(const char *dir, const sweep_plan *plan, diagnostics *d)
 {
   int64_t n_new;
@@ -196,25 +200,25 @@ static PetscErrorCode list_cases(const char *dir, const sweep_plan *plan, diagno
   PetscFunctionBegin;
   PetscCall(sweep_plan_print(plan, stdout));
   PetscCall(sweep_folder_compare(dir, plan, d, &n_new));
-  if (sweep_folder_exists(dir) && !diagnostics_count(d)) printf("%s is there: %lld cases would be added to it\n", dir, (long long)n_new);
+  if (sweep_folder_exists(dir) && !diagnostics_count(d)) printf("%s exists: %lld cases would be added\n", dir, (long long)n_new);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode make_folder(const char *dir, const sweep_plan *plan, diagnostics *d)
+static PetscErrorCode update_folder(const char *dir, const sweep_plan *plan, diagnostics *d)
 {
-  const bool is_there = sweep_folder_exists(dir);
+  const bool exists = sweep_folder_exists(dir);
   int64_t    n_new;
 
   PetscFunctionBegin;
   PetscCall(sweep_folder_update(dir, plan, d, &n_new));
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!is_there) log_info("%s: %lld cases", dir, (long long)n_new);
-  else log_info("%s: %lld new cases, %lld were there", dir, (long long)n_new, (long long)(plan->n_cases - n_new));
+  if (!exists) log_info("%s: %lld cases", dir, (long long)n_new);
+  else log_info("%s: %lld new cases, %lld existing cases", dir, (long long)n_new, (long long)(plan->n_cases - n_new));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The folder, up to date; then what was asked for is done in it. */
-static PetscErrorCode act(const command_line *line, const sweep_plan *plan, exit_code *code)
+/* Creates or extends the sweep folder, then runs or submits its cases if requested. */
+static PetscErrorCode update_and_run(const command_line *line, const sweep_plan *plan, exit_code *code)
 {
   char *dir __attribute__((cleanup(memory_free))) = NULL;
   const char  *out = command_value(line, "--out");
@@ -224,11 +228,11 @@ static PetscErrorCode act(const command_line *line, const sweep_plan *plan, exit
   (void)code;
   PetscCall(file_format(&dir, "%s%s", out ? out : "sweep/", out ? "" : plan->name));
   PetscCall(diagnostics_create(&d));
-  PetscErrorCode error = command_value(line, "--dry-run") ? list_cases(dir, plan, d) : make_folder(dir, plan, d);
+  PetscErrorCode error = command_value(line, "--dry-run") ? list_cases(dir, plan, d) : update_folder(dir, plan, d);
   if (!error) error = diagnostics_close(d, stderr);
   diagnostics_destroy(&d);
-  if (!error && command_value(line, "--local") && !command_value(line, "--dry-run")) error = command_sweep_local(line, dir, code);
-  if (!error && command_sweep_wants_slurm(line) && !command_value(line, "--dry-run")) error = command_sweep_slurm(line, dir, code);
+  if (!error && command_value(line, "--local") && !command_value(line, "--dry-run")) error = run_locally(line, dir, code);
+  if (!error && uses_slurm(line) && !command_value(line, "--dry-run")) error = submit_or_print_script(line, dir, code);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,29 +242,29 @@ static PetscErrorCode command_sweep(const command_line *line, exit_code *code)
   sweep_plan *plan;
 
   PetscFunctionBegin;
-  if (!command_sweep_options_fit(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!check_sweep_options(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!sweep_folder_exists(line->positional[0]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s is the folder of a sweep, and a sweep file is wanted here; `stickslip sweep run %s` runs its cases", line->positional[0], line->positional[0]);
-  team_set_threads(1); /* scenes are built to be checked, and cases may be forked from this process: sweep_local.c */
+             "%s is a sweep folder; expected a sweep file. `stickslip sweep run %s` runs the cases of the folder", line->positional[0], line->positional[0]);
+  team_set_threads(1); /* cases may be forked from this process, which then must not have OpenMP threads: see sweep_local.c */
   PetscCall(read_plan(line, &plan));
-  const PetscErrorCode error = act(line, plan, code);
+  const PetscErrorCode error = update_and_run(line, plan, code);
   sweep_plan_destroy(&plan);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const command command_sweep_entry = {"sweep", "FILE.yaml", "vary a job: list, run and gather the cases of a parameter study",
-  "Reads a sweep file, refuses it whole if anything is wrong with it or with the job of any case, and writes the folder of the sweep,\n"
-  "or adds the cases that are new to it.", 1, 1, sweep_options, command_sweep};
+const command command_sweep_entry = {"sweep", "FILE.yaml", "parameter study: list, run and gather the variations of a job",
+  "Reads and checks a sweep file and the jobs of all cases. If there is any error, all errors are reported and nothing is written.\n"
+  "Otherwise creates the sweep folder, or adds new cases to an existing one.", 1, 1, sweep_options, command_sweep};
 
 /* --- run -------------------------------------------------------------------------------------------------------------- */
 
-static const command_option run_options[] = {SWEEP_LOCAL_OPTIONS, {"--task", "N", false, "the cases of task N of a job array, from 1"},
-  {"--cases-per-task", "N", false, "with --task: as the array was made; default: resources.cases_per_task"},
-  {"--requeue", NULL, false, "in a SLURM job: when time is up have the job started again, if a case has advanced"}, {NULL, NULL, false, NULL}};
+static const command_option run_options[] = {SWEEP_LOCAL_OPTIONS, {"--task", "N", false, "run the cases of task N of a job array, counted from 1"},
+  {"--cases-per-task", "N", false, "with --task: value used for the array; default: resources.cases_per_task"},
+  {"--requeue", NULL, false, "in a SLURM job: requeue the job at the time limit if a case has advanced"}, {NULL, NULL, false, NULL}};
 
-/* Steps done in these cases, and cases that will do no more: what grows as long as there is progress. */
-static int64_t progress_of(const char *dir, int64_t n, const int64_t *numbers)
+/* Completed steps of these cases, plus the number of finished or failed cases. This number grows as long as there is progress. */
+static int64_t measure_progress(const char *dir, int64_t n, const int64_t *numbers)
 {
   int64_t sum = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -278,17 +282,17 @@ static int64_t progress_of(const char *dir, int64_t n, const int64_t *numbers)
   return sum;
 }
 
-/* The cases of a task; when its time is up SLURM starts it again. */
+/* Runs the cases of a task. At the time limit, SLURM requeues the task if --requeue was given and a case has advanced. */
 static PetscErrorCode run_task(const command_line *line, const char *dir, const sweep_local_options *o, exit_code *code)
 {
   PetscFunctionBegin;
   const bool    is_requeued = command_value(line, "--requeue");
-  const int64_t before      = is_requeued ? progress_of(dir, o->n, o->numbers) : 0;
+  const int64_t before      = is_requeued ? measure_progress(dir, o->n, o->numbers) : 0;
   allocation_share_time();
   PetscCall(sweep_local(dir, o, code));
   if (!is_requeued || *code != SS_EXIT_REQUEUE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (o->signal && *o->signal == SIGTERM) log_info("SIGTERM: not requeued");
-  else if (progress_of(dir, o->n, o->numbers) <= before) log_warn("not requeued: no case has advanced in this job");
+  if (o->signal && *o->signal == SIGTERM) log_info("not requeued after SIGTERM");
+  else if (measure_progress(dir, o->n, o->numbers) <= before) log_warn("not requeued: no case has completed a step in this job");
   else allocation_requeue();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,11 +306,11 @@ static PetscErrorCode run_cases(const command_line *line, exit_code *code)
 
   PetscFunctionBegin;
   *code = SS_EXIT_BAD_INPUT;
-  if (!read_options(line, 1, &o) || !read_numbers(line, &o.n, given) || !command_integer(line, "--task", 1, INT64_MAX / 2, 0, &task) ||
+  if (!read_local_options(line, 1, &o) || !read_numbers(line, &o.n, given) || !command_integer(line, "--task", 1, INT64_MAX / 2, 0, &task) ||
       !command_integer(line, "--cases-per-task", 1, 100000, 0, &size))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (task > 0 ? o.n > 0 : size > 0) {
-    fprintf(stderr, "stickslip sweep run: expected either --task, with --cases-per-task perhaps, or numbers of cases\n");
+    fprintf(stderr, "stickslip sweep run: expected either --task (optionally with --cases-per-task) or case numbers\n");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (command_value(line, "--requeue") && !allocation_can_requeue("sweep run")) PetscFunctionReturn(PETSC_SUCCESS);
@@ -323,13 +327,13 @@ static PetscErrorCode run_cases(const command_line *line, exit_code *code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 const command command_sweep_run_entry = {"sweep run", "DIR [NUMBER...]", "run cases of a sweep on this machine",
-  "Runs the cases of these numbers, or all that are waiting or stopped, one after the other unless -j says otherwise. Cases continue from\n"
-  "their checkpoints. A signal is passed on to them: they write checkpoints, and the sweep leaves with code 75.",
+  "Runs the cases with the given numbers, or all waiting and stopped cases, in sequence or -j at a time. Cases continue from their\n"
+  "checkpoints. Signals are forwarded to the cases, which write checkpoints; then the exit code is 75.",
   1, COMMAND_MAX_VALUES, run_options, run_cases};
 
 /* --- status, retry, gather --------------------------------------------------------------------------------------------- */
 
-static const command_option status_options[] = {{"--cases", NULL, false, "a line for every case"}, {NULL, NULL, false, NULL}};
+static const command_option status_options[] = {{"--cases", NULL, false, "print one line per case"}, {NULL, NULL, false, NULL}};
 static PetscErrorCode show_status(const command_line *line, exit_code *code)
 {
   (void)code;
@@ -338,11 +342,11 @@ static PetscErrorCode show_status(const command_line *line, exit_code *code)
   PetscCall(sweep_slurm_status(line->positional[0], stdout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-const command command_sweep_status_entry = {"sweep status", "DIR", "how a sweep stands: counts, and why cases failed",
-  "Reads only; the sweep may be running.", 1, 1, status_options, show_status};
+const command command_sweep_status_entry = {"sweep status", "DIR", "print the status of a sweep: counts, and why cases failed",
+  "Only reads files, so the sweep may be running.", 1, 1, status_options, show_status};
 
-static const command_option retry_options[] = {SWEEP_LOCAL_OPTIONS, {"--local", NULL, false, "run them now, on this machine"}, SWEEP_SLURM_OPTIONS,
-  {"--from-start", NULL, false, "throw away the checkpoints of failed cases"}, {NULL, NULL, false, NULL}};
+static const command_option retry_options[] = {SWEEP_LOCAL_OPTIONS, {"--local", NULL, false, "run the cases now on this machine"}, SWEEP_SLURM_OPTIONS,
+  {"--from-start", NULL, false, "delete the checkpoints of the failed cases"}, {NULL, NULL, false, NULL}};
 static PetscErrorCode retry(const command_line *line, exit_code *code)
 {
   sweep_local_options o;
@@ -350,41 +354,41 @@ static PetscErrorCode retry(const command_line *line, exit_code *code)
   const char         *dir = line->positional[0];
 
   PetscFunctionBegin;
-  if (!command_sweep_options_fit(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!read_options(line, 0, &o) || !read_numbers(line, &o.n, given)) {
+  if (!check_sweep_options(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!read_local_options(line, 0, &o) || !read_numbers(line, &o.n, given)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   o.numbers = given;
   PetscCall(sweep_retry(dir, o.n, given, command_value(line, "--from-start"), &n_marked));
-  log_info("%s: %lld failed cases may run again%s", dir, (long long)n_marked, command_value(line, "--local") || command_sweep_wants_slurm(line) ? "" : "; `stickslip sweep run` does it");
-  if (command_sweep_wants_slurm(line)) PetscCall(command_sweep_slurm(line, dir, code));
+  log_info("%s: %lld failed cases will run again%s", dir, (long long)n_marked, command_value(line, "--local") || uses_slurm(line) ? "" : "; start them with `stickslip sweep run`");
+  if (uses_slurm(line)) PetscCall(submit_or_print_script(line, dir, code));
   if (command_value(line, "--local")) {
     PetscCall(sweep_local(dir, &o, code));
-    PetscCall(gather(dir));
+    PetscCall(gather_all(dir));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-const command command_sweep_retry_entry = {"sweep retry", "DIR [NUMBER...]", "let failed cases run again",
-  "Of these numbers, or all. They continue from their newest checkpoint. Cases that were stopped, killed or never begun need no retry:\n"
-  "the next run takes them; with --local or --submit they run as well.",
+const command command_sweep_retry_entry = {"sweep retry", "DIR [NUMBER...]", "mark failed cases to be run again",
+  "Marks the failed cases with the given numbers, or all failed cases. They continue from their newest checkpoints.\n"
+  "Stopped, killed and waiting cases need no mark: the next run includes them, as do --local and --submit here.",
   1, COMMAND_MAX_VALUES, retry_options, retry};
 
 static const command_option no_options[] = {{NULL, NULL, false, NULL}};
 static PetscErrorCode gather_results(const command_line *line, exit_code *code)
 {
   (void)code;
-  return gather(line->positional[0]);
+  return gather_all(line->positional[0]);
 }
-const command command_sweep_gather_entry = {"sweep gather", "DIR", "all results: results.csv, results.h5, report.html",
-  "A row a case: parameters; last, smallest, largest and mean value of every measure; status, reason, times, versions. What a case does not\n"
-  "have is empty, NaN in HDF5. The page of `sweep report` comes with it, where there is a gnuplot. May be done while the sweep is running.",
+const command command_sweep_gather_entry = {"sweep gather", "DIR", "write the results of all cases: results.csv, results.h5, report.html",
+  "One row per case: parameters; last, smallest, largest and mean value of each measure; status, reason, times, versions. Missing values\n"
+  "are empty, NaN in HDF5. Also writes the page of `sweep report` if gnuplot is installed. The sweep may be running.",
   1, 1, no_options, gather_results};
 
 /* --- sweep report ----------------------------------------------------------------------------------------------------- */
 
 static const command_option sweep_report_options[] = {{"--out", "FILE.html", false, "default: DIR/report.html"},
-                                                      {"--cases", NULL, false, "a page of every case, too"},
+                                                      {"--cases", NULL, false, "also write a page for each case"},
                                                       {NULL, NULL, false, NULL}};
 
 static PetscErrorCode report_cases(const char *dir)
@@ -416,8 +420,8 @@ static PetscErrorCode command_sweep_report(const command_line *line, exit_code *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const command command_sweep_report_entry = {"sweep report", "DIR", "a web page about a sweep: measures against parameters, all cases",
-  "Writes one HTML page that needs neither network nor other files: how many cases are in which state, each measure against each parameter\n"
-  "(lines where cases differ in one parameter alone, points for samples, coloured tables for two parameters), times, and a table of the\n"
-  "cases with links to them. May be done while the sweep is running. The diagrams are drawn by gnuplot (package gnuplot-nox).", 1, 1,
+const command command_sweep_report_entry = {"sweep report", "DIR", "write a web page about a sweep: measures against parameters, all cases",
+  "Writes one HTML page that needs neither network nor other files: number of cases by status, each measure against each parameter (lines\n"
+  "for cases that differ in one parameter only, points for samples, coloured tables for two parameters), times, and a table of all cases\n"
+  "with links. The sweep may be running. The diagrams are drawn by gnuplot (package gnuplot-nox).", 1, 1,
   sweep_report_options, command_sweep_report};
