@@ -1,4 +1,5 @@
-/* stickslip: start up, pick the command, turn what went wrong into one line and an exit code. */
+/* main: parses the command line, sets up OpenMP, MPI and PETSc, executes the command and returns its exit code.
+ * Before the libraries start, the program may execute itself again with other environment variables (restart_with_settings). */
 #include <stdlib.h>
 #include <unistd.h>
 #include <omp.h>
@@ -8,43 +9,43 @@
 #include "core/process.h"
 #include "core/team.h"
 #include "optim/optim.h"
-#include "app/command/command_execute.h"
+#include "app/command/command.h"
 
-/* A serial run needs no network or launcher of MPI: without these OpenMPI spends half a second looking for them. Set only
- * where nobody has launched us and nobody has decided otherwise. */
-static void quiet_mpi(void)
+/* A serial run needs neither network nor launcher of MPI. Without these settings Open MPI searches for them for half a second. Not set if a
+ * launcher has started this process; settings of the user are kept. */
+static void disable_mpi_network(void)
 {
   if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK")) return;
   setenv("OMPI_MCA_pml", "ob1", 0);
   setenv("OMPI_MCA_btl", "self", 0);
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-  setenv("OMPI_MCA_orte_create_session_dirs", "0", 0); /* one folder for all of a user's processes: they fail when one that ends removes it */
+  setenv("OMPI_MCA_orte_create_session_dirs", "0", 0); /* the processes of a user share one folder; when one of them removes it, the others fail */
 }
 
-/* What the OpenMP library reads when it is loaded, so the program starts itself again, once.
- * Threads that wait for others spin for some 10 ms by default, which on a shared node steals the time of those that still work:
- * with two jobs on two cores a step took 40 times longer. Threads that sleep at once are as bad where cores are free: waking them
- * takes 20 us, or 100 on a virtual machine, and the many short loops of a solver cost more on two threads than on one. So they spin
- * for 10000 turns, 0.35 ms (Zen 4 at 2.6 GHz, November 2026), which is more than lies between two loops of a solver, where there is
- * a core for each as the program starts, and for 30 us where others run: at a load of 15 on two cores 10000 turns cost 3.5 times as
- * much. Threads of a run stay where the batch system has put it, if it has; those cores are theirs. */
+/* The OpenMP library reads its environment variables when it is loaded. Therefore the program sets them and executes itself once more.
+ * By default, waiting threads spin for about 10 ms. On a shared node this takes CPU time from working threads: with two jobs on two cores a
+ * step took 40 times longer. Threads that sleep immediately are slow on free cores: waking them takes 20 us (100 us on a virtual machine),
+ * so the many short loops of a solver were slower on two threads than on one. The program sets 10000 spin counts, 0.35 ms (Zen 4 at
+ * 2.6 GHz, November 2026), longer than the time between two loops of a solver, if each thread has a free core at program start. Otherwise
+ * it sets 1000, about 30 us: at a load of 15 on two cores, 10000 counts cost 3.5 times as much time. `places`: OMP_PLACES, which binds the
+ * threads to the cores that the batch system has allocated; or NULL. */
 static void restart_with_settings(char **argv, int64_t threads, const char *places)
 {
   const bool sets_spins = !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");
   if (!sets_spins && !places) return;
-  /* By its real path, or process lists would call it "exe". */
+  /* Use the resolved path; otherwise process lists show the name "exe". */
   char          path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (n <= 0) return; /* no /proc: go on as we are */
+  if (n <= 0) return; /* no /proc: continue with the current settings */
   path[n] = '\0';
   const bool has_cores = places || (threads > 0 ? threads : omp_get_num_procs()) <= machine_free_processors();
   if (sets_spins) setenv("GOMP_SPINCOUNT", has_cores ? "10000" : "1000", 1);
-  setenv("OPENBLAS_NUM_THREADS", "1", 0); /* or it starts a thread a core when it is loaded */
+  setenv("OPENBLAS_NUM_THREADS", "1", 0); /* OpenBLAS would start one thread per core when it is loaded */
   if (places) {
     setenv("OMP_PLACES", places, 1);
     setenv("OMP_PROC_BIND", "close", 1);
   }
-  team_leave_place(); /* or all threads would share the place of this one */
+  team_leave_place(); /* otherwise all threads would share the place of this thread */
   execv(path, argv);
 }
 
@@ -65,11 +66,11 @@ int main(int argc, char **argv)
   }
   restart_with_settings(argv, threads, command_places(c, threads));
   if (!process_has_room()) {
-    fprintf(stderr, "stickslip: out of memory: starting needs some 200 MB more than the limit leaves (ulimit -v)\n");
+    fprintf(stderr, "stickslip: out of memory: the program needs about 200 MB more than the limit on virtual memory allows (ulimit -v)\n");
     free(petsc_argv);
     return SS_EXIT_ENVIRONMENT;
   }
-  quiet_mpi();
+  disable_mpi_network();
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   char         **petsc_args = petsc_argv;
   PetscErrorCode error      = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);

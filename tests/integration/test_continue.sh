@@ -8,7 +8,7 @@ status 0 "$program" run "$job" --out "$work/whole" --threads 1 --no-picture
 # Starts, goes on, and sees that nothing is left
 status 0 $go --continue --steps 12
 [ -e "$work/a/checkpoints/checkpoint_000000012.h5" ] || fail "--continue without a run does not start one"
-status 2 $go && says "already holds a run"
+status 2 $go && says "already contains a run"
 status 0 $go --continue --steps 5 && says "at step 12"
 SLURM_JOB_ID=1 SLURM_RESTART_COUNT=1 status 0 $go --steps 5 && says "at step 17" && pass "goes on of itself after a requeue"
 SLURM_JOB_ID=1 SLURM_RESTART_COUNT=2 status 0 $go --force && says "at step 22" && pass "--force in a script is for the first start alone"
@@ -16,12 +16,12 @@ status 0 "$program" diff "$work/whole" "$work/a"
 [ "$(history_of "$work/whole")" = "$(history_of "$work/a")" ] || fail "histories differ"
 pass "in four parts: the same bits as in one"
 before=$(cat "$work/a/summary.txt" "$work/a/result.yaml")
-status 0 $go --continue && says "nothing left to do"
-status 0 "$program" resume "$work/a" --threads 1 && says "nothing left to do"
+status 0 $go --continue && says "is already finished"
+status 0 "$program" resume "$work/a" --threads 1 && says "is already finished"
 [ "$before" = "$(cat "$work/a/summary.txt" "$work/a/result.yaml")" ] || fail "a finished run was written to"
 pass "a finished run says so and is left alone"
 status 2 $go --continue --force && says "give one of them" && pass "--force and --continue are refused together"
-status 2 $go --accept-changes && says "goes with" && pass "--accept-changes needs a job to go on with"
+status 2 $go --accept-changes && says "requires" && pass "--accept-changes requires a job to continue with"
 
 # No checkpoint yet: killed before the first one
 mkdir -p "$work/b" && echo "name: small" >"$work/b/job.yaml"
@@ -58,7 +58,7 @@ sed -i 's/spacing: 0.01/spacing: 0.02/' "$job"
 status 0 "$program" resume "$work/a" --job "$job" --accept-changes --threads 1 --no-picture
 says "contact.friction: 0.4 -> 0.3"; says "time.end: 0.08 -> 0.1"; grep -q "friction: 0.3" "$work/a/job.yaml" || fail "friction was not taken over"
 pass "forced, they are taken over"
-status 0 $go --continue && says "nothing left to do"
+status 0 $go --continue && says "is already finished"
 # Another number of particles: the checkpoint does not fit, and is not touched
 status 3 $go --continue --accept-changes --set bodies.pad.spacing=0.01 --set time.end=0.2
 status 0 "$program" info "$work/a" && says "step 50" && pass "what the state cannot follow is refused even when forced"
@@ -67,7 +67,7 @@ status 0 "$program" info "$work/a" && says "step 50" && pass "what the state can
 until_e="$program run $here/small.yaml --out $work/e --threads 1 --no-picture --continue"
 status 0 $until_e --set "until=[height < 0.13]"; n=$(sed -n 's/^step: //p' "$work/e/result.yaml")
 grep -q "^reason: .*until" "$work/e/result.yaml" || { cat "$work/e/result.yaml"; fail "not ended by until"; }
-status 0 $until_e --set "until=[height < 0.13]" && says "nothing left to do"
+status 0 $until_e --set "until=[height < 0.13]" && says "is already finished"
 status 0 $until_e --set "until=[height < 0.12]" && says "until" && says "at step $n"
 status 0 $until_e && says "the job has changed: until: [" && says "-> (not given)"
 status 0 "$program" run "$here/small.yaml" --out "$work/f" --threads 1 --no-picture

@@ -94,7 +94,7 @@ else echo "no python3 to seal a checkpoint of a newer format: that part is left 
 status 0 "$program" run "$job" --out "$work/other" $run --steps 20 --set name=other
 fresh
 cp "$work/other/checkpoints/checkpoint_000000020.h5" "$work/r/checkpoints/"
-resume 3 && says 'belongs to the job "other"' && says 'is of the job "small"'
+resume 3 && says 'belongs to the job "other"' && says 'to the job "small"'
 [ -e "$work/r/checkpoints/checkpoint_000000020.h5" ] || fail "another job's checkpoint was removed"
 rm "$work/r/checkpoints/checkpoint_000000020.h5"
 resume 0

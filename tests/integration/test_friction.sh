@@ -54,9 +54,9 @@ status 0 env PATH=/nonexistent "$program" friction slides.hdf5 --all && status 2
 
 cp slides.hdf5 before.hdf5
 status 0 f slides.hdf5 --output out.hdf5
-status 2 f slides.hdf5 --output out.hdf5 && says "is there already"
+status 2 f slides.hdf5 --output out.hdf5 && says "already exists"
 status 2 f slides.hdf5 --output ./slides.hdf5 && says "is the file that is read"
-status 2 f slides.hdf5 --force && says "--force goes with --output"
+status 2 f slides.hdf5 --force && says "--force requires --output"
 for o in --contacts --table; do ln slides.hdf5 link.csv; status 2 f slides.hdf5 $o link.csv && says "is the file that is read"; rm link.csv; done
 cmp -s slides.hdf5 before.hdf5 || fail "the input has changed"
 status 0 f out.hdf5 --from-guess 0 && says "also in the file: a solution" && says ", 0 iterations"
@@ -95,8 +95,8 @@ status 2 f slides.hdf5 --tol soon && says "--tol"
 status 2 f slides.hdf5 --error big && says "--error"
 status 2 f slides.hdf5 --time-limit -1 && says "--time-limit"
 status 2 f slides.hdf5 --set splitting.nonsense=1 && says "nonsense"
-status 2 f slides.hdf5 --plot p.svg && says "--plot goes with --all"
-status 2 f slides.hdf5 sticks.hdf5 --output x.hdf5 && says "--output wants one FILE"
+status 2 f slides.hdf5 --plot p.svg && says "--plot requires --all"
+status 2 f slides.hdf5 sticks.hdf5 --output x.hdf5 && says "--output requires one FILE"
 status 2 f slides.hdf5 --all --solver splitting && says "one of the two"
 status 2 f slides.hdf5 --from-guess x && says "whole number"
 status 2 f && says usage

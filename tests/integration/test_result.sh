@@ -41,7 +41,7 @@ pass "killed and resumed: the same numbers"
 # A step that cannot be taken; then, with what it needs, the rest of the run
 status 4 "$program" run "$job" --out "$work/failed" $more --set solver.newton.max_iterations=1 --set time.retry.halvings=0
 has "$work/failed" "status: failed"; has "$work/failed" "exit_code: 4"
-grep -q '^reason: .*step [0-9]* (t = .*failed at the smallest part allowed' "$work/failed/result.yaml" || { cat "$work/failed/result.yaml"; fail "no reason"; }
+grep -q '^reason: .*step [0-9]* (t = .*failed with the smallest allowed substep' "$work/failed/result.yaml" || { cat "$work/failed/result.yaml"; fail "no reason"; }
 pass "failed, and why"
 
 # Only what cannot be known any more is lost with the file

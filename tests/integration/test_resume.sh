@@ -38,4 +38,4 @@ status 0 "$program" run "$job" --out "$work/steps" --steps 7 --no-picture
 status 0 "$program" resume "$work/steps" --no-picture
 status 0 "$program" diff "$work/whole" "$work/steps" && pass "stopped after 7 steps and resumed"
 status 5 "$program" diff "$work/whole/checkpoints/$(ls "$work/whole/checkpoints" | head -n 1)" "$work/whole" && pass "diff sees a difference"
-status 2 "$program" run "$job" --out "$work/whole" && says "already holds a run" && pass "a finished run is not overwritten"
+status 2 "$program" run "$job" --out "$work/whole" && says "already contains a run" && pass "a finished run is not overwritten"

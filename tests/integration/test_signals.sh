@@ -32,7 +32,7 @@ status 0 "$program" diff "$work/never" "$work/dropped" && pass "a second SIGTERM
 # Without a signal: the time that the batch system gives is over soon.
 SLURM_JOB_ID=1 SLURM_JOB_END_TIME=$(($(date +%s) + 12)) timeout 20 "$program" run "$job" --out "$work/late" $long --threads 1 --no-picture >"$work/out" 2>&1; got=$?
 [ $got = 75 ] || { cat "$work/out"; fail "little time left: exit $got instead of 75"; }
-says "s are left of the time that was given"
+says "s of the time limit remain"
 status 0 "$program" info "$work/late" && pass "leaves by itself before its time is over"
 SLURM_JOB_ID=1 SLURM_MEM_PER_NODE=10 "$program" run "$job" --out "$work/large" --steps 2 --threads 1 --no-picture >"$work/out" 2>&1
-says "of memory that were given" && pass "warns where the memory that was given is nearly used up"
+says "GB of memory are in use" && pass "warns before the allocated memory is used up"

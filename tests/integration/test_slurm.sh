@@ -14,7 +14,7 @@ long="--set time.end=4 --set output.checkpoint=0.04 --set output.keep=2 --no-pic
 status 0 "$program" run small.yaml --out whole --set time.end=0.2 --no-picture
 status 0 sbatch --wait --cpus-per-task=1 --mem=0 "$config/slurm/job.sh" small.yaml --out single --set time.end=0.2 --no-picture
 status 0 "$program" diff whole single && pass "job.sh: submitted and finished, the same bits"
-grep -q "s are left" stickslip-*.out || { logs; fail "the run does not know how much time is left"; }
+grep -q "s remaining" stickslip-*.out || { logs; fail "the run does not log the remaining time"; }
 pass "it knows how much time is left"
 status 2 sbatch --wait -c 1 --mem=0 "$config/slurm/job.sh" nothing.yaml && pass "sbatch --wait sees the exit code"
 
@@ -63,7 +63,7 @@ pass "warned, requeued twice, cancelled, submitted again: the same bits and hist
 submitted -c 1 --mem=0 --job-name=cancelled "$config/slurm/chain.sh" small.yaml --out cancelled $long
 until_ok has_steps cancelled 20
 cancel "$id"
-until_ok grep -q "SIGTERM: not requeued" cancelled-"$id".out
+until_ok grep -q "not requeued after SIGTERM" cancelled-"$id".out
 status 0 "$program" info cancelled && pass "scancel: a checkpoint, and no requeue"
 
 # --- requeue disabled: a chain of jobs ----------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ status 0 "$program" sweep s.yaml --set time.end=0.003 && says "8 cases"
 grep -q '  end: 0.003' sweep/s/base.yaml || fail "--set is not in base.yaml"
 cmp -s s.yaml sweep/s/sweep.yaml || fail "sweep.yaml is not the file"
 cp -r sweep before
-status 0 "$program" sweep s.yaml --set time.end=0.003 && says "0 new cases, 8 were there"
+status 0 "$program" sweep s.yaml --set time.end=0.003 && says "0 new cases, 8 existing cases"
 diff -r sweep before >/dev/null || fail "nothing new, but something was written"
 pass "a folder is made, and made again without a change"
 
@@ -60,12 +60,12 @@ status 0 "$program" sweep run sweep/s 2 5
 find sweep/s/cases -type f -exec cksum {} + | sort > kept
 sed -i 's/0.1, 0.3/0.1, 0.2, 0.3/; s/count: 4/count: 8/' s.yaml
 status 0 "$program" sweep s.yaml --set time.end=0.003 --dry-run && says "16 cases would be added"
-status 0 "$program" sweep s.yaml --set time.end=0.003 && says "16 new cases, 8 were there"
+status 0 "$program" sweep s.yaml --set time.end=0.003 && says "16 new cases, 8 existing cases"
 head -9 sweep/s/cases.csv | cmp -s - before/s/cases.csv || fail "cases were renumbered"
 [ "$(tail -1 sweep/s/cases.csv | cut -d, -f1)" = 24 ] || fail "not 24 cases"
 find sweep/s/cases -type f -exec cksum {} + | sort | cmp -s - kept || fail "finished cases were touched"
 [ "$(cells contact.stiffness | tr ' ' '\n' | sort -u | grep -c .)" = 8 ] || fail "not 8 points of Sobol's sequence"
-pass "a sweep is extended: cases that were there keep numbers and results"
+pass "a sweep is extended: existing cases keep numbers and results"
 
 cp -r sweep/s before2
 status 2 "$program" sweep s.yaml && says "time.end: 0.003 -> 0.05" && says "choose another --out"

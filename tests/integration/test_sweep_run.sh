@@ -96,7 +96,7 @@ wait $!; got=$?
 status 0 "$program" sweep status "$work/crash"; says "killed by signal 11"
 status 4 "$program" sweep run "$work/crash" 1 2 3
 [ "$(state_of "$work/crash" 1) $(state_of "$work/crash" 2)" = "failed finished" ] || fail "a failed case ran without retry"
-status 0 "$program" sweep retry "$work/crash" 1 2 3 --local; says "1 failed cases may run again"
+status 0 "$program" sweep retry "$work/crash" 1 2 3 --local; says "1 failed cases will run again"
 [ "$(state_of "$work/crash" 1)" = finished ] || fail "not finished after retry"
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/calm" --set time.end=5
 status 0 "$program" sweep run "$work/calm" 1 2 -j 2
@@ -167,7 +167,7 @@ status 2 "$program" sweep run "$work/both" x; says "expected the number of a cas
 status 2 "$program" sweep run "$work/both" 1 --task 1; says "expected either --task"
 status 2 "$program" sweep run "$work/both" --task 7; says "has no task 7"
 status 2 "$program" sweep run "$work/both" -j 0; says "-j 0: expected a whole number"
-status 2 "$program" sweep "$work/slides.yaml" --out "$work/new" -j 2; says "-j is for --local"; [ ! -e "$work/new" ] || fail "a refused command has written"
+status 2 "$program" sweep "$work/slides.yaml" --out "$work/new" -j 2; says "-j requires --local"; [ ! -e "$work/new" ] || fail "a rejected command has written files"
 status 3 "$program" sweep status "$work"; says "not the folder of a sweep"
 status 0 "$program" sweep run "$work/both" --task 2; says "1 cases finished"
 pass "what cannot be is refused"

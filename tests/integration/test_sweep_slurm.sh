@@ -97,7 +97,7 @@ pass "a failed case leaves its neighbours alone; retry --submit submits it alone
 # --- refusals --------------------------------------------------------------------------------------------------------------------
 status 2 "$program" sweep bad.yaml --out other --submit --partition nowhere && says "does not take the job" && says "partition"
 [ ! -e other/slurm/submitted.csv ] || fail "a refused submission was noted"
-status 2 "$program" sweep bad.yaml --time 5 && says "is for --submit"
+status 2 "$program" sweep bad.yaml --time 5 && says "requires --submit"
 status 2 "$program" sweep bad.yaml --submit --local && says "one of"
 status 2 "$program" sweep run sweep/bad --requeue && says "this is none"
 status 0 "$program" sweep bad.yaml --out other --submit --memory 100M --sbatch=--hold && says "3 cases"

@@ -19,7 +19,7 @@ until: [{when: "speed < 1e-3", for: 0.02}]
 YAML
 run="$program run $work/slide.yaml --no-picture --threads 1"
 
-status 0 $run --out "$work/whole"; says "ended by until: speed < 1e-3 for 0.02 s"
+status 0 $run --out "$work/whole"; says "until: speed < 1e-3 for 0.02 s"
 has "$work/whole" "status: finished"; has "$work/whole" "reason: \"until: speed < 1e-3 for 0.02 s\""; has "$work/whole" "exit_code: 0"
 awk -F, 'NR > 1 && $3 >= 1e-3 { since = -1 } NR > 1 && $3 < 1e-3 { if (!first) first = $2; if (since < 0) since = $2 } { last = $2 }
   END { if (!(first > 0.074 && first < 0.079)) print "at rest at " first; if ((last - since - 0.02) ^ 2 > 1e-12) print "ended " last - since " s later" }' \

@@ -1,54 +1,54 @@
+/* The table of commands, help, parsing of the command line and execution. */
 #include "app/command/command.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "core/diagnostics.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "core/stop.h"
+#include "core/team.h"
 #include "core/version.h"
 #include "io/library_versions.h"
+#include "app/run/allocation.h"
 
-const command_option command_common_options[] = {{"--help", NULL, false, "show this help"},
-                                                {"--version", NULL, false, "print version, source revision, compiler and libraries"},
-                                                {"--verbose", NULL, false, "more in the log; where errors come from"},
-                                                {"--quiet", NULL, false, "only warnings and errors"},
-                                                {"--threads", "N", false, "OpenMP threads; default: all that the allocation offers"},
-                                                {NULL, NULL, false, NULL}};
+/* --- the commands ------------------------------------------------------------------------------------------------- */
+
+extern const command command_run_entry, command_resume_entry, command_check_entry, command_info_entry, command_diff_entry,
+  command_render_entry, command_schema_entry, command_completion_entry, command_manual_entry;
+extern const command command_friction_entry;
+extern const command command_report_entry, command_sweep_report_entry;
+extern const command command_sweep_entry, command_sweep_run_entry, command_sweep_status_entry, command_sweep_retry_entry,
+  command_sweep_gather_entry;
+
+/* In the order of the help. Actions (names of two words) follow their command. */
+static const command *const commands[] = {
+  &command_run_entry,
+  &command_resume_entry,
+  &command_check_entry,
+  &command_info_entry,
+  &command_diff_entry,
+  &command_render_entry,
+  &command_report_entry,
+  &command_sweep_entry,
+  &command_sweep_run_entry,
+  &command_sweep_status_entry,
+  &command_sweep_retry_entry,
+  &command_sweep_gather_entry,
+  &command_sweep_report_entry,
+  &command_friction_entry,
+  &command_schema_entry,
+  &command_completion_entry,
+  &command_manual_entry,
+  NULL};
+
+/* --- help --------------------------------------------------------------------------------------------------------- */
 
 static const command_option *find_option(const command_option *options, const char *text, size_t length)
 {
   for (const command_option *o = options; o && o->name; ++o)
     if (strlen(o->name) == length && strncmp(o->name, text, length) == 0) return o;
   return NULL;
-}
-
-const char *command_value(const command_line *line, const char *option)
-{
-  for (int i = line->n_options - 1; i >= 0; --i)
-    if (strcmp(line->option[i]->name, option) == 0) return line->value[i] ? line->value[i] : "";
-  return NULL;
-}
-
-int command_values(const command_line *line, const char *option, const char **out)
-{
-  int n = 0;
-  for (int i = 0; i < line->n_options; ++i)
-    if (strcmp(line->option[i]->name, option) == 0) out[n++] = line->value[i];
-  return n;
-}
-
-bool command_integer(const command_line *line, const char *option, int64_t min, int64_t max, int64_t fallback, int64_t *out)
-{
-  const char *text = command_value(line, option);
-  *out             = fallback;
-  if (!text) return true;
-  char *end;
-  errno             = 0;
-  const long long v = strtoll(text, &end, 10);
-  if (errno || end == text || *end || v < min || v > max) {
-    fprintf(stderr, "stickslip: %s %s: expected a whole number from %lld to %lld\n", option, text, (long long)min, (long long)max);
-    return false;
-  }
-  *out = v;
-  return true;
 }
 
 static void print_options(const command_option *options)
@@ -58,13 +58,6 @@ static void print_options(const command_option *options)
     snprintf(left, sizeof left, "%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
     printf("  %-24s %s%s\n", left, o->help, o->is_repeatable ? " (repeatable)" : "");
   }
-}
-
-const char *command_action(const command *c, const char *name)
-{
-  const char *space = strchr(c->name, ' ');
-  if (!space || (name && (strncmp(c->name, name, (size_t)(space - c->name)) || name[space - c->name]))) return NULL;
-  return space + 1;
 }
 
 static void print_actions(const char *name, bool is_usage)
@@ -77,10 +70,10 @@ static void print_actions(const char *name, bool is_usage)
     if (is_usage) printf("       stickslip %s %s\n", (*k)->name, (*k)->arguments);
     else printf("  %-24s %s\n", word, (*k)->summary);
   }
-  if (any && !is_usage) printf("\n`stickslip %s ACTION --help` tells more about these.\n\n", name);
+  if (any && !is_usage) printf("\nHelp for an action: `stickslip %s ACTION --help`\n\n", name);
 }
 
-void command_print_help(const command *c)
+static void print_help(const command *c)
 {
   if (c) {
     printf("usage: stickslip %s %s [options] [-petsc_options ...]\n", c->name, c->arguments);
@@ -91,17 +84,17 @@ void command_print_help(const command *c)
     print_options(command_common_options);
     return;
   }
-  printf("stickslip %s: a batch solver for things that touch, with Coulomb friction\n\nusage: stickslip COMMAND [arguments]\n\n",
+  printf("stickslip %s: batch solver for frictional contact\n\nusage: stickslip COMMAND [arguments]\n\n",
          version_text());
   for (const command *const *k = commands; *k; ++k)
     if (!command_action(*k, NULL)) printf("  %-12s %s\n", (*k)->name, (*k)->summary);
-  printf("\n`stickslip COMMAND --help` tells more. Exit codes:\n");
+  printf("\nHelp for a command: `stickslip COMMAND --help`\n\nExit codes:\n");
 #define X(name, number, text) printf("  %3d  %s\n", number, text);
   EXIT_CODE_TABLE(X)
 #undef X
 }
 
-/* The first line for programs, the others for reports of errors. */
+/* The first line can be parsed by programs; the others help in error reports. */
 static void print_version(void)
 {
   char text[4096];
@@ -121,7 +114,7 @@ static const command *find_action(const command *c, const char *word)
   return NULL;
 }
 
-/* A word that was perhaps meant for an action of `c`. */
+/* Suggests the action of `c` with the most similar name. */
 static void suggest_action(const command *c, const char *word)
 {
   const char *names[64];
@@ -144,13 +137,13 @@ static const command *find_command(const char *name)
     names[n++] = (*k)->name;
   }
   const char *nearest = diagnostics_nearest(name, n, names);
-  fprintf(stderr, "stickslip: unknown command \"%s\"%s%s%s; `stickslip --help` lists them\n", name, nearest ? "; did you mean \"" : "",
+  fprintf(stderr, "stickslip: unknown command \"%s\"%s%s%s; `stickslip --help` lists the commands\n", name, nearest ? "; did you mean \"" : "",
           nearest ? nearest : "", nearest ? "\"?" : "");
   return NULL;
 }
 
-/* One --option, with its value from "=value" or the next word. */
-static bool take_option(const command *c, int argc, char **argv, int *i, command_line *line)
+/* Parses one --option with its value, given as "=value" or as the next word. */
+static bool parse_option(const command *c, int argc, char **argv, int *i, command_line *line)
 {
   const char           *text   = argv[*i];
   const char           *equals = strchr(text, '=');
@@ -158,15 +151,15 @@ static bool take_option(const command *c, int argc, char **argv, int *i, command
   const command_option *o      = find_option(c->options, text, length);
   if (!o) o = find_option(command_common_options, text, length);
   if (!o) {
-    fprintf(stderr, "stickslip %s: unknown option %.*s; `stickslip %s --help` lists them\n", c->name, (int)length, text, c->name);
+    fprintf(stderr, "stickslip %s: unknown option %.*s; `stickslip %s --help` lists the options\n", c->name, (int)length, text, c->name);
     return false;
   }
   if (!o->argument && equals) {
-    fprintf(stderr, "stickslip %s: %s takes no value\n", c->name, o->name);
+    fprintf(stderr, "stickslip %s: option %s has no value\n", c->name, o->name);
     return false;
   }
   if (o->argument && !equals && *i + 1 >= argc) {
-    fprintf(stderr, "stickslip %s: %s wants %s\n", c->name, o->name, o->argument);
+    fprintf(stderr, "stickslip %s: option %s requires a value: %s\n", c->name, o->name, o->argument);
     return false;
   }
   if (line->n_options >= COMMAND_MAX_VALUES) {
@@ -178,9 +171,13 @@ static bool take_option(const command *c, int argc, char **argv, int *i, command
   return true;
 }
 
+static exit_code execute_forked(int argc, char **argv);
+
 const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code)
 {
   memset(line, 0, sizeof *line);
+  line->commands = commands;
+  line->execute  = execute_forked;
   *code         = SS_EXIT_BAD_INPUT;
   *petsc_argc   = 0;
   petsc_argv[0] = argv[0];
@@ -190,7 +187,7 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     const command *action = argc > 3 ? find_action(about, argv[3]) : NULL;
     if (action) about = action;
     if (argc <= 2 || about) {
-      command_print_help(about);
+      print_help(about);
       *code = argc < 2 ? SS_EXIT_BAD_INPUT : SS_EXIT_OK;
     }
     return NULL;
@@ -207,9 +204,9 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
   for (int i = action ? 3 : 2; i < argc; ++i) {
     const char *a = argv[i];
     if ((strncmp(a, "--", 2) == 0 && a[2]) || find_option(c->options, a, strlen(a))) {
-      if (!take_option(c, argc, argv, &i, line)) return NULL;
+      if (!parse_option(c, argc, argv, &i, line)) return NULL;
     } else if (a[0] == '-' && a[1] && !strchr("0123456789.", a[1])) {
-      /* PETSc's: the option, and the next word if that is no option */
+      /* option of PETSc, and its value if the next word is not an option */
       petsc_argv[(*petsc_argc)++] = argv[i];
       if (i + 1 < argc && argv[i + 1][0] != '-') petsc_argv[(*petsc_argc)++] = argv[++i];
     } else if (line->n_positional < COMMAND_MAX_VALUES) {
@@ -217,15 +214,75 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     }
   }
   if (command_value(line, "--help") || command_value(line, "--version")) {
-    if (command_value(line, "--help")) command_print_help(c);
+    if (command_value(line, "--help")) print_help(c);
     else print_version();
     *code = SS_EXIT_OK;
     return NULL;
   }
   if (line->n_positional < c->min_positional || line->n_positional > c->max_positional) {
     if (line->n_positional > c->max_positional) suggest_action(c, line->positional[0]);
-    fprintf(stderr, "usage: stickslip %s %s [options]; `stickslip %s --help` tells more\n", c->name, c->arguments, c->name);
+    fprintf(stderr, "usage: stickslip %s %s [options]\nHelp: `stickslip %s --help`\n", c->name, c->arguments, c->name);
     return NULL;
   }
   return c;
+}
+
+/* --- execution ---------------------------------------------------------------------------------------------------- */
+
+bool command_threads(const command_line *line, int64_t *n)
+{
+  const char *omp = getenv("OMP_NUM_THREADS");
+  allocation  given;
+  allocation_read(&given);
+  return command_integer(line, "--threads", 1, 4096, omp ? strtoll(omp, NULL, 10) : given.cores, n);
+}
+
+const char *command_places(const command *c, int64_t threads)
+{
+  allocation given;
+  allocation_read(&given);
+  return c == &command_run_entry || c == &command_resume_entry ? allocation_places(&given, threads) : NULL;
+}
+
+/* Commands such as schema only print: if stdout could not be written (full disk), the command has failed. */
+static exit_code check_output(exit_code code)
+{
+  int error;
+  if (process_output_is_whole(&error) || code != SS_EXIT_OK) return code;
+  fprintf(stderr, "stickslip: cannot write the output: %s\n", strerror(error));
+  return SS_EXIT_ENVIRONMENT;
+}
+
+exit_code command_execute(const command *c, command_line *line, int64_t threads)
+{
+  const bool is_verbose = command_value(line, "--verbose");
+  exit_code  code       = SS_EXIT_OK;
+  log_open(command_value(line, "--quiet"), is_verbose);
+  team_set_threads((int)threads);
+  stop_install();
+  line->comm                 = PETSC_COMM_SELF; /* each process is a separate run */
+  const PetscErrorCode error = c->run(line, &code);
+  if (error) code = error_report(stderr, error, is_verbose);
+  return check_output(code);
+}
+
+/* Executes a command line in a process forked from one that has initialised MPI and PETSc but has no OpenMP threads; this saves the 50 ms
+ * of initialisation. argv as for main, without PETSc options. The caller must end with _exit(), because exit handlers belong to the parent. */
+static exit_code execute_forked(int argc, char **argv)
+{
+  static command_line line;
+  exit_code           code;
+  int                 n_petsc;
+  int64_t             threads;
+  char              **petsc = calloc((size_t)argc + 1, sizeof *petsc);
+  if (!petsc) return SS_EXIT_ENVIRONMENT;
+  const command *c = command_parse(argc, argv, &line, &n_petsc, petsc, &code);
+  free(petsc);
+  if (!c || !command_threads(&line, &threads)) return SS_EXIT_BAD_INPUT;
+  stop_reset(); /* signals that the parent has received do not apply to this process */
+  code          = command_execute(c, &line, threads);
+  if (process_skips_clean_up()) return code;
+  PetscBeganMPI = PETSC_FALSE; /* MPI's progress thread exists only in the parent; MPI_Finalize would wait for it forever */
+  if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;
+  return code;
 }

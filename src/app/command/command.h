@@ -1,47 +1,17 @@
-/* The commands of the program, one table from which dispatch, --help, the man page and shell completion are read. */
+/* The commands of the program, from the words of a command line to the exit code.
+ * Called by main. For the cases of a sweep, the same code is called in forked processes. */
 #ifndef SS_APP_COMMAND_COMMAND_H
 #define SS_APP_COMMAND_COMMAND_H
-#include "core/error.h"
+#include "app/command/command_line.h"
 
-enum { COMMAND_MAX_VALUES = 256 };
-
-typedef struct {
-  const char *name;     /* "--out" */
-  const char *argument; /* "DIR"; NULL: a flag */
-  bool        is_repeatable;
-  const char *help;
-} command_option;
-
-/* What the command line said: positional arguments, and (option, value) in order. */
-typedef struct {
-  MPI_Comm              comm; /* set by main: the processes that run this command together */
-  int                   n_positional, n_options;
-  const char           *positional[COMMAND_MAX_VALUES];
-  const command_option *option[COMMAND_MAX_VALUES];
-  const char           *value[COMMAND_MAX_VALUES];
-} command_line;
-
-/* A name of two words, "sweep status", is an action of the command of its first word: a command of its own in all other respects. */
-typedef struct {
-  const char           *name, *arguments, *summary, *help;
-  int                   min_positional, max_positional;
-  const command_option *options; /* ends with name == NULL */
-  PetscErrorCode (*run)(const command_line *line, exit_code *code);
-} command;
-
-extern const command *const commands[]; /* NULL-terminated */
-extern const command_option command_common_options[]; /* understood by every command */
-
-const char *command_value(const command_line *line, const char *option); /* last given, or NULL */
-/* All values of a repeatable option: their number; values into out. */
-int  command_values(const command_line *line, const char *option, const char **out);
-/* Whole number or real in range, else a message on stderr and false. */
-bool command_integer(const command_line *line, const char *option, int64_t min, int64_t max, int64_t fallback, int64_t *out);
-
-/* Parse argv[1..]: picks the command, fills the line; what belongs to PETSc (single dash) goes to petsc_argv.
- * Returns NULL after printing why, or after --help/--version (then *code = 0). */
+/* Parses argv[1..]: returns the command and fills `line`. Options with a single dash belong to PETSc and are copied to petsc_argv [argc + 1].
+ * Returns NULL after an error message, or after --help or --version (then *code = SS_EXIT_OK). */
 const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code);
-/* "status" if c is "sweep status" and `name` is "sweep"; NULL: no action of that command. Of NULL: is it an action at all? */
-const char    *command_action(const command *c, const char *name);
-void           command_print_help(const command *c); /* NULL: overview */
+/* Number of OpenMP threads: the option --threads, OMP_NUM_THREADS, the cores of the SLURM task, or 0 (all CPUs), in this order. Prints a
+ * message and returns false if --threads is malformed. */
+bool command_threads(const command_line *line, int64_t *n);
+/* Value of OMP_PLACES for this command, or NULL: see allocation_places. */
+const char *command_places(const command *c, int64_t threads);
+/* Executes the command: opens the log, sets threads and signal handlers, calls its function and reports its error. */
+exit_code command_execute(const command *c, command_line *line, int64_t threads);
 #endif

@@ -1,18 +1,17 @@
-/* completion: what may follow on the command line, for bash, zsh and fish.
+/* The command completion: prints a completion script for bash, zsh or fish.
  *
- * The commands, their options and the keys of a job are written from their tables as functions of the POSIX shell; one more such function
- * walks them and prints what fits, a line each: "WORD", "WORD<tab>MEANING", or for the shell's own completion of names "@files *.yaml", "@folders".
- * All three shells ask that one function. */
+ * The commands, their options and the keys of a job are printed from their tables as functions of the POSIX shell. The shell function
+ * _stickslip_offers evaluates them and prints the possible completions, one per line: "WORD", "WORD<tab>MEANING", or, for the shell's own
+ * completion of file names, "@files *.yaml" or "@folders". The scripts of all three shells call this function. */
 #include <string.h>
 #include "core/key_table_manual.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "app/command/command.h"
-#include "app/command/command_list.h"
+#include "app/command/command_line.h"
 #include "app/job/job.h"
 
-/* In single quotes of the POSIX shell. */
-static PetscErrorCode quoted(text_buffer *b, const char *s)
+/* Appends s in single quotes of the POSIX shell. */
+static PetscErrorCode append_quoted(text_buffer *b, const char *s)
 {
   PetscFunctionBegin;
   PetscCall(text_append(b, "'", 1));
@@ -21,7 +20,7 @@ static PetscErrorCode quoted(text_buffer *b, const char *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What stands for an argument, in words of _stickslip_values: from how the help calls it. */
+/* The kind of a value as used by _stickslip_values, derived from its placeholder in the help. */
 static const char *value_kind(const char *argument)
 {
   if (!strcmp(argument, "KEY=VALUE")) return "keys";
@@ -36,16 +35,16 @@ static PetscErrorCode write_options(text_buffer *b, const command_option *o, con
   PetscCall(text_printf(b, "printf '%%s\\t%%s\\t%%s\\n'"));
   for (; o->name; ++o) {
     PetscCall(text_printf(b, " %s ", o->name));
-    PetscCall(quoted(b, o->argument ? value_kind(o->argument) : ""));
+    PetscCall(append_quoted(b, o->argument ? value_kind(o->argument) : ""));
     PetscCall(text_append(b, " ", 1));
-    PetscCall(quoted(b, o->help));
+    PetscCall(append_quoted(b, o->help));
   }
   PetscCall(text_printf(b, "%s\n", end));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Actions of a command: commands of two words. */
-static PetscErrorCode write_actions(text_buffer *b)
+/* The actions of the commands: commands with names of two words. */
+static PetscErrorCode write_actions(text_buffer *b, const command *const *commands)
 {
   PetscFunctionBegin;
   PetscCall(text_printf(b, "_stickslip_actions() # COMMAND: NAME<tab>MEANING\n{\n  case $1 in\n"));
@@ -57,7 +56,7 @@ static PetscErrorCode write_actions(text_buffer *b)
       if (!any) PetscCall(text_printf(b, "  %s) printf '%%s\\t%%s\\n'", (*of)->name));
       any = true;
       PetscCall(text_printf(b, " %s ", word));
-      PetscCall(quoted(b, (*c)->summary));
+      PetscCall(append_quoted(b, (*c)->summary));
     }
     if (any) PetscCall(text_printf(b, " ;;\n"));
   }
@@ -65,7 +64,7 @@ static PetscErrorCode write_actions(text_buffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_tables(text_buffer *b)
+static PetscErrorCode write_tables(text_buffer *b, const command *const *commands)
 {
   char *outline;
 
@@ -74,10 +73,10 @@ static PetscErrorCode write_tables(text_buffer *b)
   for (const command *const *c = commands; *c; ++c) {
     if (command_action(*c, NULL)) continue;
     PetscCall(text_printf(b, " %s ", (*c)->name));
-    PetscCall(quoted(b, (*c)->summary));
+    PetscCall(append_quoted(b, (*c)->summary));
   }
   PetscCall(text_printf(b, "\n}\n"));
-  PetscCall(write_actions(b));
+  PetscCall(write_actions(b, commands));
   PetscCall(text_printf(b, "_stickslip_options() # COMMAND: OPTION<tab>KIND OF VALUE<tab>MEANING\n{\n  case $1 in\n"));
   for (const command *const *c = commands; *c; ++c) {
     if (!(*c)->options->name) continue;
@@ -86,20 +85,20 @@ static PetscErrorCode write_tables(text_buffer *b)
   }
   PetscCall(text_printf(b, "  esac\n  "));
   PetscCall(write_options(b, command_common_options, ""));
-  PetscCall(text_printf(b, "}\n_stickslip_operands() # COMMAND: what it works on\n{\n  case $1 in\n"));
+  PetscCall(text_printf(b, "}\n_stickslip_operands() # COMMAND: its arguments\n{\n  case $1 in\n"));
   for (const command *const *c = commands; *c; ++c) {
     PetscCall(text_printf(b, "  '%s') echo ", (*c)->name));
-    PetscCall(quoted(b, (*c)->arguments));
+    PetscCall(append_quoted(b, (*c)->arguments));
     PetscCall(text_printf(b, " ;;\n"));
   }
-  PetscCall(text_printf(b, "  esac\n}\n_stickslip_keys() # NUMBER OF A TABLE: its keys and where they lead\n{\n  case $1 in\n"));
+  PetscCall(text_printf(b, "  esac\n}\n_stickslip_keys() # NUMBER OF A TABLE: its keys and the tables below them\n{\n  case $1 in\n"));
   PetscCall(key_table_outline(&job_table, &outline));
   for (char *line = strtok(outline, "\n"); line; line = strtok(NULL, "\n")) {
     char *space = strchr(line, ' ');
     if (!space) continue;
     *space = '\0';
     PetscCall(text_printf(b, "  %s) echo ", line));
-    PetscCall(quoted(b, space + 1));
+    PetscCall(append_quoted(b, space + 1));
     PetscCall(text_printf(b, " ;;\n"));
   }
   memory_free(&outline);
@@ -107,9 +106,9 @@ static PetscErrorCode write_tables(text_buffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The walk. `set -f`: entries and words may hold * and [. */
+/* Shell functions that evaluate the tables. `set -f`: entries and words may contain * and [. */
 static const char offers[] =
-  "# JOB KEY: keys that begin so. Names of bodies and the like come from the job's file, where it has them a line each.\n"
+  "# JOB KEY: keys that begin with KEY. Names of bodies, materials etc. are read from the job file, if it lists one per line.\n"
   "_stickslip_set()\n{\n"
   "  local key rest part entry table found names\n"
   "  key=${2%%=*} rest=${2%%=*} table=0 names=\n"
@@ -141,7 +140,7 @@ static const char offers[] =
   "    *) echo \"$part${entry%%[.@]*}.\" ;;\n"
   "    esac\n"
   "  done\n}\n"
-  "# KIND WORD JOB: values of an option, or what a command works on\n"
+  "# KIND WORD JOB: values of an option or arguments of a command\n"
   "_stickslip_values()\n{\n"
   "  local folder found\n"
   "  case $1 in\n"
@@ -167,7 +166,7 @@ static const char offers[] =
   "    ;;\n"
   "  *'|'*) echo \"$1\" | tr -d '[]' | tr '|' '\\n' ;;\n"
   "  esac\n}\n"
-  "# The words after the program's name, the last one being the one to be completed: what it may become.\n"
+  "# WORDS after the program name: completions of the last word\n"
   "_stickslip_offers()\n{\n"
   "  local command previous job word kind\n"
   "  set -f\n"
@@ -199,11 +198,11 @@ static const char offers[] =
   "  *) case $command in help) kind=COMMAND ;; *) kind=$(_stickslip_operands \"$command\") ;; esac\n"
   "     [ -n \"$kind\" ] && _stickslip_values \"$kind\" \"$word\" \"$job\" ;;\n"
   "  esac | _stickslip_begins \"$word\"\n}\n"
-  "_stickslip_begins() # WORD: lines of stdin that begin so, each once; and what is for the shell\n{\n"
+  "_stickslip_begins() # WORD: lines of stdin that begin with WORD, without repetitions, and lines @... for the shell\n{\n"
   "  awk -v word=\"$1\" '(/^@/ || index($0, word) == 1) && !seen[$0]++'\n}\n";
 
 static const char bash_glue[] =
-  "# bash splits words at = and :. They are put together again, and of the answers only what follows is returned.\n"
+  "# bash splits words at = and :. The words are joined again, and only the part after the split is returned.\n"
   "_stickslip()\n{\n"
   "  local words=() line i cur tail\n"
   "  for ((i = 1; i <= COMP_CWORD; ++i)); do\n"
@@ -255,7 +254,7 @@ static const char fish_glue[] =
   "    end\n  end\nend\n"
   "complete -c stickslip -f -a '(__stickslip_complete)'\n";
 
-/* In single quotes of fish, where a backslash escapes. */
+/* Prints the script in single quotes of fish, in which a backslash escapes. */
 static PetscErrorCode print_fish(const char *script)
 {
   PetscFunctionBegin;
@@ -275,7 +274,7 @@ static PetscErrorCode       command_completion(const command_line *line, exit_co
   text_buffer b     = {0};
 
   PetscFunctionBegin;
-  PetscCall(write_tables(&b));
+  PetscCall(write_tables(&b, line->commands));
   PetscCall(text_append(&b, offers, sizeof offers - 1));
   if (!strcmp(shell, "bash")) printf("# bash completion of stickslip\n%s%s", b.data, bash_glue);
   else if (!strcmp(shell, "zsh")) printf("#compdef stickslip\n%s%s", b.data, zsh_glue);
@@ -288,6 +287,6 @@ static PetscErrorCode       command_completion(const command_line *line, exit_co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 const command command_completion_entry = {"completion", "bash|zsh|fish", "print a completion script for a shell",
-  "bash: eval \"$(stickslip completion bash)\". zsh: the same with zsh, or the output as _stickslip in a folder of $fpath.\n"
-  "fish: stickslip completion fish | source. `make install` puts all three where the shells look for them.",
+  "bash: eval \"$(stickslip completion bash)\". zsh: the same with zsh, or save the output as _stickslip in a folder of $fpath.\n"
+  "fish: stickslip completion fish | source. `make install` installs all three scripts.",
   0, 1, no_options, command_completion};

@@ -1,4 +1,5 @@
-/* friction: solve problems of exact Coulomb friction that stand in FCLIB files. */
+/* The command friction: reads contact problems with exact Coulomb friction from FCLIB files, solves them with one or all solvers, and prints
+ * or writes solutions, errors, times and performance profiles. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,39 +11,38 @@
 #include "core/team.h"
 #include "io/plot_sheet.h"
 #include "io/table_file.h"
-#include "app/command/command.h"
-#include "app/command/command_list.h"
+#include "app/command/command_line.h"
 #include "app/friction/friction_case.h"
 #include "app/friction/friction_profile.h"
 #include "app/job/job.h"
 
-enum { RANK_LIMIT = 600 }; /* rows of W; some 30 ms */
+enum { RANK_LIMIT = 600 }; /* rows of W; computing the rank takes about 30 ms */
 
 #define X(symbol, name, solve, help) "|" name
 static const char solver_names[] = FRICTION_SOLVER_TABLE(X);
 #undef X
 static const command_option friction_options_list[] = {
-    {"--solver", solver_names + 1, false, "how it is solved"},
-    {"--tol", "X", false, "error at which it counts as solved; default 1e-8"},
+    {"--solver", solver_names + 1, false, "solver; see below"},
+    {"--tol", "X", false, "tolerance of the error; default 1e-8"},
     {"--error", "both|scaled|siconos|absolute", false,
-     "the measure of --tol: the natural map scaled with W, as Siconos measures, both (default), or as it is"},
-    {"--time-limit", "S", false, "seconds a solve; default: none, with --all 20"},
-    {"--max-iterations", "N", false, "of the solver's outer loop; default: its own limit"},
-    {"--set", "OPTION=VALUE", true, "another option of a solver, by its key in a job: --set splitting.check_every=10"},
-    {"--from-guess", "N", false, "start from guess N of the file, 0: from what it calls its solution; default: from zero"},
-    {"--repeat", "N", false, "solve N times and give the shortest time"},
-    {"--all", NULL, false, "every solver on every file, as a table"},
-    {"--output", "FILE.hdf5", false, "write problem and solution as FCLIB; what is not solved is written as a guess. Of one FILE"},
-    {"--force", NULL, false, "--output may replace what is there"},
-    {"--contacts", "FILE.csv", false, "every contact: state, impulse, velocity, error; of one FILE"},
-    {"--table", "FILE.csv", false, "every solve: verdict, iterations, time, errors"},
+     "error norm of --tol: natural map scaled with W, error of Siconos, both (default), or unscaled natural map"},
+    {"--time-limit", "S", false, "time limit per solve in seconds; default: none, with --all 20"},
+    {"--max-iterations", "N", false, "limit of outer iterations; default: the limit of the solver"},
+    {"--set", "OPTION=VALUE", true, "set another option of a solver by its job key: --set splitting.check_every=10"},
+    {"--from-guess", "N", false, "initial guess: guess N of the file, 0: its solution; default: zero"},
+    {"--repeat", "N", false, "solve N times and report the shortest time"},
+    {"--all", NULL, false, "solve all files with all solvers and print a table"},
+    {"--output", "FILE.hdf5", false, "write problem and solution as FCLIB, for one FILE; an unconverged result is written as a guess"},
+    {"--force", NULL, false, "allow --output to replace an existing file"},
+    {"--contacts", "FILE.csv", false, "write state, impulse, velocity and error of each contact, for one FILE"},
+    {"--table", "FILE.csv", false, "write a table of all solves: result, iterations, time, errors"},
     {"--plot", "FILE.svg", false, "with --all: performance profile, drawn by gnuplot"},
     {NULL, NULL, false, NULL}};
 
 typedef struct {
   const command_line     *line;
   const friction_options *options;
-  int64_t                 guess, repeat; /* guess -1: zero */
+  int64_t                 guess, repeat; /* guess -1: start from zero */
   bool                    is_all;
   friction_runs           runs;
   exit_code               code;
@@ -50,7 +50,7 @@ typedef struct {
 
 /* --- options ------------------------------------------------------------------------------------------------------------ */
 
-/* Options of the command line onto keys of the solvers' own table, which checks them. */
+/* Converts options of the command line to keys of the solvers' key table, which validates them. */
 static PetscErrorCode read_options(const command_line *line, document *doc, diagnostics *d, const friction_options **out)
 {
   static const char *const key_of[][2] = {{"--solver", "method"},
@@ -84,7 +84,7 @@ static PetscErrorCode read_options(const command_line *line, document *doc, diag
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool complain(const char *text)
+static bool reject(const char *text)
 {
   fprintf(stderr, "stickslip friction: %s\n", text);
   return false;
@@ -96,8 +96,8 @@ static bool is_same_file(const char *a, const char *b)
   return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* What was there stays there: no output may be an input, and a problem file is replaced only on demand. */
-static bool outputs_are_harmless(const command_line *line)
+/* No output file may be an input file, and --output replaces an existing file only with --force. */
+static bool check_output_paths(const command_line *line)
 {
   static const char *const outputs[] = {"--output", "--contacts", "--table", "--plot"};
   struct stat              about;
@@ -106,32 +106,32 @@ static bool outputs_are_harmless(const command_line *line)
     const char *path = command_value(line, outputs[k]);
     for (int i = 0; path && i < line->n_positional; ++i)
       if (is_same_file(path, line->positional[i]) && !(k == 0 && is_forced)) {
-        fprintf(stderr, "stickslip friction: %s %s is the file that is read%s\n", outputs[k], path,
-                k == 0 ? "; name another, or add --force to replace it" : "; name another");
+        fprintf(stderr, "stickslip friction: %s %s is an input file%s\n", outputs[k], path,
+                k == 0 ? "; choose another name, or add --force to replace it" : "; choose another name");
         return false;
       }
     if (k == 0 && path && !is_forced && !lstat(path, &about)) {
-      fprintf(stderr, "stickslip friction: --output %s is there already; name another file, or add --force to replace it\n", path);
+      fprintf(stderr, "stickslip friction: --output %s already exists; choose another name, or add --force to replace it\n", path);
       return false;
     }
   }
   return true;
 }
 
-static bool options_fit(const command_line *line, session *s)
+static bool check_options(const command_line *line, session *s)
 {
   const bool is_single = line->n_positional == 1 && !s->is_all;
   if (!command_integer(line, "--from-guess", 0, INT32_MAX, -1, &s->guess) ||
       !command_integer(line, "--repeat", 1, 1000000, 1, &s->repeat))
     return false;
-  if (command_value(line, "--output") && !is_single) return complain("--output wants one FILE and one solver");
-  if (command_value(line, "--contacts") && !is_single) return complain("--contacts wants one FILE and one solver");
-  if (command_value(line, "--force") && !command_value(line, "--output")) return complain("--force goes with --output");
-  if (s->is_all && command_value(line, "--solver")) return complain("--all and --solver: one of the two");
-  if (command_value(line, "--plot") && !s->is_all) return complain("--plot goes with --all: it compares solvers");
+  if (command_value(line, "--output") && !is_single) return reject("--output requires one FILE and one solver");
+  if (command_value(line, "--contacts") && !is_single) return reject("--contacts requires one FILE and one solver");
+  if (command_value(line, "--force") && !command_value(line, "--output")) return reject("--force requires --output");
+  if (s->is_all && command_value(line, "--solver")) return reject("--all and --solver contradict each other; give one of them");
+  if (command_value(line, "--plot") && !s->is_all) return reject("--plot requires --all, because it compares solvers");
   if (command_value(line, "--plot") && !plot_sheet_is_possible())
-    return complain("--plot: gnuplot is not on the PATH; install it: apt-get install --no-install-recommends gnuplot-nox");
-  return outputs_are_harmless(line);
+    return reject("--plot: gnuplot is not on the PATH; install it: apt-get install --no-install-recommends gnuplot-nox");
+  return check_output_paths(line);
 }
 
 /* --- one solve ---------------------------------------------------------------------------------------------------------- */
@@ -142,8 +142,8 @@ static double cpu_now(void)
   return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) ? NAN : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* From the same guess each time; the last answer is kept, and the shortest times, by the clock and of the processors. */
-static PetscErrorCode solve(const friction_case *c, const friction_options *o, int64_t repeat, const double *guess, double *r,
+/* Solves `repeat` times from the same initial guess. Keeps the last solution and the shortest wall and CPU times. */
+static PetscErrorCode solve_repeatedly(const friction_case *c, const friction_options *o, int64_t repeat, const double *guess, double *r,
                             double *u, friction_result *out, double *cpu)
 {
   PetscFunctionBegin;
@@ -162,7 +162,7 @@ static PetscErrorCode solve(const friction_case *c, const friction_options *o, i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode record(session *s, const char *path, const friction_case *c, int method, const friction_result *result, double cpu)
+static PetscErrorCode add_run(session *s, const char *path, const friction_case *c, int method, const friction_result *result, double cpu)
 {
   friction_run *run;
 
@@ -187,9 +187,9 @@ static PetscErrorCode record(session *s, const char *path, const friction_case *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- what is said ------------------------------------------------------------------------------------------------------- */
+/* --- printed results ---------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode describe(const char *path, friction_case *c)
+static PetscErrorCode print_problem(const char *path, friction_case *c)
 {
   const fclib_problem *f  = &c->file;
   const double         nu = friction_case_nu(c);
@@ -199,25 +199,25 @@ static PetscErrorCode describe(const char *path, friction_case *c)
   PetscFunctionBegin;
   printf("%s\n  %s problem%s, %lld contacts", path, f->is_global ? "global" : "local", f->dimension == 2 ? " in the plane" : "",
          (long long)f->n_contacts);
-  if (c->n_dof > 0) printf(", %lld degrees of freedom%s, nu = %.2f\n", (long long)c->n_dof, f->n_dof > 0 ? "" : " (6 a body)", nu);
+  if (c->n_dof > 0) printf(", %lld degrees of freedom%s, nu = %.2f\n", (long long)c->n_dof, f->n_dof > 0 ? "" : " (estimated from the number of bodies)", nu);
   else printf(", degrees of freedom not recorded\n");
   if (f->title && *f->title) fclib_clean_text(f->title, sizeof text, text), printf("  title: %s\n", text);
   PetscCall(friction_case_rank(c, RANK_LIMIT, &rank));
   const int64_t rows = f->dimension * f->n_contacts;
   if (rank >= 0)
     printf("  rank of W: %lld of %lld%s\n", (long long)rank, (long long)rows,
-           rank < rows ? ": impulses are not unique, velocities may be" : "");
+           rank < rows ? ": impulses are not unique, velocities may be unique" : "");
   const double asymmetry = f->is_global ? 0 : fclib_asymmetry(&f->W);
-  if (asymmetry > 1e-12) printf("  W is not symmetric (%.1e of its largest entry) and is solved as it stands\n", asymmetry);
+  if (asymmetry > 1e-12) printf("  W is not symmetric (asymmetry %.1e of its largest entry); it is used unchanged\n", asymmetry);
   if (f->has_solution || f->n_guesses > 0)
-    printf("  also in the file: %s%s%lld guesses; not used unless --from-guess says so\n", f->has_solution ? "a solution" : "",
+    printf("  the file also contains %s%s%lld guesses, used with --from-guess only\n", f->has_solution ? "a solution" : "",
            f->has_solution ? ", " : "", (long long)f->n_guesses);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static void print_result(const friction_run *run, const friction_options *o)
 {
-  static const char *const names[] = {"both of the first two", "scaled", "siconos", "absolute"};
+  static const char *const names[] = {"scaled and siconos", "scaled", "siconos", "absolute"};
   char                     time[32];
   friction_time_text(run->seconds, sizeof time, time);
   printf("  %s: %s", run->solver, run->verdict);
@@ -225,7 +225,7 @@ static void print_result(const friction_run *run, const friction_options *o)
   printf(", %lld iterations", (long long)run->iterations);
   if (run->inner_iterations > 0) printf(" (%lld inner)", (long long)run->inner_iterations);
   if (run->linear_solves > 0) printf(", %lld linear solves", (long long)run->linear_solves);
-  printf(", %s\n  error: scaled %.2e, siconos %.2e, absolute %.2e; asked for: %s at most %.3g\n", time, run->scaled, run->siconos,
+  printf(", %s\n  error: scaled %.2e, siconos %.2e, absolute %.2e; tolerance: %s at most %.3g\n", time, run->scaled, run->siconos,
          run->absolute, names[o->error], o->tolerance);
 }
 
@@ -233,7 +233,7 @@ static void print_line(const friction_run *run, bool is_first)
 {
   char time[32], nu[16] = "?";
   if (is_first)
-    printf("%-44s %8s %6s  %-24s %-20s %10s %10s %9s %9s\n", "problem", "contacts", "nu", "solver", "verdict", "iterations", "time",
+    printf("%-44s %8s %6s  %-24s %-20s %10s %10s %9s %9s\n", "problem", "contacts", "nu", "solver", "result", "iterations", "time",
            "scaled", "siconos");
   friction_time_text(run->seconds, sizeof time, time);
   if (isfinite(run->nu)) (void)snprintf(nu, sizeof nu, "%.2f", run->nu);
@@ -285,8 +285,8 @@ static void vectors_clear(vectors *v)
   memory_free(&v->u);
 }
 
-/* What is no solution is not written as one. */
-static PetscErrorCode write_answers(session *s, const friction_case *c, const vectors *v, bool is_solved)
+/* Writes --contacts and --output. An unconverged result is written as a guess, not as a solution. */
+static PetscErrorCode write_results(session *s, const friction_case *c, const vectors *v, bool is_solved)
 {
   const char   *output = command_value(s->line, "--output"), *contacts = command_value(s->line, "--contacts");
   const double *guesses[FRICTION_CASE_GUESSES];
@@ -298,7 +298,7 @@ static PetscErrorCode write_answers(session *s, const friction_case *c, const ve
   if (s->guess >= 0) guesses[n++] = v->guess;
   if (!is_solved) guesses[n++] = v->r;
   PetscCall(friction_case_write(c, output, is_solved ? v->r : NULL, n, guesses));
-  if (!is_solved) log_warn("%s: what was reached is guess %d, as it is no solution", output, n);
+  if (!is_solved) log_warn("%s: not solved to the tolerance; the last iterate was written as guess %d", output, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,8 +313,8 @@ static PetscErrorCode solve_with_all(session *s, const char *path, const frictio
     double           cpu;
     o.method = method;
     log_progress("%s: %s", path, friction_solvers[method].name);
-    PetscCall(solve(c, &o, s->repeat, v->guess, v->r, v->u, &result, &cpu));
-    PetscCall(record(s, path, c, method, &result, cpu));
+    PetscCall(solve_repeatedly(c, &o, s->repeat, v->guess, v->r, v->u, &result, &cpu));
+    PetscCall(add_run(s, path, c, method, &result, cpu));
     is_solved |= result.verdict == FRICTION_OK;
   }
   if (!is_solved && s->code == SS_EXIT_OK) s->code = SS_EXIT_NOT_CONVERGED;
@@ -337,18 +337,18 @@ static PetscErrorCode solve_case(session *s, const char *path, friction_case *c)
     PetscCall(solve_with_all(s, path, c, &v));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (s->line->n_positional == 1) PetscCall(describe(path, c));
-  PetscCall(solve(c, s->options, s->repeat, v.guess, v.r, v.u, &result, &cpu));
-  PetscCall(record(s, path, c, s->options->method, &result, cpu));
+  if (s->line->n_positional == 1) PetscCall(print_problem(path, c));
+  PetscCall(solve_repeatedly(c, s->options, s->repeat, v.guess, v.r, v.u, &result, &cpu));
+  PetscCall(add_run(s, path, c, s->options->method, &result, cpu));
   const friction_run *run = &s->runs.run[s->runs.n - 1];
   if (s->line->n_positional == 1) print_result(run, s->options);
   else print_line(run, s->runs.n == 1);
   if (!run->is_solved && s->code == SS_EXIT_OK) s->code = SS_EXIT_NOT_CONVERGED;
-  PetscCall(write_answers(s, c, &v, run->is_solved));
+  PetscCall(write_results(s, c, &v, run->is_solved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file that cannot be solved does not keep the others from it; what is wrong with it is said, and stays in the exit code. */
+/* With several files, an error in one file is printed and determines the exit code, and the other files are still solved. */
 static PetscErrorCode solve_file(session *s, const char *path)
 {
   friction_case c;
@@ -392,7 +392,7 @@ static PetscErrorCode command_friction(const command_line *line, exit_code *code
   diagnostics *d;
 
   PetscFunctionBegin;
-  if (!options_fit(line, &s)) {
+  if (!check_options(line, &s)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -414,8 +414,8 @@ const command command_friction_entry = {"friction",
                                         "FILE.hdf5...",
                                         "solve problems of exact Coulomb friction from FCLIB files",
                                         "Reads local and global FCLIB problems (docs/friction.md), solves them with exact Coulomb "
-                                        "friction, and says how well: the natural map of the answer in three "
-                                        "measures. Leaves with code 6 if one is not solved.\nSolvers:" FRICTION_SOLVER_TABLE(X),
+                                        "friction, and reports the error of the solution (natural map) in three "
+                                        "norms. The exit code is 6 if a problem is not solved.\nSolvers:" FRICTION_SOLVER_TABLE(X),
                                         1,
                                         COMMAND_MAX_VALUES,
                                         friction_options_list,

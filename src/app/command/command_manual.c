@@ -1,59 +1,111 @@
-/* manual: the man pages. Commands, options, exit codes and job keys come from their tables; what only people know stands here. */
+/* The commands manual (man pages) and schema (references of all keys). Commands, options, exit codes and keys are printed from their tables.
+ * The texts on signals, environment variables and files are in this file. */
 #include <string.h>
 #include "core/key_table_manual.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/version.h"
-#include "app/command/command.h"
-#include "app/command/command_file.h"
-#include "app/command/command_list.h"
+#include "app/command/command_line.h"
+#include "app/job/job.h"
+#include "app/run/run_result.h"
+#include "app/sweep/sweep_keys.h"
+
+/* The YAML files that users write or programs read, each with its key table. */
+typedef struct {
+  const char      *name;    /* "job" */
+  const char      *summary; /* one line */
+  const char      *help;    /* one paragraph */
+  const key_table *table;
+} command_file;
+
+static const command_file command_files[] = {
+  {"job", "the job file of stickslip",
+   "A job is a YAML file in SI units. Anchors, aliases, merge keys and `!include FILE` may be used. Unknown keys are errors.", &job_table},
+  {"sweep", "the sweep file of stickslip",
+   "A sweep file names a job and the parameters that vary; `stickslip sweep` expands it to cases. Unknown keys are errors.", &sweep_file_table},
+  {"result", "the result file of a run of stickslip",
+   "result.yaml in a run directory is meant for programs. It is written when the run starts, at its checkpoints and when it ends, and is always replaced as a whole.",
+   &run_result_table},
+  {NULL, NULL, NULL, NULL}};
+
+static const command_file *command_file_find(const char *name)
+{
+  for (const command_file *f = command_files; f->name; ++f)
+    if (!strcmp(f->name, name)) return f;
+  return NULL;
+}
+
+/* --- schema ------------------------------------------------------------------------------------------------------- */
+
+static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "output format; default: markdown"}, {NULL, NULL, false, NULL}};
+static PetscErrorCode command_schema(const command_line *line, exit_code *code)
+{
+  PetscFunctionBegin;
+  const char         *format = command_value(line, "--format"), *kind = line->n_positional ? line->positional[0] : "job";
+  const command_file *file   = command_file_find(kind);
+  char               *text   = NULL;
+  if (!file) fprintf(stderr, "stickslip schema %s: expected job, sweep or result\n", kind);
+  else if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(file->table, &text));
+  else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(file->table, &text));
+  else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(file->table, &text));
+  else fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
+  if (text) fputs(text, stdout);
+  else *code = SS_EXIT_BAD_INPUT;
+  memory_free(&text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+const command command_schema_entry = {"schema", "[job|sweep|result]", "print the reference of all keys of jobs, sweeps or results",
+  "Prints the key tables with which the program reads these files: as Markdown, as a man page, or as JSON Schema for editors.", 0, 1,
+  schema_options, command_schema};
+
+/* --- manual ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const char *name, *text;
 } manual_entry;
 
 static const manual_entry signals[] = {
-  {"SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU", "finish the step, write a checkpoint, leave with code 75. A second SIGTERM or SIGINT drops the step under way "
-                                                 "and saves the state before it, and so does a step that after SIGTERM lasts longer than the 30 seconds until "
-                                                 "SIGKILL allow. A third SIGINT leaves at once; the last checkpoint stays good."},
-  {"SIGHUP", "the same, but not under nohup."},
-  {"SIGPIPE, SIGXFSZ", "are errors of the write concerned."},
-  {"SIGKILL", "costs the steps since the last checkpoint, nothing more: files appear under their names only when they are whole."},
-  {"no signal at all", "In a SLURM job a run also leaves with code 75, after a checkpoint, when too little time is left for more steps."},
+  {"SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU", "finish the step, write a checkpoint and exit with code 75. A second SIGTERM or SIGINT abandons the current step "
+                                                 "and saves the state before it. The step is also abandoned if it lasts too long for the 30 seconds between "
+                                                 "SIGTERM and SIGKILL. A third SIGINT exits at once; the last checkpoint remains valid."},
+  {"SIGHUP", "the same; ignored under nohup."},
+  {"SIGPIPE, SIGXFSZ", "are reported as errors of the write operation."},
+  {"SIGKILL", "loses the steps since the last checkpoint and nothing else: files get their names only when they are complete."},
+  {"no signal", "In a SLURM job a run also writes a checkpoint and exits with code 75 if the remaining time is too short for more steps."},
   {NULL, NULL}};
 
 static const manual_entry environment[] = {
-  {"OMP_NUM_THREADS", "threads, unless --threads is given"},
-  {"SLURM_CPUS_PER_TASK, SLURM_CPUS_ON_NODE, SLURM_NTASKS, SLURM_JOB_NUM_NODES", "threads, where neither --threads nor OMP_NUM_THREADS says: the task's cores"},
-  {"SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU", "the memory of the allocation: a warning comes before it is used up"},
-  {"SLURM_JOB_ID, SLURM_JOB_END_TIME, SLURM_RESTART_COUNT", "how much time is left to the job, and whether it was requeued"},
-  {"SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID", "which task of an array is to be requeued"},
-  {"OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY", "places of threads. With none of them set, threads are bound where the task has cores of its own"},
-  {"GOMP_SPINCOUNT, OMP_WAIT_POLICY", "how long threads wait awake for each other. With neither set the program starts itself again with GOMP_SPINCOUNT=10000, "
-                                      "0.35 ms, where there is a core for each thread as it starts, and 1000 where others run: the default steals their time"},
-  {"OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_RANK", "set by a launcher of MPI: then MPI starts with its network. Without one, parts of Open MPI that only cost time are left out"},
-  {"HDF5_USE_FILE_LOCKING", "set to FALSE by the program unless you set it: network file systems often have no locks"},
-  {"OPENBLAS_NUM_THREADS", "set to 1 by the program unless you set it: more would change the last bits of sums"},
-  {"HOME", "stands for ~ at the start of paths in a job; $NAME and ${NAME} stand for other variables"},
-  {"PATH", "where other programs are looked for: those of SLURM, and gnuplot for plots"},
-  {"TERM", "whether warnings are in colour"},
+  {"OMP_NUM_THREADS", "number of threads, unless --threads is given"},
+  {"SLURM_CPUS_PER_TASK, SLURM_CPUS_ON_NODE, SLURM_NTASKS, SLURM_JOB_NUM_NODES", "number of threads if neither --threads nor OMP_NUM_THREADS is given: the cores of the task"},
+  {"SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU", "memory of the allocation; a warning is logged before it is used up"},
+  {"SLURM_JOB_ID, SLURM_JOB_END_TIME, SLURM_RESTART_COUNT", "remaining time of the job, and whether it was requeued"},
+  {"SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID", "the task of an array that is requeued"},
+  {"OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY", "places of threads. If none of them is set, threads are bound to the cores of the task if it has its own cores"},
+  {"GOMP_SPINCOUNT, OMP_WAIT_POLICY", "how long waiting threads spin. If neither is set, the program executes itself again with GOMP_SPINCOUNT=10000 "
+                                      "(0.35 ms) if each thread has a free core at program start, otherwise 1000; the default would take CPU time from other processes"},
+  {"OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_RANK", "set by an MPI launcher: MPI then starts with its network. Without a launcher, unnecessary parts of Open MPI are disabled to start faster"},
+  {"HDF5_USE_FILE_LOCKING", "set to FALSE by the program unless you set it, because network file systems often do not support locks"},
+  {"OPENBLAS_NUM_THREADS", "set to 1 by the program unless you set it, because more threads would change the last bits of sums"},
+  {"HOME", "replaces ~ at the start of paths in a job; $NAME and ${NAME} are replaced by other variables"},
+  {"PATH", "search path of other programs: SLURM commands, and gnuplot for plots"},
+  {"TERM", "whether warnings are coloured"},
   {NULL, NULL}};
 
 static const manual_entry files[] = {
-  {"job.yaml", "the job as it runs, with every default written out"},
-  {"checkpoints/", "the state, in HDF5, sealed with checksums; the newest valid one is what resume takes"},
+  {"job.yaml", "the job with all defaults written out"},
+  {"checkpoints/", "the state in HDF5 with checksums; resume uses the newest valid one"},
   {"frames.xmf, frames/", "for ParaView: open frames.xmf"},
-  {"history.csv", "a line a step: energies, momenta, contacts, iterations, seconds"},
-  {"measure/", "a table a measure of the job"},
-  {"summary.txt", "iterations, contacts, where the time went"},
-  {"result.yaml", "for programs: how the run stands or ended, its counts, the statistics of its measures"},
-  {"machine.yaml, stages.csv", "for the report: what it ran on, and the time of each stage along the way"},
-  {"report.html", "all of it on one page, for a browser"},
-  {"still.png", "a picture of the end"},
-  {"failure.txt", "after a step that failed for good: which, why, and what may help"},
+  {"history.csv", "one row per step: energies, momenta, contacts, iterations, seconds"},
+  {"measure/", "one table per measure of the job"},
+  {"summary.txt", "iterations, contacts, time by stage"},
+  {"result.yaml", "for programs: status, totals and statistics of the measures"},
+  {"machine.yaml, stages.csv", "for the report: machine and libraries, time of each stage"},
+  {"report.html", "all results on one page, for a browser"},
+  {"still.png", "picture of the last frame"},
+  {"failure.txt", "after a failed step: which step, why, and possible remedies"},
   {NULL, NULL}};
 
-static PetscErrorCode heading(text_buffer *b, const char *page, char section, const char *group, const char *summary)
+static PetscErrorCode append_heading(text_buffer *b, const char *page, char section, const char *group, const char *summary)
 {
   PetscFunctionBegin;
   PetscCall(text_printf(b, ".TH "));
@@ -66,8 +118,8 @@ static PetscErrorCode heading(text_buffer *b, const char *page, char section, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A paragraph a line of the text. */
-static PetscErrorCode paragraphs(text_buffer *b, const char *text)
+/* One paragraph per line of the text. */
+static PetscErrorCode append_paragraphs(text_buffer *b, const char *text)
 {
   PetscFunctionBegin;
   for (const char *line = text; *line;) {
@@ -84,7 +136,7 @@ static PetscErrorCode paragraphs(text_buffer *b, const char *text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode tagged(text_buffer *b, const char *bold, const char *italic, const char *text)
+static PetscErrorCode append_tagged(text_buffer *b, const char *bold, const char *italic, const char *text)
 {
   PetscFunctionBegin;
   PetscCall(text_printf(b, ".TP\n\\fB"));
@@ -101,30 +153,30 @@ static PetscErrorCode tagged(text_buffer *b, const char *bold, const char *itali
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode entries(text_buffer *b, const char *title, const manual_entry *e)
+static PetscErrorCode append_entries(text_buffer *b, const char *title, const manual_entry *e)
 {
   PetscFunctionBegin;
   PetscCall(text_printf(b, ".SH %s\n", title));
-  for (; e->name; ++e) PetscCall(tagged(b, e->name, NULL, e->text));
+  for (; e->name; ++e) PetscCall(append_tagged(b, e->name, NULL, e->text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode options(text_buffer *b, const command_option *o)
+static PetscErrorCode append_options(text_buffer *b, const command_option *o)
 {
   PetscFunctionBegin;
   for (; o->name; ++o) {
     char help[1024];
     (void)snprintf(help, sizeof help, "%s%s", o->help, o->is_repeatable ? " (repeatable)" : "");
-    PetscCall(tagged(b, o->name, o->argument, help));
+    PetscCall(append_tagged(b, o->name, o->argument, help));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode exit_codes(text_buffer *b)
+static PetscErrorCode append_exit_codes(text_buffer *b)
 {
   PetscFunctionBegin;
   PetscCall(text_printf(b, ".SH EXIT STATUS\n"));
-#define X(name, number, text) PetscCall(tagged(b, #number, NULL, text));
+#define X(name, number, text) PetscCall(append_tagged(b, #number, NULL, text));
   EXIT_CODE_TABLE(X)
 #undef X
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,25 +190,25 @@ static const char *page_name(const command *c, char *out, size_t size)
   return out;
 }
 
-static PetscErrorCode program_page(text_buffer *b)
+static PetscErrorCode append_program_page(text_buffer *b, const command *const *commands)
 {
   char page[64];
 
   PetscFunctionBegin;
-  PetscCall(heading(b, "stickslip", '1', "User Commands", "batch solver for frictional contact"));
+  PetscCall(append_heading(b, "stickslip", '1', "User Commands", "batch solver for frictional contact"));
   PetscCall(text_printf(b, ".SH SYNOPSIS\n.B stickslip\n.I command\n.RI [ arguments \"] [\" options \"] [\" \\-petsc_options ...]\n.SH DESCRIPTION\n"));
-  PetscCall(paragraphs(b, "Reads a job in YAML (stickslip-job(5)), advances its bodies in time with Coulomb friction between them, and writes "
+  PetscCall(append_paragraphs(b, "Reads a job in YAML (stickslip-job(5)), advances its bodies in time with Coulomb friction between them, and writes "
                           "checkpoints, frames for ParaView, tables and a picture into a run directory.\n"
-                          "A run may be killed at any moment and resumed to the same bits; results are the same on any number of threads."));
-  PetscCall(text_printf(b, ".SH COMMANDS\nEach has a page of its own, stickslip\\-\\fIcommand\\fR(1).\n"));
-  for (const command *const *c = commands; *c; ++c) PetscCall(tagged(b, (*c)->name, (*c)->arguments, (*c)->summary));
-  PetscCall(text_printf(b, ".SH OPTIONS\nOf every command. Options with a single dash belong to PETSc: \\-snes_monitor, \\-ksp_monitor, \\-log_view.\n"));
-  PetscCall(options(b, command_common_options));
-  PetscCall(entries(b, "SIGNALS", signals));
-  PetscCall(exit_codes(b));
-  PetscCall(entries(b, "ENVIRONMENT", environment));
+                          "A run may be killed at any time and resumed with bit-identical results. Results do not depend on the number of threads."));
+  PetscCall(text_printf(b, ".SH COMMANDS\nEach command has its own page, stickslip\\-\\fIcommand\\fR(1).\n"));
+  for (const command *const *c = commands; *c; ++c) PetscCall(append_tagged(b, (*c)->name, (*c)->arguments, (*c)->summary));
+  PetscCall(text_printf(b, ".SH OPTIONS\nOptions of all commands. Options with a single dash belong to PETSc: \\-snes_monitor, \\-ksp_monitor, \\-log_view.\n"));
+  PetscCall(append_options(b, command_common_options));
+  PetscCall(append_entries(b, "SIGNALS", signals));
+  PetscCall(append_exit_codes(b));
+  PetscCall(append_entries(b, "ENVIRONMENT", environment));
   PetscCall(text_printf(b, ".SH FILES\nIn a run directory:\n"));
-  for (const manual_entry *e = files; e->name; ++e) PetscCall(tagged(b, e->name, NULL, e->text));
+  for (const manual_entry *e = files; e->name; ++e) PetscCall(append_tagged(b, e->name, NULL, e->text));
   PetscCall(text_printf(b, ".SH SEE ALSO\n"));
   for (const command *const *c = commands; *c; ++c) {
     PetscCall(text_printf(b, ".BR "));
@@ -167,34 +219,34 @@ static PetscErrorCode program_page(text_buffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode command_page(text_buffer *b, const command *c)
+static PetscErrorCode append_command_page(text_buffer *b, const command *c)
 {
   char page[64];
 
   PetscFunctionBegin;
-  PetscCall(heading(b, page_name(c, page, sizeof page), '1', "User Commands", c->summary));
+  PetscCall(append_heading(b, page_name(c, page, sizeof page), '1', "User Commands", c->summary));
   PetscCall(text_printf(b, ".SH SYNOPSIS\n\\fBstickslip %s\\fR \\fI", c->name));
   PetscCall(text_troff(b, c->arguments));
   PetscCall(text_printf(b, "\\fR [options]\n.SH DESCRIPTION\n"));
-  PetscCall(paragraphs(b, c->help));
+  PetscCall(append_paragraphs(b, c->help));
   PetscCall(text_printf(b, ".SH OPTIONS\n"));
-  PetscCall(options(b, c->options));
-  PetscCall(options(b, command_common_options));
-  PetscCall(exit_codes(b));
+  PetscCall(append_options(b, c->options));
+  PetscCall(append_options(b, command_common_options));
+  PetscCall(append_exit_codes(b));
   PetscCall(text_printf(b, ".SH SEE ALSO\n.BR stickslip (1),\n.BR stickslip\\-job (5)\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode file_page(text_buffer *b, const command_file *file)
+static PetscErrorCode append_file_page(text_buffer *b, const command_file *file)
 {
   char *keys, page[64];
 
   PetscFunctionBegin;
   (void)snprintf(page, sizeof page, "stickslip-%s", file->name);
-  PetscCall(heading(b, page, '5', "File Formats", file->summary));
+  PetscCall(append_heading(b, page, '5', "File Formats", file->summary));
   PetscCall(text_printf(b, ".SH DESCRIPTION\n"));
-  PetscCall(paragraphs(b, file->help));
-  PetscCall(text_printf(b, ".PP\nBelow are all keys, from the tables that the program itself reads such files with.\n.SH KEYS\n"));
+  PetscCall(append_paragraphs(b, file->help));
+  PetscCall(text_printf(b, ".PP\nAll keys are listed below. The list is printed from the tables with which the program reads these files.\n.SH KEYS\n"));
   PetscCall(key_table_man_page(file->table, &keys));
   PetscCall(text_append(b, keys, (int64_t)strlen(keys)));
   memory_free(&keys);
@@ -202,9 +254,9 @@ static PetscErrorCode file_page(text_buffer *b, const command_file *file)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const command_option manual_options[] = {{"--list", NULL, false, "the names of all pages, with their sections"}, {NULL, NULL, false, NULL}};
+static const command_option manual_options[] = {{"--list", NULL, false, "print the names of all pages with their sections"}, {NULL, NULL, false, NULL}};
 
-/* Is `page` this one, by its name with the section or, in short, without stickslip- and section? */
+/* True if `page` is the name of this page: with its section, or in short form without "stickslip-" and section. */
 static bool is_page(const char *page, const char *name, char section)
 {
   char whole[80];
@@ -221,26 +273,26 @@ static PetscErrorCode command_manual(const command_line *line, exit_code *code)
 
   PetscFunctionBegin;
   if (is_list) PetscCall(text_printf(&b, "stickslip.1\n"));
-  else if (!strcmp(page, "stickslip.1")) PetscCall(program_page(&b));
-  for (const command *const *c = commands; *c; ++c) {
+  else if (!strcmp(page, "stickslip.1")) PetscCall(append_program_page(&b, line->commands));
+  for (const command *const *c = line->commands; *c; ++c) {
     page_name(*c, name, sizeof name);
     if (is_list) PetscCall(text_printf(&b, "%s.1\n", name));
-    else if (!b.n && is_page(page, name, '1')) PetscCall(command_page(&b, *c));
+    else if (!b.n && is_page(page, name, '1')) PetscCall(append_command_page(&b, *c));
   }
   for (const command_file *f = command_files; f->name; ++f) {
     (void)snprintf(name, sizeof name, "stickslip-%s", f->name);
     if (is_list) PetscCall(text_printf(&b, "%s.5\n", name));
-    else if (!b.n && is_page(page, name, '5')) PetscCall(file_page(&b, f));
+    else if (!b.n && is_page(page, name, '5')) PetscCall(append_file_page(&b, f));
   }
   if (b.n) {
     fputs(b.data, stdout);
   } else {
-    fprintf(stderr, "stickslip manual: there is no page \"%s\"; `stickslip manual --list` names them\n", page);
+    fprintf(stderr, "stickslip manual: unknown page \"%s\"; `stickslip manual --list` lists all pages\n", page);
     *code = SS_EXIT_BAD_INPUT;
   }
   memory_free(&b.data);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-const command command_manual_entry = {"manual", "[PAGE]", "print a man page: of the program, a command, or a kind of file",
-  "PAGE is the name of a command, `job`, or a name that --list prints; without it the overview.\n"
-  "`stickslip manual run | man -l -` shows it where no man pages are installed.", 0, 1, manual_options, command_manual};
+const command command_manual_entry = {"manual", "[PAGE]", "print the man page of the program, a command or a file format",
+  "PAGE is the name of a command, `job`, or a name printed by --list; default: the overview.\n"
+  "`stickslip manual run | man -l -` displays a page if the man pages are not installed.", 0, 1, manual_options, command_manual};

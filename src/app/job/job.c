@@ -9,7 +9,7 @@
 #include "sim/step/formulation.h"
 #include "app/job/formulation_keys.h"
 #include "sim/measure/measure.h"
-#include "app/run/until.h"
+#include "sim/measure/until.h"
 #include "sim/scene/scene.h"
 
 #define KEYS_END {.name = NULL}
@@ -234,7 +234,7 @@ static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
   check_name(j, root, d);
   check_time(j, root, d);
   check_light_nodes(j, root, d);
-  PetscCall(until_check(j, d));
+  PetscCall(until_check(&j->until, &j->measure, d));
   if (j->solver && j->solver->newton) {
     const double g = v3_norm(j->gravity), a = j->solver->newton->acceleration_scale;
     j->acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;

@@ -90,12 +90,6 @@ typedef struct {
   double                 every;
 } job_measure;
 
-/* until: */
-typedef struct {
-  const char *when;        /* expression in the names of measures, t and step */
-  double      hold, after; /* s */
-} job_until;
-
 /* picture: how `render` looks at the run by default. */
 typedef struct {
   double      eye[3], target[3]; /* NaN: chosen from the bounds */

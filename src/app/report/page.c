@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/version.h"
 #include "io/html.h"
+#include "io/plot_sheet.h"
 #include "io/sealed_file.h"
 
 /* Colours --c1 to --c8 of series are those of Okabe and Ito, told apart by who sees no red or green; --c5 is the text's. */
@@ -146,4 +148,18 @@ void page_bytes(double bytes, size_t size, char *text)
   int                      i      = 0;
   for (; bytes >= 1000 && i < 4; ++i) bytes /= 1000;
   snprintf(text, size, i ? "%.3g %s" : "%.0f %s", bytes, unit[i]);
+}
+
+/* --- pages that other commands write at their end ----------------------------------------------------------------- */
+
+bool page_try_write(const char *dir, const char *again, PetscErrorCode (*write)(const char *dir))
+{
+  if (!plot_sheet_is_possible()) {
+    log_info("no report: it wants gnuplot (package gnuplot-nox); `stickslip %s %s` writes it later", again, dir);
+    return false;
+  }
+  if (!write(dir)) return true;
+  log_warn("no report: %s", error_message());
+  error_clear();
+  return false;
 }

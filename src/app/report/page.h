@@ -23,4 +23,8 @@ void page_number(double x, size_t size, char *text);
 /* 4.2 s, 3 min 20 s, 5 h 12 min. */
 void page_duration(double seconds, size_t size, char *text);
 void page_bytes(double bytes, size_t size, char *text); /* 35.1 MB */
+
+/* DIR/report.html by `write`, of a run or of a sweep. What went well does not fail for want of a page: without gnuplot, or where writing
+ * fails, the log says so and the answer is false. `again` is the command that writes it later. */
+bool page_try_write(const char *dir, const char *again, PetscErrorCode (*write)(const char *dir));
 #endif

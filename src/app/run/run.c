@@ -1,13 +1,841 @@
-#include "app/run/run_impl.h"
+/* Implementation of a run: state, result.yaml, time limits, checkpoints, outputs, the loop over time steps, start and resume. A failed step
+ * is repeated in 2^level equal substeps. */
+#include "app/run/run.h"
+#include <dirent.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+#include "core/field_snapshot.h"
+#include "core/field_table.h"
 #include "core/log.h"
+#include "core/math3.h"
 #include "core/memory.h"
+#include "core/stop.h"
+#include "core/team.h"
+#include "core/timer.h"
+#include "core/version.h"
 #include "io/checkpoint.h"
+#include "io/checkpoint_beside.h"
+#include "io/frames.h"
+#include "io/history.h"
+#include "io/run_lock.h"
+#include "io/sealed_file.h"
 #include "io/yaml.h"
+#include "sim/measure/measure.h"
+#include "sim/measure/until.h"
+#include "sim/scene/scene.h"
+#include "sim/step/formulation.h"
 #include "app/job/job_compare.h"
+#include "app/run/allocation.h"
+#include "app/run/run_history.h"
+#include "app/run/run_result.h"
 
-/* PETSc options of the job: key by key, so that a mistake can be named; the command line, already there, wins. */
+/* --- state -------------------------------------------------------------------------------------------------------- */
+
+/* Counters and times of the run, stored in checkpoints as a group of one row of the field table. A resumed run continues from them.
+ * The simulated time is base_time + (step - base_step) dt, so that rounding errors do not accumulate. The base is the start of the run or
+ * the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
+#define RUN_STATE_TABLE(X)                                                                       \
+  X(step, "step", int64_t, FIELD_I64, "1", "whole steps done")                                   \
+  X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the current time.step was set") \
+  X(base_time, "base_time", double, FIELD_F64, "s", "time at base_step")                         \
+  X(dt, "time_step", double, FIELD_F64, "s", "time step in use")                                 \
+  X(level, "level", int64_t, FIELD_I64, "1", "the last step was done in 2^level substeps")         \
+  X(frame, "frame", int64_t, FIELD_I64, "1", "frames written")                                   \
+  X(frame_step, "frame_step", int64_t, FIELD_I64, "1", "step of the last frame")                 \
+  X(retries, "retries", int64_t, FIELD_I64, "1", "repeated attempts of steps")                      \
+  X(newton, "newton", int64_t, FIELD_I64, "1", "Newton iterations so far")                       \
+  X(linear, "linear", int64_t, FIELD_I64, "1", "iterations of the linear solver so far")         \
+  X(contacts, "contacts", int64_t, FIELD_I64, "1", "active contacts after the last step")        \
+  X(friction_work, "friction_work", double, FIELD_F64, "J", "work done by friction so far") \
+  X(friction_astray, "friction_astray", double, FIELD_F64, "J", "further work if friction had been opposite to the slip") \
+  X(max_penetration, "max_penetration", double, FIELD_F64, "m", "largest penetration depth so far")
+
+typedef struct {
+#define X(member, name, type, field_type, unit, help) type *member;
+  RUN_STATE_TABLE(X)
+#undef X
+} run_state;
+
+typedef struct {
+  double  end;    /* end of the allocation on timer_now()'s clock; INFINITY: unknown */
+  double  step;   /* [s] wall time of a step: recent maximum, reduced by 10 % per step */
+  int64_t memory; /* [byte] memory of the allocation; 0: unknown, or the warning has been logged */
+} run_pace;
+
+/* Open files of the run directory, and the times of the last checkpoint. */
+typedef struct {
+  frames      *frames;
+  const char **frame_fields; /* names of output.fields */
+  history     *history;
+  double       wall_start, last_checkpoint_wall, last_stages_wall;
+  double       checkpoint_seconds; /* [s] duration of the last checkpoint; 0: none yet */
+  int64_t      last_checkpoint_step;
+  double       checkpoint_share; /* share of the wall time since the previous checkpoint that was spent writing the last one */
+  checkpoint_beside *beside;     /* checkpoint being written by a child process, or NULL */
+} run_output;
+
+enum { RUN_DATE = 24 };
+/* Totals of the previous starts of this run, from result.yaml. */
+typedef struct {
+  bool    is_finished; /* the previous start finished, at `step` */
+  int64_t step, starts;
+  double  seconds, user_seconds, peak_memory;
+  char    begun[RUN_DATE]; /* date of the first start */
+} run_past;
+
+struct run {
+  job            *job;
+  scene          *scene;
+  formulation    *formulation;
+  field_table    *fields;
+  memo           *memo;
+  measures       *measures;
+  until          *until;
+  run_lock       *lock;
+  run_output      output;
+  field_snapshot *snapshot; /* state at the start of a step that is done in substeps */
+  char            dir[4096], checkpoint_dir[4200];
+  run_state       state;
+  run_past        past;
+  run_stages      past_stages; /* times by stage of the previous starts */
+  run_counters       counters; /* counters since this start or resume */
+  run_pace        pace;
+  bool            is_changed; /* the job differs from that of the previous start */
+  int64_t         max_steps;
+};
+
+/* Simulated time now [s]. */
+static double run_state_time(const run_state *s) { return *s->base_time + (double)(*s->step - *s->base_step) * *s->dt; }
+static double run_time(const run *r) { return run_state_time(&r->state); }
+static sim_clock run_clock(const run *r) { return (sim_clock){*r->state.step, run_time(r), *r->state.dt}; }
+
+static const int64_t one_row = 1;
+
+/* Allocates all members as zeros and registers them as the group "run". The table keeps the address of `s`. */
+static PetscErrorCode run_state_create(run_state *s, field_table *table)
+{
+  PetscFunctionBegin;
+  field_group *g;
+  PetscCall(field_table_add_group(table, "run", FIELD_GROUP_PLAIN, &one_row, s, &g));
+#define X(member, name, type, field_type, unit, help)                \
+  PetscCall(memory_alloc("run state", 1, sizeof(type), &s->member)); \
+  PetscCall(field_table_add(table, g, name, unit, field_type, 1, &s->member, FIELD_CHECKPOINT, help));
+  RUN_STATE_TABLE(X)
+#undef X
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void run_state_destroy(run_state *s)
+{
+#define X(member, name, type, field_type, unit, help) memory_free(&s->member);
+  RUN_STATE_TABLE(X)
+#undef X
+}
+
+/* --- result.yaml -------------------------------------------------------------------------------------------------- */
+
+/* Reads the totals of the previous starts from result.yaml and stages.csv. A damaged file gives a warning and is ignored. */
+static PetscErrorCode run_read_past(run *r)
+{
+  document         *owner;
+  const run_result *was;
+
+  PetscFunctionBegin;
+  PetscCall(run_stages_read(r->dir, &r->past_stages));
+  if (run_result_read(r->dir, &owner, &was)) {
+    log_warn("%s; counts of times and starts begin again at 0", error_message());
+    error_clear();
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!was) PetscFunctionReturn(PETSC_SUCCESS);
+  r->past = (run_past){.is_finished = was->status == RUN_FINISHED, .step = was->step, .starts = was->starts, .seconds = was->seconds, .user_seconds = was->user_seconds, .peak_memory = was->peak_memory};
+  snprintf(r->past.begun, RUN_DATE, "%s", was->begun);
+  document_destroy(&owner);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void utc_now(char text[RUN_DATE])
+{
+  const time_t now = time(NULL);
+  struct tm    utc;
+  gmtime_r(&now, &utc);
+  strftime(text, RUN_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+/* Results of all measures of the job; names are borrowed. The caller frees items and values with memory_free. */
+static PetscErrorCode collect_measures(const run *r, key_item **items, run_result_measure **values)
+{
+  const key_list *named = &r->job->measure;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("result", named->n, sizeof **items, items));
+  PetscCall(memory_alloc("result", named->n, sizeof **values, values));
+  for (int i = 0; i < named->n; ++i) {
+    run_result_measure       *v = &(*values)[i];
+    const measure_statistics *s = measures_statistics(r->measures, i, &v->unit);
+    v->n = s->n, v->last = s->last, v->min = s->min, v->max = s->max, v->mean = measure_statistics_mean(s);
+    v->time_of_min = s->time_of_min, v->time_of_max = s->time_of_max;
+    (*items)[i]    = (key_item){.name = named->item[i].name, .value = v};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Replaces result.yaml. `reason`: why the run ended, "" while it is running. */
+static PetscErrorCode run_write_result(const run *r, run_status status, int code, const char *reason)
+{
+  char                host[256] = "", now[RUN_DATE], line[512], program[VERSION_TEXT + 16];
+  key_item           *items __attribute__((cleanup(memory_free)))  = NULL;
+  run_result_measure *values __attribute__((cleanup(memory_free))) = NULL;
+
+  PetscFunctionBegin;
+  snprintf(program, sizeof program, "stickslip %s", version_text());
+  (void)gethostname(host, sizeof host - 1);
+  utc_now(now);
+  snprintf(line, sizeof line, "%.*s", (int)strcspn(reason, "\n"), reason);
+  PetscCall(collect_measures(r, &items, &values));
+  const run_past  *past   = &r->past;
+  const run_state *s      = &r->state;
+  const run_result result = {
+    .result = RUN_RESULT_FORMAT, .status = status, .job = r->job->name, .reason = line, .exit_code = code, .program = program,
+    .host = host, .threads = team_threads(), .starts = past->starts + 1, .begun = r->past.begun, .updated = now,
+    .step = *s->step, .retries = *s->retries, .time = run_time(r), .seconds = past->seconds + timer_now() - r->output.wall_start,
+    .user_seconds = past->user_seconds + timer_user_seconds(), .peak_memory = fmax(past->peak_memory, (double)memory_peak_resident()),
+    .newton = *s->newton, .linear = *s->linear, .contacts = *s->contacts, .max_penetration = *s->max_penetration,
+    .measures = {r->job->measure.n, items}};
+  PetscCall(run_result_write(r->dir, &result));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_begin_result(run *r)
+{
+  PetscFunctionBegin;
+  if (!*r->past.begun) utc_now(r->past.begun);
+  PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- when to leave the allocation --------------------------------------------------------------------------------- */
+
+enum { STEPS_IN_RESERVE = 3 };
+#define FIRST_CHECKPOINT_SPEED 100e6 /* [byte/s] assumed until a checkpoint has been timed: a slow network file system */
+
+static double expected_checkpoint_seconds(const run *r)
+{
+  const double measured = r->output.checkpoint_seconds;
+  return measured > 0 ? 1.5 * measured : (double)memory_live() / FIRST_CHECKPOINT_SPEED;
+}
+
+/* Sets the times at which an unfinished step is abandoned, so that a checkpoint of the state before it can still be written. */
+static void set_time_limits(const run *r)
+{
+  const double saving = expected_checkpoint_seconds(r) + ALLOCATION_SPARE;
+  stop_set_grace(fmax(0.0, ALLOCATION_KILL_WAIT - saving));
+  stop_set_deadline(r->pace.end - saving);
+}
+
+/* Warns once if the peak memory exceeds 90 % of the allocation. */
+static void warn_if_memory_is_short(run *r)
+{
+  struct rusage u;
+  if (r->pace.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
+  const double peak = 1024.0 * (double)u.ru_maxrss, given = (double)r->pace.memory;
+  if (peak < 0.9 * given) return;
+  log_warn("%.3g GB of the allocated %.3g GB of memory are in use; the run is killed if it exceeds them; request more with sbatch --mem",
+           1e-9 * peak, 1e-9 * given);
+  r->pace.memory = 0;
+}
+
+/* Called before the first step: reads the time and memory of the allocation. */
+static void run_leave_begin(run *r)
+{
+  allocation given;
+  allocation_read(&given);
+  const double left = allocation_time_left(&given);
+  r->pace           = (run_pace){.end = timer_now() + left, .memory = given.memory};
+  if (isfinite(left)) log_info("SLURM job %s: %.0f s remaining", given.job, left);
+  set_time_limits(r);
+  warn_if_memory_is_short(r);
+}
+
+/* Called after each step. `seconds`: its wall time including outputs. */
+static void run_leave_step(run *r, double seconds)
+{
+  r->pace.step = fmax(seconds, 0.9 * r->pace.step);
+  set_time_limits(r);
+  warn_if_memory_is_short(r);
+}
+
+/* True, with the reason in `why`, after a signal or if the remaining time is too short for more steps and a checkpoint. Called before each
+ * step and after an abandoned one. */
+static bool run_must_leave(const run *r, size_t size, char *why)
+{
+  const int    number = stop_signal();
+  const double left   = r->pace.end - timer_now();
+  if (number) {
+    snprintf(why, size, "signal %d", number);
+    return true;
+  }
+  if (left > STEPS_IN_RESERVE * r->pace.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent()) return false;
+  snprintf(why, size, "only %.0f s of the time limit remain", fmax(0.0, left));
+  return true;
+}
+
+/* --- checkpoints -------------------------------------------------------------------------------------------------- */
+
+/* [s] Interval between updates of stages.csv; short runs write it once. */
+static const double STAGES_INTERVAL = 5.0;
+/* checkpoint_beside: auto uses a child process if the last checkpoint took more than this share of the wall time and more than these
+ * seconds. Below that, fork and page copies cost more than they save. */
+static const double CHILD_MIN_SHARE = 0.01, CHILD_MIN_SECONDS = 0.2;
+
+static checkpoint_head make_checkpoint_head(const run *r)
+{
+  return (checkpoint_head){r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
+}
+
+/* Writes the rows of history.csv and measure/ to disk. A checkpoint must not refer to rows that could still be lost. */
+static PetscErrorCode flush_tables(run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(history_flush(r->output.history));
+  PetscCall(measures_flush(r->measures));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Updates result.yaml and, every STAGES_INTERVAL, stages.csv. */
+static PetscErrorCode write_status_files(run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
+  if (timer_now() - r->output.last_stages_wall > STAGES_INTERVAL) {
+    PetscCall(run_stages_write(r->dir, &r->past_stages));
+    r->output.last_stages_wall = timer_now();
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_checkpoint_now(run *r)
+{
+  PetscFunctionBegin;
+  run_output  *o     = &r->output;
+  const double begun = timer_now(), since = begun - o->last_checkpoint_wall;
+  timer_begin(TIMER_CHECKPOINT);
+  const checkpoint_head head = make_checkpoint_head(r);
+  PetscCall(flush_tables(r));
+  PetscCall(checkpoint_write(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep));
+  o->last_checkpoint_wall = timer_now();
+  o->last_checkpoint_step = *r->state.step;
+  o->checkpoint_seconds   = o->last_checkpoint_wall - begun;
+  o->checkpoint_share     = o->checkpoint_seconds / (o->checkpoint_seconds + since);
+  PetscCall(write_status_files(r));
+  timer_end(TIMER_CHECKPOINT);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the job requests a checkpoint by a child process, and there is memory for it. */
+static bool use_child_checkpoint(const run *r)
+{
+  const int mode = r->job->output->checkpoint_beside;
+  if (mode == JOB_BESIDE_NEVER) return false;
+  if (mode == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
+    return false;
+  return checkpoint_beside_has_room(r->pace.memory);
+}
+
+/* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at once. */
+static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
+{
+  PetscFunctionBegin;
+  run_output           *o = &r->output;
+  checkpoint_beside_end end;
+  if (!o->beside) PetscFunctionReturn(PETSC_SUCCESS);
+  timer_begin(TIMER_CHECKPOINT);
+  PetscCall(checkpoint_beside_look(&o->beside, wait, &end));
+  timer_end(TIMER_CHECKPOINT);
+  if (end.is_running) PetscFunctionReturn(PETSC_SUCCESS);
+  if (end.is_written) {
+    o->checkpoint_seconds = end.seconds; /* the duration that a checkpoint without child process would have */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  o->last_checkpoint_step = -1;
+  PetscCall(write_checkpoint_now(r)); /* or returns the error that explains the failure */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Writes a checkpoint and result.yaml, unless the newest checkpoint is of this step. Waits for a child process that is writing one. */
+static PetscErrorCode run_write_checkpoint(run *r)
+{
+  PetscFunctionBegin;
+  PetscCall(poll_child_checkpoint(r, true));
+  if (r->output.last_checkpoint_step != *r->state.step) PetscCall(write_checkpoint_now(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, or starts a child process that writes the checkpoint while the computation continues. */
+static PetscErrorCode run_write_due_checkpoint(run *r)
+{
+  PetscFunctionBegin;
+  run_output *o = &r->output;
+  PetscCall(poll_child_checkpoint(r, true));
+  if (o->last_checkpoint_step == *r->state.step) PetscFunctionReturn(PETSC_SUCCESS);
+  if (use_child_checkpoint(r)) {
+    timer_begin(TIMER_CHECKPOINT);
+    const checkpoint_head head = make_checkpoint_head(r);
+    PetscCall(flush_tables(r));
+    PetscCall(checkpoint_beside_start(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep, &o->beside));
+    if (o->beside) {
+      o->last_checkpoint_wall = timer_now();
+      o->last_checkpoint_step = *r->state.step;
+      PetscCall(write_status_files(r));
+    }
+    timer_end(TIMER_CHECKPOINT);
+  }
+  if (!o->beside) PetscCall(write_checkpoint_now(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- opening and closing --------------------------------------------------------------------------------------------- */
+
+/* Adds a diagnostic for each name under output.fields that is not the name of a frame field. */
+static PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const key_list *names = &r->job->output->fields;
+  for (int i = 0; i < names->n; ++i) {
+    const char *known[256];
+    int         n        = 0;
+    bool        is_known = false;
+    for (int k = 0; k < field_table_n_groups(r->fields); ++k) {
+      const field_group *g = field_table_group(r->fields, k);
+      for (int m = 0; m < g->n_fields; ++m) {
+        if (!(g->fields[m].flags & FIELD_FRAME)) continue;
+        is_known |= strcmp(g->fields[m].name, names->item[i].value) == 0;
+        if (n < 256) known[n++] = g->fields[m].name;
+      }
+    }
+    if (is_known) continue;
+    const char *nearest = diagnostics_nearest(names->item[i].value, n, known);
+    diagnostics_add(d, names->item[i].node->mark, "output.fields", "unknown frame field \"%s\"%s%s%s",
+                    (const char *)names->item[i].value, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                    nearest ? "\"?" : "");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Deletes the contact problems (fclib/) of steps after the resumed one, or all of them at a new start. */
+static void delete_contact_problems(const run *r, int64_t resume_step)
+{
+  char dir[4200], path[4500];
+  snprintf(dir, sizeof dir, "%s/fclib", r->dir);
+  DIR *d = opendir(dir);
+  for (const struct dirent *entry = d ? readdir(d) : NULL; entry; entry = readdir(d)) {
+    long long step;
+    int       end = 0;
+    if (sscanf(entry->d_name, "step_%lld.hdf5%n", &step, &end) != 1 || end == 0 || entry->d_name[end] || step <= resume_step) continue;
+    snprintf(path, sizeof path, "%s/%.250s", dir, entry->d_name);
+    unlink(path);
+  }
+  if (d) closedir(d);
+}
+
+/* Opens all output files below r->dir: new ones (resume_step -1), or truncated to the resumed step. The caller holds the lock. */
+static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
+{
+  PetscFunctionBegin;
+  run_output *o = &r->output;
+  char        path[4300];
+  PetscCall(file_make_directory(r->checkpoint_dir));
+  snprintf(path, sizeof path, "%s/failure.txt", r->dir);
+  unlink(path); /* the failed step is repeated now */
+  delete_contact_problems(r, resume_step);
+  snprintf(path, sizeof path, "%s/job.yaml", r->dir);
+  PetscCall(file_replace_text(path, strlen(r->job->resolved), r->job->resolved));
+  snprintf(path, sizeof path, "%s/history.csv", r->dir);
+  PetscCall(history_open(path, HISTORY_N_COLUMNS, history_names, history_units, resume_step, &o->history));
+  (void)history_is_whole(o->history, resume_step, r->job->output->history_every);
+  const key_list *names = &r->job->output->fields;
+  PetscCall(memory_alloc("frame fields", names->n, sizeof(char *), &o->frame_fields));
+  for (int i = 0; i < names->n; ++i) o->frame_fields[i] = names->item[i].value;
+  const frames_options options = {r->job->name, r->job->output->precision == 1, names->n, o->frame_fields};
+  PetscCall(frames_open(r->dir, *r->state.frame, &options, &o->frames));
+  const sim_clock now = run_clock(r);
+  PetscCall(measures_open(r->measures, r->dir, resume_step, &now));
+  PetscCall(run_machine_write(r->dir));
+  if (resume_step < 0) { /* delete files of the previous run in this directory */
+    snprintf(path, sizeof path, "%s/report.html", r->dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/stages.csv", r->dir);
+    unlink(path);
+  }
+  o->wall_start = o->last_checkpoint_wall = o->last_stages_wall = timer_now();
+  o->last_checkpoint_step                 = resume_step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void run_close_outputs(run *r)
+{
+  run_output *o = &r->output;
+  (void)history_close(&o->history);
+  frames_close(&o->frames);
+  memory_free(&o->frame_fields);
+}
+
+/* --- while it runs --------------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode run_write_frame(run *r)
+{
+  PetscFunctionBegin;
+  timer_begin(TIMER_FRAME);
+  PetscCall(frames_write(r->output.frames, *r->state.frame, *r->state.step, run_time(r), r->fields));
+  ++*r->state.frame;
+  *r->state.frame_step = *r->state.step;
+  timer_end(TIMER_FRAME);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Writes the final frame, unless a frame of this step exists. */
+static PetscErrorCode run_write_last_frame(run *r)
+{
+  PetscFunctionBegin;
+  if (*r->state.frame == 0 || *r->state.frame_step != *r->state.step) PetscCall(run_write_frame(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether an output at intervals of `every` (simulated seconds) is due at the end of this step. */
+static bool run_is_due(const run *r, double every)
+{
+  const sim_clock now = run_clock(r);
+  return sim_clock_is_due(&now, every);
+}
+
+/* Writes a frame and the measures of the initial state. */
+static PetscErrorCode run_write_start(run *r)
+{
+  PetscFunctionBegin;
+  const step_report nothing = {0};
+  PetscCall(run_write_frame(r));
+  const sim_clock now = run_clock(r);
+  PetscCall(measures_record(r->measures, &now, &nothing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_contact_problem(const run *r)
+{
+  PetscFunctionBegin;
+  char dir[4200], path[4300];
+  snprintf(dir, sizeof dir, "%s/fclib", r->dir);
+  snprintf(path, sizeof path, "%s/step_%09lld.hdf5", dir, (long long)*r->state.step);
+  timer_begin(TIMER_FRAME);
+  PetscCall(file_make_directory(dir));
+  PetscCall(r->formulation->ops->write_problem(r->formulation, path));
+  timer_end(TIMER_FRAME);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Writes the outputs that are due at the end of a step. `seconds`: wall time of the step. Measures and conditions of until: are evaluated
+ * before the checkpoint, because it stores them. */
+static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
+{
+  PetscFunctionBegin;
+  const job_output *o = r->job->output;
+  PetscCall(poll_child_checkpoint(r, false));
+  timer_begin(TIMER_FRAME);
+  if (*r->state.step % o->history_every == 0) {
+    double values[HISTORY_N_COLUMNS];
+    PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->time->step, report, retries, seconds, values));
+    PetscCall(history_row(r->output.history, values));
+  }
+  const sim_clock now = run_clock(r);
+  bool            is_met;
+  PetscCall(measures_record(r->measures, &now, report));
+  PetscCall(until_step(r->until, &now, &is_met));
+  timer_end(TIMER_FRAME);
+  if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+  if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_contact_problem(r));
+  const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;
+  if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_due_checkpoint(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- at the end ------------------------------------------------------------------------------------------------------ */
+
+/* One line: which step failed, and why. */
+static void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text)
+{
+  snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s%s%s",
+           (long long)*r->state.step + 1, run_time(r), r->job->time->step, (long long)((int64_t)1 << r->job->time->retry->halvings),
+           step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "");
+}
+
+/* Writes failure.txt and a warning: the failed step, the place and possible remedies. */
+static PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict)
+{
+  PetscFunctionBegin;
+  char path[4300], what[512], text[8192];
+  run_failure_text(r, verdict, sizeof what, what);
+  snprintf(text, sizeof text,
+           "%s%s\nThe newest checkpoint contains the state before this step. A smaller time.step, more time.retry.halvings or %s\n"
+           "may help: stickslip resume %s --set time.step=...\n",
+           what, verdict->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
+  size_t n = strlen(text);
+  if (verdict->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)verdict->where);
+  snprintf(path, sizeof path, "%s/failure.txt", r->dir);
+  PetscCall(file_replace_text(path, strlen(text), text));
+  log_warn("%s", text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Writes summary.txt (counters, time by stage) and stages.csv. */
+static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
+{
+  PetscFunctionBegin;
+  char   path[4300], *text = NULL;
+  size_t n = 0;
+  snprintf(path, sizeof path, "%s/summary.txt", r->dir);
+  FILE *f = open_memstream(&text, &n);
+  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory while writing summary.txt");
+  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
+          r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
+          (double)memory_peak() / 1e6);
+  run_counters_print(&r->counters, r->formulation->ops->outer, r->formulation->ops->inner, f);
+  timer_table(f);
+  fclose(f);
+  const PetscErrorCode code = file_replace_text(path, n, text);
+  free(text);
+  PetscCall(code);
+  PetscCall(run_stages_write(r->dir, &r->past_stages));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- time steps --------------------------------------------------------------------------------------------------- */
+
+/* --- stepping ------------------------------------------------------------------------------------------------------ */
+
+/* Adds the report of a substep to that of the step: sums of counts, maxima of errors, contact state of the last substep. */
+static void merge_substep_report(step_report *sum, const step_report *part)
+{
+  const step_report before = *sum;
+  *sum                     = *part; /* contact state: of the last substep */
+  sum->residual    = fmax(before.residual, part->residual);
+  sum->is_unsolved = before.is_unsolved || part->is_unsolved;
+  sum->newton_iterations += before.newton_iterations;
+  sum->linear_iterations += before.linear_iterations;
+  sum->inner_iterations += before.inner_iterations;
+  sum->evaluations += before.evaluations;
+  sum->fallbacks += before.fallbacks;
+  sum->contact.friction_work += before.contact.friction_work;
+  sum->contact.friction_astray += before.contact.friction_astray;
+  sum->friction.iterations += before.friction.iterations;
+  sum->friction.absolute = fmax(before.friction.absolute, part->friction.absolute);
+  sum->friction.siconos  = fmax(before.friction.siconos, part->friction.siconos);
+  sum->friction.scaled   = fmax(before.friction.scaled, part->friction.scaled);
+  sum->continuum.stress_iterations += before.continuum.stress_iterations;
+  sum->continuum.contact_iterations += before.continuum.contact_iterations;
+  sum->continuum.error           = fmax(before.continuum.error, part->continuum.error);
+  sum->continuum.yield           = fmax(before.continuum.yield, part->continuum.yield);
+  sum->continuum.volume_rate     = fmax(before.continuum.volume_rate, part->continuum.volume_rate);
+  sum->contact.max_cone_violation = fmax(before.contact.max_cone_violation, part->contact.max_cone_violation);
+  sum->contact.slip_angle         = fmax(before.contact.slip_angle, part->contact.slip_angle);
+  sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);
+  sum->contact.natural_map        = fmax(before.contact.natural_map, part->contact.natural_map);
+  sum->contact.natural_map_curved = fmax(before.contact.natural_map_curved, part->contact.natural_map_curved);
+  sum->contact.relaxations        = before.contact.relaxations;
+  relax_statistics_merge(&sum->contact.relaxations, &part->contact.relaxations);
+}
+
+/* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts one level
+ * lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
+static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
+{
+  PetscFunctionBegin;
+  const double  t0 = run_time(r), dt = r->job->time->step;
+  const int64_t max_level = r->job->time->retry->halvings, whole = (int64_t)1 << max_level;
+  int64_t       level = *r->state.level > 0 ? *r->state.level - 1 : 0, at = 0;
+  memset(report, 0, sizeof *report);
+  *retries = 0;
+  if (level > max_level) level = max_level;
+  while (at < whole) {
+    const int64_t part = whole >> level;
+    const double  t = t0 + dt * ((double)at / (double)whole), h = dt * ((double)part / (double)whole);
+    step_report   one;
+    if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
+    PetscCall(r->formulation->ops->step(r->formulation, t, h, verdict, &one));
+    if (verdict->code == STEP_OK) {
+      merge_substep_report(report, &one);
+      at += part;
+      continue;
+    }
+    if (verdict->code == STEP_DROPPED) level = max_level; /* do not try again */
+    else
+      log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(verdict->code),
+                verdict->body ? " in " : "", verdict->body ? verdict->body : "", 0.5 * h);
+    ++*retries;
+    if (level == max_level) {
+      /* Undo completed substeps: the checkpoint must contain the state before this step. */
+      if (at > 0) PetscCall(field_snapshot_restore(r->snapshot, r->fields));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    ++level;
+  }
+  *r->state.level = level;
+  *r->state.retries += *retries;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void show_progress(const run *r, int64_t first, int64_t last, const step_report *report)
+{
+  const int64_t step = *r->state.step;
+  const double  wall = timer_now() - r->output.wall_start,
+               eta   = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
+  log_progress(
+      "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
+      run_time(r), r->job->time->end, (long long)step, (long long)last, (long long)*r->state.frame,
+      (long long)report->contact.n_active, r->formulation->ops->outer, (long long)report->newton_iterations, r->formulation->ops->inner,
+      (long long)(report->linear_iterations + report->friction.iterations),
+      step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
+}
+
+/* Adds the report of a step to the totals of the state, which checkpoints store. */
+static void add_to_state_totals(run *r, step_report *report)
+{
+  run_state *s = &r->state;
+  *s->newton += report->newton_iterations;
+  *s->linear += report->linear_iterations;
+  *s->contacts        = report->contact.n_active;
+  *s->friction_work += report->contact.friction_work;
+  *s->friction_astray += report->contact.friction_astray;
+  report->friction_work   = *s->friction_work;
+  report->friction_astray = *s->friction_astray;
+  *s->max_penetration   = fmax(*s->max_penetration, report->contact.max_penetration);
+  ++*s->step;
+}
+
+/* Called for the first unconverged step of a run; summary.txt counts all of them. */
+static void warn_unconverged(const run *r, const step_report *report)
+{
+  log_progress_end();
+  log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
+           "history.csv lists the residuals of all steps; later cases are counted in summary.txt",
+           (long long)*r->state.step, run_time(r), report->residual, job_norm_unit(r->job->solver->newton), r->job->solver->newton->tolerance);
+}
+
+/* How a run ended; the reason in one line. */
+typedef struct {
+  run_status status;
+  exit_code  code;
+  char       reason[512];
+} run_end;
+
+/* True at step `last`, or if a condition of until: is satisfied. `why`: "end of time" or "until: CONDITION". */
+static bool run_is_over(const run *r, int64_t last, size_t size, char *why)
+{
+  char condition[400];
+  snprintf(why, size, "end of time");
+  if (!until_met(r->until, sizeof condition, condition)) return *r->state.step >= last;
+  snprintf(why, size, "until: %s", condition);
+  return true;
+}
+
+/* End of the loop without a failed step: writes the last frame and the checkpoint, and sets status and exit code. `why`: the reason to stop
+ * early, or "". */
+static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end *end)
+{
+  PetscFunctionBegin;
+  *end            = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
+  const bool over = run_is_over(r, last, sizeof end->reason, end->reason);
+  if (over) PetscCall(run_write_last_frame(r));
+  PetscCall(run_write_checkpoint(r));
+  if (over) {
+    if (*r->state.step < last) log_info("finished at t = %g s: %s", run_time(r), end->reason);
+  } else if (*why) {
+    log_info("%s: stopped after step %lld; continue with `stickslip resume %s`", why, (long long)*r->state.step, r->dir);
+    *end = (run_end){RUN_STOPPED, SS_EXIT_REQUEUE, ""};
+    snprintf(end->reason, sizeof end->reason, "%s", why);
+  } else {
+    *end = (run_end){RUN_STOPPED, SS_EXIT_OK, ""};
+    snprintf(end->reason, sizeof end->reason, "--steps %lld", (long long)r->max_steps);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step at which time.end is reached, or exceeded by less than one step; at least the current step. */
+static int64_t run_last_step(const run *r)
+{
+  const double  n_left = (r->job->time->end - *r->state.base_time) / r->job->time->step * (1 - 1e-12);
+  const int64_t last = *r->state.base_step + (n_left > 0 ? (int64_t)ceil(n_left) : 0);
+  return last > *r->state.step ? last : *r->state.step;
+}
+
+static PetscErrorCode step_until_end(run *r, run_end *end)
+{
+  PetscFunctionBegin;
+  const double  dt     = r->job->time->step;
+  const int64_t first  = *r->state.step, last = run_last_step(r);
+  const int64_t stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
+  step_report   report = {0};
+  char          why[160] = "";
+  PetscCall(run_begin_result(r));
+  run_leave_begin(r);
+  if (*r->state.frame == 0) PetscCall(run_write_start(r));
+  *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
+  while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_leave(r, sizeof why, why)) {
+    step_verdict verdict = {STEP_OK, NULL, -1};
+    int64_t      retries;
+    const double begun = timer_now();
+    PetscCall(advance_one_step(r, &verdict, &report, &retries));
+    if (verdict.code == STEP_DROPPED) continue; /* run_must_leave() returns the reason */
+    if (verdict.code != STEP_OK) {
+      log_progress_end();
+      PetscCall(run_write_checkpoint(r));
+      PetscCall(run_write_failure(r, &verdict));
+      *end = (run_end){RUN_FAILED, SS_EXIT_STEP_FAILED, ""};
+      run_failure_text(r, &verdict, sizeof end->reason, end->reason);
+      break;
+    }
+    add_to_state_totals(r, &report);
+    run_counters_add(&r->counters, dt, &report, retries);
+    if (report.is_unsolved && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
+    PetscCall(scene_emit(r->scene, run_time(r), dt));
+    PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
+    run_leave_step(r, timer_now() - begun);
+    show_progress(r, first, last, &report);
+  }
+  log_progress_end();
+  if (end->code == SS_EXIT_OK) PetscCall(finish_loop(r, last, why, end));
+  PetscCall(run_write_summary(r, *r->state.step - first));
+  PetscCall(run_write_result(r, end->status, end->code, end->reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_loop(run *r, exit_code *code)
+{
+  PetscFunctionBegin;
+  run_end end;
+  timer_reset();
+  run_counters_begin(&r->counters);
+  const PetscErrorCode error = step_until_end(r, &end);
+  if (error && r->output.beside) { /* wait: this checkpoint is the newest one */
+    checkpoint_beside_end written;
+    (void)checkpoint_beside_look(&r->output.beside, true, &written);
+  }
+  /* Report the first error; ignore a second error while writing result.yaml. */
+  if (error) (void)run_write_result(r, RUN_FAILED, (int)error_exit_code(error), error_message());
+  *code = end.code;
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- start and resume --------------------------------------------------------------------------------------------- */
+
+/* Sets the PETSc options of the job one by one, so that an error can name the key. Options of the command line are already set and have
+ * priority. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
 {
   PetscFunctionBegin;
@@ -28,7 +856,7 @@ static PetscErrorCode set_petsc_options(const document_node *node, const char *p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Everything a run needs in memory; writes nothing. */
+/* Creates scene, formulation, measures and state in memory; writes no files. */
 static PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
@@ -57,7 +885,7 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   *r->state.dt = r->job->time->step;
   PetscCall(memo_create(r->fields, &r->memo));
   PetscCall(measures_create(r->scene, r->formulation, r->memo, &r->measures));
-  PetscCall(until_create(r->job, r->measures, r->memo, &r->until));
+  PetscCall(until_create(&r->job->until, &r->job->measure, r->measures, r->memo, &r->until));
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;
@@ -76,7 +904,7 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   const bool is_used = access(path, F_OK) == 0;
   PetscCheck(
       !is_used || options->force, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-      "%s already holds a run; continue it with `stickslip resume %s`, choose another place with --out, or start over with --force",
+      "%s already contains a run; continue it with `stickslip resume %s`, choose another directory with --out, or start again with --force",
       r->dir, r->dir);
   PetscCall(run_lock_acquire(r->dir, &r->lock));
   if (is_used) PetscCall(checkpoint_drop_all(r->checkpoint_dir));
@@ -84,9 +912,9 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A checkpoint of another job, copied here by mistake, brings that job along: it would be run in this one's place. job.yaml tells whose
- * the directory is; without a readable one the checkpoint's word is taken. */
-static PetscErrorCode check_belongs(const char *dir, const char *checkpoint, const char *job_name)
+/* A checkpoint contains its job. A checkpoint that was copied here by mistake would therefore run another job. The name in job.yaml must
+ * match; if job.yaml is missing or damaged, the checkpoint is accepted with a warning. */
+static PetscErrorCode check_job_name(const char *dir, const char *checkpoint, const char *job_name)
 {
   PetscFunctionBegin;
   char         path[4300];
@@ -98,18 +926,18 @@ static PetscErrorCode check_belongs(const char *dir, const char *checkpoint, con
   PetscCall(yaml_read_file(path, doc, d));
   const document_node *root = document_root(doc), *name = root && root->kind == DOCUMENT_MAPPING ? document_find(root, "name") : NULL;
   const bool           is_known = name && name->text && !diagnostics_count(d);
-  if (!is_known) log_warn("%s is missing or damaged; going on with the job in %s", path, checkpoint);
+  if (!is_known) log_warn("%s is missing or damaged; continuing with the job stored in %s", path, checkpoint);
   PetscCheck(!is_known || strcmp(name->text, job_name) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s belongs to the job \"%s\", but %s is of the job \"%s\"; move the checkpoint away to go on from an older one", checkpoint,
+             "%s belongs to the job \"%s\", but %s to the job \"%s\"; move the checkpoint away to continue from an older one", checkpoint,
              job_name, path, name->text);
   diagnostics_destroy(&d);
   document_destroy(&doc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- going on ------------------------------------------------------------------------------------------------------ */
+/* --- resume --------------------------------------------------------------------------------------------------------- */
 
-/* What a directory holds to go on from. */
+/* The newest checkpoint of a run directory. */
 typedef struct {
   run_lock         *lock;
   char             *newest; /* checkpoint; NULL: none */
@@ -123,13 +951,13 @@ static PetscErrorCode find_run(const char *dir, found_run *f)
   memset(f, 0, sizeof *f);
   snprintf(f->checkpoint_dir, sizeof f->checkpoint_dir, "%s/checkpoints", dir);
   if (access(dir, F_OK)) PetscFunctionReturn(PETSC_SUCCESS);
-  /* First of all: nobody else may be writing what is about to be read and cut back. */
+  /* Lock first: no other process may write the files that are read and truncated below. */
   PetscCall(run_lock_acquire(dir, &f->lock));
   PetscCall(checkpoint_newest(f->checkpoint_dir, &f->newest));
   if (!f->newest) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(checkpoint_read_head(f->newest, &f->origin));
-  PetscCheck(f->origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: holds no job to resume", f->newest);
-  PetscCall(check_belongs(dir, f->newest, f->origin.job_name));
+  PetscCheck(f->origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: contains no job, so it cannot be resumed", f->newest);
+  PetscCall(check_job_name(dir, f->newest, f->origin.job_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,8 +968,8 @@ static void found_run_destroy(found_run *f)
   checkpoint_origin_destroy(&f->origin);
 }
 
-/* The state of the checkpoint in a run just built from the job. */
-static PetscErrorCode restore(run *r, const found_run *f)
+/* Reads the state of the checkpoint into a newly built run. */
+static PetscErrorCode restore_checkpoint(run *r, const found_run *f)
 {
   PetscFunctionBegin;
   int64_t step;
@@ -160,8 +988,8 @@ static PetscErrorCode restore(run *r, const found_run *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Go on with this job, which is taken over, instead of the one that the checkpoint holds. accept_all: whatever differs. */
-static PetscErrorCode go_on_with(job **j, found_run *f, const run_options *options, bool accept_all, diagnostics *d, run **out)
+/* Continues with the job *j (takes ownership) in place of the stored job. accept_all: accept all differences. */
+static PetscErrorCode continue_with_job(job **j, found_run *f, const run_options *options, bool accept_all, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
   job *before    = NULL;
@@ -174,7 +1002,7 @@ static PetscErrorCode go_on_with(job **j, found_run *f, const run_options *optio
   (*out)->lock       = f->lock;
   (*out)->is_changed = n_changes > 0;
   f->lock            = NULL;
-  PetscCall(restore(*out, f));
+  PetscCall(restore_checkpoint(*out, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,9 +1016,9 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
              "%s: no such run directory; start the run with `stickslip run`", options->dir);
   PetscCall(find_run(options->dir, &f));
   PetscCheck(f.newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: no checkpoint to resume from; start the run over with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir, options->dir);
+             "%s: no checkpoint to resume from; start again with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir, options->dir);
   PetscCall(job_read_text(f.newest, f.origin.job_text, n_overrides, overrides, d, &j));
-  if (j) PetscCall(go_on_with(&j, &f, options, true, d, out)); /* what --set says is meant */
+  if (j) PetscCall(continue_with_job(&j, &f, options, true, d, out)); /* overrides are intended changes */
   job_destroy(&j);
   found_run_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -209,7 +1037,7 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
   }
   PetscCall(find_run(o.dir, &f));
   if (f.newest) {
-    PetscCall(go_on_with(j, &f, &o, o.accept_changes, d, out));
+    PetscCall(continue_with_job(j, &f, &o, o.accept_changes, d, out));
     job_destroy(j);
   }
   found_run_destroy(&f);
@@ -238,6 +1066,6 @@ void run_destroy(run **r)
   memory_free(r);
 }
 
-int64_t run_steps(const run *r) { return r->tally.n_steps; }
+int64_t run_steps(const run *r) { return r->counters.n_steps; }
 
 const char *run_directory(const run *r) { return r->dir; }

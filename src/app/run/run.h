@@ -1,37 +1,39 @@
-/* A run: one job advancing in one directory, with everything it leaves there.
+/* A run: one job advanced in time, with its files in one run directory.
  *
- *   DIR/job.yaml           the job with every default written out
- *   DIR/checkpoints/       state; the newest valid one is what `resume` continues
+ *   DIR/job.yaml           the job with all defaults written out
+ *   DIR/checkpoints/       the state; `resume` continues from the newest valid checkpoint
  *   DIR/frames/, DIR/frames.xmf   for ParaView and `render`
  *   DIR/history.csv, DIR/measure/NAME.csv
- *   DIR/result.yaml        how it stands and what its measures came to, for programs (run_result.h)
- *   DIR/summary.txt        what the steps took and found, time by stage; written at the end                                                          */
+ *   DIR/result.yaml        status of the run and statistics of its measures, for programs (run_result.h)
+ *   DIR/summary.txt        iterations, contacts and time by stage; written at the end
+ *
+ * Called by the commands run and resume. */
 #ifndef SS_APP_RUN_RUN_H
 #define SS_APP_RUN_RUN_H
 #include "app/job/job.h"
 
 typedef struct {
-  MPI_Comm    comm;    /* of the processes that run it together */
-  const char *dir;     /* run directory */
-  bool        force;   /* start over in a directory that already holds a run */
-  bool        accept_changes; /* run_continue: of any key */
-  int64_t     max_steps; /* stop (as finished) after so many steps; 0: no limit */
+  MPI_Comm    comm;    /* of the processes that run the job together */
+  const char *dir;     /* run directory; NULL: run/NAME */
+  bool        force;   /* start from time 0 although the directory contains a run */
+  bool        accept_changes; /* run_continue: accept changes of any job key */
+  int64_t     max_steps; /* stop (as finished) after this number of steps; 0: no limit */
 } run_options;
 
 typedef struct run run;
-/* Start at time 0. Takes the job over. PETSC_ERR_USER_INPUT if the directory already holds a run and not `force`. */
+/* Create a run at time 0. Takes ownership of the job. PETSC_ERR_USER_INPUT if the directory already contains a run and not `force`. */
 PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out);
-/* Continue from the newest valid checkpoint in options->dir. `overrides` apply to the embedded job. */
+/* Create a run from the newest valid checkpoint in options->dir. `overrides` are applied to the job stored in the checkpoint. */
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out);
-/* Continue likewise, with this job instead of the embedded one, in options->dir or in the job's own directory. Keys that differ are shown; those
- * that may not change (app/job/job_compare.h) are complaints. No checkpoint there: *out = NULL, no complaint, and *j is still the caller's;
- * else it has been taken over. */
+/* Like run_resume, with *j in place of the stored job, in options->dir or in the job's own directory. Logs the keys that differ; adds a
+ * diagnostic for each key that may not change (app/job/job_compare.h). Without a checkpoint: *out = NULL, no diagnostic, and the caller
+ * still owns *j; otherwise the run owns it. */
 PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out);
-/* A run that was continued has nothing left to do; `why`: "end of time", or "until: ..." what. */
+/* True if a continued run has no steps left; `why`: "end of time", or "until: CONDITION". */
 bool run_is_finished(const run *r, size_t size, char *why);
-/* Step until the end, a failure, or until it has to leave (core/stop.h, run_leave.h); writes everything. */
+/* Step until the end time, a condition of until:, a failed step, a signal (core/stop.h) or the end of the allocation. Writes all outputs. */
 PetscErrorCode run_loop(run *r, exit_code *code);
-int64_t        run_steps(const run *r); /* done by run_loop */
+int64_t        run_steps(const run *r); /* steps done by run_loop */
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
 #endif

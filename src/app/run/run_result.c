@@ -1,10 +1,19 @@
+/* Key tables, reading and writing of result.yaml, machine.yaml and stages.csv. */
 #include "app/run/run_result.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "core/machine.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/version.h"
 #include "io/checksum.h"
+#include "io/library_versions.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
+
+/* --- result.yaml -------------------------------------------------------------------------------------------------- */
 
 const char *const run_status_names[] = {
 #define X(name, text) [name] = text,
@@ -15,51 +24,51 @@ const char *const run_status_names[] = {
 #define OF(member) .name = #member, .offset = offsetof(run_result, member)
 #define OF_MEASURE(member) .name = #member, .offset = offsetof(run_result_measure, member)
 static const key_spec measure_keys[] = {
-  {OF_MEASURE(unit), .type = KEY_STRING, .fallback = "\"\"", .help = "of the numbers below; 1 for none"},
-  {OF_MEASURE(n), .type = KEY_INT, .fallback = "0", .min = 0, .max = INFINITY, .help = "finite records"},
+  {OF_MEASURE(unit), .type = KEY_STRING, .fallback = "\"\"", .help = "unit of the values below; 1: dimensionless"},
+  {OF_MEASURE(n), .type = KEY_INT, .fallback = "0", .min = 0, .max = INFINITY, .help = "number of finite records"},
   {OF_MEASURE(last), .type = KEY_REAL, .is_optional = true, .help = "value of the last record; absent if it was not finite"},
-  {OF_MEASURE(min), .type = KEY_REAL, .is_optional = true, .help = "smallest"},
-  {OF_MEASURE(max), .type = KEY_REAL, .is_optional = true, .help = "largest"},
-  {OF_MEASURE(mean), .type = KEY_REAL, .is_optional = true, .help = "over the records"},
+  {OF_MEASURE(min), .type = KEY_REAL, .is_optional = true, .help = "smallest value"},
+  {OF_MEASURE(max), .type = KEY_REAL, .is_optional = true, .help = "largest value"},
+  {OF_MEASURE(mean), .type = KEY_REAL, .is_optional = true, .help = "mean of the finite records"},
   {OF_MEASURE(time_of_min), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the smallest was first reached"},
   {OF_MEASURE(time_of_max), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the largest was first reached"},
   {.name = NULL}};
 static const key_table measure_result_table = {
-  .name = "result.measures", .help = "One measure over the whole run.", .size = sizeof(run_result_measure), .keys = measure_keys};
+  .name = "result.measures", .help = "Statistics of one measure over the whole run.", .size = sizeof(run_result_measure), .keys = measure_keys};
 static const key_spec result_keys[] = {
   {OF(result), .type = KEY_INT, .min = 1, .max = RUN_RESULT_FORMAT, .help = "format of this file"},
-  {OF(status), .type = KEY_ENUM, .choices = run_status_names, .help = "running: begun and not ended, or killed"},
+  {OF(status), .type = KEY_ENUM, .choices = run_status_names, .help = "running: started and not ended, or killed"},
   {OF(job), .type = KEY_STRING, .help = "name of the job"},
-  {OF(reason), .type = KEY_STRING, .fallback = "\"\"", .help = "why it ended"},
-  {OF(exit_code), .type = KEY_INT, .min = -1, .max = 255, .help = "of the program; -1 while it runs"},
+  {OF(reason), .type = KEY_STRING, .fallback = "\"\"", .help = "why the run ended"},
+  {OF(exit_code), .type = KEY_INT, .min = -1, .max = 255, .help = "exit code of the program; -1 while it is running"},
   {OF(program), .type = KEY_STRING, .help = "version and source revision"},
-  {OF(host), .type = KEY_STRING, .help = "where it ran last"},
-  {OF(threads), .type = KEY_INT, .help = "of the last start"},
-  {OF(starts), .type = KEY_INT, .min = 1, .max = INFINITY, .help = "1 and the number of resumes"},
-  {OF(begun), .type = KEY_STRING, .help = "first start, UTC"},
-  {OF(updated), .type = KEY_STRING, .help = "when this was written, UTC"},
-  {OF(step), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "whole steps done"},
-  {OF(retries), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "steps that were retried"},
-  {OF(time), .type = KEY_REAL, .unit = "s", .help = "simulated"},
-  {OF(seconds), .type = KEY_REAL, .unit = "s", .help = "on the clock, over all starts"},
-  {OF(user_seconds), .type = KEY_REAL, .unit = "s", .help = "CPU time over all starts"},
-  {OF(peak_memory), .type = KEY_REAL, .unit = "byte", .help = "resident, the largest of all starts"},
+  {OF(host), .type = KEY_STRING, .help = "host of the last start"},
+  {OF(threads), .type = KEY_INT, .help = "threads of the last start"},
+  {OF(starts), .type = KEY_INT, .min = 1, .max = INFINITY, .help = "1 + number of resumes"},
+  {OF(begun), .type = KEY_STRING, .help = "date of the first start, UTC"},
+  {OF(updated), .type = KEY_STRING, .help = "date when this file was written, UTC"},
+  {OF(step), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "completed time steps"},
+  {OF(retries), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "repeated attempts of steps"},
+  {OF(time), .type = KEY_REAL, .unit = "s", .help = "simulated time"},
+  {OF(seconds), .type = KEY_REAL, .unit = "s", .help = "wall time of all starts"},
+  {OF(user_seconds), .type = KEY_REAL, .unit = "s", .help = "CPU time of all starts"},
+  {OF(peak_memory), .type = KEY_REAL, .unit = "byte", .help = "largest resident memory of all starts"},
   {OF(newton), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "Newton iterations"},
   {OF(linear), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "iterations of the linear solver"},
-  {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active after the last step"},
-  {OF(max_penetration), .type = KEY_REAL, .unit = "m", .help = "of all steps"},
-  {OF(measures), .type = KEY_NAMED, .table = &measure_result_table, .is_optional = true, .help = "the job's measures"},
+  {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active contacts after the last step"},
+  {OF(max_penetration), .type = KEY_REAL, .unit = "m", .help = "largest penetration depth of all steps"},
+  {OF(measures), .type = KEY_NAMED, .table = &measure_result_table, .is_optional = true, .help = "results of the measures of the job"},
   {.name = NULL}};
 const key_table run_result_table = {
-  .name = "result", .help = "What became of a run: DIR/result.yaml.", .size = sizeof(run_result), .keys = result_keys};
+  .name = "result", .help = "The outcome of a run: DIR/result.yaml.", .size = sizeof(run_result), .keys = result_keys};
 
-static void path_of(const char *dir, size_t size, char *path) { snprintf(path, size, "%s/result.yaml", dir); }
+static void get_result_path(const char *dir, size_t size, char *path) { snprintf(path, size, "%s/result.yaml", dir); }
 
-/* The last line of the file. */
+/* Begin of the last line of the file. */
 static const char SEAL[] = "checksum: ";
-enum { SEAL_LINE = sizeof SEAL - 1 + CHECKSUM_TEXT }; /* with its newline in place of the 0 */
+enum { SEAL_LINE = sizeof SEAL - 1 + CHECKSUM_TEXT }; /* the newline takes the place of the terminating 0 */
 
-static void seal_of(const char *text, size_t n, char line[SEAL_LINE + 1])
+static void compute_seal(const char *text, size_t n, char line[SEAL_LINE + 1])
 {
   checksum c;
   uint64_t sum[CHECKSUM_WORDS];
@@ -71,7 +80,7 @@ static void seal_of(const char *text, size_t n, char line[SEAL_LINE + 1])
   snprintf(line, SEAL_LINE + 1, "%s%s\n", SEAL, digits);
 }
 
-static PetscErrorCode text_of(const run_result *r, text_buffer *b)
+static PetscErrorCode write_sealed_text(const run_result *r, text_buffer *b)
 {
   document      *doc;
   document_node *root;
@@ -83,7 +92,7 @@ static PetscErrorCode text_of(const run_result *r, text_buffer *b)
   if (!code) code = document_write(root, &text);
   document_destroy(&doc);
   PetscCall(code);
-  seal_of(text, strlen(text), line);
+  compute_seal(text, strlen(text), line);
   code = text_append(b, text, (int64_t)strlen(text));
   memory_free(&text);
   PetscCall(code);
@@ -97,15 +106,15 @@ PetscErrorCode run_result_write(const char *dir, const run_result *r)
   char        path[4400];
 
   PetscFunctionBegin;
-  path_of(dir, sizeof path, path);
-  PetscErrorCode code = text_of(r, &b);
+  get_result_path(dir, sizeof path, path);
+  PetscErrorCode code = write_sealed_text(r, &b);
   if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
   memory_free(&b.data);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is wrong goes to `problem`, "" if nothing. */
+/* `problem`: error message, or "". */
 static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, document *doc, const run_result **out, size_t size, char *problem)
 {
   char         line[SEAL_LINE + 1];
@@ -113,9 +122,9 @@ static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, 
   diagnostics *d;
 
   PetscFunctionBegin;
-  if (n >= SEAL_LINE) seal_of(text, n - SEAL_LINE, line);
+  if (n >= SEAL_LINE) compute_seal(text, n - SEAL_LINE, line);
   if (n < SEAL_LINE || memcmp(text + n - SEAL_LINE, line, SEAL_LINE)) {
-    snprintf(problem, size, "%.1200s: is damaged or was edited: its checksum does not fit", path);
+    snprintf(problem, size, "%.1200s: is damaged or was edited: its checksum does not match", path);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(diagnostics_create(&d));
@@ -135,7 +144,7 @@ PetscErrorCode run_result_read(const char *dir, document **owner, const run_resu
 
   PetscFunctionBegin;
   *owner = NULL, *out = NULL;
-  path_of(dir, sizeof path, path);
+  get_result_path(dir, sizeof path, path);
   PetscCall(file_read_text(path, &text, &n));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = document_create(owner);
@@ -152,4 +161,115 @@ const run_result_measure *run_result_find(const run_result *r, const char *measu
   for (int i = 0; i < r->measures.n; ++i)
     if (strcmp(r->measures.item[i].name, measure) == 0) return r->measures.item[i].value;
   return NULL;
+}
+
+/* --- machine.yaml ------------------------------------------------------------------------------------------------- */
+
+#define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
+static const key_spec machine_keys[] = {
+  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "versions of the file libraries"), TEXT(system, "operating system"), TEXT(processor, "model of the processor"),
+  {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "number of CPUs available to the run"},
+  {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "memory of the machine in bytes"},
+  {.name = NULL}};
+static const key_table machine_table = {.name = "machine", .help = "Program, libraries and machine of a run.", .size = sizeof(run_machine), .keys = machine_keys};
+
+PetscErrorCode run_machine_write(const char *dir)
+{
+  document      *doc __attribute__((cleanup(document_destroy))) = NULL;
+  char          *text __attribute__((cleanup(memory_free)))     = NULL;
+  char           path[4300], built[2048], libraries[256];
+  document_node *root;
+  machine        m;
+  PetscFunctionBegin;
+  machine_describe(&m);
+  version_describe(sizeof built, built);
+  library_versions(sizeof libraries, libraries);
+  const run_machine here = {built, libraries, m.system, m.processor, m.n_processors, m.memory};
+  PetscCall(document_create(&doc));
+  PetscCall(key_table_write(&machine_table, doc, &here, &root));
+  PetscCall(document_write(root, &text));
+  snprintf(path, sizeof path, "%s/machine.yaml", dir);
+  PetscCall(file_replace_text(path, strlen(text), text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_machine_read(const char *dir, document **owner, const run_machine **out)
+{
+  char         path[4300];
+  diagnostics *d;
+  const void  *value = NULL;
+  PetscFunctionBegin;
+  *owner = NULL, *out = NULL;
+  snprintf(path, sizeof path, "%s/machine.yaml", dir);
+  if (access(path, R_OK) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(diagnostics_create(&d));
+  PetscErrorCode code = document_create(owner);
+  if (!code) code = yaml_read_file(path, *owner, d);
+  if (!code && diagnostics_count(d) == 0) code = key_table_read(&machine_table, *owner, document_root(*owner), "", d, &value);
+  if (!code && diagnostics_count(d) == 0) *out = value;
+  diagnostics_destroy(&d);
+  if (!*out) document_destroy(owner);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- stages.csv --------------------------------------------------------------------------------------------------- */
+
+#define HEADER "stage,seconds [s],calls,traffic [byte],operations\n"
+
+void run_stages_add(run_stages *to, const char *name, const timer_record *record)
+{
+  int i = 0;
+  while (i < to->n && strcmp(to->stage[i].name, name) != 0) ++i;
+  if (i == RUN_STAGES_MAX) return;
+  if (i == to->n) {
+    memset(&to->stage[to->n++], 0, sizeof *to->stage);
+    snprintf(to->stage[i].name, sizeof to->stage[i].name, "%s", name);
+  }
+  timer_record *sum = &to->stage[i].record;
+  sum->seconds += record->seconds, sum->bytes += record->bytes, sum->flops += record->flops;
+  sum->n_calls += record->n_calls;
+}
+
+PetscErrorCode run_stages_read(const char *dir, run_stages *out)
+{
+  char   path[4300];
+  char  *text __attribute__((cleanup(memory_free))) = NULL;
+  size_t n;
+  PetscFunctionBegin;
+  out->n = 0;
+  snprintf(path, sizeof path, "%s/stages.csv", dir);
+  PetscCall(file_read_text(path, &text, &n));
+  if (!text || strncmp(text, HEADER, strlen(HEADER)) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (const char *row = text + strlen(HEADER); strchr(row, '\n'); row = strchr(row, '\n') + 1) {
+    char         name[48];
+    timer_record r;
+    long long    calls;
+    if (sscanf(row, "%47[^,\n],%lf,%lld,%lf,%lf", name, &r.seconds, &calls, &r.bytes, &r.flops) != 5) continue;
+    r.n_calls = calls;
+    if (r.seconds >= 0 && r.bytes >= 0 && r.flops >= 0) run_stages_add(out, name, &r);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode run_stages_write(const char *dir, const run_stages *past)
+{
+  char        path[4300];
+  text_buffer b   = {0};
+  run_stages  all = *past;
+  PetscFunctionBegin;
+  for (int i = 0; i < TIMER_N_STAGES; ++i) {
+    const timer_record r = timer_record_of((timer_stage)i);
+    if (r.n_calls > 0 || r.seconds > 0) run_stages_add(&all, timer_name((timer_stage)i), &r);
+  }
+  snprintf(path, sizeof path, "%s/stages.csv", dir);
+  PetscErrorCode code = text_printf(&b, HEADER);
+  for (int i = 0; i < all.n && !code; ++i) {
+    const timer_record *r = &all.stage[i].record;
+    code = text_printf(&b, "%s,%.6f,%lld,%.17g,%.17g\n", all.stage[i].name, r->seconds, (long long)r->n_calls, r->bytes, r->flops);
+  }
+  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
+  memory_free(&b.data);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

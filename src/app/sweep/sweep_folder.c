@@ -9,7 +9,7 @@
 #include "io/sealed_file.h"
 #include "io/yaml.h"
 #include "app/job/job.h"
-#include "app/sweep/sweep_build.h"
+#include "app/run/run_result.h"
 
 enum { COLUMN_PARAMETER = 2 }; /* number, id, then the parameters */
 
@@ -402,17 +402,13 @@ static PetscErrorCode read_names(const char *dir, const char *path, sweep_plan *
 {
   char *base __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
   diagnostics *d;
-  sweep_build *b;
 
   PetscFunctionBegin;
   PetscCall(diagnostics_create(&d));
-  PetscCall(sweep_build_read(path, true, d, &b));
-  char problem[500] = "";
+  char           problem[500] = "";
+  PetscErrorCode code         = sweep_plan_read_names(path, d, out);
   if (diagnostics_count(d)) (void)snprintf(problem, sizeof problem, "%s", diagnostics_text(d, 0));
   diagnostics_destroy(&d);
-  PetscErrorCode code = *problem ? PETSC_SUCCESS : sweep_plan_of_build(b, NULL, out);
-  if (*out) b->doc = NULL;
-  sweep_build_destroy(&b);
   PetscCall(code);
   PetscCheck(*out, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s", problem);
   PetscCall(read_file(dir, "base.yaml", &base, &text));
@@ -438,4 +434,87 @@ PetscErrorCode sweep_folder_read(const char *dir, sweep_plan **out)
   if (code) sweep_plan_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- the state of a case ------------------------------------------------------------------------------------------ */
+
+static case_state state_of(const run_result *r, bool is_held)
+{
+  if (is_held) return CASE_RUNNING;
+  switch ((run_status)r->status) {
+  case RUN_FINISHED: return CASE_FINISHED;
+  case RUN_FAILED: return CASE_FAILED;
+  case RUN_RUNNING:
+  case RUN_STOPPED: break;
+  }
+  return CASE_STOPPED;
+}
+
+PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *state, char *why, size_t size)
+{
+  char              path[4400];
+  struct stat       about;
+  document         *owner;
+  const run_result *r;
+
+  PetscFunctionBegin;
+  *state = CASE_WAITING;
+  why[0] = 0;
+  sweep_folder_case(dir, number, sizeof path, path);
+  if (stat(path, &about)) PetscFunctionReturn(PETSC_SUCCESS);
+  const bool is_held = run_lock_is_held(path); /* first: a run that ends in between has written its result by then */
+  PetscErrorCode code = run_result_read(path, &owner, &r);
+  if (code == PETSC_ERR_FILE_READ) { /* damaged: the run's checkpoints decide what can be done */
+    *state = is_held ? CASE_RUNNING : CASE_STOPPED;
+    (void)snprintf(why, size, "%s", error_message());
+    error_clear();
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(code);
+  if (!r) {
+    *state = is_held ? CASE_RUNNING : CASE_WAITING;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *state = state_of(r, is_held);
+  (void)snprintf(why, size, "%s", r->status == RUN_RUNNING && !is_held ? "killed, or its machine went down" : r->reason);
+  document_destroy(&owner);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How a line of the log begins that the program prints as it fails; how PETSc speaks of a crash; the line with which a case starts. */
+static const char OUR_MARK[] = "stickslip: ", CRASH_MARK[] = "Caught signal number", START_MARK[] = ": stickslip run ";
+
+/* Without time stamp. */
+static char *line_text(char *line)
+{
+  int stamp = 0;
+  if (sscanf(line, "%*4d-%*2d-%*2d %*2d:%*2d:%*2d %n", &stamp) < 0) stamp = 0;
+  return line + stamp;
+}
+
+void sweep_folder_last_message(const char *dir, int64_t number, size_t size, char *words)
+{
+  char folder[4300], path[4320], tail[8192], *rest = tail;
+  bool is_ours = false;
+  words[0] = 0;
+  sweep_folder_case(dir, number, sizeof folder, folder);
+  snprintf(path, sizeof path, "%s/log.txt", folder);
+  FILE *in = fopen(path, "re");
+  if (!in) return;
+  if (fseek(in, -(long)(sizeof tail - 1), SEEK_END)) rewind(in);
+  tail[fread(tail, 1, sizeof tail - 1, in)] = 0;
+  fclose(in);
+  for (char *line; (line = strsep(&rest, "\n"));) {
+    const char *text = line_text(line);
+    if (!*text) continue;
+    if (strstr(text, START_MARK)) { /* what came before is of an earlier start */
+      words[0] = 0;
+      is_ours  = false;
+      continue;
+    }
+    const char *message = strstr(text, CRASH_MARK);
+    if (!strncmp(text, OUR_MARK, sizeof OUR_MARK - 1)) message = text + sizeof OUR_MARK - 1;
+    if (message || !is_ours) snprintf(words, size, "%s", message ? message : text);
+    is_ours |= message != NULL;
+  }
 }

@@ -24,4 +24,6 @@ void           sweep_folder_case(const char *dir, int64_t number, size_t size, c
 /* waiting: never begun; running: its lock is held; stopped: may be resumed (signal, time limit, killed); failed; finished. */
 typedef enum { CASE_WAITING, CASE_RUNNING, CASE_STOPPED, CASE_FAILED, CASE_FINISHED } case_state;
 PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *state, char *why, size_t size);
+/* What its log has to say of how it ended: the program's last complaint, else the last line; "" if there is none. */
+void sweep_folder_last_message(const char *dir, int64_t number, size_t size, char *words);
 #endif

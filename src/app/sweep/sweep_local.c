@@ -1,13 +1,18 @@
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE
 #include "app/sweep/sweep_local.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <petscsnes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "core/log.h"
 #include "core/memory.h"
@@ -15,11 +20,347 @@
 #include "core/team.h"
 #include "core/timer.h"
 #include "io/file.h"
+#include "core/version.h"
+#include "io/sealed_file.h"
 #include "io/table_file.h"
 #include "app/run/allocation.h"
-#include "app/run/run_leave.h"
-#include "app/sweep/sweep_case.h"
-#include "app/sweep/sweep_cores.h"
+#include "app/run/run_result.h"
+#include "app/sweep/sweep_folder.h"
+
+/* --- cores -------------------------------------------------------------------------------------------------------- */
+
+/* One number of /sys/devices/system/cpu/cpuN/topology; `fallback` where there is none. */
+static int topology_number(int cpu, const char *name, int fallback)
+{
+  char path[128];
+  int  value;
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/%s", cpu, name);
+  FILE *in = fopen(path, "re");
+  if (!in) return fallback;
+  if (fscanf(in, "%d", &value) != 1) value = fallback;
+  fclose(in);
+  return value;
+}
+
+/* The process may use all places, though its first thread is bound to the first of them. */
+static void add_places(cpu_set_t *set)
+{
+  int       cpu[SWEEP_CORES_MAX];
+  const int n = team_place_cpus(SWEEP_CORES_MAX, cpu);
+  for (int i = 0; i < n && i < SWEEP_CORES_MAX; ++i)
+    if (cpu[i] >= 0 && cpu[i] < CPU_SETSIZE) CPU_SET(cpu[i], set);
+}
+
+int sweep_cores_find(sweep_cpu *cpus)
+{
+  cpu_set_t set;
+  int       n = 0;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set)) CPU_SET(0, &set);
+  add_places(&set);
+  for (int i = 0; i < CPU_SETSIZE && n < SWEEP_CORES_MAX; ++i) {
+    if (!CPU_ISSET(i, &set)) continue;
+    sweep_cpu *c = &cpus[n];
+    *c = (sweep_cpu){i, topology_number(i, "physical_package_id", 0), topology_number(i, "core_id", i), 0};
+    for (int k = 0; k < n; ++k) c->thread += cpus[k].package == c->package && cpus[k].core == c->core;
+    ++n;
+  }
+  return n;
+}
+
+static int by_core(const void *a, const void *b)
+{
+  const sweep_cpu *x = a, *y = b;
+  if (x->package != y->package) return x->package < y->package ? -1 : 1;
+  if (x->core != y->core) return x->core < y->core ? -1 : 1;
+  return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+static int by_thread(const void *a, const void *b)
+{
+  const sweep_cpu *x = a, *y = b;
+  if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+  return by_core(a, b);
+}
+
+bool sweep_cores_split(int n, sweep_cpu *cpus, int n_slots, int per_slot)
+{
+  int n_cores = 0;
+  for (int i = 0; i < n; ++i) n_cores += cpus[i].thread == 0;
+  const int64_t n_wanted = (int64_t)n_slots * per_slot;
+  qsort(cpus, (size_t)n, sizeof *cpus, n_wanted <= n_cores ? by_thread : by_core);
+  return n_wanted <= n;
+}
+
+/* --- a case as a process ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  const char *dir;       /* of the sweep */
+  int         threads;   /* of OpenMP */
+  int         n_cpus;    /* to be bound to these; 0: wherever the kernel likes */
+  int         cpu[64];   /* [n_cpus]; more threads than that are not bound */
+  bool        has_picture;
+  case_executor *execute; /* of a forked case */
+  bool        is_fresh;  /* a new start of the program; else a fork of this process, which has started MPI and PETSc already */
+} sweep_case_options;
+
+/* A case under way. The kernel's lock on its log.txt decides between sweeps who runs it: it is held here and by the case itself, so
+ * that it outlives either of them. */
+typedef struct {
+  pid_t pid; /* 0: none */
+  int   log;
+} sweep_child;
+
+#define FLUSHES_AFTER 5.0 /* s: what a power cut may cost a case that has only begun */
+enum { PATH_SIZE = 4300, MAX_WORDS = 2 * SWEEP_MAX_NAMES + 32 };
+
+/* --- the command line ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  int   n;
+  char *word[MAX_WORDS];
+  char  dir[PATH_SIZE], threads[16];
+} case_words;
+
+static void add(case_words *w, const char *word)
+{
+  if (w->n + 1 < MAX_WORDS) w->word[w->n++] = (char *)word;
+}
+
+static void fill_words(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, case_words *w)
+{
+  memset(w, 0, sizeof *w);
+  sweep_folder_case(o->dir, c->number, sizeof w->dir, w->dir);
+  snprintf(w->threads, sizeof w->threads, "%d", o->threads);
+  add(w, "stickslip"), add(w, "run"), add(w, plan->base);
+  for (int i = 0; i < c->n_overrides; ++i) add(w, "--set"), add(w, c->overrides[i]);
+  add(w, "--out"), add(w, w->dir), add(w, "--continue");
+  add(w, "--threads"), add(w, w->threads);
+  if (!o->has_picture) add(w, "--no-picture");
+}
+
+/* As one would type it. */
+static void log_words(int fd, const case_words *w)
+{
+  char         stamp[32];
+  const time_t now = time(NULL);
+  struct tm    t;
+  strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &t));
+  dprintf(fd, "%s %s:", stamp, version_text());
+  for (int i = 0; i < w->n; ++i) {
+    const bool is_plain = strspn(w->word[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,") == strlen(w->word[i]);
+    dprintf(fd, is_plain ? " %s" : " '%s'", w->word[i]);
+  }
+  dprintf(fd, "\n");
+}
+
+/* --- its process ----------------------------------------------------------------------------------------------------- */
+
+static void bind_to(const sweep_case_options *o)
+{
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = 0; i < o->n_cpus; ++i) CPU_SET(o->cpu[i], &set);
+  if (o->n_cpus > 0) (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+/* The kernel kills the largest process when memory is out: let it be a case, never the sweep that would continue the others. */
+static void volunteer_for_oom(void)
+{
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, "300", 3);
+  close(fd);
+}
+
+static void forget_handlers(void)
+{
+  const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+  sigset_t  none;
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) signal(numbers[i], SIG_DFL);
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* A case shorter than FLUSHES_AFTER: the newest checkpoint and the result reach the disk now, the rest when the sweep ends. */
+static PetscErrorCode flush_end(const char *folder)
+{
+  char path[PATH_SIZE + 16];
+
+  PetscFunctionBegin;
+  if (!flush_is_put_off()) PetscFunctionReturn(PETSC_SUCCESS);
+  snprintf(path, sizeof path, "%s/result.yaml", folder);
+  PetscCall(flush_later(path, true));
+  PetscCall(flush_now(true));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In the child. If the sweep dies the case stops as if asked to: with a checkpoint, to be resumed. */
+static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent) __attribute__((noreturn));
+static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent)
+{
+  setpgid(0, 0);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(SS_EXIT_REQUEUE);
+  volunteer_for_oom();
+  bind_to(o);
+  forget_handlers();
+  if (o->is_fresh) {
+    char          path[4096]; /* by its real name, or process lists would call it "exe" */
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    execv(path, w->word);
+    dprintf(STDERR_FILENO, "stickslip: cannot start itself again: %s\n", strerror(errno));
+    _exit(SS_EXIT_ENVIRONMENT);
+  }
+  flush_put_off(FLUSHES_AFTER);
+  const exit_code code = o->execute(w->n, (char **)w->word);
+  fflush(NULL);
+  _exit((int)(flush_end(w->dir) && code == SS_EXIT_OK ? SS_EXIT_ENVIRONMENT : code));
+}
+
+/* Its log, locked; -1 and no error if another process holds it. */
+static PetscErrorCode open_log(const char *dir, int64_t number, int *fd)
+{
+  char folder[PATH_SIZE], path[PATH_SIZE + 16];
+
+  PetscFunctionBegin;
+  sweep_folder_case(dir, number, sizeof folder, folder);
+  PetscCall(file_make_directory(folder));
+  snprintf(path, sizeof path, "%s/log.txt", folder);
+  *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+  /* Where the file system knows no locks, run.lock alone decides: the second one is refused a little later. */
+  if (flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+    close(*fd);
+    *fd = -1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode start(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, int log, pid_t *pid)
+{
+  char       why[256];
+  case_state state;
+  sigset_t   all, before;
+  static case_words words;
+
+  PetscFunctionBegin;
+  PetscCall(sweep_folder_state(o->dir, c->number, &state, why, sizeof why));
+  if (state != CASE_WAITING && state != CASE_STOPPED) PetscFunctionReturn(PETSC_SUCCESS);
+  fill_words(plan, c, o, &words);
+  log_words(log, &words);
+  fflush(NULL); /* or the child would print it a second time */
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before); /* until the child has dropped our handlers */
+  const pid_t parent = getpid();
+  *pid               = fork();
+  if (*pid == 0) become(&words, o, log, parent);
+  const int error = errno;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  PetscCheck(*pid > 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot start a process for case %lld: %s", (long long)c->number, strerror(error));
+  setpgid(*pid, *pid); /* here and there: whoever comes first */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void close_child(sweep_child *child)
+{
+  if (child->log >= 0) close(child->log);
+  *child = (sweep_child){0, -1};
+}
+
+static PetscErrorCode sweep_case_start(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, sweep_child *child)
+{
+  PetscFunctionBegin;
+  *child = (sweep_child){0, -1};
+  PetscCall(open_log(o->dir, c->number, &child->log));
+  if (child->log < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscErrorCode code = start(plan, c, o, child->log, &child->pid);
+  if (child->pid <= 0) close_child(child);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- its end --------------------------------------------------------------------------------------------------------- */
+
+/* What the exit says of the case, and in words. */
+static case_state judge(const char *dir, int64_t number, int status, int *code, size_t size, char *why)
+{
+  if (WIFSIGNALED(status)) {
+    const int s = WTERMSIG(status);
+    *code  = 128 + s;
+    snprintf(why, size, "killed by signal %d (%s)%s", s, strsignal(s), s == SIGKILL ? ": by hand, or memory ran out" : "");
+    return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGUSR1 || s == SIGUSR2 || s == SIGHUP ? CASE_STOPPED : CASE_FAILED;
+  }
+  *code = WEXITSTATUS(status);
+  why[0]     = 0;
+  if (*code == SS_EXIT_OK) return CASE_FINISHED;
+  if (*code == SS_EXIT_REQUEUE) return CASE_STOPPED;
+  char words[512];
+  sweep_folder_last_message(dir, number, sizeof words, words);
+  snprintf(why, size, "exit code %d%s%s", *code, *words ? ": " : "", words);
+  return CASE_FAILED;
+}
+
+static void now_text(size_t size, char *text)
+{
+  const time_t now = time(NULL);
+  struct tm    t;
+  strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &t));
+}
+
+/* For the case that never came to write one. */
+static run_result empty_result(const sweep_plan *plan, const char *now)
+{
+  return (run_result){.result = RUN_RESULT_FORMAT, .job = plan->name, .program = version_text(), .host = "", .begun = now, .starts = 1};
+}
+
+static PetscErrorCode note_end(const sweep_plan *plan, const char *folder, case_state state, int code, size_t size, char *why)
+{
+  char              now[32];
+  const run_result *was = NULL;
+  document *owner __attribute__((cleanup(document_destroy))) = NULL;
+
+  PetscFunctionBegin;
+  if (run_result_read(folder, &owner, &was)) { /* damaged: written anew */
+    error_clear();
+    was = NULL;
+  }
+  if (was && was->status == RUN_FAILED && was->exit_code == code) { /* it has said so itself, and better */
+    snprintf(why, size, "%s", was->reason);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  now_text(sizeof now, now);
+  run_result r = was ? *was : empty_result(plan, now);
+  r.status     = state == CASE_STOPPED ? RUN_STOPPED : RUN_FAILED;
+  r.reason     = why;
+  r.exit_code  = code;
+  r.updated    = now;
+  PetscCall(run_result_write(folder, &r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode sweep_case_end(const sweep_plan *plan, const sweep_case *c, const char *dir, int wait_status, sweep_child *child,
+                              case_state *state, size_t size, char *why)
+{
+  char           folder[PATH_SIZE];
+  int            exit_number;
+  PetscErrorCode code = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *state = judge(dir, c->number, wait_status, &exit_number, size, why);
+  sweep_folder_case(dir, c->number, sizeof folder, folder);
+  if (exit_number != SS_EXIT_OK && exit_number != SS_EXIT_REQUEUE) code = note_end(plan, folder, *state, exit_number, size, why);
+  close_child(child);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- the queue of cases ------------------------------------------------------------------------------------------- */
 
 typedef struct {
   sweep_child       child;
@@ -115,7 +456,7 @@ static void show_progress(const sweep_queue *q)
 }
 
 /* A case begun now would have to leave at once. */
-static bool is_late(const sweep_queue *q) { return q->end - timer_now() < 3.0 * RUN_LEAVE_SPARE; }
+static bool is_late(const sweep_queue *q) { return q->end - timer_now() < 3.0 * ALLOCATION_SPARE; }
 
 /* The next case that is to be run in this slot; none if the queue is empty. */
 static PetscErrorCode fill_slot(sweep_queue *q, int i_slot)
@@ -244,7 +585,7 @@ static PetscErrorCode make_slots(sweep_queue *q, const sweep_local_options *o)
   const bool is_fresh = o->is_fresh || !may_fork();
   for (int i = 0; i < n; ++i) {
     sweep_case_options *c = &q->options[i];
-    *c = (sweep_case_options){.dir = q->dir, .threads = (int)threads, .has_picture = o->has_picture, .is_fresh = is_fresh};
+    *c = (sweep_case_options){.dir = q->dir, .threads = (int)threads, .has_picture = o->has_picture, .execute = o->execute, .is_fresh = is_fresh};
     if (is_bound && threads <= (int64_t)(sizeof c->cpu / sizeof *c->cpu)) c->n_cpus = (int)threads;
     for (int k = 0; k < c->n_cpus; ++k) c->cpu[k] = cpus[i * threads + k].cpu;
   }

@@ -1,10 +1,1090 @@
 #include "app/sweep/sweep_plan.h"
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
+#include "core/expression.h"
 #include "core/key_text.h"
 #include "core/memory.h"
+#include "core/samples.h"
+#include "core/text.h"
 #include "io/sealed_file.h"
-#include "app/sweep/sweep_build.h"
+#include "io/yaml.h"
+#include "sim/measure/measure.h"
+#include "sim/scene/scene.h"
+#include "app/job/job.h"
+
+typedef struct {
+  const char   *name;
+  document_mark mark;
+  bool          is_key;     /* it sets the job key of its name */
+  bool          is_numeric; /* in every case: it may stand in expressions */
+  bool          is_used;    /* by a job key, directly or through others, or by a filter */
+} build_parameter;
+
+/* Values that go together: one factor of the product. */
+typedef struct {
+  document_mark   mark;
+  int             first, n_names; /* its parameters */
+  int64_t         n_rows;
+  document_node **value;          /* [n_rows][n_names], numbers in their shortest form */
+  const char    **text;           /* the same as flow text */
+  double         *number;         /* the same; NaN if it is none */
+} build_dimension;
+
+/* A scalar of `set`: one of the three, or none: then it stands as it is. */
+typedef struct {
+  const document_node *node;
+  int                  parameter; /* -1 */
+  expression          *e;         /* NULL */
+  bool                 is_template;
+} build_formula;
+
+typedef struct {
+  const char          *key;
+  document_mark        mark;      /* of the key */
+  int                  parameter; /* whose value it is, or -1: `tree`, with its scalars in order as formulas */
+  const document_node *tree;
+  int                  first_formula, n_formulas;
+} build_setting;
+
+typedef struct {
+  document            *doc; /* holds everything; ends up as the plan's owner */
+  diagnostics         *d;
+  const char          *path;
+  const document_node *root;
+  const sweep_file    *file;
+  int                  n_varied, n_parameters; /* derived ones behind */
+  build_parameter      parameter[SWEEP_MAX_NAMES];
+  const char          *numeric[SWEEP_MAX_NAMES]; /* names for expressions; those that are no numbers cannot match */
+  int                  n_dimensions;
+  build_dimension      dimension[SWEEP_MAX_NAMES];
+  expression          *let[SWEEP_MAX_NAMES];     /* [n_parameters - n_varied] */
+  int                  let_order[SWEEP_MAX_NAMES]; /* in which they can be evaluated */
+  int                  n_where;
+  expression         **where;
+  int                  n_formulas, formula_capacity;
+  build_formula       *formula;
+  int                  n_settings;
+  build_setting        setting[SWEEP_MAX_NAMES];
+} sweep_build;
+
+/* --- parameters --------------------------------------------------------------------------------------------------- */
+
+static bool is_of_job(const char *name)
+{
+  if (strpbrk(name, ".[")) return true;
+  for (const key_spec *k = job_table.keys; k->name; ++k)
+    if (!strcmp(k->name, name)) return true;
+  return false;
+}
+
+/* What --set takes, as long as the text "key=value" and the header of a table stay readable. */
+static bool sweep_build_is_job_key(const char *name) { return is_of_job(name) && !name[strcspn(name, "=,\"\t\r\n")] && strlen(name) <= 200; }
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+static bool is_name(const char *name)
+{
+  return sweep_build_is_job_key(name) ||
+         (*name && strchr(LETTERS, *name) && strlen(name) <= 64 && !name[strspn(name, LETTERS "0123456789")]);
+}
+
+static int sweep_build_add_parameter(sweep_build *b, const char *name, document_mark mark)
+{
+  static const char *const reserved[] = {"number", "id"};
+  if (!is_name(name)) {
+    diagnostics_add(b->d, mark, name, "expected a name of letters, digits and _, or a key of the job such as time.end or contact.pairs[0].friction");
+    return -1;
+  }
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; ++i)
+    if (!strcmp(name, reserved[i])) {
+      diagnostics_add(b->d, mark, name, "this name is the sweep's own: every table of cases has a column \"%s\"; choose another", name);
+      return -1;
+    }
+  for (int i = 0; i < b->n_parameters; ++i)
+    if (!strcmp(name, b->parameter[i].name)) {
+      diagnostics_add(b->d, mark, name, "there is a parameter of this name already, in line %d", b->parameter[i].mark.line);
+      return -1;
+    }
+  if (b->n_parameters == SWEEP_MAX_NAMES) {
+    diagnostics_add(b->d, mark, name, "more than %d parameters", SWEEP_MAX_NAMES);
+    return -1;
+  }
+  b->parameter[b->n_parameters] = (build_parameter){.name = name, .mark = mark, .is_key = sweep_build_is_job_key(name), .is_numeric = true};
+  return b->n_parameters++;
+}
+
+/* --- what varies -------------------------------------------------------------------------------------------------- */
+
+/* values */
+
+static PetscErrorCode canonical_scalar(document *doc, const document_node *node, document_node **out)
+{
+  char    text[KEY_TEXT_REAL];
+  double  real;
+  int64_t whole;
+
+  PetscFunctionBegin;
+  const bool is_number = !node->is_quoted && key_text_real(node->text, &real) == KEY_TEXT_OK;
+  const bool is_whole  = is_number && real != 0.0 && key_text_int(node->text, &whole) == KEY_TEXT_OK;
+  if (is_whole) (void)snprintf(text, sizeof text, "%lld", (long long)whole); /* all digits, also beyond 2^53: seeds */
+  else if (is_number) key_text_of_real(real, text);
+  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, node->mark, is_number ? text : node->text, out));
+  /* quotes stay where they matter, so that "sand" and sand are the same value and "3" and 3 are not */
+  const bool is_word = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/", *node->text) && strcmp(node->text, "true") &&
+                       strcmp(node->text, "false") && *node->text;
+  (*out)->is_quoted  = node->is_quoted && !is_word;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode sweep_value_canonical(document *doc, const document_node *node, document_node **out)
+{
+  PetscFunctionBegin;
+  if (node->kind == DOCUMENT_SCALAR) {
+    PetscCall(canonical_scalar(doc, node, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(document_add_node(doc, node->kind, node->mark, NULL, out));
+  for (int i = 0; i < node->n; ++i) {
+    const bool     has_key = node->kind == DOCUMENT_MAPPING;
+    document_node *child;
+    PetscCall(sweep_value_canonical(doc, node->value[i], &child));
+    PetscCall(document_append(doc, *out, has_key ? node->key[i] : NULL, has_key ? node->key_mark[i] : node->mark, child));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 15 significant digits: 0.3, not 0.30000000000000004. */
+static PetscErrorCode number_node(sweep_build *b, double x, document_mark mark, document_node **out)
+{
+  char        text[KEY_TEXT_REAL];
+  const char *end;
+
+  PetscFunctionBegin;
+  (void)snprintf(text, sizeof text, "%.15g", x);
+  for (char *c = text; *c; ++c) *c = *c == ',' ? '.' : *c;
+  key_text_of_real(key_text_strtod(text, &end), text);
+  PetscCall(document_add_node(b->doc, DOCUMENT_SCALAR, mark, text, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dimensions */
+
+/* Parameters `names` with n_rows rows still to be filled; NULL with a complaint said. */
+static PetscErrorCode add_dimension(sweep_build *b, int n_names, const char *const *names, const document_mark *marks, document_mark mark,
+                                    int64_t n_rows, build_dimension **out)
+{
+  bool good = true;
+
+  PetscFunctionBegin;
+  *out = NULL;
+  const int first = b->n_parameters;
+  for (int i = 0; i < n_names; ++i) good = sweep_build_add_parameter(b, names[i], marks[i]) >= 0 && good;
+  if (!good || n_rows <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  build_dimension *d = &b->dimension[b->n_dimensions]; /* no more of them than parameters */
+  *d                 = (build_dimension){.mark = mark, .first = first, .n_names = n_names, .n_rows = n_rows};
+  PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->value, &d->value));
+  PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->text, &d->text));
+  PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->number, &d->number));
+  ++b->n_dimensions;
+  *out = d;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool same_row(const build_dimension *d, int64_t i, int64_t j)
+{
+  for (int k = 0; k < d->n_names; ++k)
+    if (strcmp(d->text[i * d->n_names + k], d->text[j * d->n_names + k])) return false;
+  return true;
+}
+
+/* Rows that say the same would be the same cases. Hashed, since a list may be long. */
+static PetscErrorCode check_rows(sweep_build *b, const build_dimension *d)
+{
+  int64_t  capacity = 16;
+  int64_t *slot;
+
+  PetscFunctionBegin;
+  while (capacity < 2 * d->n_rows) capacity *= 2;
+  PetscCall(document_alloc(b->doc, (size_t)capacity * sizeof *slot, &slot));
+  for (int64_t i = 0; i < d->n_rows; ++i) {
+    uint64_t h = 14695981039346656037u;
+    for (int k = 0; k < d->n_names; ++k)
+      for (const char *c = d->text[i * d->n_names + k]; *c; ++c) h = (h ^ (unsigned char)*c) * 1099511628211u;
+    int64_t at = (int64_t)((h ^ h >> 29) & (uint64_t)(capacity - 1));
+    while (slot[at] && !same_row(d, slot[at] - 1, i)) at = (at + 1) & (capacity - 1);
+    if (slot[at])
+      diagnostics_add(b->d, d->value[i * d->n_names]->mark, b->parameter[d->first].name,
+                      "entry %lld is the same as entry %lld (%s): its cases would be there twice; use repeat for repeats", (long long)i + 1,
+                      (long long)slot[at], d->text[i * d->n_names]);
+    else slot[at] = i + 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Texts and numbers of the values, once these are in place. */
+static PetscErrorCode finish_dimension(sweep_build *b, build_dimension *d)
+{
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < d->n_rows * d->n_names; ++i) {
+    char *text;
+    PetscCall(document_write_flow(d->value[i], &text));
+    d->text[i] = document_intern(b->doc, text);
+    memory_free(&text);
+    PetscCheck(d->text[i], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the values of a sweep");
+    const document_node *v = d->value[i];
+    if (v->kind != DOCUMENT_SCALAR || v->is_quoted || key_text_real(v->text, &d->number[i]) != KEY_TEXT_OK) {
+      d->number[i]                                        = NAN;
+      b->parameter[d->first + i % d->n_names].is_numeric = false;
+    }
+  }
+  PetscCall(check_rows(b, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_values(sweep_build *b, const char *name, document_mark mark, const document_node *list)
+{
+  build_dimension *d;
+
+  PetscFunctionBegin;
+  if (list->n == 0) diagnostics_add(b->d, list->mark, name, "has no values");
+  PetscCall(add_dimension(b, 1, &name, &mark, mark, list->n, &d));
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < list->n; ++i) PetscCall(sweep_value_canonical(b->doc, list->value[i], &d->value[i]));
+  PetscCall(finish_dimension(b, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* range and log */
+
+/* How many values from..to by step has; 0 with a complaint. */
+static int64_t steps_of(sweep_build *b, const char *name, const document_node *node, const sweep_range *r)
+{
+  const double span = (r->bounds.to - r->bounds.from) / r->step;
+  if (!(r->step != 0.0) || !(span >= 0.0)) {
+    diagnostics_add_under(b->d, node, name, "range.step", "%g never leads from %g to %g", r->step, r->bounds.from, r->bounds.to);
+    return 0;
+  }
+  const double n = floor(span * (1 + 1e-12) + 1e-12) + 1;
+  if (n > SWEEP_MAX_CASES) {
+    diagnostics_add_under(b->d, node, name, "range.step", "gives %.0f values; a sweep has at most %d cases", n, SWEEP_MAX_CASES);
+    return 0;
+  }
+  return (int64_t)n;
+}
+
+static PetscErrorCode read_range(sweep_build *b, const char *name, document_mark mark, const document_node *node, const sweep_range *r)
+{
+  const bool       has_step = !isnan(r->step), has_count = r->count != KEY_INT_ABSENT;
+  build_dimension *d;
+  int64_t          n = has_count ? r->count : 0;
+
+  PetscFunctionBegin;
+  if (has_step == has_count) diagnostics_add_under(b->d, node, name, "range", "expected either count or step");
+  else if (r->bounds.from == r->bounds.to) diagnostics_add_under(b->d, node, name, "range.to", "is the same as from");
+  else if (has_step) n = steps_of(b, name, node, r);
+  PetscCall(add_dimension(b, 1, &name, &mark, mark, n, &d));
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t i = 0; i < n; ++i) {
+    const double t = (double)i, m = (double)(n - 1);
+    const double x = has_step ? r->bounds.from + t * r->step : (r->bounds.from * (m - t) + r->bounds.to * t) / m;
+    PetscCall(number_node(b, fabs(x) < 1e-14 * fmax(fabs(r->bounds.from), fabs(r->bounds.to)) ? 0.0 : x, node->mark, &d->value[i]));
+  }
+  PetscCall(finish_dimension(b, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_log(sweep_build *b, const char *name, document_mark mark, const document_node *node, const sweep_log *l)
+{
+  build_dimension *d;
+
+  PetscFunctionBegin;
+  if (l->bounds.from == l->bounds.to) diagnostics_add_under(b->d, node, name, "log.to", "is the same as from");
+  PetscCall(add_dimension(b, 1, &name, &mark, mark, l->count, &d));
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t i = 0; i < l->count; ++i) {
+    const double t = (double)i / (double)(l->count - 1);
+    PetscCall(number_node(b, i + 1 == l->count ? l->bounds.to : l->bounds.from * pow(l->bounds.to / l->bounds.from, t), node->mark, &d->value[i]));
+  }
+  PetscCall(finish_dimension(b, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* several names at once */
+
+static PetscErrorCode read_zip(sweep_build *b, const char *name, document_mark mark, const document_node *zip)
+{
+  build_dimension *d;
+  bool             good = zip->kind == DOCUMENT_MAPPING && zip->n > 0;
+
+  PetscFunctionBegin;
+  if (!good) diagnostics_add(b->d, zip->mark, name, "zip: expected names with a list each");
+  for (int i = 0; good && i < zip->n; ++i) {
+    const document_node *v = zip->value[i], *first = zip->value[0];
+    const bool           is_list = v->kind == DOCUMENT_SEQUENCE && v->n > 0;
+    if (!is_list) diagnostics_add(b->d, v->mark, name, "zip: %s: expected a list of values", zip->key[i]);
+    else if (first->kind == DOCUMENT_SEQUENCE && first->n > 0 && v->n != first->n)
+      diagnostics_add(b->d, v->mark, name, "zip: %s has %d entries, but %s has %d: they go together, one by one", zip->key[i], v->n, zip->key[0], first->n);
+    else continue;
+    good = false;
+  }
+  if (!good) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(add_dimension(b, zip->n, zip->key, zip->key_mark, mark, zip->value[0]->n, &d));
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t i = 0; i < d->n_rows; ++i)
+    for (int k = 0; k < d->n_names; ++k) PetscCall(sweep_value_canonical(b->doc, zip->value[k]->value[i], &d->value[i * d->n_names + k]));
+  PetscCall(finish_dimension(b, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* [from, to] or the mapping. */
+static PetscErrorCode read_interval(sweep_build *b, const char *where, const document_node *node, sweep_interval *out, bool *good)
+{
+  const int   before = diagnostics_count(b->d);
+  const void *read;
+
+  PetscFunctionBegin;
+  if (node->kind == DOCUMENT_SEQUENCE) {
+    *out  = (sweep_interval){0};
+    *good = node->n == 2;
+    for (int i = 0; i < 2 && *good; ++i) {
+      const document_node *v = node->value[i];
+      *good = v->kind == DOCUMENT_SCALAR && !v->is_quoted && key_text_real(v->text, i ? &out->bounds.to : &out->bounds.from) == KEY_TEXT_OK;
+    }
+    if (!*good) diagnostics_add(b->d, node->mark, where, "expected two numbers, [from, to], or {from: ..., to: ..., log: true}");
+  } else {
+    PetscCall(key_table_read(&sweep_interval_table, b->doc, node, where, b->d, &read));
+    *out = *(const sweep_interval *)read;
+  }
+  *good = diagnostics_count(b->d) == before;
+  if (*good && !(out->bounds.from < out->bounds.to)) diagnostics_add(b->d, node->mark, where, "from must be less than to");
+  if (*good && out->is_log && !(out->bounds.from > 0)) diagnostics_add(b->d, node->mark, where, "a logarithm needs from > 0");
+  *good = diagnostics_count(b->d) == before;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_samples(sweep_build *b, const char *name, document_mark mark, const sweep_samples *s, bool is_sobol)
+{
+  sweep_interval   of[SWEEP_MAX_NAMES];
+  char             where[300];
+  bool             good = s->of && s->of->kind == DOCUMENT_MAPPING && s->of->n > 0;
+  const int        limit = is_sobol ? SAMPLES_SOBOL_MAX : SWEEP_MAX_NAMES;
+  build_dimension *d;
+  double          *u;
+
+  PetscFunctionBegin;
+  if (!good) {
+    if (s->of) diagnostics_add(b->d, s->of->mark, name, "of: expected names with an interval each: {mu: [0.1, 0.5]}");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (s->of->n > limit) {
+    diagnostics_add(b->d, s->of->mark, name, "samples at most %d parameters at once, got %d", limit, s->of->n);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int k = 0; k < s->of->n; ++k) {
+    bool is_one_good = false;
+    (void)snprintf(where, sizeof where, "vary.%.90s.of.%.90s", name, s->of->key[k]);
+    PetscCall(read_interval(b, where, s->of->value[k], &of[k], &is_one_good));
+    good = good && is_one_good;
+  }
+  PetscCall(add_dimension(b, s->of->n, s->of->key, s->of->key_mark, mark, good ? s->count : 0, &d));
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("samples", s->count * s->of->n, sizeof *u, &u));
+  PetscErrorCode code = PETSC_SUCCESS;
+  if (is_sobol) samples_sobol(s->seed == KEY_INT_ABSENT ? -1 : s->seed, s->count, s->of->n, u);
+  else code = samples_latin_hypercube((uint64_t)s->seed, s->count, s->of->n, u);
+  for (int64_t i = 0; i < s->count * s->of->n && !code; ++i) {
+    const sweep_interval *r = &of[i % s->of->n];
+    const double          x = r->is_log ? r->bounds.from * pow(r->bounds.to / r->bounds.from, u[i]) : r->bounds.from + (r->bounds.to - r->bounds.from) * u[i];
+    code = number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]);
+  }
+  memory_free(&u);
+  PetscCall(code);
+  PetscCall(finish_dimension(b, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* all */
+
+static PetscErrorCode read_entry(sweep_build *b, const char *name, document_mark mark, const document_node *node)
+{
+  char        where[300];
+  const int   before = diagnostics_count(b->d);
+  const void *read;
+
+  PetscFunctionBegin;
+  (void)snprintf(where, sizeof where, "vary.%.200s", name);
+  if (node->kind == DOCUMENT_SEQUENCE) {
+    PetscCall(read_values(b, name, mark, node));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (node->kind != DOCUMENT_MAPPING) {
+    diagnostics_add(b->d, node->mark, where, "expected a list of values, or one of range, log, zip, latin_hypercube or sobol; what does not vary stands under \"set\"");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(key_table_read(&sweep_entry_table, b->doc, node, where, b->d, &read));
+  const sweep_entry *e = read;
+  if (diagnostics_count(b->d) > before) { /* its name is there all the same: no complaints about those who use it */
+    if (!e->zip && !e->latin_hypercube && !e->sobol) (void)sweep_build_add_parameter(b, name, mark);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (e->range) PetscCall(read_range(b, name, mark, node, e->range));
+  if (e->log) PetscCall(read_log(b, name, mark, node, e->log));
+  if (e->zip) PetscCall(read_zip(b, name, mark, e->zip));
+  if (e->latin_hypercube) PetscCall(read_samples(b, name, mark, e->latin_hypercube, false));
+  if (e->sobol) PetscCall(read_samples(b, name, mark, e->sobol, true));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_repeat(sweep_build *b, const sweep_repeat *r)
+{
+  static const char *const name = "repeat";
+  const document_node     *node = document_find(b->root, name);
+  build_dimension         *d;
+
+  PetscFunctionBegin;
+  PetscCall(add_dimension(b, 1, &name, &node->mark, node->mark, r->count, &d));
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t i = 0; i < r->count; ++i) PetscCall(number_node(b, (double)(r->first + i), node->mark, &d->value[i]));
+  PetscCall(finish_dimension(b, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode sweep_dimensions_read(sweep_build *b)
+{
+  const document_node *vary = b->file->vary;
+
+  PetscFunctionBegin;
+  for (int i = 0; vary && vary->kind == DOCUMENT_MAPPING && i < vary->n; ++i)
+    PetscCall(read_entry(b, vary->key[i], vary->key_mark[i], vary->value[i]));
+  if (b->file->repeat) PetscCall(read_repeat(b, b->file->repeat));
+  b->n_varied = b->n_parameters;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- let, where, set ---------------------------------------------------------------------------------------------- */
+
+static int find_parameter(const sweep_build *b, const char *name, size_t n)
+{
+  for (int i = 0; i < b->n_parameters; ++i)
+    if (!strncmp(b->parameter[i].name, name, n) && !b->parameter[i].name[n]) return i;
+  return -1;
+}
+
+static const char *nearest_parameter(const sweep_build *b, const char *name)
+{
+  const char *names[SWEEP_MAX_NAMES];
+  for (int i = 0; i < b->n_parameters; ++i) names[i] = b->parameter[i].name;
+  return diagnostics_nearest(name, b->n_parameters, names);
+}
+
+static void list_numeric(sweep_build *b)
+{
+  for (int i = 0; i < b->n_parameters; ++i) b->numeric[i] = b->parameter[i].is_numeric ? b->parameter[i].name : "\1";
+}
+
+/* "unknown name" with the name, and what may have been meant. */
+static void complain(sweep_build *b, const document_node *node, const char *path, int place, const char *message)
+{
+  document_mark mark = node->mark;
+  char          word[80];
+  mark.column += place + node->is_quoted;
+  if (strcmp(message, "unknown name")) {
+    diagnostics_add(b->d, mark, path, "\"%s\": %s", node->text, message);
+    return;
+  }
+  const char *start = node->text + place;
+  (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(start, " \t\n+-*/^()<>=!?:,"), start);
+  const char *nearest = nearest_parameter(b, word);
+  const int   found   = find_parameter(b, word, strlen(word));
+  if (found >= 0) diagnostics_add(b->d, mark, path, "\"%s\": %s is not a number in every case, so it cannot be reckoned with", node->text, word);
+  else
+    diagnostics_add(b->d, mark, path, "\"%s\": there is no parameter \"%s\"%s%s%s", node->text, word, nearest ? "; did you mean \"" : "",
+                    nearest ? nearest : "", nearest ? "\"?" : "");
+}
+
+/* let */
+
+static PetscErrorCode compile(sweep_build *b, const document_node *node, const char *path, expression **out)
+{
+  char message[200];
+  int  place;
+
+  PetscFunctionBegin;
+  *out = NULL;
+  if (node->kind != DOCUMENT_SCALAR) {
+    diagnostics_add(b->d, node->mark, path, "expected an expression");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(expression_compile(node->text, b->n_parameters, b->numeric, out, &place, message, sizeof message));
+  if (!*out) complain(b, node, path, place, message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Depth first: what a derived parameter needs comes before it. state: 0 new, 1 on the way, 2 done. `chain` names who asked. */
+static bool order_let(sweep_build *b, int i, char *state, int *n, const char **chain, int depth)
+{
+  const int n_derived = b->n_parameters - b->n_varied;
+  chain[depth]        = b->parameter[b->n_varied + i].name;
+  if (state[i] == 2) return true;
+  if (state[i] == 1) {
+    char   words[400];
+    size_t used = 0;
+    int    from = 0;
+    while (chain[from] != chain[depth]) ++from;
+    for (int k = from; k <= depth && used < sizeof words; ++k)
+      used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", k > from ? " -> " : "", chain[k]);
+    diagnostics_add(b->d, b->parameter[b->n_varied + i].mark, "let", "goes in a circle: %s", words);
+    return false;
+  }
+  state[i] = 1;
+  for (int j = 0; j < n_derived; ++j)
+    if (b->let[i] && expression_uses(b->let[i], b->n_varied + j) && !order_let(b, j, state, n, chain, depth + 1)) return false;
+  state[i]            = 2;
+  b->let_order[(*n)++] = i;
+  return true;
+}
+
+static PetscErrorCode read_lets(sweep_build *b)
+{
+  const document_node *let = b->file->let;
+  const document_node *of[SWEEP_MAX_NAMES] = {0};
+  char                 state[SWEEP_MAX_NAMES] = {0}, path[300];
+  const char          *chain[SWEEP_MAX_NAMES + 1];
+  int                  n = 0;
+
+  PetscFunctionBegin;
+  for (int i = 0; let && i < let->n; ++i) {
+    const int before = b->n_parameters;
+    if (sweep_build_is_job_key(let->key[i]))
+      diagnostics_add(b->d, let->key_mark[i], let->key[i], "is a key of the job: it belongs under \"set\"; \"let\" derives parameters of the sweep");
+    else if (sweep_build_add_parameter(b, let->key[i], let->key_mark[i]) >= 0) of[before - b->n_varied] = let->value[i];
+  }
+  list_numeric(b);
+  for (int i = 0; i < b->n_parameters - b->n_varied; ++i) {
+    (void)snprintf(path, sizeof path, "let.%.200s", b->parameter[b->n_varied + i].name);
+    if (of[i]) PetscCall(compile(b, of[i], path, &b->let[i]));
+  }
+  for (int i = 0; i < b->n_parameters - b->n_varied; ++i)
+    if (!order_let(b, i, state, &n, chain, 0)) break;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_where(sweep_build *b)
+{
+  char path[40];
+
+  PetscFunctionBegin;
+  b->n_where = b->file->where.n;
+  PetscCall(document_alloc(b->doc, (size_t)(b->n_where + 1) * sizeof *b->where, &b->where));
+  for (int i = 0; i < b->n_where; ++i) {
+    (void)snprintf(path, sizeof path, "where[%d]", i);
+    PetscCall(compile(b, b->file->where.item[i].node, path, &b->where[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* set */
+
+/* "a column of {aspect}": are all names in braces parameters? */
+static bool is_template(sweep_build *b, const document_node *node, const char *path)
+{
+  bool found = false;
+  for (const char *p = strchr(node->text, '{'); p; p = strchr(p + 1, '{')) {
+    const size_t n = strcspn(p + 1, "{}");
+    char         word[80];
+    if (p[1 + n] != '}' || n == 0) continue;
+    const int i = find_parameter(b, p + 1, n);
+    if (i >= 0) {
+      b->parameter[i].is_used = found = true;
+      continue;
+    }
+    (void)snprintf(word, sizeof word, "%.*s", (int)n, p + 1);
+    const char *nearest = nearest_parameter(b, word);
+    diagnostics_add(b->d, node->mark, path, "there is no parameter \"%s\" to write into this text%s%s%s", word, nearest ? "; did you mean \"" : "",
+                    nearest ? nearest : "", nearest ? "\"?" : "");
+  }
+  return found;
+}
+
+static void mark_used(sweep_build *b, const expression *e)
+{
+  for (int i = 0; e && i < b->n_parameters; ++i)
+    if (expression_uses(e, i)) b->parameter[i].is_used = true;
+}
+
+static PetscErrorCode read_scalar(sweep_build *b, const document_node *node, const char *path, build_formula *f)
+{
+  double     x;
+  char       message[200];
+  int        place;
+  bool       has_parameter = false;
+
+  PetscFunctionBegin;
+  *f = (build_formula){.node = node, .parameter = -1};
+  if (!node->is_quoted && key_text_real(node->text, &x) == KEY_TEXT_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  f->parameter = find_parameter(b, node->text, strlen(node->text));
+  if (f->parameter >= 0) {
+    b->parameter[f->parameter].is_used = true;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(expression_compile(node->text, b->n_parameters, b->numeric, &f->e, &place, message, sizeof message));
+  for (int i = 0; f->e && i < b->n_parameters; ++i) has_parameter = has_parameter || expression_uses(f->e, i);
+  if (f->e && node->is_quoted && !has_parameter) expression_destroy(&f->e); /* "e" is a text */
+  mark_used(b, f->e);
+  if (f->e) PetscFunctionReturn(PETSC_SUCCESS);
+  f->is_template = is_template(b, node, path);
+  /* what can hardly be meant as a text is a mistake in an expression; the job's own tables find the others */
+  if (!f->is_template && !node->is_quoted && strpbrk(node->text, "*^(")) complain(b, node, path, place, message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode read_tree(sweep_build *b, const document_node *node, const char *path)
+{
+  PetscFunctionBegin;
+  if (node->kind == DOCUMENT_SCALAR) {
+    if (b->n_formulas == b->formula_capacity) {
+      b->formula_capacity = b->formula_capacity ? 2 * b->formula_capacity : 32;
+      PetscCall(memory_resize("sweep", b->formula_capacity, sizeof *b->formula, &b->formula));
+    }
+    build_formula f;
+    PetscCall(read_scalar(b, node, path, &f));
+    b->formula[b->n_formulas++] = f;
+  }
+  for (int i = 0; i < node->n; ++i) PetscCall(read_tree(b, node->value[i], path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Does one of the two keys lie within the other, or are they the same? */
+static bool overlaps(const char *a, const char *b)
+{
+  const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+  const char   next = strlen(a) < strlen(b) ? b[n] : a[n];
+  return !strncmp(a, b, n) && (next == 0 || next == '.' || next == '[');
+}
+
+static void add_setting(sweep_build *b, build_setting s)
+{
+  for (int i = 0; i < b->n_settings; ++i)
+    if (overlaps(b->setting[i].key, s.key)) {
+      diagnostics_add(b->d, s.mark, s.key, "is set twice: see %s in line %d", b->setting[i].key, b->setting[i].mark.line);
+      return;
+    }
+  if (b->n_settings == SWEEP_MAX_NAMES) diagnostics_add(b->d, s.mark, s.key, "more than %d keys are set", SWEEP_MAX_NAMES);
+  else b->setting[b->n_settings++] = s;
+}
+
+static PetscErrorCode read_settings(sweep_build *b)
+{
+  const document_node *set = b->file->set, *repeat = document_find(b->root, "repeat"), *seed = document_find(repeat, "seed");
+  char                 path[300];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < b->n_parameters; ++i) {
+    if (!b->parameter[i].is_key) continue;
+    b->parameter[i].is_used = true;
+    add_setting(b, (build_setting){.key = b->parameter[i].name, .mark = b->parameter[i].mark, .parameter = i});
+  }
+  if (seed && b->file->repeat && b->file->repeat->seed) {
+    const int i = find_parameter(b, "repeat", 6);
+    if (i >= 0) b->parameter[i].is_used = true;
+    if (!sweep_build_is_job_key(b->file->repeat->seed)) diagnostics_add(b->d, seed->mark, "repeat.seed", "expected a key of the job, such as bodies.bed.seed");
+    else add_setting(b, (build_setting){.key = b->file->repeat->seed, .mark = seed->mark, .parameter = i});
+  }
+  for (int i = 0; set && i < set->n; ++i) {
+    build_setting s = {.key = set->key[i], .mark = set->key_mark[i], .parameter = -1, .tree = set->value[i], .first_formula = b->n_formulas};
+    (void)snprintf(path, sizeof path, "set.%.200s", set->key[i]);
+    if (!sweep_build_is_job_key(s.key)) diagnostics_add(b->d, s.mark, path, "expected a key of the job, such as time.end; \"let\" derives parameters");
+    PetscCall(read_tree(b, s.tree, path));
+    s.n_formulas = b->n_formulas - s.first_formula;
+    add_setting(b, s);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is used by something used is used; whoever is left says nothing to any case. */
+static void check_used(sweep_build *b)
+{
+  const char *top[64];
+  int         n_top = 0;
+  for (const key_spec *k = job_table.keys; k->name && n_top < 64; ++k) top[n_top++] = k->name;
+  for (int i = 0; i < b->n_where; ++i) mark_used(b, b->where[i]);
+  for (int i = b->n_parameters - b->n_varied - 1; i >= 0; --i) /* from the last that could be evaluated to the first */
+    if (b->parameter[b->n_varied + b->let_order[i]].is_used) mark_used(b, b->let[b->let_order[i]]);
+  for (int i = 0; i < b->n_varied; ++i) {
+    const build_parameter *p = &b->parameter[i];
+    if (p->is_used) continue;
+    const char *nearest = diagnostics_nearest(p->name, n_top, top);
+    if (!strcmp(p->name, "repeat"))
+      diagnostics_add(b->d, p->mark, "repeat", "nothing uses it, so all repeats would be the same: give the key of a seed (seed: bodies.bed.seed), or use \"repeat\" under \"set\"");
+    else
+      diagnostics_add(b->d, p->mark, p->name, "varies, but nothing uses it: give it the name of a job key (materials.sand.density), or use it under \"set\" or \"where\"%s%s%s",
+                      nearest ? "; or is the job's key \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
+  }
+}
+
+static PetscErrorCode sweep_formulas_read(sweep_build *b)
+{
+  PetscFunctionBegin;
+  PetscCall(read_lets(b));
+  PetscCall(read_where(b));
+  PetscCall(read_settings(b));
+  if (diagnostics_count(b->d) == 0) check_used(b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* values of a case */
+
+static void sweep_formulas_derive(const sweep_build *b, double *vars)
+{
+  for (int i = 0; i < b->n_parameters - b->n_varied; ++i) vars[b->n_varied + b->let_order[i]] = expression_value(b->let[b->let_order[i]], vars);
+}
+
+static bool sweep_formulas_pass(const sweep_build *b, const double *vars, int *bad)
+{
+  *bad = -1;
+  for (int i = 0; i < b->n_where; ++i) {
+    const double x = expression_value(b->where[i], vars);
+    if (x == 0.0) return false;
+    if (isnan(x)) *bad = i;
+  }
+  return true;
+}
+
+/* The value of a parameter in a case, new in `doc`. */
+static PetscErrorCode parameter_node(const sweep_build *b, int i, const int64_t *row, const double *vars, document_mark mark, document *doc,
+                                     document_node **out)
+{
+  char text[KEY_TEXT_REAL];
+
+  PetscFunctionBegin;
+  *out = NULL;
+  if (i >= b->n_varied) {
+    PetscCall(document_add_node(doc, DOCUMENT_SCALAR, mark, key_text_of_real(vars[i], text), out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int k = 0; k < b->n_dimensions; ++k) {
+    const build_dimension *d = &b->dimension[k];
+    if (i >= d->first && i < d->first + d->n_names) PetscCall(document_copy(doc, d->value[row[k] * d->n_names + i - d->first], out));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode fill_template(const sweep_build *b, const char *text, const int64_t *row, const double *vars, text_buffer *out)
+{
+  PetscFunctionBegin;
+  for (const char *p = text; *p;) {
+    const size_t n = *p == '{' ? strcspn(p + 1, "{}") : 0;
+    const int    i = n && p[1 + n] == '}' ? find_parameter(b, p + 1, n) : -1;
+    if (i < 0) {
+      PetscCall(text_append(out, p++, 1));
+      continue;
+    }
+    char text_of[KEY_TEXT_REAL];
+    if (i >= b->n_varied) PetscCall(text_printf(out, "%s", key_text_of_real(vars[i], text_of)));
+    for (int k = 0; k < b->n_dimensions; ++k) {
+      const build_dimension *d = &b->dimension[k];
+      if (i < d->first || i >= d->first + d->n_names) continue;
+      const int64_t        at = row[k] * d->n_names + i - d->first;
+      const document_node *v  = d->value[at];
+      PetscCall(text_printf(out, "%s", v->kind == DOCUMENT_SCALAR ? v->text : d->text[at]));
+    }
+    p += n + 2;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *next: the formula of the next scalar. */
+static PetscErrorCode tree_node(const sweep_build *b, const document_node *node, int *next, const int64_t *row, const double *vars, document *doc,
+                                document_node **out)
+{
+  char        text[KEY_TEXT_REAL];
+  text_buffer filled = {0};
+
+  PetscFunctionBegin;
+  if (node->kind != DOCUMENT_SCALAR) {
+    PetscCall(document_add_node(doc, node->kind, node->mark, NULL, out));
+    for (int i = 0; i < node->n; ++i) {
+      const bool     has_key = node->kind == DOCUMENT_MAPPING;
+      document_node *child;
+      PetscCall(tree_node(b, node->value[i], next, row, vars, doc, &child));
+      PetscCall(document_append(doc, *out, has_key ? node->key[i] : NULL, has_key ? node->key_mark[i] : node->mark, child));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  const build_formula *f = &b->formula[(*next)++];
+  if (f->parameter >= 0) {
+    PetscCall(parameter_node(b, f->parameter, row, vars, node->mark, doc, out));
+  } else if (f->e) {
+    PetscCall(document_add_node(doc, DOCUMENT_SCALAR, node->mark, key_text_of_real(expression_value(f->e, vars), text), out));
+  } else if (f->is_template) {
+    PetscCall(fill_template(b, node->text, row, vars, &filled));
+    document_node *quoted;
+    PetscCall(document_add_node(doc, DOCUMENT_SCALAR, node->mark, filled.data, &quoted));
+    memory_free(&filled.data);
+    quoted->is_quoted = true;
+    PetscCall(sweep_value_canonical(doc, quoted, out));
+  } else {
+    PetscCall(sweep_value_canonical(doc, node, out));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode sweep_formulas_setting(const sweep_build *b, const build_setting *s, const int64_t *row, const double *vars, document *doc,
+                                      document_node **out)
+{
+  int next = s->first_formula;
+
+  PetscFunctionBegin;
+  if (s->parameter >= 0) PetscCall(parameter_node(b, s->parameter, row, vars, s->mark, doc, out));
+  else PetscCall(tree_node(b, s->tree, &next, row, vars, doc, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- the sweep file ----------------------------------------------------------------------------------------------- */
+
+/* Texts that go to sbatch: said here what it would refuse, or a shell would make something else of. */
+static void check_resources(sweep_build *b)
+{
+  const document_node   *node = document_find(b->root, "resources");
+  const sweep_resources *r    = b->file->resources;
+  const char            *names[2][2] = {{"partition", r->partition}, {"account", r->account}};
+  if (r->memory) {
+    const size_t n = strspn(r->memory, "0123456789");
+    if (n == 0 || n > 9 || (r->memory[n] && (!strchr("KMGT", r->memory[n]) || r->memory[n + 1])))
+      diagnostics_add_under(b->d, node, "resources", "memory", "expected megabytes, or a number with K, M, G or T, such as 2G; got \"%s\"", r->memory);
+  }
+  if (r->time && (!*r->time || r->time[strspn(r->time, "0123456789:-")] || strlen(r->time) > 20))
+    diagnostics_add_under(b->d, node, "resources", "time", "expected minutes, hours:minutes:seconds or days-hours:minutes:seconds, got \"%s\"", r->time);
+  for (int i = 0; i < 2; ++i)
+    if (names[i][1] && (!*names[i][1] || names[i][1][strspn(names[i][1], LETTERS "0123456789-.,@")]))
+      diagnostics_add_under(b->d, node, "resources", names[i][0], "expected a name that SLURM knows, got \"%s\"", names[i][1]);
+}
+
+static void check_head(sweep_build *b)
+{
+  const sweep_file    *f    = b->file;
+  const document_node *name = document_find(b->root, "name"), *base = document_find(b->root, "base");
+  if (name && f->name && !job_name_is_sound(f->name))
+    diagnostics_add(b->d, name->mark, "name", "expected " JOB_NAME_WORDS ", got \"%s\"", f->name);
+  if (f->base && f->job) diagnostics_add(b->d, base->mark, "base", "the job stands under \"job\" as well; only one of the two can be");
+  if (!document_find(b->root, "base") && !document_find(b->root, "job"))
+    diagnostics_add(b->d, b->root->mark, "base", "missing: the path of the job to vary (or the job itself, under \"job\")");
+  if (!f->vary && !f->repeat) diagnostics_add(b->d, b->root->mark, "vary", "missing: nothing varies, and nothing repeats");
+}
+
+static PetscErrorCode sweep_build_read(const char *path, bool is_copy, diagnostics *d, sweep_build **out)
+{
+  const void *file;
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("sweep", 1, sizeof **out, out));
+  sweep_build *b = *out;
+  b->d           = d;
+  PetscCall(document_create(&b->doc));
+  PetscCall(yaml_read_file(path, b->doc, d));
+  b->root = document_root(b->doc);
+  b->path = document_intern(b->doc, path);
+  PetscCheck(b->path, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
+  document_node *base = (document_node *)document_find(b->root, "base");
+  if (is_copy && base && base->kind == DOCUMENT_SCALAR) base->text = "base.yaml"; /* its variables may mean nothing here */
+  PetscCall(key_table_read(&sweep_file_table, b->doc, b->root, "", d, &file));
+  b->file = file;
+  if (!b->root || b->root->kind != DOCUMENT_MAPPING) PetscFunctionReturn(PETSC_SUCCESS);
+  check_head(b);
+  check_resources(b);
+  PetscCall(sweep_dimensions_read(b));
+  PetscCall(sweep_formulas_read(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void sweep_build_destroy(sweep_build **b)
+{
+  if (!*b) return;
+  for (int i = 0; i < SWEEP_MAX_NAMES; ++i) expression_destroy(&(*b)->let[i]);
+  for (int i = 0; i < (*b)->n_where; ++i) expression_destroy(&(*b)->where[i]);
+  for (int i = 0; i < (*b)->n_formulas; ++i) expression_destroy(&(*b)->formula[i].e);
+  memory_free(&(*b)->formula);
+  document_destroy(&(*b)->doc);
+  memory_free(b);
+}
+
+/* --- the jobs of the cases ---------------------------------------------------------------------------------------- */
+
+const char *sweep_case_words(const sweep_plan *plan, const sweep_case *c, size_t size, char *words)
+{
+  size_t used = 0;
+  words[0]    = 0;
+  for (int i = 0; i < plan->n_varied && used + 1 < size; ++i)
+    used += (size_t)snprintf(words + used, size - used, "%s%s=%s", i ? " " : "", plan->parameter[i], c->value[i]);
+  return words;
+}
+
+enum { MAX_COMPLAINTS = 40 };
+
+/* one complaint for many cases */
+
+typedef struct {
+  int     n;
+  int64_t first[MAX_COMPLAINTS], n_cases[MAX_COMPLAINTS];
+  char   *text[MAX_COMPLAINTS];
+} complaints;
+
+/* What `from` says about case i is counted if it was said before. */
+static PetscErrorCode gather(complaints *c, const diagnostics *from, int64_t i)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < diagnostics_count(from); ++k) {
+    const char *text = diagnostics_text(from, k);
+    int         at   = 0;
+    while (at < c->n && strcmp(c->text[at], text)) ++at;
+    if (at == MAX_COMPLAINTS) continue;
+    if (at == c->n) {
+      PetscCall(memory_alloc("sweep complaints", (int64_t)strlen(text) + 1, 1, &c->text[at]));
+      strcpy(c->text[at], text);
+      c->first[at] = i;
+      ++c->n;
+    }
+    ++c->n_cases[at];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void pass_on(complaints *c, const sweep_plan *plan, diagnostics *d)
+{
+  char words[200];
+  for (int k = 0; k < c->n; ++k) {
+    const int64_t others = c->n_cases[k] - 1;
+    sweep_case_words(plan, &plan->cases[c->first[k]], sizeof words, words);
+    if (others + 1 == plan->n_cases) diagnostics_add(d, (document_mark){0}, NULL, "%s%s", c->text[k], plan->n_cases > 1 ? " (in every case)" : "");
+    else if (others == 0) diagnostics_add(d, (document_mark){0}, NULL, "%s (case %lld: %s)", c->text[k], (long long)c->first[k] + 1, words);
+    else
+      diagnostics_add(d, (document_mark){0}, NULL, "%s (%lld cases, the first of them %lld: %s)", c->text[k], (long long)others + 1,
+                      (long long)c->first[k] + 1, words);
+    memory_free(&c->text[k]);
+  }
+  if (c->n == MAX_COMPLAINTS) diagnostics_add(d, (document_mark){0}, NULL, "... and perhaps more of the kind");
+}
+
+/* the base job */
+
+/* --set must not be undone silently by what the sweep sets. */
+static void check_overrides(sweep_build *b, int n_overrides, const char *const *overrides)
+{
+  for (int i = 0; i < n_overrides; ++i) {
+    const size_t n = strcspn(overrides[i], "=");
+    for (int k = 0; k < b->n_settings; ++k)
+      if (strlen(b->setting[k].key) == n && !strncmp(b->setting[k].key, overrides[i], n))
+        diagnostics_add(b->d, b->setting[k].mark, b->setting[k].key, "is set by every case, so --set %s would have no effect", overrides[i]);
+  }
+}
+
+static PetscErrorCode sweep_check_base(sweep_build *b, int n_overrides, const char *const *overrides, document **base)
+{
+  const document_node *node   = document_find(b->root, b->file->base ? "base" : "job");
+  const int            before = diagnostics_count(b->d);
+  document_node       *copy;
+
+  PetscFunctionBegin;
+  PetscCall(document_create(base));
+  if (b->file->base && access(b->file->base, R_OK)) diagnostics_add(b->d, node->mark, "base", "cannot read the job %s", b->file->base);
+  else if (b->file->base) PetscCall(yaml_read_file(b->file->base, *base, b->d));
+  else if (b->file->job) {
+    PetscCall(document_copy(*base, b->file->job, &copy));
+    document_set_root(*base, copy);
+  }
+  check_overrides(b, n_overrides, overrides);
+  for (int i = 0; i < n_overrides && diagnostics_count(b->d) == before; ++i) PetscCall(job_override(*base, overrides[i], b->d));
+  document_node *root = document_root(*base);
+  if (root && root->kind != DOCUMENT_MAPPING) diagnostics_add(b->d, root->mark, NULL, "expected a job, a mapping of keys to values");
+  if (!root || diagnostics_count(b->d) > before) document_destroy(base);
+  else PetscCall(key_table_absolute_paths(&job_table, *base, root));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* cases */
+
+/* Put one setting into the job; a path that cannot be walked is the user's mistake. */
+static PetscErrorCode apply(const build_setting *s, document *doc, document_node *value, diagnostics *d)
+{
+  const document_mark mark = value->mark;
+
+  PetscFunctionBegin;
+  value->mark               = s->mark; /* an unknown key is named where it is written, not where its value is */
+  const PetscErrorCode code = document_override(doc, s->key, value);
+  value->mark               = mark;
+  if (code == PETSC_ERR_USER_INPUT) {
+    const char *message = error_message();
+    diagnostics_add(d, s->mark, NULL, "%s", strncmp(message, "--set ", 6) ? message : message + 6);
+    error_clear();
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode write_overrides(const sweep_build *b, document_node *const *value, sweep_plan *plan, sweep_case *c)
+{
+  PetscFunctionBegin;
+  c->n_overrides = b->n_settings;
+  PetscCall(document_alloc(plan->owner, (size_t)b->n_settings * sizeof *c->overrides, &c->overrides));
+  for (int k = 0; k < b->n_settings; ++k) {
+    char        *text, *whole;
+    const size_t n_key = strlen(b->setting[k].key);
+    PetscCall(document_write_flow(value[k], &text));
+    const PetscErrorCode code = document_alloc(plan->owner, n_key + strlen(text) + 2, &whole);
+    if (!code) (void)sprintf(whole, "%s=%s", b->setting[k].key, text);
+    memory_free(&text);
+    PetscCall(code);
+    c->overrides[k] = whole;
+    /* a path was made absolute: the value is what the job gets, while the case is still known by what the file says */
+    const int of = b->setting[k].parameter;
+    if (of >= 0 && b->parameter[of].is_key) c->value[of] = whole + n_key + 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check_case(const sweep_build *b, const document *base, sweep_plan *plan, int64_t i, const int64_t *row, const double *vars,
+                                 diagnostics *d)
+{
+  document      *doc;
+  document_node *root, *value[SWEEP_MAX_NAMES];
+  job           *j = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(document_create(&doc));
+  PetscCall(document_copy(doc, document_root(base), &root));
+  document_set_root(doc, root);
+  for (int k = 0; k < b->n_settings; ++k) {
+    PetscCall(sweep_formulas_setting(b, &b->setting[k], row, vars, doc, &value[k]));
+    PetscCall(apply(&b->setting[k], doc, value[k], d));
+  }
+  PetscCall(key_table_absolute_paths(&job_table, doc, document_root(doc)));
+  PetscCall(write_overrides(b, value, plan, &plan->cases[i]));
+  PetscCall(job_read_document(&doc, d, &j));
+  job_destroy(&j);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode sweep_check_cases(sweep_build *b, const document *base, sweep_plan *plan, const int64_t *row, const double *vars)
+{
+  complaints     c    = {0};
+  PetscErrorCode code = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < plan->n_cases && !code; ++i) {
+    diagnostics *d;
+    PetscCall(diagnostics_create(&d));
+    code = check_case(b, base, plan, i, row + i * b->n_dimensions, vars + i * b->n_parameters, d);
+    if (!code) code = gather(&c, d, i);
+    diagnostics_destroy(&d);
+  }
+  pass_on(&c, plan, b->d);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 /* Which combinations are cases: a row of each dimension, and the numbers of all parameters. */
 typedef struct {
@@ -20,7 +1100,7 @@ static void selection_clear(selection *s)
 }
 
 /* The product of all dimensions, or -1 with a complaint. */
-static int64_t count_combinations(const sweep_build *b)
+static int64_t count_combinations(sweep_build *b)
 {
   double product = 1;
   for (int i = 0; i < b->n_dimensions; ++i) product *= (double)b->dimension[i].n_rows;
@@ -44,7 +1124,7 @@ static void combination(const sweep_build *b, int64_t c, int64_t *row, double *v
 }
 
 /* Numbers that are none; said once, with the values that led there. */
-static void check_numbers(const sweep_build *b, const double *vars, int bad_filter, bool *is_said)
+static void check_numbers(sweep_build *b, const double *vars, int bad_filter, bool *is_said)
 {
   char   words[300];
   size_t used = 0;
@@ -62,7 +1142,7 @@ static void check_numbers(const sweep_build *b, const double *vars, int bad_filt
   else diagnostics_add(b->d, b->file->where.item[bad_filter].node->mark, "where", "is not a number for %s", words);
 }
 
-static PetscErrorCode select_cases(const sweep_build *b, selection *s)
+static PetscErrorCode select_cases(sweep_build *b, selection *s)
 {
   bool is_said = false;
 
@@ -89,7 +1169,7 @@ static PetscErrorCode select_cases(const sweep_build *b, selection *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- identity ---- */
+/* identity */
 
 /* FNV-1a over "name=value" lines in the order of the names, its bits mixed at the end; so it is the same in any order of the file. */
 static PetscErrorCode name_case(document *owner, int n, const char *const *names, const int *order, const char *const *values, const char **id)
@@ -120,7 +1200,7 @@ static void sort_names(int n, const char *const *names, int *order)
   }
 }
 
-/* ---- the plan ---- */
+/* the plan */
 
 /* The file as it is, or written out if it includes others, which would not be found from the sweep's folder. */
 static PetscErrorCode sweep_text(const sweep_build *b, char **text)
@@ -190,7 +1270,7 @@ static PetscErrorCode fill_cases(const sweep_build *b, const selection *s, sweep
 }
 
 /* The plan takes the build's document over. */
-PetscErrorCode sweep_plan_of_build(sweep_build *b, const document *base, sweep_plan **out)
+static PetscErrorCode sweep_plan_of_build(sweep_build *b, const document *base, sweep_plan **out)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("sweep plan", 1, sizeof **out, out));
@@ -238,11 +1318,145 @@ void sweep_plan_destroy(sweep_plan **plan)
   memory_free(plan);
 }
 
-const char *sweep_case_words(const sweep_plan *plan, const sweep_case *c, size_t size, char *words)
+PetscErrorCode sweep_plan_read_names(const char *path, diagnostics *d, sweep_plan **out)
 {
-  size_t used = 0;
-  words[0]    = 0;
-  for (int i = 0; i < plan->n_varied && used + 1 < size; ++i)
-    used += (size_t)snprintf(words + used, size - used, "%s%s=%s", i ? " " : "", plan->parameter[i], c->value[i]);
-  return words;
+  sweep_build *b;
+
+  PetscFunctionBegin;
+  *out = NULL;
+  PetscCall(sweep_build_read(path, true, d, &b));
+  const PetscErrorCode code = diagnostics_count(d) ? PETSC_SUCCESS : sweep_plan_of_build(b, NULL, out);
+  if (*out) b->doc = NULL; /* the plan's now */
+  sweep_build_destroy(&b);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics *d)
+{
+  const sweep_case *c = &plan->cases[i];
+  job              *j;
+  scene            *s = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(job_read_text(plan->base, plan->base_text, c->n_overrides, c->overrides, d, &j));
+  if (j) PetscCall(scene_create(PETSC_COMM_SELF, j, d, &s));
+  if (s) PetscCall(measures_check(s, d));
+  scene_destroy(&s);
+  job_destroy(&j);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagnostics *d)
+{
+  complaints     c    = {0};
+  PetscErrorCode code = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < n && i < plan->n_cases && !code; ++i) {
+    diagnostics *one;
+    PetscCall(diagnostics_create(&one));
+    code = check_scene(plan, i, one);
+    if (!code) code = gather(&c, one, i);
+    diagnostics_destroy(&one);
+  }
+  pass_on(&c, plan, d);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- the table of cases ------------------------------------------------------------------------------------------- */
+
+enum { MAX_WIDTH = 40 };
+
+/* A column: a parameter, or a key that is set to something else than a parameter. */
+typedef struct {
+  const char *name;
+  int         parameter, setting; /* one of them -1 */
+  int         width;
+} column;
+
+static const char *text_of(const sweep_plan *plan, const column *c, int64_t i)
+{
+  const sweep_case *one = &plan->cases[i];
+  return c->parameter >= 0 ? one->value[c->parameter] : one->overrides[c->setting] + strlen(plan->setting[c->setting]) + 1;
+}
+
+/* Characters, not bytes, of which the first MAX_WIDTH are shown. */
+static int width_of(const char *s)
+{
+  int n = 0;
+  for (; *s; ++s) n += (*s & 0xc0) != 0x80;
+  return n < MAX_WIDTH ? n : MAX_WIDTH;
+}
+
+/* What does not fit ends with dots. */
+static void print_cell(FILE *out, const char *s, int width)
+{
+  const int show = strlen(s) > MAX_WIDTH && width_of(s) == MAX_WIDTH ? MAX_WIDTH - 3 : MAX_WIDTH;
+  int       n    = 0;
+  fprintf(out, "  %*s", width - width_of(s), "");
+  for (; *s && (n < show || (*s & 0xc0) == 0x80); ++s) {
+    n += (*s & 0xc0) != 0x80;
+    fputc(*s, out);
+  }
+  if (*s) fprintf(out, "...");
+}
+
+static bool is_constant(const sweep_plan *plan, const column *c)
+{
+  for (int64_t i = 1; i < plan->n_cases; ++i)
+    if (strcmp(text_of(plan, c, 0), text_of(plan, c, i))) return false;
+  return true;
+}
+
+/* The parameter that a setting is equal to in every case, or NULL. */
+static const char *same_parameter(const sweep_plan *plan, const column *c)
+{
+  for (int k = 0; k < plan->n_parameters; ++k) {
+    const column parameter = {plan->parameter[k], k, -1, 0};
+    int64_t      i         = 0;
+    while (i < plan->n_cases && !strcmp(text_of(plan, c, i), text_of(plan, &parameter, i))) ++i;
+    if (i == plan->n_cases) return plan->parameter[k];
+  }
+  return NULL;
+}
+
+PetscErrorCode sweep_plan_print(const sweep_plan *plan, FILE *out)
+{
+  column *columns;
+  int     n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("table", plan->n_parameters + plan->n_settings + 1, sizeof *columns, &columns));
+  fprintf(out, "%s: %lld case%s of %s", plan->name, (long long)plan->n_cases, plan->n_cases == 1 ? "" : "s", plan->base);
+  if (plan->n_filtered) fprintf(out, ", %lld left out by \"where\"", (long long)plan->n_filtered);
+  fprintf(out, "\n");
+  for (int i = 0; i < plan->n_parameters; ++i) columns[n++] = (column){plan->parameter[i], i, -1, 0};
+  for (int i = 0; i < plan->n_settings; ++i) {
+    bool is_parameter = false;
+    for (int k = 0; k < plan->n_parameters; ++k) is_parameter = is_parameter || !strcmp(plan->setting[i], plan->parameter[k]);
+    columns[n] = (column){plan->setting[i], -1, i, 0};
+    if (is_parameter) continue;
+    const char *same = plan->n_cases < 2 ? NULL : is_constant(plan, &columns[n]) ? text_of(plan, &columns[n], 0) : same_parameter(plan, &columns[n]);
+    if (same) fprintf(out, "in every case: %s = %s\n", plan->setting[i], same);
+    else ++n;
+  }
+  fprintf(out, "\nnumber");
+  for (int k = 0; k < n; ++k) {
+    columns[k].width = width_of(columns[k].name);
+    for (int64_t i = 0; i < plan->n_cases; ++i) {
+      const int width = width_of(text_of(plan, &columns[k], i));
+      if (width > columns[k].width) columns[k].width = width;
+    }
+    print_cell(out, columns[k].name, columns[k].width);
+  }
+  fprintf(out, "\n");
+  for (int64_t i = 0; i < plan->n_cases; ++i) {
+    fprintf(out, "%6lld", (long long)plan->cases[i].number);
+    for (int k = 0; k < n; ++k) print_cell(out, text_of(plan, &columns[k], i), columns[k].width);
+    fprintf(out, "\n");
+  }
+  memory_free(&columns);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,7 @@
 /* A sweep as a table of cases: what a sweep file (sweep_keys.h) expands to. Pure: reads the file and its base job, writes nothing. */
 #ifndef SS_APP_SWEEP_SWEEP_PLAN_H
 #define SS_APP_SWEEP_SWEEP_PLAN_H
+#include <stdio.h>
 #include "core/diagnostics.h"
 #include "app/sweep/sweep_keys.h"
 
@@ -38,4 +39,9 @@ void           sweep_plan_destroy(sweep_plan **plan);
 PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagnostics *d);
 /* "aspect=0.5 mu=0.1": the varied parameters of a case, for messages; cut if long. */
 const char *sweep_case_words(const sweep_plan *plan, const sweep_case *c, size_t size, char *words);
+/* The parameters and settings of the copy of a sweep file in a sweep's folder: a plan without cases. Its path of the base job is not
+ * looked at. Complaints go to `d`; *out NULL if there are any. */
+PetscErrorCode sweep_plan_read_names(const char *path, diagnostics *d, sweep_plan **out);
+/* A line per case: number, parameters, and what is set besides them; before it what is the same for all. */
+PetscErrorCode sweep_plan_print(const sweep_plan *plan, FILE *out);
 #endif

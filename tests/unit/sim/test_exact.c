@@ -5,7 +5,7 @@
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
-#include "app/run/history_columns.h"
+#include "app/run/run_history.h"
 #include "sim/step/step_frame.h"
 
 #define HEAD                                                                                                                        \

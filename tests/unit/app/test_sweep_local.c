@@ -1,6 +1,6 @@
 /* CPUs between cases: disjoint, hyperthreads last, the two of a core together when they are needed. */
 #define _GNU_SOURCE
-#include "app/sweep/sweep_cores.h"
+#include "app/sweep/sweep_local.h"
 #include <sched.h>
 #include "test.h"
 

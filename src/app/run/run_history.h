@@ -1,8 +1,10 @@
-/* The columns of history.csv, one table for names, units and the order of the values. */
-#ifndef SS_APP_RUN_HISTORY_COLUMNS_H
-#define SS_APP_RUN_HISTORY_COLUMNS_H
-#include "sim/step/formulation.h"
+/* Tables of the step reports of a run: one row of history.csv per step, and the counters of summary.txt over all steps.
+ * One X-macro table declares names, units and order of the columns of history.csv. Called by run.c. */
+#ifndef SS_APP_RUN_RUN_HISTORY_H
+#define SS_APP_RUN_RUN_HISTORY_H
+#include <stdio.h>
 #include "sim/scene/scene.h"
+#include "sim/step/formulation.h"
 
 #define HISTORY_COLUMN_TABLE(X)                      \
   X(step, "1") X(time, "s") X(dt, "s")               \
@@ -35,6 +37,28 @@ enum {
 extern const char *const history_names[];
 extern const char *const history_units[];
 
+/* Fills a row of history.csv from the scene (energies, momenta) and the report of the step that ended at time t. */
 PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
                               double seconds, double values[HISTORY_N_COLUMNS]);
+
+/* Totals over the steps of this start, for summary.txt. */
+typedef struct {
+  double           user_seconds; /* CPU time of this process at the first step */
+  double           seconds;      /* simulated time */
+  int64_t          n_steps, n_retries;
+  int64_t          newton, linear, evaluations, most_newton;
+  int64_t          friction;                /* iterations of the friction solver */
+  int64_t          solved_steps;            /* steps in which it had contacts to solve */
+  int64_t          contacts, most_contacts; /* sum over steps; maximum */
+  double           max_penetration;         /* m */
+  int64_t          n_unconverged;           /* steps accepted with a residual above solver.newton.tolerance */
+  double           max_residual;            /* largest of these residuals */
+  relax_statistics relaxations;
+} run_counters;
+
+void run_counters_begin(run_counters *t);
+void run_counters_add(run_counters *t, double dt, const step_report *report, int64_t n_retries);
+/* Prints one line per counter. outer, inner: names of the formulation's iterations. CPU time is also given per 1/24 s of simulated time, a
+ * frame of a film. */
+void run_counters_print(const run_counters *t, const char *outer, const char *inner, FILE *out);
 #endif

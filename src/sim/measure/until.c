@@ -1,4 +1,4 @@
-#include "app/run/until.h"
+#include "sim/measure/until.h"
 #include <string.h>
 #include "core/expression.h"
 #include "core/memory.h"
@@ -34,13 +34,13 @@ struct until {
   double         *variable; /* [n_measures + N_OWN] */
 };
 
-static PetscErrorCode variable_names(const job *j, int *n, const char ***names)
+static PetscErrorCode variable_names(const key_list *measured, int *n, const char ***names)
 {
   PetscFunctionBegin;
-  *n = j->measure.n + N_OWN;
+  *n = measured->n + N_OWN;
   PetscCall(memory_alloc("until", *n, sizeof **names, names));
-  for (int i = 0; i < j->measure.n; ++i) (*names)[i] = j->measure.item[i].name;
-  for (int i = 0; i < N_OWN; ++i) (*names)[j->measure.n + i] = own_names[i];
+  for (int i = 0; i < measured->n; ++i) (*names)[i] = measured->item[i].name;
+  for (int i = 0; i < N_OWN; ++i) (*names)[measured->n + i] = own_names[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,19 +66,19 @@ static PetscErrorCode check_condition(const key_item *item, int i, int n, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_check(const job *j, diagnostics *d)
+PetscErrorCode until_check(const key_list *conditions, const key_list *measured, diagnostics *d)
 {
   const char **names;
   int          n;
   PetscFunctionBegin;
-  if (j->until.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(variable_names(j, &n, &names));
-  for (int i = 0; i < j->measure.n; ++i)
+  if (conditions->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(variable_names(measured, &n, &names));
+  for (int i = 0; i < measured->n; ++i)
     for (int k = 0; k < N_OWN; ++k)
       if (strcmp(names[i], own_names[k]) == 0)
-        diagnostics_add_under(d, j->measure.item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
+        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < j->until.n && !code; ++i) code = check_condition(&j->until.item[i], i, n, names, d);
+  for (int i = 0; i < conditions->n && !code; ++i) code = check_condition(&conditions->item[i], i, n, names, d);
   memory_free(&names);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,19 +95,19 @@ static PetscErrorCode condition_create(const job_until *spec, int n, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_create(const job *j, const measures *values, memo *m, until **out)
+PetscErrorCode until_create(const key_list *conditions, const key_list *measured, const measures *values, memo *m, until **out)
 {
   const char **names = NULL;
   int          n;
   PetscFunctionBegin;
   PetscCall(memory_alloc("until", 1, sizeof **out, out));
   until *u = *out;
-  *u       = (until){.values = values, .memo = m, .n = j->until.n, .n_measures = j->measure.n};
+  *u       = (until){.values = values, .memo = m, .n = conditions->n, .n_measures = measured->n};
   PetscCall(memory_alloc("until", u->n, sizeof *u->condition, &u->condition));
   PetscCall(memory_alloc("until", u->n_measures + N_OWN, sizeof *u->variable, &u->variable));
-  PetscCall(variable_names(j, &n, &names));
+  PetscCall(variable_names(measured, &n, &names));
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < u->n && !code; ++i) code = condition_create(j->until.item[i].value, n, names, &u->condition[i]);
+  for (int i = 0; i < u->n && !code; ++i) code = condition_create(conditions->item[i].value, n, names, &u->condition[i]);
   memory_free(&names);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
