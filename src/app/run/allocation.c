@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/shell.h"
+#include "core/process.h"
 
 /* An environment variable as a non-negative integer; 0 if it is missing or malformed. */
 static int64_t read_environment_number(const char *name)

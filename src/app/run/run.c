@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "core/field_snapshot.h"
+#include "core/field_table.h"
 #include "core/field_table.h"
 #include "core/log.h"
 #include "core/math3.h"

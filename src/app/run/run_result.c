@@ -258,9 +258,10 @@ PetscErrorCode run_stages_write(const char *dir, const run_stages *past)
   text_buffer b   = {0};
   run_stages  all = *past;
   PetscFunctionBegin;
-  for (int i = 0; i < TIMER_N_STAGES; ++i) {
-    const timer_record r = timer_record_of((timer_stage)i);
-    if (r.n_calls > 0 || r.seconds > 0) run_stages_add(&all, timer_name((timer_stage)i), &r);
+  for (int i = 0; i < timer_n_stages(); ++i) {
+    const timer_stage  stage = timer_stage_at(i);
+    const timer_record r     = timer_record_of(stage);
+    if (r.n_calls > 0 || r.seconds > 0) run_stages_add(&all, timer_name(stage), &r);
   }
   snprintf(path, sizeof path, "%s/stages.csv", dir);
   PetscErrorCode code = text_printf(&b, HEADER);

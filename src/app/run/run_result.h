@@ -11,6 +11,10 @@
 #include "core/key_table.h"
 #include "core/timer.h"
 
+/* Timer stages of the run's output (core/timer.h), after those of the step. */
+#define TIMER_CHECKPOINT timer_register("checkpoint", 200)
+#define TIMER_FRAME      timer_register("frames and history", 210)
+
 enum { RUN_RESULT_FORMAT = 1 };
 
 /* running: started and not ended; finished: at time.end or by a condition of until:; stopped: by a signal or --steps, can be resumed;

@@ -2,7 +2,6 @@
 #ifndef SS_CONTACT_DETECTION_CONTACT_SCENE_H
 #define SS_CONTACT_DETECTION_CONTACT_SCENE_H
 #include "discretize/body/body.h"
-#include "discretize/body/rigid_frame.h"
 #include "geometry/level_set/level_set.h"
 
 /* A body whose points touch. For POINT_RIGID `frame` is the index of its own frame. Borrowed. */

@@ -4,7 +4,7 @@
 #include "geometry/triangle_mesh/triangle_bvh.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "contact/detection/contact_stages.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
-#include "core/text_file.h"
+#include "core/diagnostics.h"
 #include "discretize/articulated/articulated_body.h"
 #include "discretize/articulated/articulated_urdf.h"
 

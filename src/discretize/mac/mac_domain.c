@@ -2,7 +2,7 @@
 #include <math.h>
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_correction.h"
 #include "discretize/mac/mac_transfer.h"
 

@@ -5,7 +5,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/sort.h"
-#include "core/timer.h"
+#include "discretize/body/body_stages.h"
 
 /* Room for n entries, not kept. */
 static PetscErrorCode renew(const char *tag, int64_t n, size_t size, void *out)

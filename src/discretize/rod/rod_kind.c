@@ -1,7 +1,6 @@
 /* Kind `rod`: from what a job says to a body. */
 #include "core/math3.h"
 #include "core/memory.h"
-#include "discretize/nodal/block_matrix.h"
 #include "discretize/rod/rod_body.h"
 
 #define X(name, help) extern const rod_model rod_model_##name;

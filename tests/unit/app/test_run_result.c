@@ -1,5 +1,6 @@
 /* result.yaml: what is written is read back to the bit, and no damage passes for a result. */
 #include "io_fixture.h"
+#include "discretize/body/body_stages.h"
 #include <float.h>
 #include "core/diagnostics.h"
 #include "io/sealed_file.h"
