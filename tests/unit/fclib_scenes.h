@@ -59,6 +59,15 @@ static inline void scene_points(fclib_problem *p, double angle, double mu)
 /* What its corners move at, down the slope. */
 static inline double scene_slope_speed(double angle, double mu) { return fmax(0, sin(angle) - mu * cos(angle)) * scene_weight / scene_mass; }
 
+/* y [n_columns] = A^T x of a matrix in compressed columns. */
+static inline void scene_apply_transposed(const fclib_matrix *A, const double *x, double *y)
+{
+  for (int64_t j = 0; j < A->n_columns; ++j) {
+    y[j] = 0.0;
+    for (int64_t k = A->start[j]; k < A->start[j + 1]; ++k) y[j] += A->value[k] * x[A->row[k]];
+  }
+}
+
 /* The same without M: W = H^T M^-1 H, q = H^T M^-1 f + w. Its `asymmetry` is added to one entry. */
 static inline void scene_local(fclib_problem *p, double asymmetry)
 {
@@ -68,14 +77,14 @@ static inline void scene_local(fclib_problem *p, double asymmetry)
     x[j] = 1;
     fclib_apply(&p->H, x, column);
     for (int64_t i = 0; i < n; ++i) column[i] /= p->M.value[i]; /* diagonal */
-    fclib_apply_transposed(&p->H, column, y);
+    scene_apply_transposed(&p->H, column, y);
     for (int64_t i = 0; i < m; ++i) W[m * i + j] = y[i];
     x[j] = 0;
   }
   W[1] += asymmetry;
   assert_ok(memory_alloc("test", m, sizeof *p->q, &p->q));
   for (int64_t i = 0; i < n; ++i) column[i] = p->f[i] / p->M.value[i];
-  fclib_apply_transposed(&p->H, column, p->q);
+  scene_apply_transposed(&p->H, column, p->q);
   for (int64_t i = 0; i < m; ++i) p->q[i] += p->w[i];
   fixture_compress(m, m, W, &p->W);
   memory_free(&W);

@@ -7,6 +7,7 @@
 #include "discretize/body_kinds.h"
 #include "discretize/material/material_registry.h"
 #include "discretize/rod/rod_body.h"
+#include "discretize/material/elastic.h"
 #include "io/yaml.h"
 
 typedef struct {

@@ -31,7 +31,7 @@ static inline double test_tolerance_scale(void)
   } while (0)
 #define assert_no_leak() assert_int_equal(memory_live(), 0)
 /* Runs after every test: nothing that the test allocated may be left. */
-static inline int test_teardown(void **state)
+static inline int test_check_leaks(void **state)
 {
   (void)state;
   const int64_t left = (int64_t)memory_live();
@@ -53,7 +53,7 @@ static inline int test_teardown(void **state)
     if (error_install()) return 1;                                           \
     struct CMUnitTest tests_[] = {__VA_ARGS__};                              \
     for (size_t i_ = 0; i_ < sizeof tests_ / sizeof *tests_; ++i_)           \
-      if (!tests_[i_].teardown_func) tests_[i_].teardown_func = test_teardown; \
+      if (!tests_[i_].teardown_func) tests_[i_].teardown_func = test_check_leaks; \
     const int failed_ = cmocka_run_group_tests(tests_, NULL, NULL);          \
     if (PetscFinalize()) return 1;                                           \
     return failed_;                                                          \
