@@ -4,6 +4,7 @@
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
+#include "app/job/job.h"
 #include "contact/penalty/mesh_contact.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
@@ -11,6 +12,7 @@
 #include "core/team.h"
 #include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
+#include "sim/formulations.h"
 #include "sim/penalty/penalty_matrix.h"
 
 static const double DT = 2.0e-3;
@@ -60,7 +62,7 @@ static void read_world(const char *text, world *w)
   memset(w, 0, sizeof *w);
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
-  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
   assert_ok(penalty_system_create(w->s, &w->p));
   penalty_system_want_single(&w->p);

@@ -1,5 +1,5 @@
 #include "app/job/formulation_keys.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include <string.h>
 
 #define OF(name) (1u << FORMULATION_##name)

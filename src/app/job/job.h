@@ -2,65 +2,10 @@
 #ifndef SS_APP_JOB_JOB_H
 #define SS_APP_JOB_JOB_H
 #include "core/key_table.h"
-#include "optim/friction/friction.h"
-#include "discretize/mac/mac_keys.h"
-#include "discretize/mpm/mpm_keys.h"
-#include "optim/granular/granular.h"
-#include "sim/convex/convex_keys.h"
-#include "sim/hybrid/hybrid_keys.h"
+#include "sim/scene/scene_options.h"
+#include "sim/step/solver_options.h"
 
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
-
-typedef struct {
-  int64_t halvings;
-} job_retry;
-typedef struct {
-  double           end, step, frame;
-  const job_retry *retry;
-} job_time;
-
-typedef struct {
-  key_list between; /* two names: bodies or materials */
-  double   friction, stiffness, restitution; /* NaN: the default */
-  double   friction_transverse, friction_direction[3]; /* NaN: not given */
-  bool     touch;
-} job_pair;
-typedef struct {
-  double   friction, stiffness; /* NaN: not given */
-  double   restitution;
-  double   overlap_share, overlap_speed; /* the former of `exact` and `monolith`; the latter [m/s], NaN: not given */
-  bool     edges;               /* of surfaces meet */
-  int      scheme;              /* contact_scheme */
-  int      detection;           /* contact_detection */
-  key_list pairs;
-} job_contact;
-
-enum { JOB_NORM_ACCELERATION, JOB_NORM_IMPULSE };
-typedef struct {
-  int     norm;
-  double  tolerance, stall_tolerance, acceleration_scale;
-  int64_t max_iterations;
-} job_newton;
-const char *job_norm_unit(const job_newton *newton); /* of its tolerance */
-enum { JOB_PRECONDITIONER_AUTO, JOB_PRECONDITIONER_BLOCK_DIAGONAL, JOB_PRECONDITIONER_METIS_SCHWARZ, JOB_PRECONDITIONER_NONE };
-enum { JOB_REFRESH_STEP, JOB_REFRESH_NEWTON };
-enum { JOB_PRECISION_DOUBLE, JOB_PRECISION_SINGLE };
-typedef struct {
-  int     method, preconditioner, refresh, precision;
-  double  tolerance;
-  int64_t restart, max_iterations;
-} job_linear;
-typedef struct {
-  const job_newton    *newton;
-  const job_linear    *linear;
-  const friction_options *friction;
-  const flow_options  *flow;
-  const convex_options *convex;
-  const hybrid_options *hybrid;
-  double               friction_stall_tolerance;
-  const document_node *petsc;
-} job_solver;
-extern const char *const job_linear_methods[]; /* PETSc's own names */
 
 typedef struct {
   double   checkpoint;       /* s of simulated time; 0: only at the end and on signals */
@@ -75,27 +20,6 @@ typedef struct {
 /* Checkpoints by a child process beside the computation. */
 typedef enum { JOB_BESIDE_AUTO, JOB_BESIDE_ALWAYS, JOB_BESIDE_NEVER } job_beside;
 
-/* measure.NAME */
-typedef struct {
-  double min[3], max[3];
-} job_measure_box;
-enum { MEASURE_PART_NORMAL, MEASURE_PART_FRICTION };
-typedef struct {
-  int                    quantity;
-  const char            *body, *other;                 /* NULL: not given */
-  double                 point[3], direction[3], fraction, radius; /* NaN: not given */
-  const job_measure_box *within;                       /* NULL: not given */
-  int                    part;                         /* -1: not given */
-  key_list               expected;
-  double                 every;
-} job_measure;
-
-/* until: */
-typedef struct {
-  const char *when;        /* expression in the names of measures, t and step */
-  double      hold, after; /* s */
-} job_until;
-
 /* picture: how `render` looks at the run by default. */
 typedef struct {
   double      eye[3], target[3]; /* NaN: chosen from the bounds */
@@ -107,20 +31,13 @@ typedef struct {
 
 typedef struct job {
   int64_t            stickslip;
-  const char        *name;
   const char        *description;
-  int                formulation;
-  double             gravity[3];
-  const job_time    *time;
-  key_list           materials, bodies, measure, until;
-  const mpm_options *mpm; /* what bodies of kind mpm share */
-  const mac_options *mac; /* what bodies of kind mac share; NULL: not given */
-  const job_contact *contact;
-  const job_solver  *solver;
+  int                formulation; /* index of formulations[], sim/formulations.h */
+  scene_options      scene;
+  key_list           measure, until;
   const job_output  *output;
   const job_picture *picture;
   /* not read from a key: */
-  double             acceleration_scale; /* g0 of the residual norm, resolved */
   document          *document;           /* owns everything above */
   const document_node *tree;             /* with every default written out; places are those of what was given */
   char              *resolved;           /* the same as YAML text; owned */
@@ -142,4 +59,10 @@ void           job_destroy(job **j);
 /* May a run be called so? The name becomes a folder: no path separators, nothing hidden, nothing a shell would mangle. */
 bool job_name_is_sound(const char *name);
 #define JOB_NAME_WORDS "1 to 100 letters, digits, or any of _ - + . (it names a folder)"
+
+/* Two jobs of one run: the one it was started with, and what a job file says now. */
+/* Shows every key that differs, with both values: changes that are taken over in the log, those that are refused as complaints to `d`.
+ * Refused are keys without may_change (core/key_table.h): they say what is simulated, not for how long, how exactly, and what is written
+ * of it. accept_all: nothing is refused. `dir` is named in messages. *n_changes counts all. */
+PetscErrorCode job_compare(const job *before, const job *after, const char *dir, bool accept_all, diagnostics *d, int *n_changes);
 #endif

@@ -3,7 +3,7 @@
 #include "core/version.h"
 #include "discretize/material/material.h"
 #include "io/html.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 
 /* The same as in docs/references.bib, where the rest of each entry stands; `key` is its name there. */
 static const struct {
@@ -21,8 +21,8 @@ static const struct {
 static bool uses(const job *j, const char *what)
 {
   if (strcmp(formulation_names[j->formulation], what) == 0) return true;
-  for (int i = 0; i < j->materials.n; ++i)
-    if (strcmp(material_table.variants[j->materials.item[i].variant].name, what) == 0) return true;
+  for (int i = 0; i < j->scene.materials.n; ++i)
+    if (strcmp(material_table.variants[j->scene.materials.item[i].variant].name, what) == 0) return true;
   return false;
 }
 

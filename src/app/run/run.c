@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "io/checkpoint.h"
 #include "io/yaml.h"
-#include "app/job/job_compare.h"
+#include "app/job/job.h"
 
 /* PETSc options of the job: key by key, so that a mistake can be named; the command line, already there, wins. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
@@ -41,11 +41,11 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   if (options->dir)
     snprintf(r->dir, sizeof r->dir, "%s", options->dir);
   else
-    snprintf(r->dir, sizeof r->dir, "run/%s", r->job->name);
+    snprintf(r->dir, sizeof r->dir, "run/%s", r->job->scene.name);
   snprintf(r->checkpoint_dir, sizeof r->checkpoint_dir, "%s/checkpoints", r->dir);
-  PetscCall(set_petsc_options(r->job->solver->petsc, "-"));
-  PetscCall(scene_create(options->comm, r->job, d, &r->scene));
-  if (r->scene) PetscCall(measures_check(r->scene, d));
+  PetscCall(set_petsc_options(r->job->scene.solver->petsc, "-"));
+  PetscCall(scene_create(options->comm, &r->job->scene, d, &r->scene));
+  if (r->scene) PetscCall(measures_check(r->scene, &r->job->measure, d));
   if (!r->scene || diagnostics_count(d)) {
     run_destroy(&r);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,10 +54,10 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   r->fields = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
   PetscCall(run_state_create(&r->state, r->fields));
-  *r->state.dt = r->job->time->step;
+  *r->state.dt = r->job->scene.time->step;
   PetscCall(memo_create(r->fields, &r->memo));
-  PetscCall(measures_create(r->scene, r->formulation, r->memo, &r->measures));
-  PetscCall(until_create(r->job, r->measures, r->memo, &r->until));
+  PetscCall(measures_create(r->scene, &r->job->measure, r->formulation, r->memo, &r->measures));
+  PetscCall(until_create(&r->job->until, &r->job->measure, r->measures, r->memo, &r->until));
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;
@@ -146,12 +146,12 @@ static PetscErrorCode restore(run *r, const found_run *f)
   PetscFunctionBegin;
   int64_t step;
   double  time;
-  PetscCall(checkpoint_read(f->newest, r->job->name, r->fields, &step, &time));
+  PetscCall(checkpoint_read(f->newest, r->job->scene.name, r->fields, &step, &time));
   PetscCall(checkpoint_continue_from(f->checkpoint_dir, step));
-  if (*r->state.dt != r->job->time->step) {
+  if (*r->state.dt != r->job->scene.time->step) {
     *r->state.base_time = run_time(r);
     *r->state.base_step = *r->state.step;
-    *r->state.dt        = r->job->time->step;
+    *r->state.dt        = r->job->scene.time->step;
   }
   PetscCall(scene_set_time(r->scene, run_time(r)));
   PetscCall(run_read_past(r));
@@ -204,7 +204,7 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
   run_options o = *options;
   *out          = NULL;
   if (!o.dir) {
-    snprintf(dir, sizeof dir, "run/%s", (*j)->name);
+    snprintf(dir, sizeof dir, "run/%s", (*j)->scene.name);
     o.dir = dir;
   }
   PetscCall(find_run(o.dir, &f));

@@ -24,7 +24,7 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
 /* Continue from the newest valid checkpoint in options->dir. `overrides` apply to the embedded job. */
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out);
 /* Continue likewise, with this job instead of the embedded one, in options->dir or in the job's own directory. Keys that differ are shown; those
- * that may not change (app/job/job_compare.h) are complaints. No checkpoint there: *out = NULL, no complaint, and *j is still the caller's;
+ * that may not change (app/job/job.h) are complaints. No checkpoint there: *out = NULL, no complaint, and *j is still the caller's;
  * else it has been taken over. */
 PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out);
 /* A run that was continued has nothing left to do; `why`: "end of time", or "until: ..." what. */

@@ -11,7 +11,7 @@ static const double WORTH_SHARE = 0.01, WORTH_SECONDS = 0.2;
 
 static checkpoint_head head_of(const run *r)
 {
-  return (checkpoint_head){r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
+  return (checkpoint_head){r->job->scene.name, r->formulation->ops->scene.name, r->job->resolved, *r->state.step, run_time(r)};
 }
 
 /* What must be on the disk before a checkpoint that relies on it. */

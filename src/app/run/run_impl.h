@@ -6,7 +6,7 @@
 #include "io/frames.h"
 #include "io/history.h"
 #include "io/run_lock.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include "sim/measure/measure.h"
 #include "app/run/run.h"
 #include "app/run/run_leave.h"
@@ -14,7 +14,7 @@
 #include "app/run/run_result.h"
 #include "app/run/run_state.h"
 #include "app/run/run_tally.h"
-#include "app/run/until.h"
+#include "app/job/until.h"
 #include "sim/scene/scene.h"
 
 /* What is open in the run's directory while it runs, and when a checkpoint was last written. */

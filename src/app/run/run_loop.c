@@ -44,8 +44,8 @@ static void add_report(step_report *sum, const step_report *part)
 static PetscErrorCode take_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
-  const double  t0 = run_time(r), dt = r->job->time->step;
-  const int64_t max_level = r->job->time->retry->halvings, whole = (int64_t)1 << max_level;
+  const double  t0 = run_time(r), dt = r->job->scene.time->step;
+  const int64_t max_level = r->job->scene.time->retry->halvings, whole = (int64_t)1 << max_level;
   int64_t       level = *r->state.level > 0 ? *r->state.level - 1 : 0, at = 0;
   memset(report, 0, sizeof *report);
   *retries = 0;
@@ -85,7 +85,7 @@ static void show_progress(const run *r, int64_t first, int64_t last, const step_
                eta   = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
   log_progress(
       "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
-      run_time(r), r->job->time->end, (long long)step, (long long)last, (long long)*r->state.frame,
+      run_time(r), r->job->scene.time->end, (long long)step, (long long)last, (long long)*r->state.frame,
       (long long)report->contact.n_active, r->formulation->ops->outer, (long long)report->newton_iterations, r->formulation->ops->inner,
       (long long)(report->linear_iterations + report->friction.iterations),
       step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
@@ -112,7 +112,7 @@ static void tell_unsolved(const run *r, const step_report *report)
   log_progress_end();
   log_warn("step %lld, at t = %g s, was taken with more left of its equations than solver.newton.tolerance, %g: %.3g %s; "
            "history.csv has it in the column residual, of every step",
-           (long long)*r->state.step, run_time(r), r->job->solver->newton->tolerance, report->residual, job_norm_unit(r->job->solver->newton));
+           (long long)*r->state.step, run_time(r), r->job->scene.solver->newton->tolerance, report->residual, newton_norm_unit(r->job->scene.solver->newton));
 }
 
 /* How it ended, and why, in one line. */
@@ -154,7 +154,7 @@ static PetscErrorCode leave_off(run *r, int64_t last, const char *why, run_end *
 
 int64_t run_last_step(const run *r)
 {
-  const double  left = (r->job->time->end - *r->state.base_time) / r->job->time->step * (1 - 1e-12);
+  const double  left = (r->job->scene.time->end - *r->state.base_time) / r->job->scene.time->step * (1 - 1e-12);
   const int64_t last = *r->state.base_step + (left > 0 ? (int64_t)ceil(left) : 0);
   return last > *r->state.step ? last : *r->state.step;
 }
@@ -162,7 +162,7 @@ int64_t run_last_step(const run *r)
 static PetscErrorCode advance(run *r, run_end *end)
 {
   PetscFunctionBegin;
-  const double  dt     = r->job->time->step;
+  const double  dt     = r->job->scene.time->step;
   const int64_t first  = *r->state.step, last = run_last_step(r);
   const int64_t stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
   step_report   report = {0};

@@ -73,7 +73,7 @@ PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   const key_list *names = &r->job->output->fields;
   PetscCall(memory_alloc("frame fields", names->n, sizeof(char *), &o->frame_fields));
   for (int i = 0; i < names->n; ++i) o->frame_fields[i] = names->item[i].value;
-  const frames_options options = {r->job->name, r->job->output->precision == 1, names->n, o->frame_fields};
+  const frames_options options = {r->job->scene.name, r->job->output->precision == 1, names->n, o->frame_fields};
   PetscCall(frames_open(r->dir, *r->state.frame, &options, &o->frames));
   const sim_clock now = run_clock(r);
   PetscCall(measures_open(r->measures, r->dir, resume_step, &now));
@@ -155,7 +155,7 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
   timer_begin(TIMER_FRAME);
   if (*r->state.step % o->history_every == 0) {
     double values[HISTORY_N_COLUMNS];
-    PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->time->step, report, retries, seconds, values));
+    PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->scene.time->step, report, retries, seconds, values));
     PetscCall(history_row(r->output.history, values));
   }
   const sim_clock now = run_clock(r);
@@ -163,7 +163,7 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
   PetscCall(measures_record(r->measures, &now, report));
   PetscCall(until_step(r->until, &now, &is_met));
   timer_end(TIMER_FRAME);
-  if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+  if (run_is_due(r, r->job->scene.time->frame)) PetscCall(run_write_frame(r));
   if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_problem(r));
   const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;
   if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_due_checkpoint(r));
@@ -175,7 +175,7 @@ PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retr
 void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text)
 {
   snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed at the smallest part allowed, dt/%lld: %s%s%s",
-           (long long)*r->state.step + 1, run_time(r), r->job->time->step, (long long)((int64_t)1 << r->job->time->retry->halvings),
+           (long long)*r->state.step + 1, run_time(r), r->job->scene.time->step, (long long)((int64_t)1 << r->job->scene.time->retry->halvings),
            step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "");
 }
 
@@ -205,7 +205,7 @@ PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   FILE *f = open_memstream(&text, &n);
   PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: the summary");
   fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
-          r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
+          r->job->scene.name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
           (double)memory_peak() / 1e6);
   run_tally_print(&r->tally, r->formulation->ops->outer, r->formulation->ops->inner, f);
   timer_table(f);

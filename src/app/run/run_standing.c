@@ -76,7 +76,7 @@ PetscErrorCode run_write_result(const run *r, run_status status, int code, const
   const run_past  *past   = &r->past;
   const run_state *s      = &r->state;
   const run_result result = {
-    .result = RUN_RESULT_FORMAT, .status = status, .job = r->job->name, .reason = line, .exit_code = code, .program = program,
+    .result = RUN_RESULT_FORMAT, .status = status, .job = r->job->scene.name, .reason = line, .exit_code = code, .program = program,
     .host = host, .threads = team_threads(), .starts = past->starts + 1, .begun = r->past.begun, .updated = now,
     .step = *s->step, .retries = *s->retries, .time = run_time(r), .seconds = past->seconds + timer_now() - r->output.wall_start,
     .user_seconds = past->user_seconds + timer_user_seconds(), .peak_memory = fmax(past->peak_memory, (double)memory_peak_resident()),

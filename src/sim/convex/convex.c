@@ -26,6 +26,8 @@
 
 typedef struct {
   step_frame frame;
+  const convex_options *options;
+  const newton_options *newton;
   bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: there is nothing that it would change */
 } convex;
 
@@ -56,8 +58,6 @@ static void convex_finish(void *context)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-static const convex_options *options_of(const convex *c) { return c->frame.layout.scene->job->solver->convex; }
-
 static void take_answer(const convex_options *o, const sap_result *answer, step_verdict *verdict, step_report *report)
 {
   report->linear_iterations += answer->iterations;
@@ -75,7 +75,7 @@ static void take_answer(const convex_options *o, const sap_result *answer, step_
  * mu |u_T|, convex in every pass, which ends where a pass finds nothing to do. pushes: what the first is told, may be NULL. */
 static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, step_verdict *verdict, step_report *report)
 {
-  const convex_options *o = options_of(p->c);
+  const convex_options *o = p->c->options;
   convex_contacts      *c = &p->contacts;
   sap_result            answer;
   PetscFunctionBegin;
@@ -166,8 +166,8 @@ static PetscErrorCode accelerate(convex_attempt *p, step_verdict *verdict, step_
 /* Has the step been solved, or has linearising given what it can? One linearisation alone is taken as it is. */
 static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_verdict *verdict)
 {
-  const job_newton *newton = p->c->frame.layout.scene->job->solver->newton;
-  const int64_t     most = options_of(p->c)->linearisations, patience = norm <= newton->stall_tolerance ? IDLE : IDLE_FAR;
+  const newton_options *newton = p->c->newton;
+  const int64_t     most = p->c->options->linearisations, patience = norm <= newton->stall_tolerance ? IDLE : IDLE_FAR;
   *n_idle = norm < 0.9 * *best ? 0 : *n_idle + 1;
   *best   = fmin(*best, norm);
   if (norm <= newton->tolerance) return true;
@@ -199,8 +199,8 @@ static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_rep
 {
   PetscFunctionBegin;
   step_frame   *f = &p->c->frame;
-  const double  tolerance = f->layout.scene->job->solver->newton->tolerance;
-  const int64_t most = options_of(p->c)->linearisations;
+  const double  tolerance = p->c->newton->tolerance;
+  const int64_t most = p->c->options->linearisations;
   double        norm = INFINITY, before, best = INFINITY;
   int64_t       n_idle = 0;
   for (int64_t k = 1;; ++k) {
@@ -228,10 +228,10 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   step_frame           *f = &p->c->frame;
   convex_constraints   *c = &p->constraints;
   const size_t          n_bytes = (size_t)p->unknowns.n * sizeof *p->v_free;
-  PetscCall(convex_contacts_create(options_of(p->c), f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
+  PetscCall(convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
-  p->whole = (convex_chase){&p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
-                            {.model = (sap_model)options_of(p->c)->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
+  p->whole = (convex_chase){p->c->newton->tolerance, &p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
+                            {.model = (sap_model)p->c->options->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
                              .n_constraints = c->n, .constraint = c->law},
                             p->contacts.known, c};
   linearise_constraints(p);
@@ -249,7 +249,7 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
 {
   PetscFunctionBegin;
   step_frame   *f    = &p->c->frame;
-  const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : options_of(p->c)->linearisations;
+  const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : p->c->options->linearisations;
   PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
   for (int64_t k = 1; k < most && verdict->code == STEP_OK; ++k) {
     double norm;
@@ -257,7 +257,7 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
     PetscCall(step_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
     if (!has_changed) break;
     PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &norm, verdict, report));
-    if (verdict->code != STEP_OK || norm <= f->layout.scene->job->solver->newton->tolerance) break;
+    if (verdict->code != STEP_OK || norm <= p->c->newton->tolerance) break;
     PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -266,11 +266,11 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
 static PetscErrorCode accept(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  const convex_options *o   = options_of(p->c);
+  const convex_options *o   = p->c->options;
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
   convex_contacts_judge(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, verdict, report));
-  report->is_unsolved              = report->residual > p->c->frame.layout.scene->job->solver->newton->tolerance;
+  report->is_unsolved              = report->residual > p->c->newton->tolerance;
   report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
   report->friction.n_contacts      = p->contacts.n;
   report->friction.over_constraint = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
@@ -289,7 +289,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
     PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
-    const step_motion_options own = {options_of(p->c)->linear, true, p->c->tries_exact};
+    const step_motion_options own = {p->c->options->linear, true, p->c->tries_exact, p->c->newton};
     PetscCall(step_motion_create(&f->layout, &p->unknowns, &own, &p->J, &p->motion));
     PetscCall(move_freely(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -313,9 +313,9 @@ static PetscErrorCode convex_step(formulation *f, double t, double dt, step_verd
 /* Springs as stiff as the step can carry push, in a step, with what the next has no more of: no limit for its friction. */
 static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 {
-  const document_node *root = document_root(s->job->document), *where = document_find(root, "contact");
+  const document_node *root = s->options->root, *where = document_find(root, "contact");
   PetscFunctionBegin;
-  if (s->job->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->options->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = i; j < s->n_bodies; ++j) {
       const contact_law *law = &s->laws[i * s->n_bodies + j];
@@ -333,7 +333,7 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 static PetscErrorCode convex_describe(const scene *s, FILE *out)
 {
   fprintf(out, "formulation convex: free motion, then contact as one convex problem, law %s; contacts are found between\n",
-          s->job->solver->convex->law == SAP_LAGGED ? "lagged" : "regularised");
+          s->options->solver->convex->law == SAP_LAGGED ? "lagged" : "regularised");
   return step_finders_describe(s, out);
 }
 
@@ -351,6 +351,8 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   convex *c      = (convex *)f;
   bool    is_any = false;
   PetscFunctionBegin;
+  c->options = s->options->solver->convex;
+  c->newton  = s->options->solver->newton;
   PetscCall(step_frame_create(s, 0.0, &c->frame));
   for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_is_projected(s->systems[i]);
   if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
@@ -360,16 +362,16 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
 }
 
 const formulation_ops convex_formulation = {
-  .name     = "convex",
-  .is_rigid = true,
+  .scene.name     = "convex",
+  .scene.is_rigid = true,
   .outer    = "Newton",
   .inner    = "contact",
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
   .size     = sizeof(convex),
   .create   = convex_create,
-  .check    = convex_check,
+  .scene.check    = convex_check,
   .step     = convex_step,
   .fields   = convex_fields,
-  .describe = convex_describe,
+  .scene.describe = convex_describe,
   .destroy  = convex_destroy,
 };

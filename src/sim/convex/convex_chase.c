@@ -83,7 +83,7 @@ static PetscErrorCode advance(chase *w, bool *has_moved, step_report *report)
 static PetscErrorCode run(chase *w, bool *has_moved, step_verdict *verdict, step_report *report)
 {
   const convex_chase *c      = w->c;
-  const double        enough = ENOUGH * c->layout->scene->job->solver->newton->tolerance;
+  const double        enough = ENOUGH * c->tolerance;
   double             *const v = c->motion->v, least, norm;
   bool                goes_on = true;
   PetscFunctionBegin;

@@ -9,6 +9,7 @@
 
 /* Everything is borrowed. */
 typedef struct {
+  double              tolerance;   /* of Newton's method */
   step_motion        *motion;      /* whose A is that of the last problem, and whose options say which tangents may be exact */
   step_layout        *layout;
   const step_unknowns *unknowns;

@@ -21,13 +21,19 @@
 #include "sim/exact/exact_dump.h"
 #include "sim/exact/exact_ways.h"
 #include "sim/exact/exact_working_set.h"
+#include "sim/step/solver_options.h"
 #include "sim/step/step_finders.h"
 #include "sim/step/step_frame.h"
 #include <string.h>
 
 typedef struct {
-  step_frame frame;
-  exact_dump last; /* if the job asks for it */
+  step_frame              frame;
+  const newton_options   *newton;
+  const friction_options *friction;
+  double                  friction_stall_tolerance;
+  const char             *name; /* of the run, in files of contact problems */
+  bool                    keeps_problem;
+  exact_dump              last; /* if keeps_problem */
 } exact;
 
 /* What leaves more than this of the residual is linearised anew: with the combination of steps an older matrix serves as well. */
@@ -144,8 +150,7 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
 /* How a solver answered; a bad answer ends the attempt at this step, unless another linearisation follows anyway. */
 static void take_answer(const exact *e, const friction_result *answer, bool is_last, step_verdict *verdict, step_report *report)
 {
-  const job_solver *o = e->frame.layout.scene->job->solver;
-  friction_report  *f = &report->friction;
+  friction_report *f = &report->friction;
   f->iterations += answer->iterations;
   f->absolute = answer->absolute, f->siconos = answer->siconos, f->scaled = answer->scaled;
   f->method = -1;
@@ -155,11 +160,9 @@ static void take_answer(const exact *e, const friction_result *answer, bool is_l
   if (answer->verdict == FRICTION_OK || (!is_last && is_short)) return;
   ++report->fallbacks;
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!(friction_result_error(answer, o->friction->error) <= o->friction_stall_tolerance))
+  else if (!(friction_result_error(answer, e->friction->error) <= e->friction_stall_tolerance))
     *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
-
-static bool wants_dump(const exact *e) { return e->frame.layout.scene->job->output->fclib > 0; }
 
 /* With M and W as they are: impulses and velocities of the problem linearised at v. */
 static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
@@ -177,13 +180,13 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     step_unknowns_expand(&p->unknowns, p->y, p->full);
     contact_jacobian_velocity(&s->rows, p->full, s->q);
     for (int64_t i = 0; i < s->n; ++i) s->q[3 * i] += s->shift[i];
-    if (wants_dump(e)) PetscCall(exact_dump_problem(&e->last, p->W, s->n, p->y, s->q, s->mu, s->r));
+    if (e->keeps_problem) PetscCall(exact_dump_problem(&e->last, p->W, s->n, p->y, s->q, s->mu, s->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
     const friction_problem problem = {p->W, s->n, s->q, s->mu};
-    friction_options       options = *l->scene->job->solver->friction;
+    friction_options       options = *e->friction;
     options.tolerance              = p->wanted;
-    options.enough                 = l->scene->job->solver->friction_stall_tolerance;
-    const bool is_last             = p->wanted <= l->scene->job->solver->friction->tolerance;
+    options.enough                 = e->friction_stall_tolerance;
+    const bool is_last             = p->wanted <= e->friction->tolerance;
     if (!is_last && options.max_iterations == 0) options.max_iterations = SHORT;
     timer_begin(TIMER_FRICTION);
     PetscCall(friction_solve(&problem, &options, s->r, s->u, &answer));
@@ -197,7 +200,7 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
   }
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
-  if (wants_dump(e) && s->n > 0) exact_dump_solution(&e->last, s->r, s->u, p->y);
+  if (e->keeps_problem && s->n > 0) exact_dump_solution(&e->last, s->r, s->u, p->y);
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -319,10 +322,9 @@ static bool has_only_rigid(const exact *e)
 /* Impulses need no digits that the next linearisation changes: how good they have to be where `norm` was left by the last one. */
 static double tolerance_of_impulses(const exact *e, const exact_problem *p, double norm)
 {
-  const job_solver *o    = e->frame.layout.scene->job->solver;
-  const double      last = o->friction->tolerance;
-  if (p->set.n <= EXACT_FEW || o->newton->max_iterations == 1 || has_only_rigid(e)) return last;
-  return fmax(last, fmin(LOOSEST, FORCING * last * norm / o->newton->tolerance));
+  const double last = e->friction->tolerance;
+  if (p->set.n <= EXACT_FEW || e->newton->max_iterations == 1 || has_only_rigid(e)) return last;
+  return fmax(last, fmin(LOOSEST, FORCING * last * norm / e->newton->tolerance));
 }
 
 /* With contacts that joined: from where the last problem came to, or from where it was linearised, if that is the only place. */
@@ -367,7 +369,7 @@ static PetscErrorCode look_again(exact *e, exact_problem *p, bool *is_more, step
 static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *is_complete, step_verdict *verdict)
 {
   const step_layout *l = &e->frame.layout;
-  const double       speed = PASSING * l->scene->job->acceleration_scale * l->dt;
+  const double       speed = PASSING * l->acceleration_scale * l->dt;
   int64_t            n_joined;
   bool               is_more = false;
   PetscFunctionBegin;
@@ -382,8 +384,8 @@ static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *i
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  const job_newton *o          = e->frame.layout.scene->job->solver->newton;
-  const double      final      = e->frame.layout.scene->job->solver->friction->tolerance;
+  const newton_options *o      = e->newton;
+  const double      final      = e->friction->tolerance;
   double            norm       = INFINITY, before, best = INFINITY;
   double            norm_at_start; /* of no interest: contacts are not solved for there */
   double            first;         /* slope of work where a way begins */
@@ -513,14 +515,14 @@ static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdi
 static PetscErrorCode exact_describe(const scene *s, FILE *out)
 {
   fprintf(out, "formulation exact: rigid contact, Coulomb friction solved by %s; contacts are found between\n",
-          friction_solvers[s->job->solver->friction->method].name);
+          friction_solvers[s->options->solver->friction->method].name);
   return step_finders_describe(s, out);
 }
 
 static PetscErrorCode exact_write_problem(const formulation *f, const char *path)
 {
   const exact *e = (const exact *)f;
-  return exact_dump_write(&e->last, e->frame.layout.scene->job->name, path);
+  return exact_dump_write(&e->last, e->name, path);
 }
 
 static PetscErrorCode exact_fields(formulation *f, field_table *table) { return step_frame_fields(&((exact *)f)->frame, table); }
@@ -535,13 +537,20 @@ static void exact_destroy(formulation *f)
 static PetscErrorCode exact_create(scene *s, formulation *f)
 {
   PetscFunctionBegin;
-  PetscCall(step_frame_create(s, s->job->contact->overlap_share, &((exact *)f)->frame));
+  const scene_options *o      = s->options;
+  exact               *e      = (exact *)f;
+  e->newton                   = o->solver->newton;
+  e->friction                 = o->solver->friction;
+  e->friction_stall_tolerance = o->solver->friction_stall_tolerance;
+  e->name                     = o->name;
+  e->keeps_problem            = o->keeps_problem;
+  PetscCall(step_frame_create(s, o->contact->overlap_share, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const formulation_ops exact_formulation = {
-  .name          = "exact",
-  .is_rigid      = true,
+  .scene.name          = "exact",
+  .scene.is_rigid      = true,
   .outer         = "Newton",
   .inner         = "friction",
   .remedy        = "another solver.friction.method",
@@ -549,7 +558,7 @@ const formulation_ops exact_formulation = {
   .create        = exact_create,
   .step          = exact_step,
   .fields        = exact_fields,
-  .describe      = exact_describe,
+  .scene.describe      = exact_describe,
   .write_problem = exact_write_problem,
   .destroy       = exact_destroy,
 };

@@ -20,6 +20,7 @@
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/hybrid/hybrid_momentum.h"
 #include "sim/hybrid/hybrid_record.h"
+#include "sim/step/solver_options.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_motion.h"
 #include <string.h>
@@ -28,6 +29,8 @@ static const int MOST_ROUNDS = 3; /* of motion with part of the surfaces held, b
 
 typedef struct {
   formulation     base;
+  const hybrid_options *options;
+  const newton_options *newton;
   step_layout     layout;
   step_record     record;
   hybrid_contact  contact;
@@ -46,8 +49,6 @@ typedef struct {
   double       *velocity;
 } hybrid_attempt;
 
-static const hybrid_options *options_of(const hybrid *h) { return h->layout.scene->job->solver->hybrid; }
-
 static void clear_motion(hybrid_attempt *p)
 {
   step_unknowns_destroy(&p->unknowns);
@@ -64,7 +65,7 @@ static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_repor
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
   PetscCall(step_unknowns_create(l, &p->unknowns));
-  const step_motion_options own = {options_of(p->h)->linear, false, p->h->tries_exact};
+  const step_motion_options own = {.linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton};
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, verdict, report));
   step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
@@ -106,7 +107,7 @@ static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step
   PetscFunctionBegin;
   hybrid      *h = p->h;
   step_layout *l = &h->layout;
-  if (options_of(h)->integrator == HYBRID_SYMPLECTIC) PetscCall(push_nodes(p, verdict));
+  if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(push_nodes(p, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscCall(solve(p, verdict, report));
@@ -126,7 +127,7 @@ static PetscErrorCode move_again(hybrid_attempt *p, bool is_all, step_verdict *v
   PetscCall(step_layout_release(l));
   PetscCall(hybrid_contact_prescribe(&h->contact, l, is_all, &n, &p->dof, &p->velocity));
   for (int64_t i = 0; i < n; ++i) l->v[p->dof[i]] = p->velocity[i];
-  if (options_of(h)->integrator == HYBRID_SYMPLECTIC) { /* forces of the start do not know what boundaries do */
+  if (h->options->integrator == HYBRID_SYMPLECTIC) { /* forces of the start do not know what boundaries do */
     PetscCall(step_layout_follow(l));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -139,7 +140,7 @@ static PetscErrorCode move_again(hybrid_attempt *p, bool is_all, step_verdict *v
  * asked again; once all is held that cannot be. Forces of explicit steps do not know of contact: nothing else moves. */
 static PetscErrorCode move_with_contact(hybrid_attempt *p, step_verdict *verdict, step_report *report)
 {
-  const hybrid_options *o      = options_of(p->h);
+  const hybrid_options *o      = p->h->options;
   const bool            is_all = o->holds == HYBRID_HOLDS_ALL || o->integrator == HYBRID_SYMPLECTIC;
   bool                  is_more = true;
   PetscFunctionBegin;
@@ -160,7 +161,7 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   PetscCall(move_freely(p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   hybrid_momentum_begin(&h->momentum, l);
-  PetscCall(hybrid_contact_solve(&h->contact, options_of(h), l, verdict, report));
+  PetscCall(hybrid_contact_solve(&h->contact, h->options, l, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->contact.has_acted) PetscCall(move_with_contact(p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,8 +169,8 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(hybrid_contact_accept(&h->contact, l, &h->record, report));
   if (h->contact.has_acted) {
-    const bool loses = options_of(h)->integrator != HYBRID_SYMPLECTIC;
-    const int  fix   = loses ? options_of(h)->momentum_fix : HYBRID_FIX_NONE;
+    const bool loses = h->options->integrator != HYBRID_SYMPLECTIC;
+    const int  fix   = loses ? h->options->momentum_fix : HYBRID_FIX_NONE;
     hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->record.forces, l);
     hybrid_momentum_measure(&h->momentum, l);
     PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->record));
@@ -210,6 +211,8 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
 {
   hybrid *h = (hybrid *)f;
   PetscFunctionBegin;
+  h->options = s->options->solver->hybrid;
+  h->newton  = s->options->solver->newton;
   step_record_attach(&h->record, f);
   PetscCall(step_layout_create(s, &h->layout));
   PetscCall(memory_alloc("systems", s->n_systems, sizeof *h->tries_exact, &h->tries_exact));
@@ -217,22 +220,22 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
     const nodal_body *nodal = nodal_body_of(s->systems[i]);
     h->tries_exact[i]       = !nodal || tetrahedra_of(nodal);
   }
-  PetscCall(hybrid_contact_create(s, &h->contact));
+  PetscCall(hybrid_contact_create(s, h->options, &h->contact));
   PetscCall(hybrid_momentum_create(s, &h->momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const formulation_ops hybrid_formulation = {
-    .name     = "hybrid",
-    .is_rigid = true,
+    .scene.name     = "hybrid",
+    .scene.is_rigid = true,
     .outer    = "Newton",
     .inner    = "impulse",
     .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
     .size     = sizeof(hybrid),
     .create   = hybrid_create,
-    .check    = hybrid_check,
+    .scene.check    = hybrid_check,
     .step     = hybrid_step,
     .fields   = hybrid_fields,
-    .describe = hybrid_describe,
+    .scene.describe = hybrid_describe,
     .destroy  = hybrid_destroy,
 };

@@ -141,7 +141,7 @@ static void start_affine(hybrid_boundary *b, const scene *s)
   }
 }
 
-PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
+PetscErrorCode hybrid_boundary_create(const scene *s, bool resampling, hybrid_boundary *b)
 {
   double *rest, *area;
   PetscFunctionBegin;
@@ -177,7 +177,7 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   PetscCall(code);
   start_affine(b, s);
   b->elements =
-      (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !s->job->solver->hybrid->grid->resampling};
+      (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !resampling};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

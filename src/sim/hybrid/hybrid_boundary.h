@@ -45,7 +45,7 @@ typedef struct {
 } hybrid_boundary;
 
 /* *b, zeros, is filled in place; destroy copes with failures. Affine parts are velocity gradients of the scene as it stands. */
-PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b);
+PetscErrorCode hybrid_boundary_create(const scene *s, bool resampling, hybrid_boundary *b);
 void           hybrid_boundary_destroy(hybrid_boundary *b);
 /* Geometry at the start of the step that `l` has begun, and what is held. */
 PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l);

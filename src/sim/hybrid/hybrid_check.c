@@ -1,4 +1,6 @@
 #include "sim/hybrid/hybrid_check.h"
+#include "sim/hybrid/hybrid_keys.h"
+#include "sim/step/solver_options.h"
 #include "core/math3.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/mpm/mpm_body.h"
@@ -9,7 +11,7 @@
 
 static const document_node *node_of(const scene *s, int i)
 {
-  return document_find(document_find(document_root(s->job->document), "bodies"), s->bodies[i].name);
+  return document_find(document_find(s->options->root, "bodies"), s->bodies[i].name);
 }
 
 static bool has_triangles(const body *b)
@@ -61,9 +63,9 @@ static void check_surface(const scene *s, int i, diagnostics *d)
 /* One grid for all. */
 static void check_grid(const scene *s, diagnostics *d)
 {
-  const document_node *root = document_root(s->job->document), *solver = document_find(root, "solver");
+  const document_node *root = s->options->root, *solver = document_find(root, "solver");
   const document_node *grid = document_find(solver ? document_find(solver, "hybrid") : NULL, "grid");
-  const hybrid_grid   *o    = s->job->solver->hybrid->grid;
+  const hybrid_grid   *o    = s->options->solver->hybrid->grid;
   if (!s->world.mpm) return;
   const double spacing = mpm_domain_grid(s->world.mpm->domain)->h;
   if (isfinite(o->spacing) && o->spacing != spacing)
@@ -73,7 +75,7 @@ static void check_grid(const scene *s, diagnostics *d)
   if (o->transfer != HYBRID_TRANSFER_AUGURY && has_any_triangles(s))
     diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer",
                           "bodies of kind mpm meet surfaces through augury alone: leave it out");
-  if (s->job->mpm->light_nodes > 0.0 && has_any_triangles(s))
+  if (s->options->mpm->light_nodes > 0.0 && has_any_triangles(s))
     diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_nodes",
                           "nodes that follow others cannot take what contact gives them: leave it out");
 }
@@ -109,7 +111,7 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
   const nodal_body *b = nodal_body_of(s->bodies[i].body);
   const material   *m = s->bodies[i].material;
   char              path[300];
-  if (!b || s->job->solver->hybrid->integrator != HYBRID_SYMPLECTIC) return;
+  if (!b || s->options->solver->hybrid->integrator != HYBRID_SYMPLECTIC) return;
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
   const document_node     *damping = document_find(node_of(s, i), "damping");
   static const char *const keys[]  = {"stiffness", "ratio", NULL};
@@ -120,12 +122,12 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
                             "backward_euler", keys[k]);
   if (!m || !tetrahedra_of(b)) return;
   const double longest = longest_step(b, m);
-  if (s->job->time->step > longest)
+  if (s->options->time->step > longest)
     diagnostics_add_under(d, node_of(s, i), path, NULL,
                           "sound crosses its flattest tetrahedron, %g m high, in %g s, and an explicit step of %g s may blow up: "
                           "give time.step less than that, better half "
                           "of it, or take solver.hybrid.integrator: backward_euler",
-                          least_altitude(b), longest, s->job->time->step);
+                          least_altitude(b), longest, s->options->time->step);
 }
 
 /* Angular momentum that forces other than gravity's bring is not known apart from what backward Euler loses. */
@@ -133,7 +135,7 @@ static void check_fix(const scene *s, int i, diagnostics *d)
 {
   const nodal_body *b = nodal_body_of(s->bodies[i].body);
   char              path[300];
-  if (!b || s->job->solver->hybrid->momentum_fix != HYBRID_FIX_RIGID) return;
+  if (!b || s->options->solver->hybrid->momentum_fix != HYBRID_FIX_RIGID) return;
   static const char *const keys[] = {"load", "pressure", NULL};
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
   for (int k = 0; keys[k]; ++k)
@@ -152,9 +154,9 @@ static PetscErrorCode check_cells(const scene *s, diagnostics *d)
 {
   hybrid_contact c = {0};
   PetscFunctionBegin;
-  const document_node *root = document_root(s->job->document), *solver = document_find(root, "solver");
+  const document_node *root = s->options->root, *solver = document_find(root, "solver");
   const document_node *grid = document_find(solver ? document_find(solver, "hybrid") : NULL, "grid");
-  const PetscErrorCode code = hybrid_contact_create(s, &c);
+  const PetscErrorCode code = hybrid_contact_create(s, s->options->solver->hybrid, &c);
   hybrid_contact_destroy(&c);
   if (!diagnostics_take(d, grid ? grid : root, "solver.hybrid.grid", "spacing", code)) PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,7 +174,7 @@ PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
   check_grid(s, d);
   if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
   /* Impulses keep apart what is apart. */
-  if (!s->job->solver->hybrid->allow_intersections)
+  if (!s->options->solver->hybrid->allow_intersections)
     PetscCall(scene_intersections_check(s, "say solver.hybrid.allow_intersections: true", d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -182,7 +184,7 @@ PetscErrorCode hybrid_describe(const scene *s, FILE *out)
   static const char *const words[] = {[HYBRID_TRANSFER_AUGURY] = "augury through a grid",
                                       [HYBRID_TRANSFER_PIC]    = "velocities of a grid",
                                       [HYBRID_TRANSFER_NONE]   = "nothing through a grid"};
-  const hybrid_options    *o       = s->job->solver->hybrid;
+  const hybrid_options    *o       = s->options->solver->hybrid;
   fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n",
           words[o->grid->transfer], o->impulses->is_on ? "geometric impulses" : "no impulses");
   return PETSC_SUCCESS;

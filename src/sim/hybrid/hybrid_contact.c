@@ -15,9 +15,8 @@ static const double THICKNESS = 0.05; /* of the mean edge, if not given */
 
 /* ---- making one --------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode create_grid(const scene *s, hybrid_contact *c)
+static PetscErrorCode create_grid(const scene *s, const hybrid_grid *o, hybrid_contact *c)
 {
-  const hybrid_grid    *o = s->job->solver->hybrid->grid;
   const scene_surfaces *f = c->boundary.surfaces;
   double               *x;
   PetscFunctionBegin;
@@ -117,14 +116,14 @@ static PetscErrorCode create_impulses(const scene *s, hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c)
+PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *options, hybrid_contact *c)
 {
-  const hybrid_impulses *o = s->job->solver->hybrid->impulses;
+  const hybrid_impulses *o = options->impulses;
   PetscFunctionBegin;
-  PetscCall(hybrid_boundary_create(s, &c->boundary));
+  PetscCall(hybrid_boundary_create(s, options->grid->resampling, &c->boundary));
   const scene_surfaces *f = c->boundary.surfaces;
   c->thickness            = isfinite(o->thickness) ? o->thickness : THICKNESS * c->boundary.edge;
-  PetscCall(create_grid(s, c));
+  PetscCall(create_grid(s, options->grid, c));
   if (o->is_on && f->n_triangles > 0) PetscCall(create_impulses(s, c));
   PetscCall(memory_alloc("boundary", f->n_triangles, sizeof *c->is_active, &c->is_active));
   PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->side, &c->side));

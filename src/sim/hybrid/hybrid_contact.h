@@ -52,7 +52,7 @@ typedef struct {
 } hybrid_contact;
 
 /* *c, zeros, is filled in place; destroy copes with failures. */
-PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c);
+PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *options, hybrid_contact *c);
 void           hybrid_contact_destroy(hybrid_contact *c);
 PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 /* From free motion, l->v: c->boundary.v, A and c->vu after contact. */

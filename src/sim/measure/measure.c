@@ -40,7 +40,7 @@ static int64_t node_closest_to(const body *b, const double x[3])
 
 static PetscErrorCode resolve(const scene *s, const key_item *item, measure *k)
 {
-  const job_measure *spec = item->value;
+  const measure_spec *spec = item->value;
   PetscFunctionBegin;
   k->name          = item->name;
   k->spec          = spec;
@@ -61,19 +61,19 @@ static PetscErrorCode resolve(const scene *s, const key_item *item, measure *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode measures_create(scene *s, formulation *f, memo *keep, measures **out)
+PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, memo *keep, measures **out)
 {
   const step_report nothing = {0};
   PetscFunctionBegin;
   measures *m;
   PetscCall(memory_alloc("measures", 1, sizeof *m, &m));
   *out = m;
-  *m   = (measures){.scene = s, .formulation = f, .memo = keep, .n = s->job->measure.n};
+  *m   = (measures){.scene = s, .formulation = f, .memo = keep, .n = list->n};
   PetscCall(memory_alloc("measures", m->n, sizeof *m->entry, &m->entry));
-  const measure_moment start = {.scene = s, .formulation = f, .report = &nothing, .clock = {.dt = s->job->time->step}};
+  const measure_moment start = {.scene = s, .formulation = f, .report = &nothing, .clock = {.dt = s->options->time->step}};
   for (int i = 0; i < m->n; ++i) {
     measure *k = &m->entry[i].k;
-    PetscCall(resolve(s, &s->job->measure.item[i], k));
+    PetscCall(resolve(s, &list->item[i], k));
     m->entry[i].statistics = (measure_statistics)MEASURE_STATISTICS_NONE;
     if (k->quantity->value == measure_run_out) PetscCall(measure_extent(&start, k, &k->reference));
   }

@@ -13,7 +13,7 @@
 typedef struct {
   const scene            *scene;
   const key_item         *item;
-  const job_measure      *spec;
+  const measure_spec      *spec;
   const measure_quantity *quantity;
   char                    path[256];
   diagnostics            *d;
@@ -109,7 +109,7 @@ static int check_name(const subject *s, const char *key, const char *name)
 
 static PetscErrorCode check_values(const subject *s)
 {
-  const job_measure *spec = s->spec;
+  const measure_spec *spec = s->spec;
   vector_field    *compiled;
   PetscFunctionBegin;
   if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0)
@@ -135,12 +135,19 @@ static void check_own_name(const subject *s)
     diagnostics_add_under(s->d, s->item->node, s->path, NULL, "names a file: expected at most 60 letters, digits, _ and -");
 }
 
-PetscErrorCode measures_check(const scene *s, diagnostics *d)
+bool measures_need_origins(const key_list *list)
+{
+  for (int i = 0; i < list->n; ++i)
+    if (((const measure_spec *)list->item[i].value)->expected.n > 0) return true;
+  return false;
+}
+
+PetscErrorCode measures_check(const scene *s, const key_list *list, diagnostics *d)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < s->job->measure.n; ++i) {
-    const key_item    *item = &s->job->measure.item[i];
-    const job_measure *spec = item->value;
+  for (int i = 0; i < list->n; ++i) {
+    const key_item    *item = &list->item[i];
+    const measure_spec *spec = item->value;
     subject            one  = {.scene = s, .item = item, .spec = spec, .quantity = &measure_quantities[spec->quantity], .d = d};
     snprintf(one.path, sizeof one.path, "measure.%s", item->name);
     check_own_name(&one);

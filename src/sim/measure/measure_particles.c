@@ -5,7 +5,7 @@
 
 static particles *measured(const measure_moment *now, const measure *k) { return particles_of(measure_body_of(now, k)); }
 
-static bool is_within(const job_measure_box *box, const particles *p, int64_t i)
+static bool is_within(const measure_box *box, const particles *p, int64_t i)
 {
   for (int q = 0; box && q < 3; ++q)
     if (!(p->x[q][i] >= box->min[q] && p->x[q][i] <= box->max[q])) return false;
@@ -26,7 +26,7 @@ PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double
 PetscErrorCode measure_density(const measure_moment *now, measure *k, double *value)
 {
   const particles       *p   = measured(now, k);
-  const job_measure_box *box = k->spec->within;
+  const measure_box *box = k->spec->within;
   double                 sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i)
     if (is_within(box, p, i)) sum += p->mass[i];

@@ -22,13 +22,13 @@ static const char *const quantity_help[] = {
 /* --- keys ------------------------------------------------------------------------------------------------------------ */
 
 static const key_spec box_keys[] = {
-  {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure_box, min), .unit = "m", .help = "lower corner"},
-  {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(job_measure_box, max), .unit = "m", .help = "upper corner"},
+  {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(measure_box, min), .unit = "m", .help = "lower corner"},
+  {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(measure_box, max), .unit = "m", .help = "upper corner"},
   {.name = NULL}};
-static const key_table box_table = {.name = "measure.within", .help = "A box with edges along the axes.", .size = sizeof(job_measure_box), .keys = box_keys};
+static const key_table box_table = {.name = "measure.within", .help = "A box with edges along the axes.", .size = sizeof(measure_box), .keys = box_keys};
 static const char *const parts[] = {[MEASURE_PART_NORMAL] = "normal", [MEASURE_PART_FRICTION] = "friction", NULL};
 
-#define OF(member) .name = #member, .offset = offsetof(job_measure, member)
+#define OF(member) .name = #member, .offset = offsetof(measure_spec, member)
 static const key_spec measure_keys[] = {
   {OF(quantity), .type = KEY_ENUM, .choices = measure_quantity_names, .choice_help = quantity_help,
    .help = "what is recorded; a vector is recorded along direction, or as its norm if none is given"},
@@ -47,7 +47,7 @@ const key_table measure_table = {.name = "measure",
                                  .help = "A quantity of the run, recorded as a table measure/NAME.csv of step, time and value. A key that the quantity "
                                          "does not use is refused. Particles lie a quarter of a grid cell or so inside the surface of what they "
                                          "stand for.",
-                                 .size = sizeof(job_measure),
+                                 .size = sizeof(measure_spec),
                                  .keys = measure_keys};
 
 /* --- what several of them need ----------------------------------------------------------------------------------------- */

@@ -10,7 +10,21 @@
 #include "discretize/body/vector_field.h"
 #include "sim/measure/clock.h"
 #include "sim/step/formulation.h"
-#include "app/job/job.h"
+
+/* measure.NAME of a job */
+typedef struct {
+  double min[3], max[3];
+} measure_box;
+enum { MEASURE_PART_NORMAL, MEASURE_PART_FRICTION };
+typedef struct {
+  int                quantity;
+  const char        *body, *other;                             /* NULL: not given */
+  double             point[3], direction[3], fraction, radius; /* NaN: not given */
+  const measure_box *within;                                   /* NULL: not given */
+  int                part;                                     /* -1: not given */
+  key_list           expected;
+  double             every;
+} measure_spec;
 
 /* Keys of a measure. `body` that is taken but not wanted: without one it is of everything. */
 enum {
@@ -110,12 +124,12 @@ typedef struct {
   unsigned         of, wants, takes; /* takes: what it wants included */
   measure_function value;            /* NaN where there is nothing to measure */
 } measure_quantity;
-extern const measure_quantity measure_quantities[];   /* ends with name NULL; job_measure.quantity is the index */
+extern const measure_quantity measure_quantities[];   /* ends with name NULL; measure_spec.quantity is the index */
 extern const char *const      measure_quantity_names[]; /* for KEY_ENUM */
 
 struct measure {
   const char             *name;
-  const job_measure      *spec;
+  const measure_spec      *spec;
   const measure_quantity *quantity;
   int                     body, other; /* -1: none */
   double                  point[3], direction[3], fraction; /* defaults filled in; a unit vector */

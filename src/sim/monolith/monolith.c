@@ -17,6 +17,7 @@
 #include "discretize/mac/mac_memory.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/step/formulation.h"
+#include "sim/step/solver_options.h"
 #include "sim/monolith/monolith_check.h"
 #include "sim/monolith/monolith_flow.h"
 #include "sim/monolith/monolith_record.h"
@@ -24,8 +25,17 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
+/* What the job says that steps need. */
+typedef struct {
+  const mac_options  *grid; /* NULL: there are only rigid bodies */
+  const flow_options *flow;
+  double              overlap_share, overlap_speed; /* the latter [m/s], NaN: not given */
+  double              frame;                        /* [s] between frames, at least a step */
+} monolith_options;
+
 typedef struct {
   formulation       base;
+  monolith_options  options;
   step_layout       layout;
   mac_domain       *domain; /* borrowed; NULL: there are only rigid bodies */
   monolith_bodies   bodies;
@@ -59,7 +69,7 @@ static void step_free(monolith_step *p)
  * left the domain do not count. */
 static void check_pace(const monolith *m, step_verdict *verdict)
 {
-  const mac_options *o = m->layout.scene->job->mac;
+  const mac_options *o = m->options.grid;
   for (int k = 0; k < m->solids.n; ++k) {
     const scene_body *b = &m->layout.scene->bodies[m->solids.solid[k].body];
     if (!m->solids.solid[k].is_unknown) continue;
@@ -83,7 +93,7 @@ static PetscErrorCode assemble(monolith *m)
   const double fall[3] = {m->layout.dt * s->gravity[0], m->layout.dt * s->gravity[1], m->layout.dt * s->gravity[2]};
   mac_state_accelerate(state, fall);
   monolith_solids_place(&m->solids, s, m->layout.frames0);
-  PetscCall(mac_system_assemble(state, s->job->mac, m->solids.n, m->solids.solid, m->layout.dt, &m->system));
+  PetscCall(mac_system_assemble(state, m->options.grid, m->solids.n, m->solids.solid, m->layout.dt, &m->system));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,7 +107,7 @@ static PetscErrorCode set_up(monolith *m, monolith_step *p)
   if (m->domain) {
     const mac_grid *grid = &mac_domain_state(m->domain)->grid;
     mac_memory_guess(m->memory, grid, &m->system, f->x.p, f->x.s, f->x.multiplier);
-    PetscCall(mac_hourglass_hold(grid, &m->system, m->layout.scene->job->mac->hourglass, f->x.p));
+    PetscCall(mac_hourglass_hold(grid, &m->system, m->options.grid->hourglass, f->x.p));
     if (mac_domain_state(m->domain)->mu_i[0]) {
       PetscCall(monolith_rheology_create(&m->system, mac_domain_state(m->domain), &p->rheology));
       f->problem.update_alpha = monolith_rheology_alpha, f->problem.alpha_context = &p->rheology;
@@ -111,9 +121,8 @@ static PetscErrorCode solve(monolith *m, monolith_step *p, step_verdict *verdict
 {
   flow_report answer;
   PetscFunctionBegin;
-  const job_solver *o = m->layout.scene->job->solver;
   timer_begin(TIMER_FLOW);
-  PetscCall(flow_solve(&p->flow.problem, o->flow, m->work, &p->flow.x, &answer));
+  PetscCall(flow_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &answer));
   timer_end(TIMER_FLOW);
   monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &answer, report);
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
@@ -153,15 +162,15 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   PetscFunctionBegin;
   step_layout       *l = &m->layout;
   const scene       *s = l->scene;
-  const job_contact *c = s->job->contact;
-  const double       h = m->domain ? s->job->mac->spacing : s->length_scale;
-  const double       most = isfinite(c->overlap_speed) ? c->overlap_speed * l->dt : 0.1 * h;
+  const monolith_options *o = &m->options;
+  const double       h = m->domain ? o->grid->spacing : s->length_scale;
+  const double       most = isfinite(o->overlap_speed) ? o->overlap_speed * l->dt : 0.1 * h;
   double             worst;
   bool               is_needed;
-  PetscCall(monolith_contacts_part(&m->contacts, l, &m->bodies, c->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
+  PetscCall(monolith_contacts_part(&m->contacts, l, &m->bodies, o->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
   for (int64_t r = 0; r < m->bodies.n && is_needed; ++r) rigid_body_displace(rigid_body_of(m->bodies.body[r]), p->move[r]);
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
-  const double t = l->t + l->dt, frame = s->job->time->frame > 0.0 ? s->job->time->frame : s->job->time->step, frames = t / frame;
+  const double t = l->t + l->dt, frames = t / o->frame;
   PetscCall(scene_frames((scene *)s, t, 0.0, NULL, l->frames));
   monolith_solids_place(&m->solids, s, l->frames);
   double (*impulse)[6];
@@ -285,6 +294,12 @@ static PetscErrorCode create(scene *s, formulation *f)
 {
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
+  const scene_options *o = s->options;
+  m->options = (monolith_options){.grid          = o->mac,
+                                  .flow          = o->solver->flow,
+                                  .overlap_share = o->contact->overlap_share,
+                                  .overlap_speed = o->contact->overlap_speed,
+                                  .frame         = o->time->frame > 0.0 ? o->time->frame : o->time->step};
   step_record_attach(&m->contacts.record, &m->base);
   PetscCall(step_layout_create(s, &m->layout));
   PetscCall(monolith_contacts_create(s, &m->contacts));
@@ -297,18 +312,18 @@ static PetscErrorCode create(scene *s, formulation *f)
 }
 
 const formulation_ops monolith_formulation = {
-  .name          = "monolith",
-  .is_rigid      = true,
-  .meets_on_grid = true,
+  .scene.name          = "monolith",
+  .scene.is_rigid      = true,
+  .scene.meets_on_grid = true,
   .outer         = "coupling",
   .inner         = "pressure",
   .remedy        = "a larger mac.cfl or solver.flow.max_outer",
   .size          = sizeof(monolith),
   .create        = create,
-  .check         = monolith_check,
+  .scene.check         = monolith_check,
   .step          = take_step,
   .pressure      = pressure_at,
   .fields        = add_fields,
-  .describe      = monolith_describe,
+  .scene.describe      = monolith_describe,
   .destroy       = destroy,
 };

@@ -10,7 +10,7 @@ enum { MOST_CUTS = 10 };
 
 static const document_node *node_of(const scene *s, int i)
 {
-  return document_find(document_find(document_root(s->job->document), "bodies"), s->bodies[i].name);
+  return document_find(document_find(s->options->root, "bodies"), s->bodies[i].name);
 }
 
 /* The dynamic rigid body i; NULL if it is none. */
@@ -31,7 +31,7 @@ static bool has_continuum(const scene *s)
 static void check_place(const scene *s, int i, diagnostics *d)
 {
   const rigid_body *b   = dynamic(s, i);
-  const mac_box    *box = s->job->mac->domain;
+  const mac_box    *box = s->options->mac->domain;
   char              path[300];
   for (int k = 0; k < 3 && b; ++k) {
     if (b->c[k] + b->radius > box->min[k] && b->c[k] - b->radius < box->max[k]) continue;
@@ -127,7 +127,7 @@ PetscErrorCode monolith_check(const scene *s, diagnostics *d)
 
 static PetscErrorCode describe_grid(const scene *s, FILE *out)
 {
-  const mac_options *o      = s->job->mac;
+  const mac_options *o      = s->options->mac;
   double             volume = 0.0, n[3];
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) {

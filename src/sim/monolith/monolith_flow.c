@@ -75,7 +75,7 @@ static PetscErrorCode allocate(monolith_flow *f)
  * accelerations that the job names or 9.81 m/s^2. */
 static void set_scales(monolith_flow *f, const step_layout *l, const monolith_bodies *bodies)
 {
-  const double g       = l->scene->job->acceleration_scale;
+  const double g       = l->acceleration_scale;
   double       density = 0.0, mass = 0.0;
   for (int64_t i = 0; i < f->system->n_cells; ++i) density = fmax(density, f->system->rest_density[i]);
   for (int64_t r = 0; r < bodies->n; ++r) mass += l->scale[6 * r];

@@ -20,7 +20,7 @@ static bool displaces(const scene *s, int j, int *one)
 PetscErrorCode monolith_solids_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
-  const document_node *root = document_root(s->job->document), *where = document_find(root, "contact");
+  const document_node *root = s->options->root, *where = document_find(root, "contact");
   for (int j = 0; j < s->n_bodies; ++j) {
     int one;
     if (!displaces(s, j, &one)) continue;

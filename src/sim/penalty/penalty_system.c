@@ -13,10 +13,12 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(step_layout_create(s, &p->layout));
   PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
-  if (s->job->contact->edges) PetscCall(penalty_contact_add_edges(p->contact));
-  penalty_contact_set_scheme(p->contact, (contact_scheme)s->job->contact->scheme);
-  penalty_contact_set_detection(p->contact, (contact_detection)s->job->contact->detection);
-  penalty_contact_set_acceleration(p->contact, s->job->acceleration_scale);
+  const contact_options *o = s->options->contact;
+  if (o->edges) PetscCall(penalty_contact_add_edges(p->contact));
+  penalty_contact_set_scheme(p->contact, (contact_scheme)o->scheme);
+  penalty_contact_set_detection(p->contact, (contact_detection)o->detection);
+  penalty_contact_set_acceleration(p->contact, s->options->acceleration_scale);
+  p->detects_by_step = o->detection == CONTACT_DETECT_STEP;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,7 +168,7 @@ PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step
   }
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, dt,
                                        step_layout_margin(l), l->n_blocks));
-  if (s->job->contact->detection == CONTACT_DETECT_STEP) PetscCall(expect_contacts(p));
+  if (p->detects_by_step) PetscCall(expect_contacts(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,6 +10,7 @@
 typedef struct {
   step_layout      layout;
   penalty_contact *contact;
+  bool             detects_by_step; /* contact.detection: step */
   double          *masked;      /* [n_blocks][3] work of products, if anything is prescribed or follows */
   bool             has_tangent; /* the tangent belongs to the last evaluation */
   step_verdict     verdict;     /* of the last evaluation */

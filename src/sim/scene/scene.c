@@ -10,7 +10,7 @@
 static PetscErrorCode build_materials(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
-  const key_list *list = &s->job->materials;
+  const key_list *list = &s->options->materials;
   PetscCall(memory_alloc("materials", list->n, sizeof(material *), &s->materials));
   for (int i = 0; i < list->n; ++i) {
     const key_item      *item = &list->item[i];
@@ -126,16 +126,14 @@ static void check_part_names(const scene *s, diagnostics *d)
 static PetscErrorCode build_bodies(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
-  const key_list *list = &s->job->bodies;
-  s->world.job         = document_root(s->job->document);
-  s->world.mpm_options = s->job->mpm;
-  s->world.mac_options = s->job->mac;
+  const key_list *list = &s->options->bodies;
+  s->world.job         = s->options->root;
+  s->world.mpm_options = s->options->mpm;
+  s->world.mac_options = s->options->mac;
   v3_copy(s->world.gravity, s->gravity);
-  s->world.time_step = s->job->time->step;
-  s->world.has_light_nodes = formulations[s->job->formulation]->has_light_nodes &&
-                             s->job->solver->linear->preconditioner != JOB_PRECONDITIONER_METIS_SCHWARZ;
-  for (int i = 0; i < s->job->measure.n; ++i)
-    s->world.keeps_origins |= ((const job_measure *)s->job->measure.item[i].value)->expected.n > 0;
+  s->world.time_step = s->options->time->step;
+  s->world.has_light_nodes = s->options->formulation->has_light_nodes && !s->options->has_assembled_tangent;
+  s->world.keeps_origins   = s->options->keeps_origins;
   int capacity = list->n;
   PetscCall(memory_alloc("bodies", capacity, sizeof(scene_body), &s->bodies));
   for (int i = 0; i < list->n; ++i) {
@@ -191,8 +189,8 @@ static PetscErrorCode build_systems(scene *s)
 /* picture.glass names bodies. */
 static void check_glass(const scene *s, diagnostics *d)
 {
-  const key_list *glass = &s->job->picture->glass;
-  for (int k = 0; k < glass->n; ++k) {
+  const key_list *glass = s->options->glass;
+  for (int k = 0; glass && k < glass->n; ++k) {
     const char *names[256];
     int         n = 0, found = 0;
     for (int i = 0; i < s->n_bodies; ++i) {
@@ -206,15 +204,15 @@ static void check_glass(const scene *s, diagnostics *d)
   }
 }
 
-PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene **out)
+PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out)
 {
   PetscFunctionBegin;
   scene *s;
   *out = NULL;
   PetscCall(memory_alloc("scene", 1, sizeof *s, &s));
   s->comm = comm;
-  s->job  = j;
-  v3_copy(s->gravity, j->gravity);
+  s->options = options;
+  v3_copy(s->gravity, options->gravity);
   PetscCall(build_materials(s, d));
   PetscCall(build_bodies(s, d));
   PetscCall(scene_build_laws(s, d));
@@ -226,7 +224,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene *
   }
   PetscCall(scene_build_contact(s));
   PetscCall(build_systems(s));
-  if (formulations[j->formulation]->check) PetscCall(formulations[j->formulation]->check(s, d));
+  if (options->formulation->check) PetscCall(options->formulation->check(s, d));
   if (diagnostics_count(d)) {
     scene_destroy(&s);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,8 +299,8 @@ PetscErrorCode scene_emit(scene *s, double t, double dt)
 PetscErrorCode scene_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
-  const job_time *t = s->job->time;
-  fprintf(out, "%s: %g s in steps of %g s", s->job->name, t->end, t->step);
+  const time_options *t = s->options->time;
+  fprintf(out, "%s: %g s in steps of %g s", s->options->name, t->end, t->step);
   if (t->frame > 0) fprintf(out, ", a frame every %g s", t->frame);
   fprintf(out, "\n");
   for (int i = 0; i < s->n_bodies; ++i) {
@@ -317,7 +315,7 @@ PetscErrorCode scene_describe(const scene *s, FILE *out)
     if (b->body->ops->describe) b->body->ops->describe(b->body, out);
     fprintf(out, "\n");
   }
-  const formulation_ops *f = formulations[s->job->formulation];
+  const scene_formulation *f = s->options->formulation;
   if (f->describe) PetscCall(f->describe(s, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

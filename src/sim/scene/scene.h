@@ -5,8 +5,7 @@
 #include "contact/detection/contact.h"
 #include "core/field_table.h"
 #include "discretize/body/body_kind.h"
-#include "sim/step/formulation.h"
-#include "app/job/job.h"
+#include "sim/scene/scene_options.h"
 
 /* One entry of `bodies:` in the job, in the job's order, followed by its parts, if it has any. */
 typedef struct {
@@ -20,7 +19,7 @@ typedef struct {
 
 struct scene {
   MPI_Comm    comm; /* on which solvers are created */
-  const job  *job;  /* borrowed */
+  const scene_options *options; /* borrowed */
   double      gravity[3];
   int         n_materials;
   material  **materials;
@@ -43,7 +42,7 @@ struct scene {
 
 /* Complaints about the job go to `d`; then *out is NULL and the return is still 0. comm: whoever steps this scene together, of which
  * each process holds its part; one process so far. */
-PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene **out);
+PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out);
 void           scene_destroy(scene **s);
 int            scene_find_body(const scene *s, const char *name); /* -1: none */
 /* Poses of all frames: at the start of the step (v == NULL) or for trial velocities v [n_blocks][3] at t + dt. */

@@ -21,7 +21,7 @@ typedef struct {
 static pair_path path_of(const scene *s, const key_item *item)
 {
   pair_path p;
-  (void)snprintf(p.text, sizeof p.text, "contact.pairs[%d]", (int)(item - s->job->contact->pairs.item));
+  (void)snprintf(p.text, sizeof p.text, "contact.pairs[%d]", (int)(item - s->options->contact->pairs.item));
   return p;
 }
 
@@ -57,12 +57,12 @@ static bool has_surface(const scene_body *b)
   return s.n_triangles > 0;
 }
 
-static bool is_rigid(const scene *s) { return formulations[s->job->formulation]->is_rigid; }
+static bool is_rigid(const scene *s) { return s->options->formulation->is_rigid; }
 
 /* Two that meet on the grid of one of them. */
 static bool meet_on_grid(const scene *s, int a, int b)
 {
-  return formulations[s->job->formulation]->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
+  return s->options->formulation->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
 }
 
 static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
@@ -97,7 +97,7 @@ static bool is_unseen(const scene *s, int a, int b)
 /* An entry that names two bodies, or one of them twice, that no contact law can be between is a slip: nothing would come of it. */
 static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
 {
-  const job_pair *p   = item->value;
+  const contact_pair_options *p   = item->value;
   const char     *one = p->between.item[0].value, *two = p->between.item[1].value;
   const int       a = scene_find_body(s, one), b = scene_find_body(s, two);
   if (a < 0 || b < 0 || can_touch(s, a, b) || is_unseen(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
@@ -112,7 +112,7 @@ static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
 
 static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
 {
-  const job_pair *p    = item->value;
+  const contact_pair_options *p    = item->value;
   const pair_path path = path_of(s, item);
   if (isfinite(p->friction_transverse) != isfinite(p->friction_direction[0]))
     diagnostics_add_under(d, item->node, path.text, NULL, "friction_direction and friction_transverse belong together: give both or neither");
@@ -126,18 +126,18 @@ static void check_restitution(const scene *s, double e, const document_node *whe
   if (!where || !(e > 0.0) || !document_find(where, "restitution") || is_rigid(s)) return;
   if (e < RESTITUTION_LEAST || e == 1.0)
     diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
-  else if (s->job->contact->edges)
+  else if (s->options->contact->edges)
     diagnostics_add_under(d, where, path, "restitution", "cannot be given with contact.edges: springs between edges have no damper; leave out one of them");
-  else if (s->job->contact->scheme != CONTACT_IMPLICIT)
+  else if (s->options->contact->scheme != CONTACT_IMPLICIT)
     diagnostics_add_under(d, where, path, "restitution", "needs scheme: implicit: forces that lag know no rate; leave it out");
 }
 
 /* Friction of the pair is set. */
 static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostics *d)
 {
-  const job_pair *p   = item->value;
+  const contact_pair_options *p   = item->value;
   contact_law    *law = &s->laws[i * s->n_bodies + j];
-  if (s->job->contact->edges && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j])) {
+  if (s->options->contact->edges && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j])) {
     if (i <= j)
       diagnostics_add_under(d, item->node, path_of(s, item).text, "friction_direction",
                             "\"%s\" and \"%s\": where edges meet edges friction knows no direction; leave it out, or contact.edges", s->bodies[i].name, s->bodies[j].name);
@@ -151,15 +151,15 @@ static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostic
 /* Laws are complete. */
 static void check_edges(const scene *s, diagnostics *d)
 {
-  const document_node *where = document_find(document_find(document_root(s->job->document), "contact"), "edges");
+  const document_node *where = document_find(document_find(s->options->root, "contact"), "edges");
   bool                 is_met = false;
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies; ++j)
       is_met |= s->laws[i * s->n_bodies + j].stiffness > 0.0 && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j]);
   if (!is_met) diagnostics_add(d, where->mark, "contact.edges", "no two surfaces of triangles may touch here: of fem, cloth, or a rigid body with contact_surface: mesh; leave it out");
-  if (s->job->contact->scheme != CONTACT_IMPLICIT)
+  if (s->options->contact->scheme != CONTACT_IMPLICIT)
     diagnostics_add(d, where->mark, "contact.edges", "edges meet at the end of a step alone; leave it out, or contact.scheme");
-  if (s->job->contact->detection != CONTACT_DETECT_EVALUATION)
+  if (s->options->contact->detection != CONTACT_DETECT_EVALUATION)
     diagnostics_add(d, where->mark, "contact.edges", "edges are looked for in every evaluation; leave it out, or contact.detection");
 }
 
@@ -196,7 +196,7 @@ static void check_found(const scene *s, int i, int j, const document_node *where
     return;
   }
   diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where such bodies touch: say touch: false under contact.pairs",
-                  a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation]);
+                  a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name);
 }
 
 /* Curves whose nodes are no unknowns: springs would find nothing to push. */
@@ -215,13 +215,13 @@ static void check_unseen(const scene *s, int i, int j, const document_node *wher
   const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
   if (is_unseen(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
     diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s pushes points off surfaces, and neither has one: %ssay touch: false under contact.pairs",
-                    a->name, a->kind->name, b->name, b->kind->name, formulation_names[s->job->formulation], are_rods ? "take formulation: exact or convex, or " : "");
+                    a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name, are_rods ? "take formulation: exact or convex, or " : "");
 }
 
 PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
-  const job_contact *c = s->job->contact;
+  const contact_options *c = s->options->contact;
   const int          n = s->n_bodies;
   bool              *meets_itself, *is_asked; /* only if it says so: [cloth, cloth], [arm, arm] */
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
@@ -232,7 +232,7 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item *item = &c->pairs.item[k];
-    const job_pair *p    = item->value;
+    const contact_pair_options *p    = item->value;
     if (p->between.n != 2) {
       diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "expected two names, got %d", p->between.n);
       continue;
@@ -257,9 +257,9 @@ PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }
-  const document_node *where = document_find(document_root(s->job->document), "contact");
+  const document_node *where = document_find(s->options->root, "contact");
   check_restitution(s, c->restitution, where, "contact", d);
-  if (!where) where = document_root(s->job->document);
+  if (!where) where = s->options->root;
   for (int i = 0; i < n; ++i)
     for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];

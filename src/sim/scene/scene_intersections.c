@@ -139,7 +139,7 @@ static void describe_sunk(const scene *s, const scene_intersections *f, const sc
 
 static void complain(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
 {
-  const document_node *bodies = document_find(document_root(s->job->document), "bodies");
+  const document_node *bodies = document_find(s->options->root, "bodies");
   const int            whole  = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
   char                 path[300], other[100] = "itself", how_many[100];
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
@@ -201,7 +201,7 @@ static int64_t vertex_within(const scene_intersections *f, const int32_t *root, 
 static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, const char *remedy,
                                    diagnostics *d)
 {
-  const document_node *bodies = document_find(document_root(s->job->document), "bodies");
+  const document_node *bodies = document_find(s->options->root, "bodies");
   const int            n      = s->n_bodies;
   int32_t             *root;
   PetscFunctionBegin;

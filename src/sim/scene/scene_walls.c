@@ -21,7 +21,7 @@ static bool needs_walls(const scene *s)
     has_grid  = has_grid || s->bodies[i].kind->ops->carrier;
     has_rigid = has_rigid || dynamic(s, i);
   }
-  return formulations[s->job->formulation]->meets_on_grid && s->job->mac && has_grid && has_rigid;
+  return s->options->formulation->meets_on_grid && s->options->mac && has_grid && has_rigid;
 }
 
 /* Whether an obstacle that stays where it is, a half-space, covers the side: then it is what bodies meet. */
@@ -38,7 +38,7 @@ static bool covers(const body *b, const double normal[3], double offset, double 
 
 PetscErrorCode scene_add_walls(scene *s)
 {
-  const mac_options *o        = s->job->mac;
+  const mac_options *o        = s->options->mac;
   const int          n_of_job = s->n_bodies;
   PetscFunctionBegin;
   if (!needs_walls(s)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,5 +83,5 @@ void scene_wall_law(const scene *s, int i, int j, contact_law *law)
   int                 axis  = 0;
   while (side->normal[axis] == 0.0) ++axis;
   law->never_touch = !b || starts_across(b, side);
-  if (s->job->mac->walls->side[axis][side->normal[axis] < 0.0] == MAC_WALL_SMOOTH || isnan(law->friction)) law->friction = 0.0;
+  if (s->options->mac->walls->side[axis][side->normal[axis] < 0.0] == MAC_WALL_SMOOTH || isnan(law->friction)) law->friction = 0.0;
 }

@@ -2,12 +2,9 @@
 #ifndef SS_SIM_STEP_FORMULATION_H
 #define SS_SIM_STEP_FORMULATION_H
 #include "contact/detection/contact_record.h"
-#include "core/diagnostics.h"
 #include "core/field_table.h"
 #include "discretize/body/step_status.h"
-#include <stdio.h>
-
-typedef struct scene scene;
+#include "sim/scene/scene_options.h"
 
 /* Of the solver for impulses with exact friction, in formulations that have one. */
 typedef struct {
@@ -53,25 +50,18 @@ typedef struct {
 
 typedef struct formulation formulation;
 typedef struct {
-  const char *name; /* value of `formulation:` in a job */
-  bool        is_rigid; /* contacts are rows that a law is put on, no springs on bodies: a stiffness need not be given */
-  bool        has_light_nodes; /* light grid nodes of sand follow others unless the job says otherwise */
-  bool        meets_on_grid; /* bodies that share a grid meet level sets there, not with points */
+  scene_formulation scene; /* what scenes need of it */
   const char *outer, *inner; /* what its iterations are called: those of newton_iterations, those of linear_iterations or friction */
   const char *remedy;        /* what may help a step that fails at any size: "a softer contact.stiffness" */
   size_t      size;          /* of what begins with a `formulation` */
   /* f, zeros but for ops, is filled in place; f->ops->destroy copes with what a failure leaves. */
   PetscErrorCode (*create)(scene *s, formulation *f);
-  /* Complaints about a scene that it cannot step, to `d`. NULL: it has none. */
-  PetscErrorCode (*check)(const scene *s, diagnostics *d);
   /* Advance the scene from t to t + dt. On a negative verdict nothing has changed. Looks at stop_is_urgent() often, and then gives
    * up with STEP_DROPPED. */
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);
   /* Pressure [Pa] of the continuum at x in the last accepted step; NULL: there is none. */
   double (*pressure)(const formulation *f, const double x[3]);
   PetscErrorCode (*fields)(formulation *f, field_table *table);
-  /* What `check` says of it, in a few lines; NULL: nothing. */
-  PetscErrorCode (*describe)(const scene *s, FILE *out);
   /* The last contact problem of the last accepted step as an FCLIB file; nothing without contacts. NULL: it has none. */
   PetscErrorCode (*write_problem)(const formulation *f, const char *path);
   void (*destroy)(formulation *f); /* what it holds, not itself */
@@ -87,18 +77,4 @@ struct formulation {
 /* Of a scene, which must outlive it. On failure *out is still to be destroyed. */
 PetscErrorCode formulation_create(const formulation_ops *ops, scene *s, formulation **out);
 void           formulation_destroy(formulation **f); /* copes with NULL */
-
-/* All of them; a new one is a folder of its own and an entry here. job.formulation is the index. */
-#define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith) X(convex) X(hybrid)
-enum {
-#define X(name) FORMULATION_##name,
-  FORMULATION_TABLE(X)
-#undef X
-  N_FORMULATIONS
-};
-#define X(name) extern const formulation_ops name##_formulation;
-FORMULATION_TABLE(X)
-#undef X
-extern const formulation_ops *const formulations[];
-extern const char *const            formulation_names[]; /* for KEY_ENUM, NULL-terminated */
 #endif

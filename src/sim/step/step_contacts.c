@@ -23,7 +23,7 @@ static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contacts *c)
 {
   PetscFunctionBegin;
-  *c = (step_contacts){.scene = s, .overlap_share = overlap_share};
+  *c = (step_contacts){.scene = s, .overlap_share = overlap_share, .overlap_speed = s->options->contact->overlap_speed};
   PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies: more than contacts can be numbered by",
              s->n_bodies);
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
@@ -126,8 +126,8 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
 {
   double *u0;
   PetscFunctionBegin;
-  const double  v_rest = c->scene->job->acceleration_scale * l->dt, asked = c->scene->job->contact->overlap_speed;
-  const double  speed  = isfinite(asked) ? asked : v_rest;
+  const double  v_rest = l->acceleration_scale * l->dt;
+  const double  speed  = isfinite(c->overlap_speed) ? c->overlap_speed : v_rest;
   const int64_t n      = c->rows.n;
   if (n > c->capacity) {
     c->capacity = n + n / 2;

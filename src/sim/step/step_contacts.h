@@ -17,7 +17,7 @@
 
 typedef struct {
   scene            *scene; /* borrowed */
-  double            overlap_share;
+  double            overlap_share, overlap_speed; /* the latter [m/s], NaN: acceleration_scale times the step */
   body            **body;  /* [n_bodies] */
   int32_t          *frame; /* [n_bodies] */
   bool             *by_points; /* [n_bodies][n_bodies] which pairs are found by their points */

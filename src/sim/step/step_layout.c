@@ -8,7 +8,8 @@ PetscErrorCode step_layout_create(scene *s, step_layout *l)
 {
   PetscFunctionBegin;
   memset(l, 0, sizeof *l);
-  l->scene = s;
+  l->scene              = s;
+  l->acceleration_scale = s->options->acceleration_scale;
   PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames0));
   PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,7 +135,7 @@ static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
     }
   }
   PetscCall(followers_gather(&l->led, s->n_systems, s->systems));
-  const double g0 = s->job->acceleration_scale;
+  const double g0 = l->acceleration_scale;
   for (int i = 0; i < s->n_systems; ++i) {
     const body   *b      = s->systems[i];
     const int64_t offset = 3 * b->first_block, m = 3 * b->n_blocks;

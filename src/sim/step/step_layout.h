@@ -15,6 +15,7 @@
 typedef struct {
   scene       *scene; /* borrowed */
   double       t, dt; /* of the step under way */
+  double       acceleration_scale; /* g0 [m/s^2] */
   rigid_frame *frames0, *frames; /* poses at its start, and where v leads to */
   /* [n_blocks][3] each; arrays grow and are kept. */
   int64_t n_blocks, capacity;

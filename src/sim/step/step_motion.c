@@ -336,9 +336,9 @@ static PetscErrorCode linearise(step_motion *m, step_layout *l, const step_unkno
 }
 
 /* Of a linear system where `norm` is left. */
-static double tolerance_of(const step_motion *m, const step_layout *l, double norm)
+static double tolerance_of(const step_motion *m, double norm)
 {
-  const double newton = l->scene->job->solver->newton->tolerance;
+  const double newton = m->options.newton->tolerance;
   return wants_tangent(m) ? EXACT * newton : fmax(LOOSE * newton, INEXACT * norm);
 }
 
@@ -348,13 +348,13 @@ static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_
 {
   int64_t inner = m->n_inner;
   PetscFunctionBegin;
-  PetscCall(newton_direction(m, u->n, tolerance_of(m, l, norm), slope));
+  PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
   if (m->is_exact && (!(*slope < 0.0) || m->n_inner - inner >= SLOW_EXACT)) {
     step_motion_set_exact(m, l, false);
     PetscCall(linearise(m, l, u, is_start, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     inner = m->n_inner;
-    PetscCall(newton_direction(m, u->n, tolerance_of(m, l, norm), slope));
+    PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
   }
   if (m->is_matrix_free && m->options.linear == MOTION_AUTO && m->n_inner - inner > SLOW) { /* conjugate gradients take too long */
     m->was_slow = true;
@@ -367,7 +367,7 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
                                    step_report *report)
 {
   PetscFunctionBegin;
-  const job_newton *o = l->scene->job->solver->newton;
+  const newton_options *o = m->options.newton;
   double            norm = INFINITY, before, slope;
   bool              is_known = false;
   if (m->options.tries_exact) step_motion_set_exact(m, l, m->options.linear != MOTION_DIRECT && step_operator_exists(l));
@@ -384,7 +384,7 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
       break;
     }
     before = norm;
-    const bool may_end = !wants_tangent(m) && tolerance_of(m, l, norm) <= o->tolerance; /* a tangent there is most likely for nothing */
+    const bool may_end = !wants_tangent(m) && tolerance_of(m, norm) <= o->tolerance; /* a tangent there is most likely for nothing */
     PetscCall(find_direction(m, l, u, norm, k == 0, &slope, verdict, report));
     if (verdict->code != STEP_OK) break;
     PetscCall(take_way(m, l, u, slope, !may_end, &norm, verdict, report));

@@ -5,6 +5,7 @@
 #define SS_SIM_STEP_STEP_MOTION_H
 #include "optim/friction/mass_factor.h"
 #include "optim/sap/sap_columns.h"
+#include "sim/step/solver_options.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_operator.h"
 
@@ -14,6 +15,7 @@ typedef struct {
   bool wants_tangent; /* A where the motion ends is asked for, and linear systems are solved to the end for its sake; J may have terms */
   const bool *tries_exact; /* [n_systems] by products and GMRES: tangents as they are while they serve, body_ops.set_definite
                             * being ours; NULL: of none */
+  const newton_options *newton; /* borrowed */
 } step_motion_options;
 
 typedef struct {

@@ -2,6 +2,7 @@
  * place and reason. A bad job is the good one with line `line` replaced by `text`. */
 #include "test.h"
 #include <string.h>
+#include "app/job/job.h"
 #include "core/key_table.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/measure/measure.h"
@@ -181,8 +182,8 @@ static void complaints_of(const char *text, char *out, size_t size)
   out[0]         = '\0';
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-  if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
-  if (s) assert_ok(measures_check(s, d));
+  if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
+  if (s) assert_ok(measures_check(s, &j->measure, d));
   diagnostics_sort(d);
   for (int i = 0; i < diagnostics_count(d); ++i) {
     strncat(out, diagnostics_text(d, i), size - strlen(out) - 1);
@@ -251,9 +252,9 @@ static void test_overrides(void **state)
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 4, overrides, d, &j));
   assert_int_equal(diagnostics_count(d), 0);
-  assert_close(j->time->step, 2.0e-3, 0);
-  assert_close(((const rigid_body_spec *)j->bodies.item[1].value)->velocity[2], 3, 0);
-  assert_close(((const job_pair *)j->contact->pairs.item[0].value)->friction, 0.8, 0);
+  assert_close(j->scene.time->step, 2.0e-3, 0);
+  assert_close(((const rigid_body_spec *)j->scene.bodies.item[1].value)->velocity[2], 3, 0);
+  assert_close(((const contact_pair_options *)j->scene.contact->pairs.item[0].value)->friction, 0.8, 0);
   job_destroy(&j);
   /* a path that leads nowhere is refused, and nothing of the job stays behind (found by fuzz_yaml) */
   static const char *const astray[] = {"time..step=1", "time.step[=1", "[0]=1"};

@@ -1,9 +1,10 @@
 /* Conditions that end a run, step by step, and over a resume. */
 #include "io_fixture.h"
 #include <string.h>
+#include "app/job/job.h"
 #include "core/diagnostics.h"
 #include "discretize/rigid/rigid_body.h"
-#include "app/run/until.h"
+#include "app/job/until.h"
 #include "sim/scene/scene.h"
 
 static const char *const text = "stickslip: 1\nname: die\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\n"
@@ -26,7 +27,7 @@ typedef struct {
 } world;
 
 static const contact_points  no_points;
-static const formulation_ops fake_ops = {.name = "fake"};
+static const formulation_ops fake_ops = {.scene = {.name = "fake"}};
 static formulation           fake     = {.ops = &fake_ops, .points = &no_points};
 
 static void start(world *w, const char *conditions)
@@ -38,12 +39,12 @@ static void start(world *w, const char *conditions)
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, 1, (const char *const[]){set}, w->d, &w->j));
   if (!w->j) fail_msg("%s", diagnostics_text(w->d, 0));
-  assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   assert_ok(field_table_create(&w->table));
   assert_ok(memo_create(w->table, &w->memo));
-  assert_ok(measures_create(w->s, &fake, w->memo, &w->m));
+  assert_ok(measures_create(w->s, &w->j->measure, &fake, w->memo, &w->m));
   assert_ok(measures_open(w->m, w->dir, -1, &(sim_clock){0, 0.0, 0.1}));
-  assert_ok(until_create(w->j, w->m, w->memo, &w->u));
+  assert_ok(until_create(&w->j->until, &w->j->measure, w->m, w->memo, &w->u));
 }
 
 static void stop(world *w)
@@ -122,7 +123,7 @@ static void outlives_a_resume(void **state)
   for (int64_t i = 1; i <= 4; ++i) {
     assert_int_equal(step_to(&w, i, 1.0), i == 4);
     until_destroy(&w.u);
-    assert_ok(until_create(w.j, w.m, w.memo, &w.u));
+    assert_ok(until_create(&w.j->until, &w.j->measure, w.m, w.memo, &w.u));
   }
   assert_true(until_met(w.u, sizeof what, what));
   assert_string_equal(what, "x > 0 for 0.3 s");
@@ -130,7 +131,7 @@ static void outlives_a_resume(void **state)
   static const char *set = "until={when: x > 0, for: 0.4}";
   assert_ok(job_read_text("job", text, 1, &set, w.d, &other));
   until_destroy(&w.u);
-  assert_ok(until_create(other, w.m, w.memo, &w.u));
+  assert_ok(until_create(&other->until, &other->measure, w.m, w.memo, &w.u));
   assert_false(until_met(w.u, sizeof what, what));
   for (int64_t i = 5; i <= 9; ++i) assert_int_equal(step_to(&w, i, 1.0), i == 9);
   until_destroy(&w.u);

@@ -1,6 +1,7 @@
 /* Bodies of kind mac from a job: what they hold, what is refused and in which words, sources, fields that come back. */
 #include "test.h"
 #include <string.h>
+#include "app/job/job.h"
 #include "core/diagnostics.h"
 #include "core/field_snapshot.h"
 #include "discretize/mac/mac_body.h"
@@ -28,7 +29,7 @@ static scene *start(world *w, int n, const char *const *sets)
   *w = (world){0};
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, n, sets, w->d, &w->j));
-  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   return w->s;
 }
 static void stop(world *w)

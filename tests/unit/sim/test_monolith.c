@@ -157,7 +157,7 @@ static void test_start(void **state)
     snprintf(text, sizeof text, HEAD "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n%s", cases[k].bodies);
     assert_ok(diagnostics_create(&d));
     assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-    if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
+    if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
     assert_int_equal(diagnostics_count(d), cases[k].depth > 0.0);
     if (cases[k].depth > 0.0) {
       double      depth;
@@ -311,7 +311,7 @@ static void test_refusals(void **state)
     snprintf(text, sizeof text, HEAD "time: {end: 1, step: 0.01}\n%s", cases[i][0]);
     assert_ok(diagnostics_create(&w.d));
     assert_ok(job_read_text("job", text, 0, NULL, w.d, &w.j));
-    if (w.j) assert_ok(scene_create(PETSC_COMM_SELF, w.j, w.d, &w.s));
+    if (w.j) assert_ok(scene_create(PETSC_COMM_SELF, &w.j->scene, w.d, &w.s));
     for (int k = 0; k < diagnostics_count(w.d); ++k) is_said |= strstr(diagnostics_text(w.d, k), cases[i][1]) != NULL;
     if (!is_said) fail_msg("not said: %s; but: %s", cases[i][1], diagnostics_count(w.d) ? diagnostics_text(w.d, 0) : "nothing");
     close_world(&w);

@@ -1,20 +1,24 @@
 /* Conditions that end a run: `until:` in a job, in what it measures. Looked at after every step, with the values last recorded. */
-#ifndef SS_APP_RUN_UNTIL_H
-#define SS_APP_RUN_UNTIL_H
+#ifndef SS_APP_JOB_UNTIL_H
+#define SS_APP_JOB_UNTIL_H
 #include "core/diagnostics.h"
 #include "sim/measure/clock.h"
-#include "app/job/job.h"
 #include "sim/measure/measure.h"
 #include "sim/measure/memo.h"
 
+/* One condition of a job. */
+typedef struct {
+  const char *when;        /* expression in the names of measures, t and step */
+  double      hold, after; /* s */
+} until_condition;
 extern const key_table until_table;
 
 typedef struct until until;
-/* Complaints about the job's conditions go to `d`. */
-PetscErrorCode until_check(const job *j, diagnostics *d);
+/* `list` and `measured`: until: and measure: of a job. Complaints about the conditions go to `d`. */
+PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d);
 /* Of a job that passed until_check. Since when a condition holds, and that one was met, is kept in `m`: a resumed run ends where an
  * uninterrupted one does. Borrows everything. */
-PetscErrorCode until_create(const job *j, const measures *values, memo *m, until **out);
+PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, until **out);
 void           until_destroy(until **u);
 /* After a step, when what is due has been recorded. True if the run is to end. */
 PetscErrorCode until_step(until *u, const sim_clock *now, bool *is_met);

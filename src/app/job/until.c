@@ -1,28 +1,28 @@
-#include "app/run/until.h"
+#include "app/job/until.h"
 #include <string.h>
 #include "core/expression.h"
 #include "core/memory.h"
 
 static const key_spec until_keys[] = {
-  {.name = "when", .type = KEY_STRING, .offset = offsetof(job_until, when),
+  {.name = "when", .type = KEY_STRING, .offset = offsetof(until_condition, when),
    .help = "expression in the names of measures, t (simulated seconds) and step; true if not 0, as comparisons are where they hold"},
-  {.name = "for", .type = KEY_REAL, .offset = offsetof(job_until, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+  {.name = "for", .type = KEY_REAL, .offset = offsetof(until_condition, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "how long it must have been true, at every step"},
-  {.name = "after", .type = KEY_REAL, .offset = offsetof(job_until, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+  {.name = "after", .type = KEY_REAL, .offset = offsetof(until_condition, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "simulated time before which it counts as not true"},
   {.name = NULL}};
 const key_table until_table = {
   .name = "until",
   .help = "A condition on what is measured; the first one that is met ends the run as time.end would. A measure counts with the value it last recorded; before "
           "it has one, and while that is not a number, comparisons with it do not hold (but != does).",
-  .size = sizeof(job_until), .keys = until_keys, .shorthand = "when"};
+  .size = sizeof(until_condition), .keys = until_keys, .shorthand = "when"};
 
 /* Variables: the measures in the order of the job, then these. */
 enum { VARIABLE_T, VARIABLE_STEP, N_OWN };
 static const char *const own_names[N_OWN] = {[VARIABLE_T] = "t", [VARIABLE_STEP] = "step"};
 
 typedef struct {
-  const job_until *spec;
+  const until_condition *spec;
   expression      *when;
 } condition;
 
@@ -34,13 +34,13 @@ struct until {
   double         *variable; /* [n_measures + N_OWN] */
 };
 
-static PetscErrorCode variable_names(const job *j, int *n, const char ***names)
+static PetscErrorCode variable_names(const key_list *measured, int *n, const char ***names)
 {
   PetscFunctionBegin;
-  *n = j->measure.n + N_OWN;
+  *n = measured->n + N_OWN;
   PetscCall(memory_alloc("until", *n, sizeof **names, names));
-  for (int i = 0; i < j->measure.n; ++i) (*names)[i] = j->measure.item[i].name;
-  for (int i = 0; i < N_OWN; ++i) (*names)[j->measure.n + i] = own_names[i];
+  for (int i = 0; i < measured->n; ++i) (*names)[i] = measured->item[i].name;
+  for (int i = 0; i < N_OWN; ++i) (*names)[measured->n + i] = own_names[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,7 +48,7 @@ static PetscErrorCode variable_names(const job *j, int *n, const char ***names)
 
 static PetscErrorCode check_condition(const key_item *item, int i, int n, const char *const *names, diagnostics *d)
 {
-  const job_until *spec = item->value;
+  const until_condition *spec = item->value;
   expression      *e;
   char             message[200], word[64], path[32];
   int              place;
@@ -66,19 +66,19 @@ static PetscErrorCode check_condition(const key_item *item, int i, int n, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_check(const job *j, diagnostics *d)
+PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d)
 {
   const char **names;
   int          n;
   PetscFunctionBegin;
-  if (j->until.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(variable_names(j, &n, &names));
-  for (int i = 0; i < j->measure.n; ++i)
+  if (list->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(variable_names(measured, &n, &names));
+  for (int i = 0; i < measured->n; ++i)
     for (int k = 0; k < N_OWN; ++k)
       if (strcmp(names[i], own_names[k]) == 0)
-        diagnostics_add_under(d, j->measure.item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
+        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < j->until.n && !code; ++i) code = check_condition(&j->until.item[i], i, n, names, d);
+  for (int i = 0; i < list->n && !code; ++i) code = check_condition(&list->item[i], i, n, names, d);
   memory_free(&names);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,7 +86,7 @@ PetscErrorCode until_check(const job *j, diagnostics *d)
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode condition_create(const job_until *spec, int n, const char *const *names, condition *c)
+static PetscErrorCode condition_create(const until_condition *spec, int n, const char *const *names, condition *c)
 {
   PetscFunctionBegin;
   c->spec = spec;
@@ -95,19 +95,19 @@ static PetscErrorCode condition_create(const job_until *spec, int n, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_create(const job *j, const measures *values, memo *m, until **out)
+PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, until **out)
 {
   const char **names = NULL;
   int          n;
   PetscFunctionBegin;
   PetscCall(memory_alloc("until", 1, sizeof **out, out));
   until *u = *out;
-  *u       = (until){.values = values, .memo = m, .n = j->until.n, .n_measures = j->measure.n};
+  *u       = (until){.values = values, .memo = m, .n = list->n, .n_measures = measured->n};
   PetscCall(memory_alloc("until", u->n, sizeof *u->condition, &u->condition));
   PetscCall(memory_alloc("until", u->n_measures + N_OWN, sizeof *u->variable, &u->variable));
-  PetscCall(variable_names(j, &n, &names));
+  PetscCall(variable_names(measured, &n, &names));
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < u->n && !code; ++i) code = condition_create(j->until.item[i].value, n, names, &u->condition[i]);
+  for (int i = 0; i < u->n && !code; ++i) code = condition_create(list->item[i].value, n, names, &u->condition[i]);
   memory_free(&names);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -127,7 +127,7 @@ void until_destroy(until **u)
 enum { NAME = EXPRESSION_MAX_LENGTH + 100 };
 
 /* What is remembered of a condition is remembered of all it says: change it, and it starts anew. */
-static const char *memo_name(const char *what, const job_until *c, char name[NAME])
+static const char *memo_name(const char *what, const until_condition *c, char name[NAME])
 {
   snprintf(name, NAME, "until %s %.*s|%.17g|%.17g", what, EXPRESSION_MAX_LENGTH, c->when, c->hold, c->after);
   return name;
@@ -166,7 +166,7 @@ bool until_met(const until *u, size_t size, char *text)
 {
   char name[NAME];
   for (int i = 0; i < u->n; ++i) {
-    const job_until *c = u->condition[i].spec;
+    const until_condition *c = u->condition[i].spec;
     if (memo_get(u->memo, memo_name("met", c, name), 0.0) == 0.0) continue;
     const int n = snprintf(text, size, "%s", c->when), m = n > 0 && (size_t)n < size ? n : 0;
     if (c->hold > 0.0 && m > 0) snprintf(text + m, size - (size_t)m, " for %g s", c->hold);
