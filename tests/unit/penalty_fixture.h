@@ -13,7 +13,7 @@
 #include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
 #include "sim/formulations.h"
-#include "sim/penalty/penalty_matrix.h"
+#include "sim/penalty/penalty_system.h"
 
 static const double DT = 2.0e-3;
 

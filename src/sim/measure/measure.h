@@ -4,9 +4,9 @@
 #include "core/diagnostics.h"
 #include "core/key_table.h"
 #include "sim/measure/clock.h"
-#include "sim/step/formulation.h"
 #include "sim/measure/measure_statistics.h"
 #include "sim/measure/memo.h"
+#include "sim/step/formulation.h"
 
 extern const key_table measure_table; /* measure.NAME in a job */
 

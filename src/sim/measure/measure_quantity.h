@@ -9,6 +9,7 @@
 #include "discretize/body/body.h"
 #include "discretize/body/vector_field.h"
 #include "sim/measure/clock.h"
+#include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
 
 /* measure.NAME of a job */
@@ -124,8 +125,6 @@ typedef struct {
   unsigned         of, wants, takes; /* takes: what it wants included */
   measure_function value;            /* NaN where there is nothing to measure */
 } measure_quantity;
-extern const measure_quantity measure_quantities[];   /* ends with name NULL; measure_spec.quantity is the index */
-extern const char *const      measure_quantity_names[]; /* for KEY_ENUM */
 
 struct measure {
   const char             *name;
@@ -148,6 +147,12 @@ QUANTITY_TABLE(X)
 /* The component along its direction, or the norm if it has none. */
 static inline double measure_along(const measure *k, const double v[3]) { return k->has_direction ? v3_dot(k->direction, v) : v3_norm(v); }
 /* Unit vector against gravity; z without gravity. */
-void measure_up(const struct scene *s, double up[3]);
-body *measure_body_of(const measure_moment *now, const measure *k);
+static inline void measure_up(const struct scene *s, double up[3])
+{
+  const double g = v3_norm(s->gravity);
+  v3_set(up, 0.0, 0.0, 1.0);
+  if (g > 0.0) v3_scale(up, -1.0 / g, s->gravity);
+}
+
+static inline body *measure_body_of(const measure_moment *now, const measure *k) { return now->scene->bodies[k->body].body; }
 #endif

@@ -9,7 +9,6 @@
 #include "optim/newton/snes_stabilized.h"
 #include "sim/step/formulation.h"
 #include "sim/step/solver_options.h"
-#include "sim/penalty/penalty_matrix.h"
 #include "sim/penalty/penalty_system.h"
 
 typedef struct {

@@ -6,6 +6,7 @@
 #define SS_SIM_PENALTY_PENALTY_SYSTEM_H
 #include "contact/penalty/penalty.h"
 #include "sim/step/step_layout.h"
+#include <petscmat.h>
 
 typedef struct {
   step_layout      layout;
@@ -35,4 +36,11 @@ PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
 void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H);
 /* Make the step to z permanent. A negative verdict: nothing has changed. */
 PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out);
+
+/* The tangent of a penalty step as a matrix of type block3, for preconditioners. */
+/* After begin: give *P the pattern of this step. If *P has it already nothing changes, so that what preconditioners derived from it
+ * stays good; else *P is destroyed and made anew, with zeros. */
+PetscErrorCode penalty_matrix_lay_out(const penalty_system *p, Mat *P);
+/* P = H at the last evaluation with tangent. */
+PetscErrorCode penalty_matrix_assemble(const penalty_system *p, Mat P);
 #endif

@@ -8,12 +8,14 @@
  * v_rest is what gravity adds within a step: no faster than that it cannot be told from rest. */
 #ifndef SS_SIM_STEP_STEP_CONTACTS_H
 #define SS_SIM_STEP_STEP_CONTACTS_H
-#include "contact/rows/contact_jacobian.h"
-#include "contact/fibre/fibre_scene.h"
 #include "contact/detection/convex_contact.h"
 #include "contact/detection/point_contact.h"
+#include "contact/fibre/fibre_scene.h"
+#include "contact/rows/contact_jacobian.h"
 #include "contact/surface/surface_scene.h"
+#include "sim/scene/scene.h"
 #include "sim/step/step_unknowns.h"
+#include <stdio.h>
 
 typedef struct {
   scene            *scene; /* borrowed */
@@ -44,4 +46,8 @@ PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, c
                                        step_verdict *verdict);
 static inline int64_t             step_contacts_size(const step_contacts *c) { return c->rows.n; }
 static inline const contact_spot *step_contacts_spots(const step_contacts *c) { return contact_set_get(c->set); }
+
+/* What `check` says of how contacts are found where contact is rigid. */
+/* A line for each way in which contacts are found, with the pairs of bodies that are looked at so. */
+PetscErrorCode step_finders_describe(const scene *s, FILE *out);
 #endif

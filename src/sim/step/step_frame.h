@@ -3,7 +3,6 @@
 #ifndef SS_SIM_STEP_STEP_FRAME_H
 #define SS_SIM_STEP_STEP_FRAME_H
 #include "sim/step/formulation.h"
-#include "sim/step/step_contact_report.h"
 #include "sim/step/step_record.h"
 
 /* A step in the hands of a formulation. */

@@ -2,7 +2,7 @@
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
-#include "sim/step/step_pattern.h"
+#include "sim/step/step_unknowns.h"
 #include <string.h>
 
 /* A residual that one linear solve has brought down to this part was linear; its tangent is the same everywhere. */

@@ -7,7 +7,7 @@
 #include "optim/sap/sap_columns.h"
 #include "sim/step/solver_options.h"
 #include "sim/step/step_frame.h"
-#include "sim/step/step_operator.h"
+#include "sim/step/step_unknowns.h"
 
 enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
