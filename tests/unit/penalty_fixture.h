@@ -119,7 +119,7 @@ static double slope_error(world *w, double e, int only)
 }
 
 /* v.(H x) = (H^T v).x, and the blocks of the diagonal against columns of H, every `stride`th. At the last evaluation with derivatives. */
-static void check_adjoint(const world *w, int64_t stride)
+static void check_adjoint(world *w, int64_t stride)
 {
   double *x = random_numbers(w->n, 4, 1.0), *y = random_numbers(w->n, 5, 1.0), *Hx = numbers(w->n), *Hty = numbers(w->n), *d = numbers(3 * w->n);
   assert_ok(penalty_system_product(&w->p, x, Hx, false));
@@ -151,7 +151,7 @@ static void check_derivatives(world *w)
 }
 
 /* The assembled matrix P, or its transpose, against the products that need none: all rows, then those of each system. */
-static void check_matrix_product(const world *w, Mat P, double tolerance)
+static void check_matrix_product(world *w, Mat P, double tolerance)
 {
   double *x = random_numbers(w->n, 8, 1.0), *y = numbers(w->n), *z = numbers(w->n);
   Vec     in, out;
@@ -195,7 +195,7 @@ static void check_threads(double *(*make)(const void *context, int64_t *n), cons
 }
 
 /* g, H x, H^T x, H x in single precision, and the matrix, one after the other; at the last evaluation with derivatives. */
-static double *everything_of(const world *w, int64_t *n)
+static double *everything_of(world *w, int64_t *n)
 {
   Mat         P = NULL;
   block3_view view;

@@ -48,7 +48,7 @@ static const double INEXACT = 1e-2; /* of linear systems */
 static const double ENOUGH  = 0.1;  /* of the tolerance: the problem that is made there is solved in one go */
 
 typedef struct {
-  const convex_chase *c;
+  convex_chase *c;
   step_operator       products;
   sap_cg             *cg;
   double             *best, *dv, *work; /* [n] */
@@ -63,7 +63,7 @@ static void chase_destroy(chase *w)
   step_operator_destroy(&w->products);
 }
 
-static PetscErrorCode chase_create(const convex_chase *c, const front_terms *columns, chase *w)
+static PetscErrorCode chase_create(convex_chase *c, const front_terms *columns, chase *w)
 {
   const int64_t n = c->unknowns->n, m = sap_terms_size(&c->terms);
   double      **of_unknowns[] = {&w->best, &w->dv, &w->work}, **of_terms[] = {&w->u, &w->r};
@@ -79,7 +79,7 @@ static PetscErrorCode chase_create(const convex_chase *c, const front_terms *col
 
 /* |D^-1 (m - J^T r)|, what is left with these impulses [n_terms][3] where motion was evaluated last; motion->right without
  * D^-1. */
-static double convex_chase_left(const convex_chase *c, const double *r)
+static double convex_chase_left(convex_chase *c, const double *r)
 {
   contact_jacobian_scatter(c->rows, -1.0, r, c->motion->full);
   convex_constraints_push(c->constraints, r + 3 * c->terms.n_contacts, c->motion->full);
@@ -90,7 +90,7 @@ static double convex_chase_left(const convex_chase *c, const double *r)
 /* What is left at v, and derivatives there. */
 static PetscErrorCode chase_evaluate(chase *w, double *norm, step_verdict *verdict, step_report *report)
 {
-  const convex_chase *c     = w->c;
+  convex_chase *c     = w->c;
   const int64_t       first = 3 * c->terms.n_contacts;
   double              alone;
   PetscFunctionBegin;
@@ -122,7 +122,7 @@ static PetscErrorCode chase_advance(chase *w, bool *has_moved, step_report *repo
 
 static PetscErrorCode chase_run(chase *w, bool *has_moved, step_verdict *verdict, step_report *report)
 {
-  const convex_chase *c      = w->c;
+  convex_chase *c      = w->c;
   const double        enough = ENOUGH * c->tolerance;
   double             *const v = c->motion->v, least, norm;
   bool                goes_on = true;
@@ -144,7 +144,7 @@ static PetscErrorCode chase_run(chase *w, bool *has_moved, step_verdict *verdict
 
 /* motion->v, where the last problem led to, nearer to the end, as long as less is left; *has_moved false: it did not come nearer. Systems'
  * tangents are definite again afterwards, but not evaluated. Impulses are not kept: the problem that is made there finds them. */
-static PetscErrorCode convex_chase_run(const convex_chase *c, bool *has_moved, step_verdict *verdict, step_report *report)
+static PetscErrorCode convex_chase_run(convex_chase *c, bool *has_moved, step_verdict *verdict, step_report *report)
 {
   const front_terms columns = sap_columns_view(&c->motion->columns);
   chase             w       = {.c = c};

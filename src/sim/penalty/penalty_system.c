@@ -43,7 +43,8 @@ static void prescribe_residual(const penalty_system *p, double *g)
   }
 }
 
-void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H)
+/* Replace row i of the prescribed components in an assembled H by its own equation. */
+static void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H)
 {
   const int64_t k = p->layout.prescribed[i], row = k / 3, axis = k % 3;
   for (int64_t j = H->row_start[row]; j < H->row_start[row + 1]; ++j)
@@ -77,7 +78,7 @@ PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode product(const penalty_system *p, const double *x, double *y, bool is_transposed, bool is_single)
+static PetscErrorCode product(penalty_system *p, const double *x, double *y, bool is_transposed, bool is_single)
 {
   PetscFunctionBegin;
   memset(y, 0, (size_t)(3 * p->layout.n_blocks) * sizeof *y);
@@ -102,14 +103,14 @@ static PetscErrorCode product(const penalty_system *p, const double *x, double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed)
+PetscErrorCode penalty_system_product(penalty_system *p, const double *x, double *y, bool is_transposed)
 {
   PetscFunctionBegin;
   PetscCall(product(p, x, y, is_transposed, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_product_single(const penalty_system *p, const double *x, double *y)
+PetscErrorCode penalty_system_product_single(penalty_system *p, const double *x, double *y)
 {
   PetscFunctionBegin;
   PetscCall(product(p, x, y, false, true));

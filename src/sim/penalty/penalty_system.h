@@ -27,13 +27,11 @@ PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step
 /* g(z), with what the tangent needs if wanted; p->verdict says whether it means anything. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
 /* y = H x or H^T x. */
-PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed);
+PetscErrorCode penalty_system_product(penalty_system *p, const double *x, double *y, bool is_transposed);
 /* y = H x, with those systems in single precision that can do it. */
-PetscErrorCode penalty_system_product_single(const penalty_system *p, const double *x, double *y);
+PetscErrorCode penalty_system_product_single(penalty_system *p, const double *x, double *y);
 /* d [n_blocks][9] = diagonal blocks of H. */
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d);
-/* Replace row i of the prescribed components in an assembled H by its own equation. */
-void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H);
 /* Make the step to z permanent. A negative verdict: nothing has changed. */
 PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out);
 

@@ -4,26 +4,9 @@
 #include "optim/friction/cone.h"
 #include <string.h>
 
-void step_record_destroy(step_record *r)
-{
-  step_impulses_destroy(&r->known);
-  contact_points_destroy(&r->points);
-  contact_forces_destroy(&r->forces);
-}
-
-void step_record_attach(const step_record *r, formulation *f) { f->points = &r->points, f->forces = &r->forces; }
-
-PetscErrorCode step_record_fields(step_record *r, field_table *table)
-{
-  PetscFunctionBegin;
-  PetscCall(step_impulses_fields(&r->known, table));
-  PetscCall(contact_points_fields(&r->points, table));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ==== step impulses ==== */
 
-void step_impulses_destroy(step_impulses *m)
+static void step_impulses_destroy(step_impulses *m)
 {
   memory_free(&m->key);
   memory_free(&m->force);
@@ -70,7 +53,8 @@ void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, cons
   }
 }
 
-PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
+/* Forget all, then remember these that are not 0. */
+static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
                                        const double *r)
 {
   PetscFunctionBegin;
@@ -111,7 +95,9 @@ static PetscErrorCode restored(void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
+/* Group "contact/impulses" of checkpoints; what is restored must be sorted and finite. `m` must stay where it is as long as the
+ * table. */
+static PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
 {
   field_group *group;
   PetscFunctionBegin;
@@ -121,6 +107,25 @@ PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
   PetscCall(field_table_add(table, group, "key", "1", FIELD_U64, 2, &m->key, FIELD_CHECKPOINT, "identity of the contact"));
   PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &m->force, FIELD_CHECKPOINT,
                             "mean force of the last step on the first of its bodies"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== step record ==== */
+
+void step_record_destroy(step_record *r)
+{
+  step_impulses_destroy(&r->known);
+  contact_points_destroy(&r->points);
+  contact_forces_destroy(&r->forces);
+}
+
+void step_record_attach(const step_record *r, formulation *f) { f->points = &r->points, f->forces = &r->forces; }
+
+PetscErrorCode step_record_fields(step_record *r, field_table *table)
+{
+  PetscFunctionBegin;
+  PetscCall(step_impulses_fields(&r->known, table));
+  PetscCall(contact_points_fields(&r->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

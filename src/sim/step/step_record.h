@@ -15,15 +15,8 @@ typedef struct {
   double   *force; /* [n][3] N */
 } step_impulses;
 
-void step_impulses_destroy(step_impulses *m);
 /* r [n][3]: impulses [N s] of contacts sorted by key, in the frames of `j`; 0 for those not known. */
 void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r);
-/* Forget all, then remember these that are not 0. */
-PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
-                                       const double *r);
-/* Group "contact/impulses" of checkpoints; what is restored must be sorted and finite. `m` must stay where it is as long as the
- * table. */
-PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table);
 
 typedef struct {
   step_impulses  known;

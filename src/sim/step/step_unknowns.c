@@ -96,18 +96,8 @@ void step_unknowns_destroy(step_unknowns *u)
   u->n = u->n_full = 0;
 }
 
-void step_unknowns_expand(const step_unknowns *u, const double *y, double *v)
-{
-  if (u->is_all) {
-    memcpy(v, y, (size_t)u->n * sizeof *v);
-    return;
-  }
-  step_unknowns_spread(u, y, v);
-#pragma omp parallel for simd schedule(static) if (u->n_full >= PARALLEL)
-  for (int64_t i = 0; i < u->n_full; ++i) v[i] += u->known[i];
-}
-
-void step_unknowns_spread(const step_unknowns *u, const double *y, double *v)
+/* v [n_full] = P y. */
+static void step_unknowns_spread(const step_unknowns *u, const double *y, double *v)
 {
   if (u->is_all) {
     memcpy(v, y, (size_t)u->n * sizeof *v);
@@ -120,6 +110,17 @@ void step_unknowns_spread(const step_unknowns *u, const double *y, double *v)
   memset(v, 0, (size_t)u->n_full * sizeof *v);
 #pragma omp parallel for schedule(static) if (u->n >= PARALLEL)
   for (int64_t i = 0; i < u->n; ++i) v[u->own[i]] = y[i];
+}
+
+void step_unknowns_expand(const step_unknowns *u, const double *y, double *v)
+{
+  if (u->is_all) {
+    memcpy(v, y, (size_t)u->n * sizeof *v);
+    return;
+  }
+  step_unknowns_spread(u, y, v);
+#pragma omp parallel for simd schedule(static) if (u->n_full >= PARALLEL)
+  for (int64_t i = 0; i < u->n_full; ++i) v[i] += u->known[i];
 }
 
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y)
@@ -465,7 +466,7 @@ static PetscErrorCode find_places(const body *b, bool **is)
 static bool is_place(const bool *is, const body *b, int64_t i) { return !is || is[i / 3 - b->first_block]; }
 
 /* Can b be shifted freely? Then its tangent makes of a translation mass times it. x, y: work on all blocks, x is zero and left so. */
-static PetscErrorCode is_shiftable(const step_operator *o, const body *b, const bool *places, bool *is)
+static PetscErrorCode is_shiftable(step_operator *o, const body *b, const bool *places, bool *is)
 {
   static const double along[3] = {1.0, 0.7, -0.4};
   const int64_t       first = 3 * b->first_block, end = first + 3 * b->n_blocks;
@@ -483,7 +484,7 @@ static PetscErrorCode is_shiftable(const step_operator *o, const body *b, const 
 }
 
 /* One system. */
-static PetscErrorCode balance_system(const step_operator *o, const body *b, const double *rest, double *v)
+static PetscErrorCode balance_system(step_operator *o, const body *b, const double *rest, double *v)
 {
   const int64_t first = 3 * b->first_block, end = first + 3 * (b->ops->points == POINT_RIGID ? 1 : b->n_blocks);
   double        sum[3] = {0.0, 0.0, 0.0}, mass[3] = {0.0, 0.0, 0.0};
@@ -503,7 +504,7 @@ static PetscErrorCode balance_system(const step_operator *o, const body *b, cons
 /* A system is shifted by what makes the sum of its forces right: all of it alike, or the centre of a rigid body. */
 static PetscErrorCode balance(void *context, const double *rest, double *v)
 {
-  const step_operator *o = context;
+  step_operator *o = context;
   PetscFunctionBegin;
   for (int s = 0; s < o->l->scene->n_systems && o->u->is_all; ++s) {
     const body *b = o->l->scene->systems[s];

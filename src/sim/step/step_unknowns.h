@@ -21,8 +21,6 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u);
 void           step_unknowns_destroy(step_unknowns *u);
 /* v [n_full] = P y + known. */
 void step_unknowns_expand(const step_unknowns *u, const double *y, double *v);
-/* v [n_full] = P y. */
-void step_unknowns_spread(const step_unknowns *u, const double *y, double *v);
 /* y [n] = P^T x. */
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y);
 /* y [n]: the free components of v. */
