@@ -1,9 +1,9 @@
-/* The registry of formulations, and the key table of `solver:`, which contains the keys of each. Only app uses it. */
+/* Registry of formulations, and the key table of `solver:` with the keys of all of them. Used by app. */
 #ifndef SS_SIM_FORMULATIONS_H
 #define SS_SIM_FORMULATIONS_H
 #include "sim/step/formulation.h"
 
-/* A new formulation is a folder of its own and an entry here. job.formulation is the index. */
+/* To add a formulation, create its folder and add an entry here. job.formulation is the index. */
 #define FORMULATION_TABLE(X) X(penalty) X(exact) X(monolith) X(convex) X(hybrid)
 enum {
 #define X(name) FORMULATION_##name,

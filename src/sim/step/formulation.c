@@ -1,3 +1,4 @@
+/* Creation and destruction of a formulation through its function table. */
 #include "sim/step/formulation.h"
 #include "core/memory.h"
 

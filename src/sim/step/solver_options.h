@@ -1,4 +1,5 @@
-/* Options of the nonlinear and linear solvers, `solver:` of a job. Formulations copy what they need when they are created. */
+/* Options of the nonlinear and linear solvers, `solver:` of a job. app/job reads them by the key tables of sim/formulations.c;
+ * each formulation copies what it needs when it is created. */
 #ifndef SS_SIM_STEP_SOLVER_OPTIONS_H
 #define SS_SIM_STEP_SOLVER_OPTIONS_H
 #include "optim/friction/friction.h"
@@ -10,7 +11,7 @@ typedef struct {
   double  tolerance, stall_tolerance, acceleration_scale;
   int64_t max_iterations;
 } newton_options;
-const char *newton_norm_unit(const newton_options *newton); /* of its tolerance */
+const char *newton_norm_unit(const newton_options *newton); /* unit of the tolerance */
 enum { LINEAR_PRECONDITIONER_AUTO, LINEAR_PRECONDITIONER_BLOCK_DIAGONAL, LINEAR_PRECONDITIONER_METIS_SCHWARZ, LINEAR_PRECONDITIONER_NONE };
 enum { LINEAR_REFRESH_STEP, LINEAR_REFRESH_NEWTON };
 enum { LINEAR_PRECISION_DOUBLE, LINEAR_PRECISION_SINGLE };
@@ -29,6 +30,7 @@ typedef struct solver_options {
   double               friction_stall_tolerance;
   const document_node *petsc;
 } solver_options;
-extern const char *const linear_methods[]; /* PETSc's own names */
-extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; the others are declared by their formulations */
+extern const char *const linear_methods[]; /* PETSc's names of Krylov methods */
+extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
+                                                    * keys */
 #endif

@@ -1,10 +1,11 @@
+/* Impulses are found by binary search on their keys. Forces, points and the summary are computed in one pass over the contacts. */
 #include "sim/step/step_record.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "optim/friction/cone.h"
 #include <string.h>
 
-/* ==== step impulses ==== */
+/* ==== impulses of the last step ==== */
 
 static void step_impulses_destroy(step_impulses *m)
 {
@@ -30,7 +31,7 @@ static PetscErrorCode reserve(step_impulses *m, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Its row, or -1. */
+/* Index of the key, or -1. */
 static int64_t find(const step_impulses *m, const uint64_t key[2])
 {
   int64_t lo = 0, hi = m->n;
@@ -53,7 +54,7 @@ void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, cons
   }
 }
 
-/* Forget all, then remember these that are not 0. */
+/* Replace the stored impulses by those of this step that are not 0. */
 static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
                                        const double *r)
 {
@@ -70,7 +71,7 @@ static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- state ----------------------------------------------------------------------------------------------------------- */
+/* ---- checkpoint state ------------------------------------------------------------------------------------------------ */
 
 static PetscErrorCode resize(void *context, int64_t n_rows)
 {
@@ -81,7 +82,7 @@ static PetscErrorCode resize(void *context, int64_t n_rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file is not trusted: guesses are looked up in order. */
+/* Checkpoint files are untrusted: the keys must be in order for the binary search. */
 static PetscErrorCode restored(void *context)
 {
   const step_impulses *m = context;
@@ -95,8 +96,8 @@ static PetscErrorCode restored(void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Group "contact/impulses" of checkpoints; what is restored must be sorted and finite. `m` must stay where it is as long as the
- * table. */
+/* Register group "contact/impulses" of checkpoints; restored data must be sorted and finite. `m` must not move while the table
+ * exists. */
 static PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
 {
   field_group *group;
@@ -106,11 +107,11 @@ static PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
   group->restored = restored;
   PetscCall(field_table_add(table, group, "key", "1", FIELD_U64, 2, &m->key, FIELD_CHECKPOINT, "identity of the contact"));
   PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &m->force, FIELD_CHECKPOINT,
-                            "mean force of the last step on the first of its bodies"));
+                            "mean force of the last step on its first body"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== step record ==== */
+/* ==== record ==== */
 
 void step_record_destroy(step_record *r)
 {
@@ -129,11 +130,12 @@ PetscErrorCode step_record_fields(step_record *r, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== step contact report ==== */
+/* ==== report ==== */
 
-#define LEAST_SLIP 1e-9 /* [m] in a step: less is no sliding */
+#define LEAST_SLIP 1e-9 /* [m] per step; less counts as sticking */
 
-/* Where the contact is at the end of the step, on what is touched: with whichever of its bodies is rigid, else where it was. */
+/* Position of the contact at the end of the step on the touched body: moved with a rigid body of the pair if there is one, else
+ * unchanged. */
 static void end_position(const step_contacts *c, const step_layout *l, const contact_spot *s, double gap, double x[3])
 {
   const int32_t bodies[2] = {s->body_b, s->body_a};
@@ -151,7 +153,7 @@ static void end_position(const step_contacts *c, const step_layout *l, const con
   if (s->b.kind == FEATURE_FRAME) v3_axpy(x, -gap, s->normal);
 }
 
-/* Of one contact that pushes. */
+/* Add one active contact to the summary. */
 static void judge(const step_outcome *law, int64_t i, double mu, double dt, contact_summary *sum, double *excess, double *miss)
 {
   const double *r = law->r + 3 * i, *u = law->u + 3 * i, *W = law->scale + 9 * i;
@@ -165,11 +167,11 @@ static void judge(const step_outcome *law, int64_t i, double mu, double dt, cont
   if (u_T * dt <= LEAST_SLIP) return;
   const double angle = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2])), half = sin(0.5 * angle);
   sum->friction_astray += 2.0 * r_T * u_T * half * half;
-  if (r_T <= 1e-12 * r[0]) return; /* no direction */
+  if (r_T <= 1e-12 * r[0]) return; /* direction undefined */
   sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
 }
 
-/* How fast it slides by what the law says of sliding. */
+/* Sliding speed according to the contact law. */
 static double sliding_speed(const step_outcome *law, int64_t i)
 {
   const double *x = law->x ? law->x : law->u;
@@ -191,7 +193,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
   PetscCall(contact_points_reserve(points, c->rows.n));
   for (int64_t i = 0; i < c->rows.n; ++i) {
     const double *own = law->r + 3 * i, *u = law->u + 3 * i;
-    /* Contacts take the velocity without the shift to where they are at the end. */
+    /* Positions at the end of the step follow from the velocity without the shift. */
     const double gap = spots[i].gap + l->dt * (u[0] - c->shift[i]);
     judge(law, i, c->mu[i], l->dt, &sum, &excess, &miss);
     sum.max_penetration = fmax(sum.max_penetration, -gap);
@@ -209,7 +211,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     sum.n_sliding += points->is_sliding[p];
     most = fmax(most, own[0]);
     if (!group || group->source_body != spots[i].body_a ||
-        group->object_body != spots[i].body_b) /* sorted by bodies, finder by finder */
+        group->object_body != spots[i].body_b) /* contacts are sorted by bodies within each detector */
       PetscCall(contact_forces_open(forces, spots[i].body_a, spots[i].body_b, &group));
     contact_group_add(group, x, f);
     ++p;

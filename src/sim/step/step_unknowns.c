@@ -1,10 +1,12 @@
+/* Three cases, fastest first: all components are free (P = 1), P selects components, or P contains dependent nodes and matrices
+ * are triple products P^T A P. */
 #include "sim/step/step_unknowns.h"
 #include "core/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* index [n_full]: number among the free components, -1: prescribed, or a follower's. */
+/* index [n_full]: number of each component among the free ones; -1: prescribed or dependent. */
 static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_t **index)
 {
   PetscFunctionBegin;
@@ -19,7 +21,7 @@ static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_
 
 enum { PARALLEL = 4096 };
 
-/* P where there are no followers. */
+/* P without dependent nodes. */
 static PetscErrorCode build_picks(const int32_t *index, step_unknowns *u)
 {
   PetscFunctionBegin;
@@ -32,7 +34,7 @@ static PetscErrorCode build_picks(const int32_t *index, step_unknowns *u)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of P: one for each free component and each entry of followers whose leader's component is free. */
+/* P with dependent nodes: one entry per free component, and one per dependency whose leader component is free. */
 static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step_unknowns *u)
 {
   int64_t  n = 0;
@@ -66,7 +68,7 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscFunctionBegin;
   memset(u, 0, sizeof *u);
   u->n_full = 3 * l->n_blocks;
-  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns: more than can be numbered",
+  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns exceed the largest index",
              (long long)u->n_full);
   u->is_all    = l->n_prescribed == 0 && l->led.n == 0;
   u->is_picked = !u->is_all && l->led.n == 0;
@@ -83,7 +85,7 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscCall(code);
   PetscCall(memory_alloc("known velocities", u->n_full, sizeof *u->known, &u->known));
   for (int64_t i = 0; i < l->n_prescribed; ++i) u->known[l->prescribed[i]] = l->prescribed_velocity[i];
-  followers_expand(&l->led, u->known); /* of what leads, only prescribed components are not 0 */
+  followers_expand(&l->led, u->known); /* of the leaders, only prescribed components are nonzero here */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,9 +142,9 @@ void step_unknowns_pick(const step_unknowns *u, const double *v, double *y)
   for (int64_t i = 0; i < u->n; ++i) y[i] = v[u->own[i]];
 }
 
-/* ---- matrices -------------------------------------------------------------------------------------------------------- */
+/* ---- assembled matrices ---------------------------------------------------------------------------------------------- */
 
-/* A matrix of blocks as scalar rows: what is in the pattern stays in it, zero or not. */
+/* Convert a block matrix to scalar rows; the sparsity pattern is kept, including zeros. */
 static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
                                   const double *value, sparse_rows *out)
 {
@@ -170,7 +172,7 @@ static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows that have nothing but their diagonal, of systems that were asked for parts. */
+/* Fill rows that contain only their diagonal block, for systems that assemble parts. */
 static PetscErrorCode fill_diagonals(const step_layout *l, const bool *keep, const block_rows *H)
 {
   PetscFunctionBegin;
@@ -190,7 +192,7 @@ static PetscErrorCode fill_diagonals(const step_layout *l, const bool *keep, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the systems assemble, both triangles made the same: their sums may differ in the last bits. */
+/* Assemble all systems and average both triangles, whose sums may differ in the last bits. */
 static PetscErrorCode assemble(const step_layout *l, const bool *keep, int64_t **start, int32_t **col, double **value)
 {
   PetscFunctionBegin;
@@ -214,7 +216,7 @@ static PetscErrorCode assemble(const step_layout *l, const bool *keep, int64_t *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Number of each component of the global vector among the free ones, -1: it is not free. Where there are no followers. */
+/* Index of each component of the global vector among the free ones, -1: not free. Without dependent nodes. */
 static PetscErrorCode index_own(const step_unknowns *u, int32_t **index)
 {
   PetscFunctionBegin;
@@ -224,7 +226,7 @@ static PetscErrorCode index_own(const step_unknowns *u, int32_t **index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of free components, of n_rows rows of a matrix of blocks: those in `rows`, or the first ones. */
+/* Select the columns of free components in n_rows rows of a block matrix: the rows listed in `rows`, or the first n_rows. */
 static PetscErrorCode select_blocks(const char *name, const step_unknowns *u, int64_t n_rows, const int32_t *rows, const int64_t *start, const int32_t *col,
                                     const double *value, sparse_rows *out)
 {
@@ -294,14 +296,14 @@ PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jaco
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== step pattern ==== */
+/* ==== sparsity pattern ==== */
 
 static int compare(const void *a, const void *b)
 {
   return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
 }
 
-/* Extra couplings by row. */
+/* Additional couplings by row. */
 typedef struct {
   int64_t *start; /* [n + 1] */
   int32_t *col;
@@ -318,10 +320,10 @@ static PetscErrorCode list_pairs(const step_layout *l, int64_t n_pairs, const in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the body no more to say of this row than its diagonal? */
+/* True if the body contributes only the diagonal block to this row. */
 static bool is_bare(const body *b, int64_t row, const bool *keep) { return keep && b->ops->assembles_part && !keep[row]; }
 
-/* Of body b alone. */
+/* Couplings of body b alone. */
 static int64_t own_row(const body *b, int64_t row, const bool *keep, int32_t *to)
 {
   const bool is_part = keep && b->ops->assembles_part;
@@ -338,7 +340,7 @@ static int64_t own_row(const body *b, int64_t row, const bool *keep, int32_t *to
   return m;
 }
 
-/* Columns of a row of body b, ascending and unique; `to` has room for all. */
+/* Columns of a row of body b, ascending and unique; `to` is large enough for all. */
 static int64_t merge_row(const body *b, int64_t row, const row_lists *extra, const bool *keep, int32_t *to)
 {
   const int64_t n_extra = extra->start[row + 1] - extra->start[row];
@@ -404,7 +406,7 @@ double step_pattern_size(const step_layout *l)
   return size;
 }
 
-/* ==== step operator ==== */
+/* ==== products with the tangent ==== */
 
 void step_operator_destroy(step_operator *o) { memory_free(&o->x), memory_free(&o->y); }
 
@@ -418,7 +420,7 @@ bool step_operator_exists(const step_layout *l)
   return exists;
 }
 
-/* y [n_full] = (systems' tangent) x */
+/* y [n_full] = (tangent of all systems) x */
 static PetscErrorCode multiply(const step_layout *l, const double *x, double *y)
 {
   PetscFunctionBegin;
@@ -446,7 +448,8 @@ static PetscErrorCode product(void *context, const double *x, double *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *is [n_blocks], which blocks of b are velocities of places: a rod's are those of its nodes, its others turn. NULL: all are. */
+/* *is [n_blocks]: which blocks of b are translational velocities. Rods also have blocks that are rotations. NULL: all are
+ * translational. */
 static PetscErrorCode find_places(const body *b, bool **is)
 {
   PetscFunctionBegin;
@@ -465,7 +468,8 @@ static PetscErrorCode find_places(const body *b, bool **is)
 }
 static bool is_place(const bool *is, const body *b, int64_t i) { return !is || is[i / 3 - b->first_block]; }
 
-/* Can b be shifted freely? Then its tangent makes of a translation mass times it. x, y: work on all blocks, x is zero and left so. */
+/* True if b can translate freely: the tangent applied to a uniform translation equals mass times translation. x, y: work arrays;
+ * x is zero before and after. */
 static PetscErrorCode is_shiftable(step_operator *o, const body *b, const bool *places, bool *is)
 {
   static const double along[3] = {1.0, 0.7, -0.4};
@@ -483,7 +487,7 @@ static PetscErrorCode is_shiftable(step_operator *o, const body *b, const bool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One system. */
+/* Balance one system. */
 static PetscErrorCode balance_system(step_operator *o, const body *b, const double *rest, double *v)
 {
   const int64_t first = 3 * b->first_block, end = first + 3 * (b->ops->points == POINT_RIGID ? 1 : b->n_blocks);
@@ -501,7 +505,7 @@ static PetscErrorCode balance_system(step_operator *o, const body *b, const doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A system is shifted by what makes the sum of its forces right: all of it alike, or the centre of a rigid body. */
+/* Shift each system so that the sum of its residual forces vanishes: uniformly, or the centre of a rigid body. */
 static PetscErrorCode balance(void *context, const double *rest, double *v)
 {
   step_operator *o = context;
@@ -513,7 +517,7 @@ static PetscErrorCode balance(void *context, const double *rest, double *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks are those of whole nodes: three unknowns after the other may be of two, which are not coupled then. */
+/* Diagonal blocks of nodes. Three consecutive unknowns may belong to two nodes; those are not coupled in the block. */
 static PetscErrorCode blocks(void *context, double *block, double *weight)
 {
   const step_operator *o = context;
