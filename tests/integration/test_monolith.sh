@@ -44,8 +44,8 @@ refused "materials.wood.density: 0 is out of range: must be > 0 kg/m^3" --set ma
 refused "mac.cfl: 100 is out of range: must be > 0 and < 10" --set mac.cfl=100
 refused "bodies.column.shape: reaches out of mac.domain" --set bodies.column.shape='{box: {min: [1, 1, 1], max: [1.2, 1.3, 1.5]}}'
 refused "the shape would hold 8e-06 particles" --set bodies.column.shape='{box: {min: [0.1, 0.1, 0.1], max: [0.10025, 0.10025, 0.10025]}}'
-refused "a continuum does not bounce; leave it out" --set contact.pairs='[{between: [column, ball], restitution: 0.5}]'
-refused "\"brick\" has no level set that would keep the grid out of it" --set bodies.brick.contact_surface=mesh
+refused "contact with a continuum has no restitution; remove it" --set contact.pairs='[{between: [column, ball], restitution: 0.5}]'
+refused "\"brick\" has no level set, which contact with the grid requires" --set bodies.brick.contact_surface=mesh
 refused "contact.stiffness: formulation monolith cannot use it" --set contact.stiffness=1
 refused "monolith.yaml:13:18: bodies.column.kind: formulation exact cannot use kind mac" --set formulation=exact
 refused "\"block\" touches \"column\" and \"more\" differently" --set bodies.more='{kind: mac, material: sand, shape: {box: {min: [0.25, 0, 0.3], max: [0.3, 0.1, 0.4]}}}' \

@@ -1,3 +1,5 @@
+/* Construction of a scene in order: materials, bodies and their parts, contact laws, contact detection data, systems. Then the
+ * functions used during a run. */
 #include "sim/scene/scene.h"
 #include "contact/detection/contact_finders.h"
 #include "contact/penalty/penalty.h"
@@ -11,17 +13,17 @@
 #include "discretize/rigid/rigid_body.h"
 #include <string.h>
 
-/* Inside of a scene: the parts of scene_create. */
-/* laws, from the job's contact: block; what is missing or means nobody goes to `d`. Copes with bodies that could not be made. */
+/* Set s->laws from `contact:` of the job; complaints about missing values and unknown names go to `d`. Accepts bodies whose
+ * creation failed. */
 static PetscErrorCode scene_build_laws(scene *s, diagnostics *d);
-/* Sides of the grid's domain, as further bodies [up to SCENE_WALLS], if there is anything that they hold. */
+/* Add the sides of the grid's domain as bodies [up to SCENE_WALLS] if they constrain any rigid body. */
 enum { SCENE_WALLS = 6 };
 static PetscErrorCode scene_add_walls(scene *s);
 static bool scene_is_wall(const scene *s, int i);
-/* What bodies i and j are to each other before contact.pairs, if one of them is a wall: only rigid bodies that start within it meet it, without
- * friction if it is smooth or none is given. */
+/* Initial contact law of bodies i and j before contact.pairs, if one of them is a side of the domain: contact only for rigid
+ * bodies that start inside it; no friction if the side is smooth or no coefficient is given. */
 static void scene_wall_law(const scene *s, int i, int j, contact_law *law);
-/* frames, sources and objects, from the bodies. */
+/* Collect frames, contact sources and objects from the bodies. */
 static PetscErrorCode scene_build_contact(scene *s);
 
 /* --- materials ------------------------------------------------------------------------------------------------------- */
@@ -49,7 +51,7 @@ static const material *find_material(const scene *s, const char *name)
   return NULL;
 }
 
-/* The material a body names; NULL if it names none, or after a complaint. */
+/* The material that a body names; NULL if it names none, or after a complaint. */
 static const material *material_of(const scene *s, const key_item *item, const body_kind *kind, const char *path, diagnostics *d)
 {
   const char *name = ((const body_spec *)item->value)->material;
@@ -69,11 +71,11 @@ static const material *material_of(const scene *s, const key_item *item, const b
     return NULL;
   }
   const char *is = m->flow ? m->flow->is_liquid ? "liquid" : "granular" : m->law ? "elastic" : "rigid", *wants = NULL;
-  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) wants = "one that deforms";
+  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) wants = "a deformable one";
   if (kind->material == BODY_MATERIAL_FLOWS && !m->flow) wants = "one of model granular or liquid";
-  if (kind->material != BODY_MATERIAL_FLOWS && kind->material != BODY_MATERIAL_WITH_LAW && m->flow) wants = "a solid one";
+  if (kind->material != BODY_MATERIAL_FLOWS && kind->material != BODY_MATERIAL_WITH_LAW && m->flow) wants = "a solid";
   if (wants) {
-    diagnostics_add(d, mark, at, "material \"%s\" is %s; a body of kind %s wants %s", name, is, kind->name, wants);
+    diagnostics_add(d, mark, at, "material \"%s\" is %s; a body of kind %s needs %s", name, is, kind->name, wants);
     return NULL;
   }
   return m;
@@ -81,7 +83,7 @@ static const material *material_of(const scene *s, const key_item *item, const b
 
 /* --- building -------------------------------------------------------------------------------------------------------- */
 
-/* Masses beyond these bounds overflow or vanish in products of a few numbers; nothing real is near them. */
+/* Masses outside these bounds overflow or underflow in products of a few numbers; no real body is near them. */
 static const double smallest_mass = 1e-30, largest_mass = 1e30;
 
 static PetscErrorCode check_mass(const scene *s, body *b, const body_request *r, diagnostics *d)
@@ -90,14 +92,14 @@ static PetscErrorCode check_mass(const scene *s, body *b, const body_request *r,
   body_totals sum;
   if (!body_system(b) || !b->ops->totals) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(b->ops->totals(b, s->gravity, &sum));
-  const bool is_empty_source = b->ops->emit && sum.mass == 0.0; /* poured later */
+  const bool is_empty_source = b->ops->emit && sum.mass == 0.0; /* filled later by its source */
   if (!is_empty_source && !(sum.mass >= smallest_mass && sum.mass <= largest_mass))
     diagnostics_add_under(d, r->node, r->path, NULL, "has a mass of %g kg: expected %g to %g kg; check the unit of length and the density", sum.mass, smallest_mass,
                           largest_mass);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parts of body i, if it is made of such, after it. */
+/* Add the parts of body i after it. */
 static PetscErrorCode add_parts(scene *s, int i, int *capacity)
 {
   int n = 0;
@@ -131,14 +133,14 @@ static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A part is called WHOLE.PART, and so may be somebody else. */
+/* A part is named WHOLE.PART; another body may have the same name. */
 static void check_part_names(const scene *s, diagnostics *d)
 {
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies && s->bodies[i].whole >= 0; ++j) {
       if (j == i || (s->bodies[j].whole >= 0 && j > i) || strcmp(s->bodies[i].name, s->bodies[j].name) != 0) continue;
       diagnostics_add_under(d, document_find(s->world.job, "bodies"), "bodies", s->bodies[s->bodies[i].whole].name,
-                            "has a link that is called \"%s\" among bodies, and so is another: rename one of them", s->bodies[i].name);
+                            "has a link whose full name \"%s\" is also the name of another body: rename one of them", s->bodies[i].name);
     }
 }
 
@@ -182,7 +184,7 @@ static bool is_listed(const scene *s, const body *system)
   return false;
 }
 
-/* What has unknowns, kind by kind, and the fields of everything. */
+/* Collect the systems with unknowns, kind by kind, and the fields of all bodies. */
 static PetscErrorCode build_systems(scene *s)
 {
   PetscFunctionBegin;
@@ -205,7 +207,7 @@ static PetscErrorCode build_systems(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* picture.glass names bodies. */
+/* Check that the names in picture.glass are bodies. */
 static void check_glass(const scene *s, diagnostics *d)
 {
   const key_list *glass = s->options->glass;
@@ -257,7 +259,7 @@ void scene_destroy(scene **s)
 {
   if (!*s) return;
   field_table_destroy(&(*s)->fields);
-  for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after what owns them */
+  for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after the body that owns them */
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);
   }
@@ -345,7 +347,7 @@ PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum)
   return b->ops->totals(b, s->gravity, sum);
 }
 
-/* Everything with unknowns; the centre is mass-weighted. */
+/* Sum over all systems; the centre is weighted by mass. */
 PetscErrorCode scene_totals(const scene *s, body_totals *sum)
 {
   PetscFunctionBegin;
@@ -367,17 +369,17 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== scene contact ==== */
+/* ==== contact laws ==== */
 
-/* Which bodies of a scene may touch how, and who brings points and who level sets. */
-/* Does `name` mean body i: by its own name, that of the whole it is a part of, or by its material's? */
+/* Contact law of every pair, and detection data of every body. */
+/* True if `name` is the name of body i, of the body that it is a part of, or of its material. */
 static bool is_meant(const scene *s, int i, const char *name)
 {
   const int whole = s->bodies[i].whole;
   return strcmp(s->bodies[i].name, name) == 0 || (whole >= 0 && strcmp(s->bodies[whole].name, name) == 0) || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
 }
 
-/* "contact.pairs[k]": where complaints about an entry belong. */
+/* "contact.pairs[k]": path of complaints about an entry. */
 typedef struct {
   char text[64];
 } pair_path;
@@ -388,7 +390,7 @@ static pair_path path_of(const scene *s, const key_item *item)
   return p;
 }
 
-/* Two parts of one whole do not touch each other, unless an entry names them: joints hold them closer than their shapes would. */
+/* Two parts of one body do not touch unless an entry names them, because joints overlap the shapes of adjacent links. */
 static bool is_one_whole(const scene *s, int i, int j) { return s->bodies[i].whole >= 0 && s->bodies[i].whole == s->bodies[j].whole; }
 
 static bool is_material(const scene *s, const char *name)
@@ -412,7 +414,7 @@ static void check_pair_name(const scene *s, const key_item *item, const char *na
                         nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "; give two names of bodies or materials");
 }
 
-/* Is body i touched as a surface of triangles? Rigid ones say so one by one. */
+/* True if body i has a triangle surface for contact; rigid bodies choose this individually. */
 static bool has_surface(const scene_body *b)
 {
   body_surface s = {0};
@@ -422,7 +424,7 @@ static bool has_surface(const scene_body *b)
 
 static bool is_rigid(const scene *s) { return s->options->formulation->is_rigid; }
 
-/* Two that meet on the grid of one of them. */
+/* Contact on the grid of one of the two. */
 static bool meet_on_grid(const scene *s, int a, int b)
 {
   return s->options->formulation->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
@@ -430,34 +432,36 @@ static bool meet_on_grid(const scene *s, int a, int b)
 
 static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
 
-/* Where contact is rigid everything that moves meets everything else, found or not, see check_found. */
+/* With rigid contact, everything that moves is in contact with everything else; check_found reports pairs without a detector. */
 static bool can_touch_rigid(const scene_body *a, const scene_body *b)
 {
   const body_ops *one = a->kind->ops, *two = b->kind->ops;
   if (a == b) return one->segments || (one->surface && !one->frame);
-  if (one->parts || two->parts || one->is_shapeless || two->is_shapeless) return false; /* their parts do, or nothing does */
-  if (one->carrier && two->carrier && !one->frame && !two->frame) return false; /* on one grid */
+  if (one->parts || two->parts || one->is_shapeless || two->is_shapeless) return false; /* their parts have contact; shapeless
+                                                                                         * bodies have none */
+  if (one->carrier && two->carrier && !one->frame && !two->frame) return false; /* both on one grid */
   return one->residual || one->carrier || two->residual || two->carrier;
 }
 
-/* Points of one against level sets or the surface of the other; whoever brings points can move. Bodies of one grid meet there. */
+/* Springs: points of one body against level sets or the surface of the other; the body with the points is movable. Bodies on one
+ * grid are in contact there. */
 static bool can_touch(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
-  if ((scene_is_wall(s, a) && two->carrier) || (scene_is_wall(s, b) && one->carrier)) return false; /* the grid ends there */
+  if ((scene_is_wall(s, a) && two->carrier) || (scene_is_wall(s, b) && one->carrier)) return false; /* the grid ends at the side */
   if (is_rigid(s)) return can_touch_rigid(&s->bodies[a], &s->bodies[b]);
-  if (a == b) return one->surface && !one->frame; /* what is rigid does not */
+  if (a == b) return one->surface && !one->frame; /* rigid bodies have no self-contact */
   return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
 }
 
-/* Two that bring points and nothing that points could touch, and share no grid: springs do not know them of each other. */
+/* Two bodies with points but without surfaces or level sets, and no shared grid: springs cannot detect their contact. */
 static bool is_unseen(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
   return !is_rigid(s) && a != b && one->points != POINT_NONE && two->points != POINT_NONE && !can_be_touched(one) && !can_be_touched(two) && (one->segments || two->segments);
 }
 
-/* An entry that names two bodies, or one of them twice, that no contact law can be between is a slip: nothing would come of it. */
+/* An entry that names two bodies (or one body twice) that cannot be in contact is an error: it would have no effect. */
 static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
 {
   const contact_pair_options *p   = item->value;
@@ -466,11 +470,12 @@ static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
   if (a < 0 || b < 0 || can_touch(s, a, b) || is_unseen(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
   if (a == b)
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
-                          "\"%s\" is of kind %s; only bodies of kind fem and cloth can touch themselves, and rod under exact: leave the entry out", one, s->bodies[a].kind->name);
+                          "\"%s\" is of kind %s; only bodies of kind fem and cloth, and rod with formulation exact, have "
+                          "self-contact: remove the entry", one, s->bodies[a].kind->name);
   else
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
-                          "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not meet each other, and bodies of kind mpm or mac meet on their grid; "
-                          "leave the entry out", one, s->bodies[a].kind->name, two, s->bodies[b].kind->name);
+                          "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not touch each other, and bodies of kind "
+                          "mpm or mac are in contact on their grid; remove the entry", one, s->bodies[a].kind->name, two, s->bodies[b].kind->name);
 }
 
 static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
@@ -478,24 +483,27 @@ static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
   const contact_pair_options *p    = item->value;
   const pair_path path = path_of(s, item);
   if (isfinite(p->friction_transverse) != isfinite(p->friction_direction[0]))
-    diagnostics_add_under(d, item->node, path.text, NULL, "friction_direction and friction_transverse belong together: give both or neither");
+    diagnostics_add_under(d, item->node, path.text, NULL, "friction_direction and friction_transverse must be given together: "
+                                                          "give both or neither");
   else if (isfinite(p->friction_transverse) && !(v3_norm(p->friction_direction) > 0.0))
-    diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got a vector without length");
+    diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got the zero vector");
 }
 
-/* `where`: the mapping that may hold the key, at `path`. */
+/* `where`: the mapping that may contain the key, at `path`. */
 static void check_restitution(const scene *s, double e, const document_node *where, const char *path, diagnostics *d)
 {
   if (!where || !(e > 0.0) || !document_find(where, "restitution") || is_rigid(s)) return;
   if (e < RESTITUTION_LEAST || e == 1.0)
     diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
   else if (s->options->contact->edges)
-    diagnostics_add_under(d, where, path, "restitution", "cannot be given with contact.edges: springs between edges have no damper; leave out one of them");
+    diagnostics_add_under(d, where, path, "restitution", "not supported together with contact.edges, whose springs have no "
+                                                         "damper; remove one of them");
   else if (s->options->contact->scheme != CONTACT_IMPLICIT)
-    diagnostics_add_under(d, where, path, "restitution", "needs scheme: implicit: forces that lag know no rate; leave it out");
+    diagnostics_add_under(d, where, path, "restitution", "needs scheme: implicit, because lagged forces do not depend on the "
+                                                         "rate; remove it");
 }
 
-/* Friction of the pair is set. */
+/* The friction coefficient of the pair must be set before. */
 static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostics *d)
 {
   const contact_pair_options *p   = item->value;
@@ -503,15 +511,17 @@ static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostic
   if (s->options->contact->edges && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j])) {
     if (i <= j)
       diagnostics_add_under(d, item->node, path_of(s, item).text, "friction_direction",
-                            "\"%s\" and \"%s\": where edges meet edges friction knows no direction; leave it out, or contact.edges", s->bodies[i].name, s->bodies[j].name);
+                            "\"%s\" and \"%s\": contact between edges does not support direction-dependent friction; remove it, "
+                            "or contact.edges", s->bodies[i].name, s->bodies[j].name);
   } else if (!(law->friction > 0.0)) {
-    if (i <= j) diagnostics_add_under(d, item->node, path_of(s, item).text, "friction", "must be > 0 where friction depends on the direction");
+    if (i <= j) diagnostics_add_under(d, item->node, path_of(s, item).text, "friction", "must be > 0 with direction-dependent "
+                                                                                        "friction");
   }
   law->friction_across = p->friction_transverse;
   v3_copy(law->direction, p->friction_direction);
 }
 
-/* Laws are complete. */
+/* To be called when all laws are complete. */
 static void check_edges(const scene *s, diagnostics *d)
 {
   const document_node *where = document_find(document_find(s->options->root, "contact"), "edges");
@@ -519,11 +529,14 @@ static void check_edges(const scene *s, diagnostics *d)
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies; ++j)
       is_met |= s->laws[i * s->n_bodies + j].stiffness > 0.0 && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j]);
-  if (!is_met) diagnostics_add(d, where->mark, "contact.edges", "no two surfaces of triangles may touch here: of fem, cloth, or a rigid body with contact_surface: mesh; leave it out");
+  if (!is_met) diagnostics_add(d, where->mark, "contact.edges", "no two triangle surfaces may touch here (fem, cloth, or a rigid "
+                                                                "body with contact_surface: mesh); remove it");
   if (s->options->contact->scheme != CONTACT_IMPLICIT)
-    diagnostics_add(d, where->mark, "contact.edges", "edges meet at the end of a step alone; leave it out, or contact.scheme");
+    diagnostics_add(d, where->mark, "contact.edges", "contact between edges supports only scheme: implicit; remove it, or "
+                                                     "contact.scheme");
   if (s->options->contact->detection != CONTACT_DETECT_EVALUATION)
-    diagnostics_add(d, where->mark, "contact.edges", "edges are looked for in every evaluation; leave it out, or contact.detection");
+    diagnostics_add(d, where->mark, "contact.edges", "contact between edges is detected in every evaluation; remove it, or "
+                                                     "contact.detection");
 }
 
 static void set_restitution(const scene *s, double e, contact_law *law)
@@ -546,7 +559,7 @@ static int count_level_sets(const body *b)
   return n;
 }
 
-/* Bodies that should meet, but nobody looks whether they do. */
+/* Report pairs of bodies that may touch but have no contact detector. */
 static void check_found(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
@@ -554,31 +567,37 @@ static void check_found(const scene *s, int i, int j, const document_node *where
   if (meet_on_grid(s, i, j)) {
     const scene_body *solid = a->kind->ops->carrier ? b : a;
     if (count_level_sets(solid->body) == 0)
-      diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no level set that would keep the grid out of it: leave out contact_surface: mesh, or say "
-                      "touch: false under contact.pairs", a->name, b->name, solid->name);
+      diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no level set, which contact with "
+                                                 "the grid requires: remove contact_surface: mesh, or set touch: false under "
+                                                 "contact.pairs", a->name, b->name, solid->name);
     return;
   }
-  diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s does not find where such bodies touch: say touch: false under contact.pairs",
+  diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s has no contact detector "
+                                             "for this pair: set touch: false under contact.pairs",
                   a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name);
 }
 
-/* Curves whose nodes are no unknowns: springs would find nothing to push. */
+/* Report curves whose nodes are not unknowns: springs cannot act on them. */
 static void check_pushed(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const body *a = s->bodies[i].body, *b = s->bodies[j].body;
   if (!a || !b || !a->ops->segments || a->ops->n_clusters(a) > 0 || !(b->ops->level_sets || b->ops->surface)) return;
-  diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no nodes that springs could push: take formulation: exact, another model of rods, or say "
-                  "touch: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
+  diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no nodes on which springs can act: use "
+                                             "formulation: exact, another model of rods, or set touch: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
 }
 
-/* Points that are asked to meet points. */
+/* Report pairs that are named in contact.pairs but consist of points only. */
 static void check_unseen(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
   const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
   if (is_unseen(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
-    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s pushes points off surfaces, and neither has one: %ssay touch: false under contact.pairs",
-                    a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name, are_rods ? "take formulation: exact or convex, or " : "");
+    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s detects contact of "
+                                               "points with surfaces only, and neither has a surface: %sset touch: false under "
+                                               "contact.pairs",
+                    a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name, are_rods ? "use formulation: "
+                                                                                                              "exact or convex, "
+                                                                                                              "or " : "");
 }
 
 static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
@@ -586,7 +605,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscFunctionBegin;
   const contact_options *c = s->options->contact;
   const int          n = s->n_bodies;
-  bool              *meets_itself, *is_asked; /* only if it says so: [cloth, cloth], [arm, arm] */
+  bool              *meets_itself, *is_asked; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
   PetscCall(memory_alloc("self contact", (int64_t)n * n, sizeof *is_asked, &is_asked));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
@@ -614,7 +633,8 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
         if (isfinite(p->restitution) && i <= j && meet_on_grid(s, i, j))
-          diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution", "\"%s\" and \"%s\": a continuum does not bounce; leave it out", s->bodies[i].name, s->bodies[j].name);
+          diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution", "\"%s\" and \"%s\": contact with a continuum "
+                                                                                     "has no restitution; remove it", s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
         s->laws[i * n + j].never_touch = !p->touch;
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
@@ -638,11 +658,12 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
       else if (law->stiffness > 0.0) check_pushed(s, i, j, where, d), check_pushed(s, j, i, where, d);
       if (isnan(law->stiffness) && !is_rigid(s)) {
         diagnostics_add(d, where->mark, "contact.stiffness",
-                        "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all or for this pair (0: never)",
+                        "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all pairs or for this pair (0: no "
+                        "contact)",
                         s->bodies[i].name, s->bodies[j].name);
       } else if ((law->stiffness > 0 || is_rigid(s)) && isnan(law->friction)) {
         diagnostics_add(d, where->mark, "contact.friction",
-                        "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all or for this pair",
+                        "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all pairs or for this pair",
                         s->bodies[i].name, s->bodies[j].name);
       }
     }
@@ -678,10 +699,10 @@ static PetscErrorCode scene_build_contact(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== scene walls ==== */
+/* ==== sides of the grid's domain ==== */
 
-/* Where a continuum on a grid meets rigid bodies, the sides of its domain hold the bodies, too. */
-static const double ACROSS = 0.02; /* of a body's radius: what starts deeper in a side goes through it */
+/* If a continuum on a grid is coupled with rigid bodies, the sides of its domain also constrain the bodies. */
+static const double ACROSS = 0.02; /* of a body's radius: a body that starts deeper in a side has no contact with it */
 
 static bool scene_is_wall(const scene *s, int i) { return s->bodies[i].kind == &mac_side_kind; }
 
@@ -701,7 +722,7 @@ static bool needs_walls(const scene *s)
   return s->options->formulation->meets_on_grid && s->options->mac && has_grid && has_rigid;
 }
 
-/* Whether an obstacle that stays where it is, a half-space, covers the side: then it is what bodies meet. */
+/* True if a static half-space covers the side; bodies are then in contact with that obstacle. */
 static bool covers(const body *b, const double normal[3], double offset, double nearly)
 {
   int                 n = 0;
@@ -734,7 +755,7 @@ static PetscErrorCode scene_add_walls(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A body reaches through a side at the start. */
+/* True if the body extends through a side at the start. */
 static bool starts_across(const rigid_body *b, const convex_solid *side)
 {
   rigid_frame f;

@@ -592,7 +592,7 @@ static void test_refused(void **state)
      "contact.pairs[0].friction_direction: formulation exact cannot use it"},
     {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\n", "solver.linear: formulation exact cannot use it"},
     {"contact: {restitution: 0.5}\n", "contact.friction: missing: \"floor\" and \"a\" may touch"},
-    {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n", "\"a\" is of kind rigid; only bodies of kind fem and cloth can touch themselves"},
+    {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n", "\"a\" is of kind rigid; only bodies of kind fem and cloth, and rod with formulation exact, have self-contact"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     char         text[3000];
