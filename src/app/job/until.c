@@ -1,3 +1,4 @@
+/* Compiles the expressions once and evaluates them with the last values of all measures. */
 #include "app/job/until.h"
 #include <string.h>
 #include "core/expression.h"
@@ -5,16 +6,17 @@
 
 static const key_spec until_keys[] = {
   {.name = "when", .type = KEY_STRING, .offset = offsetof(until_condition, when),
-   .help = "expression in the names of measures, t (simulated seconds) and step; true if not 0, as comparisons are where they hold"},
+   .help = "expression in the names of measures, t (simulated seconds) and step; nonzero is true, like a comparison that is "
+           "satisfied"},
   {.name = "for", .type = KEY_REAL, .offset = offsetof(until_condition, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "how long it must have been true, at every step"},
   {.name = "after", .type = KEY_REAL, .offset = offsetof(until_condition, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "simulated time before which it counts as not true"},
+   .help = "simulated time before which it counts as false"},
   {.name = NULL}};
 const key_table until_table = {
   .name = "until",
-  .help = "A condition on what is measured; the first one that is met ends the run as time.end would. A measure counts with the value it last recorded; before "
-          "it has one, and while that is not a number, comparisons with it do not hold (but != does).",
+  .help = "A condition on measures; the first one that is met ends the run as time.end does. Each measure has its last recorded "
+          "value; without one, or if it is not a number, comparisons with it are false (but != is true).",
   .size = sizeof(until_condition), .keys = until_keys, .shorthand = "when"};
 
 /* Variables: the measures in the order of the job, then these. */
@@ -59,8 +61,8 @@ static PetscErrorCode check_condition(const key_item *item, int i, int n, const 
     expression_word(spec->when, place, sizeof word, word);
     const char *nearest = strcmp(message, "unknown name") == 0 ? diagnostics_nearest(word, n, names) : NULL;
     if (strcmp(message, "unknown name") != 0) diagnostics_add_under(d, item->node, path, "when", "\"%s\": %s at character %d", spec->when, message, place + 1);
-    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; did you mean \"%s\"?", word, nearest);
-    else diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; give a name of measure:, t or step", word);
+    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; did you mean \"%s\"?", word, nearest);
+    else diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; give a name of measure:, t or step", word);
   }
   expression_destroy(&e);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,7 +78,8 @@ PetscErrorCode until_check(const key_list *list, const key_list *measured, diagn
   for (int i = 0; i < measured->n; ++i)
     for (int k = 0; k < N_OWN; ++k)
       if (strcmp(names[i], own_names[k]) == 0)
-        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
+        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "with until:, \"%s\" is a variable of the run; "
+                                                                              "rename the measure", names[i]);
   PetscErrorCode code = PETSC_SUCCESS;
   for (int i = 0; i < list->n && !code; ++i) code = check_condition(&list->item[i], i, n, names, d);
   memory_free(&names);
@@ -84,7 +87,7 @@ PetscErrorCode until_check(const key_list *list, const key_list *measured, diagn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------------------------------------------------ */
 
 static PetscErrorCode condition_create(const until_condition *spec, int n, const char *const *names, condition *c)
 {
@@ -122,11 +125,11 @@ void until_destroy(until **u)
   memory_free(u);
 }
 
-/* --- in time ------------------------------------------------------------------------------------------------------- */
+/* --- during the run ------------------------------------------------------------------------------------------------ */
 
 enum { NAME = EXPRESSION_MAX_LENGTH + 100 };
 
-/* What is remembered of a condition is remembered of all it says: change it, and it starts anew. */
+/* The key contains the whole condition: a changed condition starts anew. */
 static const char *memo_name(const char *what, const until_condition *c, char name[NAME])
 {
   snprintf(name, NAME, "until %s %.*s|%.17g|%.17g", what, EXPRESSION_MAX_LENGTH, c->when, c->hold, c->after);
@@ -137,7 +140,7 @@ static PetscErrorCode step_condition(until *u, const condition *c, const sim_clo
 {
   char         name[NAME];
   const double x       = expression_value(c->when, u->variable), since = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
-  const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN: no */
+  const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN counts as false */
   const double start   = !is_true ? -1.0 : since < 0.0 ? now->time : since;
   PetscFunctionBegin;
   PetscCall(memo_set(u->memo, name, start));

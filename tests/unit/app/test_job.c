@@ -234,7 +234,7 @@ static void test_light_nodes_need_no_matrix(void **state)
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 2, overrides, d, &j));
   assert_int_equal(diagnostics_count(d), 1);
-  assert_non_null(strstr(diagnostics_text(d, 0), "mpm.light_nodes: cannot be given with preconditioner: metis_schwarz"));
+  assert_non_null(strstr(diagnostics_text(d, 0), "mpm.light_nodes: not supported with preconditioner: metis_schwarz"));
   job_destroy(&j);
   diagnostics_destroy(&d);
   assert_no_leak();

@@ -587,10 +587,10 @@ static void test_refused(void **state)
   static const struct {
     const char *more, *wanted;
   } cases[] = {
-    {"contact: {friction: 0.1, stiffness: 5, edges: true}\n", "contact.stiffness: formulation exact cannot use it"},
+    {"contact: {friction: 0.1, stiffness: 5, edges: true}\n", "contact.stiffness: formulation exact does not support it"},
     {"contact: {friction: 0.1, pairs: [{between: [a, floor], friction: 1, friction_direction: [1, 0, 0], friction_transverse: 2}]}\n",
-     "contact.pairs[0].friction_direction: formulation exact cannot use it"},
-    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\n", "solver.linear: formulation exact cannot use it"},
+     "contact.pairs[0].friction_direction: formulation exact does not support it"},
+    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\n", "solver.linear: formulation exact does not support it"},
     {"contact: {restitution: 0.5}\n", "contact.friction: missing: \"floor\" and \"a\" may touch"},
     {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n", "\"a\" is of kind rigid; only bodies of kind fem and cloth, and rod with formulation exact, have self-contact"},
   };
