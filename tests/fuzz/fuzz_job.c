@@ -91,11 +91,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
   MUST(code == PETSC_SUCCESS || code == PETSC_ERR_USER_INPUT);
   error_clear();
   if (j) {
-    code = scene_create(PETSC_COMM_SELF, j, d, &s);
+    code = scene_create(PETSC_COMM_SELF, &j->scene, d, &s);
     if (code) fprintf(stderr, "%s\n", error_message());
     MUST(code == PETSC_SUCCESS);
     MUST((s != NULL) == (diagnostics_count(d) == 0));
-    if (s) MUST(!measures_check(s, d));
+    if (s) MUST(!measures_check(s, &j->measure, d));
   }
   for (int i = 0; i < diagnostics_count(d); ++i) {
     const char *said = diagnostics_text(d, i);

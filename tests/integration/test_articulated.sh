@@ -5,7 +5,7 @@ status 0 "$program" check "$job" && says "gripper.left" && says "4 links, 3 degr
 status 0 "$program" check "$job" --set formulation=convex && pass "also under convex"
 for formulation in penalty monolith; do
   status 2 "$program" check "$job" --set formulation=$formulation &&
-    says "bodies.gripper.kind: formulation $formulation cannot use kind articulated" && pass "$formulation refuses it"
+    says "bodies.gripper.kind: formulation $formulation does not support kind articulated" && pass "$formulation refuses it"
 done
 status 2 "$program" check "$job" --set measure.grip.body=gripper &&
   says "quantity contact_force wants a link with a shape of an articulated body: body: NAME.LINK" &&

@@ -177,7 +177,7 @@ shape | empty or thinner than that | material: rubber, shape: {torus: {center: [
 shape | has no volume to mesh | material: rubber, shape: {plane: {}}, spacing: 1
 shape.intersection | its parts have nothing in common | material: rubber, spacing: 0.2, shape: {intersection: [{sphere: {center: [0, 0, 0], radius: 1}}, {sphere: {center: [5, 0, 0], radius: 1}}]}
 shape.mesh.file | the surface is open | material: rubber, shape: {mesh: {file: open.obj}}, spacing: 0.2
-material | is rigid; a body of kind fem wants one that deforms | material: steel, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
+material | is rigid; a body of kind fem needs a deformable one | material: steel, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
 material | yields or flows; a body of kind fem wants an elastic one | material: sand, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
 material | no material is called "stel"; did you mean "steel"? | material: stel, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
  | expected 1e-30 to 1e+30 kg | material: mist, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5

@@ -49,7 +49,7 @@ pass "time.end, output and measures change, and are shown"
 cp -r "$work/a" "$work/kept"
 sed -i 's/friction: 0.4/friction: 0.3/; s/end: 0.08/end: 0.1/; s/spacing: 0.02/spacing: 0.01/' "$job"
 status 2 $go --continue
-says "$work/a was begun with another job"; says "--accept-changes"
+says "$work/a was started with a different job"; says "--accept-changes"
 says "small.yaml:15:21: contact.friction: 0.4 -> 0.3"; says "bodies.pad.spacing: 0.02 -> 0.01"
 status 2 "$program" resume "$work/a" --job "$job" && says "contact.friction: 0.4 -> 0.3"
 diff -r "$work/a" "$work/kept" || fail "a refused run was written to"

@@ -23,18 +23,18 @@ status 0 "$program" run "$job" --out "$work/again" --no-picture --set formulatio
 refuses() { # ASSIGNMENT PATH TEXT
   status 2 "$program" check "$job" --set formulation=convex --set "$pairs" --set "$1" && says "$2: " && says "$3" || fail "takes $1"
 }
-refuses contact.restitution=0.5 contact.restitution "formulation convex cannot use it"
-refuses solver.friction.method=newton solver.friction "impulses are found by solver.convex"
-refuses output.fclib=1 output.fclib "formulation convex cannot use it"
-refuses contact.overlap_share=0.1 contact.overlap_share "springs push overlaps apart"
+refuses contact.restitution=0.5 contact.restitution "formulation convex does not support it"
+refuses solver.friction.method=newton solver.friction "impulses are computed by solver.convex"
+refuses output.fclib=1 output.fclib "formulation convex does not support it"
+refuses contact.overlap_share=0.1 contact.overlap_share "springs correct overlaps"
 refuses solver.convex.stiction=0 solver.convex.stiction "out of range"
 refuses solver.convex.law=lagged contact.stiffness "law: lagged needs"
-refuses solver.convex.dissipation=1 solver.convex.dissipation "means nothing with solver.convex.law: regularised"
-refuses solver.convex.slip_speed=1 solver.convex.slip_speed "means nothing with solver.convex.law: regularised"
+refuses solver.convex.dissipation=1 solver.convex.dissipation "has no effect when solver.convex.law is regularised"
+refuses solver.convex.slip_speed=1 solver.convex.slip_speed "has no effect when solver.convex.law is regularised"
 refuses "solver.convex={law: lagged, relaxation_time: 0.01}" solver.convex.relaxation_time \
-  "means nothing with solver.convex.law: lagged"
+  "has no effect when solver.convex.law is lagged"
 status 2 "$program" check "$job" --set formulation=convex --set "$pairs" --set solver.convex.law=lagged --set contact.stiffness=1e4 \
-  --set contact.overlap_speed=0.1 && says "contact.overlap_speed: means nothing with solver.convex.law: lagged" ||
+  --set contact.overlap_speed=0.1 && says "contact.overlap_speed: has no effect when solver.convex.law is lagged" ||
   fail "takes contact.overlap_speed with law: lagged"
-status 2 "$program" check "$job" --set solver.convex.law=lagged && says "solver.convex: formulation exact cannot use it" &&
+status 2 "$program" check "$job" --set solver.convex.law=lagged && says "solver.convex: formulation exact does not support it" &&
   pass "a key that is of no use is refused"

@@ -23,4 +23,4 @@ status 4 "$program" run "$job" --out "$work/failed" --no-picture --set solver.fr
 says "no impulses were found that obey the law of friction" && grep -q "dt/2" "$work/failed/failure.txt" ||
   fail "not so: a failed solve is retried with half a step, then named"
 pass "a failed solve is retried with half a step, then named"
-status 2 "$program" check "$job" --set contact.stiffness=1 && says "contact.stiffness: formulation exact cannot use it" && pass "springs are refused"
+status 2 "$program" check "$job" --set contact.stiffness=1 && says "contact.stiffness: formulation exact does not support it" && pass "springs are refused"

@@ -29,17 +29,17 @@ refuses() { # ASSIGNMENT PATH TEXT
 refuses solver.hybrid.grid.transfer=none solver.hybrid.grid.transfer "meet surfaces through augury alone"
 refuses solver.hybrid.grid.spacing=0.03 solver.hybrid.grid.spacing "on their own grid"
 refuses mpm.light_nodes=0.1 mpm.light_nodes "cannot take what contact gives"
-refuses contact.stiffness=1e4 contact.stiffness "impulses know no springs"
-refuses contact.overlap_share=0.1 contact.overlap_share "nothing overlaps"
+refuses contact.stiffness=1e4 contact.stiffness "impulses have no springs"
+refuses contact.overlap_share=0.1 contact.overlap_share "surfaces do not overlap"
 refuses solver.friction.method=newton solver.friction "pair by pair"
 refuses solver.linear.method=cg solver.linear "solver.hybrid.linear"
-refuses output.fclib=1 output.fclib "no problem of friction"
+refuses output.fclib=1 output.fclib "does not solve a friction problem"
 refuses bodies.cube.contact_surface=level_set bodies.cube "contact_surface: mesh"
 refuses "solver.hybrid={integrator: symplectic}" bodies.soft.damping "leave stiffness out"
-refuses "solver.hybrid.impulses={enabled: false, thickness: 1.0e-3}" solver.hybrid.impulses.thickness "means nothing with"
+refuses "solver.hybrid.impulses={enabled: false, thickness: 1.0e-3}" solver.hybrid.impulses.thickness "has no effect when"
 status 2 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" && says "top" && says "cube" ||
   fail "takes surfaces that cut each other"
 status 0 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" --set solver.hybrid.allow_intersections=true &&
   pass "surfaces that cut each other as the run starts are refused, unless that is allowed"
-status 2 "$program" check "$here/exact.yaml" --set solver.hybrid.linear=direct && says "solver.hybrid: formulation exact cannot use it" &&
+status 2 "$program" check "$here/exact.yaml" --set solver.hybrid.linear=direct && says "solver.hybrid: formulation exact does not support it" &&
   pass "a key that is of no use is refused"

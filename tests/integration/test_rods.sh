@@ -51,6 +51,6 @@ status 2 "$program" check "$job" --set bodies.springs.stiffness.twist=1 && says 
 status 2 "$program" check "$job" --set bodies.der.elements=3 && says "bodies.der.elements"
 status 2 "$program" check "$job" --set bodies.der.segments=1 && says "bodies.der.segments"
 sed 's|^bodies:|contact: {stiffness: 1.0e4, friction: 0.3}\nbodies:\n  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], point: [0, 0, -1]}}}|' "$job" > "$work/floor.yaml"
-status 2 "$program" check "$work/floor.yaml" && says '"helix" has no nodes that springs could push: take formulation: exact'
+status 2 "$program" check "$work/floor.yaml" && says '"helix" has no nodes on which springs can act: use formulation: exact'
 status 0 "$program" check "$work/floor.yaml" --set "contact.pairs=[{between: [helix, floor], touch: false}]"
 pass "keys that mean nothing here are refused"

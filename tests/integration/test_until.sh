@@ -63,11 +63,11 @@ pass "every: counts on when time.step changes"
 wrong() { # text of until, what it says
   status 2 $run --out "$work/wrong-run" --set "until=$1"; says "$2"; [ ! -e "$work/wrong-run" ] || fail "wrote something"
 }
-wrong 'sped < 1' 'until[0].when: nothing is measured as "sped"; did you mean "speed"?'
-wrong '[t > 1, {when: "temperature < 1"}]' 'until[1].when: nothing is measured as "temperature"; give a name of measure:, t or step'
+wrong 'sped < 1' 'until[0].when: no measure is called "sped"; did you mean "speed"?'
+wrong '[t > 1, {when: "temperature < 1"}]' 'until[1].when: no measure is called "temperature"; give a name of measure:, t or step'
 wrong '[{when: "speed <"}]' 'unexpected end'
 wrong '[{wen: "speed < 1"}]' 'did you mean "when"'
 wrong '[{when: "speed < 1", for: -1}]' 'until[0].for'
 wrong '[[1]]' 'until[0]: expected a mapping'
-status 2 $run --out "$work/wrong-run" --set measure.t.quantity=mass; says 'a measure needs another name'
+status 2 $run --out "$work/wrong-run" --set measure.t.quantity=mass; says 'rename the measure'
 pass "mistakes are named where they stand"

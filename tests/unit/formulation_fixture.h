@@ -2,10 +2,11 @@
 #ifndef SS_TESTS_FORMULATION_FIXTURE_H
 #define SS_TESTS_FORMULATION_FIXTURE_H
 #include <string.h>
+#include "app/job/job.h"
 #include "core/diagnostics.h"
 #include "discretize/rigid/rigid_body.h"
 #include "optim/optim.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include "sim/scene/scene.h"
 #include "test.h"
 
@@ -25,7 +26,7 @@ static inline void open_world(const char *text, world *w)
   assert_ok(optim_register_all());
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
-  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
   assert_ok(formulation_create(formulations[w->j->formulation], w->s, &w->f));
 }
@@ -41,7 +42,7 @@ static inline void close_world(world *w)
 static inline void step(world *w)
 {
   step_verdict verdict;
-  const double dt = w->j->time->step;
+  const double dt = w->j->scene.time->step;
   assert_ok(w->f->ops->step(w->f, w->t, dt, &verdict, &w->report));
   if (verdict.code != STEP_OK) fail_msg("t = %g: %s", w->t, step_code_text(verdict.code));
   w->t += dt;

@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 #include "contact/penalty/penalty_mesh.h"
+#include "app/job/job.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
 #include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
-#include "sim/penalty/penalty_matrix.h"
+#include "sim/formulations.h"
+#include "sim/penalty/penalty_system.h"
 
 static const double DT = 2.0e-3;
 
@@ -60,7 +62,7 @@ static void read_world(const char *text, world *w)
   memset(w, 0, sizeof *w);
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, 0, NULL, w->d, &w->j));
-  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   if (diagnostics_count(w->d)) fail_msg("%s", diagnostics_text(w->d, 0));
   assert_ok(penalty_system_create(w->s, &w->p));
   penalty_system_want_single(&w->p);
@@ -117,7 +119,7 @@ static double slope_error(world *w, double e, int only)
 }
 
 /* v.(H x) = (H^T v).x, and the blocks of the diagonal against columns of H, every `stride`th. At the last evaluation with derivatives. */
-static void check_adjoint(const world *w, int64_t stride)
+static void check_adjoint(world *w, int64_t stride)
 {
   double *x = random_numbers(w->n, 4, 1.0), *y = random_numbers(w->n, 5, 1.0), *Hx = numbers(w->n), *Hty = numbers(w->n), *d = numbers(3 * w->n);
   assert_ok(penalty_system_product(&w->p, x, Hx, false));
@@ -149,7 +151,7 @@ static void check_derivatives(world *w)
 }
 
 /* The assembled matrix P, or its transpose, against the products that need none: all rows, then those of each system. */
-static void check_matrix_product(const world *w, Mat P, double tolerance)
+static void check_matrix_product(world *w, Mat P, double tolerance)
 {
   double *x = random_numbers(w->n, 8, 1.0), *y = numbers(w->n), *z = numbers(w->n);
   Vec     in, out;
@@ -193,7 +195,7 @@ static void check_threads(double *(*make)(const void *context, int64_t *n), cons
 }
 
 /* g, H x, H^T x, H x in single precision, and the matrix, one after the other; at the last evaluation with derivatives. */
-static double *everything_of(const world *w, int64_t *n)
+static double *everything_of(world *w, int64_t *n)
 {
   Mat         P = NULL;
   block3_view view;

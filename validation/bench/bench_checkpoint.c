@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
+#include "app/job/job.h"
 #include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -26,7 +27,7 @@
 #include "core/timer.h"
 #include "discretize/mpm/mpm_body.h"
 #include "io/checkpoint.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include "sim/scene/scene.h"
 
 enum { REPEATS = 3, STEPS = 1, CHUNK = 1 << 20 };
@@ -49,7 +50,7 @@ static PetscErrorCode build(const job *j, scene **s, formulation **f)
   diagnostics *d;
   PetscFunctionBegin;
   PetscCall(diagnostics_create(&d));
-  PetscCall(scene_create(PETSC_COMM_SELF, j, d, s));
+  PetscCall(scene_create(PETSC_COMM_SELF, &j->scene, d, s));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   PetscCall(formulation_create(&penalty_formulation, *s, f));
@@ -64,7 +65,7 @@ static PetscErrorCode take_steps(const job *j, formulation *f, int *at, double *
   for (int i = 0; i < STEPS; ++i, ++*at) {
     step_verdict verdict;
     step_report  report;
-    PetscCall(f->ops->step(f, *at * j->time->step, j->time->step, &verdict, &report));
+    PetscCall(f->ops->step(f, *at * j->scene.time->step, j->scene.time->step, &verdict, &report));
   }
   *cpu  = (cpu_seconds() - c) / STEPS;
   *wall = (timer_now() - w) / STEPS;
@@ -115,7 +116,7 @@ static PetscErrorCode pack(const field_table *table, double *before, double *aft
 
 static PetscErrorCode write_one(const char *dir, const job *j, const scene *s, int64_t step, double *seconds, double *bytes)
 {
-  const checkpoint_head head  = {j->name, "penalty", j->resolved, step, 0.0};
+  const checkpoint_head head  = {j->scene.name, "penalty", j->resolved, step, 0.0};
   const double          begun = timer_now();
   char                 *path;
   struct stat           status;
@@ -132,7 +133,7 @@ static PetscErrorCode write_one(const char *dir, const job *j, const scene *s, i
 static PetscErrorCode beside(const char *dir, const job *j, const scene *s, formulation *f, double *fork_seconds, double *extra_cpu,
                              double *copied, double *step_seconds)
 {
-  const checkpoint_head head = {j->name, "penalty", j->resolved, 99, 0.0};
+  const checkpoint_head head = {j->scene.name, "penalty", j->resolved, 99, 0.0};
   double                cpu, wall, cpu_beside;
   int                   at = 0, status;
   PetscFunctionBegin;
@@ -192,7 +193,7 @@ static PetscErrorCode bench(const char *dir, double n_wanted)
   const double building = timer_now() - begun;
   begun                 = timer_now();
   PetscCall(checkpoint_newest(dir, &path));
-  PetscCall(checkpoint_read(path, j->name, s->fields, &at, &time));
+  PetscCall(checkpoint_read(path, j->scene.name, s->fields, &at, &time));
   printf("  restart  %8.3f s for the scene, %.3f s for the state\n", building, timer_now() - begun);
   fflush(stdout);
   memory_free(&path);

@@ -4,12 +4,13 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "app/job/job.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/timer.h"
 #include "io/checkpoint.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include "discretize/mpm/mpm_body.h"
 #include "sim/scene/scene.h"
 
@@ -28,13 +29,13 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   formulation *f;
   team_set_threads(threads);
   PetscCall(diagnostics_create(&d));
-  PetscCall(scene_create(PETSC_COMM_SELF, j, d, &s));
+  PetscCall(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   PetscCall(formulation_create(&penalty_formulation, s, &f));
   PetscCall(f->ops->fields(f, s->fields));
   *cost           = (step_cost){0};
-  const double dt = j->time->step;
+  const double dt = j->scene.time->step;
   for (int i = -5; i < n_steps; ++i) {
     step_verdict verdict;
     step_report  report;
@@ -47,7 +48,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   }
   (void)mkdir("build/bench-checkpoint", 0777);
   const double t0 = timer_now();
-  const checkpoint_head head = {j->name, f->ops->name, j->resolved, 1, dt};
+  const checkpoint_head head = {j->scene.name, f->ops->scene.name, j->resolved, 1, dt};
   PetscCall(checkpoint_write("build/bench-checkpoint", &head, s->fields, 1));
   const double  seconds = timer_now() - t0;
   char         *path;

@@ -182,8 +182,8 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
   (void)code;
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, &j));
-  if (j) PetscCall(scene_create(line->comm, j, d, &s));
-  if (s) PetscCall(measures_check(s, d));
+  if (j) PetscCall(scene_create(line->comm, &j->scene, d, &s));
+  if (s) PetscCall(measures_check(s, &j->measure, d));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without a job diagnostics_close() failed */

@@ -1,55 +1,61 @@
+/* Tables of rejected keys and kinds, and of keys that have an effect only for some values of another key; one checker evaluates
+ * them. */
 #include "app/job/formulation_keys.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include <string.h>
 
 #define OF(name) (1u << FORMULATION_##name)
-#define RIGID    (OF(exact) | OF(monolith)) /* contact knows no springs */
-#define ROWS     (RIGID | OF(convex))        /* found once a step, under round cones */
-#define GRANULAR (OF(penalty) | OF(exact) | OF(convex) | OF(hybrid)) /* no continuum on a staggered grid */
+#define RIGID    (OF(exact) | OF(monolith)) /* rigid contact, no springs */
+#define ROWS     (RIGID | OF(convex))        /* contacts detected once per step, with circular friction cones */
+#define GRANULAR (OF(penalty) | OF(exact) | OF(convex) | OF(hybrid)) /* formulations without a continuum on a staggered grid */
 
-/* Where it stands below the job, who cannot use it, and why. */
+/* Key path, formulations that reject it, and the reason with a remedy. */
 static const struct {
-  unsigned    refused_by; /* OF(...) of formulations */
+  unsigned    refused_by; /* bit mask OF(...) of formulations */
   const char *path, *why;
 } keys[] = {
-  {OF(hybrid), "contact.stiffness", "impulses know no springs; what pushes out of the thickness is solver.hybrid.impulses.stiffness: leave it out"},
-  {OF(hybrid), "contact.pairs.stiffness", "impulses know no springs; what pushes out of the thickness is solver.hybrid.impulses.stiffness: leave it out (touch: false keeps a pair apart)"},
-  {RIGID, "contact.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
-  {RIGID, "contact.pairs.stiffness", "contact is rigid and knows no springs: leave it out (touch: false keeps a pair apart)"},
-  {ROWS | OF(hybrid), "contact.pairs.friction_direction", "the cone of friction is round: leave out friction_direction and friction_transverse"},
-  {ROWS | OF(hybrid), "contact.pairs.friction_transverse", "the cone of friction is round: leave out friction_direction and friction_transverse"},
-  {ROWS | OF(hybrid), "contact.edges", "edges need no asking: leave it out"},
-  {ROWS | OF(hybrid), "contact.scheme", "contact forces are those of the end of the step: leave it out"},
-  {ROWS | OF(hybrid), "contact.detection", "contacts are found once, as a step begins: leave it out"},
-  {OF(exact) | OF(convex), "solver.linear", "its linear systems are factorised: leave it out"},
-  {OF(hybrid), "solver.linear", "its linear systems are definite: take solver.hybrid.linear"},
-  {OF(monolith), "solver.linear", "solvers of the grid are chosen in solver.flow: leave it out"},
-  {OF(monolith), "solver.newton.tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
-  {ROWS | OF(hybrid), "solver.newton.norm", "its tolerance is one of accelerations: leave it out"},
-  {OF(monolith), "solver.newton.stall_tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
-  {OF(monolith), "solver.newton.max_iterations", "how often pressure and friction are solved for is solver.flow.max_outer: leave it out"},
-  {OF(monolith), "mpm", "granular and liquid bodies are of kind mac, their grid is mac: leave it out"},
-  {OF(penalty) | OF(convex), "contact.overlap_share", "springs push overlaps apart: leave it out"},
-  {OF(hybrid), "contact.overlap_share", "nothing overlaps: leave it out"},
-  {OF(hybrid), "contact.overlap_speed", "nothing overlaps: leave it out"},
-  {OF(penalty), "contact.overlap_speed", "springs push overlaps apart: leave it out"},
-  {OF(convex), "contact.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
-  {OF(convex), "contact.pairs.restitution", "what contact gives back is up to solver.convex.relaxation_time: leave it out"},
-  {OF(convex), "output.fclib", "its contacts give way, which the files do not know of: leave it out"},
-  {OF(penalty) | OF(hybrid), "output.fclib", "no problem of friction is solved: leave it out"},
-  {OF(monolith), "output.fclib", "friction of contacts is no problem of its own: leave it out"},
-  {OF(convex), "solver.friction", "impulses are found by solver.convex: leave it out"},
-  {OF(convex), "solver.friction_stall_tolerance", "impulses are found by solver.convex: leave it out"},
-  {OF(hybrid), "solver.friction", "impulses are found pair by pair, as solver.hybrid.impulses says: leave it out"},
-  {OF(hybrid), "solver.friction_stall_tolerance", "impulses are found pair by pair, as solver.hybrid.impulses says: leave it out"},
-  {RIGID | OF(penalty) | OF(convex), "solver.hybrid", "only formulation hybrid takes contact through a grid: leave it out"},
-  {RIGID | OF(penalty) | OF(hybrid), "solver.convex", "only formulation convex solves a convex problem of contact: leave it out"},
-  {OF(penalty), "solver.friction", "forces follow from the springs, no solver finds impulses: leave it out"},
-  {OF(monolith), "solver.friction", "friction of contacts is chosen in solver.flow.friction: leave it out"},
-  {OF(monolith), "solver.friction_stall_tolerance", "what counts as solved is solver.flow.tolerance: leave it out"},
-  {OF(penalty), "solver.friction_stall_tolerance", "forces follow from the springs, no solver finds impulses: leave it out"},
-  {GRANULAR, "solver.flow", "only formulation monolith solves for a continuum's pressure: leave it out"},
-  {GRANULAR, "mac", "only formulation monolith has a staggered grid: leave it out"},
+  {OF(hybrid), "contact.stiffness", "impulses have no springs; the stiffness inside the contact thickness is "
+                                    "solver.hybrid.impulses.stiffness: remove it"},
+  {OF(hybrid), "contact.pairs.stiffness", "impulses have no springs; the stiffness inside the contact thickness is "
+                                          "solver.hybrid.impulses.stiffness: remove it (touch: false excludes a pair)"},
+  {RIGID, "contact.stiffness", "contact is rigid, without springs: remove it (touch: false excludes a pair)"},
+  {RIGID, "contact.pairs.stiffness", "contact is rigid, without springs: remove it (touch: false excludes a pair)"},
+  {ROWS | OF(hybrid), "contact.pairs.friction_direction", "its friction cones are circular: remove friction_direction and "
+                                                          "friction_transverse"},
+  {ROWS | OF(hybrid), "contact.pairs.friction_transverse", "its friction cones are circular: remove friction_direction and "
+                                                           "friction_transverse"},
+  {ROWS | OF(hybrid), "contact.edges", "contact between edges is always included: remove it"},
+  {ROWS | OF(hybrid), "contact.scheme", "contact forces are always those of the end of the step: remove it"},
+  {ROWS | OF(hybrid), "contact.detection", "contacts are always detected at the start of a step: remove it"},
+  {OF(exact) | OF(convex), "solver.linear", "its linear systems are factorised: remove it"},
+  {OF(hybrid), "solver.linear", "its linear systems are symmetric positive definite: use solver.hybrid.linear"},
+  {OF(monolith), "solver.linear", "the solvers of the grid are selected in solver.flow: remove it"},
+  {OF(monolith), "solver.newton.tolerance", "its tolerance is solver.flow.tolerance: remove it"},
+  {ROWS | OF(hybrid), "solver.newton.norm", "its tolerance refers to accelerations: remove it"},
+  {OF(monolith), "solver.newton.stall_tolerance", "its tolerance is solver.flow.tolerance: remove it"},
+  {OF(monolith), "solver.newton.max_iterations", "its maximum of outer iterations is solver.flow.max_outer: remove it"},
+  {OF(monolith), "mpm", "granular and liquid bodies are of kind mac, and their grid is mac: remove it"},
+  {OF(penalty) | OF(convex), "contact.overlap_share", "springs correct overlaps: remove it"},
+  {OF(hybrid), "contact.overlap_share", "surfaces do not overlap: remove it"},
+  {OF(hybrid), "contact.overlap_speed", "surfaces do not overlap: remove it"},
+  {OF(penalty), "contact.overlap_speed", "springs correct overlaps: remove it"},
+  {OF(convex), "contact.restitution", "restitution is determined by solver.convex.relaxation_time: remove it"},
+  {OF(convex), "contact.pairs.restitution", "restitution is determined by solver.convex.relaxation_time: remove it"},
+  {OF(convex), "output.fclib", "its contacts are compliant, which the file format does not support: remove it"},
+  {OF(penalty) | OF(hybrid), "output.fclib", "it does not solve a friction problem: remove it"},
+  {OF(monolith), "output.fclib", "friction of contacts is not a separate problem: remove it"},
+  {OF(convex), "solver.friction", "impulses are computed by solver.convex: remove it"},
+  {OF(convex), "solver.friction_stall_tolerance", "impulses are computed by solver.convex: remove it"},
+  {OF(hybrid), "solver.friction", "impulses are computed pair by pair, see solver.hybrid.impulses: remove it"},
+  {OF(hybrid), "solver.friction_stall_tolerance", "impulses are computed pair by pair, see solver.hybrid.impulses: remove it"},
+  {RIGID | OF(penalty) | OF(convex), "solver.hybrid", "only formulation hybrid transfers contact through a grid: remove it"},
+  {RIGID | OF(penalty) | OF(hybrid), "solver.convex", "only formulation convex solves a convex contact problem: remove it"},
+  {OF(penalty), "solver.friction", "forces follow from the springs without a friction solver: remove it"},
+  {OF(monolith), "solver.friction", "the friction solver of contacts is selected in solver.flow.friction: remove it"},
+  {OF(monolith), "solver.friction_stall_tolerance", "its tolerance is solver.flow.tolerance: remove it"},
+  {OF(penalty), "solver.friction_stall_tolerance", "forces follow from the springs without a friction solver: remove it"},
+  {GRANULAR, "solver.flow", "only formulation monolith solves for the pressure of a continuum: remove it"},
+  {GRANULAR, "mac", "only formulation monolith has a staggered grid: remove it"},
 };
 
 /* The same for kinds of bodies. */
@@ -57,20 +63,20 @@ static const struct {
   unsigned    refused_by;
   const char *kind, *why;
 } kinds[] = {
-  {GRANULAR, "mac", "its pressure is solved for by formulation monolith: take that, or kind mpm"},
-  {OF(monolith), "mpm", "its grid carries no elastic stress: take kind mac, or formulation penalty or exact"},
-  {OF(monolith), "fem", "bodies in it are rigid: take kind rigid, or formulation penalty or exact"},
-  {OF(monolith), "cloth", "bodies in it are rigid: take formulation penalty or exact"},
-  {OF(monolith), "rod", "bodies in it are rigid: take formulation penalty or exact"},
-  {OF(monolith), "articulated", "bodies in it have six velocities, not those of joints: take formulation exact or convex"},
-  {OF(hybrid), "rod", "impulses act on surfaces of triangles, and rods have none: take formulation exact, convex or penalty"},
-  {OF(hybrid), "articulated", "impulses push bodies with six velocities, not joints: take formulation exact or convex"},
-  {OF(penalty), "articulated", "its springs push bodies with six velocities, not joints: take formulation exact or convex"},
+  {GRANULAR, "mac", "only formulation monolith solves for its pressure: use that formulation, or kind mpm"},
+  {OF(monolith), "mpm", "its grid has no elastic stress: use kind mac, or formulation penalty or exact"},
+  {OF(monolith), "fem", "its bodies are rigid: use kind rigid, or formulation penalty or exact"},
+  {OF(monolith), "cloth", "its bodies are rigid: use formulation penalty or exact"},
+  {OF(monolith), "rod", "its bodies are rigid: use formulation penalty or exact"},
+  {OF(monolith), "articulated", "its bodies have six velocities, not joint velocities: use formulation exact or convex"},
+  {OF(hybrid), "rod", "impulses act on triangle surfaces, and rods have none: use formulation exact, convex or penalty"},
+  {OF(hybrid), "articulated", "impulses act on bodies with six velocities, not on joints: use formulation exact or convex"},
+  {OF(penalty), "articulated", "its springs act on bodies with six velocities, not on joints: use formulation exact or convex"},
 };
 
-/* Keys that count for some values of another alone: where that stands, and for which values. */
+/* Keys that have an effect only for some values of another key: that key, and these values. */
 typedef struct {
-  const char *path, *other, *values; /* "!a b": any but a and b; "none": not given; NULL: the end */
+  const char *path, *other, *values; /* "!a b": any value but a and b; "none": not given; NULL: end of the table */
 } key_part;
 static const key_part law_parts[] = {
   {"contact.overlap_speed", "solver.convex.law", "regularised"},
@@ -126,7 +132,7 @@ static const key_part flow_parts[] = {
   {NULL, NULL, NULL},
 };
 
-/* Down from `node` along the names of `path`, through every item of lists, to where it stands: complain of it (d), or take it out (d NULL). */
+/* Follow the names of `path` from `node`, through every item of lists, to the key: complain about it (d), or remove it (d NULL). */
 static void visit(document_node *node, const char *path, const char *at, const char *why, diagnostics *d)
 {
   char         name[64], here[220];
@@ -147,7 +153,7 @@ static void visit(document_node *node, const char *path, const char *at, const c
   }
 }
 
-/* Bodies of kinds that it cannot step. */
+/* Kinds of bodies that the formulation cannot step. */
 static void check_kinds(const document_node *root, int index, diagnostics *d)
 {
   char                 path[300];
@@ -157,7 +163,7 @@ static void check_kinds(const document_node *root, int index, diagnostics *d)
     for (size_t k = 0; kind && kind->text && k < sizeof kinds / sizeof *kinds; ++k) {
       if (!(kinds[k].refused_by & 1u << index) || strcmp(kind->text, kinds[k].kind) != 0) continue;
       snprintf(path, sizeof path, "bodies.%.200s.kind", bodies->key[i]);
-      diagnostics_add(d, kind->mark, path, "formulation %s cannot use kind %s: %s", formulation_names[index], kinds[k].kind, kinds[k].why);
+      diagnostics_add(d, kind->mark, path, "formulation %s does not support kind %s: %s", formulation_names[index], kinds[k].kind, kinds[k].why);
     }
   }
 }
@@ -184,7 +190,7 @@ static bool is_listed(const char *list, const char *word)
   return false;
 }
 
-/* Keys of methods that `resolved`, where defaults are written out, does not take. */
+/* Visit the keys that have no effect for the values in `resolved`, where defaults are written out. */
 static void visit_parts(const key_part *part, document_node *root, const document_node *resolved, diagnostics *d)
 {
   char why[400];
@@ -192,7 +198,7 @@ static void visit_parts(const key_part *part, document_node *root, const documen
     const char *value = text_at(resolved, part->other), *values = part->values;
     const bool  is_not = *values == '!';
     if (is_listed(values + is_not, value) != is_not) continue;
-    snprintf(why, sizeof why, "means nothing with %s: %s; leave it out", part->other, value);
+    snprintf(why, sizeof why, "has no effect when %s is %s; remove it", part->other, value);
     visit(root, part->path, "", why, d);
   }
 }
@@ -202,7 +208,7 @@ static void visit_all(document_node *root, int index, diagnostics *d)
   char why[400];
   for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
     if (!(keys[k].refused_by & 1u << index)) continue;
-    snprintf(why, sizeof why, "formulation %s cannot use it: %s", formulation_names[index], keys[k].why);
+    snprintf(why, sizeof why, "formulation %s does not support it: %s", formulation_names[index], keys[k].why);
     visit(root, keys[k].path, "", why, d);
   }
 }

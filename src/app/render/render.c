@@ -31,7 +31,7 @@ void render_view_of_job(const job *j, render_view *view)
   memcpy(view->eye, p->eye, sizeof view->eye);
   memcpy(view->target, p->target, sizeof view->target);
   memcpy(view->range, p->range, sizeof view->range);
-  view->up     = up_of_gravity(j->gravity);
+  view->up     = up_of_gravity(j->scene.gravity);
   view->field  = p->field;
   view->glass  = &p->glass;
   view->width  = (int)p->width;

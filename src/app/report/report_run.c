@@ -13,6 +13,7 @@
 #include "io/sealed_file.h"
 #include "discretize/material/material_registry.h"
 #include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include "app/render/render.h"
 #include "app/report/figures.h"
 #include "app/report/page.h"
@@ -34,8 +35,8 @@ static const struct {
 static bool uses(const job *j, const char *what)
 {
   if (strcmp(formulation_names[j->formulation], what) == 0) return true;
-  for (int i = 0; i < j->materials.n; ++i)
-    if (strcmp(material_table.variants[j->materials.item[i].variant].name, what) == 0) return true;
+  for (int i = 0; i < j->scene.materials.n; ++i)
+    if (strcmp(material_table.variants[j->scene.materials.item[i].variant].name, what) == 0) return true;
   return false;
 }
 
@@ -443,9 +444,9 @@ static PetscErrorCode collect_warnings(run_page *p)
   if (h->n_retried > 0)
     PetscCall(html_put(&p->warnings, "<li>%lld steps were taken in smaller parts after %lld failed attempts, the first at t = %.4g s</li>\n", (long long)h->n_retried,
                        (long long)h->n_retries, h->first_retry));
-  if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->most_left > p->job->solver->newton->tolerance)
+  if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->most_left > p->job->scene.solver->newton->tolerance)
     PetscCall(html_put(&p->warnings, "<li>Steps were taken with more left of their equations than solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
-                       p->job->solver->newton->tolerance, h->most_left, job_norm_unit(p->job->solver->newton)));
+                       p->job->scene.solver->newton->tolerance, h->most_left, newton_norm_unit(p->job->scene.solver->newton)));
   if (h->n_fallbacks > 0) PetscCall(html_put(&p->warnings, "<li>Newton's method fell back to the gradient %lld times</li>\n", (long long)h->n_fallbacks));
   if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv holds numbers that are not finite</li>\n"));
   if (p->result && p->result->starts > 1) PetscCall(html_put(&p->warnings, "<li>It was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));
@@ -477,7 +478,7 @@ static PetscErrorCode put_head(run_page *p)
   const run_result *r      = p->result;
   const char       *status = r ? run_status_names[r->status] : "unknown";
   PetscFunctionBegin;
-  const char *name = p->job ? p->job->name : r ? r->job : p->dir;
+  const char *name = p->job ? p->job->scene.name : r ? r->job : p->dir;
   PetscCall(page_begin(&p->page, name));
   PetscCall(html_put(&p->page, "<header>\n<h1>%s</h1>\n<span class=\"status %s\">%s</span>\n<span class=\"soft\">%s</span>\n", name, status, status, r ? r->reason : ""));
   if (p->job && p->job->description && *p->job->description) PetscCall(html_put(&p->page, "<p>%s</p>\n", p->job->description));
@@ -493,10 +494,10 @@ static PetscErrorCode put_tiles(run_page *p)
   PetscFunctionBegin;
   PetscCall(page_tiles_begin(b));
   page_number(r ? r->time : p->history.time, sizeof text, text);
-  if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->time->end);
+  if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->scene.time->end);
   PetscCall(page_tile(b, text, end, "simulated"));
   page_number(r ? (double)r->step : p->history.step, sizeof text, text);
-  if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->time->step);
+  if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->scene.time->step);
   PetscCall(page_tile(b, text, p->job ? end : "", "steps"));
   if (r) {
     page_duration(r->seconds, sizeof text, text);

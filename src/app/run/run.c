@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 #include "core/field_table.h"
-#include "core/field_table.h"
 #include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -29,13 +28,14 @@
 #include "io/sealed_file.h"
 #include "io/yaml.h"
 #include "sim/measure/measure.h"
-#include "sim/measure/until.h"
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
-#include "app/job/job_compare.h"
 #include "app/run/allocation.h"
 #include "app/run/run_history.h"
 #include "app/run/run_result.h"
+#include "app/job/job.h"
+#include "app/job/until.h"
+#include "sim/formulations.h"
 
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
@@ -203,7 +203,7 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
   const run_past  *past   = &r->past;
   const run_state *s      = &r->state;
   const run_result result = {
-    .result = RUN_RESULT_FORMAT, .status = status, .job = r->job->name, .reason = line, .exit_code = code, .program = program,
+    .result = RUN_RESULT_FORMAT, .status = status, .job = r->job->scene.name, .reason = line, .exit_code = code, .program = program,
     .host = host, .threads = team_threads(), .starts = past->starts + 1, .begun = r->past.begun, .updated = now,
     .step = *s->step, .retries = *s->retries, .time = run_time(r), .seconds = past->seconds + timer_now() - r->output.wall_start,
     .user_seconds = past->user_seconds + timer_user_seconds(), .peak_memory = fmax(past->peak_memory, (double)memory_peak_resident()),
@@ -297,7 +297,7 @@ static const double CHILD_MIN_SHARE = 0.01, CHILD_MIN_SECONDS = 0.2;
 
 static checkpoint_head make_checkpoint_head(const run *r)
 {
-  return (checkpoint_head){r->job->name, r->formulation->ops->name, r->job->resolved, *r->state.step, run_time(r)};
+  return (checkpoint_head){r->job->scene.name, r->formulation->ops->scene.name, r->job->resolved, *r->state.step, run_time(r)};
 }
 
 /* Writes the rows of history.csv and measure/ to disk. A checkpoint must not refer to rows that could still be lost. */
@@ -463,7 +463,7 @@ static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   const key_list *names = &r->job->output->fields;
   PetscCall(memory_alloc("frame fields", names->n, sizeof(char *), &o->frame_fields));
   for (int i = 0; i < names->n; ++i) o->frame_fields[i] = names->item[i].value;
-  const frames_options options = {r->job->name, r->job->output->precision == 1, names->n, o->frame_fields};
+  const frames_options options = {r->job->scene.name, r->job->output->precision == 1, names->n, o->frame_fields};
   PetscCall(frames_open(r->dir, *r->state.frame, &options, &o->frames));
   const sim_clock now = run_clock(r);
   PetscCall(measures_open(r->measures, r->dir, resume_step, &now));
@@ -549,7 +549,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
   timer_begin(TIMER_FRAME);
   if (*r->state.step % o->history_every == 0) {
     double values[HISTORY_N_COLUMNS];
-    PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->time->step, report, retries, seconds, values));
+    PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->scene.time->step, report, retries, seconds, values));
     PetscCall(history_row(r->output.history, values));
   }
   const sim_clock now = run_clock(r);
@@ -557,7 +557,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
   PetscCall(measures_record(r->measures, &now, report));
   PetscCall(until_step(r->until, &now, &is_met));
   timer_end(TIMER_FRAME);
-  if (run_is_due(r, r->job->time->frame)) PetscCall(run_write_frame(r));
+  if (run_is_due(r, r->job->scene.time->frame)) PetscCall(run_write_frame(r));
   if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_contact_problem(r));
   const bool is_wall_due = o->checkpoint_wall > 0 && timer_now() - r->output.last_checkpoint_wall >= o->checkpoint_wall;
   if (run_is_due(r, o->checkpoint) || is_wall_due) PetscCall(run_write_due_checkpoint(r));
@@ -570,7 +570,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
 static void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text)
 {
   snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s%s%s",
-           (long long)*r->state.step + 1, run_time(r), r->job->time->step, (long long)((int64_t)1 << r->job->time->retry->halvings),
+           (long long)*r->state.step + 1, run_time(r), r->job->scene.time->step, (long long)((int64_t)1 << r->job->scene.time->retry->halvings),
            step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "");
 }
 
@@ -602,7 +602,7 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   FILE *f = open_memstream(&text, &n);
   PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory while writing summary.txt");
   fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
-          r->job->name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
+          r->job->scene.name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
           (double)memory_peak() / 1e6);
   run_counters_print(&r->counters, r->formulation->ops->outer, r->formulation->ops->inner, f);
   timer_table(f);
@@ -655,8 +655,8 @@ static void merge_substep_report(step_report *sum, const step_report *part)
 static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
-  const double  t0 = run_time(r), dt = r->job->time->step;
-  const int64_t max_level = r->job->time->retry->halvings, whole = (int64_t)1 << max_level;
+  const double  t0 = run_time(r), dt = r->job->scene.time->step;
+  const int64_t max_level = r->job->scene.time->retry->halvings, whole = (int64_t)1 << max_level;
   int64_t       level = *r->state.level > 0 ? *r->state.level - 1 : 0, at = 0;
   memset(report, 0, sizeof *report);
   *retries = 0;
@@ -696,7 +696,7 @@ static void show_progress(const run *r, int64_t first, int64_t last, const step_
                eta   = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
   log_progress(
       "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
-      run_time(r), r->job->time->end, (long long)step, (long long)last, (long long)*r->state.frame,
+      run_time(r), r->job->scene.time->end, (long long)step, (long long)last, (long long)*r->state.frame,
       (long long)report->contact.n_active, r->formulation->ops->outer, (long long)report->newton_iterations, r->formulation->ops->inner,
       (long long)(report->linear_iterations + report->friction.iterations),
       step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
@@ -723,7 +723,7 @@ static void warn_unconverged(const run *r, const step_report *report)
   log_progress_end();
   log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
            "history.csv lists the residuals of all steps; later cases are counted in summary.txt",
-           (long long)*r->state.step, run_time(r), report->residual, job_norm_unit(r->job->solver->newton), r->job->solver->newton->tolerance);
+           (long long)*r->state.step, run_time(r), report->residual, newton_norm_unit(r->job->scene.solver->newton), r->job->scene.solver->newton->tolerance);
 }
 
 /* How a run ended; the reason in one line. */
@@ -768,7 +768,7 @@ static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end
 /* The step at which time.end is reached, or exceeded by less than one step; at least the current step. */
 static int64_t run_last_step(const run *r)
 {
-  const double  n_left = (r->job->time->end - *r->state.base_time) / r->job->time->step * (1 - 1e-12);
+  const double  n_left = (r->job->scene.time->end - *r->state.base_time) / r->job->scene.time->step * (1 - 1e-12);
   const int64_t last = *r->state.base_step + (n_left > 0 ? (int64_t)ceil(n_left) : 0);
   return last > *r->state.step ? last : *r->state.step;
 }
@@ -776,7 +776,7 @@ static int64_t run_last_step(const run *r)
 static PetscErrorCode step_until_end(run *r, run_end *end)
 {
   PetscFunctionBegin;
-  const double  dt     = r->job->time->step;
+  const double  dt     = r->job->scene.time->step;
   const int64_t first  = *r->state.step, last = run_last_step(r);
   const int64_t stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
   step_report   report = {0};
@@ -869,11 +869,11 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   if (options->dir)
     snprintf(r->dir, sizeof r->dir, "%s", options->dir);
   else
-    snprintf(r->dir, sizeof r->dir, "run/%s", r->job->name);
+    snprintf(r->dir, sizeof r->dir, "run/%s", r->job->scene.name);
   snprintf(r->checkpoint_dir, sizeof r->checkpoint_dir, "%s/checkpoints", r->dir);
-  PetscCall(set_petsc_options(r->job->solver->petsc, "-"));
-  PetscCall(scene_create(options->comm, r->job, d, &r->scene));
-  if (r->scene) PetscCall(measures_check(r->scene, d));
+  PetscCall(set_petsc_options(r->job->scene.solver->petsc, "-"));
+  PetscCall(scene_create(options->comm, &r->job->scene, d, &r->scene));
+  if (r->scene) PetscCall(measures_check(r->scene, &r->job->measure, d));
   if (!r->scene || diagnostics_count(d)) {
     run_destroy(&r);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -882,9 +882,9 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   r->fields = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
   PetscCall(run_state_create(&r->state, r->fields));
-  *r->state.dt = r->job->time->step;
+  *r->state.dt = r->job->scene.time->step;
   PetscCall(memo_create(r->fields, &r->memo));
-  PetscCall(measures_create(r->scene, r->formulation, r->memo, &r->measures));
+  PetscCall(measures_create(r->scene, &r->job->measure, r->formulation, r->memo, &r->measures));
   PetscCall(until_create(&r->job->until, &r->job->measure, r->measures, r->memo, &r->until));
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
@@ -974,12 +974,12 @@ static PetscErrorCode restore_checkpoint(run *r, const found_run *f)
   PetscFunctionBegin;
   int64_t step;
   double  time;
-  PetscCall(checkpoint_read(f->newest, r->job->name, r->fields, &step, &time));
+  PetscCall(checkpoint_read(f->newest, r->job->scene.name, r->fields, &step, &time));
   PetscCall(checkpoint_continue_from(f->checkpoint_dir, step));
-  if (*r->state.dt != r->job->time->step) {
+  if (*r->state.dt != r->job->scene.time->step) {
     *r->state.base_time = run_time(r);
     *r->state.base_step = *r->state.step;
-    *r->state.dt        = r->job->time->step;
+    *r->state.dt        = r->job->scene.time->step;
   }
   PetscCall(scene_set_time(r->scene, run_time(r)));
   PetscCall(run_read_past(r));
@@ -1032,7 +1032,7 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
   run_options o = *options;
   *out          = NULL;
   if (!o.dir) {
-    snprintf(dir, sizeof dir, "run/%s", (*j)->name);
+    snprintf(dir, sizeof dir, "run/%s", (*j)->scene.name);
     o.dir = dir;
   }
   PetscCall(find_run(o.dir, &f));

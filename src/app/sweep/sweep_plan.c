@@ -1340,8 +1340,8 @@ static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics
 
   PetscFunctionBegin;
   PetscCall(job_read_text(plan->base, plan->base_text, c->n_overrides, c->overrides, d, &j));
-  if (j) PetscCall(scene_create(PETSC_COMM_SELF, j, d, &s));
-  if (s) PetscCall(measures_check(s, d));
+  if (j) PetscCall(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
+  if (s) PetscCall(measures_check(s, &j->measure, d));
   scene_destroy(&s);
   job_destroy(&j);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,21 +11,162 @@
  * led to, or where Newton's method on the whole equation leads from there with tangents that are not symmetric (sand,
  * convex_chase.h), until the whole equation is met; where that comes near slowly, at Anderson's combination of those before.
  * What is accepted is always the solution of a linearised problem. Articulated bodies are blocks of A like any other. */
+#include "contact/rows/contact_jacobian.h"
 #include "core/memory.h"
 #include "core/stop.h"
 #include "sim/step/step_stages.h"
 #include "discretize/mpm/mpm_domain.h"
 #include "optim/friction/anderson.h"
-#include "sim/convex/convex_chase.h"
+#include "optim/sap/sap_law.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
-#include "sim/step/step_finders.h"
+#include "sim/step/step_contacts.h"
 #include "sim/step/step_motion.h"
 #include <math.h>
 #include <string.h>
 
+/* ==== convex chase ==== */
+
+/* Where to linearise next: Newton's method on the whole equation of a step, m(v) = J^T r(J v), with tangents of bodies as they
+ * are. */
+/* Everything is borrowed. */
+typedef struct {
+  double              tolerance;   /* of Newton's method */
+  step_motion        *motion;      /* whose A is that of the last problem, and whose options say which tangents may be exact */
+  step_layout        *layout;
+  const step_unknowns *unknowns;
+  const sparse_rows  *J;
+  const contact_jacobian *rows; /* its part of contacts, of the global vector */
+  sap_terms           terms;       /* as they stand */
+  const double       *known;       /* [n_terms][3] */
+  convex_constraints *constraints; /* whose laws follow v */
+} convex_chase;
+
+
+enum { MOST = 12, MOST_INNER = 200 };
+static const double INEXACT = 1e-2; /* of linear systems */
+static const double ENOUGH  = 0.1;  /* of the tolerance: the problem that is made there is solved in one go */
+
+typedef struct {
+  convex_chase *c;
+  step_operator       products;
+  sap_cg             *cg;
+  double             *best, *dv, *work; /* [n] */
+  double             *u, *r, *cost, *G;        /* [n_terms][3], [n_terms][3], [n_terms], [n_terms][9] */
+} chase;
+
+static void chase_destroy(chase *w)
+{
+  void *arrays[] = {&w->best, &w->dv, &w->work, &w->u, &w->r, &w->cost, &w->G};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  sap_cg_destroy(&w->cg);
+  step_operator_destroy(&w->products);
+}
+
+static PetscErrorCode chase_create(convex_chase *c, const front_terms *columns, chase *w)
+{
+  const int64_t n = c->unknowns->n, m = sap_terms_size(&c->terms);
+  double      **of_unknowns[] = {&w->best, &w->dv, &w->work}, **of_terms[] = {&w->u, &w->r};
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("velocities", n, sizeof(double), of_unknowns[k]));
+  for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities of contacts", 3 * m, sizeof(double), of_terms[k]));
+  PetscCall(memory_alloc("costs of contacts", m, sizeof *w->cost, &w->cost));
+  PetscCall(memory_alloc("derivatives of contacts", 9 * m, sizeof *w->G, &w->G));
+  PetscCall(step_operator_create(c->layout, c->unknowns, &c->motion->A, &w->products));
+  PetscCall(sap_cg_create(&w->products.operator, columns, &w->cg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* |D^-1 (m - J^T r)|, what is left with these impulses [n_terms][3] where motion was evaluated last; motion->right without
+ * D^-1. */
+static double convex_chase_left(convex_chase *c, const double *r)
+{
+  contact_jacobian_scatter(c->rows, -1.0, r, c->motion->full);
+  convex_constraints_push(c->constraints, r + 3 * c->terms.n_contacts, c->motion->full);
+  step_unknowns_fold(c->unknowns, c->motion->full, c->motion->right);
+  return step_motion_norm(c->layout, c->unknowns, c->motion->right);
+}
+
+/* What is left at v, and derivatives there. */
+static PetscErrorCode chase_evaluate(chase *w, double *norm, step_verdict *verdict, step_report *report)
+{
+  convex_chase *c     = w->c;
+  const int64_t       first = 3 * c->terms.n_contacts;
+  double              alone;
+  PetscFunctionBegin;
+  *norm = INFINITY;
+  PetscCall(step_motion_evaluate(c->motion, c->layout, c->unknowns, &alone, verdict, report));
+  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  sparse_rows_apply(c->J, c->motion->v, w->u);
+  for (int64_t i = 0; i < 3 * sap_terms_size(&c->terms); ++i) w->u[i] += c->known[i];
+  convex_constraints_linearise(c->layout, w->u + first, w->r + first, c->constraints);
+  sap_laws(&c->terms, w->u, w->cost, w->r, w->G);
+  *norm = convex_chase_left(c, w->r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v - H^-1 (what is left), H = dm/dv + J^T G J. false: there is no such place. */
+static PetscErrorCode chase_advance(chase *w, bool *has_moved, step_report *report)
+{
+  const int64_t n = w->c->unknowns->n;
+  int64_t       iterations = 0;
+  PetscFunctionBegin;
+  PetscCall(sap_cg_set(w->cg, w->G, has_moved));
+  if (!*has_moved) PetscFunctionReturn(PETSC_SUCCESS);
+  const double *left = w->c->motion->right;
+  PetscCall(sap_gmres_solve(w->cg, left, INEXACT * sap_cg_size(w->cg, left), MOST_INNER, w->dv, w->work, &iterations));
+  report->inner_iterations += iterations;
+  for (int64_t i = 0; i < n; ++i) w->c->motion->v[i] -= w->dv[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode chase_run(chase *w, bool *has_moved, step_verdict *verdict, step_report *report)
+{
+  convex_chase *c      = w->c;
+  const double        enough = ENOUGH * c->tolerance;
+  double             *const v = c->motion->v, least, norm;
+  bool                goes_on = true;
+  PetscFunctionBegin;
+  PetscCall(chase_evaluate(w, &least, verdict, report));
+  for (int k = 0; k < MOST && goes_on && verdict->code == STEP_OK && least > enough && !stop_is_urgent(); ++k) {
+    memcpy(w->best, v, (size_t)c->unknowns->n * sizeof *v);
+    PetscCall(chase_advance(w, &goes_on, report));
+    if (!goes_on) break;
+    PetscCall(chase_evaluate(w, &norm, verdict, report));
+    ++report->newton_iterations;
+    goes_on = verdict->code == STEP_OK && norm < least;
+    if (goes_on) least = norm, *has_moved = true;
+    else memcpy(v, w->best, (size_t)c->unknowns->n * sizeof *v);
+  }
+  *verdict = (step_verdict){STEP_OK, NULL, -1}; /* at worst v is where it was */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* motion->v, where the last problem led to, nearer to the end, as long as less is left; *has_moved false: it did not come nearer. Systems'
+ * tangents are definite again afterwards, but not evaluated. Impulses are not kept: the problem that is made there finds them. */
+static PetscErrorCode convex_chase_run(convex_chase *c, bool *has_moved, step_verdict *verdict, step_report *report)
+{
+  const front_terms columns = sap_columns_view(&c->motion->columns);
+  chase             w       = {.c = c};
+  PetscFunctionBegin;
+  *has_moved = false;
+  timer_begin(TIMER_FRICTION);
+  step_motion_set_exact(c->motion, c->layout, true);
+  PetscErrorCode code = chase_create(c, &columns, &w);
+  if (!code) code = chase_run(&w, has_moved, verdict, report);
+  chase_destroy(&w);
+  step_motion_set_exact(c->motion, c->layout, false);
+  timer_end(TIMER_FRICTION);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== convex ==== */
+
 typedef struct {
   step_frame frame;
+  const convex_options *options;
+  const newton_options *newton;
   bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: there is nothing that it would change */
 } convex;
 
@@ -56,8 +197,6 @@ static void convex_finish(void *context)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-static const convex_options *options_of(const convex *c) { return c->frame.layout.scene->job->solver->convex; }
-
 static void take_answer(const convex_options *o, const sap_result *answer, step_verdict *verdict, step_report *report)
 {
   report->linear_iterations += answer->iterations;
@@ -75,7 +214,7 @@ static void take_answer(const convex_options *o, const sap_result *answer, step_
  * mu |u_T|, convex in every pass, which ends where a pass finds nothing to do. pushes: what the first is told, may be NULL. */
 static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, step_verdict *verdict, step_report *report)
 {
-  const convex_options *o = options_of(p->c);
+  const convex_options *o = p->c->options;
   convex_contacts      *c = &p->contacts;
   sap_result            answer;
   PetscFunctionBegin;
@@ -166,8 +305,8 @@ static PetscErrorCode accelerate(convex_attempt *p, step_verdict *verdict, step_
 /* Has the step been solved, or has linearising given what it can? One linearisation alone is taken as it is. */
 static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_verdict *verdict)
 {
-  const job_newton *newton = p->c->frame.layout.scene->job->solver->newton;
-  const int64_t     most = options_of(p->c)->linearisations, patience = norm <= newton->stall_tolerance ? IDLE : IDLE_FAR;
+  const newton_options *newton = p->c->newton;
+  const int64_t     most = p->c->options->linearisations, patience = norm <= newton->stall_tolerance ? IDLE : IDLE_FAR;
   *n_idle = norm < 0.9 * *best ? 0 : *n_idle + 1;
   *best   = fmin(*best, norm);
   if (norm <= newton->tolerance) return true;
@@ -199,8 +338,8 @@ static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_rep
 {
   PetscFunctionBegin;
   step_frame   *f = &p->c->frame;
-  const double  tolerance = f->layout.scene->job->solver->newton->tolerance;
-  const int64_t most = options_of(p->c)->linearisations;
+  const double  tolerance = p->c->newton->tolerance;
+  const int64_t most = p->c->options->linearisations;
   double        norm = INFINITY, before, best = INFINITY;
   int64_t       n_idle = 0;
   for (int64_t k = 1;; ++k) {
@@ -228,10 +367,10 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   step_frame           *f = &p->c->frame;
   convex_constraints   *c = &p->constraints;
   const size_t          n_bytes = (size_t)p->unknowns.n * sizeof *p->v_free;
-  PetscCall(convex_contacts_create(options_of(p->c), f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
+  PetscCall(convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
-  p->whole = (convex_chase){&p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
-                            {.model = (sap_model)options_of(p->c)->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
+  p->whole = (convex_chase){p->c->newton->tolerance, &p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
+                            {.model = (sap_model)p->c->options->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
                              .n_constraints = c->n, .constraint = c->law},
                             p->contacts.known, c};
   linearise_constraints(p);
@@ -249,7 +388,7 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
 {
   PetscFunctionBegin;
   step_frame   *f    = &p->c->frame;
-  const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : options_of(p->c)->linearisations;
+  const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : p->c->options->linearisations;
   PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
   for (int64_t k = 1; k < most && verdict->code == STEP_OK; ++k) {
     double norm;
@@ -257,7 +396,7 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
     PetscCall(step_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
     if (!has_changed) break;
     PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &norm, verdict, report));
-    if (verdict->code != STEP_OK || norm <= f->layout.scene->job->solver->newton->tolerance) break;
+    if (verdict->code != STEP_OK || norm <= p->c->newton->tolerance) break;
     PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, verdict, report));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -266,11 +405,11 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
 static PetscErrorCode accept(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  const convex_options *o   = options_of(p->c);
+  const convex_options *o   = p->c->options;
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
   convex_contacts_judge(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, verdict, report));
-  report->is_unsolved              = report->residual > p->c->frame.layout.scene->job->solver->newton->tolerance;
+  report->is_unsolved              = report->residual > p->c->newton->tolerance;
   report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
   report->friction.n_contacts      = p->contacts.n;
   report->friction.over_constraint = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
@@ -289,7 +428,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
     PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
-    const step_motion_options own = {options_of(p->c)->linear, true, p->c->tries_exact};
+    const step_motion_options own = {p->c->options->linear, true, p->c->tries_exact, p->c->newton};
     PetscCall(step_motion_create(&f->layout, &p->unknowns, &own, &p->J, &p->motion));
     PetscCall(move_freely(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -313,9 +452,9 @@ static PetscErrorCode convex_step(formulation *f, double t, double dt, step_verd
 /* Springs as stiff as the step can carry push, in a step, with what the next has no more of: no limit for its friction. */
 static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 {
-  const document_node *root = document_root(s->job->document), *where = document_find(root, "contact");
+  const document_node *root = s->options->root, *where = document_find(root, "contact");
   PetscFunctionBegin;
-  if (s->job->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->options->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = i; j < s->n_bodies; ++j) {
       const contact_law *law = &s->laws[i * s->n_bodies + j];
@@ -333,7 +472,7 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 static PetscErrorCode convex_describe(const scene *s, FILE *out)
 {
   fprintf(out, "formulation convex: free motion, then contact as one convex problem, law %s; contacts are found between\n",
-          s->job->solver->convex->law == SAP_LAGGED ? "lagged" : "regularised");
+          s->options->solver->convex->law == SAP_LAGGED ? "lagged" : "regularised");
   return step_finders_describe(s, out);
 }
 
@@ -351,6 +490,8 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   convex *c      = (convex *)f;
   bool    is_any = false;
   PetscFunctionBegin;
+  c->options = s->options->solver->convex;
+  c->newton  = s->options->solver->newton;
   PetscCall(step_frame_create(s, 0.0, &c->frame));
   for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_is_projected(s->systems[i]);
   if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
@@ -360,16 +501,16 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
 }
 
 const formulation_ops convex_formulation = {
-  .name     = "convex",
-  .is_rigid = true,
+  .scene.name     = "convex",
+  .scene.is_rigid = true,
   .outer    = "Newton",
   .inner    = "contact",
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
   .size     = sizeof(convex),
   .create   = convex_create,
-  .check    = convex_check,
+  .scene.check    = convex_check,
   .step     = convex_step,
   .fields   = convex_fields,
-  .describe = convex_describe,
+  .scene.describe = convex_describe,
   .destroy  = convex_destroy,
 };

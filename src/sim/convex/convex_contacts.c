@@ -32,7 +32,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
 {
   const scene         *s     = f->layout.scene;
   const contact_spot  *spots = step_contacts_spots(&f->contacts);
-  const double         asked = s->job->contact->overlap_speed, v_rest = s->job->acceleration_scale * f->layout.dt;
+  const double         asked = f->contacts.overlap_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
   const sap_parameters step  = {.dt = f->layout.dt, .relaxation = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
                                 .near_rigid = o->near_rigid, .stiction = o->stiction,
                                 .overlap_speed = isfinite(asked) ? asked : v_rest, .dissipation = o->dissipation,

@@ -18,17 +18,131 @@
 #include "core/stop.h"
 #include "discretize/body/body_stages.h"
 #include "sim/step/step_stages.h"
+#include "core/timer.h"
+#include "io/fclib.h"
 #include "optim/friction/anderson.h"
-#include "sim/exact/exact_dump.h"
+#include "optim/friction/delassus.h"
 #include "sim/exact/exact_ways.h"
 #include "sim/exact/exact_working_set.h"
-#include "sim/step/step_finders.h"
+#include "sim/step/solver_options.h"
+#include "sim/step/step_contacts.h"
 #include "sim/step/step_frame.h"
 #include <string.h>
 
+/* ==== exact dump ==== */
+
+/* The last one-step problem of a step, kept so that it can be written as an FCLIB file: M v + f = H^T r, u = H v + w, with guess
+ * and solution. */
 typedef struct {
-  step_frame frame;
-  exact_dump last; /* if the job asks for it */
+  sparse_rows M, H;
+  int64_t     n_contacts;       /* 0: there is none */
+  double     *f, *w, *mu;       /* f with FCLIB's sign, M v = H^T r + f */
+  double     *guess, *guess_u, *r, *u, *v;
+} exact_dump;
+
+
+static void exact_dump_destroy(exact_dump *d)
+{
+  sparse_rows_destroy(&d->M);
+  sparse_rows_destroy(&d->H);
+  void *arrays[] = {&d->f, &d->w, &d->mu, &d->guess, &d->guess_u, &d->r, &d->u, &d->v};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  d->n_contacts = 0;
+}
+
+static PetscErrorCode copy(int64_t n, const double *from, double **to)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("friction problem", n, sizeof **to, to));
+  if (from && n > 0) memcpy(*to, from, (size_t)n * sizeof **to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without what is stored but 0, as FCLIB has it. */
+static PetscErrorCode copy_rows(const sparse_rows *from, sparse_rows *to)
+{
+  PetscFunctionBegin;
+  PetscCall(sparse_rows_create("friction problem", from->n_rows, from->n_cols, from->start, from->col, from->value, to));
+  int64_t n = 0, first = 0;
+  for (int64_t i = 0; i < to->n_rows; ++i) {
+    const int64_t end = to->start[i + 1];
+    for (int64_t k = first; k < end; ++k)
+      if (to->value[k] != 0.0) to->col[n] = to->col[k], to->value[n++] = to->value[k];
+    first            = end;
+    to->start[i + 1] = n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before the solve: system, right side and guess. v_free [n]: the solution without impulses, M v_free = f; q [n_contacts][3] = H
+ * v_free + w. */
+static PetscErrorCode exact_dump_problem(exact_dump *d, const delassus *W, int64_t n_contacts, const double *v_free, const double *q,
+                                  const double *mu, const double *guess)
+{
+  const sparse_rows *M = delassus_mass(W), *H = delassus_jacobian(W);
+  PetscFunctionBegin;
+  exact_dump_destroy(d);
+  PetscCall(copy_rows(M, &d->M));
+  PetscCall(copy_rows(H, &d->H));
+  PetscCall(copy(M->n_rows, NULL, &d->f));
+  PetscCall(copy(M->n_rows, NULL, &d->v));
+  PetscCall(copy(3 * n_contacts, NULL, &d->w));
+  PetscCall(copy(3 * n_contacts, NULL, &d->r));
+  PetscCall(copy(3 * n_contacts, NULL, &d->u));
+  PetscCall(copy(3 * n_contacts, guess, &d->guess));
+  PetscCall(copy(3 * n_contacts, NULL, &d->guess_u));
+  PetscCall(copy(n_contacts, mu, &d->mu));
+  delassus_apply(W, guess, d->guess_u);
+  for (int64_t i = 0; i < 3 * n_contacts; ++i) d->guess_u[i] += q[i];
+  sparse_rows_apply(M, v_free, d->f);
+  sparse_rows_apply(H, v_free, d->w);
+  for (int64_t i = 0; i < 3 * n_contacts; ++i) d->w[i] = q[i] - d->w[i];
+  d->n_contacts = n_contacts;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After it. */
+static void exact_dump_solution(exact_dump *d, const double *r, const double *u, const double *v)
+{
+  memcpy(d->r, r, (size_t)(3 * d->n_contacts) * sizeof *r);
+  memcpy(d->u, u, (size_t)(3 * d->n_contacts) * sizeof *u);
+  memcpy(d->v, v, (size_t)d->M.n_rows * sizeof *v);
+}
+
+/* `title` for the file. Nothing if there is no problem. */
+static PetscErrorCode exact_dump_write(const exact_dump *d, const char *title, const char *path)
+{
+  PetscFunctionBegin;
+  if (d->n_contacts == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  /* M is symmetric, and FCLIB's H the transpose of ours: compressed columns of theirs are our compressed rows. */
+  const fclib_problem p = {
+      .is_global  = true,
+      .dimension  = 3,
+      .n_contacts = d->n_contacts,
+      .n_dof      = d->M.n_rows,
+      .M          = {d->M.n_rows, d->M.n_cols, d->M.start, d->M.col, d->M.value},
+      .H          = {d->H.n_cols, d->H.n_rows, d->H.start, d->H.col, d->H.value},
+      .f          = d->f,
+      .w          = d->w,
+      .mu         = d->mu,
+      .title      = (char *)title,
+      .description =
+          (char *)"one step of stickslip, formulation exact: v free velocities, u with the terms of gaps and impacts in w"};
+  const fclib_state solution = {d->v, d->u, d->r}, guess = {NULL, d->guess_u, d->guess};
+  PetscCall(fclib_write(path, &p, &solution, 1, &guess));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== exact ==== */
+
+typedef struct {
+  step_frame              frame;
+  const newton_options   *newton;
+  const friction_options *friction;
+  double                  friction_stall_tolerance;
+  const char             *name; /* of the run, in files of contact problems */
+  bool                    keeps_problem;
+  exact_dump              last; /* if keeps_problem */
 } exact;
 
 /* What leaves more than this of the residual is linearised anew: with the combination of steps an older matrix serves as well. */
@@ -145,8 +259,7 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
 /* How a solver answered; a bad answer ends the attempt at this step, unless another linearisation follows anyway. */
 static void take_answer(const exact *e, const friction_result *answer, bool is_last, step_verdict *verdict, step_report *report)
 {
-  const job_solver *o = e->frame.layout.scene->job->solver;
-  friction_report  *f = &report->friction;
+  friction_report *f = &report->friction;
   f->iterations += answer->iterations;
   f->absolute = answer->absolute, f->siconos = answer->siconos, f->scaled = answer->scaled;
   f->method = -1;
@@ -156,11 +269,9 @@ static void take_answer(const exact *e, const friction_result *answer, bool is_l
   if (answer->verdict == FRICTION_OK || (!is_last && is_short)) return;
   ++report->fallbacks;
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!(friction_result_error(answer, o->friction->error) <= o->friction_stall_tolerance))
+  else if (!(friction_result_error(answer, e->friction->error) <= e->friction_stall_tolerance))
     *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
-
-static bool wants_dump(const exact *e) { return e->frame.layout.scene->job->output->fclib > 0; }
 
 /* With M and W as they are: impulses and velocities of the problem linearised at v. */
 static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
@@ -178,13 +289,13 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     step_unknowns_expand(&p->unknowns, p->y, p->full);
     contact_jacobian_velocity(&s->rows, p->full, s->q);
     for (int64_t i = 0; i < s->n; ++i) s->q[3 * i] += s->shift[i];
-    if (wants_dump(e)) PetscCall(exact_dump_problem(&e->last, p->W, s->n, p->y, s->q, s->mu, s->r));
+    if (e->keeps_problem) PetscCall(exact_dump_problem(&e->last, p->W, s->n, p->y, s->q, s->mu, s->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
     const friction_problem problem = {p->W, s->n, s->q, s->mu};
-    friction_options       options = *l->scene->job->solver->friction;
+    friction_options       options = *e->friction;
     options.tolerance              = p->wanted;
-    options.enough                 = l->scene->job->solver->friction_stall_tolerance;
-    const bool is_last             = p->wanted <= l->scene->job->solver->friction->tolerance;
+    options.enough                 = e->friction_stall_tolerance;
+    const bool is_last             = p->wanted <= e->friction->tolerance;
     if (!is_last && options.max_iterations == 0) options.max_iterations = SHORT;
     timer_begin(TIMER_FRICTION);
     PetscCall(friction_solve(&problem, &options, s->r, s->u, &answer));
@@ -198,7 +309,7 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
     for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
   }
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
-  if (wants_dump(e) && s->n > 0) exact_dump_solution(&e->last, s->r, s->u, p->y);
+  if (e->keeps_problem && s->n > 0) exact_dump_solution(&e->last, s->r, s->u, p->y);
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_follow(l));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,10 +431,9 @@ static bool has_only_rigid(const exact *e)
 /* Impulses need no digits that the next linearisation changes: how good they have to be where `norm` was left by the last one. */
 static double tolerance_of_impulses(const exact *e, const exact_problem *p, double norm)
 {
-  const job_solver *o    = e->frame.layout.scene->job->solver;
-  const double      last = o->friction->tolerance;
-  if (p->set.n <= EXACT_FEW || o->newton->max_iterations == 1 || has_only_rigid(e)) return last;
-  return fmax(last, fmin(LOOSEST, FORCING * last * norm / o->newton->tolerance));
+  const double last = e->friction->tolerance;
+  if (p->set.n <= EXACT_FEW || e->newton->max_iterations == 1 || has_only_rigid(e)) return last;
+  return fmax(last, fmin(LOOSEST, FORCING * last * norm / e->newton->tolerance));
 }
 
 /* With contacts that joined: from where the last problem came to, or from where it was linearised, if that is the only place. */
@@ -368,7 +478,7 @@ static PetscErrorCode look_again(exact *e, exact_problem *p, bool *is_more, step
 static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *is_complete, step_verdict *verdict)
 {
   const step_layout *l = &e->frame.layout;
-  const double       speed = PASSING * l->scene->job->acceleration_scale * l->dt;
+  const double       speed = PASSING * l->acceleration_scale * l->dt;
   int64_t            n_joined;
   bool               is_more = false;
   PetscFunctionBegin;
@@ -383,8 +493,8 @@ static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *i
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  const job_newton *o          = e->frame.layout.scene->job->solver->newton;
-  const double      final      = e->frame.layout.scene->job->solver->friction->tolerance;
+  const newton_options *o      = e->newton;
+  const double      final      = e->friction->tolerance;
   double            norm       = INFINITY, before, best = INFINITY;
   double            norm_at_start; /* of no interest: contacts are not solved for there */
   double            first;         /* slope of work where a way begins */
@@ -514,14 +624,14 @@ static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdi
 static PetscErrorCode exact_describe(const scene *s, FILE *out)
 {
   fprintf(out, "formulation exact: rigid contact, Coulomb friction solved by %s; contacts are found between\n",
-          friction_solvers[s->job->solver->friction->method].name);
+          friction_solvers[s->options->solver->friction->method].name);
   return step_finders_describe(s, out);
 }
 
 static PetscErrorCode exact_write_problem(const formulation *f, const char *path)
 {
   const exact *e = (const exact *)f;
-  return exact_dump_write(&e->last, e->frame.layout.scene->job->name, path);
+  return exact_dump_write(&e->last, e->name, path);
 }
 
 static PetscErrorCode exact_fields(formulation *f, field_table *table) { return step_frame_fields(&((exact *)f)->frame, table); }
@@ -536,13 +646,20 @@ static void exact_destroy(formulation *f)
 static PetscErrorCode exact_create(scene *s, formulation *f)
 {
   PetscFunctionBegin;
-  PetscCall(step_frame_create(s, s->job->contact->overlap_share, &((exact *)f)->frame));
+  const scene_options *o      = s->options;
+  exact               *e      = (exact *)f;
+  e->newton                   = o->solver->newton;
+  e->friction                 = o->solver->friction;
+  e->friction_stall_tolerance = o->solver->friction_stall_tolerance;
+  e->name                     = o->name;
+  e->keeps_problem            = o->keeps_problem;
+  PetscCall(step_frame_create(s, o->contact->overlap_share, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const formulation_ops exact_formulation = {
-  .name          = "exact",
-  .is_rigid      = true,
+  .scene.name          = "exact",
+  .scene.is_rigid      = true,
   .outer         = "Newton",
   .inner         = "friction",
   .remedy        = "another solver.friction.method",
@@ -550,7 +667,7 @@ const formulation_ops exact_formulation = {
   .create        = exact_create,
   .step          = exact_step,
   .fields        = exact_fields,
-  .describe      = exact_describe,
+  .scene.describe      = exact_describe,
   .write_problem = exact_write_problem,
   .destroy       = exact_destroy,
 };

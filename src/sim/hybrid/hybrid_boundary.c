@@ -5,7 +5,98 @@
 #include "core/memory.h"
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/rigid/rigid_body.h"
-#include "sim/hybrid/hybrid_plane.h"
+
+/* ==== hybrid plane ==== */
+
+/* Faces that nothing can touch: of solids in plane motion, slabs whose nodes are all held along one axis, the two that are normal to it.
+ *
+ * Where nothing that such a solid meets moves along the axis, no vertex, edge or face can reach its faces but through the rim: what is
+ * beside them stays beside them. A slab's interior is then that of a plane calculation, nodes of faces included: contact acts on the
+ * rim alone, with the whole mass of its nodes, and the rest follows in the third part of a step. If faces took part, all nodes of a slab one
+ * element thick had their motion prescribed there, which makes the step explicit, and energy grows. */
+static const double FLAT = 1e-9; /* of the shortest edge: heights of corners of one face */
+
+/* Are all nodes held along an axis, and at rest? Of several holds the last counts: none may move them. */
+static PetscErrorCode is_held_along(const nodal_body *b, int axis, bool *is)
+{
+  uint8_t *is_held;
+  PetscFunctionBegin;
+  *is = false;
+  for (int i = 0; i < b->n_holds; ++i)
+    if (b->holds[i].axis[axis] && (b->holds[i].motion || b->holds[i].displacement)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("held nodes", 3 * b->n_nodes, sizeof *is_held, &is_held));
+  nodal_holds_mark(b->n_holds, b->holds, is_held);
+  *is = true;
+  for (int64_t k = 0; k < b->n_nodes; ++k) *is = *is && is_held[3 * k + axis];
+  memory_free(&is_held);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Does nothing of it ever move along the axis? */
+static PetscErrorCode stays(const scene *s, int i, int axis, bool *does)
+{
+  const nodal_body *nodal = nodal_body_of(s->bodies[i].body);
+  const rigid_body *rigid = rigid_body_of(s->bodies[i].body);
+  PetscFunctionBegin;
+  *does = rigid && s->bodies[i].body->ops == &rigid_obstacle_ops && !rigid->motion;
+  if (nodal) PetscCall(is_held_along(nodal, axis, does));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool is_alone_with(const scene *s, int i, const bool *stay)
+{
+  for (int j = 0; j < s->n_bodies; ++j)
+    if (!s->laws[i * s->n_bodies + j].never_touch && !stay[j]) return false;
+  return true;
+}
+
+static bool is_flat(const nodal_body *b, const int32_t *node, int axis)
+{
+  const double h = b->rest[3 * (int64_t)node[0] + axis], least = FLAT * b->length;
+  return fabs(b->rest[3 * (int64_t)node[1] + axis] - h) <= least && fabs(b->rest[3 * (int64_t)node[2] + axis] - h) <= least;
+}
+
+static int64_t n_triangles_of(const scene *s, int i)
+{
+  const body  *b = s->bodies[i].body;
+  body_surface f = {0};
+  if (b->ops->surface) b->ops->surface(b, &f);
+  return f.n_triangles;
+}
+
+static PetscErrorCode mark(const scene *s, int axis, bool *stay, bool *is_idle, bool *has_any)
+{
+  int64_t at = 0;
+  PetscFunctionBegin;
+  for (int i = 0; i < s->n_bodies; ++i) PetscCall(stays(s, i, axis, &stay[i]));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const nodal_body *b = nodal_body_of(s->bodies[i].body);
+    const int64_t     n = n_triangles_of(s, i);
+    if (b && stay[i] && tetrahedra_of(b) && is_alone_with(s, i, stay))
+      for (int64_t t = 0; t < n; ++t) is_idle[at + t] = is_idle[at + t] || is_flat(b, b->triangles + 3 * t, axis), *has_any = *has_any || is_idle[at + t];
+    at += n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *is_idle: of all triangles of all bodies, by body, as scene_surfaces_create_without wants it; for the caller to free. NULL: none is. */
+static PetscErrorCode hybrid_plane_faces(const scene *s, bool **is_idle)
+{
+  int64_t n       = 0;
+  bool    has_any = false, *stay;
+  PetscFunctionBegin;
+  for (int i = 0; i < s->n_bodies; ++i) n += n_triangles_of(s, i);
+  PetscCall(memory_alloc("idle faces", n, sizeof **is_idle, is_idle));
+  PetscCall(memory_alloc("idle faces", s->n_bodies, sizeof *stay, &stay));
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int axis = 0; axis < 3 && !code; ++axis) code = mark(s, axis, stay, *is_idle, &has_any);
+  memory_free(&stay);
+  if (code || !has_any) memory_free(is_idle);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== hybrid boundary ==== */
 
 static const double HELD_WEIGHT = 1e4; /* of obstacles, per area, over the mean of what is free */
 
@@ -141,7 +232,7 @@ static void start_affine(hybrid_boundary *b, const scene *s)
   }
 }
 
-PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
+PetscErrorCode hybrid_boundary_create(const scene *s, bool resampling, hybrid_boundary *b)
 {
   double *rest, *area;
   PetscFunctionBegin;
@@ -177,7 +268,7 @@ PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b)
   PetscCall(code);
   start_affine(b, s);
   b->elements =
-      (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !s->job->solver->hybrid->grid->resampling};
+      (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !resampling};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,4 +511,13 @@ void hybrid_boundary_accept(hybrid_boundary *b)
   memcpy(b->affine, b->A, (size_t)(9 * b->surfaces->n_vertices) * sizeof *b->A);
   for (int64_t k = 0; k < b->surfaces->n_vertices; ++k)
     for (int i = 0; i < 9 && b->rigid[k] >= 0; ++i) b->affine[9 * k + i] *= b->rigids[b->rigid[k]].weight;
+}
+
+const convex_solid *hybrid_half_spaces(const body *b, int *n)
+{
+  const convex_solid *solid = b->ops->solids ? b->ops->solids(b, n) : NULL;
+  if (!solid) *n = 0;
+  for (int k = 0; k < *n; ++k)
+    if (solid[k].kind != CONVEX_HALF_SPACE) return *n = 0, NULL;
+  return *n > 0 ? solid : NULL;
 }

@@ -9,6 +9,7 @@
 #ifndef SS_SIM_HYBRID_HYBRID_BOUNDARY_H
 #define SS_SIM_HYBRID_HYBRID_BOUNDARY_H
 #include "contact/augury/augury.h"
+#include "sim/scene/scene.h"
 #include "sim/scene/scene_surfaces.h"
 #include "sim/step/step_layout.h"
 
@@ -45,7 +46,7 @@ typedef struct {
 } hybrid_boundary;
 
 /* *b, zeros, is filled in place; destroy copes with failures. Affine parts are velocity gradients of the scene as it stands. */
-PetscErrorCode hybrid_boundary_create(const scene *s, hybrid_boundary *b);
+PetscErrorCode hybrid_boundary_create(const scene *s, bool resampling, hybrid_boundary *b);
 void           hybrid_boundary_destroy(hybrid_boundary *b);
 /* Geometry at the start of the step that `l` has begun, and what is held. */
 PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l);
@@ -64,4 +65,7 @@ void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const doub
 void hybrid_boundary_accept(hybrid_boundary *b);
 /* Angular momentum of the affine parts of all but obstacles, as a grid of cells dx sees it [hybrid, sec. 6]. */
 void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, double spin[3]);
+
+/* The convex solids of an obstacle or rigid body whose solids are all half-spaces: *n of them, NULL: it is something else. */
+const convex_solid *hybrid_half_spaces(const body *b, int *n);
 #endif

@@ -3,13 +3,27 @@
 #ifndef SS_SIM_HYBRID_HYBRID_CONTACT_H
 #define SS_SIM_HYBRID_HYBRID_CONTACT_H
 #include "contact/augury/augury.h"
+#include "contact/augury/augury_continuum.h"
 #include "contact/augury/augury_near.h"
 #include "contact/augury/pic_contact.h"
 #include "contact/impulse/impulses.h"
 #include "sim/hybrid/hybrid_boundary.h"
-#include "sim/hybrid/hybrid_continuum.h"
 #include "sim/hybrid/hybrid_keys.h"
+#include "sim/step/step_layout.h"
 #include "sim/step/step_record.h"
+
+/* Material points of a scene on the grid that boundaries go through: their grid's nodes take part as they are, past the paper's
+ * outlook [MarquezRazonEtAl2023, sec. 11]. */
+typedef struct {
+  body   *system; /* of all bodies of kind mpm; NULL: there are none */
+  int64_t capacity[4];
+  int32_t (*node)[3];        /* [n] */
+  double *mass;              /* [n] */
+  double (*outward)[3];      /* [n] */
+  double          *velocity; /* [n][3] */
+  augury_continuum view;
+  bool             is_met; /* in the step under way */
+} hybrid_continuum;
 
 /* What the grid did to a vertex. */
 typedef struct {
@@ -52,7 +66,7 @@ typedef struct {
 } hybrid_contact;
 
 /* *c, zeros, is filled in place; destroy copes with failures. */
-PetscErrorCode hybrid_contact_create(const scene *s, hybrid_contact *c);
+PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *options, hybrid_contact *c);
 void           hybrid_contact_destroy(hybrid_contact *c);
 PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 /* From free motion, l->v: c->boundary.v, A and c->vu after contact. */
@@ -68,4 +82,9 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
                                         double **velocity);
 /* The step has become permanent: so do affine parts, and what acted goes on record (hybrid_record.h). */
 PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
+
+/* Those forces, balanced with what bodies felt. v_free: the global vector before contact; gained [n_bodies][3]: what bodies made of
+ * nodes have from contact [N s]. */
+PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3],
+                                     step_record *record);
 #endif

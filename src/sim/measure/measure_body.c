@@ -1,9 +1,14 @@
 /* Quantities of whole bodies and of points that are fixed to them. */
 #include "core/quaternion.h"
+#include "discretize/articulated/articulated_body.h"
+#include "discretize/body/body.h"
+#include "discretize/body_kinds.h"
 #include "discretize/fem/tetrahedra.h"
+#include "discretize/fem/tetrahedra_error.h"
 #include "discretize/nodal/nodal_body.h"
-#include "discretize/rigid/rigid_body.h"
 #include "discretize/particles/particles.h"
+#include "discretize/particles/particles.h"
+#include "discretize/rigid/rigid_body.h"
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"
 
@@ -144,5 +149,106 @@ PetscErrorCode measure_max_speed(const measure_moment *now, measure *k, double *
   *value = 0.0;
   for (int b = 0; b < now->scene->n_bodies; ++b)
     if (k->body == b || (k->body < 0 && body_system(now->scene->bodies[b].body))) *value = fmax(*value, fastest_in(now->scene->bodies[b].body));
+  return PETSC_SUCCESS;
+}
+
+/* ==== measure joint ==== */
+
+/* Quantities of the joints of articulated bodies, each meant by the link that it carries. */
+static articulated_body *tree_of(const measure_moment *now, const measure *k, int *link)
+{
+  const articulated_link *l = (const articulated_link *)measure_body_of(now, k);
+  *link                     = l->index;
+  return l->tree;
+}
+
+PetscErrorCode measure_joint_position(const measure_moment *now, measure *k, double *value)
+{
+  int                     i;
+  const articulated_body *b = tree_of(now, k, &i);
+  if (joint_type_rates((joint_type)b->tree.type[i]) == 1) *value = b->q[b->tree.q_start[i]];
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode measure_joint_velocity(const measure_moment *now, measure *k, double *value)
+{
+  int                     i;
+  const articulated_body *b = tree_of(now, k, &i);
+  const int               at = b->tree.rate_start[i];
+  if (joint_type_rates((joint_type)b->tree.type[i]) == 1) *value = b->tree.factor[at] * b->v[b->tree.dof[at]];
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode measure_joint_torque(const measure_moment *now, measure *k, double *value)
+{
+  int                     i;
+  const articulated_body *b = tree_of(now, k, &i);
+  if (joint_type_rates((joint_type)b->tree.type[i]) == 1) *value = b->torque[b->tree.dof[b->tree.rate_start[i]]];
+  return PETSC_SUCCESS;
+}
+
+/* All that is beyond the joint is pushed through it alone, but for contacts. */
+PetscErrorCode measure_joint_force(const measure_moment *now, measure *k, double *value)
+{
+  int                     link;
+  const articulated_body *b        = tree_of(now, k, &link);
+  double                  force[3] = {0.0, 0.0, 0.0}, contact[3], moment[3];
+  for (int i = link; i < b->tree.n; ++i) {
+    int up = i;
+    while (up > link) up = b->tree.parent[up];
+    if (up != link) continue;
+    v3_axpy(force, 1.0, b->push + 3 * i);
+    for (int j = 0; now->formulation->forces && j < now->scene->n_bodies; ++j) {
+      if (now->scene->bodies[j].body != b->part[i]) continue;
+      contact_forces_between(now->formulation->forces, j, -1, contact, moment);
+      v3_axpy(force, -1.0, contact);
+    }
+  }
+  *value = measure_along(k, force);
+  return PETSC_SUCCESS;
+}
+
+/* ==== measure error ==== */
+
+/* How far bodies are from a known answer, given as expressions. */
+static PetscErrorCode error_of(const measure_moment *now, const measure *k, bool is_velocity, double *value)
+{
+  const scene_body *b     = &now->scene->bodies[k->body];
+  const double      t     = now->clock.time;
+  PetscFunctionBegin;
+  if (b->kind == &fem_body_kind)
+    PetscCall(tetrahedra_error(nodal_body_of(b->body), k->expected, t, is_velocity ? TETRAHEDRA_VELOCITY : TETRAHEDRA_DISPLACEMENT, value));
+  else if (b->body->ops->nodes) *value = body_nodes_error(b->body, k->expected, t, is_velocity);
+  else *value = particle_origins_error(particles_of(b->body), k->expected, t, is_velocity);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_velocity_error(const measure_moment *now, measure *k, double *value)
+{
+  PetscFunctionBegin;
+  PetscCall(error_of(now, k, true, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_displacement_error(const measure_moment *now, measure *k, double *value)
+{
+  PetscFunctionBegin;
+  PetscCall(error_of(now, k, false, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode measure_gradient_error(const measure_moment *now, measure *k, double *value)
+{
+  PetscFunctionBegin;
+  PetscCall(tetrahedra_error(nodal_body_of(measure_body_of(now, k)), k->expected, now->clock.time, TETRAHEDRA_GRADIENT, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== measure continuum ==== */
+
+/* Quantities of a continuum whose pressure is solved for. */
+PetscErrorCode measure_pressure(const measure_moment *now, measure *k, double *value)
+{
+  *value = now->formulation->ops->pressure ? now->formulation->ops->pressure(now->formulation, k->point) : NAN;
   return PETSC_SUCCESS;
 }

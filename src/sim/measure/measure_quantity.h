@@ -9,8 +9,23 @@
 #include "discretize/body/body.h"
 #include "discretize/body/vector_field.h"
 #include "sim/measure/clock.h"
+#include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
-#include "app/job/job.h"
+
+/* measure.NAME of a job */
+typedef struct {
+  double min[3], max[3];
+} measure_box;
+enum { MEASURE_PART_NORMAL, MEASURE_PART_FRICTION };
+typedef struct {
+  int                quantity;
+  const char        *body, *other;                             /* NULL: not given */
+  double             point[3], direction[3], fraction, radius; /* NaN: not given */
+  const measure_box *within;                                   /* NULL: not given */
+  int                part;                                     /* -1: not given */
+  key_list           expected;
+  double             every;
+} measure_spec;
 
 /* Keys of a measure. `body` that is taken but not wanted: without one it is of everything. */
 enum {
@@ -110,12 +125,10 @@ typedef struct {
   unsigned         of, wants, takes; /* takes: what it wants included */
   measure_function value;            /* NaN where there is nothing to measure */
 } measure_quantity;
-extern const measure_quantity measure_quantities[];   /* ends with name NULL; job_measure.quantity is the index */
-extern const char *const      measure_quantity_names[]; /* for KEY_ENUM */
 
 struct measure {
   const char             *name;
-  const job_measure      *spec;
+  const measure_spec      *spec;
   const measure_quantity *quantity;
   int                     body, other; /* -1: none */
   double                  point[3], direction[3], fraction; /* defaults filled in; a unit vector */
@@ -134,6 +147,12 @@ QUANTITY_TABLE(X)
 /* The component along its direction, or the norm if it has none. */
 static inline double measure_along(const measure *k, const double v[3]) { return k->has_direction ? v3_dot(k->direction, v) : v3_norm(v); }
 /* Unit vector against gravity; z without gravity. */
-void measure_up(const struct scene *s, double up[3]);
-body *measure_body_of(const measure_moment *now, const measure *k);
+static inline void measure_up(const struct scene *s, double up[3])
+{
+  const double g = v3_norm(s->gravity);
+  v3_set(up, 0.0, 0.0, 1.0);
+  if (g > 0.0) v3_scale(up, -1.0 / g, s->gravity);
+}
+
+static inline body *measure_body_of(const measure_moment *now, const measure *k) { return now->scene->bodies[k->body].body; }
 #endif

@@ -12,7 +12,7 @@
 #define SS_SIM_MONOLITH_MONOLITH_CONTACTS_H
 #include "optim/granular/granular.h"
 #include "sim/monolith/monolith_bodies.h"
-#include "sim/step/step_contact_report.h"
+#include "sim/step/step_record.h"
 
 typedef struct {
   step_contacts  found;

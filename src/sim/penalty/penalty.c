@@ -10,11 +10,13 @@
 #include "optim/linear/pc_metis_schwarz.h"
 #include "optim/newton/snes_stabilized.h"
 #include "sim/step/formulation.h"
-#include "sim/penalty/penalty_matrix.h"
+#include "sim/step/solver_options.h"
 #include "sim/penalty/penalty_system.h"
 
 typedef struct {
   formulation    base;
+  newton_options newton;
+  linear_options linear; /* preconditioner: that of the scene instead of auto */
   penalty_system system;
   int64_t        n_work;
   double        *work; /* [n_work][3] residual that nobody asked for */
@@ -50,25 +52,24 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
 }
 
 /* The matrix of bodies of nodes is there anyway, one that couples grid nodes is not, and large. */
-static int preconditioner_of(const scene *s)
+static int preconditioner_of(const scene *s, int wanted)
 {
-  const int wanted    = s->job->solver->linear->preconditioner;
   bool      has_nodes = false;
-  if (wanted != JOB_PRECONDITIONER_AUTO) return wanted;
+  if (wanted != LINEAR_PRECONDITIONER_AUTO) return wanted;
   for (int i = 0; i < s->n_bodies; ++i) {
-    if (particles_of(s->bodies[i].body)) return JOB_PRECONDITIONER_BLOCK_DIAGONAL;
+    if (particles_of(s->bodies[i].body)) return LINEAR_PRECONDITIONER_BLOCK_DIAGONAL;
     has_nodes = has_nodes || (s->bodies[i].body->ops->nodes && s->bodies[i].body->ops->assemble);
   }
-  return has_nodes ? JOB_PRECONDITIONER_METIS_SCHWARZ : JOB_PRECONDITIONER_BLOCK_DIAGONAL;
+  return has_nodes ? LINEAR_PRECONDITIONER_METIS_SCHWARZ : LINEAR_PRECONDITIONER_BLOCK_DIAGONAL;
 }
 
-static bool wants_matrix(const penalty *p) { return preconditioner_of(p->system.layout.scene) == JOB_PRECONDITIONER_METIS_SCHWARZ; }
+static bool wants_matrix(const penalty *p) { return p->linear.preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ; }
 
 /* P follows the tangent as often as the job says; in between the preconditioner stays as it is. */
 static PetscErrorCode refresh_matrix(penalty *p)
 {
   PetscFunctionBegin;
-  const bool keep = p->is_assembled && p->system.layout.scene->job->solver->linear->refresh == JOB_REFRESH_STEP;
+  const bool keep = p->is_assembled && p->linear.refresh == LINEAR_REFRESH_STEP;
   KSP        ksp;
   PetscCall(SNESGetKSP(p->snes, &ksp));
   PetscCall(KSPSetReusePreconditioner(ksp, keep ? PETSC_TRUE : PETSC_FALSE));
@@ -185,8 +186,9 @@ static PetscErrorCode petsc_destroy(penalty *p)
 static PetscErrorCode petsc_create(penalty *p)
 {
   PetscFunctionBegin;
-  static const char *const pc_types[] = {NULL, "blockdiagonal", PCMETISSCHWARZ, PCNONE}; /* by JOB_PRECONDITIONER_... */
-  const job_solver        *o          = p->system.layout.scene->job->solver;
+  static const char *const pc_types[] = {NULL, "blockdiagonal", PCMETISSCHWARZ, PCNONE}; /* by LINEAR_PRECONDITIONER_... */
+  const newton_options *newton = &p->newton;
+  const linear_options *linear = &p->linear;
   PetscInt          n;
   PetscCall(PetscIntCast(3 * p->system.layout.n_blocks, &n));
   PetscCall(VecCreate(p->system.layout.scene->comm, &p->z));
@@ -202,7 +204,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(MatShellSetOperation(p->H, MATOP_MULT_TRANSPOSE, (void (*)(void))tangent_mult_transpose));
   PetscCall(PetscObjectComposeFunction((PetscObject)p->H, SS_MAT_GET_BLOCK_DIAGONAL3, tangent_block_diagonal));
   PetscCall(MatShellSetVecType(p->H, "threaded"));
-  if (o->linear->precision == JOB_PRECISION_SINGLE) {
+  if (linear->precision == LINEAR_PRECISION_SINGLE) {
     PetscCall(MatCreateShell(p->system.layout.scene->comm, n, n, n, n, p, &p->H_single));
     PetscCall(MatShellSetOperation(p->H_single, MATOP_MULT, (void (*)(void))tangent_mult_single));
     PetscCall(MatShellSetVecType(p->H_single, "threaded"));
@@ -211,24 +213,24 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(SNESCreate(p->system.layout.scene->comm, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
-  if (o->newton->norm == JOB_NORM_ACCELERATION) { /* else the equations stay as they are, and so does the function that searches lower */
+  if (newton->norm == NEWTON_NORM_ACCELERATION) { /* else the equations stay as they are, and so does the function that searches lower */
     PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
     PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
   } else { /* as published: min(|g|, |H^T g|) < tau, H in kg */
-    PetscCall(SNESStabilizedSetGradientTolerance(p->snes, o->newton->tolerance));
+    PetscCall(SNESStabilizedSetGradientTolerance(p->snes, newton->tolerance));
   }
   PetscCall(SNESStabilizedSetSolveMatrix(p->snes, p->H_single));
-  PetscCall(SNESStabilizedSetForcing(p->snes, o->linear->tolerance));
-  PetscCall(SNESSetTolerances(p->snes, o->newton->tolerance, 0.0, 0.0, (PetscInt)o->newton->max_iterations, PETSC_MAX_INT));
+  PetscCall(SNESStabilizedSetForcing(p->snes, linear->tolerance));
+  PetscCall(SNESSetTolerances(p->snes, newton->tolerance, 0.0, 0.0, (PetscInt)newton->max_iterations, PETSC_MAX_INT));
   KSP ksp;
   PC  pc;
   PetscCall(SNESGetKSP(p->snes, &ksp));
-  PetscCall(KSPSetType(ksp, job_linear_methods[o->linear->method]));
+  PetscCall(KSPSetType(ksp, linear_methods[linear->method]));
   PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  PetscCall(KSPSetTolerances(ksp, o->linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)o->linear->max_iterations));
-  PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)o->linear->restart));
+  PetscCall(KSPSetTolerances(ksp, linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)linear->max_iterations));
+  PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)linear->restart));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, pc_types[preconditioner_of(p->system.layout.scene)]));
+  PetscCall(PCSetType(pc, pc_types[linear->preconditioner]));
   PetscCall(SNESSetFromOptions(p->snes));
   PetscCall(make_linear_stoppable(ksp));
   p->n_petsc = p->system.layout.n_blocks;
@@ -272,12 +274,12 @@ static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *repo
   report->fallbacks         = count.n_fallbacks;
   report->residual          = count.norm;
   report->gradient          = count.gradient_norm;
-  report->is_unsolved       = !(count.norm <= p->system.layout.scene->job->solver->newton->tolerance);
+  report->is_unsolved       = !(count.norm <= p->newton.tolerance);
   if (stop_is_urgent()) {
     *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
     *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_verdict){STEP_NOT_FINITE, NULL, -1};
-  } else if (reason < 0 && !(report->residual <= p->system.layout.scene->job->solver->newton->stall_tolerance)) {
+  } else if (reason < 0 && !(report->residual <= p->newton.stall_tolerance)) {
     /* The paper's experience: a search that stalls near the root at high stiffness is no reason to stop. How near is the job's. */
     *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
   }
@@ -324,16 +326,19 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
   p->n_petsc = -1;
   PetscCall(optim_register_all());
   PetscCall(penalty_system_create(s, &p->system));
-  if (s->job->solver->linear->precision == JOB_PRECISION_SINGLE) penalty_system_want_single(&p->system);
+  p->newton                = *s->options->solver->newton;
+  p->linear                = *s->options->solver->linear;
+  p->linear.preconditioner = preconditioner_of(s, p->linear.preconditioner);
+  if (p->linear.precision == LINEAR_PRECISION_SINGLE) penalty_system_want_single(&p->system);
   penalty_contact_record(p->system.contact, &p->base.points, &p->base.forces);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const formulation_ops penalty_formulation = {
-  .name          = "penalty",
+  .scene.name          = "penalty",
   .outer         = "Newton",
   .inner         = "GMRES",
-  .has_light_nodes = true,
+  .scene.has_light_nodes = true,
   .remedy        = "a softer contact.stiffness",
   .size          = sizeof(penalty),
   .create        = penalty_create,

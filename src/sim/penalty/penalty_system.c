@@ -4,6 +4,9 @@
 #include "sim/penalty/penalty_system.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "discretize/body/body_stages.h"
+#include "optim/linear/mat_block3.h"
+#include "sim/step/step_unknowns.h"
 #include <string.h>
 
 PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
@@ -13,10 +16,12 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(step_layout_create(s, &p->layout));
   PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
-  if (s->job->contact->edges) PetscCall(penalty_contact_add_edges(p->contact));
-  penalty_contact_set_scheme(p->contact, (contact_scheme)s->job->contact->scheme);
-  penalty_contact_set_detection(p->contact, (contact_detection)s->job->contact->detection);
-  penalty_contact_set_acceleration(p->contact, s->job->acceleration_scale);
+  const contact_options *o = s->options->contact;
+  if (o->edges) PetscCall(penalty_contact_add_edges(p->contact));
+  penalty_contact_set_scheme(p->contact, (contact_scheme)o->scheme);
+  penalty_contact_set_detection(p->contact, (contact_detection)o->detection);
+  penalty_contact_set_acceleration(p->contact, s->options->acceleration_scale);
+  p->detects_by_step = o->detection == CONTACT_DETECT_STEP;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,7 +43,8 @@ static void prescribe_residual(const penalty_system *p, double *g)
   }
 }
 
-void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H)
+/* Replace row i of the prescribed components in an assembled H by its own equation. */
+static void penalty_system_prescribe_row(const penalty_system *p, int64_t i, const block_rows *H)
 {
   const int64_t k = p->layout.prescribed[i], row = k / 3, axis = k % 3;
   for (int64_t j = H->row_start[row]; j < H->row_start[row + 1]; ++j)
@@ -72,7 +78,7 @@ PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode product(const penalty_system *p, const double *x, double *y, bool is_transposed, bool is_single)
+static PetscErrorCode product(penalty_system *p, const double *x, double *y, bool is_transposed, bool is_single)
 {
   PetscFunctionBegin;
   memset(y, 0, (size_t)(3 * p->layout.n_blocks) * sizeof *y);
@@ -97,14 +103,14 @@ static PetscErrorCode product(const penalty_system *p, const double *x, double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_product(const penalty_system *p, const double *x, double *y, bool is_transposed)
+PetscErrorCode penalty_system_product(penalty_system *p, const double *x, double *y, bool is_transposed)
 {
   PetscFunctionBegin;
   PetscCall(product(p, x, y, is_transposed, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_product_single(const penalty_system *p, const double *x, double *y)
+PetscErrorCode penalty_system_product_single(penalty_system *p, const double *x, double *y)
 {
   PetscFunctionBegin;
   PetscCall(product(p, x, y, false, true));
@@ -166,7 +172,7 @@ PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step
   }
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, dt,
                                        step_layout_margin(l), l->n_blocks));
-  if (s->job->contact->detection == CONTACT_DETECT_STEP) PetscCall(expect_contacts(p));
+  if (p->detects_by_step) PetscCall(expect_contacts(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,5 +186,60 @@ PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdi
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(penalty_contact_end_step(p->contact, l->v, l->frames, out));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== penalty matrix ==== */
+
+static PetscErrorCode has_pattern(Mat P, int64_t n, const int64_t *row_start, const int32_t *col, bool *same)
+{
+  block3_view view;
+  PetscFunctionBegin;
+  *same = false;
+  if (!P) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mat_block3_get(P, &view));
+  *same = view.n == n && memcmp(view.row_start, row_start, (size_t)(n + 1) * sizeof *row_start) == 0 &&
+          memcmp(view.col, col, (size_t)row_start[n] * sizeof *col) == 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_matrix_lay_out(const penalty_system *p, Mat *P)
+{
+  const step_layout *l = &p->layout;
+  int64_t           *row_start, n_pairs;
+  int32_t           *col, *pair_row, *pair_col;
+  bool               same;
+  PetscFunctionBegin;
+  timer_begin(TIMER_PRECONDITIONER);
+  PetscCall(penalty_contact_couplings(p->contact, &n_pairs, &pair_row, &pair_col));
+  PetscCall(step_pattern(l, n_pairs, pair_row, pair_col, NULL, &row_start, &col));
+  memory_free(&pair_row);
+  memory_free(&pair_col);
+  PetscCall(has_pattern(*P, l->n_blocks, row_start, col, &same));
+  if (!same) {
+    PetscCall(MatDestroy(P));
+    PetscCall(mat_block3_create(l->scene->comm, l->n_blocks, row_start, col, NULL, false, P));
+  }
+  memory_free(&row_start);
+  memory_free(&col);
+  timer_end(TIMER_PRECONDITIONER);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_matrix_assemble(const penalty_system *p, Mat P)
+{
+  block3_view view;
+  PetscFunctionBegin;
+  SS_ASSERT(p->has_tangent);
+  timer_begin(TIMER_PRECONDITIONER);
+  PetscCall(MatZeroEntries(P));
+  PetscCall(mat_block3_get(P, &view));
+  const block_rows H = {view.n, view.row_start, view.col, view.value};
+  for (int k = 0; k < p->layout.scene->n_systems; ++k) PetscCall(p->layout.scene->systems[k]->ops->assemble(p->layout.scene->systems[k], &H));
+  PetscCall(penalty_contact_assemble(p->contact, &H));
+  for (int64_t i = 0; i < p->layout.n_prescribed; ++i) penalty_system_prescribe_row(p, i, &H);
+  PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

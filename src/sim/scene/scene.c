@@ -1,17 +1,38 @@
-#include "sim/scene/scene_impl.h"
-#include <string.h>
+/* Construction of a scene in order: materials, bodies and their parts, contact laws, contact detection data, systems. Then the
+ * functions used during a run. */
+#include "sim/scene/scene.h"
+#include "contact/detection/contact_detectors.h"
+#include "contact/penalty/penalty.h"
+#include "contact/penalty/restitution.h"
+#include "core/diagnostics.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/articulated/articulated_body.h"
 #include "discretize/body_kinds.h"
 #include "discretize/material/material_registry.h"
+#include "discretize/mac/mac_side.h"
+#include "discretize/rigid/rigid_body.h"
+#include <string.h>
+
+/* Set s->laws from `contact:` of the job; complaints about missing values and unknown names go to `d`. Accepts bodies whose
+ * creation failed. */
+static PetscErrorCode scene_build_laws(scene *s, diagnostics *d);
+/* Add the sides of the grid's domain as bodies [up to SCENE_WALLS] if they constrain any rigid body. */
+enum { SCENE_WALLS = 6 };
+static PetscErrorCode scene_add_walls(scene *s);
+static bool scene_is_wall(const scene *s, int i);
+/* Initial contact law of bodies i and j before contact.pairs, if one of them is a side of the domain: contact only for rigid
+ * bodies that start inside it; no friction if the side is smooth or no coefficient is given. */
+static void scene_wall_law(const scene *s, int i, int j, contact_law *law);
+/* Collect frames, contact sources and objects from the bodies. */
+static PetscErrorCode scene_build_contact(scene *s);
 
 /* --- materials ------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode build_materials(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
-  const key_list *list = &s->job->materials;
+  const key_list *list = &s->options->materials;
   PetscCall(memory_alloc("materials", list->n, sizeof(material *), &s->materials));
   for (int i = 0; i < list->n; ++i) {
     const key_item      *item = &list->item[i];
@@ -31,7 +52,7 @@ static const material *find_material(const scene *s, const char *name)
   return NULL;
 }
 
-/* The material a body names; NULL if it names none, or after a complaint. */
+/* The material that a body names; NULL if it names none, or after a complaint. */
 static const material *material_of(const scene *s, const key_item *item, const body_kind *kind, const char *path, diagnostics *d)
 {
   const char *name = ((const body_spec *)item->value)->material;
@@ -51,11 +72,11 @@ static const material *material_of(const scene *s, const key_item *item, const b
     return NULL;
   }
   const char *is = m->flow ? m->flow->is_liquid ? "liquid" : "granular" : m->law ? "elastic" : "rigid", *wants = NULL;
-  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) wants = "one that deforms";
+  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) wants = "a deformable one";
   if (kind->material == BODY_MATERIAL_FLOWS && !m->flow) wants = "one of model granular or liquid";
-  if (kind->material != BODY_MATERIAL_FLOWS && kind->material != BODY_MATERIAL_WITH_LAW && m->flow) wants = "a solid one";
+  if (kind->material != BODY_MATERIAL_FLOWS && kind->material != BODY_MATERIAL_WITH_LAW && m->flow) wants = "a solid";
   if (wants) {
-    diagnostics_add(d, mark, at, "material \"%s\" is %s; a body of kind %s wants %s", name, is, kind->name, wants);
+    diagnostics_add(d, mark, at, "material \"%s\" is %s; a body of kind %s needs %s", name, is, kind->name, wants);
     return NULL;
   }
   return m;
@@ -63,7 +84,7 @@ static const material *material_of(const scene *s, const key_item *item, const b
 
 /* --- building -------------------------------------------------------------------------------------------------------- */
 
-/* Masses beyond these bounds overflow or vanish in products of a few numbers; nothing real is near them. */
+/* Masses outside these bounds overflow or underflow in products of a few numbers; no real body is near them. */
 static const double smallest_mass = 1e-30, largest_mass = 1e30;
 
 static PetscErrorCode check_mass(const scene *s, body *b, const body_request *r, diagnostics *d)
@@ -72,14 +93,14 @@ static PetscErrorCode check_mass(const scene *s, body *b, const body_request *r,
   body_totals sum;
   if (!body_system(b) || !b->ops->totals) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(b->ops->totals(b, s->gravity, &sum));
-  const bool is_empty_source = b->ops->emit && sum.mass == 0.0; /* poured later */
+  const bool is_empty_source = b->ops->emit && sum.mass == 0.0; /* filled later by its source */
   if (!is_empty_source && !(sum.mass >= smallest_mass && sum.mass <= largest_mass))
     diagnostics_add_under(d, r->node, r->path, NULL, "has a mass of %g kg: expected %g to %g kg; check the unit of length and the density", sum.mass, smallest_mass,
                           largest_mass);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parts of body i, if it is made of such, after it. */
+/* Add the parts of body i after it. */
 static PetscErrorCode add_parts(scene *s, int i, int *capacity)
 {
   int n = 0;
@@ -113,30 +134,28 @@ static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A part is called WHOLE.PART, and so may be somebody else. */
+/* A part is named WHOLE.PART; another body may have the same name. */
 static void check_part_names(const scene *s, diagnostics *d)
 {
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies && s->bodies[i].whole >= 0; ++j) {
       if (j == i || (s->bodies[j].whole >= 0 && j > i) || strcmp(s->bodies[i].name, s->bodies[j].name) != 0) continue;
       diagnostics_add_under(d, document_find(s->world.job, "bodies"), "bodies", s->bodies[s->bodies[i].whole].name,
-                            "has a link that is called \"%s\" among bodies, and so is another: rename one of them", s->bodies[i].name);
+                            "has a link whose full name \"%s\" is also the name of another body: rename one of them", s->bodies[i].name);
     }
 }
 
 static PetscErrorCode build_bodies(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
-  const key_list *list = &s->job->bodies;
-  s->world.job         = document_root(s->job->document);
-  s->world.mpm_options = s->job->mpm;
-  s->world.mac_options = s->job->mac;
+  const key_list *list = &s->options->bodies;
+  s->world.job         = s->options->root;
+  s->world.mpm_options = s->options->mpm;
+  s->world.mac_options = s->options->mac;
   v3_copy(s->world.gravity, s->gravity);
-  s->world.time_step = s->job->time->step;
-  s->world.has_light_nodes = formulations[s->job->formulation]->has_light_nodes &&
-                             s->job->solver->linear->preconditioner != JOB_PRECONDITIONER_METIS_SCHWARZ;
-  for (int i = 0; i < s->job->measure.n; ++i)
-    s->world.keeps_origins |= ((const job_measure *)s->job->measure.item[i].value)->expected.n > 0;
+  s->world.time_step = s->options->time->step;
+  s->world.has_light_nodes = s->options->formulation->has_light_nodes && !s->options->has_assembled_tangent;
+  s->world.keeps_origins   = s->options->keeps_origins;
   int capacity = list->n;
   PetscCall(memory_alloc("bodies", capacity, sizeof(scene_body), &s->bodies));
   for (int i = 0; i < list->n; ++i) {
@@ -166,7 +185,7 @@ static bool is_listed(const scene *s, const body *system)
   return false;
 }
 
-/* What has unknowns, kind by kind, and the fields of everything. */
+/* Collect the systems with unknowns, kind by kind, and the fields of all bodies. */
 static PetscErrorCode build_systems(scene *s)
 {
   PetscFunctionBegin;
@@ -189,11 +208,11 @@ static PetscErrorCode build_systems(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* picture.glass names bodies. */
+/* Check that the names in picture.glass are bodies. */
 static void check_glass(const scene *s, diagnostics *d)
 {
-  const key_list *glass = &s->job->picture->glass;
-  for (int k = 0; k < glass->n; ++k) {
+  const key_list *glass = s->options->glass;
+  for (int k = 0; glass && k < glass->n; ++k) {
     const char *names[256];
     int         n = 0, found = 0;
     for (int i = 0; i < s->n_bodies; ++i) {
@@ -207,15 +226,15 @@ static void check_glass(const scene *s, diagnostics *d)
   }
 }
 
-PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene **out)
+PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out)
 {
   PetscFunctionBegin;
   scene *s;
   *out = NULL;
   PetscCall(memory_alloc("scene", 1, sizeof *s, &s));
   s->comm = comm;
-  s->job  = j;
-  v3_copy(s->gravity, j->gravity);
+  s->options = options;
+  v3_copy(s->gravity, options->gravity);
   PetscCall(build_materials(s, d));
   PetscCall(build_bodies(s, d));
   PetscCall(scene_build_laws(s, d));
@@ -227,7 +246,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const job *j, diagnostics *d, scene *
   }
   PetscCall(scene_build_contact(s));
   PetscCall(build_systems(s));
-  if (formulations[j->formulation]->check) PetscCall(formulations[j->formulation]->check(s, d));
+  if (options->formulation->check) PetscCall(options->formulation->check(s, d));
   if (diagnostics_count(d)) {
     scene_destroy(&s);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,7 +260,7 @@ void scene_destroy(scene **s)
 {
   if (!*s) return;
   field_table_destroy(&(*s)->fields);
-  for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after what owns them */
+  for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after the body that owns them */
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);
   }
@@ -302,8 +321,8 @@ PetscErrorCode scene_emit(scene *s, double t, double dt)
 PetscErrorCode scene_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
-  const job_time *t = s->job->time;
-  fprintf(out, "%s: %g s in steps of %g s", s->job->name, t->end, t->step);
+  const time_options *t = s->options->time;
+  fprintf(out, "%s: %g s in steps of %g s", s->options->name, t->end, t->step);
   if (t->frame > 0) fprintf(out, ", a frame every %g s", t->frame);
   fprintf(out, "\n");
   for (int i = 0; i < s->n_bodies; ++i) {
@@ -318,7 +337,7 @@ PetscErrorCode scene_describe(const scene *s, FILE *out)
     if (b->body->ops->describe) b->body->ops->describe(b->body, out);
     fprintf(out, "\n");
   }
-  const formulation_ops *f = formulations[s->job->formulation];
+  const scene_formulation *f = s->options->formulation;
   if (f->describe) PetscCall(f->describe(s, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,7 +348,7 @@ PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum)
   return b->ops->totals(b, s->gravity, sum);
 }
 
-/* Everything with unknowns; the centre is mass-weighted. */
+/* Sum over all systems; the centre is weighted by mass. */
 PetscErrorCode scene_totals(const scene *s, body_totals *sum)
 {
   PetscFunctionBegin;
@@ -349,4 +368,419 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
   }
   if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== contact laws ==== */
+
+/* Contact law of every pair, and detection data of every body. */
+/* True if `name` is the name of body i, of the body that it is a part of, or of its material. */
+static bool is_meant(const scene *s, int i, const char *name)
+{
+  const int whole = s->bodies[i].whole;
+  return strcmp(s->bodies[i].name, name) == 0 || (whole >= 0 && strcmp(s->bodies[whole].name, name) == 0) || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
+}
+
+/* "contact.pairs[k]": path of complaints about an entry. */
+typedef struct {
+  char text[64];
+} pair_path;
+static pair_path path_of(const scene *s, const key_item *item)
+{
+  pair_path p;
+  (void)snprintf(p.text, sizeof p.text, "contact.pairs[%d]", (int)(item - s->options->contact->pairs.item));
+  return p;
+}
+
+/* Two parts of one body do not touch unless an entry names them, because joints overlap the shapes of adjacent links. */
+static bool is_one_whole(const scene *s, int i, int j) { return s->bodies[i].whole >= 0 && s->bodies[i].whole == s->bodies[j].whole; }
+
+static bool is_material(const scene *s, const char *name)
+{
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (strcmp(s->bodies[i].name, name) == 0) return false;
+  return true;
+}
+
+static void check_pair_name(const scene *s, const key_item *item, const char *name, diagnostics *d)
+{
+  const char *names[256];
+  int         n = 0;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    if (is_meant(s, i, name)) return;
+    if (n < 255) names[n++] = s->bodies[i].name;
+    if (n < 255 && s->bodies[i].material) names[n++] = s->bodies[i].material->name;
+  }
+  const char *nearest = diagnostics_nearest(name, n, names);
+  diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "no body or material in use is called \"%s\"%s%s%s", name,
+                        nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "; give two names of bodies or materials");
+}
+
+/* True if body i has a triangle surface for contact; rigid bodies choose this individually. */
+static bool has_surface(const scene_body *b)
+{
+  body_surface s = {0};
+  if (b->body && b->body->ops->surface) b->body->ops->surface(b->body, &s);
+  return s.n_triangles > 0;
+}
+
+static bool is_rigid(const scene *s) { return s->options->formulation->is_rigid; }
+
+/* Contact on the grid of one of the two. */
+static bool meet_on_grid(const scene *s, int a, int b)
+{
+  return s->options->formulation->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
+}
+
+static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
+
+/* With rigid contact, everything that moves is in contact with everything else; check_found reports pairs without a detector. */
+static bool can_touch_rigid(const scene_body *a, const scene_body *b)
+{
+  const body_ops *one = a->kind->ops, *two = b->kind->ops;
+  if (a == b) return one->segments || (one->surface && !one->frame);
+  if (one->parts || two->parts || one->is_shapeless || two->is_shapeless) return false; /* their parts have contact; shapeless
+                                                                                         * bodies have none */
+  if (one->carrier && two->carrier && !one->frame && !two->frame) return false; /* both on one grid */
+  return one->residual || one->carrier || two->residual || two->carrier;
+}
+
+/* Springs: points of one body against level sets or the surface of the other; the body with the points is movable. Bodies on one
+ * grid are in contact there. */
+static bool can_touch(const scene *s, int a, int b)
+{
+  const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
+  if ((scene_is_wall(s, a) && two->carrier) || (scene_is_wall(s, b) && one->carrier)) return false; /* the grid ends at the side */
+  if (is_rigid(s)) return can_touch_rigid(&s->bodies[a], &s->bodies[b]);
+  if (a == b) return one->surface && !one->frame; /* rigid bodies have no self-contact */
+  return (one->points != POINT_NONE && can_be_touched(two)) || (two->points != POINT_NONE && can_be_touched(one));
+}
+
+/* Two bodies with points but without surfaces or level sets, and no shared grid: springs cannot detect their contact. */
+static bool is_unseen(const scene *s, int a, int b)
+{
+  const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
+  return !is_rigid(s) && a != b && one->points != POINT_NONE && two->points != POINT_NONE && !can_be_touched(one) && !can_be_touched(two) && (one->segments || two->segments);
+}
+
+/* An entry that names two bodies (or one body twice) that cannot be in contact is an error: it would have no effect. */
+static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
+{
+  const contact_pair_options *p   = item->value;
+  const char     *one = p->between.item[0].value, *two = p->between.item[1].value;
+  const int       a = scene_find_body(s, one), b = scene_find_body(s, two);
+  if (a < 0 || b < 0 || can_touch(s, a, b) || is_unseen(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
+  if (a == b)
+    diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
+                          "\"%s\" is of kind %s; only bodies of kind fem and cloth, and rod with formulation exact, have "
+                          "self-contact: remove the entry", one, s->bodies[a].kind->name);
+  else
+    diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
+                          "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not touch each other, and bodies of kind "
+                          "mpm or mac are in contact on their grid; remove the entry", one, s->bodies[a].kind->name, two, s->bodies[b].kind->name);
+}
+
+static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
+{
+  const contact_pair_options *p    = item->value;
+  const pair_path path = path_of(s, item);
+  if (isfinite(p->friction_transverse) != isfinite(p->friction_direction[0]))
+    diagnostics_add_under(d, item->node, path.text, NULL, "friction_direction and friction_transverse must be given together: "
+                                                          "give both or neither");
+  else if (isfinite(p->friction_transverse) && !(v3_norm(p->friction_direction) > 0.0))
+    diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got the zero vector");
+}
+
+/* `where`: the mapping that may contain the key, at `path`. */
+static void check_restitution(const scene *s, double e, const document_node *where, const char *path, diagnostics *d)
+{
+  if (!where || !(e > 0.0) || !document_find(where, "restitution") || is_rigid(s)) return;
+  if (e < RESTITUTION_LEAST || e == 1.0)
+    diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
+  else if (s->options->contact->edges)
+    diagnostics_add_under(d, where, path, "restitution", "not supported together with contact.edges, whose springs have no "
+                                                         "damper; remove one of them");
+  else if (s->options->contact->scheme != CONTACT_IMPLICIT)
+    diagnostics_add_under(d, where, path, "restitution", "needs scheme: implicit, because lagged forces do not depend on the "
+                                                         "rate; remove it");
+}
+
+/* The friction coefficient of the pair must be set before. */
+static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostics *d)
+{
+  const contact_pair_options *p   = item->value;
+  contact_law    *law = &s->laws[i * s->n_bodies + j];
+  if (s->options->contact->edges && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j])) {
+    if (i <= j)
+      diagnostics_add_under(d, item->node, path_of(s, item).text, "friction_direction",
+                            "\"%s\" and \"%s\": contact between edges does not support direction-dependent friction; remove it, "
+                            "or contact.edges", s->bodies[i].name, s->bodies[j].name);
+  } else if (!(law->friction > 0.0)) {
+    if (i <= j) diagnostics_add_under(d, item->node, path_of(s, item).text, "friction", "must be > 0 with direction-dependent "
+                                                                                        "friction");
+  }
+  law->friction_across = p->friction_transverse;
+  v3_copy(law->direction, p->friction_direction);
+}
+
+/* To be called when all laws are complete. */
+static void check_edges(const scene *s, diagnostics *d)
+{
+  const document_node *where = document_find(document_find(s->options->root, "contact"), "edges");
+  bool                 is_met = false;
+  for (int i = 0; i < s->n_bodies; ++i)
+    for (int j = 0; j < s->n_bodies; ++j)
+      is_met |= s->laws[i * s->n_bodies + j].stiffness > 0.0 && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j]);
+  if (!is_met) diagnostics_add(d, where->mark, "contact.edges", "no two triangle surfaces may touch here (fem, cloth, or a rigid "
+                                                                "body with contact_surface: mesh); remove it");
+  if (s->options->contact->scheme != CONTACT_IMPLICIT)
+    diagnostics_add(d, where->mark, "contact.edges", "contact between edges supports only scheme: implicit; remove it, or "
+                                                     "contact.scheme");
+  if (s->options->contact->detection != CONTACT_DETECT_EVALUATION)
+    diagnostics_add(d, where->mark, "contact.edges", "contact between edges is detected in every evaluation; remove it, or "
+                                                     "contact.detection");
+}
+
+static void set_restitution(const scene *s, double e, contact_law *law)
+{
+  law->restitution = e;
+  law->damping     = is_rigid(s) ? 0.0 : restitution_damping(e);
+}
+
+static contact_law law_of(const scene *s, double stiffness, double friction, double e)
+{
+  contact_law law = {.stiffness = stiffness, .friction = friction};
+  set_restitution(s, e, &law);
+  return law;
+}
+
+static int count_level_sets(const body *b)
+{
+  int n = 0;
+  if (b->ops->level_sets) (void)b->ops->level_sets(b, &n);
+  return n;
+}
+
+/* Report pairs of bodies that may touch but have no contact detector. */
+static void check_found(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+{
+  const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
+  if (!a->body || !b->body || contact_finders_of(a->body, b->body)) return;
+  if (meet_on_grid(s, i, j)) {
+    const scene_body *solid = a->kind->ops->carrier ? b : a;
+    if (count_level_sets(solid->body) == 0)
+      diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no level set, which contact with "
+                                                 "the grid requires: remove contact_surface: mesh, or set touch: false under "
+                                                 "contact.pairs", a->name, b->name, solid->name);
+    return;
+  }
+  diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s has no contact detector "
+                                             "for this pair: set touch: false under contact.pairs",
+                  a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name);
+}
+
+/* Report curves whose nodes are not unknowns: springs cannot act on them. */
+static void check_pushed(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+{
+  const body *a = s->bodies[i].body, *b = s->bodies[j].body;
+  if (!a || !b || !a->ops->segments || a->ops->n_clusters(a) > 0 || !(b->ops->level_sets || b->ops->surface)) return;
+  diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no nodes on which springs can act: use "
+                                             "formulation: exact, another model of rods, or set touch: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
+}
+
+/* Report pairs that are named in contact.pairs but consist of points only. */
+static void check_unseen(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+{
+  const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
+  const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
+  if (is_unseen(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
+    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s detects contact of "
+                                               "points with surfaces only, and neither has a surface: %sset touch: false under "
+                                               "contact.pairs",
+                    a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name, are_rods ? "use formulation: "
+                                                                                                              "exact or convex, "
+                                                                                                              "or " : "");
+}
+
+static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
+{
+  PetscFunctionBegin;
+  const contact_options *c = s->options->contact;
+  const int          n = s->n_bodies;
+  bool              *meets_itself, *is_asked; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
+  PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
+  PetscCall(memory_alloc("self contact", (int64_t)n * n, sizeof *is_asked, &is_asked));
+  PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
+  for (int i = 0; i < n * n; ++i)
+    s->laws[i] = law_of(s, c->stiffness, meet_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
+  for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
+  for (int k = 0; k < c->pairs.n; ++k) {
+    const key_item *item = &c->pairs.item[k];
+    const contact_pair_options *p    = item->value;
+    if (p->between.n != 2) {
+      diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "expected two names, got %d", p->between.n);
+      continue;
+    }
+    const char *one = p->between.item[0].value, *two = p->between.item[1].value;
+    check_pair_name(s, item, one, d);
+    check_pair_name(s, item, two, d);
+    check_can_meet(s, item, d);
+    check_ellipse(s, item, d);
+    check_restitution(s, p->restitution, item->node, path_of(s, item).text, d);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) {
+        if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;
+        if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
+        is_asked[i * n + j] |= !is_material(s, one) && !is_material(s, two);
+        if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
+        if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
+        if (isfinite(p->restitution) && i <= j && meet_on_grid(s, i, j))
+          diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution", "\"%s\" and \"%s\": contact with a continuum "
+                                                                                     "has no restitution; remove it", s->bodies[i].name, s->bodies[j].name);
+        if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
+        s->laws[i * n + j].never_touch = !p->touch;
+        if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
+      }
+  }
+  const document_node *where = document_find(s->options->root, "contact");
+  check_restitution(s, c->restitution, where, "contact", d);
+  if (!where) where = s->options->root;
+  for (int i = 0; i < n; ++i)
+    for (int j = i; j < n; ++j) {
+      contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
+      const bool is_off = law->never_touch || (is_rigid(s) && law->stiffness == 0.0);
+      if (!is_off && is_asked[i * n + j]) check_unseen(s, i, j, where, d);
+      if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (is_one_whole(s, i, j) && !is_asked[i * n + j])) {
+        law->stiffness = same->stiffness = 0.0;
+        law->friction = same->friction = 0.0;
+        law->never_touch = same->never_touch = true;
+        continue;
+      }
+      if (is_rigid(s)) check_found(s, i, j, where, d);
+      else if (law->stiffness > 0.0) check_pushed(s, i, j, where, d), check_pushed(s, j, i, where, d);
+      if (isnan(law->stiffness) && !is_rigid(s)) {
+        diagnostics_add(d, where->mark, "contact.stiffness",
+                        "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all pairs or for this pair (0: no "
+                        "contact)",
+                        s->bodies[i].name, s->bodies[j].name);
+      } else if ((law->stiffness > 0 || is_rigid(s)) && isnan(law->friction)) {
+        diagnostics_add(d, where->mark, "contact.friction",
+                        "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all pairs or for this pair",
+                        s->bodies[i].name, s->bodies[j].name);
+      }
+    }
+  memory_free(&meets_itself);
+  memory_free(&is_asked);
+  if (c->edges) check_edges(s, d);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode scene_build_contact(scene *s)
+{
+  PetscFunctionBegin;
+  int n_objects = 0;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const body *b = s->bodies[i].body;
+    int         n = 0;
+    if (b->ops->level_sets) (void)b->ops->level_sets(b, &n);
+    n_objects += n;
+  }
+  PetscCall(memory_alloc("contact sources", s->n_bodies, sizeof(contact_source), &s->sources));
+  PetscCall(memory_alloc("contact objects", n_objects, sizeof(contact_object), &s->objects));
+  PetscCall(memory_alloc("contact surfaces", s->n_bodies, sizeof(contact_mesh), &s->meshes));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    scene_body *b = &s->bodies[i];
+    b->frame      = b->body->ops->frame ? s->n_frames++ : -1;
+    if (b->body->ops->points != POINT_NONE) s->sources[s->n_sources++] = (contact_source){b->body, b->frame, i};
+    if (has_surface(b)) s->meshes[s->n_meshes++] = (contact_mesh){b->body, b->frame, i};
+    if (!b->body->ops->level_sets) continue;
+    int               n;
+    level_set *const *phi = b->body->ops->level_sets(b->body, &n);
+    for (int k = 0; k < n; ++k) s->objects[s->n_objects++] = (contact_object){phi[k], b->frame, i};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== sides of the grid's domain ==== */
+
+/* If a continuum on a grid is coupled with rigid bodies, the sides of its domain also constrain the bodies. */
+static const double ACROSS = 0.02; /* of a body's radius: a body that starts deeper in a side has no contact with it */
+
+static bool scene_is_wall(const scene *s, int i) { return s->bodies[i].kind == &mac_side_kind; }
+
+static const rigid_body *dynamic(const scene *s, int i)
+{
+  body *b = s->bodies[i].body;
+  return b && !b->ops->carrier && body_system(b) ? rigid_body_of(b) : NULL;
+}
+
+static bool needs_walls(const scene *s)
+{
+  bool has_grid = false, has_rigid = false;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    has_grid  = has_grid || s->bodies[i].kind->ops->carrier;
+    has_rigid = has_rigid || dynamic(s, i);
+  }
+  return s->options->formulation->meets_on_grid && s->options->mac && has_grid && has_rigid;
+}
+
+/* True if a static half-space covers the side; bodies are then in contact with that obstacle. */
+static bool covers(const body *b, const double normal[3], double offset, double nearly)
+{
+  int                 n = 0;
+  const convex_solid *solid = b && !body_system((body *)b) && b->ops->solids ? b->ops->solids(b, &n) : NULL;
+  if (n > 0 && rigid_body_of((body *)b)->kind != RIGID_STATIC) return false;
+  for (int k = 0; k < n; ++k)
+    if (solid[k].kind == CONVEX_HALF_SPACE && v3_dot(solid[k].normal, normal) > 1.0 - 1e-12 && solid[k].offset > offset - nearly)
+      return true;
+  return false;
+}
+
+static PetscErrorCode scene_add_walls(scene *s)
+{
+  const mac_options *o        = s->options->mac;
+  const int          n_of_job = s->n_bodies;
+  PetscFunctionBegin;
+  if (!needs_walls(s)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int a = 0; a < 3; ++a)
+    for (int upper = 0; upper < 2; ++upper) {
+      double       normal[3];
+      const double offset     = mac_side_plane(o, a, upper, normal);
+      bool         is_covered = !mac_side_is_solid(o, a, upper);
+      for (int i = 0; i < n_of_job; ++i) is_covered = is_covered || covers(s->bodies[i].body, normal, offset, 1e-6 * o->spacing);
+      if (is_covered) continue;
+      scene_body *b = &s->bodies[s->n_bodies];
+      *b            = (scene_body){.name = mac_side_name[a][upper], .kind = &mac_side_kind, .frame = -1, .whole = -1};
+      PetscCall(mac_side_create(o, a, upper, &b->body));
+      ++s->n_bodies;
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* True if the body extends through a side at the start. */
+static bool starts_across(const rigid_body *b, const convex_solid *side)
+{
+  rigid_frame f;
+  double      least = INFINITY;
+  if (!b->surface) return false;
+  rigid_body_frame(b, NULL, 0.0, &f);
+  for (int64_t i = 0; i < b->n_vertices; ++i) {
+    double x[3];
+    m3_mulv(x, f.R, b->surface->x + 3 * i);
+    v3_axpy(x, 1.0, f.c);
+    least = fmin(least, v3_dot(side->normal, x) - side->offset);
+  }
+  return least < -ACROSS * b->radius;
+}
+
+static void scene_wall_law(const scene *s, int i, int j, contact_law *law)
+{
+  const int wall = scene_is_wall(s, i) ? i : j, other = wall == i ? j : i;
+  if (!scene_is_wall(s, wall)) return;
+  int                 n;
+  const rigid_body   *b     = dynamic(s, other);
+  const convex_solid *side  = s->bodies[wall].body->ops->solids(s->bodies[wall].body, &n);
+  int                 axis  = 0;
+  while (side->normal[axis] == 0.0) ++axis;
+  law->never_touch = !b || starts_across(b, side);
+  if (s->options->mac->walls->side[axis][side->normal[axis] < 0.0] == MAC_WALL_SMOOTH || isnan(law->friction)) law->friction = 0.0;
 }

@@ -1,3 +1,4 @@
+/* Exact predicates on the positions of scene_surfaces_place, and the messages of the initial check. */
 #include "sim/scene/scene_intersections.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -5,7 +6,7 @@
 #include "geometry/primitive/winding.h"
 #include <string.h>
 
-enum { SHOWN = 3 }; /* features of two bodies that are named */
+enum { SHOWN = 3 }; /* features that a message lists per pair */
 
 static PetscErrorCode create(const scene *s, bool all_selves, scene_intersections **out)
 {
@@ -52,7 +53,7 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vertices of those that meet body i, beyond the plane: counted, and put to `out` if that is wanted. */
+/* Count the vertices beyond the plane that may touch body i; list them in `out` if it is not NULL. */
 static int64_t sink(const scene_intersections *f, int i, const double *normal, const double *point, scene_sunk *out)
 {
   const scene_surfaces *all = f->surfaces;
@@ -90,16 +91,16 @@ PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the start of a run ---------------------------------------------------------------------------------------------------- */
+/* ---- check of the initial state -------------------------------------------------------------------------------------------- */
 
-/* What two bodies have in common. */
+/* Intersections of one pair of bodies. */
 typedef struct {
   int64_t n, n_sunk;
   int     n_shown;
   char    text[SHOWN * 160];
 } meeting;
 
-/* Where the edge meets the triangle's plane, or its middle if it is in it: a place to look at. */
+/* Intersection point of the edge with the triangle's plane, or the edge's middle if it lies in the plane. */
 static void place_of(const scene_intersections *f, const intersection *i, double out[3])
 {
   const int32_t *e = f->surfaces->edge + 2 * (int64_t)i->edge, *t = f->surfaces->triangle + 3 * (int64_t)i->triangle;
@@ -139,7 +140,7 @@ static void describe_sunk(const scene *s, const scene_intersections *f, const sc
 
 static void complain(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
 {
-  const document_node *bodies = document_find(document_root(s->job->document), "bodies");
+  const document_node *bodies = document_find(s->options->root, "bodies");
   const int            whole  = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
   char                 path[300], other[100] = "itself", how_many[100];
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
@@ -149,11 +150,11 @@ static void complain(const scene *s, int a, int b, const meeting *m, const char 
   else
     snprintf(how_many, sizeof how_many, "and touching counts: %lld pairs of an edge and a triangle,", (long long)m->n);
   diagnostics_add_under(d, document_find(bodies, s->bodies[whole].name), path, NULL,
-                        "its surface meets %s as the run starts, %s%s%s. %s, or %s", other, how_many, m->text,
+                        "its surface intersects %s at the start of the run, %s%s%s. %s, or %s", other, how_many, m->text,
                         m->n + m->n_sunk > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
 }
 
-/* Connected surfaces: root [n_vertices] the lowest vertex of each one's own. */
+/* Connected surfaces: root [n_vertices] = lowest vertex of each vertex's component. */
 static void find_components(const scene_surfaces *f, int32_t *root)
 {
   for (int64_t k = 0; k < f->n_vertices; ++k) root[k] = (int32_t)k;
@@ -183,8 +184,8 @@ static bool is_in_box(const double *x, const double box[6])
   return x[0] >= box[0] && x[1] >= box[1] && x[2] >= box[2] && x[0] <= box[3] && x[1] <= box[4] && x[2] <= box[5];
 }
 
-/* A vertex of body a that is within body b, whose surfaces do not meet; -1: there is none. One vertex of a connected surface is enough.
- * One that is inside out, as walls around, goes -1 times around what is free. */
+/* A vertex of body a inside body b, whose surfaces do not intersect; -1: there is none. One vertex per connected surface
+ * suffices. A surface that is oriented inwards, like surrounding walls, has winding number -1 around its free space. */
 static int64_t vertex_within(const scene_intersections *f, const int32_t *root, const double box_b[6], int a, int b)
 {
   const scene_surfaces *all   = f->surfaces;
@@ -197,11 +198,11 @@ static int64_t vertex_within(const scene_intersections *f, const int32_t *root, 
   return -1;
 }
 
-/* What is wholly within another solid. */
+/* Report bodies that are completely inside another solid. */
 static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, const char *remedy,
                                    diagnostics *d)
 {
-  const document_node *bodies = document_find(document_root(s->job->document), "bodies");
+  const document_node *bodies = document_find(s->options->root, "bodies");
   const int            n      = s->n_bodies;
   int32_t             *root;
   PetscFunctionBegin;
@@ -219,7 +220,7 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
       snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
       diagnostics_add_under(
           d, document_find(bodies, s->bodies[whole].name), path, NULL,
-          "is within \"%s\" as the run starts, node %d of \"%s\" at (%.5g, %.5g, %.5g). Move one of them away, or %s",
+          "is inside \"%s\" at the start of the run, node %d of \"%s\" at (%.5g, %.5g, %.5g). Move one of them away, or %s",
           s->bodies[b].name, f->surfaces->node[k], s->bodies[a].name, f->x[3 * k], f->x[3 * k + 1], f->x[3 * k + 2], remedy);
     }
   }

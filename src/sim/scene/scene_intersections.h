@@ -1,7 +1,7 @@
-/* Where the surfaces of a scene pass through each other or touch, exactly (geometry/collision/intersections.h), whatever the formulation knows of it:
- * those of two bodies that may touch, by the laws of the scene, and of each body that deforms with itself. And where their vertices are beyond
- * a half-space that they may touch; on it does not count, since it is known at any time which side is which. Bodies touched as other level
- * sets or convex solids have no share in it: scene_surfaces.h. */
+/* Exact intersections of the surfaces of a scene (geometry/collision/intersections.h), independent of the formulation: edges
+ * against triangles of two bodies that may touch, and of each deformable body with itself; and vertices beyond half-spaces that
+ * they may touch. A vertex exactly on a half-space does not count. Bodies represented by other level sets or convex solids are
+ * not included (scene_surfaces.h). Used by the checks of formulations and by measures. */
 #ifndef SS_SIM_SCENE_SCENE_INTERSECTIONS_H
 #define SS_SIM_SCENE_SCENE_INTERSECTIONS_H
 #include "geometry/collision/intersections.h"
@@ -10,8 +10,8 @@
 typedef struct scene_intersections {
   scene_surfaces    *surfaces;
   intersections     *finder;
-  bool              *meets; /* [n_bodies][n_bodies] */
-  double            *x;     /* [n_vertices][3] where they were looked for last */
+  bool              *meets; /* [n_bodies][n_bodies] pairs that may touch */
+  double            *x;     /* [n_vertices][3] positions of the last search */
   int64_t            capacity;
   struct scene_sunk *sunk;
 } scene_intersections;
@@ -22,15 +22,16 @@ typedef struct scene_sunk {
 } scene_sunk;
 
 PetscErrorCode scene_intersections_create(const scene *s, scene_intersections **out);
-void           scene_intersections_destroy(scene_intersections **f); /* copes with NULL */
-/* All between two steps, at time t: *list [n], owned by f until the next call; edges and triangles are those of f->surfaces. *bad: a vertex
- * that is not finite, then *n = 0; else -1. */
+void           scene_intersections_destroy(scene_intersections **f); /* accepts NULL */
+/* Find all intersections at time t between two steps: *list [n], owned by f until the next call; edges and triangles are
+ * numbered as in f->surfaces. *bad: a vertex that is not finite, then *n = 0; otherwise -1. */
 PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, double t, int64_t *bad, int64_t *n,
                                         const intersection **list);
-/* The same for vertices beyond half-spaces, ascending by (body, half-space, vertex), at the places that were found last: after ..._find for
- * the same time. */
+/* Vertices beyond half-spaces, ascending by (body, half-space, vertex), at the positions of the last scene_intersections_find,
+ * which must have been called for the same time. */
 PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_sunk **list);
-/* The start of a run: a complaint for every two bodies whose surfaces meet, and every body that meets itself and is to know of it (the laws of
- * the scene say so), and for what is wholly within a closed surface, with features and places. remedy: what else than moving them there is to do. */
+/* Check the start of a run. Complaints go to `d` for each pair of bodies whose surfaces intersect, for each deformable body that
+ * intersects itself and has self-contact, and for bodies completely inside a closed surface. remedy: the alternative to moving
+ * the bodies, for the message. */
 PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d);
 #endif

@@ -1,3 +1,4 @@
+/* The topology is built once: nodes are numbered body by body, edges are sorted and deduplicated. */
 #include "sim/scene/scene_surfaces.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -13,13 +14,13 @@ static body_surface surface_of(const scene *s, int i)
   return one;
 }
 
-/* Bodies with the law "never" do not meet: they are told apart neither by a stiffness (rigid contact has none) nor by their kind alone. */
+/* Pairs with the law `never_touch` are excluded; neither the stiffness (rigid contact has none) nor the kinds alone decide this. */
 static void set_meets(scene_surfaces *f, const scene *s)
 {
   for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) f->meets[i] = !s->laws[i].never_touch && s->laws[i].stiffness != 0.0;
 }
 
-/* Number the nodes of body i that triangles use; vertex [n_nodes], zeros in, one more than the vertex out. is_left_out: of its triangles. */
+/* Number the nodes of body i that belong to triangles; vertex [n_nodes]: zero in, vertex + 1 out. is_left_out: of its triangles. */
 static void number_nodes(scene_surfaces *f, int i, const body_surface *one, const bool *is_left_out, int32_t *vertex)
 {
   int64_t at = f->first_vertex[i], t = 3 * f->first_triangle[i];
@@ -36,7 +37,7 @@ static void number_nodes(scene_surfaces *f, int i, const body_surface *one, cons
   f->first_vertex[i + 1] = at;
 }
 
-/* The sides of all triangles, sorted by their vertices, those that are the same once. */
+/* The edges of all triangles, sorted by their vertices, without duplicates. */
 static PetscErrorCode list_edges(scene_surfaces *f)
 {
   const int64_t n = 3 * f->n_triangles;
@@ -106,7 +107,7 @@ PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left
   }
   f->n_triangles = f->first_triangle[n];
   PetscCheck(n_nodes < INT32_MAX && 3 * f->n_triangles < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "surfaces of %lld nodes and %lld triangles are too many: make them coarser", (long long)n_nodes,
+             "surfaces with %lld nodes and %lld triangles are too large: use coarser meshes", (long long)n_nodes,
              (long long)f->n_triangles);
   PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->body, &f->body));
   PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->node, &f->node));

@@ -1,3 +1,4 @@
+/* Sparse products with the map R of dependent nodes and its transpose, entry by entry in the order in which bodies list them. */
 #include "sim/step/followers.h"
 #include "core/memory.h"
 

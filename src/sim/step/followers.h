@@ -1,15 +1,17 @@
-/* Blocks of the global vector that move as a weighted sum of others (body_ops.followers): v_i = sum a_ij v_j.
+/* Dependent nodes: blocks of the global vector whose velocity is a weighted sum of others (body_ops.followers), v_i = sum_j a_ij
+ * v_j. Light MPM grid nodes are such blocks.
  *
- * With R the map that sets followers from their leaders, the equations are R^T g(R v) = 0 and their tangent is R^T H R: what is
- * tested with R v is the same as without followers, so momentum, whatever rigid motion R reproduces, and backward Euler's loss of
- * energy stay. Followers keep their place in the vector, decoupled. */
+ * Let R be the map that sets dependent blocks from their leaders. The equations become R^T g(R v) = 0 with the tangent R^T H R.
+ * Test functions R v are the same as without dependent blocks. Therefore momentum, every rigid motion that R reproduces, and the
+ * energy decay of backward Euler are preserved. Dependent blocks keep their places in the vector but are decoupled. Used by
+ * step_layout and by formulation penalty. */
 #ifndef SS_SIM_STEP_FOLLOWERS_H
 #define SS_SIM_STEP_FOLLOWERS_H
 #include "discretize/body/body.h"
 
 typedef struct {
   int64_t        n, capacity;
-  body_follower *entry; /* block and leader in the global vector; those of one block together */
+  body_follower *entry; /* block and leader in the global vector; the entries of one block are consecutive */
 } followers;
 
 void           followers_free(followers *f);
@@ -18,6 +20,7 @@ PetscErrorCode followers_gather(followers *f, int n_systems, body *const *system
 void followers_expand(const followers *f, double *x);
 /* x [n_blocks][3] = R^T x, zero for followers. */
 void followers_fold(const followers *f, double *x);
-/* d [n_blocks][width], what stands on the diagonal: leaders get sum a^2 d. What couples a leader with its followers is left out. */
+/* d [n_blocks][width] = diagonal blocks: leaders receive sum a^2 d. The coupling between a leader and its dependent blocks is
+ * neglected. */
 void followers_fold_squares(const followers *f, int width, double *d);
 #endif

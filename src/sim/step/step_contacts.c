@@ -1,3 +1,4 @@
+/* All contact detectors write into one contact set, which is sorted by key before rows and shifts are built from it. */
 #include "sim/step/step_contacts.h"
 #include "contact/detection/contact_detectors.h"
 #include "core/math3.h"
@@ -23,8 +24,8 @@ static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contacts *c)
 {
   PetscFunctionBegin;
-  *c = (step_contacts){.scene = s, .overlap_share = overlap_share};
-  PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies: more than contacts can be numbered by",
+  *c = (step_contacts){.scene = s, .overlap_share = overlap_share, .overlap_speed = s->options->contact->overlap_speed};
+  PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the maximum for contact keys",
              s->n_bodies);
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->frame, &c->frame));
@@ -58,7 +59,8 @@ void step_contacts_destroy(step_contacts *c)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-/* Can an impulse at contact i part it? Not if everything it moves along the normal is prescribed. */
+/* True if an impulse at contact i can change its normal velocity: some component that it moves along the normal is not
+ * prescribed. */
 static bool is_free(const contact_jacobian *j, const step_unknowns *u, int64_t i)
 {
   for (int64_t e = j->start[i]; e < j->start[i + 1]; ++e)
@@ -93,7 +95,7 @@ static contact_scene scene_of(const step_contacts *c, const step_layout *l, cons
       step_layout_margin(l), s->length_scale, v};
 }
 
-/* Rows of the set, without those that are held. */
+/* Build the rows of the contact set and drop contacts between constrained components. */
 static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, const step_unknowns *u)
 {
   PetscFunctionBegin;
@@ -126,8 +128,8 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
 {
   double *u0;
   PetscFunctionBegin;
-  const double  v_rest = c->scene->job->acceleration_scale * l->dt, asked = c->scene->job->contact->overlap_speed;
-  const double  speed  = isfinite(asked) ? asked : v_rest;
+  const double  v_rest = l->acceleration_scale * l->dt;
+  const double  speed  = isfinite(c->overlap_speed) ? c->overlap_speed : v_rest;
   const int64_t n      = c->rows.n;
   if (n > c->capacity) {
     c->capacity = n + n / 2;
@@ -155,7 +157,7 @@ PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those of `more` that the set has not. */
+/* Append the contacts of `more` that the set does not contain. */
 static PetscErrorCode append_new(step_contacts *c)
 {
   contact_spot *spot;
@@ -189,5 +191,31 @@ PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, c
   }
   *is_more = c->rows.n > n;
   timer_end(TIMER_CONTACT_SEARCH);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== description for `check` ==== */
+
+enum { NAMED = 3 }; /* pairs named per detector */
+
+/* Print the pairs of one detector: all are counted, the first ones are named. */
+static void describe_finder(const scene *s, contact_finder finder, FILE *out)
+{
+  int64_t n = 0;
+  for (int i = 0; i < s->n_bodies; ++i)
+    for (int j = i; j < s->n_bodies; ++j) {
+      const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
+      if (s->laws[i * s->n_bodies + j].never_touch || !(contact_finders_of(a->body, b->body) & 1u << finder)) continue;
+      if (++n == 1) fprintf(out, "  %-27s %s and %s", contact_finder_text(finder), a->name, i == j ? "itself" : b->name);
+      else if (n <= NAMED) fprintf(out, ", %s and %s", a->name, i == j ? "itself" : b->name);
+    }
+  if (n > NAMED) fprintf(out, ", %lld more", (long long)n - NAMED);
+  if (n > 0) fprintf(out, "\n");
+}
+
+PetscErrorCode step_finders_describe(const scene *s, FILE *out)
+{
+  PetscFunctionBegin;
+  for (int finder = 0; finder < CONTACT_N_FINDERS; ++finder) describe_finder(s, (contact_finder)finder, out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,3 +1,4 @@
+/* Sequence of a step: begin the layout, run the attempt of the formulation, record the accepted state. */
 #include "sim/step/step_frame.h"
 #include <string.h>
 
@@ -47,7 +48,7 @@ PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *v
   step_layout *l = &f->layout;
   PetscCall(step_unknowns_create(l, u));
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end */
+  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end of the step */
   PetscCall(step_contacts_find(&f->contacts, l, u, verdict));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

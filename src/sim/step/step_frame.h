@@ -1,22 +1,22 @@
-/* What formulations share whose steps lay out velocities: how a step begins, and is taken or refused; and, where contacts are rows
- * of a sparse map that a law is put on, everything around that law. */
+/* Common frame of a step: begin the layout, attempt the step, accept or reject it. step_frame adds what formulations with
+ * contact rows share: unknowns, contact detection, and the record of an accepted step. Used by exact, convex, hybrid and
+ * monolith. */
 #ifndef SS_SIM_STEP_STEP_FRAME_H
 #define SS_SIM_STEP_STEP_FRAME_H
 #include "sim/step/formulation.h"
-#include "sim/step/step_contact_report.h"
 #include "sim/step/step_record.h"
 
-/* A step in the hands of a formulation. */
+/* One attempt at a step, implemented by a formulation. */
 typedef struct {
-  /* Solve it and make it permanent; a negative verdict: nothing has changed. */
+  /* Solve the step and make it permanent. If the status is negative, nothing has changed. */
   PetscErrorCode (*attempt)(void *context, step_verdict *verdict, step_report *report);
-  void (*finish)(void *context); /* frees what the attempt holds, however it ended */
+  void (*finish)(void *context); /* frees the temporary data of the attempt, whatever its outcome */
   void *context;
 } step_try;
-/* Begin the step from t to t + dt, with an empty report, and attempt it. */
+/* Begin the step from t to t + dt with an empty report, then attempt it. */
 PetscErrorCode step_take(step_layout *l, double t, double dt, const step_try *own, step_verdict *verdict, step_report *report);
 
-/* A formulation with contacts as rows begins with this one, whatever else it has. */
+/* First member of the structs of formulations whose contacts are rows. */
 typedef struct {
   formulation   base;
   step_layout   layout;
@@ -24,14 +24,15 @@ typedef struct {
   step_record   record;
 } step_frame;
 
-/* *f, zeros, is filled in place; f->base.ops is set by the caller. Tangents of all systems are symmetric and definite from now on.
- * overlap_share: step_contacts.h. */
+/* Fill in *f, which is zero; the caller has set f->base.ops. From now on the tangents of all systems are symmetric positive
+ * definite. overlap_share: see step_contacts_create. */
 PetscErrorCode step_frame_create(scene *s, double overlap_share, step_frame *f);
-void           step_frame_destroy(step_frame *f); /* copes with zeros */
-/* State: what contacts remember. `f` must stay where it is as long as the table. */
+void           step_frame_destroy(step_frame *f); /* accepts zeros */
+/* Register the contact state of checkpoints. `f` must not move while the table exists. */
 PetscErrorCode step_frame_fields(step_frame *f, field_table *table);
-/* The step that the layout has begun: its unknowns, l->v = v0 with obstacles where they will be, and its contacts. */
+/* Prepare the step that the layout has begun: create the unknowns, set l->v = v0 with the poses of obstacles at the end of the
+ * step, and detect contacts. */
 PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *verdict);
-/* l->v solves it: make it permanent, unless a body refuses. report->contact is filled. */
+/* l->v is the solution: make it permanent unless a body rejects the step. Fills report->contact. */
 PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_verdict *verdict, step_report *report);
 #endif

@@ -1,3 +1,4 @@
+/* Numbering of blocks, prescribed components (merged lists, ascending), scaling, and the end of a step. */
 #include "sim/step/step_layout.h"
 #include "contact/detection/contact_search.h"
 #include "core/math3.h"
@@ -8,7 +9,8 @@ PetscErrorCode step_layout_create(scene *s, step_layout *l)
 {
   PetscFunctionBegin;
   memset(l, 0, sizeof *l);
-  l->scene = s;
+  l->scene              = s;
+  l->acceleration_scale = s->options->acceleration_scale;
   PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames0));
   PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,7 +56,7 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- laying out ------------------------------------------------------------------------------------------------------ */
+/* ---- numbering and prescribed components ----------------------------------------------------------------------------- */
 
 static PetscErrorCode reserve_prescribed(step_layout *l, int64_t total)
 {
@@ -134,7 +136,7 @@ static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
     }
   }
   PetscCall(followers_gather(&l->led, s->n_systems, s->systems));
-  const double g0 = s->job->acceleration_scale;
+  const double g0 = l->acceleration_scale;
   for (int i = 0; i < s->n_systems; ++i) {
     const body   *b      = s->systems[i];
     const int64_t offset = 3 * b->first_block, m = 3 * b->n_blocks;
@@ -162,9 +164,9 @@ PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what may come --------------------------------------------------------------------------------------------------- */
+/* ---- search distance and free fall ----------------------------------------------------------------------------------- */
 
-/* The fastest point of something that turns [m/s]; what has no points counts by its origin. */
+/* Upper bound of the speed of the points of a rotating body [m/s]; a body without points counts by its origin. */
 static double rigid_speed(const contact_source *source, const rigid_frame *frame)
 {
   return v3_norm(frame->v) + v3_norm(frame->w) * contact_search_reach(source->b, frame->c);
@@ -176,7 +178,8 @@ double step_layout_margin(const step_layout *l)
   double       speed = 0.0;
   for (int i = 0; i < s->n_systems; ++i) {
     const body *b = s->systems[i];
-    if (b->ops->points == POINT_RIGID || b->ops->is_reduced) continue; /* half of its unknowns are angular, or all of joints */
+    if (b->ops->points == POINT_RIGID || b->ops->is_reduced) continue; /* half of its unknowns are angular velocities, or all are
+                                                                        * joint velocities */
     for (int64_t k = b->first_block; k < b->first_block + b->n_blocks; ++k) speed = fmax(speed, v3_norm(l->v0 + 3 * k));
   }
   for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(l->frames0[i].v));
@@ -192,18 +195,19 @@ void step_layout_fall(const step_layout *l, double *z)
   memset(z, 0, (size_t)(3 * l->n_blocks) * sizeof *z);
   for (int i = 0; i < s->n_systems; ++i) {
     const body   *b = s->systems[i];
-    const int64_t n = b->ops->is_reduced ? 0 : b->ops->points == POINT_RIGID ? 1 : b->n_blocks; /* the other block of a rigid body turns it */
+    const int64_t n = b->ops->is_reduced ? 0 : b->ops->points == POINT_RIGID ? 1 : b->n_blocks; /* the second block of a rigid
+                                                                                                 * body is its angular velocity */
     for (int64_t k = b->first_block; k < b->first_block + n; ++k) v3_axpy(z + 3 * k, l->dt, s->gravity);
   }
   for (int64_t i = 0; i < l->n_prescribed; ++i) z[l->prescribed[i]] = l->prescribed_velocity[i] - l->v0[l->prescribed[i]];
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------------- */
+/* ---- end of the step ------------------------------------------------------------------------------------------------- */
 
 PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict)
 {
   PetscFunctionBegin;
-  /* The grid comes first in the list and alone may refuse (CFL), before anything has changed. */
+  /* The grid is first in the list. Only the grid may reject the step (CFL), before any body has changed. */
   for (int i = 0; i < l->scene->n_systems; ++i) {
     body *b = l->scene->systems[i];
     PetscCall(b->ops->end_step(b, l->v + 3 * b->first_block, verdict));

@@ -1,12 +1,12 @@
-/* The global vector of one step: the blocks of the scene's systems one after the other, and what is known of them before anything
- * is solved. Every formulation whose unknowns are velocities lays its steps out this way. A system without blocks has its unknowns
- * elsewhere: it is begun and ended with the others, and asked for nothing else.
+/* The global velocity vector of one step: the blocks of all systems of the scene in order, their scaling, prescribed components and
+ * dependent nodes. Every formulation with velocity unknowns uses it. A system without blocks keeps its unknowns elsewhere; it is
+ * only begun and ended with the others.
  *
- * Scaling. With D_i = sqrt(m_i M_b) dt g0 (m_i: lumped mass of the degree of freedom, M_b: mass of its system, g0: a
- * reference acceleration) the norm |D^-1 g| of a system's slice is its mass-weighted root-mean-square acceleration error in
- * units of g0, so a tolerance on it is a relative force error. For a rigid body this is the note's diag(M) dt g0 (its angular
- * rows measured at the radius of gyration). On a grid diag(M) itself would let the almost empty nodes at a body's edge
- * rule the norm: there internal force over mass grows without bound as the weight goes to zero, over sqrt(mass) it does not. */
+ * Scaling. D_i = sqrt(m_i M_b) dt g0, with m_i the lumped mass of the component, M_b the mass of its system and g0 the reference
+ * acceleration. The norm |D^-1 g| over one system is its mass-weighted root-mean-square acceleration error in units of g0. A
+ * tolerance on it is therefore a relative force error. For a rigid body D is diag(M) dt g0, with angular components measured at
+ * the radius of gyration. On a grid, diag(M) alone would let the almost empty nodes at the edge of a body dominate the norm:
+ * internal force over mass is unbounded as the mass of a node goes to zero; over sqrt(mass) it is bounded. */
 #ifndef SS_SIM_STEP_STEP_LAYOUT_H
 #define SS_SIM_STEP_STEP_LAYOUT_H
 #include "sim/scene/scene.h"
@@ -14,42 +14,46 @@
 
 typedef struct {
   scene       *scene; /* borrowed */
-  double       t, dt; /* of the step under way */
-  rigid_frame *frames0, *frames; /* poses at its start, and where v leads to */
-  /* [n_blocks][3] each; arrays grow and are kept. */
+  double       t, dt; /* of the current step */
+  double       acceleration_scale; /* g0 [m/s^2] */
+  rigid_frame *frames0, *frames; /* poses at the start of the step, and at its end for the velocities v */
+  /* [n_blocks][3] each; the arrays grow and are reused. */
   int64_t n_blocks, capacity;
   double *v0, *v, *scale;
-  double *inverse_scale, *column_scale; /* D^-1; and C, which makes D^-1 H C = I + dt^2 M^-1/2 K M^-1/2 */
-  /* Components whose velocity is prescribed in this step: their equations are m (v - velocity) = 0. */
+  double *inverse_scale, *column_scale; /* D^-1; and C such that D^-1 H C = I + dt^2 M^-1/2 K M^-1/2 */
+  /* Components with prescribed velocities in this step; their equations are m (v - velocity) = 0. */
   int64_t   n_prescribed, prescribed_capacity;
   int64_t  *prescribed; /* ascending */
   double   *prescribed_velocity;
   followers led;
 } step_layout;
 
-/* *l is filled in place; destroy copes with zeros. */
+/* Fill in *l; destroy accepts zeros. */
 PetscErrorCode step_layout_create(scene *s, step_layout *l);
 void           step_layout_destroy(step_layout *l);
-/* Begin the step of every system, lay them out, gather v0, the scaling, what is prescribed and what follows; poses at the start. */
+/* Begin the step of every system. Number the blocks; collect v0, the scaling, prescribed components, dependent nodes and the
+ * poses at the start. */
 PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdict *verdict);
-/* For the rest of the step n more components have prescribed velocities: dof [n] ascending, velocity [n]. Those that bodies prescribe
- * themselves stay as they are. */
+/* Prescribe n more components for the rest of the step: dof [n] ascending, velocity [n]. Components that bodies prescribe
+ * themselves keep their values. */
 PetscErrorCode step_layout_prescribe(step_layout *l, int64_t n, const int64_t *dof, const double *velocity);
-/* Only what bodies prescribe themselves is prescribed from here on. */
+/* Remove the components added by step_layout_prescribe. */
 PetscErrorCode step_layout_release(step_layout *l);
-/* l->v = v0 + z, followers set from their leaders; and the poses that leads to. */
+/* Set l->v = v0 + z with dependent nodes set from their leaders, and update the poses at the end of the step. */
 PetscErrorCode step_layout_try(step_layout *l, const double *z);
-/* The same with l->v as it stands. */
+/* The same for the current l->v. */
 PetscErrorCode step_layout_follow(step_layout *l);
-/* g [n_blocks][3] = what the systems say at l->v, without contact: body_ops.residual. A negative verdict: g means nothing. */
+/* g [n_blocks][3] = residual of the systems at l->v without contact (body_ops.residual). If the status is negative, g is not
+ * valid. */
 PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_verdict *verdict);
-/* How far a point may come towards an object within the step: twice what the fastest thing moves now, what gravity adds, and a
- * little for what neighbours push. A point that still gets past is found at the start of the next step, being inside by then. */
+/* Search distance [m] for contacts of this step: twice the displacement of the fastest point at its current speed plus the
+ * contribution of gravity, plus 10 % of the length scale. A point that moves farther is detected at the start of the next step,
+ * inside the object. */
 double step_layout_margin(const step_layout *l);
-/* z [n_blocks][3]: the velocities gained in the step, were there neither contact nor anything else but gravity. */
+/* z [n_blocks][3] = velocity increments of the step under gravity alone, without contact or internal forces. */
 void step_layout_fall(const step_layout *l, double *z);
-/* Where most is left of g [n_blocks][3], what systems say together with what pushes them: a name, for a verdict. NULL: nowhere. */
+/* Name of the body (or part) with the largest scaled residual in g [n_blocks][3], for error messages. NULL: all are zero. */
 const char *step_layout_worst(const step_layout *l, const double *g);
-/* Make l->v permanent in every system. A negative verdict: nothing has changed. */
+/* Make l->v permanent in every system. If the status is negative, nothing has changed. */
 PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict);
 #endif

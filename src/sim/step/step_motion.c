@@ -1,30 +1,35 @@
+/* Newton's method with a bisection line search on the work along the direction. Linear systems are solved by a simple factor, a
+ * multifrontal factor, or conjugate gradients on products; the choice is made once per step. */
 #include "sim/step/step_motion.h"
 #include "core/memory.h"
 #include "core/stop.h"
 #include "discretize/body/body_stages.h"
-#include "sim/step/step_pattern.h"
+#include "core/timer.h"
+#include "sim/step/step_unknowns.h"
 #include <string.h>
 
-/* A residual that one linear solve has brought down to this part was linear; its tangent is the same everywhere. */
+/* If one linear solve reduces the residual by this factor, the system is linear and its tangent is the same everywhere. */
 static const double LINEAR = 1e-9;
-/* What a full step leaves is the change of the tangent along it, times it: where all is solved and no more than this part is left,
- * the tangent is known well enough. Contact's own step leads farther. */
+/* The residual after a full Newton step is the change of the tangent along the step. If it is at most this fraction of the
+ * residual before, and the step is solved, the tangent is accurate enough. The step of the contact problem moves farther than
+ * that. */
 static const double KNOWN  = 1e-4;
-static const double OFF    = 0.5; /* a way ends where the slope of work has come down to this part of that at its start */
-/* Exact tangents are given up for the rest of a motion after so many iterations (TRIES), or where a linear system takes SLOW_EXACT.
- * Sand that flows has an unsymmetric one: 4 iterations with it, 14 with what is symmetric and definite of it; rabbits that land 6 and
- * 12 to 15. */
+static const double OFF    = 0.5; /* the line search stops where the slope of work is at most this fraction of its initial value */
+/* Exact tangents are abandoned for the rest of the motion after TRIES iterations, or if a linear system needs SLOW_EXACT.
+ * Flowing sand has an unsymmetric tangent: 4 iterations with it, 14 with its symmetric definite part; landing rabbits need 6,
+ * and 12 to 15. */
 enum { TRIALS = 20, SLOW = 1000, TRIES = 8, SLOW_EXACT = 100 };
-/* linear: auto. Matrices that couple as many unknowns as grids of material points do, but not meshes, are left to conjugate gradients
- * where a factor of A takes more multiplications than this, or A has so many entries that they are not even counted. Measured on beds,
- * docs/theory/convex.md. */
+/* linear: auto. Matrices with more than DENSE entries per row (MPM grids, not meshes) are solved by conjugate gradients if a
+ * factorisation would take more than MOST_WORK multiplications, or if A has more than MOST_ENTRIES entries, for which the work
+ * is not even counted. Measured on beds of sand, docs/convex.md. */
 static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 6e6;
-static const double EXACT  = 1e-2; /* linear systems are solved to this part of the tolerance of Newton's method */
-static const double LOOSE   = 0.2;  /* if nothing else is done with them, */
-static const double INEXACT = 1e-2; /* or of the residual, whichever is more */
-static const double SOLVES = 15.0; /* factorisations with contact that a step has, about */
-/* Unknowns above which a factor that is used once is not worth even its ordering: with conjugate gradients steps of blocks and balls of
- * 432 to 9295 nodes took 0.43 to 0.69 of the time. */
+static const double EXACT  = 1e-2; /* tolerance of linear systems over the tolerance of Newton's method, where the tangent is
+                                    * needed */
+static const double LOOSE   = 0.2;  /* the same where it is not needed; */
+static const double INEXACT = 1e-2; /* or this fraction of the residual, whichever is larger */
+static const double SOLVES = 15.0; /* expected factorisations per step with contact */
+/* If a factor is used only once, systems with more unknowns than this are solved by conjugate gradients: steps of blocks and
+ * balls of 432 to 9295 nodes took 0.43 to 0.69 of the time. */
 enum { MOST_ONCE = 300 };
 
 void step_motion_destroy(step_motion *m)
@@ -88,7 +93,7 @@ PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The factor of m->A by fronts, for contacts to be added to. */
+/* Multifrontal factor of m->A, to which contact terms can be added. */
 static PetscErrorCode factor_fronts(step_motion *m, bool *is_definite)
 {
   PetscFunctionBegin;
@@ -97,7 +102,7 @@ static PetscErrorCode factor_fronts(step_motion *m, bool *is_definite)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is factored. */
+/* Prepare products and conjugate gradients instead of a factor. */
 static PetscErrorCode take_products(step_motion *m, const step_layout *l, const step_unknowns *u)
 {
   PetscFunctionBegin;
@@ -107,17 +112,17 @@ static PetscErrorCode take_products(step_motion *m, const step_layout *l, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the way to where A is wanted tangents that are exact need no entries. */
+/* While exact tangents are in use, A need not be assembled even if the caller needs it at the solution. */
 static bool wants_tangent(const step_motion *m) { return m->options.wants_tangent && !m->is_exact; }
 
-/* Nobody wants a matrix: is there to be none? */
+/* Choose products without an assembled matrix if the matrix is not needed. */
 static void choose_matrix_free(step_motion *m, const step_layout *l)
 {
   m->is_matrix_free = !m->was_slow && !wants_tangent(m) && m->options.linear != MOTION_DIRECT && step_operator_exists(l);
   m->is_iterative = m->is_chosen = m->is_matrix_free;
 }
 
-/* The next system is left to whatever counts say. */
+/* Abandon matrix-free products; the method for the next system is chosen by size. */
 static void leave_matrix_free(step_motion *m)
 {
   m->is_chosen = m->is_iterative = m->is_matrix_free = m->is_part = false;
@@ -125,7 +130,7 @@ static void leave_matrix_free(step_motion *m)
   sap_cg_destroy(&m->cg);
 }
 
-/* Are there certainly to be products, so that of A only what preconditions them is asked for? Before A is put together. */
+/* Before A is assembled: if products are certain to be used, assemble only the preconditioning part of A. */
 static void choose_part(step_motion *m, const step_layout *l)
 {
   const int asked = m->options.linear;
@@ -135,7 +140,7 @@ static void choose_part(step_motion *m, const step_layout *l)
   if (m->is_part) m->is_iterative = m->is_chosen = true;
 }
 
-/* A, or what preconditions its products: the diagonal, and what couples the unknowns that terms touch. */
+/* Assemble A, or its preconditioning part: the diagonal and the couplings among the unknowns of the terms. */
 static PetscErrorCode assemble(step_motion *m, const step_layout *l, const step_unknowns *u)
 {
   bool *is_touched = NULL, *keep = NULL;
@@ -157,13 +162,14 @@ static PetscErrorCode assemble(step_motion *m, const step_layout *l, const step_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At the first linearisation of a step: is there to be a factor by fronts (m->tree), products (is_iterative), or neither? */
+/* At the first linearisation of a step: choose a multifrontal factor (m->tree), products (is_iterative) or a simple factor. */
 static PetscErrorCode choose(step_motion *m, const step_layout *l)
 {
   const int         asked     = m->options.linear;
   const double      n_entries = (double)m->A.start[m->A.n_rows];
   const front_terms terms     = sap_columns_view(&m->columns);
-  const bool        is_dense  = n_entries > DENSE * (double)m->A.n_rows || !m->options.wants_tangent; /* factors only for one solve each */
+  const bool        is_dense  = n_entries > DENSE * (double)m->A.n_rows || !m->options.wants_tangent; /* each factor serves a
+                                                                                                       * single solve */
   const bool        may_iterate = asked == MOTION_ITERATIVE || (asked == MOTION_AUTO && is_dense);
   bool              is_wide;
   PetscFunctionBegin;
@@ -204,18 +210,19 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
   if (!m->is_chosen) choose_part(m, l);
   if (!m->is_matrix_free) PetscCall(assemble(m, l, u));
   const PetscErrorCode code = factor(m, l, u, &is_definite);
-  if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) { /* where bodies promise a definite one: the state is too far gone */
+  if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) { /* bodies guarantee a definite tangent, so the state is invalid */
     error_clear();
     is_definite = false;
   } else PetscCall(code);
   PetscCheck(is_definite || !is_start, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
-             "the matrix of the step is not positive definite where the step starts; is there something without mass?");
+             "the matrix of the step is not positive definite at the start of the step; check that every body has mass");
   if (!is_definite) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
   timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm of conjugate gradients that is below `norm` of ours: theirs weighs with the diagonal of A, ours with mass alone. */
+/* Tolerance in the norm of conjugate gradients that guarantees `norm` in ours: theirs is weighted with the diagonal of A, ours
+ * with the mass. */
 static double weigh(const step_layout *l, int64_t n_full, double norm)
 {
   double least = INFINITY;
@@ -293,7 +300,7 @@ static double slope_along(const step_motion *m, int64_t n)
   return sum;
 }
 
-/* All of the way, or as much of it as does not lead uphill or to what cannot be. */
+/* Line search along m->dv by bisection: the full step, or the part of it on which work decreases and the state is valid. */
 static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknowns *u, double slope, bool with_tangent, double *norm,
                                step_verdict *verdict, step_report *report)
 {
@@ -306,7 +313,7 @@ static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknow
     *verdict = (step_verdict){STEP_OK, NULL, -1};
     PetscCall(evaluate(m, l, u, with_tangent, norm, verdict, report));
     const double there = verdict->code == STEP_OK ? slope_along(m, u->n) : INFINITY;
-    if (there <= -OFF * slope) { /* downhill still, or about level */
+    if (there <= -OFF * slope) { /* still decreasing, or nearly level */
       if (share == 1.0 || there >= OFF * slope) break;
       low = share;
     } else high = share;
@@ -325,7 +332,7 @@ void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
   if (m->options.wants_tangent && m->is_matrix_free) leave_matrix_free(m);
 }
 
-/* Where m->v is, m->g that of there. */
+/* Linearise at m->v, where m->g was evaluated. */
 static PetscErrorCode linearise(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_verdict *verdict, step_report *report)
 {
   double norm;
@@ -335,26 +342,26 @@ static PetscErrorCode linearise(step_motion *m, step_layout *l, const step_unkno
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a linear system where `norm` is left. */
-static double tolerance_of(const step_motion *m, const step_layout *l, double norm)
+/* Tolerance of a linear system when the residual is `norm`. */
+static double tolerance_of(const step_motion *m, double norm)
 {
-  const double newton = l->scene->job->solver->newton->tolerance;
+  const double newton = m->options.newton->tolerance;
   return wants_tangent(m) ? EXACT * newton : fmax(LOOSE * newton, INEXACT * norm);
 }
 
-/* Where an exact tangent leads nowhere, or takes too long, one that is definite takes its place. */
+/* Newton direction. If an exact tangent gives no descent direction or takes too long, the definite tangent replaces it. */
 static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_unknowns *u, double norm, bool is_start, double *slope,
                                      step_verdict *verdict, step_report *report)
 {
   int64_t inner = m->n_inner;
   PetscFunctionBegin;
-  PetscCall(newton_direction(m, u->n, tolerance_of(m, l, norm), slope));
+  PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
   if (m->is_exact && (!(*slope < 0.0) || m->n_inner - inner >= SLOW_EXACT)) {
     step_motion_set_exact(m, l, false);
     PetscCall(linearise(m, l, u, is_start, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     inner = m->n_inner;
-    PetscCall(newton_direction(m, u->n, tolerance_of(m, l, norm), slope));
+    PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
   }
   if (m->is_matrix_free && m->options.linear == MOTION_AUTO && m->n_inner - inner > SLOW) { /* conjugate gradients take too long */
     m->was_slow = true;
@@ -367,7 +374,7 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
                                    step_report *report)
 {
   PetscFunctionBegin;
-  const job_newton *o = l->scene->job->solver->newton;
+  const newton_options *o = m->options.newton;
   double            norm = INFINITY, before, slope;
   bool              is_known = false;
   if (m->options.tries_exact) step_motion_set_exact(m, l, m->options.linear != MOTION_DIRECT && step_operator_exists(l));
@@ -376,7 +383,7 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
     const bool is_there = k > 0 && norm <= o->tolerance;
     if (m->is_exact && (k == TRIES || (is_there && m->options.wants_tangent))) step_motion_set_exact(m, l, false);
     if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-    else if (!is_known && (wants_tangent(m) || !is_there)) /* also where nothing is left to do: contact wants A there */
+    else if (!is_known && (wants_tangent(m) || !is_there)) /* also after convergence: the contact problem needs A there */
       PetscCall(linearise(m, l, u, k == 0, verdict, report));
     if (verdict->code != STEP_OK || is_known || is_there) break;
     if (k == o->max_iterations) {
@@ -384,7 +391,8 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
       break;
     }
     before = norm;
-    const bool may_end = !wants_tangent(m) && tolerance_of(m, l, norm) <= o->tolerance; /* a tangent there is most likely for nothing */
+    const bool may_end = !wants_tangent(m) && tolerance_of(m, norm) <= o->tolerance; /* a tangent at the new state is most likely
+                                                                                      * not needed */
     PetscCall(find_direction(m, l, u, norm, k == 0, &slope, verdict, report));
     if (verdict->code != STEP_OK) break;
     PetscCall(take_way(m, l, u, slope, !may_end, &norm, verdict, report));

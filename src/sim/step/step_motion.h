@@ -1,62 +1,66 @@
-/* Free motion: where a step would go without contact, m(v) = 0 with the systems' residuals m, by Newton's method with their
- * symmetric and definite tangents, or with exact ones while these serve; one linear solve where they are linear [convex contact,
- * sec. 2]. */
+/* Free motion: the velocities of a step without contact. Solves m(v) = 0, with m the residuals of the systems, by Newton's
+ * method with symmetric positive definite tangents. Exact tangents are used for selected systems while they converge well. One
+ * linear solve suffices where the systems are linear [ZongJiangHan2024]. Used by formulations convex and hybrid. */
 #ifndef SS_SIM_STEP_STEP_MOTION_H
 #define SS_SIM_STEP_STEP_MOTION_H
 #include "optim/friction/mass_factor.h"
 #include "optim/sap/sap_system.h"
+#include "sim/step/solver_options.h"
 #include "sim/step/step_frame.h"
-#include "sim/step/step_operator.h"
+#include "sim/step/step_unknowns.h"
 
 enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
-  int  linear;        /* MOTION_...: how linear systems are solved */
-  bool wants_tangent; /* A where the motion ends is asked for, and linear systems are solved to the end for its sake; J may have terms */
-  const bool *tries_exact; /* [n_systems] by products and GMRES: tangents as they are while they serve, body_ops.set_definite
-                            * being ours; NULL: of none */
+  int  linear;        /* MOTION_...: method for the linear systems */
+  bool wants_tangent; /* the tangent A at the solution is needed by the caller; linear systems are then solved accurately, and J
+                       * may be given */
+  const bool *tries_exact; /* [n_systems] systems with exact tangents, with products and GMRES, while these converge; the motion
+                            * controls body_ops.set_definite. NULL: none */
+  const newton_options *newton; /* borrowed */
 } step_motion_options;
 
 typedef struct {
   step_motion_options options;
-  sparse_rows  A;      /* tangent at v in the step's unknowns, */
-  mass_factor *factor; /* and its factor: this, or */
-  front_tree   *tree;  /* for large components these two, */
+  sparse_rows  A;      /* tangent at v in the unknowns of the step */
+  mass_factor *factor; /* Cholesky factor of A, for small components */
+  front_tree   *tree;  /* for large components: elimination tree and multifrontal factor */
   front_factor *front;
-  sap_columns   columns; /* ready for the terms of the step, J by columns */
-  bool            is_chosen, is_iterative; /* or neither, but products of A, */
-  bool            is_matrix_free;          /* without A itself, */
-  bool            is_part;                 /* with what of A preconditions its products, */
-  bool            was_slow;                /* but too slowly */
-  bool            has_tangent;             /* the systems know theirs at v */
-  bool            is_exact;                /* which is as it is, not made definite */
+  sap_columns   columns; /* columns of J, for the terms of the step */
+  bool            is_chosen, is_iterative; /* method chosen; conjugate gradients on products instead of a factor */
+  bool            is_matrix_free;          /* products without assembling A */
+  bool            is_part;                 /* A contains only the entries that precondition the products */
+  bool            was_slow;                /* conjugate gradients without A were too slow in this step */
+  bool            has_tangent;             /* the systems have evaluated their tangents at v */
+  bool            is_exact;                /* these tangents are exact, not projected to definite ones */
   step_operator by_products;
   sap_cg         *cg;
-  int64_t         n_inner;      /* iterations of conjugate gradients */
-  double      *v, *dv; /* [n] */
-  double      *g;      /* [n] what the systems say at l->v */
+  int64_t         n_inner;      /* total iterations of conjugate gradients or GMRES */
+  double      *v, *dv; /* [n] velocity unknowns and Newton direction */
+  double      *g;      /* [n] residual of the systems at l->v */
   double      *full;   /* [n_full] work */
   double      *right;  /* [n] work */
 } step_motion;
 
-/* *m, zeros, starts at l->v. J: three rows for each term of the step's cost; NULL: there are none. */
+/* Fill in *m, which is zero, starting at l->v. J: three rows for each convex term of the step; NULL: no terms. */
 PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, const step_motion_options *o, const sparse_rows *J,
                                   step_motion *m);
 void           step_motion_destroy(step_motion *m);
-/* m->g at m->v, whose l->v and poses follow; *norm |D^-1 g| in units of acceleration_scale. */
+/* Evaluate m->g at m->v and update l->v and the poses. *norm = |D^-1 g| in units of acceleration_scale. */
 PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
                                       step_report *report);
-/* x <- A^-1 x, by products with an error below `tolerance` in the norm below. */
+/* x <- A^-1 x. With products: up to an error norm below `tolerance`, in the norm of step_motion_norm. */
 PetscErrorCode step_motion_divide(step_motion *m, double tolerance, double *x);
-/* m->A and its factor where it was evaluated last. Not definite at the start of a step is an error: something has no mass. */
+/* Assemble and factorise m->A at the state of the last evaluation. At the start of a step an indefinite A is an error: something
+ * has no mass. */
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
                                        step_verdict *verdict);
-/* Bring m->v to free motion, with A there if that is wanted. */
+/* Iterate m->v to free motion. A is computed there if options.wants_tangent. */
 PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_verdict *verdict,
                                    step_report *report);
-/* From the next evaluation on tangents of systems that may have exact ones are so, or definite again. */
+/* From the next evaluation on, use exact tangents for the systems that allow them, or definite ones for all. */
 void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact);
 /* |D^-1 x| of x [n]. */
 double step_motion_norm(const step_layout *l, const step_unknowns *u, const double *x);
-/* Materials that are linear about rotations take those that m->v leads to; see body_ops.relinearise. */
+/* Update the rotations about which corotated materials are linearised to those at m->v; see body_ops.relinearise. */
 PetscErrorCode step_motion_relinearise(const step_motion *m, step_layout *l, const step_unknowns *u, bool *has_changed);
 #endif

@@ -1,4 +1,117 @@
+/* Impulses are found by binary search on their keys. Forces, points and the summary are computed in one pass over the contacts. */
 #include "sim/step/step_record.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "optim/friction/cone.h"
+#include <string.h>
+
+/* ==== impulses of the last step ==== */
+
+static void step_impulses_destroy(step_impulses *m)
+{
+  memory_free(&m->key);
+  memory_free(&m->force);
+  m->n = m->capacity = 0;
+}
+
+static int compare(const uint64_t a[2], const uint64_t b[2])
+{
+  if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
+  return (a[1] > b[1]) - (a[1] < b[1]);
+}
+
+static PetscErrorCode reserve(step_impulses *m, int64_t n)
+{
+  PetscFunctionBegin;
+  if (n <= m->capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t capacity = n + n / 2;
+  PetscCall(memory_resize("known impulses", 2 * capacity, sizeof *m->key, &m->key));
+  PetscCall(memory_resize("known impulses", 3 * capacity, sizeof *m->force, &m->force));
+  m->capacity = capacity;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Index of the key, or -1. */
+static int64_t find(const step_impulses *m, const uint64_t key[2])
+{
+  int64_t lo = 0, hi = m->n;
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (compare(m->key + 2 * mid, key) < 0) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < m->n && compare(m->key + 2 * lo, key) == 0 ? lo : -1;
+}
+
+void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r)
+{
+  for (int64_t i = 0; i < j->n; ++i) {
+    const int64_t at = find(m, spots[i].was[0] != 0 ? spots[i].was : spots[i].key);
+    v3_set(r + 3 * i, 0.0, 0.0, 0.0);
+    if (at < 0) continue;
+    m3_mulv(r + 3 * i, j->frame + 9 * i, m->force + 3 * at);
+    v3_scale(r + 3 * i, dt, r + 3 * i);
+  }
+}
+
+/* Replace the stored impulses by those of this step that are not 0. */
+static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
+                                       const double *r)
+{
+  PetscFunctionBegin;
+  PetscCall(reserve(m, j->n));
+  m->n = 0;
+  for (int64_t i = 0; i < j->n; ++i) {
+    double *force = m->force + 3 * m->n;
+    if (!(v3_dot(r + 3 * i, r + 3 * i) > 0.0)) continue;
+    memcpy(m->key + 2 * m->n++, spots[i].key, sizeof spots[i].key);
+    m3_mulv_t(force, j->frame + 9 * i, r + 3 * i);
+    v3_scale(force, 1.0 / dt, force);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- checkpoint state ------------------------------------------------------------------------------------------------ */
+
+static PetscErrorCode resize(void *context, int64_t n_rows)
+{
+  step_impulses *m = context;
+  PetscFunctionBegin;
+  PetscCall(reserve(m, n_rows));
+  m->n = n_rows;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Checkpoint files are untrusted: the keys must be in order for the binary search. */
+static PetscErrorCode restored(void *context)
+{
+  const step_impulses *m = context;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < m->n; ++i) {
+    PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
+               "contact/impulses: row %lld is not finite", (long long)i);
+    PetscCheck(i == 0 || compare(m->key + 2 * i - 2, m->key + 2 * i) < 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
+               "contact/impulses: row %lld is out of order", (long long)i);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Register group "contact/impulses" of checkpoints; restored data must be sorted and finite. `m` must not move while the table
+ * exists. */
+static PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
+{
+  field_group *group;
+  PetscFunctionBegin;
+  PetscCall(field_table_add_group(table, "contact/impulses", FIELD_GROUP_PLAIN, &m->n, m, &group));
+  group->resize   = resize;
+  group->restored = restored;
+  PetscCall(field_table_add(table, group, "key", "1", FIELD_U64, 2, &m->key, FIELD_CHECKPOINT, "identity of the contact"));
+  PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &m->force, FIELD_CHECKPOINT,
+                            "mean force of the last step on its first body"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== record ==== */
 
 void step_record_destroy(step_record *r)
 {
@@ -14,5 +127,98 @@ PetscErrorCode step_record_fields(step_record *r, field_table *table)
   PetscFunctionBegin;
   PetscCall(step_impulses_fields(&r->known, table));
   PetscCall(contact_points_fields(&r->points, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== report ==== */
+
+#define LEAST_SLIP 1e-9 /* [m] per step; less counts as sticking */
+
+/* Position of the contact at the end of the step on the touched body: moved with a rigid body of the pair if there is one, else
+ * unchanged. */
+static void end_position(const step_contacts *c, const step_layout *l, const contact_spot *s, double gap, double x[3])
+{
+  const int32_t bodies[2] = {s->body_b, s->body_a};
+  v3_copy(x, s->b.x);
+  for (int k = 0; k < 2; ++k) {
+    if (c->frame[bodies[k]] < 0) continue;
+    const rigid_frame *f0 = &l->frames0[c->frame[bodies[k]]], *f1 = &l->frames[c->frame[bodies[k]]];
+    double             arm[3], X[3];
+    v3_sub(arm, s->b.x, f0->c);
+    m3_mulv_t(X, f0->R, arm);
+    m3_mulv(x, f1->R, X);
+    v3_axpy(x, 1.0, f1->c);
+    break;
+  }
+  if (s->b.kind == FEATURE_FRAME) v3_axpy(x, -gap, s->normal);
+}
+
+/* Add one active contact to the summary. */
+static void judge(const step_outcome *law, int64_t i, double mu, double dt, contact_summary *sum, double *excess, double *miss)
+{
+  const double *r = law->r + 3 * i, *u = law->u + 3 * i, *W = law->scale + 9 * i;
+  const double  r_T = hypot(r[1], r[2]), u_T = hypot(u[1], u[2]), rho = 3.0 / (W[0] + W[4] + W[8]);
+  double        map[3];
+  if (law->x) cone_natural_map_of(mu, rho, law->x + 3 * i, r, map);
+  else cone_natural_map(mu, rho, u, r, map);
+  *miss   = fmax(*miss, v3_norm(map));
+  *excess = fmax(*excess, r_T - mu * r[0]);
+  sum->friction_work -= r[1] * u[1] + r[2] * u[2];
+  if (u_T * dt <= LEAST_SLIP) return;
+  const double angle = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2])), half = sin(0.5 * angle);
+  sum->friction_astray += 2.0 * r_T * u_T * half * half;
+  if (r_T <= 1e-12 * r[0]) return; /* direction undefined */
+  sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
+}
+
+/* Sliding speed according to the contact law. */
+static double sliding_speed(const step_outcome *law, int64_t i)
+{
+  const double *x = law->x ? law->x : law->u;
+  return hypot(x[3 * i + 1], x[3 * i + 2]);
+}
+
+PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
+                                   contact_summary *out)
+{
+  contact_points     *points = &record->points;
+  contact_forces     *forces = &record->forces;
+  const contact_spot *spots = step_contacts_spots(c);
+  contact_summary     sum   = {0};
+  double              most = 0.0, excess = 0.0, miss = 0.0;
+  int64_t             p = 0;
+  contact_group_force *group = NULL;
+  PetscFunctionBegin;
+  forces->n = 0;
+  PetscCall(contact_points_reserve(points, c->rows.n));
+  for (int64_t i = 0; i < c->rows.n; ++i) {
+    const double *own = law->r + 3 * i, *u = law->u + 3 * i;
+    /* Positions at the end of the step follow from the velocity without the shift. */
+    const double gap = spots[i].gap + l->dt * (u[0] - c->shift[i]);
+    judge(law, i, c->mu[i], l->dt, &sum, &excess, &miss);
+    sum.max_penetration = fmax(sum.max_penetration, -gap);
+    if (!(own[0] > 0.0)) continue;
+    double *x = points->position + 3 * p, *f = points->force + 3 * p;
+    end_position(c, l, &spots[i], gap, x);
+    m3_mulv_t(f, c->rows.frame + 9 * i, own);
+    v3_scale(f, 1.0 / l->dt, f);
+    v3_copy(points->normal + 3 * p, spots[i].normal);
+    points->gap[p]         = gap;
+    points->source_body[p] = spots[i].body_a;
+    points->object_body[p] = spots[i].body_b;
+    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > LEAST_SLIP;
+    if (!points->is_sliding[p]) sum.creep = fmax(sum.creep, hypot(u[1], u[2]));
+    sum.n_sliding += points->is_sliding[p];
+    most = fmax(most, own[0]);
+    if (!group || group->source_body != spots[i].body_a ||
+        group->object_body != spots[i].body_b) /* contacts are sorted by bodies within each detector */
+      PetscCall(contact_forces_open(forces, spots[i].body_a, spots[i].body_b, &group));
+    contact_group_add(group, x, f);
+    ++p;
+  }
+  points->n = sum.n_active = p;
+  if (most > 0.0) sum.max_cone_violation = fmax(0.0, excess) / most, sum.natural_map = miss / most;
+  *out = sum;
+  PetscCall(step_impulses_remember(&record->known, &c->rows, spots, l->dt, law->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

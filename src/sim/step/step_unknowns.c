@@ -1,9 +1,12 @@
+/* Three cases, fastest first: all components are free (P = 1), P selects components, or P contains dependent nodes and matrices
+ * are triple products P^T A P. */
 #include "sim/step/step_unknowns.h"
 #include "core/memory.h"
-#include "sim/step/step_pattern.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* index [n_full]: number among the free components, -1: prescribed, or a follower's. */
+/* index [n_full]: number of each component among the free ones; -1: prescribed or dependent. */
 static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_t **index)
 {
   PetscFunctionBegin;
@@ -18,7 +21,7 @@ static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_
 
 enum { PARALLEL = 4096 };
 
-/* P where there are no followers. */
+/* P without dependent nodes. */
 static PetscErrorCode build_picks(const int32_t *index, step_unknowns *u)
 {
   PetscFunctionBegin;
@@ -31,7 +34,7 @@ static PetscErrorCode build_picks(const int32_t *index, step_unknowns *u)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of P: one for each free component and each entry of followers whose leader's component is free. */
+/* P with dependent nodes: one entry per free component, and one per dependency whose leader component is free. */
 static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step_unknowns *u)
 {
   int64_t  n = 0;
@@ -65,7 +68,7 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscFunctionBegin;
   memset(u, 0, sizeof *u);
   u->n_full = 3 * l->n_blocks;
-  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns: more than can be numbered",
+  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns exceed the largest index",
              (long long)u->n_full);
   u->is_all    = l->n_prescribed == 0 && l->led.n == 0;
   u->is_picked = !u->is_all && l->led.n == 0;
@@ -82,7 +85,7 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscCall(code);
   PetscCall(memory_alloc("known velocities", u->n_full, sizeof *u->known, &u->known));
   for (int64_t i = 0; i < l->n_prescribed; ++i) u->known[l->prescribed[i]] = l->prescribed_velocity[i];
-  followers_expand(&l->led, u->known); /* of what leads, only prescribed components are not 0 */
+  followers_expand(&l->led, u->known); /* of the leaders, only prescribed components are nonzero here */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,18 +98,8 @@ void step_unknowns_destroy(step_unknowns *u)
   u->n = u->n_full = 0;
 }
 
-void step_unknowns_expand(const step_unknowns *u, const double *y, double *v)
-{
-  if (u->is_all) {
-    memcpy(v, y, (size_t)u->n * sizeof *v);
-    return;
-  }
-  step_unknowns_spread(u, y, v);
-#pragma omp parallel for simd schedule(static) if (u->n_full >= PARALLEL)
-  for (int64_t i = 0; i < u->n_full; ++i) v[i] += u->known[i];
-}
-
-void step_unknowns_spread(const step_unknowns *u, const double *y, double *v)
+/* v [n_full] = P y. */
+static void step_unknowns_spread(const step_unknowns *u, const double *y, double *v)
 {
   if (u->is_all) {
     memcpy(v, y, (size_t)u->n * sizeof *v);
@@ -119,6 +112,17 @@ void step_unknowns_spread(const step_unknowns *u, const double *y, double *v)
   memset(v, 0, (size_t)u->n_full * sizeof *v);
 #pragma omp parallel for schedule(static) if (u->n >= PARALLEL)
   for (int64_t i = 0; i < u->n; ++i) v[u->own[i]] = y[i];
+}
+
+void step_unknowns_expand(const step_unknowns *u, const double *y, double *v)
+{
+  if (u->is_all) {
+    memcpy(v, y, (size_t)u->n * sizeof *v);
+    return;
+  }
+  step_unknowns_spread(u, y, v);
+#pragma omp parallel for simd schedule(static) if (u->n_full >= PARALLEL)
+  for (int64_t i = 0; i < u->n_full; ++i) v[i] += u->known[i];
 }
 
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y)
@@ -138,9 +142,9 @@ void step_unknowns_pick(const step_unknowns *u, const double *v, double *y)
   for (int64_t i = 0; i < u->n; ++i) y[i] = v[u->own[i]];
 }
 
-/* ---- matrices -------------------------------------------------------------------------------------------------------- */
+/* ---- assembled matrices ---------------------------------------------------------------------------------------------- */
 
-/* A matrix of blocks as scalar rows: what is in the pattern stays in it, zero or not. */
+/* Convert a block matrix to scalar rows; the sparsity pattern is kept, including zeros. */
 static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
                                   const double *value, sparse_rows *out)
 {
@@ -168,7 +172,7 @@ static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows that have nothing but their diagonal, of systems that were asked for parts. */
+/* Fill rows that contain only their diagonal block, for systems that assemble parts. */
 static PetscErrorCode fill_diagonals(const step_layout *l, const bool *keep, const block_rows *H)
 {
   PetscFunctionBegin;
@@ -188,7 +192,7 @@ static PetscErrorCode fill_diagonals(const step_layout *l, const bool *keep, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the systems assemble, both triangles made the same: their sums may differ in the last bits. */
+/* Assemble all systems and average both triangles, whose sums may differ in the last bits. */
 static PetscErrorCode assemble(const step_layout *l, const bool *keep, int64_t **start, int32_t **col, double **value)
 {
   PetscFunctionBegin;
@@ -212,7 +216,7 @@ static PetscErrorCode assemble(const step_layout *l, const bool *keep, int64_t *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Number of each component of the global vector among the free ones, -1: it is not free. Where there are no followers. */
+/* Index of each component of the global vector among the free ones, -1: not free. Without dependent nodes. */
 static PetscErrorCode index_own(const step_unknowns *u, int32_t **index)
 {
   PetscFunctionBegin;
@@ -222,7 +226,7 @@ static PetscErrorCode index_own(const step_unknowns *u, int32_t **index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of free components, of n_rows rows of a matrix of blocks: those in `rows`, or the first ones. */
+/* Select the columns of free components in n_rows rows of a block matrix: the rows listed in `rows`, or the first n_rows. */
 static PetscErrorCode select_blocks(const char *name, const step_unknowns *u, int64_t n_rows, const int32_t *rows, const int64_t *start, const int32_t *col,
                                     const double *value, sparse_rows *out)
 {
@@ -289,5 +293,268 @@ PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jaco
   if (u->is_all) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sparse_rows_product(&full, &u->P, H));
   sparse_rows_destroy(&full);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ==== sparsity pattern ==== */
+
+static int compare(const void *a, const void *b)
+{
+  return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
+
+/* Additional couplings by row. */
+typedef struct {
+  int64_t *start; /* [n + 1] */
+  int32_t *col;
+} row_lists;
+
+static PetscErrorCode list_pairs(const step_layout *l, int64_t n_pairs, const int32_t *row, const int32_t *col, row_lists *out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("contact couplings", l->n_blocks + 2, sizeof *out->start, &out->start));
+  PetscCall(memory_alloc("contact couplings", n_pairs, sizeof *out->col, &out->col));
+  for (int64_t k = 0; k < n_pairs; ++k) ++out->start[row[k] + 2];
+  for (int64_t i = 0; i < l->n_blocks; ++i) out->start[i + 2] += out->start[i + 1];
+  for (int64_t k = 0; k < n_pairs; ++k) out->col[out->start[row[k] + 1]++] = col[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* True if the body contributes only the diagonal block to this row. */
+static bool is_bare(const body *b, int64_t row, const bool *keep) { return keep && b->ops->assembles_part && !keep[row]; }
+
+/* Couplings of body b alone. */
+static int64_t own_row(const body *b, int64_t row, const bool *keep, int32_t *to)
+{
+  const bool is_part = keep && b->ops->assembles_part;
+  int64_t    m       = 0;
+  if (is_bare(b, row, keep)) {
+    to[0] = (int32_t)row;
+    return 1;
+  }
+  const int64_t n = b->ops->couplings(b, row - b->first_block, to);
+  for (int64_t k = 0; k < n; ++k) {
+    const int32_t col = to[k] + (int32_t)b->first_block;
+    if (!is_part || keep[col]) to[m++] = col;
+  }
+  return m;
+}
+
+/* Columns of a row of body b, ascending and unique; `to` is large enough for all. */
+static int64_t merge_row(const body *b, int64_t row, const row_lists *extra, const bool *keep, int32_t *to)
+{
+  const int64_t n_extra = extra->start[row + 1] - extra->start[row];
+  int64_t       n = own_row(b, row, keep, to), m = 0;
+  if (n_extra == 0) return n;
+  memcpy(to + n, extra->col + extra->start[row], (size_t)n_extra * sizeof *to);
+  n += n_extra;
+  qsort(to, (size_t)n, sizeof *to, compare);
+  for (int64_t k = 0; k < n; ++k)
+    if (m == 0 || to[k] != to[m - 1]) to[m++] = to[k];
+  return m;
+}
+
+PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t *pair_row, const int32_t *pair_col, const bool *keep,
+                            int64_t **row_start, int32_t **col)
+{
+  row_lists extra = {NULL, NULL};
+  int64_t  *room;
+  int32_t  *loose;
+  PetscFunctionBegin;
+  PetscCall(list_pairs(l, n_pairs, pair_row, pair_col, &extra));
+  PetscCall(memory_alloc("tangent rows", l->n_blocks + 1, sizeof **row_start, row_start));
+  PetscCall(memory_alloc("tangent rows", l->n_blocks + 1, sizeof *room, &room));
+  for (int k = 0; k < l->scene->n_systems; ++k) {
+    const body *b = l->scene->systems[k];
+    for (int64_t i = b->first_block; i < b->first_block + b->n_blocks; ++i)
+      room[i + 1] = room[i] + (is_bare(b, i, keep) ? 1 : BODY_MAX_COUPLINGS) + extra.start[i + 1] - extra.start[i];
+  }
+  PetscCall(memory_alloc("tangent columns", room[l->n_blocks], sizeof *loose, &loose));
+  int64_t *const count = *row_start;
+  for (int k = 0; k < l->scene->n_systems; ++k) {
+    const body   *b   = l->scene->systems[k];
+    const int64_t end = b->first_block + b->n_blocks;
+#pragma omp parallel for schedule(static) if (b->n_blocks > 256)
+    for (int64_t i = b->first_block; i < end; ++i) count[i + 1] = merge_row(b, i, &extra, keep, loose + room[i]);
+  }
+  for (int64_t i = 0; i < l->n_blocks; ++i) count[i + 1] += count[i];
+  PetscCall(memory_alloc("tangent columns", count[l->n_blocks], sizeof **col, col));
+  for (int64_t i = 0; i < l->n_blocks; ++i)
+    memcpy(*col + count[i], loose + room[i], (size_t)(count[i + 1] - count[i]) * sizeof *loose);
+  memory_free(&loose);
+  memory_free(&room);
+  memory_free(&extra.start);
+  memory_free(&extra.col);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+double step_pattern_size(const step_layout *l)
+{
+  enum { LARGE = 4096, STRIDE = 16 };
+  double size = 0.0;
+  for (int k = 0; k < l->scene->n_systems; ++k) {
+    const body   *b      = l->scene->systems[k];
+    const int64_t stride = b->n_blocks > LARGE ? STRIDE : 1;
+    int64_t       n      = 0;
+#pragma omp parallel for schedule(static) reduction(+ : n) if (b->n_blocks > 256)
+    for (int64_t i = 0; i < b->n_blocks; i += stride) {
+      int32_t row[BODY_MAX_COUPLINGS];
+      n += b->ops->couplings(b, i, row);
+    }
+    size += (double)(n * stride);
+  }
+  return size;
+}
+
+/* ==== products with the tangent ==== */
+
+void step_operator_destroy(step_operator *o) { memory_free(&o->x), memory_free(&o->y); }
+
+bool step_operator_exists(const step_layout *l)
+{
+  bool exists = true;
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    const body *b = l->scene->systems[i];
+    exists &= b->n_blocks == 0 || (b->ops->tangent && b->ops->block_diagonal);
+  }
+  return exists;
+}
+
+/* y [n_full] = (tangent of all systems) x */
+static PetscErrorCode multiply(const step_layout *l, const double *x, double *y)
+{
+  PetscFunctionBegin;
+  memset(y, 0, (size_t)(3 * l->n_blocks) * sizeof *y);
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    const body   *b      = l->scene->systems[i];
+    const int64_t offset = 3 * b->first_block;
+    if (b->n_blocks > 0) PetscCall(b->ops->tangent(b, x + offset, y + offset, false));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode product(void *context, const double *x, double *y)
+{
+  step_operator *o = context;
+  PetscFunctionBegin;
+  ++o->n_products;
+  if (o->u->is_all) {
+    PetscCall(multiply(o->l, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  step_unknowns_spread(o->u, x, o->x);
+  PetscCall(multiply(o->l, o->x, o->y));
+  step_unknowns_fold(o->u, o->y, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *is [n_blocks]: which blocks of b are translational velocities. Rods also have blocks that are rotations. NULL: all are
+ * translational. */
+static PetscErrorCode find_places(const body *b, bool **is)
+{
+  PetscFunctionBegin;
+  *is = NULL;
+  if (!b->ops->segments || b->ops->points != POINT_WEIGHTED) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("places", b->n_blocks, sizeof **is, is));
+  for (int64_t c = 0; c < b->ops->n_clusters(b); ++c) {
+    double  center[3], radius, weight[POINT_MAX_WEIGHTS];
+    int32_t block[POINT_MAX_WEIGHTS];
+    int64_t first, end;
+    b->ops->cluster(b, c, center, &radius, &first, &end);
+    for (int64_t i = first; i < end; ++i)
+      for (int k = b->ops->point_row(b, i, block, weight) - 1; k >= 0; --k) (*is)[block[k]] = true;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static bool is_place(const bool *is, const body *b, int64_t i) { return !is || is[i / 3 - b->first_block]; }
+
+/* True if b can translate freely: the tangent applied to a uniform translation equals mass times translation. x, y: work arrays;
+ * x is zero before and after. */
+static PetscErrorCode is_shiftable(step_operator *o, const body *b, const bool *places, bool *is)
+{
+  static const double along[3] = {1.0, 0.7, -0.4};
+  const int64_t       first = 3 * b->first_block, end = first + 3 * b->n_blocks;
+  double              miss = 0.0, size = 0.0;
+  PetscFunctionBegin;
+  for (int64_t i = first; i < end; ++i) o->x[i] = is_place(places, b, i) ? along[i % 3] : 0.0, o->y[i] = 0.0;
+  PetscCall(b->ops->tangent(b, o->x + first, o->y + first, false));
+  for (int64_t i = first; i < end; ++i) {
+    const double pull = o->l->scale[i] * o->x[i];
+    miss += (o->y[i] - pull) * (o->y[i] - pull), size += pull * pull;
+    o->x[i] = 0.0;
+  }
+  *is = miss <= 1e-18 * size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Balance one system. */
+static PetscErrorCode balance_system(step_operator *o, const body *b, const double *rest, double *v)
+{
+  const int64_t first = 3 * b->first_block, end = first + 3 * (b->ops->points == POINT_RIGID ? 1 : b->n_blocks);
+  double        sum[3] = {0.0, 0.0, 0.0}, mass[3] = {0.0, 0.0, 0.0};
+  bool         *places, is = true;
+  PetscFunctionBegin;
+  PetscCall(find_places(b, &places));
+  const PetscErrorCode code = b->ops->points == POINT_RIGID ? PETSC_SUCCESS : is_shiftable(o, b, places, &is);
+  for (int64_t i = first; i < end && !code && is; ++i)
+    if (is_place(places, b, i)) sum[i % 3] += rest[i], mass[i % 3] += o->l->scale[i];
+  for (int64_t i = first; i < end && !code && is; ++i)
+    if (is_place(places, b, i)) v[i] -= sum[i % 3] / mass[i % 3];
+  memory_free(&places);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Shift each system so that the sum of its residual forces vanishes: uniformly, or the centre of a rigid body. */
+static PetscErrorCode balance(void *context, const double *rest, double *v)
+{
+  step_operator *o = context;
+  PetscFunctionBegin;
+  for (int s = 0; s < o->l->scene->n_systems && o->u->is_all; ++s) {
+    const body *b = o->l->scene->systems[s];
+    if (!b->ops->is_reduced && b->n_blocks > 0) PetscCall(balance_system(o, b, rest, v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Diagonal blocks of nodes. Three consecutive unknowns may belong to two nodes; those are not coupled in the block. */
+static PetscErrorCode blocks(void *context, double *block, double *weight)
+{
+  const step_operator *o = context;
+  const step_layout   *l = o->l;
+  const int64_t        n = o->u->n;
+  const int32_t       *own = o->u->own;
+  double              *full = block;
+  PetscFunctionBegin;
+  if (!o->u->is_all) PetscCall(memory_alloc("diagonal blocks", 9 * l->n_blocks, sizeof *full, &full));
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int s = 0; s < l->scene->n_systems && !code; ++s) {
+    const body *b = l->scene->systems[s];
+    if (b->n_blocks > 0) code = b->ops->block_diagonal(b, full + 9 * b->first_block);
+  }
+#pragma omp parallel for schedule(static) if (n >= PARALLEL)
+  for (int64_t q = 0; q < (n + 2) / 3; ++q)
+    for (int i = 0; i < 3; ++i) {
+      const int64_t r = 3 * q + i;
+      double *const to = block + 9 * q + 3 * i;
+      if (!o->u->is_all) to[i] = 1.0;
+      if (r >= n) continue;
+      const int64_t from = o->u->is_all ? r : own[r];
+      weight[r]          = l->inverse_scale[from] * l->inverse_scale[from];
+      for (int64_t j = 0; j < 3 && 3 * q + j < n && !o->u->is_all; ++j)
+        if (own[3 * q + j] / 3 == from / 3) to[j] = full[9 * (from / 3) + 3 * (from % 3) + own[3 * q + j] % 3];
+    }
+  if (!o->u->is_all) memory_free(&full);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o)
+{
+  PetscFunctionBegin;
+  *o = (step_operator){.l = l, .u = u, .operator = {.product = product, .balance = balance, .A = A, .n = u->n, .blocks = blocks}};
+  o->operator.context = o;
+  PetscCall(memory_alloc("products", u->n_full, sizeof *o->x, &o->x));
+  PetscCall(memory_alloc("products", u->n_full, sizeof *o->y, &o->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

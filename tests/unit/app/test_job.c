@@ -2,6 +2,7 @@
  * place and reason. A bad job is the good one with line `line` replaced by `text`. */
 #include "test.h"
 #include <string.h>
+#include "app/job/job.h"
 #include "core/key_table.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/measure/measure.h"
@@ -108,20 +109,20 @@ static const bad_job bad[] = {
   {12, "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}, motion: {velocity: [1, 0, 0], keyframes: [{time: 1}]}}", "12:", "not several"},
   {13, "contact: {friction: -0.3, stiffness: 1.0e3}", "13:21", ">= 0"},
   {13, "contact: {friction: 0.3}", "13:", "contact.stiffness: missing"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true}", "13:51", "contact.edges: no two surfaces of triangles"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true}", "13:51", "contact.edges: no two triangle surfaces"},
   {13, "contact: {stiffness: 1.0e3}", "13:", "contact.friction: missing"},
   {13, "", "1:1", "contact.stiffness: missing"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 1}", "13:57", "contact.restitution: 1: expected 0 (no damper) or a number from 0.01"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 0.5, edges: true}", "13:57", "cannot be given with contact.edges"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true, detection: step}", "13:51", "edges are looked for in every evaluation"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 0.5, edges: true}", "13:57", "not supported together with contact.edges"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true, detection: step}", "13:51", "contact between edges is detected in every evaluation"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, detection: newton}", "13:55", "evaluation or step"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: -0.1}", "13:57", ">= 0"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 0.5, scheme: lagged_friction}", "13:57", "needs scheme: implicit"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bed], restitution: 0.001}]}", "13:88", "contact.pairs[0].restitution: 0.001: expected"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bde]}]}", "13:", "\"bde\""},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball]}]}", "13:", "two names"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, ball]}]}", "13:62", "kind rigid; only bodies of kind fem and cloth can touch themselves"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [door, tank]}]}", "13:62", "obstacles do not meet each other"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, ball]}]}", "13:62", "kind rigid; only bodies of kind fem and cloth, and rod with formulation exact, have self-contact"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [door, tank]}]}", "13:62", "obstacles do not touch each other"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [bed, bed]}]}", "13:62", "kind mpm; only bodies"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [steel, steel]}, {between: [ball, bal]}]}", "13:89", "did you mean \"ball\""},
   {14, "mpm: {kernel: linear}", "14:15", "quadratic or cubic"},
@@ -181,8 +182,8 @@ static void complaints_of(const char *text, char *out, size_t size)
   out[0]         = '\0';
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-  if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
-  if (s) assert_ok(measures_check(s, d));
+  if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
+  if (s) assert_ok(measures_check(s, &j->measure, d));
   diagnostics_sort(d);
   for (int i = 0; i < diagnostics_count(d); ++i) {
     strncat(out, diagnostics_text(d, i), size - strlen(out) - 1);
@@ -233,7 +234,7 @@ static void test_light_nodes_need_no_matrix(void **state)
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 2, overrides, d, &j));
   assert_int_equal(diagnostics_count(d), 1);
-  assert_non_null(strstr(diagnostics_text(d, 0), "mpm.light_nodes: cannot be given with preconditioner: metis_schwarz"));
+  assert_non_null(strstr(diagnostics_text(d, 0), "mpm.light_nodes: not supported with preconditioner: metis_schwarz"));
   job_destroy(&j);
   diagnostics_destroy(&d);
   assert_no_leak();
@@ -251,9 +252,9 @@ static void test_overrides(void **state)
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 4, overrides, d, &j));
   assert_int_equal(diagnostics_count(d), 0);
-  assert_close(j->time->step, 2.0e-3, 0);
-  assert_close(((const rigid_body_spec *)j->bodies.item[1].value)->velocity[2], 3, 0);
-  assert_close(((const job_pair *)j->contact->pairs.item[0].value)->friction, 0.8, 0);
+  assert_close(j->scene.time->step, 2.0e-3, 0);
+  assert_close(((const rigid_body_spec *)j->scene.bodies.item[1].value)->velocity[2], 3, 0);
+  assert_close(((const contact_pair_options *)j->scene.contact->pairs.item[0].value)->friction, 0.8, 0);
   job_destroy(&j);
   /* a path that leads nowhere is refused, and nothing of the job stays behind (found by fuzz_yaml) */
   static const char *const astray[] = {"time..step=1", "time.step[=1", "[0]=1"};

@@ -133,7 +133,7 @@ static void overrides_are_what_a_job_reads(void **state)
     assert_ok(job_read_text("base", plan->base_text, plan->cases[i].n_overrides, plan->cases[i].overrides, d, &j));
     if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
     diagnostics_destroy(&d);
-    assert_true(j->gravity[2] == (i < 3 ? -9.81 : -3.0));
+    assert_true(j->scene.gravity[2] == (i < 3 ? -9.81 : -3.0));
     assert_string_equal(j->description, i % 3 == 0 ? "a: b, c" : i % 3 == 1 ? "3" : "it's");
     job_destroy(&j);
   }

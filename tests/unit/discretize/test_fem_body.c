@@ -1,6 +1,7 @@
 /* Kinds fem and cloth, from a job to a body: nodes, masses, start, surface, what pulls. Refusals: tests/integration/test_bad_input.sh. */
 #include <string.h>
 #include "test.h"
+#include "app/job/job.h"
 #include "core/math3.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/scene/scene.h"
@@ -19,7 +20,7 @@ static nodal_body *make(const char *body_text)
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
   for (int i = 0; i < diagnostics_count(d); ++i) print_message("%s\n", diagnostics_text(d, i));
   assert_int_equal(diagnostics_count(d), 0);
-  assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
+  assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
   for (int i = 0; i < diagnostics_count(d); ++i) print_message("%s\n", diagnostics_text(d, i));
   assert_int_equal(diagnostics_count(d), 0);
   return (nodal_body *)s->bodies[0].body;

@@ -1,6 +1,7 @@
 /* Bodies of kind mac from a job: what they hold, what is refused and in which words, sources, fields that come back. */
 #include "test.h"
 #include <string.h>
+#include "app/job/job.h"
 #include "core/diagnostics.h"
 #include "core/field_table.h"
 #include "discretize/mac/mac_body.h"
@@ -29,7 +30,7 @@ static scene *start(world *w, int n, const char *const *sets)
   *w = (world){0};
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, n, sets, w->d, &w->j));
-  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  if (w->j) assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   return w->s;
 }
 static void stop(world *w)
@@ -76,10 +77,10 @@ static void refusals(void **state)
       {"materials.water={model: granular, density: 1, shear_friction: 0.3, inertial: {mu_2: 0.2, i_0: 0.3, grain_diameter: 1e-3, "
        "grain_density: 2500}}",
        "inertial.mu_2 is less than the friction of slow flow"},
-      {"bodies.one.material=steel", "material \"steel\" is rigid; a body of kind mac wants one of model granular or liquid"},
-      {"bodies.one.material=soft", "material \"soft\" is elastic; a body of kind mac wants one of model granular or liquid"},
+      {"bodies.one.material=steel", "material \"steel\" is rigid; a body of kind mac needs one of model granular or liquid"},
+      {"bodies.one.material=soft", "material \"soft\" is elastic; a body of kind mac needs one of model granular or liquid"},
       {"bodies.ball={kind: rigid, material: sand, shape: {sphere: {center: [0, 0.8, 0.4], radius: 0.1}}}",
-       "material \"sand\" is granular; a body of kind rigid wants a solid one"},
+       "material \"sand\" is granular; a body of kind rigid needs a solid"},
       {"mac.spacing=0.03", "does not divide the domain along x, 2 m: it gives 66.6667 cells"},
       {"mac.spacing=1e-7", "gives 2e+07 cells along x"},
       {"mac.domain.max=[1, -1, 0.8]", "max is not above min along y"},

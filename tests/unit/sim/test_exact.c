@@ -7,6 +7,7 @@
 #include "core/team.h"
 #include "app/run/run_history.h"
 #include "sim/step/step_frame.h"
+#include "optim/friction/mass_factor.h"
 
 #define HEAD                                                                                                                        \
   "stickslip: 1\nname: test\nformulation: exact\n"                                                                                  \
@@ -420,7 +421,7 @@ static void test_rows(void **state)
   memcpy(l.v, l.v0, (size_t)(3 * l.n_blocks) * sizeof *l.v);
   assert_ok(step_layout_follow(&l));
   assert_ok(step_unknowns_create(&l, &u));
-  assert_ok(step_contacts_create(w.s, w.s->job->contact->overlap_share, &c));
+  assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_share, &c));
   assert_ok(step_contacts_find(&c, &l, &u, &verdict));
   const int64_t n = step_contacts_size(&c);
   assert_ok(memory_alloc("test", 3 * n, sizeof *rows, &rows));
@@ -499,7 +500,7 @@ static void check_matrix(const char *text, double noise, bool is_exact)
   sparse_rows    M;
   step_verdict   verdict = {STEP_OK, NULL, -1};
   open_world(text, &w);
-  const double dt = w.j->time->step;
+  const double dt = w.j->scene.time->step;
   assert_ok(step_layout_create(w.s, &l));
   assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
   assert_ok(step_unknowns_create(&l, &u));
@@ -586,12 +587,12 @@ static void test_refused(void **state)
   static const struct {
     const char *more, *wanted;
   } cases[] = {
-    {"contact: {friction: 0.1, stiffness: 5, edges: true}\n", "contact.stiffness: formulation exact cannot use it"},
+    {"contact: {friction: 0.1, stiffness: 5, edges: true}\n", "contact.stiffness: formulation exact does not support it"},
     {"contact: {friction: 0.1, pairs: [{between: [a, floor], friction: 1, friction_direction: [1, 0, 0], friction_transverse: 2}]}\n",
-     "contact.pairs[0].friction_direction: formulation exact cannot use it"},
-    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\n", "solver.linear: formulation exact cannot use it"},
+     "contact.pairs[0].friction_direction: formulation exact does not support it"},
+    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\n", "solver.linear: formulation exact does not support it"},
     {"contact: {restitution: 0.5}\n", "contact.friction: missing: \"floor\" and \"a\" may touch"},
-    {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n", "\"a\" is of kind rigid; only bodies of kind fem and cloth can touch themselves"},
+    {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n", "\"a\" is of kind rigid; only bodies of kind fem and cloth, and rod with formulation exact, have self-contact"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     char         text[3000];
@@ -603,7 +604,7 @@ static void test_refused(void **state)
              "  c: {kind: fem, material: rubber, spacing: 0.5, shape: {box: {min: [0, 0, 2], max: [1, 1, 3]}}}\n%s", cases[k].more);
     assert_ok(diagnostics_create(&d));
     assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-    if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
+    if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
     bool is_said = false;
     for (int i = 0; i < diagnostics_count(d); ++i) is_said |= strstr(diagnostics_text(d, i), cases[k].wanted) != NULL;
     if (!is_said) fail_msg("wanted %s, said %s", cases[k].wanted, diagnostics_count(d) ? diagnostics_text(d, 0) : "nothing");

@@ -1,6 +1,7 @@
 /* Measures, each against what it must be by hand: the tables that a run leaves behind. */
 #include "io_fixture.h"
 #include <string.h>
+#include "app/job/job.h"
 #include "core/key_table.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
@@ -27,7 +28,7 @@ typedef struct {
 static contact_points        given_points;
 static contact_group_force   given_group  = {0, 1, {1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
 static const contact_forces  given_forces = {1, 1, &given_group};
-static const formulation_ops fake_ops     = {.name = "fake"};
+static const formulation_ops fake_ops     = {.scene = {.name = "fake"}};
 static formulation           fake         = {.ops = &fake_ops, .points = &given_points, .forces = &given_forces};
 
 static void bench_open(bench *b, const char *text, void (*prepare)(bench *))
@@ -36,20 +37,20 @@ static void bench_open(bench *b, const char *text, void (*prepare)(bench *))
   folder_make(b->dir);
   assert_ok(diagnostics_create(&b->d));
   assert_ok(job_read_text("job", text, 0, NULL, b->d, &b->j));
-  if (b->j) assert_ok(scene_create(PETSC_COMM_SELF, b->j, b->d, &b->s));
-  if (b->s) assert_ok(measures_check(b->s, b->d));
+  if (b->j) assert_ok(scene_create(PETSC_COMM_SELF, &b->j->scene, b->d, &b->s));
+  if (b->s) assert_ok(measures_check(b->s, &b->j->measure, b->d));
   if (diagnostics_count(b->d)) fail_msg("%s", diagnostics_text(b->d, 0));
   assert_ok(field_table_create(&b->table));
   assert_ok(memo_create(b->table, &b->memo));
   if (prepare) prepare(b);
-  assert_ok(measures_create(b->s, &fake, b->memo, &b->m));
-  assert_ok(measures_open(b->m, b->dir, -1, &(sim_clock){0, 0.0, b->j->time->step}));
+  assert_ok(measures_create(b->s, &b->j->measure, &fake, b->memo, &b->m));
+  assert_ok(measures_open(b->m, b->dir, -1, &(sim_clock){0, 0.0, b->j->scene.time->step}));
 }
 
 static void bench_record(bench *b, int64_t step, const step_report *report)
 {
   static const step_report nothing;
-  const sim_clock          now = {step, (double)step * b->j->time->step, b->j->time->step};
+  const sim_clock          now = {step, (double)step * b->j->scene.time->step, b->j->scene.time->step};
   assert_ok(measures_record(b->m, &now, report ? report : &nothing));
 }
 
@@ -283,7 +284,7 @@ static void flow_outlives_a_resume(void **state)
       bench_record(&b, step, NULL);
       if (with && step == steps) {
         assert_ok(measures_destroy(&b.m));
-        assert_ok(measures_create(b.s, &fake, b.memo, &b.m));
+        assert_ok(measures_create(b.s, &b.j->measure, &fake, b.memo, &b.m));
         assert_ok(measures_open(b.m, b.dir, step, &(sim_clock){step, 0.1 * step, 0.1}));
       }
     }

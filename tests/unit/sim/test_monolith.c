@@ -157,7 +157,7 @@ static void test_start(void **state)
     snprintf(text, sizeof text, HEAD "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n%s", cases[k].bodies);
     assert_ok(diagnostics_create(&d));
     assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-    if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
+    if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
     assert_int_equal(diagnostics_count(d), cases[k].depth > 0.0);
     if (cases[k].depth > 0.0) {
       double      depth;
@@ -262,34 +262,34 @@ static void test_refusals(void **state)
 {
   (void)state;
   static const char *const cases[][2] = {
-      {"contact: {friction: 0.1, stiffness: 5}\nbodies:\n" FLOOR, "contact.stiffness: formulation monolith cannot use it"},
+      {"contact: {friction: 0.1, stiffness: 5}\nbodies:\n" FLOOR, "contact.stiffness: formulation monolith does not support it"},
       {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\nbodies:\n" FLOOR,
-       "solver.linear: formulation monolith cannot use it: solvers of the grid are chosen in solver.flow"},
+       "solver.linear: formulation monolith does not support it: the solvers of the grid are selected in solver.flow"},
       {"contact: {friction: 0.1}\nsolver: {newton: {tolerance: 1}}\nbodies:\n" FLOOR,
-       "solver.newton.tolerance: formulation monolith cannot use it"},
+       "solver.newton.tolerance: formulation monolith does not support it"},
       {"contact: {friction: 0.1}\nsolver: {flow: {pyramid: {width: 2}}}\nbodies:\n" FLOOR,
-       "job:8:26: solver.flow.pyramid: means nothing with solver.flow.stress: projected_gradient; leave it out"},
+       "job:8:26: solver.flow.pyramid: has no effect when solver.flow.stress is projected_gradient; remove it"},
       {"contact: {friction: 0.1}\nsolver: {flow: {stress: sp, pyramid: {width: 2, damping: 0.3}}}\nbodies:\n" FLOOR,
-       "solver.flow.pyramid.damping: means nothing with solver.flow.stress: sp"},
+       "solver.flow.pyramid.damping: has no effect when solver.flow.stress is sp"},
       {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
-       "solver.flow.pressure.preconditioner: means nothing with solver.flow.pressure.method: tao"},
+       "solver.flow.pressure.preconditioner: has no effect when solver.flow.pressure.method is tao"},
       /* what it means nothing with may be a default */
       {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {gamma: 1}}}\nbodies:\n" FLOOR,
-       "solver.flow.pressure.gamma: means nothing with solver.flow.pressure.method: active_set"},
+       "solver.flow.pressure.gamma: has no effect when solver.flow.pressure.method is active_set"},
       {"contact: {friction: 0.1}\nsolver: {flow: {coupling: p_c, sweeps: 2}}\nbodies:\n" FLOOR,
-       "solver.flow.sweeps: means nothing with solver.flow.coupling: p_c"},
+       "solver.flow.sweeps: has no effect when solver.flow.coupling is p_c"},
       {"contact: {friction: 0.1}\nsolver: {flow: {stress: augmented_lagrangian, augmented_lagrangian: {beta: 2, mu: 1}}}\n"
        "bodies:\n" FLOOR,
-       "solver.flow.augmented_lagrangian.beta: means nothing with solver.flow.augmented_lagrangian.mu: 1"},
+       "solver.flow.augmented_lagrangian.beta: has no effect when solver.flow.augmented_lagrangian.mu is 1"},
       {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, flip: 0.5}\nbodies:\n" FLOOR,
-       "mac.flip: means nothing with mac.transfer: apic; leave it out"},
+       "mac.flip: has no effect when mac.transfer is apic; remove it"},
       {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, position_correction: "
        "{iterations: 0, step: 0.2}}\nbodies:\n" FLOOR,
-       "mac.position_correction.step: means nothing with mac.position_correction.iterations: 0"},
-      {"contact: {friction: 0.1}\nmpm: {spacing: 1}\nbodies:\n" FLOOR, "mpm: formulation monolith cannot use it"},
+       "mac.position_correction.step: has no effect when mac.position_correction.iterations is 0"},
+      {"contact: {friction: 0.1}\nmpm: {spacing: 1}\nbodies:\n" FLOOR, "mpm: formulation monolith does not support it"},
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, "
        "2]}, mass_per_area: 1, stretch: 1, bending: 1}\n",
-       "bodies.a.kind: formulation monolith cannot use kind cloth"},
+       "bodies.a.kind: formulation monolith does not support kind cloth"},
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
        "  b: {kind: rigid, material: wood, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n",
        "bodies.b: starts 0.4"},
@@ -311,7 +311,7 @@ static void test_refusals(void **state)
     snprintf(text, sizeof text, HEAD "time: {end: 1, step: 0.01}\n%s", cases[i][0]);
     assert_ok(diagnostics_create(&w.d));
     assert_ok(job_read_text("job", text, 0, NULL, w.d, &w.j));
-    if (w.j) assert_ok(scene_create(PETSC_COMM_SELF, w.j, w.d, &w.s));
+    if (w.j) assert_ok(scene_create(PETSC_COMM_SELF, &w.j->scene, w.d, &w.s));
     for (int k = 0; k < diagnostics_count(w.d); ++k) is_said |= strstr(diagnostics_text(w.d, k), cases[i][1]) != NULL;
     if (!is_said) fail_msg("not said: %s; but: %s", cases[i][1], diagnostics_count(w.d) ? diagnostics_text(w.d, 0) : "nothing");
     close_world(&w);

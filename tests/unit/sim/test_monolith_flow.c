@@ -23,7 +23,7 @@ static void parts_solve(world *w, parts *p)
   assert_ok(step_layout_create(w->s, &p->l));
   assert_ok(monolith_contacts_create(w->s, &p->contacts));
   assert_ok(monolith_solids_create(w->s, &p->solids));
-  assert_ok(step_layout_begin(&p->l, 0.0, w->j->time->step, &verdict));
+  assert_ok(step_layout_begin(&p->l, 0.0, w->j->scene.time->step, &verdict));
   assert_ok(monolith_bodies_begin(&p->bodies, &p->l, &verdict));
   memcpy(p->l.v, p->l.v0, (size_t)(3 * p->l.n_blocks) * sizeof *p->l.v);
   assert_ok(step_layout_follow(&p->l));
@@ -31,9 +31,9 @@ static void parts_solve(world *w, parts *p)
   for (int i = 0; i < w->s->n_systems; ++i)
     if (mac_domain_of(w->s->systems[i])) p->state = mac_domain_state(mac_domain_of(w->s->systems[i]));
   monolith_solids_place(&p->solids, w->s, p->l.frames0);
-  assert_ok(mac_system_assemble(p->state, w->j->mac, p->solids.n, p->solids.solid, p->l.dt, &p->system));
+  assert_ok(mac_system_assemble(p->state, w->j->scene.mac, p->solids.n, p->solids.solid, p->l.dt, &p->system));
   assert_ok(monolith_flow_set_up(&p->flow, &p->system, &p->l, &p->bodies, &p->contacts, &p->solids));
-  assert_ok(flow_solve(&p->flow.problem, w->j->solver->flow, NULL, &p->flow.x, &p->report));
+  assert_ok(flow_solve(&p->flow.problem, w->j->scene.solver->flow, NULL, &p->flow.x, &p->report));
   assert_int_equal(verdict.code, STEP_OK);
 }
 

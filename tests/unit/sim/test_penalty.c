@@ -220,7 +220,7 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
            bed, preconditioner, refresh);
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-  if (j) assert_ok(scene_create(PETSC_COMM_SELF, j, d, &s));
+  if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
   assert_ok(formulation_create(&penalty_formulation, s, &f));
   for (int step = 0; step < 3; ++step) {

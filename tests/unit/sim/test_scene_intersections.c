@@ -148,7 +148,7 @@ static void test_within(void **state)
     open_world(text, &w);
     assert_ok(scene_intersections_check(w.s, "pray", w.d));
     assert_int_equal(diagnostics_count(w.d), k == 0 ? 1 : 0);
-    if (k == 0) assert_non_null(strstr(diagnostics_text(w.d, 0), "bodies.ball: is within \"block\" as the run starts, node "));
+    if (k == 0) assert_non_null(strstr(diagnostics_text(w.d, 0), "bodies.ball: is inside \"block\" at the start of the run, node "));
     close_world(&w);
   }
   assert_no_leak();
@@ -187,7 +187,7 @@ static void test_planes(void **state)
     if (block->x[3 * k] == 0.0 && block->x[3 * k + 2] == 0.0) block->x[3 * k + 2] = -0x1p-1000;
   assert_ok(scene_intersections_check(w.s, "pray", w.d));
   assert_int_equal(diagnostics_count(w.d), 1);
-  assert_non_null(strstr(diagnostics_text(w.d, 0), "meets \"floor\" as the run starts, 3 nodes, node "));
+  assert_non_null(strstr(diagnostics_text(w.d, 0), "intersects \"floor\" at the start of the run, 3 nodes, node "));
   scene_intersections_destroy(&f);
   close_world(&w);
   assert_no_leak();

@@ -1,10 +1,10 @@
 /* Conditions that end a run, step by step, and over a resume. */
 #include "io_fixture.h"
 #include <string.h>
+#include "app/job/job.h"
 #include "core/diagnostics.h"
 #include "discretize/rigid/rigid_body.h"
-#include "app/job/job.h"
-#include "sim/measure/until.h"
+#include "app/job/until.h"
 #include "sim/scene/scene.h"
 
 static const char *const text = "stickslip: 1\nname: die\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\n"
@@ -27,7 +27,7 @@ typedef struct {
 } world;
 
 static const contact_points  no_points;
-static const formulation_ops fake_ops = {.name = "fake"};
+static const formulation_ops fake_ops = {.scene = {.name = "fake"}};
 static formulation           fake     = {.ops = &fake_ops, .points = &no_points};
 
 static void start(world *w, const char *conditions)
@@ -39,10 +39,10 @@ static void start(world *w, const char *conditions)
   assert_ok(diagnostics_create(&w->d));
   assert_ok(job_read_text("job", text, 1, (const char *const[]){set}, w->d, &w->j));
   if (!w->j) fail_msg("%s", diagnostics_text(w->d, 0));
-  assert_ok(scene_create(PETSC_COMM_SELF, w->j, w->d, &w->s));
+  assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   assert_ok(field_table_create(&w->table));
   assert_ok(memo_create(w->table, &w->memo));
-  assert_ok(measures_create(w->s, &fake, w->memo, &w->m));
+  assert_ok(measures_create(w->s, &w->j->measure, &fake, w->memo, &w->m));
   assert_ok(measures_open(w->m, w->dir, -1, &(sim_clock){0, 0.0, 0.1}));
   assert_ok(until_create(&w->j->until, &w->j->measure, w->m, w->memo, &w->u));
 }

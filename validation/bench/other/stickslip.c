@@ -1,13 +1,14 @@
 /* stickslip itself: the jobs of the stacks and validation case A01, step by step through the library. Run from the top folder.
  * With --scenes: only print the scenes, for engines that are not driven from C. */
 #include <stdlib.h>
+#include "app/job/job.h"
 #include "core/log.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/rigid/rigid_body.h"
 #include "scene.h"
-#include "sim/step/formulation.h"
+#include "sim/formulations.h"
 #include "sim/scene/scene.h"
 
 static const char *const paths[OTHER_SCENES] = {"jobs/penalty/stack_ten.yaml",         "jobs/penalty/stack_ten_random.yaml", "jobs/penalty/stack_five.yaml",
@@ -72,7 +73,7 @@ static PetscErrorCode simulate(const other_scene *s, const char *path)
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   PetscCall(diagnostics_create(&d));
-  PetscCall(scene_create(PETSC_COMM_SELF, j, d, &world));
+  PetscCall(scene_create(PETSC_COMM_SELF, &j->scene, d, &world));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   PetscCall(formulation_create(&penalty_formulation, world, &f));

@@ -1,28 +1,30 @@
-#include "sim/measure/until.h"
+/* Compiles the expressions once and evaluates them with the last values of all measures. */
+#include "app/job/until.h"
 #include <string.h>
 #include "core/expression.h"
 #include "core/memory.h"
 
 static const key_spec until_keys[] = {
-  {.name = "when", .type = KEY_STRING, .offset = offsetof(job_until, when),
-   .help = "expression in the names of measures, t (simulated seconds) and step; true if not 0, as comparisons are where they hold"},
-  {.name = "for", .type = KEY_REAL, .offset = offsetof(job_until, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+  {.name = "when", .type = KEY_STRING, .offset = offsetof(until_condition, when),
+   .help = "expression in the names of measures, t (simulated seconds) and step; nonzero is true, like a comparison that is "
+           "satisfied"},
+  {.name = "for", .type = KEY_REAL, .offset = offsetof(until_condition, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "how long it must have been true, at every step"},
-  {.name = "after", .type = KEY_REAL, .offset = offsetof(job_until, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "simulated time before which it counts as not true"},
+  {.name = "after", .type = KEY_REAL, .offset = offsetof(until_condition, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "simulated time before which it counts as false"},
   {.name = NULL}};
 const key_table until_table = {
   .name = "until",
-  .help = "A condition on what is measured; the first one that is met ends the run as time.end would. A measure counts with the value it last recorded; before "
-          "it has one, and while that is not a number, comparisons with it do not hold (but != does).",
-  .size = sizeof(job_until), .keys = until_keys, .shorthand = "when"};
+  .help = "A condition on measures; the first one that is met ends the run as time.end does. Each measure has its last recorded "
+          "value; without one, or if it is not a number, comparisons with it are false (but != is true).",
+  .size = sizeof(until_condition), .keys = until_keys, .shorthand = "when"};
 
 /* Variables: the measures in the order of the job, then these. */
 enum { VARIABLE_T, VARIABLE_STEP, N_OWN };
 static const char *const own_names[N_OWN] = {[VARIABLE_T] = "t", [VARIABLE_STEP] = "step"};
 
 typedef struct {
-  const job_until *spec;
+  const until_condition *spec;
   expression      *when;
 } condition;
 
@@ -48,7 +50,7 @@ static PetscErrorCode variable_names(const key_list *measured, int *n, const cha
 
 static PetscErrorCode check_condition(const key_item *item, int i, int n, const char *const *names, diagnostics *d)
 {
-  const job_until *spec = item->value;
+  const until_condition *spec = item->value;
   expression      *e;
   char             message[200], word[64], path[32];
   int              place;
@@ -59,34 +61,35 @@ static PetscErrorCode check_condition(const key_item *item, int i, int n, const 
     expression_word(spec->when, place, sizeof word, word);
     const char *nearest = strcmp(message, "unknown name") == 0 ? diagnostics_nearest(word, n, names) : NULL;
     if (strcmp(message, "unknown name") != 0) diagnostics_add_under(d, item->node, path, "when", "\"%s\": %s at character %d", spec->when, message, place + 1);
-    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; did you mean \"%s\"?", word, nearest);
-    else diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; give a name of measure:, t or step", word);
+    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; did you mean \"%s\"?", word, nearest);
+    else diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; give a name of measure:, t or step", word);
   }
   expression_destroy(&e);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_check(const key_list *conditions, const key_list *measured, diagnostics *d)
+PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d)
 {
   const char **names;
   int          n;
   PetscFunctionBegin;
-  if (conditions->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (list->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(variable_names(measured, &n, &names));
   for (int i = 0; i < measured->n; ++i)
     for (int k = 0; k < N_OWN; ++k)
       if (strcmp(names[i], own_names[k]) == 0)
-        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
+        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "with until:, \"%s\" is a variable of the run; "
+                                                                              "rename the measure", names[i]);
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < conditions->n && !code; ++i) code = check_condition(&conditions->item[i], i, n, names, d);
+  for (int i = 0; i < list->n && !code; ++i) code = check_condition(&list->item[i], i, n, names, d);
   memory_free(&names);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------------------------------------------------ */
 
-static PetscErrorCode condition_create(const job_until *spec, int n, const char *const *names, condition *c)
+static PetscErrorCode condition_create(const until_condition *spec, int n, const char *const *names, condition *c)
 {
   PetscFunctionBegin;
   c->spec = spec;
@@ -95,19 +98,19 @@ static PetscErrorCode condition_create(const job_until *spec, int n, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_create(const key_list *conditions, const key_list *measured, const measures *values, memo *m, until **out)
+PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, until **out)
 {
   const char **names = NULL;
   int          n;
   PetscFunctionBegin;
   PetscCall(memory_alloc("until", 1, sizeof **out, out));
   until *u = *out;
-  *u       = (until){.values = values, .memo = m, .n = conditions->n, .n_measures = measured->n};
+  *u       = (until){.values = values, .memo = m, .n = list->n, .n_measures = measured->n};
   PetscCall(memory_alloc("until", u->n, sizeof *u->condition, &u->condition));
   PetscCall(memory_alloc("until", u->n_measures + N_OWN, sizeof *u->variable, &u->variable));
   PetscCall(variable_names(measured, &n, &names));
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < u->n && !code; ++i) code = condition_create(conditions->item[i].value, n, names, &u->condition[i]);
+  for (int i = 0; i < u->n && !code; ++i) code = condition_create(list->item[i].value, n, names, &u->condition[i]);
   memory_free(&names);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,12 +125,12 @@ void until_destroy(until **u)
   memory_free(u);
 }
 
-/* --- in time ------------------------------------------------------------------------------------------------------- */
+/* --- during the run ------------------------------------------------------------------------------------------------ */
 
 enum { NAME = EXPRESSION_MAX_LENGTH + 100 };
 
-/* What is remembered of a condition is remembered of all it says: change it, and it starts anew. */
-static const char *memo_name(const char *what, const job_until *c, char name[NAME])
+/* The key contains the whole condition: a changed condition starts anew. */
+static const char *memo_name(const char *what, const until_condition *c, char name[NAME])
 {
   snprintf(name, NAME, "until %s %.*s|%.17g|%.17g", what, EXPRESSION_MAX_LENGTH, c->when, c->hold, c->after);
   return name;
@@ -137,7 +140,7 @@ static PetscErrorCode step_condition(until *u, const condition *c, const sim_clo
 {
   char         name[NAME];
   const double x       = expression_value(c->when, u->variable), since = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
-  const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN: no */
+  const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN counts as false */
   const double start   = !is_true ? -1.0 : since < 0.0 ? now->time : since;
   PetscFunctionBegin;
   PetscCall(memo_set(u->memo, name, start));
@@ -166,7 +169,7 @@ bool until_met(const until *u, size_t size, char *text)
 {
   char name[NAME];
   for (int i = 0; i < u->n; ++i) {
-    const job_until *c = u->condition[i].spec;
+    const until_condition *c = u->condition[i].spec;
     if (memo_get(u->memo, memo_name("met", c, name), 0.0) == 0.0) continue;
     const int n = snprintf(text, size, "%s", c->when), m = n > 0 && (size_t)n < size ? n : 0;
     if (c->hold > 0.0 && m > 0) snprintf(text + m, size - (size_t)m, " for %g s", c->hold);

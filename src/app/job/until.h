@@ -1,0 +1,29 @@
+/* Conditions that end a run: `until:` of a job, expressions in the names of measures. app/run evaluates them after every step
+ * with the last recorded values. */
+#ifndef SS_APP_JOB_UNTIL_H
+#define SS_APP_JOB_UNTIL_H
+#include "core/diagnostics.h"
+#include "sim/measure/clock.h"
+#include "sim/measure/measure.h"
+#include "sim/measure/memo.h"
+
+/* One condition of a job. */
+typedef struct {
+  const char *when;        /* expression in the names of measures, t and step */
+  double      hold, after; /* [s] `for` and `after` */
+} until_condition;
+extern const key_table until_table;
+
+typedef struct until until;
+/* `list` and `measured`: until: and measure: of a job. Complaints about the conditions go to `d`. */
+PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d);
+/* Create the conditions of a job that passed until_check. How long a condition has been true, and which one was met, is stored
+ * in `m`; therefore a resumed run ends where an uninterrupted one does. Borrows everything. */
+PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, until **out);
+void           until_destroy(until **u);
+/* Evaluate the conditions after a step, when due measures have been recorded. *is_met: the run ends. */
+PetscErrorCode until_step(until *u, const sim_clock *now, bool *is_met);
+/* Text of the condition that was met in this or an earlier start and is still in the job, like "kinetic < 1e-6 for 0.1 s".
+ * False: none. */
+bool until_met(const until *u, size_t size, char *text);
+#endif

@@ -1,0 +1,36 @@
+/* Options of the nonlinear and linear solvers, `solver:` of a job. app/job reads them by the key tables of sim/formulations.c;
+ * each formulation copies what it needs when it is created. */
+#ifndef SS_SIM_STEP_SOLVER_OPTIONS_H
+#define SS_SIM_STEP_SOLVER_OPTIONS_H
+#include "optim/friction/friction.h"
+#include "optim/granular/granular.h"
+
+enum { NEWTON_NORM_ACCELERATION, NEWTON_NORM_IMPULSE };
+typedef struct {
+  int     norm;
+  double  tolerance, stall_tolerance, acceleration_scale;
+  int64_t max_iterations;
+} newton_options;
+const char *newton_norm_unit(const newton_options *newton); /* unit of the tolerance */
+enum { LINEAR_PRECONDITIONER_AUTO, LINEAR_PRECONDITIONER_BLOCK_DIAGONAL, LINEAR_PRECONDITIONER_METIS_SCHWARZ, LINEAR_PRECONDITIONER_NONE };
+enum { LINEAR_REFRESH_STEP, LINEAR_REFRESH_NEWTON };
+enum { LINEAR_PRECISION_DOUBLE, LINEAR_PRECISION_SINGLE };
+typedef struct {
+  int     method, preconditioner, refresh, precision;
+  double  tolerance;
+  int64_t restart, max_iterations;
+} linear_options;
+typedef struct solver_options {
+  const newton_options    *newton;
+  const linear_options    *linear;
+  const friction_options *friction;
+  const flow_options  *flow;
+  const struct convex_options *convex;
+  const struct hybrid_options *hybrid;
+  double               friction_stall_tolerance;
+  const document_node *petsc;
+} solver_options;
+extern const char *const linear_methods[]; /* PETSc's names of Krylov methods */
+extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
+                                                    * keys */
+#endif
