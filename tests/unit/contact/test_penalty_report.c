@@ -176,6 +176,7 @@ static contact_summary slide_on_roof(double drop, double x, double aside, double
     assert_ok(penalty_contact_settle(w.contact, w.v, &w.frame));
     if (i == 1) w.contact->mesh->pair[0].f[0] += extra;
     assert_ok(penalty_contact_end_step(w.contact, w.v, &w.frame, &s));
+    v3_axpy(w.point.x, DT, w.v);
     assert_int_equal(s.n_active, 1);
   }
   penalty_contact_destroy(&w.contact);
