@@ -1,9 +1,10 @@
+/* Implementation: repeated steps of at most the distance divided by the closing speed. */
 #include "geometry/convex/convex_sweep.h"
 #include "geometry/convex/convex_distance.h"
 
-/* Of the smaller solid: nearer than this is touching. */
-static const double touching = 1e-3;
-enum { PIECES = 200 };
+/* Distance that counts as touching, relative to the size of the smaller solid. */
+static const double touch_distance = 1e-3;
+enum { MAX_ADVANCES = 200 };
 
 static void shift_pose(const convex_pose *a, const double d[3], double *room, convex_pose *out)
 {
@@ -19,18 +20,18 @@ static void shift_pose(const convex_pose *a, const double d[3], double *room, co
   out->x = x, out->face_offset = offset;
 }
 
-/* The moment: n [3] unit, from b towards a; p, q [3] of their cores where they are closest then. */
+/* Fraction of the displacement at the first touch; then n [3]: unit vector from b towards a; p, q [3]: closest points of the cores. */
 static bool first_touch(const convex_pose *a, const convex_pose *b, const double d[3], double turn, double *share, double p[3],
                         double q[3], double n[3])
 {
-  const double rounding = convex_rounding(a) + convex_rounding(b), near = touching * fmin(a->solid->bound, b->solid->bound);
+  const double rounding = convex_rounding(a) + convex_rounding(b), near = touch_distance * fmin(a->solid->bound, b->solid->bound);
   double       shift[3];
   *share = 0.0;
   v3_set(n, 0.0, 0.0, 0.0);
-  for (int k = 0; k < PIECES; ++k) {
+  for (int k = 0; k < MAX_ADVANCES; ++k) {
     v3_scale(shift, *share, d);
     const double distance = convex_distance(a, b, shift, p, q, n) - rounding, closing = turn - v3_dot(n, d);
-    if (!(v3_norm(n) > 0.5)) return false; /* they were in each other as it began */
+    if (!(v3_norm(n) > 0.5)) return false; /* the cores overlap initially */
     if (distance <= near + *share * turn) return true;
     if (!(closing > 0.0)) return false;
     *share += (distance - 0.5 * near) / closing;
@@ -42,7 +43,7 @@ static bool first_touch(const convex_pose *a, const convex_pose *b, const double
 bool convex_sweep(const convex_pose *a, const convex_pose *b, const double d[3], double turn, double *room, double *share,
                   convex_touches *out)
 {
-  const double margin = (touching * fmin(a->solid->bound, b->solid->bound) + turn) * 1.01;
+  const double margin = (touch_distance * fmin(a->solid->bound, b->solid->bound) + turn) * 1.01;
   double       p[3], q[3], n[3], shift[3];
   convex_pose  moved;
   out->n = 0;
@@ -50,7 +51,7 @@ bool convex_sweep(const convex_pose *a, const convex_pose *b, const double d[3],
   v3_scale(shift, *share, d);
   shift_pose(a, shift, room, &moved);
   convex_pair_touches(&moved, b, margin, out);
-  if (out->n == 0) { /* but for rounding */
+  if (out->n == 0) { /* none within margin because of round-off: use the closest points */
     v3_axpy(q, convex_rounding(b), n);
     convex_touches_add(out, INFINITY, q, n, convex_separation(&moved, b, n) - convex_rounding(a) - convex_rounding(b), 0);
   }

@@ -46,7 +46,7 @@ static void scene_positions(scene *s, int step, double speed)
   }
 }
 
-static bool boxes_meet(const scene *s, const int32_t *p, int np, const int32_t *q, int nq, double margin)
+static bool boxes_overlap(const scene *s, const int32_t *p, int np, const int32_t *q, int nq, double margin)
 {
   for (int k = 0; k < 3; ++k) {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
@@ -72,7 +72,7 @@ static void assert_all_pairs(const scene *s, bool is_edges, double margin, int64
   for (int32_t i = 0; i < n_first; ++i)
     for (int32_t j = is_edges ? i + 1 : 0; j < n_second; ++j) {
       const int32_t *q = is_edges ? &s->edge[2 * j] : &s->triangle[3 * j];
-      if (!boxes_meet(s, is_edges ? &s->edge[2 * i] : &i, is_edges ? 2 : 1, q, is_edges ? 2 : 3, margin)) continue;
+      if (!boxes_overlap(s, is_edges ? &s->edge[2 * i] : &i, is_edges ? 2 : 1, q, is_edges ? 2 : 3, margin)) continue;
       if (at >= n || pair[at].first != i || pair[at].second != j) fail_msg("pair (%d, %d) is missing at %lld", i, j, (long long)at);
       ++at;
     }

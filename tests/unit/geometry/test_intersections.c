@@ -50,7 +50,7 @@ static void make_soup(soup *q)
                                 .meets       = q->meets};
 }
 
-static segment_meeting ask(const soup *q, int e, int t)
+static segment_intersection ask(const soup *q, int e, int t)
 {
   const int32_t *edge = q->edge + 2 * e, *c = q->triangle + 3 * t;
   const double  *x[3]   = {q->x + 3 * c[0], q->x + 3 * c[1], q->x + 3 * c[2]};
@@ -61,8 +61,8 @@ static segment_meeting ask(const soup *q, int e, int t)
   if (shared == 2) return SEGMENT_APART;
   for (int i = 0; i < 2 && shared == 1; ++i)
     for (int k = 0; k < 3; ++k)
-      if (edge[i] == c[k]) return segment_meets_own_triangle(x[k], q->x + 3 * edge[1 - i], x[(k + 1) % 3], x[(k + 2) % 3]);
-  return segment_meets_triangle(q->x + 3 * edge[0], q->x + 3 * edge[1], x[0], x[1], x[2]);
+      if (edge[i] == c[k]) return segment_intersects_adjacent_triangle(x[k], q->x + 3 * edge[1 - i], x[(k + 1) % 3], x[(k + 2) % 3]);
+  return segment_intersects_triangle(q->x + 3 * edge[0], q->x + 3 * edge[1], x[0], x[1], x[2]);
 }
 
 static void test_every_pair(void **state)
@@ -78,11 +78,11 @@ static void test_every_pair(void **state)
   assert_int_equal(bad, -1);
   for (int e = 0; e < 3 * N_TRIANGLES; ++e)
     for (int t = 0; t < N_TRIANGLES; ++t) {
-      const segment_meeting m = ask(&q, e, t);
+      const segment_intersection m = ask(&q, e, t);
       ++seen[m];
       if (m == SEGMENT_APART) continue;
       for (int k = 0; k < 3; ++k) shared += q.edge[2 * e] == q.triangle[3 * t + k] || q.edge[2 * e + 1] == q.triangle[3 * t + k];
-      if (at >= n || list[at].edge != e || list[at].triangle != t || list[at].passes != (m == SEGMENT_PASSES))
+      if (at >= n || list[at].edge != e || list[at].triangle != t || list[at].passes != (m == SEGMENT_CROSSES))
         fail_msg("edge %d and triangle %d are not found", e, t);
       ++at;
     }

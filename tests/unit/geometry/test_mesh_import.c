@@ -136,12 +136,12 @@ static void test_bad_files(void **state)
   assert_refused(true, "v 0 0 inf\n", "not a finite number");
   assert_refused(true, "v 0 0 1e300\n", "beyond 1e30");
   assert_refused(true, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2\n", "bad:4: a face needs at least three");
-  assert_refused(true, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n", "bad:4: no such vertex (so far): \"4\"");
+  assert_refused(true, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n", "bad:4: no such vertex up to this line: \"4\"");
   assert_refused(true, "v 0 0 0\nf 0 1 1\n", "no such vertex");
   assert_refused(true, "v 0 0 0\nf -2 1 1\n", "no such vertex");
   assert_refused(true, "v 0 0 0\nf 1 99999999999999999999 1\n", "not a vertex index");
   assert_refused(true, "v 0 0 0\nf 1 1x 1\n", "not a vertex index");
-  assert_refused(true, "curv 0 1 2\n", "cannot be read");
+  assert_refused(true, "curv 0 1 2\n", "unsupported statement");
   assert_refused(false, "", "neither a text .stl");
   assert_refused(false, "not an stl", "neither a text .stl");
   assert_refused(false, "solid\nendsolid\n", "no triangles");

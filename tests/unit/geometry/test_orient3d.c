@@ -58,7 +58,7 @@ static void test_integers(void **state)
     assert_int_equal(orient3d(y[3], y[1], y[0], y[2]), expected);
     assert_int_equal(orient3d(y[2], y[3], y[1], y[0]), -expected);
     for (int k = 0; k < 3; ++k)
-      if (orient3d_turn(y[0], y[1], y[3], k) != sign(turn_of(x[0], x[1], x[3], k))) fail_msg("%lld: axis %d", (long long)i, k);
+      if (orient3d_projected(y[0], y[1], y[3], k) != sign(turn_of(x[0], x[1], x[3], k))) fail_msg("%lld: axis %d", (long long)i, k);
   }
   for (int k = 0; k < 3; ++k) assert_true(seen[k] > 5000);
 }
@@ -101,7 +101,7 @@ static void test_rounded_differences(void **state)
     for (int k = 0; k < 3; ++k) {
       const int expected = sign(turn_of(x[0], x[1], x[2], k));
       ++seen[1 + expected];
-      if (orient3d_turn(y[0], y[1], y[2], k) != expected) fail_msg("%lld: axis %d", (long long)i, k);
+      if (orient3d_projected(y[0], y[1], y[2], k) != expected) fail_msg("%lld: axis %d", (long long)i, k);
     }
     const int64_t normal[3] = {1, -1, (int64_t)(i % 3) - 1};
     wide          height    = 0;
@@ -120,7 +120,7 @@ static void test_last_place(void **state)
     /* where d is c but for one component, the volume is that of the triangle's shadow times the difference */
     double d[3] = {c[0], c[1], c[2]}, e[3] = {c[0], c[1], c[2]};
     d[k] = nextafter(c[k], 100.0), e[k] = nextafter(c[k], -100.0);
-    const int turn = orient3d_turn(a, b, c, k);
+    const int turn = orient3d_projected(a, b, c, k);
     assert_int_equal(orient3d(a, b, c, d), turn);
     assert_int_equal(orient3d(a, b, c, e), -turn);
     assert_int_equal(orient3d(a, b, c, c), 0);
@@ -140,10 +140,10 @@ static void test_nearly_parallel(void **state)
       b[i] = (double)f[n], b[j] = (double)f[n - 1];
       c[i] = (double)f[n + 1], c[j] = (double)f[n];
       d[k] = 1.0;
-      assert_int_equal(orient3d_turn(a, b, c, k), expected);
+      assert_int_equal(orient3d_projected(a, b, c, k), expected);
       assert_int_equal(orient3d(a, b, c, d), expected);
       c[i] = 2.0 * b[i], c[j] = 2.0 * b[j];
-      assert_int_equal(orient3d_turn(a, b, c, k), 0);
+      assert_int_equal(orient3d_projected(a, b, c, k), 0);
     }
 }
 

@@ -369,7 +369,7 @@ static void test_refusals(void **state)
   spec = plain(), spec.capsule = &point;
   refuse(&spec, "bodies.b.shape.capsule.to: is the same point");
   spec = plain(), spec.torus = &fat;
-  refuse(&spec, "bodies.b.shape.torus.minor_radius: must be below");
+  refuse(&spec, "bodies.b.shape.torus.minor_radius: must be less than major_radius");
   spec.torus = &no_axis;
   refuse(&spec, "bodies.b.shape.torus.axis: is the zero vector");
   const shape_ellipsoid_spec plate = {{0, 0, 0}, {1, 0, 1}};
@@ -385,7 +385,7 @@ static void test_refusals(void **state)
   refuse(&spec, "bodies.b.shape.revolution.profile[1].radius: is zero between the ends");
   for (int i = 0; i < 2; ++i) steps[i] = (key_item){.value = &axis_only[i]};
   turned.profile.n = 2;
-  refuse(&spec, "bodies.b.shape.revolution.profile: is the axis itself");
+  refuse(&spec, "bodies.b.shape.revolution.profile: has only zero radii");
   turned.profile.n = 1;
   refuse(&spec, "needs two points or more");
   turned.axis[2] = 0.0;
@@ -393,7 +393,7 @@ static void test_refusals(void **state)
   spec = plain(), spec.plane = &nowhere;
   refuse(&spec, "bodies.b.shape.plane.normal: is the zero vector");
   spec.plane = &twice;
-  refuse(&spec, "are both given");
+  refuse(&spec, "are both specified");
   spec = plain(), spec.container = &room;
   refuse(&spec, "did you mean \"top\"");
   spec = plain(), spec.sphere = &ball, spec.rotate_deg = 1.0, spec.axis[2] = 0.0;
@@ -403,7 +403,7 @@ static void test_refusals(void **state)
   near.sphere = &b1, far.sphere = &b2;
   key_item two[2] = {{.value = &near}, {.value = &far}};
   spec = plain(), spec.intersect = (key_list){2, two};
-  refuse(&spec, "nothing in common");
+  refuse(&spec, "do not intersect");
   far.sphere = &b3;
   refuse(&spec, "empty");
   /* a bad part names its own place */

@@ -124,7 +124,7 @@ static void test_orientation(void **state)
   const tet_mesh_names names     = {vertex, tet};
   tet_mesh_defects     d;
   int64_t              n = 0;
-  /* the second one listed the other way round: found, named, repaired */
+  /* the second one is listed in mirrored order: detected, reported, repaired */
   const int32_t flipped[8] = {0, 1, 2, 3, 1, 2, 4, 3};
   tet_mesh     *m          = mesh_of(5, pair_x, 2, flipped);
   assert_ok(tet_mesh_check(m, &d));
@@ -135,7 +135,7 @@ static void test_orientation(void **state)
   assert_ok(tet_mesh_check(m, &d));
   assert_true(tet_mesh_is_sound(&d, false));
   tet_mesh_destroy(&m);
-  assert_refused(mesh_of(5, pair_x, 2, flipped), &names, "1 tetrahedra list their vertices the other way round, the first is tetrahedron 800");
+  assert_refused(mesh_of(5, pair_x, 2, flipped), &names, "1 tetrahedra list their vertices in mirrored order, the first is tetrahedron 800");
   /* its tip on the wrong side of the common face: no order repairs that */
   double folded[15];
   memcpy(folded, pair_x, sizeof folded);
@@ -178,7 +178,7 @@ static void test_defects(void **state)
   memcpy(x, pair_x, sizeof pair_x);
   v3_set(&x[15], 2, 2, 0), v3_set(&x[18], 3, 0, 5), v3_set(&x[21], -1, -1, -1);
   const int32_t beyond[8] = {0, 1, 2, 3, 1, 2, 3, 5}, negative[8] = {0, 1, 2, 3, 1, 2, 3, -1}, twice[8] = {0, 1, 2, 3, 1, 2, 3, 3};
-  assert_refused(mesh_of(5, x, 2, beyond), &names, "1 tetrahedra name vertices that do not exist, the first is tetrahedron 800");
+  assert_refused(mesh_of(5, x, 2, beyond), &names, "1 tetrahedra refer to vertices that do not exist, the first is tetrahedron 800");
   assert_refused(mesh_of(5, x, 2, negative), NULL, "the first is tetrahedron 1");
   assert_refused(mesh_of(5, x, 2, twice), &names, "1 tetrahedra have no volume, the first is tetrahedron 800");
   assert_refused(mesh_of(0, x, 0, beyond), NULL, "there are no tetrahedra");
@@ -214,7 +214,7 @@ static void test_defects(void **state)
   assert_refused(m, &names, "the boundary touches itself at 1 vertices, the first is vertex 40");
   const double  seam_x[24]  = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
   const int32_t seam_tet[8] = {0, 1, 2, 3, 5, 6, 7, 4};
-  assert_refused(mesh_of(8, seam_x, 2, seam_tet), &names, "3 vertices lie where another one does, the first is vertex 60 on vertex 20; merge");
+  assert_refused(mesh_of(8, seam_x, 2, seam_tet), &names, "3 vertices coincide with another vertex, the first is vertex 60 with vertex 20; merge");
   double gap_x[24]; /* a gap of a millionth of the mesh's size is a gap */
   memcpy(gap_x, seam_x, sizeof gap_x);
   for (int k = 0; k < 9; ++k) gap_x[15 + k] += 1e-6;
@@ -258,10 +258,10 @@ static void test_mirror_image(void **state)
   tet_mesh_defects d;
   tet_mesh        *m = prism_ring(false);
   assert_ok(tet_mesh_check(m, &d));
-  assert_int_equal(d.n_crowded + d.n_twisted, 0);
+  assert_int_equal(d.n_nonmanifold + d.n_twisted, 0);
   assert_int_equal(d.n_parts, 1);
   tet_mesh_destroy(&m);
-  assert_refused(prism_ring(true), NULL, "the mesh is glued to its own mirror image");
+  assert_refused(prism_ring(true), NULL, "the mesh is not orientable");
   assert_no_leak();
 }
 

@@ -147,7 +147,7 @@ static void test_bad_msh(void **state)
   assert_refused(MSH_2, false, "$MeshFormat\n2.2 2 8\n", "bad:2: the file type must be a whole number from 0 to 1, not \"2\"");
   assert_refused(MSH_2, false, "$MeshFormat\n2.2 0 4\n", "bad:2: the data size");
   assert_refused(MSH_2, false, "$MeshFormat\n2.2 1 8\n", "bad: the file ends early, after");
-  assert_refused(MSH_2, false, "$MeshFormat\n2.2 1 8\nabcd\n$EndMeshFormat\n", "orders its bytes the other way round");
+  assert_refused(MSH_2, false, "$MeshFormat\n2.2 1 8\nabcd\n$EndMeshFormat\n", "opposite byte order");
   assert_refused(MSH_2, false, "$MeshFormat\n2.2 0 8\nmore\n", "bad:3: expected $EndMeshFormat but found \"more\"");
   assert_refused(MSH_2, false, HEAD_2 "$Comments\nfoo\n", "the file ends within section \"Comments\"");
   assert_refused(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 2 0 1 1 2 3 5\n$EndElements\n", "bad:13: no such node: \"5\"");
@@ -172,12 +172,12 @@ static void test_bad_msh(void **state)
   assert_refused(MSH_2, false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n", "on the wrong side of a face, the first is tetrahedron 2"); /* the same one twice */
   /* names survive that node 90 is dropped */
   assert_refused(MSH_2, false, HEAD_2 "$Nodes\n7\n90 5 5 5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 0 0\n6 1 1 1\n$EndNodes\n$Elements\n2\n1 4 0 1 2 3 4\n2 4 0 5 3 4 6\n$EndElements\n",
-                 "1 vertices lie where another one does, the first is vertex 5 on vertex 2; merge duplicate vertices");
+                 "1 vertices coincide with another vertex, the first is vertex 5 with vertex 2; merge duplicate vertices");
   assert_refused(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 2 4\n", "bad:6: \"parametric\" must be a whole number from 0 to 1");
   assert_refused(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n4 1 0 4\n", "bad:6: the dimension of a block");
   assert_refused(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 0 5\n", "bad:6: the number of nodes of a block must be a whole number from 0 to 4, not \"5\"");
-  assert_refused(MSH_4, false, HEAD_4 "$Nodes\n1 2 1 4\n3 1 0 1\n1\n0 0 0\n$EndNodes\n", "the blocks have fewer nodes than promised; missing: \"1\"");
-  assert_refused(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 2 1 2\n3 1 4 1\n1 1 2 3 4\n$EndElements\n", "the blocks have fewer elements than promised; missing: \"1\"");
+  assert_refused(MSH_4, false, HEAD_4 "$Nodes\n1 2 1 4\n3 1 0 1\n1\n0 0 0\n$EndNodes\n", "the blocks have fewer nodes than the header states; missing: \"1\"");
+  assert_refused(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 2 1 2\n3 1 4 1\n1 1 2 3 4\n$EndElements\n", "the blocks have fewer elements than the header states; missing: \"1\"");
   assert_refused(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 9\n$EndElements\n", "no such node: \"9\"");
   assert_refused(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 6 1\n", "only tetrahedra: element type \"6\"");
   assert_refused(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n", "the file ends early: \"an element\"");
@@ -201,14 +201,14 @@ static void test_bad_vtu(void **state)
   assert_refused(VTU, false, "", "bad: not a .vtu file: no element VTKFile");
   assert_refused(VTU, false, "<html>", "bad:1: a .vtu file starts with VTKFile, not with \"html\"");
   assert_refused(VTU, false, "\n<VTKFile type=\"PolyData\">", "bad:2: only a VTKFile of type UnstructuredGrid can be read, not \"PolyData\"");
-  assert_refused(VTU, false, "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkLZ4DataCompressor\">", "only vtkZLibDataCompressor can be unpacked, not \"vtkLZ4DataCompressor\"");
+  assert_refused(VTU, false, "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkLZ4DataCompressor\">", "only vtkZLibDataCompressor is supported, not \"vtkLZ4DataCompressor\"");
   assert_refused(VTU, false, "<VTKFile type=\"UnstructuredGrid\" header_type=\"Int8\">", "header_type must be UInt32 or UInt64, not \"Int8\"");
   assert_refused(VTU, false, "<VTKFile type=\"UnstructuredGrid\"></VTKFile>", "bad: no element Piece");
   assert_refused(VTU, false, "<VTKFile type=\"UnstructuredGrid\"><Piece", "bad:1: this tag does not end");
   assert_refused(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\">", "bad:3: NumberOfCells= is missing in element \"Piece\"");
   assert_refused(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\" NumberOfCells=\"-1\">", "bad:3: NumberOfCells must be a whole number from 0 to");
   assert_refused(VTU, false, HEAD_VTU PIECE POINTS_VTU TAIL, "bad:3: this Piece lacks the array \"connectivity\"");
-  assert_refused(VTU, false, HEAD_VTU PIECE POINTS_VTU POINTS_VTU, "bad:8: a second array");
+  assert_refused(VTU, false, HEAD_VTU PIECE POINTS_VTU POINTS_VTU, "bad:8: this array occurs twice");
   assert_refused(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Complex\" format=\"ascii\">", "bad:4: unknown type of a DataArray: \"Complex\"");
   assert_refused(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"hex\">", "the format of a DataArray is ascii, binary or appended, not \"hex\"");
   assert_refused(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"ascii\">0 0", "bad:4: this DataArray does not end");
@@ -228,11 +228,11 @@ static void test_bad_vtu(void **state)
   assert_refused(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\"> 0 0</DataArray></Points>" CELLS("0", "1", "1"),
                  "NumberOfComponents=\"3\"");
   assert_refused(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") "</Cells>", "this Piece lacks");
-  assert_refused(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") ARRAY("Int8", "offsets", "4") ARRAY("Int8", "types", "10"), "this array must hold whole numbers");
+  assert_refused(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") ARRAY("Int8", "offsets", "4") ARRAY("Int8", "types", "10"), "this array must contain whole numbers");
 #define BINARY(text) HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"binary\">" text "</DataArray></Points>" CELLS("0 1 2 3", "4", "10") TAIL
   assert_refused(VTU, false, BINARY("!!!!"), "bad:4: this array ends early, or is not base64");
-  assert_refused(VTU, false, BINARY("////f////38="), "a count that the file cannot hold: \"2147483647\"");
-  assert_refused(VTU, false, BINARY("BQAAAAAAAAAA"), "no multiple");
+  assert_refused(VTU, false, BINARY("////f////38="), "a count larger than the file: \"2147483647\"");
+  assert_refused(VTU, false, BINARY("BQAAAAAAAAAA"), "not a multiple");
   assert_refused(VTU, false, BINARY("BAAAAAAAwH8="), "a number in this array is not finite");
   assert_refused(VTU, false, BINARY("CAAAAAAAwH8="), "this array ends early");
 #undef BINARY
@@ -274,7 +274,7 @@ static void test_bad_tetgen(void **state)
              {"2 3 0 0\n1 0 0 0\n1 0 0 1\n", good_ele, "a.node: two points have the number 1"},
              {"1 3 0 0\nx 0 0 0\n", good_ele, "a.node:2: the number of a point must be a whole number"},
              {good_node, "", "a.ele:0: the file ends early: \"the number of cells\""},
-             {good_node, "1 10 0\n", "a.ele:1: tetrahedra with 10 nodes cannot be read: run TetGen without -o2"},
+             {good_node, "1 10 0\n", "a.ele:1: tetrahedra with 10 nodes are not supported: run TetGen without -o2"},
              {good_node, "1 5 0\n", "a.ele:1: a tetrahedron has four corners"},
              {good_node, "1 4 0\n1 0 1 2 3\n", "a.ele:2: no such point: \"0\""},
              {good_node, "1 4 0\n1 1 2 3\n", "a.ele:2: a corner is missing"},

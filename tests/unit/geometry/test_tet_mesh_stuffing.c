@@ -229,7 +229,7 @@ static void test_refusals(void **state)
   REFUSED(tet_mesh_from_level_set(both, min, open, 0.2, NULL, &m), "only a bounded shape");
   REFUSED(tet_mesh_from_level_set(both, min, max, 0.0, NULL, &m), "positive spacing");
   REFUSED(tet_mesh_from_level_set(both, min, max, 0.001, NULL, &m), "choose a larger spacing");
-  REFUSED(tet_mesh_from_level_set(both, (double[]){9, 9, 9}, (double[]){10, 10, 10}, 0.2, NULL, &m), "nothing found inside");
+  REFUSED(tet_mesh_from_level_set(both, (double[]){9, 9, 9}, (double[]){10, 10, 10}, 0.2, NULL, &m), "no tetrahedron lies inside");
   assert_null(m);
 #undef REFUSED
   level_set_destroy(&both);

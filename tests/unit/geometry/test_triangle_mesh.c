@@ -159,7 +159,7 @@ static void test_defects(void **state)
   m->x[7]         = x;
   const int32_t v = m->tri[4];
   m->tri[4]       = (int32_t)m->n_vertices;
-  assert_defect(m, "name vertices that do not exist, the first is triangle 1");
+  assert_defect(m, "refer to vertices that do not exist, the first is triangle 1");
   m->tri[4] = -1;
   assert_defect(m, "do not exist");
   m->tri[4] = v;
@@ -171,7 +171,7 @@ static void test_defects(void **state)
   m->n_triangles += 2;
   const int32_t swap = m->tri[0];
   m->tri[0] = m->tri[1], m->tri[1] = swap;
-  assert_defect(m, "disagree about which side is outside at 3 edges");
+  assert_defect(m, "have opposite orientations at 3 edges");
   m->tri[1] = m->tri[0], m->tri[0] = swap;
   assert_sound(m, 1);
   /* two boxes: side by side one mesh with two parts; sharing an edge or a vertex, not a surface of a solid */
