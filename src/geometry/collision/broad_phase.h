@@ -1,8 +1,9 @@
 /* Broad phase: candidate pairs of points and triangles, and of edges, whose vertices move along straight lines during a step.
  *
- * A candidate pair consists of two primitives whose swept bounding boxes are within a margin of each other. The boxes of triangles and of
- * edges are stored in two trees (box_tree.h), which are refitted every step and sorted again when they have become too loose. The pairs and
- * their order depend neither on the number of threads nor on the age of the trees. Used by the contact of surfaces, meshes and fibres. */
+ * A candidate pair consists of two primitives whose swept bounding boxes are within a margin of each other. The boxes of triangles
+ * and of edges are stored in two trees (box_tree.h), which are refitted every step and sorted again when they have become too
+ * loose. The pairs and their order depend neither on the number of threads nor on the age of the trees. Used by the contact of
+ * surfaces, meshes and fibres. */
 #ifndef SS_GEOMETRY_COLLISION_BROAD_PHASE_H
 #define SS_GEOMETRY_COLLISION_BROAD_PHASE_H
 #include "geometry/primitive/box_tree.h"
@@ -15,7 +16,8 @@ typedef struct {
   const int32_t *triangle; /* [n_triangles][3] vertices */
   int32_t        n_bodies; /* 0: a single body, which is tested against itself */
   const int32_t *body;     /* [n_vertices] body of each vertex, equal for all vertices of a primitive; NULL if n_bodies = 0 */
-  const bool    *meets;    /* [n_bodies][n_bodies] symmetric: pairs of bodies that are tested; diagonal: bodies tested against themselves */
+  /* [n_bodies][n_bodies] symmetric: pairs of bodies that are tested; diagonal: bodies tested against themselves */
+  const bool    *meets;
 } broad_phase_surfaces;
 
 /* first: index into point[], or edge; second: triangle, or edge > first. */
@@ -27,14 +29,16 @@ typedef struct broad_phase broad_phase;
 /* Fails with PETSC_ERR_ARG_OUTOFRANGE on vertices or bodies that do not exist. */
 PetscErrorCode broad_phase_create(const broad_phase_surfaces *s, broad_phase **out);
 void           broad_phase_destroy(broad_phase **b);
-/* Fit the boxes to a step from x0 to x1, [n_vertices][3] each, borrowed; margin >= 0 [m]. *bad: the first vertex with a position that is
- * not finite, or -1. If there is one, the boxes are not changed, and queries return the pairs of the previous step. */
+/* Fit the boxes to a step from x0 to x1, [n_vertices][3] each, borrowed; margin >= 0 [m]. *bad: the first vertex with a position
+ * that is not finite, or -1. If there is one, the boxes are not changed, and queries return the pairs of the previous step. */
 PetscErrorCode broad_phase_update(broad_phase *b, const double *x0, const double *x1, double margin, int64_t *bad);
-/* Candidate pairs in ascending order of (first, second): the gap between the boxes is at most the margin along every axis. Pairs that share
- * a vertex, and pairs of bodies that are not tested, are excluded. *out is owned by b and valid until the next call of the same kind. */
+/* Candidate pairs in ascending order of (first, second): the gap between the boxes is at most the margin along every axis. Pairs
+ * that share a vertex, and pairs of bodies that are not tested, are excluded. *out is owned by b and valid until the next call of
+ * the same kind. */
 PetscErrorCode broad_phase_point_triangle(broad_phase *b, int64_t *n, const broad_phase_pair **out);
 PetscErrorCode broad_phase_edge_edge(broad_phase *b, int64_t *n, const broad_phase_pair **out);
-/* Start a traversal of the triangles whose swept boxes, without the margin, overlap or touch a given box. Thread-safe between updates. */
+/* Start a traversal of the triangles whose swept boxes, without the margin, overlap or touch a given box. Thread-safe between
+ * updates. */
 void broad_phase_walk_triangles(const broad_phase *b, const double min[3], const double max[3], box_walk *walk);
 /* Number of times the trees were sorted since creation. */
 int64_t broad_phase_rebuilds(const broad_phase *b);

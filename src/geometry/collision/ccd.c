@@ -36,7 +36,8 @@ typedef __float128 quad;
 typedef long double quad;
 _Static_assert(LDBL_MANT_DIG == 113, "quadruple precision");
 #endif
-/* Square root by Newton iteration from the double result; each step doubles the digits. Results that underflow in double count as 0. */
+/* Square root by Newton iteration from the double result; each step doubles the digits. Results that underflow in double count as
+ * 0. */
 static quad quad_sqrt(quad x)
 {
   const double start = sqrt((double)x);
@@ -91,8 +92,8 @@ static double determinant(const shape_double *s)
   return dot_double(N, q);
 }
 
-/* Side of the edge from corner i to corner j on which the origin lies in projection along n, during the whole interval from a to b: 1 or -1, by
- * the control values of a quadratic; 0: the side may change. */
+/* Side of the edge from corner i to corner j on which the origin lies in projection along n, during the whole interval from a to b:
+ * 1 or -1, by the control values of a quadratic; 0: the side may change. */
 static int side_of_edge(const double *n, const shape_double *a, const shape_double *b, int i, int j)
 {
   const double xa[3] = {a->corner[0][i], a->corner[1][i], a->corner[2][i]}, ya[3] = {a->corner[0][j], a->corner[1][j], a->corner[2][j]};
@@ -107,8 +108,8 @@ static int side_of_edge(const double *n, const shape_double *a, const shape_doub
   return low > PROOF_ERROR ? 1 : high < -PROOF_ERROR ? -1 : 0;
 }
 
-/* Proof of a collision: the line through the origin along n intersects the face during the whole interval from a to b, in a point that starts on
- * one side of the origin and ends on the other. */
+/* Proof of a collision: the line through the origin along n intersects the face during the whole interval from a to b, in a point
+ * that starts on one side of the origin and ends on the other. */
 static bool passes_through(const problem_double *p, const double *n, const shape_double *a, const shape_double *b)
 {
   static const int triangle[] = {0, 1, 2, 0}, square[] = {0, 1, 3, 2, 0};

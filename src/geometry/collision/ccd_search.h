@@ -1,22 +1,23 @@
-/* The search of both queries of ccd.h, for the arithmetic given by the macros below. ccd.c includes this file twice: in double precision
- * for all queries, and in quadruple precision for the few that round-off leaves undecided.
+/* The search of both queries of ccd.h, for the arithmetic given by the macros below. ccd.c includes this file twice: in double
+ * precision for all queries, and in quadruple precision for the few that round-off leaves undecided.
  *
  *   CCD(name)       the name in this arithmetic
  *   CCD_REAL        the type; CCD_SQRT(x) is its square root, accurate to a few U
  *   U               unit round-off
- *   FLOOR           smallest distance distinguished from 0, relative to the largest coordinate difference; SETTLE after PATIENCE intervals
+ *   FLOOR           smallest distance distinguished from 0, relative to the largest coordinate difference; after PATIENCE intervals
+ *                   SETTLE is used instead
  *   PIECES_MAX      maximum number of time intervals
  *
- * Both queries have the same form: the point closest to the origin of the parallelogram or triangle q + u e1 + v e2 of differences between
- * the two primitives, which is affine in (u, v) and in t. All differences are scaled by a power of two so that the largest coordinate of a
- * corner lies in [1/2, 1).
+ * Both queries have the same form: the point closest to the origin of the parallelogram or triangle q + u e1 + v e2 of differences
+ * between the two primitives, which is affine in (u, v) and in t. All differences are scaled by a power of two so that the largest
+ * coordinate of a corner lies in [1/2, 1).
  *
- * Round-off bounds. A corner at time t is fl((1 - t) c0 + t c1) of differences c that were rounded once. Its error is at most 4 U: U each
- * from the difference, 1 - t, the product and the sum. Its product with n adds 3 U |n|_1; DIRECTION_ERROR exceeds these 7 U. An edge at
- * time t has an error of 4 U E, with E its largest coordinate at any time. Components of e1 x e2, at most 2 E1 E2, have an error of
- * 16 U E1 E2 from the factors and 4 U E1 E2 from the operations; the mean of two adds 2 U E1 E2. The product with q gives
- * 3 (22 + 8) U + 18 U, and the weighted mean of two of these adds 18 U, times Q E1 E2: 126. CUBIC_ERROR leaves a margin for the
- * subtractions that follow. */
+ * Round-off bounds. A corner at time t is fl((1 - t) c0 + t c1) of differences c that were rounded once. Its error is at most 4 U:
+ * U each from the difference, 1 - t, the product and the sum. Its product with n adds 3 U |n|_1; DIRECTION_ERROR exceeds these 7 U.
+ * An edge at time t has an error of 4 U E, with E its largest coordinate at any time. Components of e1 x e2, at most 2 E1 E2, have
+ * an error of 16 U E1 E2 from the factors and 4 U E1 E2 from the operations; the mean of two adds 2 U E1 E2. The product with q
+ * gives 3 (22 + 8) U + 18 U, and the weighted mean of two of these adds 18 U, times Q E1 E2: 126. CUBIC_ERROR leaves a margin for
+ * the subtractions that follow. */
 /* clang-format off: it takes CCD(shape) *p for a product */
 #define DIRECTION_ERROR (10.0 * U)
 #define CUBIC_ERROR (200.0 * U)
@@ -142,7 +143,8 @@ static void CCD(nearest_point)(const CCD(shape) *s, bool is_square, CCD(nearest)
   for (int k = 0; k < 3; ++k) out->n[k] = scale * N[k];
 }
 
-/* ---- proofs: the part of a time interval [a, b] that is not proved free, as fractions [lo, hi] of it; lo > hi: all of it is free ---- */
+/* ---- proofs: the part of a time interval [a, b] that is not proved free, as fractions [lo, hi] of it; lo > hi: all of it is free
+ * ---- */
 
 /* Separating plane with unit normal n at distance `separation`: the heights of the corners above it are linear in t. */
 static void CCD(clip_by_plane)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape) *a, const CCD(shape) *b, CCD_REAL *lo,
@@ -167,8 +169,8 @@ static void CCD(clip_by_plane)(const CCD(problem) *p, const CCD_REAL *n, const C
   }
 }
 
-/* Lower bound of the fraction over which a cubic keeps the sign of its first control value, by the hull of the control polygon. 2: over the
- * whole interval. */
+/* Lower bound of the fraction over which a cubic keeps the sign of its first control value, by the hull of the control polygon. 2:
+ * over the whole interval. */
 static CCD_REAL CCD(cubic_keeps_sign)(const CCD_REAL c[4], CCD_REAL error)
 {
   CCD_REAL g[4], first = 2;
@@ -180,7 +182,8 @@ static CCD_REAL CCD(cubic_keeps_sign)(const CCD_REAL c[4], CCD_REAL error)
   return first - FRACTION_ERROR;
 }
 
-/* Coplanarity cubic det(e1, e2, q), the distance of the planes or lines times |e1 x e2|, by its Bernstein coefficients on [a, b]. */
+/* Coplanarity cubic det(e1, e2, q), the distance of the planes or lines times |e1 x e2|, by its Bernstein coefficients on [a,
+ * b]. */
 static void CCD(clip_by_cubic)(const CCD(problem) *p, const CCD(shape) *a, const CCD(shape) *b, CCD_REAL *lo, CCD_REAL *hi)
 {
   const CCD_REAL qa[3] = {a->corner[0][0], a->corner[1][0], a->corner[2][0]};
@@ -225,9 +228,9 @@ static void CCD(clip)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape)
 
 /* ---- the search ---- */
 
-/* Examine time intervals from the left, starting at *t. The remaining part of [a, b] is examined next; it is bisected if it did not shrink by
- * half. False if all intervals are proved free. Otherwise *t is the end of the time proved free, and *near the closest point there. A NaN
- * would count as near. */
+/* Examine time intervals from the left, starting at *t. The remaining part of [a, b] is examined next; it is bisected if it did not
+ * shrink by half. False if all intervals are proved free. Otherwise *t is the end of the time proved free, and *near the closest
+ * point there. A NaN would count as near. */
 static bool CCD(search)(const CCD(problem) *p, CCD_REAL *t, CCD(nearest) *near, int *pieces)
 {
   CCD_REAL a = *t, b = 1, rest[STACK][2];
@@ -261,7 +264,8 @@ static bool CCD(search)(const CCD(problem) *p, CCD_REAL *t, CCD(nearest) *near, 
 
 static void CCD(shape_fill)(CCD(shape) *s, const double *x, const ccd_layout *l, const ccd_scale *scale)
 {
-  const CCD_REAL before = scale->before, after = scale->after; /* the scaled difference is exact where the unscaled one would underflow */
+  /* the scaled difference is exact where the unscaled one would underflow */
+  const CCD_REAL before = scale->before, after = scale->after;
   for (int i = 0; i < LANES; ++i)
     for (int k = 0; k < 3; ++k) s->corner[k][i] = (before * x[3 * l->plus[i] + k] - before * x[3 * l->minus[i] + k]) * after;
   for (int i = 0; i < 2; ++i)
@@ -288,7 +292,8 @@ static void CCD(problem_fill)(CCD(problem) *p, const double *x0, const double *x
   p->separation   = separation * (1 + UNIT_ERROR);
   p->near         = separation + tolerance;
   p->settle       = separation + CCD(max)(tolerance, SETTLE);
-  /* In exact arithmetic an interval is never shorter than tolerance / speed; a shorter one means that round-off prevents progress. */
+  /* In exact arithmetic an interval is never shorter than tolerance / speed; a shorter one means that round-off prevents
+   * progress. */
   p->width_min = CCD(max)(tolerance / (16 * speed + 8 * tolerance), 16.0 * U);
 }
 

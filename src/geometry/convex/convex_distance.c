@@ -9,8 +9,8 @@ typedef struct {
   double w[4][3], p[4][3], q[4][3], weight[4];
 } simplex;
 
-/* True if a tetrahedron is too flat to decide whether the origin is inside. This happens because corners on a curved surface approach each
- * other up to round-off. */
+/* True if a tetrahedron is too flat to decide whether the origin is inside. This happens because corners on a curved surface
+ * approach each other up to round-off. */
 static bool is_flat(const simplex *s)
 {
   double e[3][3], c[3];
@@ -67,8 +67,8 @@ static bool project_origin(const simplex *s, int set, double weight[4])
   return rest > 0.0;
 }
 
-/* v: the point of the simplex closest to the origin, by trying all subsets of corners. Removes corners with zero weight. Returns the squared
- * distance. */
+/* v: the point of the simplex closest to the origin, by trying all subsets of corners. Removes corners with zero weight. Returns
+ * the squared distance. */
 static double reduce_simplex(simplex *s, double v[3])
 {
   double least = INFINITY, weight[4], best[4] = {0.0};
@@ -138,8 +138,8 @@ double convex_distance(const convex_pose *a, const convex_pose *b, const double 
   return d;
 }
 
-/* Local search for a larger separation. Solid a is moved along n until the gap is `offset`; the direction of the shortest distance then has
- * a separation at least as large as n. A large offset has a wide range, a small one is more accurate. */
+/* Local search for a larger separation. Solid a is moved along n until the gap is `offset`; the direction of the shortest distance
+ * then has a separation at least as large as n. A large offset has a wide range, a small one is more accurate. */
 static double improve_axis(const convex_pose *a, const convex_pose *b, double *n, double separation, double offset)
 {
   for (int step = 0; step < MAX_CLIMBS; ++step) {
@@ -154,7 +154,8 @@ static double improve_axis(const convex_pose *a, const convex_pose *b, double *n
   return separation;
 }
 
-/* Pattern search around n: four perpendicular directions with steps from 0.1 down to 2e-7. Needed where the maximum is a kink (a corner). */
+/* Pattern search around n: four perpendicular directions with steps from 0.1 down to 2e-7. Needed where the maximum is a kink (a
+ * corner). */
 static double probe_directions(const convex_pose *a, const convex_pose *b, double *n, double separation)
 {
   double step = 0.1;
@@ -187,7 +188,8 @@ static double probe_directions(const convex_pose *a, const convex_pose *b, doubl
   return separation;
 }
 
-/* Local maximum of the separation next to n, which is updated; exact if the solids are disjoint. `separation` is that of the initial n. */
+/* Local maximum of the separation next to n, which is updated; exact if the solids are disjoint. `separation` is that of the
+ * initial n. */
 static double climb_separation(const convex_pose *a, const convex_pose *b, double n[3], double separation)
 {
   const double size = fmin(a->solid->bound, b->solid->bound);
@@ -217,8 +219,8 @@ static double face_axis(const convex_pose *of, const convex_pose *other, double 
   return most;
 }
 
-/* True if the arcs of two edges on the Gauss sphere (that of b negated) cross. Exactly then the two edges form a face of the Minkowski
- * difference. ea has the direction of f x g of its faces, likewise eb. */
+/* True if the arcs of two edges on the Gauss sphere (that of b negated) cross. Exactly then the two edges form a face of the
+ * Minkowski difference. ea has the direction of f x g of its faces, likewise eb. */
 static bool edges_form_face(const double *fa, const double *ga, const double *ea, const double *fb, const double *gb, const double *eb)
 {
   const double c = -v3_dot(fb, ea), d = -v3_dot(gb, ea), p = -v3_dot(fa, eb), q = -v3_dot(ga, eb);

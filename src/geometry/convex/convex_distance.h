@@ -1,7 +1,8 @@
-/* Distance of two convex solids, and the axis along which they are separated most or overlap least. Called by convex_pair and convex_sweep.
+/* Distance of two convex solids, and the axis along which they are separated most or overlap least. Called by convex_pair and
+ * convex_sweep.
  *
- * convex_distance is the algorithm of Gilbert, Johnson and Keerthi on support points; it needs disjoint solids. The axis functions also
- * treat overlapping solids: separating-axis tests over faces and pairs of edges, for cylinders followed by a local search. */
+ * convex_distance is the algorithm of Gilbert, Johnson and Keerthi on support points; it needs disjoint solids. The axis functions
+ * also treat overlapping solids: separating-axis tests over faces and pairs of edges, for cylinders followed by a local search. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_DISTANCE_H
 #define SS_GEOMETRY_CONVEX_CONVEX_DISTANCE_H
 #include "geometry/convex/convex_pose.h"
@@ -12,10 +13,11 @@
  * Returns 0 if the cores overlap; n is not set then. */
 double convex_distance(const convex_pose *a, const convex_pose *b, const double shift[3], double p[3], double q[3], double n[3]);
 
-/* Axis of largest separation of two polyhedra, among the normals of their faces and of pairs of edges that form a face of the Minkowski
- * difference. n [3]: unit vector from b towards a. Returns the separation along n. If the solids are disjoint, it equals the distance if a
- * face or two crossing edges are closest, and is smaller if corners are closest. If they overlap, it is minus the penetration depth. A face
- * is preferred to an edge pair within round-off. The search stops as soon as the separation exceeds `cutoff`. */
+/* Axis of largest separation of two polyhedra, among the normals of their faces and of pairs of edges that form a face of the
+ * Minkowski difference. n [3]: unit vector from b towards a. Returns the separation along n. If the solids are disjoint, it equals
+ * the distance if a face or two crossing edges are closest, and is smaller if corners are closest. If they overlap, it is minus the
+ * penetration depth. A face is preferred to an edge pair within round-off. The search stops as soon as the separation exceeds
+ * `cutoff`. */
 double convex_axis_polyhedra(const convex_pose *a, const convex_pose *b, double cutoff, double n[3]);
 /* The same for a cylinder and a cylinder or polyhedron. Returns the exact distance if the solids are disjoint. */
 double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double cutoff, double n[3]);

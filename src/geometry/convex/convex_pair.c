@@ -1,8 +1,10 @@
-/* Implementation: clipping of supporting features, closest points of spheres and capsules, and the choice of the method per pair. */
+/* Implementation: clipping of supporting features, closest points of spheres and capsules, and the choice of the method per
+ * pair. */
 #include "geometry/convex/convex_pair.h"
 #include "geometry/convex/convex_distance.h"
 
-/* Feature number of a touch: the kinds below, and the numbers of the features of a and b. Different kinds give different numbers. */
+/* Feature number of a touch: the kinds below, and the numbers of the features of a and b. Different kinds give different
+ * numbers. */
 static inline uint64_t convex_feature_name(unsigned kind, unsigned a, unsigned b)
 {
   return (uint64_t)kind << 24 | (uint64_t)a << 12 | b;
@@ -50,7 +52,8 @@ static void set_view(view *w, const convex_pose *a, const convex_pose *b, const 
   v3_cross(w->e, n, axis);
   v3_scale(w->e, 1.0 / v3_norm(w->e), w->e);
   v3_cross(w->f, n, w->e);
-  const convex_pose *at = b->kind == CONVEX_HALF_SPACE ? a : b; /* an origin close to both solids, so that large coordinates cost no accuracy */
+  /* an origin close to both solids, so that large coordinates cost no accuracy */
+  const convex_pose *at = b->kind == CONVEX_HALF_SPACE ? a : b;
   v3_copy(w->origin, at->center);
   w->size = fmin(a->solid->bound, b->solid->bound);
 }
@@ -87,8 +90,8 @@ static void set_segment_region(support_region *o, const view *w, const double *x
   o->height = v3_dot(d, w->n) - o->slope_u * o->u[0] - o->slope_v * o->v[0];
 }
 
-/* Supporting face of a polyhedron in direction d: at the support corner, the edge closest to perpendicular to d; of its two faces the one
- * whose normal is closer to d. A solid that rests on an edge or a face is then represented by the complete edge or face. */
+/* Supporting face of a polyhedron in direction d: at the support corner, the edge closest to perpendicular to d; of its two faces
+ * the one whose normal is closer to d. A solid that rests on an edge or a face is then represented by the complete edge or face. */
 static int support_face(const convex_pose *p, const double *d)
 {
   const convex_polyhedron *h = p->solid->polyhedron;
@@ -251,7 +254,8 @@ static double extent_across(int n, const clip_point *list)
   return most;
 }
 
-/* Reduce the list to CONVEX_MAX_CLIPPED points: the deepest one, then repeatedly the point farthest from all points chosen so far. */
+/* Reduce the list to CONVEX_MAX_CLIPPED points: the deepest one, then repeatedly the point farthest from all points chosen so
+ * far. */
 static void select_spread_points(int *n, clip_point *list)
 {
   for (int taken = 0; taken < CONVEX_MAX_CLIPPED; ++taken) {
@@ -269,9 +273,9 @@ static void select_spread_points(int *n, clip_point *list)
   *n = CONVEX_MAX_CLIPPED;
 }
 
-/* Append the touches along the unit vector n (from b towards a) within margin: the corners of the common area of the supporting features of
- * both solids in projection along n. Returns false, and appends nothing, if there is none, or if the projections of two faces have at most
- * a line in common. */
+/* Append the touches along the unit vector n (from b towards a) within margin: the corners of the common area of the supporting
+ * features of both solids in projection along n. Returns false, and appends nothing, if there is none, or if the projections of two
+ * faces have at most a line in common. */
 static bool convex_clip(const convex_pose *a, const convex_pose *b, const double n[3], double margin, convex_touches *out)
 {
   view   w;
@@ -490,7 +494,8 @@ static void any_normal(const convex_pose *p, double *n)
   else v3_copy(n, p->across);
 }
 
-/* Touches of two spheres, capsules, or cylinders with parallel sides: distances of their cores. Two touches for nearly parallel axes. */
+/* Touches of two spheres, capsules, or cylinders with parallel sides: distances of their cores. Two touches for nearly parallel
+ * axes. */
 static void convex_barrel_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
   double d[3], e[3], m[3], x[3], y[3], s, t, fallback[3];
@@ -524,8 +529,8 @@ static void add_ball(const convex_pose *p, const double *x, double radius, doubl
   convex_touches_add(out, margin, q, n, distance - radius, name);
 }
 
-/* Append touches between the side of a capsule and edges of a polyhedron: closest points inside both segments, with a normal between those
- * of the two faces of the edge. */
+/* Append touches between the side of a capsule and edges of a polyhedron: closest points inside both segments, with a normal
+ * between those of the two faces of the edge. */
 static void add_edges(const convex_pose *round, const convex_pose *p, double margin, convex_touches *out)
 {
   const convex_polyhedron *h = p->solid->polyhedron;
@@ -626,8 +631,8 @@ static void touch_half_space(const convex_pose *a, const convex_pose *b, double 
 
 /* ---- polyhedra and cylinders ---- */
 
-/* Append the closest points of two disjoint solids, for touches at corners or between parallel edges. is_line: the projections of the supporting
- * faces along `axis` have at most a line in common. */
+/* Append the closest points of two disjoint solids, for touches at corners or between parallel edges. is_line: the projections of
+ * the supporting faces along `axis` have at most a line in common. */
 static void add_closest_points(const convex_pose *a, const convex_pose *b, const double *axis, bool is_line, double margin,
                     convex_touches *out)
 {
@@ -640,8 +645,8 @@ static void add_closest_points(const convex_pose *a, const convex_pose *b, const
   convex_touches_add(out, margin, q, n, distance, convex_feature_name(CONVEX_TOUCH_CLOSEST, 0, 0));
 }
 
-/* Append the deepest point of two overlapping solids with curved sides: the support point of one of them that lies closer to the surface of the
- * other. A flat side has many support points; the support point of the curved side then determines the position. */
+/* Append the deepest point of two overlapping solids with curved sides: the support point of one of them that lies closer to the
+ * surface of the other. A flat side has many support points; the support point of the curved side then determines the position. */
 static void add_deepest_point(const convex_pose *a, const convex_pose *b, const double *n, double separation, double margin,
                     convex_touches *out)
 {

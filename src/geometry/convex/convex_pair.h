@@ -1,4 +1,5 @@
-/* All touches (pairs of close points, convex_pose.h) of two convex solids within a margin. Called by the contact detection of rigid bodies. */
+/* All touches (pairs of close points, convex_pose.h) of two convex solids within a margin. Called by the contact detection of rigid
+ * bodies. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_PAIR_H
 #define SS_GEOMETRY_CONVEX_CONVEX_PAIR_H
 #include "geometry/convex/convex_pose.h"
@@ -11,6 +12,7 @@
  * Two half-spaces never touch. Normals point from b towards a. Gaps on curved surfaces are exact at the closest points only. */
 void convex_pair_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out);
 
-/* Signed distance of x from the surface of a cylinder or polyhedron, negative inside, with the closest point q [3] and the normal [3] there. */
+/* Signed distance of x from the surface of a cylinder or polyhedron, negative inside, with the closest point q [3] and the normal
+ * [3] there. */
 double convex_point_distance(const convex_pose *p, const double x[3], double normal[3], double q[3]);
 #endif

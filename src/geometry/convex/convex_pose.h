@@ -1,6 +1,8 @@
-/* Convex solids in a given pose, and touches: pairs of close points of two solids. Input and output of convex_pair.h and convex_sweep.h.
+/* Convex solids in a given pose, and touches: pairs of close points of two solids. Input and output of convex_pair.h and
+ * convex_sweep.h.
  *
- * Spheres and capsules are represented by a core (a point or a segment) and a radius around it. All other solids are their own core. */
+ * Spheres and capsules are represented by a core (a point or a segment) and a radius around it. All other solids are their own
+ * core. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_POSE_H
 #define SS_GEOMETRY_CONVEX_CONVEX_POSE_H
 #include "core/math3.h"

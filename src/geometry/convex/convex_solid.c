@@ -102,8 +102,8 @@ static int collect_corners(const plane_list *l, const triangle_mesh *m, double t
   return n;
 }
 
-/* Edges [4] between faces that share two corners. Returns their number; -1 if two faces share three corners, which is impossible for a
- * convex polyhedron. edge may be NULL (count only). */
+/* Edges [4] between faces that share two corners. Returns their number; -1 if two faces share three corners, which is impossible
+ * for a convex polyhedron. edge may be NULL (count only). */
 static int collect_edges(const plane_list *l, int n_corners, const double *x, const face_set *faces, int32_t *edge)
 {
   int n = 0;
@@ -129,8 +129,8 @@ static int collect_edges(const plane_list *l, int n_corners, const double *x, co
   return n;
 }
 
-/* Chain the edges of each face into a loop. Seen from outside, face f is to the left of its edge p -> q, and g to the right. False if the
- * edges do not form closed loops. */
+/* Chain the edges of each face into a loop. Seen from outside, face f is to the left of its edge p -> q, and g to the right. False
+ * if the edges do not form closed loops. */
 static bool chain_loops(convex_polyhedron *p, int32_t *next)
 {
   int n = 0;

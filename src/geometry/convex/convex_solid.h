@@ -6,8 +6,8 @@
 #define SS_GEOMETRY_CONVEX_CONVEX_SOLID_H
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* A convex polyhedron as corners, faces and edges. Faces are complete polygons, also if the surface mesh has several triangles per face.
- * Mesh vertices in the middle of an edge or of a face are not corners. */
+/* A convex polyhedron as corners, faces and edges. Faces are complete polygons, also if the surface mesh has several triangles per
+ * face. Mesh vertices in the middle of an edge or of a face are not corners. */
 enum { CONVEX_MAX_FACES = 96, CONVEX_MAX_SIDES = 48 }; /* maximum faces of a polyhedron; maximum sides of a face */
 
 typedef struct {
@@ -34,9 +34,10 @@ typedef struct {
 /* Fill *out; the caller owns the struct. Polyhedra own memory that convex_solid_clear frees. */
 void convex_solid_sphere(const double center[3], double radius, convex_solid *out);
 void convex_solid_segment(convex_kind kind, const double from[3], const double to[3], double radius, convex_solid *out);
-void convex_solid_half_space(const double normal[3], double offset, convex_solid *out); /* the normal is normalised, the offset is not scaled */
-/* The polyhedron with the sound, closed surface m. *is_convex is false, and *out has no polyhedron, if a corner lies outside the plane of a
- * face by more than 1e-6 of the mesh size, or if there are more faces or sides than the maxima above. */
+/* the normal is normalised, the offset is not scaled */
+void convex_solid_half_space(const double normal[3], double offset, convex_solid *out);
+/* The polyhedron with the sound, closed surface m. *is_convex is false, and *out has no polyhedron, if a corner lies outside the
+ * plane of a face by more than 1e-6 of the mesh size, or if there are more faces or sides than the maxima above. */
 PetscErrorCode convex_solid_polyhedron(const triangle_mesh *m, convex_solid *out, bool *is_convex);
 void           convex_solid_clear(convex_solid *s);
 /* Rigid motion x -> c + R x; not for polyhedra. */

@@ -20,7 +20,8 @@ static void shift_pose(const convex_pose *a, const double d[3], double *room, co
   out->x = x, out->face_offset = offset;
 }
 
-/* Fraction of the displacement at the first touch; then n [3]: unit vector from b towards a; p, q [3]: closest points of the cores. */
+/* Fraction of the displacement at the first touch; then n [3]: unit vector from b towards a; p, q [3]: closest points of the
+ * cores. */
 static bool first_touch(const convex_pose *a, const convex_pose *b, const double d[3], double turn, double *share, double p[3],
                         double q[3], double n[3])
 {

@@ -1,11 +1,11 @@
-/* First touch of two disjoint convex solids during a step. Called by the contact detection of rigid bodies, so that fast bodies do not pass
- * through each other. */
+/* First touch of two disjoint convex solids during a step. Called by the contact detection of rigid bodies, so that fast bodies do
+ * not pass through each other. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_SWEEP_H
 #define SS_GEOMETRY_CONVEX_CONVEX_SWEEP_H
 #include "geometry/convex/convex_pair.h"
 
-/* Conservative advancement [Mirtich1996]: a moves by d [3] relative to b; neither is a half-space. Rotation adds at most `turn` to the
- * displacement of any point. Returns false if the solids do not touch during the step, or if they overlap initially.
+/* Conservative advancement [Mirtich1996]: a moves by d [3] relative to b; neither is a half-space. Rotation adds at most `turn` to
+ * the displacement of any point. Returns false if the solids do not touch during the step, or if they overlap initially.
  *   share   fraction of the displacement at the first touch, in [0, 1]
  *   out     touches at that time: positions on the surface of b, gaps at the start of the step
  *   room    work space for a pose of a, see convex_pose_room */

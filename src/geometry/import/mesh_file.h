@@ -10,8 +10,8 @@
 
 enum { MESH_MAX_TRIANGLES = 50000000, MESH_MAX_TETS = 50000000, MESH_MAX_VERTICES = 150000000 };
 
-/* Vertices, triangles and tetrahedra read so far. The arrays grow with the data read. Initialise with zeros, and with is_named = true if the
- * file numbers its vertices and tetrahedra. Free with mesh_cells_free. */
+/* Vertices, triangles and tetrahedra read so far. The arrays grow with the data read. Initialise with zeros, and with is_named =
+ * true if the file numbers its vertices and tetrahedra. Free with mesh_cells_free. */
 typedef struct {
   bool     is_named;
   int64_t  n_vertices, vertex_room, n_triangles, triangle_room, n_tets, tet_room;
@@ -29,7 +29,8 @@ void           mesh_cells_free(mesh_cells *c);
 PetscErrorCode mesh_cells_vertex(mesh_cells *c, int64_t name, const double x[3]);
 PetscErrorCode mesh_cells_triangle(mesh_cells *c, int32_t v0, int32_t v1, int32_t v2);
 PetscErrorCode mesh_cells_tet(mesh_cells *c, int64_t name, const int32_t v[4]);
-/* Sort the numbers of all vertices; required before mesh_cells_find. *twice: a number that two vertices have, or -1. Numbers are >= 0. */
+/* Sort the numbers of all vertices; required before mesh_cells_find. *twice: a number that two vertices have, or -1. Numbers are >=
+ * 0. */
 PetscErrorCode mesh_cells_index(mesh_cells *c, int64_t *twice);
 int32_t        mesh_cells_find(const mesh_cells *c, int64_t name); /* index of the vertex with this number; -1: none */
 /* Convert the triangles, or the tetrahedra, to a mesh. `name`: file name for messages. The arrays are moved out of c. */

@@ -1,22 +1,23 @@
 /* Import of meshes from files: triangle meshes, tetrahedral meshes and polylines. Called by shapes, cloth, FEM bodies and rods.
  *
- * Triangles: Wavefront .obj, .stl (text and binary), Gmsh .msh (2.2, 4.1), VTK .vtu and TetGen .face. Tetrahedra: .msh, .vtu and TetGen
- * .node/.ele. Polylines: .obj. Files are untrusted; every count, index and number is checked. */
+ * Triangles: Wavefront .obj, .stl (text and binary), Gmsh .msh (2.2, 4.1), VTK .vtu and TetGen .face. Tetrahedra: .msh, .vtu and
+ * TetGen .node/.ele. Polylines: .obj. Files are untrusted; every count, index and number is checked. */
 #ifndef SS_GEOMETRY_IMPORT_MESH_IMPORT_H
 #define SS_GEOMETRY_IMPORT_MESH_IMPORT_H
 #include "geometry/tet_mesh/tet_mesh.h"
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* Read the triangles of a file. The format follows from the extension, then from the content. Polygons are split into fans. Vertices of an
- * .stl that are closer than 1e-6 of the mesh size are merged, and collapsed triangles are removed. Unused vertices are removed. The mesh has
- * finite vertices and valid indices but need not be closed (triangle_mesh_check). *out is owned by the caller. PETSC_ERR_USER_INPUT with
- * "file:line: what is wrong" for an invalid file. */
+/* Read the triangles of a file. The format follows from the extension, then from the content. Polygons are split into fans.
+ * Vertices of an .stl that are closer than 1e-6 of the mesh size are merged, and collapsed triangles are removed. Unused vertices
+ * are removed. The mesh has finite vertices and valid indices but need not be closed (triangle_mesh_check). *out is owned by the
+ * caller. PETSC_ERR_USER_INPUT with "file:line: what is wrong" for an invalid file. */
 PetscErrorCode mesh_import(const char *path, triangle_mesh **out);
 
-/* Read the tetrahedra of a file: Gmsh .msh (2.2 or 4.1, text or binary), TetGen .node or .ele (the other file must be in the same folder),
- * VTK .vtu (text, base64 or raw, also zlib-compressed). Points, lines, triangles, quadrilaterals and unused vertices are ignored; other cells
- * are an error. Tetrahedra listed in mirrored order are reoriented. allow_parts: accept several components. *out is owned by the caller.
- * PETSC_ERR_USER_INPUT with "file:line: what is wrong", with the numbers of the file, for an invalid file or a mesh with defects. */
+/* Read the tetrahedra of a file: Gmsh .msh (2.2 or 4.1, text or binary), TetGen .node or .ele (the other file must be in the same
+ * folder), VTK .vtu (text, base64 or raw, also zlib-compressed). Points, lines, triangles, quadrilaterals and unused vertices are
+ * ignored; other cells are an error. Tetrahedra listed in mirrored order are reoriented. allow_parts: accept several components.
+ * *out is owned by the caller. PETSC_ERR_USER_INPUT with "file:line: what is wrong", with the numbers of the file, for an invalid
+ * file or a mesh with defects. */
 PetscErrorCode tet_mesh_import(const char *path, bool allow_parts, tet_mesh **out);
 
 /* Polylines of a Wavefront .obj file (statement `l`). Free with mesh_lines_free. */

@@ -1,7 +1,7 @@
 /* Implementation: a file consists of sections between $Name and $EndName, of which $Nodes and $Elements are used.
  *
- * In version 2.2 every element is listed separately; in 4.1 elements come in blocks of one kind. Binary files of version 2.2 use 32-bit
- * counts, those of 4.1 use 64-bit counts. */
+ * In version 2.2 every element is listed separately; in 4.1 elements come in blocks of one kind. Binary files of version 2.2 use
+ * 32-bit counts, those of 4.1 use 64-bit counts. */
 #include "geometry/import/mesh_import_msh.h"
 #include "core/math3.h"
 #include "core/memory.h"

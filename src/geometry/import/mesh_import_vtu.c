@@ -97,7 +97,8 @@ static int base64_value(char c)
   return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decode the next group of four letters. Header and data may be encoded separately, so a group that ends with '=' need not be the last. */
+/* Decode the next group of four letters. Header and data may be encoded separately, so a group that ends with '=' need not be the
+ * last. */
 static bool next_group(byte_source *s)
 {
   int value[4], n = 0, n_pad = 0;
@@ -156,8 +157,8 @@ static PetscErrorCode read_plain(byte_source *s, int64_t *n, uint8_t **bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compressed data. Header: number of blocks, bytes per block, bytes of the last block if it is shorter (else 0), compressed bytes of each
- * block. */
+/* Compressed data. Header: number of blocks, bytes per block, bytes of the last block if it is shorter (else 0), compressed bytes
+ * of each block. */
 static PetscErrorCode read_blocks(byte_source *s, int64_t *n, uint8_t **bytes, int64_t **packed, uint8_t **scratch)
 {
   const int64_t room     = s->a->end - s->a->begin;
@@ -246,8 +247,8 @@ static PetscErrorCode read_binary(const vtk_array *a, int64_t *n, double **real,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All numbers of an array. One of the outputs is NULL; the caller frees the other. Numbers that are not finite or exceed 1e30, and whole numbers
- * beyond 2^53, are an error. */
+/* All numbers of an array. One of the outputs is NULL; the caller frees the other. Numbers that are not finite or exceed 1e30, and
+ * whole numbers beyond 2^53, are an error. */
 static PetscErrorCode vtk_array_read(const vtk_array *a, int64_t *n, double **real, int64_t **whole)
 {
   PetscFunctionBegin;
@@ -313,7 +314,7 @@ static PetscErrorCode next_tag(vtu_file *f, bool *is_there)
 {
   PetscFunctionBegin;
   for (*is_there = false;;) {
-    const char *open = f->at < f->end ? memchr(f->at, '<', (size_t)(f->end - f->at)) : NULL, *close; /* NOLINT(clang-analyzer-core.NonNullParamChecker): bad returned below */
+    const char *open = f->at < f->end ? memchr(f->at, '<', (size_t)(f->end - f->at)) : NULL, *close; /* NOLINT(clang-analyzer-core.NonNullParamChecker): checked below */
     if (!open) PetscFunctionReturn(PETSC_SUCCESS);
     const bool is_comment = f->end - open >= 4 && memcmp(open, "<!--", 4) == 0;
     close                 = find_text(f, open, is_comment ? "-->" : ">");

@@ -1,4 +1,5 @@
-/* Reader of VTK .vtu files: unstructured grids in XML, with text, base64 or raw data, also zlib-compressed. Called by mesh_import.c. */
+/* Reader of VTK .vtu files: unstructured grids in XML, with text, base64 or raw data, also zlib-compressed. Called by
+ * mesh_import.c. */
 #ifndef SS_GEOMETRY_IMPORT_MESH_IMPORT_VTU_H
 #define SS_GEOMETRY_IMPORT_MESH_IMPORT_VTU_H
 #include "geometry/import/mesh_file.h"

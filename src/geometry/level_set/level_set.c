@@ -356,8 +356,8 @@ PetscErrorCode level_set_torus(const double center[3], const double axis[3], dou
 
 /* ==== solid of revolution ==== */
 
-/* Exact signed distance to a solid of revolution with a polygonal profile: the distance to the closest segment of the profile, including
- * the flat ends, in the half plane (rho, z) of the point. */
+/* Exact signed distance to a solid of revolution with a polygonal profile: the distance to the closest segment of the profile,
+ * including the flat ends, in the half plane (rho, z) of the point. */
 
 typedef struct {
   level_set base;
@@ -446,11 +446,11 @@ PetscErrorCode level_set_revolution(const double center[3], const double axis[3]
 
 /* Exact signed distance to an ellipsoid.
  *
- * By symmetry the point y is mapped to the octant y >= 0. Its closest point is x_i = r_i^2 y_i / (r_i^2 + t), where t is the largest root of
- * sum (r_i y_i / (r_i^2 + t))^2 = 1. With s = t + r_min^2 all denominators are sums of non-negative terms. Newton's method is applied to
- * the reciprocal of the square root of the left side, which is nearly linear in s (as in trust-region methods). If y lies inside and its
- * coordinate along the shortest axis is zero, there may be no root; then s = 0, and the closest point has a nonzero coordinate along that
- * axis. */
+ * By symmetry the point y is mapped to the octant y >= 0. Its closest point is x_i = r_i^2 y_i / (r_i^2 + t), where t is the
+ * largest root of sum (r_i y_i / (r_i^2 + t))^2 = 1. With s = t + r_min^2 all denominators are sums of non-negative terms. Newton's
+ * method is applied to the reciprocal of the square root of the left side, which is nearly linear in s (as in trust-region
+ * methods). If y lies inside and its coordinate along the shortest axis is zero, there may be no root; then s = 0, and the closest
+ * point has a nonzero coordinate along that axis. */
 
 typedef struct {
   level_set base;
@@ -506,8 +506,8 @@ static void nearest_point(const level_set_ellipsoid_data *p, const double y[3], 
   for (int i = 0; i < 3; ++i) n[i] = x[i] / (p->r[i] * p->r[i]);
 }
 
-/* Hessian of the distance at distance d from the surface: H = S (1 + d S)^-1 in the tangent plane, with the second fundamental form S.
- * curvature [3] is 1/r^2 divided by the length of the gradient of sum (x/r)^2 / 2. */
+/* Hessian of the distance at distance d from the surface: H = S (1 + d S)^-1 in the tangent plane, with the second fundamental form
+ * S. curvature [3] is 1/r^2 divided by the length of the gradient of sum (x/r)^2 / 2. */
 static void offset_curvature(const double curvature[3], const double n[3], double d, double *hessian)
 {
   double e[2][3], S[2][2], H[2][2];
@@ -650,8 +650,9 @@ static bool is_farther(const level_set_boolean *b, int i, const double x[3], dou
   return square > 0.0 && (best <= 0.0 || square > best * best);
 }
 
-/* The derivatives are those of the active child; on a tie the first child is used, so that the choice depends on x only. The distance
- * is exact on one side only (outside a union, inside an intersection). Everywhere |phi| is a lower bound of the true distance. */
+/* The derivatives are those of the active child; on a tie the first child is used, so that the choice depends on x only. The
+ * distance is exact on one side only (outside a union, inside an intersection). Everywhere |phi| is a lower bound of the true
+ * distance. */
 static double boolean_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
   const level_set_boolean *b      = (const level_set_boolean *)s;

@@ -1,5 +1,5 @@
-/* Implementation: dual contouring with one vertex for each sheet of the surface that crosses a cell [Nielson2004]. Thin walls and sharp
- * rims remain closed surfaces, where a single vertex per cell would merge the two sheets. */
+/* Implementation: dual contouring with one vertex for each sheet of the surface that crosses a cell [Nielson2004]. Thin walls and
+ * sharp rims remain closed surfaces, where a single vertex per cell would merge the two sheets. */
 #include "geometry/level_set/level_set_contour.h"
 #include "core/eigen3.h"
 #include "core/math3.h"
@@ -13,8 +13,9 @@ typedef struct {
   double           origin[3], h;
   double          *value;  /* [nodes] */
   int32_t         *vertex; /* [cells] first vertex of the cell */
-  /* Indexed by the signs of the corners of a cell (bit q: corner q is inside): the number of sheets, and the sheet of each edge; -1: the
-   * edge is not crossed. Edge 4 axis + i runs along axis, from the corner offset by i & 1 in axis + 1 and i >> 1 in axis + 2. */
+  /* Indexed by the signs of the corners of a cell (bit q: corner q is inside): the number of sheets, and the sheet of each edge;
+   * -1: the edge is not crossed. Edge 4 axis + i runs along axis, from the corner offset by i & 1 in axis + 1 and i >> 1 in axis +
+   * 2. */
   int8_t n_sheets[256], sheet[256][12];
 } contour;
 
@@ -23,15 +24,16 @@ static int64_t cell_at(const contour *c, int64_t i, int64_t j, int64_t k) { retu
 
 /* ---- sheets ---- */
 
-static int edge_of(int axis, int other, int at_other, int at_third) /* edge along axis, with offsets along `other` and along the third axis */
+/* edge along axis, with offsets along `other` and along the third axis */
+static int edge_of(int axis, int other, int at_other, int at_third)
 {
   return other == (axis + 1) % 3 ? 4 * axis + at_other + 2 * at_third : 4 * axis + at_third + 2 * at_other;
 }
 
 static int corner_at(int a, int at_a, int b, int at_b, int at_third) { return at_a << a | at_b << b | at_third << (3 - a - b); }
 
-/* Unite the crossed edges of a face in pairs into one sheet. If all four edges are crossed, the two at each inside corner form a pair.
- * Both cells at a face decide in the same way, so that the sheets match. */
+/* Unite the crossed edges of a face in pairs into one sheet. If all four edges are crossed, the two at each inside corner form a
+ * pair. Both cells at a face decide in the same way, so that the sheets match. */
 static void unite_edges_of_face(int signs, int axis, int side, int8_t *sheet)
 {
   const int u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -93,8 +95,8 @@ static void find_crossing(const contour *c, const double *a, double fa, const do
   }
 }
 
-/* The least-squares solution x of the tangent planes n_i . (x - p_i) = 0, relative to the mean of the p_i. In directions that the planes do
- * not determine, x is closest to the mean. A = sum n n^T, r = sum n (n . (p - mean)). */
+/* The least-squares solution x of the tangent planes n_i . (x - p_i) = 0, relative to the mean of the p_i. In directions that the
+ * planes do not determine, x is closest to the mean. A = sum n n^T, r = sum n (n . (p - mean)). */
 static void fit_planes(const double *A, const double *r, double *x)
 {
   double lambda[3], V[9], y[3];
@@ -161,14 +163,16 @@ static void sheet_vertex(const contour *c, int64_t i, int64_t j, int64_t k, cons
     lo[d] = c->origin[d] + c->h * ((double)at[d] + 1e-3), hi[d] = lo[d] + c->h * (1.0 - 2e-3);
   }
   fit_points(c, n, p, lo, hi, x);
-  for (int pass = 0; pass < 2; ++pass) { /* repeat with tangent planes at a tenth of the distance: higher order of accuracy at curved edges */
+  /* repeat with tangent planes at a tenth of the distance: higher order of accuracy at curved edges */
+  for (int pass = 0; pass < 2; ++pass) {
     for (int q = 0; q < n; ++q) {
       for (int d = 0; d < 3; ++d) p[q][d] = x[d] + 0.1 * (p[q][d] - x[d]);
       project_onto_surface(c, p[q], NULL, NULL);
     }
     fit_points(c, n, p, lo, hi, x);
   }
-  /* The fit stays inside its cell, because otherwise two vertices could coincide in a corner. The final projection may leave the cell. */
+  /* The fit stays inside its cell, because otherwise two vertices could coincide in a corner. The final projection may leave the
+   * cell. */
   for (int d = 0; d < 3; ++d) lo[d] -= 0.25 * c->h, hi[d] += 0.25 * c->h;
   project_onto_surface(c, x, lo, hi);
 }
@@ -189,8 +193,9 @@ static double smaller_area(const double *x, const int32_t q[4], int s)
   return least;
 }
 
-/* Two triangles for the quadrilateral of the four cells around every crossed edge; only counted if tri is NULL. The diagonal that is closer
- * to the surface is used, unless it gives a triangle of nearly zero area (three corners on a sharp edge). Returns the number of triangles. */
+/* Two triangles for the quadrilateral of the four cells around every crossed edge; only counted if tri is NULL. The diagonal that
+ * is closer to the surface is used, unless it gives a triangle of nearly zero area (three corners on a sharp edge). Returns the
+ * number of triangles. */
 static int64_t add_quads(const contour *c, const double *x, int32_t *tri)
 {
   int64_t n = 0;
@@ -276,7 +281,8 @@ PetscErrorCode level_set_contour(const level_set *phi, const double min[3], cons
   for (int k = 0; k < 3; ++k) total *= ceil((max[k] - min[k]) / spacing) + 3.0;
   PetscCheck(total <= MAX_CELLS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "the surface would need %.3g cells at spacing %g m (at most %d): choose a larger surface spacing", total, spacing, MAX_CELLS);
-  for (int k = 0; k < 3; ++k) { /* shifted by a fraction of a cell, so that flat faces do not fall on nodes, where the sign of phi = 0 is ambiguous */
+  /* shifted by a fraction of a cell, so that flat faces do not fall on nodes, where the sign of phi = 0 is ambiguous */
+  for (int k = 0; k < 3; ++k) {
     c.n[k]      = (int64_t)ceil((max[k] - min[k]) / spacing) + 3;
     c.origin[k] = 0.5 * (min[k] + max[k]) - spacing * (0.5 * (double)c.n[k] + 0.0371 * (k + 1));
   }

@@ -4,9 +4,9 @@
 #include "geometry/level_set/level_set.h"
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* A closed surface of {phi < 0} within the bounds, by dual contouring [JuLosassoSchaeferWarren2002]. Each sheet of the surface in a cell of
- * size `spacing` gets one vertex at the best fit of its tangent planes, so that sharp edges and corners are preserved. *out is owned by
- * the caller. If the grid cannot resolve the topology, the mesh has defects (triangle_mesh_check). PETSC_ERR_USER_INPUT beyond 30 million
- * cells, or if no surface is found. */
+/* A closed surface of {phi < 0} within the bounds, by dual contouring [JuLosassoSchaeferWarren2002]. Each sheet of the surface in a
+ * cell of size `spacing` gets one vertex at the best fit of its tangent planes, so that sharp edges and corners are preserved. *out
+ * is owned by the caller. If the grid cannot resolve the topology, the mesh has defects (triangle_mesh_check). PETSC_ERR_USER_INPUT
+ * beyond 30 million cells, or if no surface is found. */
 PetscErrorCode level_set_contour(const level_set *phi, const double min[3], const double max[3], double spacing, triangle_mesh **out);
 #endif

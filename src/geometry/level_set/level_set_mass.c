@@ -1,18 +1,18 @@
 /* Implementation: adaptive quadrature of high order [Saye2015].
  *
- * Cells of a cubic grid that the surface cannot reach are entirely inside or outside. In all other cells, lines run along the direction
- * closest to the surface normal, at Gauss points of the two other directions. The ends of the inside part of a line are found by root
- * search, and the moments along the line are integrated exactly. As a function of the two other directions, the length of the inside part
- * has kinks where the surface leaves the cell through the faces at the ends of the lines. These kinks are found as roots on the faces and
- * edges of the cell, and the Gauss rule is applied between them, so that smooth surfaces are integrated with high order. Cells that
- * contain a sharp edge of the shape are subdivided further; there are few of them. */
+ * Cells of a cubic grid that the surface cannot reach are entirely inside or outside. In all other cells, lines run along the
+ * direction closest to the surface normal, at Gauss points of the two other directions. The ends of the inside part of a line are
+ * found by root search, and the moments along the line are integrated exactly. As a function of the two other directions, the
+ * length of the inside part has kinks where the surface leaves the cell through the faces at the ends of the lines. These kinks are
+ * found as roots on the faces and edges of the cell, and the Gauss rule is applied between them, so that smooth surfaces are
+ * integrated with high order. Cells that contain a sharp edge of the shape are subdivided further; there are few of them. */
 #include "geometry/level_set/level_set_mass.h"
 #include "core/math3.h"
 
 enum { MAX_GAUSS = 4, MAX_PIECES = 4, EDGE_LEVELS = 4 };
 
-/* Quadrature rule of a cell: Gauss points per direction and interval, and number of intervals that are searched for one root each. Cells
- * at sharp edges use fewer points, because they are small. */
+/* Quadrature rule of a cell: Gauss points per direction and interval, and number of intervals that are searched for one root each.
+ * Cells at sharp edges use fewer points, because they are small. */
 typedef struct {
   int    n_gauss, n_pieces;
   double point[MAX_GAUSS], weight[MAX_GAUSS];
@@ -160,7 +160,8 @@ static void add_cut_cell(moments *q, const integrand *f, const cell_rule *rule, 
     }
 }
 
-/* True if the direction of the gradient varies by more than 20 degrees within the cell, more than for a smooth surface at this scale. */
+/* True if the direction of the gradient varies by more than 20 degrees within the cell, more than for a smooth surface at this
+ * scale. */
 static bool has_edge(const integrand *f, const double *corner, double h)
 {
   double x[3], g[3], g_corner[3];
@@ -174,8 +175,8 @@ static bool has_edge(const integrand *f, const double *corner, double h)
   return false;
 }
 
-/* Integrate a block with a side of `size` cells: entirely inside, entirely outside, cut by the surface, or subdivided into eight. `size`
- * is a power of two; below 1 the cells at sharp edges are subdivided. */
+/* Integrate a block with a side of `size` cells: entirely inside, entirely outside, cut by the surface, or subdivided into eight.
+ * `size` is a power of two; below 1 the cells at sharp edges are subdivided. */
 static void add_block(moments *q, const integrand *f, const double *corner, double h, double size)
 {
   double c[3];

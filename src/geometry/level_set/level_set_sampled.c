@@ -221,7 +221,8 @@ static void sample_distance(level_set_grid *s, const triangle_bvh *tree)
 {
   const int64_t n_rows = s->n[0] * s->n[1];
   #pragma omp parallel for schedule(dynamic, 16)
-  for (int64_t row = 0; row < n_rows; ++row) { /* the hint is reset in every row, so that the bits do not depend on the number of threads */
+  /* the hint is reset in every row, so that the bits do not depend on the number of threads */
+  for (int64_t row = 0; row < n_rows; ++row) {
     int32_t hint = -1;
     for (int64_t k = 0; k < s->n[2]; ++k) {
       const int64_t at[3] = {row / s->n[1], row % s->n[1], k};

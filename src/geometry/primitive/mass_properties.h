@@ -1,4 +1,5 @@
-/* Volume, centre of mass and inertia of solids of unit density, as sums over tetrahedra. Used by triangle meshes, level sets and shapes. */
+/* Volume, centre of mass and inertia of solids of unit density, as sums over tetrahedra. Used by triangle meshes, level sets and
+ * shapes. */
 #ifndef SS_GEOMETRY_PRIMITIVE_MASS_PROPERTIES_H
 #define SS_GEOMETRY_PRIMITIVE_MASS_PROPERTIES_H
 
@@ -13,8 +14,8 @@ mass_properties mass_properties_transform(const mass_properties *p, const double
 typedef struct {
   double volume, first[3], second[9];
 } mass_sum;
-/* Add a tetrahedron of signed volume. corner [n_corners][3] relative to the reference point; if n_corners is 3, the reference point is
- * the fourth corner. */
+/* Add a tetrahedron of signed volume. corner [n_corners][3] relative to the reference point; if n_corners is 3, the reference point
+ * is the fourth corner. */
 void mass_sum_add(mass_sum *s, double volume, int n_corners, const double (*corner)[3]);
 /* Mass properties from the integrals about the reference point `origin`. */
 mass_properties mass_sum_properties(const mass_sum *s, const double origin[3]);

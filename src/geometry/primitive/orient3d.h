@@ -1,9 +1,9 @@
 /* Exact orientation predicates: on which side of a plane, or of a line in projection, a point lies.
  *
  * A determinant is first evaluated in floating point with an error bound. If its sign is uncertain, the determinant is expanded
- * exactly as a sum of non-overlapping doubles, whose largest term has the sign [Shewchuk1997]. The input coordinates count as exact.
- * Exact for finite coordinates that are 0 or between 2^-300 and 2^300 in magnitude: triple products then neither overflow nor lose
- * digits. Used by segment_triangle, winding and the search for intersections. */
+ * exactly as a sum of non-overlapping doubles, whose largest term has the sign [Shewchuk1997]. The input coordinates count as
+ * exact. Exact for finite coordinates that are 0 or between 2^-300 and 2^300 in magnitude: triple products then neither overflow
+ * nor lose digits. Used by segment_triangle, winding and the search for intersections. */
 #ifndef SS_GEOMETRY_PRIMITIVE_ORIENT3D_H
 #define SS_GEOMETRY_PRIMITIVE_ORIENT3D_H
 

@@ -30,8 +30,8 @@ static double distance_at(const double a[6], const double b[6], double s, double
   return v3_norm(d);
 }
 
-/* Closest points inside both segments, from the common perpendicular. False if there are none. Projecting each point once more removes
- * the error of cancellation for nearly parallel segments. */
+/* Closest points inside both segments, from the common perpendicular. False if there are none. Projecting each point once more
+ * removes the error of cancellation for nearly parallel segments. */
 static bool interior_solution(const double a[6], const double b[6], segment_nearest *out)
 {
   double ea[3], eb[3], w[3], n[3], m[3], p[3];

@@ -1,7 +1,7 @@
 /* Closest points of two segments. Pure geometry, no state, thread-safe.
  *
- * Valid for any two segments, including parallel ones and points. The closest points on the border of the parameter square (an end of
- * one segment and the other segment) are computed one by one without cancellation. The interior solution is used only if it is
+ * Valid for any two segments, including parallel ones and points. The closest points on the border of the parameter square (an end
+ * of one segment and the other segment) are computed one by one without cancellation. The interior solution is used only if it is
  * closer. Parameters within SEGMENT_SNAP of an end are set to that end exactly. Used by the contact of fibres and of surfaces. */
 #ifndef SS_GEOMETRY_PRIMITIVE_SEGMENT_PAIR_H
 #define SS_GEOMETRY_PRIMITIVE_SEGMENT_PAIR_H
@@ -19,8 +19,8 @@ double segment_nearest_to(const double x[6], const double p[3]);
 /* Closest points of segments a, b [2][3]. rim: the closest points with s = 0, s = 1, t = 0 and t = 1; may be NULL. If the closest
  * points are not unique, one of rim is returned. */
 void segment_pair_nearest(const double a[6], const double b[6], segment_nearest *out, segment_nearest rim[4]);
-/* True if the segments are nearly parallel and overlap lengthwise around `nearest`: on both sides of it a point of rim has a distance
- * below `limit`. The ends of the overlap then describe the contact better than the closest point. rim: as above. */
+/* True if the segments are nearly parallel and overlap lengthwise around `nearest`: on both sides of it a point of rim has a
+ * distance below `limit`. The ends of the overlap then describe the contact better than the closest point. rim: as above. */
 bool segment_pair_is_along(const double a[6], const double b[6], const segment_nearest *nearest, const segment_nearest rim[4],
                            double limit);
 #endif

@@ -44,12 +44,13 @@ static bool intersects_coplanar(const double *p, const double *q, const double *
 {
   const int k = projection_axis(a, b, c);
   if (k >= 0 && (is_inside_projected(p, a, b, c, k) || is_inside_projected(q, a, b, c, k))) return true;
-  /* Two sides suffice: a segment that enters through the third side and does not end inside leaves through another one, and two sides
-   * cover a collinear triangle. */
+  /* Two sides suffice: a segment that enters through the third side and does not end inside leaves through another one, and two
+   * sides cover a collinear triangle. */
   return segments_intersect(p, q, a, b) || segments_intersect(p, q, b, c);
 }
 
-/* The line through p and q intersects the triangle: its point in the plane of abc lies on the same side of all edges, or on an edge. */
+/* The line through p and q intersects the triangle: its point in the plane of abc lies on the same side of all edges, or on an
+ * edge. */
 static bool line_intersects(const double *p, const double *q, const double *a, const double *b, const double *c)
 {
   const int s[3] = {orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)};

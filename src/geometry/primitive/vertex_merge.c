@@ -11,7 +11,8 @@ static uint64_t cell_hash(const int64_t *c)
   return h ^ h >> 32;
 }
 
-/* Spatial hash of the kept points. Cells are twice as large as the tolerance, and only cells that overlap the tolerance box are searched. */
+/* Spatial hash of the kept points. Cells are twice as large as the tolerance, and only cells that overlap the tolerance box are
+ * searched. */
 typedef struct {
   uint64_t      mask;
   int32_t      *head;  /* [mask + 1] last kept point of a slot, -1: none */

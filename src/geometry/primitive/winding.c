@@ -6,7 +6,8 @@
 
 typedef enum { RAY_MISSES, RAY_CROSSES, RAY_TOUCHES_BORDER } ray_result;
 
-/* Exact test of the ray pq against triangle abc. *sign: +1 if the ray crosses from the back of the triangle to its front, else -1. */
+/* Exact test of the ray pq against triangle abc. *sign: +1 if the ray crosses from the back of the triangle to its front, else
+ * -1. */
 static ray_result cross_triangle(const double *p, const double *q, const double *a, const double *b, const double *c, int *sign)
 {
   const int side_p = orient3d(a, b, c, p), side_q = orient3d(a, b, c, q);
@@ -18,7 +19,8 @@ static ray_result cross_triangle(const double *p, const double *q, const double 
   return RAY_CROSSES;
 }
 
-/* A point outside the bounding box of all vertices and p. The direction is pseudo-random, so that it is not aligned with the mesh. */
+/* A point outside the bounding box of all vertices and p. The direction is pseudo-random, so that it is not aligned with the
+ * mesh. */
 static void ray_end(int64_t n, const int32_t *triangle, const double *x, const double p[3], uint64_t i, double out[3])
 {
   double min[3], max[3], size = 0.0, d[3];

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* triangle [n][3] are indices into x [][3]. Returns false if the point lies on the surface, or if each of WINDING_RAYS rays touches the
- * border of a triangle; *winding is undefined then. The result is also undefined for a surface with a border. */
+/* triangle [n][3] are indices into x [][3]. Returns false if the point lies on the surface, or if each of WINDING_RAYS rays touches
+ * the border of a triangle; *winding is undefined then. The result is also undefined for a surface with a border. */
 enum { WINDING_RAYS = 16 };
 bool winding_number(int64_t n, const int32_t *triangle, const double *x, const double p[3], int64_t *winding);
 #endif

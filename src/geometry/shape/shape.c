@@ -1,4 +1,5 @@
-/* Implementation: exact polyhedra, decomposition into convex solids, checks of the specification, level sets, surfaces and containers. */
+/* Implementation: exact polyhedra, decomposition into convex solids, checks of the specification, level sets, surfaces and
+ * containers. */
 #include "geometry/shape/shape.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -17,8 +18,8 @@ typedef struct {
   double normal[MAX_FACES][3], offset[MAX_FACES]; /* the solid is where normal . x <= offset */
 } half_spaces;
 
-/* Add a half-space in the pose (c, R). Half-spaces that agree to round-off are added once, because their common face would be duplicated. False
- * if the list is full. */
+/* Add a half-space in the pose (c, R). Half-spaces that agree to round-off are added once, because their common face would be
+ * duplicated. False if the list is full. */
 static bool add_half_space(half_spaces *h, const double c[3], const double R[9], const double normal[3], double offset, double scale)
 {
   double n[3];
@@ -203,9 +204,9 @@ static PetscErrorCode add_part(solid_list *o, const shape_spec *s, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A box minus axis-aligned boxes is decomposed into overlapping plates: the parts of the box below and above the subtracted box along each
- * coordinate. Each plate extends over the full box in the other directions, so that its faces are complete. Further subtracted boxes are
- * applied to each plate. */
+/* A box minus axis-aligned boxes is decomposed into overlapping plates: the parts of the box below and above the subtracted box
+ * along each coordinate. Each plate extends over the full box in the other directions, so that its faces are complete. Further
+ * subtracted boxes are applied to each plate. */
 enum { MOST_CUT = 3, SIDES = 6, MOST_PLATES = SIDES * SIDES * SIDES };
 
 static bool is_plain_box(const shape_spec *s)
@@ -519,8 +520,8 @@ static PetscErrorCode mesh_level_set(const shape_mesh_spec *s, const triangle_me
   const PetscErrorCode code    = level_set_from_mesh(m, spacing, out);
   if (diagnostics_take(p->d, p->node, p->path, "spacing", code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
-  /* Penalty contact needs |grad phi| = 1 near the surface. This fails in the cells along sharp edges, which are few if the grid resolves
-   * the shape. */
+  /* Penalty contact needs |grad phi| = 1 near the surface. This fails in the cells along sharp edges, which are few if the grid
+   * resolves the shape. */
   const level_set_quality q = level_set_measure(*out, lo, hi, fmax(spacing, size / 128.0), 0.75 * spacing);
   if (q.n == 0 || 2 * q.n_bad > q.n) {
     (void)snprintf(text, sizeof text, "the distance sampled at %g m is inaccurate near the surface (at %lld of %lld samples the gradient is wrong by more than 1 %%): the grid is too coarse for this mesh, choose a smaller spacing", spacing, (long long)q.n_bad, (long long)q.n);
@@ -602,7 +603,8 @@ static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int de
 
 /* ---- surfaces ---- */
 
-/* Exact surface of an intersection of polyhedra, refined to the spacing that contouring would use. *out NULL: not such an intersection. */
+/* Exact surface of an intersection of polyhedra, refined to the spacing that contouring would use. *out NULL: not such an
+ * intersection. */
 static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const shape *s, triangle_mesh **out)
 {
   double size = 0.0;
@@ -613,7 +615,8 @@ static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Contour the level set on finer and finer grids until the surface has no defects. A coarse grid may not separate parts that nearly touch. */
+/* Contour the level set on finer and finer grids until the surface has no defects. A coarse grid may not separate parts that nearly
+ * touch. */
 static PetscErrorCode boolean_surface(const shape *s, double spacing, const place *p, triangle_mesh **out)
 {
   double size = 0.0;

@@ -1,5 +1,5 @@
-/* The `shape:` block of a job: structs filled by the key table shape_table, and the rigid motion of a shape. Included by all keys that contain a
- * shape; shape.h builds the geometry. */
+/* The `shape:` block of a job: structs filled by the key table shape_table, and the rigid motion of a shape. Included by all keys
+ * that contain a shape; shape.h builds the geometry. */
 #ifndef SS_GEOMETRY_SHAPE_SHAPE_SPEC_H
 #define SS_GEOMETRY_SHAPE_SHAPE_SPEC_H
 #include "core/key_table.h"

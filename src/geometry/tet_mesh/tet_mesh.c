@@ -23,8 +23,8 @@ static inline bool tet_face_sorted(const tet_mesh *m, int32_t face, int32_t v[3]
   return is_odd;
 }
 
-/* Sort all faces by their vertices, then by face number; equal faces become neighbours. face [4 n_tets] is allocated here. Three numbers
- * of 31 bits do not fit into one key, so the faces are sorted by the last vertex first, then stably by the first two. */
+/* Sort all faces by their vertices, then by face number; equal faces become neighbours. face [4 n_tets] is allocated here. Three
+ * numbers of 31 bits do not fit into one key, so the faces are sorted by the last vertex first, then stably by the first two. */
 static PetscErrorCode tet_faces_sort(const tet_mesh *m, int32_t **face)
 {
   const int64_t n   = 4 * m->n_tets;

@@ -1,19 +1,19 @@
 /* Implementation: hexahedral cells ("bricks"), each cut into five tetrahedra.
  *
- * The corners of a brick are coloured like a chessboard. Its four even corners form the central tetrahedron; each odd corner forms a
- * tetrahedron with its three neighbours. Two adjacent bricks then cut their common side along the same diagonal, between its even corners.
- * This only requires that all corners can be coloured consistently; the bricks may be deformed.
+ * The corners of a brick are coloured like a chessboard. Its four even corners form the central tetrahedron; each odd corner forms
+ * a tetrahedron with its three neighbours. Two adjacent bricks then cut their common side along the same diagonal, between its even
+ * corners. This only requires that all corners can be coloured consistently; the bricks may be deformed.
  *
- * Round solids consist of an inner square or cube with n bricks per side, wrapped in m layers of bricks ("O-grid"). No brick has more than
- * one side on the round surface, so that none is flattened there. */
+ * Round solids consist of an inner square or cube with n bricks per side, wrapped in m layers of bricks ("O-grid"). No brick has
+ * more than one side on the round surface, so that none is flattened there. */
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
 enum { MAX_TETS = 40000000 };
 
-/* Half the side of the inner square (cube) for radius 1, and the bulge of its sides. Among all pairs in steps of 0.05 and 0.1, these give
- * the largest minimum dihedral angle over spacings from 0.6 to 0.1 radii: 31 degrees (square) and 32 degrees (cube). */
+/* Half the side of the inner square (cube) for radius 1, and the bulge of its sides. Among all pairs in steps of 0.05 and 0.1,
+ * these give the largest minimum dihedral angle over spacings from 0.6 to 0.1 radii: 31 degrees (square) and 32 degrees (cube). */
 static const double SQUARE_HALF = 0.55, SQUARE_BULGE = 0.4, CUBE_HALF = 0.45, CUBE_BULGE = 0.5;
 
 static PetscErrorCode check_sizes(const char *what, int n, const double *length, double spacing)
@@ -40,7 +40,8 @@ static void add_brick(tet_mesh *m, int64_t *at, const int64_t v[8], bool first_i
   int32_t         *tet          = &m->tet[4 * (*at)];
   for (int i = 0; i < 4; ++i) *tet++ = (int32_t)v[middle[first_is_odd][i]];
   for (int c = 0; c < 8; ++c) {
-    const int turned = (c ^ c >> 1 ^ c >> 2) & 1; /* an odd number of axes points backwards from this corner: mirrored orientation */
+    /* an odd number of axes points backwards from this corner: mirrored orientation */
+    const int turned = (c ^ c >> 1 ^ c >> 2) & 1;
     if (turned == first_is_odd) continue;
     *tet++ = (int32_t)v[c];
     *tet++ = (int32_t)v[c ^ (turned ? 2 : 1)];
@@ -95,8 +96,8 @@ PetscErrorCode tet_mesh_box(const double min[3], const double max[3], double spa
 
 /* ---- round solids ---- */
 
-/* For s in the square or cube [-1, 1]^dim: its position in the inner block of a solid of radius 1, and the intersection of the ray through
- * it with the circle or sphere. The angles on the circle or sphere are equally spaced along every side. */
+/* For s in the square or cube [-1, 1]^dim: its position in the inner block of a solid of radius 1, and the intersection of the ray
+ * through it with the circle or sphere. The angles on the circle or sphere are equally spaced along every side. */
 static void block_point(int dim, const double *s, double half, double bulge, double *inner, double *round)
 {
   double rho = 0.0, length = 0.0;
@@ -186,7 +187,8 @@ static PetscErrorCode disc_create(int64_t n, int64_t layers, disc *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bricks between n copies of the disc in a row; if is_ring (n even), also between the last and the first. Points are numbered copy by copy. */
+/* Bricks between n copies of the disc in a row; if is_ring (n even), also between the last and the first. Points are numbered copy
+ * by copy. */
 static void stack_discs(const disc *d, int64_t n, bool is_ring, tet_mesh *m)
 {
   int64_t at = 0;
@@ -256,7 +258,8 @@ PetscErrorCode tet_mesh_torus(const double center[3], const double axis[3], doub
     const double angle = 2.0 * M_PI * (double)l / around;
     double       e[3];
     for (int k = 0; k < 3; ++k) e[k] = cos(angle) * e1[k] + sin(angle) * e2[k];
-    for (int64_t p = 0; p < d.n_points; ++p) /* disc coordinates: outward, then against the axis; with the direction of rotation they are right-handed */
+    /* disc coordinates: outward, then against the axis; with the direction of rotation they are right-handed */
+    for (int64_t p = 0; p < d.n_points; ++p)
       for (int k = 0; k < 3; ++k)
         m->x[3 * (l * d.n_points + p) + k] = center[k] + (major + minor * d.x[2 * p]) * e[k] - minor * d.x[2 * p + 1] * a[k];
   }

@@ -1,13 +1,14 @@
 /* Implementation: isosurface stuffing on a uniform body-centred cubic lattice [LabelleShewchuk2007].
  *
- * The lattice points are the corners ("even" points) and the centres ("odd" points) of cubes. Its tetrahedra are congruent: one long edge
- * between two even points, one between two odd points, both of the length of a cube edge and perpendicular, and four short edges.
+ * The lattice points are the corners ("even" points) and the centres ("odd" points) of cubes. Its tetrahedra are congruent: one
+ * long edge between two even points, one between two odd points, both of the length of a cube edge and perpendicular, and four
+ * short edges.
  * 1. A cut point is computed on every edge along which phi changes its sign.
  * 2. A lattice point with a cut point closer than alpha edge lengths is moved ("warped") onto the closest one and counts as on the
  *    surface. Its other cut points are discarded. The remaining cut points keep their distance from the corners.
- * 3. The inside part of every tetrahedron is kept: the whole tetrahedron, or the part up to its cut points. Quadrilaterals that arise on
- *    its faces are split by a rule that depends on the face only, so that neighbours agree.
- * The values of alpha are those of the paper; with them the angle bounds hold for any position of the surface in the lattice. */
+ * 3. The inside part of every tetrahedron is kept: the whole tetrahedron, or the part up to its cut points. Quadrilaterals that
+ *    arise on its faces are split by a rule that depends on the face only, so that neighbours agree. The values of alpha are those
+ *    of the paper; with them the angle bounds hold for any position of the surface in the lattice. */
 #include "geometry/tet_mesh/tet_mesh_stuffing.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -18,7 +19,8 @@ static const double ALPHA_LONG = 0.24999, ALPHA_SHORT = 0.41189;
 typedef struct {
   const level_set *phi;
   double           origin[3], h; /* position of even point (0, 0, 0); edge of a cube */
-  int64_t          n[3], n_grid; /* even points per direction; their total number. There are as many odd points, half a cube higher */
+  /* even points per direction; their total number. There are as many odd points, half a cube higher */
+  int64_t          n[3], n_grid;
   int8_t          *side;         /* [2 n_grid] -1 inside, 0 on the surface, 1 outside */
   double          *value;        /* [2 n_grid] values of phi */
   int32_t         *first_cut;    /* [2 n_grid + 1] first cut point of the edges that start at each point */
@@ -123,8 +125,8 @@ static PetscErrorCode find_sides(lattice *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A zero of phi between a (value f_a) and b (value f_b of opposite sign), by the Illinois variant of false position, until the bracket is
- * shorter than 1e-13 of the edge. */
+/* A zero of phi between a (value f_a) and b (value f_b of opposite sign), by the Illinois variant of false position, until the
+ * bracket is shorter than 1e-13 of the edge. */
 static double find_zero(const level_set *phi, const double *a, const double *b, double f_a, double f_b)
 {
   double lo = 0.0, hi = 1.0, f_lo = f_a, f_hi = f_b;
@@ -185,8 +187,8 @@ static PetscErrorCode find_cuts(lattice *l)
 
 /* ---- 2: warping ---- */
 
-/* Move p onto its closest cut point if that is closer than alpha edge lengths. Called in order of p: a point warped before lies on the
- * surface, and the cut points on edges to it no longer count. */
+/* Move p onto its closest cut point if that is closer than alpha edge lengths. Called in order of p: a point warped before lies on
+ * the surface, and the cut points on edges to it no longer count. */
 static void warp_point(lattice *l, int64_t p)
 {
   int64_t c[3], to = -1;
@@ -244,10 +246,10 @@ static void add_tet(tet_list *list, int64_t a, int64_t b, int64_t c, int64_t d, 
 static int64_t cut_id(const lattice *l, int64_t a, int64_t b) { return 2 * l->n_grid + cut_between(l, a, b, NULL); }
 static bool    is_long(const lattice *l, int64_t a, int64_t b) { return (a < l->n_grid) == (b < l->n_grid); }
 
-/* A face with inside corners a, b and outside corner c leaves a quadrilateral. Returns true if it is split from a (to the cut point between b
- * and c), false if from b (to the cut point between a and c). If ac or bc is a long edge, the diagonal ends at the cut point of that edge.
- * If ab is the long edge, the diagonal starts at the one of a and b for which c lies lower in an even number of coordinates; on the face
- * across that edge it then starts at the other one. */
+/* A face with inside corners a, b and outside corner c leaves a quadrilateral. Returns true if it is split from a (to the cut point
+ * between b and c), false if from b (to the cut point between a and c). If ac or bc is a long edge, the diagonal ends at the cut
+ * point of that edge. If ab is the long edge, the diagonal starts at the one of a and b for which c lies lower in an even number of
+ * coordinates; on the face across that edge it then starts at the other one. */
 static bool cut_from_a(const lattice *l, int64_t a, int64_t b, int64_t c)
 {
   int64_t ca[3], cc[3];
@@ -257,8 +259,8 @@ static bool cut_from_a(const lattice *l, int64_t a, int64_t b, int64_t c)
   return ((cc[0] < ca[0]) + (cc[1] < ca[1]) + (cc[2] < ca[2])) % 2 == 0;
 }
 
-/* Split the prism between triangles A and B into three tetrahedra. bij: the side between edges i and j is split from A_i to B_j. The three
- * diagonals must not form a cycle. */
+/* Split the prism between triangles A and B into three tetrahedra. bij: the side between edges i and j is split from A_i to B_j.
+ * The three diagonals must not form a cycle. */
 static void add_prism(tet_list *list, const int64_t *A, const int64_t *B, bool b01, bool b12, bool b02, bool is_turned)
 {
   const int rank[3]  = {!b01 + !b02, b01 + !b12, b02 + b12};
@@ -281,7 +283,8 @@ static void add_stencil(const lattice *l, const int64_t v[4], tet_list *list)
     else out[n_out++] = i;
   }
   if (n_in == 0) return;
-  if (n_in == 1 || n_out == 0) { /* the whole tetrahedron, or one corner of it: outside corners move to the cut points of their edges */
+  /* the whole tetrahedron, or one corner of it: outside corners move to the cut points of their edges */
+  if (n_in == 1 || n_out == 0) {
     int64_t w[4];
     for (int i = 0; i < 4; ++i) w[i] = l->side[v[i]] > 0 ? cut_id(l, v[in[0]], v[i]) : v[i];
     add_tet(list, w[0], w[1], w[2], w[3], false);
@@ -302,7 +305,8 @@ static void add_stencil(const lattice *l, const int64_t v[4], tet_list *list)
     const int64_t c = v[s[2]], d = v[s[3]];
     const int64_t A[3] = {a, cut_id(l, a, c), cut_id(l, a, d)}, B[3] = {b, cut_id(l, b, c), cut_id(l, b, d)};
     const bool    b01 = cut_from_a(l, a, b, c), b02 = cut_from_a(l, a, b, d);
-    add_prism(list, A, B, b01, !b01, b02, is_turned); /* the rule gives b01 != b02; with !b01 for the third side there is no cycle */
+    /* the rule gives b01 != b02; with !b01 for the third side there is no cycle */
+    add_prism(list, A, B, b01, !b01, b02, is_turned);
   } else { /* prism: triangle abc and its cut points */
     const int64_t c = v[s[2]], d = v[s[3]];
     const int64_t A[3] = {a, b, c}, B[3] = {cut_id(l, a, d), cut_id(l, b, d), cut_id(l, c, d)};

@@ -196,8 +196,8 @@ PetscErrorCode triangle_bvh_create(const triangle_mesh *m, triangle_bvh **out)
 
 /* ---- queries ---- */
 
-/* Squared distance of p from triangle (a, b, c), its closest point q and the feature of q (triangle_nearest.h). q is computed from a corner
- * of its feature rather than from all three corners, so that a vertex is reproduced exactly. */
+/* Squared distance of p from triangle (a, b, c), its closest point q and the feature of q (triangle_nearest.h). q is computed from
+ * a corner of its feature rather than from all three corners, so that a vertex is reproduced exactly. */
 static double nearest_on_triangle(const double *a, const double *b, const double *c, const double *p, double *q, int *feature)
 {
   const double *corner[3] = {a, b, c};

@@ -1,7 +1,7 @@
 /* Signed distance to a closed triangle mesh: a bounding-volume hierarchy, and angle-weighted pseudonormals.
  *
- * The pseudonormals give the correct sign also where the closest point lies on an edge or a vertex [BaerentzenAanaes2005]. Used to sample
- * level sets and by the mesh contact of the penalty formulation. */
+ * The pseudonormals give the correct sign also where the closest point lies on an edge or a vertex [BaerentzenAanaes2005]. Used to
+ * sample level sets and by the mesh contact of the penalty formulation. */
 #ifndef SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_BVH_H
 #define SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_BVH_H
 #include "geometry/triangle_mesh/triangle_mesh.h"
@@ -11,7 +11,7 @@ typedef struct triangle_bvh triangle_bvh;
 /* The mesh is borrowed. It must be sound (triangle_mesh_check) and outlive the tree. */
 PetscErrorCode triangle_bvh_create(const triangle_mesh *m, triangle_bvh **out);
 void           triangle_bvh_destroy(triangle_bvh **b);
-/* Signed distance of x, negative inside; nearest [3] is the closest point, may be NULL. *hint: a triangle that is probably close, -1 for
- * none; on return the closest one. The hint changes the distance by round-off only. Thread-safe. */
+/* Signed distance of x, negative inside; nearest [3] is the closest point, may be NULL. *hint: a triangle that is probably close,
+ * -1 for none; on return the closest one. The hint changes the distance by round-off only. Thread-safe. */
 double triangle_bvh_distance(const triangle_bvh *b, const double x[3], int32_t *hint, double nearest[3]);
 #endif

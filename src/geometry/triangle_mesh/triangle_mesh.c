@@ -112,8 +112,9 @@ static int compare_items(const void *a, const void *b)
   return (p->index > q->index) - (p->index < q->index);
 }
 
-/* Sort n vertices by recursive bisection across the longest side of their bounds; each half consists of whole blocks. A space-filling
- * curve would jump between the sheets of a surface (measured on a torus: bounding spheres of runs of 128 nearly twice as large). */
+/* Sort n vertices by recursive bisection across the longest side of their bounds; each half consists of whole blocks. A
+ * space-filling curve would jump between the sheets of a surface (measured on a torus: bounding spheres of runs of 128 nearly twice
+ * as large). */
 static void sort_by_bisection(const double *x, sort_item *item, int64_t n)
 {
   double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -246,8 +247,8 @@ static void check_areas(const triangle_mesh *m, triangle_mesh_defects *d)
   }
 }
 
-/* Each edge must be used once in each direction. Triangles that share an edge belong to the same component; their corners at the ends
- * of the edge belong to the same fan. */
+/* Each edge must be used once in each direction. Triangles that share an edge belong to the same component; their corners at the
+ * ends of the edge belong to the same fan. */
 static void check_edges(const triangle_mesh *m, edge_use *use, int32_t *fan, int32_t *part, triangle_mesh_defects *d)
 {
   const int64_t n = 3 * m->n_triangles;
@@ -317,8 +318,8 @@ bool triangle_mesh_is_sound(const triangle_mesh_defects *d)
          !d->n_pinched && d->volume > 0.0;
 }
 
-/* Position "(0.1, 0, 2)" for messages. A vertex number would not help: files count from 0, from 1 or not at all, and unused vertices
- * have been removed. */
+/* Position "(0.1, 0, 2)" for messages. A vertex number would not help: files count from 0, from 1 or not at all, and unused
+ * vertices have been removed. */
 typedef struct {
   char text[80];
 } place_text;
@@ -351,8 +352,8 @@ void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defe
 
 /* ==== self-intersections: two triangles intersect where an edge of one crosses the other ==== */
 
-/* Distance by which segment pq, which crosses triangle t, would have to move to no longer intersect: past one of its ends, or past the
- * border of the triangle. -1 if an end lies beyond the plane by no more than `slack`. */
+/* Distance by which segment pq, which crosses triangle t, would have to move to no longer intersect: past one of its ends, or past
+ * the border of the triangle. -1 if an end lies beyond the plane by no more than `slack`. */
 static double crossing_distance(const double *p, const double *q, const double *const t[3], double slack)
 {
   double e1[3], e2[3], n[3], a[3], x[3];
@@ -387,7 +388,8 @@ static double rounding_slack(const double *const x[2][3])
 
 static bool is_corner(const int32_t *t, int32_t vertex) { return t[0] == vertex || t[1] == vertex || t[2] == vertex; }
 
-/* The bounding boxes of segment pq and triangle t are disjoint. Cheaper than the exact predicates, in particular for coplanar input. */
+/* The bounding boxes of segment pq and triangle t are disjoint. Cheaper than the exact predicates, in particular for coplanar
+ * input. */
 static bool boxes_are_disjoint(const double *p, const double *q, const double *const t[3])
 {
   for (int k = 0; k < 3; ++k)
@@ -395,7 +397,8 @@ static bool boxes_are_disjoint(const double *p, const double *q, const double *c
   return false;
 }
 
-/* Penetration depth of triangles s and t; -1: they do not cross. Edges that end at a corner of the other triangle do not cross it. */
+/* Penetration depth of triangles s and t; -1: they do not cross. Edges that end at a corner of the other triangle do not cross
+ * it. */
 static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
 {
   const double *x[2][3];

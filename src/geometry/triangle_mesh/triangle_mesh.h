@@ -1,7 +1,7 @@
 /* Closed triangle meshes: the surface of a solid.
  *
- * Triangles are oriented so that (b - a) x (c - a) points out of the solid. All functions that need an inside (volume, sampled level
- * sets, convex solids) require a mesh without defects; triangle_mesh_check reports them. Used for shapes, for the surfaces of
+ * Triangles are oriented so that (b - a) x (c - a) points out of the solid. All functions that need an inside (volume, sampled
+ * level sets, convex solids) require a mesh without defects; triangle_mesh_check reports them. Used for shapes, for the surfaces of
  * tetrahedral meshes and for cloth (which may be open). */
 #ifndef SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_H
 #define SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_H
@@ -26,11 +26,12 @@ void triangle_mesh_flip(triangle_mesh *m); /* reverse the orientation of every t
 void triangle_mesh_bounds(const triangle_mesh *m, double min[3], double max[3]);
 /* Remove vertices that no triangle uses; the order of vertices and of triangles is kept. */
 PetscErrorCode triangle_mesh_compact(triangle_mesh *m);
-/* Renumber the vertices by recursive bisection of space, so that each run of 2^k vertices (k up to 8, starting at a multiple of 2^k)
- * is compact. Triangles are sorted by their smallest vertex. */
+/* Renumber the vertices by recursive bisection of space, so that each run of 2^k vertices (k up to 8, starting at a multiple of
+ * 2^k) is compact. Triangles are sorted by their smallest vertex. */
 PetscErrorCode triangle_mesh_sort(triangle_mesh *m);
 
-/* Defects of a mesh. A sound mesh has volume > 0, and all counts are 0 except n_unused and n_parts. `first_*` is an example; -1: none. */
+/* Defects of a mesh. A sound mesh has volume > 0, and all counts are 0 except n_unused and n_parts. `first_*` is an example; -1:
+ * none. */
 typedef struct {
   int64_t n_not_finite, first_not_finite;         /* vertices */
   int64_t n_bad_index, first_bad_index;           /* triangles with vertex numbers out of range; further checks are skipped */
@@ -48,11 +49,11 @@ bool           triangle_mesh_is_sound(const triangle_mesh_defects *d);
 /* One line for users about the most severe defect: kind, number, position, remedy. "" if the mesh is sound. */
 void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defects *d, size_t size, char *text);
 /* Number of pairs of triangles that intersect each other, in a mesh with finite vertices. A pair counts if an edge of one triangle
- * crosses the other (exact test, segment_triangle.h) and the penetration exceeds the round-off of the coordinates. Coplanar triangles and
- * triangles that touch at a corner do not count.
+ * crosses the other (exact test, segment_triangle.h) and the penetration exceeds the round-off of the coordinates. Coplanar
+ * triangles and triangles that touch at a corner do not count.
  *   first [2]  the pair with the smallest numbers; -1 if there is none
- *   depth      the largest distance by which such an edge would have to move to no longer intersect: past one of its ends, or past the
- *              border of the triangle (at most its inradius); 0 if there is none; may be NULL [m] */
+ *   depth      the largest distance by which such an edge would have to move to no longer intersect: past one of its ends, or past
+ *              the border of the triangle (at most its inradius); 0 if there is none; may be NULL [m] */
 PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32_t first[2], double *depth);
 /* The same as one line for users; "" if there are no intersections. */
 PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size, char *text);
@@ -61,7 +62,7 @@ PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size,
  * PETSC_ERR_USER_INPUT beyond 10 million vertices. */
 PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing);
 
-/* Exact integrals over the polyhedron by the divergence theorem. The reference point is the centre of its bounds, so that meshes far
- * from the origin do not suffer from cancellation. The order of summation is fixed. */
+/* Exact integrals over the polyhedron by the divergence theorem. The reference point is the centre of its bounds, so that meshes
+ * far from the origin do not suffer from cancellation. The order of summation is fixed. */
 mass_properties triangle_mesh_mass(const triangle_mesh *m);
 #endif

@@ -13,7 +13,8 @@ static PetscErrorCode check_size(double n_vertices)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double segment_count(double length, double spacing, double least) /* number of segments; a double until check_size has bounded it */
+/* number of segments; a double until check_size has bounded it */
+static double segment_count(double length, double spacing, double least)
 {
   return spacing > 0.0 ? fmax(least, ceil(length / spacing - 1e-9)) : least;
 }
@@ -192,8 +193,8 @@ static void frame_of_axis(const double *a, double *e1, double *e2)
   v3_cross(e2, a, e1);
 }
 
-/* Revolve a profile of n_rings points (rho, z) around the axis. The points run from low to high z along the outside, with rho > 0. The
- * ends are closed by single vertices (poles) at z_low and z_high. */
+/* Revolve a profile of n_rings points (rho, z) around the axis. The points run from low to high z along the outside, with rho > 0.
+ * The ends are closed by single vertices (poles) at z_low and z_high. */
 static PetscErrorCode revolve(const double center[3], const double axis[3], int64_t n_rings, const double *rho, const double *z,
                               double z_low, double z_high, int64_t n_around, triangle_mesh **out)
 {

@@ -3,8 +3,8 @@
 #define SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_PRIMITIVES_H
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* All vertices lie exactly on the surface; edges are about `spacing` long or shorter. spacing <= 0 gives the coarsest mesh (box: its 8
- * corners). *out is owned by the caller. Fail with PETSC_ERR_USER_INPUT beyond 10 million vertices. */
+/* All vertices lie exactly on the surface; edges are about `spacing` long or shorter. spacing <= 0 gives the coarsest mesh (box:
+ * its 8 corners). *out is owned by the caller. Fail with PETSC_ERR_USER_INPUT beyond 10 million vertices. */
 PetscErrorCode triangle_mesh_box(const double min[3], const double max[3], double spacing, triangle_mesh **out);
 PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, double spacing, triangle_mesh **out); /* geodesic */
 PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
