@@ -1,5 +1,5 @@
-/* Segments and triangles with small integer coordinates, where everything that is degenerate happens often, against another way to decide
- * the same: two convex sets have no common point if and only if some direction tells all corners of one from all of the other. */
+/* Segments and triangles with small integer coordinates, for which degenerate cases are frequent, against an independent test: two
+ * convex sets have no common point if and only if a direction separates all corners of one from all corners of the other. */
 #include "test.h"
 #include "core/random.h"
 #include "geometry/primitive/segment_triangle.h"
@@ -27,8 +27,8 @@ static bool tells_apart(whole n, const whole x[5])
   return hi[0] < lo[1] || hi[1] < lo[0];
 }
 
-/* The difference of two such sets is a polytope of up to three dimensions, whose facets have normals among: differences of corners, their
- * products, and products of these with differences again, for what is flat, or a line. */
+/* The difference of two such sets is a polytope of up to three dimensions, whose facets have normals among: differences of corners,
+ * their products, and products of these with differences again, for what is flat, or a line. */
 static bool are_apart(const whole x[5])
 {
   whole d[10];
@@ -79,7 +79,7 @@ static void test_meets(void **state)
     if (found != expected) fail_msg("%lld: %d, not %d", (long long)i, (int)found, (int)expected);
     ++seen[expected];
     assert_int_equal(segment_crosses_triangle(y[0], y[1], y[2], y[3], y[4]), expected == SEGMENT_CROSSES);
-    /* It does not matter who is named first. */
+    /* The order of the points does not matter. */
     assert_int_equal(segment_intersects_triangle(y[1], y[0], y[3], y[2], y[4]), found);
     assert_int_equal(segment_intersects_triangle(y[0], y[1], y[4], y[3], y[2]), found);
     assert_int_equal(segment_intersects_triangle(y[1], y[0], y[3], y[4], y[2]), found);
@@ -109,8 +109,8 @@ static void test_own(void **state)
   assert_true(seen > 1000);
 }
 
-/* By the last place: a segment upright through an inner point of an edge, whose coordinates are doubles; moved off it by one unit in the last
- * place it passes or misses. */
+/* By the last place: a segment upright through an inner point of an edge, whose coordinates are doubles; moved off it by one unit
+ * in the last place it passes or misses. */
 static void test_last_place(void **state)
 {
   (void)state;

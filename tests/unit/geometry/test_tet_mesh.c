@@ -1,4 +1,4 @@
-/* Tetrahedral meshes: volumes, surface, mass, quality, and every way a list of tetrahedra can fail to be a body. */
+/* Tetrahedral meshes: volumes, surface, mass, quality, and all kinds of defects. */
 #include "core/math3.h"
 #include "core/random.h"
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
@@ -16,7 +16,7 @@ static tet_mesh *mesh_of(int64_t n_vertices, const double *x, int64_t n_tets, co
   return m;
 }
 
-/* A cube of side 1 in n^3 bricks whose inner vertices are pushed about by up to 0.1 bricks: nothing is inverted. */
+/* A cube of side 1 in n^3 bricks, with inner vertices displaced by up to 0.1 bricks: no tetrahedron is inverted. */
 static tet_mesh *bumpy_cube(int n)
 {
   const double a[3] = {0}, b[3] = {1, 1, 1};
@@ -136,14 +136,14 @@ static void test_orientation(void **state)
   assert_true(tet_mesh_is_sound(&d, false));
   tet_mesh_destroy(&m);
   assert_refused(mesh_of(5, pair_x, 2, flipped), &names, "1 tetrahedra list their vertices in mirrored order, the first is tetrahedron 800");
-  /* its tip on the wrong side of the common face: no order repairs that */
+  /* the tip lies on the wrong side of the common face: reordering cannot repair it */
   double folded[15];
   memcpy(folded, pair_x, sizeof folded);
   v3_set(&folded[12], 0.1, 0.1, 0.1);
   m = mesh_of(5, folded, 2, flipped);
   assert_ok(tet_mesh_orient(m, &n));
   assert_refused(m, &names, "1 tetrahedra are inverted: they lie on the wrong side of a face, the first is tetrahedron 800");
-  /* many flipped at random in a real mesh, and one inner vertex pulled through its neighbours */
+  /* many randomly flipped tetrahedra, and one inner vertex moved through its neighbours */
   m              = bumpy_cube(5);
   int64_t n_made = 0, inner = -1;
   for (int64_t t = 0; t < m->n_tets; ++t)
