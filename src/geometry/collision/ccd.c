@@ -21,7 +21,7 @@ typedef struct {
 #define CCD_SQRT(x) sqrt(x)
 #define U 0x1p-53
 #define FLOOR SETTLE
-#define PIECES_MAX CCD_PIECES_MAX
+#define PIECES_MAX CCD_MAX_INTERVALS
 #include "geometry/collision/ccd_search.h"
 #undef CCD
 #undef CCD_REAL
@@ -51,7 +51,7 @@ static quad quad_sqrt(quad x)
 #define CCD_SQRT(x) quad_sqrt(x)
 #define U 0x1p-113
 #define FLOOR 0x1p-104
-#define PIECES_MAX CCD_PIECES_MAX
+#define PIECES_MAX CCD_MAX_INTERVALS
 #include "geometry/collision/ccd_search.h"
 
 static double largest_difference(const double *x, const ccd_layout *l, double before)

@@ -19,7 +19,7 @@
 #define SS_GEOMETRY_COLLISION_CCD_H
 #include <stdbool.h>
 
-enum { CCD_PIECES_MAX = 512 }; /* maximum number of time intervals in each precision; rarely more than 10 are needed */
+enum { CCD_MAX_INTERVALS = 512 }; /* maximum number of time intervals in each precision; rarely more than 10 are needed */
 
 typedef struct {
   double separation; /* >= 0: a distance of at most this is a collision [m] */
