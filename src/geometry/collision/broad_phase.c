@@ -15,7 +15,7 @@ typedef struct {
   int32_t          *slot;  /* [n][SLOTS] */
   int64_t          *start; /* [n] into pair */
   broad_phase_pair *pair;
-} query_room;
+} query_storage;
 
 struct broad_phase {
   int64_t    n_vertices, n_points, n_edges, n_triangles;
@@ -24,12 +24,12 @@ struct broad_phase {
   double    *point_box[6], *edge_box[6], *triangle_box[6]; /* lower and upper bounds by axis, without margin */
   double     margin;
   box_tree   edges, triangles;
-  query_room point_triangle, edge_edge;
+  query_storage point_triangle, edge_edge;
 };
 
 /* ---- creation ---- */
 
-static void room_clear(query_room *r)
+static void clear_query_storage(query_storage *r)
 {
   memory_free(&r->count);
   memory_free(&r->slot);
@@ -49,12 +49,12 @@ void broad_phase_destroy(broad_phase **out)
   memory_free(&b->meets);
   box_tree_clear(&b->edges);
   box_tree_clear(&b->triangles);
-  room_clear(&b->point_triangle);
-  room_clear(&b->edge_edge);
+  clear_query_storage(&b->point_triangle);
+  clear_query_storage(&b->edge_edge);
   memory_free(out);
 }
 
-static PetscErrorCode room_create(int64_t n, query_room *r)
+static PetscErrorCode create_query_storage(int64_t n, query_storage *r)
 {
   PetscFunctionBegin;
   r->n = n;
@@ -113,8 +113,8 @@ static PetscErrorCode copy_surfaces(const broad_phase_surfaces *s, broad_phase *
   PetscCall(copy_primitives(s, "triangle", s->n_triangles, 3, s->triangle, &b->triangle, b->triangle_box));
   PetscCall(box_tree_create(s->n_edges, &b->edges));
   PetscCall(box_tree_create(s->n_triangles, &b->triangles));
-  PetscCall(room_create(s->n_points, &b->point_triangle));
-  PetscCall(room_create(s->n_edges, &b->edge_edge));
+  PetscCall(create_query_storage(s->n_points, &b->point_triangle));
+  PetscCall(create_query_storage(s->n_edges, &b->edge_edge));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,7 +214,7 @@ static void sort_partners(int32_t n, broad_phase_pair *pair)
     }
 }
 
-static inline __attribute__((always_inline)) void count_partners(const broad_phase *b, query_kind kind, query_room *r)
+static inline __attribute__((always_inline)) void count_partners(const broad_phase *b, query_kind kind, query_storage *r)
 {
   const int32_t *order = kind == EDGE_EDGE ? b->edges.order : NULL; /* spatial neighbours traverse the same nodes */
 #pragma omp parallel for schedule(dynamic, QUERY_CHUNK) if (r->n > SERIAL_LIMIT)
@@ -224,7 +224,7 @@ static inline __attribute__((always_inline)) void count_partners(const broad_pha
   }
 }
 
-static inline __attribute__((always_inline)) void write_pairs(const broad_phase *b, query_kind kind, query_room *r)
+static inline __attribute__((always_inline)) void write_pairs(const broad_phase *b, query_kind kind, query_storage *r)
 {
 #pragma omp parallel for schedule(dynamic, QUERY_CHUNK) if (r->n > SERIAL_LIMIT)
   for (int64_t i = 0; i < r->n; ++i) {
@@ -237,7 +237,7 @@ static inline __attribute__((always_inline)) void write_pairs(const broad_phase 
   }
 }
 
-static PetscErrorCode allocate_pairs(query_room *r, int64_t *total)
+static PetscErrorCode allocate_pairs(query_storage *r, int64_t *total)
 {
   int64_t sum = 0;
   PetscFunctionBegin;

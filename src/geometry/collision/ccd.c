@@ -149,19 +149,19 @@ static bool will_collide_soon(const problem_double *p, double t, const nearest_d
 
 /* For primitives within the tolerance at t: true if they come within the separation itself. */
 static bool collides_exactly(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale, const ccd_limits *limits,
-                  const problem_double *near_by, double t, const nearest_double *near_then, int pieces)
+                  const problem_double *near_problem, double t, const nearest_double *near_point, int pieces)
 {
   const ccd_limits exact = {limits->separation, 0.0};
   problem_double   p;
   nearest_double   near;
   ccd_hit          unused;
-  if (will_collide_soon(near_by, t, near_then)) return true;
+  if (will_collide_soon(near_problem, t, near_point)) return true;
   problem_fill_double(&p, x0, x1, l, scale, &exact);
   if (!search_double(&p, &t, &near, &pieces)) return false;
   return search_in_quad_precision(x0, x1, l, scale, &exact, t, pieces, &unused);
 }
 
-static bool run_query(const double *x0, const double *x1, const ccd_layout *l, const ccd_limits *limits, bool is_lenient, ccd_hit *out)
+static bool run_query(const double *x0, const double *x1, const ccd_layout *l, const ccd_limits *limits, bool is_conservative, ccd_hit *out)
 {
   ccd_hit        unused = {0}, *hit = out ? out : &unused;
   double         m = fmax(largest_difference(x0, l, 1.0), largest_difference(x1, l, 1.0)), t = 0.0;
@@ -182,10 +182,10 @@ static bool run_query(const double *x0, const double *x1, const ccd_layout *l, c
   if (!search_double(&p, &t, &near, &pieces)) return false;
   /* Undecided: round-off prevented progress, or its level exceeds the requested tolerance. */
   if (near.distance > p.near || limits->tolerance * scale.before * scale.after < SETTLE) {
-    const ccd_limits sharp = {limits->separation, is_lenient ? limits->tolerance : 0.0};
+    const ccd_limits sharp = {limits->separation, is_conservative ? limits->tolerance : 0.0};
     return search_in_quad_precision(x0, x1, l, &scale, &sharp, t, pieces, hit);
   }
-  if (!is_lenient && !collides_exactly(x0, x1, l, &scale, limits, &p, t, &near, pieces)) return false;
+  if (!is_conservative && !collides_exactly(x0, x1, l, &scale, limits, &p, t, &near, pieces)) return false;
   return report_double(&p, t, &near, &scale, pieces, hit);
 }
 

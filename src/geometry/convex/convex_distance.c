@@ -1,7 +1,7 @@
 /* Implementation: GJK on simplices of support points, separating-axis tests, and a local search for overlapping round solids. */
 #include "geometry/convex/convex_distance.h"
 
-enum { MAX_ROUNDS = 128, MAX_CLIMBS = 60, MAX_PROBES = 8, N_ROOMS = 3, N_HALVINGS = 20 };
+enum { MAX_ROUNDS = 128, MAX_CLIMBS = 60, MAX_PROBES = 8, N_OFFSETS = 3, N_HALVINGS = 20 };
 
 /* A simplex in the Minkowski difference: corners w = p - q, and the barycentric weights of its point closest to the origin. */
 typedef struct {
@@ -193,8 +193,8 @@ static double probe_directions(const convex_pose *a, const convex_pose *b, doubl
 static double climb_separation(const convex_pose *a, const convex_pose *b, double n[3], double separation)
 {
   const double size = fmin(a->solid->bound, b->solid->bound);
-  double       room = size;
-  for (int i = 0; i < N_ROOMS; ++i, room *= 0.1) separation = improve_axis(a, b, n, separation, room);
+  double       offset = size;
+  for (int i = 0; i < N_OFFSETS; ++i, offset *= 0.1) separation = improve_axis(a, b, n, separation, offset);
   return separation < 0.0 ? probe_directions(a, b, n, separation) : separation;
 }
 

@@ -426,7 +426,7 @@ static void convex_segments_closest(const double x[3], const double d[3], const 
     return;
   }
   if (det > 1e-14 * dd * ee) *s = clamp01((de * er - ee * dr) / det);
-  else { /* parallel: the middle of what they share */
+  else { /* parallel: the middle of the overlap */
     const double s0 = clamp01(-dr / dd), s1 = clamp01((de - dr) / dd);
     *s = 0.5 * (s0 + s1);
   }

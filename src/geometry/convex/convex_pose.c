@@ -12,9 +12,9 @@ static void transform_point(double *out, const double *c, const double *R, const
   v3_axpy(out, 1.0, c);
 }
 
-static void transform_polyhedron(convex_pose *p, const convex_polyhedron *h, const double *c, const double *R, double *room)
+static void transform_polyhedron(convex_pose *p, const convex_polyhedron *h, const double *c, const double *R, double *work)
 {
-  double *x = room, *normal = x + 3 * h->n_corners, *offset = normal + 3 * h->n_faces;
+  double *x = work, *normal = x + 3 * h->n_corners, *offset = normal + 3 * h->n_faces;
   for (int i = 0; i < h->n_corners; ++i) transform_point(x + 3 * i, c, R, h->x + 3 * i);
   for (int f = 0; f < h->n_faces; ++f) {
     m3_mulv(normal + 3 * f, R, h->normal + 3 * f);
@@ -39,7 +39,7 @@ static void set_across(convex_pose *p, const double *R)
   v3_scale(p->axis, 1.0 / v3_norm(p->axis), p->axis);
 }
 
-void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], const double R[9], double *room)
+void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], const double R[9], double *work)
 {
   memset(p, 0, sizeof *p);
   p->solid  = s;
@@ -53,7 +53,7 @@ void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], c
     m3_mulv(p->normal, R, s->normal);
     p->offset = s->offset + v3_dot(p->normal, c);
   }
-  if (s->polyhedron) transform_polyhedron(p, s->polyhedron, c, R, room);
+  if (s->polyhedron) transform_polyhedron(p, s->polyhedron, c, R, work);
 }
 
 int convex_support(const convex_pose *p, const double d[3], double x[3])

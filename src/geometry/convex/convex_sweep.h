@@ -6,9 +6,9 @@
 
 /* Conservative advancement [Mirtich1996]: a moves by d [3] relative to b; neither is a half-space. Rotation adds at most `turn` to
  * the displacement of any point. Returns false if the solids do not touch during the step, or if they overlap initially.
- *   share   fraction of the displacement at the first touch, in [0, 1]
- *   out     touches at that time: positions on the surface of b, gaps at the start of the step
- *   room    work space for a pose of a, see convex_pose_room */
-bool convex_sweep(const convex_pose *a, const convex_pose *b, const double d[3], double turn, double *room, double *share,
+ *   fraction  of the displacement at the first touch, in [0, 1]
+ *   out       touches at that time: positions on the surface of b, gaps at the start of the step
+ *   work      work space for a pose of a, see convex_pose_room */
+bool convex_sweep(const convex_pose *a, const convex_pose *b, const double d[3], double turn, double *work, double *fraction,
                   convex_touches *out);
 #endif

@@ -21,16 +21,16 @@ void mesh_cells_free(mesh_cells *c)
   memory_free(&c->sorted_vertex);
 }
 
-static int64_t next_capacity(int64_t room) { return room ? 2 * room : 1024; }
+static int64_t next_capacity(int64_t capacity) { return capacity ? 2 * capacity : 1024; }
 
 PetscErrorCode mesh_cells_vertex(mesh_cells *c, int64_t name, const double x[3])
 {
   PetscFunctionBegin;
   PetscCheck(c->n_vertices < MESH_MAX_VERTICES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d vertices", MESH_MAX_VERTICES);
-  if (c->n_vertices == c->vertex_room) {
-    c->vertex_room = next_capacity(c->vertex_room);
-    PetscCall(memory_resize("mesh vertices", 3 * c->vertex_room, sizeof *c->x, &c->x));
-    if (c->is_named) PetscCall(memory_resize("mesh names", c->vertex_room, sizeof *c->vertex_name, &c->vertex_name));
+  if (c->n_vertices == c->vertex_capacity) {
+    c->vertex_capacity = next_capacity(c->vertex_capacity);
+    PetscCall(memory_resize("mesh vertices", 3 * c->vertex_capacity, sizeof *c->x, &c->x));
+    if (c->is_named) PetscCall(memory_resize("mesh names", c->vertex_capacity, sizeof *c->vertex_name, &c->vertex_name));
   }
   if (c->is_named) c->vertex_name[c->n_vertices] = name;
   v3_copy(&c->x[3 * c->n_vertices++], x);
@@ -41,9 +41,9 @@ PetscErrorCode mesh_cells_triangle(mesh_cells *c, int32_t v0, int32_t v1, int32_
 {
   PetscFunctionBegin;
   PetscCheck(c->n_triangles < MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d triangles", MESH_MAX_TRIANGLES);
-  if (c->n_triangles == c->triangle_room) {
-    c->triangle_room = next_capacity(c->triangle_room);
-    PetscCall(memory_resize("mesh triangles", 3 * c->triangle_room, sizeof *c->tri, &c->tri));
+  if (c->n_triangles == c->triangle_capacity) {
+    c->triangle_capacity = next_capacity(c->triangle_capacity);
+    PetscCall(memory_resize("mesh triangles", 3 * c->triangle_capacity, sizeof *c->tri, &c->tri));
   }
   int32_t *t = &c->tri[3 * c->n_triangles++];
   t[0] = v0, t[1] = v1, t[2] = v2;
@@ -54,10 +54,10 @@ PetscErrorCode mesh_cells_tet(mesh_cells *c, int64_t name, const int32_t v[4])
 {
   PetscFunctionBegin;
   PetscCheck(c->n_tets < MESH_MAX_TETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d tetrahedra", MESH_MAX_TETS);
-  if (c->n_tets == c->tet_room) {
-    c->tet_room = next_capacity(c->tet_room);
-    PetscCall(memory_resize("mesh tetrahedra", 4 * c->tet_room, sizeof *c->tet, &c->tet));
-    if (c->is_named) PetscCall(memory_resize("mesh names", c->tet_room, sizeof *c->tet_name, &c->tet_name));
+  if (c->n_tets == c->tet_capacity) {
+    c->tet_capacity = next_capacity(c->tet_capacity);
+    PetscCall(memory_resize("mesh tetrahedra", 4 * c->tet_capacity, sizeof *c->tet, &c->tet));
+    if (c->is_named) PetscCall(memory_resize("mesh names", c->tet_capacity, sizeof *c->tet_name, &c->tet_name));
   }
   if (c->is_named) c->tet_name[c->n_tets] = name;
   memcpy(&c->tet[4 * c->n_tets++], v, 4 * sizeof *v);

@@ -14,7 +14,7 @@ enum { MESH_MAX_TRIANGLES = 50000000, MESH_MAX_TETS = 50000000, MESH_MAX_VERTICE
  * true if the file numbers its vertices and tetrahedra. Free with mesh_cells_free. */
 typedef struct {
   bool     is_named;
-  int64_t  n_vertices, vertex_room, n_triangles, triangle_room, n_tets, tet_room;
+  int64_t  n_vertices, vertex_capacity, n_triangles, triangle_capacity, n_tets, tet_capacity;
   double  *x;           /* [n_vertices][3] */
   int64_t *vertex_name; /* [n_vertices] number in the file, if is_named */
   int32_t *tri;         /* [n_triangles][3] */

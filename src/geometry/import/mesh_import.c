@@ -101,7 +101,7 @@ void mesh_lines_free(mesh_lines *l)
 /* Polylines read so far. */
 typedef struct {
   mesh_cells b; /* vertices of the file */
-  int64_t    n_points, n_lines, point_room, line_room;
+  int64_t    n_points, n_lines, point_capacity, line_capacity;
   double    *x;
   int64_t   *start;
 } line_list;
@@ -110,11 +110,11 @@ static PetscErrorCode add_polyline(mesh_reader *r, line_list *l)
 {
   int n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("lines", l->n_lines + 2, sizeof *l->start, &l->line_room, &l->start));
+  PetscCall(memory_reserve("lines", l->n_lines + 2, sizeof *l->start, &l->line_capacity, &l->start));
   for (char *w = mesh_next_word(r); w; w = mesh_next_word(r), ++n) {
     int32_t v;
     PetscCall(read_corner(r, w, l->b.n_vertices, &v));
-    PetscCall(memory_reserve("lines", 3 * (l->n_points + 1), sizeof *l->x, &l->point_room, &l->x));
+    PetscCall(memory_reserve("lines", 3 * (l->n_points + 1), sizeof *l->x, &l->point_capacity, &l->x));
     memcpy(l->x + 3 * l->n_points++, l->b.x + 3 * (int64_t)v, 3 * sizeof *l->x);
   }
   if (n < 2) PetscCall(mesh_bad_line(r, "a line needs at least two vertices", NULL));

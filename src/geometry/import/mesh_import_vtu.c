@@ -42,13 +42,13 @@ static PetscErrorCode report_bad_array(const vtk_array *a, const char *what, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Make room for one more number; the capacity doubles when full. Both kinds of numbers have eight bytes. */
-static PetscErrorCode reserve_one_more(int64_t n, int64_t *room, void *array)
+/* Reserve memory for one more number; the capacity doubles when full. Both kinds of numbers have eight bytes. */
+static PetscErrorCode reserve_one_more(int64_t n, int64_t *capacity, void *array)
 {
   PetscFunctionBegin;
-  if (n == *room) {
-    *room = *room ? 2 * *room : 1024;
-    PetscCall(memory_resize("mesh array", *room, 8, array));
+  if (n == *capacity) {
+    *capacity = *capacity ? 2 * *capacity : 1024;
+    PetscCall(memory_resize("mesh array", *capacity, 8, array));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -57,7 +57,7 @@ static PetscErrorCode reserve_one_more(int64_t n, int64_t *room, void *array)
 
 static PetscErrorCode read_text(const vtk_array *a, int64_t *n, double **real, int64_t **whole)
 {
-  int64_t     room = 0;
+  int64_t     capacity = 0;
   const char *at   = a->begin;
   PetscFunctionBegin;
   for (*n = 0;; ++*n) {
@@ -68,7 +68,7 @@ static PetscErrorCode read_text(const vtk_array *a, int64_t *n, double **real, i
     while (at + length < a->end && !(strchr(" \t\r\n", at[length]) && at[length])) ++length;
     snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), at);
     errno = 0;
-    PetscCall(reserve_one_more(*n, &room, real ? (void *)real : (void *)whole));
+    PetscCall(reserve_one_more(*n, &capacity, real ? (void *)real : (void *)whole));
     if (real) {
       const double x = strtod(word, &end);
       if (length > 63 || end == word || *end || !(fabs(x) <= 1e30)) PetscCall(report_bad_place(a->name, a->text, at, "not a finite number below 1e30:", word));
@@ -161,22 +161,22 @@ static PetscErrorCode read_plain(byte_source *s, int64_t *n, uint8_t **bytes)
  * of each block. */
 static PetscErrorCode read_blocks(byte_source *s, int64_t *n, uint8_t **bytes, int64_t **packed, uint8_t **scratch)
 {
-  const int64_t room     = s->a->end - s->a->begin;
+  const int64_t available     = s->a->end - s->a->begin;
   int64_t       n_blocks, block, last, most = 0, sum = 0, at = 0;
   PetscFunctionBegin;
-  PetscCall(read_count(s, room, &n_blocks));
+  PetscCall(read_count(s, available, &n_blocks));
   PetscCall(read_count(s, MAX_BYTES, &block));
   PetscCall(read_count(s, block, &last));
   PetscCall(memory_alloc("mesh array", n_blocks, sizeof **packed, packed));
   for (int64_t i = 0; i < n_blocks; ++i) {
-    PetscCall(read_count(s, room, &(*packed)[i]));
+    PetscCall(read_count(s, available, &(*packed)[i]));
     sum += (*packed)[i];
     most = (*packed)[i] > most ? (*packed)[i] : most;
   }
   s->n_left = 0; /* the header is encoded separately */
   /* the compression ratio of zlib is at most 1032 */
   const double total = n_blocks ? ((double)n_blocks - 1.0) * (double)block + (double)(last ? last : block) : 0.0;
-  if (sum > room || total > 1040.0 * (double)(room + 1) || total > (double)MAX_BYTES) PetscCall(report_bad_array(s->a, "the header of this array states more data than the file can contain", NULL));
+  if (sum > available || total > 1040.0 * (double)(available + 1) || total > (double)MAX_BYTES) PetscCall(report_bad_array(s->a, "the header of this array states more data than the file can contain", NULL));
   *n = (int64_t)total;
   PetscCall(memory_alloc("mesh array", *n, 1, bytes));
   PetscCall(memory_alloc("mesh array", most, 1, scratch));
@@ -282,7 +282,7 @@ typedef struct {
   bool        is_empty;                  /* <.../> */
   bool        is_little, is_compressed, in_points, in_cells;
   int         header_size;
-  int64_t     n_pieces, piece_room;
+  int64_t     n_pieces, piece_capacity;
   vtu_piece  *piece;
   const char *appended;                  /* first byte after the underscore */
   const char *appended_end;
@@ -400,9 +400,9 @@ static PetscErrorCode read_piece(vtu_file *f)
 {
   PetscFunctionBegin;
   if (f->n_pieces >= MAX_PIECES) PetscCall(report_bad_element(f, f->attributes, "too many elements", f->tag));
-  if (f->n_pieces == f->piece_room) {
-    f->piece_room = f->piece_room ? 2 * f->piece_room : 4;
-    PetscCall(memory_resize("mesh pieces", f->piece_room, sizeof *f->piece, &f->piece));
+  if (f->n_pieces == f->piece_capacity) {
+    f->piece_capacity = f->piece_capacity ? 2 * f->piece_capacity : 4;
+    PetscCall(memory_resize("mesh pieces", f->piece_capacity, sizeof *f->piece, &f->piece));
   }
   vtu_piece *p = &f->piece[f->n_pieces];
   *p           = (vtu_piece){.place = f->attributes};

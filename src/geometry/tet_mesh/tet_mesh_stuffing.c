@@ -7,8 +7,8 @@
  * 2. A lattice point with a cut point closer than alpha edge lengths is moved ("warped") onto the closest one and counts as on the
  *    surface. Its other cut points are discarded. The remaining cut points keep their distance from the corners.
  * 3. The inside part of every tetrahedron is kept: the whole tetrahedron, or the part up to its cut points. Quadrilaterals that
- *    arise on its faces are split by a rule that depends on the face only, so that neighbours agree. The values of alpha are those
- *    of the paper; with them the angle bounds hold for any position of the surface in the lattice. */
+ *    arise on its faces are split by a rule that depends on the face only, so that neighbours agree.
+ * The values of alpha are those of the paper; with them the angle bounds hold for any position of the surface in the lattice. */
 #include "geometry/tet_mesh/tet_mesh_stuffing.h"
 #include "core/math3.h"
 #include "core/memory.h"
