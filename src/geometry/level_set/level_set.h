@@ -37,8 +37,7 @@ PetscErrorCode level_set_box(const double min[3], const double max[3], level_set
 PetscErrorCode level_set_cylinder(const double a[3], const double b[3], double radius, level_set **out); /* with flat ends */
 PetscErrorCode level_set_capsule(const double a[3], const double b[3], double radius, level_set **out);
 PetscErrorCode level_set_torus(const double center[3], const double axis[3], double major, double minor, level_set **out);
-/* The exact distance, from the closest point (safeguarded root search), not an approximation from |x/r| - 1. radii [3] along x, y,
- * z. */
+/* The exact distance to the closest point (safeguarded root search), not an approximation from |x/r| - 1. radii [3]: semi-axes. */
 PetscErrorCode level_set_ellipsoid(const double center[3], const double radii[3], level_set **out);
 /* Solid of revolution: radius [n] >= 0 at the ascending positions along [n], measured from `center` along `axis`; linear in
  * between, with flat ends. Only the first and the last radius may be 0. n >= 2. */

@@ -9,12 +9,12 @@
 typedef enum {
   SEGMENT_APART,   /* no common point */
   SEGMENT_TOUCHES, /* common points without crossing: an end lies on the triangle, or the segment lies in its plane */
-  SEGMENT_CROSSES   /* the ends lie strictly on different sides, and the segment intersects the interior or the border */
+  SEGMENT_CROSSES  /* the ends lie strictly on different sides, and the segment intersects the interior or the border */
 } segment_intersection;
 
 /* Segment pq and triangle abc without common vertices. A triangle of zero area is treated as a segment or point. */
 segment_intersection segment_intersects_triangle(const double p[3], const double q[3], const double a[3], const double b[3],
-                                       const double c[3]);
+                                                 const double c[3]);
 /* True if segment_intersects_triangle returns SEGMENT_CROSSES; cheaper for coplanar input. */
 bool segment_crosses_triangle(const double p[3], const double q[3], const double a[3], const double b[3], const double c[3]);
 /* The same for a segment from corner a of the triangle to q, where the common point a does not count. Further common points exist

@@ -37,15 +37,15 @@ double         tet_mesh_signed_volume(const double *x, const int32_t tet[4]);
 
 /* ---- defects ---- */
 
-/* Defects of a mesh. For a sound mesh all counts are 0 and n_parts is 1. `first_*` is an example; -1: none. The orientation of a
- * tetrahedron is compared with its neighbours through their common faces. If the orientations are consistent, a negative
- * tetrahedron only has its vertices listed in the mirrored order (flipped; tet_mesh_orient repairs it). If they are not, the
- * tetrahedron lies on the wrong side of the common face (inverted), and the mesh is folded. */
+/* Defects of a mesh. For a sound mesh all counts are 0 and n_parts is 1. `first_*` is an example; -1: none. The vertex order of a
+ * tetrahedron is compared with that of its neighbours through their common faces. A negative tetrahedron whose order is mirrored is
+ * only listed wrongly (flipped; tet_mesh_orient repairs it). If the sign of the volume contradicts the vertex order, the tetrahedron
+ * lies on the wrong side of a common face (inverted), and the mesh is folded. */
 typedef struct {
   int64_t n_not_finite, first_not_finite;       /* vertices */
   int64_t n_bad_index, first_bad_index;         /* tetrahedra with vertex numbers out of range; further checks are skipped */
   int64_t n_degenerate, first_degenerate;       /* |volume| at most 1e-9 of the longest edge cubed, or a repeated vertex */
-  int64_t n_nonmanifold, first_nonmanifold[3];          /* faces with more than two tetrahedra */
+  int64_t n_nonmanifold, first_nonmanifold[3];  /* faces with more than two tetrahedra */
   /* pairs of neighbours that no choice of orientation makes consistent: the mesh is not orientable */
   int64_t n_twisted, first_twisted[2];
   int64_t n_flipped, first_flipped;             /* negative because the vertices are listed in the mirrored order */

@@ -37,7 +37,7 @@ typedef struct {
   int64_t n_bad_index, first_bad_index;           /* triangles with vertex numbers out of range; further checks are skipped */
   int64_t n_degenerate, first_degenerate;         /* triangles of zero area (below 1e-12 of the longest edge squared) */
   int64_t n_open, first_open[2];                  /* edges with one triangle */
-  int64_t n_nonmanifold, first_nonmanifold[2];            /* edges with more than two triangles */
+  int64_t n_nonmanifold, first_nonmanifold[2];    /* edges with more than two triangles */
   int64_t n_misoriented, first_misoriented[2];    /* edges whose two triangles have opposite orientations */
   int64_t n_pinched, first_pinched;               /* vertices shared by separate fans of triangles */
   int64_t n_unused;                               /* vertices without a triangle: no defect, see triangle_mesh_compact */
