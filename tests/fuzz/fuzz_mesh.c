@@ -23,7 +23,7 @@ static void check_solid(tet_mesh *m)
   triangle_mesh_defects d;
   MUST(!tet_mesh_require("accepted", m, false, NULL));
   MUST(!triangle_mesh_check(m->surface, &d));
-  MUST(!d.n_open && !d.n_crowded && !d.n_misoriented && !d.n_pinched);
+  MUST(!d.n_open && !d.n_nonmanifold && !d.n_misoriented && !d.n_pinched);
   for (int64_t t = 0; t < m->n_tets; ++t) MUST(m->volume[t] > 0.0);
   tet_mesh_destroy(&m);
 }

@@ -81,7 +81,7 @@ refuse() { # name of the table, beginning and end of every body; rows from stdin
 
 refuse "rigid bodies from files" 'kind: rigid, material: steel, shape: {mesh: {file: ' '}}' <<'E2'
 shape.mesh.file | open.obj: the surface is open: 4 edges have only one triangle, the first is from | open.obj
-shape.mesh.file | disagree about which side is outside | turned.obj
+shape.mesh.file | have opposite orientations | turned.obj
 shape.mesh.file | edges have more than two triangles | twice.obj
 shape.mesh.file | 1 triangles have no area, the first has a corner at (0, 0, 0) | line.obj
 shape.mesh.file | number.obj:15: no such vertex | number.obj
@@ -90,7 +90,7 @@ shape.mesh.file | nan.obj:1: not a finite number: "nan" | nan.obj
 shape.mesh.file | infinite.obj:1: not a finite number | infinite.obj
 shape.mesh.file | huge.obj:1: a coordinate beyond 1e30 | huge.obj
 shape.mesh.file | no triangles in this file | corners.obj
-shape.mesh.file | text.obj:1: this statement cannot be read | text.obj
+shape.mesh.file | text.obj:1: unsupported statement | text.obj
 shape.mesh.file | not a mesh file (empty | empty.obj
 shape.mesh.file | triangles have no area | far.obj
 shape.mesh.file | more than two triangles | fins.obj
@@ -112,7 +112,7 @@ mesh.path | 1 tetrahedra are inverted: they lie on the wrong side of a face, the
 mesh.path | number.msh:13: no such node: "7" | number.msh
 mesh.path | have no volume | same.msh
 mesh.path | nan.msh:8: not a finite number: "nan" | nan.msh
-mesh.path | only triangles: mesh its inside | triangle.msh
+mesh.path | only triangles: generate tetrahedra inside | triangle.msh
 mesh.path | hexahedra, prisms and pyramids cannot be read | brick.msh
 mesh.path | 2 separate parts, tetrahedron 2 is not in the first | parts.msh
 mesh.path | passes through itself | overlap.msh, allow_parts: true
@@ -147,7 +147,7 @@ spacing | taken as it is; leave it out | shape: {mesh: {file: open.obj}}, spacin
 shape.mesh.spacing | leave it out | shape: {mesh: {file: open.obj, spacing: 0.1}}
 shape.axis | is the zero vector | shape: {mesh: {file: open.obj}, rotate_deg: 3, axis: [0, 0, 0]}
 shape | has no closed surface to make cloth of | shape: {plane: {}}
-shape.mesh.file | disagree about which side is outside | shape: {mesh: {file: turned.obj}}
+shape.mesh.file | have opposite orientations | shape: {mesh: {file: turned.obj}}
 shape.mesh.file | more than two triangles | shape: {mesh: {file: fins.obj}}
 shape.mesh.file | line.obj: 1 triangles have no area | shape: {mesh: {file: line.obj}}
 shape.mesh.file | nan.obj:1: not a finite number | shape: {mesh: {file: nan.obj}}
@@ -172,10 +172,10 @@ mesher | use mesher: stuffing | material: rubber, shape: {capsule: {from: [0, 0,
 shape | choose a larger spacing | material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 1.0e-5
 shape | choose a larger spacing | material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 1.0e-300
 shape | choose a larger spacing | material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 1.0e-5, mesher: stuffing
-shape | empty or thinner than that | material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 100, mesher: stuffing
-shape | empty or thinner than that | material: rubber, shape: {torus: {center: [0, 0, 0], major_radius: 1, minor_radius: 0.001}}, spacing: 0.2, mesher: stuffing
+shape | empty or thinner than the spacing | material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 100, mesher: stuffing
+shape | empty or thinner than the spacing | material: rubber, shape: {torus: {center: [0, 0, 0], major_radius: 1, minor_radius: 0.001}}, spacing: 0.2, mesher: stuffing
 shape | has no volume to mesh | material: rubber, shape: {plane: {}}, spacing: 1
-shape.intersection | its parts have nothing in common | material: rubber, spacing: 0.2, shape: {intersection: [{sphere: {center: [0, 0, 0], radius: 1}}, {sphere: {center: [5, 0, 0], radius: 1}}]}
+shape.intersection | its parts do not intersect | material: rubber, spacing: 0.2, shape: {intersection: [{sphere: {center: [0, 0, 0], radius: 1}}, {sphere: {center: [5, 0, 0], radius: 1}}]}
 shape.mesh.file | the surface is open | material: rubber, shape: {mesh: {file: open.obj}}, spacing: 0.2
 material | is rigid; a body of kind fem needs a deformable one | material: steel, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
 material | yields or flows; a body of kind fem wants an elastic one | material: sand, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5

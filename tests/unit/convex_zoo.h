@@ -25,7 +25,7 @@ static inline shape *zoo_shape(const shape_spec *spec)
   return s;
 }
 
-/* All about the size of 1, none centred. */
+/* All of a size of about 1, none centred at the origin. */
 static inline void zoo_create(zoo *z)
 {
   const shape_sphere_spec  ball     = {{0.1, 0.2, 0.3}, 0.4};
@@ -58,7 +58,7 @@ static inline void zoo_destroy(zoo *z)
   for (int i = 0; i < ZOO_SIZE; ++i) shape_destroy(&z->s[i]);
 }
 
-/* One of them at a place. */
+/* A solid in a pose. */
 typedef struct {
   const shape *s;
   double       c[3], R[9], room[ZOO_ROOM];
@@ -73,7 +73,7 @@ static inline void placed_set(placed *p, const shape *s, const double *c, const 
   assert_true(convex_pose_room(&s->solid[0]) <= ZOO_ROOM);
   convex_pose_set(&p->pose, &s->solid[0], p->c, p->R, p->room);
 }
-/* Negative inside. Where the shape is an intersection, no distance but far from the surface. */
+/* Level set, negative inside. For intersections its magnitude is a lower bound of the distance. */
 static inline double placed_phi(const placed *p, const double *x)
 {
   double d[3], b[3];
@@ -81,7 +81,7 @@ static inline double placed_phi(const placed *p, const double *x)
   m3_mulv_t(b, p->R, d);
   return level_set_value(p->s->piece[0], b);
 }
-/* The largest n.x, roundings and all; INFINITY if there is none. */
+/* The largest n.x including the rounding radius; INFINITY for half-spaces. */
 static inline double placed_height(const placed *p, const double *n)
 {
   const convex_pose *q = &p->pose;
@@ -90,7 +90,7 @@ static inline double placed_height(const placed *p, const double *n)
   convex_support(q, n, x);
   return v3_dot(n, x) + convex_rounding(q);
 }
-/* How far a is above b along n. */
+/* Separation of a and b along n. */
 static inline double placed_separation(const placed *a, const placed *b, const double *n)
 {
   double back[3];
@@ -111,8 +111,8 @@ static inline int zoo_deepest(const convex_touches *t)
     if (t->touch[k].gap < t->touch[best].gap) best = k;
   return best;
 }
-/* Two at random poses a distance `gap` apart, or overlapping: a is moved along the direction in which it was closest, which
- * leaves it that if the answer was right, as is then asserted. */
+/* Two at random poses a distance `gap` apart, or overlapping: a is moved along the direction of the closest points. The
+ * resulting distance is asserted. */
 static inline void zoo_pose(const zoo *z, int i, int j, uint64_t trial, double gap, placed *a, placed *b)
 {
   const double seed = 7;

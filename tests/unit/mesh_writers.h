@@ -194,7 +194,8 @@ static inline void put_array(test_file *f, vtu_form form, bool is_wide, bool is_
   test_file_free(&body);
 }
 
-/* Tetrahedra and the surface's triangles, a line and a vertex before them. Offsets are 32 bits wide and types 8, as VTK has them. */
+/* Tetrahedra and the surface's triangles, a line and a vertex before them. Offsets are 32 bits wide and types 8, as VTK has
+ * them. */
 static inline void write_vtu(const tet_mesh *m, vtu_form form, bool is_wide, bool is_split, test_file *f)
 {
   const triangle_mesh *s     = m->surface;

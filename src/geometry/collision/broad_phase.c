@@ -1,34 +1,35 @@
+/* Implementation: one tree query per primitive, in parallel; the results are stored in per-primitive slots first. */
 #include "geometry/collision/broad_phase.h"
 #include "core/memory.h"
 #include "core/team.h"
 #include <math.h>
 #include <string.h>
 
-/* Queries first write what they find into SLOTS places each; those that find more walk again once there is room. */
+/* Each query first writes up to SLOTS partners. Queries with more partners run again once memory for all pairs is allocated. */
 enum { SLOTS = 16, QUERY_CHUNK = 64, SERIAL_LIMIT = 512 };
 
-/* What one kind of query keeps. */
+/* Storage of one kind of query. */
 typedef struct {
   int64_t           n, capacity;
   int32_t          *count; /* [n] */
   int32_t          *slot;  /* [n][SLOTS] */
   int64_t          *start; /* [n] into pair */
   broad_phase_pair *pair;
-} query_room;
+} query_storage;
 
 struct broad_phase {
   int64_t    n_vertices, n_points, n_edges, n_triangles;
   int32_t    n_bodies, *point, *edge, *triangle, *body;
   bool      *meets;
-  double    *point_box[6], *edge_box[6], *triangle_box[6]; /* from, to by axis; exact */
+  double    *point_box[6], *edge_box[6], *triangle_box[6]; /* lower and upper bounds by axis, without margin */
   double     margin;
   box_tree   edges, triangles;
-  query_room point_triangle, edge_edge;
+  query_storage point_triangle, edge_edge;
 };
 
 /* ---- creation ---- */
 
-static void room_clear(query_room *r)
+static void clear_query_storage(query_storage *r)
 {
   memory_free(&r->count);
   memory_free(&r->slot);
@@ -48,12 +49,12 @@ void broad_phase_destroy(broad_phase **out)
   memory_free(&b->meets);
   box_tree_clear(&b->edges);
   box_tree_clear(&b->triangles);
-  room_clear(&b->point_triangle);
-  room_clear(&b->edge_edge);
+  clear_query_storage(&b->point_triangle);
+  clear_query_storage(&b->edge_edge);
   memory_free(out);
 }
 
-static PetscErrorCode room_create(int64_t n, query_room *r)
+static PetscErrorCode create_query_storage(int64_t n, query_storage *r)
 {
   PetscFunctionBegin;
   r->n = n;
@@ -63,7 +64,7 @@ static PetscErrorCode room_create(int64_t n, query_room *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of [n][arity] vertices; NULL stands for 0, 1, 2, ... */
+/* Check and copy [n][arity] vertices; from NULL means 0, 1, 2, ... Allocates the boxes. */
 static PetscErrorCode copy_primitives(const broad_phase_surfaces *s, const char *what, int64_t n, int arity, const int32_t *from,
                                       int32_t **to, double **box)
 {
@@ -100,7 +101,7 @@ static PetscErrorCode copy_bodies(const broad_phase_surfaces *s, broad_phase *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fill(const broad_phase_surfaces *s, broad_phase *b)
+static PetscErrorCode copy_surfaces(const broad_phase_surfaces *s, broad_phase *b)
 {
   PetscFunctionBegin;
   PetscCheck(s->n_vertices >= 0 && s->n_vertices <= INT32_MAX && s->n_bodies >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -112,8 +113,8 @@ static PetscErrorCode fill(const broad_phase_surfaces *s, broad_phase *b)
   PetscCall(copy_primitives(s, "triangle", s->n_triangles, 3, s->triangle, &b->triangle, b->triangle_box));
   PetscCall(box_tree_create(s->n_edges, &b->edges));
   PetscCall(box_tree_create(s->n_triangles, &b->triangles));
-  PetscCall(room_create(s->n_points, &b->point_triangle));
-  PetscCall(room_create(s->n_edges, &b->edge_edge));
+  PetscCall(create_query_storage(s->n_points, &b->point_triangle));
+  PetscCall(create_query_storage(s->n_edges, &b->edge_edge));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,7 +123,7 @@ PetscErrorCode broad_phase_create(const broad_phase_surfaces *s, broad_phase **o
   broad_phase *b = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("broad phase", 1, sizeof *b, &b));
-  const PetscErrorCode code = fill(s, b);
+  const PetscErrorCode code = copy_surfaces(s, b);
   if (code) broad_phase_destroy(&b);
   PetscCall(code);
   *out = b;
@@ -133,7 +134,7 @@ int64_t broad_phase_rebuilds(const broad_phase *b) { return b->edges.n_rebuilds 
 
 /* ---- boxes ---- */
 
-static inline __attribute__((always_inline)) void sweep(int64_t n, int arity, const int32_t *vertex, const double *x0,
+static inline __attribute__((always_inline)) void fit_swept_boxes(int64_t n, int arity, const int32_t *vertex, const double *x0,
                                                         const double *x1, double *const box[6])
 {
 #pragma omp parallel for schedule(static) if (n > SERIAL_LIMIT)
@@ -157,9 +158,9 @@ PetscErrorCode broad_phase_update(broad_phase *b, const double *x0, const double
   *bad = bad0 < n || bad1 < n ? (bad0 < bad1 ? bad0 : bad1) / 3 : -1;
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   b->margin = margin;
-  sweep(b->n_points, 1, b->point, x0, x1, b->point_box);
-  sweep(b->n_edges, 2, b->edge, x0, x1, b->edge_box);
-  sweep(b->n_triangles, 3, b->triangle, x0, x1, b->triangle_box);
+  fit_swept_boxes(b->n_points, 1, b->point, x0, x1, b->point_box);
+  fit_swept_boxes(b->n_edges, 2, b->edge, x0, x1, b->edge_box);
+  fit_swept_boxes(b->n_triangles, 3, b->triangle, x0, x1, b->triangle_box);
   box_tree_fit(&b->edges, b->edge_box);
   box_tree_fit(&b->triangles, b->triangle_box);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,15 +179,15 @@ static inline bool is_pair(const broad_phase *b, query_kind kind, int32_t i, int
   return b->n_bodies == 0 || b->meets[(int64_t)b->body[p[0]] * b->n_bodies + b->body[q[0]]];
 }
 
-/* Partners of i: how many; at most `capacity` of them are written, `stride` apart. */
-static inline __attribute__((always_inline)) int32_t partners(const broad_phase *b, query_kind kind, int32_t i, int32_t capacity,
+/* Number of partners of primitive i. At most `capacity` of them are written to out, `stride` apart. */
+static inline __attribute__((always_inline)) int32_t find_partners(const broad_phase *b, query_kind kind, int32_t i, int32_t capacity,
                                                               int stride, int32_t *out)
 {
   double *const *box = kind == EDGE_EDGE ? b->edge_box : b->point_box;
   double         min[3], max[3];
   int32_t        found[BOX_TREE_WIDTH], count = 0;
   box_walk       walk;
-  for (int k = 0; k < 3; ++k) { /* outward, or rounding might lose a pair */
+  for (int k = 0; k < 3; ++k) { /* rounded outward, so that rounding loses no pair */
     min[k] = b->margin > 0.0 ? nextafter(box[k][i] - b->margin, -INFINITY) : box[k][i];
     max[k] = b->margin > 0.0 ? nextafter(box[k + 3][i] + b->margin, INFINITY) : box[k + 3][i];
   }
@@ -200,7 +201,7 @@ static inline __attribute__((always_inline)) int32_t partners(const broad_phase 
   return count;
 }
 
-/* Shell's sort with Ciura's gaps, in place: lists are short. */
+/* Shell sort with Ciura's gaps, in place; the lists are short. */
 static void sort_partners(int32_t n, broad_phase_pair *pair)
 {
   static const int32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
@@ -213,30 +214,30 @@ static void sort_partners(int32_t n, broad_phase_pair *pair)
     }
 }
 
-static inline __attribute__((always_inline)) void count_all(const broad_phase *b, query_kind kind, query_room *r)
+static inline __attribute__((always_inline)) void count_partners(const broad_phase *b, query_kind kind, query_storage *r)
 {
-  const int32_t *order = kind == EDGE_EDGE ? b->edges.order : NULL; /* neighbours in space walk the same nodes */
+  const int32_t *order = kind == EDGE_EDGE ? b->edges.order : NULL; /* spatial neighbours traverse the same nodes */
 #pragma omp parallel for schedule(dynamic, QUERY_CHUNK) if (r->n > SERIAL_LIMIT)
   for (int64_t place = 0; place < r->n; ++place) {
     const int64_t i = order ? order[place] : place;
-    r->count[i]     = partners(b, kind, (int32_t)i, SLOTS, 1, &r->slot[SLOTS * i]);
+    r->count[i]     = find_partners(b, kind, (int32_t)i, SLOTS, 1, &r->slot[SLOTS * i]);
   }
 }
 
-static inline __attribute__((always_inline)) void write_all(const broad_phase *b, query_kind kind, query_room *r)
+static inline __attribute__((always_inline)) void write_pairs(const broad_phase *b, query_kind kind, query_storage *r)
 {
 #pragma omp parallel for schedule(dynamic, QUERY_CHUNK) if (r->n > SERIAL_LIMIT)
   for (int64_t i = 0; i < r->n; ++i) {
     const int32_t     n    = r->count[i];
     broad_phase_pair *pair = r->pair + r->start[i];
-    if (n > SLOTS) partners(b, kind, (int32_t)i, n, 2, &pair->second);
+    if (n > SLOTS) find_partners(b, kind, (int32_t)i, n, 2, &pair->second);
     for (int32_t k = 0; k < n; ++k)
       pair[k].first = (int32_t)i, pair[k].second = n > SLOTS ? pair[k].second : r->slot[SLOTS * i + k];
     sort_partners(n, pair);
   }
 }
 
-static PetscErrorCode make_room(query_room *r, int64_t *total)
+static PetscErrorCode allocate_pairs(query_storage *r, int64_t *total)
 {
   int64_t sum = 0;
   PetscFunctionBegin;
@@ -244,7 +245,7 @@ static PetscErrorCode make_room(query_room *r, int64_t *total)
   if (sum > r->capacity) {
     memory_free(&r->pair);
     r->capacity = 0;
-    PetscCall(memory_alloc("contact pairs", sum + sum / 2, sizeof *r->pair, &r->pair));
+    PetscCall(memory_alloc("candidate pairs", sum + sum / 2, sizeof *r->pair, &r->pair));
     r->capacity = sum + sum / 2;
   }
   *total = sum;
@@ -254,9 +255,9 @@ static PetscErrorCode make_room(query_room *r, int64_t *total)
 PetscErrorCode broad_phase_point_triangle(broad_phase *b, int64_t *n, const broad_phase_pair **out)
 {
   PetscFunctionBegin;
-  count_all(b, POINT_TRIANGLE, &b->point_triangle);
-  PetscCall(make_room(&b->point_triangle, n));
-  write_all(b, POINT_TRIANGLE, &b->point_triangle);
+  count_partners(b, POINT_TRIANGLE, &b->point_triangle);
+  PetscCall(allocate_pairs(&b->point_triangle, n));
+  write_pairs(b, POINT_TRIANGLE, &b->point_triangle);
   *out = b->point_triangle.pair;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,9 +265,9 @@ PetscErrorCode broad_phase_point_triangle(broad_phase *b, int64_t *n, const broa
 PetscErrorCode broad_phase_edge_edge(broad_phase *b, int64_t *n, const broad_phase_pair **out)
 {
   PetscFunctionBegin;
-  count_all(b, EDGE_EDGE, &b->edge_edge);
-  PetscCall(make_room(&b->edge_edge, n));
-  write_all(b, EDGE_EDGE, &b->edge_edge);
+  count_partners(b, EDGE_EDGE, &b->edge_edge);
+  PetscCall(allocate_pairs(&b->edge_edge, n));
+  write_pairs(b, EDGE_EDGE, &b->edge_edge);
   *out = b->edge_edge.pair;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

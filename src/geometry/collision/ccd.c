@@ -1,3 +1,4 @@
+/* Implementation: ccd_search.h in double and in quadruple precision, and proofs of a collision in double precision. */
 #include "geometry/collision/ccd.h"
 #include <float.h>
 #include <math.h>
@@ -5,12 +6,12 @@
 enum { LANES = 4, STACK = 128, PATIENCE = 32 };
 #define SETTLE 0x1p-46 /* 128 unit round-offs of double */
 
-/* corner i of differences: x[plus[i]] - x[minus[i]]; edge i: x[to[i]] - x[from[i]]. */
+/* Differences of vertices: corner i is x[plus[i]] - x[minus[i]], edge i is x[to[i]] - x[from[i]]. */
 typedef struct {
   int  plus[LANES], minus[LANES], to[2], from[2];
   bool is_square;
 } ccd_layout;
-/* Powers of two; `before` is not 1 only next to overflow or underflow. */
+/* Scale factors before and after the subtraction, powers of two; `before` differs from 1 only close to overflow or underflow. */
 typedef struct {
   double before, after;
 } ccd_scale;
@@ -20,7 +21,7 @@ typedef struct {
 #define CCD_SQRT(x) sqrt(x)
 #define U 0x1p-53
 #define FLOOR SETTLE
-#define PIECES_MAX CCD_PIECES_MAX
+#define PIECES_MAX CCD_MAX_INTERVALS
 #include "geometry/collision/ccd_search.h"
 #undef CCD
 #undef CCD_REAL
@@ -35,8 +36,9 @@ typedef __float128 quad;
 typedef long double quad;
 _Static_assert(LDBL_MANT_DIG == 113, "quadruple precision");
 #endif
-/* Newton's iteration doubles the digits. What lies far below where squares of doubles do is as good as 0. */
-static quad root(quad x)
+/* Square root by Newton iteration from the double result; each step doubles the digits. Results that underflow in double count as
+ * 0. */
+static quad quad_sqrt(quad x)
 {
   const double start = sqrt((double)x);
   if (!(start > 0.0)) return start;
@@ -46,10 +48,10 @@ static quad root(quad x)
 
 #define CCD(name) name##_quad
 #define CCD_REAL quad
-#define CCD_SQRT(x) root(x)
+#define CCD_SQRT(x) quad_sqrt(x)
 #define U 0x1p-113
 #define FLOOR 0x1p-104
-#define PIECES_MAX CCD_PIECES_MAX
+#define PIECES_MAX CCD_MAX_INTERVALS
 #include "geometry/collision/ccd_search.h"
 
 static double largest_difference(const double *x, const ccd_layout *l, double before)
@@ -67,8 +69,8 @@ static bool is_usable(const double *x0, const double *x1, const ccd_limits *limi
   return is_finite && limits->separation >= 0.0 && limits->tolerance >= 0.0;
 }
 
-/* Go on from where double precision could say no more. */
-static __attribute__((noinline)) bool solve_sharply(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale,
+/* Continue the search at t_begin in quadruple precision. */
+static __attribute__((noinline)) bool search_in_quad_precision(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale,
                                                     const ccd_limits *limits, double t_begin, int pieces, ccd_hit *hit)
 {
   problem_quad p;
@@ -78,9 +80,9 @@ static __attribute__((noinline)) bool solve_sharply(const double *x0, const doub
   return search_quad(&p, &t, &near, &pieces) && report_quad(&p, t, &near, scale, pieces, hit);
 }
 
-/* ---- proofs of a collision, in double: what is near may yet pass by ---- */
+/* ---- proofs of a collision in double precision: close primitives may still pass each other ---- */
 
-#define PROOF_ERROR (128.0 * 0x1p-53) /* of three products of numbers up to 1, each off by 4 units, three times what these add up to */
+#define PROOF_ERROR (128.0 * 0x1p-53) /* three times the error of a triple product of numbers up to 1 with errors of 4 units each */
 
 static double determinant(const shape_double *s)
 {
@@ -90,8 +92,8 @@ static double determinant(const shape_double *s)
   return dot_double(N, q);
 }
 
-/* 1 or -1: seen along n the origin stays to this side of the edge from corner i to corner j on the way from a to b, by the control values of
- * a quadratic; 0: it may not. */
+/* Side of the edge from corner i to corner j on which the origin lies in projection along n, during the whole interval from a to b:
+ * 1 or -1, by the control values of a quadratic; 0: the side may change. */
 static int side_of_edge(const double *n, const shape_double *a, const shape_double *b, int i, int j)
 {
   const double xa[3] = {a->corner[0][i], a->corner[1][i], a->corner[2][i]}, ya[3] = {a->corner[0][j], a->corner[1][j], a->corner[2][j]};
@@ -106,8 +108,8 @@ static int side_of_edge(const double *n, const shape_double *a, const shape_doub
   return low > PROOF_ERROR ? 1 : high < -PROOF_ERROR ? -1 : 0;
 }
 
-/* The line through the origin along n meets the face all the way from a to b, in one point that begins on one side of the origin and ends on
- * the other. */
+/* Proof of a collision: the line through the origin along n intersects the face during the whole interval from a to b, in a point
+ * that starts on one side of the origin and ends on the other. */
 static bool passes_through(const problem_double *p, const double *n, const shape_double *a, const shape_double *b)
 {
   static const int triangle[] = {0, 1, 2, 0}, square[] = {0, 1, 3, 2, 0};
@@ -119,7 +121,7 @@ static bool passes_through(const problem_double *p, const double *n, const shape
   return side != 0;
 }
 
-/* A point of the face is closer than the separation. */
+/* Proof of a collision: a point of the face is closer to the origin than the separation. */
 static bool is_closer(const problem_double *p, const shape_double *s)
 {
   nearest_double near;
@@ -131,8 +133,8 @@ static bool is_closer(const problem_double *p, const shape_double *s)
   return sqrt(dot_double(x, x)) + PROOF_ERROR < p->separation * (1.0 - PROOF_ERROR);
 }
 
-/* Near at t: is it a collision soon? A guess at how soon, four times longer each time. */
-static bool collides(const problem_double *p, double t, const nearest_double *near)
+/* Try to prove a collision shortly after t, with interval lengths that grow by a factor of four. False: not proved. */
+static bool will_collide_soon(const problem_double *p, double t, const nearest_double *near)
 {
   shape_double a, b;
   shape_at_double(p, t, &a);
@@ -145,21 +147,21 @@ static bool collides(const problem_double *p, double t, const nearest_double *ne
   return false;
 }
 
-/* Of what is near at t: do they meet, within the separation and no more? */
-static bool meets(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale, const ccd_limits *limits,
-                  const problem_double *near_by, double t, const nearest_double *near_then, int pieces)
+/* For primitives within the tolerance at t: true if they come within the separation itself. */
+static bool collides_exactly(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale, const ccd_limits *limits,
+                  const problem_double *near_problem, double t, const nearest_double *near_point, int pieces)
 {
   const ccd_limits exact = {limits->separation, 0.0};
   problem_double   p;
   nearest_double   near;
   ccd_hit          unused;
-  if (collides(near_by, t, near_then)) return true;
+  if (will_collide_soon(near_problem, t, near_point)) return true;
   problem_fill_double(&p, x0, x1, l, scale, &exact);
   if (!search_double(&p, &t, &near, &pieces)) return false;
-  return solve_sharply(x0, x1, l, scale, &exact, t, pieces, &unused);
+  return search_in_quad_precision(x0, x1, l, scale, &exact, t, pieces, &unused);
 }
 
-static bool solve(const double *x0, const double *x1, const ccd_layout *l, const ccd_limits *limits, bool is_lenient, ccd_hit *out)
+static bool run_query(const double *x0, const double *x1, const ccd_layout *l, const ccd_limits *limits, bool is_conservative, ccd_hit *out)
 {
   ccd_hit        unused = {0}, *hit = out ? out : &unused;
   double         m = fmax(largest_difference(x0, l, 1.0), largest_difference(x1, l, 1.0)), t = 0.0;
@@ -178,12 +180,12 @@ static bool solve(const double *x0, const double *x1, const ccd_layout *l, const
   scale.after = ldexp(1.0, -ilogb(m) - 1);
   problem_fill_double(&p, x0, x1, l, &scale, limits);
   if (!search_double(&p, &t, &near, &pieces)) return false;
-  /* Undecided: rounding went in circles, or its floor was met above the tolerance asked for. */
+  /* Undecided: round-off prevented progress, or its level exceeds the requested tolerance. */
   if (near.distance > p.near || limits->tolerance * scale.before * scale.after < SETTLE) {
-    const ccd_limits sharp = {limits->separation, is_lenient ? limits->tolerance : 0.0};
-    return solve_sharply(x0, x1, l, &scale, &sharp, t, pieces, hit);
+    const ccd_limits sharp = {limits->separation, is_conservative ? limits->tolerance : 0.0};
+    return search_in_quad_precision(x0, x1, l, &scale, &sharp, t, pieces, hit);
   }
-  if (!is_lenient && !meets(x0, x1, l, &scale, limits, &p, t, &near, pieces)) return false;
+  if (!is_conservative && !collides_exactly(x0, x1, l, &scale, limits, &p, t, &near, pieces)) return false;
   return report_double(&p, t, &near, &scale, pieces, hit);
 }
 
@@ -192,22 +194,22 @@ static const ccd_layout edge_edge      = {{0, 1, 0, 1}, {2, 2, 3, 3}, {1, 2}, {0
 
 bool ccd_point_triangle(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
-  return solve(x0, x1, &point_triangle, limits, false, hit);
+  return run_query(x0, x1, &point_triangle, limits, false, hit);
 }
 
 bool ccd_edge_edge(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
-  return solve(x0, x1, &edge_edge, limits, false, hit);
+  return run_query(x0, x1, &edge_edge, limits, false, hit);
 }
 
 bool ccd_point_triangle_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
-  return solve(x0, x1, &point_triangle, limits, true, hit);
+  return run_query(x0, x1, &point_triangle, limits, true, hit);
 }
 
 bool ccd_edge_edge_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
-  return solve(x0, x1, &edge_edge, limits, true, hit);
+  return run_query(x0, x1, &edge_edge, limits, true, hit);
 }
 
 bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, double gap)
@@ -230,7 +232,7 @@ bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, 
 bool ccd_corners_are_apart(const double x0[12], const double x1[12], int n_first, double gap)
 {
   for (int k = 0; k < 3; ++k) {
-    bool is_above = true, is_below = true; /* the first, at both ends */
+    bool is_above = true, is_below = true; /* the first primitive relative to the other, at both ends */
     for (int end = 0; end < 2; ++end) {
       const double *x      = end ? x1 : x0;
       double        low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};

@@ -1,30 +1,32 @@
-/* The search behind both queries of geometry/collision/ccd.h, for the arithmetic named by the macros below: ccd.c includes this twice, in
- * double for all queries, and in quadruple precision for those few that rounding leaves undecided.
+/* The search of both queries of ccd.h, for the arithmetic given by the macros below. ccd.c includes this file twice: in double
+ * precision for all queries, and in quadruple precision for the few that round-off leaves undecided.
  *
  *   CCD(name)       the name in this arithmetic
- *   CCD_REAL        the type; CCD_SQRT(x) its root, to a few U
+ *   CCD_REAL        the type; CCD_SQRT(x) is its square root, accurate to a few U
  *   U               unit round-off
- *   FLOOR           distances below are not told from 0, largest coordinate difference = 1; SETTLE after PATIENCE stretches
- *   PIECES_MAX      stretches of time
+ *   FLOOR           smallest distance distinguished from 0, relative to the largest coordinate difference; after PATIENCE intervals
+ *                   SETTLE is used instead
+ *   PIECES_MAX      maximum number of time intervals
  *
- * Both queries are one: where is the parallelogram or triangle q + u e1 + v e2 of differences between the two, affine in (u, v)
- * and in t, nearest to the origin? Everything is scaled by a power of two so that the largest coordinate of a corner lies in
- * [1/2, 1).
+ * Both queries have the same form: the point closest to the origin of the parallelogram or triangle q + u e1 + v e2 of differences
+ * between the two primitives, which is affine in (u, v) and in t. All differences are scaled by a power of two so that the largest
+ * coordinate of a corner lies in [1/2, 1).
  *
- * Bounds on rounding. A corner at time t is fl((1 - t) c0 + t c1) of differences c rounded once: off by 4 U at most (U from each
- * of the difference, 1 - t, the product, the sum). Its product with n adds 3 U |n|_1: DIRECTION_ERROR has a margin above these
- * 7. An edge at time t is off by 4 U E, E its largest coordinate ever; components of e1 x e2, at most 2 E1 E2, by 16 U E1 E2
- * from the factors and 4 U E1 E2 of their own; the mean of two by 2 U E1 E2 more; the product with q by 3 (22 + 8) U + 18 U, the
- * weighted mean of two of these by 18 U more, times Q E1 E2: 126. CUBIC_ERROR leaves room for what is subtracted.          */
+ * Round-off bounds. A corner at time t is fl((1 - t) c0 + t c1) of differences c that were rounded once. Its error is at most 4 U:
+ * U each from the difference, 1 - t, the product and the sum. Its product with n adds 3 U |n|_1; DIRECTION_ERROR exceeds these 7 U.
+ * An edge at time t has an error of 4 U E, with E its largest coordinate at any time. Components of e1 x e2, at most 2 E1 E2, have
+ * an error of 16 U E1 E2 from the factors and 4 U E1 E2 from the operations; the mean of two adds 2 U E1 E2. The product with q
+ * gives 3 (22 + 8) U + 18 U, and the weighted mean of two of these adds 18 U, times Q E1 E2: 126. CUBIC_ERROR leaves a margin for
+ * the subtractions that follow. */
 /* clang-format off: it takes CCD(shape) *p for a product */
 #define DIRECTION_ERROR (10.0 * U)
 #define CUBIC_ERROR (200.0 * U)
-#define NORMAL_ERROR (64.0 * U)   /* of |e1 x e2| per E1 E2: sqrt(3) 22 and the norm's own */
+#define NORMAL_ERROR (64.0 * U)   /* of |e1 x e2| per E1 E2: sqrt(3) 22 and the error of the norm */
 #define FRACTION_ERROR (16.0 * U) /* of a quotient of differences, and of the abscissae 1/3, 2/3 */
 #define TIME_ERROR (4.0 * U)      /* of a + (b - a) fraction */
 #define UNIT_ERROR (16.0 * U)     /* of the length of a unit vector, and of products with the separation */
-#define UNDERFLOW 0x1p-900        /* far above what products of three may lose to underflow */
-#define FLAT (1e8 * U * U)        /* squared sine of an angle too small for a normal */
+#define UNDERFLOW 0x1p-900        /* far above the loss of triple products by underflow */
+#define FLAT (1e8 * U * U)        /* squared sine of the angle below which the normal is not used */
 
 typedef struct {
   CCD_REAL corner[3][LANES]; /* by component; lane 3 of a triangle repeats lane 0 */
@@ -65,9 +67,9 @@ static void CCD(shape_at)(const CCD(problem) *p, CCD_REAL t, CCD(shape) *out)
     for (int k = 0; k < 3; ++k) out->edge[i][k] = w * p->at[0].edge[i][k] + t * p->at[1].edge[i][k];
 }
 
-/* ---- the nearest point at one time: a guess for the separating plane; nothing rests on its precision ---- */
+/* ---- the closest point at one time: chooses the separating plane; the proofs do not depend on its accuracy ---- */
 
-/* Nearest point of the segment o + s e to the origin; keeps it in best if it beats what is there. */
+/* Closest point of the segment o + s e to the origin; stored in `best` if it is closer. */
 static void CCD(try_segment)(const CCD_REAL *o, const CCD_REAL *e, CCD_REAL u0, CCD_REAL v0, CCD_REAL du, CCD_REAL dv,
                              CCD(nearest) *best)
 {
@@ -77,8 +79,8 @@ static void CCD(try_segment)(const CCD_REAL *o, const CCD_REAL *e, CCD_REAL u0, 
   const CCD_REAL d    = CCD_SQRT(CCD(dot)(x, x));
   if (!(d < best->distance)) return;
   best->distance = d, best->u = u0 + s * du, best->v = v0 + s * dv;
-  /* Upright on the edge to its last digit, or its ends would be on the wrong side when the distance is tiny: at tolerance 0 that
-   * takes 11 pieces instead of 35 in the worst of the hand-made queries of [Wang2021]. */
+  /* Make the direction perpendicular to the edge to the last digit, because otherwise its ends would lie on the wrong side at tiny
+   * distances. At tolerance 0 this takes 11 intervals instead of 35 in the worst hand-made query of [Wang2021]. */
   if (s > 0 && s < 1) CCD(axpy)(x, -CCD(dot)(x, e) / ee, e);
   for (int k = 0; k < 3; ++k) best->n[k] = x[k];
 }
@@ -100,7 +102,7 @@ static void CCD(nearest_on_rim)(const CCD_REAL *q, const CCD_REAL *e1, const CCD
   for (int k = 0; k < 3; ++k) out->n[k] *= inverse;
 }
 
-/* u, v of the foot of the origin's perpendicular on the plane x + u e1 + v e2, N = e1 x e2. */
+/* u, v of the orthogonal projection of the origin onto the plane x + u e1 + v e2, N = e1 x e2. */
 static void CCD(foot)(const CCD_REAL *x, const CCD_REAL *e1, const CCD_REAL *e2, const CCD_REAL *N, CCD_REAL *u, CCD_REAL *v)
 {
   CCD_REAL       x1[3], x2[3];
@@ -129,7 +131,7 @@ static void CCD(nearest_point)(const CCD(shape) *s, bool is_square, CCD(nearest)
   CCD_REAL x[3] = {q[0], q[1], q[2]};
   CCD(axpy)(x, u, e1);
   CCD(axpy)(x, v, e2);
-  if (NN < 1e-6 * squares) { /* needles: what rounding left along the plane is found from the point itself */
+  if (NN < 1e-6 * squares) { /* needles: project once more from the point itself to remove the round-off along the plane */
     CCD_REAL du, dv;
     CCD(foot)(x, e1, e2, N, &du, &dv);
     CCD(axpy)(x, du, e1);
@@ -141,9 +143,10 @@ static void CCD(nearest_point)(const CCD(shape) *s, bool is_square, CCD(nearest)
   for (int k = 0; k < 3; ++k) out->n[k] = scale * N[k];
 }
 
-/* ---- proofs: what of a stretch of time [a, b] is left, as fractions [lo, hi] of it; lo > hi for nothing ---- */
+/* ---- proofs: the part of a time interval [a, b] that is not proved free, as fractions [lo, hi] of it; lo > hi: all of it is free
+ * ---- */
 
-/* The plane with unit normal n at distance `separation`: the corners' heights above it are linear in t. */
+/* Separating plane with unit normal n at distance `separation`: the heights of the corners above it are linear in t. */
 static void CCD(clip_by_plane)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape) *a, const CCD(shape) *b, CCD_REAL *lo,
                                CCD_REAL *hi)
 {
@@ -166,7 +169,8 @@ static void CCD(clip_by_plane)(const CCD(problem) *p, const CCD_REAL *n, const C
   }
 }
 
-/* How far from its first control value a cubic keeps its sign, by the hull of the control polygon: a lower bound. 2: all along. */
+/* Lower bound of the fraction over which a cubic keeps the sign of its first control value, by the hull of the control polygon. 2:
+ * over the whole interval. */
 static CCD_REAL CCD(cubic_keeps_sign)(const CCD_REAL c[4], CCD_REAL error)
 {
   CCD_REAL g[4], first = 2;
@@ -178,7 +182,8 @@ static CCD_REAL CCD(cubic_keeps_sign)(const CCD_REAL c[4], CCD_REAL error)
   return first - FRACTION_ERROR;
 }
 
-/* det(e1, e2, q) = distance of the planes or lines times |e1 x e2|: a cubic in t, here by its Bernstein coefficients on [a, b]. */
+/* Coplanarity cubic det(e1, e2, q), the distance of the planes or lines times |e1 x e2|, by its Bernstein coefficients on [a,
+ * b]. */
 static void CCD(clip_by_cubic)(const CCD(problem) *p, const CCD(shape) *a, const CCD(shape) *b, CCD_REAL *lo, CCD_REAL *hi)
 {
   const CCD_REAL qa[3] = {a->corner[0][0], a->corner[1][0], a->corner[2][0]};
@@ -193,7 +198,7 @@ static void CCD(clip_by_cubic)(const CCD(problem) *p, const CCD(shape) *a, const
   c[1] = (CCD(dot)(N[0], qb) + 2 * CCD(dot)(N[1], qa)) / 3;
   c[2] = (CCD(dot)(N[2], qa) + 2 * CCD(dot)(N[1], qb)) / 3;
   c[3] = CCD(dot)(N[2], qb);
-  if (p->separation > 0) { /* the distance is det / |N|, and |N|^2 at most its largest control value */
+  if (p->separation > 0) { /* the distance is det / |N|, and |N|^2 is at most its largest control value */
     const CCD_REAL NN = CCD(max)(CCD(max)(CCD(dot)(N[0], N[0]), CCD(dot)(N[1], N[1])), CCD(dot)(N[2], N[2]));
     error += p->separation * (CCD_SQRT(NN) * (1 + UNIT_ERROR) + p->normal_error);
   }
@@ -202,7 +207,7 @@ static void CCD(clip_by_cubic)(const CCD(problem) *p, const CCD(shape) *a, const
   *hi = CCD(min)(*hi, 1 - CCD(cubic_keeps_sign)(back, error));
 }
 
-/* Narrow [lo, hi]; the shape at a and the plane n nearest then are known. */
+/* Narrow [lo, hi] by both proofs. n is the direction to the closest point at time ta. */
 static void CCD(clip)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape) *a, CCD_REAL ta, CCD_REAL tb, CCD_REAL *lo,
                       CCD_REAL *hi)
 {
@@ -223,9 +228,9 @@ static void CCD(clip)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape)
 
 /* ---- the search ---- */
 
-/* Stretches of time from the left, beginning at *t; whatever is left of [a, b] is taken up, or halved if it did not shrink by
- * half. False if nothing is left; else *t is the end of what is known to be free, and *near what is nearest there. A NaN, if there
- * could be one, would be near. */
+/* Examine time intervals from the left, starting at *t. The remaining part of [a, b] is examined next; it is bisected if it did not
+ * shrink by half. False if all intervals are proved free. Otherwise *t is the end of the time proved free, and *near the closest
+ * point there. A NaN would count as near. */
 static bool CCD(search)(const CCD(problem) *p, CCD_REAL *t, CCD(nearest) *near, int *pieces)
 {
   CCD_REAL a = *t, b = 1, rest[STACK][2];
@@ -259,7 +264,8 @@ static bool CCD(search)(const CCD(problem) *p, CCD_REAL *t, CCD(nearest) *near, 
 
 static void CCD(shape_fill)(CCD(shape) *s, const double *x, const ccd_layout *l, const ccd_scale *scale)
 {
-  const CCD_REAL before = scale->before, after = scale->after; /* the difference is exact below where it underflows */
+  /* the scaled difference is exact where the unscaled one would underflow */
+  const CCD_REAL before = scale->before, after = scale->after;
   for (int i = 0; i < LANES; ++i)
     for (int k = 0; k < 3; ++k) s->corner[k][i] = (before * x[3 * l->plus[i] + k] - before * x[3 * l->minus[i] + k]) * after;
   for (int i = 0; i < 2; ++i)
@@ -286,11 +292,12 @@ static void CCD(problem_fill)(CCD(problem) *p, const double *x0, const double *x
   p->separation   = separation * (1 + UNIT_ERROR);
   p->near         = separation + tolerance;
   p->settle       = separation + CCD(max)(tolerance, SETTLE);
-  /* In exact arithmetic a step is never shorter than tolerance / speed; a shorter one is rounding that goes in circles. */
+  /* In exact arithmetic an interval is never shorter than tolerance / speed; a shorter one means that round-off prevents
+   * progress. */
   p->width_min = CCD(max)(tolerance / (16 * speed + 8 * tolerance), 16.0 * U);
 }
 
-/* Time rounded down. */
+/* Fill `hit`; the time is rounded down. */
 static bool CCD(report)(const CCD(problem) *p, CCD_REAL t, const CCD(nearest) *near, const ccd_scale *scale, int pieces,
                         ccd_hit *hit)
 {

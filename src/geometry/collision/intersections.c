@@ -1,3 +1,4 @@
+/* Implementation: a tree of triangle boxes, and one exact query per edge. */
 #include "geometry/collision/intersections.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -12,12 +13,12 @@ struct intersections {
   bool         *meets;
   double       *box[6]; /* [n_triangles] */
   box_tree      tree;
-  int32_t      *count; /* [n_edges] what each meets */
+  int32_t      *count; /* [n_edges] number of triangles that each edge intersects */
   int64_t       capacity;
   intersection *list;
 };
 
-static PetscErrorCode copy(const void *from, int64_t n, size_t size, void *to)
+static PetscErrorCode copy_array(const void *from, int64_t n, size_t size, void *to)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("intersections", n, size, to));
@@ -25,17 +26,17 @@ static PetscErrorCode copy(const void *from, int64_t n, size_t size, void *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check(const broad_phase_surfaces *s)
+static PetscErrorCode check_surfaces(const broad_phase_surfaces *s)
 {
   PetscFunctionBegin;
   for (int64_t i = 0; i < 2 * s->n_edges; ++i)
     PetscCheck(s->edge[i] >= 0 && s->edge[i] < s->n_vertices, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "edge %lld names vertex %d", (long long)(i / 2), s->edge[i]);
+               "edge %lld has vertex %d, which does not exist", (long long)(i / 2), s->edge[i]);
   for (int64_t i = 0; i < 3 * s->n_triangles; ++i)
     PetscCheck(s->triangle[i] >= 0 && s->triangle[i] < s->n_vertices, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "triangle %lld names vertex %d", (long long)(i / 3), s->triangle[i]);
+               "triangle %lld has vertex %d, which does not exist", (long long)(i / 3), s->triangle[i]);
   for (int64_t i = 0; i < s->n_vertices && s->n_bodies > 0; ++i)
-    PetscCheck(s->body[i] >= 0 && s->body[i] < s->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "vertex %lld is of body %d",
+    PetscCheck(s->body[i] >= 0 && s->body[i] < s->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "vertex %lld has body %d, which does not exist",
                (long long)i, s->body[i]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -45,17 +46,17 @@ PetscErrorCode intersections_create(const broad_phase_surfaces *s, intersections
   intersections *f;
   PetscFunctionBegin;
   *out = NULL;
-  PetscCall(check(s));
+  PetscCall(check_surfaces(s));
   PetscCall(memory_alloc("intersections", 1, sizeof *f, &f));
   *out           = f;
   f->n_vertices  = s->n_vertices;
   f->n_edges     = s->n_edges;
   f->n_triangles = s->n_triangles;
   f->n_bodies    = s->n_bodies;
-  PetscCall(copy(s->edge, 2 * s->n_edges, sizeof *f->edge, &f->edge));
-  PetscCall(copy(s->triangle, 3 * s->n_triangles, sizeof *f->triangle, &f->triangle));
-  PetscCall(copy(s->body, s->n_bodies > 0 ? s->n_vertices : 0, sizeof *f->body, &f->body));
-  PetscCall(copy(s->meets, (int64_t)s->n_bodies * s->n_bodies, sizeof *f->meets, &f->meets));
+  PetscCall(copy_array(s->edge, 2 * s->n_edges, sizeof *f->edge, &f->edge));
+  PetscCall(copy_array(s->triangle, 3 * s->n_triangles, sizeof *f->triangle, &f->triangle));
+  PetscCall(copy_array(s->body, s->n_bodies > 0 ? s->n_vertices : 0, sizeof *f->body, &f->body));
+  PetscCall(copy_array(s->meets, (int64_t)s->n_bodies * s->n_bodies, sizeof *f->meets, &f->meets));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("intersections", s->n_triangles, sizeof(double), &f->box[k]));
   PetscCall(memory_alloc("intersections", s->n_edges, sizeof *f->count, &f->count));
   PetscCall(box_tree_create(s->n_triangles, &f->tree));
@@ -77,7 +78,7 @@ void intersections_destroy(intersections **out)
   memory_free(out);
 }
 
-static segment_meeting meeting_of(const intersections *f, const double *x, int64_t edge, int32_t triangle)
+static segment_intersection classify_pair(const intersections *f, const double *x, int64_t edge, int32_t triangle)
 {
   const int32_t *e = f->edge + 2 * edge, *t = f->triangle + 3 * (int64_t)triangle;
   if (f->n_bodies > 0 && !f->meets[(int64_t)f->body[e[0]] * f->n_bodies + f->body[t[0]]]) return SEGMENT_APART;
@@ -90,13 +91,13 @@ static segment_meeting meeting_of(const intersections *f, const double *x, int64
   const double *p = x + 3 * (int64_t)e[0], *q = x + 3 * (int64_t)e[1];
   for (int i = 0; i < 2; ++i) {
     const int k = corner[i];
-    if (k >= 0) return segment_meets_own_triangle(c[k], i == 0 ? q : p, c[(k + 1) % 3], c[(k + 2) % 3]);
+    if (k >= 0) return segment_intersects_adjacent_triangle(c[k], i == 0 ? q : p, c[(k + 1) % 3], c[(k + 2) % 3]);
   }
-  return segment_meets_triangle(p, q, c[0], c[1], c[2]);
+  return segment_intersects_triangle(p, q, c[0], c[1], c[2]);
 }
 
-/* Triangles that an edge meets: how many, and if wanted which, in the order of the tree. */
-static int32_t meet(const intersections *f, const double *x, int64_t edge, intersection *out)
+/* Number of triangles that an edge intersects; out (may be NULL): the intersections in the order of the tree. */
+static int32_t intersect_edge(const intersections *f, const double *x, int64_t edge, intersection *out)
 {
   const double *p = x + 3 * (int64_t)f->edge[2 * edge], *q = x + 3 * (int64_t)f->edge[2 * edge + 1];
   double        min[3], max[3];
@@ -106,9 +107,9 @@ static int32_t meet(const intersections *f, const double *x, int64_t edge, inter
   box_walk_begin(&walk, &f->tree, min, max);
   for (int n_near; (n_near = box_walk_next(&walk, near)) > 0;)
     for (int i = 0; i < n_near; ++i) {
-      const segment_meeting m = meeting_of(f, x, edge, near[i]);
+      const segment_intersection m = classify_pair(f, x, edge, near[i]);
       if (m == SEGMENT_APART) continue;
-      if (out) out[n] = (intersection){(int32_t)edge, near[i], m == SEGMENT_PASSES};
+      if (out) out[n] = (intersection){(int32_t)edge, near[i], m == SEGMENT_CROSSES};
       ++n;
     }
   return n;
@@ -144,14 +145,14 @@ PetscErrorCode intersections_find(intersections *f, const double *x, int64_t *ba
   if (*bad >= 0 || f->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   fit_boxes(f, x);
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t e = 0; e < f->n_edges; ++e) f->count[e] = meet(f, x, e, NULL);
+  for (int64_t e = 0; e < f->n_edges; ++e) f->count[e] = intersect_edge(f, x, e, NULL);
   for (int64_t e = 0; e < f->n_edges; ++e) *n += f->count[e];
   if (*n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_reserve("intersections", *n, sizeof *f->list, &f->capacity, &f->list));
-  /* Few edges meet anything: those alone once more. */
+  /* Few edges have intersections; only those are queried again. */
   for (int64_t e = 0, at = 0; e < f->n_edges; at += f->count[e++])
     if (f->count[e] > 0) {
-      (void)meet(f, x, e, f->list + at);
+      (void)intersect_edge(f, x, e, f->list + at);
       qsort(f->list + at, (size_t)f->count[e], sizeof *f->list, by_triangle);
     }
   *list = f->list;

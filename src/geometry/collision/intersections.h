@@ -1,24 +1,25 @@
-/* Where surfaces pass through each other or touch, decided exactly: all pairs of an edge and a triangle that have a point in common
- * (geometry/primitive/segment_triangle.h). It shares nothing with what keeps surfaces apart, neither continuous detection nor its trees of
- * pairs, so that it can judge it.
+/* All intersections of triangle surfaces: pairs of an edge and a triangle with a common point, decided exactly
+ * (segment_triangle.h).
  *
- * Touching counts: contact keeps surfaces a small distance apart, so what touches has used all of it up, and the next rounding would decide. A
- * pair that shares a vertex counts where it has more in common than that, which takes an edge in the plane of the triangle; the sides of a
- * triangle do not count. Two surfaces without such a pair have no common point, coplanar ones included; one may still be within the other. */
+ * Independent of continuous collision detection and of the broad phase, so that it can verify them. Touching counts, because
+ * surfaces are supposed to keep a small distance. A pair that shares a vertex counts only if it has further common points, which
+ * requires an edge in the plane of the triangle; the sides of a triangle do not count. Two surfaces without such a pair have no
+ * common point, also if they are coplanar, but one may lie inside the other (winding.h). Used by the measure `intersections`. */
 #ifndef SS_GEOMETRY_COLLISION_INTERSECTIONS_H
 #define SS_GEOMETRY_COLLISION_INTERSECTIONS_H
 #include "geometry/collision/broad_phase.h"
 
 typedef struct {
   int32_t edge, triangle;
-  bool    passes; /* the ends are strictly on different sides; else they touch, or lie in one plane */
+  bool    passes; /* true: the ends lie strictly on different sides; false: they touch or are coplanar */
 } intersection;
 
 typedef struct intersections intersections;
-/* Points of s are not looked at; arrays are copied. Fails with PETSC_ERR_ARG_OUTOFRANGE on vertices or bodies that do not exist. */
+/* The points of s are ignored; the arrays are copied. Fails with PETSC_ERR_ARG_OUTOFRANGE on vertices or bodies that do not
+ * exist. */
 PetscErrorCode intersections_create(const broad_phase_surfaces *s, intersections **out);
-void           intersections_destroy(intersections **f); /* copes with NULL */
-/* All of them with vertices at x [n_vertices][3], ascending by (edge, triangle), the same on any number of threads: *list [n], owned by f
- * until the next call. *bad: the first vertex that is not finite, or -1; if there is one, *n = 0. */
+void           intersections_destroy(intersections **f); /* accepts NULL */
+/* All intersections for vertices at x [n_vertices][3], ascending by (edge, triangle), independent of the number of threads. *list
+ * [n] is owned by f and valid until the next call. *bad: the first vertex that is not finite, or -1; if there is one, *n = 0. */
 PetscErrorCode intersections_find(intersections *f, const double *x, int64_t *bad, int64_t *n, const intersection **list);
 #endif

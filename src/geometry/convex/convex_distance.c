@@ -1,15 +1,16 @@
+/* Implementation: GJK on simplices of support points, separating-axis tests, and a local search for overlapping round solids. */
 #include "geometry/convex/convex_distance.h"
 
-enum { MAX_ROUNDS = 128, MAX_CLIMBS = 60, MAX_PROBES = 8, N_ROOMS = 3, N_HALVINGS = 20 };
+enum { MAX_ROUNDS = 128, MAX_CLIMBS = 60, MAX_PROBES = 8, N_OFFSETS = 3, N_HALVINGS = 20 };
 
-/* Corners of a simplex in the difference of the solids, w = p - q, and the weights of its point closest to the origin. */
+/* A simplex in the Minkowski difference: corners w = p - q, and the barycentric weights of its point closest to the origin. */
 typedef struct {
   int    n;
   double w[4][3], p[4][3], q[4][3], weight[4];
 } simplex;
 
-/* Whether a tetrahedron is too flat to say what is inside it: corners on a curved side come as close to each other as round-off
- * lets them. */
+/* True if a tetrahedron is too flat to decide whether the origin is inside. This happens because corners on a curved surface
+ * approach each other up to round-off. */
 static bool is_flat(const simplex *s)
 {
   double e[3][3], c[3];
@@ -18,9 +19,8 @@ static bool is_flat(const simplex *s)
   return fabs(v3_dot(c, e[2])) <= 1e-9 * v3_norm(e[0]) * v3_norm(e[1]) * v3_norm(e[2]);
 }
 
-/* Weights of the point of the affine hull of the corners in `set` that is closest to the origin; false if they are not all
- * positive. */
-static bool project(const simplex *s, int set, double weight[4])
+/* Weights of the point closest to the origin in the affine hull of the corners in `set`; false unless all are positive. */
+static bool project_origin(const simplex *s, int set, double weight[4])
 {
   int    index[4] = {0}, m = 0;
   double G[3][4];
@@ -29,7 +29,7 @@ static bool project(const simplex *s, int set, double weight[4])
     if (set >> i & 1) index[m++] = i;
   }
   if (m == 4 && is_flat(s)) return false;
-  /* normal equations in the edges from the first corner, by elimination with pivots */
+  /* normal equations in the edges from the first corner, solved by Gauss-Jordan elimination with pivoting */
   for (int i = 1; i < m; ++i) {
     double e[3];
     v3_sub(e, s->w[index[i]], s->w[index[0]]);
@@ -67,13 +67,14 @@ static bool project(const simplex *s, int set, double weight[4])
   return rest > 0.0;
 }
 
-/* The point of the simplex closest to the origin: try all faces. Keeps only the corners it takes; returns its distance squared. */
-static double reduce(simplex *s, double v[3])
+/* v: the point of the simplex closest to the origin, by trying all subsets of corners. Removes corners with zero weight. Returns
+ * the squared distance. */
+static double reduce_simplex(simplex *s, double v[3])
 {
   double least = INFINITY, weight[4], best[4] = {0.0};
   for (int set = 1; set < 1 << s->n; ++set) {
     double x[3] = {0.0, 0.0, 0.0};
-    if (!project(s, set, weight)) continue;
+    if (!project_origin(s, set, weight)) continue;
     for (int i = 0; i < s->n; ++i) v3_axpy(x, weight[i], s->w[i]);
     const double d = v3_dot(x, x);
     if (!(d < least)) continue;
@@ -116,12 +117,12 @@ double convex_distance(const convex_pose *a, const convex_pose *b, const double 
     const simplex before = s;
     const double  old[3] = {v[0], v[1], v[2]};
     add_corner(&s, a, b, shift, v);
-    if (round > 0 && dd - v3_dot(old, s.w[s.n - 1]) <= 1e-13 * dd) { /* no point is nearer along v: it is the closest */
+    if (round > 0 && dd - v3_dot(old, s.w[s.n - 1]) <= 1e-13 * dd) { /* no point of the difference is closer along v: converged */
       s = before;
       break;
     }
-    const double least = reduce(&s, v);
-    if (round > 0 && !(least < dd)) { /* round-off has the last word */
+    const double least = reduce_simplex(&s, v);
+    if (round > 0 && !(least < dd)) { /* no further decrease: limited by round-off */
       s = before;
       v3_copy(v, old);
       break;
@@ -137,24 +138,25 @@ double convex_distance(const convex_pose *a, const convex_pose *b, const double 
   return d;
 }
 
-/* With a moved away along n, so that `room` is between them, the direction of the shortest way between the solids is no worse
- * than n. The wider the room the farther one sees, the narrower the better one aims. */
-static double climb(const convex_pose *a, const convex_pose *b, double *n, double separation, double room)
+/* Local search for a larger separation. Solid a is moved along n until the gap is `offset`; the direction of the shortest distance
+ * then has a separation at least as large as n. A large offset has a wide range, a small one is more accurate. */
+static double improve_axis(const convex_pose *a, const convex_pose *b, double *n, double separation, double offset)
 {
   for (int step = 0; step < MAX_CLIMBS; ++step) {
     double shift[3], p[3], q[3], m[3] = {0.0, 0.0, 0.0};
-    v3_scale(shift, fmax(0.0, room - separation), n);
+    v3_scale(shift, fmax(0.0, offset - separation), n);
     if (!(convex_distance(a, b, shift, p, q, m) > 0.0)) return separation;
     const double better = convex_separation(a, b, m);
-    if (!(better > separation + 1e-13 * room)) return separation;
+    if (!(better > separation + 1e-13 * offset)) return separation;
     separation = better;
     v3_copy(n, m);
   }
   return separation;
 }
 
-/* Where the way leads to a corner, all directions about it may be better: try four of them, ever closer, from 0.1 to 2e-7. */
-static double probe(const convex_pose *a, const convex_pose *b, double *n, double separation)
+/* Pattern search around n: four perpendicular directions with steps from 0.1 down to 2e-7. Needed where the maximum is a kink (a
+ * corner). */
+static double probe_directions(const convex_pose *a, const convex_pose *b, double *n, double separation)
 {
   double step = 0.1;
   for (int halving = 0; halving < N_HALVINGS; ++halving, step *= 0.5) {
@@ -186,26 +188,28 @@ static double probe(const convex_pose *a, const convex_pose *b, double *n, doubl
   return separation;
 }
 
-static double convex_climb(const convex_pose *a, const convex_pose *b, double n[3], double separation)
+/* Local maximum of the separation next to n, which is updated; exact if the solids are disjoint. `separation` is that of the
+ * initial n. */
+static double climb_separation(const convex_pose *a, const convex_pose *b, double n[3], double separation)
 {
   const double size = fmin(a->solid->bound, b->solid->bound);
-  double       room = size;
-  for (int i = 0; i < N_ROOMS; ++i, room *= 0.1) separation = climb(a, b, n, separation, room);
-  return separation < 0.0 ? probe(a, b, n, separation) : separation;
+  double       offset = size;
+  for (int i = 0; i < N_OFFSETS; ++i, offset *= 0.1) separation = improve_axis(a, b, n, separation, offset);
+  return separation < 0.0 ? probe_directions(a, b, n, separation) : separation;
 }
 
 /* ==== separating axes ==== */
 
-static const double PARALLEL = 1e-4; /* sine below which two edges have no common normal of their own */
-static const double ROUND_OFF = 1e-9; /* of the size: what an edge must do better than a face */
+static const double PARALLEL = 1e-4; /* sine of the angle below which two edges count as parallel */
+static const double ROUND_OFF = 1e-9; /* relative to the size: margin by which an edge pair must exceed a face */
 
 /* ---- polyhedra ---- */
 
-/* The best face of `of`: away, its outward normal. */
-static double face_axis(const convex_pose *of, const convex_pose *other, double enough, double most, double away[3])
+/* Largest separation over the faces of `of`, if above `most`; away: the outward normal of that face. */
+static double face_axis(const convex_pose *of, const convex_pose *other, double cutoff, double most, double away[3])
 {
   const convex_polyhedron *h = of->solid->polyhedron, *g = other->solid->polyhedron;
-  for (int f = 0; f < h->n_faces && most <= enough; ++f) {
+  for (int f = 0; f < h->n_faces && most <= cutoff; ++f) {
     const double *n    = of->face_normal + 3 * f;
     double        least = INFINITY;
     for (int c = 0; c < g->n_corners; ++c) least = fmin(least, v3_dot(n, other->x + 3 * c));
@@ -215,15 +219,15 @@ static double face_axis(const convex_pose *of, const convex_pose *other, double 
   return most;
 }
 
-/* Whether the arcs of two edges cross on the sphere of normals, that of b turned about: then, and only then, they bound a face
- * of the difference of the solids. ea has the direction of f x g of its faces, likewise eb. */
-static bool edges_meet(const double *fa, const double *ga, const double *ea, const double *fb, const double *gb, const double *eb)
+/* True if the arcs of two edges on the Gauss sphere (that of b negated) cross. Exactly then the two edges form a face of the
+ * Minkowski difference. ea has the direction of f x g of its faces, likewise eb. */
+static bool edges_form_face(const double *fa, const double *ga, const double *ea, const double *fb, const double *gb, const double *eb)
 {
   const double c = -v3_dot(fb, ea), d = -v3_dot(gb, ea), p = -v3_dot(fa, eb), q = -v3_dot(ga, eb);
   return c * d < 0.0 && p * q < 0.0 && -c * q > 0.0;
 }
 
-static double edge_axis(const convex_pose *a, const convex_pose *b, double enough, double most, double n[3])
+static double edge_axis(const convex_pose *a, const convex_pose *b, double cutoff, double most, double n[3])
 {
   const convex_polyhedron *ha = a->solid->polyhedron, *hb = b->solid->polyhedron;
   for (int i = 0; i < ha->n_edges; ++i) {
@@ -237,32 +241,32 @@ static double edge_axis(const convex_pose *a, const convex_pose *b, double enoug
       const double  *y = b->x + 3 * t[0];
       double         eb[3], m[3], d[3];
       v3_sub(eb, b->x + 3 * t[1], y);
-      if (!edges_meet(fa, ga, ea, b->face_normal + 3 * t[2], b->face_normal + 3 * t[3], eb)) continue;
+      if (!edges_form_face(fa, ga, ea, b->face_normal + 3 * t[2], b->face_normal + 3 * t[3], eb)) continue;
       v3_cross(m, ea, eb);
       const double sine = v3_norm(m);
       if (sine < PARALLEL * la * v3_norm(eb)) continue;
-      v3_scale(m, (v3_dot(m, fa) + v3_dot(m, ga) > 0.0 ? -1.0 : 1.0) / sine, m); /* into a */
+      v3_scale(m, (v3_dot(m, fa) + v3_dot(m, ga) > 0.0 ? -1.0 : 1.0) / sine, m); /* pointing into a */
       v3_sub(d, x, y);
       const double separation = v3_dot(m, d);
       if (separation <= most) continue;
       most = separation;
       v3_copy(n, m);
-      if (most > enough) return most;
+      if (most > cutoff) return most;
     }
   }
   return most;
 }
 
-double convex_axis_polyhedra(const convex_pose *a, const convex_pose *b, double enough, double n[3])
+double convex_axis_polyhedra(const convex_pose *a, const convex_pose *b, double cutoff, double n[3])
 {
   double       away[3] = {0.0}, edge[3] = {0.0};
   const double slack = ROUND_OFF * fmin(a->solid->bound, b->solid->bound);
-  double       best  = face_axis(b, a, enough, -INFINITY, n);
-  if (best > enough) return best;
-  const double of_a = face_axis(a, b, enough, best + slack, away);
+  double       best  = face_axis(b, a, cutoff, -INFINITY, n);
+  if (best > cutoff) return best;
+  const double of_a = face_axis(a, b, cutoff, best + slack, away);
   if (of_a > best + slack) best = of_a, v3_scale(n, -1.0, away);
-  if (best > enough) return best;
-  const double of_edges = edge_axis(a, b, enough, best + slack, edge);
+  if (best > cutoff) return best;
+  const double of_edges = edge_axis(a, b, cutoff, best + slack, edge);
   if (of_edges > best + slack) best = of_edges, v3_copy(n, edge);
   return best;
 }
@@ -273,10 +277,10 @@ enum { KEPT = 4 };
 typedef struct {
   const convex_pose *a, *b;
   int                n;
-  double             separation[KEPT + 1], axis[KEPT + 1][3]; /* the best ones, best first */
+  double             separation[KEPT + 1], axis[KEPT + 1][3]; /* the KEPT largest separations in descending order */
 } search;
 
-static void keep(search *s, double separation, const double *n)
+static void insert_axis(search *s, double separation, const double *n)
 {
   int at = s->n < KEPT ? s->n++ : KEPT;
   for (; at > 0 && separation > s->separation[at - 1]; --at) {
@@ -294,11 +298,11 @@ static void try_axis(search *s, const double *m)
   if (!(l > PARALLEL)) return;
   for (int sign = -1; sign <= 1; sign += 2) {
     v3_scale(n, sign / l, m);
-    keep(s, convex_separation(s->a, s->b, n), n);
+    insert_axis(s, convex_separation(s->a, s->b, n), n);
   }
 }
 
-/* Directions that a solid has by itself. */
+/* The axis of a cylinder, or the face normals of a polyhedron. */
 static void try_own_axes(search *s, const convex_pose *p)
 {
   if (p->kind == CONVEX_CYLINDER) try_axis(s, p->axis);
@@ -306,7 +310,7 @@ static void try_own_axes(search *s, const convex_pose *p)
     for (int f = 0; f < p->solid->polyhedron->n_faces; ++f) try_axis(s, p->face_normal + 3 * f);
 }
 
-/* Between the barrel of a cylinder and edges, corners or another axis. */
+/* Axes between the curved side of a cylinder and edges or corners of a polyhedron, or another cylinder. */
 static void try_barrel(search *s, const convex_pose *cylinder, const convex_pose *other)
 {
   double m[3], d[3];
@@ -336,12 +340,12 @@ static void try_barrel(search *s, const convex_pose *cylinder, const convex_pose
   }
 }
 
-double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double enough, double n[3])
+double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double cutoff, double n[3])
 {
   const double stay[3] = {0.0, 0.0, 0.0}, size = fmin(a->solid->bound, b->solid->bound);
   double       p[3], q[3];
   const double distance = convex_distance(a, b, stay, p, q, n);
-  if (distance > enough || distance > 1e-4 * size) return distance; /* its direction has lost no digits */
+  if (distance > cutoff || distance > 1e-4 * size) return distance; /* the direction is accurate at this distance */
   search s = {.a = a, .b = b};
   try_own_axes(&s, b);
   try_own_axes(&s, a);
@@ -349,9 +353,9 @@ double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double e
   if (b->kind == CONVEX_CYLINDER) try_barrel(&s, b, a);
   double best = s.separation[0];
   v3_copy(n, s.axis[0]);
-  for (int k = 0; k < s.n; ++k) { /* the nearest summit may not be the highest */
+  for (int k = 0; k < s.n; ++k) { /* the best start may lead to a local maximum that is not the largest */
     double       climbed[3] = {s.axis[k][0], s.axis[k][1], s.axis[k][2]};
-    const double higher     = convex_climb(a, b, climbed, s.separation[k]);
+    const double higher     = climb_separation(a, b, climbed, s.separation[k]);
     if (higher > best + ROUND_OFF * size) best = higher, v3_copy(n, climbed);
   }
   return best;

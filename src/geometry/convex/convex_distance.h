@@ -1,17 +1,24 @@
-/* How far two convex solids are apart, for any that can say which of their points is farthest along a direction. */
+/* Distance of two convex solids, and the axis along which they are separated most or overlap least. Called by convex_pair and
+ * convex_sweep.
+ *
+ * convex_distance is the algorithm of Gilbert, Johnson and Keerthi on support points; it needs disjoint solids. The axis functions
+ * also treat overlapping solids: separating-axis tests over faces and pairs of edges, for cylinders followed by a local search. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_DISTANCE_H
 #define SS_GEOMETRY_CONVEX_CONVEX_DISTANCE_H
 #include "geometry/convex/convex_pose.h"
 
-/* Distance between the cores of a, moved by `shift`, and of b (neither a half-space); 0 if they overlap, and then n is not set.
- *   p, q [3]  the points of a (moved) and b that are closest to each other     n [3]  unit, from b towards a
- * By the algorithm of [GilbertJohnsonKeerthi1988]. */
+/* Distance between the core of a, translated by `shift`, and the core of b; neither is a half-space [GilbertJohnsonKeerthi1988].
+ *   p, q [3]  closest points of a (translated) and b
+ *   n [3]     unit vector from b towards a
+ * Returns 0 if the cores overlap; n is not set then. */
 double convex_distance(const convex_pose *a, const convex_pose *b, const double shift[3], double p[3], double q[3], double n[3]);
 
-/* Of two polyhedra, over the normals of faces and of pairs of edges that can meet: n [3] is unit, from b towards a. Returns the
- * separation, which is the distance if the solids are apart and a face or two crossing edges are closest, less if corners are,
- * and minus the depth if they overlap. Faces are preferred to edges by round-off. Gives up once it is above `enough`. */
-double convex_axis_polyhedra(const convex_pose *a, const convex_pose *b, double enough, double n[3]);
-/* Of a cylinder and a cylinder or polyhedron: the same, with the exact distance wherever they are apart. */
-double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double enough, double n[3]);
+/* Axis of largest separation of two polyhedra, among the normals of their faces and of pairs of edges that form a face of the
+ * Minkowski difference. n [3]: unit vector from b towards a. Returns the separation along n. If the solids are disjoint, it equals
+ * the distance if a face or two crossing edges are closest, and is smaller if corners are closest. If they overlap, it is minus the
+ * penetration depth. A face is preferred to an edge pair within round-off. The search stops as soon as the separation exceeds
+ * `cutoff`. */
+double convex_axis_polyhedra(const convex_pose *a, const convex_pose *b, double cutoff, double n[3]);
+/* The same for a cylinder and a cylinder or polyhedron. Returns the exact distance if the solids are disjoint. */
+double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double cutoff, double n[3]);
 #endif

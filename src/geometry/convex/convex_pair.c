@@ -1,7 +1,10 @@
+/* Implementation: clipping of supporting features, closest points of spheres and capsules, and the choice of the method per
+ * pair. */
 #include "geometry/convex/convex_pair.h"
 #include "geometry/convex/convex_distance.h"
 
-/* Touches of features of different kinds have different names. */
+/* Feature number of a touch: the kinds below, and the numbers of the features of a and b. Different kinds give different
+ * numbers. */
 static inline uint64_t convex_feature_name(unsigned kind, unsigned a, unsigned b)
 {
   return (uint64_t)kind << 24 | (uint64_t)a << 12 | b;
@@ -18,16 +21,16 @@ enum {
 /* ==== clipping ==== */
 
 enum { MAX_CORNERS = CONVEX_MAX_SIDES, MAX_FOUND = 4 * MAX_CORNERS, RIM_POINTS = 16 };
-static const double INSIDE = 1e-9, MERGE = 1e-5, LINE = 1e-6; /* of the size of the smaller solid */
-static const double RIM_FLAT = 0.02; /* a cylinder tilted by more stands on one point of its rim */
+static const double INSIDE = 1e-9, MERGE = 1e-5, LINE = 1e-6; /* relative to the size of the smaller solid */
+static const double RIM_FLAT = 0.02; /* sine of the tilt above which a cylinder stands on one point of its rim */
 
-/* What of a solid faces the other, in coordinates (u, v) across n and h along it. */
+/* The supporting feature of a solid that faces the other one: coordinates (u, v) perpendicular to n, and the height h along n. */
 typedef struct {
-  int    n; /* 0: a plane without end; 1: a point; 2: an edge */
+  int    n; /* 0: an unbounded plane; 1: a point; 2: an edge; more: a polygon */
   double u[MAX_CORNERS], v[MAX_CORNERS], height, slope_u, slope_v; /* h = height + slope_u u + slope_v v */
   int    name[MAX_CORNERS];
-  int    deepest; /* rim of a tilted cylinder: the one corner that counts, else -1 */
-} facing;
+  int    single;  /* rim of a tilted cylinder: name of the only corner that is used, else -1 */
+} support_region;
 
 typedef struct {
   double n[3], e[3], f[3], origin[3], size;
@@ -36,7 +39,7 @@ typedef struct {
 typedef struct {
   double   u, v, gap;
   uint64_t name;
-} found;
+} clip_point;
 
 static void set_view(view *w, const convex_pose *a, const convex_pose *b, const double *n)
 {
@@ -49,12 +52,13 @@ static void set_view(view *w, const convex_pose *a, const convex_pose *b, const 
   v3_cross(w->e, n, axis);
   v3_scale(w->e, 1.0 / v3_norm(w->e), w->e);
   v3_cross(w->f, n, w->e);
-  const convex_pose *at = b->kind == CONVEX_HALF_SPACE ? a : b; /* near both, so that large coordinates cost no digits */
+  /* an origin close to both solids, so that large coordinates cost no accuracy */
+  const convex_pose *at = b->kind == CONVEX_HALF_SPACE ? a : b;
   v3_copy(w->origin, at->center);
   w->size = fmin(a->solid->bound, b->solid->bound);
 }
 
-static void add_corner(facing *o, const view *w, const double *x, int name)
+static void add_corner(support_region *o, const view *w, const double *x, int name)
 {
   double d[3];
   v3_sub(d, x, w->origin);
@@ -63,8 +67,8 @@ static void add_corner(facing *o, const view *w, const double *x, int name)
   o->name[o->n++] = name;
 }
 
-/* Heights on the plane through x with this normal. */
-static void set_plane(facing *o, const view *w, const double *x, const double *normal)
+/* Heights of the plane through x with this normal. */
+static void set_plane(support_region *o, const view *w, const double *x, const double *normal)
 {
   double       d[3];
   const double s = 1.0 / v3_dot(normal, w->n);
@@ -74,7 +78,7 @@ static void set_plane(facing *o, const view *w, const double *x, const double *n
   o->height  = s * v3_dot(normal, d);
 }
 
-static void face_segment(facing *o, const view *w, const double *x, const double *y)
+static void set_segment_region(support_region *o, const view *w, const double *x, const double *y)
 {
   double d[3];
   add_corner(o, w, x, 0);
@@ -86,9 +90,9 @@ static void face_segment(facing *o, const view *w, const double *x, const double
   o->height = v3_dot(d, w->n) - o->slope_u * o->u[0] - o->slope_v * o->v[0];
 }
 
-/* The face by which a polyhedron stands on something below it along d: of the flattest edge at its lowest corner the flatter
- * side, so that what lies down on an edge or a face is seen whole. */
-static int standing_face(const convex_pose *p, const double *d)
+/* Supporting face of a polyhedron in direction d: at the support corner, the edge closest to perpendicular to d; of its two faces
+ * the one whose normal is closer to d. A solid that rests on an edge or a face is then represented by the complete edge or face. */
+static int support_face(const convex_pose *p, const double *d)
 {
   const convex_polyhedron *h = p->solid->polyhedron;
   double                   x[3], flattest = INFINITY;
@@ -107,8 +111,8 @@ static int standing_face(const convex_pose *p, const double *d)
   return face;
 }
 
-/* The end of a cylinder: points fixed to its rim while it stands on it, and the lowest one. */
-static void face_cap(facing *o, const view *w, const convex_pose *p, const double *d)
+/* The flat end of a cylinder: RIM_POINTS points fixed to its rim while it stands on the end, and the support point. */
+static void set_cap_region(support_region *o, const view *w, const convex_pose *p, const double *d)
 {
   const double  along  = v3_dot(d, p->axis), side = along > 0.0 ? 1.0 : -1.0;
   const double *center = along > 0.0 ? p->to : p->from;
@@ -136,22 +140,22 @@ static void face_cap(facing *o, const view *w, const convex_pose *p, const doubl
     v3_axpy(x, p->radius * sin(at), f);
     add_corner(o, w, x, tilt > RIM_FLAT ? RIM_POINTS + k : k);
   }
-  if (tilt > RIM_FLAT) o->deepest = RIM_POINTS;
+  if (tilt > RIM_FLAT) o->single = RIM_POINTS;
   v3_scale(normal, side, p->axis);
   set_plane(o, w, center, normal);
 }
 
-/* What of p lies farthest along d. */
-static void set_facing(facing *o, const view *w, const convex_pose *p, const double *d)
+/* Supporting feature of p in direction d. */
+static void find_support_region(support_region *o, const view *w, const convex_pose *p, const double *d)
 {
   double x[3], y[3], low[3];
-  *o = (facing){.deepest = -1};
+  *o = (support_region){.single = -1};
   if (p->kind == CONVEX_HALF_SPACE) {
     v3_scale(x, p->offset, p->normal);
     set_plane(o, w, x, p->normal);
   } else if (p->kind == CONVEX_POLYHEDRON) {
     const convex_polyhedron *h    = p->solid->polyhedron;
-    const int                face = standing_face(p, d);
+    const int                face = support_face(p, d);
     for (int k = h->loop_start[face]; k < h->loop_start[face + 1]; ++k) add_corner(o, w, p->x + 3 * h->loop[k], h->loop[k]);
     set_plane(o, w, p->x + 3 * h->loop[h->loop_start[face]], p->face_normal + 3 * face);
   } else {
@@ -160,7 +164,7 @@ static void set_facing(facing *o, const view *w, const convex_pose *p, const dou
     v3_copy(low, d);
     v3_axpy(low, -along, p->axis);
     if (is_cylinder && fabs(along) > M_SQRT1_2) {
-      face_cap(o, w, p, d);
+      set_cap_region(o, w, p, d);
     } else if (p->kind == CONVEX_SPHERE || fabs(along) > 0.9) {
       convex_support(p, d, x);
       add_corner(o, w, x, v3_dot(d, p->axis) > 0.0);
@@ -170,71 +174,71 @@ static void set_facing(facing *o, const view *w, const convex_pose *p, const dou
       v3_copy(x, p->from);
       v3_copy(y, p->to);
       if (is_cylinder) v3_axpy(x, p->radius / v3_norm(low), low), v3_axpy(y, p->radius / v3_norm(low), low);
-      face_segment(o, w, x, y);
+      set_segment_region(o, w, x, y);
     }
   }
 }
 
-static double turn(const facing *o, int i, int j, double u, double v)
+static double cross_product(const support_region *o, int i, int j, double u, double v)
 {
   return (o->u[j] - o->u[i]) * (v - o->v[i]) - (o->v[j] - o->v[i]) * (u - o->u[i]);
 }
 
-static double area(const facing *o)
+static double area(const support_region *o)
 {
   double sum = 0.0;
-  for (int i = 2; i < o->n; ++i) sum += turn(o, 0, i - 1, o->u[i], o->v[i]);
+  for (int i = 2; i < o->n; ++i) sum += cross_product(o, 0, i - 1, o->u[i], o->v[i]);
   return sum;
 }
 
-static bool contains(const facing *o, double u, double v, double tolerance)
+static bool contains(const support_region *o, double u, double v, double tolerance)
 {
   if (o->n == 0) return true;
   if (o->n == 1) return hypot(u - o->u[0], v - o->v[0]) <= tolerance;
   if (o->n == 2) {
     const double du = o->u[1] - o->u[0], dv = o->v[1] - o->v[0], l = hypot(du, dv);
     const double s = ((u - o->u[0]) * du + (v - o->v[0]) * dv) / l;
-    return fabs(turn(o, 0, 1, u, v)) <= tolerance * l && s >= -tolerance && s <= l + tolerance;
+    return fabs(cross_product(o, 0, 1, u, v)) <= tolerance * l && s >= -tolerance && s <= l + tolerance;
   }
   const double sign = area(o) < 0.0 ? -1.0 : 1.0;
   for (int i = 0; i < o->n; ++i) {
     const int    j = i + 1 < o->n ? i + 1 : 0;
     const double l = hypot(o->u[j] - o->u[i], o->v[j] - o->v[i]);
-    if (sign * turn(o, i, j, u, v) < -tolerance * l) return false;
+    if (sign * cross_product(o, i, j, u, v) < -tolerance * l) return false;
   }
   return true;
 }
 
-static double gap_at(const facing *a, const facing *b, double u, double v)
+static double gap_at(const support_region *a, const support_region *b, double u, double v)
 {
   return a->height - b->height + (a->slope_u - b->slope_u) * u + (a->slope_v - b->slope_v) * v;
 }
 
-/* Once per place: what comes first keeps its name. */
-static void note(const view *w, const facing *a, const facing *b, double u, double v, uint64_t name, int *n, found *list)
+/* Append a point unless the list has one at the same position, which then keeps its feature number. */
+static void add_unique_point(const view *w, const support_region *a, const support_region *b, double u, double v, uint64_t name, int *n, clip_point *list)
 {
   for (int i = 0; i < *n; ++i)
     if (hypot(u - list[i].u, v - list[i].v) <= MERGE * w->size) return;
-  if (*n < MAX_FOUND) list[(*n)++] = (found){u, v, gap_at(a, b, u, v), name};
+  if (*n < MAX_FOUND) list[(*n)++] = (clip_point){u, v, gap_at(a, b, u, v), name};
 }
 
-static void note_crossings(const view *w, const facing *a, const facing *b, int *n, found *list)
+static void add_edge_crossings(const view *w, const support_region *a, const support_region *b, int *n, clip_point *list)
 {
   const int ea = a->n > 2 ? a->n : a->n - 1, eb = b->n > 2 ? b->n : b->n - 1;
   for (int i = 0; i < ea; ++i)
     for (int j = 0; j < eb; ++j) {
       const int    i1 = i + 1 < a->n ? i + 1 : 0, j1 = j + 1 < b->n ? j + 1 : 0;
-      const double s0 = turn(b, j, j1, a->u[i], a->v[i]), s1 = turn(b, j, j1, a->u[i1], a->v[i1]);
-      const double t0 = turn(a, i, i1, b->u[j], b->v[j]), t1 = turn(a, i, i1, b->u[j1], b->v[j1]);
+      const double s0 = cross_product(b, j, j1, a->u[i], a->v[i]), s1 = cross_product(b, j, j1, a->u[i1], a->v[i1]);
+      const double t0 = cross_product(a, i, i1, b->u[j], b->v[j]), t1 = cross_product(a, i, i1, b->u[j1], b->v[j1]);
       if (!(s0 * s1 < 0.0 && t0 * t1 < 0.0)) continue;
       const double s = s0 / (s0 - s1);
-      note(w, a, b, a->u[i] + s * (a->u[i1] - a->u[i]), a->v[i] + s * (a->v[i1] - a->v[i]),
+      add_unique_point(w, a, b, a->u[i] + s * (a->u[i1] - a->u[i]), a->v[i] + s * (a->v[i1] - a->v[i]),
            convex_feature_name(CONVEX_TOUCH_CROSSING, (unsigned)a->name[i], (unsigned)b->name[j]), n, list);
     }
 }
 
-/* How far they spread across their longest extent. */
-static double width(int n, const found *list)
+/* Extent of the points perpendicular to their longest extent. */
+static double extent_across(int n, const clip_point *list)
 {
   double longest = 0.0, most = 0.0;
   int    far = 0;
@@ -250,8 +254,9 @@ static double width(int n, const found *list)
   return most;
 }
 
-/* More than there is room for: the deepest, and then always the one farthest from all taken. */
-static void choose(int *n, found *list)
+/* Reduce the list to CONVEX_MAX_CLIPPED points: the deepest one, then repeatedly the point farthest from all points chosen so
+ * far. */
+static void select_spread_points(int *n, clip_point *list)
 {
   for (int taken = 0; taken < CONVEX_MAX_CLIPPED; ++taken) {
     int    best = taken;
@@ -261,43 +266,46 @@ static void choose(int *n, found *list)
       for (int k = 0; k < taken; ++k) value = fmin(value, hypot(list[i].u - list[k].u, list[i].v - list[k].v));
       if (value > most) most = value, best = i;
     }
-    const found t = list[taken];
+    const clip_point t = list[taken];
     list[taken]   = list[best];
     list[best]    = t;
   }
   *n = CONVEX_MAX_CLIPPED;
 }
 
+/* Append the touches along the unit vector n (from b towards a) within margin: the corners of the common area of the supporting
+ * features of both solids in projection along n. Returns false, and appends nothing, if there is none, or if the projections of two
+ * faces have at most a line in common. */
 static bool convex_clip(const convex_pose *a, const convex_pose *b, const double n[3], double margin, convex_touches *out)
 {
   view   w;
-  facing fa, fb;
-  found  list[MAX_FOUND];
+  support_region fa, fb;
+  clip_point  list[MAX_FOUND];
   int    m = 0;
   double back[3];
   v3_scale(back, -1.0, n);
   set_view(&w, a, b, n);
-  set_facing(&fa, &w, a, back);
-  set_facing(&fb, &w, b, n);
+  find_support_region(&fa, &w, a, back);
+  find_support_region(&fb, &w, b, n);
   for (int i = 0; i < fa.n; ++i)
     if (contains(&fb, fa.u[i], fa.v[i], INSIDE * w.size))
-      note(&w, &fa, &fb, fa.u[i], fa.v[i], convex_feature_name(CONVEX_TOUCH_CORNER_A, (unsigned)fa.name[i], 0), &m, list);
+      add_unique_point(&w, &fa, &fb, fa.u[i], fa.v[i], convex_feature_name(CONVEX_TOUCH_CORNER_A, (unsigned)fa.name[i], 0), &m, list);
   for (int j = 0; j < fb.n; ++j)
     if (contains(&fa, fb.u[j], fb.v[j], INSIDE * w.size))
-      note(&w, &fa, &fb, fb.u[j], fb.v[j], convex_feature_name(CONVEX_TOUCH_CORNER_B, 0, (unsigned)fb.name[j]), &m, list);
-  note_crossings(&w, &fa, &fb, &m, list);
-  if (m == 0 || (fa.n > 2 && fb.n > 2 && width(m, list) <= LINE * w.size)) return false;
+      add_unique_point(&w, &fa, &fb, fb.u[j], fb.v[j], convex_feature_name(CONVEX_TOUCH_CORNER_B, 0, (unsigned)fb.name[j]), &m, list);
+  add_edge_crossings(&w, &fa, &fb, &m, list);
+  if (m == 0 || (fa.n > 2 && fb.n > 2 && extent_across(m, list) <= LINE * w.size)) return false;
   const double rounding = convex_rounding(a) + convex_rounding(b);
   int          kept     = 0;
   for (int i = 0; i < m; ++i) {
     list[i].gap -= rounding;
-    const bool is_rim_a = list[i].name >> 24 == CONVEX_TOUCH_CORNER_A && fa.deepest >= 0,
-               is_rim_b = list[i].name >> 24 == CONVEX_TOUCH_CORNER_B && fb.deepest >= 0;
+    const bool is_rim_a = list[i].name >> 24 == CONVEX_TOUCH_CORNER_A && fa.single >= 0,
+               is_rim_b = list[i].name >> 24 == CONVEX_TOUCH_CORNER_B && fb.single >= 0;
     const int  of_a = (int)(list[i].name >> 12 & 0xfff), of_b = (int)(list[i].name & 0xfff);
-    if (list[i].gap > margin || (is_rim_a && of_a != fa.deepest) || (is_rim_b && of_b != fb.deepest)) continue;
+    if (list[i].gap > margin || (is_rim_a && of_a != fa.single) || (is_rim_b && of_b != fb.single)) continue;
     list[kept++] = list[i];
   }
-  if (kept > CONVEX_MAX_CLIPPED) choose(&kept, list);
+  if (kept > CONVEX_MAX_CLIPPED) select_spread_points(&kept, list);
   for (int i = 0; i < kept; ++i) {
     double       q[3];
     const double h = fb.height + fb.slope_u * list[i].u + fb.slope_v * list[i].v + convex_rounding(b);
@@ -307,16 +315,15 @@ static bool convex_clip(const convex_pose *a, const convex_pose *b, const double
   return true;
 }
 
-/* ==== spheres and capsules ==== */
+/* ==== spheres, capsules and sides of cylinders: distances of points and segments ==== */
 
-/* Contact of what is round: distances of points and of segments. */
-
-/* Sine of the angle between two axes below which they touch in two points, not one. */
+/* Sine of the angle between two axes below which they touch in two points instead of one. */
 static const double SIDE_BY_SIDE = 0.1;
-static const double FLUSH = 1e-6; /* of the length: ends beside each other are seen from at least one side */
+static const double FLUSH = 1e-6; /* relative to the length: tolerance for an end that projects onto the end of the other segment */
 
 /* ---- points ---- */
 
+/* Signed distance, normal and closest point for a cylinder. */
 static double cylinder_point(const convex_pose *p, const double *x, double *normal, double *q)
 {
   double d[3], out[3], half[3];
@@ -371,6 +378,7 @@ static void face_closest(const convex_pose *p, int f, const double *x, double he
   if (is_over) v3_axpy(q, -height, n);
 }
 
+/* The same for a polyhedron. */
 static double polyhedron_point(const convex_pose *p, const double *x, double *normal, double *q)
 {
   const int n       = p->solid->polyhedron->n_faces;
@@ -418,7 +426,7 @@ static void convex_segments_closest(const double x[3], const double d[3], const 
     return;
   }
   if (det > 1e-14 * dd * ee) *s = clamp01((de * er - ee * dr) / det);
-  else { /* parallel: the middle of what they share */
+  else { /* parallel: the middle of the overlap */
     const double s0 = clamp01(-dr / dd), s1 = clamp01((de - dr) / dd);
     *s = 0.5 * (s0 + s1);
   }
@@ -426,9 +434,9 @@ static void convex_segments_closest(const double x[3], const double d[3], const 
   *s = clamp01((*t * de - dr) / dd);
 }
 
-/* ---- cores of radius against each other ---- */
+/* ---- two spheres, capsules or parallel cylinders ---- */
 
-/* The touch of balls of these radii around x and y. */
+/* Append the touch of two balls with centres x, y and radii rx, ry; normal `fallback` if the centres coincide. */
 static void add_balls(const double *x, double rx, const double *y, double ry, const double *fallback, double margin, uint64_t name,
                       convex_touches *out)
 {
@@ -442,7 +450,7 @@ static void add_balls(const double *x, double rx, const double *y, double ry, co
   convex_touches_add(out, margin, q, n, distance - rx - ry, name);
 }
 
-/* Ends of what a shares with b along the side of both. */
+/* Append touches at the ends of a that lie beside the side of b. */
 static void add_ends(const convex_pose *a, const convex_pose *b, const double *fallback, bool is_swapped, double margin,
                      convex_touches *out)
 {
@@ -463,8 +471,8 @@ static void add_ends(const convex_pose *a, const convex_pose *b, const double *f
   }
 }
 
-/* Ends that lie on ends are found from both sides: once is enough. */
-static void drop_twins(convex_touches *out, int first, double tolerance)
+/* Remove touches at the same position. Coinciding ends are found once for each solid. */
+static void remove_duplicates(convex_touches *out, int first, double tolerance)
 {
   int n = first;
   for (int i = first; i < out->n; ++i) {
@@ -479,13 +487,15 @@ static void drop_twins(convex_touches *out, int first, double tolerance)
   out->n = n;
 }
 
-/* Any direction across the axis of p. */
+/* An arbitrary normal for coinciding points: perpendicular to the axis of p. */
 static void any_normal(const convex_pose *p, double *n)
 {
   if (p->kind == CONVEX_SPHERE) v3_set(n, 0.0, 0.0, 1.0);
   else v3_copy(n, p->across);
 }
 
+/* Touches of two spheres, capsules, or cylinders with parallel sides: distances of their cores. Two touches for nearly parallel
+ * axes. */
 static void convex_barrel_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
   double d[3], e[3], m[3], x[3], y[3], s, t, fallback[3];
@@ -497,8 +507,8 @@ static void convex_barrel_touches(const convex_pose *a, const convex_pose *b, do
   if (a->kind != CONVEX_SPHERE && b->kind != CONVEX_SPHERE && v3_norm(m) < SIDE_BY_SIDE) {
     add_ends(a, b, fallback, false, margin, out);
     add_ends(b, a, fallback, true, margin, out);
-    drop_twins(out, first, 1e-5 * fmin(a->solid->bound, b->solid->bound));
-    if (out->n > first && v3_norm(m) < 1e-7) return; /* the middle adds nothing */
+    remove_duplicates(out, first, 1e-5 * fmin(a->solid->bound, b->solid->bound));
+    if (out->n > first && v3_norm(m) < 1e-7) return; /* parallel axes: the closest points add nothing to the two ends */
   }
   convex_segments_closest(a->from, d, b->from, e, &s, &t);
   v3_copy(x, a->from);
@@ -506,12 +516,12 @@ static void convex_barrel_touches(const convex_pose *a, const convex_pose *b, do
   v3_copy(y, b->from);
   v3_axpy(y, t, e);
   add_balls(x, a->radius, y, b->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_CLOSEST, 0, 0), out);
-  drop_twins(out, first, 1e-5 * fmin(a->solid->bound, b->solid->bound));
+  remove_duplicates(out, first, 1e-5 * fmin(a->solid->bound, b->solid->bound));
 }
 
-/* ---- against flat sides and cylinders ---- */
+/* ---- a sphere or capsule against a polyhedron or cylinder ---- */
 
-/* A ball of the radius of `round` at x, against p. */
+/* Append the touch of a ball of this radius at x with p. */
 static void add_ball(const convex_pose *p, const double *x, double radius, double margin, uint64_t name, convex_touches *out)
 {
   double       n[3], q[3];
@@ -519,7 +529,8 @@ static void add_ball(const convex_pose *p, const double *x, double radius, doubl
   convex_touches_add(out, margin, q, n, distance - radius, name);
 }
 
-/* Where the side of a capsule meets edges: between the ends of both, along a normal that lies between those of the faces. */
+/* Append touches between the side of a capsule and edges of a polyhedron: closest points inside both segments, with a normal
+ * between those of the two faces of the edge. */
 static void add_edges(const convex_pose *round, const convex_pose *p, double margin, convex_touches *out)
 {
   const convex_polyhedron *h = p->solid->polyhedron;
@@ -535,18 +546,18 @@ static void add_edges(const convex_pose *round, const convex_pose *p, double mar
     for (int k = 0; k < 3; ++k) q[k] = y[k] + t * e[k], n[k] = round->from[k] + s * d[k] - q[k];
     double distance = v3_norm(n);
     if (distance > round->radius + margin || !(distance > 0.0)) continue;
-    v3_cross(fe, e, f); /* e is f x g: normals between f and g have these signs */
+    v3_cross(fe, e, f); /* e has the direction f x g, so normals between f and g have these signs */
     v3_cross(ge, e, g);
     double sign = v3_dot(n, f) + v3_dot(n, g) > 0.0 ? 1.0 : -1.0;
-    const double hair = 1e-9 * v3_norm(e) * distance; /* across a face its rims are met along its own normal */
-    if (sign * v3_dot(n, fe) < -hair || sign * v3_dot(n, ge) > hair || (sign < 0.0 && distance > round->radius)) continue;
+    const double tolerance = 1e-9 * v3_norm(e) * distance; /* tolerance: at the border of a face the normal is that of the face */
+    if (sign * v3_dot(n, fe) < -tolerance || sign * v3_dot(n, ge) > tolerance || (sign < 0.0 && distance > round->radius)) continue;
     v3_scale(n, sign / distance, n);
     convex_touches_add(out, margin, q, n, sign * distance - round->radius,
                        convex_feature_name(CONVEX_TOUCH_CROSSING, 0, (unsigned)i));
   }
 }
 
-/* What of the side of a capsule comes closer than all that: to a corner, or a rim. */
+/* Append the closest points of a capsule and p, if they are closer than all touches so far (a corner, or the rim of a cylinder). */
 static void add_closest(const convex_pose *round, const convex_pose *p, double margin, convex_touches *out)
 {
   const double stay[3] = {0.0, 0.0, 0.0};
@@ -557,11 +568,12 @@ static void add_closest(const convex_pose *round, const convex_pose *p, double m
     convex_touches_add(out, margin, q, n, gap, convex_feature_name(CONVEX_TOUCH_CLOSEST, 0, 0));
 }
 
-static void turn_about(convex_touches *out)
+static void reverse_normals(convex_touches *out)
 {
   for (int i = 0; i < out->n; ++i) v3_scale(out->touch[i].normal, -1.0, out->touch[i].normal);
 }
 
+/* Touches if at least one solid is a sphere or capsule, and the other one is not a half-space. */
 static void convex_round_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
   const bool is_a = a->kind == CONVEX_SPHERE || a->kind == CONVEX_CAPSULE,
@@ -576,26 +588,26 @@ static void convex_round_touches(const convex_pose *a, const convex_pose *b, dou
     add_ball(other, round->to, round->radius, margin, convex_feature_name(CONVEX_TOUCH_END_A, 1, 0), out);
     if (other->kind == CONVEX_POLYHEDRON) add_edges(round, other, margin, out);
     add_closest(round, other, margin, out);
-    drop_twins(out, 0, 1e-5 * fmin(round->solid->bound, other->solid->bound));
+    remove_duplicates(out, 0, 1e-5 * fmin(round->solid->bound, other->solid->bound));
   }
-  if (!is_a) turn_about(out);
+  if (!is_a) reverse_normals(out);
 }
 
 /* ==== pairs ==== */
 
-static const double GRAZING = 1e-4; /* sine of the angle within which two directions are the same */
+static const double GRAZING = 1e-4; /* sine of the angle below which two directions count as equal */
 
 /* ---- half-spaces ---- */
 
-/* Lowest points of a; the half-space is b. */
-static void half_space(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
+/* Touches of solid a with the half-space b: its corners or lowest points. */
+static void touch_half_space(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
   const int n_corners = a->kind == CONVEX_POLYHEDRON ? a->solid->polyhedron->n_corners : 0;
   int       n_near    = 0;
   for (int i = 0; i < n_corners; ++i) n_near += v3_dot(b->normal, a->x + 3 * i) - b->offset <= margin;
   if (a->kind == CONVEX_CYLINDER || n_near > CONVEX_MAX_TOUCHES) {
     convex_clip(a, b, b->normal, margin, out);
-  } else if (a->kind == CONVEX_POLYHEDRON) { /* every corner, not only those of one face */
+  } else if (a->kind == CONVEX_POLYHEDRON) { /* all corners, not only those of one face */
     for (int i = 0; i < n_corners; ++i) {
       const double *x   = a->x + 3 * i;
       const double  gap = v3_dot(b->normal, x) - b->offset;
@@ -617,10 +629,11 @@ static void half_space(const convex_pose *a, const convex_pose *b, double margin
   }
 }
 
-/* ---- two with flat sides ---- */
+/* ---- polyhedra and cylinders ---- */
 
-/* Those that touch with corners, or with edges side by side: the two closest points. */
-static void corners(const convex_pose *a, const convex_pose *b, const double *axis, bool is_line, double margin,
+/* Append the closest points of two disjoint solids, for touches at corners or between parallel edges. is_line: the projections of
+ * the supporting faces along `axis` have at most a line in common. */
+static void add_closest_points(const convex_pose *a, const convex_pose *b, const double *axis, bool is_line, double margin,
                     convex_touches *out)
 {
   const double stay[3] = {0.0, 0.0, 0.0};
@@ -628,13 +641,13 @@ static void corners(const convex_pose *a, const convex_pose *b, const double *ax
   const double distance = convex_distance(a, b, stay, p, q, n);
   if (!(distance > 0.0) || distance > margin) return;
   v3_cross(sine, n, axis);
-  if (is_line && v3_norm(sine) < GRAZING) return; /* they pass along each other */
+  if (is_line && v3_norm(sine) < GRAZING) return; /* the solids pass each other at their borders */
   convex_touches_add(out, margin, q, n, distance, convex_feature_name(CONVEX_TOUCH_CLOSEST, 0, 0));
 }
 
-/* Where round sides or rims overlap most: the point of one that is farthest into the other. Where one of them is flat any of its
- * points is as far, and the other's says where. */
-static void deepest(const convex_pose *a, const convex_pose *b, const double *n, double separation, double margin,
+/* Append the deepest point of two overlapping solids with curved sides: the support point of one of them that lies closer to the
+ * surface of the other. A flat side has many support points; the support point of the curved side then determines the position. */
+static void add_deepest_point(const convex_pose *a, const convex_pose *b, const double *n, double separation, double margin,
                     convex_touches *out)
 {
   double p[3], q[3], back[3], normal[3], at[3];
@@ -649,8 +662,8 @@ static void deepest(const convex_pose *a, const convex_pose *b, const double *n,
   convex_touches_add(out, margin, off_b < off_a ? p : q, n, separation, convex_feature_name(CONVEX_TOUCH_CLOSEST, 0, 0));
 }
 
-/* Found so far along the normal n, maybe without the closest points, which are `separation` apart. */
-static void complete(const convex_pose *a, const convex_pose *b, const double *n, double separation, bool is_line, double margin,
+/* Append the closest or deepest points along the axis n if no touch so far has the gap `separation`. */
+static void add_missing_closest(const convex_pose *a, const convex_pose *b, const double *n, double separation, bool is_line, double margin,
                      convex_touches *out)
 {
   const bool   is_round = a->kind == CONVEX_CYLINDER || b->kind == CONVEX_CYLINDER;
@@ -658,20 +671,20 @@ static void complete(const convex_pose *a, const convex_pose *b, const double *n
   double       least    = INFINITY;
   for (int i = 0; i < out->n; ++i) least = fmin(least, out->touch[i].gap);
   if (!(least > separation + slack)) return;
-  if (separation > 0.0) corners(a, b, n, is_line, margin, out);
-  else if (is_round) deepest(a, b, n, separation, margin, out);
+  if (separation > 0.0) add_closest_points(a, b, n, is_line, margin, out);
+  else if (is_round) add_deepest_point(a, b, n, separation, margin, out);
 }
 
-static void polyhedra(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
+static void touch_polyhedra(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
   double       n[3];
   const double separation = convex_axis_polyhedra(a, b, margin, n);
   if (separation > margin) return;
   const bool is_area = convex_clip(a, b, n, margin, out);
-  complete(a, b, n, separation, !is_area, margin, out);
+  add_missing_closest(a, b, n, separation, !is_area, margin, out);
 }
 
-/* Whether two cylinders touch with their sides: where these cross, or along a line. */
+/* True if two cylinders touch with their curved sides, at a crossing point or along a line. */
 static bool is_side_by_side(const convex_pose *a, const convex_pose *b, const double *n)
 {
   double       sine[3];
@@ -680,14 +693,14 @@ static bool is_side_by_side(const convex_pose *a, const convex_pose *b, const do
   return tilt < (v3_norm(sine) < 0.1 ? 1e-3 : 1e-6);
 }
 
-static void cylinder(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
+static void touch_cylinder(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
   double       n[3];
   const double separation = convex_axis_cylinder(a, b, margin, n);
   if (separation > margin) return;
   if (a->kind == b->kind && is_side_by_side(a, b, n)) convex_barrel_touches(a, b, margin, out);
   else convex_clip(a, b, n, margin, out);
-  complete(a, b, n, separation, false, margin, out);
+  add_missing_closest(a, b, n, separation, false, margin, out);
 }
 
 void convex_pair_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
@@ -695,12 +708,12 @@ void convex_pair_touches(const convex_pose *a, const convex_pose *b, double marg
   out->n = 0;
   if (a->kind == CONVEX_HALF_SPACE && b->kind == CONVEX_HALF_SPACE) return;
   if (a->kind == CONVEX_HALF_SPACE) {
-    half_space(b, a, margin, out);
+    touch_half_space(b, a, margin, out);
     for (int i = 0; i < out->n; ++i) v3_scale(out->touch[i].normal, -1.0, out->touch[i].normal);
     return;
   }
-  if (b->kind == CONVEX_HALF_SPACE) half_space(a, b, margin, out);
+  if (b->kind == CONVEX_HALF_SPACE) touch_half_space(a, b, margin, out);
   else if (a->kind <= CONVEX_CAPSULE || b->kind <= CONVEX_CAPSULE) convex_round_touches(a, b, margin, out);
-  else if (a->kind == CONVEX_POLYHEDRON && b->kind == CONVEX_POLYHEDRON) polyhedra(a, b, margin, out);
-  else cylinder(a, b, margin, out);
+  else if (a->kind == CONVEX_POLYHEDRON && b->kind == CONVEX_POLYHEDRON) touch_polyhedra(a, b, margin, out);
+  else touch_cylinder(a, b, margin, out);
 }

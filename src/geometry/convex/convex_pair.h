@@ -1,16 +1,18 @@
-/* All touches of two convex solids within a margin. */
+/* All touches (pairs of close points, convex_pose.h) of two convex solids within a margin. Called by the contact detection of rigid
+ * bodies. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_PAIR_H
 #define SS_GEOMETRY_CONVEX_CONVEX_PAIR_H
 #include "geometry/convex/convex_pose.h"
 
-/* At most CONVEX_MAX_TOUCHES, with names that are unique among them:
- *   flat sides            corners of what faces have in common; the crossing of two edges; a corner; the closest points of corners
- *   sphere, capsule       closest points; both ends of a capsule and where its side meets edges or other sides
- *   cylinder              two points of its side; points of its rim while it stands on a flat end, and the lowest one
- *   half-space            corners and lowest points of the other
- * Two half-spaces never touch. The gap is exact where surfaces bend as far as the closest points say. */
+/* Write at most CONVEX_MAX_TOUCHES touches with a gap of at most `margin`; their feature numbers are distinct.
+ *   flat sides         corners of the common area of two faces, the crossing of two edges, a corner, the closest points
+ *   sphere, capsule    closest points, both ends of a capsule, closest points of its side and edges or other sides
+ *   cylinder           two points of its side, points of its rim while it stands on a flat end, the lowest point
+ *   half-space         corners and lowest points of the other solid
+ * Two half-spaces never touch. Normals point from b towards a. Gaps on curved surfaces are exact at the closest points only. */
 void convex_pair_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out);
 
-/* Signed distance of x from the surface of a cylinder or polyhedron, its normal there, and the closest point q. */
+/* Signed distance of x from the surface of a cylinder or polyhedron, negative inside, with the closest point q [3] and the normal
+ * [3] there. */
 double convex_point_distance(const convex_pose *p, const double x[3], double normal[3], double q[3]);
 #endif

@@ -1,7 +1,8 @@
-/* Convex solids where they are: what finding contacts between two of them works on. Internal to the files convex_*.c and their
- * tests.
+/* Convex solids in a given pose, and touches: pairs of close points of two solids. Input and output of convex_pair.h and
+ * convex_sweep.h.
  *
- * Spheres and capsules are cores, a point and a segment, with a radius around them; all others have radius 0. */
+ * Spheres and capsules are represented by a core (a point or a segment) and a radius around it. All other solids are their own
+ * core. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_POSE_H
 #define SS_GEOMETRY_CONVEX_CONVEX_POSE_H
 #include "core/math3.h"
@@ -10,43 +11,44 @@
 typedef struct {
   const convex_solid *solid;
   convex_kind         kind;
-  double              radius;                 /* around the core; a cylinder's own */
+  double              radius;                 /* around the core; for a cylinder its radius */
   double              from[3], to[3];         /* ends of the axis */
-  double              axis[3], across[3];     /* unit; across is fixed to the solid */
+  double              axis[3], across[3];     /* unit vectors along and perpendicular to the axis; `across` is fixed to the solid */
   double              normal[3], offset;      /* half-space */
-  double              center[3];              /* of the bounding sphere, whose radius is solid->bound */
+  double              center[3];              /* centre of the bounding sphere, whose radius is solid->bound */
   const double       *x, *face_normal, *face_offset; /* polyhedron: [n_corners][3], [n_faces][3], [n_faces] */
 } convex_pose;
 
-/* Doubles that a pose of s keeps outside itself. */
+/* Number of doubles of work space that a pose of s needs. */
 int64_t convex_pose_room(const convex_solid *s);
-/* s moved by x -> c + R x; room is borrowed by p. */
-void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], const double R[9], double *room);
+/* Set p to s moved by x -> c + R x. s and the work space `work` are borrowed as long as p is used. */
+void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], const double R[9], double *work);
 
-/* Radius around the core. */
+/* Radius around the core; 0 for solids that are their own core. */
 static inline double convex_rounding(const convex_pose *p)
 {
   return p->kind == CONVEX_SPHERE || p->kind == CONVEX_CAPSULE ? p->radius : 0.0;
 }
-/* The point of the core farthest along d (not for half-spaces); of a polyhedron its number, else -1. */
+/* Support point x [3]: the point of the core that is farthest along d. Returns its corner number for a polyhedron, else -1. Not for
+ * half-spaces. */
 int convex_support(const convex_pose *p, const double d[3], double x[3]);
-/* How far a lies from b along the unit vector n: the least n.x of a minus the largest of b, without roundings. */
+/* Separation of the cores along the unit vector n: minimum of n.x over a minus maximum over b. Negative: overlap. */
 double convex_separation(const convex_pose *a, const convex_pose *b, const double n[3]);
 
-/* Where two solids touch, or may. */
+/* A touch: a pair of close points of two solids. */
 typedef struct {
   double   x[3];      /* halfway between the surfaces */
   double   normal[3]; /* unit, from b towards a */
-  double   gap;       /* from the surface of b to that of a along the normal; negative: overlap [m] */
-  uint64_t feature;   /* of what features, below 2^32: the same from step to step */
+  double   gap;       /* from the surface of b to that of a along the normal; negative: penetration [m] */
+  uint64_t feature;   /* identifies the pair of features (corners, edges, ...), below 2^32; the same from step to step */
 } convex_touch;
-enum { CONVEX_MAX_TOUCHES = 20, CONVEX_MAX_CLIPPED = 18 }; /* in all; corners of what faces share */
+enum { CONVEX_MAX_TOUCHES = 20, CONVEX_MAX_CLIPPED = 18 }; /* in total; from the clipping of two faces */
 typedef struct {
   int          n;
   convex_touch touch[CONVEX_MAX_TOUCHES];
 } convex_touches;
 
-/* Append, if it is within margin and there is room: the surface of b at q, that of a at q + gap normal. */
+/* Append the touch between q on the surface of b and q + gap normal on that of a, if gap <= margin and the list is not full. */
 static inline void convex_touches_add(convex_touches *t, double margin, const double q[3], const double normal[3], double gap,
                                       uint64_t feature)
 {

@@ -1,11 +1,12 @@
+/* Implementation: recognition of convex polyhedra from triangle meshes (planes, corners, edges, loops), and rigid motions. */
 #include "geometry/convex/convex_solid.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>
 
-static const double TOLERANCE = 1e-6; /* of the size: files hold single precision */
+static const double TOLERANCE = 1e-6; /* relative to the mesh size; mesh files often have single precision */
 
-/* The planes of the triangles, each once, taken from the largest triangle in it, which has the smallest error. */
+/* The distinct planes of the triangles. Each plane is that of its largest triangle, which has the smallest error. */
 typedef struct {
   int    n;
   double normal[CONVEX_MAX_FACES][3], offset[CONVEX_MAX_FACES], area[CONVEX_MAX_FACES];
@@ -32,7 +33,7 @@ static bool lies_in(const plane_list *l, int f, const triangle_mesh *m, int64_t 
   return true;
 }
 
-/* False: too many. */
+/* False if there are fewer than 4 or more than CONVEX_MAX_FACES planes. */
 static bool collect_planes(const triangle_mesh *m, double tolerance, plane_list *l)
 {
   for (int64_t t = 0; t < m->n_triangles; ++t) {
@@ -58,7 +59,7 @@ static bool collect_planes(const triangle_mesh *m, double tolerance, plane_list 
   return l->n >= 4;
 }
 
-/* Whether three of the planes through a vertex have independent normals. */
+/* True if three of the planes in s have linearly independent normals. */
 static bool is_corner(const plane_list *l, const face_set *s)
 {
   int first = -1, second = -1;
@@ -80,7 +81,7 @@ static bool is_corner(const plane_list *l, const face_set *s)
   return false;
 }
 
-/* Vertices that are corners, once each, with their faces; -1: not convex. */
+/* Distinct corners among the vertices, with their faces. Returns their number; -1: not convex. */
 static int collect_corners(const plane_list *l, const triangle_mesh *m, double tolerance, double *x, face_set *faces)
 {
   int n = 0;
@@ -101,7 +102,8 @@ static int collect_corners(const plane_list *l, const triangle_mesh *m, double t
   return n;
 }
 
-/* Edges [4] between faces that share two corners; -1: three, which no convex polyhedron has. */
+/* Edges [4] between faces that share two corners. Returns their number; -1 if two faces share three corners, which is impossible
+ * for a convex polyhedron. edge may be NULL (count only). */
 static int collect_edges(const plane_list *l, int n_corners, const double *x, const face_set *faces, int32_t *edge)
 {
   int n = 0;
@@ -127,7 +129,8 @@ static int collect_edges(const plane_list *l, int n_corners, const double *x, co
   return n;
 }
 
-/* Chain the edges of each face. f is on the left of an edge p -> q, seen from outside, its other face on the right. */
+/* Chain the edges of each face into a loop. Seen from outside, face f is to the left of its edge p -> q, and g to the right. False
+ * if the edges do not form closed loops. */
 static bool chain_loops(convex_polyhedron *p, int32_t *next)
 {
   int n = 0;
@@ -147,7 +150,7 @@ static bool chain_loops(convex_polyhedron *p, int32_t *next)
   return n == 2 * p->n_edges;
 }
 
-static PetscErrorCode fill(const plane_list *l, int n_corners, const double *x, const face_set *faces, int n_edges,
+static PetscErrorCode fill_polyhedron(const plane_list *l, int n_corners, const double *x, const face_set *faces, int n_edges,
                            convex_polyhedron *p, bool *is_sound)
 {
   int32_t *next = NULL;
@@ -213,7 +216,7 @@ static PetscErrorCode convex_polyhedron_create(const triangle_mesh *m, convex_po
   const int n_edges   = n_corners < 4 ? -1 : collect_edges(&l, n_corners, x, faces, NULL);
   if (n_edges >= 6) {
     PetscCall(memory_alloc("polyhedron", 1, sizeof **out, out));
-    PetscCall(fill(&l, n_corners, x, faces, n_edges, *out, &is_sound));
+    PetscCall(fill_polyhedron(&l, n_corners, x, faces, n_edges, *out, &is_sound));
     if (!is_sound) convex_polyhedron_destroy(out);
   }
   memory_free(&x);
@@ -229,7 +232,7 @@ static void convex_polyhedron_move(convex_polyhedron *p, const double d[3])
 
 /* ==== solids ==== */
 
-/* The sphere of the two ends and the radius around them. */
+/* Bounding sphere of a sphere, capsule or cylinder. */
 static void bound_segment(convex_solid *s)
 {
   double half[3];

@@ -1,22 +1,25 @@
-/* Shapes, or parts of them, that are convex and known exactly: what contact between rigid bodies is found for in closed form. */
+/* Convex solids with an exact description: spheres, capsules, cylinders, polyhedra and half-spaces.
+ *
+ * Shapes are decomposed into such solids where possible (shape.h). The touches of two solids are then computed in closed form
+ * (convex_pair.h) instead of from a sampled level set. Used by rigid and static bodies. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_SOLID_H
 #define SS_GEOMETRY_CONVEX_CONVEX_SOLID_H
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* A polyhedron as corners, faces and edges. Faces are whole polygons, however many triangles they came in; corners in the middle of
- * an edge or of a face are left out. */
-enum { CONVEX_MAX_FACES = 96, CONVEX_MAX_SIDES = 48 }; /* of a polyhedron; of a face */
+/* A convex polyhedron as corners, faces and edges. Faces are complete polygons, also if the surface mesh has several triangles per
+ * face. Mesh vertices in the middle of an edge or of a face are not corners. */
+enum { CONVEX_MAX_FACES = 96, CONVEX_MAX_SIDES = 48 }; /* maximum faces of a polyhedron; maximum sides of a face */
 
 typedef struct {
   int      n_corners, n_faces, n_edges;
   double  *x;          /* [n_corners][3] m */
-  double  *normal;     /* [n_faces][3] outwards, unit */
+  double  *normal;     /* [n_faces][3] outward unit normals */
   double  *offset;     /* [n_faces] the solid is where normal . x <= offset [m] */
   int32_t *loop_start; /* [n_faces + 1] */
   int32_t *loop;       /* [loop_start[n_faces]] corners of each face, counter-clockwise seen from outside */
-  int32_t *edge;       /* [n_edges][4] corners p, q and faces f, g: x_q - x_p has the direction of normal_f x normal_g */
+  int32_t *edge;       /* [n_edges][4] corners p, q and faces f, g; x_q - x_p has the direction of normal_f x normal_g */
   int32_t *fan_start;  /* [n_corners + 1] */
-  int32_t *fan;        /* [fan_start[n_corners]] faces that meet in each corner, ascending */
+  int32_t *fan;        /* [fan_start[n_corners]] faces at each corner, ascending */
 } convex_polyhedron;
 
 typedef enum { CONVEX_SPHERE, CONVEX_CAPSULE, CONVEX_CYLINDER, CONVEX_POLYHEDRON, CONVEX_HALF_SPACE } convex_kind;
@@ -25,18 +28,20 @@ typedef struct {
   double             from[3], to[3], radius; /* sphere (from = to), capsule, cylinder [m] */
   double             normal[3], offset;      /* half-space: normal . x <= offset */
   convex_polyhedron *polyhedron;             /* owned */
-  double             center[3], bound;       /* a sphere around it; INFINITY for half-spaces [m] */
+  double             center[3], bound;       /* bounding sphere: centre and radius; INFINITY for half-spaces [m] */
 } convex_solid;
 
-/* Contents only; convex_solid is open data. */
+/* Fill *out; the caller owns the struct. Polyhedra own memory that convex_solid_clear frees. */
 void convex_solid_sphere(const double center[3], double radius, convex_solid *out);
 void convex_solid_segment(convex_kind kind, const double from[3], const double to[3], double radius, convex_solid *out);
-void convex_solid_half_space(const double normal[3], double offset, convex_solid *out); /* |normal| made 1, offset kept */
-/* *is_convex false: it is not, out is then zeroed. */
+/* the normal is normalised, the offset is not scaled */
+void convex_solid_half_space(const double normal[3], double offset, convex_solid *out);
+/* The polyhedron with the sound, closed surface m. *is_convex is false, and *out has no polyhedron, if a corner lies outside the
+ * plane of a face by more than 1e-6 of the mesh size, or if there are more faces or sides than the maxima above. */
 PetscErrorCode convex_solid_polyhedron(const triangle_mesh *m, convex_solid *out, bool *is_convex);
 void           convex_solid_clear(convex_solid *s);
-/* x -> c + R x, for all but polyhedra. */
+/* Rigid motion x -> c + R x; not for polyhedra. */
 void convex_solid_turn(convex_solid *s, const double c[3], const double R[9]);
-/* x -> x + d. */
+/* Translation x -> x + d. */
 void convex_solid_move(convex_solid *s, const double d[3]);
 #endif

@@ -1,3 +1,4 @@
+/* Implementation of the cell list, the line reader and file access. */
 #include "geometry/import/mesh_file.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -20,16 +21,16 @@ void mesh_cells_free(mesh_cells *c)
   memory_free(&c->sorted_vertex);
 }
 
-static int64_t more_room(int64_t room) { return room ? 2 * room : 1024; }
+static int64_t next_capacity(int64_t capacity) { return capacity ? 2 * capacity : 1024; }
 
 PetscErrorCode mesh_cells_vertex(mesh_cells *c, int64_t name, const double x[3])
 {
   PetscFunctionBegin;
   PetscCheck(c->n_vertices < MESH_MAX_VERTICES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d vertices", MESH_MAX_VERTICES);
-  if (c->n_vertices == c->vertex_room) {
-    c->vertex_room = more_room(c->vertex_room);
-    PetscCall(memory_resize("mesh vertices", 3 * c->vertex_room, sizeof *c->x, &c->x));
-    if (c->is_named) PetscCall(memory_resize("mesh names", c->vertex_room, sizeof *c->vertex_name, &c->vertex_name));
+  if (c->n_vertices == c->vertex_capacity) {
+    c->vertex_capacity = next_capacity(c->vertex_capacity);
+    PetscCall(memory_resize("mesh vertices", 3 * c->vertex_capacity, sizeof *c->x, &c->x));
+    if (c->is_named) PetscCall(memory_resize("mesh names", c->vertex_capacity, sizeof *c->vertex_name, &c->vertex_name));
   }
   if (c->is_named) c->vertex_name[c->n_vertices] = name;
   v3_copy(&c->x[3 * c->n_vertices++], x);
@@ -40,9 +41,9 @@ PetscErrorCode mesh_cells_triangle(mesh_cells *c, int32_t v0, int32_t v1, int32_
 {
   PetscFunctionBegin;
   PetscCheck(c->n_triangles < MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d triangles", MESH_MAX_TRIANGLES);
-  if (c->n_triangles == c->triangle_room) {
-    c->triangle_room = more_room(c->triangle_room);
-    PetscCall(memory_resize("mesh triangles", 3 * c->triangle_room, sizeof *c->tri, &c->tri));
+  if (c->n_triangles == c->triangle_capacity) {
+    c->triangle_capacity = next_capacity(c->triangle_capacity);
+    PetscCall(memory_resize("mesh triangles", 3 * c->triangle_capacity, sizeof *c->tri, &c->tri));
   }
   int32_t *t = &c->tri[3 * c->n_triangles++];
   t[0] = v0, t[1] = v1, t[2] = v2;
@@ -53,10 +54,10 @@ PetscErrorCode mesh_cells_tet(mesh_cells *c, int64_t name, const int32_t v[4])
 {
   PetscFunctionBegin;
   PetscCheck(c->n_tets < MESH_MAX_TETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d tetrahedra", MESH_MAX_TETS);
-  if (c->n_tets == c->tet_room) {
-    c->tet_room = more_room(c->tet_room);
-    PetscCall(memory_resize("mesh tetrahedra", 4 * c->tet_room, sizeof *c->tet, &c->tet));
-    if (c->is_named) PetscCall(memory_resize("mesh names", c->tet_room, sizeof *c->tet_name, &c->tet_name));
+  if (c->n_tets == c->tet_capacity) {
+    c->tet_capacity = next_capacity(c->tet_capacity);
+    PetscCall(memory_resize("mesh tetrahedra", 4 * c->tet_capacity, sizeof *c->tet, &c->tet));
+    if (c->is_named) PetscCall(memory_resize("mesh names", c->tet_capacity, sizeof *c->tet_name, &c->tet_name));
   }
   if (c->is_named) c->tet_name[c->n_tets] = name;
   memcpy(&c->tet[4 * c->n_tets++], v, 4 * sizeof *v);
@@ -95,7 +96,7 @@ PetscErrorCode mesh_cells_surface(const char *name, mesh_cells *c, triangle_mesh
   triangle_mesh *m = NULL;
   PetscFunctionBegin;
   PetscCheck(c->n_triangles > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no triangles in this file%s", name,
-             c->n_tets ? ", only tetrahedra: read it as a tetrahedral mesh, or save the surface, too" : "");
+             c->n_tets ? ", only tetrahedra: import it as a tetrahedral mesh, or also save the surface triangles" : "");
   PetscCall(memory_alloc("triangle mesh", 1, sizeof *m, &m));
   m->n_vertices = c->n_vertices, m->n_triangles = c->n_triangles;
   m->x = c->x, m->tri = c->tri;
@@ -108,7 +109,7 @@ PetscErrorCode mesh_cells_surface(const char *name, mesh_cells *c, triangle_mesh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vertices keep their names as they move down. */
+/* Remove unused vertices; the remaining vertices keep their numbers. */
 static PetscErrorCode compact_names(mesh_cells *c, tet_mesh *m)
 {
   int32_t      *new_index = NULL;
@@ -128,7 +129,7 @@ PetscErrorCode mesh_cells_solid(const char *name, mesh_cells *c, bool allow_part
   tet_mesh *m = NULL;
   PetscFunctionBegin;
   PetscCheck(c->n_tets > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no tetrahedra in this file%s", name,
-             c->n_triangles ? ", only triangles: mesh its inside and save again" : "");
+             c->n_triangles ? ", only triangles: generate tetrahedra inside the surface and save again" : "");
   PetscCall(memory_alloc("tetrahedral mesh", 1, sizeof *m, &m));
   m->n_vertices = c->n_vertices, m->n_tets = c->n_tets;
   m->x = c->x, m->tet = c->tet;
@@ -168,7 +169,7 @@ bool mesh_next_line(mesh_reader *r)
     *stop = '\0';
     ++r->line;
     for (char *c = line; c < stop; ++c)
-      if (*c == '\0' || *c == '\r') *c = ' '; /* stray NULs must not hide the rest of a line */
+      if (*c == '\0' || *c == '\r') *c = ' '; /* embedded NUL bytes must not hide the rest of a line */
     line += strspn(line, " \t");
     if (*line == '\0' || *line == '#') continue;
     r->word = line;
@@ -250,6 +251,6 @@ PetscErrorCode mesh_read_file(const char *path, char **bytes, size_t *size)
   fclose(f); /* cppcheck-suppress doubleFree; SETERRQ returned above */
   if (!code && (int64_t)*size != n) memory_free(bytes);
   PetscCall(code);
-  PetscCheck((int64_t)*size == n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: could not be read to its end", path);
+  PetscCheck((int64_t)*size == n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: could not be read completely", path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

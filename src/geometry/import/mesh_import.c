@@ -1,3 +1,4 @@
+/* Implementation: readers of .obj, .stl and TetGen files, and the choice of the reader by the extension of the file name. */
 #include "geometry/import/mesh_import.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -21,7 +22,7 @@ static PetscErrorCode read_corner(mesh_reader *r, char *w, int64_t n_vertices, i
   const long long i = strtoll(w, &end, 10);
   if (end == w || (*end != '\0' && *end != '/') || errno) PetscCall(mesh_bad_line(r, "not a vertex index:", w));
   const long long v = i > 0 ? i - 1 : i < 0 && i >= -n_vertices ? n_vertices + i : -1;
-  if (v < 0 || v >= n_vertices) PetscCall(mesh_bad_line(r, "no such vertex (so far):", w));
+  if (v < 0 || v >= n_vertices) PetscCall(mesh_bad_line(r, "no such vertex up to this line:", w));
   *vertex = (int32_t)v;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -43,7 +44,7 @@ static PetscErrorCode obj_face(mesh_reader *r, mesh_cells *b)
 
 static PetscErrorCode obj_lines(mesh_reader *r, mesh_cells *b)
 {
-  /* statements without influence on the surface: texture, normals, grouping, rendering, points and lines */
+  /* ignored statements: texture, normals, grouping, rendering, points and lines */
   static const char *const skipped[] = {"vt", "vn", "vp", "o", "g", "s", "mg", "usemtl", "mtllib", "l", "p", "lod", "shadow_obj", "trace_obj", "d_interp", "c_interp", "bevel", NULL};
   PetscFunctionBegin;
   while (mesh_next_line(r)) {
@@ -58,14 +59,14 @@ static PetscErrorCode obj_lines(mesh_reader *r, mesh_cells *b)
     else {
       bool is_skipped = false;
       for (int i = 0; skipped[i]; ++i) is_skipped = is_skipped || strcmp(w, skipped[i]) == 0;
-      if (!is_skipped) PetscCall(mesh_bad_line(r, "this statement cannot be read; only polygon meshes can:", w));
+      if (!is_skipped) PetscCall(mesh_bad_line(r, "unsupported statement; only polygon meshes are supported:", w));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A backslash joins lines. */
-static void join_lines(size_t size, char *text)
+/* A backslash at the end of a line continues it on the next one. */
+static void join_continued_lines(size_t size, char *text)
 {
   for (size_t i = 0; i + 1 < size; ++i) {
     if (text[i] == '\\' && text[i + 1] == '\n') text[i] = text[i + 1] = ' ';
@@ -79,7 +80,7 @@ PetscErrorCode mesh_parse_obj(const char *name, size_t size, const char *bytes, 
   mesh_reader r = {0};
   PetscFunctionBegin;
   PetscCall(mesh_reader_open(name, size, bytes, &r));
-  join_lines(size, r.text);
+  join_continued_lines(size, r.text);
   PetscErrorCode code = obj_lines(&r, &b);
   if (!code) code = mesh_cells_surface(name, &b, out);
   mesh_cells_free(&b);
@@ -97,10 +98,10 @@ void mesh_lines_free(mesh_lines *l)
   *l = (mesh_lines){0};
 }
 
-/* What has been read of them so far. */
+/* Polylines read so far. */
 typedef struct {
-  mesh_cells b; /* vertices */
-  int64_t    n_points, n_lines, point_room, line_room;
+  mesh_cells b; /* vertices of the file */
+  int64_t    n_points, n_lines, point_capacity, line_capacity;
   double    *x;
   int64_t   *start;
 } line_list;
@@ -109,11 +110,11 @@ static PetscErrorCode add_polyline(mesh_reader *r, line_list *l)
 {
   int n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("lines", l->n_lines + 2, sizeof *l->start, &l->line_room, &l->start));
+  PetscCall(memory_reserve("lines", l->n_lines + 2, sizeof *l->start, &l->line_capacity, &l->start));
   for (char *w = mesh_next_word(r); w; w = mesh_next_word(r), ++n) {
     int32_t v;
     PetscCall(read_corner(r, w, l->b.n_vertices, &v));
-    PetscCall(memory_reserve("lines", 3 * (l->n_points + 1), sizeof *l->x, &l->point_room, &l->x));
+    PetscCall(memory_reserve("lines", 3 * (l->n_points + 1), sizeof *l->x, &l->point_capacity, &l->x));
     memcpy(l->x + 3 * l->n_points++, l->b.x + 3 * (int64_t)v, 3 * sizeof *l->x);
   }
   if (n < 2) PetscCall(mesh_bad_line(r, "a line needs at least two vertices", NULL));
@@ -122,7 +123,7 @@ static PetscErrorCode add_polyline(mesh_reader *r, line_list *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All other statements have no influence on them. */
+/* Statements other than v and l are ignored. */
 static PetscErrorCode read_polylines(mesh_reader *r, line_list *l)
 {
   PetscFunctionBegin;
@@ -149,7 +150,7 @@ PetscErrorCode mesh_parse_obj_lines(const char *name, size_t size, const char *b
   PetscFunctionBegin;
   *out = (mesh_lines){0};
   PetscCall(mesh_reader_open(name, size, bytes, &r));
-  join_lines(size, r.text);
+  join_continued_lines(size, r.text);
   PetscErrorCode code = read_polylines(&r, &l);
   mesh_cells_free(&l.b);
   mesh_reader_close(&r);
@@ -177,7 +178,7 @@ PetscErrorCode mesh_import_lines(const char *path, mesh_lines *out)
 
 /* .stl, text or binary. */
 
-/* Corner 3t + i of the triangle soup -> vertex; triangles that collapse are dropped. */
+/* Merge the corners of unconnected triangles (corner 3 t + i) to vertices; collapsed triangles are removed. */
 static PetscErrorCode merge_corners(mesh_cells *b, double tolerance)
 {
   const int64_t n      = b->n_vertices;
@@ -187,7 +188,7 @@ static PetscErrorCode merge_corners(mesh_cells *b, double tolerance)
   PetscCall(memory_alloc("mesh merging", n, sizeof *vertex, &vertex));
   PetscCall(vertex_merge(n, b->x, tolerance, vertex, &n_kept));
   for (int64_t i = 0; i < n; ++i)
-    if (vertex[i] == next) v3_copy(&b->x[3 * next++], &b->x[3 * i]); /* kept vertices never overtake the corners still to come */
+    if (vertex[i] == next) v3_copy(&b->x[3 * next++], &b->x[3 * i]); /* in place: a kept vertex never overwrites a later corner */
   b->n_vertices = n_kept;
   for (int64_t t = 0; t < n / 3; ++t) {
     const int32_t *v = &vertex[3 * t];
@@ -197,7 +198,7 @@ static PetscErrorCode merge_corners(mesh_cells *b, double tolerance)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode merge_soup(mesh_cells *b)
+static PetscErrorCode merge_all_corners(mesh_cells *b)
 {
   double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0.0, far = 0.0;
   PetscFunctionBegin;
@@ -205,7 +206,7 @@ static PetscErrorCode merge_soup(mesh_cells *b)
   for (int64_t i = 0; i < b->n_vertices; ++i)
     for (int k = 0; k < 3; ++k) lo[k] = fmin(lo[k], b->x[3 * i + k]), hi[k] = fmax(hi[k], b->x[3 * i + k]);
   for (int k = 0; k < 3; ++k) size = fmax(size, hi[k] - lo[k]), far = fmax(far, fmax(fabs(lo[k]), fabs(hi[k])));
-  /* the coordinates are floats: two of them far from the origin differ by at least 1e-7 of their size */
+  /* coordinates in single precision: far from the origin, neighbouring values differ by 1e-7 of their magnitude */
   const double tolerance = fmax(fmax(1e-6 * size, 1e-7 * far), 1e-300);
   PetscCall(merge_corners(b, tolerance));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,7 +236,7 @@ static PetscErrorCode stl_binary(const char *name, const unsigned char *p, int64
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Normals are read past: the order of the vertices says the same. */
+/* Normals are ignored, because the order of the vertices defines the orientation. */
 static PetscErrorCode stl_text(mesh_reader *r, mesh_cells *b)
 {
   static const char *const sequence[] = {"facet", "outer", "vertex", "vertex", "vertex", "endloop", "endfacet"};
@@ -273,7 +274,7 @@ PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, 
   PetscErrorCode       code = PETSC_SUCCESS;
   PetscFunctionBegin;
   const int64_t n = size >= 84 ? (int64_t)((uint32_t)p[80] | (uint32_t)p[81] << 8 | (uint32_t)p[82] << 16 | (uint32_t)p[83] << 24) : -1;
-  /* many binary files also start with "solid": only the size tells */
+  /* binary files may also start with "solid"; the file size decides */
   if (n >= 0 && (int64_t)size == 84 + 50 * n) {
     PetscCheck(n <= MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %lld triangles are too many", name, (long long)n);
     code = stl_binary(name, p, n, &b);
@@ -286,7 +287,7 @@ PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, 
     PetscCall(mesh_reader_open(name, size, bytes, &r));
     code = stl_text(&r, &b);
   }
-  if (!code) code = merge_soup(&b);
+  if (!code) code = merge_all_corners(&b);
   if (!code) code = mesh_cells_surface(name, &b, out);
   mesh_cells_free(&b);
   mesh_reader_close(&r);
@@ -298,8 +299,8 @@ PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, 
 
 /* TetGen .node with .ele or .face. */
 
-/* The next line; the rest of it after a # is a comment. */
-static PetscErrorCode line_of(mesh_reader *r, const char *what)
+/* Advance to the next line, without a comment that starts with #. */
+static PetscErrorCode next_data_line(mesh_reader *r, const char *what)
 {
   PetscFunctionBegin;
   if (!mesh_next_line(r)) PetscCall(mesh_bad_line(r, "the file ends early:", what));
@@ -307,18 +308,18 @@ static PetscErrorCode line_of(mesh_reader *r, const char *what)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Attributes and markers may follow on each line; how many does not matter. */
+/* Attributes and markers at the end of a line are ignored. */
 static PetscErrorCode read_nodes(mesh_reader *r, mesh_cells *c)
 {
   int64_t n, dimension, name, twice;
   double  x[3];
   PetscFunctionBegin;
-  PetscCall(line_of(r, "the number of points"));
+  PetscCall(next_data_line(r, "the number of points"));
   PetscCall(mesh_read_integer(r, "the number of points", 0, MESH_MAX_VERTICES, &n));
-  if (n == 0) PetscCall(mesh_bad_line(r, "there are no points in this file: TetGen has written them elsewhere", NULL));
+  if (n == 0) PetscCall(mesh_bad_line(r, "there are no points in this file: TetGen has written them to another file", NULL));
   PetscCall(mesh_read_integer(r, "the dimension", 3, 3, &dimension));
   for (int64_t i = 0; i < n; ++i) {
-    PetscCall(line_of(r, "a point"));
+    PetscCall(next_data_line(r, "a point"));
     PetscCall(mesh_read_integer(r, "the number of a point", 0, INT64_MAX, &name));
     PetscCall(mesh_read_point(r, x));
     PetscCall(mesh_cells_vertex(c, name, x));
@@ -347,15 +348,15 @@ static PetscErrorCode read_cells(mesh_reader *r, bool has_tets, mesh_cells *c)
   int64_t n, n_corners, name;
   int32_t v[4];
   PetscFunctionBegin;
-  PetscCall(line_of(r, "the number of cells"));
+  PetscCall(next_data_line(r, "the number of cells"));
   PetscCall(mesh_read_integer(r, "the number of cells", 0, has_tets ? MESH_MAX_TETS : MESH_MAX_TRIANGLES, &n));
   if (has_tets) {
     PetscCall(mesh_read_integer(r, "the number of corners", 1, 100, &n_corners));
-    if (n_corners == 10) PetscCall(mesh_bad_line(r, "tetrahedra with 10 nodes cannot be read: run TetGen without -o2", NULL));
+    if (n_corners == 10) PetscCall(mesh_bad_line(r, "tetrahedra with 10 nodes are not supported: run TetGen without -o2", NULL));
     if (n_corners != 4) PetscCall(mesh_bad_line(r, "a tetrahedron has four corners", NULL));
   }
   for (int64_t i = 0; i < n; ++i) {
-    PetscCall(line_of(r, has_tets ? "a tetrahedron" : "a face"));
+    PetscCall(next_data_line(r, has_tets ? "a tetrahedron" : "a face"));
     PetscCall(mesh_read_integer(r, "the number of a cell", 0, INT64_MAX, &name));
     PetscCall(read_corners(r, c, has_tets ? 4 : 3, v));
     if (has_tets) PetscCall(mesh_cells_tet(c, name, v));
@@ -364,6 +365,7 @@ static PetscErrorCode read_cells(mesh_reader *r, bool has_tets, mesh_cells *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A .node file, and the corresponding .ele (has_tets) or .face file. */
 static PetscErrorCode mesh_read_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,
                                 const char *cell, bool has_tets, mesh_cells *c)
 {
@@ -382,8 +384,8 @@ static PetscErrorCode mesh_read_tetgen(const char *node_name, size_t node_size, 
 
 /* ==== all formats ==== */
 
-/* Cells that were read, or why not, into the mesh that is wanted: one of the two outputs is NULL. */
-static PetscErrorCode deliver(const char *name, PetscErrorCode code, mesh_cells *c, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)
+/* Convert the cells to the requested mesh unless `code` reports an error; one of the two outputs is NULL. Frees the cells. */
+static PetscErrorCode convert_cells(const char *name, PetscErrorCode code, mesh_cells *c, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)
 {
   PetscFunctionBegin;
   if (!code && surface) code = mesh_cells_surface(name, c, surface);
@@ -397,7 +399,7 @@ PetscErrorCode mesh_parse_msh(const char *name, size_t size, const char *bytes, 
 {
   mesh_cells c = {.is_named = true};
   PetscFunctionBegin;
-  PetscCall(deliver(name, mesh_read_msh(name, size, bytes, &c), &c, allow_parts, surface, solid));
+  PetscCall(convert_cells(name, mesh_read_msh(name, size, bytes, &c), &c, allow_parts, surface, solid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -405,7 +407,7 @@ PetscErrorCode mesh_parse_vtu(const char *name, size_t size, const char *bytes, 
 {
   mesh_cells c = {.is_named = true};
   PetscFunctionBegin;
-  PetscCall(deliver(name, mesh_read_vtu(name, size, bytes, &c), &c, allow_parts, surface, solid));
+  PetscCall(convert_cells(name, mesh_read_vtu(name, size, bytes, &c), &c, allow_parts, surface, solid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,13 +417,13 @@ PetscErrorCode mesh_parse_tetgen(const char *node_name, size_t node_size, const 
   mesh_cells c = {.is_named = true};
   PetscFunctionBegin;
   const PetscErrorCode code = mesh_read_tetgen(node_name, node_size, node, cell_name, cell_size, cell, !surface, &c);
-  PetscCall(deliver(cell_name, code, &c, allow_parts, surface, solid));
+  PetscCall(convert_cells(cell_name, code, &c, allow_parts, surface, solid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- files ---- */
 
-/* `path` is one of the pair of files; the other has the same name up to its ending. */
+/* `path` is one of a pair of files; the other one differs in the extension only. */
 static PetscErrorCode import_tetgen(const char *path, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)
 {
   char        *name[2] = {NULL, NULL}, *bytes[2] = {NULL, NULL};

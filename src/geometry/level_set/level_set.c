@@ -1,3 +1,7 @@
+/* Implementation: closed forms of the primitives with first and second derivatives, combinations and rigid motions.
+ *
+ * Where the distance has a kink (medial axis: centre of a sphere, axis of a cylinder, diagonals inside a box), one of the one-sided
+ * derivatives is returned; the choice depends on x only. */
 #include "geometry/level_set/level_set.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -20,11 +24,6 @@ void level_set_destroy(level_set **s)
 }
 
 /* ==== primitives ==== */
-
-/* Exact signed distances of the primitives with their first and second derivatives.
- *
- * Where the distance itself has a kink (medial axis: centre of a sphere, axis of a cylinder, diagonals inside a box) one
- * of the one-sided derivatives is returned, always the same one for the same x.                                      */
 
 static bool are_finite(int n, const double *x)
 {
@@ -70,7 +69,7 @@ PetscErrorCode level_set_plane(const double normal[3], double offset, level_set 
   PetscCall(memory_alloc("level set", 1, sizeof *p, &p));
   p->base.kind = &kind_plane;
   v3_scale(p->n, 1.0 / length, normal);
-  p->offset = offset; /* a distance along the unit normal, whatever the length of the normal given */
+  p->offset = offset; /* a distance along the unit normal; the length of the given normal has no effect */
   *out      = &p->base;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -148,7 +147,7 @@ static double box_eval(const level_set *s, const double x[3], double *gradient, 
     n_outside += q[k] > 0.0;
     if (q[k] > q[nearest]) nearest = k;
   }
-  if (n_outside <= 1) { /* inside, or straight above a face */
+  if (n_outside <= 1) { /* closest to a face: inside, or outside along one axis only */
     if (gradient) {
       v3_set(gradient, 0.0, 0.0, 0.0);
       gradient[nearest] = sign[nearest];
@@ -156,7 +155,7 @@ static double box_eval(const level_set *s, const double x[3], double *gradient, 
     if (hessian) m3_zero(hessian);
     return q[nearest];
   }
-  /* nearest to an edge or a corner: the norm within the axes that are outside */
+  /* closest to an edge or a corner: the norm over the axes that are outside */
   const double l = v3_norm(out);
   double       n[3];
   v3_scale(n, 1.0 / l, out);
@@ -188,7 +187,7 @@ PetscErrorCode level_set_box(const double min[3], const double max[3], level_set
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- things around an axis: capped cylinder, capsule, torus ---- */
+/* ---- solids with an axis: cylinder with flat ends, capsule, torus ---- */
 
 typedef struct {
   level_set base;
@@ -196,7 +195,7 @@ typedef struct {
   double    half, radius; /* cylinder, capsule: half length, radius; torus: major, minor radius */
 } level_set_axial;
 
-/* Distance from the axis: rho with unit direction e, coordinate z along the axis; t = a x e. */
+/* Cylindrical coordinates: distance rho from the axis in unit direction e, coordinate z along the axis a; t = a x e. */
 typedef struct {
   double rho, z, e[3], t[3];
 } axial_point;
@@ -210,7 +209,7 @@ static axial_point axial_locate(const double c[3], const double a[3], const doub
   v3_axpy(d, -o.z, a);
   o.rho = v3_norm(d);
   if (o.rho > 0.0) v3_scale(o.e, 1.0 / o.rho, d);
-  else { /* on the axis every direction is as good: the coordinate axis that is most across */
+  else { /* on the axis the direction is arbitrary: use the coordinate axis that is closest to perpendicular */
     int k = 0;
     for (int i = 1; i < 3; ++i)
       if (fabs(a[i]) < fabs(a[k])) k = i;
@@ -239,7 +238,7 @@ static double cylinder_eval(const level_set *s, const double x[3], double *gradi
   const level_set_axial *p    = (const level_set_axial *)s;
   const axial_point      o    = axial_locate(p->c, p->a, x);
   const double           q_r  = o.rho - p->radius, q_z = fabs(o.z) - p->half, side = o.z < 0.0 ? -1.0 : 1.0;
-  if (q_r > 0.0 && q_z > 0.0) { /* nearest to the rim */
+  if (q_r > 0.0 && q_z > 0.0) { /* closest to the circular edge */
     const double l = hypot(q_r, q_z), n_r = q_r / l, n_z = q_z / l;
     axial_derivatives(p->a, &o, n_r, side * n_z, n_z * n_z / l, -side * n_r * n_z / l, n_r * n_r / l, gradient, hessian);
     return l;
@@ -276,7 +275,7 @@ static double torus_eval(const level_set *s, const double x[3], double *gradient
   return l - p->radius;
 }
 
-/* Half sizes of the box around a disc of this radius across the axis are radius * sqrt(1 - a_k^2). */
+/* The bounding box of a disc perpendicular to the axis has the half sizes radius * sqrt(1 - a_k^2). */
 static void axial_bounds(const level_set_axial *p, double along, double disc, double ball, double min[3], double max[3])
 {
   for (int k = 0; k < 3; ++k) {
@@ -357,19 +356,19 @@ PetscErrorCode level_set_torus(const double center[3], const double axis[3], dou
 
 /* ==== solid of revolution ==== */
 
-/* Exact signed distance to a solid of revolution with a polygon for its profile: the nearest of the segments in the half plane of the axis
- * and the point, the flat ends among them. */
+/* Exact signed distance to a solid of revolution with a polygonal profile: the distance to the closest segment of the profile,
+ * including the flat ends, in the half plane (rho, z) of the point. */
 
 typedef struct {
   level_set base;
   double    c[3], a[3]; /* a point of the axis, its unit direction */
-  int       n;          /* corners, the two on the axis included */
+  int       n;          /* corners of the profile, including the two on the axis */
   double   *z, *r;      /* [n] from the lower to the upper end along the outside */
 } level_set_revolution_data;
 
-static bool is_inside(const level_set_revolution_data *p, double rho, double z)
+static bool is_inside_profile(const level_set_revolution_data *p, double rho, double z)
 {
-  for (int i = 0; i + 1 < p->n; ++i) /* flat ends have no height */
+  for (int i = 0; i + 1 < p->n; ++i) /* flat ends have zero height and are skipped */
     if (z > p->z[i] && z <= p->z[i + 1]) return rho < p->r[i] + (p->r[i + 1] - p->r[i]) * (z - p->z[i]) / (p->z[i + 1] - p->z[i]);
   return false;
 }
@@ -382,13 +381,13 @@ static double revolution_eval(const level_set *s, const double x[3], double *gra
   bool   is_corner = false;
   for (int i = 0; i + 1 < p->n; ++i) {
     const double er = p->r[i + 1] - p->r[i], ez = p->z[i + 1] - p->z[i], dr = o.rho - p->r[i], dz = o.z - p->z[i], square = er * er + ez * ez;
-    if (square == 0.0) continue; /* the end is a tip */
+    if (square == 0.0) continue; /* this end is a tip without a flat face */
     const double t = fmin(fmax((dr * er + dz * ez) / square, 0.0), 1.0), qr = dr - t * er, qz = dz - t * ez, distance = hypot(qr, qz);
     if (distance >= best) continue;
     best = distance, gap_r = qr, gap_z = qz, is_corner = t == 0.0 || t == 1.0;
     normal_r = ez / sqrt(square), normal_z = -er / sqrt(square); /* outward: the profile runs upwards along the outside */
   }
-  const double sign = is_inside(p, o.rho, o.z) ? -1.0 : 1.0;
+  const double sign = is_inside_profile(p, o.rho, o.z) ? -1.0 : 1.0;
   if (!gradient && !hessian) return sign * best;
   if (is_corner && best > 0.0) {
     const double n_r = sign * gap_r / best, n_z = sign * gap_z / best, k = sign / best;
@@ -445,12 +444,13 @@ PetscErrorCode level_set_revolution(const double center[3], const double axis[3]
 
 /* ==== ellipsoid ==== */
 
-/* Signed distance to an ellipsoid.
+/* Exact signed distance to an ellipsoid.
  *
- * By symmetry the point y is taken to the octant y >= 0. Its nearest point is x_i = r_i^2 y_i / (r_i^2 + t), where t is the largest
- * root of sum (r_i y_i / (r_i^2 + t))^2 = 1. With s = t + r_min^2 all denominators are sums of what is not negative, and the root is
- * sought for the reciprocal of the length on the left, which is nearly straight, as trust-region methods seek theirs. Inside, where
- * the coordinate along the shortest axis vanishes, there may be no root: then s = 0 and the nearest point is off that axis. */
+ * By symmetry the point y is mapped to the octant y >= 0. Its closest point is x_i = r_i^2 y_i / (r_i^2 + t), where t is the
+ * largest root of sum (r_i y_i / (r_i^2 + t))^2 = 1. With s = t + r_min^2 all denominators are sums of non-negative terms. Newton's
+ * method is applied to the reciprocal of the square root of the left side, which is nearly linear in s (as in trust-region
+ * methods). If y lies inside and its coordinate along the shortest axis is zero, there may be no root; then s = 0, and the closest
+ * point has a nonzero coordinate along that axis. */
 
 typedef struct {
   level_set base;
@@ -458,7 +458,7 @@ typedef struct {
   int       shortest;
 } level_set_ellipsoid_data;
 
-/* sum (w_i / (k_i + s))^2 and half its derivative; terms with w_i = 0 are none. */
+/* Returns sum (w_i / (k_i + s))^2 and half its derivative with respect to s. Terms with w_i = 0 are skipped. */
 static double squared_length(const double w[3], const double k[3], double s, double *half_slope)
 {
   double sum = 0.0;
@@ -471,25 +471,25 @@ static double squared_length(const double w[3], const double k[3], double s, dou
   return sum;
 }
 
-/* The largest s > 0 where that sum is 1, w = r y, k = r^2 - r_min^2; 0 if there is none. */
+/* The largest s > 0 for which the sum is 1, with w = r y and k = r^2 - r_min^2; 0 if there is none. */
 static double largest_root(const double w[3], const double k[3])
 {
   double slope, low = 0.0, high = v3_norm(w); /* every denominator is at least s; a single term reaches 1 at w_i - k_i */
   for (int i = 0; i < 3; ++i) low = fmax(low, w[i] - k[i]);
-  if (low == 0.0 && !(squared_length(w, k, 0.0, &slope) > 1.0)) return 0.0; /* w of the shortest axis is 0, or low would not be */
+  if (low == 0.0 && !(squared_length(w, k, 0.0, &slope) > 1.0)) return 0.0; /* low = 0 implies that w of the shortest axis is 0 */
   double s = low > 0.0 ? low : 0.5 * high;
   for (int i = 0; i < 100 && high - low > 2.0 * DBL_EPSILON * high; ++i) {
     const double sum = squared_length(w, k, s, &slope), length = sqrt(sum);
     if (sum > 1.0) low = s;
     else high = s;
     if (fabs(length - 1.0) < 2.0 * DBL_EPSILON) break;
-    s += (1.0 - length) * sum / slope; /* Newton's step for 1 / length - 1 */
+    s += (1.0 - length) * sum / slope; /* Newton step for 1 / length - 1 = 0 */
     if (!(s > low && s < high)) s = low > 0.0 && high > 4.0 * low ? sqrt(low) * sqrt(high) : 0.5 * (low + high);
   }
   return s;
 }
 
-/* The nearest point of the surface, relative to the centre, and the outward normal there. */
+/* Closest point of the surface, relative to the centre, and the outward normal there (not normalised). */
 static void nearest_point(const level_set_ellipsoid_data *p, const double y[3], double x[3], double n[3])
 {
   const int    m = p->shortest;
@@ -502,12 +502,12 @@ static void nearest_point(const level_set_ellipsoid_data *p, const double y[3], 
     x[i] = y[i] == 0.0 ? 0.0 : copysign(p->r[i] * w[i] / (k[i] + s), y[i]);
     if (i != m) rest -= x[i] * x[i] / (p->r[i] * p->r[i]);
   }
-  if (s == 0.0) x[m] = p->r[m] * sqrt(fmax(0.0, rest)); /* both signs are as near */
+  if (s == 0.0) x[m] = p->r[m] * sqrt(fmax(0.0, rest)); /* both signs are equally close */
   for (int i = 0; i < 3; ++i) n[i] = x[i] / (p->r[i] * p->r[i]);
 }
 
-/* The second fundamental form S of the surface, seen from a distance d: H = S (1 + d S)^-1 across the normal. curvature [3] is
- * 1/r^2 over the length of the gradient of sum (x/r)^2 / 2. */
+/* Hessian of the distance at distance d from the surface: H = S (1 + d S)^-1 in the tangent plane, with the second fundamental form
+ * S. curvature [3] is 1/r^2 divided by the length of the gradient of sum (x/r)^2 / 2. */
 static void offset_curvature(const double curvature[3], const double n[3], double d, double *hessian)
 {
   double e[2][3], S[2][2], H[2][2];
@@ -524,7 +524,7 @@ static void offset_curvature(const double curvature[3], const double n[3], doubl
     }
   const double det = S[0][0] * S[1][1] - S[0][1] * S[1][0], divisor = 1.0 + d * (S[0][0] + S[1][1]) + d * d * det;
   m3_zero(hessian);
-  if (divisor == 0.0) return; /* a centre of curvature */
+  if (divisor == 0.0) return; /* the point is a centre of curvature */
   H[0][0] = (S[0][0] + d * det) / divisor, H[1][1] = (S[1][1] + d * det) / divisor, H[0][1] = H[1][0] = S[0][1] / divisor;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)
@@ -592,7 +592,7 @@ static double negative_eval(const level_set *s, const double x[3], double *gradi
 
 static void negative_bounds(const level_set *s, double min[3], double max[3])
 {
-  (void)s; /* half-spaces apart, what is left after taking something bounded away is unbounded */
+  (void)s; /* the complement of a bounded solid is unbounded; half-spaces are not treated separately */
   for (int k = 0; k < 3; ++k) min[k] = -INFINITY, max[k] = INFINITY;
 }
 
@@ -621,7 +621,7 @@ typedef struct {
   double    (*box)[2][3]; /* [n] of a union: bounds of the children; else NULL */
 } level_set_boolean;
 
-/* Squared distance to a box; 0 inside. Nothing in it is nearer. */
+/* Squared distance to a box; 0 inside. A lower bound of the squared distance to anything in the box. */
 static double square_to_box(const double box[2][3], const double x[3])
 {
   double sum = 0.0;
@@ -643,16 +643,16 @@ static int nearest_box(const level_set_boolean *b, const double x[3])
   return nearest;
 }
 
-/* Than what is `best` away: no need to look closer. */
+/* True if child i cannot be closer to x than the distance `best`, by its bounding box; it need not be evaluated. */
 static bool is_farther(const level_set_boolean *b, int i, const double x[3], double best)
 {
   const double square = square_to_box((const double(*)[3])b->box[i], x);
   return square > 0.0 && (best <= 0.0 || square > best * best);
 }
 
-/* Derivatives are those of the active branch; on a tie the first child wins, so that the choice does not depend on
- * anything but x. Distances stay exact only on one side (min of distances: outside a union, inside an intersection),
- * and everywhere a lower bound of the true distance in absolute value. */
+/* The derivatives are those of the active child; on a tie the first child is used, so that the choice depends on x only. The
+ * distance is exact on one side only (outside a union, inside an intersection). Everywhere |phi| is a lower bound of the true
+ * distance. */
 static double boolean_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
   const level_set_boolean *b      = (const level_set_boolean *)s;
@@ -733,7 +733,7 @@ PetscErrorCode level_set_difference(level_set *from, level_set *minus, level_set
   PetscFunctionBegin;
   PetscCall(level_set_complement(minus, &child[1]));
   code = level_set_intersection(2, child, out);
-  if (code) memory_free(&child[1]); /* the wrapper alone: `minus` stays the caller's */
+  if (code) memory_free(&child[1]); /* frees the complement only: `minus` still belongs to the caller */
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -790,7 +790,7 @@ PetscErrorCode level_set_transform(level_set *child, const double c[3], const do
   m3_mul_tn(rtr, R, R);
   for (int i = 0; i < 9; ++i)
     PetscCheck(fabs(rtr[i] - (i % 4 == 0)) < 1e-9, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-               "a level set can only be moved by a rotation; this matrix is not one");
+               "a level set can only be moved by a rotation, but this matrix is not orthogonal");
   PetscCall(memory_alloc("level set", 1, sizeof *p, &p));
   p->base.kind = &kind_posed;
   p->child     = child;

@@ -1,5 +1,5 @@
-/* Closed surfaces of level sets by dual contouring, with a vertex for every sheet of the surface that crosses a cell
- * [Nielson2004]: thin walls and sharp rims stay closed surfaces where one vertex per cell would weld them.            */
+/* Implementation: dual contouring with one vertex for each sheet of the surface that crosses a cell [Nielson2004]. Thin walls and
+ * sharp rims remain closed surfaces, where a single vertex per cell would merge the two sheets. */
 #include "geometry/level_set/level_set_contour.h"
 #include "core/eigen3.h"
 #include "core/math3.h"
@@ -13,8 +13,9 @@ typedef struct {
   double           origin[3], h;
   double          *value;  /* [nodes] */
   int32_t         *vertex; /* [cells] first vertex of the cell */
-  /* By the signs of a cell's corners (bit q: corner q is inside): its number of sheets, and the sheet of each edge, -1: not
-   * crossed. Edge 4 axis + i: along axis, from the corner offset by i & 1 in axis + 1 and i >> 1 in axis + 2. */
+  /* Indexed by the signs of the corners of a cell (bit q: corner q is inside): the number of sheets, and the sheet of each edge;
+   * -1: the edge is not crossed. Edge 4 axis + i runs along axis, from the corner offset by i & 1 in axis + 1 and i >> 1 in axis +
+   * 2. */
   int8_t n_sheets[256], sheet[256][12];
 } contour;
 
@@ -23,16 +24,17 @@ static int64_t cell_at(const contour *c, int64_t i, int64_t j, int64_t k) { retu
 
 /* ---- sheets ---- */
 
-static int edge_of(int axis, int other, int at_other, int at_third) /* along axis; offsets in `other` and in the third axis */
+/* edge along axis, with offsets along `other` and along the third axis */
+static int edge_of(int axis, int other, int at_other, int at_third)
 {
   return other == (axis + 1) % 3 ? 4 * axis + at_other + 2 * at_third : 4 * axis + at_third + 2 * at_other;
 }
 
 static int corner_at(int a, int at_a, int b, int at_b, int at_third) { return at_a << a | at_b << b | at_third << (3 - a - b); }
 
-/* Crossed edges of a face belong together in pairs; where all four are crossed, the two at each inside corner do. Both cells
- * at a face decide alike, so that sheets fit together. */
-static void join_face(int signs, int axis, int side, int8_t *sheet)
+/* Unite the crossed edges of a face in pairs into one sheet. If all four edges are crossed, the two at each inside corner form a
+ * pair. Both cells at a face decide in the same way, so that the sheets match. */
+static void unite_edges_of_face(int signs, int axis, int side, int8_t *sheet)
 {
   const int u = (axis + 1) % 3, v = (axis + 2) % 3;
   const int edge[4] = {edge_of(u, v, 0, side), edge_of(v, u, 1, side), edge_of(u, v, 1, side), edge_of(v, u, 0, side)};
@@ -45,7 +47,7 @@ static void join_face(int signs, int axis, int side, int8_t *sheet)
       if (first < 0) first = edge[i];
       else a = first, b = edge[i];
     }
-    if (n == 4 && (signs >> corner[i] & 1)) a = edge[i], b = edge[(i + 3) % 4]; /* edge i starts, edge i - 1 ends at corner i */
+    if (n == 4 && (signs >> corner[i] & 1)) a = edge[i], b = edge[(i + 3) % 4]; /* edge i starts and edge i - 1 ends at corner i */
     if (a < 0 || sheet[a] == sheet[b]) continue;
     const int8_t keep = sheet[a] < sheet[b] ? sheet[a] : sheet[b], drop = sheet[a] < sheet[b] ? sheet[b] : sheet[a];
     for (int e = 0; e < 12; ++e)
@@ -63,7 +65,7 @@ static void tabulate_sheets(contour *c)
         sheet[4 * axis + i] = (signs >> a & 1) != (signs >> b & 1) ? (int8_t)(4 * axis + i) : -1;
       }
     for (int axis = 0; axis < 3; ++axis)
-      for (int side = 0; side < 2; ++side) join_face(signs, axis, side, sheet);
+      for (int side = 0; side < 2; ++side) unite_edges_of_face(signs, axis, side, sheet);
     c->n_sheets[signs] = 0;
     for (int e = 0; e < 12; ++e)
       if (sheet[e] == e) number[e] = c->n_sheets[signs]++;
@@ -81,8 +83,8 @@ static int cell_signs(const contour *c, int64_t i, int64_t j, int64_t k)
 
 /* ---- vertices ---- */
 
-/* Where phi crosses zero between two nodes; bisection, as CSG has kinks. */
-static void crossing(const contour *c, const double *a, double fa, const double *b, double *x)
+/* Zero of phi between two nodes, by bisection, because boolean combinations have kinks. */
+static void find_crossing(const contour *c, const double *a, double fa, const double *b, double *x)
 {
   double lo = 0.0, hi = 1.0;
   for (int i = 0; i < 40; ++i) {
@@ -93,8 +95,8 @@ static void crossing(const contour *c, const double *a, double fa, const double 
   }
 }
 
-/* The point that fits the tangent planes n_i . (x - p_i) = 0 best in the least squares sense, nearest to the mean of the p_i
- * where the planes leave a direction open. A = sum n n^T, r = sum n (n . (p - mean)). */
+/* The least-squares solution x of the tangent planes n_i . (x - p_i) = 0, relative to the mean of the p_i. In directions that the
+ * planes do not determine, x is closest to the mean. A = sum n n^T, r = sum n (n . (p - mean)). */
 static void fit_planes(const double *A, const double *r, double *x)
 {
   double lambda[3], V[9], y[3];
@@ -105,7 +107,7 @@ static void fit_planes(const double *A, const double *r, double *x)
   m3_mulv(x, V, y);
 }
 
-/* x: best fit of the tangent planes at n points p on the surface, within [lo, hi]. */
+/* x: least-squares fit of the tangent planes at n points p on the surface, clamped to [lo, hi]. */
 static void fit_points(const contour *c, int n, double p[][3], const double *lo, const double *hi, double *x)
 {
   double mean[3] = {0}, A[9] = {0}, r[3] = {0};
@@ -125,8 +127,8 @@ static void fit_points(const contour *c, int n, double p[][3], const double *lo,
   for (int d = 0; d < 3; ++d) x[d] = fmin(fmax(x[d] + mean[d], lo[d]), hi[d]);
 }
 
-/* Onto the surface, along the gradient, within [lo, hi] (may be NULL). */
-static void project(const contour *c, double *x, const double *lo, const double *hi)
+/* Move x onto the surface along the gradient, within [lo, hi] (may be NULL), by at most four Newton steps. */
+static void project_onto_surface(const contour *c, double *x, const double *lo, const double *hi)
 {
   for (int step = 0; step < 4; ++step) {
     double       g[3];
@@ -155,27 +157,29 @@ static void sheet_vertex(const contour *c, int64_t i, int64_t j, int64_t k, cons
       const double fa = c->value[node_at(c, a[0], a[1], a[2])];
       if (sheet[4 * axis + q] != number) continue;
       for (int d = 0; d < 3; ++d) xa[d] = c->origin[d] + c->h * (double)a[d], xb[d] = c->origin[d] + c->h * (double)b[d];
-      crossing(c, xa, fa, xb, p[n++]);
+      find_crossing(c, xa, fa, xb, p[n++]);
     }
   for (int d = 0; d < 3; ++d) {
     lo[d] = c->origin[d] + c->h * ((double)at[d] + 1e-3), hi[d] = lo[d] + c->h * (1.0 - 2e-3);
   }
   fit_points(c, n, p, lo, hi, x);
-  for (int pass = 0; pass < 2; ++pass) { /* again with tangent planes ten times nearer: curved edges are met to a higher order */
+  /* repeat with tangent planes at a tenth of the distance: higher order of accuracy at curved edges */
+  for (int pass = 0; pass < 2; ++pass) {
     for (int q = 0; q < n; ++q) {
       for (int d = 0; d < 3; ++d) p[q][d] = x[d] + 0.1 * (p[q][d] - x[d]);
-      project(c, p[q], NULL, NULL);
+      project_onto_surface(c, p[q], NULL, NULL);
     }
     fit_points(c, n, p, lo, hi, x);
   }
-  /* Fits stay in their cells, or two of them would meet in the same corner; the last bit to the surface may leave them. */
+  /* The fit stays inside its cell, because otherwise two vertices could coincide in a corner. The final projection may leave the
+   * cell. */
   for (int d = 0; d < 3; ++d) lo[d] -= 0.25 * c->h, hi[d] += 0.25 * c->h;
-  project(c, x, lo, hi);
+  project_onto_surface(c, x, lo, hi);
 }
 
 /* ---- triangles ---- */
 
-/* Twice the smaller area of the triangles that a quadrilateral is cut into from corner s to corner s + 2. */
+/* Twice the area of the smaller of the two triangles that the diagonal from corner s to corner s + 2 cuts a quadrilateral into. */
 static double smaller_area(const double *x, const int32_t q[4], int s)
 {
   double least = INFINITY;
@@ -189,8 +193,9 @@ static double smaller_area(const double *x, const int32_t q[4], int s)
   return least;
 }
 
-/* The four cells around every crossed edge make a quadrilateral; it is cut along the diagonal that is nearer the surface, unless a triangle
- * would have no area then: three of its corners may lie on a sharp edge. */
+/* Two triangles for the quadrilateral of the four cells around every crossed edge; only counted if tri is NULL. The diagonal that
+ * is closer to the surface is used, unless it gives a triangle of nearly zero area (three corners on a sharp edge). Returns the
+ * number of triangles. */
 static int64_t add_quads(const contour *c, const double *x, int32_t *tri)
 {
   int64_t n = 0;
@@ -209,7 +214,7 @@ static int64_t add_quads(const contour *c, const double *x, int32_t *tri)
             int32_t q[4];
             for (int s = 0; s < 4; ++s) { /* counter-clockwise around +axis */
               int64_t cell[3] = {at[0], at[1], at[2]};
-              const int at_u = s == 0 || s == 3, at_v = s < 2; /* where the edge is in that cell */
+              const int at_u = s == 0 || s == 3, at_v = s < 2; /* position of the edge in that cell */
               cell[u] -= at_u, cell[v] -= at_v;
               q[is_in ? s : 3 - s] = c->vertex[cell_at(c, cell[0], cell[1], cell[2])] +
                                      c->sheet[cell_signs(c, cell[0], cell[1], cell[2])][4 * axis + at_u + 2 * at_v];
@@ -232,7 +237,7 @@ static int64_t add_quads(const contour *c, const double *x, int32_t *tri)
   return n;
 }
 
-static PetscErrorCode contour_run(contour *c, triangle_mesh **out)
+static PetscErrorCode extract_surface(contour *c, triangle_mesh **out)
 {
   triangle_mesh *m          = NULL;
   int64_t        n_vertices = 0;
@@ -253,7 +258,7 @@ static PetscErrorCode contour_run(contour *c, triangle_mesh **out)
         n_vertices += c->n_sheets[cell_signs(c, i, j, k)];
       }
   PetscCheck(n_vertices > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "no surface found at spacing %g m: the shape is empty or thinner than that", c->h);
+             "no surface found at spacing %g m: the shape is empty or thinner than the spacing", c->h);
   PetscCall(triangle_mesh_create(n_vertices, add_quads(c, NULL, NULL), &m));
   for (int64_t i = 0; i < c->n[0]; ++i)
     for (int64_t j = 0; j < c->n[1]; ++j)
@@ -276,12 +281,13 @@ PetscErrorCode level_set_contour(const level_set *phi, const double min[3], cons
   for (int k = 0; k < 3; ++k) total *= ceil((max[k] - min[k]) / spacing) + 3.0;
   PetscCheck(total <= MAX_CELLS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "the surface would need %.3g cells at spacing %g m (at most %d): choose a larger surface spacing", total, spacing, MAX_CELLS);
-  for (int k = 0; k < 3; ++k) { /* off-centre by an odd amount: flat faces should not fall on nodes, where phi = 0 is ambiguous */
+  /* shifted by a fraction of a cell, so that flat faces do not fall on nodes, where the sign of phi = 0 is ambiguous */
+  for (int k = 0; k < 3; ++k) {
     c.n[k]      = (int64_t)ceil((max[k] - min[k]) / spacing) + 3;
     c.origin[k] = 0.5 * (min[k] + max[k]) - spacing * (0.5 * (double)c.n[k] + 0.0371 * (k + 1));
   }
   tabulate_sheets(&c);
-  const PetscErrorCode code = contour_run(&c, out);
+  const PetscErrorCode code = extract_surface(&c, out);
   memory_free(&c.value);
   memory_free(&c.vertex);
   PetscCall(code);

@@ -1,18 +1,18 @@
-/* Volume, centre and inertia of a level set.
+/* Implementation: adaptive quadrature of high order [Saye2015].
  *
- * Cells of a cubic grid that the surface cannot reach are inside or outside as a whole. In the others lines run along the
- * direction that crosses the surface most steeply, at Gauss points of the two others; along a line the ends of the inside are
- * found by root search and the moments integrated exactly. The length inside, as a function of the two others, has kinks
- * where the surface leaves the cell through the faces across the lines; these are found as roots on the faces and edges of
- * the cell, and the Gauss rule is applied between them, so that smooth surfaces are integrated to high order [Saye2015].
- * Cells with an edge of the shape are cut further, as few as they are. Errors: tests/unit/geometry/test_shape.c.          */
+ * Cells of a cubic grid that the surface cannot reach are entirely inside or outside. In all other cells, lines run along the
+ * direction closest to the surface normal, at Gauss points of the two other directions. The ends of the inside part of a line are
+ * found by root search, and the moments along the line are integrated exactly. As a function of the two other directions, the
+ * length of the inside part has kinks where the surface leaves the cell through the faces at the ends of the lines. These kinks are
+ * found as roots on the faces and edges of the cell, and the Gauss rule is applied between them, so that smooth surfaces are
+ * integrated with high order. Cells that contain a sharp edge of the shape are subdivided further; there are few of them. */
 #include "geometry/level_set/level_set_mass.h"
 #include "core/math3.h"
 
 enum { MAX_GAUSS = 4, MAX_PIECES = 4, EDGE_LEVELS = 4 };
 
-/* How hard a cell is worked: Gauss points per direction and piece, intervals searched for one root each. Cells at an
- * edge are small, those on it few. */
+/* Quadrature rule of a cell: Gauss points per direction and interval, and number of intervals that are searched for one root each.
+ * Cells at sharp edges use fewer points, because they are small. */
 typedef struct {
   int    n_gauss, n_pieces;
   double point[MAX_GAUSS], weight[MAX_GAUSS];
@@ -22,7 +22,7 @@ static const cell_rule RULE_SMOOTH = {
   {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}};
 static const cell_rule RULE_EDGE = {2, 2, {0.21132486540518712, 0.78867513459481288}, {0.5, 0.5}};
 
-/* int 1, int x_k, int x_i x_j (xx yy zz yz xz xy), positions relative to the centre of the bounds */
+/* Integrals of 1, x_k and x_i x_j (xx yy zz yz xz xy); positions relative to the centre of the bounds. */
 typedef struct {
   double m[10];
 } moments;
@@ -42,7 +42,7 @@ static void add_cube(moments *q, const double *corner, double h)
   for (int k = 0; k < 3; ++k) q->m[4 + k] += h * h * h * h * h / 12.0;
 }
 
-/* The part of a line along `axis` through x from a to b, with cross-section `area`. */
+/* Add the part from a to b of a line along `axis` through x, with cross-section `area`. */
 static void add_segment(moments *q, const double *x, int axis, double a, double b, double area)
 {
   double c[3];
@@ -54,7 +54,7 @@ static void add_segment(moments *q, const double *x, int axis, double a, double 
 
 typedef struct {
   const level_set *phi;
-  double           origin[3]; /* of the relative positions */
+  double           origin[3]; /* origin of the relative positions */
 } integrand;
 
 static double value_at(const integrand *f, const double *x)
@@ -64,7 +64,7 @@ static double value_at(const integrand *f, const double *x)
   return level_set_value(f->phi, y);
 }
 
-/* Root of phi along an axis in [a, b] with phi(a) phi(b) < 0: the secant of Illinois, safe and fast. */
+/* Root of phi along an axis in [a, b] with phi(a) phi(b) < 0, by the Illinois variant of the secant method. */
 static double root_along(const integrand *f, double *x, int axis, double a, double fa, double b, double fb, double tolerance)
 {
   for (int i = 0; i < 60 && fabs(b - a) > tolerance; ++i) {
@@ -100,7 +100,7 @@ static void add_line(moments *q, const integrand *f, int n_pieces, double *x, in
 
 enum { MAX_BREAKS = 4 * MAX_PIECES + 2 };
 
-/* Add to list[0..n) the roots of phi along an axis through x, from a to b. */
+/* Append to list[0..n) the roots of phi along an axis through `at`, from a to b. Returns the new length. */
 static int add_breaks(const integrand *f, int n_pieces, const double *at, int axis, double a, double b, int n, double *list)
 {
   double x[3], t0 = a;
@@ -160,7 +160,8 @@ static void add_cut_cell(moments *q, const integrand *f, const cell_rule *rule, 
     }
 }
 
-/* Does the direction of the gradient change by more than a smooth surface on this scale would turn it? */
+/* True if the direction of the gradient varies by more than 20 degrees within the cell, more than for a smooth surface at this
+ * scale. */
 static bool has_edge(const integrand *f, const double *corner, double h)
 {
   double x[3], g[3], g_corner[3];
@@ -169,17 +170,18 @@ static bool has_edge(const integrand *f, const double *corner, double h)
   for (int i = 0; i < 8; ++i) {
     for (int k = 0; k < 3; ++k) x[k] = f->origin[k] + corner[k] + h * (i >> k & 1);
     (void)level_set_eval(f->phi, x, g_corner, NULL);
-    if (v3_dot(g, g_corner) < 0.94 * v3_norm(g) * v3_norm(g_corner)) return true; /* 20 degrees */
+    if (v3_dot(g, g_corner) < 0.94 * v3_norm(g) * v3_norm(g_corner)) return true; /* cos 20 degrees */
   }
   return false;
 }
 
-/* A block of `size` cells a side, a power of two, below one where edges are: whole, empty, or cut in eight. */
+/* Integrate a block with a side of `size` cells: entirely inside, entirely outside, cut by the surface, or subdivided into eight.
+ * `size` is a power of two; below 1 the cells at sharp edges are subdivided. */
 static void add_block(moments *q, const integrand *f, const double *corner, double h, double size)
 {
   double c[3];
   for (int k = 0; k < 3; ++k) c[k] = corner[k] + 0.5 * h * size;
-  const double v = value_at(f, c), reach = 1.02 * 0.5 * sqrt(3.0) * h * size; /* 2 %: sampled level sets are not perfect */
+  const double v = value_at(f, c), reach = 1.02 * 0.5 * sqrt(3.0) * h * size; /* 2 % for the errors of sampled level sets */
   if (v > reach) return;
   if (v < -reach) add_cube(q, corner, h * size);
   else if (size * (1 << EDGE_LEVELS) <= 1.0 || (size <= 1.0 && !has_edge(f, corner, h * size)))
@@ -202,13 +204,13 @@ mass_properties level_set_mass(const level_set *phi, const double min[3], const 
   for (int k = 0; k < 3; ++k) size = fmax(size, max[k] - min[k]);
   int along = (cells_along_longest + BLOCK - 1) / BLOCK;
   along     = along < 1 ? 1 : along > MAX_BLOCKS ? MAX_BLOCKS : along;
-  const double h = 1.001 * size / (double)(along * BLOCK); /* faces of boxes should not fall on faces of cells */
+  const double h = 1.001 * size / (double)(along * BLOCK); /* so that faces of boxes do not coincide with faces of cells */
   for (int k = 0; k < 3; ++k) {
     n[k] = (int)ceil((max[k] - min[k]) / (h * BLOCK));
     n[k] = n[k] < 1 ? 1 : n[k];
   }
   #pragma omp parallel for schedule(dynamic)
-  for (int i = 0; i < n[0]; ++i) { /* slabs are added in order below */
+  for (int i = 0; i < n[0]; ++i) { /* slabs are summed in order below */
     part[i] = (moments){{0}};
     for (int j = 0; j < n[1]; ++j)
       for (int k = 0; k < n[2]; ++k) {

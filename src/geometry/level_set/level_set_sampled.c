@@ -1,3 +1,4 @@
+/* Implementation: tensor-product cubic B-splines with a tridiagonal prefilter along each axis. */
 #include "geometry/level_set/level_set_sampled.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -6,11 +7,11 @@
 
 enum { MAX_NODES = 64000000 };
 
-/* Coefficients are stored with one more layer on every side: node i of the grid is coefficient i + 1. */
+/* Spline coefficients with one padding layer on every side: node i of the grid is coefficient i + 1. */
 typedef struct {
   level_set base;
   int64_t   n[3], padded[3];
-  double    origin[3], spacing, min[3], max[3]; /* min, max: bounds of {phi <= 0}, to a cell */
+  double    origin[3], spacing, min[3], max[3]; /* min, max: bounds of {phi <= 0}, accurate to one cell */
   double   *c;
 } level_set_grid;
 
@@ -27,7 +28,7 @@ static void cubic_weights(double t, double *w, double *d, double *dd)
   dd[0] = u, dd[1] = 3.0 * t - 2.0, dd[2] = 3.0 * u - 2.0, dd[3] = t;
 }
 
-/* Value and derivatives at a point of the stored box. */
+/* Value and derivatives at a point inside the grid. */
 static double grid_inside(const level_set_grid *s, const double *x, double *gradient, double *hessian)
 {
   double        w[3][4], d[3][4], dd[3][4], v = 0.0, g[3] = {0}, h[6] = {0}; /* h: xx yy zz yz xz xy */
@@ -37,7 +38,7 @@ static double grid_inside(const level_set_grid *s, const double *x, double *grad
     const double  r = (x[k] - s->origin[k]) / s->spacing;
     const int64_t i = r <= 0.0 ? 0 : r >= (double)(s->n[k] - 1) ? s->n[k] - 2 : (int64_t)r;
     cubic_weights(r - (double)i, w[k], d[k], dd[k]);
-    base += i * stride[k]; /* support: padded i .. i + 3 */
+    base += i * stride[k]; /* support: padded nodes i ... i + 3 */
   }
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 4; ++j) {
@@ -75,7 +76,7 @@ static double grid_eval(const level_set *base, const double x[3], double *gradie
   if (is_inside) return grid_inside(s, x, gradient, hessian);
   /* F = sqrt(A), A = phi(p)^2 + |d|^2; p follows x only along the axes that are not clamped */
   const double phi = grid_inside(s, p, g, hessian ? h : NULL), f = sqrt(phi * phi + v3_dot(d, d));
-  double       half[3]; /* of the gradient of A */
+  double       half[3]; /* half the gradient of A */
   for (int k = 0; k < 3; ++k) half[k] = d[k] != 0.0 ? d[k] : phi * g[k];
   if (gradient) v3_scale(gradient, 1.0 / f, half);
   if (hessian)
@@ -99,15 +100,15 @@ static void grid_destroy(level_set *base) { memory_free(&((level_set_grid *)base
 
 static const level_set_kind kind_grid = {grid_eval, grid_bounds, grid_destroy};
 
-/* ---- prefilter: coefficients whose spline passes through the values ---- */
+/* ---- prefilter: coefficients of the spline that interpolates the values ---- */
 
 /* Solve (c[i-1] + 4 c[i] + c[i+1])/6 = f[i] with c'' = 0 at both ends, which makes c = f there; entries `stride` apart.
- * c[0] and c[n+1] are the pads, f is in c[1..n]. `work` [n]. */
+ * c[0] and c[n+1] are padding; on entry c[1..n] contains f. `work` [n]. */
 static void prefilter_line(int64_t n, int64_t stride, double *c, double *work)
 {
 #define C(i) c[(i) * stride]
   double carry = 0.0;
-  for (int64_t i = 2; i < n; ++i) { /* Thomas: diagonal 4, off-diagonals 1 */
+  for (int64_t i = 2; i < n; ++i) { /* Thomas algorithm: diagonal 4, off-diagonals 1 */
     const double right = 6.0 * C(i) - (i == 2 ? C(1) : 0.0) - (i == n - 1 ? C(n) : 0.0);
     const double m     = 1.0 / (4.0 - (i == 2 ? 0.0 : work[i - 1]));
     work[i]            = m;
@@ -128,7 +129,7 @@ static PetscErrorCode prefilter(level_set_grid *s)
   const int      n_team    = team_threads();
   PetscFunctionBegin;
   PetscCall(memory_alloc("level set prefilter", n_team * longest, sizeof *work, &work));
-  for (int axis = 2; axis >= 0; --axis) { /* lines along the axis; later axes run over the pads of earlier ones */
+  for (int axis = 2; axis >= 0; --axis) { /* lines along this axis; later axes include the padding of earlier ones */
     const int     a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
     const int64_t a0 = a > axis ? 0 : 1, a1 = a > axis ? p[a] : p[a] - 1, b0 = b > axis ? 0 : 1, b1 = b > axis ? p[b] : p[b] - 1;
     #pragma omp parallel for schedule(static) num_threads(n_team)
@@ -170,7 +171,7 @@ static int64_t node_index(const level_set_grid *s, int64_t i, int64_t j, int64_t
   return ((i + 1) * s->padded[1] + j + 1) * s->padded[2] + k + 1;
 }
 
-/* With the values in place: bounds, border, coefficients. */
+/* Check the sampled values, compute the bounds and replace the values by spline coefficients. */
 static PetscErrorCode grid_finish(level_set_grid *s)
 {
   int64_t lo[3] = {INT64_MAX, INT64_MAX, INT64_MAX}, hi[3] = {-1, -1, -1};
@@ -189,7 +190,7 @@ static PetscErrorCode grid_finish(level_set_grid *s)
           is_open = is_open || at[q] == 0 || at[q] == s->n[q] - 1;
         }
       }
-  PetscCheck(is_finite, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a sampled level set holds values that are not finite numbers");
+  PetscCheck(is_finite, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a sampled level set has values that are not finite numbers");
   PetscCheck(!is_open, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a sampled level set is not positive on the border of its grid");
   PetscCheck(hi[0] >= 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "no node of the grid lies inside the shape: it is thinner than the spacing %g m of its sampled level set", s->spacing);
@@ -220,7 +221,8 @@ static void sample_distance(level_set_grid *s, const triangle_bvh *tree)
 {
   const int64_t n_rows = s->n[0] * s->n[1];
   #pragma omp parallel for schedule(dynamic, 16)
-  for (int64_t row = 0; row < n_rows; ++row) { /* the hint starts afresh in every row: same bits on any team */
+  /* the hint is reset in every row, so that the bits do not depend on the number of threads */
+  for (int64_t row = 0; row < n_rows; ++row) {
     int32_t hint = -1;
     for (int64_t k = 0; k < s->n[2]; ++k) {
       const int64_t at[3] = {row / s->n[1], row % s->n[1], k};
@@ -242,13 +244,13 @@ PetscErrorCode level_set_from_mesh(const triangle_mesh *mesh, double spacing, le
   PetscFunctionBegin;
   PetscCall(triangle_mesh_check(mesh, &defects));
   triangle_mesh_defects_text(mesh, &defects, sizeof text, text);
-  PetscCheck(triangle_mesh_is_sound(&defects), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no distance from this mesh: %s", text);
+  PetscCheck(triangle_mesh_is_sound(&defects), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no distance can be sampled from this mesh: %s", text);
   PetscCheck(isfinite(spacing) && spacing > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the spacing must be positive");
   triangle_mesh_bounds(mesh, lo, hi);
   for (int k = 0; k < 3; ++k) total *= ceil((hi[k] - lo[k]) / spacing) + 1.0 + 2.0 * LEVEL_SET_MARGIN;
   PetscCheck(total <= MAX_NODES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "the level set of this mesh would need %.3g nodes at spacing %g m (at most %d): choose a larger spacing", total, spacing, MAX_NODES);
-  for (int k = 0; k < 3; ++k) { /* the grid is centred on the mesh, so that symmetric bodies stay symmetric */
+  for (int k = 0; k < 3; ++k) { /* the grid is centred on the mesh, so that a symmetric mesh gives a symmetric level set */
     n[k]      = (int64_t)ceil((hi[k] - lo[k]) / spacing) + 1 + 2 * LEVEL_SET_MARGIN;
     origin[k] = 0.5 * (lo[k] + hi[k]) - 0.5 * spacing * (double)(n[k] - 1);
   }

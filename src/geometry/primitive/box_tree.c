@@ -1,3 +1,4 @@
+/* Implementation: Morton sort, bottom-up refit, and traversal with a small stack and 8-wide comparisons. */
 #include "geometry/primitive/box_tree.h"
 #include "core/memory.h"
 #include "core/sort.h"
@@ -6,7 +7,7 @@
 #include <string.h>
 
 enum { W = BOX_TREE_WIDTH, KEY_BITS = 21, SERIAL_LIMIT = 2048 };
-static const double LOOSE = 1.5; /* sorting costs about two refits */
+static const double LOOSE = 1.5; /* growth of the node area that triggers a sort; a sort costs about two refits */
 
 static int64_t padded(int64_t n) { return (n + W - 1) / W * W; }
 
@@ -47,8 +48,8 @@ void box_tree_clear(box_tree *t)
 
 /* ---- sorting ---- */
 
-/* 21 bits, two zeros between one and the next. */
-static uint64_t spread(uint64_t x)
+/* Spread the lower 21 bits of x: two zero bits between neighbouring bits. */
+static uint64_t spread_bits(uint64_t x)
 {
   x = (x | x << 32) & 0x1f00000000ffffu;
   x = (x | x << 16) & 0x1f0000ff0000ffu;
@@ -71,7 +72,7 @@ static void sort_boxes(box_tree *t, double *const box[6])
       hi             = x > hi ? x : hi;
     }
     low[k] = lo;
-    scale  = fmax(scale, 0.5 * hi - 0.5 * lo); /* half, or it might overflow */
+    scale  = fmax(scale, 0.5 * hi - 0.5 * lo); /* half the extent: the full extent may overflow */
   }
   const double cells = scale > 0.0 ? ((1 << KEY_BITS) - 1) / scale : 0.0;
 #pragma omp                   parallel for schedule(static) if (n > SERIAL_LIMIT)
@@ -79,7 +80,7 @@ static void sort_boxes(box_tree *t, double *const box[6])
                       uint64_t key = 0;
                       for (int k = 0; k < 3; ++k) {
                         const double cell = (0.5 * (0.5 * box[k][i] + 0.5 * box[k + 3][i]) - 0.5 * low[k]) * cells;
-                        key |= spread(cell > 0.0 && cell < 1 << KEY_BITS ? (uint64_t)cell : 0) << k;
+                        key |= spread_bits(cell > 0.0 && cell < 1 << KEY_BITS ? (uint64_t)cell : 0) << k;
     }
                       t->key[i] = key;
   }
@@ -117,7 +118,7 @@ static void fit_level(box_tree *t, int level)
   }
 }
 
-static double fit(box_tree *t, double *const box[6])
+static double refit_all_levels(box_tree *t, double *const box[6])
 {
   double area = 0.0;
   fit_leaves(t, box);
@@ -132,15 +133,15 @@ void box_tree_fit(box_tree *t, double *const box[6])
 {
   if (t->n == 0) return;
   double area = INFINITY;
-  if (t->n_rebuilds > 0) area = fit(t, box);
+  if (t->n_rebuilds > 0) area = refit_all_levels(t, box);
   if (t->n_rebuilds == 0 || area > LOOSE * t->tightest) {
     sort_boxes(t, box);
-    area = fit(t, box);
+    area = refit_all_levels(t, box);
   }
   t->tightest = fmin(t->tightest, area);
 }
 
-/* ---- walking ---- */
+/* ---- traversal ---- */
 
 void box_walk_begin(box_walk *w, const box_tree *t, const double min[3], const double max[3])
 {
@@ -152,12 +153,12 @@ void box_walk_begin(box_walk *w, const box_tree *t, const double min[3], const d
   w->group[0] = 0;
 }
 
-/* Nodes start at multiples of 64 bytes. Written with vectors because as a loop it stays scalar (gcc 12), at twice the time. */
+/* Nodes start at multiples of 64 bytes. Vector types, because gcc 12 does not vectorise the loop, which takes twice the time. */
 typedef double  lane_doubles __attribute__((vector_size(8 * W), may_alias));
 typedef int64_t lane_masks __attribute__((vector_size(8 * W)));
 typedef int8_t  lane_bytes __attribute__((vector_size(W)));
 
-/* Bit 8 i of the result: does entry `at` + i overlap? */
+/* Bit 8 i of the result is set when entry `at` + i overlaps the box of w. */
 static inline __attribute__((always_inline)) uint64_t overlaps(const box_walk *w, int64_t at)
 {
   lane_masks all = {-1, -1, -1, -1, -1, -1, -1, -1};

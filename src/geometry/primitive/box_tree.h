@@ -1,5 +1,8 @@
-/* A tree of boxes that move: eight children a node, over the boxes in the order of their middles along a Z-curve. It is stored
- * level by level without pointers, so that refitting is a loop over arrays.                                              */
+/* A bounding-volume hierarchy of moving axis-aligned boxes with eight children per node.
+ *
+ * The leaves are ordered by the Morton code (Z-curve) of the box centres. The tree is stored level by level in arrays without
+ * pointers, so that refitting is a loop over arrays. Used by the broad phase, by intersection tests and by the contact detectors
+ * for fibres, convex solids and augury. */
 #ifndef SS_GEOMETRY_PRIMITIVE_BOX_TREE_H
 #define SS_GEOMETRY_PRIMITIVE_BOX_TREE_H
 #include "core/error.h"
@@ -9,25 +12,25 @@ enum { BOX_TREE_WIDTH = 8, BOX_TREE_LEVELS = 12, BOX_TREE_STACK = (BOX_TREE_WIDT
 typedef struct {
   int64_t   n;                          /* boxes */
   int       n_levels;                   /* 0: the boxes themselves; the last: at most BOX_TREE_WIDTH entries; 0 if n = 0 */
-  int64_t   start[BOX_TREE_LEVELS + 1]; /* of each level, a multiple of BOX_TREE_WIDTH; what is beyond its end is empty boxes */
+  int64_t   start[BOX_TREE_LEVELS + 1]; /* of each level, a multiple of BOX_TREE_WIDTH; padded with empty boxes */
   int64_t   size[BOX_TREE_LEVELS];
   double   *min[3], *max[3];   /* [start[n_levels]] */
-  int32_t  *order;             /* [n] box at each place of level 0 */
+  int32_t  *order;             /* [n] number of the box at each position of level 0 */
   double   *area;              /* [start[n_levels]] work space */
   uint64_t *key, *key_scratch; /* [n] work space */
   int32_t  *order_scratch;     /* [n] work space */
-  double    tightest;          /* sum of the surfaces of all nodes since sorting, at its smallest; INFINITY: unsorted */
-  int64_t   n_rebuilds;
+  double    tightest;          /* smallest total surface area of all nodes since the last sort; INFINITY: not sorted yet */
+  int64_t   n_rebuilds; /* number of sorts since creation */
 } box_tree;
 
-/* Zeroed t in; boxes come with the first fit. */
+/* Allocates a tree of n boxes. t must be zeroed; the first call of box_tree_fit sets the boxes. */
 PetscErrorCode box_tree_create(int64_t n, box_tree *t);
 void           box_tree_clear(box_tree *t);
-/* Boxes box[0..2] [n] from, box[3..5] [n] to, finite. Refits the nodes in parallel, and sorts anew before that when they have
- * grown by half since they were sorted. */
+/* Set all boxes and refit the nodes in parallel. box[0..2] [n] are the lower and box[3..5] [n] the upper corners, all finite.
+ * The leaves are sorted again when the total surface area of the nodes has grown by half since the last sort. */
 void box_tree_fit(box_tree *t, double *const box[6]);
 
-/* A walk over all boxes that overlap or touch a given one. */
+/* Iterator over all boxes that overlap or touch a given box. */
 typedef struct {
   const box_tree *t;
   double          min[3], max[3];
@@ -35,6 +38,7 @@ typedef struct {
   int32_t         level[BOX_TREE_STACK], group[BOX_TREE_STACK];
 } box_walk;
 void box_walk_begin(box_walk *w, const box_tree *t, const double min[3], const double max[3]);
-/* Some more of them, 1 to BOX_TREE_WIDTH, in an order that depends on the tree; 0 at the end. Thread-safe. */
+/* Write the next 1 to BOX_TREE_WIDTH overlapping boxes and return their number; 0 at the end. The order depends on the tree.
+ * Thread-safe. */
 int box_walk_next(box_walk *w, int32_t box[BOX_TREE_WIDTH]);
 #endif

@@ -1,3 +1,4 @@
+/* Implementation: exact integrals over tetrahedra, and the parallel-axis theorem. */
 #include "geometry/primitive/mass_properties.h"
 #include "core/math3.h"
 
@@ -40,7 +41,7 @@ mass_properties mass_properties_transform(const mass_properties *p, const double
   v3_add(q.center, c, r);
   m3_mul(t, R, p->inertia);
   m3_mul_nt(q.inertia, t, R);
-  for (int i = 0; i < 3; ++i) /* exactly symmetric again */
+  for (int i = 0; i < 3; ++i) /* restore exact symmetry */
     for (int j = 0; j < i; ++j) q.inertia[3 * i + j] = q.inertia[3 * j + i] = 0.5 * (q.inertia[3 * i + j] + q.inertia[3 * j + i]);
   return q;
 }

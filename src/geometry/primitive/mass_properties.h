@@ -1,20 +1,22 @@
-/* Volume, centre and inertia of bodies of unit density, summed up over simplices. */
+/* Volume, centre of mass and inertia of solids of unit density, as sums over tetrahedra. Used by triangle meshes, level sets and
+ * shapes. */
 #ifndef SS_GEOMETRY_PRIMITIVE_MASS_PROPERTIES_H
 #define SS_GEOMETRY_PRIMITIVE_MASS_PROPERTIES_H
 
-/* Volume [m^3], centre [m], and inertia about the centre for unit density [m^5]; symmetric, row-major. */
+/* Volume [m^3], centre of mass [m], and inertia tensor about the centre for unit density [m^5], symmetric, row-major. */
 typedef struct {
   double volume, center[3], inertia[9];
 } mass_properties;
-/* The same body in another pose, x -> c + R x. */
+/* Mass properties of the same solid after the rigid motion x -> c + R x. */
 mass_properties mass_properties_transform(const mass_properties *p, const double c[3], const double R[9]);
 
-/* Integrals of 1, x and x x^T about a reference point; begin with zeros. */
+/* Integrals of 1, x and x x^T with x relative to a reference point; initialised with zeros. */
 typedef struct {
   double volume, first[3], second[9];
 } mass_sum;
-/* Add a tetrahedron of signed volume: corner [n_corners][3] about the reference point, which is the fourth if there are three. */
+/* Add a tetrahedron of signed volume. corner [n_corners][3] relative to the reference point; if n_corners is 3, the reference point
+ * is the fourth corner. */
 void mass_sum_add(mass_sum *s, double volume, int n_corners, const double (*corner)[3]);
-/* What was added up about the reference point `origin`. */
+/* Mass properties from the integrals about the reference point `origin`. */
 mass_properties mass_sum_properties(const mass_sum *s, const double origin[3]);
 #endif

@@ -1,21 +1,23 @@
+/* Implementation: floating-point filter, then exact arithmetic with expansions [Shewchuk1997, sec. 2]. */
 #include "geometry/primitive/orient3d.h"
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
-/* Twice what the analysis of [Shewchuk1997, sec. 4.3, 4.2] asks for, 7 and 3 unit round-offs (and 4 for a height) of the sum of all terms without their signs;
- * contraction to fused operations only makes errors smaller. SAFE: underflow in the terms cannot matter. */
+/* Error bounds of the filter, relative to the sum of the absolute values of all terms. [Shewchuk1997, sec. 4.3, 4.2] derives 7
+ * (space) and 3 (plane) unit round-offs, and 4 for a height; twice that is used here. Contraction to fused operations only reduces
+ * errors. Above SAFE, underflow in the terms has no effect. */
 #define SPACE_ERROR (8.0 * DBL_EPSILON)
 #define PLANE_ERROR (4.0 * DBL_EPSILON)
 #define SAFE 0x1p-900
 
 static int sign(double x) { return (x > 0.0) - (x < 0.0); }
 
-/* ---- sums of doubles that do not overlap, by increasing magnitude: expansions [Shewchuk1997, sec. 2] ---------------------- */
+/* ---- expansions: sums of non-overlapping doubles in order of increasing magnitude [Shewchuk1997, sec. 2] ---- */
 
 enum { PAIR = 2, PRODUCT = 8, DIFFERENCE = 16, TERM = 64, DETERMINANT = 192 };
 
-/* s + e = a + b, s the rounded sum */
+/* s + e = a + b exactly; returns s, the rounded sum */
 static inline double two_sum(double a, double b, double *e)
 {
   const double s = a + b, bb = s - a;
@@ -23,7 +25,8 @@ static inline double two_sum(double a, double b, double *e)
   return s;
 }
 
-/* p + e = a b. Volatile: were p contracted into the sum that it goes to, it would be another number there than here. */
+/* p + e = a b exactly; returns p, the rounded product. Volatile prevents the contraction of p into a later sum, which would use
+ * the unrounded product there and the rounded one here. */
 static inline double two_product(double a, double b, double *e)
 {
   volatile double p = a * b;
@@ -31,7 +34,7 @@ static inline double two_product(double a, double b, double *e)
   return p;
 }
 
-/* e += b; zeros left out. Room for one more. */
+/* e += b, without zero terms. e needs room for one more term. */
 static int grow(int n, double *e, double b)
 {
   int    m = 0;
@@ -45,14 +48,14 @@ static int grow(int n, double *e, double b)
   return m;
 }
 
-/* h += sign f; room for m more */
+/* h += s f; h needs room for m more terms */
 static int add(int n, double *h, int m, const double *f, double s)
 {
   for (int i = 0; i < m; ++i) n = grow(n, h, s * f[i]);
   return n;
 }
 
-/* h = e b; room for 2 n */
+/* h = e b; h needs room for 2 n terms */
 static int scale(int n, const double *e, double b, double *h)
 {
   int    m = 0;
@@ -69,7 +72,7 @@ static int scale(int n, const double *e, double b, double *h)
   return m;
 }
 
-/* h = e f, f of two parts; room for 4 n */
+/* h = e f, f of at most two terms; h needs room for 4 n terms */
 static int times_pair(int n, const double *e, int m, const double *f, double *h)
 {
   double part[2 * DIFFERENCE];
@@ -133,7 +136,7 @@ static __attribute__((noinline)) int height_sign(const double *normal, const dou
   return n > 0 ? sign(sum[n - 1]) : 0;
 }
 
-/* ---- with a look in floating point first ----------------------------------------------------------------------------------- */
+/* ---- public predicates: floating-point filter first ---- */
 
 int orient3d(const double a[3], const double b[3], const double c[3], const double d[3])
 {
@@ -146,12 +149,12 @@ int orient3d(const double a[3], const double b[3], const double c[3], const doub
     permanent += fabs(u[k]) * (fabs(first) + fabs(second));
   }
   if (permanent > SAFE && fabs(determinant) > SPACE_ERROR * permanent) return sign(determinant);
-  for (int k = 0; k < 3; ++k) /* faces along the axes are common */
+  for (int k = 0; k < 3; ++k) /* axis-aligned faces are common */
     if (a[k] == b[k] && a[k] == c[k] && a[k] == d[k]) return 0;
   return space_sign(a, b, c, d);
 }
 
-int orient3d_turn(const double a[3], const double b[3], const double c[3], int k)
+int orient3d_projected(const double a[3], const double b[3], const double c[3], int k)
 {
   const int    i = (k + 1) % 3, j = (k + 2) % 3;
   const double first = (b[i] - a[i]) * (c[j] - a[j]), second = (b[j] - a[j]) * (c[i] - a[i]);

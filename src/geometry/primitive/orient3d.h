@@ -1,14 +1,17 @@
-/* Which side of a plane, or of a line, a point is on: decided exactly, the coordinates taken for what they are. Where floating point with its
- * rounding bounded cannot tell, the determinant is written as an exact sum of doubles, of which the largest has its sign [Shewchuk1997].
+/* Exact orientation predicates: on which side of a plane, or of a line in projection, a point lies.
  *
- * Exact for finite coordinates that are 0 or between 2^-300 and 2^300 in magnitude: products of three neither overflow nor lose digits. */
+ * A determinant is first evaluated in floating point with an error bound. If its sign is uncertain, the determinant is expanded
+ * exactly as a sum of non-overlapping doubles, whose largest term has the sign [Shewchuk1997]. The input coordinates count as
+ * exact. Exact for finite coordinates that are 0 or between 2^-300 and 2^300 in magnitude: triple products then neither overflow
+ * nor lose digits. Used by segment_triangle, winding and the search for intersections. */
 #ifndef SS_GEOMETRY_PRIMITIVE_ORIENT3D_H
 #define SS_GEOMETRY_PRIMITIVE_ORIENT3D_H
 
-/* Sign of (b - a) x (c - a) . (d - a): +1, -1 or 0; 0 means exactly in one plane. */
+/* Sign of (b - a) x (c - a) . (d - a): +1, -1 or 0. 0: the four points are exactly coplanar. */
 int orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
-/* Sign of component k of (b - a) x (c - a): +1 where a, b, c turn left for who looks down axis k; 0 in all three: exactly in one line. */
-int orient3d_turn(const double a[3], const double b[3], const double c[3], int k);
-/* Sign of normal . (x - point): +1 where x is ahead of the plane through point that normal is upright on. */
+/* Sign of component k of (b - a) x (c - a): +1 if a, b, c turn counter-clockwise seen from the positive end of axis k. 0 for all
+ * three k: exactly collinear. */
+int orient3d_projected(const double a[3], const double b[3], const double c[3], int k);
+/* Sign of normal . (x - point): +1 if x lies on the side of the normal of the plane through `point`. */
 int orient3d_ahead(const double normal[3], const double point[3], const double x[3]);
 #endif

@@ -1,7 +1,8 @@
+/* Implementation: closest point of each end, and the common perpendicular for an interior solution. */
 #include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 
-/* Squared sine of an angle below which rounding leaves nothing of the inner solution. */
+/* Squared sine of the angle below which round-off dominates the interior solution. */
 static const double parallel_tolerance = 1e-24;
 
 static double snapped(double s) { return s > SEGMENT_SNAP ? (s < 1.0 - SEGMENT_SNAP ? s : 1.0) : 0.0; }
@@ -29,8 +30,9 @@ static double distance_at(const double a[6], const double b[6], double s, double
   return v3_norm(d);
 }
 
-/* Both inside, from the common perpendicular; twice projected, which mends what cancellation did to needles. */
-static bool inner(const double a[6], const double b[6], segment_nearest *out)
+/* Closest points inside both segments, from the common perpendicular. False if there are none. Projecting each point once more
+ * removes the error of cancellation for nearly parallel segments. */
+static bool interior_solution(const double a[6], const double b[6], segment_nearest *out)
 {
   double ea[3], eb[3], w[3], n[3], m[3], p[3];
   v3_sub(ea, a + 3, a);
@@ -64,7 +66,7 @@ void segment_pair_nearest(const double a[6], const double b[6], segment_nearest 
   *out = rim[0];
   for (int k = 1; k < 4; ++k)
     if (rim[k].distance < out->distance) *out = rim[k];
-  if (inner(a, b, &in) && in.distance < out->distance) *out = in;
+  if (interior_solution(a, b, &in) && in.distance < out->distance) *out = in;
 }
 
 bool segment_pair_is_along(const double a[6], const double b[6], const segment_nearest *nearest, const segment_nearest rim[4],

@@ -1,8 +1,8 @@
-/* Where two segments are nearest to each other. Pure geometry, no state, thread-safe.
+/* Closest points of two segments. Pure geometry, no state, thread-safe.
  *
- * Good for any two segments, parallel ones and points among them: the nearest points on the rim of the square of parameters, an
- * end of one and the other segment, are found one by one without cancellation, and what is inside is taken only if it is nearer.
- * Parameters within SEGMENT_SNAP of an end are that end, exactly. */
+ * Valid for any two segments, including parallel ones and points. The closest points on the border of the parameter square (an end
+ * of one segment and the other segment) are computed one by one without cancellation. The interior solution is used only if it is
+ * closer. Parameters within SEGMENT_SNAP of an end are set to that end exactly. Used by the contact of fibres and of surfaces. */
 #ifndef SS_GEOMETRY_PRIMITIVE_SEGMENT_PAIR_H
 #define SS_GEOMETRY_PRIMITIVE_SEGMENT_PAIR_H
 #include <stdbool.h>
@@ -10,17 +10,17 @@
 #define SEGMENT_SNAP 1e-9
 
 typedef struct {
-  double s, t;     /* in [0, 1]: a0 + s (a1 - a0), b0 + t (b1 - b0) */
+  double s, t;     /* in [0, 1]; points a0 + s (a1 - a0) and b0 + t (b1 - b0) */
   double distance; /* [m] */
 } segment_nearest;
 
-/* Parameter of the point of a segment x [2][3] nearest to p; 0 for a segment without length. */
+/* Parameter in [0, 1] of the point of segment x [2][3] that is closest to p; 0 for a segment of zero length. */
 double segment_nearest_to(const double x[6], const double p[3]);
-/* Segments a, b [2][3]. rim: the nearest points with s = 0, s = 1, t = 0, t = 1; may be NULL. Where many points are nearest, one
- * of the rim's. */
+/* Closest points of segments a, b [2][3]. rim: the closest points with s = 0, s = 1, t = 0 and t = 1; may be NULL. If the closest
+ * points are not unique, one of rim is returned. */
 void segment_pair_nearest(const double a[6], const double b[6], segment_nearest *out, segment_nearest rim[4]);
-/* Do the segments lie along each other about the nearest point inside both, that is on from it to the rim on either side, with a
- * distance below `limit` there? Then ends of overlap tell more than the nearest point. rim: as above. */
+/* True if the segments are nearly parallel and overlap lengthwise around `nearest`: on both sides of it a point of rim has a
+ * distance below `limit`. The ends of the overlap then describe the contact better than the closest point. rim: as above. */
 bool segment_pair_is_along(const double a[6], const double b[6], const segment_nearest *nearest, const segment_nearest rim[4],
                            double limit);
 #endif

@@ -1,3 +1,4 @@
+/* Implementation: tests of the Voronoi regions of vertices, edges and face in turn. */
 #include "geometry/primitive/triangle_nearest.h"
 #include "core/math3.h"
 

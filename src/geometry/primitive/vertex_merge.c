@@ -1,3 +1,4 @@
+/* Implementation: a spatial hash of the kept points. */
 #include "geometry/primitive/vertex_merge.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -10,7 +11,8 @@ static uint64_t cell_hash(const int64_t *c)
   return h ^ h >> 32;
 }
 
-/* Kept points in a hash of cells twice the size of the tolerance: only cells that the tolerance box touches are searched. */
+/* Spatial hash of the kept points. Cells are twice as large as the tolerance, and only cells that overlap the tolerance box are
+ * searched. */
 typedef struct {
   uint64_t      mask;
   int32_t      *head;  /* [mask + 1] last kept point of a slot, -1: none */

@@ -1,3 +1,5 @@
+/* Implementation: exact polyhedra, decomposition into convex solids, checks of the specification, level sets, surfaces and
+ * containers. */
 #include "geometry/shape/shape.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -7,9 +9,7 @@
 #include "geometry/level_set/level_set_sampled.h"
 #include "geometry/shape/shape_primitives.h"
 
-/* ==== polyhedra ==== */
-
-/* Intersections of boxes and half-spaces are convex polyhedra: their corners, edges and faces can be had exactly, without a grid. */
+/* ==== polyhedra: exact corners, edges and faces of intersections of boxes and half-spaces ==== */
 
 enum { MAX_FACES = 64 };
 
@@ -18,7 +18,8 @@ typedef struct {
   double normal[MAX_FACES][3], offset[MAX_FACES]; /* the solid is where normal . x <= offset */
 } half_spaces;
 
-/* Two that agree to round-off are one, or their common face would be drawn twice. */
+/* Add a half-space in the pose (c, R). Half-spaces that agree to round-off are added once, because their common face would be
+ * duplicated. False if the list is full. */
 static bool add_half_space(half_spaces *h, const double c[3], const double R[9], const double normal[3], double offset, double scale)
 {
   double n[3];
@@ -36,7 +37,7 @@ static bool add_half_space(half_spaces *h, const double c[3], const double R[9],
   return true;
 }
 
-/* False: not a polyhedron, or one of too many faces. (c, R): the pose of what s is part of. */
+/* Collect the half-spaces of s, which is part of a shape in the pose (c, R). False: not a polyhedron, or too many faces. */
 static bool collect_half_spaces(half_spaces *h, const shape_spec *s, const double c[3], const double R[9], double scale)
 {
   double own_c[3], own_R[9], at[3], turn[9];
@@ -58,15 +59,15 @@ static bool collect_half_spaces(half_spaces *h, const shape_spec *s, const doubl
   return s->intersect.n > 0;
 }
 
-static bool is_inside(const half_spaces *h, const double *x, double tolerance)
+static bool is_in_half_spaces(const half_spaces *h, const double *x, double tolerance)
 {
   for (int i = 0; i < h->n; ++i)
     if (v3_dot(h->normal[i], x) > h->offset[i] + tolerance) return false;
   return true;
 }
 
-/* Corners: where three planes meet inside all others; room for `capacity`, or only counted (x NULL). */
-static int64_t corners(const half_spaces *h, double tolerance, double *x)
+/* Corners: intersections of three planes that lie in all other half-spaces. x must have room for one point per triple of planes. */
+static int64_t find_corners(const half_spaces *h, double tolerance, double *x)
 {
   int64_t n = 0;
   for (int i = 0; i < h->n; ++i)
@@ -82,7 +83,7 @@ static int64_t corners(const half_spaces *h, double tolerance, double *x)
         v3_axpy(p, h->offset[i] / det, bc);
         v3_axpy(p, h->offset[j] / det, ca);
         v3_axpy(p, h->offset[k] / det, ab);
-        bool is_new = is_inside(h, p, tolerance);
+        bool is_new = is_in_half_spaces(h, p, tolerance);
         for (int64_t q = 0; q < n && is_new; ++q) {
           double d[3];
           v3_sub(d, p, x + 3 * q);
@@ -93,7 +94,7 @@ static int64_t corners(const half_spaces *h, double tolerance, double *x)
   return n;
 }
 
-/* The corners of face i, counter-clockwise seen from outside; fan [n] their numbers. */
+/* Corners of face i, counter-clockwise seen from outside; fan: their numbers. Returns how many, 0 if the plane is not a face. */
 static int face_corners(const half_spaces *h, int i, int64_t n_corners, const double *x, double tolerance, int32_t *fan, double *angle)
 {
   const double *n = h->normal[i];
@@ -101,7 +102,7 @@ static int face_corners(const half_spaces *h, int i, int64_t n_corners, const do
   int           m = 0;
   for (int64_t q = 0; q < n_corners; ++q)
     if (fabs(v3_dot(n, x + 3 * q) - h->offset[i]) < 4.0 * tolerance) fan[m++] = (int32_t)q;
-  if (m < 3) return 0; /* a plane that cuts nothing off */
+  if (m < 3) return 0; /* this plane does not bound the solid */
   for (int q = 0; q < m; ++q) v3_axpy(center, 1.0 / m, x + 3 * (int64_t)fan[q]);
   v3_sub(u, x + 3 * (int64_t)fan[0], center);
   v3_cross(v, n, u);
@@ -110,7 +111,7 @@ static int face_corners(const half_spaces *h, int i, int64_t n_corners, const do
     v3_sub(d, x + 3 * (int64_t)fan[q], center);
     angle[q] = atan2(v3_dot(d, v), v3_dot(d, u));
   }
-  for (int q = 1; q < m; ++q) /* few: by insertion */
+  for (int q = 1; q < m; ++q) /* insertion sort of a few entries */
     for (int p = q; p > 0 && angle[p] < angle[p - 1]; --p) {
       const double  t = angle[p];
       const int32_t f = fan[p];
@@ -133,7 +134,7 @@ PetscErrorCode shape_polyhedron(const shape_spec *s, const double min[3], const 
   if (!collect_half_spaces(&h, s, origin, identity, scale)) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t most = (int64_t)h.n * (h.n - 1) * (h.n - 2) / 6;
   PetscCall(memory_alloc("polyhedron", 3 * most + 3, sizeof *x, &x));
-  const int64_t n = corners(&h, tolerance, x);
+  const int64_t n = find_corners(&h, tolerance, x);
   PetscCall(memory_alloc("polyhedron", n + 1, sizeof *fan, &fan));
   PetscCall(memory_alloc("polyhedron", n + 1, sizeof *angle, &angle));
   int64_t n_triangles = 0;
@@ -158,18 +159,16 @@ PetscErrorCode shape_polyhedron(const shape_spec *s, const double min[3], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== convex solids ==== */
-
-/* Shapes as unions of convex solids, where they are that: see convex_solid.h. */
+/* ==== decomposition into convex solids ==== */
 
 typedef struct {
   const shape  *whole;
   int           n, capacity;
   convex_solid *solid;
-  bool          is_convex; /* so far */
-} collection;
+  bool          is_convex; /* false as soon as a part is not convex */
+} solid_list;
 
-static PetscErrorCode add_polyhedron(collection *o, const triangle_mesh *m, const double *c, const double *R, convex_solid *solid)
+static PetscErrorCode add_polyhedron(solid_list *o, const triangle_mesh *m, const double *c, const double *R, convex_solid *solid)
 {
   triangle_mesh *turned = NULL;
   PetscFunctionBegin;
@@ -180,8 +179,8 @@ static PetscErrorCode add_polyhedron(collection *o, const triangle_mesh *m, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One that is not a union, in the pose (c, R), which holds its own. */
-static PetscErrorCode add_part(collection *o, const shape_spec *s, const double *c, const double *R)
+/* Add a part that is not a union. The pose (c, R) includes its own rigid motion. */
+static PetscErrorCode add_part(solid_list *o, const shape_spec *s, const double *c, const double *R)
 {
   triangle_mesh *m = NULL;
   convex_solid   solid = {0};
@@ -191,7 +190,7 @@ static PetscErrorCode add_part(collection *o, const shape_spec *s, const double 
   else if (s->cylinder) convex_solid_segment(CONVEX_CYLINDER, s->cylinder->from, s->cylinder->to, s->cylinder->radius, &solid);
   else if (s->plane) convex_solid_half_space(s->plane->normal, shape_plane_offset(s->plane), &solid);
   else if (s->box || s->intersect.n > 0) {
-    shape_spec plain = *s; /* its move is in (c, R) */
+    shape_spec plain = *s; /* its rigid motion is part of (c, R) */
     plain.rotate_deg = 0.0;
     plain.translate[0] = plain.translate[1] = plain.translate[2] = 0.0;
     PetscCall(shape_polyhedron(&plain, o->whole->min, o->whole->max, &m));
@@ -205,8 +204,9 @@ static PetscErrorCode add_part(collection *o, const shape_spec *s, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A box without boxes of the same axes is a union of plates, each as long and wide as the box, so that its faces are whole: where a
- * coordinate is below or above that of what is cut away. Without several, plate by plate. */
+/* A box minus axis-aligned boxes is decomposed into overlapping plates: the parts of the box below and above the subtracted box
+ * along each coordinate. Each plate extends over the full box in the other directions, so that its faces are complete. Further
+ * subtracted boxes are applied to each plate. */
 enum { MOST_CUT = 3, SIDES = 6, MOST_PLATES = SIDES * SIDES * SIDES };
 
 static bool is_plain_box(const shape_spec *s)
@@ -223,7 +223,7 @@ static bool is_hollow_box(const shape_spec *s)
   return true;
 }
 
-static bool overlaps(const shape_box_spec *a, const shape_box_spec *b)
+static bool boxes_overlap(const shape_box_spec *a, const shape_box_spec *b)
 {
   for (int k = 0; k < 3; ++k)
     if (a->max[k] <= b->min[k] || b->max[k] <= a->min[k]) return false;
@@ -240,8 +240,8 @@ static int cut_plates(const shape_difference_spec *s, shape_box_spec *plate)
     shape_box_spec        next[MOST_PLATES];
     int                   m = 0;
     for (int p = 0; p < n; ++p) {
-      if (!overlaps(&plate[p], cut)) next[m++] = plate[p];
-      for (int side = 0; side < SIDES && overlaps(&plate[p], cut); ++side) {
+      if (!boxes_overlap(&plate[p], cut)) next[m++] = plate[p];
+      for (int side = 0; side < SIDES && boxes_overlap(&plate[p], cut); ++side) {
         const int k = side / 2;
         if (side % 2 ? cut->max[k] >= plate[p].max[k] : cut->min[k] <= plate[p].min[k]) continue;
         next[m] = plate[p];
@@ -263,8 +263,8 @@ static int count_parts(const shape_spec *s)
   return n;
 }
 
-/* (c, R) holds the pose of s. */
-static PetscErrorCode add_plates(collection *o, const shape_spec *s, const double *c, const double *R)
+/* Add the plates of a hollow box. The pose (c, R) includes the rigid motion of s. */
+static PetscErrorCode add_plates(solid_list *o, const shape_spec *s, const double *c, const double *R)
 {
   shape_box_spec plate[MOST_PLATES];
   const int      n = cut_plates(s->difference, plate);
@@ -277,7 +277,7 @@ static PetscErrorCode add_plates(collection *o, const shape_spec *s, const doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode collect_solids(collection *o, const shape_spec *s, const double *c, const double *R)
+static PetscErrorCode collect_solids(solid_list *o, const shape_spec *s, const double *c, const double *R)
 {
   double own_c[3], own_R[9], at[3], turn[9];
   PetscFunctionBegin;
@@ -301,10 +301,10 @@ static void shape_clear_solids(shape *s)
 static PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s)
 {
   const double origin[3] = {0.0, 0.0, 0.0}, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  collection   o         = {.whole = s, .is_convex = true};
+  solid_list   o         = {.whole = s, .is_convex = true};
   PetscFunctionBegin;
   PetscCall(memory_alloc("convex solids", count_parts(spec), sizeof *o.solid, &o.solid));
-  if (spec->mesh) { /* its surface is where it belongs */
+  if (spec->mesh) { /* its surface is already in its pose */
     PetscCall(convex_solid_polyhedron(s->surface, o.solid, &o.is_convex));
     o.n = o.is_convex;
   } else PetscCall(collect_solids(&o, spec, origin, identity));
@@ -330,7 +330,7 @@ void shape_destroy(shape **s)
   memory_free(s);
 }
 
-/* ---- where a complaint belongs ---- */
+/* ---- position of an error in the job ---- */
 
 typedef struct {
   const document_node *node;
@@ -349,19 +349,19 @@ static place place_child(const place *p, const char *key, int index)
   return c;
 }
 
-static void complain(const place *p, const char *key, const char *text)
+static void report_error(const place *p, const char *key, const char *text)
 {
   diagnostics_add_under(p->d, p->node, p->path, key, "%s", text);
 }
 
-/* ---- one kind after the other: checks, then level set, surface, mass ---- */
+/* ---- kinds of shapes and checks of their values ---- */
 
 static const char *const kind_names[] = {"sphere", "box", "cylinder", "capsule", "torus", "ellipsoid", "revolution",
                                          "plane", "container", "mesh", "rabbit", "difference", "union", "intersection"};
 enum { KIND_SPHERE, KIND_BOX, KIND_CYLINDER, KIND_CAPSULE, KIND_TORUS, KIND_ELLIPSOID, KIND_REVOLUTION,
        KIND_PLANE, KIND_CONTAINER, KIND_MESH, KIND_RABBIT, KIND_DIFFERENCE, KIND_UNION, KIND_INTERSECTION, N_KINDS };
 
-/* The kind given, or -1 and a complaint. */
+/* The specified kind; -1 after an error. */
 static int shape_kind(const shape_spec *s, const place *p)
 {
   const bool is_given[N_KINDS] = {s->sphere, s->box, s->cylinder, s->capsule, s->torus, s->ellipsoid, s->revolution,
@@ -371,14 +371,14 @@ static int shape_kind(const shape_spec *s, const place *p)
     if (!is_given[i]) continue;
     if (kind >= 0) {
       char text[128];
-      (void)snprintf(text, sizeof text, "is both a %s and a %s: give exactly one, or a union of them", kind_names[kind], kind_names[i]);
-      complain(p, kind_names[i], text);
+      (void)snprintf(text, sizeof text, "is both a %s and a %s: specify exactly one, or a union of them", kind_names[kind], kind_names[i]);
+      report_error(p, kind_names[i], text);
       return -1;
     }
     kind = i;
   }
   if (kind < 0)
-    complain(p, NULL, "needs one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, union, intersection");
+    report_error(p, NULL, "needs one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, union, intersection");
   return kind;
 }
 
@@ -388,7 +388,7 @@ static bool check_box(const double *min, const double *max, const place *p)
     if (!(min[k] < max[k])) {
       char text[128];
       (void)snprintf(text, sizeof text, "must be above min in every direction, but %c runs from %g to %g", "xyz"[k], min[k], max[k]);
-      complain(p, "max", text);
+      report_error(p, "max", text);
       return false;
     }
   return true;
@@ -399,14 +399,14 @@ static bool check_segment(const shape_segment_spec *s, const place *p)
   double e[3];
   v3_sub(e, s->to, s->from);
   if (v3_norm(e) > 0.0) return true;
-  complain(p, "to", "is the same point as `from`: there is no axis");
+  report_error(p, "to", "is the same point as `from`: there is no axis");
   return false;
 }
 
 static bool check_direction(const double *v, const char *key, const place *p)
 {
   if (v3_norm(v) > 0.0) return true;
-  complain(p, key, "is the zero vector: there is no direction");
+  report_error(p, key, "is the zero vector: there is no direction");
   return false;
 }
 
@@ -416,7 +416,7 @@ static bool check_ellipsoid(const shape_ellipsoid_spec *s, const place *p)
     if (!(s->radii[k] > 0.0)) {
       char text[96];
       (void)snprintf(text, sizeof text, "must be positive, but the one along %c is %g", "xyz"[k], s->radii[k]);
-      complain(p, "radii", text);
+      report_error(p, "radii", text);
       return false;
     }
   return true;
@@ -432,17 +432,17 @@ static bool check_profile(const shape_revolution_spec *s, const place *p)
     const place               c = place_child(p, "profile", i);
     if (!(q->at > before)) {
       (void)snprintf(text, sizeof text, "must ascend along the profile, but %g comes after %g", q->at, before);
-      complain(&c, "at", text);
+      report_error(&c, "at", text);
       return false;
     }
     if (q->radius == 0.0 && i > 0 && i + 1 < n) {
-      complain(&c, "radius", "is zero between the ends: the solid would fall into two that touch at a point");
+      report_error(&c, "radius", "is zero between the ends: the solid would consist of two parts that touch at a point");
       return false;
     }
     before = q->at, widest = fmax(widest, q->radius);
   }
   if (n >= 2 && widest > 0.0) return true;
-  complain(p, "profile", n < 2 ? "needs two points or more" : "is the axis itself: every radius is zero");
+  report_error(p, "profile", n < 2 ? "needs two points or more" : "has only zero radii: at least one radius must be positive");
   return false;
 }
 
@@ -457,7 +457,7 @@ static bool check_kind(const shape_spec *s, int kind, const place *p)
   case KIND_CONTAINER: return check_box(s->container->min, s->container->max, &own);
   case KIND_TORUS:
     if (s->torus->minor_radius >= s->torus->major_radius) {
-      complain(&own, "minor_radius", "must be below major_radius: the ring would close over its own hole");
+      report_error(&own, "minor_radius", "must be less than major_radius: otherwise the torus has no hole");
       return false;
     }
     return check_direction(s->torus->axis, "axis", &own);
@@ -465,38 +465,38 @@ static bool check_kind(const shape_spec *s, int kind, const place *p)
   case KIND_REVOLUTION: return check_direction(s->revolution->axis, "axis", &own) && check_profile(s->revolution, &own);
   case KIND_PLANE:
     if (!isnan(s->plane->offset) && !isnan(s->plane->point[0])) {
-      complain(&own, "offset", "and `point` are both given: one says where the plane is");
+      report_error(&own, "offset", "and `point` are both specified: specify one of them");
       return false;
     }
     return check_direction(s->plane->normal, "normal", &own);
   case KIND_UNION:
   case KIND_INTERSECTION:
     if ((kind == KIND_UNION ? &s->unite : &s->intersect)->n > 0) return true;
-    complain(&own, NULL, "is empty");
+    report_error(&own, NULL, "is empty");
     return false;
   case KIND_DIFFERENCE:
     if (s->difference->from && s->difference->minus.n > 0) return true;
-    if (!s->difference->from) complain(&own, "from", "is missing");
-    else complain(&own, "minus", "is empty: nothing to cut away");
+    if (!s->difference->from) report_error(&own, "from", "is missing");
+    else report_error(&own, "minus", "is empty: specify at least one shape to subtract");
     return false;
   default: return true;
   }
 }
 
-/* A mesh from a file, checked and scaled; NULL and complaints if it cannot be used. */
+/* Import, scale and check a mesh; *out is NULL after an error. */
 static PetscErrorCode load_mesh(const shape_mesh_spec *s, const place *p, triangle_mesh **out)
 {
   triangle_mesh_defects defects;
   char                  text[512];
   PetscFunctionBegin;
   *out = NULL;
-  if (!s->file) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
+  if (!s->file) PetscFunctionReturn(PETSC_SUCCESS); /* already reported by the key table */
   const PetscErrorCode code = mesh_import(s->file, out);
   if (diagnostics_take(p->d, p->node, p->path, "file", code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
   triangle_mesh_scale(*out, s->scale);
   PetscCall(triangle_mesh_check(*out, &defects));
-  if (!defects.n_misoriented && !defects.n_open && defects.volume < 0.0) { /* inside out throughout: no doubt what is meant */
+  if (!defects.n_misoriented && !defects.n_open && defects.volume < 0.0) { /* consistently inside out: reverse it */
     triangle_mesh_flip(*out);
     defects.volume = -defects.volume;
   }
@@ -520,12 +520,12 @@ static PetscErrorCode mesh_level_set(const shape_mesh_spec *s, const triangle_me
   const PetscErrorCode code    = level_set_from_mesh(m, spacing, out);
   if (diagnostics_take(p->d, p->node, p->path, "spacing", code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
-  /* Contact needs |grad phi| = 1 near the surface. Sharp edges spoil it in the cells along them, which are few if the grid
-   * resolves the body at all. */
+  /* Penalty contact needs |grad phi| = 1 near the surface. This fails in the cells along sharp edges, which are few if the grid
+   * resolves the shape. */
   const level_set_quality q = level_set_measure(*out, lo, hi, fmax(spacing, size / 128.0), 0.75 * spacing);
   if (q.n == 0 || 2 * q.n_bad > q.n) {
-    (void)snprintf(text, sizeof text, "the distance sampled at %g m is not one near the surface (%lld of %lld samples have a gradient off by more than 1 %%): the grid is too coarse for this mesh", spacing, (long long)q.n_bad, (long long)q.n);
-    complain(p, "spacing", text);
+    (void)snprintf(text, sizeof text, "the distance sampled at %g m is inaccurate near the surface (at %lld of %lld samples the gradient is wrong by more than 1 %%): the grid is too coarse for this mesh, choose a smaller spacing", spacing, (long long)q.n_bad, (long long)q.n);
+    report_error(p, "spacing", text);
     level_set_destroy(out);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -533,7 +533,7 @@ static PetscErrorCode mesh_level_set(const shape_mesh_spec *s, const triangle_me
 
 static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int depth, level_set **out);
 
-/* [n] children of a list; all or none. */
+/* Level sets of all shapes of a list; if one fails, all are destroyed and *is_complete is false. */
 static PetscErrorCode list_level_sets(const key_list *list, const place *p, const char *key, int depth, level_set **child, bool *is_complete)
 {
   PetscErrorCode code = PETSC_SUCCESS;
@@ -574,7 +574,7 @@ static PetscErrorCode boolean_level_set(const shape_spec *s, int kind, const pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *out stays NULL after complaints. */
+/* Level set of a shape with its rigid motion; *out stays NULL after an error. */
 static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int depth, level_set **out)
 {
   triangle_mesh *m = NULL;
@@ -585,7 +585,7 @@ static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int de
   const place own = place_child(p, kind_names[kind], -1);
   level_set  *l   = NULL;
   switch (kind) {
-  case KIND_CONTAINER: complain(p, "container", "cannot be part of another shape: a container is several walls, not one solid"); break;
+  case KIND_CONTAINER: report_error(p, "container", "cannot be part of another shape: a container consists of several walls, not of one solid"); break;
   case KIND_MESH:
     PetscCall(load_mesh(s->mesh, &own, &m));
     if (m) PetscCall(mesh_level_set(s->mesh, m, &own, &l));
@@ -603,7 +603,8 @@ static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int de
 
 /* ---- surfaces ---- */
 
-/* An intersection of flat-sided things, with the spacing that a grid would have had. *out NULL: it is not one. */
+/* Exact surface of an intersection of polyhedra, refined to the spacing that contouring would use. *out NULL: not such an
+ * intersection. */
 static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const shape *s, triangle_mesh **out)
 {
   double size = 0.0;
@@ -614,7 +615,8 @@ static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finer grids until the surface is one: where parts nearly touch, a coarse one cannot tell them apart. */
+/* Contour the level set on finer and finer grids until the surface has no defects. A coarse grid may not separate parts that nearly
+ * touch. */
 static PetscErrorCode boolean_surface(const shape *s, double spacing, const place *p, triangle_mesh **out)
 {
   double size = 0.0;
@@ -630,7 +632,7 @@ static PetscErrorCode boolean_surface(const shape *s, double spacing, const plac
     triangle_mesh_defects_text(*out, &defects, sizeof text, text);
     triangle_mesh_destroy(out);
   }
-  complain(p, NULL, text);
+  report_error(p, NULL, text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -653,12 +655,12 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
     const bool is_flat = s->surface != NULL;
     code               = is_flat ? PETSC_SUCCESS : boolean_surface(s, spacing, p, &s->surface);
     s->mass            = is_flat ? triangle_mesh_mass(s->surface) : level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
-    if (!code && s->surface && !(s->mass.volume > 0.0)) complain(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
+    if (!code && s->surface && !(s->mass.volume > 0.0)) report_error(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
   }
   if (diagnostics_take(p->d, p->node, p->path, NULL, code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
   if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
-  if (is_moved && kind <= KIND_MESH) { /* combinations were built where they end up */
+  if (is_moved && kind <= KIND_MESH) { /* combinations already contain the rigid motion */
     triangle_mesh_transform(s->surface, c, R);
     s->mass = mass_properties_transform(&s->mass, c, R);
   }
@@ -666,7 +668,7 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the unbounded ones ---- */
+/* ---- unbounded shapes ---- */
 
 static PetscErrorCode plane_outline(const shape_spec *spec, triangle_mesh **out)
 {
@@ -693,10 +695,10 @@ static PetscErrorCode plane_outline(const shape_spec *spec, triangle_mesh **out)
 
 static const char *const wall_names[6] = {"left", "right", "front", "back", "bottom", "top"};
 
-/* Which walls stand; false after a complaint. */
-static bool container_walls(const shape_container_spec *s, const place *p, bool *stands)
+/* Walls that exist; false after an error. */
+static bool container_walls(const shape_container_spec *s, const place *p, bool *has_wall)
 {
-  for (int w = 0; w < 6; ++w) stands[w] = true;
+  for (int w = 0; w < 6; ++w) has_wall[w] = true;
   for (int i = 0; i < s->open.n; ++i) {
     const char *name = s->open.item[i].value;
     int         w    = 0;
@@ -706,14 +708,14 @@ static bool container_walls(const shape_container_spec *s, const place *p, bool 
       char        text[160];
       (void)snprintf(text, sizeof text, "\"%.40s\" is not a wall (left, right, front, back, bottom, top)%s%s%s", name,
                      nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
-      complain(p, "open", text);
+      report_error(p, "open", text);
       return false;
     }
-    stands[w] = false;
+    has_wall[w] = false;
   }
   for (int w = 0; w < 6; ++w)
-    if (stands[w]) return true;
-  complain(p, "open", "leaves no wall at all");
+    if (has_wall[w]) return true;
+  report_error(p, "open", "leaves no wall: keep at least one");
   return false;
 }
 
@@ -721,23 +723,23 @@ static PetscErrorCode build_container(const shape_spec *spec, const place *p, sh
 {
   const shape_container_spec *b   = spec->container;
   const place                 own = place_child(p, "container", -1);
-  bool                        stands[6];
+  bool                        has_wall[6];
   double                      c[3], R[9];
   PetscFunctionBegin;
-  if (!container_walls(b, &own, stands)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!container_walls(b, &own, has_wall)) PetscFunctionReturn(PETSC_SUCCESS);
   const bool is_moved = shape_pose(spec, c, R);
   PetscCall(memory_alloc("shape pieces", 6, sizeof *s->piece, &s->piece));
   PetscCall(memory_alloc("convex solids", 6, sizeof *s->solid, &s->solid));
   int n_walls = 0;
-  for (int w = 0; w < 6; ++w) n_walls += stands[w];
+  for (int w = 0; w < 6; ++w) n_walls += has_wall[w];
   PetscCall(triangle_mesh_create(8, 2 * n_walls, &s->outline));
   for (int i = 0; i < 8; ++i)
     for (int k = 0; k < 3; ++k) s->outline->x[3 * i + k] = (i >> k & 1) ? b->max[k] : b->min[k];
   for (int w = 0; w < 6; ++w) {
-    if (!stands[w]) continue;
+    if (!has_wall[w]) continue;
     const int    axis = w / 2, is_upper = w % 2, u = 1 << (axis + 1) % 3, v = 1 << (axis + 2) % 3, base = is_upper << axis;
     const double normal[3] = {axis == 0 ? 1.0 - 2.0 * is_upper : 0.0, axis == 1 ? 1.0 - 2.0 * is_upper : 0.0,
-                              axis == 2 ? 1.0 - 2.0 * is_upper : 0.0}; /* out of the wall, into the room */
+                              axis == 2 ? 1.0 - 2.0 * is_upper : 0.0}; /* out of the wall, into the container */
     int32_t     *t         = &s->outline->tri[6 * s->n_pieces];
     const int    quad[4] = {base, is_upper ? base + v : base + u, base + u + v, is_upper ? base + u : base + v};
     for (int q = 0; q < 3; ++q) t[q] = quad[q], t[3 + q] = quad[q == 0 ? 0 : q + 1];
@@ -752,7 +754,7 @@ static PetscErrorCode build_container(const shape_spec *spec, const place *p, sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A mesh from a file, its level set left alone. */
+/* Only the surface of a mesh from a file, without its level set. */
 static PetscErrorCode build_mesh_surface(const shape_spec *spec, const place *p, double spacing, shape *s)
 {
   PetscFunctionBegin;
@@ -764,7 +766,7 @@ static PetscErrorCode build_mesh_surface(const shape_spec *spec, const place *p,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n_pieces stays 0, or surface NULL, after complaints. */
+/* Build the shape; after an error n_pieces stays 0 or the surface stays NULL. */
 static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double spacing, bool is_surface_only, shape *s)
 {
   double c[3], R[9];
@@ -791,24 +793,24 @@ static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double
   level_set_bounds(s->piece[0], s->min, s->max);
   s->is_bounded = true;
   for (int k = 0; k < 3; ++k) s->is_bounded = s->is_bounded && isfinite(s->min[k]) && isfinite(s->max[k]);
-  if (!s->is_bounded) PetscFunctionReturn(PETSC_SUCCESS); /* e.g. a half-space with a hole: fine for obstacles */
+  if (!s->is_bounded) PetscFunctionReturn(PETSC_SUCCESS); /* e.g. a half-space with a hole: valid for obstacles */
   for (int k = 0; k < 3; ++k)
     if (!(s->min[k] < s->max[k])) {
-      complain(p, kind_names[kind], "is empty: its parts have nothing in common");
+      report_error(p, kind_names[kind], "is empty: its parts do not intersect");
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   PetscCall(add_surface(spec, kind, spacing, p, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
+static PetscErrorCode create_shape(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
                              bool is_surface_only, shape **out)
 {
   shape *s = NULL;
   place  p = {.node = node, .d = d};
   PetscFunctionBegin;
   *out = NULL;
-  if (!spec) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
+  if (!spec) PetscFunctionReturn(PETSC_SUCCESS); /* already reported by the key table */
   (void)snprintf(p.path, sizeof p.path, "%.200s", path ? path : "shape");
   const int before = diagnostics_count(d);
   PetscCall(memory_alloc("shape", 1, sizeof *s, &s));
@@ -824,11 +826,11 @@ static PetscErrorCode create(const shape_spec *spec, const document_node *node, 
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                             double surface_spacing, shape **out)
 {
-  return create(spec, node, path, d, surface_spacing, false, out);
+  return create_shape(spec, node, path, d, surface_spacing, false, out);
 }
 
 PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                     double surface_spacing, shape **out)
 {
-  return create(spec, node, path, d, surface_spacing, true, out);
+  return create_shape(spec, node, path, d, surface_spacing, true, out);
 }

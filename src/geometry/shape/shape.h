@@ -1,8 +1,9 @@
-/* Shapes: the `shape:` block of a job, and what bodies and obstacles need of it.
+/* Shapes: the geometry that the `shape:` block of a job (shape_spec.h) describes. Created for bodies, obstacles, boundary
+ * conditions and particle sources.
  *
- * A shape is one or more level sets in the coordinates of the job; bounded solids also have a closed surface and mass
- * properties for unit density. A container is several half-spaces seen from inside, one level set per wall, so that
- * corners push along both walls.                                                                                      */
+ * A shape consists of level sets in the coordinates of the job. Bounded solids also have a closed surface and mass properties for
+ * unit density; solids that are convex, or a union of convex parts, also have a list of convex solids. A container consists of one
+ * half-space per wall, each with its own level set, so that in a corner both walls give a contact normal. */
 #ifndef SS_GEOMETRY_SHAPE_SHAPE_H
 #define SS_GEOMETRY_SHAPE_SHAPE_H
 #include "core/diagnostics.h"
@@ -11,34 +12,34 @@
 #include "geometry/shape/shape_spec.h"
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* ---- what comes of it ---- */
-
 typedef struct {
   int             n_pieces;
-  level_set     **piece;      /* [n_pieces] together they are the solid: it is where any of them is negative */
-  bool            is_bounded; /* then n_pieces == 1 (but see shape_create_surface) and the following are set */
+  level_set     **piece;      /* [n_pieces] level sets; the solid is their union */
+  bool            is_bounded; /* then n_pieces is 1 (0 for a mesh after shape_create_surface), and the next four members are set */
   double          min[3], max[3];
-  mass_properties mass;       /* unit density, in the coordinates of the job */
+  mass_properties mass;       /* for unit density, in the coordinates of the job */
   triangle_mesh  *surface;    /* closed, sorted; NULL if not bounded */
-  triangle_mesh  *outline;    /* not bounded: open surface for pictures only; else NULL */
-  int             n_solids;   /* 0: it is not made of convex ones, or only its surface was asked for */
-  convex_solid   *solid;      /* [n_solids] together they are the solid, too */
+  triangle_mesh  *outline;    /* not bounded: an open surface for pictures; else NULL */
+  int             n_solids;   /* 0: not a union of convex solids, or from shape_create_surface */
+  convex_solid   *solid;      /* [n_solids] convex solids; the solid is also their union */
 } shape;
 
-/* Build what `spec` says. node: its mapping in the document, for places (may be NULL); path: its dotted path in the job.
- * surface_spacing: wanted distance of surface vertices [m], NaN: a default fit for the shape (a box has its 8 corners).
- * The user's mistakes go to `d`, then *out is NULL and the function still succeeds.
- * Mass properties: closed forms for primitives, exact integrals for meshes (of the given triangles) and convex polyhedra, and quadrature
- * for other boolean combinations (relative error below 1e-6; see shape_quadrature.c). */
+/* Create the shape of `spec`; free it with shape_destroy.
+ *   node             mapping of the specification in the document, for positions in messages; may be NULL
+ *   path             its dotted path in the job
+ *   d                receives invalid input; *out is NULL then, and the function still succeeds
+ *   surface_spacing  edge length of the surface mesh [m]; NaN: a default for the shape (a box has its 8 corners)
+ * Mass properties are closed forms for primitives, exact integrals over the triangles for meshes and convex polyhedra, and
+ * quadrature for other boolean combinations (relative error below 1e-6, level_set_mass.h). */
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                             double surface_spacing, shape **out);
-/* The same for who wants nothing but the surface: meshes from files are not sampled, which thin and sharp ones would not survive;
- * n_pieces is 0 then. Shapes that are not bounded come as they are. */
+/* The same if only the surface is needed. Meshes from files are not sampled to a level set, which would fail for thin or sharp
+ * ones; n_pieces is 0 then. Other shapes, and shapes that are not bounded, are as in shape_create, but without convex solids. */
 PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                     double surface_spacing, shape **out);
 void           shape_destroy(shape **s);
 
-/* The exact surface, one fan of triangles per face, of an intersection of boxes, half-spaces and intersections of such, within these finite
- * bounds; *out stays NULL for anything else, or beyond 64 faces. Without corners (an empty solid) it has no triangles. */
+/* The exact surface of a box or of an intersection of boxes, half-spaces and such intersections, with finite bounds min, max; one
+ * fan of triangles per face. *out stays NULL for other shapes, or beyond 64 faces. An empty solid has no triangles. */
 PetscErrorCode shape_polyhedron(const shape_spec *spec, const double min[3], const double max[3], triangle_mesh **out);
 #endif

@@ -1,4 +1,4 @@
-/* Shapes that are one solid: their level sets, surfaces and closed forms of volume, centre and inertia. */
+/* Implementation: conversion of the specifications, and closed forms of volume, centre and inertia. */
 #include "geometry/shape/shape_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -24,14 +24,14 @@ static PetscErrorCode profile_create(const shape_revolution_spec *s, profile *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Moments of inertia along and across an axis a. */
+/* Inertia tensor with the moment `along` about the unit axis a and `across` about perpendicular axes. */
 static void axial_inertia(double along, double across, const double *a, double *inertia)
 {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) inertia[3 * i + j] = (i == j ? across : 0.0) + (along - across) * a[i] * a[j];
 }
 
-/* Discs of radius r at z, stacked: integrands of degree 4, for which three points of Gauss are exact. */
+/* Integral over discs of radius r at z. The integrands have degree 4, for which three Gauss points are exact. */
 static mass_properties revolution_mass(const shape_revolution_spec *s)
 {
   static const double point[3] = {0.5 - 0.38729833462074170, 0.5, 0.5 + 0.38729833462074170}, weight[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
@@ -103,7 +103,7 @@ PetscErrorCode shape_primitive_level_set(const shape_spec *s, level_set **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double pick(double spacing, double fallback) { return isnan(spacing) ? fallback : spacing; }
+static double spacing_or_default(double spacing, double fallback) { return isnan(spacing) ? fallback : spacing; }
 
 static PetscErrorCode revolution_surface(const shape_revolution_spec *s, double spacing, triangle_mesh **out)
 {
@@ -112,7 +112,7 @@ static PetscErrorCode revolution_surface(const shape_revolution_spec *s, double 
   PetscFunctionBegin;
   PetscCall(profile_create(s, &p));
   for (int i = 0; i < p.n; ++i) widest = fmax(widest, p.radius[i]);
-  const PetscErrorCode code = triangle_mesh_revolution(s->center, s->axis, p.n, p.along, p.radius, pick(spacing, 0.25 * widest), out);
+  const PetscErrorCode code = triangle_mesh_revolution(s->center, s->axis, p.n, p.along, p.radius, spacing_or_default(spacing, 0.25 * widest), out);
   memory_free(&p.along);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,15 +121,15 @@ static PetscErrorCode revolution_surface(const shape_revolution_spec *s, double 
 PetscErrorCode shape_primitive_surface(const shape_spec *s, double spacing, triangle_mesh **out)
 {
   PetscFunctionBegin;
-  if (s->sphere) PetscCall(triangle_mesh_sphere(s->sphere->center, s->sphere->radius, pick(spacing, 0.25 * s->sphere->radius), out));
-  else if (s->box) PetscCall(triangle_mesh_box(s->box->min, s->box->max, pick(spacing, 0.0), out));
-  else if (s->cylinder) PetscCall(triangle_mesh_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius, pick(spacing, 0.25 * s->cylinder->radius), out));
-  else if (s->capsule) PetscCall(triangle_mesh_capsule(s->capsule->from, s->capsule->to, s->capsule->radius, pick(spacing, 0.25 * s->capsule->radius), out));
+  if (s->sphere) PetscCall(triangle_mesh_sphere(s->sphere->center, s->sphere->radius, spacing_or_default(spacing, 0.25 * s->sphere->radius), out));
+  else if (s->box) PetscCall(triangle_mesh_box(s->box->min, s->box->max, spacing_or_default(spacing, 0.0), out));
+  else if (s->cylinder) PetscCall(triangle_mesh_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius, spacing_or_default(spacing, 0.25 * s->cylinder->radius), out));
+  else if (s->capsule) PetscCall(triangle_mesh_capsule(s->capsule->from, s->capsule->to, s->capsule->radius, spacing_or_default(spacing, 0.25 * s->capsule->radius), out));
   else if (s->ellipsoid) {
     const double *r = s->ellipsoid->radii;
-    PetscCall(triangle_mesh_ellipsoid(s->ellipsoid->center, r, pick(spacing, 0.25 * cbrt(r[0] * r[1] * r[2])), out));
+    PetscCall(triangle_mesh_ellipsoid(s->ellipsoid->center, r, spacing_or_default(spacing, 0.25 * cbrt(r[0] * r[1] * r[2])), out));
   } else if (s->revolution) PetscCall(revolution_surface(s->revolution, spacing, out));
-  else PetscCall(triangle_mesh_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius, pick(spacing, 0.4 * s->torus->minor_radius), out));
+  else PetscCall(triangle_mesh_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius, spacing_or_default(spacing, 0.4 * s->torus->minor_radius), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,7 +142,7 @@ static mass_properties segment_mass(const shape_segment_spec *s, bool is_capsule
   v3_scale(a, 1.0 / l, a);
   m.volume = barrel + ball;
   for (int k = 0; k < 3; ++k) m.center[k] = 0.5 * (s->from[k] + s->to[k]);
-  /* each half ball has its centre of mass 3r/8 beyond its flat side */
+  /* the centre of mass of each half ball lies 3r/8 from its flat side */
   axial_inertia(0.5 * barrel * r * r + 0.4 * ball * r * r,
                 barrel * (0.25 * r * r + l * l / 12.0) + ball * (0.4 * r * r + 0.25 * l * l + 0.375 * l * r), a, m.inertia);
   return m;
@@ -160,7 +160,7 @@ static mass_properties torus_mass(const shape_torus_spec *s)
   return m;
 }
 
-/* Boxes and ellipsoids, of these half sizes: moments of inertia are `factor` times the sums of two squares. */
+/* Boxes and ellipsoids with half sizes `half`: the moments of inertia are volume * factor times the sums of two squares. */
 static mass_properties aligned_mass(const double *center, const double *half, double volume, double factor)
 {
   mass_properties m = {.volume = volume};

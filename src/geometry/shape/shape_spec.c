@@ -1,4 +1,4 @@
-/* The `shape:` block of a job. */
+/* Implementation: key tables of all kinds of shapes. */
 #include "geometry/shape/shape_spec.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
@@ -20,7 +20,7 @@ static const key_spec box_keys[] = {
   VECTOR(shape_box_spec, max, "max", .unit = "m", .help = "Corner with the largest coordinates"),
   END};
 static const key_table box_table = {
-  .name = "shape.box", .help = "A box along the axes; turn it with rotate_deg.", .size = sizeof(shape_box_spec), .keys = box_keys};
+  .name = "shape.box", .help = "A box aligned with the coordinate axes; rotate it with rotate_deg.", .size = sizeof(shape_box_spec), .keys = box_keys};
 
 static const key_spec segment_keys[] = {
   VECTOR(shape_segment_spec, from, "from", .unit = "m", .help = "One end of the axis"),
@@ -35,61 +35,61 @@ static const key_table capsule_table = {
 
 static const key_spec torus_keys[] = {
   VECTOR(shape_torus_spec, center, "center", .unit = "m", .help = "Centre"),
-  VECTOR(shape_torus_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Direction of the axis of revolution, of any length"),
-  REAL(shape_torus_spec, major_radius, "major_radius", POSITIVE, .help = "Radius of the circle inside the ring"),
-  REAL(shape_torus_spec, minor_radius, "minor_radius", POSITIVE, .help = "Radius of the ring itself, below major_radius"),
+  VECTOR(shape_torus_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Direction of the axis of revolution (any length)"),
+  REAL(shape_torus_spec, major_radius, "major_radius", POSITIVE, .help = "Distance from the centre to the centre of the tube"),
+  REAL(shape_torus_spec, minor_radius, "minor_radius", POSITIVE, .help = "Radius of the tube; less than major_radius"),
   END};
 static const key_table torus_table = {
-  .name = "shape.torus", .help = "A ring.", .size = sizeof(shape_torus_spec), .keys = torus_keys};
+  .name = "shape.torus", .help = "A torus.", .size = sizeof(shape_torus_spec), .keys = torus_keys};
 
 static const key_spec ellipsoid_keys[] = {
   VECTOR(shape_ellipsoid_spec, center, "center", .unit = "m", .help = "Centre"),
-  VECTOR(shape_ellipsoid_spec, radii, "radii", .unit = "m", .help = "Half its length along x, y and z; turn it with rotate_deg"),
+  VECTOR(shape_ellipsoid_spec, radii, "radii", .unit = "m", .help = "Semi-axes along x, y and z; rotate the ellipsoid with rotate_deg"),
   END};
 static const key_table ellipsoid_table = {
-  .name = "shape.ellipsoid", .help = "A ball stretched along the axes.", .size = sizeof(shape_ellipsoid_spec), .keys = ellipsoid_keys};
+  .name = "shape.ellipsoid", .help = "An ellipsoid aligned with the coordinate axes.", .size = sizeof(shape_ellipsoid_spec), .keys = ellipsoid_keys};
 
 static const key_spec profile_keys[] = {
-  REAL(shape_profile_spec, at, "at", .unit = "m", .help = "Distance from `center` along the axis; ascending"),
-  REAL(shape_profile_spec, radius, "radius", .unit = "m", .min = 0.0, .max = INFINITY, .help = "Radius there; 0 is a tip, at the ends alone"),
+  REAL(shape_profile_spec, at, "at", .unit = "m", .help = "Position on the axis, measured from `center`; ascending"),
+  REAL(shape_profile_spec, radius, "radius", .unit = "m", .min = 0.0, .max = INFINITY, .help = "Radius at this position; 0 (a tip) only at the first and the last point"),
   END};
 static const key_table profile_table = {
-  .name = "shape.revolution.profile", .help = "A corner of the profile.", .size = sizeof(shape_profile_spec), .keys = profile_keys};
+  .name = "shape.revolution.profile", .help = "A point of the profile.", .size = sizeof(shape_profile_spec), .keys = profile_keys};
 static const key_spec revolution_keys[] = {
-  VECTOR(shape_revolution_spec, center, "center", .unit = "m", .fallback = "[0, 0, 0]", .help = "A point of the axis, where `at` is 0"),
-  VECTOR(shape_revolution_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Direction of the axis, of any length"),
+  VECTOR(shape_revolution_spec, center, "center", .unit = "m", .fallback = "[0, 0, 0]", .help = "Point of the axis at which `at` is 0"),
+  VECTOR(shape_revolution_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Direction of the axis (any length)"),
   {.name = "profile", .type = KEY_LIST, .offset = offsetof(shape_revolution_spec, profile), .table = &profile_table, .min = 2, .max = INFINITY,
-   .help = "Its radius along the axis: straight between these corners, flat at the ends"},
+   .help = "Radius along the axis: linear between these points, with flat ends"},
   END};
 static const key_table revolution_table = {
-  .name = "shape.revolution", .help = "A solid of revolution: a cone, a funnel, an hourglass.", .size = sizeof(shape_revolution_spec), .keys = revolution_keys};
+  .name = "shape.revolution", .help = "A solid of revolution, for example a cone, a funnel or an hourglass.", .size = sizeof(shape_revolution_spec), .keys = revolution_keys};
 
 static const key_spec rabbit_keys[] = {
-  VECTOR(shape_rabbit_spec, base, "base", .unit = "m", .help = "Where it sits: the lowest point of its body"),
-  REAL(shape_rabbit_spec, size, "size", POSITIVE, .help = "Its height to the ears is 1.02, its length 0.84 and its volume 0.151 of this (cubed)"),
+  VECTOR(shape_rabbit_spec, base, "base", .unit = "m", .help = "Lowest point of its body"),
+  REAL(shape_rabbit_spec, size, "size", POSITIVE, .help = "Scale: the height including the ears is 1.02 times, the length 0.84 times this value, the volume 0.151 times its cube"),
   END};
 static const key_table rabbit_table = {
   .name = "shape.rabbit",
-  .help = "A rabbit of five ellipsoids, upright along y and looking along x: something round, lopsided and not convex that needs no file. Turn it with "
+  .help = "A rabbit of five ellipsoids, upright along y and facing x: a round, asymmetric, non-convex shape that needs no file. Rotate it with "
           "rotate_deg.",
   .size = sizeof(shape_rabbit_spec), .keys = rabbit_keys};
 
 static const key_spec plane_keys[] = {
-  VECTOR(shape_plane_spec, normal, "normal", .fallback = "[0, 0, 1]", .help = "Direction out of the solid, of any length"),
-  VECTOR(shape_plane_spec, point, "point", .unit = "m", .is_optional = true, .help = "A point of the plane; or give offset"),
+  VECTOR(shape_plane_spec, normal, "normal", .fallback = "[0, 0, 1]", .help = "Direction out of the solid (any length)"),
+  VECTOR(shape_plane_spec, point, "point", .unit = "m", .is_optional = true, .help = "A point of the plane; alternative to offset"),
   REAL(shape_plane_spec, offset, "offset", .unit = "m", .is_optional = true,
-       .help = "Distance of the plane from the origin along the normal; 0 if neither point nor offset is given"),
+       .help = "Distance of the plane from the origin along the normal; 0 if neither point nor offset is specified"),
   REAL(shape_plane_spec, extent, "extent", POSITIVE, .fallback = "1", .help = "Half the side of the square drawn in pictures"),
   END};
 static const key_table plane_table = {
-  .name = "shape.plane", .help = "Everything behind a plane: ground and walls.", .size = sizeof(shape_plane_spec), .keys = plane_keys};
+  .name = "shape.plane", .help = "A half-space: all points behind a plane. For ground and walls.", .size = sizeof(shape_plane_spec), .keys = plane_keys};
 
 static const char *const walls[] = {"left", "right", "front", "back", "bottom", "top", NULL};
 static const key_spec    container_keys[] = {
   VECTOR(shape_container_spec, min, "min", .unit = "m", .help = "Inner corner with the smallest coordinates"),
   VECTOR(shape_container_spec, max, "max", .unit = "m", .help = "Inner corner with the largest coordinates"),
   {.name = "open", .type = KEY_STRINGS, .offset = offsetof(shape_container_spec, open), .fallback = "[top]", .choices = walls,
-   .help = "Walls left out: left, right (x), front, back (y), bottom, top (z)"},
+   .help = "Walls that are omitted: left, right (x), front, back (y), bottom, top (z)"},
   END};
 static const key_table container_table = {
   .name = "shape.container", .help = "The inside of a box: one infinite wall per side that is not open.",
@@ -100,47 +100,46 @@ static const key_spec mesh_keys[] = {
   REAL(shape_mesh_spec, scale, "scale", .min = 0.0, .max = INFINITY, .is_open = true, .fallback = "1",
        .help = "Factor from the file's unit of length to metres"),
   REAL(shape_mesh_spec, spacing, "spacing", .unit = "m", .min = 0.0, .max = INFINITY, .is_open = true, .is_optional = true,
-       .help = "Grid spacing of the sampled distance; if absent, the longest side over 64"),
+       .help = "Grid spacing of the sampled signed distance; default: the longest side divided by 64"),
   END};
 static const key_table mesh_table = {
   .name = "shape.mesh", .help = "The solid inside a closed triangle surface.", .size = sizeof(shape_mesh_spec), .keys = mesh_keys};
 
 static const key_spec difference_keys[] = {
-  {.name = "from", .type = KEY_TABLE, .offset = offsetof(shape_difference_spec, from), .table = &shape_table, .help = "The shape to cut from"},
-  {.name = "minus", .type = KEY_LIST, .offset = offsetof(shape_difference_spec, minus), .table = &shape_table, .help = "The shapes to cut away"},
+  {.name = "from", .type = KEY_TABLE, .offset = offsetof(shape_difference_spec, from), .table = &shape_table, .help = "The shape to subtract from"},
+  {.name = "minus", .type = KEY_LIST, .offset = offsetof(shape_difference_spec, minus), .table = &shape_table, .help = "The shapes to subtract"},
   END};
 static const key_table difference_table = {
-  .name = "shape.difference", .help = "A shape without others.", .size = sizeof(shape_difference_spec), .keys = difference_keys};
+  .name = "shape.difference", .help = "A shape minus other shapes.", .size = sizeof(shape_difference_spec), .keys = difference_keys};
 
 #define KIND(member, key, T, text) {.name = key, .type = KEY_TABLE, .offset = offsetof(shape_spec, member), .table = &T, .is_optional = true, .help = text}
 static const key_spec shape_keys[] = {
   KIND(sphere, "sphere", sphere_table, "A ball"),
-  KIND(box, "box", box_table, "A box along the axes"),
+  KIND(box, "box", box_table, "A box aligned with the coordinate axes"),
   KIND(cylinder, "cylinder", cylinder_table, "A cylinder with flat ends"),
   KIND(capsule, "capsule", capsule_table, "A cylinder with round ends"),
-  KIND(torus, "torus", torus_table, "A ring"),
-  KIND(ellipsoid, "ellipsoid", ellipsoid_table, "A ball stretched along the axes"),
+  KIND(torus, "torus", torus_table, "A torus"),
+  KIND(ellipsoid, "ellipsoid", ellipsoid_table, "An ellipsoid aligned with the coordinate axes"),
   KIND(revolution, "revolution", revolution_table, "A solid of revolution"),
-  KIND(plane, "plane", plane_table, "Everything behind a plane"),
-  KIND(container, "container", container_table, "Walls of a box seen from inside"),
+  KIND(plane, "plane", plane_table, "A half-space: all points behind a plane"),
+  KIND(container, "container", container_table, "The inside of a box, bounded by walls"),
   KIND(mesh, "mesh", mesh_table, "A closed triangle surface from a file"),
   KIND(rabbit, "rabbit", rabbit_table, "A rabbit"),
-  KIND(difference, "difference", difference_table, "A shape without others"),
+  KIND(difference, "difference", difference_table, "A shape minus other shapes"),
   {.name = "union", .type = KEY_LIST, .offset = offsetof(shape_spec, unite), .table = &shape_table, .is_optional = true,
-   .help = "All of several shapes"},
+   .help = "Union of several shapes"},
   {.name = "intersection", .type = KEY_LIST, .offset = offsetof(shape_spec, intersect), .table = &shape_table, .is_optional = true,
-   .help = "What several shapes have in common"},
-  REAL(shape_spec, rotate_deg, "rotate_deg", .unit = "deg", .fallback = "0", .help = "Then turn the shape by this angle"),
-  VECTOR(shape_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Axis of that turn, of any length"),
-  VECTOR(shape_spec, about, "about", .unit = "m", .fallback = "[0, 0, 0]", .help = "A point on the axis of that turn"),
-  VECTOR(shape_spec, translate, "translate", .unit = "m", .fallback = "[0, 0, 0]", .help = "Then move the shape by this"),
+   .help = "Intersection of several shapes"},
+  REAL(shape_spec, rotate_deg, "rotate_deg", .unit = "deg", .fallback = "0", .help = "Rotation angle, applied to the shape first"),
+  VECTOR(shape_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Axis of the rotation (any length)"),
+  VECTOR(shape_spec, about, "about", .unit = "m", .fallback = "[0, 0, 0]", .help = "A point on the axis of the rotation"),
+  VECTOR(shape_spec, translate, "translate", .unit = "m", .fallback = "[0, 0, 0]", .help = "Translation, applied after the rotation"),
   END};
 
 const key_table shape_table = {
   .name = "shape",
   .help = "Exactly one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, union and "
-          "intersection; "
-          "then, if wanted, a turn and a move. Parts of a difference, union or intersection are shapes themselves.",
+          "intersection, optionally with a rotation and a translation. The operands of difference, union and intersection are shapes, too.",
   .size = sizeof(shape_spec),
   .keys = shape_keys};
 

@@ -1,13 +1,14 @@
+/* Implementation: sorting of faces, storage, derived volumes and surface, and detection of defects. */
 #include "geometry/tet_mesh/tet_mesh.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/sort.h"
 #include "geometry/primitive/vertex_merge.h"
 
-/* Face i lies opposite to corner i; its corners are listed counter-clockwise seen from outside a positive tetrahedron. */
+/* Face i is opposite to corner i; its corners are listed counter-clockwise seen from outside a positive tetrahedron. */
 static const int TET_FACE[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
-/* Vertices of face 4 t + i, ascending; returns whether the outward order is an odd permutation of that. */
+/* v: vertices of face 4 t + i in ascending order. Returns true if the outward order is an odd permutation of it. */
 static inline bool tet_face_sorted(const tet_mesh *m, int32_t face, int32_t v[3])
 {
   bool is_odd = false;
@@ -22,7 +23,8 @@ static inline bool tet_face_sorted(const tet_mesh *m, int32_t face, int32_t v[3]
   return is_odd;
 }
 
-/* Three numbers of 31 bits do not fit one key: sorting by the last, then stably by the first two, does the same. */
+/* Sort all faces by their vertices, then by face number; equal faces become neighbours. face [4 n_tets] is allocated here. Three
+ * numbers of 31 bits do not fit into one key, so the faces are sorted by the last vertex first, then stably by the first two. */
 static PetscErrorCode tet_faces_sort(const tet_mesh *m, int32_t **face)
 {
   const int64_t n   = 4 * m->n_tets;
@@ -51,6 +53,7 @@ static PetscErrorCode tet_faces_sort(const tet_mesh *m, int32_t **face)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* End of the run of equal faces that starts at `at`. */
 static int64_t tet_faces_run(const tet_mesh *m, const int32_t *face, int64_t at)
 {
   const int64_t n = 4 * m->n_tets;
@@ -64,6 +67,7 @@ static int64_t tet_faces_run(const tet_mesh *m, const int32_t *face, int64_t at)
   return end;
 }
 
+/* Faces with a single tetrahedron, ascending: tri [n][3] oriented outwards, tet [n]. Allocates both. */
 static PetscErrorCode tet_faces_boundary(const tet_mesh *m, int64_t *n_out, int32_t **tri, int32_t **tet)
 {
   int32_t *face = NULL;
@@ -90,6 +94,7 @@ static PetscErrorCode tet_faces_boundary(const tet_mesh *m, int64_t *n_out, int3
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Triangle mesh of these boundary faces; vertex [surface vertices] maps its vertices to those of m. Allocates both. */
 static PetscErrorCode tet_faces_surface(const tet_mesh *m, int64_t n, const int32_t *tri, triangle_mesh **surface, int32_t **vertex)
 {
   int32_t       *number = NULL;
@@ -166,7 +171,7 @@ static void fill_volumes(tet_mesh *m)
   #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < m->n_tets; ++t) m->volume[t] = tet_mesh_signed_volume(m->x, &m->tet[4 * t]);
   for (int64_t i = 0; i < m->n_vertices; ++i) m->vertex_volume[i] = 0.0;
-  for (int64_t t = 0; t < m->n_tets; ++t) /* in order, by one thread: once per mesh */
+  for (int64_t t = 0; t < m->n_tets; ++t) /* serial, in order; runs once per mesh */
     for (int i = 0; i < 4; ++i) m->vertex_volume[m->tet[4 * t + i]] += 0.25 * m->volume[t];
 }
 
@@ -229,11 +234,10 @@ PetscErrorCode tet_mesh_compact(tet_mesh *m, int32_t *new_index)
 
 /* ==== defects ==== */
 
-/* Is a list of tetrahedra the inside of one body? */
-
 static const double NO_VOLUME = 1e-9, SAME_PLACE = 1e-9; /* of the longest edge cubed; of the mesh's size */
 
-static bool count(int64_t *n, int64_t *first, int64_t which)
+/* Count a defect; true for the first one, which is recorded in *first. */
+static bool count_defect(int64_t *n, int64_t *first, int64_t which)
 {
   if ((*n)++ > 0) return false;
   *first = which;
@@ -243,11 +247,11 @@ static bool count(int64_t *n, int64_t *first, int64_t which)
 static void check_vertices_and_indices(const tet_mesh *m, tet_mesh_defects *d)
 {
   for (int64_t i = 0; i < m->n_vertices; ++i)
-    if (!isfinite(m->x[3 * i]) || !isfinite(m->x[3 * i + 1]) || !isfinite(m->x[3 * i + 2])) (void)count(&d->n_not_finite, &d->first_not_finite, i);
+    if (!isfinite(m->x[3 * i]) || !isfinite(m->x[3 * i + 1]) || !isfinite(m->x[3 * i + 2])) (void)count_defect(&d->n_not_finite, &d->first_not_finite, i);
   for (int64_t t = 0; t < m->n_tets; ++t) {
     bool is_bad = false;
     for (int i = 0; i < 4; ++i) is_bad = is_bad || m->tet[4 * t + i] < 0 || m->tet[4 * t + i] >= m->n_vertices;
-    if (is_bad) (void)count(&d->n_bad_index, &d->first_bad_index, t);
+    if (is_bad) (void)count_defect(&d->n_bad_index, &d->first_bad_index, t);
   }
 }
 
@@ -278,7 +282,7 @@ static PetscErrorCode check_places(const tet_mesh *m, tet_mesh_defects *d)
   if (m->n_vertices) PetscCall(vertex_merge(m->n_vertices, m->x, fmax(fmax(SAME_PLACE * size, 1e-15 * far), 1e-300), kept, &n_kept));
   for (int64_t i = 0; i < m->n_vertices; ++i) {
     if (kept[i] == n) original[n++] = (int32_t)i;
-    else if (count(&d->n_duplicate, &d->first_duplicate[0], original[kept[i]])) d->first_duplicate[1] = i;
+    else if (count_defect(&d->n_duplicate, &d->first_duplicate[0], original[kept[i]])) d->first_duplicate[1] = i;
   }
   memory_free(&kept);
   memory_free(&original);
@@ -292,16 +296,16 @@ static PetscErrorCode check_unused(const tet_mesh *m, tet_mesh_defects *d)
   PetscCall(memory_alloc("mesh check", m->n_vertices, sizeof *is_used, &is_used));
   for (int64_t i = 0; i < 4 * m->n_tets; ++i) is_used[m->tet[i]] = true;
   for (int64_t i = 0; i < m->n_vertices; ++i)
-    if (!is_used[i]) (void)count(&d->n_unused, &d->first_unused, i);
+    if (!is_used[i]) (void)count_defect(&d->n_unused, &d->first_unused, i);
   memory_free(&is_used);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- parts and orientation: a union of sets that remembers mirror images ---- */
+/* ---- components and orientation: a union-find structure that stores relative orientation ---- */
 
 typedef struct {
   int32_t *parent;
-  bool    *is_mirrored; /* against the parent */
+  bool    *is_mirrored; /* relative to the parent */
 } mirror_sets;
 
 static int32_t find_root(mirror_sets *s, int32_t i, bool *is_mirrored)
@@ -310,7 +314,7 @@ static int32_t find_root(mirror_sets *s, int32_t i, bool *is_mirrored)
   int32_t root = i;
   while (s->parent[root] != root) m ^= s->is_mirrored[root], root = s->parent[root];
   *is_mirrored = m;
-  while (s->parent[i] != root && i != root) { /* shorten the way for the next one */
+  while (s->parent[i] != root && i != root) { /* path compression */
     const int32_t next = s->parent[i];
     const bool    rest = m ^ s->is_mirrored[i];
     s->parent[i]       = root;
@@ -321,8 +325,8 @@ static int32_t find_root(mirror_sets *s, int32_t i, bool *is_mirrored)
   return root;
 }
 
-/* Says that a and b are (not) mirrored against each other; false if they are known to be otherwise. The smaller root stays. */
-static bool join(mirror_sets *s, int32_t a, int32_t b, bool is_mirrored)
+/* Record that a and b have opposite (equal) orientations. False if this contradicts earlier records. The smaller root is kept. */
+static bool unite_sets(mirror_sets *s, int32_t a, int32_t b, bool is_mirrored)
 {
   bool          ma, mb;
   const int32_t ra = find_root(s, a, &ma), rb = find_root(s, b, &mb);
@@ -333,31 +337,31 @@ static bool join(mirror_sets *s, int32_t a, int32_t b, bool is_mirrored)
   return true;
 }
 
-static void join_neighbours(const tet_mesh *m, const int32_t *face, mirror_sets *s, tet_mesh_defects *d)
+static void unite_neighbours(const tet_mesh *m, const int32_t *face, mirror_sets *s, tet_mesh_defects *d)
 {
   for (int64_t i = 0, end; i < 4 * m->n_tets; i = end) {
     int32_t v[3];
     end = tet_faces_run(m, face, i);
-    if (end - i > 2 && d->n_crowded++ == 0) {
+    if (end - i > 2 && d->n_nonmanifold++ == 0) {
       (void)tet_face_sorted(m, face[i], v);
-      for (int k = 0; k < 3; ++k) d->first_crowded[k] = v[k];
+      for (int k = 0; k < 3; ++k) d->first_nonmanifold[k] = v[k];
     }
     if (end - i != 2) {
-      for (int64_t j = i + 1; j < end; ++j) { /* crowded: one part, but no word about orientation */
+      for (int64_t j = i + 1; j < end; ++j) { /* non-manifold face: one component, but no information about orientation */
         bool          ma, mb;
         const int32_t a = face[i] / 4, b = face[j] / 4;
-        if (find_root(s, a, &ma) != find_root(s, b, &mb)) (void)join(s, a, b, false);
+        if (find_root(s, a, &ma) != find_root(s, b, &mb)) (void)unite_sets(s, a, b, false);
       }
       continue;
     }
-    /* from outside of the one the face must look the other way round than from outside of the other */
+    /* two consistent neighbours list their common face in opposite orders */
     const bool is_mirrored = tet_face_sorted(m, face[i], v) == tet_face_sorted(m, face[i + 1], v);
-    if (!join(s, face[i] / 4, face[i + 1] / 4, is_mirrored) && count(&d->n_twisted, &d->first_twisted[0], face[i] / 4))
+    if (!unite_sets(s, face[i] / 4, face[i + 1] / 4, is_mirrored) && count_defect(&d->n_twisted, &d->first_twisted[0], face[i] / 4))
       d->first_twisted[1] = face[i + 1] / 4;
   }
 }
 
-/* turn [n_tets]: 1 where the list's order is the mirror image of what is meant. */
+/* turn [n_tets]: 1 for tetrahedra listed in the mirrored order. Also counts components and orientation conflicts. */
 static PetscErrorCode find_orientation(const tet_mesh *m, uint8_t *turn, tet_mesh_defects *d)
 {
   mirror_sets s    = {0};
@@ -369,7 +373,7 @@ static PetscErrorCode find_orientation(const tet_mesh *m, uint8_t *turn, tet_mes
   PetscCall(memory_alloc("mesh parts", m->n_tets, sizeof *sum, &sum));
   for (int64_t t = 0; t < m->n_tets; ++t) s.parent[t] = (int32_t)t;
   PetscCall(tet_faces_sort(m, &face));
-  join_neighbours(m, face, &s, d);
+  unite_neighbours(m, face, &s, d);
   memory_free(&face);
   for (int64_t t = 0; t < m->n_tets; ++t) {
     bool          is_mirrored;
@@ -377,7 +381,7 @@ static PetscErrorCode find_orientation(const tet_mesh *m, uint8_t *turn, tet_mes
     sum[root] += (is_mirrored ? -1.0 : 1.0) * tet_mesh_signed_volume(m->x, &m->tet[4 * t]);
     if (root == t && d->n_parts++ == 1) d->first_other_part = t;
   }
-  for (int64_t t = 0; t < m->n_tets; ++t) { /* a part's volume is positive */
+  for (int64_t t = 0; t < m->n_tets; ++t) { /* the volume of a component is positive */
     bool          is_mirrored;
     const int32_t root = find_root(&s, (int32_t)t, &is_mirrored);
     turn[t]            = is_mirrored ^ (sum[root] < 0.0);
@@ -398,9 +402,9 @@ static PetscErrorCode check_boundary(const tet_mesh *m, tet_mesh_defects *d)
   PetscCall(tet_faces_boundary(m, &n, &tri, &tet));
   PetscCall(tet_faces_surface(m, n, tri, &surface, &vertex));
   PetscCall(triangle_mesh_check(surface, &s));
-  d->n_touching = s.n_crowded + s.n_pinched;
-  if (s.n_crowded) {
-    for (int k = 0; k < 2; ++k) d->first_touching[k] = vertex[s.first_crowded[k]];
+  d->n_touching = s.n_nonmanifold + s.n_pinched;
+  if (s.n_nonmanifold) {
+    for (int k = 0; k < 2; ++k) d->first_touching[k] = vertex[s.first_nonmanifold[k]];
   } else if (s.n_pinched) d->first_touching[0] = vertex[s.first_pinched];
   memory_free(&tri);
   memory_free(&tet);
@@ -415,7 +419,7 @@ PetscErrorCode tet_mesh_check(const tet_mesh *m, tet_mesh_defects *d)
   PetscFunctionBegin;
   *d = (tet_mesh_defects){0};
   d->first_not_finite = d->first_bad_index = d->first_degenerate = d->first_flipped = d->first_inverted = d->first_unused = d->first_other_part = -1;
-  for (int k = 0; k < 3; ++k) d->first_crowded[k] = -1;
+  for (int k = 0; k < 3; ++k) d->first_nonmanifold[k] = -1;
   for (int k = 0; k < 2; ++k) d->first_twisted[k] = d->first_duplicate[k] = d->first_touching[k] = -1;
   check_vertices_and_indices(m, d);
   if (d->n_not_finite || d->n_bad_index || m->n_tets == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -425,12 +429,12 @@ PetscErrorCode tet_mesh_check(const tet_mesh *m, tet_mesh_defects *d)
   PetscCall(find_orientation(m, turn, d));
   for (int64_t t = 0; t < m->n_tets; ++t) {
     const bool is_negative = tet_mesh_signed_volume(m->x, &m->tet[4 * t]) < 0.0;
-    if (is_degenerate(m->x, &m->tet[4 * t])) (void)count(&d->n_degenerate, &d->first_degenerate, t);
-    else if (is_negative != (bool)turn[t]) (void)count(&d->n_inverted, &d->first_inverted, t);
-    else if (is_negative) (void)count(&d->n_flipped, &d->first_flipped, t);
+    if (is_degenerate(m->x, &m->tet[4 * t])) (void)count_defect(&d->n_degenerate, &d->first_degenerate, t);
+    else if (is_negative != (bool)turn[t]) (void)count_defect(&d->n_inverted, &d->first_inverted, t);
+    else if (is_negative) (void)count_defect(&d->n_flipped, &d->first_flipped, t);
   }
   memory_free(&turn);
-  if (!d->n_crowded) PetscCall(check_boundary(m, d));
+  if (!d->n_nonmanifold) PetscCall(check_boundary(m, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -455,7 +459,7 @@ PetscErrorCode tet_mesh_orient(tet_mesh *m, int64_t *n_flipped)
 
 bool tet_mesh_is_sound(const tet_mesh_defects *d, bool allow_parts)
 {
-  return !d->n_not_finite && !d->n_bad_index && !d->n_degenerate && !d->n_crowded && !d->n_twisted && !d->n_flipped && !d->n_inverted &&
+  return !d->n_not_finite && !d->n_bad_index && !d->n_degenerate && !d->n_nonmanifold && !d->n_twisted && !d->n_flipped && !d->n_inverted &&
          !d->n_duplicate && !d->n_unused && !d->n_touching && (d->n_parts == 1 || (allow_parts && d->n_parts > 1));
 }
 
@@ -467,18 +471,18 @@ static void tet_mesh_defects_text(const tet_mesh_defects *d, bool allow_parts, c
 #define N(n) ((long long)d->n)
   if (size) text[0] = '\0';
   if (d->n_not_finite) SAY("%lld vertices are not finite numbers, the first is vertex %lld", N(n_not_finite), VERTEX(d->first_not_finite));
-  else if (d->n_bad_index) SAY("%lld tetrahedra name vertices that do not exist, the first is tetrahedron %lld", N(n_bad_index), TET(d->first_bad_index));
+  else if (d->n_bad_index) SAY("%lld tetrahedra refer to vertices that do not exist, the first is tetrahedron %lld", N(n_bad_index), TET(d->first_bad_index));
   else if (d->n_parts == 0) SAY("there are no tetrahedra");
   else if (d->n_degenerate) SAY("%lld tetrahedra have no volume, the first is tetrahedron %lld; remesh, or optimise the mesh against slivers", N(n_degenerate), TET(d->first_degenerate));
-  else if (d->n_duplicate) SAY("%lld vertices lie where another one does, the first is vertex %lld on vertex %lld; merge duplicate vertices", N(n_duplicate), VERTEX(d->first_duplicate[1]), VERTEX(d->first_duplicate[0]));
-  else if (d->n_crowded) SAY("%lld faces belong to more than two tetrahedra, the first has the vertices %lld, %lld and %lld; remove tetrahedra that overlap or are listed twice", N(n_crowded), VERTEX(d->first_crowded[0]), VERTEX(d->first_crowded[1]), VERTEX(d->first_crowded[2]));
-  else if (d->n_twisted) SAY("tetrahedra %lld and %lld cannot both be the right way round: the mesh is glued to its own mirror image (%lld such pairs)", TET(d->first_twisted[0]), TET(d->first_twisted[1]), N(n_twisted));
-  else if (d->n_inverted) SAY("%lld tetrahedra are inverted: they lie on the wrong side of a face, the first is tetrahedron %lld; untangle the mesh, remesh, or remove what is listed twice", N(n_inverted), TET(d->first_inverted));
-  else if (d->n_flipped) SAY("%lld tetrahedra list their vertices the other way round, the first is tetrahedron %lld; swap two of its vertices", N(n_flipped), TET(d->first_flipped));
+  else if (d->n_duplicate) SAY("%lld vertices coincide with another vertex, the first is vertex %lld with vertex %lld; merge duplicate vertices", N(n_duplicate), VERTEX(d->first_duplicate[1]), VERTEX(d->first_duplicate[0]));
+  else if (d->n_nonmanifold) SAY("%lld faces belong to more than two tetrahedra, the first has the vertices %lld, %lld and %lld; remove tetrahedra that overlap or are listed twice", N(n_nonmanifold), VERTEX(d->first_nonmanifold[0]), VERTEX(d->first_nonmanifold[1]), VERTEX(d->first_nonmanifold[2]));
+  else if (d->n_twisted) SAY("tetrahedra %lld and %lld cannot be oriented consistently: the mesh is not orientable (%lld such pairs)", TET(d->first_twisted[0]), TET(d->first_twisted[1]), N(n_twisted));
+  else if (d->n_inverted) SAY("%lld tetrahedra are inverted: they lie on the wrong side of a face, the first is tetrahedron %lld; untangle the mesh, remesh, or remove duplicate tetrahedra", N(n_inverted), TET(d->first_inverted));
+  else if (d->n_flipped) SAY("%lld tetrahedra list their vertices in mirrored order, the first is tetrahedron %lld; swap two of its vertices", N(n_flipped), TET(d->first_flipped));
   else if (d->n_unused) SAY("%lld vertices belong to no tetrahedron and would have no mass, the first is vertex %lld; remove them", N(n_unused), VERTEX(d->first_unused));
-  else if (d->n_touching && d->first_touching[1] >= 0) SAY("the boundary touches itself at %lld places, the first is the edge between vertices %lld and %lld; separate the parts or join them by faces", N(n_touching), VERTEX(d->first_touching[0]), VERTEX(d->first_touching[1]));
-  else if (d->n_touching) SAY("the boundary touches itself at %lld vertices, the first is vertex %lld; separate the parts or join them by faces", N(n_touching), VERTEX(d->first_touching[0]));
-  else if (d->n_parts > 1 && !allow_parts) SAY("%lld separate parts, tetrahedron %lld is not in the first; make each a body of its own or join them by common vertices", N(n_parts), TET(d->first_other_part));
+  else if (d->n_touching && d->first_touching[1] >= 0) SAY("the boundary touches itself at %lld places, the first is the edge between vertices %lld and %lld; separate the parts, or connect them through faces", N(n_touching), VERTEX(d->first_touching[0]), VERTEX(d->first_touching[1]));
+  else if (d->n_touching) SAY("the boundary touches itself at %lld vertices, the first is vertex %lld; separate the parts, or connect them through faces", N(n_touching), VERTEX(d->first_touching[0]));
+  else if (d->n_parts > 1 && !allow_parts) SAY("%lld separate parts, tetrahedron %lld is not in the first; define each part as a separate body, or merge the vertices of their common faces", N(n_parts), TET(d->first_other_part));
 #undef SAY
 #undef VERTEX
 #undef TET

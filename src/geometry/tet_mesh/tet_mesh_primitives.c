@@ -1,20 +1,19 @@
+/* Implementation: hexahedral cells ("bricks"), each cut into five tetrahedra.
+ *
+ * The corners of a brick are coloured like a chessboard. Its four even corners form the central tetrahedron; each odd corner forms
+ * a tetrahedron with its three neighbours. Two adjacent bricks then cut their common side along the same diagonal, between its even
+ * corners. This only requires that all corners can be coloured consistently; the bricks may be deformed.
+ *
+ * Round solids consist of an inner square or cube with n bricks per side, wrapped in m layers of bricks ("O-grid"). No brick has
+ * more than one side on the round surface, so that none is flattened there. */
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
-/* Tetrahedra in boxes, balls, cylinders and tori: bricks, each cut into five.
- *
- * In every brick the four even corners of a chessboard make the tetrahedron in the middle, each odd one a tetrahedron with its
- * three neighbours. Two bricks then cut their common side along the same diagonal, the one between its even corners: all that is
- * needed is that the corners can be coloured like a chessboard, however the bricks are bent.
- *
- * Round bodies are an inner square or cube of n bricks a side, wrapped in m layers of bricks ("O-grid"): no brick has more than
- * one side on the round surface, so that none is flattened there. */
-
 enum { MAX_TETS = 40000000 };
 
-/* Half the side of the inner square (cube) for radius 1, and how far its sides bulge: of all pairs in steps of 0.05 and 0.1 those
- * whose smallest dihedral angle is largest, over spacings from 0.6 to 0.1 radii: 31 and 32 degrees. */
+/* Half the side of the inner square (cube) for radius 1, and the bulge of its sides. Among all pairs in steps of 0.05 and 0.1,
+ * these give the largest minimum dihedral angle over spacings from 0.6 to 0.1 radii: 31 degrees (square) and 32 degrees (cube). */
 static const double SQUARE_HALF = 0.55, SQUARE_BULGE = 0.4, CUBE_HALF = 0.45, CUBE_BULGE = 0.5;
 
 static PetscErrorCode check_sizes(const char *what, int n, const double *length, double spacing)
@@ -41,7 +40,8 @@ static void add_brick(tet_mesh *m, int64_t *at, const int64_t v[8], bool first_i
   int32_t         *tet          = &m->tet[4 * (*at)];
   for (int i = 0; i < 4; ++i) *tet++ = (int32_t)v[middle[first_is_odd][i]];
   for (int c = 0; c < 8; ++c) {
-    const int turned = (c ^ c >> 1 ^ c >> 2) & 1; /* an odd number of axes runs backwards from here: a mirror image */
+    /* an odd number of axes points backwards from this corner: mirrored orientation */
+    const int turned = (c ^ c >> 1 ^ c >> 2) & 1;
     if (turned == first_is_odd) continue;
     *tet++ = (int32_t)v[c];
     *tet++ = (int32_t)v[c ^ (turned ? 2 : 1)];
@@ -94,10 +94,10 @@ PetscErrorCode tet_mesh_box(const double min[3], const double max[3], double spa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- round things ---- */
+/* ---- round solids ---- */
 
-/* For s in the square or cube [-1, 1]^dim: its place in the inner block of a body of radius 1, and where the ray through it meets
- * the circle or sphere. Angles on the latter are even along every side. */
+/* For s in the square or cube [-1, 1]^dim: its position in the inner block of a solid of radius 1, and the intersection of the ray
+ * through it with the circle or sphere. The angles on the circle or sphere are equally spaced along every side. */
 static void block_point(int dim, const double *s, double half, double bulge, double *inner, double *round)
 {
   double rho = 0.0, length = 0.0;
@@ -115,11 +115,11 @@ static void block_point(int dim, const double *s, double half, double bulge, dou
 
 static void counts_of_block(double radius, double spacing, double half, double *side, double *layers)
 {
-  *side   = fmax(2.0, ceil(0.5 * M_PI * radius / spacing - 1e-9)); /* with one brick a side the layers would be too flat */
+  *side   = fmax(2.0, ceil(0.5 * M_PI * radius / spacing - 1e-9)); /* with one brick per side the layers would be too flat */
   *layers = fmax(1.0, floor((1.0 - half) / (1.45 / *side) + 0.5));
 }
 
-/* A disc of radius 1 in quadrilaterals, counter-clockwise; a point is odd like a chessboard's. */
+/* A disc of radius 1 in counter-clockwise quadrilaterals; is_odd is the chessboard colour of a point. */
 typedef struct {
   int64_t  n_points, n_quads;
   double  *x;      /* [n_points][2] */
@@ -187,7 +187,8 @@ static PetscErrorCode disc_create(int64_t n, int64_t layers, disc *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n copies of the disc one after the other, the first again after the last if is_ring (n even). Points come copy by copy. */
+/* Bricks between n copies of the disc in a row; if is_ring (n even), also between the last and the first. Points are numbered copy
+ * by copy. */
 static void stack_discs(const disc *d, int64_t n, bool is_ring, tet_mesh *m)
 {
   int64_t at = 0;
@@ -200,7 +201,7 @@ static void stack_discs(const disc *d, int64_t n, bool is_ring, tet_mesh *m)
     }
 }
 
-/* Unit vectors e1, e2 with (e1, e2, a) right-handed; a of any length is made 1. */
+/* Normalise a and compute unit vectors e1, e2 with (e1, e2, a) right-handed. */
 static void frame_of_axis(const double *axis, double *a, double *e1, double *e2)
 {
   int k = 0;
@@ -247,7 +248,7 @@ PetscErrorCode tet_mesh_torus(const double center[3], const double axis[3], doub
   const double size[4] = {major, minor, v3_norm(axis), major - minor};
   PetscCall(check_sizes("torus (the minor radius below the major one)", 4, size, spacing));
   counts_of_block(minor, spacing, SQUARE_HALF, &side, &layers);
-  const double around = 2.0 * fmax(5.0, ceil(M_PI * major / spacing - 1e-9)); /* even: a chessboard must close */
+  const double around = 2.0 * fmax(5.0, ceil(M_PI * major / spacing - 1e-9)); /* even, so that the chessboard colouring closes */
   PetscCall(check_bricks(side * (side + 4.0 * layers) * around, spacing));
   frame_of_axis(axis, a, e1, e2);
   const int64_t n = (int64_t)around;
@@ -257,7 +258,8 @@ PetscErrorCode tet_mesh_torus(const double center[3], const double axis[3], doub
     const double angle = 2.0 * M_PI * (double)l / around;
     double       e[3];
     for (int k = 0; k < 3; ++k) e[k] = cos(angle) * e1[k] + sin(angle) * e2[k];
-    for (int64_t p = 0; p < d.n_points; ++p) /* outward, then against the axis: with the way round they are right-handed */
+    /* disc coordinates: outward, then against the axis; with the direction of rotation they are right-handed */
+    for (int64_t p = 0; p < d.n_points; ++p)
       for (int k = 0; k < 3; ++k)
         m->x[3 * (l * d.n_points + p) + k] = center[k] + (major + minor * d.x[2 * p]) * e[k] - minor * d.x[2 * p + 1] * a[k];
   }
@@ -267,10 +269,10 @@ PetscErrorCode tet_mesh_torus(const double center[3], const double axis[3], doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- ball: a cube of bricks, and layers over its sides ---- */
+/* ---- ball: a cube of bricks, and layers on its sides ---- */
 
 typedef struct {
-  int64_t  n, layers, n_border; /* bricks a side, layers, points on the cube's surface: 6 n^2 + 2 */
+  int64_t  n, layers, n_border; /* bricks per side, layers, points on the surface of the cube: 6 n^2 + 2 */
   int32_t *border;              /* [(n + 1)^3] number of a point among those on the cube's surface */
 } ball;
 
@@ -309,7 +311,7 @@ static void ball_bricks(const ball *b, tet_mesh *m)
         for (int c = 0; c < 8; ++c) v[c] = ball_point(b, 0, (int64_t[]){l[0] + (c & 1), l[1] + (c >> 1 & 1), l[2] + (c >> 2)});
         add_brick(m, &at, v, (l[0] + l[1] + l[2]) % 2);
       }
-  for (int side = 0; side < 6; ++side) { /* along axes u, w of this side and outward, right-handed */
+  for (int side = 0; side < 6; ++side) { /* axes u, w of this side and the outward direction are right-handed */
     const int axis = side / 2, u = (axis + 1 + side % 2) % 3, w = (axis + 2 - side % 2) % 3;
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j)
@@ -349,19 +351,18 @@ PetscErrorCode tet_mesh_sphere(const double center[3], double radius, double spa
 
 /* ==== graded sphere ==== */
 
-/* Grading a mesh of a ball: a conformal map of the ball onto itself draws vertices together at one of its poles.
+/* Conformal map of the unit ball onto itself that concentrates vertices at the pole e:
  *
- *   y = [ (1 + 2 a.x + x.x) a + (1 - a.a) x ] / (1 + 2 a.x + a.a x.x)         unit ball, a = t e, t = (f - 1) / (f + 1)
+ *   y = [ (1 + 2 a.x + x.x) a + (1 - a.a) x ] / (1 + 2 a.x + a.a x.x)         a = t e, t = (f - 1) / (f + 1), f the grading factor
  *
- * moves the centre to a; lengths about x grow by (1 - a.a) / (1 + 2 a.x + a.a x.x), which is 1/f at e and f at -e. */
-
+ * It moves the centre to a. Lengths near x are scaled by (1 - a.a) / (1 + 2 a.x + a.a x.x), which is 1/f at e and f at -e. */
 PetscErrorCode tet_mesh_grade_sphere(const double center[3], double radius, const double direction[3], double factor, tet_mesh *m)
 {
   const double length = v3_norm(direction), t = (factor - 1.0) / (factor + 1.0);
   double       a[3];
   PetscFunctionBegin;
   PetscCheck(length > 0.0 && isfinite(length) && isfinite(factor) && factor >= 1.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "a graded sphere wants a direction and a factor of 1 or more");
+             "a graded sphere needs a direction that is not zero and a factor of at least 1");
   v3_scale(a, t / length, direction);
   for (int64_t i = 0; i < m->n_vertices; ++i) {
     double x[3], y[3], *const p = &m->x[3 * i];

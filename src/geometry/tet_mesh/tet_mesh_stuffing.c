@@ -1,32 +1,33 @@
+/* Implementation: isosurface stuffing on a uniform body-centred cubic lattice [LabelleShewchuk2007].
+ *
+ * The lattice points are the corners ("even" points) and the centres ("odd" points) of cubes. Its tetrahedra are congruent: one
+ * long edge between two even points, one between two odd points, both of the length of a cube edge and perpendicular, and four
+ * short edges.
+ * 1. A cut point is computed on every edge along which phi changes its sign.
+ * 2. A lattice point with a cut point closer than alpha edge lengths is moved ("warped") onto the closest one and counts as on the
+ *    surface. Its other cut points are discarded. The remaining cut points keep their distance from the corners.
+ * 3. The inside part of every tetrahedron is kept: the whole tetrahedron, or the part up to its cut points. Quadrilaterals that
+ *    arise on its faces are split by a rule that depends on the face only, so that neighbours agree.
+ * The values of alpha are those of the paper; with them the angle bounds hold for any position of the surface in the lattice. */
 #include "geometry/tet_mesh/tet_mesh_stuffing.h"
 #include "core/math3.h"
 #include "core/memory.h"
-
-/* Isosurface stuffing on a uniform body-centred cubic lattice [LabelleShewchuk2007].
- *
- * The lattice has the corners ("even" points) and the centres ("odd" points) of cubes. Its tetrahedra are all alike: one long edge
- * between two even points, one between two odd ones, both as long as a cube's side and at right angles, and four short edges.
- * 1. Where phi changes its sign along an edge, a cut point is found on it.
- * 2. A lattice point with a cut point nearer than alpha edge lengths is moved ("warped") onto the nearest one and counts as being on
- *    the surface; its other cut points are void. What remains keeps its distance from the corners.
- * 3. Of every tetrahedron the part inside is kept: whole, or cut off at its cut points. Quadrilaterals that arise on its faces
- *    are cut by a rule that looks at the face alone, so that neighbours agree.
- * The alphas are the paper's; with them its angles hold whatever the phase of the surface in the lattice. */
 
 enum { MAX_POINTS = 40000000, N_LONG = 3, N_DIRECTIONS = 11 };
 static const double ALPHA_LONG = 0.24999, ALPHA_SHORT = 0.41189;
 
 typedef struct {
   const level_set *phi;
-  double           origin[3], h; /* of even point (0, 0, 0); side of a cube */
-  int64_t          n[3], n_grid; /* even points each way; all of them; there are as many odd ones, half a cube higher */
+  double           origin[3], h; /* position of even point (0, 0, 0); edge of a cube */
+  /* even points per direction; their total number. There are as many odd points, half a cube higher */
+  int64_t          n[3], n_grid;
   int8_t          *side;         /* [2 n_grid] -1 inside, 0 on the surface, 1 outside */
-  double          *value;        /* [2 n_grid] of phi */
-  int32_t         *first_cut;    /* [2 n_grid + 1] cut points of the edges that start here */
-  uint8_t         *direction;    /* [cuts] along which edge */
-  double          *cut;          /* [cuts] where on it, 0 ... 1 from its start */
-  double          *warp;         /* [2 n_grid][3]: warped points are elsewhere; NULL until then */
-  int32_t         *number;       /* [2 n_grid + cuts] in the mesh, -1: not used */
+  double          *value;        /* [2 n_grid] values of phi */
+  int32_t         *first_cut;    /* [2 n_grid + 1] first cut point of the edges that start at each point */
+  uint8_t         *direction;    /* [cuts] direction of the edge */
+  double          *cut;          /* [cuts] position on the edge, 0 ... 1 from its start */
+  double          *warp;         /* [2 n_grid][3] positions after warping; NULL before */
+  int32_t         *number;       /* [2 n_grid + cuts] vertex number in the mesh, -1: not used */
 } lattice;
 
 static void lattice_free(lattice *l)
@@ -40,9 +41,9 @@ static void lattice_free(lattice *l)
   memory_free(&l->number);
 }
 
-/* ---- geometry of the lattice: everything in half cubes, where even points have even coordinates and odd points odd ones ---- */
+/* ---- lattice: coordinates in half cubes; even points have even coordinates, odd points have odd ones ---- */
 
-static int64_t point_at(const lattice *l, const int64_t c[3]) /* -1: beyond the lattice */
+static int64_t point_at(const lattice *l, const int64_t c[3]) /* -1: outside the lattice */
 {
   const int64_t is_odd = c[0] & 1;
   for (int k = 0; k < 3; ++k)
@@ -78,7 +79,7 @@ static int64_t edge_end(const lattice *l, int64_t p, int direction)
 }
 static int n_directions(const lattice *l, int64_t p) { return p < l->n_grid ? N_DIRECTIONS : N_LONG; }
 
-/* The cut point between two neighbours on different sides of the surface; *from_a: seen from a, 0 ... 1. */
+/* The cut point between two neighbours on different sides of the surface. *from_a: its position on the edge, 0 ... 1 from a. */
 static int64_t cut_between(const lattice *l, int64_t a, int64_t b, double *from_a)
 {
   int64_t    ca[3], cb[3];
@@ -119,13 +120,13 @@ static PetscErrorCode find_sides(lattice *l)
   if (bad < n) {
     double x[3];
     point_position(l, bad, x);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the shape's distance is not a finite number at (%g, %g, %g)", x[0], x[1], x[2]);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the distance of the shape is not a finite number at (%g, %g, %g)", x[0], x[1], x[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A zero of phi between a (value f_a) and b (f_b, of the other sign): false position that halves the value of an end that stays
- * ("Illinois"), until the bracket is a 1e-13th of the edge. */
+/* A zero of phi between a (value f_a) and b (value f_b of opposite sign), by the Illinois variant of false position, until the
+ * bracket is shorter than 1e-13 of the edge. */
 static double find_zero(const level_set *phi, const double *a, const double *b, double f_a, double f_b)
 {
   double lo = 0.0, hi = 1.0, f_lo = f_a, f_hi = f_b;
@@ -186,15 +187,15 @@ static PetscErrorCode find_cuts(lattice *l)
 
 /* ---- 2: warping ---- */
 
-/* Move p onto its nearest cut point if that violates it. Called in order of p: a point warped before is on the surface, and the
- * cut points towards it count no more. */
+/* Move p onto its closest cut point if that is closer than alpha edge lengths. Called in order of p: a point warped before lies on
+ * the surface, and the cut points on edges to it no longer count. */
 static void warp_point(lattice *l, int64_t p)
 {
   int64_t c[3], to = -1;
   double  nearest = INFINITY, where = 0.0, x[3], y[3];
   if (l->side[p] == 0) return;
   point_coordinates(l, p, c);
-  for (int e = 0; e < 14; ++e) { /* three axes both ways, eight diagonals */
+  for (int e = 0; e < 14; ++e) { /* three axes in both directions, eight diagonals */
     int64_t d[3] = {c[0], c[1], c[2]};
     double  t;
     if (e < 6) d[e / 2] += e % 2 ? -2 : 2;
@@ -229,10 +230,10 @@ static PetscErrorCode warp_points(lattice *l)
 
 typedef struct {
   int64_t  n;
-  int64_t *corner; /* [n][4] lattice points, or 2 n_grid + cut points; NULL while they are counted */
+  int64_t *corner; /* [n][4] number of a lattice point, or 2 n_grid + number of a cut point; NULL while counting */
 } tet_list;
 
-/* Append a tetrahedron; `is_turned`: given as its mirror image. */
+/* Append a tetrahedron; `is_turned`: its corners are given in mirrored order. */
 static void add_tet(tet_list *list, int64_t a, int64_t b, int64_t c, int64_t d, bool is_turned)
 {
   if (list->corner) {
@@ -245,9 +246,10 @@ static void add_tet(tet_list *list, int64_t a, int64_t b, int64_t c, int64_t d, 
 static int64_t cut_id(const lattice *l, int64_t a, int64_t b) { return 2 * l->n_grid + cut_between(l, a, b, NULL); }
 static bool    is_long(const lattice *l, int64_t a, int64_t b) { return (a < l->n_grid) == (b < l->n_grid); }
 
-/* Inside corners a and b, outside corner c of a face: is the quadrilateral that remains cut from a (to the cut point between b and
- * c) rather than from b (to the one between a and c)? To the cut point of the long edge, if one of ac and bc is long. If ab is, then from
- * the one of a and b below which c lies in an even number of coordinates: from the other one on the face across that edge. */
+/* A face with inside corners a, b and outside corner c leaves a quadrilateral. Returns true if it is split from a (to the cut point
+ * between b and c), false if from b (to the cut point between a and c). If ac or bc is a long edge, the diagonal ends at the cut
+ * point of that edge. If ab is the long edge, the diagonal starts at the one of a and b for which c lies lower in an even number of
+ * coordinates; on the face across that edge it then starts at the other one. */
 static bool cut_from_a(const lattice *l, int64_t a, int64_t b, int64_t c)
 {
   int64_t ca[3], cc[3];
@@ -257,7 +259,8 @@ static bool cut_from_a(const lattice *l, int64_t a, int64_t b, int64_t c)
   return ((cc[0] < ca[0]) + (cc[1] < ca[1]) + (cc[2] < ca[2])) % 2 == 0;
 }
 
-/* A prism between triangles A and B. before[i][j]: the side between edges i and j is cut from A_i to B_j; no ring of such. */
+/* Split the prism between triangles A and B into three tetrahedra. bij: the side between edges i and j is split from A_i to B_j.
+ * The three diagonals must not form a cycle. */
 static void add_prism(tet_list *list, const int64_t *A, const int64_t *B, bool b01, bool b12, bool b02, bool is_turned)
 {
   const int rank[3]  = {!b01 + !b02, b01 + !b12, b02 + b12};
@@ -270,7 +273,7 @@ static void add_prism(tet_list *list, const int64_t *A, const int64_t *B, bool b
   add_tet(list, A[p], B[p], B[q], B[r], odd);
 }
 
-/* Corners v of a positive tetrahedron: the part of it that is inside. */
+/* Append the inside part of the positive lattice tetrahedron with corners v. */
 static void add_stencil(const lattice *l, const int64_t v[4], tet_list *list)
 {
   int in[4], on[4], out[4], n_in = 0, n_on = 0, n_out = 0;
@@ -280,13 +283,14 @@ static void add_stencil(const lattice *l, const int64_t v[4], tet_list *list)
     else out[n_out++] = i;
   }
   if (n_in == 0) return;
-  if (n_in == 1 || n_out == 0) { /* whole, or a corner: outside corners drawn along their edges */
+  /* the whole tetrahedron, or one corner of it: outside corners move to the cut points of their edges */
+  if (n_in == 1 || n_out == 0) {
     int64_t w[4];
     for (int i = 0; i < 4; ++i) w[i] = l->side[v[i]] > 0 ? cut_id(l, v[in[0]], v[i]) : v[i];
     add_tet(list, w[0], w[1], w[2], w[3], false);
     return;
   }
-  int s[4]; /* corners in the order inside, on, outside, and whether that turns the tetrahedron over */
+  int s[4]; /* corners in the order inside, on the surface, outside; is_turned: this order mirrors the tetrahedron */
   for (int i = 0; i < 4; ++i) s[i] = i < n_in ? in[i] : i < n_in + n_on ? on[i - n_in] : out[i - n_in - n_on];
   bool is_turned = false;
   for (int i = 0; i < 4; ++i)
@@ -297,11 +301,12 @@ static void add_stencil(const lattice *l, const int64_t v[4], tet_list *list)
     const bool    from_a = cut_from_a(l, a, b, c);
     add_tet(list, a, b, z, from_a ? bc : ac, is_turned);
     add_tet(list, from_a ? a : ac, from_a ? bc : b, z, from_a ? ac : bc, is_turned);
-  } else if (n_in == 2) { /* prism: edge ab and the cut points of both other faces */
+  } else if (n_in == 2) { /* prism: edge ab and the four cut points */
     const int64_t c = v[s[2]], d = v[s[3]];
     const int64_t A[3] = {a, cut_id(l, a, c), cut_id(l, a, d)}, B[3] = {b, cut_id(l, b, c), cut_id(l, b, d)};
     const bool    b01 = cut_from_a(l, a, b, c), b02 = cut_from_a(l, a, b, d);
-    add_prism(list, A, B, b01, !b01, b02, is_turned); /* the rule has b01 != b02: only this way there is no ring */
+    /* the rule gives b01 != b02; with !b01 for the third side there is no cycle */
+    add_prism(list, A, B, b01, !b01, b02, is_turned);
   } else { /* prism: triangle abc and its cut points */
     const int64_t c = v[s[2]], d = v[s[3]];
     const int64_t A[3] = {a, b, c}, B[3] = {cut_id(l, a, d), cut_id(l, b, d), cut_id(l, c, d)};
@@ -331,7 +336,7 @@ static void add_stencils(const lattice *l, tet_list *list)
     }
 }
 
-/* ---- the mesh of it ---- */
+/* ---- 4: the mesh ---- */
 
 static void vertex_position(const lattice *l, int64_t id, const int64_t *start_of_cut, double *x)
 {
@@ -353,7 +358,7 @@ static PetscErrorCode build_mesh(lattice *l, tet_mesh **out)
   int64_t  *start = NULL, n_vertices = 0;
   PetscFunctionBegin;
   add_stencils(l, &list);
-  PetscCheck(list.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "nothing found inside at spacing %g m: the shape is empty or thinner than that", l->h);
+  PetscCheck(list.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no tetrahedron lies inside at spacing %g m: the shape is empty or thinner than the spacing", l->h);
   const int64_t n = 2 * l->n_grid, n_cut = l->first_cut[n];
   PetscCall(memory_alloc("mesh stencils", 4 * list.n, sizeof *list.corner, &list.corner));
   list.n = 0;
@@ -378,7 +383,7 @@ static PetscErrorCode build_mesh(lattice *l, tet_mesh **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode stuff(lattice *l, tet_mesh **out)
+static PetscErrorCode stuff_lattice(lattice *l, tet_mesh **out)
 {
   PetscFunctionBegin;
   PetscCall(find_sides(l));
@@ -402,13 +407,13 @@ PetscErrorCode tet_mesh_from_level_set(const level_set *phi, const double min[3]
   }
   PetscCheck(total <= MAX_POINTS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "the lattice would need %.3g points at spacing %g m (at most %d): choose a larger spacing", total, spacing, MAX_POINTS);
-  for (int k = 0; k < 3; ++k) { /* two cubes to spare all around: the lattice's own border is outside the shape */
+  for (int k = 0; k < 3; ++k) { /* a margin of two cubes on all sides, so that the border of the lattice lies outside the shape */
     const double phase = shift ? shift[k] - floor(shift[k]) : 0.0;
     l.n[k]             = (int64_t)ceil((max[k] - min[k]) / spacing) + 6;
     l.origin[k]        = min[k] - spacing * (3.0 - phase);
     l.n_grid *= l.n[k];
   }
-  const PetscErrorCode code = stuff(&l, out);
+  const PetscErrorCode code = stuff_lattice(&l, out);
   lattice_free(&l);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,3 +1,4 @@
+/* Implementation: median splits, four triangles per leaf, depth-first search with the closer child first. */
 #include "geometry/triangle_mesh/triangle_bvh.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -7,7 +8,7 @@ enum { LEAF_SIZE = 4, MAX_DEPTH = 64 };
 
 typedef struct {
   double  min[3], max[3];
-  int32_t first, count; /* leaf: count > 0 triangles from first; else children first, first + 1 */
+  int32_t first, count; /* leaf: count > 0 triangles from `first` on; else count = 0 and children first, first + 1 */
 } bvh_node;
 
 struct triangle_bvh {
@@ -87,7 +88,7 @@ static void triangle_center(const triangle_mesh *m, int32_t t, double *c)
            m->x[3 * (int64_t)m->tri[3 * (int64_t)t + 2] + k];
 }
 
-/* Hoare's selection by (centre along the axis, index): the median goes to `middle`. */
+/* Hoare's selection by (centre along the axis, index): partially sort order[lo..hi] so that order[middle] is correct. */
 static void select_median(const double *key, int32_t *order, int32_t lo, int32_t hi, int32_t middle)
 {
 #define BEFORE(p, q) (key[p] < key[q] || (key[p] == key[q] && (p) < (q)))
@@ -183,7 +184,7 @@ PetscErrorCode triangle_bvh_create(const triangle_mesh *m, triangle_bvh **out)
   triangle_bvh *b = NULL;
   PetscFunctionBegin;
   PetscCheck(m->n_triangles > 0 && m->n_triangles <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "no distance from a mesh of %lld triangles", (long long)m->n_triangles);
+             "a distance needs a mesh with 1 to 715 million triangles, but this one has %lld", (long long)m->n_triangles);
   PetscCall(memory_alloc("mesh tree", 1, sizeof *b, &b));
   b->m                      = m;
   const PetscErrorCode code = bvh_fill(b);
@@ -195,8 +196,8 @@ PetscErrorCode triangle_bvh_create(const triangle_mesh *m, triangle_bvh **out)
 
 /* ---- queries ---- */
 
-/* Squared distance of p from triangle (a, b, c), its nearest point q and the feature that this is on (triangle_nearest.h). From the corner
- * of the feature, not from all three: so vertices are met exactly. */
+/* Squared distance of p from triangle (a, b, c), its closest point q and the feature of q (triangle_nearest.h). q is computed from
+ * a corner of its feature rather than from all three corners, so that a vertex is reproduced exactly. */
 static double nearest_on_triangle(const double *a, const double *b, const double *c, const double *p, double *q, int *feature)
 {
   const double *corner[3] = {a, b, c};
@@ -262,7 +263,7 @@ double triangle_bvh_distance(const triangle_bvh *b, const double x[3], int32_t *
     }
     const double  d0 = box_distance2(&b->node[node->first], x), d1 = box_distance2(&b->node[node->first + 1], x);
     const int32_t far = node->first + (d0 <= d1);
-    stack[top].node = far, stack[top++].distance2 = fmax(d0, d1); /* the nearer child is looked at first */
+    stack[top].node = far, stack[top++].distance2 = fmax(d0, d1); /* the closer child is visited first */
     stack[top].node = 2 * node->first + 1 - far, stack[top++].distance2 = fmin(d0, d1);
   }
   const int64_t t = best.triangle;

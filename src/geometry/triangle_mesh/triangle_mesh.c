@@ -1,3 +1,4 @@
+/* Implementation: storage, renumbering, integrals, defects, self-intersections and refinement. */
 #include "geometry/triangle_mesh/triangle_mesh.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -74,7 +75,7 @@ void triangle_mesh_bounds(const triangle_mesh *m, double min[3], double max[3])
     }
 }
 
-/* new_index [n_vertices]: where each vertex goes, -1: nowhere. */
+/* new_index [n_vertices]: new number of each vertex; -1: removed. */
 static void renumber(triangle_mesh *m, const int32_t *new_index, double *x_new)
 {
   for (int64_t i = 0; i < m->n_vertices; ++i)
@@ -111,9 +112,10 @@ static int compare_items(const void *a, const void *b)
   return (p->index > q->index) - (p->index < q->index);
 }
 
-/* Cut n vertices across their longest side into halves of whole blocks, and so on: a surface winds through space, so that runs
- * along a space-filling curve jump between its sheets (measured on a torus: spheres around runs of 128 nearly twice as large). */
-static void sort_by_halves(const double *x, sort_item *item, int64_t n)
+/* Sort n vertices by recursive bisection across the longest side of their bounds; each half consists of whole blocks. A
+ * space-filling curve would jump between the sheets of a surface (measured on a torus: bounding spheres of runs of 128 nearly twice
+ * as large). */
+static void sort_by_bisection(const double *x, sort_item *item, int64_t n)
 {
   double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
   int    axis  = 0;
@@ -127,11 +129,11 @@ static void sort_by_halves(const double *x, sort_item *item, int64_t n)
     if (hi[k] - lo[k] > hi[axis] - lo[axis]) axis = k;
   for (int64_t i = 0; i < n; ++i) item[i].key = x[3 * (int64_t)item[i].index + axis];
   qsort(item, (size_t)n, sizeof *item, compare_items);
-  int64_t block = 4; /* the largest power of two up to 256 that fits; halves are multiples of it */
+  int64_t block = 4; /* the largest power of two up to 256 that fits; the size of the first half is a multiple of it */
   while (block < 256 && 2 * block < n) block *= 2;
   const int64_t half = (n / block + 1) / 2 * block;
-  sort_by_halves(x, item, half);
-  sort_by_halves(x, item + half, n - half);
+  sort_by_bisection(x, item, half);
+  sort_by_bisection(x, item + half, n - half);
 }
 
 PetscErrorCode triangle_mesh_sort(triangle_mesh *m)
@@ -146,7 +148,7 @@ PetscErrorCode triangle_mesh_sort(triangle_mesh *m)
   PetscCall(memory_alloc("mesh sorting", 3 * m->n_vertices, sizeof *x, &x));
   PetscCall(memory_alloc("mesh sorting", 3 * m->n_triangles, sizeof *tri, &tri));
   for (int64_t i = 0; i < m->n_vertices; ++i) item[i].index = (int32_t)i;
-  sort_by_halves(m->x, item, m->n_vertices);
+  sort_by_bisection(m->x, item, m->n_vertices);
   for (int64_t i = 0; i < m->n_vertices; ++i) new_index[item[i].index] = (int32_t)i;
   renumber(m, new_index, x);
   for (int64_t t = 0; t < m->n_triangles; ++t) {
@@ -185,9 +187,7 @@ mass_properties triangle_mesh_mass(const triangle_mesh *m)
 
 /* ==== defects ==== */
 
-/* Is a triangle mesh the closed, oriented surface of something? */
-
-/* A triangle's side from a to b, kept with its ends in order; `forward` if a < b. */
+/* The side of a triangle from vertex a to b, stored with its smaller vertex first; `forward` if a < b. */
 typedef struct {
   int32_t low, high, triangle, forward;
 } edge_use;
@@ -206,7 +206,7 @@ static int32_t find_root(int32_t *parent, int32_t i)
   return i;
 }
 
-static void join(int32_t *parent, int32_t a, int32_t b)
+static void unite_sets(int32_t *parent, int32_t a, int32_t b)
 {
   a = find_root(parent, a), b = find_root(parent, b);
   if (a < b) parent[b] = a;
@@ -247,8 +247,8 @@ static void check_areas(const triangle_mesh *m, triangle_mesh_defects *d)
   }
 }
 
-/* Edges: each should be used once in each direction. Triangles that share one belong to one part; their corners at its
- * ends belong to one fan. */
+/* Each edge must be used once in each direction. Triangles that share an edge belong to the same component; their corners at the
+ * ends of the edge belong to the same fan. */
 static void check_edges(const triangle_mesh *m, edge_use *use, int32_t *fan, int32_t *part, triangle_mesh_defects *d)
 {
   const int64_t n = 3 * m->n_triangles;
@@ -258,18 +258,18 @@ static void check_edges(const triangle_mesh *m, edge_use *use, int32_t *fan, int
     fan[i] = (int32_t)i;
   }
   for (int64_t t = 0; t < m->n_triangles; ++t) part[t] = (int32_t)t;
-  if (n) qsort(use, (size_t)n, sizeof *use, compare_uses); /* no triangles, no array */
+  if (n) qsort(use, (size_t)n, sizeof *use, compare_uses); /* use is NULL without triangles */
   for (int64_t i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && use[end].low == use[i].low && use[end].high == use[i].high;) ++end;
     int64_t *first = NULL;
     if (end - i == 1 && d->n_open++ == 0) first = d->first_open;
-    if (end - i > 2 && d->n_crowded++ == 0) first = d->first_crowded;
+    if (end - i > 2 && d->n_nonmanifold++ == 0) first = d->first_nonmanifold;
     if (end - i == 2 && use[i].forward == use[i + 1].forward && d->n_misoriented++ == 0) first = d->first_misoriented;
     if (first) first[0] = use[i].low, first[1] = use[i].high;
     for (int64_t j = i + 1; j < end; ++j) {
-      join(part, use[i].triangle, use[j].triangle);
-      join(fan, corner_of(m, use[i].triangle, use[i].low), corner_of(m, use[j].triangle, use[i].low));
-      join(fan, corner_of(m, use[i].triangle, use[i].high), corner_of(m, use[j].triangle, use[i].high));
+      unite_sets(part, use[i].triangle, use[j].triangle);
+      unite_sets(fan, corner_of(m, use[i].triangle, use[i].low), corner_of(m, use[j].triangle, use[i].low));
+      unite_sets(fan, corner_of(m, use[i].triangle, use[i].high), corner_of(m, use[j].triangle, use[i].high));
     }
   }
 }
@@ -292,7 +292,7 @@ PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects
   PetscFunctionBegin;
   *out                  = (triangle_mesh_defects){0};
   out->first_not_finite = out->first_bad_index = out->first_degenerate = out->first_pinched = -1;
-  for (int i = 0; i < 2; ++i) out->first_open[i] = out->first_crowded[i] = out->first_misoriented[i] = -1;
+  for (int i = 0; i < 2; ++i) out->first_open[i] = out->first_nonmanifold[i] = out->first_misoriented[i] = -1;
   PetscCheck(m->n_triangles <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "a mesh of %lld triangles is too large (at most 715 million)", (long long)m->n_triangles);
   check_vertices_and_indices(m, out);
@@ -314,11 +314,12 @@ PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects
 
 bool triangle_mesh_is_sound(const triangle_mesh_defects *d)
 {
-  return !d->n_not_finite && !d->n_bad_index && !d->n_degenerate && !d->n_open && !d->n_crowded && !d->n_misoriented &&
+  return !d->n_not_finite && !d->n_bad_index && !d->n_degenerate && !d->n_open && !d->n_nonmanifold && !d->n_misoriented &&
          !d->n_pinched && d->volume > 0.0;
 }
 
-/* "(0.1, 0, 2)": files count from 0, from 1, or not at all, and unused vertices are gone by now; a place can be looked up. */
+/* Position "(0.1, 0, 2)" for messages. A vertex number would not help: files count from 0, from 1 or not at all, and unused
+ * vertices have been removed. */
 typedef struct {
   char text[80];
 } place_text;
@@ -336,26 +337,24 @@ void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defe
 #define N(n) ((long long)d->n)
   if (size) text[0] = '\0';
   if (d->n_not_finite) SAY("%lld vertices are not finite numbers, the first is vertex %lld", N(n_not_finite), N(first_not_finite));
-  else if (d->n_bad_index) SAY("%lld triangles name vertices that do not exist, the first is triangle %lld", N(n_bad_index), N(first_bad_index));
+  else if (d->n_bad_index) SAY("%lld triangles refer to vertices that do not exist, the first is triangle %lld", N(n_bad_index), N(first_bad_index));
   else if (d->n_degenerate) SAY("%lld triangles have no area, the first has a corner at %s; remove them or merge their vertices", N(n_degenerate), AT(m->tri[3 * d->first_degenerate]));
-  else if (d->n_crowded) SAY("%lld edges have more than two triangles, the first is from %s to %s: not the surface of one solid; remove what is listed twice or lies inside", N(n_crowded), AT(d->first_crowded[0]), AT(d->first_crowded[1]));
+  else if (d->n_nonmanifold) SAY("%lld edges have more than two triangles, the first is from %s to %s: this is not the surface of one solid; remove duplicate and interior triangles", N(n_nonmanifold), AT(d->first_nonmanifold[0]), AT(d->first_nonmanifold[1]));
   else if (d->n_open) SAY("the surface is open: %lld edges have only one triangle, the first is from %s to %s; close the holes", N(n_open), AT(d->first_open[0]), AT(d->first_open[1]));
-  else if (d->n_misoriented) SAY("neighbouring triangles disagree about which side is outside at %lld edges, the first is from %s to %s; make the orientation consistent", N(n_misoriented), AT(d->first_misoriented[0]), AT(d->first_misoriented[1]));
+  else if (d->n_misoriented) SAY("neighbouring triangles have opposite orientations at %lld edges, the first is from %s to %s; make the orientation consistent", N(n_misoriented), AT(d->first_misoriented[0]), AT(d->first_misoriented[1]));
   else if (d->n_pinched) SAY("the surface touches itself at %lld vertices, the first is at %s; separate the parts", N(n_pinched), AT(d->first_pinched));
-  else if (d->volume < 0.0) SAY("the surface is inside out (volume %g m^3): turn its triangles over", d->volume);
-  else if (!(d->volume > 0.0)) SAY("the surface encloses nothing");
+  else if (d->volume < 0.0) SAY("the surface is inside out (volume %g m^3): reverse the orientation of its triangles", d->volume);
+  else if (!(d->volume > 0.0)) SAY("the surface encloses no volume");
 #undef N
 #undef AT
 #undef SAY
 }
 
-/* ==== self-crossings ==== */
+/* ==== self-intersections: two triangles intersect where an edge of one crosses the other ==== */
 
-/* Does a surface pass through itself? Two triangles cross where an edge of one goes through the inside of the other. */
-
-/* How far p, q, which goes through t, would have to be moved to come out: past one of its ends, or past the rim. -1: an end is on the other
- * side by no more than `slack`. */
-static double depth_in(const double *p, const double *q, const double *const t[3], double slack)
+/* Distance by which segment pq, which crosses triangle t, would have to move to no longer intersect: past one of its ends, or past
+ * the border of the triangle. -1 if an end lies beyond the plane by no more than `slack`. */
+static double crossing_distance(const double *p, const double *q, const double *const t[3], double slack)
 {
   double e1[3], e2[3], n[3], a[3], x[3];
   v3_sub(e1, t[1], t[0]), v3_sub(e2, t[2], t[0]), v3_sub(a, p, t[0]), v3_sub(x, q, t[0]);
@@ -374,13 +373,13 @@ static double depth_in(const double *p, const double *q, const double *const t[3
   return depth;
 }
 
-static void corners(const triangle_mesh *m, int64_t t, const double *x[3])
+static void triangle_corners(const triangle_mesh *m, int64_t t, const double *x[3])
 {
   for (int i = 0; i < 3; ++i) x[i] = m->x + 3 * (int64_t)m->tri[3 * t + i];
 }
 
-/* What parts that were drawn on one lattice may cross by, their coordinates being rounded: 16 units in the last place of the largest. */
-static double slack_of(const double *const x[2][3])
+/* Penetration that the rounding of coordinates can cause: 16 units in the last place of the largest coordinate. */
+static double rounding_slack(const double *const x[2][3])
 {
   double largest = 0.0;
   for (int i = 0; i < 18; ++i) largest = fmax(largest, fabs(x[i / 9][i / 3 % 3][i % 3]));
@@ -389,33 +388,35 @@ static double slack_of(const double *const x[2][3])
 
 static bool is_corner(const int32_t *t, int32_t vertex) { return t[0] == vertex || t[1] == vertex || t[2] == vertex; }
 
-/* The boxes around the two have nothing in common: cheaper to tell than sides, where all lies in one plane. */
-static bool is_beside(const double *p, const double *q, const double *const t[3])
+/* The bounding boxes of segment pq and triangle t are disjoint. Cheaper than the exact predicates, in particular for coplanar
+ * input. */
+static bool boxes_are_disjoint(const double *p, const double *q, const double *const t[3])
 {
   for (int k = 0; k < 3; ++k)
     if (fmax(p[k], q[k]) < fmin(fmin(t[0][k], t[1][k]), t[2][k]) || fmin(p[k], q[k]) > fmax(fmax(t[0][k], t[1][k]), t[2][k])) return true;
   return false;
 }
 
-/* -1: they do not cross. What ends at a corner of the other is not on both sides of it. */
+/* Penetration depth of triangles s and t; -1: they do not cross. Edges that end at a corner of the other triangle do not cross
+ * it. */
 static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
 {
   const double *x[2][3];
-  corners(m, s, x[0]), corners(m, t, x[1]);
-  const double slack = slack_of((const double *const(*)[3])x);
+  triangle_corners(m, s, x[0]), triangle_corners(m, t, x[1]);
+  const double slack = rounding_slack((const double *const(*)[3])x);
   double       depth = -1.0;
   const int32_t *tri[2] = {m->tri + 3 * s, m->tri + 3 * t};
   for (int k = 0; k < 2; ++k)
     for (int i = 0; i < 3; ++i) {
       if (is_corner(tri[1 - k], tri[k][i]) || is_corner(tri[1 - k], tri[k][(i + 1) % 3])) continue;
       const double *p = x[k][i], *q = x[k][(i + 1) % 3], *const *other = x[1 - k];
-      if (is_beside(p, q, other)) continue;
-      if (segment_passes_triangle(p, q, other[0], other[1], other[2])) depth = fmax(depth, depth_in(p, q, other, slack));
+      if (boxes_are_disjoint(p, q, other)) continue;
+      if (segment_crosses_triangle(p, q, other[0], other[1], other[2])) depth = fmax(depth, crossing_distance(p, q, other, slack));
     }
   return depth;
 }
 
-/* How many triangles after t cross t, the first of them, and how deep at most. */
+/* Number of triangles after t that cross t, the first of them, and the largest penetration depth. */
 static int64_t count_partners(const triangle_mesh *m, const box_tree *tree, double *const box[6], int64_t t, int32_t *partner, double *deepest)
 {
   const double min[3] = {box[0][t], box[1][t], box[2][t]}, max[3] = {box[3][t], box[4][t], box[5][t]};
@@ -452,7 +453,7 @@ PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32
   PetscCall(box_tree_create(n_triangles, &tree));
   for (int64_t t = 0; t < n_triangles; ++t) {
     const double *x[3];
-    corners(m, t, x);
+    triangle_corners(m, t, x);
     for (int k = 0; k < 3; ++k) {
       box[k][t]     = fmin(fmin(x[0][k], x[1][k]), x[2][k]);
       box[3 + k][t] = fmax(fmax(x[0][k], x[1][k]), x[2][k]);
@@ -484,15 +485,13 @@ PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size,
   PetscCall(triangle_mesh_crossings(m, &n, pair, NULL));
   if (n > 0) {
     const double *x = m->x + 3 * (int64_t)m->tri[3 * (int64_t)pair[0]];
-    (void)snprintf(text, size, "the surface passes through itself: %lld pairs of triangles cross, the first near (%.7g, %.7g, %.7g); untangle it, or make what overlaps "
-                   "shapes or bodies of their own", (long long)n, x[0], x[1], x[2]);
+    (void)snprintf(text, size, "the surface passes through itself: %lld pairs of triangles cross, the first near (%.7g, %.7g, %.7g); remove the intersections, or define the overlapping "
+                   "parts as separate shapes or bodies", (long long)n, x[0], x[1], x[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== refinement ==== */
-
-/* Refinement without touching the surface: long edges get a vertex in their middle, triangles are cut to match. */
+/* ==== refinement: long edges are split at their midpoint, and their triangles are cut accordingly ==== */
 
 enum { MAX_VERTICES = 10000000 };
 
@@ -515,7 +514,7 @@ static double distance(const double *a, const double *b)
   return v3_norm(e);
 }
 
-/* Cut triangle v with middles m (-1: none) into 1 to 4; returns how many. */
+/* Cut triangle v with edge midpoints m (-1: edge not split) into 1 to 4 triangles; returns their number. */
 static int cut_triangle(const double *x, const int32_t *v, const int32_t *m, int32_t *out)
 {
   int n = (m[0] >= 0) + (m[1] >= 0) + (m[2] >= 0), s = 0;
@@ -526,7 +525,7 @@ static int cut_triangle(const double *x, const int32_t *v, const int32_t *m, int
     while (m[s] < 0) ++s;
     const int32_t a = v[s], b = v[(s + 1) % 3], c = v[(s + 2) % 3];
     OUT(0, a, m[s], c), OUT(1, m[s], b, c);
-  } else { /* s: the side that stays whole, from a to b */
+  } else { /* s: the side that is not split, from a to b */
     while (m[s] >= 0) ++s;
     const int32_t a = v[s], b = v[(s + 1) % 3], c = v[(s + 2) % 3], mb = m[(s + 1) % 3], ma = m[(s + 2) % 3];
     OUT(0, ma, mb, c);
@@ -573,8 +572,8 @@ PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing)
 {
   bool is_done = false;
   PetscFunctionBegin;
-  PetscCheck(spacing > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the spacing must be positive");
-  while (!is_done) { /* edges halve in every pass */
+  PetscCheck(spacing > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the spacing of a refined surface must be positive");
+  while (!is_done) { /* the edge lengths are halved in every pass */
     long_edge     *edge   = NULL;
     int32_t       *middle = NULL;
     PetscErrorCode code   = memory_alloc("mesh refinement", 3 * m->n_triangles, sizeof *edge, &edge);

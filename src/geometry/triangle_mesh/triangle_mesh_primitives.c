@@ -1,4 +1,4 @@
-/* Tessellations of the primitives. */
+/* Implementation: lattice on the box, subdivided icosahedron, and rings of vertices around an axis. */
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -13,7 +13,8 @@ static PetscErrorCode check_size(double n_vertices)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double pieces(double length, double spacing, double least) /* a count, as double until it is known to be sane */
+/* number of segments; a double until check_size has bounded it */
+static double segment_count(double length, double spacing, double least)
 {
   return spacing > 0.0 ? fmax(least, ceil(length / spacing - 1e-9)) : least;
 }
@@ -32,7 +33,7 @@ static int64_t box_vertex(const int64_t n[3], int64_t i, int64_t j, int64_t k)
 {
   const int64_t full = (n[1] + 1) * (n[2] + 1), ring = 2 * (n[1] + n[2]);
   if (i == 0 || i == n[0]) return (i == 0 ? 0 : full + (n[0] - 1) * ring) + j * (n[2] + 1) + k;
-  const int64_t base = full + (i - 1) * ring; /* around the rim of the slab */
+  const int64_t base = full + (i - 1) * ring; /* around the border of the slab */
   if (j == 0) return base + k;
   if (j == n[1]) return base + (n[2] + 1) + k;
   return base + 2 * (n[2] + 1) + 2 * (j - 1) + (k == 0 ? 0 : 1);
@@ -44,7 +45,7 @@ PetscErrorCode triangle_mesh_box(const double min[3], const double max[3], doubl
   double         size[3];
   int64_t        n[3], at = 0;
   PetscFunctionBegin;
-  for (int k = 0; k < 3; ++k) size[k] = pieces(max[k] - min[k], spacing, 1.0);
+  for (int k = 0; k < 3; ++k) size[k] = segment_count(max[k] - min[k], spacing, 1.0);
   PetscCall(check_size(2.0 * (size[0] * size[1] + size[1] * size[2] + size[2] * size[0]) + 2.0));
   for (int k = 0; k < 3; ++k) n[k] = (int64_t)size[k];
   const int64_t faces = n[0] * n[1] + n[1] * n[2] + n[2] * n[0];
@@ -71,8 +72,8 @@ PetscErrorCode triangle_mesh_box(const double min[3], const double max[3], doubl
             l[axis] = side * n[axis], l[u] = a + (q == 1 || q == 2), l[v] = b + (q >= 2);
             corner[q] = box_vertex(n, l[0], l[1], l[2]);
           }
-          /* (u, v, axis) is right-handed: counter-clockwise seen from +axis. Diagonals alternate, so that a box is as
-           * symmetric as its tessellation can be. */
+          /* (u, v, axis) is right-handed: counter-clockwise seen from +axis. The diagonals alternate for the best possible
+           * symmetry. */
           const int s = (a + b) % 2;
           if (side) {
             add_triangle(m, &at, corner[s], corner[s + 1], corner[s + 2]);
@@ -101,7 +102,7 @@ static void icosahedron(double x[12][3], int face[20][3])
   memcpy(face, f, sizeof f);
 }
 
-/* Great-circle interpolation keeps edges even, where flat subdivision crowds them at the corners. */
+/* Great-circle interpolation gives edges of similar length; flat subdivision makes them shorter near the corners. */
 static void slerp(double *o, const double *a, const double *b, double t)
 {
   double       c[3];
@@ -112,7 +113,7 @@ static void slerp(double *o, const double *a, const double *b, double t)
   v3_scale(o, 1.0 / v3_norm(o), o);
 }
 
-/* Point (i, j) of a face, weights (n - i - j, i, j)/n: the mean of the three interpolations along its rows. */
+/* Point (i, j) of a face with weights (n - i - j, i, j)/n: the mean of the interpolations along the three directions of rows. */
 static void face_point(double *o, const double *a, const double *b, const double *c, int64_t i, int64_t j, int64_t n)
 {
   const double *v[3]   = {a, b, c};
@@ -139,7 +140,7 @@ PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, doubl
   int            face[20][3], edge[12][12];
   int64_t        at = 0;
   PetscFunctionBegin;
-  const double cuts = pieces(1.1071487177940904 * radius, spacing, 1.0); /* an edge spans atan 2 */
+  const double cuts = segment_count(1.1071487177940904 * radius, spacing, 1.0); /* an edge spans atan 2 */
   PetscCall(check_size(10.0 * cuts * cuts + 2.0));
   const int64_t n = (int64_t)cuts, n_edge = n - 1, n_face = (n - 1) * (n - 2) / 2;
   PetscCall(triangle_mesh_create(10 * n * n + 2, 20 * n * n, &m));
@@ -192,8 +193,8 @@ static void frame_of_axis(const double *a, double *e1, double *e2)
   v3_cross(e2, a, e1);
 }
 
-/* Revolve a profile of n_rings points (rho, z), from low to high z along the outside, around the axis; rho > 0 in all of
- * them. Is open at its ends: closed by poles, single vertices at z_low and z_high. */
+/* Revolve a profile of n_rings points (rho, z) around the axis. The points run from low to high z along the outside, with rho > 0.
+ * The ends are closed by single vertices (poles) at z_low and z_high. */
 static PetscErrorCode revolve(const double center[3], const double axis[3], int64_t n_rings, const double *rho, const double *z,
                               double z_low, double z_high, int64_t n_around, triangle_mesh **out)
 {
@@ -204,7 +205,7 @@ static PetscErrorCode revolve(const double center[3], const double axis[3], int6
   PetscCall(triangle_mesh_create(n_rings * n_around + 2, 2 * n_rings * n_around, &m));
   frame_of_axis(axis, e1, e2);
   for (int64_t r = 0; r < n_rings; ++r)
-    for (int64_t s = 0; s < n_around; ++s) { /* every other ring is turned half a step: rounder triangles */
+    for (int64_t s = 0; s < n_around; ++s) { /* every other ring is rotated by half a step, which gives better shaped triangles */
       const double angle = 2.0 * M_PI * ((double)s + 0.5 * (double)(r % 2)) / (double)n_around;
       double      *x     = &m->x[3 * (r * n_around + s)];
       for (int k = 0; k < 3; ++k)
@@ -245,8 +246,8 @@ PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], doub
   PetscErrorCode code;
   PetscFunctionBegin;
   const double length = axis_of(a, b, center, axis);
-  const double around = pieces(2.0 * M_PI * radius, spacing, 12.0), up = pieces(length, spacing, 1.0);
-  const double in     = pieces(radius, spacing, 1.0);
+  const double around = segment_count(2.0 * M_PI * radius, spacing, 12.0), up = segment_count(length, spacing, 1.0);
+  const double in     = segment_count(radius, spacing, 1.0);
   PetscCall(check_size(around * (up + 1.0 + 2.0 * (in - 1.0)) + 2.0));
   const int64_t n_in = (int64_t)in, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_in - 1);
   PetscCall(memory_alloc("profile", n, sizeof *rho, &rho));
@@ -269,8 +270,8 @@ PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], doubl
   PetscErrorCode code;
   PetscFunctionBegin;
   const double length = axis_of(a, b, center, axis);
-  const double around = pieces(2.0 * M_PI * radius, spacing, 12.0), up = pieces(length, spacing, 1.0);
-  const double cap    = pieces(0.5 * M_PI * radius, spacing, 3.0);
+  const double around = segment_count(2.0 * M_PI * radius, spacing, 12.0), up = segment_count(length, spacing, 1.0);
+  const double cap    = segment_count(0.5 * M_PI * radius, spacing, 3.0);
   PetscCall(check_size(around * (up + 2.0 * cap - 1.0) + 2.0));
   const int64_t n_cap = (int64_t)cap, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_cap - 1);
   PetscCall(memory_alloc("profile", n, sizeof *rho, &rho));
@@ -296,7 +297,7 @@ PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3],
   double         a[3], e1[3], e2[3];
   int64_t        at = 0;
   PetscFunctionBegin;
-  const double long_way = pieces(2.0 * M_PI * (major + minor), spacing, 16.0), short_way = pieces(2.0 * M_PI * minor, spacing, 8.0);
+  const double long_way = segment_count(2.0 * M_PI * (major + minor), spacing, 16.0), short_way = segment_count(2.0 * M_PI * minor, spacing, 8.0);
   PetscCall(check_size(long_way * short_way));
   const int64_t n = (int64_t)long_way, k_n = (int64_t)short_way;
   PetscCall(triangle_mesh_create(n * k_n, 2 * n * k_n, &m));
@@ -328,7 +329,7 @@ PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radi
 /* Add rings from one corner of a profile to the next, the first one included; those on the axis are none. */
 static int64_t add_rings(double r0, double z0, double r1, double z1, double spacing, int64_t at, double *rho, double *z)
 {
-  const int64_t n = (int64_t)pieces(hypot(r1 - r0, z1 - z0), spacing, 1.0);
+  const int64_t n = (int64_t)segment_count(hypot(r1 - r0, z1 - z0), spacing, 1.0);
   for (int64_t i = 0; i < n; ++i) {
     const double t = (double)i / (double)n, r = r0 + t * (r1 - r0);
     if (r == 0.0) continue;
@@ -353,8 +354,8 @@ PetscErrorCode triangle_mesh_revolution(const double center[3], const double axi
   PetscErrorCode code;
   PetscFunctionBegin;
   for (int i = 0; i < n; ++i) widest = fmax(widest, radius[i]), length += i ? hypot(radius[i] - radius[i - 1], along[i] - along[i - 1]) : 0.0;
-  const double around = pieces(2.0 * M_PI * widest, spacing, 12.0);
-  PetscCall(check_size(around * (pieces(length + radius[0] + radius[n - 1], spacing, 1.0) + n + 2)));
+  const double around = segment_count(2.0 * M_PI * widest, spacing, 12.0);
+  PetscCall(check_size(around * (segment_count(length + radius[0] + radius[n - 1], spacing, 1.0) + n + 2)));
   const int64_t m = profile_rings(n, along, radius, spacing, NULL, NULL);
   v3_scale(a, 1.0 / v3_norm(axis), axis);
   PetscCall(memory_alloc("profile", m, sizeof *rho, &rho));

@@ -1,19 +1,19 @@
-/* Triangle meshes of simple solids. */
+/* Tessellations of boxes, spheres, cylinders, capsules, tori, ellipsoids and solids of revolution. Called by shape_primitives. */
 #ifndef SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_PRIMITIVES_H
 #define SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_PRIMITIVES_H
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* Tessellations with vertices exactly on the surface, edges about `spacing` long or shorter. spacing <= 0: as coarse as
- * the shape allows (box: its 8 corners). Fail with PETSC_ERR_USER_INPUT beyond 10 million vertices. */
+/* All vertices lie exactly on the surface; edges are about `spacing` long or shorter. spacing <= 0 gives the coarsest mesh (box:
+ * its 8 corners). *out is owned by the caller. Fail with PETSC_ERR_USER_INPUT beyond 10 million vertices. */
 PetscErrorCode triangle_mesh_box(const double min[3], const double max[3], double spacing, triangle_mesh **out);
 PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, double spacing, triangle_mesh **out); /* geodesic */
 PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
 PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out);
 PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3], double major, double minor, double spacing,
                                    triangle_mesh **out);
-/* The sphere stretched: no edge is longer than `spacing`, those across are shorter. */
+/* A scaled sphere: no edge is longer than `spacing`; edges across the longest axis are shorter. */
 PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radii[3], double spacing, triangle_mesh **out);
-/* As level_set_revolution. */
+/* Profile as in level_set_revolution. */
 PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius, double spacing,
                                         triangle_mesh **out);
 #endif

@@ -1,3 +1,4 @@
+/* Implementation: all sides are sorted by their vertices; runs of equal keys are edges. */
 #include "geometry/triangle_mesh/triangle_topology.h"
 #include "core/memory.h"
 #include "core/sort.h"
@@ -12,19 +13,19 @@ static PetscErrorCode sort_sides(const triangle_topology *t, uint64_t **key, int
   for (int64_t i = 0; i < n; ++i) {
     const int64_t first = i - i % 3;
     const int32_t a = t->tri[first + (i + 1) % 3], b = t->tri[first + (i + 2) % 3];
-    PetscCheck(a != b, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "triangle %lld names vertex %d twice", (long long)(i / 3), (int)a);
+    PetscCheck(a != b, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "triangle %lld contains vertex %d twice", (long long)(i / 3), (int)a);
     (*key)[i] = (uint64_t)(a < b ? a : b) << 32 | (uint64_t)(a < b ? b : a);
   }
   PetscCall(sort_keys(n, 64, *key, *side));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode join_sides(triangle_topology *t, int32_t p, int32_t q)
+static PetscErrorCode link_neighbors(triangle_topology *t, int32_t p, int32_t q)
 {
   const int32_t a = t->tri[p - p % 3 + (p + 1) % 3], b = t->tri[q - q % 3 + (q + 1) % 3];
   PetscFunctionBegin;
   PetscCheck(a != b, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "triangles %d and %d disagree about which side of the surface is outside; make the orientation consistent", (int)(p / 3),
+             "triangles %d and %d are neighbours with opposite orientations; make the orientation consistent", (int)(p / 3),
              (int)(q / 3));
   t->neighbor[p]      = q / 3;
   t->neighbor_side[p] = q % 3;
@@ -41,14 +42,14 @@ static PetscErrorCode fill_edges(triangle_topology *t, const uint64_t *key, cons
   PetscFunctionBegin;
   for (int64_t i = 0, end; i < n; i = end, ++e) {
     for (end = i + 1; end < n && key[end] == key[i];) ++end;
-    PetscCheck(end - i <= 2, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%lld triangles share the edge between vertices %d and %d: not a surface",
+    PetscCheck(end - i <= 2, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%lld triangles share the edge between vertices %d and %d: this is not a surface",
                (long long)(end - i), (int)(key[i] >> 32), (int)(key[i] & UINT32_MAX));
     t->edge[2 * e]              = (int32_t)(key[i] >> 32);
     t->edge[2 * e + 1]          = (int32_t)(key[i] & UINT32_MAX);
     t->edge_triangle[2 * e]     = side[i] / 3;
     t->edge_triangle[2 * e + 1] = end - i == 2 ? side[i + 1] / 3 : -1;
     for (int64_t j = i; j < end; ++j) t->side_edge[side[j]] = (int32_t)e;
-    if (end - i == 2) PetscCall(join_sides(t, side[i], side[i + 1]));
+    if (end - i == 2) PetscCall(link_neighbors(t, side[i], side[i + 1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,7 +5,7 @@
 #include "core/team.h"
 #include <string.h>
 
-/* Sheets of m x m quads, each a body; edges of triangles once each. */
+/* Sheets of m x m quadrilaterals, one body each; every triangle edge is listed once. */
 enum { M = 10, SHEETS = 3, V = (M + 1) * (M + 1), T = 2 * M * M, E = 3 * M * M + 2 * M };
 
 typedef struct {
@@ -33,7 +33,7 @@ static void scene_topology(scene *s)
   assert_int_equal(e, E * SHEETS);
 }
 
-/* Crumpled a little, closer together as `step` goes on, moving by `speed`. */
+/* Randomly deformed sheets that approach each other with increasing `step` and move with `speed`. */
 static void scene_positions(scene *s, int step, double speed)
 {
   for (int64_t v = 0; v < V * SHEETS; ++v) {
@@ -46,7 +46,7 @@ static void scene_positions(scene *s, int step, double speed)
   }
 }
 
-static bool boxes_meet(const scene *s, const int32_t *p, int np, const int32_t *q, int nq, double margin)
+static bool boxes_overlap(const scene *s, const int32_t *p, int np, const int32_t *q, int nq, double margin)
 {
   for (int k = 0; k < 3; ++k) {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
@@ -64,7 +64,7 @@ static bool boxes_meet(const scene *s, const int32_t *p, int np, const int32_t *
   return s->meets[s->body[p[0]] * SHEETS + s->body[q[0]]];
 }
 
-/* Every pair of the double loop, in its order, and no other. */
+/* The pairs are exactly those of the double loop, in the same order. */
 static void assert_all_pairs(const scene *s, bool is_edges, double margin, int64_t n, const broad_phase_pair *pair)
 {
   const int32_t n_first = is_edges ? E * SHEETS : V * SHEETS, n_second = is_edges ? E * SHEETS : T * SHEETS;
@@ -72,7 +72,7 @@ static void assert_all_pairs(const scene *s, bool is_edges, double margin, int64
   for (int32_t i = 0; i < n_first; ++i)
     for (int32_t j = is_edges ? i + 1 : 0; j < n_second; ++j) {
       const int32_t *q = is_edges ? &s->edge[2 * j] : &s->triangle[3 * j];
-      if (!boxes_meet(s, is_edges ? &s->edge[2 * i] : &i, is_edges ? 2 : 1, q, is_edges ? 2 : 3, margin)) continue;
+      if (!boxes_overlap(s, is_edges ? &s->edge[2 * i] : &i, is_edges ? 2 : 1, q, is_edges ? 2 : 3, margin)) continue;
       if (at >= n || pair[at].first != i || pair[at].second != j) fail_msg("pair (%d, %d) is missing at %lld", i, j, (long long)at);
       ++at;
     }
@@ -106,7 +106,7 @@ static void equals_double_loop(void **unused)
     memcpy(S.meets, has_bodies ? some : all, sizeof S.meets);
     const broad_phase_surfaces surfaces = surfaces_of(&S, has_bodies);
     assert_ok(broad_phase_create(&surfaces, &b));
-    assert_ok(broad_phase_edge_edge(b, &n, &pair)); /* nothing yet */
+    assert_ok(broad_phase_edge_edge(b, &n, &pair)); /* no pairs before the first update */
     assert_int_equal(n, 0);
     for (int step = 0; step < 4; ++step) {
       const double margin = step % 2 ? 0.01 : 0.0;
@@ -120,14 +120,14 @@ static void equals_double_loop(void **unused)
       for (int64_t i = 0, run = 0; i < n; ++i)
         run = i && pair[i].first == pair[i - 1].first ? run + 1 : 1, most = run > most ? run : most;
     }
-    assert_true(broad_phase_rebuilds(b) > 2); /* crumpling made them loose */
+    assert_true(broad_phase_rebuilds(b) > 2); /* the deformation made the trees loose */
     broad_phase_destroy(&b);
   }
-  assert_true(most > 16); /* more than fit the first walk's places */
+  assert_true(most > 16); /* more than the slots of the first traversal */
   assert_no_leak();
 }
 
-/* Same pairs on any number of threads, and from an old tree as from a fresh one. */
+/* The pairs do not depend on the number of threads or on the age of the tree. */
 static void same_on_any_threads_and_age(void **unused)
 {
   (void)unused;
@@ -140,7 +140,7 @@ static void same_on_any_threads_and_age(void **unused)
   scene_positions(&S, 2, 0.3);
   assert_ok(broad_phase_create(&surfaces, &old));
   assert_ok(broad_phase_update(old, S.x0, S.x1, 0.0, &bad));
-  scene_positions(&S, 0, 0.01); /* tighter: the old order stays */
+  scene_positions(&S, 0, 0.01); /* closer together: the old order is kept */
   assert_ok(broad_phase_update(old, S.x0, S.x1, 0.0, &bad));
   assert_int_equal(broad_phase_rebuilds(old), 2);
   for (int threads = 0; threads < 4; ++threads) {
@@ -165,7 +165,7 @@ static void same_on_any_threads_and_age(void **unused)
   assert_no_leak();
 }
 
-/* A refitted tree is sorted anew when its boxes have been scattered, not while they stay together. */
+/* A tree is sorted again after its boxes have been scattered, but not after a rigid motion. */
 static void sorts_anew_when_loose(void **unused)
 {
   (void)unused;
@@ -218,7 +218,7 @@ static void bad_input(void **unused)
   assert_non_null(strstr(error_message(), "vertices of different bodies"));
   error_clear();
   assert_null(b);
-  surfaces = (broad_phase_surfaces){0}; /* nothing at all */
+  surfaces = (broad_phase_surfaces){0}; /* no primitives */
   assert_ok(broad_phase_create(&surfaces, &b));
   assert_ok(broad_phase_update(b, S.x0, S.x1, 0.0, &bad));
   assert_ok(broad_phase_point_triangle(b, &n, &pair));

@@ -19,7 +19,7 @@ static const ccd_limits SHARP = {0.0, 0.0};
 typedef struct {
   const char *name;
   bool        is_edges;
-  double      x0[12], x1[12], separation, t; /* t < 0: none */
+  double      x0[12], x1[12], separation, t; /* t < 0: no collision */
 } known_case;
 
 #define TRIANGLE 0, 0, 0, 1, 0, 0, 0, 1, 0
@@ -87,7 +87,7 @@ static void closed_forms(void **unused)
   (void)unused;
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
     const known_case *c = &CASES[i];
-    /* Nothing here approaches more slowly than by 1/4: times are early by no more than four tolerances. */
+    /* All approach speeds are at least 1/4, so times are early by at most four tolerances. */
     static const double tolerances[] = {0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4};
     for (int k = 0; k < 6; ++k) {
       const double     tolerance = tolerances[k];
@@ -130,7 +130,8 @@ static double integer(uint64_t i, uint64_t stream, int reach)
   return (double)random_index(7, i, stream, (uint64_t)(2 * reach + 1)) - reach;
 }
 
-/* Corners at time T and velocities, both integers, so that both ends are exact; reach 0 to 3 makes degenerate ones common. */
+/* Integer positions at time T and integer velocities, so that both ends are exact. A range of 0 to 3 makes degenerate cases
+ * common. */
 static void exact_collision(uint64_t i, bool is_edges, double x0[12], double x1[12], double *t)
 {
   const int reach = (int)random_index(7, i, 90, 4), speed = (int)random_index(7, i, 91, 4);
@@ -140,7 +141,7 @@ static void exact_collision(uint64_t i, bool is_edges, double x0[12], double x1[
   for (int k = 0; k < 12; ++k)
     x[k] = 8.0 * integer(i, (uint64_t)k, reach), velocity[k] = 8.0 * integer(i, (uint64_t)(20 + k), speed);
   for (int k = 0; k < 3; ++k) {
-    if (is_edges) { /* move the first edge as a whole so that the two points meet */
+    if (is_edges) { /* translate the first edge so that the two points coincide */
       const double p = x[k] + u * (x[3 + k] - x[k]) / 8.0, q = x[6 + k] + v * (x[9 + k] - x[6 + k]) / 8.0;
       x[k] += q - p, x[3 + k] += q - p;
     } else
@@ -160,7 +161,7 @@ static void exact_collisions_are_found(void **unused)
     double           x0[12], x1[12], t;
     ccd_hit          hit;
     exact_collision(i, is_edges, x0, x1, &t);
-    if (i % 5 == 0) /* exact still: 2^20 away, or tiny */
+    if (i % 5 == 0) /* still exact: translated by 2^20, or tiny */
       for (int k = 0; k < 12; ++k) x0[k] += k % 3 * 0x1p20, x1[k] += k % 3 * 0x1p20;
     if (i % 5 == 1)
       for (int k = 0; k < 12; ++k) x0[k] *= 0x1p-1000, x1[k] *= 0x1p-1000;
@@ -171,13 +172,13 @@ static void exact_collisions_are_found(void **unused)
     gave_up += !hit.is_certain;
     early += hit.t < t - 1e-3 && limits.separation == 0.0, n += limits.separation == 0.0;
   }
-  assert_true(gave_up <= 2);  /* all of them graze with everything in one plane */
-  assert_true(early < n / 2); /* most are the first of their motion, or finding them at t = 0 would do */
+  assert_true(gave_up <= 2);  /* all of these are grazing and coplanar */
+  assert_true(early < n / 2); /* most collisions are the first of their motion; otherwise a report at t = 0 would pass */
 }
 
 /* ---- quadruple precision ---- */
 
-/* Distance of the two features at time t, squared, by minimising over the face and its rim. */
+/* Squared distance of the two features at time t, by minimisation over the face and its border. */
 static quad dot(const quad *a, const quad *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 static quad segment_distance2(const quad *o, const quad *e)
@@ -212,7 +213,7 @@ static quad distance2(bool is_edges, const double *x0, const double *x1, double 
   return best;
 }
 
-/* det at t, for its changes of sign. */
+/* The coplanarity determinant at t. */
 static quad coplanarity(bool is_edges, const double *x0, const double *x1, quad t)
 {
   quad x[12], e[3][3];
@@ -229,8 +230,8 @@ static quad coplanarity(bool is_edges, const double *x0, const double *x1, quad 
 
 enum { SAMPLES = 48 };
 
-/* First time at which the sampled determinant changes sign while the features touch: a collision beyond doubt, not
- * necessarily the first; 2 for none found. */
+/* First time at which the sampled determinant changes sign while the features touch: certainly a collision, but not necessarily the
+ * first one. 2: none. */
 static double crossing(bool is_edges, const double *x0, const double *x1)
 {
   for (int s = 0; s < SAMPLES; ++s) {
@@ -243,7 +244,7 @@ static double crossing(bool is_edges, const double *x0, const double *x1)
       else
         hi = middle;
     }
-    if (distance2(is_edges, x0, x1, (double)hi) < 1e-30) return (double)hi; /* (double) moves it by 1e-16 */
+    if (distance2(is_edges, x0, x1, (double)hi) < 1e-30) return (double)hi; /* the cast to double changes it by 1e-16 */
   }
   return 2.0;
 }
@@ -274,13 +275,13 @@ static void agrees_with_quadruple_precision(void **unused)
     if (!found) continue;
     ++n_found;
     const double d = sqrt((double)distance2(is_edges, x0, x1, hit.t));
-    if (d > limits.tolerance + 1e-13) fail_msg("query %lld: false alarm, %g apart", (long long)i, d);
+    if (d > limits.tolerance + 1e-13) fail_msg("query %lld: false positive, %g apart", (long long)i, d);
     assert_close(d, hit.distance, 1e-14);
   }
   assert_true(n_found > 75);
 }
 
-/* Nothing is nearer than the separation before the reported time, by dense samples. */
+/* Dense samples: the distance exceeds the separation before the reported time. */
 static void keeps_the_separation(void **unused)
 {
   (void)unused;
@@ -299,7 +300,7 @@ static void keeps_the_separation(void **unused)
         fail_msg("query %lld: missed before %g", (long long)i, hit.t);
     if (!found) continue;
     const double d = sqrt((double)distance2(is_edges, x0, x1, hit.t));
-    if (d > s + limits.tolerance + 1e-13) fail_msg("query %lld: false alarm, %g apart for %g", (long long)i, d, s);
+    if (d > s + limits.tolerance + 1e-13) fail_msg("query %lld: false positive, %g apart for %g", (long long)i, d, s);
     assert_true(hit.is_certain);
   }
   assert_true(n_found > 100);
@@ -307,8 +308,8 @@ static void keeps_the_separation(void **unused)
 
 /* ---- symmetries ---- */
 
-/* 0: time reversed; 1: corners renamed; 2: space turned by a quarter and mirrored; 3: moved by what is exact; 4: first and second
- * edge exchanged, or the triangle turned over. */
+/* 0: time reversed; 1: corners permuted; 2: rotated by a quarter turn and mirrored; 3: translated exactly; 4: the two edges
+ * exchanged, or the triangle reversed. */
 static void transform(int kind, bool is_edges, const double *x, double *y)
 {
   static const int names[2][2][4] = {{{0, 2, 3, 1}, {1, 0, 2, 3}}, {{0, 1, 3, 2}, {2, 3, 0, 1}}};
@@ -336,7 +337,7 @@ static void symmetries(void **unused)
       transform(kind, is_edges, kind ? x0 : x1, y0);
       transform(kind, is_edges, kind ? x1 : x0, y1);
       if (query_of(is_edges)(y0, y1, &limits, &image) != found) fail_msg("query %lld: image %d differs", (long long)i, kind);
-      /* A tolerance of 1e-9 is a time of its square root where features graze. */
+      /* For grazing features a tolerance of 1e-9 corresponds to a time difference of its square root. */
       if (found && kind && fabs(image.t - hit.t) > 1e-4)
         fail_msg("query %lld: image %d at %g, not %g", (long long)i, kind, image.t, hit.t);
       if (found && !kind && 1.0 - image.t < hit.t - 1e-15) fail_msg("query %lld: last contact before the first", (long long)i);
@@ -364,7 +365,7 @@ static void powers_of_two_change_no_bit(void **unused)
   }
 }
 
-/* ---- the rest ---- */
+/* ---- special cases ---- */
 
 static void what_is_no_number_collides(void **unused)
 {
@@ -385,7 +386,7 @@ static void what_is_no_number_collides(void **unused)
   assert_false(ccd_point_triangle(x, x, &SHARP, NULL));
 }
 
-/* Near and never touching, while everything turns: the work must stay bounded. */
+/* Rotating features that are close and never touch: the number of intervals must stay bounded. */
 static void close_passes_take_few_pieces(void **unused)
 {
   (void)unused;
@@ -394,7 +395,7 @@ static void close_passes_take_few_pieces(void **unused)
     const double gap    = pow(10.0, random_range(17, i, 0, -12.0, -2.0));
     const double angle  = random_range(17, i, 1, 0.1, 1.5);
     double       x0[12] = {0, 0, gap, 1, 0, 0, -.5, .8, 0, -.5, -.8, 0}, x1[12];
-    for (int c = 0; c < 4; ++c) { /* turned about a tilted axis, corner for corner along straight lines */
+    for (int c = 0; c < 4; ++c) { /* rotated about a tilted axis; each corner moves along a straight line */
       const double *p = x0 + 3 * c;
       v3_set(x1 + 3 * c, p[0], cos(angle) * p[1] - sin(angle) * p[2], sin(angle) * p[1] + cos(angle) * p[2]);
     }
@@ -409,8 +410,8 @@ static void close_passes_take_few_pieces(void **unused)
   assert_no_leak();
 }
 
-/* Edges that differ in direction by 2^-k meet in their middles at an eighth of the step, all in numbers that are exact; or pass at a
- * distance of 2^-k, sliding along each other and turning in the plane. */
+/* Edges whose directions differ by 2^-k collide at their midpoints at an eighth of the step, with exact coordinates; or they pass
+ * at a distance of 2^-k while sliding along each other and rotating in the plane. */
 static void edges_that_are_almost_parallel(void **unused)
 {
   (void)unused;
@@ -428,12 +429,12 @@ static void edges_that_are_almost_parallel(void **unused)
       }
       const bool found = ccd_edge_edge(x0, x1, &SHARP, &hit);
       if (meets && (!found || hit.t > t)) fail_msg("query %lld: missed or late", (long long)i);
-      if (!meets && found) fail_msg("query %lld: false alarm at a distance of %g", (long long)i, hit.distance);
+      if (!meets && found) fail_msg("query %lld: false positive at a distance of %g", (long long)i, hit.distance);
     }
   }
 }
 
-/* Boxes that are apart hide nothing: not where two meet exactly, nor where they come as close as asked for. */
+/* The box tests lose no collision: neither exact ones nor approaches to the given distance. */
 static void boxes_hide_nothing(void **unused)
 {
   (void)unused;
@@ -458,8 +459,8 @@ static void boxes_hide_nothing(void **unused)
   assert_true(n_apart > 1000 && n_found > 100 && n_more > 100);
 }
 
-/* A tolerance makes times early, and no collisions: what is one does not depend on it, unless what is near is asked for. Many
- * are built of small integers, so that they graze or end at the rim. */
+/* The tolerance changes times, but not whether there is a collision, except for the queries ..._near. Many queries consist of small
+ * integers, so that they graze or end at the border. */
 static void tolerances_make_no_collisions(void **unused)
 {
   static const double tolerances[] = {1e-9, 1e-6, 1e-3, 0.1}, separations[] = {0.0, 0.0, 1e-3, 0.1};
@@ -472,13 +473,13 @@ static void tolerances_make_no_collisions(void **unused)
     ccd_hit          exact = {0}, early = {0}, first = {0};
     if (i / 32 % 2) random_query(i, x0, x1);
     else exact_collision(i, is_edges, x0, x1, &t);
-    const double off = pow(10.0, random_range(29, i, 0, -18.0, -3.0)); /* moved off by next to nothing */
+    const double off = pow(10.0, random_range(29, i, 0, -18.0, -3.0)); /* displaced by a tiny distance */
     for (int k = 0; k < 3 && i / 64 % 2; ++k) x0[k] += off * random_range(29, i, (uint64_t)(1 + k), -1.0, 1.0), x1[k] += off * random_range(29, i, (uint64_t)(4 + k), -1.0, 1.0);
     const bool is_one = query_of(is_edges)(x0, x1, &sharp, &exact), is_fast = query_of(is_edges)(x0, x1, &fast, &early);
     const bool is_near = lenient_of(is_edges)(x0, x1, &fast, &first);
-    if (is_fast != is_one) fail_msg("query %lld: %s with a tolerance of %g", (long long)i, is_fast ? "a false alarm" : "missed", fast.tolerance);
+    if (is_fast != is_one) fail_msg("query %lld: %s with a tolerance of %g", (long long)i, is_fast ? "a false positive" : "missed", fast.tolerance);
     if (is_one && !(early.t <= exact.t)) fail_msg("query %lld: late", (long long)i);
-    if (is_one && !is_near) fail_msg("query %lld: leniently missed", (long long)i);
+    if (is_one && !is_near) fail_msg("query %lld: missed by the query ..._near", (long long)i);
     if (is_one && early.is_certain && !(early.distance <= fast.separation + fast.tolerance + 1e-13)) fail_msg("query %lld: too early, %g apart", (long long)i, early.distance);
     ++n[is_one][is_near];
     passes += is_one && exact.t > 0.0;

@@ -1,13 +1,14 @@
-/* Touches of two convex solids. A gap is certified: both points lie on their surfaces, and the solids have a slab of just that
- * thickness between them; where they overlap, no direction of many separates them with less. */
+/* Touches of two convex solids. Each gap is verified: both points lie on the surfaces, and a slab of that thickness separates the
+ * solids. For overlapping solids no tested direction has a smaller penetration. */
 #include "convex_zoo.h"
 
 enum { TRIALS = 150 };
 static const double MARGIN = 0.05;
-/* Lengths are about 1, and operations a few hundred; rims are looked for by iteration, and not met by more than a few 1e-7. */
+/* Lengths are about 1, with a few hundred operations. Touches at rims are found by iteration, with errors of a few 1e-7. */
 static double exact(const placed *a, const placed *b) { return a->pose.kind == CONVEX_CYLINDER || b->pose.kind == CONVEX_CYLINDER ? 2e-6 : 1e-9; }
 
-/* Points on both surfaces for every touch; the ball at the higher end of a capsule may touch with a point that its side covers. */
+/* For every touch both points lie on the surfaces. The ball at the upper end of a capsule may touch at a point inside its
+ * cylinder. */
 static void assert_on_surfaces(const placed *a, const placed *b, const convex_touches *t, uint64_t trial)
 {
   for (int k = 0; k < t->n; ++k) {
@@ -23,11 +24,11 @@ static void assert_on_surfaces(const placed *a, const placed *b, const convex_to
     if (!(fabs(on_a) <= exact(a, b) && fabs(on_b) <= exact(a, b) && fabs(v3_norm(o->normal) - 1.0) <= 1e-12))
       fail_msg("%d against %d, trial %d touch %d of %d (%x): on a %g, on b %g, gap %g", (int)a->pose.kind, (int)b->pose.kind, (int)trial, k, t->n, (unsigned)o->feature, on_a, on_b, o->gap);
     for (int l = 0; l < k; ++l)
-      if (t->touch[l].feature == o->feature) fail_msg("trial %d: touches %d and %d are both named %x", (int)trial, l, k, (unsigned)o->feature);
+      if (t->touch[l].feature == o->feature) fail_msg("trial %d: touches %d and %d have the same feature %x", (int)trial, l, k, (unsigned)o->feature);
   }
 }
 
-/* Apart: the smallest gap is the distance, whatever the margin that holds it. */
+/* Disjoint solids: the smallest gap is the distance, for any margin that includes it. */
 static void test_apart(void **state)
 {
   (void)state;
@@ -45,7 +46,8 @@ static void test_apart(void **state)
         if (t.n == 0) fail_msg("%d against %d, trial %d: nothing within %g, though %g apart", i, j, (int)trial, MARGIN, gap);
         const convex_touch *o    = &t.touch[zoo_deepest(&t)];
         const double        slab = placed_separation(&a, &b, o->normal);
-        const double aim = 4.0 * 2.22e-16 / gap; /* how well two points that far apart, some length from the origin, tell a direction */
+        /* accuracy of a direction from two points at this distance, with coordinates of order 1 */
+        const double aim = 4.0 * 2.22e-16 / gap;
         if (!(fabs(slab - o->gap) <= exact(&a, &b) + aim && fabs(o->gap - gap) <= exact(&a, &b)))
           fail_msg("%d against %d, trial %d: gap %.12g (%x), slab %.12g, true %.12g", i, j, (int)trial, o->gap, (unsigned)o->feature, slab, gap);
         assert_on_surfaces(&a, &b, &t, trial);
@@ -57,8 +59,7 @@ static void test_apart(void **state)
   assert_no_leak();
 }
 
-/* Overlapping by little: by what it was pushed in, unless another way out has become shorter; and no direction separates them
- * better. */
+/* Small penetration: the gap is the imposed depth, unless another direction has a smaller one; no tested direction is better. */
 static void test_overlap(void **state)
 {
   (void)state;
@@ -70,19 +71,20 @@ static void test_overlap(void **state)
       for (uint64_t trial = 0; trial < TRIALS / 3; ++trial) {
         if (i == ZOO_WALL && j == ZOO_WALL) continue;
         convex_touches t;
-        const bool     is_rim = i == ZOO_CYLINDER || j == ZOO_CYLINDER; /* the best way out of a rim is looked for nearby only */
+        const bool     is_rim = i == ZOO_CYLINDER || j == ZOO_CYLINDER; /* for rims the search for the axis is local */
         const double   depth  = pow(10.0, random_range(4, trial, 1, -9.0, is_rim ? -3.0 : -2.0));
         zoo_pose(&z, i, j, 5000 + trial, -depth, &a, &b);
         convex_pair_touches(&a.pose, &b.pose, MARGIN, &t);
-        if (t.n == 0 && depth < 1e-5) continue; /* corners and edges that overlap by a hair have nothing to stand on */
+        if (t.n == 0 && depth < 1e-5) continue; /* corners and edges with tiny penetration have no common area */
         if (t.n == 0) fail_msg("%d in %d, trial %d: overlap of %g not found", i, j, (int)trial, depth);
         assert_on_surfaces(&a, &b, &t, trial);
         const convex_touch *o    = &t.touch[zoo_deepest(&t)];
         const double        slab = placed_separation(&a, &b, o->normal);
-        const double hair = exact(&a, &b) + 3e-6; /* where corners are beside each other, what they share is that much less */
+        const double hair = exact(&a, &b) + 3e-6; /* tolerance for corners close to each other */
         if (!(o->gap <= exact(&a, &b) && o->gap >= -depth - exact(&a, &b) && slab <= o->gap + exact(&a, &b) && slab >= o->gap - hair))
           fail_msg("%d in %d, trial %d: gap %.12g, slab %.12g, depth %g", i, j, (int)trial, o->gap, slab, depth);
-        for (uint64_t d = is_rim ? 200 : 0; d < 300 && i != ZOO_WALL && j != ZOO_WALL; ++d) { /* directions all about, and near the one found */
+        /* random directions, and directions close to the normal */
+        for (uint64_t d = is_rim ? 200 : 0; d < 300 && i != ZOO_WALL && j != ZOO_WALL; ++d) {
           double m[3];
           random_direction(6, 1000 * trial + d, 2, m);
           if (d >= 100) v3_scale(m, d < 200 ? 0.1 : 1e-3, m), v3_axpy(m, 1.0, o->normal), v3_scale(m, 1.0 / v3_norm(m), m);
@@ -94,7 +96,7 @@ static void test_overlap(void **state)
   assert_no_leak();
 }
 
-/* Who is a and who is b makes no difference but the sign of the normal. */
+/* Exchanging a and b changes only the sign of the normal. */
 static void test_symmetry(void **state)
 {
   (void)state;
@@ -109,10 +111,10 @@ static void test_symmetry(void **state)
         zoo_pose(&z, i, j, 9000 + trial, random_range(3, trial, 9, -0.01, 0.04), &a, &b);
         convex_pair_touches(&a.pose, &b.pose, MARGIN, &ab);
         convex_pair_touches(&b.pose, &a.pose, MARGIN, &ba);
-        if (exact(&a, &b) > 1e-8) { /* what is within it of the rest may be found or not: the deepest */
+        if (exact(&a, &b) > 1e-8) { /* touches within the tolerance may be missing: compare the deepest ones */
           ab.touch[0] = ab.touch[zoo_deepest(&ab)];
           ab.n        = 1;
-        } else if (ab.n != ba.n) fail_msg("%d against %d, trial %d: %d touches, and %d the other way round", i, j, (int)trial, ab.n, ba.n);
+        } else if (ab.n != ba.n) fail_msg("%d against %d, trial %d: %d touches, and %d after exchange", i, j, (int)trial, ab.n, ba.n);
         for (int k = 0; k < ab.n; ++k) {
           double least = INFINITY;
           for (int l = 0; l < ba.n; ++l) {
@@ -129,7 +131,7 @@ static void test_symmetry(void **state)
   assert_no_leak();
 }
 
-/* A motion of 1e-6 changes the smallest gap by no more than it moves any point. */
+/* A motion of 1e-6 changes the smallest gap by no more than the largest displacement of a point. */
 static void test_continuity(void **state)
 {
   (void)state;
@@ -154,7 +156,7 @@ static void test_continuity(void **state)
         placed_set(&c, a.s, shift, R);
         convex_pair_touches(&a.pose, &b.pose, 0.1, &before);
         convex_pair_touches(&c.pose, &b.pose, 0.1, &after);
-        if (before.n == 0 || after.n == 0) continue; /* not near, after all */
+        if (before.n == 0 || after.n == 0) continue; /* not within the margin */
         const double change = after.touch[zoo_deepest(&after)].gap - before.touch[zoo_deepest(&before)].gap;
         if (!(fabs(change) <= 2.5 * step)) fail_msg("%d against %d, trial %d: gap %g changes by %g", i, j, (int)trial, before.touch[zoo_deepest(&before)].gap, change);
       }
@@ -164,7 +166,7 @@ static void test_continuity(void **state)
 
 /* ---- faces ---- */
 
-/* What is left of a polygon on the left of a -> b. */
+/* Clip a polygon to the left side of a -> b. */
 static int cut(int n, double (*p)[2], const double *a, const double *b)
 {
   double out[32][2];
@@ -186,8 +188,8 @@ static double farthest(int n, double (*p)[2], const double *d)
   return most;
 }
 
-/* A box on a box, turned about the normal and shifted: the touches span what the two faces share, at most eight of them, and
- * keep their number and names when the pose wobbles by 1e-9. */
+/* A box on a box, rotated about the normal and shifted. The touches span the common area of the two faces; there are at most eight,
+ * and their number and features do not change under perturbations of the pose by 1e-9. */
 static void test_faces(void **state)
 {
   (void)state;
@@ -219,7 +221,7 @@ static void test_faces(void **state)
       assert_close(t.touch[k].gap, gap, exact(&a, &b));
       q[k][0] = t.touch[k].x[0], q[k][1] = t.touch[k].x[1];
     }
-    for (int k = 0; k < 64; ++k) { /* the same support function: the same hull, but for points closer than they are told apart */
+    for (int k = 0; k < 64; ++k) { /* equal support functions: equal convex hulls, except for merged points */
       const double d[2] = {cos(2 * M_PI * k / 64), sin(2 * M_PI * k / 64)};
       assert_close(farthest(t.n, q, d), farthest(n, p, d), 3e-5);
     }
@@ -245,7 +247,7 @@ static void test_faces(void **state)
   assert_no_leak();
 }
 
-/* ---- special places ---- */
+/* ---- special configurations ---- */
 
 static void pair(const shape *s, const double *cs, const shape *t, const double *ct, double margin, convex_touches *out)
 {
@@ -256,8 +258,8 @@ static void pair(const shape *s, const double *cs, const shape *t, const double 
   convex_pair_touches(&a.pose, &b.pose, margin, out);
 }
 
-/* Two cylinders, or capsules, side by side touch at both ends of what they share; lying on a plane or a face along a line;
- * standing on more than three points. Boxes edge on edge, and passing each other with flush sides. */
+/* Two parallel cylinders or capsules touch at both ends of their overlap, a cylinder lying on a plane or face touches along a line,
+ * a standing one at more than three points. Boxes edge to edge, and boxes that pass each other with flush sides. */
 static void test_special(void **state)
 {
   (void)state;
@@ -279,7 +281,7 @@ static void test_special(void **state)
     }
     assert_close(fmax(t.touch[0].x[0], t.touch[1].x[0]), 0.5, 1e-14);
     assert_close(fmin(t.touch[0].x[0], t.touch[1].x[0]), -0.2, 1e-14);
-    for (int wobble = 0; wobble < 200; ++wobble) { /* ends flush but for round-off */
+    for (int wobble = 0; wobble < 200; ++wobble) { /* ends flush up to round-off */
       pair(s[k], (double[3]){random_range(1, (uint64_t)wobble, 0, -1e-15, 1e-15), 0.5, random_range(1, (uint64_t)wobble, 1, -1e-12, 1e-12)}, s[k], O, 0.01, &t);
       assert_int_equal(t.n, 2);
       assert_close(fabs(t.touch[0].x[0] - t.touch[1].x[0]), 1.0, 1e-12);
@@ -291,7 +293,7 @@ static void test_special(void **state)
       for (int i = 0; i < 2; ++i) assert_close(t.touch[i].gap, 1e-4, 1e-14);
     }
   }
-  for (int k = 0; k < 2; ++k) { /* across a bar that is narrower than it is long */
+  for (int k = 0; k < 2; ++k) { /* across a narrow bar */
     pair(s[k], (double[3]){0.2, 0, 1e-4}, s[6], O, 0.01, &t);
     assert_true(t.n >= 2);
     double lo = INFINITY, hi = -INFINITY;
@@ -314,7 +316,7 @@ static void test_special(void **state)
     }
     assert_close(hi - lo, 0.5, 1e-12);
   }
-  pair(s[5], (double[3]){1.0, 0.2, 1.001}, s[5], O, 0.01, &t); /* flush: falls past */
+  pair(s[5], (double[3]){1.0, 0.2, 1.001}, s[5], O, 0.01, &t); /* flush: passes */
   assert_int_equal(t.n, 0);
   pair(s[5], (double[3]){1.003, 0.2, 1.004}, s[5], O, 0.01, &t); /* edge to edge, across the corner */
   assert_int_equal(t.n, 1);
@@ -328,7 +330,7 @@ static void test_special(void **state)
   assert_no_leak();
 }
 
-/* Rotated so that an edge of one cube crosses an edge of another, both at 45 degrees: one touch, where they cross. */
+/* Rotated so that edges of two cubes cross, both at 45 degrees: one touch at the crossing. */
 static void test_edges(void **state)
 {
   (void)state;

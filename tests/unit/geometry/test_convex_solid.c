@@ -1,5 +1,5 @@
-/* Shapes as unions of convex solids: corners, edges and faces against Euler's formula, the volume and the surface they came
- * from; what is not convex is not taken for it. */
+/* Decomposition of shapes into convex solids: corners, edges and faces satisfy Euler's formula and match the volume and the surface
+ * of the shape. Non-convex shapes are rejected. */
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"
@@ -18,8 +18,8 @@ static shape *create(const shape_spec *spec, double spacing)
   return s;
 }
 
-/* Faces are closed loops seen counter-clockwise from outside, each edge runs between its two faces, each fan holds what it should;
- * the volume over the faces is that of the shape. */
+/* Faces are closed loops, counter-clockwise seen from outside. Each edge lies between its two faces, and each fan lists the faces
+ * of its corner. The volume over the faces is that of the shape. */
 static void assert_sound(const convex_polyhedron *p, double volume)
 {
   assert_int_equal(p->n_corners - p->n_edges + p->n_faces, 2);
@@ -54,7 +54,7 @@ static void assert_sound(const convex_polyhedron *p, double volume)
       assert_close(v3_dot(p->normal + 3 * p->fan[k], p->x + 3 * c), p->offset[p->fan[k]], 1e-6);
 }
 
-/* A turned box: 8 corners, 12 edges, 6 faces however fine its triangles are. */
+/* A rotated box has 8 corners, 12 edges and 6 faces for any number of triangles. */
 static void test_box(void **state)
 {
   (void)state;
@@ -72,7 +72,7 @@ static void test_box(void **state)
   assert_no_leak();
 }
 
-/* Random cuts of a box: as many faces as planes that touch it, and the volume of the mesh. */
+/* Random cuts of a box: one face per plane that bounds the result, and the volume of the mesh. */
 static void test_cuts(void **state)
 {
   (void)state;
@@ -109,7 +109,7 @@ static bool is_in(const convex_polyhedron *p, const double x[3])
   return true;
 }
 
-/* A box without others, closed and open ones: points are in one of the plates if they are in the shape; each outer side is whole. */
+/* A box minus boxes, closed or open: a point lies in a plate exactly if it lies in the shape; every outer side is complete. */
 static void test_hollow(void **state)
 {
   (void)state;
@@ -146,7 +146,7 @@ static void test_hollow(void **state)
   assert_no_leak();
 }
 
-/* Unions count their parts, containers their walls; a ring and a box with a hole are nothing of the kind. */
+/* Number of solids of unions and containers; a torus and a box with a hole have none. */
 static void test_kinds(void **state)
 {
   (void)state;
@@ -203,7 +203,7 @@ static void test_kinds(void **state)
   assert_no_leak();
 }
 
-/* A mesh with a dent, and one with a bump of the size that single precision makes. */
+/* A mesh with a dent is not convex; a bump of the size of single-precision errors is accepted. */
 static void test_dent(void **state)
 {
   (void)state;

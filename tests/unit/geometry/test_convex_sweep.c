@@ -1,4 +1,4 @@
-/* Convex solids on their way into each other, against small steps along it. */
+/* First touch of moving convex solids, compared with small steps along the displacement. */
 #include "convex_zoo.h"
 #include "geometry/convex/convex_distance.h"
 #include "geometry/convex/convex_sweep.h"
@@ -47,8 +47,8 @@ static void ways_are_followed(void **state)
       least = fmin(least, distance);
     }
     const bool is_hit = convex_sweep(&a, &b, d, 0.0, room, &share, &touches);
-    if (first <= 1.0 && !is_hit) fail_msg("%d and %d, way %d: passed", k, l, (int)i);
-    if (least > 0.1 && is_hit) fail_msg("%d and %d, way %d: stopped %g apart", k, l, (int)i, least);
+    if (first <= 1.0 && !is_hit) fail_msg("%d and %d, displacement %d: missed", k, l, (int)i);
+    if (least > 0.1 && is_hit) fail_msg("%d and %d, displacement %d: reported at a distance of %g", k, l, (int)i, least);
     n_hits += is_hit, n_clear += !is_hit;
     if (!is_hit) {
       assert_int_equal(touches.n, 0);
@@ -58,8 +58,8 @@ static void ways_are_followed(void **state)
     assert_true(distance_at(&a, &b, d, share) <= 1.01e-3 * fmin(a.solid->bound, b.solid->bound));
     for (int t = 0; t < touches.n; ++t) {
       const convex_touch *c    = &touches.touch[t];
-      const double        left = c->gap + share * v3_dot(d, c->normal); /* of the gap, at the moment */
-      assert_true(c->gap > 0.0 && fabs(left) < 3e-3);
+      const double        gap  = c->gap + share * v3_dot(d, c->normal); /* gap at the time of the touch */
+      assert_true(c->gap > 0.0 && fabs(gap) < 3e-3);
       double normal[3], q[3];
       if (b.kind == CONVEX_POLYHEDRON) assert_close(convex_point_distance(&b, c->x, normal, q), 0.0, 3e-3);
     }
@@ -69,7 +69,7 @@ static void ways_are_followed(void **state)
   assert_no_leak();
 }
 
-/* A plate that falls flat is met at all corners; what turns counts as wide as it may get. */
+/* A plate that falls flat touches at all corners; a rotation widens the margin. */
 static void plates_meet_flat(void **state)
 {
   (void)state;

@@ -1,4 +1,4 @@
-/* All pairs of edges and triangles that meet: against every pair asked one by one, on surfaces whose answer is known, and on any number of
+/* Intersections of edges and triangles: against tests of all pairs, on surfaces with known results, and on any number of
  * threads. */
 #include "test.h"
 #include "geometry/collision/intersections.h"
@@ -10,7 +10,8 @@
 #include "geometry/triangle_mesh/triangle_topology.h"
 #include <string.h>
 
-/* ---- a soup of triangles ------------------------------------------------------------------------------------------------------ */
+/* ---- a soup of triangles
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum { N_BODIES = 4, N_TRIANGLES = 600, N_VERTICES = 900 };
 typedef struct {
@@ -20,7 +21,7 @@ typedef struct {
   double               x[3 * N_VERTICES];
 } soup;
 
-/* Small triangles on a lattice, so that much touches. */
+/* Small triangles on a lattice, so that many touch. */
 static void make_soup(soup *q)
 {
   for (int i = 0; i < N_VERTICES; ++i) {
@@ -50,7 +51,7 @@ static void make_soup(soup *q)
                                 .meets       = q->meets};
 }
 
-static segment_meeting ask(const soup *q, int e, int t)
+static segment_intersection ask(const soup *q, int e, int t)
 {
   const int32_t *edge = q->edge + 2 * e, *c = q->triangle + 3 * t;
   const double  *x[3]   = {q->x + 3 * c[0], q->x + 3 * c[1], q->x + 3 * c[2]};
@@ -61,8 +62,8 @@ static segment_meeting ask(const soup *q, int e, int t)
   if (shared == 2) return SEGMENT_APART;
   for (int i = 0; i < 2 && shared == 1; ++i)
     for (int k = 0; k < 3; ++k)
-      if (edge[i] == c[k]) return segment_meets_own_triangle(x[k], q->x + 3 * edge[1 - i], x[(k + 1) % 3], x[(k + 2) % 3]);
-  return segment_meets_triangle(q->x + 3 * edge[0], q->x + 3 * edge[1], x[0], x[1], x[2]);
+      if (edge[i] == c[k]) return segment_intersects_adjacent_triangle(x[k], q->x + 3 * edge[1 - i], x[(k + 1) % 3], x[(k + 2) % 3]);
+  return segment_intersects_triangle(q->x + 3 * edge[0], q->x + 3 * edge[1], x[0], x[1], x[2]);
 }
 
 static void test_every_pair(void **state)
@@ -78,11 +79,11 @@ static void test_every_pair(void **state)
   assert_int_equal(bad, -1);
   for (int e = 0; e < 3 * N_TRIANGLES; ++e)
     for (int t = 0; t < N_TRIANGLES; ++t) {
-      const segment_meeting m = ask(&q, e, t);
+      const segment_intersection m = ask(&q, e, t);
       ++seen[m];
       if (m == SEGMENT_APART) continue;
       for (int k = 0; k < 3; ++k) shared += q.edge[2 * e] == q.triangle[3 * t + k] || q.edge[2 * e + 1] == q.triangle[3 * t + k];
-      if (at >= n || list[at].edge != e || list[at].triangle != t || list[at].passes != (m == SEGMENT_PASSES))
+      if (at >= n || list[at].edge != e || list[at].triangle != t || list[at].passes != (m == SEGMENT_CROSSES))
         fail_msg("edge %d and triangle %d are not found", e, t);
       ++at;
     }
@@ -107,14 +108,15 @@ static void test_every_pair(void **state)
   assert_no_leak();
 }
 
-/* ---- surfaces --------------------------------------------------------------------------------------------------------------------- */
+/* ---- surfaces
+ * --------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   int64_t passing, touching;
-} tally;
+} pair_counts;
 
-/* Of two meshes, in this order, each its own body; b NULL: of a with itself. */
-static tally count(const triangle_mesh *a, const triangle_mesh *b)
+/* Intersections of two meshes, in this order, each its own body; b NULL: of a with itself. */
+static pair_counts count(const triangle_mesh *a, const triangle_mesh *b)
 {
   const triangle_mesh *mesh[2]  = {a, b};
   const bool           meets[4] = {!b, b != NULL, b != NULL, false};
@@ -126,7 +128,7 @@ static tally count(const triangle_mesh *a, const triangle_mesh *b)
   int64_t             bad, n, at = 0, corner = 0;
   int32_t            *body, *tri;
   double             *x;
-  tally               out = {0};
+  pair_counts               out = {0};
   assert_ok(memory_alloc("test", n_vertices, sizeof *body, &body));
   assert_ok(memory_alloc("test", 3 * n_triangles, sizeof *tri, &tri));
   assert_ok(memory_alloc("test", 3 * n_vertices, sizeof *x, &x));
@@ -162,18 +164,18 @@ static triangle_mesh *box(double x, double y, double z, double size, double spac
   return m;
 }
 
-static tally count_boxes(double x, double y, double z, double size)
+static pair_counts count_boxes(double x, double y, double z, double size)
 {
   triangle_mesh *a = box(0, 0, 0, 1, 0.25), *b = box(x, y, z, size, 0.25 * size);
-  const tally    one = count(a, b), two = count(b, a);
-  assert_int_equal(one.passing, two.passing); /* whoever comes first */
+  const pair_counts    one = count(a, b), two = count(b, a);
+  assert_int_equal(one.passing, two.passing); /* independent of the order */
   assert_int_equal(one.touching, two.touching);
   triangle_mesh_destroy(&a);
   triangle_mesh_destroy(&b);
   return one;
 }
 
-static void assert_tally(tally t, bool passes, bool touches)
+static void assert_counts(pair_counts t, bool passes, bool touches)
 {
   if ((t.passing > 0) != passes || (t.touching > 0) != touches)
     fail_msg("%lld pass, %lld touch", (long long)t.passing, (long long)t.touching);
@@ -182,41 +184,43 @@ static void assert_tally(tally t, bool passes, bool touches)
 static void test_boxes(void **state)
 {
   (void)state;
-  assert_tally(count_boxes(2, 0, 0, 1), false, false);
-  assert_tally(count_boxes(1, 0.1, 0.1, 0.5), true, true); /* face on face: edges of one cross the rim of the other's sides */
-  assert_tally(count_boxes(nextafter(1.0, 2.0), 0.1, 0.1, 0.5), false, false); /* not quite */
-  assert_tally(count_boxes(1, 1, 1, 1), false, true);                          /* corner on corner */
-  assert_tally(count_boxes(0.25, 0.25, 0.25, 0.5), false, false);              /* within: surfaces do not meet */
-  assert_tally(count_boxes(0.93, 0.31, 0.47, 0.3), true, false);               /* half in */
-  const tally sliver = count_boxes(nextafter(1.0, 0.0), 0.13, 0.17, 0.5);      /* in by the last place */
+  assert_counts(count_boxes(2, 0, 0, 1), false, false);
+  assert_counts(count_boxes(1, 0.1, 0.1, 0.5), true, true); /* face on face: edges of one cross the rim of the other's sides */
+  assert_counts(count_boxes(nextafter(1.0, 2.0), 0.1, 0.1, 0.5), false, false); /* separated by one unit in the last place */
+  assert_counts(count_boxes(1, 1, 1, 1), false, true);                          /* corner on corner */
+  assert_counts(count_boxes(0.25, 0.25, 0.25, 0.5), false, false);              /* inside: the surfaces do not intersect */
+  assert_counts(count_boxes(0.93, 0.31, 0.47, 0.3), true, false);               /* half inside */
+  const pair_counts sliver = count_boxes(nextafter(1.0, 0.0), 0.13, 0.17, 0.5);      /* overlap by one unit in the last place */
   assert_true(sliver.passing > 0);
   triangle_mesh *a = box(0, 0, 0, 1, 0.25);
-  assert_tally(count(a, NULL), false, false); /* flat faces do not meet themselves */
+  assert_counts(count(a, NULL), false, false); /* coplanar triangles of a face do not intersect */
   for (int64_t i = 0; i < a->n_vertices; ++i)
     if (a->x[3 * i] == 0.5 && a->x[3 * i + 1] == 0.5 && a->x[3 * i + 2] == 0.0) a->x[3 * i + 2] = 1.25;
-  assert_true(count(a, NULL).passing > 0); /* its bottom pushed through its top */
+  assert_true(count(a, NULL).passing > 0); /* its bottom moved through its top */
   triangle_mesh_destroy(&a);
   assert_no_leak();
 }
 
-/* A strip of two triangles: flat, folded to a right angle, and folded flat onto itself, which an edge from a shared corner tells. */
+/* A strip of two triangles: flat, folded to a right angle, and folded flat onto itself, which is detected by an edge from a shared
+ * corner. */
 static void test_fold(void **state)
 {
   static int32_t tri[6] = {0, 1, 2, 1, 0, 3};
   static double  x[12]  = {0, 0, 0, 1, 0, 0, 0.5, 1, 0, 0.5, -1, 0};
   triangle_mesh  strip  = {.n_vertices = 4, .n_triangles = 2, .x = x, .tri = tri};
   (void)state;
-  assert_tally(count(&strip, NULL), false, false);
+  assert_counts(count(&strip, NULL), false, false);
   x[10] = 0.0, x[11] = 1.0;
-  assert_tally(count(&strip, NULL), false, false);
+  assert_counts(count(&strip, NULL), false, false);
   x[10] = 0.75, x[11] = 0.0;
-  assert_tally(count(&strip, NULL), false, true);
+  assert_counts(count(&strip, NULL), false, true);
   x[11] = 0x1p-1000;
-  assert_tally(count(&strip, NULL), false, false);
+  assert_counts(count(&strip, NULL), false, false);
   assert_no_leak();
 }
 
-/* ---- what cannot be ------------------------------------------------------------------------------------------------------------- */
+/* ---- invalid input
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static void test_bad(void **state)
 {

@@ -78,7 +78,7 @@ static void check_closest_points(const level_set *s, double lo, double hi)
   }
 }
 
-/* {phi <= 0} lies in the bounds, and reaches all of them (tight) for bounded primitives in general position. */
+/* {phi <= 0} lies in the bounds; for bounded primitives in general position the bounds are tight. */
 static void check_bounds(const level_set *s, double slack)
 {
   double lo[3], hi[3], seen_lo[3] = {9, 9, 9}, seen_hi[3] = {-9, -9, -9};
@@ -120,14 +120,14 @@ static void test_primitives(void **state)
   assert_close(level_set_value(s[0], zero), -0.25, 1e-16); /* offset is along the unit normal */
   level_set_bounds(s[0], lo, hi);
   for (int k = 0; k < 3; ++k) assert_true(isinf(lo[k]) && isinf(hi[k]));
-  /* values known by hand */
+  /* values computed by hand */
   const double corner[3] = {0.9, 1.1, 0.5};
   assert_close(level_set_value(s[2], corner), 0.5, 1e-15); /* 3-4-5 off the edge */
   const double middle[3] = {0.05, 0.15, -0.05};
   assert_close(level_set_value(s[2], middle), -0.55, 1e-15);
   assert_close(level_set_value(s[5], c), 0.5, 1e-15); /* hole of the torus */
   for (int i = 0; i < 8; ++i) level_set_destroy(&s[i]);
-  /* the degenerate places are finite */
+  /* finite at degenerate points */
   const double e1[3] = {0, 0, -1}, e2[3] = {0, 0, 1};
   double       g[3], H[9];
   assert_ok(level_set_capsule(e1, e2, 0.5, &s[0]));
@@ -142,7 +142,7 @@ static void test_primitives(void **state)
   assert_no_leak();
 }
 
-/* Against the nearest of many points of the surface: no farther than that, and nearer by no more than their spacing allows. */
+/* Compared with the closest of many surface points: not larger, and smaller by at most what their spacing allows. */
 static void check_nearest(const level_set *s, const triangle_mesh *m, double spacing)
 {
   for (int i = 0; i < 300; ++i) {
@@ -155,7 +155,8 @@ static void check_nearest(const level_set *s, const triangle_mesh *m, double spa
     }
     const double d = fabs(level_set_value(s, x));
     assert_true(d <= best + 1e-14);
-    assert_true(best - d <= fmin(spacing, 4.0 * spacing * spacing / fmax(d, 1e-300))); /* sqrt(d^2 + spacing^2) - d where it is flat */
+    /* sqrt(d^2 + spacing^2) - d where it is flat */
+    assert_true(best - d <= fmin(spacing, 4.0 * spacing * spacing / fmax(d, 1e-300)));
   }
 }
 
@@ -169,21 +170,21 @@ static void test_ellipsoid(void **state)
   assert_ok(triangle_mesh_ellipsoid(zero, egg, 0.03, &m));
   check_nearest(s, m, 0.03);
   for (int64_t v = 0; v < m->n_vertices; ++v) assert_close(level_set_value(s, &m->x[3 * v]), 0.0, 1e-15);
-  /* where coordinates vanish: inside the focal curve the nearest point is off the plane, at z = r_z sqrt(1 - ...) */
+  /* zero coordinates: inside the focal curve the closest point lies off the plane, at z = r_z sqrt(1 - ...) */
   for (int i = 0; i <= 200; ++i) {
     double       x[3] = {0.9 * 1.3 * i / 200.0, 0.0, 0.0}, g[3], H[9];
     const double focal = (0.81 - 0.1225) / 0.9; /* beyond it the vertex is nearest */
     const double expected = x[0] >= focal ? x[0] - 0.9 : -0.35 * sqrt(1.0 - x[0] * x[0] / (0.81 - 0.1225));
     assert_close(level_set_eval(s, x, g, H), expected, 1e-15);
     assert_close(v3_norm(g), 1.0, 1e-15);
-    x[1] = 1e-200; /* nothing overflows or takes another branch next to it */
+    x[1] = 1e-200; /* no overflow, and the same branch next to it */
     assert_close(level_set_value(s, x), expected, 1e-15);
     x[1] = -1e-17;
     assert_close(level_set_value(s, x), expected, 1e-15);
   }
   level_set_destroy(&s);
   triangle_mesh_destroy(&m);
-  /* a ball is a ball, a thin plate is one, a disc has an axis */
+  /* equal radii, a thin plate, and two equal radii */
   assert_ok(level_set_ellipsoid(zero, ball, &s));
   assert_ok(level_set_sphere(zero, 0.5, &t));
   for (int i = 0; i < 1000; ++i) {
@@ -281,7 +282,7 @@ static void test_csg_and_pose(void **state)
     if (kind == 1) assert_ok(level_set_intersection(2, child, &s));
     if (kind == 2) assert_ok(level_set_difference(box, ball, &s));
     check_derivatives(s, -1.5, 1.5, 4e-15);
-    for (int i = 0; i < 1000; ++i) { /* signs are set theory */
+    for (int i = 0; i < 1000; ++i) { /* the signs follow from set operations */
       double x[3];
       random_point(x, -1.2, 1.2);
       const bool in_a = level_set_value(box2, x) < 0, in_b = level_set_value(ball2, x) < 0;
@@ -340,7 +341,7 @@ static double sampled_sphere_error(int64_t n_half, double *gradient_error)
   }
   if (n_half == 10) check_derivatives(s, -1.4, 1.4, 1.0);
   if (n_half == 10) check_derivatives(s, 1.55, 2.5, 1.0); /* beyond a corner of the box */
-  for (int i = 0; i < 500; ++i) {                         /* outside: never more than the distance, and positive */
+  for (int i = 0; i < 500; ++i) {                         /* outside: positive and at most the distance */
     double x[3];
     random_point(x, -4, 4);
     if (fabs(x[0]) < 1.6 && fabs(x[1]) < 1.6 && fabs(x[2]) < 1.6) continue;
@@ -386,7 +387,7 @@ static void test_bvh(void **state)
 }
 
 /* The sign at a vertex needs normals weighted by angle: a slender pyramid with one side cut into fifty slivers at its apex, which
- * outvote the other sides if every triangle counts alike. Convex: outside means beyond the plane of some side. */
+ * dominate if all triangles have equal weight. Convex: outside means beyond the plane of some side. */
 static void test_bvh_uneven_fan(void **state)
 {
   (void)state;
@@ -448,7 +449,7 @@ static void test_from_mesh(void **state)
     double x[3];
     random_point(x, -1.0, 1.0);
     const double v = level_set_value(s, x), d = hypot(hypot(x[0] - c[0], x[1] - c[1]), x[2] - c[2]) - 0.5;
-    assert_true(v == level_set_value(one, x)); /* bits do not depend on the team */
+    assert_true(v == level_set_value(one, x)); /* bits do not depend on the number of threads */
     if (fabs(d) < 0.1) assert_close(v, d, 4e-4); /* sagitta of the facets: 0.03^2/(8 R) * 4/3 = 3e-4, plus 0.05^4/R^3/50 */
   }
   level_set_bounds(s, lo, hi);
@@ -457,7 +458,7 @@ static void test_from_mesh(void **state)
   assert_true(q.n_bad == 0);
   level_set_destroy(&s);
   level_set_destroy(&one);
-  /* open or inside out meshes are refused, and so is a spacing that would not fit in memory or misses the body */
+  /* errors: open meshes, inverted meshes, a spacing that needs too much memory or is coarser than the solid */
   assert_int_not_equal(level_set_from_mesh(m, 1e-5, &s), 0);
   assert_non_null(strstr(error_message(), "choose a larger spacing"));
   error_clear();

@@ -1,4 +1,5 @@
-/* Signs of determinants against integers of 128 bits, where next to nothing decides, and against closed forms at the ends of the range. */
+/* Signs of determinants against 128-bit integers for nearly degenerate points, and against closed forms at the limits of the
+ * range. */
 #include "test.h"
 #include "geometry/primitive/orient3d.h"
 #include "core/random.h"
@@ -19,7 +20,8 @@ static wide determinant(const int64_t *a, const int64_t *b, const int64_t *c, co
   return sum;
 }
 
-/* Integers below 2^40 in three kinds: small, so that many lie in one plane; large, next to a plane through two of them; or anything. */
+/* Integers below 2^40 in three kinds: small, so that many lie in one plane; large, next to a plane through two of them; or
+ * anything. */
 static void draw(uint64_t i, int64_t x[4][3])
 {
   const int kind = (int)(i % 3);
@@ -43,7 +45,7 @@ static void test_integers(void **state)
     int64_t x[4][3];
     double  y[4][3];
     draw(i, x);
-    /* Nothing changes with the unit. */
+    /* Scaling does not change the sign. */
     const double unit = i % 5 == 0 ? 0x1p-200 : i % 5 == 1 ? 0x1p200 : 1.0;
     for (int p = 0; p < 4; ++p)
       for (int k = 0; k < 3; ++k) y[p][k] = unit * (double)x[p][k];
@@ -58,12 +60,12 @@ static void test_integers(void **state)
     assert_int_equal(orient3d(y[3], y[1], y[0], y[2]), expected);
     assert_int_equal(orient3d(y[2], y[3], y[1], y[0]), -expected);
     for (int k = 0; k < 3; ++k)
-      if (orient3d_turn(y[0], y[1], y[3], k) != sign(turn_of(x[0], x[1], x[3], k))) fail_msg("%lld: axis %d", (long long)i, k);
+      if (orient3d_projected(y[0], y[1], y[3], k) != sign(turn_of(x[0], x[1], x[3], k))) fail_msg("%lld: axis %d", (long long)i, k);
   }
   for (int k = 0; k < 3; ++k) assert_true(seen[k] > 5000);
 }
 
-/* Points with parts far below the unit round-off of others: the integers k + 2^-40 j, exactly, times 2^40. */
+/* Coordinates with parts far below the unit round-off of others: exactly k + 2^-40 j, compared as integers times 2^40. */
 static void test_mixed_magnitudes(void **state)
 {
   int64_t zeros = 0;
@@ -84,7 +86,7 @@ static void test_mixed_magnitudes(void **state)
   assert_true(zeros > 100 && zeros < 10000);
 }
 
-/* A long way there and almost the same way back: differences that are no doubles, and next to nothing between them. */
+/* Coordinates of very different magnitude: differences that are not representable, and nearly cancel. */
 static void test_rounded_differences(void **state)
 {
   int64_t seen[3] = {0};
@@ -101,7 +103,7 @@ static void test_rounded_differences(void **state)
     for (int k = 0; k < 3; ++k) {
       const int expected = sign(turn_of(x[0], x[1], x[2], k));
       ++seen[1 + expected];
-      if (orient3d_turn(y[0], y[1], y[2], k) != expected) fail_msg("%lld: axis %d", (long long)i, k);
+      if (orient3d_projected(y[0], y[1], y[2], k) != expected) fail_msg("%lld: axis %d", (long long)i, k);
     }
     const int64_t normal[3] = {1, -1, (int64_t)(i % 3) - 1};
     wide          height    = 0;
@@ -120,7 +122,7 @@ static void test_last_place(void **state)
     /* where d is c but for one component, the volume is that of the triangle's shadow times the difference */
     double d[3] = {c[0], c[1], c[2]}, e[3] = {c[0], c[1], c[2]};
     d[k] = nextafter(c[k], 100.0), e[k] = nextafter(c[k], -100.0);
-    const int turn = orient3d_turn(a, b, c, k);
+    const int turn = orient3d_projected(a, b, c, k);
     assert_int_equal(orient3d(a, b, c, d), turn);
     assert_int_equal(orient3d(a, b, c, e), -turn);
     assert_int_equal(orient3d(a, b, c, c), 0);
@@ -140,10 +142,10 @@ static void test_nearly_parallel(void **state)
       b[i] = (double)f[n], b[j] = (double)f[n - 1];
       c[i] = (double)f[n + 1], c[j] = (double)f[n];
       d[k] = 1.0;
-      assert_int_equal(orient3d_turn(a, b, c, k), expected);
+      assert_int_equal(orient3d_projected(a, b, c, k), expected);
       assert_int_equal(orient3d(a, b, c, d), expected);
       c[i] = 2.0 * b[i], c[j] = 2.0 * b[j];
-      assert_int_equal(orient3d_turn(a, b, c, k), 0);
+      assert_int_equal(orient3d_projected(a, b, c, k), 0);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Nearest points of segments against fine sampling and against the conditions of a minimum, for the odd ones, too. */
+/* Closest points of segments against fine sampling and against the conditions of a minimum, including degenerate segments. */
 #include "test.h"
 #include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
@@ -67,7 +67,7 @@ static void is_nearest(void **unused)
   assert_close(worst, 0.0, tolerance);
 }
 
-/* Exchanged, turned round: the same distance. */
+/* Exchanged or reversed segments have the same distance. */
 static void is_symmetric(void **unused)
 {
   (void)unused;

@@ -1,5 +1,5 @@
-/* Segments and triangles with small integer coordinates, where everything that is degenerate happens often, against another way to decide
- * the same: two convex sets have no common point if and only if some direction tells all corners of one from all of the other. */
+/* Segments and triangles with small integer coordinates, for which degenerate cases are frequent, against an independent test: two
+ * convex sets have no common point if and only if a direction separates all corners of one from all corners of the other. */
 #include "test.h"
 #include "core/random.h"
 #include "geometry/primitive/segment_triangle.h"
@@ -27,8 +27,8 @@ static bool tells_apart(whole n, const whole x[5])
   return hi[0] < lo[1] || hi[1] < lo[0];
 }
 
-/* The difference of two such sets is a polytope of up to three dimensions, whose facets have normals among: differences of corners, their
- * products, and products of these with differences again, for what is flat, or a line. */
+/* The difference of two such sets is a polytope of up to three dimensions, whose facets have normals among: differences of corners,
+ * their products, and products of these with differences again, for what is flat, or a line. */
 static bool are_apart(const whole x[5])
 {
   whole d[10];
@@ -72,17 +72,17 @@ static void test_meets(void **state)
     whole  x[5];
     double y[5][3];
     draw(i, x, y);
-    const segment_meeting found    = segment_meets_triangle(y[0], y[1], y[2], y[3], y[4]);
-    const segment_meeting expected = are_apart(x)                                ? SEGMENT_APART
-                                     : side(x + 2, x[0]) * side(x + 2, x[1]) < 0 ? SEGMENT_PASSES
+    const segment_intersection found    = segment_intersects_triangle(y[0], y[1], y[2], y[3], y[4]);
+    const segment_intersection expected = are_apart(x)                                ? SEGMENT_APART
+                                     : side(x + 2, x[0]) * side(x + 2, x[1]) < 0 ? SEGMENT_CROSSES
                                                                                  : SEGMENT_TOUCHES;
     if (found != expected) fail_msg("%lld: %d, not %d", (long long)i, (int)found, (int)expected);
     ++seen[expected];
-    assert_int_equal(segment_passes_triangle(y[0], y[1], y[2], y[3], y[4]), expected == SEGMENT_PASSES);
-    /* It does not matter who is named first. */
-    assert_int_equal(segment_meets_triangle(y[1], y[0], y[3], y[2], y[4]), found);
-    assert_int_equal(segment_meets_triangle(y[0], y[1], y[4], y[3], y[2]), found);
-    assert_int_equal(segment_meets_triangle(y[1], y[0], y[3], y[4], y[2]), found);
+    assert_int_equal(segment_crosses_triangle(y[0], y[1], y[2], y[3], y[4]), expected == SEGMENT_CROSSES);
+    /* The order of the points does not matter. */
+    assert_int_equal(segment_intersects_triangle(y[1], y[0], y[3], y[2], y[4]), found);
+    assert_int_equal(segment_intersects_triangle(y[0], y[1], y[4], y[3], y[2]), found);
+    assert_int_equal(segment_intersects_triangle(y[1], y[0], y[3], y[4], y[2]), found);
   }
   for (int k = 0; k < 3; ++k) assert_true(seen[k] > 1000);
 }
@@ -100,17 +100,17 @@ static void test_own(void **state)
     for (int k = 0; k < 3; ++k) z[0].x[k] = z[1].x[k] = 1000 * a.x[k] + step.x[k];
     for (int p = 2; p < 5; ++p)
       for (int k = 0; k < 3; ++k) z[p].x[k] = 1000 * x[p].x[k];
-    const segment_meeting found    = segment_meets_own_triangle(y[2], y[0], y[3], y[4]);
-    const segment_meeting expected = dot(step, step) > 0 && !are_apart(z) ? SEGMENT_TOUCHES : SEGMENT_APART;
+    const segment_intersection found    = segment_intersects_adjacent_triangle(y[2], y[0], y[3], y[4]);
+    const segment_intersection expected = dot(step, step) > 0 && !are_apart(z) ? SEGMENT_TOUCHES : SEGMENT_APART;
     if (found != expected) fail_msg("%lld: %d, not %d", (long long)i, (int)found, (int)expected);
-    assert_int_equal(segment_meets_own_triangle(y[2], y[0], y[4], y[3]), found);
+    assert_int_equal(segment_intersects_adjacent_triangle(y[2], y[0], y[4], y[3]), found);
     seen += expected == SEGMENT_TOUCHES;
   }
   assert_true(seen > 1000);
 }
 
-/* By the last place: a segment upright through an inner point of an edge, whose coordinates are doubles; moved off it by one unit in the last
- * place it passes or misses. */
+/* By the last place: a segment upright through an inner point of an edge, whose coordinates are doubles; moved off it by one unit
+ * in the last place it passes or misses. */
 static void test_last_place(void **state)
 {
   (void)state;
@@ -120,12 +120,12 @@ static void test_last_place(void **state)
   const double off[2][3]   = {{x, nextafter(y, 0), -7.1}, {x, nextafter(y, 0), 5.3}};
   const double under[2][3] = {{1, 1, -7.1}, {1, 1, nextafter(0.3, 0)}}, at[2][3] = {{1, 1, -7.1}, {1, 1, 0.3}},
                over[2][3] = {{1, 1, -7.1}, {1, 1, nextafter(0.3, 1)}};
-  assert_int_equal(segment_meets_triangle(on[0], on[1], a, b, c), SEGMENT_PASSES);
-  assert_int_equal(segment_meets_triangle(in[0], in[1], a, b, c), SEGMENT_PASSES);
-  assert_int_equal(segment_meets_triangle(off[0], off[1], a, b, c), SEGMENT_APART);
-  assert_int_equal(segment_meets_triangle(under[0], under[1], a, b, c), SEGMENT_APART);
-  assert_int_equal(segment_meets_triangle(at[0], at[1], a, b, c), SEGMENT_TOUCHES);
-  assert_int_equal(segment_meets_triangle(over[0], over[1], a, b, c), SEGMENT_PASSES);
+  assert_int_equal(segment_intersects_triangle(on[0], on[1], a, b, c), SEGMENT_CROSSES);
+  assert_int_equal(segment_intersects_triangle(in[0], in[1], a, b, c), SEGMENT_CROSSES);
+  assert_int_equal(segment_intersects_triangle(off[0], off[1], a, b, c), SEGMENT_APART);
+  assert_int_equal(segment_intersects_triangle(under[0], under[1], a, b, c), SEGMENT_APART);
+  assert_int_equal(segment_intersects_triangle(at[0], at[1], a, b, c), SEGMENT_TOUCHES);
+  assert_int_equal(segment_intersects_triangle(over[0], over[1], a, b, c), SEGMENT_CROSSES);
 }
 
 TEST_MAIN(cmocka_unit_test(test_meets), cmocka_unit_test(test_own), cmocka_unit_test(test_last_place))

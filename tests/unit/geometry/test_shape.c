@@ -1,5 +1,5 @@
 /* Shapes: mass properties in closed form against integrals, surfaces on their level sets, boolean combinations with known
- * volumes, walls, moves, and the text of each refusal. */
+ * volumes, walls, rigid motions, and all error messages. */
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "core/random.h"
@@ -8,7 +8,7 @@
 #include "test.h"
 #include "temporary.h"
 
-/* What the key table would have filled in. */
+/* Defaults of the key table. */
 static shape_spec plain(void) { return (shape_spec){.axis = {0, 0, 1}}; }
 
 static shape *create(const shape_spec *spec, double spacing)
@@ -51,7 +51,8 @@ static const shape_segment_spec rod   = {{-0.3, 0.1, 0.2}, {0.5, 0.4, 0.9}, 0.3}
 static const shape_torus_spec   ring  = {{0.1, 0.2, 0.3}, {1, 2, 2}, 0.6, 0.2};
 
 static const shape_ellipsoid_spec  egg        = {{0.1, 0.2, 0.3}, {0.8, 0.3, 0.5}};
-static const shape_profile_spec    waist_of[4] = {{-0.7, 0.8}, {-0.1, 0.2}, {0.2, 0.3}, {0.9, 0.0}}; /* an hourglass with a pointed end */
+/* an hourglass with a pointed end */
+static const shape_profile_spec    waist_of[4] = {{-0.7, 0.8}, {-0.1, 0.2}, {0.2, 0.3}, {0.9, 0.0}};
 static key_item                    corners[4]  = {{.value = &waist_of[0]}, {.value = &waist_of[1]}, {.value = &waist_of[2]}, {.value = &waist_of[3]}};
 static const shape_revolution_spec hourglass   = {{0.1, 0.2, 0.3}, {1, 2, 2}, {4, corners}};
 
@@ -76,7 +77,8 @@ static void test_primitives(void **state)
     assert_true(s->is_bounded && s->n_pieces == 1 && s->surface && !s->outline);
     const mass_properties quadrature = level_set_mass(s->piece[0], s->min, s->max, kind == 6 ? 24 : 16);
     const mass_properties mesh       = triangle_mesh_mass(s->surface);
-    assert_mass(&quadrature, &s->mass, kind == 6 ? 5e-5 : 5e-6); /* a fifth of that with the 32 cells of shape_create; an hourglass has edges throughout */
+    /* a fifth of that with the 32 cells of shape_create; an hourglass has edges throughout */
+    assert_mass(&quadrature, &s->mass, kind == 6 ? 5e-5 : 5e-6);
     assert_mass(&mesh, &s->mass, 1.5e-2);
     for (int64_t i = 0; i < s->surface->n_vertices; ++i) assert_close(level_set_value(s->piece[0], &s->surface->x[3 * i]), 0.0, 1e-14);
     shape_destroy(&s);
@@ -84,7 +86,8 @@ static void test_primitives(void **state)
   assert_no_leak();
 }
 
-/* The rabbit is its five ellipsoids: they overlap, so it is less than their sum; the integral over its surface agrees. */
+/* The rabbit is a union of five overlapping ellipsoids: its volume is below their sum and agrees with the integral over its
+ * surface. */
 static void test_rabbit(void **state)
 {
   (void)state;
@@ -96,7 +99,7 @@ static void test_rabbit(void **state)
   assert_true(s->mass.volume < sum && s->mass.volume > 0.95 * sum);
   assert_close(s->mass.volume, 0.1514 * 0.125, 1e-4 * 0.125);
   assert_close(triangle_mesh_mass(s->surface).volume, s->mass.volume, 0.01 * s->mass.volume);
-  assert_close(s->mass.center[2], 3.0, 1e-6); /* left is as right */
+  assert_close(s->mass.center[2], 3.0, 1e-6); /* symmetric */
   const double lo[3] = {1.0 - 0.215, 2.0, 3.0 - 0.14}, hi[3] = {1.0 + 0.205, 2.51, 3.0 + 0.14};
   for (int k = 0; k < 3; ++k) {
     assert_close(s->min[k], lo[k], 1e-15);
@@ -181,11 +184,13 @@ static void test_sharp_edges(void **state)
   assert_no_leak();
 }
 
-/* Intersections of boxes and half-spaces are polyhedra: corners and integrals to round-off at any spacing, wherever they are turned. */
+/* Intersections of boxes and half-spaces are polyhedra: corners and integrals to round-off at any spacing, wherever they are
+ * turned. */
 static void test_polyhedra(void **state)
 {
   (void)state;
-  /* A box of 2 x 2 x 1 cut by a plane through four of its edges: a prism of half its volume; two planes that cut nothing off, one of them on a face. */
+  /* A box of 2 x 2 x 1 cut by a plane through four of its edges: a prism of half its volume; two planes without effect, one of them
+   * on a face. */
   const shape_box_spec   whole = {{-1, -1, 0}, {1, 1, 1}};
   const shape_plane_spec slope = {{1, 0, 2}, {0, 0, 0.5}, NAN, 1.0}, beyond = {{0, 0, 3}, {NAN, 0, 0}, 5.0, 1.0}, face = {{0, 2, 0}, {0, 1, 0}, NAN, 1.0};
   shape_spec             a = plain(), b = plain(), c = plain(), d = plain(), inner = plain(), spec = plain();
@@ -224,7 +229,7 @@ static void test_polyhedra(void **state)
       shape_destroy(&s);
     }
   }
-  /* nothing in common, and what is round is left to the grid */
+  /* empty intersection; intersections with curved solids are contoured */
   const shape_plane_spec    away = {{0, 0, 1}, {0, 0, -1e-3}, NAN, 1.0};
   const double              lo[3] = {-1, -1, 0}, hi[3] = {1, 1, 1};
   triangle_mesh            *m = NULL;
@@ -276,7 +281,7 @@ static void test_unbounded(void **state)
   const double distance[5] = {0.5, 0.5, 0.25, 1.75, 0.4}; /* left, right, front, back, bottom */
   for (int i = 0; i < 5; ++i) assert_close(level_set_value(s->piece[i], inside), distance[i], 1e-15);
   assert_close(level_set_value(s->piece[4], low), -0.1, 1e-15);
-  for (int64_t t = 0; t < 10; ++t) { /* the outline's triangles face the room */
+  for (int64_t t = 0; t < 10; ++t) { /* the triangles of the outline face the inside */
     const int32_t *v = &s->outline->tri[3 * t];
     double         e1[3], e2[3], n[3], d[3];
     v3_sub(e1, &s->outline->x[3 * v[1]], &s->outline->x[3 * v[0]]);
@@ -369,7 +374,7 @@ static void test_refusals(void **state)
   spec = plain(), spec.capsule = &point;
   refuse(&spec, "bodies.b.shape.capsule.to: is the same point");
   spec = plain(), spec.torus = &fat;
-  refuse(&spec, "bodies.b.shape.torus.minor_radius: must be below");
+  refuse(&spec, "bodies.b.shape.torus.minor_radius: must be less than major_radius");
   spec.torus = &no_axis;
   refuse(&spec, "bodies.b.shape.torus.axis: is the zero vector");
   const shape_ellipsoid_spec plate = {{0, 0, 0}, {1, 0, 1}};
@@ -385,7 +390,7 @@ static void test_refusals(void **state)
   refuse(&spec, "bodies.b.shape.revolution.profile[1].radius: is zero between the ends");
   for (int i = 0; i < 2; ++i) steps[i] = (key_item){.value = &axis_only[i]};
   turned.profile.n = 2;
-  refuse(&spec, "bodies.b.shape.revolution.profile: is the axis itself");
+  refuse(&spec, "bodies.b.shape.revolution.profile: has only zero radii");
   turned.profile.n = 1;
   refuse(&spec, "needs two points or more");
   turned.axis[2] = 0.0;
@@ -393,26 +398,26 @@ static void test_refusals(void **state)
   spec = plain(), spec.plane = &nowhere;
   refuse(&spec, "bodies.b.shape.plane.normal: is the zero vector");
   spec.plane = &twice;
-  refuse(&spec, "are both given");
+  refuse(&spec, "are both specified");
   spec = plain(), spec.container = &room;
   refuse(&spec, "did you mean \"top\"");
   spec = plain(), spec.sphere = &ball, spec.rotate_deg = 1.0, spec.axis[2] = 0.0;
   refuse(&spec, "bodies.b.shape.axis: is the zero vector");
-  /* nothing in common: by bounds, and within overlapping bounds */
+  /* empty intersection: disjoint bounds, and overlapping bounds */
   const shape_sphere_spec b1 = {{0, 0, 0}, 1}, b2 = {{5, 0, 0}, 1}, b3 = {{1.3, 1.3, 1.3}, 1};
   near.sphere = &b1, far.sphere = &b2;
   key_item two[2] = {{.value = &near}, {.value = &far}};
   spec = plain(), spec.intersect = (key_list){2, two};
-  refuse(&spec, "nothing in common");
+  refuse(&spec, "do not intersect");
   far.sphere = &b3;
   refuse(&spec, "empty");
-  /* a bad part names its own place */
+  /* errors of a part are reported at its position */
   far.sphere = NULL, far.box = &flat;
   refuse(&spec, "bodies.b.shape.intersection[1].box.max: must be above");
   assert_no_leak();
 }
 
-/* From the text of a job to a shape: the key table is sound, nests, fills defaults, and complaints carry their place. */
+/* From the text of a job to a shape: the key table is sound, nests, fills defaults, and errors have a position. */
 static const shape *from_text(const char *text, document *doc, diagnostics *d)
 {
   document_node    *node = NULL;

@@ -1,4 +1,4 @@
-/* Tetrahedral meshes: volumes, surface, mass, quality, and every way a list of tetrahedra can fail to be a body. */
+/* Tetrahedral meshes: volumes, surface, mass, quality, and all kinds of defects. */
 #include "core/math3.h"
 #include "core/random.h"
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
@@ -16,7 +16,7 @@ static tet_mesh *mesh_of(int64_t n_vertices, const double *x, int64_t n_tets, co
   return m;
 }
 
-/* A cube of side 1 in n^3 bricks whose inner vertices are pushed about by up to 0.1 bricks: nothing is inverted. */
+/* A cube of side 1 in n^3 bricks, with inner vertices displaced by up to 0.1 bricks: no tetrahedron is inverted. */
 static tet_mesh *bumpy_cube(int n)
 {
   const double a[3] = {0}, b[3] = {1, 1, 1};
@@ -124,7 +124,7 @@ static void test_orientation(void **state)
   const tet_mesh_names names     = {vertex, tet};
   tet_mesh_defects     d;
   int64_t              n = 0;
-  /* the second one listed the other way round: found, named, repaired */
+  /* the second one is listed in mirrored order: detected, reported, repaired */
   const int32_t flipped[8] = {0, 1, 2, 3, 1, 2, 4, 3};
   tet_mesh     *m          = mesh_of(5, pair_x, 2, flipped);
   assert_ok(tet_mesh_check(m, &d));
@@ -135,15 +135,15 @@ static void test_orientation(void **state)
   assert_ok(tet_mesh_check(m, &d));
   assert_true(tet_mesh_is_sound(&d, false));
   tet_mesh_destroy(&m);
-  assert_refused(mesh_of(5, pair_x, 2, flipped), &names, "1 tetrahedra list their vertices the other way round, the first is tetrahedron 800");
-  /* its tip on the wrong side of the common face: no order repairs that */
+  assert_refused(mesh_of(5, pair_x, 2, flipped), &names, "1 tetrahedra list their vertices in mirrored order, the first is tetrahedron 800");
+  /* the tip lies on the wrong side of the common face: reordering cannot repair it */
   double folded[15];
   memcpy(folded, pair_x, sizeof folded);
   v3_set(&folded[12], 0.1, 0.1, 0.1);
   m = mesh_of(5, folded, 2, flipped);
   assert_ok(tet_mesh_orient(m, &n));
   assert_refused(m, &names, "1 tetrahedra are inverted: they lie on the wrong side of a face, the first is tetrahedron 800");
-  /* many flipped at random in a real mesh, and one inner vertex pulled through its neighbours */
+  /* many randomly flipped tetrahedra, and one inner vertex moved through its neighbours */
   m              = bumpy_cube(5);
   int64_t n_made = 0, inner = -1;
   for (int64_t t = 0; t < m->n_tets; ++t)
@@ -178,7 +178,7 @@ static void test_defects(void **state)
   memcpy(x, pair_x, sizeof pair_x);
   v3_set(&x[15], 2, 2, 0), v3_set(&x[18], 3, 0, 5), v3_set(&x[21], -1, -1, -1);
   const int32_t beyond[8] = {0, 1, 2, 3, 1, 2, 3, 5}, negative[8] = {0, 1, 2, 3, 1, 2, 3, -1}, twice[8] = {0, 1, 2, 3, 1, 2, 3, 3};
-  assert_refused(mesh_of(5, x, 2, beyond), &names, "1 tetrahedra name vertices that do not exist, the first is tetrahedron 800");
+  assert_refused(mesh_of(5, x, 2, beyond), &names, "1 tetrahedra refer to vertices that do not exist, the first is tetrahedron 800");
   assert_refused(mesh_of(5, x, 2, negative), NULL, "the first is tetrahedron 1");
   assert_refused(mesh_of(5, x, 2, twice), &names, "1 tetrahedra have no volume, the first is tetrahedron 800");
   assert_refused(mesh_of(0, x, 0, beyond), NULL, "there are no tetrahedra");
@@ -214,7 +214,7 @@ static void test_defects(void **state)
   assert_refused(m, &names, "the boundary touches itself at 1 vertices, the first is vertex 40");
   const double  seam_x[24]  = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
   const int32_t seam_tet[8] = {0, 1, 2, 3, 5, 6, 7, 4};
-  assert_refused(mesh_of(8, seam_x, 2, seam_tet), &names, "3 vertices lie where another one does, the first is vertex 60 on vertex 20; merge");
+  assert_refused(mesh_of(8, seam_x, 2, seam_tet), &names, "3 vertices coincide with another vertex, the first is vertex 60 with vertex 20; merge");
   double gap_x[24]; /* a gap of a millionth of the mesh's size is a gap */
   memcpy(gap_x, seam_x, sizeof gap_x);
   for (int k = 0; k < 9; ++k) gap_x[15 + k] += 1e-6;
@@ -258,10 +258,10 @@ static void test_mirror_image(void **state)
   tet_mesh_defects d;
   tet_mesh        *m = prism_ring(false);
   assert_ok(tet_mesh_check(m, &d));
-  assert_int_equal(d.n_crowded + d.n_twisted, 0);
+  assert_int_equal(d.n_nonmanifold + d.n_twisted, 0);
   assert_int_equal(d.n_parts, 1);
   tet_mesh_destroy(&m);
-  assert_refused(prism_ring(true), NULL, "the mesh is glued to its own mirror image");
+  assert_refused(prism_ring(true), NULL, "the mesh is not orientable");
   assert_no_leak();
 }
 

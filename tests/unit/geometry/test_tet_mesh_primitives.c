@@ -190,8 +190,8 @@ static void test_refusals(void **state)
   REFUSED(tet_mesh_sphere(a, -1.0, 0.1, &m), "a sphere needs");
   REFUSED(tet_mesh_sphere(a, 1.0, 1e-300, &m), "choose a larger spacing");
   assert_ok(tet_mesh_sphere(a, 1.0, 0.5, &m));
-  REFUSED(tet_mesh_grade_sphere(a, 1.0, a, 2.0, m), "wants a direction");
-  REFUSED(tet_mesh_grade_sphere(a, 1.0, b, 0.5, m), "a factor of 1 or more");
+  REFUSED(tet_mesh_grade_sphere(a, 1.0, a, 2.0, m), "needs a direction");
+  REFUSED(tet_mesh_grade_sphere(a, 1.0, b, 0.5, m), "a factor of at least 1");
   tet_mesh_destroy(&m);
   REFUSED(tet_mesh_cylinder(a, a, 1.0, 0.1, &m), "a cylinder needs");
   REFUSED(tet_mesh_torus(a, b, 1.0, 1.0, 0.1, &m), "the minor radius below the major one");

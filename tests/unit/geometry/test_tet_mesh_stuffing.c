@@ -39,8 +39,8 @@ static void random_shift(uint64_t i, double *shift)
   for (uint64_t k = 0; k < 3; ++k) shift[k] = random_u01(3, i, k);
 }
 
-/* 20 lattices for each shape, from two cells across the thinnest part to six. All are also sound, tet_mesh_from_level_set
- * sees to that; the boundary's Euler characteristic says that no hole and no handle is wrong. */
+/* 20 lattices for each shape, from two cells across the thinnest part to six. tet_mesh_from_level_set
+ * also checks that all are sound; the boundary's Euler characteristic says that no hole and no handle is wrong. */
 static void test_angles(void **state)
 {
   (void)state;
@@ -64,12 +64,12 @@ static void test_angles(void **state)
     level_set_destroy(&s);
   }
   assert_close(worst, 0.0, 1e-13);
-  assert_true(lowest < 15.0 && highest > 150.0); /* the bounds are nearly met: the sample is not harmless */
+  assert_true(lowest < 15.0 && highest > 150.0); /* the angles approach the bounds, so the test is demanding */
   assert_no_leak();
 }
 
-/* A ball whose surface is ruffled on the scale of the lattice, so that cut points on neighbouring edges have little to do with each
- * other and come near the ends of what the alphas allow. */
+/* A ball whose surface is ruffled on the scale of the lattice, so that cut points on neighbouring edges are almost independent
+ * and approach the limits given by alpha. */
 typedef struct {
   level_set base;
   uint64_t  seed;
@@ -139,8 +139,8 @@ static void test_volume_order(void **state)
   assert_no_leak();
 }
 
-/* A box that fits the lattice is cut exactly: five tenths on the lattice's faces, angles of 45 to 90 degrees. Sharp edges that do not
- * fit are cut off: by less than a strip of the spacing's width. A cylinder in general position: likewise. */
+/* A box that fits the lattice is cut exactly: five tenths on the lattice's faces, angles of 45 to 90 degrees. Sharp edges that do
+ * not fit are cut off: by less than a strip of the spacing's width. A cylinder in general position: likewise. */
 static void test_sharp_edges(void **state)
 {
   (void)state;
@@ -229,7 +229,7 @@ static void test_refusals(void **state)
   REFUSED(tet_mesh_from_level_set(both, min, open, 0.2, NULL, &m), "only a bounded shape");
   REFUSED(tet_mesh_from_level_set(both, min, max, 0.0, NULL, &m), "positive spacing");
   REFUSED(tet_mesh_from_level_set(both, min, max, 0.001, NULL, &m), "choose a larger spacing");
-  REFUSED(tet_mesh_from_level_set(both, (double[]){9, 9, 9}, (double[]){10, 10, 10}, 0.2, NULL, &m), "nothing found inside");
+  REFUSED(tet_mesh_from_level_set(both, (double[]){9, 9, 9}, (double[]){10, 10, 10}, 0.2, NULL, &m), "no tetrahedron lies inside");
   assert_null(m);
 #undef REFUSED
   level_set_destroy(&both);

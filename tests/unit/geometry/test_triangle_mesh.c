@@ -1,4 +1,4 @@
-/* Triangle meshes: defects are named, integrals are exact, tessellations are closed, lie on the surface and converge. */
+/* Triangle meshes: defects are reported, integrals are exact, tessellations are closed, lie on the surface and converge. */
 #include "core/math3.h"
 #include "geometry/level_set/level_set.h"
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
@@ -17,7 +17,7 @@ static void assert_sound(const triangle_mesh *m, int64_t n_parts)
   assert_int_equal(d.n_unused, 0);
 }
 
-/* Closed, every vertex on the level set, no edge much longer than asked. */
+/* Closed, every vertex on the level set, no edge much longer than the requested spacing. */
 static void assert_fits(const triangle_mesh *m, level_set **s, double spacing)
 {
   assert_sound(m, 1);
@@ -159,7 +159,7 @@ static void test_defects(void **state)
   m->x[7]         = x;
   const int32_t v = m->tri[4];
   m->tri[4]       = (int32_t)m->n_vertices;
-  assert_defect(m, "name vertices that do not exist, the first is triangle 1");
+  assert_defect(m, "refer to vertices that do not exist, the first is triangle 1");
   m->tri[4] = -1;
   assert_defect(m, "do not exist");
   m->tri[4] = v;
@@ -171,7 +171,7 @@ static void test_defects(void **state)
   m->n_triangles += 2;
   const int32_t swap = m->tri[0];
   m->tri[0] = m->tri[1], m->tri[1] = swap;
-  assert_defect(m, "disagree about which side is outside at 3 edges");
+  assert_defect(m, "have opposite orientations at 3 edges");
   m->tri[1] = m->tri[0], m->tri[0] = swap;
   assert_sound(m, 1);
   /* two boxes: side by side one mesh with two parts; sharing an edge or a vertex, not a surface of a solid */
@@ -277,7 +277,8 @@ static void test_crossings(void **state)
   double         depth;
   assert_int_equal(crossings_of_boxes((const double[3]){2.0, 0.0, 0.0}, 1.0, &depth), 0);
   assert_int_equal(crossings_of_boxes((const double[3]){1.0, 0.0, 0.0}, 1.0, &depth), 0);     /* face on face */
-  assert_int_equal(crossings_of_boxes((const double[3]){1.0 - 0x1p-52, 0.0, 0.0}, 1.0, &depth), 0); /* the same, as rounding leaves it */
+  /* the same, as rounding leaves it */
+  assert_int_equal(crossings_of_boxes((const double[3]){1.0 - 0x1p-52, 0.0, 0.0}, 1.0, &depth), 0);
   assert_true(crossings_of_boxes((const double[3]){1.0 - 0x1p-40, 0.0, 0.0}, 1.0, &depth) > 0);
   assert_int_equal(crossings_of_boxes((const double[3]){0.25, 0.25, 0.25}, 0.5, &depth), 0); /* inside */
   assert_int_equal(crossings_of_boxes((const double[3]){0.0, 0.0, 0.0}, 1.0, &depth), 0);    /* the same place */
@@ -290,7 +291,7 @@ static void test_crossings(void **state)
   /* one that is off the rim by 0.01 is as deep as that, however far down its edges go */
   assert_true(crossings_of_boxes((const double[3]){-0.09, 0.3, 0.5}, 0.1, &depth) > 0);
   assert_close(depth, 0.01, 1e-15);
-  /* a box through whose top its own bottom is pushed */
+  /* a box whose bottom is moved through its top */
   assert_ok(triangle_mesh_box(a, b, 0.5, &m));
   assert_ok(triangle_mesh_crossings_text(m, sizeof text, text));
   assert_string_equal(text, "");

@@ -1,4 +1,4 @@
-/* The nearest point of a triangle: of all that were tried none is nearer, and it is on the feature that is told. */
+/* Closest point of a triangle: no sampled point is closer, and it lies on the reported feature. */
 #include "test.h"
 #include "core/math3.h"
 #include "core/random.h"
@@ -33,7 +33,7 @@ static void nothing_is_nearer(void **state)
         const double other[3] = {1.0 - (double)(i + k) / STEPS, (double)i / STEPS, (double)k / STEPS};
         assert_true(least <= distance_of(t, other, p) + 1e-14);
       }
-    for (int i = 0; i < 3; ++i) /* and it cannot be bettered by going towards a corner */
+    for (int i = 0; i < 3; ++i) /* moving towards a corner does not reduce the distance */
       for (double step = 1e-3; step > 1e-7; step *= 0.1) {
         double other[3];
         for (int k = 0; k < 3; ++k) other[k] = (1.0 - step) * w[k] + (k == i ? step : 0.0);

@@ -1,4 +1,4 @@
-/* How often surfaces go around points: boxes and balls, drawn on lattices so that ways meet corners, turned over, one within the other. */
+/* Winding numbers: boxes and balls on lattices, so that rays hit corners; reversed and nested surfaces. */
 #include "test.h"
 #include "core/random.h"
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
@@ -23,7 +23,7 @@ static void test_box(void **state)
         is_out |= p[k] < min[k] || p[k] > max[k];
       }
       const bool is_known = winding_number(m->n_triangles, m->tri, m->x, p, &w);
-      assert_int_equal(is_known, is_in || is_out); /* on it nothing is known */
+      assert_int_equal(is_known, is_in || is_out); /* undefined on the surface */
       if (is_known) assert_int_equal(w, is_in ? (flip ? -1 : 1) : 0);
       inside += is_in;
     }
