@@ -1,8 +1,9 @@
+/* The first and last finite point of a column are stored besides the bins, so that the curve spans the whole range. */
 #include "core/envelope.h"
 #include <math.h>
 #include "core/memory.h"
 
-/* One column in one bin; x_min NaN: nothing finite in it. */
+/* One column in one bin; x_min NaN: no finite value. */
 typedef struct {
   double x_min, min, x_max, max;
 } extremes;
@@ -15,7 +16,7 @@ typedef struct {
 struct envelope {
   int           n_columns, n_bins, n_used;
   int64_t       rows_per_bin, in_last, n_rows;
-  double       *x_bin; /* [n_bins] where each begins, for gaps */
+  double       *x_bin; /* [n_bins] x of the first row of each bin, for gaps */
   extremes     *bin;   /* [n_bins][n_columns] */
   column_state *column;
 };
@@ -47,7 +48,7 @@ void envelope_destroy(envelope **e)
   memory_free(e);
 }
 
-static void take_in(extremes *a, const extremes *b)
+static void merge_extremes(extremes *a, const extremes *b)
 {
   if (isnan(b->x_min)) return;
   if (isnan(a->x_min)) {
@@ -58,21 +59,21 @@ static void take_in(extremes *a, const extremes *b)
   if (b->max > a->max) a->max = b->max, a->x_max = b->x_max;
 }
 
-static void join_neighbours(envelope *e)
+static void merge_neighbouring_bins(envelope *e)
 {
   for (int i = 0; i < e->n_bins / 2; ++i) {
     e->x_bin[i] = e->x_bin[2 * i];
     for (int c = 0; c < e->n_columns; ++c) {
-      extremes joined = e->bin[2 * i * e->n_columns + c];
-      take_in(&joined, &e->bin[(2 * i + 1) * e->n_columns + c]);
-      e->bin[i * e->n_columns + c] = joined;
+      extremes merged = e->bin[2 * i * e->n_columns + c];
+      merge_extremes(&merged, &e->bin[(2 * i + 1) * e->n_columns + c]);
+      e->bin[i * e->n_columns + c] = merged;
     }
   }
   e->n_used = e->n_bins / 2;
   e->rows_per_bin *= 2;
 }
 
-static void note(column_state *s, double x, double y)
+static void update_column_range(column_state *s, double x, double y)
 {
   if (isnan(s->x_first)) {
     s->x_first = x, s->first = y;
@@ -88,7 +89,7 @@ static void note(column_state *s, double x, double y)
 void envelope_add(envelope *e, double x, const double *values)
 {
   if (e->n_used == e->n_bins && e->in_last == e->rows_per_bin) {
-    join_neighbours(e);
+    merge_neighbouring_bins(e);
     e->in_last = e->rows_per_bin; /* the last bin is full again */
   }
   if (e->n_used == 0 || e->in_last == e->rows_per_bin) {
@@ -101,8 +102,8 @@ void envelope_add(envelope *e, double x, const double *values)
   ++e->n_rows;
   for (int c = 0; c < e->n_columns; ++c) {
     if (!isfinite(values[c])) continue;
-    take_in(&e->bin[(e->n_used - 1) * e->n_columns + c], &(extremes){x, values[c], x, values[c]});
-    note(&e->column[c], x, values[c]);
+    merge_extremes(&e->bin[(e->n_used - 1) * e->n_columns + c], &(extremes){x, values[c], x, values[c]});
+    update_column_range(&e->column[c], x, values[c]);
   }
 }
 

@@ -1,7 +1,7 @@
-/* Field tables: each module registers its state arrays once; checkpoint, restart, frames, diff and info walk the table and
- * know no body. What is not in the table does not survive.
+/* Field tables: each module registers its state arrays once with name, unit, type, shape and address. Checkpoints, restarts, frames, `diff` and `info`
+ * iterate over the table and do not depend on the kinds of bodies. Data that are not in the table are not saved.
  *
- * Fields belong to groups; a group is a set of arrays with the same number of rows (one body's particles, say). */
+ * Fields belong to groups. The arrays of a group have the same number of rows, for example the particles of one body. */
 #ifndef SS_CORE_FIELD_TABLE_H
 #define SS_CORE_FIELD_TABLE_H
 #include "core/error.h"
@@ -10,8 +10,8 @@ typedef enum { FIELD_F64, FIELD_I32, FIELD_I64, FIELD_U64, FIELD_U8 } field_type
 enum {
   FIELD_CHECKPOINT = 1, /* state: saved and restored */
   FIELD_FRAME      = 2, /* written to frames */
-  FIELD_DERIVED    = 4, /* frame only, recomputed by the group's refresh() before a frame is written */
-  FIELD_ANY_BITS   = 8  /* infinities and NaN (with their payload) are legal state; without it checkpoints refuse them */
+  FIELD_DERIVED    = 4, /* only in frames; recomputed by the group's refresh() before a frame is written */
+  FIELD_ANY_BITS   = 8  /* infinities and NaN (with their payload) are valid state; without this flag checkpoints reject them */
 };
 enum { FIELD_MAX_COMPONENTS = 9 };
 
@@ -26,24 +26,24 @@ typedef struct {
   int         flags;
 } field;
 
-/* What ParaView sees: nothing; vertices at "position"; a surface whose group has "position" and constant triangles; or fibres, with constant
- * segments. Pictures take the thickness of fibres from "radius". */
+/* Geometry of a group in ParaView: none; points at the field "position"; a surface with "position" and constant triangles; or fibres with constant
+ * segments. Pictures use the field "radius" as the thickness of fibres. */
 typedef enum { FIELD_GROUP_PLAIN, FIELD_GROUP_POINTS, FIELD_GROUP_SURFACE, FIELD_GROUP_FIBRES } field_geometry;
-/* Vertices of one of its cells. */
+/* Vertices per cell. */
 static inline int field_geometry_corners(field_geometry g) { return g == FIELD_GROUP_SURFACE ? 3 : g == FIELD_GROUP_FIBRES ? 2 : 1; }
 
 typedef struct field_group field_group;
 struct field_group {
   char           name[96]; /* "bodies/bed"; becomes the HDF5 group */
   field_geometry geometry;
-  const int64_t *n_rows;   /* lives with the module */
-  PetscErrorCode (*resize)(void *context, int64_t n_rows); /* before a restore with another count; NULL: count is fixed */
-  PetscErrorCode (*refresh)(void *context);                /* recompute FIELD_DERIVED arrays; NULL: none */
-  PetscErrorCode (*restored)(void *context);               /* after a restore, to rebuild what is derived; NULL: none */
+  const int64_t *n_rows;   /* owned by the module */
+  PetscErrorCode (*resize)(void *context, int64_t n_rows); /* called before a restore with another row count; NULL: the count is fixed */
+  PetscErrorCode (*refresh)(void *context);                /* recomputes FIELD_DERIVED arrays; NULL: none */
+  PetscErrorCode (*restored)(void *context);               /* called after a restore, to rebuild derived data; NULL: none */
   void          *context;
   const int32_t *triangles;   /* FIELD_GROUP_SURFACE: [n_triangles][3], borrowed */
   int64_t        n_triangles;
-  const int32_t *segments;    /* FIELD_GROUP_FIBRES: [n_segments][2], borrowed; one after another along each fibre */
+  const int32_t *segments;    /* FIELD_GROUP_FIBRES: [n_segments][2], borrowed; consecutive along each fibre */
   int64_t        n_segments;
   int            n_fields;
   field         *fields;
@@ -52,14 +52,14 @@ struct field_group {
 typedef struct field_table field_table;
 PetscErrorCode field_table_create(field_table **out);
 void           field_table_destroy(field_table **table);
-/* The group stays owned by the table; fill in the callbacks through the returned pointer (stable). */
+/* Add a group, owned by the table. The returned pointer stays valid; the caller sets the callbacks through it. */
 PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows,
                                      void *context, field_group **out);
-/* Interleaved [n][n_components] at *array (pass &array as void **), or n_components == 1. `unit` and `help` are borrowed for
- * the table's life (string literals). Both adders refuse names used before, or that a file cannot carry. */
+/* Add an interleaved array [n][n_components] at *array_address. `unit` and `help` are borrowed for the lifetime of the table (string literals).
+ * This function and field_table_add_soa reject a name that exists already, or that cannot be stored in a file. */
 PetscErrorCode field_table_add(field_table *table, field_group *group, const char *name, const char *unit, field_type type,
                                int n_components, void *array_address, int flags, const char *help);
-/* Structure of arrays: `arrays` is the address of an array of n_components pointers, e.g. double *x[3]. */
+/* Add a field stored as a structure of arrays: `arrays` is the address of an array of n_components pointers, e.g. double *x[3]. */
 PetscErrorCode field_table_add_soa(field_table *table, field_group *group, const char *name, const char *unit, field_type type,
                                    int n_components, void *arrays, int flags, const char *help);
 int            field_table_n_groups(const field_table *table);
@@ -67,16 +67,15 @@ field_group   *field_table_group(const field_table *table, int i);
 field_group   *field_table_find_group(const field_table *table, const char *name);
 const field   *field_group_find(const field_group *group, const char *name);
 size_t         field_type_size(field_type type);
-/* First entry of component k now (arrays may have moved since); row i lies i * stride entries on. NULL while unallocated. */
+/* Current address of the first entry of component k; the entry of row i is i * stride entries behind it. NULL while unallocated. */
 void          *field_component(const field *f, int k);
 
-/* A copy in memory of all checkpoint fields, to return to: what a checkpoint is on disk, without the disk. */
-
+/* Copy in memory of all checkpoint fields, used to roll a failed step back. */
 typedef struct field_snapshot field_snapshot;
 PetscErrorCode field_snapshot_create(field_snapshot **out);
-/* Copy the state; the buffer is kept and reused by the next take. */
+/* Copy the state. The buffer is reused by the next call. */
 PetscErrorCode field_snapshot_take(field_snapshot *s, const field_table *table);
-/* Put it back, resizing groups whose row count has changed, and call their restored(). */
+/* Restore the state: resize groups whose row count has changed, copy the fields, call restored() of each group. */
 PetscErrorCode field_snapshot_restore(const field_snapshot *s, field_table *table);
 void           field_snapshot_destroy(field_snapshot **s);
 #endif

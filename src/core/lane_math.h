@@ -1,5 +1,5 @@
-/* Elementary functions for vector lanes: branch-free and inline, so that `omp simd` loops over them vectorise; the C library's
- * do so only under -ffast-math, which we do not use. Errors are below 2 ulp; no errno, no exceptions.               */
+/* Elementary functions for SIMD lanes: branch-free and inline, so that `omp simd` loops that call them are vectorised. The functions of the C library
+ * are vectorised only with -ffast-math, which is not used here. Errors are below 2 ulp; errno and exceptions are not set. */
 #ifndef SS_CORE_LANE_MATH_H
 #define SS_CORE_LANE_MATH_H
 #include <float.h>

@@ -1,3 +1,4 @@
+/* The progress line of a terminal is erased before each message and written again behind it. */
 #include "core/log.h"
 #include "core/timer.h"
 #include <stdarg.h>
@@ -12,10 +13,10 @@ static const double TERMINAL_INTERVAL = 0.1;
 
 static struct {
   FILE  *out; /* NULL: stderr */
-  bool   is_terminal, has_line, is_held;
+  bool   is_terminal, has_line, is_withheld; /* has_line: the terminal shows a progress line */
   int    level; /* -1 quiet */
   double interval, last_progress;
-  char   progress[LINE_SIZE]; /* the latest, shown or held back */
+  char   progress[LINE_SIZE]; /* the latest, printed or withheld */
 } state = {.interval = 30.0, .last_progress = -1e30};
 
 static FILE *stream(void) { return state.out ? state.out : stderr; }
@@ -46,8 +47,8 @@ static void time_stamp(FILE *out)
   if (localtime_r(&now, &local) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local)) fprintf(out, "%s ", text);
 }
 
-/* Columns of the terminal: a longer progress line would wrap and could not be rewritten. */
-static int columns(void)
+/* Width of the terminal: a longer progress line would wrap and could not be rewritten. */
+static int terminal_columns(void)
 {
   struct winsize size;
   if (ioctl(fileno(stream()), TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col - 1;
@@ -58,18 +59,18 @@ static void show_progress(void)
 {
   FILE *out = stream();
   if (state.is_terminal) {
-    fprintf(out, "\r\033[K%.*s", columns(), state.progress);
+    fprintf(out, "\r\033[K%.*s", terminal_columns(), state.progress);
     state.has_line = true;
   } else {
     time_stamp(out);
     fprintf(out, "%s\n", state.progress);
   }
   fflush(out);
-  state.is_held = false;
+  state.is_withheld = false;
   state.last_progress = timer_now();
 }
 
-static void say(const char *prefix, const char *format, va_list arguments)
+static void write_message(const char *prefix, const char *format, va_list arguments)
 {
   FILE *out = stream();
   if (state.has_line) fputs("\r\033[K", out);
@@ -77,7 +78,7 @@ static void say(const char *prefix, const char *format, va_list arguments)
   fputs(prefix, out);
   vfprintf(out, format, arguments);
   fputc('\n', out);
-  if (state.has_line) fprintf(out, "%.*s", columns(), state.progress); /* the progress line stays at the bottom */
+  if (state.has_line) fprintf(out, "%.*s", terminal_columns(), state.progress); /* the progress line stays at the bottom */
   fflush(out);
 }
 
@@ -86,7 +87,7 @@ void log_info(const char *format, ...)
   va_list arguments;
   if (state.level < 0) return;
   va_start(arguments, format);
-  say("", format, arguments);
+  write_message("", format, arguments);
   va_end(arguments);
 }
 
@@ -94,7 +95,7 @@ void log_warn(const char *format, ...)
 {
   va_list arguments;
   va_start(arguments, format);
-  say("warning: ", format, arguments);
+  write_message("warning: ", format, arguments);
   va_end(arguments);
 }
 
@@ -103,7 +104,7 @@ void log_debug(const char *format, ...)
   va_list arguments;
   if (state.level < 1) return;
   va_start(arguments, format);
-  say("", format, arguments);
+  write_message("", format, arguments);
   va_end(arguments);
 }
 
@@ -114,13 +115,13 @@ void log_progress(const char *format, ...)
   va_start(arguments, format);
   vsnprintf(state.progress, sizeof state.progress, format, arguments);
   va_end(arguments);
-  state.is_held = true;
+  state.is_withheld = true;
   if (timer_now() - state.last_progress >= (state.is_terminal ? TERMINAL_INTERVAL : state.interval)) show_progress();
 }
 
 void log_progress_end(void)
 {
-  if (state.is_held) show_progress();
+  if (state.is_withheld) show_progress();
   if (state.has_line) fputc('\n', stream());
   if (state.has_line) fflush(stream());
   state.has_line = false;

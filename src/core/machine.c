@@ -1,3 +1,4 @@
+/* Reads /etc/os-release, /proc/cpuinfo and /proc/stat; values that are missing stay empty or 0. */
 #include "core/machine.h"
 #include <omp.h>
 #include <stdio.h>
@@ -6,8 +7,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* What stands in FILE behind `key` and the separator: "model name\t: AMD ...", PRETTY_NAME="Debian ...". */
-static void value_in_file(const char *path, const char *key, char separator, size_t size, char *value)
+/* Value behind `key` and the separator in a file: "model name\t: AMD ...", PRETTY_NAME="Debian ...". */
+static void read_value(const char *path, const char *key, char separator, size_t size, char *value)
 {
   char  line[512];
   FILE *in = fopen(path, "re");
@@ -27,9 +28,9 @@ void machine_describe(machine *m)
   struct utsname u;
   char           release[128];
   memset(m, 0, sizeof *m);
-  value_in_file("/etc/os-release", "PRETTY_NAME", '=', sizeof release, release);
+  read_value("/etc/os-release", "PRETTY_NAME", '=', sizeof release, release);
   if (uname(&u) == 0) snprintf(m->system, sizeof m->system, "%.40s %.60s %.20s%s%.100s", u.sysname, u.release, u.machine, *release ? ", " : "", release);
-  value_in_file("/proc/cpuinfo", "model name", ':', sizeof m->processor, m->processor);
+  read_value("/proc/cpuinfo", "model name", ':', sizeof m->processor, m->processor);
   if (!*m->processor) snprintf(m->processor, sizeof m->processor, "unknown");
   m->n_processors   = omp_get_num_procs();
   const long n_page = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
@@ -39,7 +40,7 @@ void machine_describe(machine *m)
 int64_t machine_free_processors(void)
 {
   char text[64];
-  value_in_file("/proc/stat", "procs_running", ' ', sizeof text, text);
+  read_value("/proc/stat", "procs_running", ' ', sizeof text, text);
   const long running = strtol(text, NULL, 10), n = sysconf(_SC_NPROCESSORS_ONLN);
   if (running <= 0) return 0;
   return n - running > 0 ? n - running + 1 : 1;

@@ -1,17 +1,16 @@
-/* The machine that the program runs on, for reports. */
+/* Description of the machine that the program runs on, for reports and benchmarks. */
 #ifndef SS_CORE_MACHINE_H
 #define SS_CORE_MACHINE_H
 #include <stdint.h>
 
 typedef struct {
   char    system[256];    /* "Linux 6.1.0 x86_64, Debian GNU/Linux 12 (bookworm)" */
-  char    processor[128]; /* "AMD EPYC 7763 64-Core Processor"; "unknown" where the system does not tell */
-  int64_t n_processors;   /* that may be used by this process */
-  double  memory;         /* [byte] of the whole machine; 0: unknown */
+  char    processor[128]; /* "AMD EPYC 7763 64-Core Processor"; "unknown" if the system does not provide it */
+  int64_t n_processors;   /* available to this process */
+  double  memory;         /* of the whole machine [byte]; 0: unknown */
 } machine;
 
 void machine_describe(machine *m);
-/* Processors of the whole machine on which nothing runs right now, this process's own among them: at least 1 where the system
- * tells, else 0. */
+/* Number of idle processors of the whole machine, including the one that runs this process: at least 1; 0 if the system does not provide it. */
 int64_t machine_free_processors(void);
 #endif

@@ -1,8 +1,8 @@
 /* Unit quaternions (w, x, y, z) and the exponential map of rotations. All inline, no state.
  *
- * A quaternion q stands for the rotation x -> q x q*; q and -q for the same one. quaternion_multiply(a, b) is "first b, then a",
- * like the product of their matrices. Rotation vectors are axis times angle [rad]; matrices are row-major 3x3.
- * Everything is accurate to round-off down to zero angle and up to half a turn. Outputs may not alias inputs unless said.  */
+ * A quaternion q represents the rotation x -> q x q*; q and -q represent the same rotation. quaternion_multiply(a, b) applies b first, then a,
+ * like the product of their matrices. Rotation vectors are axis times angle [rad]; matrices are row-major 3x3. All functions are
+ * accurate to round-off for angles from 0 to pi. Outputs must not alias inputs unless stated. */
 #ifndef SS_CORE_QUATERNION_H
 #define SS_CORE_QUATERNION_H
 #include "core/math3.h"
@@ -61,7 +61,7 @@ static inline void quaternion_to_matrix(double R[9], const double q[4])
   R[6] = 2.0 * (x * z - w * y), R[7] = 2.0 * (y * z + w * x), R[8] = 1.0 - 2.0 * (x * x + y * y);
 }
 
-/* From a rotation matrix; the largest of the four components is taken from the diagonal, so nothing cancels. w >= 0. */
+/* From a rotation matrix; the largest of the four components is computed from the diagonal, which avoids cancellation. w >= 0. */
 static inline void quaternion_from_matrix(double q[4], const double R[9])
 {
   const double four[4] = {1.0 + R[0] + R[4] + R[8], 1.0 + R[0] - R[4] - R[8], 1.0 - R[0] + R[4] - R[8],
@@ -116,8 +116,8 @@ static inline void quaternion_slerp(double o[4], const double a[4], const double
   quaternion_normalise(o);
 }
 
-/* The two coefficients (1 - cos x)/x^2 and (x - sin x)/x^3. Below x^2 = 1/4 their series, whose next terms are below
- * round-off: the closed forms cancel there. */
+/* The two coefficients (1 - cos x)/x^2 and (x - sin x)/x^3. For x^2 < 1/4 their series are used, because the closed forms suffer
+ * cancellation there; the first omitted terms are below round-off. */
 static inline void rotation_coefficients(double x, double *c1, double *c2)
 {
   const double y = x * x;
@@ -143,7 +143,7 @@ static inline void rotation_exp(double R[9], const double theta[3])
   m3_axpy(R, c1, K2);
 }
 
-/* The rotation vector of R, of an angle below pi: rotation_exp takes it back to R. */
+/* Rotation vector of R for an angle below pi, the inverse of rotation_exp. */
 static inline void rotation_log(double theta[3], const double R[9])
 {
   v3_set(theta, 0.5 * (R[7] - R[5]), 0.5 * (R[2] - R[6]), 0.5 * (R[3] - R[1])); /* sin x times the axis */

@@ -1,5 +1,5 @@
-/* Random numbers without state: each is computed from (seed, id, stream) alone, so that they do not depend on the order of
- * calls, the number of threads, or where a run was resumed. `id` is typically an index, `stream` tells uses apart.
+/* Random numbers without state: each is computed from (seed, id, stream) alone, and does not depend on the order of calls, the number of threads, or
+ * where a run was resumed. `id` is typically an index, `stream` distinguishes different uses.
  *
  * Philox4x32-10 of Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. All inline.  */
 #ifndef SS_CORE_RANDOM_H
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* The bijection itself: out = philox(counter, key). */
+/* The bijection of Philox: out = philox(counter, key). */
 static inline void random_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
   uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];

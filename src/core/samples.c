@@ -1,27 +1,28 @@
+/* Random permutations by Fisher-Yates; Sobol points by XOR of one direction number per point. */
 #include "core/samples.h"
 #include "core/memory.h"
 #include "core/random.h"
 
-enum { STREAM_ORDER = 0, STREAM_PLACE = 1 << 20, STREAM_SHIFT = 2 << 20, BITS = 32 };
+enum { STREAM_ORDER = 0, STREAM_POSITION = 1 << 20, STREAM_SHIFT = 2 << 20, BITS = 32 };
 
 PetscErrorCode samples_latin_hypercube(uint64_t seed, int64_t n, int dim, double *u)
 {
-  int64_t *part;
+  int64_t *interval;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("latin hypercube", n, sizeof *part, &part));
+  PetscCall(memory_alloc("latin hypercube", n, sizeof *interval, &interval));
   for (int k = 0; k < dim; ++k) {
-    for (int64_t i = 0; i < n; ++i) { /* Fisher-Yates, from the inside */
+    for (int64_t i = 0; i < n; ++i) { /* Fisher-Yates, inside-out variant */
       const int64_t j = (int64_t)random_index(seed, (uint64_t)i, STREAM_ORDER + (uint64_t)k, (uint64_t)i + 1);
-      part[i]         = part[j];
-      part[j]         = i;
+      interval[i]     = interval[j];
+      interval[j]     = i;
     }
     for (int64_t i = 0; i < n; ++i) {
-      const double place = random_u01(seed, (uint64_t)i, STREAM_PLACE + (uint64_t)k);
-      u[i * dim + k]     = ((double)part[i] + place) / (double)n;
+      const double position = random_u01(seed, (uint64_t)i, STREAM_POSITION + (uint64_t)k);
+      u[i * dim + k]        = ((double)interval[i] + position) / (double)n;
     }
   }
-  memory_free(&part);
+  memory_free(&interval);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,7 +40,7 @@ static const struct {
   {7, 1, {1, 3, 7, 11, 23, 15, 103}}, {7, 4, {1, 3, 7, 13, 13, 15, 69}}};
 
 /* v_j = m_j / 2^j as 32-bit fractions; the recurrence is [JoeKuo2008], eq. (2). */
-static void directions(int k, uint32_t v[BITS])
+static void compute_direction_numbers(int k, uint32_t v[BITS])
 {
   for (int j = 0; j < BITS && k == 0; ++j) v[j] = 1u << (BITS - 1 - j);
   if (k == 0) return;
@@ -57,14 +58,14 @@ void samples_sobol(int64_t seed, int64_t n, int dim, double *u)
   for (int k = 0; k < dim; ++k) {
     uint32_t v[BITS], x = 0, shift = 0;
     uint64_t r[2];
-    directions(k, v);
+    compute_direction_numbers(k, v);
     if (seed >= 0) {
       random_bits((uint64_t)seed, (uint64_t)k, STREAM_SHIFT, r);
       shift = (uint32_t)r[0];
     }
     for (int64_t i = 0; i < n; ++i) {
       u[i * dim + k] = (double)(x ^ shift) * 0x1p-32;
-      x ^= v[__builtin_ctzll(~(uint64_t)i)]; /* the next point differs by the direction of i's lowest zero bit */
+      x ^= v[__builtin_ctzll(~(uint64_t)i)]; /* the next point differs by the direction number of the lowest zero bit of i */
     }
   }
 }

@@ -1,4 +1,5 @@
-/* Scalar sparse matrices in compressed rows: indices ascending within a row, each once. Plain data, on any thread. */
+/* Scalar sparse matrices in compressed-row format (CSR): column indices ascend within a row, without repetition. Plain data without state, for use on
+ * any thread. Every function that creates a matrix allocates it; sparse_rows_destroy frees it. */
 #ifndef SS_CORE_SPARSE_ROWS_H
 #define SS_CORE_SPARSE_ROWS_H
 #include "core/error.h"
@@ -10,24 +11,24 @@ typedef struct {
   double  *value; /* [start[n_rows]] */
 } sparse_rows;
 
-/* Copy compressed rows whose entries may stand in any order and several times: rows are sorted, repeated entries added in the
- * order given. PETSC_ERR_USER_INPUT naming `name`, row and place for starts that fall, columns outside 0 ... n_cols - 1 and values
- * that are not finite. *out is empty after a failure. */
+/* Copy compressed rows whose entries may be unsorted and repeated: rows are sorted, repeated entries are added in the order given. Decreasing starts,
+ * columns outside 0 ... n_cols - 1 and values that are not finite are PETSC_ERR_USER_INPUT, with `name`, row and position in the message. *out is
+ * empty after a failure. */
 PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
                                   const double *value, sparse_rows *out);
-/* The same of arrays from memory_alloc, which it takes over, also where it fails. */
+/* As sparse_rows_create, for arrays from memory_alloc, of which it takes ownership even if it fails. */
 PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value, sparse_rows *out);
-/* The same from triplets. */
+/* As sparse_rows_create, from triplets (row, column, value). */
 PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row,
                                          const int32_t *col, const double *value, sparse_rows *out);
 PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out);
 /* out = s A + t B, on the union of the patterns. */
 PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const sparse_rows *b, sparse_rows *out);
-/* out = the rows of A, then those of B. */
+/* out = the rows of A followed by those of B. */
 PetscErrorCode sparse_rows_stacked(const sparse_rows *a, const sparse_rows *b, sparse_rows *out);
-/* out = A B. Row by row, so that the bits depend on the matrices alone. */
+/* out = A B, computed row by row, so that the bits depend on the matrices alone. */
 PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, sparse_rows *out);
-/* Frees what it holds and leaves it empty; accepts an empty one. */
+/* Free the arrays and set the matrix to empty; accepts an empty one. */
 void sparse_rows_destroy(sparse_rows *a);
 /* y = A x, threaded over rows: the same bits on any number of threads. No aliasing. */
 void sparse_rows_apply(const sparse_rows *a, const double *restrict x, double *restrict y);

@@ -1,3 +1,4 @@
+/* Signal handlers use C11 atomics and clock_gettime, which are async-signal-safe. */
 #include "core/stop.h"
 #include <math.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 #include "core/timer.h"
 
 static atomic_int           first_signal, n_hard; /* hard: SIGTERM and SIGINT */
-static atomic_int_least64_t terminated, last_hard; /* [ns] on timer_now's clock: the first SIGTERM, the last hard one; 0: none */
+static atomic_int_least64_t terminated, last_hard; /* time of the first SIGTERM and of the last hard signal [ns], clock of timer_now; 0: none */
 static double               grace = STOP_GRACE, deadline = INFINITY;
 
 static int64_t now_ns(void)
@@ -36,11 +37,11 @@ static void on_signal(int number)
 
 void stop_install(void)
 {
-  static const int asks[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP};
+  static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP};
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof asks / sizeof *asks; ++i)
-    if (asks[i] != SIGHUP || !process_ignores_hangup()) sigaction(asks[i], &action, NULL);
+  for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; ++i)
+    if (stop_signals[i] != SIGHUP || !process_ignores_hangup()) sigaction(stop_signals[i], &action, NULL);
 }
 
 int  stop_signal(void) { return atomic_load(&first_signal); }

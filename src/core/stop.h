@@ -1,14 +1,14 @@
-/* Being asked to stop. Signals set a flag and nothing else; the time loop looks at it after every step, and the solvers look, many
- * times a step, whether the step under way has to be dropped.
+/* Stop requests by signals. Handlers only set flags. The time loop reads stop_signal after every step; solvers call stop_is_urgent many times per step
+ * to find out whether the current step must be aborted.
  *
- *   SIGUSR1, SIGUSR2   a batch system's warning, or a user's wish: stop after this step
- *   SIGXCPU, SIGHUP    the same: a limit of CPU time, a terminal that went away (unless under nohup, see process.h)
- *   SIGTERM            the same, but SIGKILL may follow (SLURM: after KillWait, 30 s): a step that outlasts the grace is dropped
- *   SIGINT             stop after this step; a second one drops it, a third leaves at once (what is on the disk stays good)
- *   a second SIGTERM   drops the step
+ *   SIGUSR1, SIGUSR2   warning of a batch system, or request of a user: stop after this step
+ *   SIGXCPU, SIGHUP    the same: CPU time limit, closed terminal (ignored under nohup, see process.h)
+ *   SIGTERM            the same, but SIGKILL may follow (SLURM: after KillWait, 30 s): a step that exceeds the grace period is aborted
+ *   SIGINT             stop after this step; a second one aborts the step, a third one exits at once (files on the disk remain valid)
+ *   a second SIGTERM   aborts the step
  *
- * What comes right behind another is not a second one: launchers send to a process and again to its group.
- * Handlers may run on any thread: they write lock-free atomics alone. */
+ * A signal within STOP_TWIN seconds of another is not counted twice: launchers send a signal to a process and again to its group.
+ * Handlers may run on any thread; they write only lock-free atomics. */
 #ifndef SS_CORE_STOP_H
 #define SS_CORE_STOP_H
 #include <stdbool.h>
@@ -16,17 +16,17 @@
 #define STOP_TWIN 0.2   /* s */
 #define STOP_GRACE 20.0 /* s after SIGTERM, unless stop_set_grace says otherwise */
 
-/* After PetscInitialize, which takes some signals for itself. */
+/* Install the handlers. Call after PetscInitialize, which installs handlers of its own. */
 void stop_install(void);
-/* The first signal that asked, 0: none yet. */
+/* Number of the first signal that requested a stop; 0: none. */
 int stop_signal(void);
-/* For this long after SIGTERM a step may go on. */
+/* Grace period: the time after SIGTERM during which the current step may continue. */
 void stop_set_grace(double seconds);
-/* From this moment (timer_now's clock) on a step is dropped, whether a signal came or not. INFINITY: never, as at first. */
+/* From this time on (clock of timer_now) the current step is aborted, even without a signal. INFINITY (default): never. */
 void stop_set_deadline(double time);
-/* The step under way has to be dropped, so that the state before it can be saved in time. Once true it stays true, until the
- * grace or the deadline is moved. Serial code only. */
+/* Whether the current step must be aborted, so that the state before it can be saved in time. Remains true until the grace period or the deadline is
+ * changed. Serial code only. */
 bool stop_is_urgent(void);
-/* Nothing has happened yet: for tests. */
+/* Forget all signals and settings, for tests. */
 void stop_reset(void);
 #endif
