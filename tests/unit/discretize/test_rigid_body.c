@@ -71,7 +71,7 @@ static void test_refusals(void **state)
     {RIGID_DYNAMIC, "{material: m}", "shape"},
     {RIGID_STATIC, "{shape: {plane: {}}, velocity: [0, 0, 1]}", "velocity"},
     {RIGID_KINEMATIC, "{shape: {plane: {}}}", "motion"},
-    {RIGID_STATIC, "{contact_surface: mesh, shape: {plane: {}}}", "job.yaml:3:1: bodies.b.contact_surface: mesh: this shape goes on without end"},
+    {RIGID_STATIC, "{contact_surface: mesh, shape: {plane: {}}}", "job.yaml:3:1: bodies.b.contact_surface: mesh: this shape is unbounded"},
     {RIGID_KINEMATIC, "{contact_surface: mesh, motion: {}, shape: {container: {min: [0, 0, 0], max: [1, 1, 1]}}}", "bodies.b.contact_surface: mesh"},
     {RIGID_STATIC, "{contact_surface: mesh, shape: {difference: {from: {plane: {}}, minus: [{sphere: {center: [0, 0, 0], radius: 1}}]}}}", "give a box instead"},
     {RIGID_DYNAMIC, "{material: m, contact_surface: mesh, shape: {plane: {}}}", "bodies.b.shape: has no volume"},
