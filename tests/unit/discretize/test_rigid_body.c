@@ -67,7 +67,7 @@ static void test_refusals(void **state)
     {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, inertia: [1, 1, 3]}", "inertia: no body has these moments"},
     {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, mass: 0}", "bodies.b.mass"},
     {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, rotation: mid}", "bodies.b.rotation"},
-    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, center_of_mass: [0, 0, 0.1]}", "bodies.b.center_of_mass: says where"},
+    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, center_of_mass: [0, 0, 0.1]}", "bodies.b.center_of_mass: requires `inertia`"},
     {RIGID_DYNAMIC, "{material: m}", "shape"},
     {RIGID_STATIC, "{shape: {plane: {}}, velocity: [0, 0, 1]}", "velocity"},
     {RIGID_KINEMATIC, "{shape: {plane: {}}}", "motion"},
