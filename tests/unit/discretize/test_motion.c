@@ -126,7 +126,7 @@ static void test_refusals(void **state)
     {"{expressions: {rotate_deg: \"sin(t\"}}", "\"sin(t\": "},
     {"{expressions: {rotate_deg: \"x\"}}", "\"x\": "},
     {"{expressions: {rotate_deg: \"t\", axis: [0, 0, 0]}}", "axis must not be the zero vector"},
-    {"{velocity: [1, 0, 0], interpolation: smooth}", "smooth is for keyframes"},
+    {"{velocity: [1, 0, 0], interpolation: smooth}", "smooth needs keyframes"},
     {"{keyframes: [{time: 0}], interpolation: cubic}", "linear or smooth"},
     {"{velocty: [1, 0, 0]}", "did you mean \"velocity\""},
   };
