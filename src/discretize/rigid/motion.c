@@ -9,9 +9,9 @@ static const double DEGREE = 0.017453292519943295;
 
 typedef struct {
   double t, d[3], q[4];
-  double angle, axis[3]; /* of q, as written: several turns, too */
-  double turn[3];        /* rotation vector that takes q to the next key's */
-  double slope[3], spin; /* smooth: dd/dt here, and the rate of rotation [rad/s] */
+  double angle, axis[3]; /* rotation angle of q as given in the job; may exceed one turn */
+  double turn[3];        /* rotation vector from q to the rotation of the next keyframe */
+  double slope[3], spin; /* smooth interpolation: dd/dt at this keyframe, and the rotation rate [rad/s] */
 } pose_key;
 struct motion {
   double      pivot[3], velocity[3], angular_velocity[3];
@@ -30,8 +30,8 @@ static bool unit_axis(const double axis[3], double out[3])
   return true;
 }
 
-/* Slope of a monotone cubic at a point between intervals of lengths h and secants s: a harmonic mean, 0 where the sign changes, so at
- * most three times the smaller secant. [FritschButland1984] */
+/* Slope of a monotone cubic at a point interpolate intervals of lengths h0, h1 with secants s0, s1. It is a harmonic mean, hence at
+ * most three times the smaller secant, and 0 where the sign changes [FritschButland1984]. */
 static double monotone_slope(double h0, double s0, double h1, double s1)
 {
   if (!(s0 * s1 > 0)) return 0.0;
@@ -39,7 +39,8 @@ static double monotone_slope(double h0, double s0, double h1, double s1)
   return (w0 + w1) / (w0 / s0 + w1 / s1);
 }
 
-/* Rates at the inner keys; those at the ends stay 0, as before and after nothing moves. */
+/* Rates at the inner keyframes. The rates at the first and last keyframe stay 0, because the body is at rest before and after
+ * them. */
 static void smooth_keyframes(motion *m)
 {
   for (int i = 1; i + 1 < m->n_keys; ++i) {
@@ -54,15 +55,15 @@ static void smooth_keyframes(motion *m)
   }
 }
 
-static void complain(const key_item *item, int i, const char *path, const char *key, const char *text, diagnostics *d)
+static void report_keyframe_error(const key_item *item, int i, const char *path, const char *key, const char *text, diagnostics *d)
 {
   char at[400];
   (void)snprintf(at, sizeof at, "%.300s.keyframes[%d]", path, i);
   diagnostics_add_under(d, item->node, at, key, "%s", text);
 }
 
-/* Rotation vector from one key to the next: about an axis that they share by the angle that is written, full turns included, else
- * by the shortest arc. */
+/* Rotation vector from keyframe a to keyframe b. If they share an axis, the angle is the difference of the given angles, full
+ * turns included; otherwise the rotation takes the shortest arc. */
 static void turn_between(const pose_key *a, const pose_key *b, double turn[3])
 {
   double       bend[3], inverse[4], q[4];
@@ -89,8 +90,8 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
     const motion_key_spec *k       = item->value;
     double                *axis = m->keys[i].axis, theta[3];
     v3_set(axis, 0.0, 0.0, 1.0);
-    if (i > 0 && !(k->time > m->keys[i - 1].t)) complain(item, i, path, "time", "times must ascend", d);
-    if (!unit_axis(k->axis, axis)) complain(item, i, path, "axis", "must not be the zero vector", d);
+    if (i > 0 && !(k->time > m->keys[i - 1].t)) report_keyframe_error(item, i, path, "time", "times must ascend: expected a time later than that of the keyframe before", d);
+    if (!unit_axis(k->axis, axis)) report_keyframe_error(item, i, path, "axis", "must not be the zero vector", d);
     m->keys[i].angle = k->rotate_deg * DEGREE;
     v3_scale(theta, m->keys[i].angle, axis);
     m->keys[i].t = k->time;
@@ -100,7 +101,7 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
   for (int i = 0; i + 1 < m->n_keys; ++i) turn_between(&m->keys[i], &m->keys[i + 1], m->keys[i].turn);
   m->is_smooth = spec->interpolation == MOTION_SMOOTH;
   if (m->is_smooth && m->n_keys == 0)
-    diagnostics_add(d, mark, path, "interpolation: smooth is for keyframes, and there are none");
+    diagnostics_add(d, mark, path, "interpolation: smooth needs keyframes, but none are given; remove it or give keyframes");
   else if (m->is_smooth)
     smooth_keyframes(m);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,7 +135,7 @@ PetscErrorCode motion_create(const motion_spec *spec, const document_node *node,
   const bool          is_constant = v3_norm(m->velocity) > 0 || v3_norm(m->angular_velocity) > 0;
   const document_mark mark        = node ? node->mark : (document_mark){NULL, 0, 0};
   if (is_constant + (spec->keyframes.n > 0) + (spec->expressions != NULL) > 1)
-    diagnostics_add(d, mark, path, "give constant velocities, keyframes or expressions, not several of them");
+    diagnostics_add(d, mark, path, "give constant velocities, keyframes or expressions: only one of them, not several of them");
   PetscCall(read_keyframes(m, spec, mark, path, d));
   if (spec->expressions) {
     const motion_expression_spec *e = spec->expressions;
@@ -143,7 +144,7 @@ PetscErrorCode motion_create(const motion_spec *spec, const document_node *node,
     for (int k = 0; k < 3 && e->translate.n == 3; ++k)
       PetscCall(read_expression(e->translate.item[k].value, node, path, d, &m->translate[k]));
     PetscCall(read_expression(e->rotate_deg, node, path, d, &m->rotate));
-    if (!unit_axis(e->axis, m->axis)) diagnostics_add(d, mark, path, "expressions.axis must not be zero");
+    if (!unit_axis(e->axis, m->axis)) diagnostics_add(d, mark, path, "expressions.axis must not be the zero vector");
   }
   if (diagnostics_count(d) > before) motion_destroy(out);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -158,8 +159,9 @@ void motion_destroy(motion **m)
   memory_free(m);
 }
 
-/* Between y0 and y1, a share s of h seconds on; with rates r0 and r1 at the ends if smooth. */
-static double between(bool is_smooth, double s, double h, double y0, double y1, double r0, double r1, double *rate)
+/* Value at share s of an interval of h seconds, interpolate y0 and y1. Smooth interpolation uses the rates r0 and r1 at its ends.
+ * *rate: time derivative. */
+static double interpolate(bool is_smooth, double s, double h, double y0, double y1, double r0, double r1, double *rate)
 {
   if (!is_smooth) {
     *rate = (y1 - y0) * (1.0 / h);
@@ -170,7 +172,7 @@ static double between(bool is_smooth, double s, double h, double y0, double y1, 
   return y0 + s * s * (3 - 2 * s) * (y1 - y0) + h * s * z * (z * r0 - s * r1);
 }
 
-/* Displacement, rotation and their rates. */
+/* Displacement d, rotation q, and their rates d_rate, w at time t. */
 static void keyframe_pose(const motion *m, double t, double d[3], double q[4], double d_rate[3], double w[3])
 {
   int i = 0;
@@ -181,8 +183,8 @@ static void keyframe_pose(const motion *m, double t, double d[3], double q[4], d
   if (t < a->t || a == b) return;
   const double h = b->t - a->t, s = (t - a->t) / h, angle = v3_norm(a->turn), per_angle = angle > 0 ? 1 / angle : 0.0;
   double       turn[4], theta[3], rate;
-  for (int k = 0; k < 3; ++k) d[k] = between(m->is_smooth, s, h, a->d[k], b->d[k], a->slope[k], b->slope[k], &d_rate[k]);
-  v3_scale(theta, between(m->is_smooth, s, h, 0.0, 1.0, a->spin * per_angle, b->spin * per_angle, &rate), a->turn);
+  for (int k = 0; k < 3; ++k) d[k] = interpolate(m->is_smooth, s, h, a->d[k], b->d[k], a->slope[k], b->slope[k], &d_rate[k]);
+  v3_scale(theta, interpolate(m->is_smooth, s, h, 0.0, 1.0, a->spin * per_angle, b->spin * per_angle, &rate), a->turn);
   v3_scale(w, rate, a->turn);
   quaternion_exp(turn, theta);
   quaternion_multiply(q, turn, a->q);
@@ -229,33 +231,35 @@ void motion_frame(const motion *m, double t, rigid_frame *f)
 
 static const char *const interpolations[] = {"linear", "smooth", NULL};
 static const key_spec key_keys[] = {
-  {.name = "time", .type = KEY_REAL, .offset = offsetof(motion_key_spec, time), .unit = "s", .help = "when; ascending"},
+  {.name = "time", .type = KEY_REAL, .offset = offsetof(motion_key_spec, time), .unit = "s", .help = "time of the keyframe; times must ascend"},
   {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, translate), .unit = "m", .fallback = "[0, 0, 0]",
-   .help = "displacement from the place at rest"},
+   .help = "displacement from the rest position"},
   {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(motion_key_spec, rotate_deg), .unit = "deg", .fallback = "0",
-   .help = "rotation from the pose at rest: from 0 to 540 about one axis is a turn and a half; between different axes it goes by the "
-           "shortest arc"},
-  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .help = "of the rotation"},
+   .help = "rotation from the rest pose; from 0 to 540 about the same axis is one and a half turns; interpolate different axes the rotation takes "
+           "the shortest arc"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .help = "axis of the rotation"},
   {.name = NULL}};
-static const key_table key_table_ = {.name = "motion.keyframes", .help = "A pose at a time; in between, see interpolation; before and after, at rest.",
+static const key_table key_table_ = {.name = "motion.keyframes",
+                                     .help = "The pose at a given time. Between keyframes: see interpolation. Before the first and after the last: at rest.",
                                      .size = sizeof(motion_key_spec), .keys = key_keys};
 static const key_spec expression_keys[] = {
   {.name = "translate", .type = KEY_STRINGS, .offset = offsetof(motion_expression_spec, translate), .is_optional = true,
-   .help = "three expressions in t [s], displacement in m"},
-  {.name = "rotate_deg", .type = KEY_STRING, .offset = offsetof(motion_expression_spec, rotate_deg), .fallback = "0", .help = "expression in t [s], degrees"},
-  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_expression_spec, axis), .fallback = "[0, 0, 1]", .help = "of the rotation"},
+   .help = "three expressions in t [s]: displacement in m"},
+  {.name = "rotate_deg", .type = KEY_STRING, .offset = offsetof(motion_expression_spec, rotate_deg), .fallback = "0", .help = "expression in t [s]: rotation in degrees"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_expression_spec, axis), .fallback = "[0, 0, 1]", .help = "axis of the rotation"},
   {.name = NULL}};
 static const key_table expression_table = {.name = "motion.expressions", .help = "Pose as formulas of the time t.", .size = sizeof(motion_expression_spec),
                                            .keys = expression_keys};
 static const key_spec motion_keys[] = {
-  {.name = "pivot", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, pivot), .unit = "m", .fallback = "[0, 0, 0]", .help = "point the rotation leaves alone"},
+  {.name = "pivot", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, pivot), .unit = "m", .fallback = "[0, 0, 0]", .help = "fixed point of the rotation"},
   {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "constant velocity of the pivot"},
   {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
    .help = "constant angular velocity"},
   {.name = "keyframes", .type = KEY_LIST, .offset = offsetof(motion_spec, keyframes), .table = &key_table_, .is_optional = true, .help = "poses at times"},
   {.name = "interpolation", .type = KEY_ENUM, .offset = offsetof(motion_spec, interpolation), .choices = interpolations, .fallback = "linear",
-   .help = "between keyframes; linear: constant rates, velocity jumps at each; smooth: velocity is continuous, nothing overshoots, from and to rest"},
+   .help = "interpolation interpolate keyframes; linear: constant rates, the velocity jumps at each keyframe; smooth: continuous velocity without "
+           "overshoot, at rest at the first and last keyframe"},
   {.name = "expressions", .type = KEY_TABLE, .offset = offsetof(motion_spec, expressions), .table = &expression_table, .is_optional = true, .help = "pose as formulas"},
   {.name = NULL}};
-const key_table motion_table = {.name = "motion", .help = "How a kinematic body moves: constant velocities, keyframes, or expressions; only one of the three.",
+const key_table motion_table = {.name = "motion", .help = "Motion of a kinematic body: constant velocities, keyframes or expressions; only one of the three.",
                                 .size = sizeof(motion_spec), .keys = motion_keys};

@@ -1,11 +1,12 @@
-/* --- building -------------------------------------------------------------------------------------------------------- */
+/* Implementation: creation from the job, fields, the residual and tangent of dynamic bodies, obstacles. */
 #include "discretize/rigid/rigid_body.h"
 #include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
 
-/* Bounding spheres of runs of vertices; the surface comes sorted along a space-filling curve, so runs are compact. */
+/* Bounding spheres of consecutive vertices. The surface vertices are sorted along a space-filling curve, so that consecutive
+ * vertices are close together. */
 static PetscErrorCode build_clusters(rigid_body *b)
 {
   PetscFunctionBegin;
@@ -37,14 +38,14 @@ static void set_mass(rigid_body *b, const rigid_body_spec *spec, double density,
   if (isfinite(spec->inertia[0])) {
     const double *moment = spec->inertia;
     if (moment[0] > moment[1] + moment[2] || moment[1] > moment[0] + moment[2] || moment[2] > moment[0] + moment[1])
-      diagnostics_add_under(d, node, path, "inertia", "no body has these moments (%g, %g, %g): each must be at most the sum of the others", moment[0], moment[1], moment[2]);
+      diagnostics_add_under(d, node, path, "inertia", "no body has these moments (%g, %g, %g): each must be at most the sum of the other two", moment[0], moment[1], moment[2]);
     m3_zero(b->inertia);
     for (int i = 0; i < 3; ++i) b->inertia[4 * i] = moment[i];
   }
 }
 
-/* Take the shape's parts over into the body frame, whose origin is at b->c. */
-static PetscErrorCode take_shape(rigid_body *b, shape *s)
+/* Move the parts of shape `s` into the body frame, whose origin is at b->c. The body takes ownership of them. */
+static PetscErrorCode move_shape_to_body(rigid_body *b, shape *s)
 {
   PetscFunctionBegin;
   const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, back[3] = {-b->c[0], -b->c[1], -b->c[2]};
@@ -65,7 +66,7 @@ static PetscErrorCode take_shape(rigid_body *b, shape *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take_anchors(rigid_body *b, const rigid_body_spec *spec)
+static PetscErrorCode read_anchors(rigid_body *b, const rigid_body_spec *spec)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("anchors", spec->anchors.n, sizeof(rigid_anchor), &b->anchors));
@@ -80,7 +81,7 @@ static PetscErrorCode take_anchors(rigid_body *b, const rigid_body_spec *spec)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double density, const document_node *node, const char *path, diagnostics *d)
+static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, double density, const document_node *node, const char *path, diagnostics *d)
 {
   PetscFunctionBegin;
   shape *s;
@@ -93,21 +94,21 @@ static PetscErrorCode fill(rigid_body *b, const rigid_body_spec *spec, double de
   if (b->kind != RIGID_DYNAMIC) PetscCall(motion_create(spec->motion, document_find(node, "motion"), motion_path, d, &b->motion));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   if (b->kind == RIGID_DYNAMIC && !s->is_bounded) {
-    diagnostics_add_under(d, node, path, "shape", "has no volume, so a rigid body cannot be made of it; kind: static can");
+    diagnostics_add_under(d, node, path, "shape", "has no volume, which kind: rigid requires; use kind: static or a shape with a volume");
   } else if (is_mesh && !s->surface) {
     diagnostics_add_under(d, node, path, "contact_surface",
-                          "mesh: this shape goes on without end, so no triangles enclose it; give a box instead of a plane, or contact_surface: level_set");
+                          "mesh: this shape is unbounded and has no triangles; give a box instead of a plane, or contact_surface: level_set");
   } else {
     if (b->kind == RIGID_DYNAMIC) {
       set_mass(b, spec, density, &s->mass, node, path, d);
       const bool is_loaded = isfinite(spec->center_of_mass[0]);
       if (is_loaded && !isfinite(spec->inertia[0]))
-        diagnostics_add_under(d, node, path, "center_of_mass", "says where the mass is, not how it is spread: give `inertia`, about this point, too");
+        diagnostics_add_under(d, node, path, "center_of_mass", "requires `inertia`: give the moments of inertia about this point");
       v3_copy(b->c, is_loaded ? spec->center_of_mass : s->mass.center);
       v3_copy(b->origin, b->c);
     }
-    PetscCall(take_shape(b, s));
-    PetscCall(take_anchors(b, spec));
+    PetscCall(move_shape_to_body(b, s));
+    PetscCall(read_anchors(b, spec));
     PetscCall(build_clusters(b));
   }
   shape_destroy(&s);
@@ -139,7 +140,7 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
     v3_copy(b->force, spec->force);
     v3_copy(b->torque, spec->torque);
   }
-  PetscCall(fill(b, spec, density, node, path, d));
+  PetscCall(build_parts(b, spec, density, node, path, d));
   if (diagnostics_count(d) > before) rigid_body_destroy(out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,7 +187,7 @@ void rigid_body_move_to(rigid_body *b, double t)
   quaternion_from_matrix(b->q, f.R);
 }
 
-/* Whoever shows the surface of a rigid body begins with one. */
+/* All bodies that begin with a rigid_body share this surface function. */
 rigid_body *rigid_body_of(body *b) { return b->ops->surface == rigid_body_surface ? (rigid_body *)b : NULL; }
 
 void rigid_body_follow(const rigid_body *b, const double x0[3], double x[3])
@@ -222,7 +223,7 @@ void rigid_body_hit(rigid_body *b, const double impulse[6])
 
 /* --- fields ---------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode refresh(void *context)
+static PetscErrorCode refresh_positions(void *context)
 {
   PetscFunctionBegin;
   rigid_body   *b = context;
@@ -254,16 +255,16 @@ PetscErrorCode rigid_body_fields(body *base, field_table *table)
   if (!b->surface) PetscFunctionReturn(PETSC_SUCCESS);
   snprintf(name, sizeof name, "bodies/%s", b->base.name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_SURFACE, &b->n_vertices, b, &g));
-  g->refresh     = refresh;
+  g->refresh     = refresh_positions;
   g->triangles   = b->surface->tri;
   g->n_triangles = b->surface->n_triangles;
   PetscCall(field_table_add(table, g, "position", "m", FIELD_F64, 3, &b->position, FIELD_FRAME | FIELD_DERIVED, "surface vertices"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The equations of a dynamic rigid body as a `body`: residual, tangent, end of step. */
+/* --- residual, tangent and end of step of a dynamic body ------------------------------------------------------------- */
 
-/* I_w x with I_w = R I R^T. */
+/* y = I_w x with I_w = R I R^T. */
 static void inertia_times(const rigid_body *b, const double R[9], const double x[3], double y[3])
 {
   double body_x[3], body_y[3];
@@ -353,7 +354,7 @@ static void end_angular_velocity(const rigid_body *b, const rigid_frame *f, doub
   m3_mulv(w, f->R, W);
 }
 
-/* d(I_w w)/du: turning what is there, -[L] dt Jl, and changing w at fixed pose. */
+/* A = d(I_w w)/du: the rotation of the angular momentum, -[L] dt Jl, plus the change of w at a fixed pose. */
 static void angular_tangent(const rigid_body *b, const rigid_frame *f, const double w[3], const double L[3], double A[9])
 {
   double Iw[9], RI[9], K[9], KJ[9], work[9];
@@ -376,11 +377,11 @@ static void angular_tangent(const rigid_body *b, const rigid_frame *f, const dou
   for (int i = 0; i < 9; ++i) A[i] = Iw[i] + b->dt * KJ[i];
 }
 
-/* Its symmetric part, the inertia: what turns with the body, gyroscopic terms among it, is left out. */
+/* The symmetric part of the angular tangent: the inertia. Gyroscopic and other rotation terms are left out. */
 static void definite_inertia(const rigid_body *b, const rigid_frame *f, double A[9])
 {
   const bool    is_midpoint = b->rotation == RIGID_MIDPOINT;
-  const double *R = is_midpoint ? b->R0 : f->R; /* w = R (2 R0^T u - ...): near 2 R0 I R0^T u */
+  const double *R = is_midpoint ? b->R0 : f->R; /* w = R (2 R0^T u - ...), hence approximately 2 R0 I R0^T u */
   double        RI[9];
   m3_mul(RI, R, b->inertia);
   m3_mul_nt(A, RI, R);
@@ -569,14 +570,14 @@ int64_t rigid_body_point(const body *base, int64_t i, double x[3])
   return i;
 }
 
-static void rigid_pose(const body *base, double t, double dt, const double *v, rigid_frame *frame)
+static void rigid_step_frame(const body *base, double t, double dt, const double *v, rigid_frame *frame)
 {
   (void)t;
   rigid_body_frame((const rigid_body *)base, v, dt, frame);
   frame->block = base->first_block;
 }
 
-/* A quarter of its size: contact within this is near. */
+/* A quarter of the radius: the length scale of contact search for this body. */
 static double rigid_length(const body *base) { return 0.25 * ((const rigid_body *)base)->radius; }
 
 const body_ops rigid_body_ops = {
@@ -601,12 +602,12 @@ const body_ops rigid_body_ops = {
   .level_sets     = rigid_body_level_sets,
   .surface        = rigid_body_surface,
   .solids         = rigid_body_solids,
-  .frame          = rigid_pose,
+  .frame          = rigid_step_frame,
   .length         = rigid_length,
   .describe       = rigid_body_describe,
 };
 
-/* --- what rigid bodies and obstacles share ------------------------------------------------------------------------- */
+/* --- functions that dynamic bodies, obstacles and links share ------------------------------------------------------- */
 
 level_set *const *rigid_body_level_sets(const body *base, int *n)
 {
@@ -615,7 +616,7 @@ level_set *const *rigid_body_level_sets(const body *base, int *n)
   return b->level_sets;
 }
 
-/* Fixed in the body frame; no triangles where level sets are what is touched. */
+/* The surface in the body frame; no triangles if the contact surface is a level set. */
 void rigid_body_surface(const body *base, body_surface *out)
 {
   const rigid_body *b = (const rigid_body *)base;
@@ -634,7 +635,7 @@ void rigid_body_describe(const body *base, FILE *out)
 {
   const rigid_body *b = (const rigid_body *)base;
   if (b->contact_surface == RIGID_CONTACT_MESH)
-    fprintf(out, "%lld triangles to touch, %lld surface vertices", (long long)b->surface->n_triangles, (long long)b->n_vertices);
+    fprintf(out, "%lld contact triangles, %lld surface vertices", (long long)b->surface->n_triangles, (long long)b->n_vertices);
   else fprintf(out, "%d level sets, %lld surface vertices", b->n_level_sets, (long long)b->n_vertices);
 }
 

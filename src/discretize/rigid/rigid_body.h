@@ -1,15 +1,17 @@
-/* Rigid bodies: dynamic ones with six unknowns, kinematic ones with a prescribed motion, and obstacles that never move.
+/* Rigid bodies: dynamic bodies with six unknowns, kinematic bodies with a prescribed motion, and static obstacles.
  *
- * The body frame of a dynamic body has its origin at the centre of mass and the axes of the job; that of the others is the job's
- * own coordinates. A dynamic body is a `body` of two blocks, velocity v and rotation rate u:
+ * The body frame of a dynamic body has its origin at the centre of mass and the axes of the job. The body frame of the other
+ * kinds is the coordinate system of the job. A dynamic body is a `body` with two blocks: velocity v and rotation rate u. The
+ * residual g = (g_v, g_u) has the unit of momentum:
  *
- *   backward_euler  R = exp(dt [u]) R0,  w = u
- *   midpoint        R = cay(dt [u]) R0,  u the mean of the angular velocities at both ends, taken in the body's frame:
- *                   w = R (2 R0^T u - R0^T w0). Conserves energy and angular momentum of a free body exactly [SimoWong1991]
- *   both            g_v = m (v - v0) - dt (m gravity + force)
- *                   g_u = I_w(R) w - I_w(R0) w0 - dt torque          (angular momentum: conserved by construction)
+ *    backward_euler  R = exp(dt [u]) R0,  w = u
+ *    midpoint        R = cay(dt [u]) R0,  u is the mean of the angular velocities at both ends of the step in the body frame:
+ *                    w = R (2 R0^T u - R0^T w0). Conserves energy and angular momentum of a free body exactly [SimoWong1991]
+ *    both            g_v = m (v - v0) - dt (m gravity + force)
+ *                    g_u = I_w(R) w - I_w(R0) w0 - dt torque          (conserves angular momentum by construction)
  *
- * Source: penalty-relaxation.md, section 6.                                                                             */
+ * Used by the step engine through rigid_body_ops and rigid_obstacle_ops, and by articulated bodies, whose links start with a
+ * rigid_body. */
 #ifndef SS_DISCRETIZE_RIGID_RIGID_BODY_H
 #define SS_DISCRETIZE_RIGID_RIGID_BODY_H
 #include "core/diagnostics.h"
@@ -20,34 +22,34 @@
 
 typedef enum { RIGID_DYNAMIC, RIGID_KINEMATIC, RIGID_STATIC } rigid_kind;
 enum { RIGID_BACKWARD_EULER, RIGID_MIDPOINT };
-typedef enum { RIGID_CONTACT_LEVEL_SET, RIGID_CONTACT_MESH } rigid_contact; /* what points of others touch */
-enum { RIGID_CLUSTER = 128 }; /* surface vertices culled together by contact search */
+typedef enum { RIGID_CONTACT_LEVEL_SET, RIGID_CONTACT_MESH } rigid_contact; /* surface that contact points of other bodies touch */
+enum { RIGID_CLUSTER = 128 }; /* number of surface vertices that contact search culls together */
 
 /* A spring between a point of the body and a point of the world. */
 typedef struct {
-  double point[3]; /* on the body, where it is at the start, job coordinates [m] */
-  double to[3];    /* in the world [m]; NaN: the same point */
+  double point[3]; /* position on the body at the start of the run, job coordinates [m] */
+  double to[3];    /* position in the world [m]; NaN: the same point */
   double stiffness, damping; /* N/m, N s/m */
 } rigid_anchor_spec;
 
-/* bodies.NAME of kind rigid, kinematic or static: one struct, three tables. */
+/* Job entry bodies.NAME of kind rigid, kinematic or static; the three kinds have one key table each. */
 typedef struct {
   const char        *material; /* first, as in every kind */
   const shape_spec  *shape;
-  double             surface_spacing; /* m; NaN: fit for the shape */
+  double             surface_spacing; /* m; NaN: chosen from the shape */
   int                contact_surface; /* rigid_contact */
   double             mass;            /* kg; NaN: from the material's density */
   double             inertia[3];      /* kg m^2 about the axes of the job; NaN: from the shape */
-  double             center_of_mass[3]; /* m; NaN: the shape's */
+  double             center_of_mass[3]; /* m; NaN: centre of the shape */
   double             velocity[3], angular_velocity[3], force[3], torque[3];
   int                rotation;
-  key_list           anchors; /* of rigid_anchor_spec */
+  key_list           anchors; /* list of rigid_anchor_spec */
   const motion_spec *motion;
 } rigid_body_spec;
 extern const key_table rigid_body_table, kinematic_body_table, static_body_table;
 
 typedef struct {
-  double a[3]; /* in the body frame */
+  double a[3]; /* position in the body frame */
   double to[3], stiffness, damping;
 } rigid_anchor;
 
@@ -57,51 +59,56 @@ struct rigid_body {
   rigid_kind kind;
   rigid_contact contact_surface;
   int        rotation;
-  double     origin[3];              /* of the body frame, in job coordinates, at the start of the run */
+  double     origin[3];              /* origin of the body frame at the start of the run, in job coordinates */
   double     mass, inertia[9];       /* body frame, about the centre of mass */
-  double    *c, *q, *v, *w;          /* state: [3] [4] [3] [3], world; allocated for the field table */
+  double    *c, *q, *v, *w;          /* state in world axes: centre [3], quaternion [4], velocity [3], angular velocity [3];
+                                        allocated for the field table */
   double     gravity[3], force[3], torque[3];
-  motion    *motion;                 /* not for dynamic bodies */
+  motion    *motion;                 /* NULL for dynamic bodies */
   int        n_level_sets;
-  level_set **level_sets;            /* in the body frame; none if contact_surface is the mesh */
+  level_set **level_sets;            /* in the body frame; none if contact_surface is mesh */
   int        n_solids;
-  convex_solid *solids;              /* in the body frame; none if the shape is not made of convex ones, or contact_surface is the mesh */
-  triangle_mesh *surface;            /* vertices in the body frame; contact points of dynamic bodies; NULL: none */
-  double     radius;                 /* of the surface about the body frame's origin */
+  convex_solid *solids;              /* convex parts in the body frame; none if the shape is not a union of convex parts, or
+                                        contact_surface is mesh */
+  triangle_mesh *surface;            /* vertices in the body frame, the contact points of dynamic bodies; NULL: none */
+  double     radius;                 /* of the bounding sphere of the surface about the origin of the body frame */
   int        n_clusters;
-  double    *cluster_center, *cluster_radius; /* [n_clusters][3], body frame */
+  double    *cluster_center, *cluster_radius; /* bounding spheres: centres [n_clusters][3] in the body frame, radii [n_clusters] */
   int        n_anchors;
   rigid_anchor *anchors;
-  /* The step under way. */
-  double dt, R0[9], W0[3], L0[3];    /* W0: angular velocity in the body frame at its start; L0: angular momentum */
-  double H[36];                      /* tangent of the last residual, row-major over (v, u) */
-  bool   is_definite;                /* ... without what makes it unsymmetric or indefinite */
+  /* Data of the current step. */
+  double dt, R0[9], W0[3], L0[3];    /* R0, W0, L0 at the start of the step; W0: angular velocity in the body frame; L0: angular
+                                        momentum */
+  double H[36];                      /* 6x6 tangent at the last residual, row-major over (v, u) */
+  bool   is_definite;                /* leave out the asymmetric and indefinite terms of the tangent */
   /* For frames. */
   int64_t n_vertices, one;
-  double *position;                  /* [n_vertices][3] world */
+  double *position;                  /* [n_vertices][3] vertices in world coordinates */
 };
 
-/* `density` [kg/m^3] for dynamic bodies; node, path: of bodies.NAME. The user's mistakes go to `d`, then *out is NULL. */
+/* Create a body from its job entry. `density` [kg/m^3] is used for dynamic bodies. `node` and `path` belong to bodies.NAME. User
+ * errors are reported to `d`; then *out is NULL. */
 PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_body_spec *spec, double density, const document_node *node,
                                  const char *path, diagnostics *d, rigid_body **out);
 void           rigid_body_destroy(rigid_body **b);
 void           rigid_body_set_gravity(rigid_body *b, const double gravity[3]);
-/* Pose of a dynamic body: at the start of the step (vu NULL), or where trial unknowns vu [6] lead to in dt. block is not set. */
+/* Pose of a dynamic body: at the start of the step (vu NULL), or after dt with trial unknowns vu [6]. Sets frame->block to -1. */
 void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_frame *frame);
-/* Pose of a kinematic or static body at time t; and moving it there for output. */
+/* Pose of a kinematic or static body at time t. rigid_body_move_to stores it in the body for output. */
 void rigid_body_prescribed_frame(const rigid_body *b, double t, rigid_frame *frame);
 void rigid_body_move_to(rigid_body *b, double t);
-/* Between steps: a dynamic body is somewhere else, its centre by move [0..2], turned about it by the rotation vector move [3..5]; velocities stay. */
+/* Between steps: translate the centre of a dynamic body by move [0..2] and rotate it about the centre by the rotation vector move
+ * [3..5]. Velocities do not change. */
 void rigid_body_displace(rigid_body *b, const double move[6]);
-/* Between steps: a dynamic body is hit by impulse [0..2] N s at its centre, and [3..5] N m s about it. */
+/* Between steps: apply impulse [0..2] [N s] at the centre of a dynamic body, and angular impulse [3..5] [N m s]. */
 void rigid_body_hit(rigid_body *b, const double impulse[6]);
-/* Where the point is now that was at x0 (job coordinates) at the start. */
+/* Current position x of the material point that was at x0 (job coordinates) at the start of the run. */
 void           rigid_body_follow(const rigid_body *b, const double x0[3], double x[3]);
-/* The rigid body, obstacle or link of an articulated body that b is; NULL if it is none. */
+/* The rigid body of `b`: a dynamic body, an obstacle, or a link of an articulated body. NULL for other kinds. */
 rigid_body *rigid_body_of(body *b);
 
 extern const body_ops rigid_body_ops, rigid_obstacle_ops;
-/* What both share of them. */
+/* Functions of the body_ops that dynamic bodies, obstacles and links share. */
 PetscErrorCode    rigid_body_fields(body *b, field_table *table);
 level_set *const *rigid_body_level_sets(const body *b, int *n);
 void              rigid_body_surface(const body *b, body_surface *out);

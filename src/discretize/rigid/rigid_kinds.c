@@ -1,13 +1,13 @@
-/* Job keys of rigid bodies, of obstacles, and of how obstacles move. */
+/* The kinds rigid, kinematic and static: their job keys and their rows of the registry of kinds. */
 #include "discretize/body/body_kind.h"
 #include "discretize/rigid/rigid_body.h"
 
 static const char *const rotations[] = {"backward_euler", "midpoint", NULL};
 
 static const key_spec anchor_keys[] = {
-  {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, point), .unit = "m", .help = "on the body, as it stands at the start"},
+  {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, point), .unit = "m", .help = "point of the body at the start of the run"},
   {.name = "to", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, to), .unit = "m", .is_optional = true,
-   .help = "point of the world it is tied to; the same point if not given"},
+   .help = "point of the world to which it is tied; default: the same point"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .help = "of the spring"},
   {.name = "damping", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, damping), .unit = "N s/m", .fallback = "0", .min = 0, .max = INFINITY, .help = "of the spring"},
   {.name = NULL}};
@@ -15,60 +15,60 @@ static const key_table anchor_table = {.name = "bodies.rigid.anchors", .help = "
                                        .size = sizeof(rigid_anchor_spec), .keys = anchor_keys};
 
 #define SHAPE_KEY                                                                                                                  \
-  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, shape), .table = &shape_table, .help = "its surface"}
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, shape), .table = &shape_table, .help = "shape of the body"}
 #define SPACING_KEY                                                                                                                \
   {.name = "surface_spacing", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, surface_spacing), .unit = "m", .min = 0, .max = INFINITY, \
    .is_open = true, .is_optional = true,                                                                                           \
-   .help = "distance of surface vertices, which are the contact points of a rigid body, the triangles of contact_surface: mesh, and the picture of an obstacle; " \
-           "chosen if not given (a box: its 8 corners, 12 triangles)"}
+   .help = "spacing of the surface vertices: the contact points of a rigid body, the triangles of contact_surface: mesh, and the picture of an obstacle; " \
+           "default: chosen from the shape (a box: its 8 corners, 12 triangles)"}
 static const char *const contact_surfaces[] = {"level_set", "mesh", NULL}; /* rigid_contact */
 #define CONTACT_SURFACE_KEY                                                                                                        \
   {.name = "contact_surface", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, contact_surface), .choices = contact_surfaces, \
    .fallback = "level_set",                                                                                                        \
-   .help = "what points of others touch; level_set: the exact shape (a file's mesh sampled on a grid), fit for smooth and thick bodies; mesh: " \
-           "the triangles of its surface, found by continuous collision detection, fit for sharp, thin and hollow ones"}
+   .help = "surface that contact points of other bodies touch; level_set: the exact shape (a mesh file is sampled on a grid), for smooth and thick bodies; " \
+           "mesh: the triangles of the surface, with continuous collision detection, for sharp, thin and hollow bodies"}
 static const key_spec rigid_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .help = "name of an entry of materials"},
   SHAPE_KEY,
   SPACING_KEY,
   CONTACT_SURFACE_KEY,
   {.name = "mass", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, mass), .unit = "kg", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
-   .help = "instead of density times volume"},
+   .help = "mass; default: density times volume"},
   {.name = "inertia", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, inertia), .unit = "kg m^2", .min = 0, .max = INFINITY, .is_open = true,
-   .is_optional = true, .help = "principal moments along the axes of the job, instead of the shape's"},
+   .is_optional = true, .help = "principal moments of inertia along the axes of the job; default: those of the shape"},
   {.name = "center_of_mass", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, center_of_mass), .unit = "m", .is_optional = true,
-   .help = "where it is, instead of at the centre of the shape, for bodies that are loaded inside; needs `inertia`, which is about it"},
-  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial"},
+   .help = "position of the centre of mass, for bodies with a non-uniform density; requires `inertia` about this point; default: the centre of the shape"},
+  {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial velocity"},
   {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
-   .help = "initial"},
-  {.name = "force", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "constant, at the centre of mass"},
-  {.name = "torque", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, torque), .unit = "N m", .fallback = "[0, 0, 0]", .help = "constant"},
+   .help = "initial angular velocity"},
+  {.name = "force", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "constant force at the centre of mass"},
+  {.name = "torque", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, torque), .unit = "N m", .fallback = "[0, 0, 0]", .help = "constant torque"},
   {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, rotation), .choices = rotations, .fallback = "backward_euler",
-   .help = "integrator of the rotation; midpoint conserves energy of a free spin"},
+   .help = "time integrator of the rotation; midpoint conserves the energy of a freely rotating body"},
   {.name = "anchors", .type = KEY_LIST, .offset = offsetof(rigid_body_spec, anchors), .table = &anchor_table, .is_optional = true, .help = "springs to the world"},
   {.name = NULL}};
-const key_table rigid_body_table = {.name = "bodies.rigid", .help = "A rigid body that moves by the forces on it.", .size = sizeof(rigid_body_spec), .keys = rigid_keys};
+const key_table rigid_body_table = {.name = "bodies.rigid", .help = "A rigid body that moves under forces.", .size = sizeof(rigid_body_spec), .keys = rigid_keys};
 
 static const key_spec kinematic_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "used only to select the body in contact.pairs"},
   SHAPE_KEY,
   SPACING_KEY,
   CONTACT_SURFACE_KEY,
-  {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, motion), .table = &motion_table, .help = "how it moves"},
+  {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, motion), .table = &motion_table, .help = "its prescribed motion"},
   {.name = NULL}};
-const key_table kinematic_body_table = {.name = "bodies.kinematic", .help = "An obstacle that moves as prescribed.", .size = sizeof(rigid_body_spec), .keys = kinematic_keys};
+const key_table kinematic_body_table = {.name = "bodies.kinematic", .help = "An obstacle with a prescribed motion.", .size = sizeof(rigid_body_spec), .keys = kinematic_keys};
 
 static const key_spec static_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "only to name it in contact.pairs"},
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .fallback = "\"\"", .help = "used only to select the body in contact.pairs"},
   SHAPE_KEY,
   SPACING_KEY,
   CONTACT_SURFACE_KEY,
   {.name = NULL}};
 const key_table static_body_table = {.name = "bodies.static", .help = "An obstacle that never moves.", .size = sizeof(rigid_body_spec), .keys = static_keys};
 
-/* --- making ---------------------------------------------------------------------------------------------------------- */
+/* --- creation -------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode create(rigid_kind kind, const body_request *r, const body_world *w, diagnostics *d, body **out)
+static PetscErrorCode create_body(rigid_kind kind, const body_request *r, const body_world *w, diagnostics *d, body **out)
 {
   PetscFunctionBegin;
   rigid_body *b;
@@ -83,15 +83,15 @@ static PetscErrorCode create(rigid_kind kind, const body_request *r, const body_
 
 static PetscErrorCode create_rigid(const body_request *r, body_world *w, diagnostics *d, body **out)
 {
-  return create(RIGID_DYNAMIC, r, w, d, out);
+  return create_body(RIGID_DYNAMIC, r, w, d, out);
 }
 static PetscErrorCode create_kinematic(const body_request *r, body_world *w, diagnostics *d, body **out)
 {
-  return create(RIGID_KINEMATIC, r, w, d, out);
+  return create_body(RIGID_KINEMATIC, r, w, d, out);
 }
 static PetscErrorCode create_static(const body_request *r, body_world *w, diagnostics *d, body **out)
 {
-  return create(RIGID_STATIC, r, w, d, out);
+  return create_body(RIGID_STATIC, r, w, d, out);
 }
 
 const body_kind rigid_body_kind = {

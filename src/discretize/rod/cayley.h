@@ -1,5 +1,6 @@
-/* Rotations by renormalised quaternions: cay(theta) is the rotation of the quaternion (1, theta / 2) / |(1, theta / 2)|, by the angle
- * 2 atan(|theta| / 2) about theta. All inline, no state. Derivatives are rational: no series, no half turn to stumble over. */
+/* Rotations by the Cayley map: cay(theta) is the rotation of the quaternion (1, theta / 2) / |(1, theta / 2)|, by the angle 2
+ * atan(|theta| / 2) about theta. Inline functions without state. All derivatives are rational functions: no series expansion and
+ * no singularity at half a turn. */
 #ifndef SS_DISCRETIZE_ROD_CAYLEY_H
 #define SS_DISCRETIZE_ROD_CAYLEY_H
 #include "core/quaternion.h"
@@ -18,7 +19,7 @@ static inline void cayley_rotation(double R[9], const double theta[3])
   quaternion_to_matrix(R, q);
 }
 
-/* theta of a rotation by less than a half turn. */
+/* theta of a rotation by less than half a turn. */
 static inline void cayley_inverse(double theta[3], const double q[4]) { v3_scale(theta, 2.0 / q[0], q + 1); }
 
 /* Column i of J [9]: the world rotation increment per change of theta_i, (e_i + theta x e_i / 2) / (1 + |theta|^2 / 4). */
@@ -30,7 +31,7 @@ static inline void cayley_jacobian(double J[9], const double theta[3])
   J[0] += s, J[4] += s, J[8] += s;
 }
 
-/* H[3 i + j] = m . d(column i of the above)/d theta_j. */
+/* H[3 i + j] = m . d(column i of the Jacobian above)/d theta_j. */
 static inline void cayley_second(double H[9], const double theta[3], const double m[3])
 {
   const double s = 1.0 / (1.0 + 0.25 * v3_dot(theta, theta));

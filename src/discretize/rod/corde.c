@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/quaternion.h"
 
-/* Least 1 + cos(phi / 2) of frames that have turned by phi, 343 degrees. */
+/* Smallest 1 + cos(phi / 2) of two frames at an angle phi: that of 343 degrees. */
 #define CLOSEST 1e-2
 
 double corde_stretch(const double e[3], double length, double stiffness, bool is_definite, double *gradient, double *hessian)
@@ -18,11 +18,11 @@ double corde_stretch(const double e[3], double length, double stiffness, bool is
   return 0.5 * stiffness * length * strain * strain;
 }
 
-/* ---- between frames ----------------------------------------------------------------------------------------------------------- */
+/* ---- strain between two frames ------------------------------------------------------------------------------------------- */
 
-/* The relative quaternion P = conj((1, a) q0) (1, b) q1 with a, b = theta / 2: P = T (1 + a.b, b - a - a x b), bilinear. T [4][4] by its columns
+/* The relative_quaternion quaternion P = conj((1, a) q0) (1, b) q1 with a, b = theta / 2: P = T (1 + a.b, b - a - a x b), bilinear. T [4][4] by its columns
  * conj(q0) (1 or e_k) q1. value [4], first [4][6] by (a, b), cross [4][9]: by a_i and b_j. */
-static void relative(const double q0[4], const double a[3], const double q1[4], const double b[3], double value[4], double first[4][6], double cross[4][9])
+static void relative_quaternion(const double q0[4], const double a[3], const double q1[4], const double b[3], double value[4], double first[4][6], double cross[4][9])
 {
   double inverse[4], T[4][4], s = 1.0 + v3_dot(a, b), w[3], axb[3], skew_a[9], skew_b[9];
   quaternion_conjugate(inverse, q0);
@@ -51,7 +51,7 @@ static void relative(const double q0[4], const double a[3], const double q1[4], 
   }
 }
 
-/* Everything by (a, b); u = factor P_v / (|(1, a)| |(1, b)| + P_0). */
+/* All derivatives are with respect to (a, b); u = factor P_v / (|(1, a)| |(1, b)| + P_0). */
 typedef struct {
   double u[3], first[3][6], denominator, denominator_first[6], P_cross[4][9], a[3], b[3], na, nb, factor;
 } strain;
@@ -60,7 +60,7 @@ static void strain_at(strain *s, const double q0[4], const double theta0[3], con
 {
   double P[4], P_first[4][6];
   v3_scale(s->a, 0.5, theta0), v3_scale(s->b, 0.5, theta1);
-  relative(q0, s->a, q1, s->b, P, P_first, s->P_cross);
+  relative_quaternion(q0, s->a, q1, s->b, P, P_first, s->P_cross);
   s->na = sqrt(1.0 + v3_dot(s->a, s->a)), s->nb = sqrt(1.0 + v3_dot(s->b, s->b));
   s->denominator = s->na * s->nb + P[0];
   s->factor      = 4.0 / length;
@@ -68,7 +68,7 @@ static void strain_at(strain *s, const double q0[4], const double theta0[3], con
     s->denominator_first[j]     = s->a[j] * s->nb / s->na + P_first[0][j];
     s->denominator_first[3 + j] = s->b[j] * s->na / s->nb + P_first[0][3 + j];
   }
-  /* Nearly a whole turn apart: strains are as good as infinite, their squares drown all else. */
+  /* Frames almost one full turn apart: strains are nearly infinite, and their squares dominate all other energies. */
   const double scale = s->denominator > CLOSEST * s->na * s->nb ? 1.0 / s->denominator : NAN;
   for (int k = 0; k < 3; ++k) {
     s->u[k] = s->factor * P[1 + k] * scale;
@@ -76,13 +76,13 @@ static void strain_at(strain *s, const double q0[4], const double theta0[3], con
   }
 }
 
-/* H [36] += sum_k f_k d^2 u_k, symmetric. */
+/* H [36] += sum_k f_k d^2 u_k, symmetric part. */
 static void strain_second(const strain *s, const double f[3], double H[36])
 {
   double N[36], fu = 0.0, g[6] = {0.0};
   const double ra = s->nb / s->na, rb = s->na / s->nb, raa = s->nb / (s->na * s->na * s->na), rbb = s->na / (s->nb * s->nb * s->nb);
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) { /* d^2 of the denominator */
+    for (int j = 0; j < 3; ++j) { /* second derivative of the denominator */
       N[6 * i + j]           = (i == j) * ra - raa * s->a[i] * s->a[j];
       N[6 * (3 + i) + 3 + j] = (i == j) * rb - rbb * s->b[i] * s->b[j];
       N[6 * i + 3 + j] = N[6 * (3 + j) + i] = s->a[i] * s->b[j] / (s->na * s->nb) + s->P_cross[0][3 * i + j];
@@ -134,7 +134,7 @@ double corde_bend(const double q0[4], const double theta0[3], const double q1[4]
 /* ---- directors ------------------------------------------------------------------------------------------------------------------ */
 
 /* d = ((1 - a.a) d0 + 2 a (a.d0) + 2 a x d0) / (1 + a.a), a = theta / 2; first [9]: column j by a_j. */
-static void turned(const double d0[3], const double a[3], double d[3], double first[9])
+static void turn_director(const double d0[3], const double a[3], double d[3], double first[9])
 {
   const double aa = v3_dot(a, a), ad = v3_dot(a, d0), n = 1.0 / (1.0 + aa);
   double       c[3], D[9];
@@ -146,8 +146,8 @@ static void turned(const double d0[3], const double a[3], double d[3], double fi
       first[3 * i + j] = 2.0 * n * (-a[j] * d0[i] + (i == j) * ad + a[i] * d0[j] - D[3 * i + j] - a[j] * d[i]);
 }
 
-/* H [9] = f . d^2 d / da_i da_j, from the two of the above. */
-static void turned_second(const double d0[3], const double a[3], const double d[3], const double first[9], const double f[3], double H[9])
+/* H [9] = f . d^2 d / da_i da_j, from d and its first derivative. */
+static void turn_director_second(const double d0[3], const double a[3], const double d[3], const double first[9], const double f[3], double H[9])
 {
   const double n = 2.0 / (1.0 + v3_dot(a, a)), fd0 = v3_dot(f, d0), fd = v3_dot(f, d);
   double       g[3];
@@ -163,9 +163,9 @@ double corde_parallel(const double e[3], const double d0[3], const double theta[
   double       t[3], a[3], d[3], D[9], off[3], by_a[3];
   v3_scale(t, 1.0 / length, e);
   v3_scale(a, 0.5, theta);
-  turned(d0, a, d, D);
+  turn_director(d0, a, d, D);
   v3_sub(off, t, d);
-  const double c = v3_dot(t, d), energy = 0.5 * K * v3_dot(off, off); /* as a square: 1 - c cancels */
+  const double c = v3_dot(t, d), energy = 0.5 * K * v3_dot(off, off); /* as a square, because 1 - c suffers from cancellation */
   m3_mulv_t(by_a, D, t);
   for (int i = 0; i < 3 && gradient; ++i) {
     gradient[i]     = -K * (d[i] - c * t[i]) / length;
@@ -174,7 +174,7 @@ double corde_parallel(const double e[3], const double d0[3], const double theta[
   if (!hessian) return energy;
   double second[9], ee, aa;
   if (is_definite) m3_mul_tn(second, D, D);
-  else turned_second(d0, a, d, D, t, second);
+  else turn_director_second(d0, a, d, D, t, second);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
       const double across = (i == j) - t[i] * t[j];
@@ -182,7 +182,7 @@ double corde_parallel(const double e[3], const double d0[3], const double theta[
       else ee = t[i] * (d[j] - c * t[j]) + t[j] * (d[i] - c * t[i]) + c * across, aa = -second[3 * i + j];
       hessian[6 * i + j]           = K * ee / (length * length);
       hessian[6 * (3 + i) + 3 + j] = 0.25 * K * aa;
-      /* (1 - t t^T) dd/da: the same of both kinds, |t| being constant */
+      /* (1 - t t^T) dd/da: valid for both forms, since |t| is constant */
       const double mixed = -0.5 * K * (D[3 * i + j] - t[i] * by_a[j]) / length;
       hessian[6 * i + 3 + j] = hessian[6 * (3 + j) + i] = mixed;
     }
@@ -193,7 +193,7 @@ double corde_director(const double d0[3], const double target[3], const double t
 {
   double a[3], d[3], D[9], off[3], second[9];
   v3_scale(a, 0.5, theta);
-  turned(d0, a, d, D);
+  turn_director(d0, a, d, D);
   v3_sub(off, d, target);
   if (gradient) {
     m3_mulv_t(gradient, D, off);
@@ -202,7 +202,7 @@ double corde_director(const double d0[3], const double target[3], const double t
   if (hessian) {
     m3_mul_tn(hessian, D, D);
     if (!is_definite) {
-      turned_second(d0, a, d, D, off, second);
+      turn_director_second(d0, a, d, D, off, second);
       m3_axpy(hessian, 1.0, second);
     }
     for (int k = 0; k < 9; ++k) hessian[k] *= 0.25 * c;

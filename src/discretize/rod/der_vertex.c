@@ -53,7 +53,7 @@ static void add_outer(double H[DER_VARIABLES][DER_VARIABLES], int p, int q, doub
     for (int j = 0; j < 3; ++j) H[3 * p + i][3 * q + j] += s * a[i] * b[j];
 }
 
-/* The same with [a]x. */
+/* Block (p, q) of H += s [a]x. */
 static void add_skew(double H[DER_VARIABLES][DER_VARIABLES], int p, int q, double s, const double a[3])
 {
   double A[9];
@@ -69,8 +69,9 @@ static void add_across(double H[DER_VARIABLES][DER_VARIABLES], int p, double s, 
     for (int j = 0; j < 3; ++j) H[3 * p + i][3 * p + j] += s * ((i == j) - t[i] * t[j]);
 }
 
-/* w times that of a curvature kappa = sign n.kappa b / 2, where n sums the directors n_0 and n_1 across the bend (m2 with sign 1, m1 with -1);
- * n/chi = tilde; o_0 and o_1 are what n_0, n_1 turn into, d n_j / d theta_j = -sign o_j. */
+/* Add w times the second derivative of a curvature kappa = sign n.kappa b / 2. n is the sum of the directors n_0 and n_1 across
+ * the bend (m2 with sign 1, m1 with sign -1); n/chi = tilde. o_0 and o_1 are the derivatives of n_0, n_1: d n_j / d theta_j =
+ * -sign o_j. */
 static void add_curvature(const der_vertex *v, double w, double sign, double kappa, const double *const n[2], const double *const o[2],
                           double H[DER_VARIABLES][DER_VARIABLES])
 {
@@ -80,7 +81,7 @@ static void add_curvature(const der_vertex *v, double w, double sign, double kap
   v3_scale(tilde, sign / chi, tilde);
   v3_cross(a0, t1, tilde); /* d kappa / d e0 = (-kappa tt + a0) / l0, d kappa / d e1 = (-kappa tt - a1) / l1 */
   v3_cross(a1, t0, tilde);
-  /* By one edge twice. */
+  /* Twice with respect to one edge. */
   add_outer(H, 0, 0, 2.0 * w * kappa / (l0 * l0), tt, tt);
   add_outer(H, 0, 0, -w / (l0 * l0), a0, tt);
   add_outer(H, 0, 0, -w / (l0 * l0), tt, a0);
@@ -93,7 +94,7 @@ static void add_curvature(const der_vertex *v, double w, double sign, double kap
   add_across(H, 1, -w * kappa / (chi * l1 * l1), t1);
   add_outer(H, 1, 1, 0.25 * w * sign / (l1 * l1), v->kb, n[1]);
   add_outer(H, 1, 1, 0.25 * w * sign / (l1 * l1), n[1], v->kb);
-  /* By both edges. */
+  /* With respect to both edges. */
   double M[DER_VARIABLES][DER_VARIABLES] = {{0.0}};
   const double s = w / (l0 * l1);
   for (int i = 0; i < 3; ++i) M[i][3 + i] = -s * kappa / chi;
@@ -104,7 +105,7 @@ static void add_curvature(const der_vertex *v, double w, double sign, double kap
   add_skew(M, 0, 1, -s, tilde);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) H[i][3 + j] += M[i][3 + j], H[3 + j][i] += M[i][3 + j];
-  /* By angles: n_j turns into -sign o_j, so that tilde changes by -o_j / chi, and kappa by -o_j.kb / 2. */
+  /* With respect to angles: d n_j = -sign o_j, so that d tilde = -o_j / chi and d kappa = -o_j.kb / 2. */
   for (int j = 0; j < 2; ++j) {
     double c0[3], c1[3];
     v3_cross(c0, t1, o[j]);
@@ -139,8 +140,8 @@ void der_vertex_hessian(const der_vertex *v, const double weight[DER_STRAINS], d
     for (int j = 0; j < 3; ++j) H[i][3 + j] += M[i][3 + j], H[3 + j][i] += M[i][3 + j];
 }
 
-/* h = 2 atan(r/2) / r, J = h I + p kappa kappa^T, p = (q - h) / r^2 with q = 1 / (1 + r^2/4), dp/dr / r = -(q^2/2 + 3 p) / r^2; below r = 0.1, where these cancel, their
- * series. */
+/* h = 2 atan(r/2) / r, J = h I + p kappa kappa^T, p = (q - h) / r^2 with q = 1 / (1 + r^2/4), dp/dr / r = -(q^2/2 + 3 p) / r^2.
+ * Below r = 0.1 these suffer from cancellation, and their series are used. */
 void der_bend_angle(const double kappa[2], double s[2], double J[2][2], const double moment[2], double D[2][2])
 {
   const double rr = kappa[0] * kappa[0] + kappa[1] * kappa[1], r = sqrt(rr), q = 1.0 / (1.0 + 0.25 * rr);

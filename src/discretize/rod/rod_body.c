@@ -3,12 +3,12 @@
 #include "core/memory.h"
 #include <string.h>
 
-/* Bodies with no more nodes than this stay on one thread. */
+/* Bodies with at most this number of nodes run on one thread. */
 enum { SERIAL_NODES = 512 };
 
 static const rod_body *const_rod(const body *b) { return (const rod_body *)b; }
 
-/* ---- for models ------------------------------------------------------------------------------------------------------------- */
+/* ---- functions for models ------------------------------------------------------------------------------------------------ */
 
 PetscErrorCode rod_body_set_blocks(rod_body *b, int64_t n_blocks)
 {
@@ -53,9 +53,9 @@ static void rod_destroy(body **out)
   memory_free(out);
 }
 
-/* ---- the step --------------------------------------------------------------------------------------------------------------- */
+/* ---- step ---------------------------------------------------------------------------------------------------------------- */
 
-/* Where clamps and what holds nodes have them at the end of the step. */
+/* Prescribed positions and directions of the ends at time t. */
 static void place_ends(rod_body *b, double t)
 {
   const rod_strands *s = &b->strands;
@@ -153,7 +153,7 @@ static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool 
     }
     if (with_tangent && !b->model->fill) memset(b->value + 9 * b->row_start[first], 0, (size_t)(9 * (b->row_start[end] - b->row_start[first])) * sizeof *b->value);
     if (sum == 0.0 && b->model->residual(b, s, u, g, with_tangent)) {
-      /* What is finite may be far too large: then forces are not, or the tangent. */
+      /* Finite unknowns may be so large that forces or the tangent overflow. */
       for (int64_t i = 3 * first; i < 3 * end; ++i) sum += 0.0 * g[i];
       for (int64_t i = 9 * b->row_start[first]; with_tangent && i < 9 * b->row_start[end]; ++i) sum += 0.0 * b->value[i];
     } else
@@ -165,10 +165,10 @@ static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of models that do not fill it while they are evaluated. */
-static void fill(const rod_body *from)
+/* Compute the matrix of models that do not write it in `residual`. */
+static void update_matrix(const rod_body *from)
 {
-  rod_body *b = (rod_body *)from; /* what is derived from it, not what it is */
+  rod_body *b = (rod_body *)from; /* only the cached matrix changes, not the state */
   if (!b->model->fill || b->is_filled) return;
 #pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
   for (int64_t s = 0; s < b->strands.n_strands; ++s) b->model->fill(b, s);
@@ -199,7 +199,7 @@ static PetscErrorCode rod_tangent(const body *base, const double *x, double *y, 
 static PetscErrorCode rod_block_diagonal(const body *base, double *d)
 {
   const rod_body *b = const_rod(base);
-  fill(b);
+  update_matrix(b);
 #pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
   for (int64_t i = 0; i < b->n_blocks; ++i) m3_axpy(d + 9 * i, 1.0, rod_body_block(b, i, i));
   return PETSC_SUCCESS;
@@ -216,7 +216,7 @@ static int rod_couplings(const body *base, int64_t block, int32_t *other)
 static PetscErrorCode rod_assemble(const body *base, const block_rows *H)
 {
   const rod_body *b = const_rod(base);
-  fill(b);
+  update_matrix(b);
 #pragma omp parallel for schedule(static) if (b->n_blocks > SERIAL_NODES)
   for (int64_t i = 0; i < b->n_blocks; ++i)
     for (int64_t j = b->row_start[i]; j < b->row_start[i + 1]; ++j)
@@ -235,7 +235,7 @@ static PetscErrorCode rod_end_step(body *base, const double *u, step_verdict *ve
   return PETSC_SUCCESS;
 }
 
-/* ---- looking at it ------------------------------------------------------------------------------------------------------------ */
+/* ---- totals, description, fields ------------------------------------------------------------------------------------------ */
 
 static PetscErrorCode rod_totals(const body *base, const double gravity[3], body_totals *out)
 {
@@ -269,7 +269,7 @@ static void rod_describe(const body *base, FILE *out)
   fprintf(out, "%s, %lld %s%s of %lld nodes, %.4g m in all, stretch %.4g N, bending %.4g and %.4g N m^2, twist %.4g N m^2", b->model->name,
           (long long)s->n_strands, s->is_closed ? "loop" : "strand", s->n_strands == 1 ? "" : "s", (long long)s->n_nodes, length, b->section.stretch,
           b->section.bending[0], b->section.bending[1], b->section.twist);
-  if (b->n_prescribed) fprintf(out, ", %lld components held", (long long)b->n_prescribed);
+  if (b->n_prescribed) fprintf(out, ", %lld prescribed components", (long long)b->n_prescribed);
 }
 
 static PetscErrorCode rod_restored(void *context)
@@ -298,13 +298,13 @@ static PetscErrorCode rod_fields(body *base, field_table *table)
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_FIBRES, &b->strands.n_nodes, b, &group));
   group->segments   = b->strands.segment;
   group->n_segments = b->strands.n_segments;
-  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_FRAME | FIELD_DERIVED, "where the nodes are"));
+  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_FRAME | FIELD_DERIVED, "position of the nodes"));
   PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &b->v, FIELD_FRAME | FIELD_DERIVED, "velocity of the nodes"));
-  PetscCall(field_table_add(table, group, "radius", "m", FIELD_F64, 1, &b->node_radius, FIELD_FRAME | FIELD_DERIVED, "of the strand"));
+  PetscCall(field_table_add(table, group, "radius", "m", FIELD_F64, 1, &b->node_radius, FIELD_FRAME | FIELD_DERIVED, "radius of the strand"));
   if (b->model->fields) PetscCall(b->model->fields(b, table));
-  /* Last, so that all there is has been read when nodes are found from it. */
+  /* Last group: rod_restored computes the nodes from it after all fields have been read. */
   PetscCall(rod_body_add_group(b, "unknowns", &b->n_blocks, table, &group));
-  PetscCall(field_table_add(table, group, "coordinate", "", FIELD_F64, 3, &b->q, FIELD_CHECKPOINT, "coordinates of the strands, by the model"));
+  PetscCall(field_table_add(table, group, "coordinate", "", FIELD_F64, 3, &b->q, FIELD_CHECKPOINT, "coordinates of the strands, defined by the model"));
   PetscCall(field_table_add(table, group, "rate", "", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT, "their rates"));
   group->restored = rod_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -322,7 +322,7 @@ static void rod_segments(const body *base, body_segments *out)
   *out = (body_segments){b->strands.n_nodes, b->strands.n_segments, b->strands.segment, b->strands.strand, b->x, b->radius};
 }
 
-/* ---- contact -------------------------------------------------------------------------------------------------------------------- */
+/* ---- contact ------------------------------------------------------------------------------------------------------------ */
 
 static int64_t rod_n_clusters(const body *base)
 {

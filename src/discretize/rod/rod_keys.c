@@ -1,11 +1,11 @@
-/* Job keys of rods. */
+/* Key tables of kind rod: curve, section, stiffness, natural shape, ends, copies, and the body itself. */
 #include "discretize/rod/rod_keys.h"
 
 #define POSITIVE .min = 0, .max = INFINITY, .is_open = true
 #define VECTOR(T, member) .type = KEY_REALS, .count = 3, .offset = offsetof(T, member)
 #define REAL(T, member) .type = KEY_REAL, .offset = offsetof(T, member)
 
-/* ---- the curve ---------------------------------------------------------------------------------------------------------- */
+/* ---- curve -------------------------------------------------------------------------------------------------------------- */
 
 static const key_spec line_keys[] = {{.name = "from", VECTOR(rod_line_spec, from), .unit = "m", .help = "its start"},
                                      {.name = "to", VECTOR(rod_line_spec, to), .unit = "m", .help = "its end"},
@@ -14,24 +14,24 @@ static const key_table line_table = {.name = "bodies.rod.curve.line", .help = "A
 
 static const key_spec arc_keys[] = {
     {.name = "from", VECTOR(rod_arc_spec, from), .unit = "m", .help = "its start"},
-    {.name = "tangent", VECTOR(rod_arc_spec, tangent), .help = "where it sets out to"},
-    {.name = "towards", VECTOR(rod_arc_spec, towards), .help = "to which side it turns: from the start to the centre, made normal to the tangent"},
-    {.name = "radius", REAL(rod_arc_spec, radius), .unit = "m", POSITIVE, .help = "of the circle"},
-    {.name = "angle_deg", REAL(rod_arc_spec, angle_deg), .unit = "deg", POSITIVE, .help = "by which it turns; may go round more than once"},
+    {.name = "tangent", VECTOR(rod_arc_spec, tangent), .help = "direction of the curve at its start"},
+    {.name = "towards", VECTOR(rod_arc_spec, towards), .help = "direction from the start to the centre of the circle; made normal to the tangent"},
+    {.name = "radius", REAL(rod_arc_spec, radius), .unit = "m", POSITIVE, .help = "radius of the circle"},
+    {.name = "angle_deg", REAL(rod_arc_spec, angle_deg), .unit = "deg", POSITIVE, .help = "angle of the arc; may exceed 360"},
     {.name = NULL}};
 static const key_table arc_table = {.name = "bodies.rod.curve.arc", .help = "Part of a circle.", .size = sizeof(rod_arc_spec), .keys = arc_keys};
 
 static const key_spec helix_keys[] = {
     {.name = "from", VECTOR(rod_helix_spec, from), .unit = "m", .help = "its start"},
-    {.name = "axis", VECTOR(rod_helix_spec, axis), .help = "direction in which it climbs"},
-    {.name = "towards", VECTOR(rod_helix_spec, towards), .help = "from the start to the axis, made normal to it"},
+    {.name = "axis", VECTOR(rod_helix_spec, axis), .help = "direction of the helix axis, along which it rises"},
+    {.name = "towards", VECTOR(rod_helix_spec, towards), .help = "direction from the start to the axis; made normal to the axis"},
     {.name = "radius", REAL(rod_helix_spec, radius), .unit = "m", POSITIVE, .help = "distance from the axis"},
-    {.name = "pitch", REAL(rod_helix_spec, pitch), .unit = "m", .help = "climb of a turn; negative: left-handed, which climbs as well"},
-    {.name = "turns", REAL(rod_helix_spec, turns), POSITIVE, .help = "how many"},
+    {.name = "pitch", REAL(rod_helix_spec, pitch), .unit = "m", .help = "rise per turn; negative: left-handed helix, which also rises along the axis"},
+    {.name = "turns", REAL(rod_helix_spec, turns), POSITIVE, .help = "number of turns"},
     {.name = NULL}};
 static const key_table helix_table = {.name = "bodies.rod.curve.helix", .help = "A helix.", .size = sizeof(rod_helix_spec), .keys = helix_keys};
 
-static const key_spec point_keys[] = {{.name = "at", VECTOR(rod_point_spec, at), .unit = "m", .help = "where it is"}, {.name = NULL}};
+static const key_spec point_keys[] = {{.name = "at", VECTOR(rod_point_spec, at), .unit = "m", .help = "position"}, {.name = NULL}};
 static const key_table point_table = {
     .name = "bodies.rod.curve.points", .help = "A corner of the curve.", .size = sizeof(rod_point_spec), .keys = point_keys};
 
@@ -48,16 +48,16 @@ static const key_spec curve_keys[] = {
     {.name = "arc", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, arc), .table = &arc_table, .help = "part of a circle, or a coil"},
     {.name = "helix", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, helix), .table = &helix_table, .help = "a helix"},
     {.name = "points", .type = KEY_LIST, .offset = offsetof(rod_curve_spec, points), .table = &point_table, .min = 2, .max = 1e7,
-     .help = "straight from point to point; the nodes, unless segments or segment_length say otherwise"},
+     .help = "polyline through these points, which are the nodes unless segments or segment_length is given"},
     {.name = "file", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, file), .table = &file_table, .help = "strands from a file"},
     {.name = NULL}};
 static const key_table curve_table = {.name = "bodies.rod.curve",
-                                      .help = "The centreline as it stands at the start.",
+                                      .help = "The centreline at the start of the run.",
                                       .size = sizeof(rod_curve_spec),
                                       .keys = curve_keys,
                                       .is_one_of = true};
 
-/* ---- section and stiffness -------------------------------------------------------------------------------------------------- */
+/* ---- section and stiffness ---------------------------------------------------------------------------------------------- */
 
 static const key_spec circle_keys[] = {
     {.name = "radius", REAL(rod_circle_spec, radius), .unit = "m", POSITIVE, .help = "its radius"}, {.name = NULL}};
@@ -90,11 +90,11 @@ static const key_spec section_keys[] = {
     {.name = NULL}};
 static const key_table section_table = {
     .name = "bodies.rod.section",
-    .help = "The section, solid. Contacts take it for a circle of its smaller radius or half side.",
+    .help = "The solid cross-section. Contact uses a circle with its smaller radius or half side.",
     .size = sizeof(rod_section_spec), .keys = section_keys, .is_one_of = true};
 
 static const key_spec stiffness_keys[] = {
-    {.name = "stretch", REAL(rod_stiffness_spec, stretch), .unit = "N", POSITIVE, .is_optional = true, .help = "force per strain; E A"},
+    {.name = "stretch", REAL(rod_stiffness_spec, stretch), .unit = "N", POSITIVE, .is_optional = true, .help = "force per strain; default: E A"},
     {.name   = "bending",
      .type   = KEY_REALS,
      .count  = 2,
@@ -102,39 +102,39 @@ static const key_spec stiffness_keys[] = {
      .unit   = "N m^2",
      .min = 0, .max = INFINITY,
      .is_optional = true,
-     .help = "moment per curvature, of bends towards the director and across it; E times the second moments of the section"},
+     .help = "moment per curvature, for bending towards the director and across it; default: E times the second moments of the section"},
     {.name = "twist", REAL(rod_stiffness_spec, twist), .unit = "N m^2", .min = 0, .max = INFINITY, .is_optional = true,
-     .help = "moment per twist; G times the torsion constant of the section"},
+     .help = "moment per twist; default: G times the torsion constant of the section"},
     {.name = "shear", REAL(rod_stiffness_spec, shear), .unit = "N", POSITIVE, .is_optional = true,
-     .help = "of model corde: force per angle between the section's normal and the curve; G A"},
+     .help = "model corde: force per angle between the normal of the section and the curve; default: G A"},
     {.name = "mass_per_length", REAL(rod_stiffness_spec, mass_per_length), .unit = "kg/m", POSITIVE, .is_optional = true,
-     .help = "density times the area of the section"},
+     .help = "default: density times the area of the section"},
     {.name = "bend_springs", REAL(rod_stiffness_spec, bend_springs), .unit = "N", POSITIVE, .is_optional = true,
-     .help = "of mass_spring: force per strain of springs over two segments [SelleEtAl2008], besides bending, which may be [0, 0]; they resist bends of a "
-             "strand that is curved as drawn, a straight one hardly"},
+     .help = "model mass_spring: force per strain of springs over two segments [SelleEtAl2008], in addition to bending, which may be [0, 0]; they resist the "
+             "bending of a strand that is curved at the start, and hardly that of a straight one"},
     {.name = "twist_springs", REAL(rod_stiffness_spec, twist_springs), .unit = "N", POSITIVE, .is_optional = true,
-     .help = "of mass_spring: the same over three segments; they hold the torsion of a curve as drawn"},
+     .help = "model mass_spring: the same over three segments; they preserve the torsion of the initial curve"},
     {.name = NULL}};
 static const key_table stiffness_table = {.name = "bodies.rod.stiffness",
-                                          .help = "Instead of what section and material say.",
+                                          .help = "Values that replace those of section and material.",
                                           .size = sizeof(rod_stiffness_spec),
                                           .keys = stiffness_keys};
 
 static const char *const natural_shapes[] = {"as_drawn", "straight", NULL};
 static const key_spec    natural_keys[]   = {
     {.name = "shape", .type = KEY_ENUM, .offset = offsetof(rod_natural_spec, shape), .choices = natural_shapes, .fallback = "as_drawn",
-     .help = "the shape without load: as_drawn: of the curve; straight: neither curvature nor twist, unless given here"},
+     .help = "shape without load; as_drawn: that of the initial curve; straight: no curvature and no twist, unless given here"},
     {.name   = "curvature",
      .type   = KEY_REALS,
      .count  = 2,
      .offset = offsetof(rod_natural_spec, curvature),
      .unit   = "1/m",
      .is_optional = true,
-     .help = "all along, towards the director and across it, instead of the shape's"},
-    {.name = "twist", REAL(rod_natural_spec, twist), .unit = "rad/m", .is_optional = true, .help = "all along, instead of the shape's"},
+     .help = "constant natural curvature towards the director and across it; replaces that of the shape"},
+    {.name = "twist", REAL(rod_natural_spec, twist), .unit = "rad/m", .is_optional = true, .help = "constant natural twist; replaces that of the shape"},
     {.name = NULL}};
 static const key_table natural_table = {.name = "bodies.rod.natural",
-                                        .help = "What a rod is like without load. Its lengths are as drawn.",
+                                        .help = "Shape of the rod without load. The natural lengths are those of the initial curve.",
                                         .size = sizeof(rod_natural_spec),
                                         .keys = natural_keys,
                                         .shorthand = "shape"};
@@ -144,33 +144,33 @@ static const key_table natural_table = {.name = "bodies.rod.natural",
 static const char *const helds[]    = {[ROD_END_FREE] = "free", [ROD_END_PINNED] = "pinned", [ROD_END_CLAMPED] = "clamped", NULL};
 static const key_spec    end_keys[] = {
     {.name = "held", .type = KEY_ENUM, .offset = offsetof(rod_end_spec, held), .choices = helds, .fallback = "free",
-     .help = "free; pinned: its place; clamped: its place, direction and director"},
+     .help = "constraint of the end; free: none; pinned: position; clamped: position, direction and director"},
     {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rod_end_spec, motion), .table = &motion_table, .is_optional = true,
-     .help = "how what holds it moves, as one rigid piece; at rest if not given"},
-    {.name = "force", VECTOR(rod_end_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "on it, constant"},
-    {.name = "moment", VECTOR(rod_end_spec, moment), .unit = "N m", .fallback = "[0, 0, 0]", .help = "on it, constant in space"},
+     .help = "rigid motion of the support; default: at rest"},
+    {.name = "force", VECTOR(rod_end_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "constant force on the end"},
+    {.name = "moment", VECTOR(rod_end_spec, moment), .unit = "N m", .fallback = "[0, 0, 0]", .help = "moment on the end, constant in space"},
     {.name = NULL}};
 static const key_table end_table = {
     .name = "bodies.rod.end", .help = "One end of every strand.", .size = sizeof(rod_end_spec), .keys = end_keys, .shorthand = "held"};
 
 static const char *const patterns[] = {[ROD_COPIES_DISC] = "disc", [ROD_COPIES_GRID] = "grid", [ROD_COPIES_RANDOM] = "random", NULL};
 static const key_spec copies_keys[] = {
-    {.name = "count", .type = KEY_INT, .offset = offsetof(rod_copies_spec, count), .min = 1, .max = 1e7, .help = "how many strands"},
+    {.name = "count", .type = KEY_INT, .offset = offsetof(rod_copies_spec, count), .min = 1, .max = 1e7, .help = "number of strands"},
     {.name = "pattern", .type = KEY_ENUM, .offset = offsetof(rod_copies_spec, pattern), .choices = patterns, .fallback = "disc",
-     .help = "how their starts lie around the first one's; disc: evenly in a circle; grid: the nodes of a square grid that lie closest to the middle of "
-             "the circle; random: anywhere in the circle"},
-    {.name = "radius", REAL(rod_copies_spec, radius), .unit = "m", POSITIVE, .help = "of the circle"},
+     .help = "arrangement of the starts around the first one; disc: uniform in a circle; grid: the nodes of a square grid that are closest to the centre of "
+             "the circle; random: random positions in the circle"},
+    {.name = "radius", REAL(rod_copies_spec, radius), .unit = "m", POSITIVE, .help = "radius of the circle"},
     {.name = "aspect", REAL(rod_copies_spec, aspect), .min = 1, .max = 100, .fallback = "1",
-     .help = "how many times as wide as high: an ellipse in place of the circle, whose shorter half axis is `radius`"},
+     .help = "aspect ratio of an ellipse that replaces the circle; its shorter semi-axis is `radius`"},
     {.name = "along", VECTOR(rod_copies_spec, along), .is_optional = true,
-     .help = "direction of its longer axis, made normal to `normal`; if not given, x, or y where `normal` is near x"},
-    {.name = "normal", VECTOR(rod_copies_spec, normal), .is_optional = true, .help = "of the circle; if not given, the direction of the start"},
-    {.name = "seed", .type = KEY_INT, .offset = offsetof(rod_copies_spec, seed), .min = 0, .max = 1e15, .fallback = "1", .help = "of random places"},
+     .help = "direction of the longer axis, made normal to `normal`; default: x, or y if `normal` is near x"},
+    {.name = "normal", VECTOR(rod_copies_spec, normal), .is_optional = true, .help = "normal of the circle; default: the direction of the strand at its start"},
+    {.name = "seed", .type = KEY_INT, .offset = offsetof(rod_copies_spec, seed), .min = 0, .max = 1e15, .fallback = "1", .help = "seed of the random positions"},
     {.name = NULL}};
 static const key_table copies_table = {
-    .name = "bodies.rod.copies", .help = "Many strands, shifted.", .size = sizeof(rod_copies_spec), .keys = copies_keys};
+    .name = "bodies.rod.copies", .help = "Many translated copies of the strand.", .size = sizeof(rod_copies_spec), .keys = copies_keys};
 
-/* ---- the body ------------------------------------------------------------------------------------------------------------------ */
+/* ---- body --------------------------------------------------------------------------------------------------------------- */
 
 static const char *const bend_measures[] = {[ROD_BENDS_TANGENT] = "tangent", [ROD_BENDS_ANGLE] = "angle", NULL};
 #define X(name, help) #name,
@@ -181,35 +181,35 @@ static const char *const rod_model_help[] = {ROD_MODEL_TABLE(X) NULL};
 #undef X
 #define OF(member) .offset = offsetof(rod_body_spec, member)
 static const key_spec rod_keys[] = {
-    {.name = "material", .type = KEY_STRING, OF(material), .help = "name of an entry of materials, elastic: density and small-strain stiffness count"},
+    {.name = "material", .type = KEY_STRING, OF(material), .help = "name of an elastic entry of materials; its density and small-strain stiffness are used"},
     {.name = "model", .type = KEY_ENUM, OF(model), .choices = rod_model_names, .choice_help = rod_model_help, .fallback = "discrete_elastic_rod",
-     .help = "how a strand is discretised"},
+     .help = "discretisation of a strand"},
     {.name = "bends", .type = KEY_ENUM, OF(bends), .choices = bend_measures, .fallback = "tangent",
-     .help = "of discrete_elastic_rod: how much it bends between segments that turn by phi; tangent: 2 tan(phi / 2), as published, which never lets it fold; angle: phi, "
-             "closer to a smooth curve where segments are few"},
-    {.name = "curve", .type = KEY_TABLE, OF(curve), .table = &curve_table, .help = "its centreline, or those of its strands"},
-    {.name = "closed", .type = KEY_BOOL, OF(closed), .fallback = "false", .help = "the last point is joined to the first: a loop, without ends"},
-    {.name = "segments", .type = KEY_INT, OF(segments), .min = 2, .max = 1e7, .is_optional = true, .help = "of each strand, equally long"},
+     .help = "model discrete_elastic_rod: bending strain between segments at an angle phi; tangent: 2 tan(phi / 2), as published, which prevents folding; angle: phi, "
+             "closer to a smooth curve when there are few segments"},
+    {.name = "curve", .type = KEY_TABLE, OF(curve), .table = &curve_table, .help = "the centreline, or the centrelines of the strands"},
+    {.name = "closed", .type = KEY_BOOL, OF(closed), .fallback = "false", .help = "the last point is joined to the first: a loop without ends"},
+    {.name = "segments", .type = KEY_INT, OF(segments), .min = 2, .max = 1e7, .is_optional = true, .help = "number of segments of equal length per strand"},
     {.name = "elements", .type = KEY_INT, OF(elements), .min = 1, .max = 1e7, .is_optional = true,
-     .help = "of model super_helix: pieces of constant curvature of each strand, equally long, whatever the segments, which then are what others see of "
-             "the curve; as many as segments if not given"},
-    {.name = "segment_length", .type = KEY_REAL, OF(segment_length), .unit = "m", POSITIVE, .is_optional = true, .help = "instead: at most so long"},
+     .help = "model super_helix: number of elements of constant curvature and equal length per strand. It is independent of `segments`, which then only sample the "
+             "curve for contact, pictures and measures. Default: the number of segments"},
+    {.name = "segment_length", .type = KEY_REAL, OF(segment_length), .unit = "m", POSITIVE, .is_optional = true, .help = "largest length of a segment, instead of `segments`"},
     {.name = "director", VECTOR(rod_body_spec, director), .is_optional = true,
-     .help = "first axis of the section at the start, made normal to the curve, along which it is carried without twist; if not given, "
+     .help = "first axis of the section at the start, made normal to the curve and carried along it without twist; default: "
              "towards the inside of an arc or helix, or upwards"},
-    {.name = "section", .type = KEY_TABLE, OF(section), .table = &section_table, .help = "its section"},
-    {.name = "stiffness", .type = KEY_TABLE, OF(stiffness), .table = &stiffness_table, .fallback = "{}", .help = "instead of what section and material say"},
-    {.name = "natural", .type = KEY_TABLE, OF(natural), .table = &natural_table, .fallback = "{}", .help = "its shape without load"},
-    {.name = "copies", .type = KEY_TABLE, OF(copies), .table = &copies_table, .is_optional = true, .help = "many strands"},
+    {.name = "section", .type = KEY_TABLE, OF(section), .table = &section_table, .help = "cross-section"},
+    {.name = "stiffness", .type = KEY_TABLE, OF(stiffness), .table = &stiffness_table, .fallback = "{}", .help = "values that replace those of section and material"},
+    {.name = "natural", .type = KEY_TABLE, OF(natural), .table = &natural_table, .fallback = "{}", .help = "shape without load"},
+    {.name = "copies", .type = KEY_TABLE, OF(copies), .table = &copies_table, .is_optional = true, .help = "many translated copies of the strand"},
     {.name = "start", .type = KEY_TABLE, OF(start), .table = &end_table, .fallback = "{}", .help = "the first end of every strand"},
     {.name = "end", .type = KEY_TABLE, OF(end), .table = &end_table, .fallback = "{}", .help = "the other end of every strand"},
-    {.name = "hold", .type = KEY_LIST, OF(hold), .table = &nodal_hold_table, .is_optional = true, .help = "nodes that are held, or moved as prescribed"},
+    {.name = "hold", .type = KEY_LIST, OF(hold), .table = &nodal_hold_table, .is_optional = true, .help = "nodes that are fixed or have a prescribed motion"},
     {.name = "velocity", VECTOR(rod_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial velocity"},
     {.name = "angular_velocity", VECTOR(rod_body_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
      .help = "initial rotation about the centre of mass"},
     {.name = "damping", .type = KEY_TABLE, OF(damping), .table = &nodal_damping_table, .fallback = "{}", .help = "Rayleigh damping"},
     {.name = NULL}};
 const key_table rod_body_table = {.name = "bodies.rod",
-                                  .help = "Rods, fibres, hair: strands that stretch, bend and twist. Strands of one body have the same section and ends.",
+                                  .help = "Rods, fibres, hair: strands that stretch, bend and twist. All strands of a body have the same section and the same constraints at their ends.",
                                   .size = sizeof(rod_body_spec),
                                   .keys = rod_keys};

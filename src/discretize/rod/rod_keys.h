@@ -1,18 +1,20 @@
-/* What jobs say of rods. */
+/* Job entry bodies.NAME of kind rod: the structs that the key tables of rod_keys.c fill, and the list of rod models. Read by
+ * rod_kind.c, rod_strands.c, rod_section.c and the models. */
 #ifndef SS_DISCRETIZE_ROD_ROD_KEYS_H
 #define SS_DISCRETIZE_ROD_ROD_KEYS_H
 #include "core/key_table.h"
 #include "discretize/nodal/nodal_keys.h"
 
-/* ---- the models: how a strand is discretised. A new one has a file rod_model_NAME.c with its rod_model, and one entry here ---- */
+/* ---- models: how a strand is discretised. A new model has a file rod_model_NAME.c that defines its rod_model, and one entry
+ * here ---- */
 /* name, help */
 #define ROD_MODEL_TABLE(X)                                                                                                                    \
-  X(discrete_elastic_rod, "nodes, and an angle of the section per segment, against frames that follow the curve [Bergou2008], [Bergou2010]") \
-  X(mass_spring, "nodes alone, with springs along segments and second differences for bending: round rods, no twist")                      \
-  X(corde, "nodes, and a quaternion per segment that is tied to its direction [SpillmannTeschner2007]")                                         \
-  X(super_helix, "elements of constant curvature and twist, inextensible, held at their start or free [BertailsEtAl2006]")
+  X(discrete_elastic_rod, "nodes, and per segment the angle of the section against a twist-free frame [Bergou2008], [Bergou2010]") \
+  X(mass_spring, "nodes only, with springs along segments and second differences for bending: round rods without twist")                      \
+  X(corde, "nodes, and a quaternion per segment, aligned with the segment by a penalty [SpillmannTeschner2007]")                                         \
+  X(super_helix, "inextensible elements of constant curvature and twist; the start is clamped or free [BertailsEtAl2006]")
 
-/* ---- the curve ---- */
+/* ---- curve ---- */
 typedef struct {
   double from[3], to[3];
 } rod_line_spec;
@@ -29,15 +31,15 @@ typedef struct {
   const char *path;
   double      scale;
 } rod_file_spec;
-typedef struct { /* one of them */
+typedef struct { /* exactly one is given */
   const rod_line_spec  *line;
   const rod_arc_spec   *arc;
   const rod_helix_spec *helix;
-  key_list              points; /* of rod_point_spec */
+  key_list              points; /* list of rod_point_spec */
   const rod_file_spec  *file;
 } rod_curve_spec;
 
-/* ---- its section and stiffness ---- */
+/* ---- section and stiffness ---- */
 typedef struct {
   double radius;
 } rod_circle_spec;
@@ -47,23 +49,23 @@ typedef struct {
 typedef struct {
   double sides[2];
 } rod_rectangle_spec;
-typedef struct { /* one of them */
+typedef struct { /* exactly one is given */
   const rod_circle_spec    *circle;
   const rod_ellipse_spec   *ellipse;
   const rod_rectangle_spec *rectangle;
 } rod_section_spec;
 typedef struct {
-  double stretch, bending[2], twist, shear, mass_per_length; /* NaN: from section and material */
-  double bend_springs, twist_springs;                        /* NaN: none */
+  double stretch, bending[2], twist, shear, mass_per_length; /* NaN: computed from section and material */
+  double bend_springs, twist_springs;                        /* NaN: no such springs */
 } rod_stiffness_spec;
 typedef struct {
-  double curvature[2], twist; /* NaN: as drawn, or none */
+  double curvature[2], twist; /* NaN: that of `shape` */
   int    shape;
 } rod_natural_spec;
 enum { ROD_BENDS_TANGENT, ROD_BENDS_ANGLE }; /* rod_body_spec.bends */
 enum { ROD_NATURAL_AS_DRAWN, ROD_NATURAL_STRAIGHT };
 
-/* ---- its ends ---- */
+/* ---- ends ---- */
 enum { ROD_END_FREE, ROD_END_PINNED, ROD_END_CLAMPED }; /* rod_end_spec.held */
 typedef struct {
   int                held;
@@ -81,7 +83,7 @@ typedef struct {
 
 typedef struct {
   const char               *material; /* first: body_spec */
-  int                       model;    /* number in rod_models */
+  int                       model;    /* index in the table of models */
   int                       bends;    /* ROD_BENDS_... */
   const rod_curve_spec     *curve;
   bool                      closed;
@@ -93,7 +95,7 @@ typedef struct {
   const rod_natural_spec   *natural;
   const rod_copies_spec    *copies; /* NULL: one strand */
   const rod_end_spec       *start, *end;
-  key_list                  hold; /* of nodal_hold_spec */
+  key_list                  hold; /* list of nodal_hold_spec */
   double                    velocity[3], angular_velocity[3];
   const nodal_damping_spec *damping;
 } rod_body_spec;

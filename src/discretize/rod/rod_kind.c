@@ -1,4 +1,5 @@
-/* Kind `rod`: from what a job says to a body. */
+/* Creates a body of kind rod from its job entry: nodes, ends, holds, and the blocks of the chosen model. Contains the table of
+ * models and the row of the registry of body kinds. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/rod/rod_body.h"
@@ -8,10 +9,10 @@ ROD_MODEL_TABLE(X)
 #undef X
 
 #define X(name, help) &rod_model_##name,
-static const rod_model *const rod_models[] = {ROD_MODEL_TABLE(X) NULL}; /* rod_body_spec.model is the index */
+static const rod_model *const rod_models[] = {ROD_MODEL_TABLE(X) NULL}; /* indexed by rod_body_spec.model */
 #undef X
 
-/* Lumped masses, radii, and the velocities of the start. */
+/* Lumped masses, radii and initial velocities of the nodes. */
 static PetscErrorCode set_nodes(rod_body *b, const rod_body_spec *spec)
 {
   rod_strands  *s = &b->strands;
@@ -59,11 +60,11 @@ static PetscErrorCode read_end(rod_body *b, int k, const rod_end_spec *spec, con
   b->end[k].held = spec->held;
   v3_copy(b->end[k].force, spec->force);
   v3_copy(b->end[k].moment, spec->moment);
-  const bool says_something = spec->held != ROD_END_FREE || spec->motion || v3_norm(spec->force) > 0.0 || v3_norm(spec->moment) > 0.0;
-  if (b->strands.is_closed && says_something) diagnostics_add_under(d, r->node, r->path, key, "a loop has no ends; leave it out");
-  if (spec->held == ROD_END_FREE && spec->motion) diagnostics_add_under(d, node, path, "motion", "moves what holds this end, which is free; give held: pinned or clamped");
-  if (spec->held != ROD_END_FREE && v3_norm(spec->force) > 0.0) diagnostics_add_under(d, node, path, "force", "acts on an end whose place is held; leave it out");
-  if (spec->held == ROD_END_CLAMPED && v3_norm(spec->moment) > 0.0) diagnostics_add_under(d, node, path, "moment", "acts on an end whose direction is held; leave it out");
+  const bool is_given = spec->held != ROD_END_FREE || spec->motion || v3_norm(spec->force) > 0.0 || v3_norm(spec->moment) > 0.0;
+  if (b->strands.is_closed && is_given) diagnostics_add_under(d, r->node, r->path, key, "a loop has no ends; remove it");
+  if (spec->held == ROD_END_FREE && spec->motion) diagnostics_add_under(d, node, path, "motion", "has no effect on an end which is free; remove it or give held: pinned or clamped");
+  if (spec->held != ROD_END_FREE && v3_norm(spec->force) > 0.0) diagnostics_add_under(d, node, path, "force", "has no effect on an end with a prescribed position; remove it");
+  if (spec->held == ROD_END_CLAMPED && v3_norm(spec->moment) > 0.0) diagnostics_add_under(d, node, path, "moment", "has no effect on an end with a prescribed direction; remove it");
   snprintf(at, sizeof at, "%s.motion", path);
   PetscCall(motion_create(spec->motion, spec->motion ? document_find(node, "motion") : NULL, at, d, &b->end[k].motion));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,8 +82,8 @@ static PetscErrorCode read_holds(rod_body *b, const rod_body_spec *spec, const b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Held nodes become prescribed components, where the model's nodes are blocks. */
-static PetscErrorCode lay_out_prescribed(rod_body *b)
+/* List the prescribed components: those of held nodes, if the model's nodes are blocks, and those that the model has marked. */
+static PetscErrorCode list_prescribed_components(rod_body *b)
 {
   const rod_strands *s = &b->strands;
   uint8_t           *is_held;
@@ -103,23 +104,23 @@ static PetscErrorCode lay_out_prescribed(rod_body *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keys that mean something to one model alone. */
+/* Reject keys that have no effect with the chosen model. */
 static void check_keys(const rod_body_spec *spec, const body_request *r, diagnostics *d)
 {
   const rod_model *model = rod_models[spec->model];
   if (spec->bends != ROD_BENDS_TANGENT && model != &rod_model_discrete_elastic_rod)
-    diagnostics_add_under(d, r->node, r->path, "bends", "is of model discrete_elastic_rod; leave it out");
+    diagnostics_add_under(d, r->node, r->path, "bends", "is a key of model discrete_elastic_rod; remove it");
   if (spec->elements != KEY_INT_ABSENT && model != &rod_model_super_helix)
-    diagnostics_add_under(d, r->node, r->path, "elements", "are those of a super_helix: model %s has segments alone; leave it out", model->name);
+    diagnostics_add_under(d, r->node, r->path, "elements", "is a key of model super_helix: model %s has only segments; remove it", model->name);
   if ((!isnan(spec->stiffness->bend_springs) || !isnan(spec->stiffness->twist_springs)) && model != &rod_model_mass_spring)
-    diagnostics_add_under(d, r->node, r->path, isnan(spec->stiffness->bend_springs) ? "stiffness.twist_springs" : "stiffness.bend_springs", "is of model mass_spring; leave it out");
+    diagnostics_add_under(d, r->node, r->path, isnan(spec->stiffness->bend_springs) ? "stiffness.twist_springs" : "stiffness.bend_springs", "is a key of model mass_spring; remove it");
   if (!isnan(spec->stiffness->shear) && model != &rod_model_corde)
-    diagnostics_add_under(d, r->node, r->path, "stiffness.shear", "is of model corde: the segments of model %s are their own normals; leave it out", model->name);
+    diagnostics_add_under(d, r->node, r->path, "stiffness.shear", "is a key of model corde: model %s has no shear; remove it", model->name);
   if (!isnan(spec->stiffness->stretch) && model == &rod_model_super_helix)
-    diagnostics_add_under(d, r->node, r->path, "stiffness.stretch", "a super_helix does not stretch; leave it out");
+    diagnostics_add_under(d, r->node, r->path, "stiffness.stretch", "has no effect: a super_helix does not stretch; remove it");
 }
 
-static PetscErrorCode make_body(rod_body *b, const body_request *r, const body_world *w, diagnostics *d)
+static PetscErrorCode build_body(rod_body *b, const body_request *r, const body_world *w, diagnostics *d)
 {
   const rod_body_spec *spec   = r->spec;
   const int            before = diagnostics_count(d);
@@ -142,7 +143,7 @@ static PetscErrorCode make_body(rod_body *b, const body_request *r, const body_w
   if (diagnostics_count(d) > before) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(block_matrix_create(b->n_blocks, b->n_pairs, b->pair, &b->row_start, &b->col, &b->transposed, &b->value));
   memory_free(&b->pair);
-  PetscCall(lay_out_prescribed(b));
+  PetscCall(list_prescribed_components(b));
   if (b->model->finish) PetscCall(b->model->finish(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,12 +157,12 @@ static PetscErrorCode rod_create(const body_request *r, body_world *w, diagnosti
   PetscFunctionBegin;
   *out = NULL;
   if (r->material && !material_is_elastic(r->material))
-    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields or flows; a body of kind rod wants an elastic one", r->material->name, r->material->law->name);
+    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields or flows; kind: rod needs an elastic one", r->material->name, r->material->law->name);
   PetscCall(memory_alloc("rod", 1, sizeof *b, &b));
   b->base.ops = &rod_body_ops;
   PetscCall(rod_strands_create(spec, r->node, r->path, d, &b->strands, &is_made));
   PetscErrorCode code = PETSC_SUCCESS;
-  if (is_made && r->material && spec->section) code = make_body(b, r, w, d);
+  if (is_made && r->material && spec->section) code = build_body(b, r, w, d);
   *out = &b->base;
   if (diagnostics_take(d, r->node, r->path, NULL, code)) code = PETSC_SUCCESS;
   if (code || diagnostics_count(d) > before || !b->row_start) rod_body_ops.destroy(out);

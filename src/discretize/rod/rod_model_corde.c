@@ -1,10 +1,13 @@
-/* Rods as points and quaternions (corde.h). Blocks of a strand: node, segment, node, segment, ... : positions, and rotations theta of the segments'
- * frames since the start of the step, whose rates are angular velocities in world axes; q of those is zero between steps.
+/* Rod model CORDE: points and quaternions (corde.h). Blocks of a strand alternate: node, segment, node, segment, ... The unknowns
+ * are positions, and rotations theta of the segments' frames since the start of the step. The rates of theta are angular
+ * velocities in world axes; q of these blocks is zero between steps.
  *
- * Joints are where frames meet: one between two segments, over half of either; and one between a clamp and the segment beside it, over half of
- * that. So a clamp holds the direction at the very end, not over a segment. Damping in proportion to stiffness resists the change of a strain since
- * the start of the step, (beta / dt) K / 2 |u - u_start|^2 beside K / 2 |u - rest|^2: together a stiffer spring of another rest. It takes nothing
- * from rigid motions, however fast they turn. */
+ * A joint connects two frames. A joint between two segments extends over half of each. A joint between a clamp and the adjacent
+ * segment extends over half of that segment, so that the clamp prescribes the direction at the end point itself.
+ *
+ * Stiffness damping resists the change of a strain since the start of the step. Its energy (beta / dt) K / 2 |u - u_start|^2 adds
+ * to K / 2 |u - rest|^2; together they are a stiffer spring with another rest strain. Rigid motions are not damped, however fast
+ * they rotate. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/rod/cayley.h"
@@ -14,13 +17,13 @@
 
 typedef struct {
   int64_t n_segments, n_joints;
-  double *orientation;    /* [n_segments][4] columns of its matrix: tangent, director, and across both */
-  double *strain, *rest;  /* [n_joints][3] at the start of the step, at rest [1/m] */
+  double *orientation;    /* [n_segments][4] quaternion; columns of its matrix: tangent, director, and their cross product */
+  double *strain, *rest;  /* [n_joints][3] at the start of the step, and natural [1/m] */
 } corde_state;
 
-/* ---- who meets where ---------------------------------------------------------------------------------------------------------- */
+/* ---- joints -------------------------------------------------------------------------------------------------------------- */
 
-/* Joint k = 0 ... m of a strand of m segments lies where segment k begins. */
+/* Joint k = 0 ... m of a strand of m segments lies at the start of segment k. */
 typedef struct {
   int64_t index, side[2]; /* its number; segments before and after it, -1: a clamp */
   double  length;
@@ -49,8 +52,9 @@ static int64_t block_of_segment(const rod_body *b, int64_t segment)
   return b->block_start[strand] + 2 * (segment - b->strands.segment_start[strand]) + 1;
 }
 
-/* The two frames at a joint before and after it, one of them perhaps the clamp's as it is now. Along a strand signs of quaternions are continuous; of a
- * clamp, and around a loop, which turns them by a whole turn, the closer one of two counts. */
+/* The frames before and after a joint; one of them may be that of the clamp at the end of the step. Signs of quaternions are
+ * continuous along a strand. At a clamp, and at the closing joint of a loop (where the sign may flip), the closer of the two
+ * signs is used. */
 static void joint_frames(const rod_body *b, int64_t strand, const joint *j, double q[2][4])
 {
   const corde_state *c = b->state;
@@ -77,10 +81,10 @@ static void measure_strains(rod_body *b, int64_t strand, double *strain)
   }
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------------------------ */
+/* ---- creation ------------------------------------------------------------------------------------------------------------ */
 
-/* What the job says of curvature and twist, in place of what is drawn. A uniform curvature k turns by |k| l over a length l, which is a strain of
- * (4 / l) tan(|k| l / 4). */
+/* Natural strains: those of the initial shape, replaced by the job's curvature and twist. A uniform curvature k rotates the frame
+ * by |k| l over a length l, which is a strain of (4 / l) tan(|k| l / 4). */
 static void set_rest(rod_body *b, int64_t strand)
 {
   corde_state  *c = b->state;
@@ -98,7 +102,7 @@ static void set_rest(rod_body *b, int64_t strand)
   }
 }
 
-/* Moments of inertia of a segment that spread its mass along the director and across it [kg m^2]. */
+/* Moments of inertia of the mass of a segment along the director and across it [kg m^2]. */
 static void spread_of(const rod_body *b, int64_t segment, double c[2])
 {
   for (int k = 0; k < 2; ++k) c[k] = b->section.inertia[k] * b->strands.length[segment];
@@ -153,7 +157,7 @@ static void set_frames(rod_body *b, int64_t strand)
     rod_frame_quaternion(q, tangent, s->director + 3 * k);
     if (k > s->segment_start[strand] && quaternion_dot(q, q - 4) < 0.0)
       for (int i = 0; i < 4; ++i) q[i] = -q[i];
-    /* The segment turns with its nodes, without spinning. */
+    /* The segment rotates with its nodes, without spin about its axis. */
     v3_sub(slip, b->v + 3 * (int64_t)node[1], b->v + 3 * (int64_t)node[0]);
     v3_cross(w, tangent, slip);
     v3_scale(w, 1.0 / s->length[k], w);
@@ -195,9 +199,9 @@ static void corde_destroy(rod_body *b)
   memory_free(&b->state);
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- step ---------------------------------------------------------------------------------------------------------------- */
 
-/* g -= dt f and dg/du of an energy of n blocks: gradient [3 n], hessian [3 n][3 n] or NULL. */
+/* Add an energy of n blocks: g -= dt f, and dg/du to the matrix; gradient [3 n], hessian [3 n][3 n] or NULL. */
 static void add_energy(rod_body *b, int n, const int64_t *block, const double *gradient, const double *hessian, double *g)
 {
   const double dt = b->dt;
@@ -209,7 +213,7 @@ static void add_energy(rod_body *b, int n, const int64_t *block, const double *g
     }
 }
 
-/* Stretch and the tie of frame and edge. */
+/* Stretch energy, and the energy that aligns frame and edge. */
 static void add_segment(rod_body *b, int64_t k, double *g, bool with_tangent)
 {
   const corde_state *c       = b->state;
@@ -221,7 +225,7 @@ static void add_segment(rod_body *b, int64_t k, double *g, bool with_tangent)
   v3_sub(e, b->trial + 3 * block[1], b->trial + 3 * block[0]);
   v3_sub(e0, b->q + 3 * block[1], b->q + 3 * block[0]);
   quaternion_rotate(d0, c->orientation + 4 * k, axis);
-  /* Stiffness K (1 + beta / dt) with a rest length between the true one and the one at the start of the step. */
+  /* Stiffness K (1 + beta / dt) with a rest length between the natural length and the length at the start of the step. */
   const double rest = (length + more * v3_norm(e0)) / (1.0 + more);
   corde_stretch(e, rest, b->section.stretch * (1.0 + more) * rest / length, b->is_definite, stretch, with_tangent ? S : NULL);
   corde_parallel(e, d0, b->trial + 3 * own, b->section.shear * length, b->is_definite, tie, with_tangent ? T : NULL);
@@ -230,7 +234,7 @@ static void add_segment(rod_body *b, int64_t k, double *g, bool with_tangent)
     sum[i]     = -sum[3 + i];
     sum[6 + i] = tie[3 + i];
   }
-  /* By e, theta to by the nodes and theta: signs of e. */
+  /* Derivatives with respect to (e, theta) become derivatives with respect to the nodes and theta; signs of e. */
   static const double sign[3] = {-1.0, 1.0, 1.0};
   for (int i = 0; i < 81 && with_tangent; ++i) {
     const int p = i / 27, q = i % 9 / 3, row = i / 9 % 3, col = i % 3;
@@ -285,7 +289,8 @@ static bool add_joint(rod_body *b, int64_t strand, const joint *j, double *g, bo
   return true;
 }
 
-/* Forces and moments on the ends. A moment that is constant in space has no potential: its part of the tangent is not symmetric. */
+/* Forces and moments on the ends. A moment that is constant in space has no potential; its contribution to the tangent is not
+ * symmetric. */
 static void add_loads(rod_body *b, int64_t strand, double *g, bool with_tangent)
 {
   const rod_strands *s = &b->strands;
@@ -362,7 +367,7 @@ static void corde_restored(rod_body *b, int64_t strand)
   for (int64_t k = s->segment_start[strand]; k < s->segment_start[strand + 1]; ++k) set_inertia(b, k);
 }
 
-/* ---- looking at it ------------------------------------------------------------------------------------------------------------------- */
+/* ---- energy, totals, fields ------------------------------------------------------------------------------------------------- */
 
 static double corde_energy(const rod_body *b, int64_t strand)
 {
@@ -419,7 +424,7 @@ static PetscErrorCode corde_fields(rod_body *b, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A point beside the axis of a segment moves with the axis and turns with the frame. */
+/* A point off the axis of a segment translates with the axis and rotates with the frame. */
 static int corde_spot_jacobian(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9])
 {
   if (spot->kind == FEATURE_POINT) {

@@ -1,21 +1,23 @@
-/* Discrete elastic rods [Bergou2008], [Bergou2010]: nodes, and per edge the angle theta of the material frame against a reference frame
- * that is carried from step to step along the change of its edge's direction by the smallest rotation.
+/* Discrete elastic rods [Bergou2008], [Bergou2010]. The unknowns are the nodes, and per edge the angle theta of the material
+ * frame against a reference frame. The reference frame follows the direction of its edge from step to step by parallel transport.
  *
- *   E = sum over edges of ES l (|e|/l - 1)^2 / 2 + sum over vertices of (B_1 (kappa_1 - k_1)^2 + B_2 (kappa_2 - k_2)^2 + C (m - m0)^2) / (2 L)
+ *    E = sum over edges of ES l (|e|/l - 1)^2 / 2 + sum over vertices of (B_1 (kappa_1 - k_1)^2 + B_2 (kappa_2 - k_2)^2 + C (m - m0)^2) / (2 L)
  *
- * L: half the lengths of the two edges; m = theta_1 - theta_0 + the twist of the reference frames, on the branch it had at the start of the
- * step. A clamp is a vertex too, between its own direction and director and the first edge, half of which it owns: so the clamped direction holds
- * at the end itself, and everything is of second order in l.
+ * L is half the sum of the lengths of the two edges. m = theta_1 - theta_0 + the twist of the reference frames, on the branch it
+ * had at the start of the step. A clamp is a vertex as well, between the clamp's direction and director and the first edge, with
+ * half the length of this edge. Therefore the clamp prescribes the direction at the end point itself, and the discretisation is
+ * of second order in l.
  *
- * Stiffness damping beta acts on strains, -beta c (strain - strain at the start) / dt: that is a stiffer spring with its rest moved, and turning
- * costs nothing.
+ * Stiffness damping beta acts on strains, -beta c (strain - strain at the start) / dt. This equals a stiffer spring with another
+ * rest strain; rigid rotation is not damped.
  *
- * Forces are taken in the frames at the end of the step. Frames that are carried from the start of the step turn by more than the
- * strains' own derivatives know: by -(kappa b of the old and the new direction).de / (2 |e|); the tangent has that, and so is exact and
- * not symmetric. When it is to be definite it is the Gauss-Newton part, with stretch projected.
+ * Forces are evaluated in the frames at the end of the step. Frames transported from the start of the step rotate by an
+ * additional -(kappa b of the old and the new direction).de / (2 |e|) that the derivatives of the strains do not contain. The
+ * tangent includes this term; hence it is exact and not symmetric. If it must be definite, it is the Gauss-Newton part, with a
+ * projected stretch term.
  *
- * Blocks: nodes in threes, with their three angles between: x0 x1 (theta0 theta1 theta2) x2 x3 x4 (theta3 ...) x5: no two further apart than four
- * are coupled. Angles that do not exist, up to two at the end of a strand, rest.                                              */
+ * Blocks: groups of three nodes, with their three angles in one block between them: x0 x1 (theta0 theta1 theta2) x2 x3 x4 (theta3
+ * ...) x5. Coupled blocks are at most four apart. Angles that do not exist, up to two at the end of a strand, stay at zero. */
 #include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
@@ -26,23 +28,23 @@
 enum { DER_VERTEX_BLOCKS = 5 }; /* nodes before, at, after; angles before, after */
 
 typedef struct {
-  /* By segment. */
+  /* Per segment. */
   double *frame; /* [n_segments][3] first director of the reference, at the start of the step */
-  double *t;     /* [n_segments][3] direction then */
-  /* By node; a free end is no vertex. */
+  double *t;     /* [n_segments][3] unit direction at the start of the step */
+  /* Per node; a free end is not a vertex. */
   double  *stiffness; /* [n_nodes][3] of kappa_1, kappa_2, twist [J]; -1 at free ends */
   double  *natural;   /* [n_nodes][3] */
-  double  *twist;     /* [n_nodes] of the reference frames at the start of the step, any branch */
-  double  *start;     /* [n_nodes][3] strains then */
-  double  *stretched; /* [n_segments] strains then */
-  bool     by_angle;  /* bends are angles, not 2 tan of their halves */
+  double  *twist;     /* [n_nodes] twist of the reference frames at the start of the step, on any branch */
+  double  *start;     /* [n_nodes][3] strains at the start of the step */
+  double  *stretched; /* [n_segments] stretch at the start of the step */
+  bool     by_angle;  /* bending strains are angles, not 2 tan of half the angle */
   double  *director;  /* [n_nodes][3] for frames: first axis of the section, of the edge after the node */
-  int32_t *slot;      /* [n_nodes][DER_VERTEX_BLOCKS^2] where blocks lie in the matrix; -1: not there */
+  int32_t *slot;      /* [n_nodes][DER_VERTEX_BLOCKS^2] positions of the vertex's blocks in the matrix; -1: absent */
 } der;
 
 static inline der *der_of(const rod_body *b) { return b->state; }
 
-/* Blocks of a strand with n nodes, and of its node i and its edge j's angle, from its first block. */
+/* Number of blocks of a strand with n nodes; block of its node i and of the angle of its edge j, relative to its first block. */
 static inline int64_t der_count_blocks(int64_t n, bool is_closed)
 {
   const int64_t edges = is_closed ? n : n - 1;
@@ -59,7 +61,7 @@ static inline int64_t der_angle_block(int64_t j, int64_t n, bool is_closed)
   return natural < last ? natural : last;
 }
 
-/* One strand. */
+/* One strand, with indices of its first node, edge and block. */
 typedef struct {
   const rod_body *b;
   der            *d;
@@ -78,20 +80,20 @@ static inline int64_t der_angle_at(const der_strand *w, int64_t j) { return 3 * 
 static inline int64_t der_block_of(const der_strand *w, int64_t i) { return w->first_block + der_node_block(i, w->n, w->is_closed); }
 static inline const double *der_node_at(const der_strand *w, const double *q, int64_t i) { return q + 3 * der_block_of(w, i); }
 static inline bool der_is_vertex(const der_strand *w, int64_t i) { return w->d->stiffness[3 * (w->first_node + i)] >= 0.0; }
-/* Edges before and after node i; -1: the clamp's. */
+/* Edges before and after node i; -1: the clamp. */
 static inline void der_edges_at(const der_strand *w, int64_t i, int64_t edge[2])
 {
   edge[0] = i > 0 ? i - 1 : w->is_closed ? w->n - 1 : -1;
   edge[1] = i < w->n_edges ? i : -1;
 }
 
-/* What is known of an edge at coordinates q. */
+/* An edge with its frames at coordinates q. */
 typedef struct {
   der_edge e;
-  double   reference[3]; /* its first director */
+  double   reference[3]; /* first director of the reference frame */
 } der_posed;
 
-/* False where the edge has no direction. */
+/* Frames of edge j at coordinates q. Returns false where the edge has no length. */
 static bool der_pose_edge(const der_strand *w, const double *q, int64_t j, der_posed *out)
 {
   double        d[3], second[3];
@@ -111,18 +113,18 @@ static bool der_pose_edge(const der_strand *w, const double *q, int64_t j, der_p
   return true;
 }
 
-/* The edge that a clamp stands for: k = 0 before the first, 1 after the last. */
+/* The edge that represents a clamp: k = 0 before the first edge, 1 after the last. */
 static void pose_clamp(const der_strand *w, int k, der_posed *out)
 {
   const rod_clamp *c = &w->b->clamp[2 * w->s + k];
-  out->e.length      = 1.0; /* nothing is derived by it */
+  out->e.length      = 1.0; /* any value: no derivative with respect to it is used */
   v3_copy(out->e.t, c->tangent);
   v3_copy(out->e.m1, c->director);
   v3_copy(out->reference, c->director);
   v3_cross(out->e.m2, out->e.t, out->e.m1);
 }
 
-/* Angle from the one reference frame, carried over, to the other, next to `near`. */
+/* Angle from the transported first reference frame to the second one, on the branch closest to `near`. */
 static double reference_twist(const der_posed e[2], double near)
 {
   double carried[3], cross[3];
@@ -132,7 +134,8 @@ static double reference_twist(const der_posed e[2], double near)
   return near + remainder(angle - near, 2.0 * M_PI);
 }
 
-/* A vertex at coordinates q with its strains; *twist is that of the reference frames. False where the curve has no direction or turns back. */
+/* Vertex i at coordinates q with its strains; *twist is that of the reference frames. Returns false where an edge has no length
+ * or the curve reverses its direction. */
 static bool der_pose_vertex(const der_strand *w, const double *q, int64_t i, der_vertex *v, double strain[DER_STRAINS], double *twist)
 {
   int64_t    edge[2];
@@ -154,7 +157,7 @@ static bool der_pose_vertex(const der_strand *w, const double *q, int64_t i, der
   return true;
 }
 
-/* Forces of discrete elastic rods, and their tangents. */
+/* ---- forces and tangents --------------------------------------------------------------------------------------------------- */
 
 /* Block (p, q) of the tangent += s M. */
 static void add_block(const rod_body *b, int64_t p, int64_t q, double s, const double M[9])
@@ -197,17 +200,18 @@ static bool add_stretch(const rod_body *b, const der_strand *w, double *g, bool 
   return true;
 }
 
-/* What frames carried from the start of the step turn by, beyond what their transport at its end says: psi'.de about the edge. */
-static void carried_turn(const der_strand *w, int64_t j, const der_edge *e, double psi[3])
+/* Additional rotation of a frame transported from the start of the step, compared with transport at its end: psi.de about the
+ * edge. */
+static void transport_correction(const der_strand *w, int64_t j, const der_edge *e, double psi[3])
 {
   const double *t0 = w->d->t + 3 * (w->first_edge + j);
   v3_cross(psi, t0, e->t);
   v3_scale(psi, -1.0 / ((1.0 + v3_dot(t0, e->t)) * e->length), psi);
 }
 
-/* From kappa to what bends are measured by: gradients, and the moments of kappa_1 and kappa_2 that those of `moment` are; H += what that map's own curvature
- * gives, unless NULL. */
-static void measure_by_angle(const der_vertex *v, const double moment[DER_STRAINS], double g[DER_STRAINS][DER_VARIABLES], double weight[DER_STRAINS],
+/* Chain rule from kappa to bending angles: gradients, and the moments of kappa_1 and kappa_2 that correspond to `moment`; H +=
+ * the second derivative of the map, unless H is NULL. */
+static void convert_to_angles(const der_vertex *v, const double moment[DER_STRAINS], double g[DER_STRAINS][DER_VARIABLES], double weight[DER_STRAINS],
                              double (*H)[DER_VARIABLES])
 {
   double s[2], J[2][2], D[2][2];
@@ -222,7 +226,7 @@ static void measure_by_angle(const der_vertex *v, const double moment[DER_STRAIN
   }
 }
 
-/* H by (e0, e1, theta0, theta1), from the Gauss-Newton part to all of it. */
+/* Complete H with respect to (e0, e1, theta0, theta1) from its Gauss-Newton part to the exact derivative. */
 static void complete_hessian(const der_strand *w, const int64_t edge[2], const der_vertex *v, const double weight[DER_STRAINS],
                              const double f[DER_VARIABLES], double H[DER_VARIABLES][DER_VARIABLES])
 {
@@ -233,13 +237,13 @@ static void complete_hessian(const der_strand *w, const int64_t edge[2], const d
     if (edge[j] < 0) continue;
     m3_skew(skew, v->e[j].t);
     for (int i = 0; i < 9; ++i) H[3 * j + i / 3][3 * j + i % 3] += 0.5 * torque / (v->e[j].length * v->e[j].length) * skew[i];
-    carried_turn(w, edge[j], &v->e[j], psi);
+    transport_correction(w, edge[j], &v->e[j], psi);
     for (int i = 0; i < DER_VARIABLES; ++i)
       for (int k = 0; k < 3; ++k) H[i][3 * j + k] += H[i][6 + j] * psi[k];
   }
 }
 
-/* Nodes before, at and after in terms of the two edges. */
+/* Coefficients of the nodes before, at and after the vertex in the two edges. */
 static const double edge_sign[3][2] = {{-1.0, 0.0}, {1.0, -1.0}, {0.0, 1.0}};
 
 static void add_vertex_tangent(const rod_body *b, const int32_t *slot, const int64_t edge[2], double H[DER_VARIABLES][DER_VARIABLES])
@@ -289,7 +293,7 @@ static bool add_vertices(const rod_body *b, const der_strand *w, double *g, bool
     der_edges_at(w, i, edge);
     for (int k = 0; k < DER_STRAINS; ++k)
       weight[k] = moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - rod_damped_rest(share, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
-    if (w->d->by_angle) measure_by_angle(&v, moment, gradient, weight, with_tangent && !b->is_definite ? H : NULL);
+    if (w->d->by_angle) convert_to_angles(&v, moment, gradient, weight, with_tangent && !b->is_definite ? H : NULL);
     for (int k = 0; k < DER_STRAINS; ++k)
       for (int p = 0; p < DER_VARIABLES; ++p) f[p] += moment[k] * gradient[k][p];
     for (int j = 0; j < 2; ++j) {
@@ -308,7 +312,8 @@ static bool add_vertices(const rod_body *b, const der_strand *w, double *g, bool
   return true;
 }
 
-/* Forces on the ends; moments as pairs of forces on the last edge, and what is left, M.t, on its angle. */
+/* Forces on the ends. A moment acts as a pair of forces on the last edge, and its remaining component M.t acts on the angle of
+ * the edge. */
 static bool add_end_loads(const rod_body *b, const der_strand *w, double *g, bool with_tangent)
 {
   for (int k = 0; k < 2; ++k) {
@@ -346,9 +351,9 @@ static bool der_residual(rod_body *b, int64_t s, const double *u, double *g, boo
   return add_stretch(b, &w, g, with_tangent) && add_vertices(b, &w, g, with_tangent) && (w.is_closed || add_end_loads(b, &w, g, with_tangent));
 }
 
-/* ---- making one ---------------------------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode allocate(rod_body *b, const rod_body_spec *spec)
+static PetscErrorCode allocate_state(rod_body *b, const rod_body_spec *spec)
 {
   der *d;
   PetscFunctionBegin;
@@ -376,7 +381,7 @@ static void der_destroy(rod_body *b)
   memory_free(&b->state);
 }
 
-/* Coordinates, inertia and frames of one strand at the start. The section spins with what the body does. */
+/* Initial coordinates, inertia and frames of one strand. The section rotates with the body's initial angular velocity. */
 static void set_strand(rod_body *b, const der_strand *w, const double spin[3])
 {
   const rod_strands *r = &b->strands;
@@ -412,7 +417,7 @@ static bool set_vertices(rod_body *b, const der_strand *w)
     der_edges_at(w, i, edge);
     const double l[2] = {edge[0] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[0]], edge[1] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[1]]};
     const double L = 0.5 * (l[0] + l[1]), whole = hypot(natural->curvature[0], natural->curvature[1]);
-    const double phi   = whole > 0.0 ? rod_turning(whole, l[0], l[1]) : 0.0; /* strain of a circle, per curvature: */
+    const double phi   = whole > 0.0 ? rod_turning(whole, l[0], l[1]) : 0.0; /* bending strain of a circular arc, per curvature: */
     const double share = whole > 0.0 ? (w->d->by_angle ? phi : 2.0 * tan(0.5 * phi)) / whole : L;
     const bool is_free = (edge[0] < 0 && b->end[0].held != ROD_END_CLAMPED) || (edge[1] < 0 && b->end[1].held != ROD_END_CLAMPED);
     for (int k = 0; k < 3; ++k) w->d->stiffness[3 * at + k] = is_free ? -1.0 : (k < 2 ? b->section.bending[k] : b->section.twist) / L;
@@ -426,8 +431,8 @@ static bool set_vertices(rod_body *b, const der_strand *w)
   return true;
 }
 
-/* Strains at b->q, kept for damping and energy: in the next step clamps are elsewhere. */
-static void keep_strains(rod_body *b, const der_strand *w)
+/* Store the strains at b->q for damping and energy, because the clamps move in the next step. */
+static void store_strains(rod_body *b, const der_strand *w)
 {
   der_vertex v;
   double     twist;
@@ -440,7 +445,7 @@ static void keep_strains(rod_body *b, const der_strand *w)
     if (der_is_vertex(w, i)) (void)der_pose_vertex(w, b->q, i, &v, w->d->start + 3 * (w->first_node + i), &twist);
 }
 
-/* Blocks of the vertex at node i; -1: not there. */
+/* Blocks of the vertex at node i; -1: absent. */
 static void blocks_of_vertex(const der_strand *w, int64_t i, int64_t block[DER_VERTEX_BLOCKS])
 {
   int64_t edge[2];
@@ -456,7 +461,7 @@ static PetscErrorCode der_create(rod_body *b, const body_request *r, diagnostics
   const rod_body_spec *spec     = r->spec;
   int64_t              n_blocks = 0;
   PetscFunctionBegin;
-  PetscCall(allocate(b, spec));
+  PetscCall(allocate_state(b, spec));
   for (int64_t s = 0; s < b->strands.n_strands; ++s) n_blocks += der_count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
   PetscCall(rod_body_set_blocks(b, n_blocks));
   for (int64_t s = 0; s < b->strands.n_strands; ++s) {
@@ -464,10 +469,10 @@ static PetscErrorCode der_create(rod_body *b, const body_request *r, diagnostics
     const der_strand w   = der_strand_of(b, s);
     set_strand(b, &w, spec->angular_velocity);
     if (!set_vertices(b, &w)) {
-      diagnostics_add_under(d, r->node, r->path, "curve", "strand %lld turns back on itself: move its points apart", (long long)s + 1);
+      diagnostics_add_under(d, r->node, r->path, "curve", "strand %lld reverses its direction: move its points apart", (long long)s + 1);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    keep_strains(b, &w);
+    store_strains(b, &w);
     for (int64_t i = w.first_block; i < b->block_start[s + 1]; ++i) PetscCall(rod_body_couple(b, i, i));
     for (int64_t i = 0; i < w.n; ++i) {
       int64_t block[DER_VERTEX_BLOCKS];
@@ -501,9 +506,9 @@ static PetscErrorCode der_finish(rod_body *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the step ------------------------------------------------------------------------------------------------------------------ */
+/* ---- step ------------------------------------------------------------------------------------------------------------------ */
 
-static void show_nodes(rod_body *b, const der_strand *w)
+static void update_nodes(rod_body *b, const der_strand *w)
 {
   for (int64_t i = 0; i < w->n; ++i) {
     v3_copy(b->x + 3 * (w->first_node + i), der_node_at(w, b->q, i));
@@ -528,22 +533,22 @@ static void der_end_step(rod_body *b, int64_t s, const double *u)
     if (!der_pose_edge(&w, b->q, j, &e)) continue;
     v3_copy(w.d->t + 3 * (w.first_edge + j), e.e.t);
     v3_copy(frame, e.reference);
-    v3_axpy(frame, -v3_dot(frame, e.e.t), e.e.t); /* round-off adds up otherwise */
+    v3_axpy(frame, -v3_dot(frame, e.e.t), e.e.t); /* round-off would accumulate otherwise */
     v3_scale(frame, 1.0 / v3_norm(frame), frame);
   }
-  keep_strains(b, &w);
-  show_nodes(b, &w);
+  store_strains(b, &w);
+  update_nodes(b, &w);
 }
 
-/* ---- looking at it --------------------------------------------------------------------------------------------------------------- */
+/* ---- energy, fields -------------------------------------------------------------------------------------------------------- */
 
 static void der_restored(rod_body *b, int64_t s)
 {
   const der_strand w = der_strand_of(b, s);
-  show_nodes(b, &w);
+  update_nodes(b, &w);
 }
 
-/* From the strains that are kept: those of clamped ends depend on where the clamps were. */
+/* From the stored strains: those of clamped ends depend on the pose of the clamps at the end of the last step. */
 static double der_energy(const rod_body *b, int64_t s)
 {
   const der_strand w   = der_strand_of(b, s);
@@ -568,8 +573,8 @@ static void der_spin(const rod_body *b, int64_t s, body_totals *out)
   }
 }
 
-/* Directors, before a frame is written. */
-static PetscErrorCode refresh(void *context)
+/* Compute the directors before a frame is written. */
+static PetscErrorCode refresh_directors(void *context)
 {
   const rod_body *b = context;
   for (int64_t s = 0; s < b->strands.n_strands; ++s) {
@@ -593,19 +598,20 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
   PetscCall(field_table_add(table, group, "strain", "1", FIELD_F64, 3, &d->start, FIELD_CHECKPOINT | FIELD_FRAME,
                             "bends towards the director and across it, twist [rad], each over the length that the node stands for"));
   PetscCall(field_table_add(table, group, "director", "1", FIELD_F64, 3, &d->director, FIELD_FRAME | FIELD_DERIVED, "first axis of the section"));
-  group->refresh = refresh;
-  PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "of the reference frames"));
+  group->refresh = refresh_directors;
+  PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "twist of the reference frames"));
   PetscCall(rod_body_add_group(b, "segments", &b->strands.n_segments, table, &group));
-  PetscCall(field_table_add(table, group, "direction", "1", FIELD_F64, 3, &d->t, FIELD_CHECKPOINT, "of the segment"));
+  PetscCall(field_table_add(table, group, "direction", "1", FIELD_F64, 3, &d->t, FIELD_CHECKPOINT, "direction of the segment"));
   PetscCall(field_table_add(table, group, "reference", "1", FIELD_F64, 3, &d->frame, FIELD_CHECKPOINT, "first director of the reference frame"));
   PetscCall(field_table_add(table, group, "stretch", "1", FIELD_F64, 1, &d->stretched, FIELD_CHECKPOINT, "strain along the segment"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- contact ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- contact --------------------------------------------------------------------------------------------------------------- */
 
-/* A spot beside a segment moves with the axis there, and with what the segment turns by: about itself at the rate of its angle, t x r, and with its two
- * nodes, of relative velocity d, by (d (t.r) - t (d.r)) / |e|. So fibres may roll. */
+/* Jacobian of a contact spot on the surface of a segment. The spot translates with the axis. It rotates about the axis at the
+ * rate of the segment's angle, t x r. It rotates with the two nodes, of relative velocity d, by (d (t.r) - t (d.r)) / |e|. Hence
+ * fibres can roll. */
 static int der_spot_jacobian(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9])
 {
   if (spot->kind == FEATURE_POINT) {

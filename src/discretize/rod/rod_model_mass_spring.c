@@ -1,11 +1,14 @@
-/* Implicit mass-spring strands: nodes alone. Every force is a spring on a vector that is linear in the nodes,
+/* Rod model mass_spring: implicit mass-spring strands whose only unknowns are the nodes. Every force comes from a spring on a
+ * vector d that is linear in the nodes:
  *
- *   c (|d| - rest)^2 / 2      d = sum of weight_k x_k, at most three nodes
+ *    c (|d| - rest)^2 / 2      d = sum of weight_k x_k, at most three nodes
  *
- * Segments: d = e, c = ES / l, rest l. Bending: d = e1 / l1 - e0 / l0, c = B / L with L half of both lengths: for equal segments
- * B / l^3 |x_- - 2 x + x_+|^2 / 2, with a constant matrix. A natural curvature is a rest of d: how much, not to which side. At a clamp its
- * direction takes the place of an edge, and L is half of the one edge left. Springs over two and three segments are those of [SelleEtAl2008]; these
- * and the rests of d carry what such a strand knows of bends and torsion, which leaves straight ones without resistance to twist.       */
+ * Segments: d = e, c = ES / l, rest l. Bending: d = e1 / l1 - e0 / l0, c = B / L, where L is half of both lengths. For equal
+ * segments this is B / l^3 |x_- - 2 x + x_+|^2 / 2, with a constant matrix. A natural curvature sets the rest length of d; its
+ * direction is not prescribed. At a clamp, the direction of the clamp replaces one edge, and L is half of the remaining edge.
+ *
+ * Springs over two and three segments are those of [SelleEtAl2008]. They and the rest lengths of d are the only resistance to
+ * out-of-plane bending and torsion, so that straight strands have no resistance to twist. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/rod/rod_body.h"
@@ -15,16 +18,16 @@
 enum { SPRING_NODES = 3 };
 
 typedef struct {
-  int32_t node[SPRING_NODES]; /* -1: less than three */
-  int32_t clamp;              /* of b->clamp, whose tangent is added to d with clamp_sign; -1: none */
+  int32_t node[SPRING_NODES]; /* -1: fewer than three nodes */
+  int32_t clamp;              /* index in b->clamp, whose tangent is added to d with factor clamp_sign; -1: none */
   double  weight[SPRING_NODES], clamp_sign, c, rest;
 } strand_spring;
 
 typedef struct {
   int64_t        n, capacity;
-  strand_spring *spring; /* [n] strand by strand */
-  int64_t       *start;  /* [n_strands + 1] */
-  double        *length; /* [n] |d| when the last step ended */
+  strand_spring *spring; /* [n] springs, strand by strand */
+  int64_t       *start;  /* [n_strands + 1] first spring of each strand */
+  double        *length; /* [n] |d| at the end of the last step */
 } springs;
 
 static springs *of(const rod_body *b) { return b->state; }
@@ -36,7 +39,7 @@ static void spring_vector(const rod_body *b, const strand_spring *s, const doubl
   if (s->clamp >= 0) v3_axpy(d, s->clamp_sign, b->clamp[s->clamp].tangent);
 }
 
-/* ---- making one ---------------------------------------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------------------------------------ */
 
 static void springs_destroy(rod_body *b)
 {
@@ -59,7 +62,7 @@ static PetscErrorCode add_spring(rod_body *b, const strand_spring *spring)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From node p to node q, as long as drawn. */
+/* A spring from node p to node q with the initial distance as its rest length. */
 static PetscErrorCode add_straight(rod_body *b, int64_t p, int64_t q, double force_per_strain)
 {
   double d[3];
@@ -71,7 +74,7 @@ static PetscErrorCode add_straight(rod_body *b, int64_t p, int64_t q, double for
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Edges before and after node i of a strand, as nodes of the body, by number from the strand's first; -1: the clamp's, or none. */
+/* The bending spring at node i of a strand. Edges are numbered from the strand's first; -1: the clamp, or none. */
 static PetscErrorCode add_bend(rod_body *b, int64_t strand, int64_t i)
 {
   const rod_strands *r = &b->strands;
@@ -96,20 +99,20 @@ static PetscErrorCode add_bend(rod_body *b, int64_t strand, int64_t i)
   spring_vector(b, &s, r->x, d);
   const double given = hypot(b->natural.curvature[0], b->natural.curvature[1]);
   s.rest             = !isnan(given) ? 2.0 * sin(0.5 * rod_turning(given, l[0], l[1])) : b->natural.shape == ROD_NATURAL_AS_DRAWN ? v3_norm(d) : 0.0;
-  if (s.rest < 1e-12) s.rest = 0.0; /* straight but for round-off */
+  if (s.rest < 1e-12) s.rest = 0.0; /* straight up to round-off */
   if (s.c > 0.0) PetscCall(add_spring(b, &s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this model has not. */
-static void check(const rod_body *b, const body_request *r, diagnostics *d)
+/* Reject options that this model does not support. */
+static void check_options(const rod_body *b, const body_request *r, diagnostics *d)
 {
   const rod_body_spec *spec = r->spec;
   if (b->section.bending[0] != b->section.bending[1])
-    diagnostics_add_under(d, r->node, r->path, "section", "bends with %g and %g N m^2: mass_spring wants one stiffness to all sides; give a circle, or stiffness.bending",
+    diagnostics_add_under(d, r->node, r->path, "section", "has bending stiffnesses %g and %g N m^2: mass_spring needs equal ones; give a circle, or stiffness.bending",
                           b->section.bending[0], b->section.bending[1]);
-  if (!isnan(spec->stiffness->twist)) diagnostics_add_under(d, r->node, r->path, "stiffness.twist", "mass_spring has no twist; leave it out");
-  if (!isnan(spec->natural->twist)) diagnostics_add_under(d, r->node, r->path, "natural.twist", "mass_spring has no twist; leave it out");
+  if (!isnan(spec->stiffness->twist)) diagnostics_add_under(d, r->node, r->path, "stiffness.twist", "mass_spring has no twist; remove it");
+  if (!isnan(spec->natural->twist)) diagnostics_add_under(d, r->node, r->path, "natural.twist", "mass_spring has no twist; remove it");
 }
 
 static PetscErrorCode springs_create(rod_body *b, const body_request *r, diagnostics *d)
@@ -120,7 +123,7 @@ static PetscErrorCode springs_create(rod_body *b, const body_request *r, diagnos
   PetscFunctionBegin;
   PetscCall(memory_alloc("strand springs", 1, sizeof *s, &s));
   b->state = s;
-  check(b, r, d);
+  check_options(b, r, d);
   PetscCall(rod_body_set_blocks(b, w->n_nodes));
   PetscCall(memory_alloc("strand springs", w->n_strands + 1, sizeof *s->start, &s->start));
   PetscCall(memory_alloc("rod nodes", w->n_nodes, sizeof *b->node_block, &b->node_block));
@@ -150,7 +153,7 @@ static PetscErrorCode springs_create(rod_body *b, const body_request *r, diagnos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the step ------------------------------------------------------------------------------------------------------------------ */
+/* ---- step ---------------------------------------------------------------------------------------------------------------- */
 
 static void add_loads(const rod_body *b, int64_t strand, double *g, bool with_tangent)
 {

@@ -1,12 +1,13 @@
-/* Rods as super-helices (super_helix.h). Blocks of a strand: place of its root, rotation theta of its root since the start of the step (q is
- * zero between steps), then twist and curvatures of each element.
+/* Rod model super_helix (super_helix.h). Blocks of a strand: position of its root, rotation theta of its root since the start of
+ * the step (q is zero between steps), then twist and curvatures of each element.
  *
- * A step minimises, with r_p the Gauss points at its end and r0_p, w_p where and how fast they were at its start,
+ * A step minimises the following function, where r_p are the Gauss points at its end, and r0_p, w_p their positions and
+ * velocities at its start:
  *
- *   sum_p m_p / (2 dt^2) |r_p - r0_p - dt w_p|^2 + elastic energy - work of loads
+ *    sum_p m_p / (2 dt^2) |r_p - r0_p - dt w_p|^2 + elastic energy - work of loads
  *
- * which is backward Euler for the points: what other methods add as gyroscopic terms is in the positions. Then w_p = (r_p - r0_p) / dt.
- * Nodes are samples of the curve: what others see of it. */
+ * This is backward Euler for the points. The positions contain the effects that other methods add as gyroscopic terms. Then w_p =
+ * (r_p - r0_p) / dt. Nodes are samples of the curve for contact, pictures and measures. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/rod/cayley.h"
@@ -19,18 +20,19 @@ enum { POINTS = SUPER_HELIX_POINTS, ROOT = SUPER_HELIX_ROOT, MAX_ELEMENTS = SPOT
 typedef struct {
   int32_t      n; /* elements per strand */
   int64_t      n_strands, n_points;
-  super_helix *start, *trial, *tangent; /* [n_strands] at the start of the step, at the last evaluation, at the last with tangent */
-  double      *root;             /* [n_strands][4] quaternion of the root's frame: tangent, director, across */
-  double      *point_velocity;   /* [n_points][3] w */
-  double      *force, *change;   /* [n_points][3], [n_strands][n + 2][3] work */
+  super_helix *start, *trial, *tangent; /* [n_strands] shapes at the start of the step, at the last evaluation, at the last
+                                           evaluation with tangent */
+  double      *root;             /* [n_strands][4] quaternion of the root's frame: tangent, director, and their cross product */
+  double      *point_velocity;   /* [n_points][3] w_p */
+  double      *force, *change;   /* [n_points][3], [n_strands][n + 2][3] work arrays */
   double      *natural;          /* [n_strands][n][3] 1/m */
-  int32_t     *node_element;     /* [n_nodes] where the nodes are: element and arc length from its beginning */
+  int32_t     *node_element;     /* [n_nodes] positions of the nodes: element, and arc length from its start */
   double      *node_arc;
 } helix_state;
 
 static int64_t unknowns_of(const rod_body *b, int64_t strand) { return 3 * b->block_start[strand]; }
 static double *kappa_of(const rod_body *b, int64_t strand, double *q) { return q + unknowns_of(b, strand) + 3 * ROOT; }
-/* ---- making one ------------------------------------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------------------------------------- */
 
 static double angle_between(const double a[3], const double b[3])
 {
@@ -39,8 +41,8 @@ static double angle_between(const double a[3], const double b[3])
   return atan2(v3_norm(c), v3_dot(a, b));
 }
 
-/* Lengths of segments along the curve that the nodes are points of: chord (x / sin x), x half of what the curve turns by from one end of the chord
- * to the other: at a node by half of the angle between its chords. Exact for circles. */
+/* Lengths of segments along the curve through the nodes: chord (x / sin x), where x is half of the angle between the tangents at
+ * the ends of the chord. The tangent at a node bisects its chords. Exact for circles. */
 static void measure_along(rod_strands *s, int64_t strand)
 {
   const int64_t first = s->segment_start[strand], end = s->segment_start[strand + 1];
@@ -65,7 +67,8 @@ static void measure_along(rod_strands *s, int64_t strand)
   }
 }
 
-/* The frame of the curve as drawn at arc length `at`: known at both ends and in the middle of segments, by shortest arcs between. */
+/* The frame of the initial curve at arc length `at`: given at both ends and in the middle of segments, interpolated by shortest
+ * arcs. */
 static void drawn_frame(const rod_strands *s, int64_t strand, double at, double q[4])
 {
   const int64_t first = s->segment_start[strand], end = s->segment_start[strand + 1];
@@ -90,7 +93,7 @@ static void drawn_frame(const rod_strands *s, int64_t strand, double at, double 
   quaternion_slerp(q, from, to, fmin((at - here) / (there - here), 1.0));
 }
 
-/* Curvatures that lead from frame to frame of what is drawn, and what they are without load. */
+/* Curvatures between consecutive frames of the initial curve, and natural curvatures. */
 static void set_curvatures(rod_body *b, int64_t strand)
 {
   helix_state *h     = b->state;
@@ -112,8 +115,8 @@ static void set_curvatures(rod_body *b, int64_t strand)
   }
 }
 
-/* Elements of equal length, nodes at their places along the strand, masses by length. */
-static PetscErrorCode cut(rod_body *b, int64_t strand, double *length)
+/* Elements of equal length, positions of the nodes along the strand, masses by length. */
+static PetscErrorCode create_elements(rod_body *b, int64_t strand, double *length)
 {
   helix_state  *h = b->state;
   rod_strands  *s = &b->strands;
@@ -156,7 +159,7 @@ static void sample_nodes(rod_body *b, int64_t strand)
                      b->x + 3 * first, b->v + 3 * first);
 }
 
-/* Diagonal of the mass matrix, as the strand lies. */
+/* Diagonal of the mass matrix for the initial shape. */
 static void set_inertia(rod_body *b, int64_t strand)
 {
   helix_state           *h    = b->state;
@@ -169,7 +172,7 @@ static void set_inertia(rod_body *b, int64_t strand)
     for (int i = 0; i < 3; ++i) to[3 * k + i] = now->diagonal[9 * k + 4 * i];
 }
 
-/* The strand starts as a rigid body, whatever holds its root. */
+/* Initial rates: those of a rigid body, even if the root is constrained. */
 static void set_rates(rod_body *b, int64_t strand, const double spin[3])
 {
   helix_state *h = b->state;
@@ -182,12 +185,12 @@ static void set_rates(rod_body *b, int64_t strand, const double spin[3])
 static bool check_job(const rod_body *b, int64_t n, const body_request *r, diagnostics *d)
 {
   const int before = diagnostics_count(d);
-  if (b->strands.is_closed) diagnostics_add_under(d, r->node, r->path, "closed", "a super_helix grows from its root to a free tip; leave it out, or take another model");
+  if (b->strands.is_closed) diagnostics_add_under(d, r->node, r->path, "closed", "is not supported by model super_helix, whose tip is free; remove it or use another model");
   if (b->end[1].held != ROD_END_FREE)
-    diagnostics_add_under(d, r->node, r->path, "end", "a super_helix can be held at its start alone; swap its ends, or take another model");
-  if (b->n_holds > 0) diagnostics_add_under(d, r->node, r->path, "hold", "a super_helix can be held at its start alone; use start, or take another model");
+    diagnostics_add_under(d, r->node, r->path, "end", "model super_helix supports constraints at its start only; swap the ends or use another model");
+  if (b->n_holds > 0) diagnostics_add_under(d, r->node, r->path, "hold", "model super_helix supports constraints at its start only; use start or another model");
   if (n > MAX_ELEMENTS)
-    diagnostics_add_under(d, r->node, r->path, "elements", "%lld elements: a super_helix has at most %d, whose number its cost grows with the square of",
+    diagnostics_add_under(d, r->node, r->path, "elements", "%lld elements: expected at most %d, because the cost of a super_helix grows with their square",
                           (long long)n, MAX_ELEMENTS);
   return diagnostics_count(d) == before;
 }
@@ -237,7 +240,7 @@ static PetscErrorCode helix_create(rod_body *b, const body_request *r, diagnosti
   for (int64_t i = 0; i < s->n_strands; ++i) {
     helix_state *h = b->state;
     b->block_start[i + 1] = b->block_start[i] + n + ROOT;
-    PetscCall(cut(b, i, length));
+    PetscCall(create_elements(b, i, length));
     v3_copy(b->q + unknowns_of(b, i), b->x + 3 * s->node_start[i]);
     set_curvatures(b, i);
     take_shape(b, &h->start[i], i, b->q);
@@ -264,9 +267,9 @@ static void helix_destroy(rod_body *b)
   memory_free(&b->state);
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- step ------------------------------------------------------------------------------------------------------------------ */
 
-/* The root goes where it is told; with `start`, what the step begins with. */
+/* Prescribed motion of the root, and the shape at the start of the step. */
 static void helix_begin_step(rod_body *b, int64_t strand)
 {
   helix_state     *h      = b->state;
@@ -285,7 +288,7 @@ static void helix_begin_step(rod_body *b, int64_t strand)
   v3_scale(wanted + 3, 1.0 / b->dt, wanted + 3);
 }
 
-/* Elastic forces and damping: of each unknown alone. */
+/* Elastic and damping forces, which are diagonal in the unknowns. */
 static void add_elastic(const rod_body *b, int64_t strand, const double *u, double *g)
 {
   const helix_state *h       = b->state;
@@ -297,7 +300,7 @@ static void add_elastic(const rod_body *b, int64_t strand, const double *u, doub
     g[first + i] += h->start[strand].length[i / 3] * K[i % 3] * b->dt * (b->trial[first + i] - natural[i] + b->stiffness_damping * u[first + i]);
 }
 
-/* Force and moment on the root; those on the tip go with the points' (super_helix_load). */
+/* Force and moment on the root. Those on the tip are part of super_helix_load. */
 static void add_root_load(rod_body *b, int64_t strand, double *g, bool with_tangent)
 {
   helix_state  *h      = b->state;
@@ -336,7 +339,7 @@ static bool helix_residual(rod_body *b, int64_t strand, const double *u, double 
   return true;
 }
 
-/* What add_elastic adds to the diagonal, of the unknowns of element e. */
+/* Contribution of add_elastic to the diagonal, for the unknowns of element e. */
 static void elastic_diagonal(const rod_body *b, int64_t strand, int32_t e, double d[3])
 {
   const helix_state *h = b->state;
@@ -397,7 +400,7 @@ static void helix_restored(rod_body *b, int64_t strand)
   sample_nodes(b, strand);
 }
 
-/* ---- looking at it ------------------------------------------------------------------------------------------------------------------- */
+/* ---- energy, totals, fields ------------------------------------------------------------------------------------------------- */
 
 static double helix_energy(const rod_body *b, int64_t strand)
 {
@@ -409,7 +412,7 @@ static double helix_energy(const rod_body *b, int64_t strand)
   return sum;
 }
 
-/* Sums over the Gauss points, not over the samples that others see. */
+/* Sums over the Gauss points, not over the nodes. */
 static void helix_totals(const rod_body *b, int64_t strand, const double gravity[3], body_totals *out)
 {
   const helix_state *h = b->state;
@@ -428,7 +431,7 @@ static PetscErrorCode helix_fields(rod_body *b, field_table *table)
   PetscCall(rod_body_add_group(b, "roots", &h->n_strands, table, &group));
   PetscCall(field_table_add(table, group, "orientation", "", FIELD_F64, 4, &h->root, FIELD_CHECKPOINT, "quaternions of the roots' frames"));
   PetscCall(rod_body_add_group(b, "points", &h->n_points, table, &group));
-  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &h->point_velocity, FIELD_CHECKPOINT, "of the Gauss points of elements"));
+  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &h->point_velocity, FIELD_CHECKPOINT, "velocity of the Gauss points of elements"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

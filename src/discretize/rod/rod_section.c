@@ -1,8 +1,8 @@
 #include "discretize/rod/rod_section.h"
 #include <math.h>
 
-/* a b^3 / 3 (1 - 192 b / (pi^5 a) sum over odd n of tanh(n pi a / 2 b) / n^5), a the longer side. The tail from n = 2k + 1 on is
- * below 1 / (8 (2k)^4): 200 terms leave 2e-12. */
+/* a b^3 / 3 (1 - 192 b / (pi^5 a) sum over odd n of tanh(n pi a / 2 b) / n^5), a the longer side. The remainder of the series
+ * from n = 2k + 1 on is below 1 / (8 (2k)^4), 2e-12 after 200 terms. */
 double rod_torsion_of_rectangle(double side, double other)
 {
   const double a = fmax(side, other), b = fmin(side, other);
@@ -11,8 +11,8 @@ double rod_torsion_of_rectangle(double side, double other)
   return a * b * b * b / 3.0 * (1.0 - 192.0 * b / (pow(M_PI, 5.0) * a) * sum);
 }
 
-/* Area, second moments of bends towards the director and across it, torsion constant, smaller half width. */
-static void geometry(const rod_section_spec *s, double *area, double moment[2], double *torsion, double *radius)
+/* Area, second moments for bending towards the director and across it, torsion constant, smaller half width. */
+static void section_geometry(const rod_section_spec *s, double *area, double moment[2], double *torsion, double *radius)
 {
   double h[2] = {0.0, 0.0};
   if (s->rectangle) {
@@ -31,20 +31,20 @@ static void geometry(const rod_section_spec *s, double *area, double moment[2], 
   *radius  = fmin(h[0], h[1]);
 }
 
-static double either(double given, double otherwise) { return isnan(given) ? otherwise : given; }
+static double given_or(double given, double otherwise) { return isnan(given) ? otherwise : given; }
 
 void rod_section_of(const rod_section_spec *section, const rod_stiffness_spec *stiffness, const material *m, rod_section *out)
 {
   double area, moment[2], torsion, mu, lambda;
-  geometry(section, &area, moment, &torsion, &out->radius);
+  section_geometry(section, &area, moment, &torsion, &out->radius);
   material_small_strain(m, &mu, &lambda);
   const double E       = mu * (3.0 * lambda + 2.0 * mu) / (lambda + mu);
-  out->stretch         = either(stiffness->stretch, E * area);
-  out->bending[0]      = either(stiffness->bending[0], E * moment[0]);
-  out->bending[1]      = either(stiffness->bending[1], E * moment[1]);
-  out->twist           = either(stiffness->twist, mu * torsion);
-  out->mass_per_length = either(stiffness->mass_per_length, m->density * area);
-  out->shear           = either(stiffness->shear, mu * area);
+  out->stretch         = given_or(stiffness->stretch, E * area);
+  out->bending[0]      = given_or(stiffness->bending[0], E * moment[0]);
+  out->bending[1]      = given_or(stiffness->bending[1], E * moment[1]);
+  out->twist           = given_or(stiffness->twist, mu * torsion);
+  out->mass_per_length = given_or(stiffness->mass_per_length, m->density * area);
+  out->shear           = given_or(stiffness->shear, mu * area);
   for (int k = 0; k < 2; ++k) out->inertia[k] = out->mass_per_length * moment[k] / area;
   out->inertia_per_length = out->inertia[0] + out->inertia[1];
 }

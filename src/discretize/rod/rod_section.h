@@ -1,4 +1,4 @@
-/* Stiffness and mass of a rod's section. */
+/* Stiffness and mass of a rod's cross-section, and quaternion frames of sections. Used by rod_kind.c and the rod models. */
 #ifndef SS_DISCRETIZE_ROD_ROD_SECTION_H
 #define SS_DISCRETIZE_ROD_ROD_SECTION_H
 #include "core/quaternion.h"
@@ -7,24 +7,25 @@
 
 typedef struct {
   double stretch;            /* E A [N] */
-  double bending[2];         /* of bends towards the director and across it, E I [N m^2] */
+  double bending[2];         /* for bending towards the director and across it, E I [N m^2] */
   double twist;              /* G J [N m^2], J the torsion constant of [SaintVenant1855] */
   double mass_per_length;    /* [kg/m] */
   double shear;              /* G A [N] */
-  double inertia[2];         /* of the mass, spread along the director and across it, per length [kg m] */
+  double inertia[2];         /* second moments of the mass per length, along the director and across it [kg m] */
   double inertia_per_length; /* about the axis: their sum [kg m] */
-  double radius;             /* the smaller half width, of contacts [m] */
+  double radius;             /* the smaller half width [m]; the radius that contact uses */
 } rod_section;
 
-/* What `stiffness` gives takes the place of what section and elastic material say. */
+/* Section properties from shape and elastic material. Values given in `stiffness` replace the computed ones. */
 void rod_section_of(const rod_section_spec *section, const rod_stiffness_spec *stiffness, const material *m, rod_section *out);
 /* Torsion constant of a rectangle with these sides [m^4]. */
 double rod_torsion_of_rectangle(double side, double other);
 
-/* Frames of a section as quaternions: columns of the matrix are the tangent, the director, and across both; strains in the same order: twist,
- * curvature about the director, curvature about what is across (a bend towards the director). */
+/* Frames of a section as quaternions. The columns of the rotation matrix are the tangent, the director, and the cross product of
+ * both. Strains have the same order: twist, curvature about the director, curvature about the third axis (bending towards the
+ * director). */
 
-/* tangent, director: unit, at a right angle. */
+/* tangent, director: orthogonal unit vectors. */
 static inline void rod_frame_quaternion(double q[4], const double tangent[3], const double director[3])
 {
   double R[9], across[3];
@@ -35,7 +36,7 @@ static inline void rod_frame_quaternion(double q[4], const double tangent[3], co
 
 static inline void rod_frame_stiffness(double K[3], const rod_section *s) { v3_set(K, s->twist, s->bending[1], s->bending[0]); }
 
-/* From twist and curvatures as drawn to those without load. */
+/* Replace the strains of the initial shape by the natural ones that the job gives. */
 static inline void rod_frame_natural(double strain[3], const rod_natural_spec *n)
 {
   if (n->shape == ROD_NATURAL_STRAIGHT) v3_set(strain, 0.0, 0.0, 0.0);

@@ -1,11 +1,11 @@
-/* Springs on vectors, and pairs of forces: what nodes of strands share. All inline, no state. */
+/* Springs on vectors and pairs of forces, shared by the rod models whose unknowns are nodes. Inline functions without state. */
 #ifndef SS_DISCRETIZE_ROD_ROD_SPRING_H
 #define SS_DISCRETIZE_ROD_ROD_SPRING_H
 #include "core/math3.h"
 #include <stdbool.h>
 
-/* Energy c (|d| - rest)^2 / 2 of a vector d: f [3] its gradient, K [9] its second derivative, unless NULL; without what may be negative
- * (is_definite). Where |d| is below 1e-12 of rest, d has no direction, and pulls nowhere. */
+/* Energy c (|d| - rest)^2 / 2 of a vector d: f [3] is its gradient, K [9] its second derivative, unless NULL. With is_definite, K
+ * leaves out terms that may be negative. Where |d| is below 1e-12 of rest, d has no direction and the force is zero. */
 static inline void rod_spring(const double d[3], double c, double rest, bool is_definite, double f[3], double *K)
 {
   const double length = v3_norm(d), over = rest == 0.0 ? 0.0 : length > 1e-12 * rest ? rest / length : 1.0;
@@ -15,11 +15,12 @@ static inline void rod_spring(const double d[3], double c, double rest, bool is_
   for (int i = 0; i < 9; ++i) K[i] = along * d[i / 3] * d[i % 3] + (i % 4 == 0 ? across : 0.0);
 }
 
-/* Springs with stiffness damping beta, which acts on the rate of |d|: as springs without, of stiffness c (1 + share) and this rest; share is beta / dt,
- * `start` is |d| at the start of the step. */
+/* Rest length of a spring that includes stiffness damping beta on the rate of |d|. The damped spring equals an undamped one with
+ * stiffness c (1 + share) and this rest length. share is beta / dt; `start` is |d| at the start of the step. */
 static inline double rod_damped_rest(double share, double rest, double start) { return share > 0.0 ? (rest + share * start) / (1.0 + share) : rest; }
 
-/* The part of a moment M across an edge e as forces f on its end and -f on its start; K [9] = df/de, unless NULL. */
+/* A moment M, without its component along the edge e, as forces f on the end of e and -f on its start; K [9] = df/de, unless
+ * NULL. */
 static inline void rod_couple(const double M[3], const double e[3], double f[3], double *K)
 {
   const double ee = v3_dot(e, e);

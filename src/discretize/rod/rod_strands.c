@@ -1,28 +1,28 @@
-/* Centrelines: points along what a job draws; then strands: nodes and segments on them. */
+/* Implementation: first centrelines (points along the curve of the job), then copies of them, then the strands. */
 #include "discretize/rod/rod_strands.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "geometry/import/mesh_import.h"
 
-/* Curves through points, one after another. Owned. */
+/* Curves as sequences of points, one after another. The struct owns its arrays. */
 typedef struct {
   int64_t  n_curves;
-  int64_t *start;    /* [n_curves + 1] first point of each */
+  int64_t *start;    /* [n_curves + 1] first point of each curve */
   double  *x;        /* [points][3] m */
-  double  *tangent;  /* [n_curves][2][3] at both ends, unit */
-  double  *director; /* [n_curves][3] at the start, unit, normal to the tangent there */
+  double  *tangent;  /* [n_curves][2][3] unit tangents at both ends */
+  double  *director; /* [n_curves][3] unit director at the start, normal to the tangent */
 } rod_curve;
 
 enum { MAX_SEGMENTS = 10000000 };
 
-/* What is being drawn, and where complaints go. */
+/* The body's job entry, and the list for error messages. */
 typedef struct {
   const rod_body_spec *spec;
   const document_node *node;
   const char          *path;
   diagnostics         *d;
-} drawing;
+} curve_request;
 
 static void rod_curve_destroy(rod_curve *c)
 {
@@ -53,7 +53,7 @@ static bool make_unit(double v[3])
   return true;
 }
 
-/* v less what of it lies along the unit vector t, made a unit vector; false if nothing is left. */
+/* Remove the component of v along the unit vector t and normalise the rest; false if v is parallel to t. */
 static bool make_normal(const double t[3], double v[3])
 {
   const double before = v3_norm(v);
@@ -61,27 +61,27 @@ static bool make_normal(const double t[3], double v[3])
   return v3_norm(v) > 1e-9 * before && make_unit(v);
 }
 
-/* What the job says, else `inside` if there is one, else upwards, else along x. */
-static bool first_director(const drawing *w, const double tangent[3], const double *inside, double director[3])
+/* Director at the start: the job's; else `inside` if not NULL, else upwards; if that is parallel to the tangent, along x. */
+static bool first_director(const curve_request *w, const double tangent[3], const double *inside, double director[3])
 {
   const double up[3] = {0.0, 0.0, 1.0}, x[3] = {1.0, 0.0, 0.0};
   const bool   is_given = isfinite(w->spec->director[0]);
   v3_copy(director, is_given ? w->spec->director : inside ? inside : up);
   if (make_normal(tangent, director)) return true;
   if (is_given) {
-    diagnostics_add_under(w->d, w->node, w->path, "director", "has no part that is normal to the start of the curve: give a direction across it");
+    diagnostics_add_under(w->d, w->node, w->path, "director", "is parallel to the start of the curve: give a direction that is not parallel");
     return false;
   }
   v3_copy(director, x);
   return make_normal(tangent, director);
 }
 
-/* How many segments a curve of this length gets; 0 after a complaint. */
-static int64_t count_segments(const drawing *w, double length)
+/* Number of segments of a curve with this length; 0 after an error message. */
+static int64_t count_segments(const curve_request *w, double length)
 {
   const rod_body_spec *s = w->spec;
   if (s->segments == KEY_INT_ABSENT && isnan(s->segment_length)) {
-    diagnostics_add_under(w->d, w->node, w->path, NULL, "expected one of `segments` and `segment_length`: how finely the curve is cut");
+    diagnostics_add_under(w->d, w->node, w->path, NULL, "expected one of `segments` and `segment_length`, which set the resolution of the curve");
     return 0;
   }
   if (s->segments != KEY_INT_ABSENT) return s->segments;
@@ -93,10 +93,11 @@ static int64_t count_segments(const drawing *w, double length)
   return n < 2.0 ? 2 : (int64_t)n;
 }
 
-/* ---- the kinds of curves --------------------------------------------------------------------------------------------------- */
+/* ---- shapes of curves ---------------------------------------------------------------------------------------------------- */
 
-/* An arc is a helix that does not climb: about the axis from + radius * towards, by `angle` in all, climbing by `climb` in all. */
-static PetscErrorCode wind(const drawing *w, const double from[3], const double axis[3], const double towards[3], double radius, double angle, double climb,
+/* Points of a helix about the axis through from + radius * towards, with total angle `angle` and total rise `climb`. An arc is a
+ * helix without rise. */
+static PetscErrorCode create_helix(const curve_request *w, const double from[3], const double axis[3], const double towards[3], double radius, double angle, double climb,
                            bool is_left, rod_curve *c)
 {
   const double  length = hypot(radius * angle, climb), sign = is_left ? -1.0 : 1.0;
@@ -105,7 +106,7 @@ static PetscErrorCode wind(const drawing *w, const double from[3], const double 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(allocate_curve(1, w->spec->closed ? n : n + 1, c));
-  v3_cross(side, towards, axis); /* where a right-handed one sets out to */
+  v3_cross(side, towards, axis); /* initial direction of a right-handed helix */
   v3_scale(side, sign, side);
   for (int64_t i = 0; i < c->start[1]; ++i) {
     const double phi = angle * (double)i / (double)n;
@@ -126,7 +127,7 @@ static PetscErrorCode wind(const drawing *w, const double from[3], const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode draw_arc(const drawing *w, const rod_arc_spec *a, rod_curve *c)
+static PetscErrorCode draw_arc(const curve_request *w, const rod_arc_spec *a, rod_curve *c)
 {
   double tangent[3], towards[3], axis[3];
   PetscFunctionBegin;
@@ -137,15 +138,15 @@ static PetscErrorCode draw_arc(const drawing *w, const rod_arc_spec *a, rod_curv
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (w->spec->closed && fabs(a->angle_deg - 360.0) > 1e-9) {
-    diagnostics_add_under(w->d, w->node, w->path, "closed", "an arc that is closed turns by 360 degrees, not by %g", a->angle_deg);
+    diagnostics_add_under(w->d, w->node, w->path, "closed", "requires curve.arc.angle_deg: 360, got %g", a->angle_deg);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   v3_cross(axis, tangent, towards);
-  PetscCall(wind(w, a->from, axis, towards, a->radius, a->angle_deg * M_PI / 180.0, 0.0, false, c));
+  PetscCall(create_helix(w, a->from, axis, towards, a->radius, a->angle_deg * M_PI / 180.0, 0.0, false, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode draw_helix(const drawing *w, const rod_helix_spec *h, rod_curve *c)
+static PetscErrorCode draw_helix(const curve_request *w, const rod_helix_spec *h, rod_curve *c)
 {
   double axis[3], towards[3];
   PetscFunctionBegin;
@@ -154,27 +155,27 @@ static PetscErrorCode draw_helix(const drawing *w, const rod_helix_spec *h, rod_
   if (!make_unit(axis) || !make_normal(axis, towards))
     diagnostics_add_under(w->d, w->node, w->path, "curve.helix.towards", "axis and towards must be two directions that are not parallel, neither of them zero");
   else if (w->spec->closed)
-    diagnostics_add_under(w->d, w->node, w->path, "closed", "a helix does not end where it begins; leave it out");
+    diagnostics_add_under(w->d, w->node, w->path, "closed", "has no effect on a helix, whose ends are apart; remove it");
   else
-    PetscCall(wind(w, h->from, axis, towards, h->radius, 2.0 * M_PI * h->turns, fabs(h->pitch) * h->turns, h->pitch < 0.0, c));
+    PetscCall(create_helix(w, h->from, axis, towards, h->radius, 2.0 * M_PI * h->turns, fabs(h->pitch) * h->turns, h->pitch < 0.0, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Directions of the ends of a polyline are those of its first and last piece; of a closed one both are of the first. */
-static bool set_ends(const drawing *w, int64_t i, rod_curve *c)
+/* The end directions of a polyline are those of its first and last piece. */
+static bool set_ends(const curve_request *w, int64_t i, rod_curve *c)
 {
   const int64_t first = c->start[i], last = c->start[i + 1] - 1;
   double       *t = c->tangent + 6 * i;
   v3_sub(t, c->x + 3 * (first + 1), c->x + 3 * first);
   v3_sub(t + 3, c->x + 3 * last, c->x + 3 * (last - 1));
   if (!make_unit(t) || !make_unit(t + 3)) {
-    diagnostics_add_under(w->d, w->node, w->path, "curve", "begins or ends with two points in one place: a curve needs a direction there");
+    diagnostics_add_under(w->d, w->node, w->path, "curve", "begins or ends with two equal points: a curve needs a direction at its ends");
     return false;
   }
   return first_director(w, t, NULL, c->director + 3 * i);
 }
 
-/* Points at equal distances along the polyline from [m][3], as many as x [n + 1][3] or, closed, [n][3] holds. */
+/* Points x at equal distances along the polyline `from` [m][3]: n + 1 points, or n if it is closed. */
 static void resample(int64_t m, const double *from, bool is_closed, int64_t n, double *x)
 {
   const int64_t pieces = is_closed ? m : m - 1;
@@ -198,8 +199,8 @@ static void resample(int64_t m, const double *from, bool is_closed, int64_t n, d
   }
 }
 
-/* m points given; cut anew if the job says how finely. */
-static PetscErrorCode draw_polyline(const drawing *w, int64_t m, const double *from, rod_curve *c)
+/* Polyline through m given points; resampled if the job gives the number or length of segments. */
+static PetscErrorCode draw_polyline(const curve_request *w, int64_t m, const double *from, rod_curve *c)
 {
   double length = 0.0, d[3];
   PetscFunctionBegin;
@@ -225,7 +226,7 @@ static PetscErrorCode draw_polyline(const drawing *w, int64_t m, const double *f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode draw_points(const drawing *w, const key_list *points, rod_curve *c)
+static PetscErrorCode draw_points(const curve_request *w, const key_list *points, rod_curve *c)
 {
   double *x;
   PetscFunctionBegin;
@@ -237,16 +238,16 @@ static PetscErrorCode draw_points(const drawing *w, const key_list *points, rod_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode draw_file(const drawing *w, const rod_file_spec *spec, rod_curve *c)
+static PetscErrorCode draw_file(const curve_request *w, const rod_file_spec *spec, rod_curve *c)
 {
   mesh_lines lines = {0};
   PetscFunctionBegin;
   if (w->spec->segments != KEY_INT_ABSENT || !isnan(w->spec->segment_length) || w->spec->closed) {
     diagnostics_add_under(w->d, w->node, w->path, w->spec->closed ? "closed" : w->spec->segments != KEY_INT_ABSENT ? "segments" : "segment_length",
-                          "strands from a file are taken as they are, open; leave it out");
+                          "has no effect on strands from a file, which are open and keep their nodes; remove it");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!spec->path) PetscFunctionReturn(PETSC_SUCCESS); /* the key table has complained */
+  if (!spec->path) PetscFunctionReturn(PETSC_SUCCESS); /* already reported by the key table */
   const PetscErrorCode code = mesh_import_lines(spec->path, &lines);
   if (diagnostics_take(w->d, w->node, w->path, "curve.file.path", code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
@@ -265,11 +266,12 @@ static PetscErrorCode draw_file(const drawing *w, const rod_file_spec *spec, rod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The user's mistakes go to `d`, then *out is empty. Of a closed curve the first point is not repeated. */
+/* Create the curve of the job. User errors are reported to `d`; then *out is empty. The first point of a closed curve is not
+ * repeated. */
 static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document_node *node, const char *path, diagnostics *d, rod_curve *out)
 {
   const rod_curve_spec *c = spec->curve;
-  const drawing         w = {spec, node, path, d};
+  const curve_request         w = {spec, node, path, d};
   PetscFunctionBegin;
   *out = (rod_curve){0};
   if (spec->segments != KEY_INT_ABSENT && !isnan(spec->segment_length)) {
@@ -284,7 +286,7 @@ static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document
     double ends[6];
     v3_copy(ends, c->line->from);
     v3_copy(ends + 3, c->line->to);
-    if (spec->closed) diagnostics_add_under(d, node, path, "closed", "a straight line does not end where it begins; leave it out");
+    if (spec->closed) diagnostics_add_under(d, node, path, "closed", "has no effect on a straight line, which does not end where it begins; remove it");
     else if (count_segments(&w, 1.0) > 0) PetscCall(draw_polyline(&w, 2, ends, out));
   } else if (c->arc) PetscCall(draw_arc(&w, c->arc, out));
   else if (c->helix) PetscCall(draw_helix(&w, c->helix, out));
@@ -300,14 +302,14 @@ void rod_strands_destroy(rod_strands *s)
   *s = (rod_strands){0};
 }
 
-/* R a with R = c I + [u] + u u^T / (1 + c), u = from x to, c = from.to; the last term is all that is delicate near c = -1. */
+/* R a with R = c I + [u] + u u^T / (1 + c), u = from x to, c = from.to. Only the last term is ill-conditioned near c = -1. */
 void rod_transport(const double from[3], const double to[3], const double a[3], double out[3])
 {
   double       u[3], v[3];
   const double c = v3_dot(from, to);
   v3_cross(u, from, to);
   v3_cross(v, u, a);
-  if (1.0 + c < 1e-12) { /* half a turn about a leaves it where it is, and normal to both */
+  if (1.0 + c < 1e-12) { /* half a turn about a, which is normal to both vectors, does not change a */
     v3_copy(out, a);
     return;
   }
@@ -315,14 +317,14 @@ void rod_transport(const double from[3], const double to[3], const double a[3], 
   for (int k = 0; k < 3; ++k) out[k] = c * old[k] + v[k] + s * u[k];
 }
 
-/* A chord of length l of a circle of this curvature turns by asin(curvature l / 2) from its tangents. */
+/* A chord of length l of a circle of this curvature makes an angle asin(curvature l / 2) with the tangents at its ends. */
 double rod_turning(double curvature, double before, double after)
 {
   return asin(fmin(1.0, 0.5 * curvature * before)) + asin(fmin(1.0, 0.5 * curvature * after));
 }
 
-/* Against round-off along many segments: normal to t again, and of unit length. */
-static void straighten(const double t[3], double a[3])
+/* Remove round-off that accumulates over many segments: make a normal to t and of unit length. */
+static void make_orthonormal(const double t[3], double a[3])
 {
   v3_axpy(a, -v3_dot(t, a), t);
   v3_scale(a, 1.0 / v3_norm(a), a);
@@ -331,12 +333,12 @@ static void straighten(const double t[3], double a[3])
 /* ---- copies -------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-  double  key; /* squared distance from the middle, as the ellipse measures it, then number */
+  double  key; /* sort key: squared distance from the centre in the metric of the ellipse; ties by number */
   int64_t number;
   double  at[2];
 } strand_place;
 
-static int compare(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
   const strand_place *p = a, *q = b;
   if (p->key != q->key) return p->key < q->key ? -1 : 1;
@@ -348,17 +350,17 @@ static void set_place(const rod_copies_spec *c, double p, double q, int64_t numb
   *place = (strand_place){(p / c->aspect) * (p / c->aspect) + q * q, number, {p, q}};
 }
 
-/* Those `count` of n places that lie closest to the middle, brought into an ellipse of half axes aspect and 1: the outermost on its rim, or not at all if
- * inside already and may_stay. */
-static void take_nearest(const rod_copies_spec *c, bool may_stay, int64_t n, strand_place *place, double *at)
+/* Select the `count` of n positions that are closest to the centre. Scale them into an ellipse with semi-axes aspect and 1, so
+ * that the outermost lies on its boundary. Without scaling if may_stay and all are inside. */
+static void select_nearest(const rod_copies_spec *c, bool may_stay, int64_t n, strand_place *place, double *at)
 {
-  qsort(place, (size_t)n, sizeof *place, compare);
+  qsort(place, (size_t)n, sizeof *place, compare_places);
   const double outermost = sqrt(place[c->count - 1].key), scale = outermost > 0.0 && !(may_stay && outermost <= 1.0) ? 1.0 / outermost : 1.0;
   for (int64_t k = 0; k < c->count; ++k)
     for (int i = 0; i < 2; ++i) at[2 * k + i] = scale * place[k].at[i];
 }
 
-static PetscErrorCode lay_grid(const rod_copies_spec *c, double *at)
+static PetscErrorCode place_on_grid(const rod_copies_spec *c, double *at)
 {
   const int64_t reach_q = (int64_t)ceil(sqrt((double)c->count / (M_PI * c->aspect))) + 2;
   const int64_t reach_p = (int64_t)ceil(sqrt((double)c->count * c->aspect / M_PI)) + 2, side = 2 * reach_q + 1, n = side * (2 * reach_p + 1);
@@ -369,15 +371,18 @@ static PetscErrorCode lay_grid(const rod_copies_spec *c, double *at)
     const int64_t p = k / side - reach_p, q = k % side - reach_q;
     set_place(c, (double)p, (double)q, k, place + k);
   }
-  take_nearest(c, false, n, place, at);
+  select_nearest(c, false, n, place, at);
   memory_free(&place);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vogel's: the k-th at radius sqrt(k + 1/2), turned by the golden angle, so that each has the same area; `count` of them have that of the ellipse. */
-static PetscErrorCode lay_disc(const rod_copies_spec *c, double *at)
+/* Vogel's spiral: position k is at radius sqrt(k + 1/2), rotated by the golden angle, so that all positions have the same area.
+ * `count` of them have the area of the ellipse. */
+static PetscErrorCode place_in_disc(const rod_copies_spec *c, double *at)
 {
-  const double  reach = sqrt((double)c->count * c->aspect) + (c->aspect > 1.0 ? 4.0 : 0.0); /* a margin: not just `count` lie inside */
+  const double  reach = sqrt((double)c->count * c->aspect) + (c->aspect > 1.0 ? 4.0 : 0.0); /* a margin, because the number of
+                                                                                               positions inside the ellipse is
+                                                                                               not exactly `count` */
   const int64_t n     = c->aspect > 1.0 ? (int64_t)ceil(reach * reach) : c->count;
   strand_place *place;
   PetscFunctionBegin;
@@ -386,12 +391,12 @@ static PetscErrorCode lay_disc(const rod_copies_spec *c, double *at)
     const double phi = (double)k * M_PI * (3.0 - sqrt(5.0)), r = c->count == 1 ? 0.0 : sqrt(c->aspect * ((double)k + 0.5) / (double)c->count);
     set_place(c, r * cos(phi), r * sin(phi), k, place + k);
   }
-  take_nearest(c, true, n, place, at);
+  select_nearest(c, true, n, place, at);
   memory_free(&place);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void lay_random(const rod_copies_spec *c, double *at)
+static void place_at_random(const rod_copies_spec *c, double *at)
 {
   for (int64_t k = 0; k < c->count; ++k) {
     const double r = sqrt(random_u01((uint64_t)c->seed, (uint64_t)k, 0)), phi = 2.0 * M_PI * random_u01((uint64_t)c->seed, (uint64_t)k, 1);
@@ -399,17 +404,17 @@ static void lay_random(const rod_copies_spec *c, double *at)
   }
 }
 
-/* Places at [count][2] in an ellipse of half axes aspect and 1. */
-static PetscErrorCode lay_places(const rod_copies_spec *c, double *at)
+/* Positions at [count][2] in an ellipse with semi-axes aspect and 1. */
+static PetscErrorCode place_copies(const rod_copies_spec *c, double *at)
 {
   PetscFunctionBegin;
-  if (c->pattern == ROD_COPIES_GRID) PetscCall(lay_grid(c, at));
-  else if (c->pattern == ROD_COPIES_DISC) PetscCall(lay_disc(c, at));
-  else lay_random(c, at);
+  if (c->pattern == ROD_COPIES_GRID) PetscCall(place_on_grid(c, at));
+  else if (c->pattern == ROD_COPIES_DISC) PetscCall(place_in_disc(c, at));
+  else place_at_random(c, at);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Unit directions of the longer and of the shorter axis; false if there are none. */
+/* Unit vectors e1, e2 of the longer and the shorter axis; false if the job's directions do not define them. */
 static bool frame_of_places(const rod_copies_spec *c, const rod_curve *curve, double e1[3], double e2[3])
 {
   const double x[3] = {1.0, 0.0, 0.0}, y[3] = {0.0, 1.0, 0.0};
@@ -419,12 +424,12 @@ static bool frame_of_places(const rod_copies_spec *c, const rod_curve *curve, do
   v3_copy(e1, isfinite(c->along[0]) ? c->along : fabs(n[0]) < 0.9 ? x : y);
   v3_scale(e1, 1.0 / v3_norm(e1), e1);
   if (!(fabs(v3_dot(n, e1)) < 1.0 - 1e-12)) return false;
-  straighten(n, e1);
+  make_orthonormal(n, e1);
   v3_cross(e2, n, e1);
   return true;
 }
 
-/* Curves in place of the first one: copies of it, shifted in the plane of e1 and e2. */
+/* Replace the curve by translated copies of it in the plane of e1 and e2. */
 static PetscErrorCode copy_curve(const rod_copies_spec *c, const double e1[3], const double e2[3], rod_curve *curve)
 {
   double   *at;
@@ -432,7 +437,7 @@ static PetscErrorCode copy_curve(const rod_copies_spec *c, const double e1[3], c
   PetscFunctionBegin;
   const int64_t m = curve->start[1];
   PetscCall(memory_alloc("copies", 2 * c->count, sizeof *at, &at));
-  PetscCall(lay_places(c, at));
+  PetscCall(place_copies(c, at));
   PetscCall(memory_alloc("rod curves", c->count + 1, sizeof *many.start, &many.start));
   PetscCall(memory_alloc("rod curves", 3 * m * c->count, sizeof *many.x, &many.x));
   PetscCall(memory_alloc("rod curves", 6 * c->count, sizeof *many.tangent, &many.tangent));
@@ -456,7 +461,7 @@ static PetscErrorCode copy_curve(const rod_copies_spec *c, const double e1[3], c
 
 /* ---- strands ------------------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode allocate(const rod_curve *c, bool is_closed, rod_strands *s)
+static PetscErrorCode allocate_strands(const rod_curve *c, bool is_closed, rod_strands *s)
 {
   PetscFunctionBegin;
   s->is_closed  = is_closed;
@@ -482,8 +487,9 @@ static PetscErrorCode allocate(const rod_curve *c, bool is_closed, rod_strands *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lengths and directors of one strand; the number of a segment without length, or one that turns back on the one before, else -1. */
-static int64_t follow(rod_strands *s, int64_t strand, const double director[3])
+/* Lengths and directors of the segments of one strand. Returns the number of the first segment that has zero length or reverses
+ * the direction of the segment before, or -1. */
+static int64_t set_segments(rod_strands *s, int64_t strand, const double director[3])
 {
   const int64_t first = s->node_start[strand], n = s->node_start[strand + 1] - first;
   const double *before = s->end_tangent + 6 * strand;
@@ -501,7 +507,7 @@ static int64_t follow(rod_strands *s, int64_t strand, const double director[3])
     v3_scale(t[1], 1.0 / s->length[j], t[1]);
     if (v3_dot(t[0], t[1]) < -1.0 + 1e-9) return k;
     rod_transport(t[0], t[1], a, a);
-    straighten(t[1], a);
+    make_orthonormal(t[1], a);
     v3_copy(s->director + 3 * j, a);
   }
   rod_transport(t[1], s->end_tangent + 6 * strand + 3, a, s->end_director + 6 * strand + 3);
@@ -519,19 +525,19 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
   PetscCall(rod_curve_create(spec, node, path, d, &curve));
   if (curve.n_curves == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (spec->copies && curve.n_curves > 1)
-    diagnostics_add_under(d, node, path, "copies", "of one curve only: this file has %lld", (long long)curve.n_curves);
+    diagnostics_add_under(d, node, path, "copies", "can copy one curve only: this file has %lld", (long long)curve.n_curves);
   else if (spec->copies && isfinite(spec->copies->normal[0]) && !(v3_norm(spec->copies->normal) > 0.0))
-    diagnostics_add_under(d, node, path, "copies.normal", "is the zero vector: there is no plane to place the strands in");
+    diagnostics_add_under(d, node, path, "copies.normal", "is the zero vector: expected the normal of the plane of the strands' starts");
   else if (spec->copies && !frame_of_places(spec->copies, &curve, e1, e2))
-    diagnostics_add_under(d, node, path, "copies.along", "is zero or normal to the plane of the strands' starts: give a direction in it");
+    diagnostics_add_under(d, node, path, "copies.along", "is zero or normal to the plane of the strands' starts: give a direction in this plane");
   else {
     if (spec->copies) PetscCall(copy_curve(spec->copies, e1, e2, &curve));
-    PetscCall(allocate(&curve, spec->closed, out));
+    PetscCall(allocate_strands(&curve, spec->closed, out));
     int64_t bad = -1, s = 0;
-    for (; s < out->n_strands && bad < 0; ++s) bad = follow(out, s, curve.director + 3 * s);
+    for (; s < out->n_strands && bad < 0; ++s) bad = set_segments(out, s, curve.director + 3 * s);
     *is_made = bad < 0;
     if (bad >= 0)
-      diagnostics_add_under(d, node, path, "curve", "segment %lld of strand %lld has no length or turns back on the one before: move its points apart",
+      diagnostics_add_under(d, node, path, "curve", "segment %lld of strand %lld has zero length or reverses the direction of the segment before: move its points apart",
                             (long long)bad + 1, (long long)s);
   }
   rod_curve_destroy(&curve);

@@ -87,8 +87,8 @@ void super_helix_at(const super_helix *h, const double *kappa, int32_t e, double
   if (R) m3_mul(R, h->frame + 9 * e, here.frame);
 }
 
-/* o [9] = shift + turn x arm, column by column: what moves a point at `arm` from the end. */
-static void carry(double *o, const double *shift, const double *turn, const double arm[3])
+/* o [9] = shift + turn x arm, column by column: the motion of a point at `arm` from the end of the link. */
+static void add_arm(double *o, const double *shift, const double *turn, const double arm[3])
 {
   for (int i = 0; i < 3; ++i) {
     const double t[3] = {turn[i], turn[3 + i], turn[6 + i]};
@@ -104,7 +104,7 @@ void super_helix_point_jacobian(const super_helix *h, const double *kappa, int32
   double        Q[9], shift[9], turn[9], arm[3], axis[3];
   for (int32_t a = 0; a < ROOT + e; ++a) {
     v3_sub(arm, x, h->end + 3 * a);
-    carry(J[a], h->shift + 9 * a, h->turn + 9 * a, arm);
+    add_arm(J[a], h->shift + 9 * a, h->turn + 9 * a, arm);
   }
   helix_element_at(&here, kappa + 3 * e, s);
   helix_element_motion(&here, Q);
@@ -112,12 +112,13 @@ void super_helix_point_jacobian(const super_helix *h, const double *kappa, int32
   m3_mul(turn, h->frame + 9 * e, here.turn);
   super_helix_at(h, kappa, e, s, axis, NULL);
   v3_sub(arm, x, axis);
-  carry(J[ROOT + e], shift, turn, arm);
+  add_arm(J[ROOT + e], shift, turn, arm);
 }
 
 /* ---- J and its transpose ------------------------------------------------------------------------------------------------- */
 
-/* Rates of the rigid piece that link a carries, seen from the root: linear += what moves its point at the root's place, angular. */
+/* Add the rates of the rigid piece that link a carries: the velocity of its point at the root's position, and its angular
+ * velocity. */
 static void add_link(const super_helix *h, int32_t a, const double *u, double linear[3], double angular[3])
 {
   double v[3], w[3], arm[3], c[3];
@@ -165,8 +166,8 @@ void super_helix_sample(const super_helix *h, const double *kappa, const double 
   }
 }
 
-/* out += what the force f and its moment about the root, on all that link a carries, do on the link. */
-static void take_link(const super_helix *h, int32_t a, const double f[3], const double moment[3], double *out)
+/* out += generalised force on link a from the force f and its moment about the root on everything that the link carries. */
+static void add_link_force(const super_helix *h, int32_t a, const double f[3], const double moment[3], double *out)
 {
   double term[3], arm[3], about[3];
   v3_sub(arm, h->end + 3 * a, h->end);
@@ -187,7 +188,7 @@ void super_helix_forces(const super_helix *h, const super_helix_load *load, doub
   v3_cross(moment, reach, sum);
   v3_axpy(moment, 1.0, load->moment);
   for (int32_t e = h->n - 1; e >= 0; --e) {
-    take_link(h, ROOT + e, sum, moment, out);
+    add_link_force(h, ROOT + e, sum, moment, out);
     for (int64_t q = POINTS * (int64_t)e; q < POINTS * (int64_t)(e + 1); ++q) {
       double arm[3], term[3];
       v3_sub(arm, h->point + 3 * q, h->end);
@@ -198,8 +199,8 @@ void super_helix_forces(const super_helix *h, const super_helix_load *load, doub
       v3_axpy(out + 3 * (ROOT + e), 1.0, term);
     }
   }
-  take_link(h, 1, sum, moment, out);
-  take_link(h, 0, sum, moment, out);
+  add_link_force(h, 1, sum, moment, out);
+  add_link_force(h, 0, sum, moment, out);
 }
 
 double super_helix_spin(const super_helix *h, double a, const double *u, double *out)
@@ -232,7 +233,7 @@ double super_helix_spin(const super_helix *h, double a, const double *u, double 
  * The sums over what j carries take its mass, first and second moments and the moments of f, passed from tip to root as by composite
  * bodies: linear in n. A product takes sums over i < j and over j > i, each linear as well. */
 
-/* Sums over points at y from a place: mass, sum m y, sum m y y^T, sum f, sum y f^T. */
+/* Sums over points at positions y relative to a reference point: mass, sum m y, sum m y y^T, sum f, sum y f^T. */
 typedef struct {
   double mass, first[3], second[9], force[3], virial[9];
 } composite;
@@ -249,7 +250,7 @@ static void composite_add(composite *c, const double y[3], double m, const doubl
   m3_axpy(c->virial, 1.0, outer);
 }
 
-/* The place moves by -d: y grows by d. */
+/* Move the reference point by -d, so that y grows by d. */
 static void composite_move(composite *c, const double d[3])
 {
   double outer[9], other[9];
@@ -273,7 +274,8 @@ static void composite_torque(const composite *c, double t[3])
 
 static void column(double o[3], const double *m, int i) { v3_set(o, m[i], m[3 + i], m[6 + i]); }
 
-/* Columns i of momentum P, moment L about the root and C (see above), of all that the link carries; the own points of an element come on top. */
+/* Column i of momentum P, moment L about the root and C (see above) of everything that the link carries. The own points of an
+ * element are added elsewhere. */
 static void carried_column(const super_helix *h, int32_t link, const composite *c, int i, double P[3], double L[3], double C[3])
 {
   double v[3], w[3], d[3], term[3], about[3];
@@ -292,7 +294,8 @@ static void carried_column(const super_helix *h, int32_t link, const composite *
   for (int k = 0; k < 3; ++k) C[k] += about[k] - m3_trace(c->virial) * w[k];
 }
 
-/* D [9] += a M + b G of the link with itself, from what it carries; second [9]: what second derivatives of its own motion add to G. */
+/* D [9] += a M + b G of the link with itself, from what it carries; second [9]: contribution of second derivatives of its own
+ * motion to G. */
 static void carried_diagonal(const super_helix *h, int32_t link, const composite *c, double a, double b, const double *second, double *D)
 {
   double Pc[3][3], L[3], C[3], v[3][3], w[3][3], Yw[3], d[3], about[3];
@@ -308,7 +311,7 @@ static void carried_diagonal(const super_helix *h, int32_t link, const composite
   }
 }
 
-/* Columns of P and W, and the diagonal block, as far as what the link carries goes. */
+/* Columns of P and W, and the diagonal block, from everything that the link carries. */
 static void prepare_carried(super_helix *h, int32_t link, const composite *c, double a, double b, const double *second)
 {
   double *P = h->momentum + 9 * link, *W = h->moment + 9 * link;
@@ -324,7 +327,8 @@ static void prepare_carried(super_helix *h, int32_t link, const composite *c, do
   carried_diagonal(h, link, c, a, b, second, h->diagonal + 9 * link);
 }
 
-/* What second derivatives of an element's own motion add to its block of G: by its end, and by the turning of what it carries. */
+/* Contribution of second derivatives of an element's own motion to its block of G: from its end, and from the rotation of what it
+ * carries. */
 static void end_second(const super_helix *h, int32_t e, const double *kappa, const composite *c, const double moment[3], double second[9])
 {
   const double *R = h->frame + 9 * e;
@@ -346,7 +350,7 @@ static void end_second(const super_helix *h, int32_t e, const double *kappa, con
   }
 }
 
-/* The same of the element's own points: they move with it, and nothing else of it does. */
+/* The same for the element's own points, which move with the element only. */
 static void prepare_own(super_helix *h, int32_t e, const double *kappa, double a, double b, const double *f)
 {
   const int64_t link = ROOT + e;
@@ -375,7 +379,7 @@ static void prepare_own(super_helix *h, int32_t e, const double *kappa, double a
   }
 }
 
-/* How fast a link's unknowns spin what comes after it about the tangent. */
+/* Rates of spin about the tangent, of everything after the link, per unit of its unknowns. */
 static void spin_of(const super_helix *h, int32_t link, double s[3])
 {
   if (link >= ROOT) v3_set(s, h->length[link - ROOT], 0.0, 0.0);
@@ -386,7 +390,7 @@ static void spin_of(const super_helix *h, int32_t link, double s[3])
 static void add_spin(super_helix *h, int32_t link, double a)
 {
   double inertia = h->spin_after[link], s[3], outer[9];
-  /* Of the own element, which turns by a third of the square of what its end does; half of it is in already. */
+  /* The own element: its mean square rotation is a third of that of its end; half of it is already included. */
   if (link >= ROOT) inertia -= h->spin_inertia * h->length[link - ROOT] * (1.0 / 2 - 1.0 / 3);
   spin_of(h, link, s);
   m3_outer(outer, s, s);
@@ -428,7 +432,7 @@ void super_helix_product(const super_helix *h, const double *u, double *out, boo
 {
   const int32_t links = h->n + ROOT;
   double        linear[3] = {0.0}, angular[3] = {0.0}, spin = 0.0, term[3], s[3];
-  /* From root to tip: what links before do to this one, and its own block. */
+  /* From root to tip: effect of the links before this one, and its own block. */
   for (int32_t j = 0; j < links; ++j) {
     double *o = out + 3 * j, v[3], w[3], arm[3], c[3];
     spin_of(h, j, s);
@@ -440,7 +444,7 @@ void super_helix_product(const super_helix *h, const double *u, double *out, boo
     if (is_transposed) m3_mulv_t(term, h->diagonal + 9 * j, u + 3 * j);
     else m3_mulv(term, h->diagonal + 9 * j, u + 3 * j);
     v3_axpy(o, 1.0, term);
-    if (!is_transposed) { /* the turning of w_j by links before: (w_i x w_j) . couple */
+    if (!is_transposed) { /* rotation of w_j by the links before: (w_i x w_j) . couple */
       v3_cross(c, h->couple, angular);
       m3_mulv_t(term, h->turn + 9 * j, c);
       v3_axpy(o, 1.0, term);
@@ -452,7 +456,7 @@ void super_helix_product(const super_helix *h, const double *u, double *out, boo
     for (int k = 0; k < 3; ++k) linear[k] += v[k] - c[k], angular[k] += w[k];
     spin += v3_dot(s, u + 3 * j);
   }
-  /* From tip to root: what links after do to this one. */
+  /* From tip to root: effect of the links after this one. */
   double P[3] = {0.0}, W[3] = {0.0}, after[3] = {0.0};
   spin = 0.0;
   for (int32_t i = links - 1; i >= 0; --i) {

@@ -1,16 +1,18 @@
-/* Super-helices: inextensible strands whose twist and curvatures are constant on each of n elements [BertailsEtAl2006].
+/* Super-helices: inextensible strands whose twist and curvatures are constant on each of n elements [BertailsEtAl2006]. Used by
+ * rod_model_super_helix.c.
  *
- * A strand is a chain of n + 2 links, three unknowns each: the place of its root, the rotation of its root, and then per element the rates
- * of (kappa_0, kappa_1, kappa_2), twist and curvatures about the directors d_0 (the tangent), d_1, d_2. Each link carries all that
- * comes after it as one rigid piece. That makes everything here linear in n, but for the dense matrix: positions, J x, J^T f, mass
- * products, and the tangent with its second derivatives of positions.
+ * A strand is a chain of n + 2 links with three unknowns each: the position of its root, the rotation of its root, and per
+ * element the rates of (kappa_0, kappa_1, kappa_2), twist and curvatures about the directors d_0 (the tangent), d_1, d_2. Each
+ * link carries everything after it as one rigid piece. Therefore all operations except the dense matrix are linear in n:
+ * positions, J x, J^T f, mass products, and the tangent with its second derivatives of positions.
  *
- * On an element R(s) = R exp(s [kappa]x) and r(s) = r + R A(s) e_0, where A(s) = s + s^2 C_2 [kappa]x + s^3 C_3 [kappa]x^2 with Stumpff functions of
- * (s |kappa|)^2: exact for every curvature, the straight element included. A change of kappa turns the frame by R A(s) dkappa and
- * moves the curve by R d(A(s) e_0)/dkappa dkappa.
+ * On an element R(s) = R exp(s [kappa]x) and r(s) = r + R A(s) e_0, where A(s) = s + s^2 C_2 [kappa]x + s^3 C_3 [kappa]x^2 with
+ * Stumpff functions of (s |kappa|)^2. This is exact for every curvature, including the straight element. A change of kappa
+ * rotates the frame by R A(s) dkappa and moves the curve by R d(A(s) e_0)/dkappa dkappa.
  *
- * Masses sit at Gauss points, POINTS per element. To the published model is added the inertia of spinning about the tangent, whose rate is taken
- * as the root's plus the integral of the rate of kappa_0: without it a straight strand twists without any inertia. */
+ * Masses are at Gauss points, POINTS per element. In addition to the published model, the section has an inertia of spinning
+ * about the tangent. Its rate is the root's plus the integral of the rate of kappa_0. Without it a straight strand would have no
+ * inertia in twist. */
 #ifndef SS_DISCRETIZE_ROD_SUPER_HELIX_H
 #define SS_DISCRETIZE_ROD_SUPER_HELIX_H
 #include "core/error.h"
@@ -18,56 +20,61 @@
 
 enum { SUPER_HELIX_POINTS = 4, SUPER_HELIX_ROOT = 2 }; /* Gauss points of an element; links before the first element */
 
-/* One strand. Arrays by link have n + 2 entries; matrices hold in column i what the link's i-th unknown does. World axes. */
+/* One strand. Arrays by link have n + 2 entries. Column i of a link's matrices is the effect of its i-th unknown. World axes. */
 typedef struct {
   int32_t n;               /* elements, >= 1 */
   double *length;          /* [n] m */
   double  mass_per_length; /* kg/m */
   double  spin_inertia;    /* about the tangent, per length [kg m] */
-  /* Shape, as of super_helix_shape. */
-  double *frame;           /* [n + 1][9] where elements begin, and the tip: rotation matrices, columns d_0, d_1, d_2 */
-  double *end;             /* [n + 2][3] where what a link carries is fixed to it: the root twice, then the ends of elements */
-  double *turn, *shift;    /* [n + 2][9] rotation of what the link carries; motion of its `end` */
+  /* Shape, set by super_helix_shape. */
+  double *frame;           /* [n + 1][9] frames at the starts of the elements and at the tip: rotation matrices with columns d_0,
+                              d_1, d_2 */
+  double *end;             /* [n + 2][3] point where the carried piece is attached to each link: the root twice, then the ends of
+                              the elements */
+  double *turn, *shift;    /* [n + 2][9] rotation of the carried piece; translation of `end` */
   double  theta[3];        /* of the root */
-  double  axis[3];         /* d_0 of R0, which the root spins about */
-  double *point, *arm;     /* [4 n][3], [4 n][9] Gauss points; their motion with their own element */
+  double  axis[3];         /* d_0 of R0, the spin axis of the root */
+  double *point, *arm;     /* [4 n][3] Gauss points, [4 n][9] their motion with their own element */
   double *point_mass;      /* [4 n] kg */
-  /* Tangent, as of super_helix_prepare. */
+  /* Tangent, set by super_helix_prepare. */
   double *momentum, *moment, *diagonal; /* [n + 2][9] */
-  double *spin_after;      /* [n + 2] spin inertia of all that a link carries, half of its own element included [kg m^2] */
+  double *spin_after;      /* [n + 2] spin inertia of the carried piece, including half of the link's own element [kg m^2] */
   double  mass_factor;
   double  couple[3];       /* b times the moment at the tip */
-  double *slab;            /* all of the above */
+  double *slab;            /* storage of all arrays above */
 } super_helix;
 
 PetscErrorCode super_helix_create(int32_t n, const double *length, double mass_per_length, double spin_inertia, super_helix *out);
 void           super_helix_destroy(super_helix *h);
 
-/* Take the shape of curvatures kappa [n][3] from the root at r [3] with frame cay(theta) R0, where cay(theta) is the rotation of the
- * quaternion (1, theta / 2) / |(1, theta / 2)|. Derivatives by the root's rotation are by theta [3]. */
+/* Set the shape from curvatures kappa [n][3] and the root at r [3] with frame cay(theta) R0, where cay(theta) is the rotation of
+ * the quaternion (1, theta / 2) / |(1, theta / 2)|. Derivatives with respect to the root's rotation are with respect to theta
+ * [3]. */
 void super_helix_shape(super_helix *h, const double r[3], const double R0[9], const double theta[3], const double *kappa);
-/* Point, frame R [9] (may be NULL) at arc length s of element e. */
+/* Point x and frame R [9] (may be NULL) at arc length s of element e. */
 void super_helix_at(const super_helix *h, const double *kappa, int32_t e, double s, double x[3], double *R);
-/* What a point x fixed to the section at arc length s of element e moves by: J [e + 3][9], of links 0 ... e + 1 and e + 2, row-major. */
+/* Jacobian of a point x fixed to the section at arc length s of element e: J [e + 3][9], of links 0 ... e + 1 and e + 2,
+ * row-major. */
 void super_helix_point_jacobian(const super_helix *h, const double *kappa, int32_t e, double s, const double x[3], double (*J)[9]);
 
-/* v [4 n][3] = J u: how the Gauss points move with rates u [n + 2][3]. */
+/* v [4 n][3] = J u: velocities of the Gauss points for rates u [n + 2][3]. */
 void super_helix_rates(const super_helix *h, const double *u, double *v);
-/* n places in ascending order, at arc lengths s [n] of elements e [n]: where they are, x [n][3], and J u there, v [n][3]. */
+/* Sample n points in ascending order, at arc lengths s [n] of elements e [n]: positions x [n][3] and velocities J u, v [n][3]. */
 void super_helix_sample(const super_helix *h, const double *kappa, const double *u, int64_t n, const int32_t *e, const double *s, double *x, double *v);
-/* What pulls: forces f [4 n][3] at the Gauss points, a force and a moment at the tip. */
+/* Loads: forces f [4 n][3] at the Gauss points, a force and a moment at the tip. */
 typedef struct {
   const double *f;
   double        tip[3], moment[3];
 } super_helix_load;
-/* out [n + 2][3] += J^T f, with rotations for the moment. */
+/* out [n + 2][3] += J^T f, where the moment acts on the rotations. */
 void super_helix_forces(const super_helix *h, const super_helix_load *load, double *out);
-/* Energy of spinning with rates u [J], and out [n + 2][3] += a times its derivative. out may be NULL. */
+/* Kinetic energy of spin with rates u [J], and out [n + 2][3] += a times its derivative. out may be NULL. */
 double super_helix_spin(const super_helix *h, double a, const double *u, double *out);
 
-/* Get ready for products with H = a M + b d(J^T f)/d(unknowns) at a fixed load, M = J^T m J and spin. */
+/* Prepare products with H = a M + b d(J^T f)/d(unknowns) at a fixed load, M = J^T m J and spin. */
 void super_helix_prepare(super_helix *h, const double *kappa, double a, double b, const super_helix_load *load);
-/* out [n + 2][3] += H u or H^T u; H is symmetric but for the moment, which is constant in space and has no potential. */
+/* out [n + 2][3] += H u or H^T u. H is symmetric except for the term of the moment, which is constant in space and has no
+ * potential. */
 void super_helix_product(const super_helix *h, const double *u, double *out, bool is_transposed);
 /* Block (row, col) of H. Any order of calls, each in constant time. */
 void super_helix_block(const super_helix *h, int32_t row, int32_t col, double block[9]);

@@ -1,25 +1,26 @@
-/* One element of a super-helix in its own frame, with its derivatives by the curvatures k [3]. All inline, no state.
+/* One element of a super-helix in its own frame, with derivatives with respect to the curvatures k [3]. Inline functions without
+ * state.
  *
- *   A(s) = s + s^2 C_2 [k]x + s^3 C_3 [k]x^2,   y = s^2 |k|^2
+ *    A(s) = s + s^2 C_2 [k]x + s^3 C_3 [k]x^2,   y = s^2 |k|^2
  *
- * A w for a constant w, and two derivatives of it by k:
- *   B_j = s^2 C_2 e_j x w + 2 s^4 C_2' k_j (k x w) + s^3 C_3 (e_j (k.w) + k w_j - 2 w k_j) + 2 s^5 C_3' k_j k x (k x w)           */
+ * For a constant w, A w has the derivatives
+ *    B_j = s^2 C_2 e_j x w + 2 s^4 C_2' k_j (k x w) + s^3 C_3 (e_j (k.w) + k w_j - 2 w k_j) + 2 s^5 C_3' k_j k x (k x w) */
 #ifndef SS_DISCRETIZE_ROD_SUPER_HELIX_ELEMENT_H
 #define SS_DISCRETIZE_ROD_SUPER_HELIX_ELEMENT_H
 #include "core/math3.h"
 
-/* Stumpff functions C_k(y) = sum_j (-y)^j / (2 j + k)!, k = 2 ... 7: what a constant rotation rate integrates to.
+/* Stumpff functions C_k(y) = sum_j (-y)^j / (2 j + k)!, k = 2 ... 7: integrals of a rotation with a constant rate.
  *
- * With y = x^2: C_2 = (1 - cos x) / x^2, C_3 = (x - sin x) / x^3, and so on; C_k = 1 / k! - y C_(k+2); dC_k/dy = (k C_(k+2) - C_(k+1)) / 2.
- * Hence derivatives of C_2 and C_3 take nothing but the next of them, without a difference that cancels, down to no rotation at all. */
+ * With y = x^2: C_2 = (1 - cos x) / x^2, C_3 = (x - sin x) / x^3, and so on; C_k = 1 / k! - y C_(k+2); dC_k/dy = (k C_(k+2) -
+ * C_(k+1)) / 2. Hence derivatives of C_2 and C_3 need only the next functions. They have no cancellation, down to zero rotation. */
 enum { STUMPFF_COUNT = 8, STUMPFF_TERMS = 10 };
 
-/* C[k] for k = 2 ... 7 at y >= 0; C[0] and C[1] are left alone. Relative errors of some 1e-15 (C_6, C_7: 1e-14). */
+/* C[k] for k = 2 ... 7 at y >= 0; C[0] and C[1] are not written. Relative errors of about 1e-15 (C_6, C_7: 1e-14). */
 static inline void stumpff(double y, double C[STUMPFF_COUNT])
 {
   static const double factorial[] = {1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0};
   if (y < 4.0) {
-    /* The series from its end; the term after the last one is 2e-18 of the first. */
+    /* The series, evaluated from its last term; the first omitted term is 2e-18 of the first. */
     double even = 1.0, odd = 1.0;
     for (int j = STUMPFF_TERMS; j > 0; --j) {
       even = 1.0 - y / ((2 * j + 5) * (2 * j + 6)) * even;

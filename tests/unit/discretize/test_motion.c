@@ -125,8 +125,8 @@ static void test_refusals(void **state)
     {"{expressions: {translate: [\"t\", \"0\"]}}", "expected three expressions, got 2"},
     {"{expressions: {rotate_deg: \"sin(t\"}}", "\"sin(t\": "},
     {"{expressions: {rotate_deg: \"x\"}}", "\"x\": "},
-    {"{expressions: {rotate_deg: \"t\", axis: [0, 0, 0]}}", "axis must not be zero"},
-    {"{velocity: [1, 0, 0], interpolation: smooth}", "smooth is for keyframes"},
+    {"{expressions: {rotate_deg: \"t\", axis: [0, 0, 0]}}", "axis must not be the zero vector"},
+    {"{velocity: [1, 0, 0], interpolation: smooth}", "smooth needs keyframes"},
     {"{keyframes: [{time: 0}], interpolation: cubic}", "linear or smooth"},
     {"{velocty: [1, 0, 0]}", "did you mean \"velocity\""},
   };
